@@ -1,0 +1,156 @@
+/* 02_smem_tiled - tiles in shared memory, multiplied by the tensor cores.
+ *
+ * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared memory
+ *               and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers (ldmatrix)
+ *               and uses each several times. The instruction tile (16 x 8 x 16): mma.sync on the tensor cores.
+ * What holds it back   Load, wait, compute, wait: while the tile is loaded the tensor cores idle, and while they work
+ *               nothing is loaded. Only a second CTA on the same SM fills some of the gaps.
+ * Run           make 02 && ./02_smem_tiled */
+#include "../common/gemm.h"
+
+#include "../common/device/epilogue.h"
+#include "../common/device/mma_sync.h"
+#include "../common/device/swizzle.h"
+#include "../common/device/tile_order.h"
+
+enum {
+    BM = 128, BN = 128, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPS_M = 2, WARPS_N = 2,
+    WM = BM / WARPS_M, WN = BN / WARPS_N, /* warp tile */
+    THREADS = 32 * WARPS_M * WARPS_N,
+    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    CTAS_PER_SM = 2,
+    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+};
+
+typedef struct {
+    bf16 a[BM * BK]; /* [BM][BK], K-major, 128-byte swizzle */
+    bf16 b[BN * BK]; /* [BN][BK], the same */
+} Shared;
+
+/* What a warp multiplies in one k16 step. */
+typedef struct {
+    uint32_t a[WM / 16][4]; /* 16 x 16 each */
+    uint32_t b[WN / 16][4]; /* two 16 x 8 each */
+} Fragments;
+
+/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes a thread and pass; 8 neighbouring threads read
+ * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. */
+DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row, int k) {
+    int column = k + (int)threadIdx.x % 8 * 8;
+    if (column >= k_end) {
+        column = 0; /* nothing of this chunk counts: store_tile() writes zeros */
+    }
+    UNROLL
+    for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
+        int row = min_int(first_row + pass * ROWS_PER_PASS + (int)threadIdx.x / 8, rows - 1);
+        chunks[pass] = *(const uint4 *)(matrix + (size_t)row * ld + column);
+    }
+}
+
+/* Two elements of which the first `valid` count, as a mask. */
+DEVICE uint32_t keep_mask(int valid) { return valid >= 2 ? 0xffffffff : valid == 1 ? 0x0000ffff : 0; }
+
+/* All threads: write what load_tile() has read into shared memory, with zeros for what lies past the end of a row. */
+DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end, int k) {
+    int chunk = (int)threadIdx.x % 8;
+    int valid = k_end - (k + chunk * 8); /* elements that count, 8 or more nearly everywhere */
+    uint4 keep = {keep_mask(valid), keep_mask(valid - 2), keep_mask(valid - 4), keep_mask(valid - 6)};
+    UNROLL
+    for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
+        int row = pass * ROWS_PER_PASS + (int)threadIdx.x / 8;
+        uint4 data = {chunks[pass].x & keep.x, chunks[pass].y & keep.y, chunks[pass].z & keep.z, chunks[pass].w & keep.w};
+        *(uint4 *)&tile[swizzled_index(row, chunk)] = data;
+    }
+}
+
+/* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
+ * different 16-byte columns, so ldmatrix meets no bank conflict. */
+DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
+    int lane = (int)threadIdx.x % 32;
+    UNROLL
+    for (int i = 0; i < WM / 16; i++) {
+        int row = warp_m * WM + i * 16 + lane % 16;
+        ldmatrix_x4(f->a[i], &tile_a[swizzled_index(row, 2 * step + lane / 16)]);
+    }
+    UNROLL
+    for (int j = 0; j < WN / 16; j++) {
+        int row = warp_n * WN + j * 16 + lane % 8 + lane / 16 * 8;
+        ldmatrix_x4(f->b[j], &tile_b[swizzled_index(row, 2 * step + lane / 8 % 2)]);
+    }
+}
+
+DEVICE void multiply(float acc[WM / 16][WN / 8][4], const Fragments *f) {
+    UNROLL
+    for (int i = 0; i < WM / 16; i++) {
+        UNROLL
+        for (int j = 0; j < WN / 8; j++) {
+            mma_m16n8k16(acc[i][j], f->a[i], &f->b[j / 2][j % 2 * 2]);
+        }
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Gemm p) {
+    SHARED_MEMORY(Shared, s);
+
+    /* Step 1: roles. Which tile of C, which part of it. */
+    Tile tile = tile_at((int)blockIdx.x, ceil_div(p.m, BM), ceil_div(p.n, BN), TILE_GROUP);
+    int warp = (int)threadIdx.x / 32;
+    int warp_m = warp % WARPS_M, warp_n = warp / WARPS_M;
+
+    /* Step 2: prologue. */
+    float acc[WM / 16][WN / 8][4] = {{{0}}}; /* the warp tile: 16 x 8 blocks, 4 elements of each in a thread */
+    Fragments fragments;
+
+    /* Step 3: main loop. */
+    for (int k = 0; k < p.k; k += BK) {
+        /* All loads before the first store: so they are on their way together. */
+        uint4 chunks_a[BM / ROWS_PER_PASS], chunks_b[BN / ROWS_PER_PASS];
+        load_tile(chunks_a, BM, p.a, p.lda, p.m, p.k, tile.m * BM, k);
+        load_tile(chunks_b, BN, p.b, p.ldb, p.n, p.k, tile.n * BN, k);
+        store_tile(s->a, BM, chunks_a, p.k, k);
+        store_tile(s->b, BN, chunks_b, p.k, k);
+        /* All wait for the stores of all: a warp reads what other warps have loaded. */
+        __syncthreads();
+        UNROLL
+        for (int step = 0; step < BK / 16; step++) {
+            load_fragments(&fragments, s->a, s->b, warp_m, warp_n, step);
+            multiply(acc, &fragments);
+        }
+        /* All wait until all have read: the next stores overwrite the tile. */
+        __syncthreads();
+    }
+
+    /* Step 4: epilogue. 32 columns of a row at a time (epilogue.h). */
+    int row = tile.m * BM + warp_m * WM + (int)threadIdx.x % 32 / 4;
+    UNROLL
+    for (int i = 0; i < WM / 16; i++) {
+        UNROLL
+        for (int j = 0; j < WN / 8; j += 4) {
+            int col = tile.n * BN + warp_n * WN + j * 8;
+            float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the instruction tile */
+            UNROLL
+            for (int b = 0; b < 4; b++) {
+                upper[b][0] = acc[i][j + b][0], upper[b][1] = acc[i][j + b][1];
+                lower[b][0] = acc[i][j + b][2], lower[b][1] = acc[i][j + b][3];
+            }
+            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16, col, upper);
+            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16 + 8, col, lower);
+        }
+    }
+}
+KERNEL_ENTRY(gemm_kernel, Gemm);
+
+static GemmStatus launch(const Gemm *p) {
+    LaunchShape shape = {.grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
+}
+
+CHAPTER(02_smem_tiled) = {
+    .name = "02_smem_tiled",
+    .adds = "tiles in shared memory, ldmatrix and mma.sync",
+    .needs = NEEDS_SM80,
+    .launch = launch,
+    .workspace_bytes = NULL,
+    .describe = NULL,
+};

@@ -1,0 +1,230 @@
+/* 04_regfile_double_buffer - fragments are loaded one step ahead of the math.
+ *
+ * What is new   Two sets of fragments: while the tensor cores multiply one, ldmatrix fills the other with the next k16
+ *               step, across the border between k-tiles too. Global to shared and shared to registers are now both
+ *               pipelined.
+ * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
+ *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores of
+ *               an SM can do: Hopper's full rate needs wgmma.
+ * Run           make 04 && ./04_regfile_double_buffer */
+#include "../common/gemm.h"
+
+#include "../common/device/cp_async.h"
+#include "../common/device/epilogue.h"
+#include "../common/device/mma_sync.h"
+#include "../common/device/swizzle.h"
+#include "../common/device/tile_order.h"
+
+enum {
+    BM = 128, BN = 256, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPS_M = 2, WARPS_N = 4,
+    WM = BM / WARPS_M, WN = BN / WARPS_N, /* warp tile */
+    THREADS = 32 * WARPS_M * WARPS_N,
+    STEPS = BK / 16, /* k16 steps in a k-tile */
+    MAX_STAGES = 4, /* 192 KB on Hopper; GPUs with less shared memory get 3 or 2 */
+    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    CTAS_PER_SM = 1,
+    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+};
+
+typedef struct {
+    bf16 a[BM * BK]; /* [BM][BK], K-major, 128-byte swizzle */
+    bf16 b[BN * BK]; /* [BN][BK], the same */
+} Stage;
+
+/* What a warp multiplies in one k16 step. */
+typedef struct {
+    uint32_t a[WM / 16][4]; /* 16 x 16 each */
+    uint32_t b[WN / 16][4]; /* two 16 x 8 each */
+} Fragments;
+
+/* What a thread copies of every k-tile of one matrix: 16 bytes of row `row` and of every ROWS_PER_PASS-th row after it. 8
+ * neighbouring threads copy one 128-byte row of the tile. */
+typedef struct {
+    const bf16 *matrix;
+    int row, last_row;  /* rows past the last one repeat it: what is computed from them is not stored */
+    uint32_t row_bytes; /* from one row to the next */
+} Copies;
+
+DEVICE Copies plan_copies(const bf16 *matrix, int ld, int rows, int first_row) {
+    Copies copies = {matrix, first_row + (int)threadIdx.x / 8, rows - 1, (uint32_t)ld * (uint32_t)sizeof(bf16)};
+    return copies;
+}
+
+/* All threads: start the copy of `tile_rows` rows of the k-tile that begins at column k. With `edge`, columns from k_end on
+ * become zeros: they would be added to every sum. */
+DEVICE void load_tile(bf16 *tile, int tile_rows, const Copies *copies, int k, int k_end, int edge) {
+    int chunk = (int)threadIdx.x % 8;
+    int column = k + chunk * 8;
+    int bytes = (k_end - column) * (int)sizeof(bf16); /* left in this row */
+    const bf16 *first = copies->matrix + (edge && bytes <= 0 ? 0 : column);
+    bf16 *target = &tile[swizzled_index((int)threadIdx.x / 8, chunk)];
+    int first_row = recomputed(copies->row); /* addresses cost less to compute than to keep */
+    UNROLL
+    for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
+        uint32_t row = (uint32_t)min_int(first_row + pass * ROWS_PER_PASS, copies->last_row);
+        const void *source = (const char *)first + (uint64_t)row * copies->row_bytes;
+        /* The swizzle repeats every 8 rows, and so does the place in the row. */
+        if (edge) {
+            cp_async_16_zfill(target + pass * ROWS_PER_PASS * BK, source, bytes < 0 ? 0 : min_int(bytes, 16));
+        } else {
+            cp_async_16(target + pass * ROWS_PER_PASS * BK, source);
+        }
+    }
+}
+
+/* All threads: start the copy of the k-tile that is multiplied as number `k_tile` into its stage, if there is one: of A, of
+ * B, or of both. After B, close the group. Past the end the group is empty: so that the newest stages - 2 groups always
+ * mean the same tiles. The last columns of A and B, whose tile may hang over the edge, go first: all other copies need no
+ * test. */
+typedef enum { LOAD_A = 1, LOAD_B = 2, LOAD_BOTH = LOAD_A | LOAD_B } Operands;
+
+DEVICE void load_stage(Stage *s, const Copies *a, const Copies *b, int k_end, int k_tile, int k_tiles, const int stages,
+                       const Operands operands) {
+    if (k_tile < k_tiles) {
+        int edge = k_tile == 0;
+        int k = edge ? (k_tiles - 1) * BK : (k_tile - 1) * BK;
+        int stage = k_tile % stages;
+        if (operands & LOAD_A) {
+            load_tile(s[stage].a, BM, a, k, k_end, edge);
+        }
+        if (operands & LOAD_B) {
+            load_tile(s[stage].b, BN, b, k, k_end, edge);
+        }
+    }
+    if (operands & LOAD_B) {
+        cp_async_commit_group();
+    }
+}
+
+/* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
+ * different 16-byte columns, so ldmatrix meets no bank conflict. */
+DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
+    int lane = (int)threadIdx.x % 32;
+    UNROLL
+    for (int i = 0; i < WM / 16; i++) {
+        int row = warp_m * WM + i * 16 + lane % 16;
+        ldmatrix_x4(f->a[i], &tile_a[swizzled_index(row, 2 * step + lane / 16)]);
+    }
+    UNROLL
+    for (int j = 0; j < WN / 16; j++) {
+        int row = warp_n * WN + j * 16 + lane % 8 + lane / 16 * 8;
+        ldmatrix_x4(f->b[j], &tile_b[swizzled_index(row, 2 * step + lane / 8 % 2)]);
+    }
+}
+
+DEVICE void multiply(float acc[WM / 16][WN / 8][4], const Fragments *f) {
+    UNROLL
+    for (int i = 0; i < WM / 16; i++) {
+        UNROLL
+        for (int j = 0; j < WN / 8; j++) {
+            mma_m16n8k16(acc[i][j], f->a[i], &f->b[j / 2][j % 2 * 2]);
+        }
+    }
+}
+
+/* This thread waits until only the newest stages - 2 groups may still be on their way. */
+DEVICE void wait_for_oldest_copies(const int stages) {
+    switch (stages) { /* the instruction takes a literal */
+    case 4: cp_async_wait_group(2); break;
+    case 3: cp_async_wait_group(1); break;
+    default: cp_async_wait_group(0); break;
+    }
+}
+
+/* The kernel. stages is a constant where it is called. */
+DEVICE void gemm(Gemm p, const int stages) {
+    SHARED_MEMORY(Stage, s); /* stages of them */
+
+    /* Step 1: roles. Which tile of C, which part of it. */
+    Tile tile = tile_at((int)blockIdx.x, ceil_div(p.m, BM), ceil_div(p.n, BN), TILE_GROUP);
+    int warp = (int)threadIdx.x / 32;
+    int warp_m = warp % WARPS_M, warp_n = warp / WARPS_M;
+
+    Copies a = plan_copies(p.a, p.lda, p.m, tile.m * BM), b = plan_copies(p.b, p.ldb, p.n, tile.n * BN);
+
+    /* Step 2: prologue. All stages but one start to fill; the first fragments are loaded. */
+    int k_tiles = ceil_div(p.k, BK);
+    float acc[WM / 16][WN / 8][4] = {{{0}}}; /* the warp tile: 16 x 8 blocks, 4 elements of each in a thread */
+    Fragments fragments[2];                  /* steps alternate between the two */
+    UNROLL
+    for (int k_tile = 0; k_tile < stages - 1; k_tile++) {
+        load_stage(s, &a, &b, p.k, k_tile, k_tiles, stages, LOAD_BOTH);
+    }
+    wait_for_oldest_copies(stages);
+    /* All wait for the copies of all: k-tile 0 is there. */
+    __syncthreads();
+    load_fragments(&fragments[0], s[0].a, s[0].b, warp_m, warp_n, 0);
+
+    /* Step 3: main loop. */
+    int stage = 0;
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        UNROLL
+        for (int step = 0; step < STEPS; step++) {
+            if (step == STEPS - 1) {
+                /* The next fragments are those of the next k-tile: only the newest stages - 2 groups may still be on
+                 * their way. */
+                wait_for_oldest_copies(stages);
+                /* All wait for the copies of all; and until all have read the last fragments of this k-tile, whose
+                 * stage is filled next. */
+                __syncthreads();
+                stage = (stage + 1) % stages;
+            }
+            if (step < STEPS - 1 || k_tile < k_tiles - 1) {
+                load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n,
+                               (step + 1) % STEPS);
+            }
+            if (step == 1 || step == 2) {
+                /* Into the stage of the previous k-tile, which all have read: see the barrier above. In two parts in the
+                 * middle of the k-tile: ldmatrix would queue behind a burst of copies. */
+                load_stage(s, &a, &b, p.k, k_tile + stages - 1, k_tiles, stages, step == 1 ? LOAD_A : LOAD_B);
+            }
+            multiply(acc, &fragments[step % 2]);
+        }
+    }
+
+    /* Step 4: epilogue. 32 columns of a row at a time (epilogue.h). */
+    int row = tile.m * BM + warp_m * WM + (int)threadIdx.x % 32 / 4;
+    UNROLL
+    for (int i = 0; i < WM / 16; i++) {
+        UNROLL
+        for (int j = 0; j < WN / 8; j += 4) {
+            int col = tile.n * BN + warp_n * WN + j * 8;
+            float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the instruction tile */
+            UNROLL
+            for (int b = 0; b < 4; b++) {
+                upper[b][0] = acc[i][j + b][0], upper[b][1] = acc[i][j + b][1];
+                lower[b][0] = acc[i][j + b][2], lower[b][1] = acc[i][j + b][3];
+            }
+            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16, col, upper);
+            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16 + 8, col, lower);
+        }
+    }
+}
+
+#define STAGES_KERNEL(kernel, stages)                                                                        \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Gemm p) { \
+        gemm(p, stages);                                                                                     \
+    }                                                                                                        \
+    KERNEL_ENTRY(kernel, Gemm);
+STAGES_KERNEL(gemm_4_stages, 4)
+STAGES_KERNEL(gemm_3_stages, 3)
+STAGES_KERNEL(gemm_2_stages, 2)
+
+static GemmStatus launch(const Gemm *p) {
+    int stages = min_int(MAX_STAGES, p->shared_bytes / (int)sizeof(Stage));
+    LaunchShape shape = {
+        .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = stages * (int)sizeof(Stage)};
+    return (GemmStatus)(stages == 4   ? launch_kernel(KERNEL(gemm_4_stages), shape, p, p->stream)
+                        : stages == 3 ? launch_kernel(KERNEL(gemm_3_stages), shape, p, p->stream)
+                                      : launch_kernel(KERNEL(gemm_2_stages), shape, p, p->stream));
+}
+
+CHAPTER(04_regfile_double_buffer) = {
+    .name = "04_regfile_double_buffer",
+    .adds = "fragments of the next step loaded during the math of this one",
+    .needs = NEEDS_SM80,
+    .launch = launch,
+    .workspace_bytes = NULL,
+    .describe = NULL,
+};

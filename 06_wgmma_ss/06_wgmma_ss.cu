@@ -1,0 +1,133 @@
+/* 06_wgmma_ss - a warpgroup multiplies tiles straight from shared memory, asynchronously.
+ *
+ * What is new   wgmma: one instruction, issued by the 4 warps of a warpgroup together, multiplies a 64 x 16 by a 16 x BN
+ *               tile. Both operands are named by descriptors of shared memory (SS): no ldmatrix, no fragments. It runs
+ *               while the warps go on; groups of it are committed and waited for, as loads are.
+ * What holds it back   All warps do all jobs: every k-tile they meet in a __syncthreads so that one of them may refill a
+ *               stage. And while a CTA writes its result, its tensor cores idle.
+ * Run           make 06 && ./06_wgmma_ss */
+#include "../common/gemm.h"
+
+#include "../common/device/epilogue.h"
+#include "../common/device/mbarrier.h"
+#include "../common/device/tile_order.h"
+#include "../common/device/tma.h"
+#include "../common/device/wgmma.h"
+
+enum {
+    BM = 128, BN = 128, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPGROUPS = BM / 64,        /* each takes 64 rows */
+    THREADS = 128 * WARPGROUPS,
+    STEPS = BK / 16, /* k16 steps in a k-tile */
+    STAGES = 3,
+    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
+    CTAS_PER_SM = 2,
+    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+};
+
+typedef struct {
+    bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
+    bf16 b[STAGES][BN * BK]; /* [BN][BK] each, the same */
+    MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
+} Shared;
+
+typedef struct {
+    TensorMap map_a; /* box [BM][BK] */
+    TensorMap map_b; /* box [BN][BK] */
+    Gemm g;
+} Params;
+
+/* One thread: start the copy of k-tile number `k_tile` of A and B into its stage. The bytes are those of full boxes, also
+ * at the edges, where the copy engine writes zeros. */
+DEVICE void load_stage(Shared *s, const Params *p, Tile tile, int k_tile) {
+    int stage = k_tile % STAGES;
+    /* The one arrival that each phase of full[stage] expects, and the bytes it has to wait for. Without the bytes the
+     * phase would complete here, before anything has landed. */
+    mbarrier_arrive_expect_tx(&s->full[stage], STAGE_BYTES);
+    tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, tile.m * BM, &s->full[stage]);
+    tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, tile.n * BN, &s->full[stage]);
+}
+
+static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+
+    /* Step 1: roles and barriers. Which tile of C, which 64 rows of it. */
+    Tile tile = tile_at((int)blockIdx.x, ceil_div(p.g.m, BM), ceil_div(p.g.n, BN), TILE_GROUP);
+    int warpgroup = warp_uniform((int)threadIdx.x / 128);
+    if (threadIdx.x == 0) {
+        tma_prefetch_map(&p.map_a);
+        tma_prefetch_map(&p.map_b);
+        mbarrier_init(s->full, STAGES, 1);
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    __syncthreads();
+
+    /* Step 2: prologue. All stages start to fill. */
+    int k_tiles = ceil_div(p.g.k, BK);
+    float acc[BN / 2]; /* the warpgroup's 64 x BN (wgmma.h says which element is where) */
+    if (threadIdx.x == 0) {
+        for (int k_tile = 0; k_tile < STAGES && k_tile < k_tiles; k_tile++) {
+            load_stage(s, &p, tile, k_tile);
+        }
+    }
+
+    /* Step 3: main loop. */
+    int stage = 0;
+    uint32_t parity = 0; /* of the phase that fills this lap's stages */
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        /* All wait until the bytes of this k-tile have landed. */
+        mbarrier_wait_parity(&s->full[stage], parity);
+        uint64_t a = wgmma_descriptor(&s->a[stage][warpgroup * 64 * BK]);
+        uint64_t b = wgmma_descriptor(s->b[stage]);
+        /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+        wgmma_fence();
+        UNROLL
+        for (int step = 0; step < STEPS; step++) {
+            wgmma_m64n128k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+        }
+        wgmma_commit_group();
+        /* This warpgroup waits until its products of the previous k-tile are done; those of this one go on. */
+        wgmma_wait_group(1);
+        if (k_tile > 0 && k_tile - 1 + STAGES < k_tiles) {
+            /* All wait until all warpgroups have finished with the previous k-tile; then its stage may be refilled. The
+             * tensor cores are busy meanwhile with this one. */
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                load_stage(s, &p, tile, k_tile - 1 + STAGES);
+            }
+        }
+        stage++;
+        if (stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    /* The accumulators may be read when the last products are done. */
+    wgmma_wait_group(0);
+    registers_settled(acc, BN / 2);
+
+    /* Step 4: epilogue. */
+    store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + warpgroup * 64, tile.n * BN, acc, BN);
+}
+KERNEL_ENTRY(gemm_kernel, Params);
+
+static GemmStatus launch(const Gemm *g) {
+    Params p;
+    p.g = *g;
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B)) {
+        return GEMM_DEVICE;
+    }
+    LaunchShape shape = {.grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
+}
+
+CHAPTER(06_wgmma_ss) = {
+    .name = "06_wgmma_ss",
+    .adds = "wgmma from shared memory, asynchronous math",
+    .needs = NEEDS_SM90A,
+    .launch = launch,
+    .workspace_bytes = NULL,
+    .describe = NULL,
+};

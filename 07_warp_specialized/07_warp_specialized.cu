@@ -1,0 +1,139 @@
+/* 07_warp_specialized - one warpgroup loads, two multiply.
+ *
+ * What is new   Roles. A producer thread does nothing but start loads; two consumer warpgroups do nothing but multiply.
+ *               They meet only in barriers: full[stage] says that a k-tile has landed, empty[stage] that both consumers
+ *               have finished with it. No __syncthreads in the main loop; each role runs as far ahead as the ring allows.
+ *               setmaxnreg moves registers from the producer to the consumers, which makes room for a 128 x 256 tile.
+ * What holds it back   A CTA's tensor cores idle before its first k-tile has landed and while it writes its result.
+ * Run           make 07 && ./07_warp_specialized */
+#include "../common/gemm.h"
+
+#include "../common/device/epilogue.h"
+#include "../common/device/mbarrier.h"
+#include "../common/device/pipeline.h"
+#include "../common/device/registers.h"
+#include "../common/device/tile_order.h"
+#include "../common/device/tma.h"
+#include "../common/device/wgmma.h"
+
+enum {
+    BM = 128, BN = 256, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    CONSUMERS = BM / 64,         /* warpgroups, each takes 64 rows */
+    THREADS = 128 * (1 + CONSUMERS),
+    PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232, /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
+    STEPS = BK / 16, /* k16 steps in a k-tile */
+    STAGES = 4,
+    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
+    CTAS_PER_SM = 1,
+    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+};
+
+typedef struct {
+    bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
+    bf16 b[STAGES][BN * BK]; /* [BN][BK] each, the same */
+    MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
+    MBarrier empty[STAGES];  /* completes a phase when all consumers have finished with it */
+} Shared;
+
+typedef struct {
+    TensorMap map_a; /* box [BM][BK] */
+    TensorMap map_b; /* box [BN][BK] */
+    Gemm g;
+} Params;
+
+static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+
+    /* Step 1: roles and barriers. Which tile of C; warpgroup 0 produces, the others consume. */
+    Tile tile = tile_at((int)blockIdx.x, ceil_div(p.g.m, BM), ceil_div(p.g.n, BN), TILE_GROUP);
+    int k_tiles = ceil_div(p.g.k, BK);
+    int warpgroup = warp_uniform((int)threadIdx.x / 128);
+    if (threadIdx.x == 0) {
+        tma_prefetch_map(&p.map_a);
+        tma_prefetch_map(&p.map_b);
+        mbarrier_init(s->full, STAGES, 1);          /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, STAGES, CONSUMERS); /* one thread of each consumer */
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    __syncthreads();
+
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (threadIdx.x == 0) {
+            /* Steps 2 and 3 of the producer: the prologue is the first lap, which finds every stage free. */
+            PipelineState state = producer_start_state();
+            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                /* Waits until both consumers have finished with this stage: else the copy overwrites what they read. */
+                producer_acquire(s->full, s->empty, state, STAGE_BYTES);
+                MBarrier *full = &s->full[state.index];
+                tma_load_2d(s->a[state.index], &p.map_a, k_tile * BK, tile.m * BM, full);
+                tma_load_2d(s->b[state.index], &p.map_b, k_tile * BK, tile.n * BN, full);
+                pipeline_advance(&state, STAGES);
+            }
+            /* Waits until the last k-tiles have been consumed: nothing is in flight when this role ends. */
+            producer_tail(s->empty, state, STAGES);
+        }
+    } else {
+        setmaxnreg_inc(CONSUMER_REGISTERS);
+        int consumer = warpgroup - 1;
+        int thread = (int)threadIdx.x % 128;
+        float acc[BN / 2]; /* the warpgroup's 64 x BN (wgmma.h says which element is where) */
+
+        /* Step 3 of the consumers: main loop. */
+        PipelineState state = consumer_start_state();
+        int previous = 0; /* stage of the k-tile before */
+        for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+            /* Waits until the bytes of this k-tile have landed. */
+            consumer_wait(s->full, state);
+            uint64_t a = wgmma_descriptor(&s->a[state.index][consumer * 64 * BK]);
+            uint64_t b = wgmma_descriptor(s->b[state.index]);
+            /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+            wgmma_fence();
+            UNROLL
+            for (int step = 0; step < STEPS; step++) {
+                wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+            }
+            wgmma_commit_group();
+            /* Waits until the products of the previous k-tile are done; those of this one go on. */
+            wgmma_wait_group(1);
+            if (k_tile > 0 && thread == 0) {
+                /* This consumer has finished with the previous stage. Released before the wait, the producer would
+                 * overwrite it under the tensor cores. */
+                consumer_release(s->empty, previous);
+            }
+            previous = state.index;
+            pipeline_advance(&state, STAGES);
+        }
+        /* The accumulators may be read when the last products are done. */
+        wgmma_wait_group(0);
+        registers_settled(acc, BN / 2);
+        if (thread == 0) {
+            consumer_release(s->empty, previous);
+        }
+
+        /* Step 4: epilogue. */
+        store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + consumer * 64, tile.n * BN, acc, BN);
+    }
+}
+KERNEL_ENTRY(gemm_kernel, Params);
+
+static GemmStatus launch(const Gemm *g) {
+    Params p;
+    p.g = *g;
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B)) {
+        return GEMM_DEVICE;
+    }
+    LaunchShape shape = {.grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
+}
+
+CHAPTER(07_warp_specialized) = {
+    .name = "07_warp_specialized",
+    .adds = "producer and consumer warpgroups, full and empty barriers, setmaxnreg",
+    .needs = NEEDS_SM90A,
+    .launch = launch,
+    .workspace_bytes = NULL,
+    .describe = NULL,
+};

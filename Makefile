@@ -1,0 +1,277 @@
+# Builds the eight programs and runs the tests. `make help` lists the targets.
+#
+# A chapter is a directory NN_name with the source NN_name.cu. Its program is linked from up to two builds of that one
+# source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in common/. What the
+# machine has decides: without nvcc only the model is linked, and the other way round.
+#
+# Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
+# do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts".
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CFLAGS ?= $(if $(DEBUG_BUILD),-Og,-O2) -g
+NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+NVCC_NEEDED := 12.0
+
+DEBUG_BUILD := $(filter-out 0,$(DEBUG))
+MODE := $(if $(DEBUG_BUILD),debug,release)
+B := build/$(MODE)
+Q := $(if $(filter-out 0,$(V)),,@)
+say = $(if $(Q),@printf '  %-6s %s\n' $(1) $(2))
+
+# ---- what there is ------------------------------------------------------------------------------------------------
+
+CHAPTER_DIRS := $(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)))
+CHAPTERS := $(foreach c,$(CHAPTER_DIRS),$(if $(wildcard $(c)/$(c).cu),$(c)))
+PROGRAMS := $(foreach c,$(CHAPTERS),$(c)/$(c))
+number = $(firstword $(subst _, ,$(1)))
+
+# Why device code cannot be built; empty if it can. CUDA 12.0 is the first with wgmma and tensor maps.
+NVCC_VERSION := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\.[0-9]*\),.*/\1/p'))
+ifeq ($(NVCC),)
+NO_NVCC := nvcc was not found
+else ifeq ($(NVCC_VERSION),)
+NO_NVCC := $(NVCC) does not run
+else ifneq ($(shell printf '%s\n' $(NVCC_VERSION) $(NVCC_NEEDED) | sort -V | head -n 1),$(NVCC_NEEDED))
+NO_NVCC := nvcc is of CUDA $(NVCC_VERSION), CUDA $(NVCC_NEEDED) or later is needed
+endif
+HAVE_NVCC := $(if $(NO_NVCC),,yes)
+HAVE_MODEL := $(if $(wildcard common/model/model.c),yes)
+HAVE_BACKEND := $(or $(HAVE_NVCC),$(HAVE_MODEL))
+NO_BACKEND := $(NO_NVCC), and there is no CPU model (common/model/model.c)
+
+# ---- flags --------------------------------------------------------------------------------------------------------
+
+C_WARNINGS := -Wall -Wextra -Werror
+C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
+C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU) $(if $(HAVE_MODEL),,-DGEMM_NO_MODEL)
+# The model links its own __tsan_* functions and so sees every memory access of a chapter. -Wno-psabi: gcc would remark
+# that a struct with tensor maps, which are 64-byte aligned, is passed by value.
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi
+NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
+             $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
+LIBS := -lm -ldl -lrt -lpthread
+
+# wgmma and setmaxnreg exist for sm_90a alone. The rest also carries PTX, which later GPUs compile when they load it.
+ARCH_SM80 := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+             -gencode arch=compute_90,code=compute_90
+ARCH_SM90 := -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+ARCH_SM90A := -gencode arch=compute_90a,code=sm_90a
+arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARCH_SM90),$(ARCH_SM90A)))
+
+# The commands, and the recipes made of them. $(1): flags of this file, or the objects of this program.
+compile_c = $(CC) $(C_BASE) $(CFLAGS) $(1) -MMD -MP -c $< -o $@
+compile_cuda = $(NVCC) $(NVCC_BASE) -MMD -MP -MF $(@:.o=.d) -MT $@
+link = $(LINKER) $(1) $(linker_flags) $(LIBS) -o $@
+
+define c_object
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call compile_c,$(1))
+endef
+define cuda_object
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(compile_cuda) $(1) -c $< -o $@
+endef
+define program
+	$(call say,LINK,$@)
+	$(Q)$(call link,$(filter %.o,$^))
+endef
+
+# nvcc knows where its libraries are; cudart is linked statically, so that the program starts on a machine without CUDA.
+# Of LDFLAGS, nvcc takes files, -L and -l itself and passes on the rest.
+ifneq ($(HAVE_NVCC),)
+LINKER = $(NVCC) -cudart static
+linker_flags = $(foreach f,$(LDFLAGS),$(if $(filter %.o %.a -L% -l%,$(f)),,-Xcompiler) $(f))
+else
+LINKER = $(CC)
+linker_flags = $(LDFLAGS)
+endif
+
+# A stamp changes when its text does; what depends on it is then made again.
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(subst ','\'',$(2))' >$$@.new
+	@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+endef
+CC_STAMP := $(B)/flags.cc
+BACKEND_STAMP := $(B)/flags.backend
+NVCC_STAMP := $(B)/flags.nvcc
+CHAPTERS_STAMP := $(B)/flags.chapters
+LINK_STAMP := build/flags.link
+$(eval $(call stamp,$(CC_STAMP),$(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER)))
+$(eval $(call stamp,$(BACKEND_STAMP),$(C_BACKENDS)))
+$(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A)))
+$(eval $(call stamp,$(CHAPTERS_STAMP),$(CHAPTERS)))
+$(eval $(call stamp,$(LINK_STAMP),$(MODE) $(C_BACKENDS) $(NVCC) $(NVCC_VERSION) $(CC) $(LDFLAGS)))
+FORCE:
+
+# ---- what all programs share --------------------------------------------------------------------------------------
+
+HARNESS_C := $(filter-out common/harness/main.c,$(wildcard common/harness/*.c))
+HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
+HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
+MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c)))
+COMMON := $(HARNESS_OBJECTS) $(MODEL_OBJECTS)
+chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(if $(HAVE_MODEL),$(1:%=$(B)/model/%.o))
+
+$(HARNESS_C:common/harness/%.c=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.c $(CC_STAMP) $(BACKEND_STAMP)
+	$(call c_object,$(C_BACKENDS))
+
+$(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.cu $(NVCC_STAMP)
+	$(call cuda_object,$(ARCH_SM80))
+
+$(MODEL_OBJECTS): $(B)/model_core/%.o: common/model/%.c $(CC_STAMP)
+	$(call c_object,-DGEMM_MODEL)
+
+# For programs that link all chapters: one line EACH_CHAPTER(07_warp_specialized) for each.
+CHAPTERS_INC := $(B)/include/chapters.inc
+$(CHAPTERS_INC): $(CHAPTERS_STAMP)
+	@mkdir -p $(@D)
+	@printf 'EACH_CHAPTER(%s)\n' $(CHAPTERS) >$@
+
+# ---- the chapters -------------------------------------------------------------------------------------------------
+
+# The resource report of ptxas stays beside the object, and so does the PTX, which tests/tools/instructions.t reads. A
+# build with DEBUG=1 may spill: its waits print.
+define compile_chapter
+	$(call say,NVCC,$@)
+	$(Q)rm -rf $@ $(@:.o=.ptx) && mkdir -p $(@:.o=.ptx)
+	$(Q)$(compile_cuda) $(call arch,$(call number,$*)) -Xptxas=-v -keep -keep-dir $(@:.o=.ptx) -c $< -o $@.new \
+	    >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas) >&2; rm -f $@.new; exit 1; }
+	$(Q)find $(@:.o=.ptx) -type f ! -name '*.ptx' -delete
+	$(if $(DEBUG_BUILD),,$(Q)tests/tools/ptxas_check $(@:.o=.ptxas) || { rm -f $@.new; exit 1; })
+	$(Q)mv $@.new $@
+endef
+
+# $(1): chapter, $(2): its number, $(3): the chapter before
+define chapter_rules
+.PHONY: $(2) run-$(2) diff-$(2)
+$(2): $(1)/$(1)
+run-$(2): $(1)/$(1)
+	$(1)/$(1) $$(ARGS)
+diff-$(2):
+	$(if $(3),@diff -u --color=auto $(3)/$(3).cu $(1)/$(1).cu || test $$$$? -eq 1,\
+	          @echo "$(1) is the first chapter: there is none before it to compare with")
+
+$(B)/gpu/$(1).o: $(B)/gpu/%.o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
+	$$(compile_chapter)
+
+$(B)/model/$(1).o: $(1)/$(1).cu $(CC_STAMP)
+	$$(call c_object,-x c $(C_CHAPTER))
+
+$(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
+	$$(call c_object,$(C_BACKENDS) -DCHAPTER_ID=$(1))
+
+ifneq ($(HAVE_BACKEND),)
+$(1)/$(1): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(COMMON) $(LINK_STAMP)
+	$$(program)
+else
+$(1)/$(1): FORCE
+	@echo "$(1) cannot be built: $(NO_BACKEND)" >&2; exit 1
+endif
+endef
+previous :=
+$(foreach c,$(CHAPTERS),$(eval $(call chapter_rules,$(c),$(call number,$(c)),$(previous)))$(eval previous := $(c)))
+
+## make, make all|build the programs of all chapters
+## make 07|build 07_warp_specialized/07_warp_specialized; likewise 01 to 08
+## make run-07|build it and run it; ARGS="--m 1000" passes options
+## make diff-07|show what chapter 07 changes in the source of chapter 06
+.PHONY: all
+ifneq ($(HAVE_BACKEND),)
+all: $(PROGRAMS)
+else
+all:
+	@echo "nothing can be built: $(NO_BACKEND)" >&2; exit 1
+endif
+
+# ---- tests --------------------------------------------------------------------------------------------------------
+
+# Test programs print TAP. A test that cannot be built here is made all the same, as a script that says why it skips.
+UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c $(if $(HAVE_MODEL),tests/model/test_*.c)))
+GPU_TESTS := $(B)/tests/gpu/chapters
+TOOL_TESTS := $(wildcard tests/tools/*.t)
+C_TEST := $(C_BACKENDS) -I$(B)/include -Itests/unit
+
+define skipping_test
+	$(call say,SKIP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#!/bin/sh\necho "1..0 # SKIP %s"\n' '$(1)' >$@ && chmod +x $@
+endef
+
+$(B)/tests/%.o: tests/%.c $(CHAPTERS_INC) $(CC_STAMP) $(BACKEND_STAMP)
+	$(call c_object,$(C_TEST))
+
+$(B)/tests/%.o: tests/%.cu $(CHAPTERS_INC) $(NVCC_STAMP)
+	$(call cuda_object,$(ARCH_SM80) -I$(B)/include)
+
+$(UNIT_TESTS): %: %.o $(COMMON) $(LINK_STAMP)
+	$(program)
+
+sources_to_objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $(1)/*.c $(1)/*.cu)))
+BENCH := $(B)/tests/bench/bench
+
+# These link every chapter.
+ifneq ($(HAVE_NVCC),)
+$(GPU_TESTS): $(call sources_to_objects,tests/gpu) $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
+	$(program)
+$(BENCH): $(call sources_to_objects,tests/bench) $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
+	$(program)
+else
+$(GPU_TESTS): $(LINK_STAMP)
+	$(call skipping_test,$(NO_NVCC))
+$(BENCH): FORCE
+	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
+endif
+
+# A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to MORE_TESTS.
+include $(wildcard tests/*/*.mk)
+MORE_TESTS += $(CONFORM_TEST)
+
+TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \
+                   NVCC='$(if $(HAVE_NVCC),$(NVCC))' NO_NVCC='$(NO_NVCC)' HAVE_MODEL='$(HAVE_MODEL)' \
+                   NO_BACKEND='$(if $(HAVE_BACKEND),,$(NO_BACKEND))' CHAPTER_DIRS='$(CHAPTER_DIRS)' \
+                   CHAPTERS='$(CHAPTERS)'
+
+## make test|build everything and run all tests that this machine can run; says what was skipped and why
+## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
+## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
+## make bench|time all chapters and cuBLAS in one process, interleaved; needs a GPU
+.PHONY: test check-gpu sanitize bench
+test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
+check-gpu: $(GPU_TESTS)
+	$(GPU_TESTS) $(ARGS)
+sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
+	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
+bench: $(BENCH)
+	$(BENCH) $(ARGS)
+
+# ---- the rest -----------------------------------------------------------------------------------------------------
+
+## make print-nvcc|name the nvcc that is used; nothing if none
+## make format|lay out all C and CUDA sources with clang-format
+## make clean|remove everything that was built
+## make help|this list
+.PHONY: print-nvcc format clean help
+print-nvcc:
+	@$(if $(HAVE_NVCC),echo '$(NVCC)',:)
+FORMATTED = $(wildcard [0-9][0-9]_*/*.cu common/*.h common/*/*.h common/*/*.c common/*/*.cu tests/*/*.h tests/*/*.c \
+                       tests/*/*.cu)
+format:
+	@command -v clang-format >/dev/null || { echo "make format needs clang-format, which was not found" >&2; exit 1; }
+	clang-format -i $(FORMATTED)
+clean:
+	rm -rf build $(PROGRAMS)
+help:
+	@sed -n 's/^## //p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-20s %s\n' "$$target" "$$text"; done
+	@echo
+	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
+
+-include $(wildcard $(B)/*/*.d $(B)/tests/*/*.d)

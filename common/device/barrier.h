@@ -1,0 +1,31 @@
+/* barrier.h - barriers of part of a CTA. PTX 9.7.13.1.
+ *
+ * Every CTA has 16 numbered hardware barriers. __syncthreads() is number 0 with all threads of the CTA; code that only
+ * one role executes uses another number and its own count, because __syncthreads() in a role would wait for threads that
+ * never come. Both calls order shared and global memory accesses made before them, for the threads that sync. */
+#ifndef BARRIER_H
+#define BARRIER_H
+
+#include "cuda_c.h"
+
+/* named_barrier_sync(id, threads): arrive at barrier `id` (1..15) and wait until `threads` threads have arrived.
+ * `threads` is a multiple of 32; whole warps call it.
+ *
+ * named_barrier_arrive(id, threads): arrive without waiting; together with another role's sync, a one-way signal. */
+#ifdef GEMM_MODEL
+
+#define named_barrier_sync(id, threads) model_named_barrier_sync(id, threads, HERE)
+#define named_barrier_arrive(id, threads) model_named_barrier_arrive(id, threads, HERE)
+
+#elif defined(__CUDACC__)
+
+DEVICE void named_barrier_sync(int id, int threads) {
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+DEVICE void named_barrier_arrive(int id, int threads) {
+    asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+#endif
+#endif

@@ -1,0 +1,160 @@
+/* cuda_c.h - what makes one source file both CUDA C++ (for the GPU) and C11 (for the CPU model).
+ *
+ * Chapters are written in the common subset: no templates, references, classes, lambdas, overloads; constants are
+ * enums; helpers are static inline. Kernels reach the hardware only through the wrappers in this directory; each is one
+ * PTX instruction or the smallest useful group, named in PTX's and CUTLASS's terms. In the model build every wrapper is
+ * a call of the same name into common/model. "PTX 9.7.x" in a comment is a section of the PTX ISA manual 9.1. */
+#ifndef CUDA_C_H
+#define CUDA_C_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STRINGIFY_TOKEN(x) #x
+#define STRINGIFY(x) STRINGIFY_TOKEN(x)
+#define HERE __FILE__ ":" STRINGIFY(__LINE__) /* the source line, as a string literal */
+
+/* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
+typedef uint16_t bf16;
+
+/* cudaStream_t, without CUDA's headers. */
+typedef struct CUstream_st *Stream;
+
+#if defined(GEMM_MODEL)
+#include "../model/model.h"
+#elif !defined(__CUDACC__)
+/* Host code that includes this only for types and for functions that host and kernel share. */
+#define HOST_DEVICE static inline
+#else
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#ifdef GEMM_DEBUG
+enum { GEMM_DEBUG_BUILD = 1 };
+#else
+enum { GEMM_DEBUG_BUILD = 0 };
+#endif
+
+/* Functions of a kernel. Always inlined, so that register arrays keep compile-time indices. */
+#define DEVICE static __device__ __forceinline__
+/* Functions that host and kernel share. */
+#define HOST_DEVICE static __host__ __device__ __forceinline__
+/* Before a loop over register arrays: without it the arrays move to local memory. */
+#define UNROLL _Pragma("unroll")
+#define UNROLL_ONCE _Pragma("unroll 1")
+
+/* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a 1024-byte
+ * boundary, which the 128-byte swizzle pattern needs. */
+#define SHARED_MEMORY(type, name)                           \
+    extern __shared__ __align__(1024) uint8_t shared_memory[]; \
+    type *name = (type *)shared_memory
+
+/* `KERNEL_ENTRY(gemm_kernel, Params);` after a kernel lets the model call it; here there is nothing to do. */
+#define KERNEL_ENTRY(kernel, Params) enum { kernel##_params_bytes = sizeof(Params) }
+/* A kernel as an argument of launch_kernel(). */
+#define KERNEL(kernel) ((const void *)(kernel)), #kernel
+
+/* Address in the shared-memory window, as PTX wants it. Valid in the own CTA, and as the CTA-relative part elsewhere. */
+DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+
+DEVICE float bf16_to_float(bf16 x) { return __uint_as_float((uint32_t)x << 16); }
+
+/* Round to nearest even. */
+DEVICE bf16 float_to_bf16(float x) {
+    bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+/* Two at once: `low` in bits 0-15, `high` in bits 16-31. */
+DEVICE uint32_t pack_bf16x2(float low, float high) {
+    uint32_t y;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
+    return y;
+}
+
+/* The value of the warp's lane 0, in all lanes: tells the compiler that it is the same in the whole warp. All 32 threads
+ * of a warp call it. */
+DEVICE int warp_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
+
+/* True in one thread of the warp, the same one every time. All 32 threads call it. PTX 9.7.13.16 (elect.sync). */
+DEVICE int elect_one(void) {
+    uint32_t chosen;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "elect.sync _|p, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(chosen));
+    return (int)chosen;
+}
+
+/* x itself, but the compiler does not see that: what is computed from it in a loop is computed there, and does not occupy
+ * registers all through the loop. */
+DEVICE int recomputed(int x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+
+/* Host: how a kernel is launched. Grid, CTA and cluster are 1-D. */
+typedef struct {
+    int grid;    /* CTAs */
+    int block;   /* threads in a CTA */
+    int cluster; /* CTAs in a cluster; 0: launch without the attribute */
+    int shared_bytes;
+    int overlap; /* 1: may start before the launch before it has ended (grid.h); sm_90 */
+} LaunchShape;
+
+/* Host: print one line about a failed CUDA call and return GEMM_DEVICE's value; 0 if nothing failed. */
+static inline int cuda_failed(cudaError_t error, const char *what) {
+    if (error == cudaSuccess) {
+        return 0;
+    }
+    fprintf(stderr, "%s failed: %s (%s)\n", what, cudaGetErrorString(error), cudaGetErrorName(error));
+    return 3;
+}
+
+/* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream)`.
+ * Returns 0, or 3 after printing what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
+static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                Stream stream) {
+    cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
+    if (error != cudaSuccess) {
+        fprintf(stderr, "%s needs %d bytes of shared memory in a CTA: %s\n", name, shape.shared_bytes,
+                cudaGetErrorString(error));
+        return 3;
+    }
+    cudaLaunchAttribute attributes[2];
+    unsigned count = 0;
+    memset((void *)attributes, 0, sizeof attributes);
+    if (shape.cluster > 0) {
+        attributes[count].id = cudaLaunchAttributeClusterDimension;
+        attributes[count].val.clusterDim.x = (unsigned)shape.cluster;
+        attributes[count].val.clusterDim.y = 1;
+        attributes[count].val.clusterDim.z = 1;
+        count++;
+    }
+    if (shape.overlap) {
+        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[count].val.programmaticStreamSerializationAllowed = 1;
+        count++;
+    }
+    cudaLaunchConfig_t config;
+    memset((void *)&config, 0, sizeof config);
+    config.gridDim.x = (unsigned)shape.grid;
+    config.gridDim.y = config.gridDim.z = 1;
+    config.blockDim.x = (unsigned)shape.block;
+    config.blockDim.y = config.blockDim.z = 1;
+    config.dynamicSmemBytes = (size_t)shape.shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = count;
+    void *arguments[1] = {(void *)params};
+    return cuda_failed(cudaLaunchKernelExC(&config, kernel, arguments), name);
+}
+
+#endif /* nvcc */
+#endif

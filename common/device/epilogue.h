@@ -1,0 +1,76 @@
+/* epilogue.h - from fp32 accumulators in registers straight to C in global memory.
+ *
+ * The accumulators of mma.sync and of wgmma lie alike: in every 8 columns of a row, lane t of a quad (4 neighbouring
+ * lanes) holds columns 2t and 2t + 1. Stored so, a lane writes 4 bytes and a quad 16, half of a 32-byte sector. Exchanged
+ * inside the quad first, a lane writes 16 bytes and a quad 64. */
+#ifndef EPILOGUE_H
+#define EPILOGUE_H
+
+#include "cuda_c.h"
+
+#if defined(GEMM_MODEL) || defined(__CUDACC__)
+
+/* 4 x 4 transpose in a quad: word i of lane t becomes word t of lane i. All 32 lanes. */
+DEVICE void transpose_quad(uint32_t w[4]) {
+    int odd = (int)threadIdx.x & 1, high = (int)threadIdx.x & 2;
+    UNROLL
+    for (int i = 0; i < 4; i += 2) { /* lanes t and t ^ 1 exchange words 1 and 0, 3 and 2 */
+        uint32_t received = __shfl_xor_sync(0xffffffffu, odd ? w[i] : w[i + 1], 1);
+        w[i] = odd ? received : w[i];
+        w[i + 1] = odd ? w[i + 1] : received;
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) { /* lanes t and t ^ 2 exchange words 2 and 0, 3 and 1 */
+        uint32_t received = __shfl_xor_sync(0xffffffffu, high ? w[i] : w[i + 2], 2);
+        w[i] = high ? received : w[i];
+        w[i + 2] = high ? w[i + 2] : received;
+    }
+}
+
+/* Store 32 columns of a row of C, from column `col` (a multiple of 32) on, as bf16. The quad's lane t brings in v[j][0] and
+ * v[j][1] columns 8j + 2t and the next. `row` is the quad's row. Nothing is written outside the m x n matrix. All 32 lanes
+ * call it, also those whose row lies outside. */
+DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, const float v[4][2]) {
+    uint32_t w[4];
+    UNROLL
+    for (int j = 0; j < 4; j++) {
+        w[j] = pack_bf16x2(v[j][0], v[j][1]);
+    }
+    transpose_quad(w);
+    col += (int)threadIdx.x % 4 * 8; /* this lane now has 8 columns from here on */
+    bf16 *out = c + (size_t)row * ldc + col;
+    if (row < m && col + 8 <= n) {
+        uint4 all = {w[0], w[1], w[2], w[3]};
+        *(uint4 *)out = all;
+    } else if (row < m) {
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            if (col + 2 * i + 1 < n) {
+                *(uint32_t *)(out + 2 * i) = w[i];
+            } else if (col + 2 * i < n) {
+                out[2 * i] = (bf16)w[i];
+            }
+        }
+    }
+}
+
+/* Store a warpgroup's 64 x columns accumulators (columns a multiple of 32; wgmma.h says which element is where) as the part
+ * of C that begins at (row, col). All 128 threads. */
+DEVICE void store_warpgroup_tile(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
+    row += (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
+    UNROLL
+    for (int j = 0; j < columns / 8; j += 4) {
+        float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the warp's 16 */
+        UNROLL
+        for (int b = 0; b < 4; b++) {
+            const float *v = &acc[(j + b) * 4];
+            upper[b][0] = v[0], upper[b][1] = v[1];
+            lower[b][0] = v[2], lower[b][1] = v[3];
+        }
+        store_quad_row(c, ldc, m, n, row, col + j * 8, upper);
+        store_quad_row(c, ldc, m, n, row + 8, col + j * 8, lower);
+    }
+}
+
+#endif
+#endif

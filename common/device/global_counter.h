@@ -1,0 +1,41 @@
+/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself. PTX 9.7.13.6. */
+#ifndef GLOBAL_COUNTER_H
+#define GLOBAL_COUNTER_H
+
+#include "cuda_c.h"
+
+/* global_counter_add(counter, amount): add, and return the value before.
+ * global_counter_read(counter): the value now, not a cached one. Any thread.
+ * global_counter_set(counter, value): store. */
+#if defined(GEMM_MODEL)
+
+#define global_counter_add(counter, amount) model_global_counter_add(counter, amount, HERE)
+#define global_counter_read(counter) model_global_counter_read(counter, HERE)
+#define global_counter_set(counter, value) model_global_counter_set(counter, value, HERE)
+
+#elif defined(__CUDACC__)
+
+DEVICE int global_counter_add(int *counter, int amount) {
+    int before;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(__cvta_generic_to_global(counter)), "r"(amount)
+                 : "memory");
+    return before;
+}
+
+DEVICE int global_counter_read(const int *counter) {
+    int value;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];"
+                 : "=r"(value)
+                 : "l"(__cvta_generic_to_global(counter))
+                 : "memory");
+    return value;
+}
+
+DEVICE void global_counter_set(int *counter, int value) {
+    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
+}
+
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* grid.h - the border between two launches in one stream (programmatic dependent launch). sm_90. PTX 9.7.13.17.
+ *
+ * A launch with LaunchShape.overlap may start while the launch before it still runs: its CTAs come onto SMs as they fall
+ * free, set up their barriers, and wait. */
+#ifndef GRID_H
+#define GRID_H
+
+#include "cuda_c.h"
+
+/* grid_dependency_wait(): wait until the launches before this one have ended and their writes can be seen. Every thread,
+ * before its first access to global memory that an earlier launch may have written, or may still read. Returns at once in
+ * a launch without overlap.
+ *
+ * grid_dependency_launch(): the next launch may start as soon as all CTAs of this one have called this or have ended. */
+#if defined(GEMM_MODEL)
+
+#define grid_dependency_wait() ((void)0) /* launches of the model do not overlap */
+#define grid_dependency_launch() ((void)0)
+
+#elif defined(__CUDACC__)
+
+DEVICE void grid_dependency_wait(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+DEVICE void grid_dependency_launch(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+#endif
+#endif

@@ -1,0 +1,163 @@
+/* mbarrier.h - barrier objects in shared memory that count arrivals and bytes. PTX 9.7.13.15.
+ *
+ * State of one barrier: phase (counts up from 0; waits see its parity), pending arrivals, expected arrivals, tx-count
+ * (bytes announced by expect_tx less bytes that have landed). When pending and tx-count are both 0 the phase completes:
+ * at that moment the phase goes up by one and pending is reloaded. Nothing has to be reset by software.
+ *
+ * Waiting names the parity of the phase to wait for. A fresh barrier is in phase 0: wait(0) blocks until phase 0 is
+ * complete; wait(1) returns at once, because the phase before 0 counts as complete. A waiter must not fall two phases
+ * behind: the parity would look the same again. */
+#ifndef MBARRIER_H
+#define MBARRIER_H
+
+#include "cuda_c.h"
+
+/* 8 bytes, 8-byte aligned; a debug build adds the name that a hung wait prints. */
+typedef struct {
+    uint64_t state;
+#ifdef GEMM_DEBUG
+    const char *name;
+    uint64_t index;
+#endif
+} MBarrier;
+
+/* mbarrier_init(bars, how_many, arrivals): make an array of barriers, each to expect `arrivals` arrivals a phase. One
+ * thread. The others may use them after mbarrier_init_fence() of that thread and a __syncthreads() (in a cluster: a
+ * cluster barrier). PTX 9.7.13.15.9.
+ *
+ * mbarrier_init_fence(): the thread that initialised publishes it to the cluster and to the copy engine. PTX 9.7.13.4.
+ *
+ * mbarrier_arrive(bar): one arrival. Releases what this thread has written, for those who wait. Any thread.
+ *
+ * mbarrier_arrive_remote(bar, rank): the same on the barrier at the same place in CTA `rank` of the cluster.
+ *
+ * mbarrier_expect_tx(bar, bytes): announce bytes, without an arrival.
+ *
+ * mbarrier_arrive_expect_tx(bar, bytes): announce bytes, then one arrival: the usual call of a thread that starts copies.
+ * The bytes are those of the full boxes, also where a box hangs over the edge of the tensor. PTX 9.7.13.15.13.
+ *
+ * mbarrier_test_wait_parity(bar, parity): nonzero if the phase with this parity is complete. Never blocks.
+ *
+ * mbarrier_wait_parity(bar, parity): wait until it is. Acquires: what was written before the arrivals, and what the
+ * copies counted by this phase have brought, may be read afterwards. Only on barriers of the own CTA. PTX 9.7.13.15.16. */
+#if defined(GEMM_MODEL)
+
+#define mbarrier_init(bars, how_many, arrivals) model_mbarrier_init(bars, how_many, arrivals, #bars, HERE)
+#define mbarrier_init_fence() model_mbarrier_init_fence(HERE)
+#define mbarrier_arrive(bar) model_mbarrier_arrive(bar, HERE)
+#define mbarrier_arrive_remote(bar, rank) model_mbarrier_arrive_remote(bar, rank, HERE)
+#define mbarrier_expect_tx(bar, bytes) model_mbarrier_expect_tx(bar, bytes, HERE)
+#define mbarrier_arrive_expect_tx(bar, bytes) model_mbarrier_arrive_expect_tx(bar, bytes, HERE)
+#define mbarrier_test_wait_parity(bar, parity) model_mbarrier_test_wait_parity(bar, parity, HERE)
+#define mbarrier_wait_parity(bar, parity) model_mbarrier_wait_parity(bar, parity, HERE)
+
+#elif defined(__CUDACC__)
+
+#ifndef GEMM_DEBUG_WAIT_MS
+#define GEMM_DEBUG_WAIT_MS 2000 /* a wait in a debug build that takes longer is reported and traps */
+#endif
+
+#define mbarrier_init(bars, how_many, arrivals) mbarrier_init_named(bars, how_many, arrivals, #bars)
+
+DEVICE void mbarrier_init_named(MBarrier *bars, int how_many, int arrivals, const char *name) {
+    for (int i = 0; i < how_many; i++) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&bars[i])), "r"(arrivals)
+                     : "memory");
+#ifdef GEMM_DEBUG
+        bars[i].name = name;
+        bars[i].index = (uint64_t)i;
+#else
+        (void)name;
+#endif
+    }
+}
+
+DEVICE void mbarrier_init_fence(void) { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
+DEVICE void mbarrier_arrive(MBarrier *bar) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(bar)) : "memory");
+}
+
+/* The default .release.cta is enough where only the order of reads before and writes after matters, as for the release of
+ * an empty stage; the .cluster form costs a fence on every release. */
+DEVICE void mbarrier_arrive_remote(MBarrier *bar, int rank) {
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(rank)
+                 : "memory");
+}
+
+DEVICE void mbarrier_expect_tx(MBarrier *bar, int bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
+                 : "memory");
+}
+
+DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
+                 : "memory");
+}
+
+DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) {
+    uint32_t complete;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(complete)
+                 : "r"(shared_address(bar)), "r"(parity)
+                 : "memory");
+    return (int)complete;
+}
+
+/* try_wait may suspend the thread for a while and still return false: it has to be asked again. */
+DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) {
+    uint32_t complete;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(complete)
+                 : "r"(shared_address(bar)), "r"(parity)
+                 : "memory");
+    return (int)complete;
+}
+
+#ifdef GEMM_DEBUG
+
+#define mbarrier_wait_parity(bar, parity) mbarrier_wait_parity_bounded(bar, parity, HERE)
+
+DEVICE void mbarrier_wait_parity_bounded(MBarrier *bar, uint32_t parity, const char *where) {
+    uint64_t start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    while (!mbarrier_try_wait_parity(bar, parity)) {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        if (now - start > (uint64_t)GEMM_DEBUG_WAIT_MS * 1000000) {
+            printf("%s: CTA %d warp %d lane %d waited %d ms for barrier %s[%d], parity %u\n", where, (int)blockIdx.x,
+                   (int)threadIdx.x / 32, (int)threadIdx.x % 32, GEMM_DEBUG_WAIT_MS, bar->name, (int)bar->index,
+                   parity);
+            __trap();
+        }
+    }
+}
+
+#else
+
+DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again;\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(parity)
+                 : "memory");
+}
+
+#endif
+#endif
+#endif

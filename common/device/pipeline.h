@@ -1,0 +1,77 @@
+/* pipeline.h - a ring of stages between one producer and its consumers, in CUTLASS's terms (PipelineState,
+ * PipelineTmaAsync). The producer is one thread that starts TMA loads; a consumer is a warpgroup.
+ *
+ * Each stage has two barriers. full: the producer arrives once and announces the bytes, the copy engine completes them;
+ * consumers wait. empty: every consumer arrives once when it has finished reading; the producer waits. */
+#ifndef PIPELINE_H
+#define PIPELINE_H
+
+#include "cuda_c.h"
+#include "mbarrier.h"
+
+/* A role's position in the ring. Producer and consumers each keep their own. */
+typedef struct {
+    int index;      /* stage, 0 .. stages - 1 */
+    uint32_t phase; /* parity that this role waits for at this stage */
+    uint32_t count; /* k-tiles passed */
+} PipelineState;
+
+/* A consumer starts at stage 0 and waits for phase 0 to complete: parity 0. */
+HOST_DEVICE PipelineState consumer_start_state(void) {
+    PipelineState state = {0, 0, 0};
+    return state;
+}
+
+/* The producer starts at stage 0 with parity 1: a fresh empty barrier counts the phase before 0 as complete, so the first
+ * lap finds every stage free. */
+HOST_DEVICE PipelineState producer_start_state(void) {
+    PipelineState state = {0, 1, 0};
+    return state;
+}
+
+/* To the next stage; past the last one back to stage 0, where the awaited phase is the next one: the parity flips. */
+HOST_DEVICE void pipeline_advance(PipelineState *state, int stages) {
+    state->count++;
+    state->index++;
+    if (state->index == stages) {
+        state->index = 0;
+        state->phase ^= 1;
+    }
+}
+
+/* Over `k_tiles` stages at once, where another consumer takes them. */
+HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stages) {
+    int position = state->index + k_tiles;
+    state->count += (uint32_t)k_tiles;
+    state->phase ^= (uint32_t)(position / stages) & 1;
+    state->index = position % stages;
+}
+
+#if defined(GEMM_MODEL) || defined(__CUDACC__)
+
+/* Producer thread: wait until the stage is free, then announce the `bytes` that the loads will bring. Without the wait
+ * the loads overwrite what consumers still read; without the announcement the stage counts as full at once. */
+#define producer_acquire(full, empty, state, bytes)                       \
+    do {                                                                  \
+        mbarrier_wait_parity(&(empty)[(state).index], (state).phase);     \
+        mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);         \
+    } while (0)
+
+/* Producer thread, after its last load: wait until every stage is free again, so that no CTA of a cluster leaves while
+ * others still arrive on its barriers. */
+#define producer_tail(empty, state, stages)                               \
+    do {                                                                  \
+        for (int tail_ = 0; tail_ < (stages); tail_++) {                  \
+            mbarrier_wait_parity(&(empty)[(state).index], (state).phase); \
+            pipeline_advance(&(state), stages);                           \
+        }                                                                 \
+    } while (0)
+
+/* Consumer, all threads: wait until the stage's bytes have landed; afterwards they may be read. */
+#define consumer_wait(full, state) mbarrier_wait_parity(&(full)[(state).index], (state).phase)
+
+/* Consumer, one thread of the warpgroup, after its wgmma_wait_group: hand the stage at `index` back. */
+#define consumer_release(empty, index) mbarrier_arrive(&(empty)[index])
+
+#endif
+#endif

@@ -1,0 +1,147 @@
+/* tma.h - the copy engine (Tensor Memory Accelerator): one thread copies a box of a tensor. sm_90.
+ *
+ * A tensor map, made on the host, describes the tensor in global memory: address, sizes, strides, element type, and how
+ * a box of it is laid into shared memory (box sizes, swizzle). The destination, the coordinates and the barrier are
+ * operands of each copy. What lies outside the tensor is read as zero and not written. */
+#ifndef TMA_H
+#define TMA_H
+
+#include "cuda_c.h"
+#include "mbarrier.h"
+
+/* How a box is laid into shared memory: rows of 32, 64 or 128 bytes whose 16-byte chunks are permuted (swizzle.h). */
+typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
+
+/* Kernel:
+ *
+ * tma_prefetch_map(map): fetch the tensor map ahead of its first use. One thread.
+ *
+ * tma_load_2d(dst, map, c0, c1, bar): start the copy of the box whose first element is column c0, row c1 into shared
+ * memory at `dst` (128-byte aligned; 1024 with the 128-byte swizzle). One thread. It ends with complete_tx of the box's
+ * bytes on `bar`; whoever has waited for that phase may read the box, through any proxy. PTX 9.7.9.25.5.2.
+ *
+ * tma_load_2d_multicast(dst, map, c0, c1, bar, mask): the same into every CTA of the cluster whose bit is set in `mask`,
+ * at the same place in its shared memory, signalling the barrier at the same place there.
+ *
+ * tma_store_2d(map, src, c0, c1): start the copy of a box from shared memory. One thread. Ordinary stores into `src`
+ * need, in this order: fence_proxy_async() by each writing thread, a barrier, then this.
+ *
+ * tma_reduce_add_2d(map, src, c0, c1): the same, adding to what is there.
+ *
+ * bulk_commit_group(): close this thread's group of stores.
+ *
+ * bulk_wait_group_read(N): this thread waits until all but its N latest groups have been read from shared memory: then
+ * the buffers may be written again. bulk_wait_group(N): until they have been written to global memory. N is a constant.
+ * Groups belong to the thread that issued the stores. PTX 9.7.9.25.6.
+ *
+ * fence_proxy_async(): orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses
+ * of the copy engine and of wgmma (the async proxy). PTX 9.7.13.4.
+ *
+ * Host:
+ *
+ * tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle): describe a bf16 matrix [rows][ld], of which
+ * the first `cols` elements of each row count. base is 16-byte aligned, ld a multiple of 8, box_rows and box_cols 1..256,
+ * box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span. Returns 0, or 3 after printing what the
+ * driver refused. */
+#if defined(GEMM_MODEL)
+
+#define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
+#define tma_load_2d(dst, map, c0, c1, bar) model_tma_load_2d(dst, map, c0, c1, bar, 0, HERE)
+#define tma_load_2d_multicast(dst, map, c0, c1, bar, mask) model_tma_load_2d(dst, map, c0, c1, bar, mask, HERE)
+#define tma_store_2d(map, src, c0, c1) model_tma_store_2d(map, src, c0, c1, 0, HERE)
+#define tma_reduce_add_2d(map, src, c0, c1) model_tma_store_2d(map, src, c0, c1, 1, HERE)
+#define bulk_commit_group() model_bulk_commit_group(HERE)
+#define bulk_wait_group_read(N) model_bulk_wait_group(N, 1, HERE)
+#define bulk_wait_group(N) model_bulk_wait_group(N, 0, HERE)
+#define fence_proxy_async() model_fence_proxy_async(HERE)
+#define tensor_map_2d model_tensor_map_2d
+
+#elif defined(__CUDACC__)
+
+typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
+
+DEVICE void tma_prefetch_map(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 :
+                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
+                 : "memory");
+}
+
+DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%2, %3}], [%4], %5;"
+                 :
+                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "h"((uint16_t)mask)
+                 : "memory");
+}
+
+DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 :
+                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
+                 : "memory");
+}
+
+DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
+    asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
+                 :
+                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
+                 : "memory");
+}
+
+#define bulk_commit_group() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define bulk_wait_group_read(N) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory")
+#define bulk_wait_group(N) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory")
+
+DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                     const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+                                     CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+/* The driver's encoder, found at run time so that the program needs no -lcuda. NULL if the driver has none. */
+static inline TensorMapEncoder tensor_map_encoder(void) {
+    static void *encoder;
+    cudaDriverEntryPointQueryResult found;
+    if (encoder == NULL) {
+#if CUDART_VERSION >= 12050
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encoder, 12000, cudaEnableDefault, &found);
+#else
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &encoder, cudaEnableDefault, &found);
+#endif
+    }
+    return (TensorMapEncoder)encoder;
+}
+
+static inline int tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                                int box_rows, int box_cols, Swizzle swizzle) {
+    static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+    TensorMapEncoder encode = tensor_map_encoder();
+    if (encode == NULL) {
+        fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
+        return 3;
+    }
+    cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
+    cuuint64_t row_bytes[1] = {(cuuint64_t)ld * sizeof(bf16)};
+    cuuint32_t box[2] = {(cuuint32_t)box_cols, (cuuint32_t)box_rows};
+    cuuint32_t steps[2] = {1, 1};
+    CUresult result = encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)base, sizes, row_bytes, box, steps,
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, modes[swizzle], CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr,
+                "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): %d x %d elements at %p, row pitch %d "
+                "elements, box %d x %d\n",
+                name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols);
+        return 3;
+    }
+    return 0;
+}
+
+#endif
+#endif

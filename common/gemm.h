@@ -1,0 +1,97 @@
+/* gemm.h - the header every chapter includes: the problem, what a chapter is, what the harness does for it.
+ *
+ * The problem is the same in all chapters:
+ *
+ *     C[m][n] = sum over k of A[m][k] * B[n][k]          bf16 in, fp32 accumulation, bf16 out
+ *
+ * All three matrices are row-major with a leading dimension, so both operands are K-major (BLAS calls this "TN").
+ *
+ * A chapter is one .cu file in the common subset of C11 and CUDA C++. nvcc compiles it for the GPU; a C compiler with
+ * -DGEMM_MODEL compiles the same file for the CPU model. It exports one Chapter record and keeps all else static. The
+ * harness (common/harness) supplies main(): options, data, the reference, the check, the timing, the report. */
+#ifndef GEMM_H
+#define GEMM_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda_c.h"
+
+/* Also the exit status of every program. */
+typedef enum {
+    GEMM_OK = 0,
+    GEMM_WRONG = 1,     /* the result differs from the reference */
+    GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
+    GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
+    GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
+} GemmStatus;
+
+/* One multiplication. Pointers are device pointers on the GPU, ordinary ones on the model.
+ * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, that is lda, ldb, ldc are
+ * multiples of 8. What lies between the end of a row and its leading dimension is not part of the matrix: it may hold
+ * anything, a kernel must not use it and must not write it. */
+typedef struct {
+    int m, n, k;
+    int lda, ldb, ldc; /* elements from one row to the next */
+    const bf16 *a;     /* [m][lda] */
+    const bf16 *b;     /* [n][ldb] */
+    bf16 *c;           /* [m][ldc] */
+    void *workspace;   /* workspace_bytes(problem) bytes, zero before the first launch, left zero by every launch */
+    int sm_count;      /* SMs of the device that runs this */
+    int shared_bytes;  /* shared memory that one CTA of it may have */
+    /* For experiments; zero: the chapter chooses. */
+    const char *variant; /* name of one of the chapter's variants */
+    int tile_group;      /* tile rows walked together (tile_order.h) */
+    int meet;            /* producers meet before each tile: 1 yes, -1 no */
+    Stream stream;     /* cudaStream_t; launches are asynchronous */
+} Gemm;
+
+/* What a chapter needs from a GPU. */
+typedef enum {
+    NEEDS_SM80 = 800,  /* runs on this and later */
+    NEEDS_SM90 = 900,  /* runs on this and later */
+    NEEDS_SM90A = 901, /* Hopper only: wgmma and setmaxnreg are not forward compatible */
+} GpuNeed;
+
+typedef struct {
+    const char *name; /* "06_wgmma_ss": directory and program */
+    const char *adds; /* what is new, in a line */
+    GpuNeed needs;
+    /* Starts one multiplication on problem->stream and returns without waiting for it. On failure prints one line to
+     * stderr and returns its status. */
+    GemmStatus (*launch)(const Gemm *problem);
+    /* Bytes of workspace this problem needs; NULL if none ever. */
+    size_t (*workspace_bytes)(const Gemm *problem);
+    /* One line about what launch() would choose for this problem (tile, schedule, ...), without a newline; NULL if
+     * there is nothing to choose. */
+    void (*describe)(const Gemm *problem, char *text, size_t size);
+} Chapter;
+
+/* The chapter's record, at file scope:
+ *
+ *     CHAPTER(06_wgmma_ss) = { .name = "06_wgmma_ss", ... };
+ *
+ * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss. */
+#ifdef GEMM_MODEL
+#define CHAPTER_SYMBOL(id) model_chapter_##id
+#else
+#define CHAPTER_SYMBOL(id) gpu_chapter_##id
+#endif
+#ifdef __cplusplus
+#define CHAPTER(id)                          \
+    extern "C" const Chapter CHAPTER_SYMBOL(id); \
+    extern "C" const Chapter CHAPTER_SYMBOL(id)
+#else
+#define CHAPTER(id)                   \
+    extern const Chapter CHAPTER_SYMBOL(id); \
+    const Chapter CHAPTER_SYMBOL(id)
+#endif
+
+HOST_DEVICE int ceil_div(int a, int b) { return a / b + (a % b != 0); }
+HOST_DEVICE int min_int(int a, int b) { return a < b ? a : b; }
+
+#endif

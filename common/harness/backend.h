@@ -1,0 +1,99 @@
+/* backend.h - what the harness asks of the place where a chapter runs: a GPU (gpu.cu) or the CPU model
+ * (backend_model.c). Every function prints one line to stderr when it fails and returns a status; nothing aborts. */
+#ifndef BACKEND_H
+#define BACKEND_H
+
+#include "../gemm.h"
+#include "check.h"
+#include "options.h"
+
+typedef struct {
+    char name[96];  /* "NVIDIA H200" */
+    int capability; /* compute capability * 100: 900 for 9.0; 0 on the model */
+    int sm_count;
+    int shared_bytes;        /* shared memory that one CTA may have */
+    int max_sm_mhz;          /* highest SM clock; 0 if unknown */
+    size_t free_bytes;       /* memory for matrices, reference and workspace */
+    int driver_cuda;         /* CUDA version the driver supports, 13000 for 13.0 */
+    int runtime_cuda;        /* CUDA version of the program */
+    char pci_bus_id[32];     /* for NVML */
+    char driver_version[80]; /* "580.65.06"; empty until NVML fills it in */
+    Stream stream;           /* all work of the harness goes here */
+} DeviceInfo;
+
+/* Memory a kernel may see. */
+typedef struct {
+    void *data; /* NULL if not allocated */
+    size_t bytes;
+    const char *name; /* "A", "B", "C", "workspace": the model's reports use it */
+} Buffer;
+
+enum { EVENT_SLOTS = 4 };
+
+typedef struct {
+    const char *name; /* "gpu" or "model", as after --on */
+    int default_size; /* M = N = K where none is given */
+
+    /* Takes the device. need: what the chapter needs; the first device that has it is used. On failure returns
+     * GEMM_DEVICE, prints nothing and puts into `why` what was found instead. */
+    GemmStatus (*open)(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size);
+    void (*close)(void);
+
+    GemmStatus (*allocate)(Buffer *buffer, size_t bytes, const char *name); /* 256-byte aligned; 0 bytes: data NULL */
+    void (*release)(Buffer *buffer);                                        /* safe to call twice */
+    GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
+    /* Tells the model that matrix [rows][ld] lies there, for its reports. NULL on a GPU. */
+    void (*name_matrix)(const bf16 *matrix, const char *name, int rows, int columns, int ld);
+    GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
+
+    /* matrix [rows][ld]: element (r, c) is data_element(kind, seed, id, r * columns + c), from column `columns` on
+     * BF16_PADDING. */
+    GemmStatus (*fill)(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id);
+    /* The view's block: C to BF16_UNWRITTEN, everything else to BF16_GUARD. */
+    GemmStatus (*poison)(const ResultView *view);
+    /* As reference_on_host(); the arrays are the backend's. */
+    GemmStatus (*reference)(const Gemm *problem, double *expected, float *magnitude);
+    /* As check_block(); waits for the stream first. */
+    GemmStatus (*check)(const ResultView *view, uint64_t from, Tally *tally);
+    /* Waits for all work; errors of earlier launches show here. `what` begins the message. GEMM_MODEL_BUG where the
+     * model has reported an error of the kernel. */
+    GemmStatus (*synchronise)(const char *what);
+
+    /* The model: the seed of the next launch's schedule. NULL on a GPU. */
+    void (*set_schedule)(const Options *options, uint64_t seed);
+
+    /* Timing; all NULL on the model, whose time says nothing. */
+    GemmStatus (*record)(int slot);                         /* event `slot` on the stream */
+    GemmStatus (*reached)(int slot, int *yes);              /* without waiting */
+    GemmStatus (*elapsed_ms)(int from, int to, double *ms); /* waits for `to` */
+    /* Work started after hold() waits on the GPU until let_go() (or two seconds), so that launches are queued and then
+     * run back to back, however long each takes to start. At most MAX_HELD launches. */
+    GemmStatus (*hold)(void);
+    void (*let_go)(void);
+} Backend;
+
+enum { MAX_HELD = 400 };
+
+/* Left out with -DGEMM_NO_GPU and -DGEMM_NO_MODEL. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+const Backend *gpu_backend(void);
+const Backend *model_backend(void);
+#ifdef __cplusplus
+}
+#endif
+
+/* Can a GPU of this capability run what needs `need`? */
+static inline int need_is_met(GpuNeed need, int capability) {
+    return need == NEEDS_SM90A ? capability == 900 : capability >= (int)need;
+}
+
+/* "a Hopper GPU (compute capability 9.0)" and the like. */
+static inline const char *need_text(GpuNeed need) {
+    return need == NEEDS_SM90A  ? "a Hopper GPU (compute capability 9.0)"
+           : need == NEEDS_SM90 ? "a GPU of compute capability 9.0 or later"
+                                : "a GPU of compute capability 8.0 or later";
+}
+
+#endif

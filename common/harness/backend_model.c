@@ -1,0 +1,123 @@
+/* backend_model.c - the harness on the CPU model: memory and data are the host's, a launch runs under the model. */
+#ifndef GEMM_NO_MODEL
+
+#include <unistd.h>
+
+#include "../model/model_host.h"
+#include "backend.h"
+
+static GemmStatus model_open(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size) {
+    (void)need; /* the model has what every chapter needs */
+    (void)why;
+    (void)why_size;
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "CPU model");
+    info->sm_count = options->sms;
+    info->shared_bytes = 227 * 1024; /* as on Hopper */
+    /* The model keeps state beside every byte of a matrix. */
+    info->free_bytes = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);
+    return GEMM_OK;
+}
+
+static void model_close(void) { model_shutdown(); }
+
+static void model_set_schedule(const Options *options, uint64_t seed) {
+    ModelOptions model = {
+        .policy = (int)options->policy, .seed = seed, .barriers = options->barriers, .sms = options->sms};
+    model_configure(&model);
+}
+
+static GemmStatus model_allocate(Buffer *buffer, size_t bytes, const char *name) {
+    buffer->name = name;
+    buffer->bytes = bytes;
+    buffer->data = bytes ? model_global_alloc(bytes, name) : NULL;
+    if (bytes && !buffer->data) {
+        fprintf(stderr, "out of memory: %zu bytes for %s\n", bytes, name);
+        return GEMM_DEVICE;
+    }
+    return GEMM_OK;
+}
+
+static void model_release(Buffer *buffer) {
+    if (buffer->data) {
+        model_global_free(buffer->data);
+    }
+    memset(buffer, 0, sizeof *buffer);
+}
+
+static void model_name_matrix(const bf16 *matrix, const char *name, int rows, int columns, int ld) {
+    model_describe_matrix(matrix, name, rows, columns, ld, (int)sizeof *matrix);
+}
+
+static GemmStatus model_clear(const Buffer *buffer) {
+    if (buffer->bytes) {
+        memset(buffer->data, 0, buffer->bytes);
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus model_copy_out(void *host, const void *device, size_t bytes) {
+    memcpy(host, device, bytes);
+    return GEMM_OK;
+}
+
+static GemmStatus model_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
+    for (int row = 0; row < rows; row++) {
+        for (int column = 0; column < ld; column++) {
+            uint64_t index = (uint64_t)row * (uint64_t)columns + (uint64_t)column;
+            matrix[(size_t)row * (size_t)ld + (size_t)column] =
+                column < columns ? data_element(kind, seed, id, index) : BF16_PADDING;
+        }
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus model_poison(const ResultView *view) {
+    bf16 *block = (bf16 *)view->block;
+    for (size_t index = 0; index < block_elements(view); index++) {
+        block[index] = unwritten_pattern(view, index);
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus model_reference(const Gemm *problem, double *expected, float *magnitude) {
+    reference_on_host(problem, expected, magnitude);
+    return GEMM_OK;
+}
+
+static GemmStatus model_check(const ResultView *view, uint64_t from, Tally *tally) {
+    check_block(view, from, tally);
+    return GEMM_OK;
+}
+
+static GemmStatus model_synchronise(const char *what) {
+    (void)what; /* the model has said what it found */
+    return model_reports() ? GEMM_MODEL_BUG : GEMM_OK;
+}
+
+const Backend *model_backend(void) {
+    static const Backend backend = {
+        .name = "model",
+        .default_size = 512,
+        .open = model_open,
+        .close = model_close,
+        .allocate = model_allocate,
+        .release = model_release,
+        .clear = model_clear,
+        .name_matrix = model_name_matrix,
+        .copy_out = model_copy_out,
+        .fill = model_fill,
+        .poison = model_poison,
+        .reference = model_reference,
+        .check = model_check,
+        .synchronise = model_synchronise,
+        .set_schedule = model_set_schedule,
+    };
+    return &backend;
+}
+
+#else
+
+typedef int backend_model_left_out; /* ISO C wants a declaration in every file */
+
+#endif

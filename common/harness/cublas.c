@@ -1,0 +1,268 @@
+/* cublas.c - cuBLAS and cuBLASLt through dlopen, with the few declarations they need, so that building needs no header
+ * of theirs and running does not need the libraries.
+ *
+ * cuBLAS thinks in columns. Our row-major C[m][n] with leading dimension ldc is its column-major n x m matrix C^T, and
+ * C^T = B A^T: its first operand is our B, a k x n matrix by columns, taken transposed; its second is our A, k x m. */
+#include "cublas.h"
+
+#include <dlfcn.h>
+
+enum {
+    CUBLAS_OP_N = 0,
+    CUBLAS_OP_T = 1,
+    CUBLAS_COMPUTE_32F = 68,
+    CUBLAS_GEMM_DEFAULT = -1,
+    CUDA_R_32F = 0,
+    CUDA_R_16BF = 14,
+    LT_DESC_TRANSA = 3,
+    LT_DESC_TRANSB = 4,
+    LT_PREFERENCE_MAX_WORKSPACE = 1,
+    LT_WORKSPACE_BYTES = 32 << 20, /* what NVIDIA advises on Hopper, and cuBLAS's own there */
+};
+
+struct Cublas {
+    void *library;
+    void *handle;
+    int version;
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    int (*set_stream)(void *handle, Stream stream);
+    int (*get_version)(void *handle, int *version);
+    int (*gemm_ex)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int a_type,
+                   int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
+                   int compute_type, int algorithm);
+};
+
+static const float one = 1, zero = 0;
+
+static void find(void *library, void *function, const char *name) {
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
+}
+
+/* The newest of a library's versions, where the loader finds it or in the toolkit's usual place. */
+static void *open_library(const char *name, char *why, size_t why_size) {
+    static const char *const places[] = {"", "/usr/local/cuda/lib64/"};
+    static const char *const versions[] = {".13", ".12", ""};
+    for (size_t place = 0; place < sizeof places / sizeof *places; place++) {
+        for (size_t version = 0; version < sizeof versions / sizeof *versions; version++) {
+            char path[128];
+            snprintf(path, sizeof path, "%s%s.so%s", places[place], name, versions[version]);
+            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (library) {
+                return library;
+            }
+        }
+    }
+    snprintf(why, why_size, "%s.so was not found", name);
+    return NULL;
+}
+
+Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
+    Cublas *cublas = calloc(1, sizeof *cublas);
+    if (!cublas) {
+        snprintf(why, why_size, "out of memory");
+        return NULL;
+    }
+    cublas->library = open_library("libcublas", why, why_size);
+    if (!cublas->library) {
+        free(cublas);
+        return NULL;
+    }
+    find(cublas->library, &cublas->create, "cublasCreate_v2");
+    find(cublas->library, &cublas->destroy, "cublasDestroy_v2");
+    find(cublas->library, &cublas->set_stream, "cublasSetStream_v2");
+    find(cublas->library, &cublas->get_version, "cublasGetVersion_v2");
+    find(cublas->library, &cublas->gemm_ex, "cublasGemmEx");
+    int complete = cublas->create && cublas->destroy && cublas->set_stream && cublas->get_version && cublas->gemm_ex;
+    int error = complete ? cublas->create(&cublas->handle) : -1;
+    if (!error) {
+        error = cublas->set_stream(cublas->handle, stream);
+    }
+    if (!error) {
+        error = cublas->get_version(cublas->handle, &cublas->version);
+    }
+    if (error) {
+        snprintf(why, why_size, "libcublas does not start (status %d)", error);
+        cublas_close(cublas);
+        return NULL;
+    }
+    return cublas;
+}
+
+void cublas_close(Cublas *cublas) {
+    if (cublas) {
+        if (cublas->handle) {
+            cublas->destroy(cublas->handle);
+        }
+        free(cublas); /* the library stays: CUDA may still call into it when the process ends */
+    }
+}
+
+int cublas_version(const Cublas *cublas) { return cublas->version; }
+
+GemmStatus cublas_launch(void *cublas_run) {
+    const CublasRun *run = (const CublasRun *)cublas_run;
+    const Gemm *gemm = &run->gemm;
+    int error = run->cublas->gemm_ex(run->cublas->handle, CUBLAS_OP_T, CUBLAS_OP_N, gemm->n, gemm->m, gemm->k, &one,
+                                     gemm->b, CUDA_R_16BF, gemm->ldb, gemm->a, CUDA_R_16BF, gemm->lda, &zero, gemm->c,
+                                     CUDA_R_16BF, gemm->ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    if (error) {
+        fprintf(stderr, "cublasGemmEx failed: status %d\n", error);
+        return GEMM_DEVICE;
+    }
+    return GEMM_OK;
+}
+
+/* ---- cuBLASLt ---- */
+
+typedef struct {
+    uint64_t data[8];
+} LtAlgorithm;
+
+typedef struct {
+    LtAlgorithm algorithm;
+    size_t workspace_bytes;
+    int status;
+    float waves;
+    int reserved[4];
+} LtProposal;
+
+struct CublasLt {
+    void *library;
+    const Backend *backend;
+    Gemm gemm;
+    void *handle, *operation, *a_layout, *b_layout, *c_layout;
+    Buffer workspace;
+    LtProposal proposals[CUBLASLT_ALGORITHMS];
+    int count, chosen;
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    int (*operation_create)(void **operation, int compute_type, int scale_type);
+    int (*operation_destroy)(void *operation);
+    int (*operation_set)(void *operation, int attribute, const void *value, size_t size);
+    int (*layout_create)(void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
+    int (*layout_destroy)(void *layout);
+    int (*preference_create)(void **preference);
+    int (*preference_destroy)(void *preference);
+    int (*preference_set)(void *preference, int attribute, const void *value, size_t size);
+    int (*heuristic)(void *handle, void *operation, void *a, void *b, void *c, void *d, void *preference, int wanted,
+                     LtProposal *proposals, int *count);
+    int (*matmul)(void *handle, void *operation, const void *alpha, const void *a, void *a_layout, const void *b,
+                  void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
+                  const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes, Stream stream);
+};
+
+static int lt_find_all(CublasLt *lt) {
+    find(lt->library, &lt->create, "cublasLtCreate");
+    find(lt->library, &lt->destroy, "cublasLtDestroy");
+    find(lt->library, &lt->operation_create, "cublasLtMatmulDescCreate");
+    find(lt->library, &lt->operation_destroy, "cublasLtMatmulDescDestroy");
+    find(lt->library, &lt->operation_set, "cublasLtMatmulDescSetAttribute");
+    find(lt->library, &lt->layout_create, "cublasLtMatrixLayoutCreate");
+    find(lt->library, &lt->layout_destroy, "cublasLtMatrixLayoutDestroy");
+    find(lt->library, &lt->preference_create, "cublasLtMatmulPreferenceCreate");
+    find(lt->library, &lt->preference_destroy, "cublasLtMatmulPreferenceDestroy");
+    find(lt->library, &lt->preference_set, "cublasLtMatmulPreferenceSetAttribute");
+    find(lt->library, &lt->heuristic, "cublasLtMatmulAlgoGetHeuristic");
+    find(lt->library, &lt->matmul, "cublasLtMatmul");
+    return lt->create && lt->destroy && lt->operation_create && lt->operation_destroy && lt->operation_set &&
+           lt->layout_create && lt->layout_destroy && lt->preference_create && lt->preference_destroy &&
+           lt->preference_set && lt->heuristic && lt->matmul;
+}
+
+/* Describes the problem and asks for proposals. Returns 0, or cuBLASLt's status. */
+static int lt_ask(CublasLt *lt) {
+    const Gemm *gemm = &lt->gemm;
+    const int transposed = CUBLAS_OP_T, straight = CUBLAS_OP_N;
+    const size_t workspace_bytes = LT_WORKSPACE_BYTES;
+    uint64_t m = (uint64_t)gemm->m, n = (uint64_t)gemm->n, k = (uint64_t)gemm->k;
+    void *preference = NULL;
+    int error = lt->create(&lt->handle);
+    error = error ? error : lt->operation_create(&lt->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    error = error ? error : lt->operation_set(lt->operation, LT_DESC_TRANSA, &transposed, sizeof transposed);
+    error = error ? error : lt->operation_set(lt->operation, LT_DESC_TRANSB, &straight, sizeof straight);
+    error = error ? error : lt->layout_create(&lt->a_layout, CUDA_R_16BF, k, n, gemm->ldb);
+    error = error ? error : lt->layout_create(&lt->b_layout, CUDA_R_16BF, k, m, gemm->lda);
+    error = error ? error : lt->layout_create(&lt->c_layout, CUDA_R_16BF, n, m, gemm->ldc);
+    error = error ? error : lt->preference_create(&preference);
+    error = error
+                ? error
+                : lt->preference_set(preference, LT_PREFERENCE_MAX_WORKSPACE, &workspace_bytes, sizeof workspace_bytes);
+    error = error ? error
+                  : lt->heuristic(lt->handle, lt->operation, lt->a_layout, lt->b_layout, lt->c_layout, lt->c_layout,
+                                  preference, CUBLASLT_ALGORITHMS, lt->proposals, &lt->count);
+    if (preference) {
+        lt->preference_destroy(preference);
+    }
+    return error;
+}
+
+CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, char *why, size_t why_size) {
+    CublasLt *lt = calloc(1, sizeof *lt);
+    if (!lt) {
+        snprintf(why, why_size, "out of memory");
+        return NULL;
+    }
+    lt->backend = backend;
+    lt->gemm = *problem;
+    lt->library = open_library("libcublasLt", why, why_size);
+    if (!lt->library) {
+        free(lt);
+        return NULL;
+    }
+    if (!lt_find_all(lt)) {
+        snprintf(why, why_size, "libcublasLt lacks a function");
+        free(lt);
+        return NULL;
+    }
+    int error = lt_ask(lt);
+    if (error || lt->count == 0) {
+        snprintf(why, why_size, "cuBLASLt proposes nothing (status %d)", error);
+        cublaslt_close(lt);
+        return NULL;
+    }
+    if (backend->allocate(&lt->workspace, LT_WORKSPACE_BYTES, "cuBLASLt's workspace") != GEMM_OK) {
+        snprintf(why, why_size, "no memory for cuBLASLt's workspace");
+        cublaslt_close(lt);
+        return NULL;
+    }
+    return lt;
+}
+
+void cublaslt_close(CublasLt *lt) {
+    if (!lt) {
+        return;
+    }
+    lt->backend->release(&lt->workspace);
+    void *layouts[] = {lt->a_layout, lt->b_layout, lt->c_layout};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i]) {
+            lt->layout_destroy(layouts[i]);
+        }
+    }
+    if (lt->operation) {
+        lt->operation_destroy(lt->operation);
+    }
+    if (lt->handle) {
+        lt->destroy(lt->handle);
+    }
+    free(lt); /* the library stays, as above */
+}
+
+int cublaslt_count(const CublasLt *lt) { return lt->count; }
+
+void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
+
+GemmStatus cublaslt_launch(void *context) {
+    const CublasLt *lt = (const CublasLt *)context;
+    const Gemm *gemm = &lt->gemm;
+    int error = lt->matmul(lt->handle, lt->operation, &one, gemm->b, lt->a_layout, gemm->a, lt->b_layout, &zero,
+                           gemm->c, lt->c_layout, gemm->c, lt->c_layout, &lt->proposals[lt->chosen].algorithm,
+                           lt->workspace.data, lt->workspace.bytes, gemm->stream);
+    if (error) {
+        fprintf(stderr, "cublasLtMatmul failed: status %d\n", error);
+        return GEMM_DEVICE;
+    }
+    return GEMM_OK;
+}

@@ -1,0 +1,375 @@
+/* gpu.cu - the harness on a GPU: memory, data, reference, comparison, events. The only CUDA source of the harness. */
+#include "backend.h"
+
+/* One line that names the call and the error; the caller returns. */
+#define TRY(call)                     \
+    do {                              \
+        if (cuda_failed(call, #call)) \
+            return GEMM_DEVICE;       \
+    } while (0)
+
+static cudaStream_t stream;
+static cudaEvent_t events[EVENT_SLOTS];
+static Tally *device_tally;
+static volatile int *gate; /* host memory that the GPU reads: while not 0, gate_kernel runs */
+
+/* ---- device ---- */
+
+/* Adds one found device to the text about what there is. */
+static void note_device(char *why, size_t why_size, const cudaDeviceProp *found) {
+    size_t used = strlen(why);
+    snprintf(why + used, why_size - used, "%s%s (compute capability %d.%d)", used ? ", " : "", found->name,
+             found->major, found->minor);
+}
+
+static void gpu_close(void) {
+    for (int slot = 0; slot < EVENT_SLOTS; slot++) {
+        if (events[slot]) {
+            cudaEventDestroy(events[slot]);
+        }
+        events[slot] = NULL;
+    }
+    cudaFree(device_tally);
+    cudaFreeHost((void *)gate);
+    if (stream) {
+        cudaStreamDestroy(stream);
+    }
+    device_tally = NULL;
+    gate = NULL;
+    stream = NULL;
+}
+
+static GemmStatus set_up(int device, const cudaDeviceProp *properties, DeviceInfo *info) {
+    size_t total, reserve = (size_t)512 << 20; /* for cuBLAS, modules and the context */
+    TRY(cudaSetDevice(device));
+    TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (int slot = 0; slot < EVENT_SLOTS; slot++) {
+        TRY(cudaEventCreate(&events[slot]));
+    }
+    TRY(cudaMalloc((void **)&device_tally, sizeof *device_tally));
+    TRY(cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped));
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "%.95s", properties->name);
+    info->capability = properties->major * 100 + properties->minor * 10;
+    info->sm_count = properties->multiProcessorCount;
+    info->shared_bytes = (int)properties->sharedMemPerBlockOptin;
+    int khz = 0;
+    TRY(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
+    info->max_sm_mhz = khz / 1000;
+    TRY(cudaMemGetInfo(&info->free_bytes, &total));
+    info->free_bytes = info->free_bytes > reserve ? info->free_bytes - reserve : 0;
+    TRY(cudaDriverGetVersion(&info->driver_cuda));
+    TRY(cudaRuntimeGetVersion(&info->runtime_cuda));
+    TRY(cudaDeviceGetPCIBusId(info->pci_bus_id, sizeof info->pci_bus_id, device));
+    info->stream = stream;
+    return GEMM_OK;
+}
+
+static GemmStatus gpu_open(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size) {
+    (void)options;
+    int count = 0, driver = 0;
+    why[0] = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+            snprintf(why, why_size, "no NVIDIA driver");
+        } else if (error == cudaSuccess || error == cudaErrorNoDevice) {
+            snprintf(why, why_size, "no CUDA device");
+        } else {
+            snprintf(why, why_size, "no CUDA device that works: %s", cudaGetErrorString(error));
+        }
+        return GEMM_DEVICE;
+    }
+    for (int device = 0; device < count; device++) {
+        cudaDeviceProp properties;
+        error = cudaGetDeviceProperties(&properties, device);
+        if (error != cudaSuccess) {
+            snprintf(why, why_size, "a CUDA device that does not answer: %s", cudaGetErrorString(error));
+            return GEMM_DEVICE;
+        }
+        if (need_is_met(need, properties.major * 100 + properties.minor * 10)) {
+            GemmStatus status = set_up(device, &properties, info);
+            if (status != GEMM_OK) {
+                snprintf(why, why_size, "%s, which could not be set up", properties.name);
+                gpu_close();
+            }
+            return status;
+        }
+        note_device(why, why_size, &properties);
+    }
+    return GEMM_DEVICE;
+}
+
+/* ---- memory ---- */
+
+static GemmStatus gpu_allocate(Buffer *buffer, size_t bytes, const char *name) {
+    buffer->data = NULL;
+    buffer->bytes = bytes;
+    buffer->name = name;
+    if (bytes) {
+        TRY(cudaMalloc(&buffer->data, bytes));
+    }
+    return GEMM_OK;
+}
+
+static void gpu_release(Buffer *buffer) {
+    if (buffer->data) {
+        cudaFree(buffer->data);
+    }
+    memset(buffer, 0, sizeof *buffer);
+}
+
+static GemmStatus gpu_clear(const Buffer *buffer) {
+    if (buffer->bytes) {
+        TRY(cudaMemsetAsync(buffer->data, 0, buffer->bytes, stream));
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus gpu_copy_out(void *host, const void *device, size_t bytes) {
+    TRY(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
+    TRY(cudaStreamSynchronize(stream));
+    return GEMM_OK;
+}
+
+static GemmStatus gpu_synchronise(const char *what) {
+    return cuda_failed(cudaStreamSynchronize(stream), what) ? GEMM_DEVICE : GEMM_OK;
+}
+
+/* ---- data ---- */
+
+enum { THREADS = 256, MAX_CTAS = 2048 };
+
+/* CTAs for a loop over `count` elements in strides of the whole grid. */
+static int grid_for(size_t count) {
+    size_t ctas = (count + THREADS - 1) / THREADS;
+    return ctas < MAX_CTAS ? (int)ctas : MAX_CTAS;
+}
+
+DEVICE size_t grid_thread(void) { return (size_t)blockIdx.x * blockDim.x + threadIdx.x; }
+DEVICE size_t grid_threads(void) { return (size_t)gridDim.x * blockDim.x; }
+
+__global__ void fill_kernel(bf16 *matrix, size_t elements, int columns, int ld, DataKind kind, uint64_t seed,
+                            MatrixId id) {
+    for (size_t i = grid_thread(); i < elements; i += grid_threads()) {
+        uint64_t row = i / (size_t)ld;
+        uint64_t column = i % (size_t)ld;
+        matrix[i] = column < (uint64_t)columns ? data_element(kind, seed, id, row * (uint64_t)columns + column)
+                                               : (bf16)BF16_PADDING;
+    }
+}
+
+static GemmStatus gpu_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
+    size_t elements = (size_t)rows * (size_t)ld;
+    fill_kernel<<<grid_for(elements), THREADS, 0, stream>>>(matrix, elements, columns, ld, kind, seed, id);
+    return cuda_failed(cudaGetLastError(), "fill_kernel") ? GEMM_DEVICE : GEMM_OK;
+}
+
+__global__ void poison_kernel(ResultView view, bf16 *block) {
+    for (size_t i = grid_thread(); i < block_elements(&view); i += grid_threads()) {
+        block[i] = unwritten_pattern(&view, i);
+    }
+}
+
+static GemmStatus gpu_poison(const ResultView *view) {
+    poison_kernel<<<grid_for(block_elements(view)), THREADS, 0, stream>>>(*view, (bf16 *)view->block);
+    return cuda_failed(cudaGetLastError(), "poison_kernel") ? GEMM_DEVICE : GEMM_OK;
+}
+
+/* ---- reference ---- */
+
+/* A CTA makes a tile of 64 x 64, a thread 4 x 4 of it: rows ty, ty + 16, ... and columns tx, tx + 16, ..., so that what
+ * a warp reads from shared memory lies in one row of the tile. */
+enum { TILE = 64, STEPS = 32, SIDE = 16, EACH = TILE / SIDE };
+
+/* Rows first .. first + 63 and steps k_first .. k_first + 31 of a K-major matrix, as doubles, zero outside of it. The
+ * tile is stored with k as its row, one column wider than needed, against bank conflicts. */
+DEVICE void load_reference_tile(double tile[STEPS][TILE + 1], const bf16 *matrix, int rows, int k, int ld,
+                                long long first, int k_first) {
+    for (int i = (int)threadIdx.x; i < TILE * STEPS; i += SIDE * SIDE) {
+        int row = i / STEPS;
+        int step = i % STEPS;
+        int inside = first + row < rows && step < k - k_first;
+        tile[step][row] =
+            inside ? (double)bf16_value(matrix[(size_t)(first + row) * (size_t)ld + (size_t)(k_first + step)]) : 0.0;
+    }
+}
+
+__global__ void __launch_bounds__(SIDE *SIDE) reference_kernel(Gemm problem, double *expected, float *magnitude) {
+    __shared__ double a_tile[STEPS][TILE + 1];
+    __shared__ double b_tile[STEPS][TILE + 1];
+    unsigned tiles_n = ((unsigned)problem.n + TILE - 1) / TILE;
+    long long first_row = (long long)(blockIdx.x / tiles_n) * TILE;
+    long long first_column = (long long)(blockIdx.x % tiles_n) * TILE;
+    int tx = (int)threadIdx.x % SIDE;
+    int ty = (int)threadIdx.x / SIDE;
+    double sum[EACH][EACH] = {};
+    double size[EACH][EACH] = {};
+    for (int k_first = 0; k_first < problem.k; k_first += STEPS) {
+        load_reference_tile(a_tile, problem.a, problem.m, problem.k, problem.lda, first_row, k_first);
+        load_reference_tile(b_tile, problem.b, problem.n, problem.k, problem.ldb, first_column, k_first);
+        __syncthreads(); /* the tiles are complete */
+        for (int step = 0; step < STEPS; step++) {
+            double a[EACH], b[EACH];
+            UNROLL
+            for (int i = 0; i < EACH; i++) {
+                a[i] = a_tile[step][ty + i * SIDE];
+                b[i] = b_tile[step][tx + i * SIDE];
+            }
+            UNROLL
+            for (int i = 0; i < EACH; i++) {
+                UNROLL
+                for (int j = 0; j < EACH; j++) {
+                    sum[i][j] += a[i] * b[j];
+                    size[i][j] += fabs(a[i]) * fabs(b[j]);
+                }
+            }
+        }
+        __syncthreads(); /* all have read them; the next ones may overwrite them */
+    }
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+        UNROLL
+        for (int j = 0; j < EACH; j++) {
+            long long row = first_row + ty + i * SIDE;
+            long long column = first_column + tx + j * SIDE;
+            if (row < problem.m && column < problem.n) {
+                expected[(size_t)row * (size_t)problem.n + (size_t)column] = sum[i][j];
+                magnitude[(size_t)row * (size_t)problem.n + (size_t)column] = (float)size[i][j];
+            }
+        }
+    }
+}
+
+static GemmStatus gpu_reference(const Gemm *problem, double *expected, float *magnitude) {
+    size_t tiles = (size_t)ceil_div(problem->m, TILE) * (size_t)ceil_div(problem->n, TILE);
+    if (tiles > INT_MAX) {
+        fprintf(stderr, "the reference has %zu tiles; a grid has at most %d CTAs\n", tiles, INT_MAX);
+        return GEMM_USAGE;
+    }
+    reference_kernel<<<(unsigned)tiles, SIDE * SIDE, 0, stream>>>(*problem, expected, magnitude);
+    return cuda_failed(cudaGetLastError(), "reference_kernel") ? GEMM_DEVICE : GEMM_OK;
+}
+
+/* ---- comparison ---- */
+
+DEVICE void add_count(uint64_t *to, uint64_t count) {
+    if (count) {
+        atomicAdd((unsigned long long *)to, (unsigned long long)count);
+    }
+}
+
+__global__ void check_kernel(ResultView view, uint64_t from, Tally *tally) {
+    Tally mine;
+    tally_start(&mine);
+    for (size_t i = grid_thread(); i < block_elements(&view); i += grid_threads()) {
+        tally_element(&mine, &view, i, from);
+    }
+    /* Sums, least and greatest do not depend on the order in which the threads come here. */
+    add_count(&tally->wrong, mine.wrong);
+    add_count(&tally->nan, mine.nan);
+    add_count(&tally->unwritten, mine.unwritten);
+    add_count(&tally->guard_before, mine.guard_before);
+    add_count(&tally->guard_rows, mine.guard_rows);
+    add_count(&tally->guard_after, mine.guard_after);
+    add_count(&tally->fingerprint, mine.fingerprint);
+    if (mine.guard_first != NOWHERE) {
+        atomicMin((unsigned long long *)&tally->guard_first, (unsigned long long)mine.guard_first);
+    }
+    if (mine.worst > 0) { /* floats that are not negative are ordered like their bits */
+        atomicMax((int *)&tally->worst, __float_as_int(mine.worst));
+    }
+    if (mine.wrong) {
+        atomicMin((unsigned long long *)&tally->first, (unsigned long long)mine.first);
+        atomicMin(&tally->row_min, mine.row_min);
+        atomicMax(&tally->row_max, mine.row_max);
+        atomicMin(&tally->column_min, mine.column_min);
+        atomicMax(&tally->column_max, mine.column_max);
+    }
+}
+
+static GemmStatus gpu_check(const ResultView *view, uint64_t from, Tally *tally) {
+    tally_start(tally);
+    TRY(cudaMemcpyAsync(device_tally, tally, sizeof *tally, cudaMemcpyHostToDevice, stream));
+    check_kernel<<<grid_for(block_elements(view)), THREADS, 0, stream>>>(*view, from, device_tally);
+    if (cuda_failed(cudaGetLastError(), "check_kernel")) {
+        return GEMM_DEVICE;
+    }
+    return gpu_copy_out(tally, device_tally, sizeof *tally);
+}
+
+/* ---- timing ---- */
+
+static GemmStatus gpu_record(int slot) {
+    TRY(cudaEventRecord(events[slot], stream));
+    return GEMM_OK;
+}
+
+static GemmStatus gpu_reached(int slot, int *yes) {
+    cudaError_t error = cudaEventQuery(events[slot]);
+    *yes = error == cudaSuccess;
+    if (error == cudaErrorNotReady) {
+        cudaGetLastError(); /* forget it, or the next check of a launch takes it for that launch's failure */
+        return GEMM_OK;
+    }
+    return cuda_failed(error, "cudaEventQuery") ? GEMM_DEVICE : GEMM_OK;
+}
+
+static GemmStatus gpu_elapsed_ms(int from, int to, double *ms) {
+    float elapsed = 0;
+    TRY(cudaEventSynchronize(events[to]));
+    TRY(cudaEventElapsedTime(&elapsed, events[from], events[to]));
+    *ms = (double)elapsed;
+    return GEMM_OK;
+}
+
+DEVICE uint64_t global_ns(void) {
+    uint64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/* The bound keeps a launch that itself waits for the GPU from waiting for ever. */
+__global__ void gate_kernel(const volatile int *closed) {
+    const uint64_t most_ns = 2000000000;
+    uint64_t start = global_ns();
+    while (*closed && global_ns() - start < most_ns) {
+        __nanosleep(500);
+    }
+}
+
+static GemmStatus gpu_hold(void) {
+    void *seen_by_gpu = NULL;
+    *gate = 1;
+    TRY(cudaHostGetDevicePointer(&seen_by_gpu, (void *)gate, 0));
+    gate_kernel<<<1, 1, 0, stream>>>((const volatile int *)seen_by_gpu);
+    return cuda_failed(cudaGetLastError(), "gate_kernel") ? GEMM_DEVICE : GEMM_OK;
+}
+
+static void gpu_let_go(void) { *gate = 0; }
+
+const Backend *gpu_backend(void) {
+    static const Backend backend = {
+        .name = "gpu",
+        .default_size = 8192,
+        .open = gpu_open,
+        .close = gpu_close,
+        .allocate = gpu_allocate,
+        .release = gpu_release,
+        .clear = gpu_clear,
+        .name_matrix = NULL,
+        .copy_out = gpu_copy_out,
+        .fill = gpu_fill,
+        .poison = gpu_poison,
+        .reference = gpu_reference,
+        .check = gpu_check,
+        .synchronise = gpu_synchronise,
+        .set_schedule = NULL,
+        .record = gpu_record,
+        .reached = gpu_reached,
+        .elapsed_ms = gpu_elapsed_ms,
+        .hold = gpu_hold,
+        .let_go = gpu_let_go,
+    };
+    return &backend;
+}

@@ -1,0 +1,283 @@
+/* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. */
+#include "cublas.h"
+#include "report.h"
+
+#define PASTE_TOKENS(a, b) a##b
+#define PASTE(a, b) PASTE_TOKENS(a, b)
+#ifndef GEMM_NO_GPU
+#define GPU_CHAPTER PASTE(gpu_chapter_, CHAPTER_ID)
+extern const Chapter GPU_CHAPTER;
+#endif
+#ifndef GEMM_NO_MODEL
+#define MODEL_CHAPTER PASTE(model_chapter_, CHAPTER_ID)
+extern const Chapter MODEL_CHAPTER;
+#endif
+#define CHAPTER_NAME STRINGIFY(CHAPTER_ID)
+
+/* Where the chapter runs. */
+typedef struct {
+    const Backend *backend;
+    const Chapter *chapter;
+    DeviceInfo device;
+} Stage;
+
+/* Takes the GPU if there is one that fits. On failure `why` says what was found instead. */
+static GemmStatus take_gpu(const Options *options, Stage *stage, char *why, size_t why_size) {
+#ifdef GEMM_NO_GPU
+    (void)options;
+    (void)stage;
+    snprintf(why, why_size, CHAPTER_NAME " was built without nvcc and so without its GPU code");
+    return GEMM_DEVICE;
+#else
+    char found[256];
+    stage->backend = gpu_backend();
+    stage->chapter = &GPU_CHAPTER;
+    GemmStatus status = stage->backend->open(options, stage->chapter->needs, &stage->device, found, sizeof found);
+    if (status != GEMM_OK) {
+        snprintf(why, why_size, CHAPTER_NAME " needs %s; found: %s", need_text(stage->chapter->needs), found);
+    }
+    return status;
+#endif
+}
+
+static GemmStatus take_model(const Options *options, Stage *stage, char *why, size_t why_size) {
+#ifdef GEMM_NO_MODEL
+    (void)options;
+    (void)stage;
+    snprintf(why, why_size, "this build has no CPU model");
+    return GEMM_DEVICE;
+#else
+    stage->backend = model_backend();
+    stage->chapter = &MODEL_CHAPTER;
+    return stage->backend->open(options, stage->chapter->needs, &stage->device, why, why_size);
+#endif
+}
+
+/* Decides between GPU and model. Prints one line if it is not what the options, or most readers, would expect. */
+static GemmStatus set_stage(const Options *options, Stage *stage) {
+    char why[512] = "", no_model[512] = "";
+    GemmStatus status = GEMM_DEVICE;
+    memset(stage, 0, sizeof *stage);
+    if (options->on != ON_MODEL) {
+        status = take_gpu(options, stage, why, sizeof why);
+    }
+    if (status != GEMM_OK && options->on != ON_GPU) {
+        status = take_model(options, stage, no_model, sizeof no_model);
+        if (status == GEMM_OK && why[0]) {
+            printf("on the CPU model: %s\n", why);
+        }
+    }
+    if (status != GEMM_OK) {
+        fprintf(stderr, "%s\n", why[0] ? why : no_model);
+    }
+    return status;
+}
+
+/* `repeat` checked launches with one kind of data; on the model, that many for each of `schedules` and every one with a
+ * schedule of its own. All must be right and give the same bits. */
+static GemmStatus check_data(const Options *options, const Stage *stage, ChapterRun *run, const Problem *problem) {
+    const char *data = data_names[problem->data];
+    long launches = (long)options->repeat * (stage->backend->set_schedule ? options->schedules : 1);
+    uint64_t fingerprint = 0;
+    float worst = 0;
+    Tally tally;
+    for (long i = 0; i < launches; i++) {
+        uint64_t seed = options->schedule_seed + (uint64_t)i;
+        char replay[96] = "";
+        if (stage->backend->set_schedule) {
+            stage->backend->set_schedule(options, seed);
+            snprintf(replay, sizeof replay, ", --policy %s --schedule-seed %llu", policy_names[options->policy],
+                     (unsigned long long)seed);
+        }
+        GemmStatus status = run_checked(run, &tally);
+        if (status == GEMM_MODEL_BUG) {
+            fprintf(stderr, "the model found a bug in this launch: --data %s%s\n", data, replay);
+        }
+        if (status != GEMM_OK) {
+            return status;
+        }
+        if (!tally_is_right(&tally)) {
+            printf("--data %s, launch %ld%s:\n", data, i + 1, replay);
+            status = problem_explain(problem, &tally, stdout);
+            return status == GEMM_OK ? GEMM_WRONG : status;
+        }
+        if (i > 0 && tally.fingerprint != fingerprint) {
+            printf("WRONG    --data %s, launch %ld%s: some bit differs from the first launch, though both results are "
+                   "within tolerance\n",
+                   data, i + 1, replay);
+            return GEMM_WRONG;
+        }
+        fingerprint = tally.fingerprint;
+        worst = tally.worst > worst ? tally.worst : worst;
+    }
+    tally.worst = worst;
+    print_right(stdout, problem, &tally, launches, "");
+    return GEMM_OK;
+}
+
+/* The result as the last timed launch left it. */
+static GemmStatus check_after(const Problem *problem, const Contestant *contestant) {
+    if (tally_is_right(&contestant->after)) {
+        print_right(stdout, problem, &contestant->after, 1, " after timing");
+        return GEMM_OK;
+    }
+    printf("WRONG    after timing: %llu elements, %llu outside C; before it the same launch was right\n",
+           (unsigned long long)contestant->after.wrong,
+           (unsigned long long)(contestant->after.guard_before + contestant->after.guard_rows +
+                                contestant->after.guard_after));
+    return GEMM_WRONG;
+}
+
+static void write_csv(FILE *csv, const Stage *stage, const Gemm *gemm, const Contestant *list, int count) {
+    char date[16];
+    today(date);
+    CsvSource source = {stage->device.name, date, commit_name(), "paused"};
+    double cublas = count > 1 ? tflops_of(&list[1], flop_of(gemm)).median : 0;
+    for (int i = 0; i < count; i++) {
+        csv_row(csv, &source, gemm, &list[i], cublas);
+    }
+}
+
+static GemmStatus time_chapter(const Options *options, const Stage *stage, ChapterRun *run, const Problem *problem,
+                               const Nvml *nvml, const Cublas *cublas, FILE *csv) {
+    static Contestant list[2]; /* the chapter, and cuBLAS if it is there */
+    CublasRun cublas_run = {cublas, problem->gemm};
+    int count = cublas ? 2 : 1;
+    snprintf(list[0].name, sizeof list[0].name, "%.2s", stage->chapter->name);
+    list[0].launch = run_launch;
+    list[0].context = run;
+    snprintf(list[1].name, sizeof list[1].name, "cublas");
+    list[1].launch = cublas_launch;
+    list[1].context = &cublas_run;
+    GemmStatus status = measure_interleaved(problem, list, count, options->rounds, nvml, NULL);
+    if (status == GEMM_OK && options->check) {
+        status = check_after(problem, &list[0]);
+    }
+    if (status == GEMM_OK) {
+        print_speed(stdout, &stage->device, &problem->gemm, &list[0], count > 1 ? &list[1] : NULL);
+        if (options->check && count > 1 && list[1].after.wrong) {
+            printf("         cuBLAS itself did not pass the check: %llu elements\n",
+                   (unsigned long long)list[1].after.wrong);
+        }
+        if (csv) {
+            write_csv(csv, stage, &problem->gemm, list, count);
+        }
+    }
+    return status;
+}
+
+/* Everything between the buffers' allocation and their release. */
+static GemmStatus run_problem(const Options *options, const Stage *stage, Problem *problem, ChapterRun *run, int timed,
+                              const Nvml *nvml, const Cublas *cublas, FILE *csv) {
+    const Gemm *gemm = &problem->gemm;
+    printf("problem  C[%d][%d] = A[%d][%d] * B[%d][%d]^T, leading dimensions %d, %d, %d, seed %llu\n", gemm->m, gemm->n,
+           gemm->m, gemm->k, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc, (unsigned long long)problem->seed);
+    if (stage->chapter->describe) {
+        char text[256] = "";
+        stage->chapter->describe(&run->gemm, text, sizeof text);
+        printf("kernel   %s\n", text);
+    }
+    GemmStatus status = GEMM_OK;
+    for (int kind = 0; kind < DATA_KINDS && status == GEMM_OK; kind++) {
+        if (!(options->data >> kind & 1)) {
+            continue;
+        }
+        if (kind == DATA_INTEGERS && gemm->k > MAX_EXACT_K) {
+            printf("not checked with integers: they are exact in fp32 only up to k = %d\n", MAX_EXACT_K);
+            continue;
+        }
+        fflush(stdout);
+        status = problem_fill(problem, (DataKind)kind);
+        if (status == GEMM_OK && options->check) {
+            status = check_data(options, stage, run, problem);
+        } else if (status == GEMM_OK && !timed) {
+            status = run_launch(run);
+            status = status == GEMM_OK ? stage->backend->synchronise(stage->chapter->name) : status;
+        }
+    }
+    fflush(stdout);
+    return status == GEMM_OK && timed ? time_chapter(options, stage, run, problem, nvml, cublas, csv) : status;
+}
+
+static GemmStatus run_on(const Options *options, Stage *stage) {
+    int timed = stage->backend->record && options->bench != CHOICE_NO;
+    int size = stage->backend->default_size;
+    int m = options->m ? options->m : size, n = options->n ? options->n : size, k = options->k ? options->k : size;
+    int pad = options->pad >= 0 ? options->pad : timed ? 0 : 8;
+    char message[OPTIONS_MESSAGE_SIZE];
+    if (!stage->backend->record && (options->bench == CHOICE_YES || options->csv)) {
+        fprintf(stderr, "--bench, --csv: only a GPU can be timed, and this runs on the CPU model\n");
+        return GEMM_USAGE;
+    }
+    if (!problem_fits(m, n, k, pad, stage->chapter, &stage->device, message)) {
+        fprintf(stderr, "%s\n", message);
+        return GEMM_USAGE;
+    }
+    FILE *csv = options->csv ? csv_open(options->csv) : NULL;
+    if (options->csv && !csv) {
+        return GEMM_USAGE;
+    }
+    char no_nvml[160] = "", no_cublas[160] = "";
+    Nvml *nvml = NULL;
+    Cublas *cublas = NULL;
+    if (stage->backend->record) {
+        nvml = nvml_open(stage->device.pci_bus_id, no_nvml, sizeof no_nvml);
+    }
+    if (timed) {
+        cublas = cublas_open(stage->device.stream, no_cublas, sizeof no_cublas);
+    }
+    if (nvml) {
+        nvml_driver_version(nvml, stage->device.driver_version, sizeof stage->device.driver_version);
+        int mhz = (int)nvml_max_sm_mhz(nvml);
+        stage->device.max_sm_mhz = mhz > 0 ? mhz : stage->device.max_sm_mhz;
+    }
+    printf("chapter  %s: %s\n", stage->chapter->name, stage->chapter->adds);
+    print_device(stdout, &stage->device, cublas ? cublas_version(cublas) : 0);
+    if (timed && !nvml) {
+        printf("no clock and power readings: %s\n", no_nvml);
+    }
+    if (timed && !cublas) {
+        printf("no comparison with cuBLAS: %s\n", no_cublas);
+    }
+    Problem problem;
+    ChapterRun run;
+    GemmStatus status = problem_open(&problem, stage->backend, &stage->device, m, n, k, pad, options->seed);
+    problem.gemm.variant = options->variant;
+    problem.gemm.tile_group = options->tile_group;
+    problem.gemm.meet = options->meet;
+    if (status == GEMM_OK) {
+        status = run_open(&run, &problem, stage->chapter);
+        if (status == GEMM_OK) {
+            status = run_problem(options, stage, &problem, &run, timed, nvml, cublas, csv);
+            run_close(&run);
+        }
+        problem_close(&problem);
+    }
+    cublas_close(cublas);
+    nvml_close(nvml);
+    if (csv && fclose(csv) != 0) {
+        fprintf(stderr, "--csv: \"%s\" could not be written\n", options->csv);
+        status = status == GEMM_OK ? GEMM_USAGE : status;
+    }
+    return status;
+}
+
+int main(int argc, char *argv[]) {
+    Options options;
+    char message[OPTIONS_MESSAGE_SIZE];
+    if (!parse_options(argc, argv, &options, message)) {
+        fprintf(stderr, "%s\n", message);
+        return GEMM_USAGE;
+    }
+    if (options.help) {
+        print_usage(stdout, argv[0]);
+        return GEMM_OK;
+    }
+    Stage stage;
+    GemmStatus status = set_stage(&options, &stage);
+    if (status == GEMM_OK) {
+        status = run_on(&options, &stage);
+        stage.backend->close();
+    }
+    return (int)status;
+}

@@ -1,0 +1,122 @@
+/* nvml.c - the few functions of the NVIDIA Management Library that the report needs. Declared here, so that building
+ * needs no header of it and running does not need the library. */
+#include "nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NVML_CLOCK_SM = 1,
+    NVML_FIELD_POWER_INSTANT = 186, /* milliwatts */
+    NVML_VALUE_UINT = 1,
+};
+
+typedef struct {
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int value_type, status;
+    union {
+        double real;
+        unsigned number;
+        unsigned long long long_number;
+    } value;
+} NvmlFieldValue;
+
+typedef void *NvmlDevice;
+
+struct Nvml {
+    void *library;
+    NvmlDevice device;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*handle_by_pci)(const char *bus_id, NvmlDevice *device);
+    int (*driver_version)(char *text, unsigned size);
+    int (*clock)(NvmlDevice device, int type, unsigned *mhz);
+    int (*max_clock)(NvmlDevice device, int type, unsigned *mhz);
+    int (*power)(NvmlDevice device, unsigned *milliwatts);
+    int (*energy)(NvmlDevice device, unsigned long long *millijoules);
+    int (*fields)(NvmlDevice device, int count, NvmlFieldValue *values);
+};
+
+static void find(const Nvml *nvml, void *function, const char *name) {
+    void *symbol = dlsym(nvml->library, name);
+    memcpy(function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
+}
+
+Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
+    Nvml *nvml = calloc(1, sizeof *nvml);
+    if (!nvml) {
+        snprintf(why, why_size, "out of memory");
+        return NULL;
+    }
+    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!nvml->library) {
+        snprintf(why, why_size, "libnvidia-ml.so.1 was not found");
+        free(nvml);
+        return NULL;
+    }
+    find(nvml, &nvml->init, "nvmlInit_v2");
+    find(nvml, &nvml->shutdown, "nvmlShutdown");
+    find(nvml, &nvml->handle_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
+    find(nvml, &nvml->driver_version, "nvmlSystemGetDriverVersion");
+    find(nvml, &nvml->clock, "nvmlDeviceGetClockInfo");
+    find(nvml, &nvml->max_clock, "nvmlDeviceGetMaxClockInfo");
+    find(nvml, &nvml->power, "nvmlDeviceGetPowerUsage");
+    find(nvml, &nvml->energy, "nvmlDeviceGetTotalEnergyConsumption");
+    find(nvml, &nvml->fields, "nvmlDeviceGetFieldValues");
+    int error = nvml->init && nvml->shutdown && nvml->handle_by_pci ? nvml->init() : -1;
+    if (error) {
+        snprintf(why, why_size, "libnvidia-ml.so.1 does not start (%d)", error);
+        dlclose(nvml->library);
+        free(nvml);
+        return NULL;
+    }
+    error = nvml->handle_by_pci(pci_bus_id, &nvml->device);
+    if (error) {
+        snprintf(why, why_size, "libnvidia-ml.so.1 does not know the device %s (%d)", pci_bus_id, error);
+        nvml_close(nvml);
+        return NULL;
+    }
+    return nvml;
+}
+
+void nvml_close(Nvml *nvml) {
+    if (nvml) {
+        nvml->shutdown();
+        dlclose(nvml->library);
+        free(nvml);
+    }
+}
+
+double nvml_sm_mhz(const Nvml *nvml) {
+    unsigned mhz = 0;
+    return nvml->clock && nvml->clock(nvml->device, NVML_CLOCK_SM, &mhz) == 0 ? mhz : 0;
+}
+
+double nvml_max_sm_mhz(const Nvml *nvml) {
+    unsigned mhz = 0;
+    return nvml->max_clock && nvml->max_clock(nvml->device, NVML_CLOCK_SM, &mhz) == 0 ? mhz : 0;
+}
+
+double nvml_watts(const Nvml *nvml) {
+    NvmlFieldValue now = {.field = NVML_FIELD_POWER_INSTANT};
+    if (nvml->fields && nvml->fields(nvml->device, 1, &now) == 0 && now.status == 0 &&
+        now.value_type == NVML_VALUE_UINT) {
+        return now.value.number / 1e3;
+    }
+    unsigned milliwatts = 0;
+    return nvml->power && nvml->power(nvml->device, &milliwatts) == 0 ? milliwatts / 1e3 : 0;
+}
+
+double nvml_joules(const Nvml *nvml) {
+    unsigned long long millijoules = 0;
+    return nvml->energy && nvml->energy(nvml->device, &millijoules) == 0 ? (double)millijoules / 1e3 : 0;
+}
+
+void nvml_driver_version(const Nvml *nvml, char *text, size_t size) {
+    if (!nvml->driver_version || nvml->driver_version(text, (unsigned)size) != 0) {
+        text[0] = 0;
+    }
+}

@@ -1,0 +1,309 @@
+/* options.c - reading the command line. */
+#include "options.h"
+
+#include <ctype.h>
+#include <getopt.h>
+
+const char *const data_names[DATA_KINDS + 1] = {"integers", "normal", "zeros", NULL};
+
+static const char *const answer_names[] = {"yes", "no", NULL};
+static const char *const place_names[] = {"any", "gpu", "model", NULL}; /* in the order of Place */
+const char *const policy_names[5] = {"eager", "lazy", "random", "pct", NULL};
+
+enum {
+    OPTION_M = 256,
+    OPTION_N,
+    OPTION_K,
+    OPTION_ON,
+    OPTION_SEED,
+    OPTION_CHECK,
+    OPTION_NO_CHECK,
+    OPTION_BENCH,
+    OPTION_NO_BENCH,
+    OPTION_DATA,
+    OPTION_PAD,
+    OPTION_REPEAT,
+    OPTION_CSV,
+    OPTION_VARIANT,
+    OPTION_TILE_GROUP,
+    OPTION_MEET,
+    OPTION_POLICY,
+    OPTION_SCHEDULE_SEED,
+    OPTION_SCHEDULES,
+    OPTION_BARRIERS,
+    OPTION_SMS,
+    OPTION_HELP,
+};
+
+static const struct option long_options[] = {
+    {"m", required_argument, NULL, OPTION_M},
+    {"n", required_argument, NULL, OPTION_N},
+    {"k", required_argument, NULL, OPTION_K},
+    {"on", required_argument, NULL, OPTION_ON},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"no-check", no_argument, NULL, OPTION_NO_CHECK},
+    {"bench", optional_argument, NULL, OPTION_BENCH},
+    {"no-bench", no_argument, NULL, OPTION_NO_BENCH},
+    {"data", required_argument, NULL, OPTION_DATA},
+    {"pad", required_argument, NULL, OPTION_PAD},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"csv", required_argument, NULL, OPTION_CSV},
+    {"variant", required_argument, NULL, OPTION_VARIANT},
+    {"tile-group", required_argument, NULL, OPTION_TILE_GROUP},
+    {"meet", required_argument, NULL, OPTION_MEET},
+    {"policy", required_argument, NULL, OPTION_POLICY},
+    {"schedule-seed", required_argument, NULL, OPTION_SCHEDULE_SEED},
+    {"schedules", required_argument, NULL, OPTION_SCHEDULES},
+    {"barriers", no_argument, NULL, OPTION_BARRIERS},
+    {"sms", required_argument, NULL, OPTION_SMS},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+void print_usage(FILE *out, const char *program) {
+    fprintf(out,
+            "usage: %s [options]\n"
+            "C[M][N] = A[M][K] * B[N][K]^T, bf16 with fp32 accumulation, all row-major.\n"
+            "\n"
+            "  --m M, --n N, --k K   sizes, 1 to %d (default: 8192 on a GPU, 512 on the model)\n"
+            "  --on gpu|model        where to run (default: a GPU that fits, else the CPU model)\n"
+            "  --data KIND           integers, normal or zeros (default: integers, then normal)\n"
+            "  --seed S              another seed for the data (default 1)\n"
+            "  --pad P               P, 2P and 3P extra elements behind the rows of A, B and C, a multiple of 8\n"
+            "                        (default: 0 where the run is timed, else 8)\n"
+            "  --no-check            do not compare the result\n"
+            "  --repeat R            R checked launches, which must agree in every bit (default 1)\n"
+            "  --bench[=ROUNDS]      time it beside cuBLAS, median of ROUNDS (default %d; a GPU's default)\n"
+            "  --no-bench            do not time\n"
+            "  --csv FILE            append the figures to FILE\n"
+            "  --help                this text\n"
+            "for experiments, where a chapter has the choice:\n"
+            "  --variant NAME        one of the chapter's variants (another name lists them)\n"
+            "  --tile-group G        tile rows walked together\n"
+            "  --meet yes|no         producers wait for each other before each tile\n"
+            "on the model:\n"
+            "  --policy NAME         what happens next: eager, lazy, random or pct (default random)\n"
+            "  --schedule-seed S     with the policy, replays a run (default 1)\n"
+            "  --schedules N         N runs with seeds S, S + 1, ... (default 1)\n"
+            "  --barriers            print every barrier event\n"
+            "  --sms N               SMs of the modelled GPU (default %d)\n"
+            "\n"
+            "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
+            "             4 the model found a bug in the kernel\n",
+            program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS);
+}
+
+int parse_number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
+                 char message[OPTIONS_MESSAGE_SIZE]) {
+    uint64_t number = 0;
+    int fits = 1;
+    const char *p = text;
+    for (; isdigit((unsigned char)*p); p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        fits = fits && number <= (UINT64_MAX - digit) / 10;
+        number = number * 10 + digit;
+    }
+    const char *fault = NULL;
+    if (p == text || *p) {
+        fault = "is not a whole number";
+    } else if (!fits || number > most) {
+        fault = "is too large";
+    } else if (number < least) {
+        fault = "is too small";
+    }
+    if (fault) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: \"%.40s\" %s; %llu to %llu is accepted", name, text, fault,
+                 (unsigned long long)least, (unsigned long long)most);
+        return 0;
+    }
+    *value = number;
+    return 1;
+}
+
+static int parse_int(const char *name, const char *text, int least, int most, int *value,
+                     char message[OPTIONS_MESSAGE_SIZE]) {
+    uint64_t number;
+    if (!parse_number(name, text, (uint64_t)least, (uint64_t)most, &number, message)) {
+        return 0;
+    }
+    *value = (int)number;
+    return 1;
+}
+
+/* The index of `text` in a NULL-terminated list from `first` on; -1 and a message if it is none of them. */
+static int parse_name(const char *option, const char *text, const char *const *names, int first,
+                      char message[OPTIONS_MESSAGE_SIZE]) {
+    char accepted[128] = "";
+    for (int i = first; names[i]; i++) {
+        if (strcmp(names[i], text) == 0) {
+            return i;
+        }
+        size_t used = strlen(accepted);
+        snprintf(accepted + used, sizeof accepted - used, "%s%s",
+                 i == first     ? ""
+                 : names[i + 1] ? ", "
+                                : " or ",
+                 names[i]);
+    }
+    snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: \"%.40s\" is not known; %s is accepted", option, text, accepted);
+    return -1;
+}
+
+static void set_defaults(Options *options) {
+    memset(options, 0, sizeof *options);
+    options->seed = 1;
+    options->check = 1;
+    options->bench = CHOICE_DEFAULT;
+    options->rounds = DEFAULT_ROUNDS;
+    options->data = 1u << DATA_INTEGERS | 1u << DATA_NORMAL;
+    options->pad = -1;
+    options->repeat = 1;
+    options->policy = POLICY_RANDOM;
+    options->schedule_seed = 1;
+    options->schedules = 1;
+    options->sms = DEFAULT_MODEL_SMS;
+}
+
+/* One option with its value. Returns 1, or 0 and a message. */
+static int take_option(int option, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+    int index;
+    switch (option) {
+    case OPTION_M:
+        return parse_int("--m", value, 1, MAX_SIZE, &options->m, message);
+    case OPTION_N:
+        return parse_int("--n", value, 1, MAX_SIZE, &options->n, message);
+    case OPTION_K:
+        return parse_int("--k", value, 1, MAX_SIZE, &options->k, message);
+    case OPTION_ON:
+        index = parse_name("--on", value, place_names, ON_GPU, message);
+        options->on = (Place)index;
+        return index >= 0;
+    case OPTION_SEED:
+        return parse_number("--seed", value, 0, UINT64_MAX, &options->seed, message);
+    case OPTION_CHECK:
+        options->check = 1;
+        return 1;
+    case OPTION_NO_CHECK:
+        options->check = 0;
+        return 1;
+    case OPTION_BENCH:
+        options->bench = CHOICE_YES;
+        return !value || parse_int("--bench", value, 1, MAX_ROUNDS, &options->rounds, message);
+    case OPTION_NO_BENCH:
+        options->bench = CHOICE_NO;
+        return 1;
+    case OPTION_DATA:
+        index = parse_name("--data", value, data_names, 0, message);
+        options->data = index < 0 ? 0 : 1u << index;
+        options->data_given = 1;
+        return index >= 0;
+    case OPTION_PAD:
+        if (!parse_int("--pad", value, 0, MAX_PAD, &options->pad, message)) {
+            return 0;
+        }
+        if (options->pad % 8) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "--pad: %d is not a multiple of 8, as 16-byte aligned rows need",
+                     options->pad);
+        }
+        return options->pad % 8 == 0;
+    case OPTION_REPEAT:
+        return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
+    case OPTION_CSV:
+        options->csv = value;
+        if (!*value) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "--csv: the file name is empty");
+        }
+        return *value != 0;
+    case OPTION_VARIANT:
+        options->variant = value;
+        return 1;
+    case OPTION_TILE_GROUP:
+        return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tile_group, message);
+    case OPTION_MEET:
+        index = parse_name("--meet", value, answer_names, 0, message);
+        options->meet = index == 0 ? 1 : -1;
+        return index >= 0;
+    case OPTION_POLICY:
+        index = parse_name("--policy", value, policy_names, 0, message);
+        options->policy = (Policy)index;
+        return index >= 0;
+    case OPTION_SCHEDULE_SEED:
+        return parse_number("--schedule-seed", value, 0, UINT64_MAX, &options->schedule_seed, message);
+    case OPTION_SCHEDULES:
+        return parse_int("--schedules", value, 1, 1000000, &options->schedules, message);
+    case OPTION_BARRIERS:
+        options->barriers = 1;
+        return 1;
+    case OPTION_SMS:
+        return parse_int("--sms", value, 1, 1024, &options->sms, message);
+    default:
+        options->help = 1;
+        return 1;
+    }
+}
+
+/* Combinations that make no sense. Returns 1, or 0 and a message. */
+static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+    const char *fault = NULL;
+    if (options->csv && options->bench == CHOICE_NO) {
+        fault = "--csv: there are no figures with --no-bench";
+    } else if (options->repeat > 1 && !options->check) {
+        fault = "--repeat: it counts checked launches, and --no-check leaves none";
+    } else if (options->on == ON_MODEL && (options->bench == CHOICE_YES || options->csv)) {
+        fault = "--bench, --csv: only a GPU can be timed, not --on model";
+    } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->k > MAX_EXACT_K) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE,
+                 "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d", options->k,
+                 MAX_EXACT_K);
+        return 0;
+    }
+    if (fault) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s", fault);
+    }
+    return !fault;
+}
+
+int parse_options(int argc, char *const argv[], Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+    set_defaults(options);
+    message[0] = 0;
+    /* getopt_long() reorders what it reads. */
+    char **arguments = malloc(((size_t)argc + 1) * sizeof *arguments);
+    if (!arguments) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "out of memory");
+        return 0;
+    }
+    memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
+    arguments[argc] = NULL;
+    int good = 1;
+    optind = 0; /* from the start, also on a second call */
+    opterr = 0;
+    while (good && !options->help) {
+        int option = getopt_long(argc, arguments, ":h", long_options, NULL);
+        if (option == -1) {
+            break;
+        }
+        const char *argument = arguments[optind > 0 ? optind - 1 : 0];
+        if (option == ':') {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: its value is missing", argument);
+            good = 0;
+        } else if (option == '?' && optopt >= OPTION_M) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: this option takes no value", argument);
+            good = 0;
+        } else if (option == '?') {
+            char letter[] = {'-', (char)optopt, 0};
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: unknown or ambiguous option; --help lists what is accepted",
+                     optopt ? letter : argument);
+            good = 0;
+        } else {
+            good = take_option(option, optarg, options, message);
+        }
+    }
+    if (good && !options->help && optind < argc) { /* getopt_long() leaves the rest at the end */
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\": not an option; --help lists what is accepted",
+                 arguments[optind]);
+        good = 0;
+    }
+    free(arguments);
+    return good && (options->help || is_consistent(options, message));
+}

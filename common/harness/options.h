@@ -1,0 +1,64 @@
+/* options.h - the command line, the same in every chapter. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "../gemm.h"
+#include "data.h"
+
+enum {
+    MAX_SIZE = INT_MAX - 65535, /* the largest M, N or K: a padded row, rounded up to a tile, is still an int */
+    MAX_ROUNDS = 1000,          /* timed samples of one kernel */
+    MAX_PAD = 4096,             /* extra elements behind a row */
+    DEFAULT_ROUNDS = 5,
+    DEFAULT_MODEL_SMS = 4,
+    OPTIONS_MESSAGE_SIZE = 256,
+};
+
+typedef enum { ON_ANY, ON_GPU, ON_MODEL } Place;
+
+/* The model's choice of what happens next; same numbers as ModelOptions.policy. */
+typedef enum { POLICY_EAGER, POLICY_LAZY, POLICY_RANDOM, POLICY_PCT } Policy;
+
+/* "eager", "lazy", "random", "pct", NULL. */
+extern const char *const policy_names[5];
+
+/* An option that may be left to the program. */
+typedef enum { CHOICE_DEFAULT = -1, CHOICE_NO = 0, CHOICE_YES = 1 } Choice;
+
+typedef struct {
+    int m, n, k;            /* --m --n --k; 0 if not given: the backend's default size */
+    Place on;               /* --on gpu|model */
+    uint64_t seed;          /* --seed */
+    int check;              /* --check, --no-check */
+    Choice bench;           /* --bench[=rounds], --no-bench; default: yes on a GPU, never on the model */
+    int rounds;             /* samples of each kernel */
+    unsigned data;          /* --data: bit 1 << kind for each DataKind to check; the last one set is also timed */
+    int data_given;         /* --data was on the command line */
+    int pad;                /* --pad; extra elements behind the rows, a multiple of 8; -1 if not given */
+    int repeat;             /* --repeat: checked launches for each kind of data; all must give the same bits */
+    const char *csv;        /* --csv FILE; NULL if not given */
+    Policy policy;          /* --policy (model) */
+    uint64_t schedule_seed; /* --schedule-seed (model) */
+    int schedules;          /* --schedules (model): runs with schedule_seed, schedule_seed + 1, ... */
+    int barriers;           /* --barriers (model): print every barrier event */
+    const char *variant;    /* --variant: for experiments, see Gemm; NULL: the chapter chooses */
+    int tile_group;         /* --tile-group; 0: the chapter chooses */
+    int meet;               /* --meet: 1 yes, -1 no, 0: the chapter chooses */
+    int sms;                /* --sms (model): SMs of the modelled GPU */
+    int help;               /* --help: print_usage() and exit 0 */
+} Options;
+
+/* Reads argv[1..argc-1] into `options`. Returns 1 if all is acceptable; else 0 and one line without a newline in
+ * `message` that names the argument, its value and what is accepted. Starts nothing, prints nothing, leaves argv as it
+ * is. --help ends the reading with success. Called by main() and the unit tests. */
+int parse_options(int argc, char *const argv[], Options *options, char message[OPTIONS_MESSAGE_SIZE]);
+
+/* Reads a whole decimal number from least to most into *value: digits only, no sign, blanks or trailing letters.
+ * Returns 1, or 0 and a line in `message`. `name` is the option as the user wrote it ("--m"). Also for the bench. */
+int parse_number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
+                 char message[OPTIONS_MESSAGE_SIZE]);
+
+/* The text of --help. */
+void print_usage(FILE *out, const char *program);
+
+#endif

@@ -1,0 +1,53 @@
+/* problem.h - one multiplication with its buffers: operands, guarded result, reference; and a chapter that runs it. */
+#ifndef PROBLEM_H
+#define PROBLEM_H
+
+#include "backend.h"
+#include "check.h"
+
+typedef struct {
+    const Backend *backend;
+    Gemm gemm;       /* c points into the block; workspace is NULL */
+    ResultView view; /* of the block that holds C; expected and magnitude are of the data last filled in */
+    DataKind data;
+    uint64_t seed;
+    Buffer a, b, block, expected, magnitude;
+} Problem;
+
+/* A chapter (or a peer with the same record) on a problem. */
+typedef struct {
+    const Chapter *chapter;
+    Gemm gemm; /* the problem's, with this chapter's workspace */
+    const Problem *problem;
+    Buffer workspace;
+} ChapterRun;
+
+/* 1 if a problem's buffers and the chapter's workspace (chapter NULL: none) fit in the device's memory; else 0 and one
+ * line in `message` that names the sizes, what they need and what there is. */
+int problem_fits(int m, int n, int k, int pad, const Chapter *chapter, const DeviceInfo *device,
+                 char message[OPTIONS_MESSAGE_SIZE]);
+
+/* Allocates. Rows are padded to a multiple of 8 elements, and by pad (A), 2 pad (B), 3 pad (C) more, so that no leading
+ * dimension can stand in for another. Fill before use. */
+GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, int m, int n, int k,
+                        int pad, uint64_t seed);
+/* A and B, and the reference result for them. */
+GemmStatus problem_fill(Problem *problem, DataKind data);
+/* C to NaN, guards to their pattern. */
+GemmStatus problem_poison(const Problem *problem);
+/* Compares all of C and the guards. */
+GemmStatus problem_check(const Problem *problem, Tally *tally);
+/* Prints what is wrong with a result that did not pass, with hints at the cause. */
+GemmStatus problem_explain(const Problem *problem, const Tally *tally, FILE *out);
+/* Frees everything; safe after a failed problem_open(). */
+void problem_close(Problem *problem);
+
+/* Allocates the workspace. Close runs before their problem. */
+GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter);
+/* One launch; does not wait. `run` is a ChapterRun (a Contestant's launch function). */
+GemmStatus run_launch(void *run);
+/* Poison, launch, wait, compare; workspace too. The status says whether it could be done, the tally what came out. */
+GemmStatus run_checked(ChapterRun *run, Tally *tally);
+void run_close(ChapterRun *run);
+
+#endif

@@ -1,0 +1,59 @@
+/* timing.h - interleaved timing on a GPU.
+ *
+ * A large GEMM draws more power than the card may: run without pauses, clocks fall by a third within a second and
+ * single measurements scatter by ten per cent. So a sample is a burst of at least SAMPLE_MS, with a pause before it;
+ * the contestants take turns, round after round; and the median over the rounds counts. */
+#ifndef TIMING_H
+#define TIMING_H
+
+#include "nvml.h"
+#include "problem.h"
+
+enum {
+    SAMPLE_MS = 4,
+    PAUSE_MS = 200,
+    SUSTAINED_BATCH_MS = 50,
+};
+
+typedef struct {
+    double median, min, max;
+} Spread;
+
+/* One kernel in a comparison. The caller fills in the first part. */
+typedef struct {
+    char name[24];                       /* "08", "cublas", "cublaslt" */
+    GemmStatus (*launch)(void *context); /* starts one multiplication and does not wait */
+    void *context;
+
+    int launches; /* in a sample */
+    int samples;
+    double ms[MAX_ROUNDS]; /* per launch */
+    double mhz_sum, watt_sum;
+    int mhz_count, watt_count;
+    Tally after;             /* the result as the last timed launch left it */
+    double joules_per_tflop; /* sustained only; 0 if unknown */
+    double sustained_s;
+} Contestant;
+
+/* Median, least and greatest of `count` >= 1 values; leaves them as they are. */
+Spread spread_of(const double *values, int count);
+
+double flop_of(const Gemm *problem); /* 2 M N K */
+Spread tflops_of(const Contestant *contestant, double flop);
+double mhz_of(const Contestant *contestant);   /* mean SM clock while it ran; 0 if unknown */
+double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown */
+
+/* `rounds` samples of each contestant with pauses, interleaved. C is poisoned before each sample and compared after the
+ * last one (into `after`): what was timed is what is checked. `nvml` may be NULL. `progress`: NULL, or called before
+ * each round. */
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, const Nvml *nvml,
+                               void (*progress)(int round, int rounds));
+
+/* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
+ * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */
+GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, double seconds, const Nvml *nvml);
+
+/* Milliseconds of one launch, the second of two. */
+GemmStatus time_once(const Problem *problem, const Contestant *contestant, double *ms);
+
+#endif

@@ -1,0 +1,57 @@
+/* fiber.h - the switch between CUDA threads: a stack for each and one function that changes stacks.
+ *
+ * x86-64 and aarch64 have a switch of their own (about 20 times as fast as ucontext, whose swapcontext makes a system call
+ * for the signal mask); elsewhere, and with -DMODEL_UCONTEXT, it is ucontext. */
+#ifndef FIBER_H
+#define FIBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(MODEL_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
+#define MODEL_UCONTEXT
+#endif
+
+#ifdef MODEL_UCONTEXT
+#include <ucontext.h>
+#endif
+
+enum {
+    FIBER_STACK_BYTES = 64 * 1024,
+    FIBER_GUARD_BYTES = 4096, /* below each stack, not accessible */
+};
+
+typedef struct {
+    uint8_t *stack; /* lowest byte; NULL for the context that came with the OS thread */
+#ifdef MODEL_UCONTEXT
+    ucontext_t context;
+#else
+    void *sp;
+#endif
+#ifdef __SANITIZE_ADDRESS__
+    void *fake_stack;
+#endif
+} Fiber;
+
+/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. */
+uint8_t *fiber_stacks_map(int count);
+void fiber_stacks_unmap(uint8_t *stacks, int count);
+static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {
+    return stacks + (size_t)i * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES) + FIBER_GUARD_BYTES;
+}
+
+/* Make the fiber call entry() at its first switch, on `stack`, `skip` bytes (a multiple of 64) below its top. entry()
+ * must not return. */
+void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void));
+
+/* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
+void fiber_switch(Fiber *from, Fiber *to);
+
+/* First call of entry() and after every switch under the address sanitizer; else nothing. */
+#ifdef __SANITIZE_ADDRESS__
+void fiber_arrived(Fiber *self);
+#else
+static inline void fiber_arrived(Fiber *self) { (void)self; }
+#endif
+
+#endif

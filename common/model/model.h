@@ -1,0 +1,217 @@
+/* model.h - what common/device calls in the model build: CUDA's words in C, and the hardware's mechanisms as functions.
+ *
+ * Included by cuda_c.h with -DGEMM_MODEL. A kernel reaches these only through the wrappers of common/device, which
+ * describe them; `here` is always the wrapper's place, "file:line". How the model works is in README.md. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensor_map.h"
+
+enum { GEMM_DEBUG_BUILD = 0 };
+
+/* ---- CUDA's words -------------------------------------------------------------------------------------------------- */
+
+#define DEVICE static inline
+#define HOST_DEVICE static inline
+#define UNROLL
+#define UNROLL_ONCE
+/* Never inlined into its entry, which -fsanitize=thread must leave alone: it copies the parameters from the host. */
+#define __global__ __attribute__((noinline))
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+typedef struct {
+    unsigned x, y, z;
+} ModelIndex;
+
+/* Constant during the life of a CUDA thread, so the compiler may call them once. */
+ModelIndex model_thread_idx(void) __attribute__((const));
+ModelIndex model_block_idx(void) __attribute__((const));
+ModelIndex model_block_dim(void) __attribute__((const));
+ModelIndex model_grid_dim(void) __attribute__((const));
+#define threadIdx (model_thread_idx())
+#define blockIdx (model_block_idx())
+#define blockDim (model_block_dim())
+#define gridDim (model_grid_dim())
+#define warpSize 32
+
+typedef struct __attribute__((aligned(16), may_alias)) {
+    uint32_t x, y, z, w;
+} uint4;
+typedef struct __attribute__((aligned(8), may_alias)) {
+    uint32_t x, y;
+} uint2;
+typedef struct __attribute__((aligned(16), may_alias)) {
+    float x, y, z, w;
+} float4;
+typedef struct __attribute__((aligned(8), may_alias)) {
+    float x, y;
+} float2;
+
+/* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
+void *model_shared_memory(void) __attribute__((const));
+#define SHARED_MEMORY(type, name) type *name = (type *)model_shared_memory()
+
+/* ---- launch -------------------------------------------------------------------------------------------------------- */
+
+#define KERNEL_ENTRY(kernel, Params)                                                                             \
+    static __attribute__((no_sanitize("thread"), unused)) void kernel##_model_entry(const void *params_) {       \
+        kernel(*(const Params *)params_);                                                                        \
+    }                                                                                                            \
+    enum { kernel##_params_bytes = sizeof(Params) }
+#define KERNEL(kernel) ((const void *)(kernel##_model_entry)), #kernel
+
+typedef struct {
+    int grid;
+    int block;
+    int cluster;
+    int shared_bytes;
+    int overlap; /* launches never overlap here */
+} LaunchShape;
+
+/* Runs the kernel to its end. Returns 0; 3 after one line on stderr for a launch that the driver would refuse; 4 if the
+ * model reported a bug. */
+int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                 const void *params);
+
+struct CUstream_st;
+static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                struct CUstream_st *stream) {
+    (void)stream;
+    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, params);
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------------------------------------- */
+
+static inline float model_float(uint32_t bits) {
+    union {
+        uint32_t u;
+        float f;
+    } x = {bits};
+    return x.f;
+}
+
+static inline uint32_t model_bits(float value) {
+    union {
+        float f;
+        uint32_t u;
+    } x = {value};
+    return x.u;
+}
+
+static inline float bf16_to_float(bf16 x) { return model_float((uint32_t)x << 16); }
+
+/* Round to nearest even; NaN becomes 0x7fff, as cvt.rn.bf16.f32 gives it. */
+static inline bf16 float_to_bf16(float x) {
+    uint32_t u = model_bits(x);
+    if ((u & 0x7fffffff) > 0x7f800000) {
+        return 0x7fff;
+    }
+    return (bf16)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static inline uint32_t pack_bf16x2(float low, float high) {
+    return (uint32_t)float_to_bf16(low) | (uint32_t)float_to_bf16(high) << 16;
+}
+
+/* Hides a value from nvcc's optimiser; nothing to do here. */
+static inline int recomputed(int x) { return x; }
+
+/* ---- threads and warps --------------------------------------------------------------------------------------------- */
+
+void model_syncthreads(const char *here);
+void model_syncwarp(uint32_t mask, const char *here);
+#define __syncthreads() model_syncthreads(HERE)
+#define MODEL_FIRST(first, ...) first
+#define __syncwarp(...) model_syncwarp(MODEL_FIRST(__VA_ARGS__ __VA_OPT__(,) 0xffffffffu), HERE)
+
+typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
+uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, const char *here);
+static inline int model_shfl_int(ModelShuffle how, uint32_t mask, int value, int which, const char *here) {
+    return (int)model_shfl(how, mask, (uint32_t)value, which, here);
+}
+static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, const char *here) {
+    return model_float(model_shfl(how, mask, model_bits(value), which, here));
+}
+#define MODEL_SHFL(how, mask, value, which)                                                                \
+    _Generic((value), float: model_shfl_float, int: model_shfl_int, default: model_shfl)(how, mask, value, which, HERE)
+#define __shfl_sync(mask, value, lane) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, lane)
+#define __shfl_xor_sync(mask, value, bits) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, bits)
+#define __shfl_up_sync(mask, value, delta) MODEL_SHFL(MODEL_SHFL_UP, mask, value, delta)
+#define __shfl_down_sync(mask, value, delta) MODEL_SHFL(MODEL_SHFL_DOWN, mask, value, delta)
+
+int model_elect_one(const char *here);
+#define elect_one() model_elect_one(HERE)
+#define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, HERE)
+
+void model_named_barrier_sync(int id, int threads, const char *here);
+void model_named_barrier_arrive(int id, int threads, const char *here);
+void model_setmaxnreg(int increase, int registers, const char *here);
+
+int model_cluster_cta_rank(void) __attribute__((const));
+void model_cluster_arrive(int release, const char *here);
+void model_cluster_wait(const char *here);
+
+/* ---- global memory ------------------------------------------------------------------------------------------------- */
+
+int model_global_counter_add(int *counter, int amount, const char *here);
+int model_global_counter_read(const int *counter, const char *here);
+void model_global_counter_set(int *counter, int value, const char *here);
+
+uint32_t model_atomic_add(uint32_t *p, uint32_t amount, const char *here);
+float model_atomic_add_float(float *p, float amount, const char *here);
+static inline int model_atomic_add_int(int *p, int amount, const char *here) {
+    return (int)model_atomic_add((uint32_t *)p, (uint32_t)amount, here);
+}
+#define atomicAdd(p, amount)                                                                                \
+    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int, default: model_atomic_add)(p, amount, HERE)
+
+/* ---- shared memory ------------------------------------------------------------------------------------------------- */
+
+uint32_t model_shared_address(const void *p);
+#define shared_address(p) model_shared_address(p)
+
+void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
+void model_cp_async_commit_group(const char *here);
+void model_cp_async_wait_group(int newest, const char *here);
+
+void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here);
+void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
+void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here);
+
+/* `bars` points at an MBarrier array, `name` is the expression it was called with. */
+void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
+void model_mbarrier_init_fence(const char *here);
+void model_mbarrier_arrive(void *bar, const char *here);
+void model_mbarrier_arrive_remote(void *bar, int rank, const char *here);
+void model_mbarrier_expect_tx(void *bar, int bytes, const char *here);
+void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here);
+/* For scripts that hold the model to the hardware (tests/conform): what the copy engine does, and many arrivals at once. */
+void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
+void model_mbarrier_arrive_count(void *bar, int count, const char *here);
+int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here);
+void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
+
+void model_tma_prefetch_map(const TensorMap *map, const char *here);
+/* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
+void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
+void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here);
+/* add: reduce into global memory instead of overwriting it. */
+void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here);
+void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here);
+void model_bulk_commit_group(const char *here);
+void model_bulk_wait_group(int newest, int read, const char *here);
+void model_fence_proxy_async(const char *here);
+
+void model_wgmma_fence(const char *here);
+/* n: columns of the product; majors: 1 if the operand is MN-major. */
+void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
+                    const char *here);
+void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
+void model_wgmma_commit_group(const char *here);
+void model_wgmma_wait_group(int newest, const char *here);
+
+#endif

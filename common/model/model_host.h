@@ -1,0 +1,66 @@
+/* model_host.h - the CPU model as the harness and the tests see it. */
+#ifndef MODEL_HOST_H
+#define MODEL_HOST_H
+
+#include <stddef.h>
+
+/* How the model decides what happens next; numbers as Policy in common/harness/options.h. */
+typedef enum {
+    MODEL_EAGER,  /* asynchronous work finishes as soon as its issuer stops: the schedule that hides most bugs */
+    MODEL_LAZY,   /* ... only when no thread can go on without it: the one that shows most */
+    MODEL_RANDOM, /* threads and asynchronous work in random order */
+    MODEL_PCT,    /* by random priorities that change at a few random moments */
+} ModelPolicy;
+
+/* Zero is the default in every member. */
+typedef struct {
+    int policy;              /* ModelPolicy */
+    unsigned long long seed; /* with the policy, replays a run exactly */
+    int barriers;            /* 1: print every event of an mbarrier to stdout */
+    int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
+    int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
+    int no_provenance;       /* 1: do not follow where operands' pieces came from */
+    int max_reports;         /* stop the launch after this many; 0: 10. Each rule is reported once a launch, the first three
+                                in full */
+    int trace;               /* 1: record events for a timeline (model_trace.h) */
+    int quiet;               /* 1: print no report; model_report() still has them */
+} ModelOptions;
+
+/* Before a launch; holds for all launches that follow. */
+void model_configure(const ModelOptions *options);
+
+/* Memory that stands for the GPU's global memory, 256-byte aligned; NULL if there is not enough. Reports call it `name`
+ * (which outlives it). The harness reads and writes it with plain loads and stores between launches. */
+void *model_global_alloc(size_t bytes, const char *name);
+void model_global_free(void *p);
+
+/* Optional: a matrix [rows][ld] of which the first `cols` elements of a row count lies at `base` inside an allocation.
+ * Lets reports name elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
+void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes);
+
+/* What the model found. The ids are stable: mutants and tests name them. */
+typedef enum {
+#define RULE(id, title, gpu) RULE_##id,
+#include "rules.h"
+#undef RULE
+    RULE_COUNT
+} ModelRule;
+
+typedef struct {
+    ModelRule rule;
+    const char *text; /* the whole report, as printed */
+} ModelReport;
+
+/* Bugs reported so far, over all launches of the process. */
+int model_reports(void);
+/* The index-th of them, oldest first; NULL if there is none. */
+const ModelReport *model_report(int index);
+void model_forget_reports(void);
+
+/* "RACE_WAR" and the rest; NULL if there is no such rule. */
+const char *model_rule_name(ModelRule rule);
+
+/* Frees all memory of the model. Pointers from model_global_alloc() and model_report() end. */
+void model_shutdown(void);
+
+#endif

@@ -1,0 +1,84 @@
+/* rules.h - what the model reports: RULE(id, title, what the same bug does on a GPU).
+ *
+ * The ids are stable: reports begin with them and tests name them. Title and GPU line are whole sentences without a full
+ * stop. Where the model follows the manual to the letter and hardware is known to forgive, the GPU line says so. */
+
+/* ---- order of accesses */
+RULE(RACE_RAW, "Read of data that is not yet known to be there",
+     "numbers are right when the data happens to arrive first, wrong otherwise; it may pass every test on an idle GPU")
+RULE(RACE_WAR, "Write to data that may still be read",
+     "the reader gets a mixture of old and new data, seldom and under load; most runs look right")
+RULE(RACE_WAW, "Two writes to the same place without an order",
+     "either value may remain; which one depends on timing")
+RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same shared memory without fence.proxy.async between",
+     "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
+RULE(GLOBAL_CONFLICT, "CTAs access the same global memory, at least one writes, and nothing orders them",
+     "either value may remain; which one depends on the order in which CTAs run")
+
+/* ---- places */
+RULE(UNINIT_SHARED, "Read of shared memory that nobody has written",
+     "reads what the last kernel left there")
+RULE(SHARED_BOUNDS, "Access outside the CTA's shared memory",
+     "an illegal-address error, or silent damage to a neighbouring buffer")
+RULE(GLOBAL_BOUNDS, "Access outside every allocation of global memory",
+     "an illegal-address error, or silent damage to another allocation")
+RULE(ALIGNMENT, "Address that the instruction does not accept",
+     "a misaligned-address error; with a swizzle, data at the wrong places")
+RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept",
+     "an illegal-instruction error, or nothing is copied")
+RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
+     "wrong numbers in every run; test data with too much symmetry hides it")
+
+/* ---- mbarriers */
+RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",
+     "hangs or passes at once, depending on what the memory held")
+RULE(BARRIER_INIT_ORDER, "Use of an mbarrier whose initialisation is not ordered before",
+     "usually passes; hangs in the rare run in which the initialising thread is late")
+RULE(BARRIER_REINIT, "Initialisation of memory that holds a live mbarrier",
+     "arrivals and bytes that were counted are lost: hangs or wrong numbers")
+RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
+     "the count becomes garbage: hangs, passes early, or traps")
+RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
+     "phases complete that nobody has waited for: later waits pass too early or hang")
+RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
+     "a slow thread finds the parity come round: it hangs, or takes the wrong lap's data; seldom, and at small sizes")
+RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
+     "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
+RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies bring",
+     "too few announced: the phase completes while data is still on its way; too many: it never completes")
+RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1",
+     "the count wraps: hangs or passes early")
+
+/* ---- progress */
+RULE(DEADLOCK, "No thread can go on",
+     "hangs until it is killed")
+RULE(CONVERGENCE, "Threads that must execute an instruction together do not",
+     "undefined: hangs, wrong numbers, or passes, depending on how the compiler laid the branches out")
+RULE(NAMED_BARRIER, "Barrier used with a count or in a way that does not fit its other uses",
+     "hangs, or releases threads too early")
+RULE(SETMAXNREG, "setmaxnreg that cannot be satisfied or is not allowed",
+     "hangs in the increase, or traps")
+RULE(LIVELOCK, "A thread polls without end and nothing else can happen",
+     "hangs until it is killed")
+
+/* ---- clusters and exit */
+RULE(CLUSTER_RANK, "CTA number outside the cluster",
+     "a launch failure at run time")
+RULE(CLUSTER_EXIT, "Shared memory or a barrier of a CTA that may already have ended",
+     "a launch failure in some runs; seldom at small sizes")
+RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has waited for",
+     "often nothing; at times the copy lands in the next CTA's shared memory, or reads it")
+
+/* ---- wgmma */
+RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fence",
+     "ptxas inserts the missing fence (note C7519): numbers are right, but it may serialise the products")
+RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
+     "the wait does not cover it: accumulators may be read too early")
+RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
+     "ptxas inserts a wait (note C7514 or C7517): numbers are right, but the products no longer overlap")
+RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas",
+     "undefined: wrong numbers in part of the tile")
+RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
+     "wrong numbers, or an illegal-instruction error")
+RULE(WGMMA_UNINIT, "Product added to registers that were never set",
+     "adds whatever the registers held: wrong in every run, and different in each")

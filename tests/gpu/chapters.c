@@ -1,0 +1,196 @@
+/* chapters - runs the chapters on a GPU over sizes that reach every edge, and prints TAP. Without a GPU it skips.
+ *
+ *     chapters                                          the harness's kernels, then all chapters over all sizes
+ *     chapters --chapter 08 --m 1000 --n 1000 --k 1000 --repeat 1000
+ *                                                       one chapter, one size, 1000 launches with equal bits
+ *
+ * --chapter N may be given more than once; the other options are those of every chapter's program. */
+#include "backend_checks.h"
+#include "harness/problem.h"
+
+/* The chapters that the Makefile found, by their numbers. */
+#define EACH_CHAPTER(id) extern const Chapter gpu_chapter_##id;
+#include "chapters.inc"
+#undef EACH_CHAPTER
+#define EACH_CHAPTER(id) &gpu_chapter_##id,
+static const Chapter *const chapters[] = {
+#include "chapters.inc"
+};
+
+enum { CHAPTERS = sizeof chapters / sizeof chapters[0], REPEATS = 1000 };
+
+typedef struct {
+    int m, n, k;
+} Size;
+
+/* One element, one row, one step; each edge alone; a little more and less than the tiles of 64, 128 and 256; K shorter
+ * than a pipeline and longer than any; fewer tiles than SMs and more; nothing a multiple of anything. */
+static const Size sizes[] = {
+    {1, 1, 1},          {1, 1, 8192},    {7, 13, 1},        {64, 64, 64},       {127, 255, 63},
+    {128, 256, 64},     {129, 257, 65},  {255, 129, 4097},  {333, 777, 555},    {16, 8192, 8192},
+    {1000, 1000, 1000}, {8192, 16, 128}, {8191, 8193, 257}, {4096, 4096, 4096},
+};
+
+static const Size repeated_size = {1000, 1000, 1000};
+
+static const Backend *backend;
+static DeviceInfo device;
+
+/* After a failed CUDA call the device answers nothing more: the rest would only repeat it. */
+static void stop_if_failed(GemmStatus status, const char *what) {
+    if (status != GEMM_OK) {
+        printf("Bail out! %s: status %d\n", what, (int)status);
+        exit((int)status);
+    }
+}
+
+/* `repeat` checked launches, which must agree in every bit. */
+static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
+    char name[128];
+    snprintf(name, sizeof name, "%s at %d x %d x %d, %s, rows of %d, %d and %d%s", chapter->name, p->gemm.m, p->gemm.n,
+             p->gemm.k, data_names[p->data], p->gemm.lda, p->gemm.ldb, p->gemm.ldc, repeat > 1 ? ", repeated" : "");
+    if (!need_is_met(chapter->needs, device.capability)) {
+        char reason[96];
+        snprintf(reason, sizeof reason, "needs %s", need_text(chapter->needs));
+        skip(name, reason);
+        return;
+    }
+    ChapterRun run;
+    stop_if_failed(run_open(&run, p, chapter), name);
+    Tally tally;
+    uint64_t first = 0;
+    int right = 0, same = 0;
+    for (int i = 0; i < repeat; i++) {
+        stop_if_failed(run_checked(&run, &tally), name);
+        first = i == 0 ? tally.fingerprint : first;
+        same += tally.fingerprint == first;
+        if (!tally_is_right(&tally)) {
+            break;
+        }
+        right++;
+    }
+    if (!ok(right == repeat && same == repeat, "%s", name)) {
+        diag("%d of %d launches right, %d with the bits of the first", right, repeat, same);
+        if (right < repeat) {
+            problem_explain(p, &tally, stderr);
+        }
+    }
+    run_close(&run);
+}
+
+/* 1 if all chosen chapters have room; else 0 and one line in `message`. */
+static int fits(Size size, int pad, const unsigned char *chosen, char message[OPTIONS_MESSAGE_SIZE]) {
+    for (int i = 0; i < CHAPTERS; i++) {
+        if (chosen[i] && !problem_fits(size.m, size.n, size.k, pad, chapters[i], &device, message)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void test_size(Size size, const Options *options, int pad, const unsigned char *chosen, int repeat) {
+    char message[OPTIONS_MESSAGE_SIZE];
+    if (!fits(size, pad, chosen, message)) {
+        skip("all chapters", message);
+        return;
+    }
+    Problem p;
+    stop_if_failed(problem_open(&p, backend, &device, size.m, size.n, size.k, pad, options->seed), "problem_open");
+    for (DataKind data = 0; data < DATA_KINDS; data++) {
+        if (!(options->data & 1u << data)) {
+            continue;
+        }
+        stop_if_failed(problem_fill(&p, data), "problem_fill");
+        for (int i = 0; i < CHAPTERS; i++) {
+            if (chosen[i]) {
+                test_chapter(&p, chapters[i], repeat);
+            }
+        }
+    }
+    problem_close(&p);
+}
+
+/* Marks the chapter with number or name `text`; exits if there is none. */
+static void choose(const char *text, unsigned char *chosen) {
+    for (int i = 0; i < CHAPTERS; i++) {
+        if (strcmp(text, chapters[i]->name) == 0 || (strlen(text) == 2 && strncmp(text, chapters[i]->name, 2) == 0)) {
+            chosen[i] = 1;
+            return;
+        }
+    }
+    fprintf(stderr, "--chapter: \"%s\" is not a chapter; 01 to %.2s is accepted\n", text, chapters[CHAPTERS - 1]->name);
+    exit(GEMM_USAGE);
+}
+
+/* Takes --chapter out of argv. Returns the new argc. */
+static int take_chapters(int argc, char **argv, unsigned char *chosen) {
+    int kept = 0, any = 0;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--chapter") == 0 && i + 1 < argc) {
+            choose(argv[++i], chosen);
+            any = 1;
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    if (!any) {
+        memset(chosen, 1, CHAPTERS);
+    }
+    return kept;
+}
+
+int main(int argc, char **argv) {
+    unsigned char chosen[CHAPTERS] = {0}, ring[CHAPTERS] = {0};
+    int given = argc > 1;
+    argc = take_chapters(argc, argv, chosen);
+    Options options;
+    char message[OPTIONS_MESSAGE_SIZE], why[OPTIONS_MESSAGE_SIZE] = "";
+    if (!parse_options(argc, argv, &options, message)) {
+        fprintf(stderr, "%s\n", message);
+        return GEMM_USAGE;
+    }
+    if (options.help) {
+        printf("usage: %s [--chapter NN ...] [options of a chapter's program]\n", argv[0]);
+        return GEMM_OK;
+    }
+
+    backend = gpu_backend();
+    static const GpuNeed wishes[] = {NEEDS_SM90A, NEEDS_SM90, NEEDS_SM80};
+    GemmStatus status = GEMM_DEVICE;
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0] && status != GEMM_OK; i++) {
+        status = backend->open(&options, wishes[i], &device, why, sizeof why);
+    }
+    if (status != GEMM_OK) {
+        skip_all(why);
+    }
+    printf("# %s, %d SMs\n", device.name, device.sm_count);
+
+    if (options.m || options.n || options.k) {
+        Size size = {options.m ? options.m : 1, options.n ? options.n : 1, options.k ? options.k : 1};
+        int pad = options.pad < 0 ? 8 : options.pad;
+        if (!fits(size, pad, chosen, message)) {
+            fprintf(stderr, "%s\n", message);
+            return GEMM_USAGE;
+        }
+        test_size(size, &options, pad, chosen, options.repeat);
+    } else {
+        if (!given) {
+            check_backend(backend, &device);
+        }
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            for (int pad = 0; pad <= 8; pad += 8) {
+                if (options.pad < 0 || options.pad == pad) {
+                    test_size(sizes[i], &options, pad, chosen, options.repeat);
+                }
+            }
+        }
+    }
+    if (!given) {
+        /* The chapters whose warpgroups run apart: the order of their additions must not depend on timing. */
+        choose("07", ring);
+        choose("08", ring);
+        test_size(repeated_size, &options, 8, ring, REPEATS);
+    }
+    backend->close();
+    return tap_done();
+}

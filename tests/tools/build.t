@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Does the Makefile build what it promises? In a copy of the tree, so that the programs under test stay as they are.
+. tests/tools/tap.sh
+
+copy=$(mktemp -d) || exit 1
+trap 'rm -rf "$copy"' EXIT
+programs=$(for c in $CHAPTER_DIRS; do echo "./$c/$c"; done)
+find . -name build -prune -o -name '.?*' -prune -o -name results -prune -o -type f -print | grep -vxF "$programs" |
+    tar -cf - -T - | tar -xf - -C "$copy" || exit 1
+cd "$copy" || exit 1
+
+# remake [ARGUMENT...]: make in the copy, as a user would call it: $said, $status
+unset MAKEFLAGS MFLAGS MAKELEVEL DEBUG
+remake() {
+    said=$(make "$@" 2>&1)
+    status=$?
+}
+
+# builds WHAT NAME: was there a line of this kind?
+builds() {
+    grep -q "$1" <<<"$said"
+    ok $? "$2"
+}
+leaves() {
+    ! grep -q "$1" <<<"$said"
+    ok $? "$2"
+}
+
+remake help
+for target in all 07 run-07 diff-07 test check-gpu sanitize bench format clean help; do
+    like "$said" "make( all|.*, make)? $target" "make help lists $target"
+done
+
+chapter=${CHAPTERS##* }
+number=${chapter%%_*}
+mv common/model/model.c common/model/model.c.away 2>/dev/null
+for none in "" /nonexistent/nvcc; do
+    for target in "$number" all; do
+        remake -s "NVCC=$none" "$target"
+        ok $((status == 0)) "make NVCC=$none $target, and no model: fails"
+        is "$(grep -vc '^make' <<<"$said")" 1 "in one line"
+        like "$said" "nvcc.*no CPU model" "that says what is missing"
+    done
+done
+mv common/model/model.c.away common/model/model.c 2>/dev/null
+
+previous=
+for chapter in $CHAPTERS; do
+    number=${chapter%%_*}
+    remake "diff-$number"
+    is "$status" 0 "make diff-$number"
+    like "$said" "${previous:+--- $previous/}" "compares with ${previous:-nothing, and says so}"
+    previous=$chapter
+done
+
+if [ -n "$NO_BACKEND" ]; then
+    skip "building and rebuilding" "$NO_BACKEND"
+    done_testing
+fi
+
+# One chapter whose waits on barriers differ in the debug build.
+chapter=$(for c in $CHAPTERS; do echo "$c"; done | grep -m 1 '^05_' || echo "${CHAPTERS%% *}")
+number=${chapter%%_*}
+said=$(cd "$chapter" && make "$number" 2>&1 && "./$chapter" --help)
+is "$?" 0 "in its directory: make $number && ./$chapter --help"
+remake -C "$chapter"
+leaves '^  ' "make there again builds nothing"
+remake "$number"
+leaves '^  ' "nor does make $number at the top"
+
+touch common/harness/options.h
+remake "$number"
+builds 'CC .*harness/options.o' "a changed header of the harness: what includes it is compiled"
+builds "LINK .*$chapter" "and the program linked"
+leaves 'gpu/' "but no kernel"
+touch common/device/mbarrier.h
+remake "$number"
+builds "/$chapter.o" "a changed header of common/device: the kernel is compiled"
+remake CFLAGS='-O0' "$number"
+builds 'CC .*harness/check.o' "other CFLAGS: the harness is compiled"
+remake "$number"
+
+if [ -n "$NO_NVCC" ]; then
+    skip "device code" "$NO_NVCC"
+    done_testing
+fi
+
+debug_text='waited %d ms for barrier'
+remake DEBUG=1 "$number"
+grep -q "$debug_text" "$chapter/$chapter"
+ok $? "make DEBUG=1 $number: the program has bounded waits"
+remake "$number"
+! grep -q "$debug_text" "$chapter/$chapter"
+ok $? "make $number: it has none again"
+builds "LINK .*$chapter" "since it was linked again"
+leaves 'CC ' "from the objects that were there"
+
+cat >>"$chapter/$chapter.cu" <<'CUDA'
+static __global__ void keeps_its_array_in_memory(int *p, int n) {
+    int array[64];
+    for (int i = 0; i < 64; i++) array[i] = p[i + threadIdx.x];
+    for (int i = 0; i < n; i++) p[i] = array[p[i] % 64];
+}
+const void *used(void) { return (const void *)keeps_its_array_in_memory; }
+CUDA
+remake "$number"
+ok $((status == 0)) "a kernel with a stack frame: make $number fails"
+builds 'keeps_its_array_in_memory.*stack frame' "and says why"
+[ ! -e "build/release/gpu/$chapter.o" ]
+ok $? "and leaves no object"
+remake "$number"
+ok $((status == 0)) "also when called again"
+done_testing

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Do the programs of the chapters refuse bad input in one line with exit status 2, say in one line what is missing where
+# they cannot run (3), and run where they can (0)? tests/unit/test_options.c has the refusals in full.
+. tests/tools/tap.sh
+
+if [ -n "${NO_BACKEND:-}" ]; then
+    skip_all "no program could be built: $NO_BACKEND"
+fi
+
+# run PROGRAM [ARGUMENT...]: $out, $err, $status
+run() {
+    local errors
+    errors=$(mktemp) || exit 1
+    out=$(timeout 120 "$@" 2>"$errors" </dev/null)
+    status=$?
+    err=$(<"$errors")
+    rm -f "$errors"
+}
+
+# one_line STATUS PATTERN NAME: the last run ended so, and stderr is one line that matches
+one_line() {
+    local good=1
+    [ "$status" -eq "$1" ] && [ "$(wc -l <<<"$err")" -eq 1 ] && [[ $err =~ $2 ]] && [ -z "$out" ] && good=0
+    ok $good "$3"
+    [ $good -eq 0 ] || explain "exit status $status
+stdout: $out
+stderr: $err"
+}
+
+[ -n "$CHAPTERS" ]
+ok $? "there are chapters"
+for chapter in $CHAPTERS; do
+    program=$chapter/$chapter
+    run "$program" --m 0
+    one_line 2 '--m.*"0".*1 to [0-9]+' "$chapter: --m 0"
+    run "$program" --help
+    is "$status:$err" "0:" "$chapter: --help ends well"
+    like "$out" "usage: .*$chapter.*--k K" "$chapter: --help shows the usage"
+done
+
+# Each with a part of the line it must get.
+while read -r arguments; do
+    pattern=${arguments#* | }
+    arguments=${arguments% | *}
+    # shellcheck disable=SC2086
+    run "$program" $arguments
+    one_line 2 "$pattern" "$chapter: $arguments"
+done <<'LIST'
+--n -5 | --n.*"-5".*1 to
+--k abc | --k.*"abc".*1 to
+--k 12x | --k.*"12x".*1 to
+--m 2147483648 | --m.*"2147483648".*too large.*1 to
+--k 99999999999999999999 | --k.*too large.*1 to
+--frobnicate | --frobnicate.*--help
+--m | --m.*missing
+--on tpu | --on.*"tpu".*gpu or model
+--m 5 extra | extra.*--help
+--seed -1 | --seed.*"-1".*0 to
+LIST
+
+run "$program" --m ''
+one_line 2 '--m.*1 to' "$chapter: --m ''"
+
+for chapter in $CHAPTERS; do
+    program=$chapter/$chapter
+    if [ -n "$NO_NVCC" ]; then
+        run "$program" --on gpu --m 64 --n 64 --k 64
+        one_line 3 'nvcc|GPU' "$chapter: --on gpu, built without nvcc"
+    fi
+    if [ -z "$HAVE_MODEL" ]; then
+        run "$program" --on model --m 64 --n 64 --k 64
+        one_line 3 'model' "$chapter: --on model, built without the model"
+    fi
+    run "$program" --m 64 --n 64 --k 64 --no-bench
+    if [ $status -eq 3 ] && [ -z "$HAVE_MODEL" ]; then
+        one_line 3 'needs a .*GPU|needs a GPU' "$chapter: says what it needs and what it found"
+        skip "$chapter: runs" "$err"
+        continue
+    fi
+    ok $status "$chapter: runs at 64 x 64 x 64"
+    [ $status -eq 0 ] || explain "$err"
+    run "$program" ${HAVE_MODEL:+--on model} --m 2000000000 --n 2000000000 --k 8
+    one_line 2 '--m 2000000000.*accepted' "$chapter: refuses what does not fit in memory"
+done
+done_testing

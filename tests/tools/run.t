@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Does tests/run tell good test programs from bad ones, with prove and without?
+. tests/tools/tap.sh
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# program NAME LINES: a test program that runs these lines of shell
+program() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$scratch/$1"
+    chmod +x "$scratch/$1"
+}
+program good 'echo "ok 1 - a"; echo "ok 2 - b # SKIP no such device"; echo 1..2'
+program nothing 'echo "1..0 # SKIP nothing here"'
+program bad 'echo "ok 1 - a"; echo "not ok 2 - x"; echo 1..2; exit 1'
+program silent 'echo "not ok 1 - x"; echo 1..1'
+program planless 'echo "ok 1 - a"'
+program short 'echo "ok 1 - a"; echo 1..2'
+program crash 'echo "ok 1 - a"; echo 1..1; kill -s SEGV $$'
+program status 'echo "ok 1 - a"; echo 1..1; exit 3'
+program mute ':'
+program bail 'echo "ok 1 - a"; echo "Bail out! no answer"; exit 3'
+
+# What there is on a machine without prove.
+mkdir "$scratch/bin"
+for tool in bash sh awk tee mkdir rm nproc; do
+    ln -s "$(command -v $tool)" "$scratch/bin/$tool"
+done
+
+# judge PROGRAM...: $said, $status
+judge() {
+    said=$(B=$scratch/build PATH=$path tests/run "${@/#/$scratch/}" 2>&1)
+    status=$?
+}
+
+for path in "$PATH" "$scratch/bin"; do
+    judge good nothing
+    is "$status" 0 "a good and a skipping program: status 0"
+    is "$(tail -n 1 <<<"$said")" "1 passed, 0 failed, 2 skipped" "and the counts"
+    like "$said" "skipped: .*good: no such device" "the reason of a skipped test"
+    like "$said" "skipped: .*nothing: nothing here" "the reason of a skipped program"
+    judge nothing
+    ok $((status == 0)) "where nothing passed, it failed"
+    for name in bad silent planless short crash status mute bail missing; do
+        judge good $name
+        ok $((status == 0)) "$name: fails"
+        like "$said" "(failed|broken): .*$name" "$name: is named"
+        like "$(tail -n 1 <<<"$said")" "^[12] passed, [1-9] failed, 1 skipped$" "$name: is counted"
+    done
+    judge
+    is "$status" 2 "no programs: refused"
+done
+done_testing

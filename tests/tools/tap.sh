@@ -1,0 +1,52 @@
+# tap.sh - TAP output for test scripts in bash. Source it, call the functions, end with done_testing.
+
+tap_count=0
+tap_failed=0
+
+# ok STATUS NAME: passes if STATUS is 0.
+ok() {
+    tap_count=$((tap_count + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tap_count - $2"
+    else
+        tap_failed=$((tap_failed + 1))
+        echo "not ok $tap_count - $2"
+        echo "# failed: $2" >&2
+    fi
+}
+
+# is GOT EXPECTED NAME: passes if the two strings are equal.
+is() {
+    local same=1
+    [ "$1" = "$2" ] && same=0
+    ok $same "$3"
+    [ $same -eq 0 ] || printf '#   got      %s\n#   expected %s\n' "$1" "$2" >&2
+}
+
+# like TEXT PATTERN NAME: passes if the extended regular expression matches in TEXT.
+like() {
+    local match=1
+    [[ $1 =~ $2 ]] && match=0
+    ok $match "$3"
+    [ $match -eq 0 ] || printf '#   got           %s\n#   does not match %s\n' "$1" "$2" >&2
+}
+
+skip() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# skip_all REASON: the whole script has nothing to do here.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+# explain TEXT: lines about the last failure.
+explain() { sed 's/^/#   /' <<<"$1" >&2; }
+
+done_testing() {
+    echo "1..$tap_count"
+    [ "$tap_failed" -eq 0 ]
+    exit
+}

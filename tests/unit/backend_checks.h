@@ -1,0 +1,151 @@
+/* backend_checks.h - does a backend of the harness do what backend.h says? Its data, reference, poison and comparison
+ * must be those of the host, whatever computes them. For the tests of the GPU and of plain memory. */
+#ifndef BACKEND_CHECKS_H
+#define BACKEND_CHECKS_H
+
+#include "harness/problem.h"
+#include "tap.h"
+
+/* Host copies of all that a problem holds. */
+typedef struct {
+    bf16 *a, *b, *block;
+    double *expected;
+    float *magnitude;
+} HostCopy;
+
+static inline void *fetch(const Backend *backend, const Buffer *buffer) {
+    void *copy = malloc(buffer->bytes);
+    if (backend->copy_out(copy, buffer->data, buffer->bytes) != GEMM_OK) {
+        printf("Bail out! copy_out of %s failed\n", buffer->name);
+        exit(1);
+    }
+    return copy;
+}
+
+static inline HostCopy fetch_all(const Problem *p) {
+    HostCopy copy = {fetch(p->backend, &p->a), fetch(p->backend, &p->b), fetch(p->backend, &p->block),
+                     fetch(p->backend, &p->expected), fetch(p->backend, &p->magnitude)};
+    return copy;
+}
+
+static inline void free_all(HostCopy *copy) {
+    free(copy->a);
+    free(copy->b);
+    free(copy->block);
+    free(copy->expected);
+    free(copy->magnitude);
+}
+
+/* Elements of an operand that are not as data.h says, its padding included. */
+static inline int operand_faults(const bf16 *matrix, int rows, int columns, int ld, const Problem *p, MatrixId id) {
+    int faults = 0;
+    for (int row = 0; row < rows; row++) {
+        for (int column = 0; column < ld; column++) {
+            uint64_t index = (uint64_t)row * (uint64_t)columns + (uint64_t)column;
+            bf16 right = column < columns ? data_element(p->data, p->seed, id, index) : BF16_PADDING;
+            faults += matrix[(size_t)row * (size_t)ld + (size_t)column] != right;
+        }
+    }
+    return faults;
+}
+
+/* Reference values that differ from the host's: at all, for exact data; else by more than the order of fp64 sums can. */
+static inline int reference_faults(const Problem *p, const HostCopy *copy) {
+    size_t elements = (size_t)p->gemm.m * (size_t)p->gemm.n;
+    double *expected = malloc(elements * sizeof *expected);
+    float *magnitude = malloc(elements * sizeof *magnitude);
+    Gemm on_host = p->gemm;
+    on_host.a = copy->a;
+    on_host.b = copy->b;
+    reference_on_host(&on_host, expected, magnitude);
+    int faults = 0;
+    for (size_t i = 0; i < elements; i++) {
+        double size = (double)magnitude[i];
+        double allowed = p->view.exact ? 0 : 1e-13 * size;
+        faults += !(fabs(copy->expected[i] - expected[i]) <= allowed) ||
+                  !(fabs((double)copy->magnitude[i] - size) <= 1e-6 * size);
+    }
+    free(expected);
+    free(magnitude);
+    return faults;
+}
+
+/* Does the backend's comparison find what the host finds in a copy of the same block? */
+static inline int same_tally(const Problem *p, uint64_t from) {
+    HostCopy copy = fetch_all(p);
+    ResultView view = p->view;
+    view.block = copy.block;
+    view.expected = copy.expected;
+    view.magnitude = copy.magnitude;
+    Tally host, here;
+    check_block(&view, from, &host);
+    GemmStatus status = p->backend->check(&p->view, from, &here);
+    free_all(&copy);
+    int same = status == GEMM_OK && here.wrong == host.wrong && here.nan == host.nan &&
+               here.unwritten == host.unwritten && here.first == host.first && here.row_min == host.row_min &&
+               here.row_max == host.row_max && here.column_min == host.column_min &&
+               here.column_max == host.column_max && here.guard_before == host.guard_before &&
+               here.guard_rows == host.guard_rows && here.guard_after == host.guard_after &&
+               here.guard_first == host.guard_first && here.worst == host.worst && here.fingerprint == host.fingerprint;
+    return same || diag("status %d: %llu wrong, %llu NaN, %llu unwritten, first %llu, guards %llu %llu %llu; the host: "
+                        "%llu wrong, %llu NaN, %llu unwritten, first %llu, guards %llu %llu %llu",
+                        (int)status, (unsigned long long)here.wrong, (unsigned long long)here.nan,
+                        (unsigned long long)here.unwritten, (unsigned long long)here.first,
+                        (unsigned long long)here.guard_before, (unsigned long long)here.guard_rows,
+                        (unsigned long long)here.guard_after, (unsigned long long)host.wrong,
+                        (unsigned long long)host.nan, (unsigned long long)host.unwritten,
+                        (unsigned long long)host.first, (unsigned long long)host.guard_before,
+                        (unsigned long long)host.guard_rows, (unsigned long long)host.guard_after);
+}
+
+/* Writes some integer to one element of the block, wherever the block is. */
+static inline void poke(const Problem *p, size_t index) {
+    p->backend->fill((bf16 *)p->block.data + index, 1, 1, 1, DATA_INTEGERS, 99, MATRIX_A);
+}
+
+static inline void check_backend_at(const Backend *backend, const DeviceInfo *device, int m, int n, int k, int pad) {
+    Problem p;
+    if (!ok(problem_open(&p, backend, device, m, n, k, pad, 5) == GEMM_OK, "%s: %d x %d x %d opens", backend->name, m,
+            n, k)) {
+        return;
+    }
+    for (DataKind data = 0; data < DATA_KINDS; data++) {
+        const char *kind = data_names[data];
+        ok(problem_fill(&p, data) == GEMM_OK && problem_poison(&p) == GEMM_OK &&
+               backend->synchronise("fill") == GEMM_OK,
+           "%s is filled in", kind);
+        HostCopy copy = fetch_all(&p);
+        is_int(operand_faults(copy.a, m, k, p.gemm.lda, &p, MATRIX_A), 0, "A is what data.h says, NaN behind its rows");
+        is_int(operand_faults(copy.b, n, k, p.gemm.ldb, &p, MATRIX_B), 0, "B is what data.h says, NaN behind its rows");
+        is_int(reference_faults(&p, &copy), 0, "the reference is the host's");
+        int faults = 0;
+        for (size_t i = 0; i < block_elements(&p.view); i++) {
+            faults += copy.block[i] != unwritten_pattern(&p.view, i);
+        }
+        is_int(faults, 0, "C is unwritten, with guards around it");
+        free_all(&copy);
+
+        ok(same_tally(&p, 0), "an unwritten result: the comparison finds what the host finds");
+        backend->fill(p.gemm.c, m, n, p.gemm.ldc, DATA_NORMAL, 6, MATRIX_B);
+        ok(same_tally(&p, 0), "a result of random numbers, guards behind its rows overwritten");
+        ok(same_tally(&p, (uint64_t)m * (uint64_t)n / 2), "the same from the middle on");
+        problem_poison(&p);
+        poke(&p, 0);
+        poke(&p, p.view.guard - 1);
+        poke(&p, p.view.guard);
+        poke(&p, block_elements(&p.view) - p.view.guard - 1);
+        poke(&p, block_elements(&p.view) - p.view.guard);
+        poke(&p, block_elements(&p.view) - 1);
+        ok(same_tally(&p, 0), "the first and last elements of C and of the guards overwritten");
+    }
+    problem_close(&p);
+}
+
+static inline void check_backend(const Backend *backend, const DeviceInfo *device) {
+    check_backend_at(backend, device, 1, 1, 1, 0);
+    check_backend_at(backend, device, 5, 11, 40, 8);
+    check_backend_at(backend, device, 130, 70, 100, 8);
+    check_backend_at(backend, device, 64, 192, 257, 0);
+}
+
+#endif

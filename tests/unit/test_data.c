@@ -1,0 +1,159 @@
+/* Are the numbers in the matrices what data.h says: a function of seed, matrix and index, with the right distribution,
+ * and rounded to bf16 correctly? */
+#include "harness/data.h"
+#include "tap.h"
+
+enum { COUNT = 1 << 20 };
+
+static bf16 at(DataKind kind, uint64_t seed, MatrixId id, int index) {
+    return data_element(kind, seed, id, (uint64_t)index);
+}
+
+/* Elements in which two sequences agree. */
+static int agreement(DataKind kind, uint64_t seed, MatrixId id, uint64_t other_seed, MatrixId other_id, int shift) {
+    int same = 0;
+    for (int i = 0; i < COUNT / 16; i++) {
+        same += at(kind, seed, id, i) == at(kind, other_seed, other_id, i + shift);
+    }
+    return same;
+}
+
+static void depends_on_seed_matrix_and_index(DataKind kind, int chance) {
+    const char *name = data_names[kind];
+    ok(agreement(kind, 7, MATRIX_A, 7, MATRIX_A, 0) == COUNT / 16, "%s: same seed, same data", name);
+    ok(agreement(kind, 7, MATRIX_A, 8, MATRIX_A, 0) < chance, "%s: another seed, other data", name);
+    ok(agreement(kind, 7, MATRIX_A, 7, MATRIX_B, 0) < chance, "%s: A and B differ", name);
+    /* mix64(2 * seed + matrix): B of one seed must not be A of the next. */
+    ok(agreement(kind, 7, MATRIX_B, 8, MATRIX_A, 0) < chance, "%s: B and A of the next seed differ", name);
+    for (int shift = 1; shift <= 3; shift++) {
+        ok(agreement(kind, 7, MATRIX_A, 7, MATRIX_A, shift) < chance, "%s: shifted by %d, other data", name, shift);
+    }
+    ok(agreement(kind, 1, MATRIX_A, UINT64_MAX, MATRIX_A, 0) < chance, "%s: the largest seed works", name);
+}
+
+static void integers_are_uniform(void) {
+    int counts[2 * INTEGER_LIMIT + 1] = {0}, outside = 0;
+    for (int i = 0; i < COUNT; i++) {
+        float value = bf16_value(at(DATA_INTEGERS, 1, MATRIX_A, i));
+        if (value != (float)(int)value || value < -INTEGER_LIMIT || value > INTEGER_LIMIT) {
+            outside++;
+        } else {
+            counts[(int)value + INTEGER_LIMIT]++;
+        }
+    }
+    is_int(outside, 0, "integers from -4 to 4, nothing else");
+    double expected = COUNT / 9.0, chi2 = 0;
+    for (int i = 0; i < 9; i++) {
+        chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
+    }
+    /* 8 degrees of freedom: 26.1 is exceeded once in a thousand. */
+    if (!ok(chi2 < 26.1, "each as often as the others")) {
+        diag("chi squared %g", chi2);
+    }
+}
+
+static void normals_are_normal(void) {
+    double sum = 0, squares = 0, fourths = 0, lagged = 0, before = 0, largest = 0;
+    int inside_one = 0, nan = 0;
+    for (int i = 0; i < COUNT; i++) {
+        bf16 bits = at(DATA_NORMAL, 1, MATRIX_B, i);
+        double value = (double)bf16_value(bits);
+        nan += bf16_is_nan(bits);
+        sum += value;
+        squares += value * value;
+        fourths += value * value * value * value;
+        lagged += value * before;
+        inside_one += fabs(value) < 1;
+        largest = fmax(largest, fabs(value));
+        before = value;
+    }
+    /* The standard errors of these four over a million numbers are 0.001, 0.0014, 0.01 and 0.001. */
+    ok(fabs(sum / COUNT) < 0.005, "normal: mean 0 (%.4f)", sum / COUNT);
+    ok(fabs(squares / COUNT - 1) < 0.01, "normal: variance 1 (%.4f)", squares / COUNT);
+    ok(fourths / COUNT > 2.8 && fourths / COUNT < 3.05, "normal: fourth moment near 3 (%.3f)", fourths / COUNT);
+    ok(fabs(lagged / COUNT) < 0.005, "normal: neighbours are not correlated (%.4f)", lagged / COUNT);
+    ok(fabs((double)inside_one / COUNT - 0.683) < 0.01, "normal: 68 %% within one sigma (%.3f)",
+       (double)inside_one / COUNT);
+    ok(nan == 0 && largest <= 6, "normal: none beyond 6 (%.2f)", largest);
+}
+
+static void zeros_are_zero(void) {
+    int other = 0;
+    for (int i = 0; i < 1000; i++) {
+        other += at(DATA_ZEROS, 3, MATRIX_A, i) != 0;
+    }
+    is_int(other, 0, "zeros");
+}
+
+/* The generator must not change unnoticed: results in CSV files and recorded vectors depend on it. */
+static void stays_what_it_was(void) {
+    is_hex(mix64(0x9e3779b97f4a7c15u), 0xe220a8397b1dcdaf, "mix64: the first output of splitmix64 with seed 0");
+    is_hex(mix64(0x3c6ef372fe94f82au), 0x6e789e6aa1b965f4, "mix64: the second");
+}
+
+static void rounds_to_nearest_even(void) {
+    static const struct {
+        double value;
+        bf16 bits;
+        const char *name;
+    } cases[] = {
+        {0, 0x0000, "0"},
+        {-0.0, 0x8000, "-0"},
+        {1, 0x3f80, "1"},
+        {-2, 0xc000, "-2"},
+        {1 + 0x1p-8, 0x3f80, "half a step above 1: to even, down"},
+        {1 + 3 * 0x1p-8, 0x3f82, "one and a half steps above 1: to even, up"},
+        {1 + 0x1p-8 + 0x1p-52, 0x3f81, "just above the half: up, although float would round it to the half"},
+        {1 + 0x1p-8 - 0x1p-52, 0x3f80, "just below the half: down"},
+        {2 - 0x1p-9, 0x4000, "up into the next power of two"},
+        {0x1.fep127, 0x7f7f, "the largest finite value"},
+        {0x1.fefffffp127, 0x7f7f, "just below half a step above it"},
+        {0x1.ffp127, 0x7f80, "half a step above it: infinity"},
+        {-1e300, 0xff80, "far below: -infinity"},
+        {INFINITY, 0x7f80, "infinity"},
+        {0x1p-126, 0x0080, "the smallest normal value"},
+        {0x1p-127, 0x0040, "a subnormal"},
+        {0x1p-133, 0x0001, "the smallest subnormal"},
+        {0x1p-134, 0x0000, "half of it: to even, zero"},
+        {0x1.8p-133, 0x0002, "one and a half of it: to even, two"},
+        {-0x1.00001p-134, 0x8001, "just more than half of it"},
+        {0x1p-126 - 0x1p-135, 0x0080, "up into the normal values"},
+        {1e-300, 0x0000, "far too small"},
+        {8192, 0x4600, "8192"},
+        {257, 0x4380, "257: between 256 and 258, to even"},
+        {259, 0x4382, "259: between 258 and 260, to even"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        is_hex(round_to_bf16(cases[i].value), cases[i].bits, cases[i].name);
+    }
+    ok(bf16_is_nan(round_to_bf16(NAN)), "NaN stays NaN");
+    int changed = 0, nan = 0;
+    for (unsigned bits = 0; bits < 65536; bits++) {
+        if (bf16_is_nan((bf16)bits)) {
+            nan++;
+        } else {
+            changed += round_to_bf16((double)bf16_value((bf16)bits)) != bits;
+        }
+    }
+    is_int(changed, 0, "every bf16 value rounds to itself");
+    is_int(nan, 2 * 127, "254 bit patterns are NaN");
+}
+
+static void patterns_are_told_apart(void) {
+    ok(bf16_is_nan(BF16_PADDING) && bf16_is_nan(BF16_UNWRITTEN), "padding and unwritten elements are NaN");
+    ok(BF16_PADDING != BF16_UNWRITTEN && BF16_UNWRITTEN != 0x7fff && BF16_UNWRITTEN != 0x7fc0,
+       "an unwritten element is no NaN that the hardware makes");
+}
+
+int main(void) {
+    depends_on_seed_matrix_and_index(DATA_INTEGERS, COUNT / 16 / 8);
+    depends_on_seed_matrix_and_index(DATA_NORMAL, COUNT / 16 / 100);
+    integers_are_uniform();
+    normals_are_normal();
+    zeros_are_zero();
+    stays_what_it_was();
+    rounds_to_nearest_even();
+    patterns_are_told_apart();
+    is_int(MAX_EXACT_K, 1048575, "integers are exact in fp32 up to this k");
+    return tap_done();
+}

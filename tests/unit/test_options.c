@@ -1,0 +1,187 @@
+/* Does the command line take what is good, and refuse what is not with one line that names argument, value and what would
+ * be accepted? tests/tools/program.t repeats the refusals with real programs. */
+#include "harness/options.h"
+#include "tap.h"
+
+enum { MAX_ARGUMENTS = 16 };
+
+/* Splits `line` at blanks and parses it; '' stands for an empty argument. Returns parse_options()'s answer. */
+static int parse(const char *line, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+    static char text[512];
+    char *argv[MAX_ARGUMENTS + 1] = {"program"};
+    int argc = 1;
+    snprintf(text, sizeof text, "%s", line);
+    for (char *word = strtok(text, " "); word && argc < MAX_ARGUMENTS; word = strtok(NULL, " ")) {
+        argv[argc++] = strcmp(word, "''") == 0 ? "" : word;
+    }
+    return parse_options(argc, argv, options, message);
+}
+
+typedef struct {
+    const char *line, *argument, *accepted;
+} Refusal;
+
+/* What is accepted as a size. */
+static char SIZES[32];
+
+static const Refusal refusals[] = {
+    {"--m 0", "--m", SIZES},
+    {"--n 0", "--n", SIZES},
+    {"--k 0", "--k", SIZES},
+    {"--m -1", "--m", SIZES},
+    {"--k=-8192", "--k", SIZES},
+    {"--n +5", "--n", SIZES},
+    {"--m abc", "--m", SIZES},
+    {"--m ''", "--m", SIZES},
+    {"--m=", "--m", SIZES},
+    {"--n 8k", "--n", SIZES},
+    {"--k 12x", "--k", SIZES},
+    {"--m 1.5", "--m", SIZES},
+    {"--m 0x10", "--m", SIZES},
+    {"--m 1e3", "--m", SIZES},
+    {"--m 2147483647", "--m", SIZES},
+    {"--n 2147483648", "--n", SIZES},
+    {"--k 4294967297", "--k", SIZES},
+    {"--k 18446744073709551617", "--k", SIZES},
+    {"--m 99999999999999999999999999999999999999999999999999999999999999999999", "--m", SIZES},
+    {"--seed 18446744073709551616", "--seed", "0 to 18446744073709551615"},
+    {"--seed ''", "--seed", "0 to 18446744073709551615"},
+    {"--seed -1", "--seed", "0 to 18446744073709551615"},
+    {"--on tpu", "tpu", "gpu or model"},
+    {"--on GPU", "GPU", "gpu or model"},
+    {"--on any", "any", "gpu or model"},
+    {"--on ''", "--on", "gpu or model"},
+    {"--data random", "random", "integers, normal or zeros"},
+    {"--policy greedy", "greedy", "eager, lazy, random or pct"},
+    {"--bench=0", "--bench", "1 to 1000"},
+    {"--bench=fast", "--bench", "1 to 1000"},
+    {"--repeat 0", "--repeat", "1 to 1000000"},
+    {"--schedules 0", "--schedules", "1 to 1000000"},
+    {"--schedule-seed x", "--schedule-seed", "0 to 18446744073709551615"},
+    {"--sms 0", "--sms", "1 to 1024"},
+    {"--pad 4", "--pad", "multiple of 8"},
+    {"--pad 8192", "--pad", "0 to 4096"},
+    {"--csv ''", "--csv", "empty"},
+    {"--m", "--m", "value is missing"},
+    {"--on", "--on", "value is missing"},
+    {"--n 5 --k", "--k", "value is missing"},
+    {"--frobnicate", "--frobnicate", "--help lists"},
+    {"--size 5", "--size", "--help lists"},
+    {"-z", "-z", "--help lists"},
+    {"--s 5", "--s", "--help lists"},
+    {"--no-check=1", "--no-check", "takes no value"},
+    {"8192", "8192", "--help lists"},
+    {"--m 5 extra", "extra", "--help lists"},
+    {"--m 5 -- --n", "--n", "--help lists"},
+    {"--csv f.csv --no-bench", "--csv", "--no-bench"},
+    {"--repeat 2 --no-check", "--repeat", "--no-check"},
+    {"--on model --bench", "--bench", "GPU"},
+    {"--data integers --k 1048576", "--k", "1048575"},
+};
+
+static void refuses(const Refusal *refusal) {
+    Options options;
+    char message[OPTIONS_MESSAGE_SIZE];
+    int accepted = parse(refusal->line, &options, message);
+    if (!ok(!accepted && strstr(message, refusal->argument) && strstr(message, refusal->accepted) &&
+                !strchr(message, '\n'),
+            "refuses %s", refusal->line)) {
+        diag("%s: \"%s\"", accepted ? "accepted" : "refused", message);
+    }
+}
+
+/* Parses a line that must be accepted. */
+static Options accepts(const char *line) {
+    Options options;
+    char message[OPTIONS_MESSAGE_SIZE];
+    if (!ok(parse(line, &options, message) && !*message, "accepts %s", *line ? line : "nothing")) {
+        diag("\"%s\"", message);
+    }
+    return options;
+}
+
+static void accepts_good_lines(void) {
+    Options options = accepts("");
+    ok(options.m == 0 && options.n == 0 && options.k == 0, "no size: the backend's");
+    ok(options.on == ON_ANY && options.check && options.bench == CHOICE_DEFAULT && options.repeat == 1,
+       "other defaults");
+    ok(options.data == (1u << DATA_INTEGERS | 1u << DATA_NORMAL) && !options.data_given, "both kinds of data");
+
+    char line[64];
+    snprintf(line, sizeof line, "--m 1 --n %d --k 8192", MAX_SIZE);
+    options = accepts(line);
+    ok(options.m == 1 && options.n == MAX_SIZE && options.k == 8192, "the sizes arrive, the largest too");
+    options = accepts("--m=0007");
+    is_int(options.m, 7, "leading zeros are decimal");
+    options = accepts("--m 5 --m 6");
+    is_int(options.m, 6, "the last of two counts");
+    is_int(accepts("--on gpu").on, ON_GPU, "--on gpu");
+    is_int(accepts("--on model").on, ON_MODEL, "--on model");
+    options = accepts("--seed 18446744073709551615");
+    ok(options.seed == UINT64_MAX, "the largest seed");
+    is_int(accepts("--no-check").check, 0, "--no-check");
+    is_int(accepts("--no-check --check").check, 1, "--check takes it back");
+    options = accepts("--bench=7");
+    ok(options.bench == CHOICE_YES && options.rounds == 7, "--bench=7");
+    options = accepts("--bench");
+    ok(options.bench == CHOICE_YES && options.rounds == DEFAULT_ROUNDS, "--bench");
+    is_int(accepts("--no-bench").bench, CHOICE_NO, "--no-bench");
+    options = accepts("--data zeros");
+    ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
+    is_int(accepts("--pad 24").pad, 24, "--pad 24");
+    is_int(accepts("--data integers --k 1048575").k, 1048575, "the largest exact k");
+    options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --sms 132");
+    ok(options.policy == POLICY_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
+           options.sms == 132,
+       "the model's options");
+    ok(strcmp(accepts("--csv out.csv").csv, "out.csv") == 0, "--csv");
+    is_int(accepts("--help").help, 1, "--help");
+    is_int(accepts("--help --m 0").help, 1, "--help ends the reading");
+}
+
+/* Every option that the text of --help names is one, and stands at the start of a line. */
+static void help_is_true(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    print_usage(out, "NAME");
+    fclose(out);
+    contains(text, "usage: NAME", "--help shows the program's name");
+    static const char *const names[] = {
+        "--m",      "--n",        "--k",      "--on",       "--data",          "--seed",
+        "--pad",    "--no-check", "--repeat", "--bench",    "--no-bench",      "--csv",
+        "--policy", "--help",     "--sms",    "--barriers", "--schedule-seed", "--schedules"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ok(strstr(text, names[i]) != NULL, "--help explains %s", names[i]);
+    }
+    for (const char *at = strstr(text, "  --"); at; at = strstr(at + 1, "  --")) {
+        char line[64];
+        int length = (int)strcspn(at + 2, " [,=\n");
+        snprintf(line, sizeof line, "%.*s", length, at + 2);
+        Options options;
+        char message[OPTIONS_MESSAGE_SIZE];
+        parse(line, &options, message);
+        ok(strstr(message, "unknown") == NULL, "%s, which --help names, is known", line);
+    }
+    free(text);
+}
+
+static void leaves_arguments_alone(void) {
+    char *argv[] = {"program", "extra", "--m", "5", NULL}, *before[4];
+    memcpy(before, argv, sizeof before);
+    Options options;
+    char message[OPTIONS_MESSAGE_SIZE];
+    parse_options(4, argv, &options, message);
+    ok(memcmp(before, argv, sizeof before) == 0, "the caller's argv keeps its order");
+}
+
+int main(void) {
+    snprintf(SIZES, sizeof SIZES, "1 to %d is", MAX_SIZE);
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        refuses(&refusals[i]);
+    }
+    accepts_good_lines();
+    help_is_true();
+    leaves_arguments_alone();
+    return tap_done();
+}

@@ -1,0 +1,186 @@
+/* Does the harness accept a chapter that is right, and refuse one that is not? With chapters in plain C on plain memory:
+ * the backend of the CPU model, without the model. */
+#undef GEMM_NO_MODEL
+#define model_backend host_backend
+#define model_configure host_configure
+#define model_global_alloc host_global_alloc
+#define model_global_free host_global_free
+#define model_reports host_reports
+#define model_describe_matrix host_describe_matrix
+#define model_shutdown host_shutdown
+#include "harness/backend_model.c"
+
+#include "backend_checks.h"
+
+static int reports;
+
+void host_configure(const ModelOptions *options) { (void)options; }
+void *host_global_alloc(size_t bytes, const char *name) {
+    (void)name;
+    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+void host_global_free(void *p) { free(p); }
+int host_reports(void) { return reports; }
+void host_shutdown(void) {}
+void host_describe_matrix(const void *base, const char *name, int rows, int columns, int ld, int element_bytes) {
+    (void)base, (void)name, (void)rows, (void)columns, (void)ld, (void)element_bytes;
+}
+
+/* What a chapter does wrong. */
+typedef enum {
+    NOTHING_WRONG,
+    WRITES_NOTHING,
+    OFF_BY_ONE_STEP,
+    LOSES_LAST_STEP,
+    READS_PADDING,
+    WRITES_BEHIND_ROWS,
+    WRITES_BEFORE_C,
+    LEAVES_WORKSPACE,
+    FAILS_TO_LAUNCH,
+    REPORTS_A_BUG,
+} Fault;
+
+static Fault fault;
+static int launches;
+
+static GemmStatus launch(const Gemm *p) {
+    launches++;
+    if (fault == FAILS_TO_LAUNCH) {
+        return GEMM_DEVICE;
+    }
+    int k_end = fault == LOSES_LAST_STEP ? p->k - 1 : fault == READS_PADDING ? p->k + 1 : p->k;
+    for (int row = 0; row < p->m && fault != WRITES_NOTHING; row++) {
+        for (int column = 0; column < p->n; column++) {
+            float sum = 0;
+            for (int k = 0; k < k_end; k++) {
+                sum += bf16_value(p->a[row * p->lda + k]) * bf16_value(p->b[column * p->ldb + k]);
+            }
+            p->c[row * p->ldc + column] = (bf16)(round_to_bf16((double)sum) + (fault == OFF_BY_ONE_STEP));
+        }
+    }
+    if (fault == WRITES_BEHIND_ROWS) {
+        p->c[p->n] = 0;
+    }
+    if (fault == WRITES_BEFORE_C) {
+        p->c[-1] = 0;
+    }
+    ((char *)p->workspace)[17] = fault == LEAVES_WORKSPACE;
+    reports = fault == REPORTS_A_BUG;
+    return GEMM_OK;
+}
+
+static size_t workspace_bytes(const Gemm *p) {
+    (void)p;
+    return 100;
+}
+
+static const Chapter chapter = {.name = "plain C", .launch = launch, .workspace_bytes = workspace_bytes};
+
+static Tally run_with(Problem *p, Fault wanted, GemmStatus expected, const char *name) {
+    ChapterRun run;
+    Tally tally;
+    tally_start(&tally);
+    fault = wanted;
+    if (run_open(&run, p, &chapter) != GEMM_OK) {
+        ok(0, "%s: opens", name);
+        return tally;
+    }
+    is_int(run_checked(&run, &tally), expected, name);
+    run_close(&run);
+    reports = 0;
+    return tally;
+}
+
+static void judges_chapters(Problem *p) {
+    ok(problem_fill(p, DATA_INTEGERS) == GEMM_OK, "integers are filled in");
+    Tally tally = run_with(p, NOTHING_WRONG, GEMM_OK, "a right chapter runs");
+    ok(tally_is_right(&tally), "and is accepted");
+    uint64_t fingerprint = tally.fingerprint;
+    tally = run_with(p, NOTHING_WRONG, GEMM_OK, "and again");
+    ok(tally.fingerprint == fingerprint, "with the same fingerprint");
+    tally = run_with(p, WRITES_NOTHING, GEMM_OK, "one that writes nothing runs");
+    is_int((long long)tally.unwritten, 33 * 20, "and is refused: the result of the run before does not count");
+    tally = run_with(p, OFF_BY_ONE_STEP, GEMM_OK, "one that is off by one bf16 step runs");
+    is_int((long long)tally.wrong, 33 * 20, "and is refused in every element");
+    tally = run_with(p, LOSES_LAST_STEP, GEMM_OK, "one that loses a step runs");
+    ok(tally.wrong > 0 && tally.nan == 0, "and is refused");
+    tally = run_with(p, READS_PADDING, GEMM_OK, "one that uses what is behind the rows runs");
+    is_int((long long)tally.nan, 33 * 20, "and gets NaN everywhere");
+    tally = run_with(p, WRITES_BEHIND_ROWS, GEMM_OK, "one that writes behind a row runs");
+    ok(!tally_is_right(&tally) && tally.guard_rows == 1, "and is refused");
+    tally = run_with(p, WRITES_BEFORE_C, GEMM_OK, "one that writes before C runs");
+    ok(!tally_is_right(&tally) && tally.guard_before == 1, "and is refused");
+    tally = run_with(p, LEAVES_WORKSPACE, GEMM_OK, "one that does not clear its workspace runs");
+    ok(!tally_is_right(&tally) && tally.workspace_left == 1, "and is refused");
+    run_with(p, FAILS_TO_LAUNCH, GEMM_DEVICE, "a launch that fails is told");
+    run_with(p, REPORTS_A_BUG, GEMM_MODEL_BUG, "a bug that the model reports is told");
+    is_int(launches, 11, "each ran once");
+}
+
+static void explains(Problem *p) {
+    char *text = NULL;
+    size_t size = 0;
+    Tally tally;
+    problem_fill(p, DATA_INTEGERS);
+    run_with(p, LOSES_LAST_STEP, GEMM_OK, "a chapter that loses the last step");
+    problem_check(p, &tally);
+    FILE *out = open_memstream(&text, &size);
+    is_int(problem_explain(p, &tally, out), GEMM_OK, "is explained");
+    fclose(out);
+    contains(text, "k 64..64, the last: missing", "with the step that is missing");
+    int lines = 0;
+    for (const char *c = text; *c; c++) {
+        lines += *c == '\n';
+    }
+    ok(lines >= 2 + MISMATCHES_SHOWN, "and the first %d elements", MISMATCHES_SHOWN);
+    free(text);
+}
+
+static void sizes_are_weighed(const DeviceInfo *device) {
+    char message[OPTIONS_MESSAGE_SIZE] = "";
+    DeviceInfo small = *device;
+    small.free_bytes = (size_t)10 << 20;
+    ok(problem_fits(512, 512, 512, 0, NULL, &small, message), "512 x 512 x 512 fits into 10 MiB");
+    ok(!problem_fits(1024, 1024, 1024, 0, NULL, &small, message), "1024 x 1024 x 1024 does not");
+    contains(message, "--m 1024 --n 1024 --k 1024", "the message names the sizes");
+    contains(message, "accepted", "and what is accepted");
+    ok(strchr(message, '\n') == NULL, "in one line");
+    ok(!problem_fits(1, 1, MAX_SIZE, MAX_PAD, NULL, &small, message),
+       "nor does the largest K, whose padded rows pass INT_MAX");
+    ok(!problem_fits(MAX_SIZE, MAX_SIZE, MAX_SIZE, MAX_PAD, &chapter, device, message), "the largest sizes do not fit");
+    double matrices = 2.0 * (1000.0 * 808 + 900.0 * 816 + 1000.0 * 928), reference = 12.0 * 1000 * 900;
+    small.free_bytes = (size_t)(matrices + reference);
+    ok(!problem_fits(1000, 900, 800, 8, NULL, &small, message), "the guards count beside matrices and reference");
+    small.free_bytes = (size_t)(1.3 * (matrices + reference));
+    ok(problem_fits(1000, 900, 800, 8, NULL, &small, message), "and nothing large besides");
+}
+
+static void pads_rows(const DeviceInfo *device) {
+    Problem p;
+    problem_open(&p, host_backend(), device, 3, 10, 21, 16, 1);
+    ok(p.gemm.lda == 24 + 16 && p.gemm.ldb == 24 + 32 && p.gemm.ldc == 16 + 48,
+       "--pad 16: 16, 32 and 48 more elements");
+    ok((uintptr_t)p.gemm.a % 16 == 0 && (uintptr_t)p.gemm.b % 16 == 0 && (uintptr_t)p.gemm.c % 16 == 0,
+       "every matrix starts on 16 bytes");
+    ok(p.view.guard >= 256 * 64, "a tile of 256 rows that is written without clipping stays in the guard");
+    problem_close(&p);
+}
+
+int main(void) {
+    const Backend *backend = host_backend();
+    Options options = {.sms = 4};
+    DeviceInfo device;
+    char why[64];
+    is_int(backend->open(&options, NEEDS_SM90A, &device, why, sizeof why), GEMM_OK, "the backend opens");
+    check_backend(backend, &device);
+    Problem p;
+    ok(problem_open(&p, backend, &device, 33, 20, 65, 8, 1) == GEMM_OK, "33 x 20 x 65 opens");
+    judges_chapters(&p);
+    explains(&p);
+    problem_close(&p);
+    problem_close(&p);
+    ok(p.a.data == NULL, "closing twice does no harm");
+    sizes_are_weighed(&device);
+    pads_rows(&device);
+    return tap_done();
+}

@@ -1,0 +1,85 @@
+/* Does tile_at() visit each tile once, in the order that its comment promises? */
+#include "device/tile_order.h"
+#include "tap.h"
+
+enum { MAX_TILES = 64 * 64 };
+
+/* Nonzero if the indices 0 .. tiles - 1 reach every tile exactly once and nothing else. */
+static int visits_each_once(int tiles_m, int tiles_n, int group) {
+    static unsigned char visits[MAX_TILES];
+    int tiles = tiles_m * tiles_n;
+    memset(visits, 0, sizeof visits);
+    for (int index = 0; index < tiles; index++) {
+        Tile tile = tile_at(index, tiles_m, tiles_n, group);
+        if (tile.m < 0 || tile.m >= tiles_m || tile.n < 0 || tile.n >= tiles_n) {
+            return diag("tile %d of a %d x %d grid in groups of %d is (%d, %d)", index, tiles_m, tiles_n, group, tile.m,
+                        tile.n);
+        }
+        if (visits[tile.m * tiles_n + tile.n]++) {
+            return diag("tile (%d, %d) of a %d x %d grid in groups of %d comes twice", tile.m, tile.n, tiles_m, tiles_n,
+                        group);
+        }
+    }
+    return 1;
+}
+
+static void every_grid(void) {
+    static const int groups[] = {1, 2, 3, 4, 7, 8, 11, 16, 64, 1000};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        int right = 1;
+        for (int tiles_m = 1; tiles_m <= 33 && right; tiles_m++) {
+            for (int tiles_n = 1; tiles_n <= 33 && right; tiles_n++) {
+                right = visits_each_once(tiles_m, tiles_n, groups[i]);
+            }
+        }
+        right = right && visits_each_once(64, 64, groups[i]) && visits_each_once(1, MAX_TILES, groups[i]) &&
+                visits_each_once(MAX_TILES, 1, groups[i]);
+        ok(right, "each tile once, groups of %d", groups[i]);
+    }
+}
+
+/* 5 x 3 tiles in groups of 2 rows: two full groups and one of a single row, each column by column. */
+static void written_out(void) {
+    static const Tile expected[] = {
+        {0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 0}, {3, 0},
+        {2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 0}, {4, 1}, {4, 2},
+    };
+    int right = 1;
+    for (int index = 0; index < 15; index++) {
+        Tile tile = tile_at(index, 5, 3, 2);
+        right &= tile.m == expected[index].m && tile.n == expected[index].n;
+    }
+    ok(right, "5 x 3 tiles in groups of 2 rows");
+}
+
+/* As many tiles of 64 rows as the largest M gives, and the largest square that an index can number. */
+static void no_overflow(void) {
+    int many = (INT32_MAX - 255) / 64 + 1;
+    Tile last = tile_at(many - 1, many, 1, 16);
+    ok(last.m == many - 1 && last.n == 0, "the last of %d x 1 tiles", many);
+    last = tile_at(many - 1, 1, many, 16);
+    ok(last.m == 0 && last.n == many - 1, "the last of 1 x %d tiles", many);
+    last = tile_at(46340 * 46340 - 1, 46340, 46340, 8);
+    ok(last.m == 46339 && last.n == 46339, "the last of 46340 x 46340 tiles");
+}
+
+/* What the order is for: 132 neighbouring tiles of a 64 x 64 grid touch few panels of A (rows) and B (columns). */
+static int panels(int group) {
+    unsigned char rows[64] = {0}, columns[64] = {0};
+    int count = 0;
+    for (int index = 0; index < 132; index++) {
+        Tile tile = tile_at(index, 64, 64, group);
+        count += !rows[tile.m] + !columns[tile.n];
+        rows[tile.m] = columns[tile.n] = 1;
+    }
+    return count;
+}
+
+int main(void) {
+    every_grid();
+    written_out();
+    no_overflow();
+    is_int(panels(1), 3 + 64, "row by row, 132 tiles touch 67 panels");
+    is_int(panels(11), 11 + 12, "in groups of 11 rows they touch 23");
+    return tap_done();
+}
