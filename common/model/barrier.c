@@ -22,6 +22,7 @@ static void named_complete(NamedBarrier *b) {
     for (Thread *t = b->waiters; t != NULL; t = t->next_waiter) {
         thread_acquire_own(t, released);
         t->time = time > t->time ? time : t->time;
+        t->warp->in_sync &= ~(1u << t->lane);
     }
     clock_unref(released);
     threads_wake(&b->waiters);
@@ -83,6 +84,7 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
             uint64_t time = b->arriving_time + BARRIER_COST;
             thread_acquire_own(t, b->arriving);
             t->time = time > t->time ? time : t->time;
+            t->warp->in_sync &= ~(1u << t->lane);
             named_complete(b);
             thread_pause(t);
         } else {
@@ -116,7 +118,6 @@ void model_syncthreads(const char *here) {
     w->in_sync |= 1u << t->lane;
     warp_check_sync(w);
     named_arrive(t, 0, 0, 1, "__syncthreads", site);
-    w->in_sync &= ~(1u << t->lane);
 }
 
 static void check_named(Thread *t, int id, int threads, const char *here) {

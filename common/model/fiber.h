@@ -47,11 +47,14 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
 /* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
 void fiber_switch(Fiber *from, Fiber *to);
 
-/* First call of entry() and after every switch under the address sanitizer; else nothing. */
+/* For the address sanitizer, nothing else: before a stack is used again whose fiber was abandoned, and as the first call
+ * of entry(). */
 #ifdef __SANITIZE_ADDRESS__
-void fiber_arrived(Fiber *self);
+void fiber_recycle(uint8_t *stack);
+void fiber_arrived(void);
 #else
-static inline void fiber_arrived(Fiber *self) { (void)self; }
+static inline void fiber_recycle(uint8_t *stack) { (void)stack; }
+static inline void fiber_arrived(void) {}
 #endif
 
 #endif

@@ -56,7 +56,7 @@ static void take_down(Cluster *cluster);
 
 static void thread_main(void) {
     Thread *t = device.current;
-    fiber_arrived(&t->fiber);
+    fiber_arrived();
     device.entry(device.params);
     Cta *cta = t->cta;
     Warp *w = t->warp;
@@ -158,6 +158,7 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
          * the same few lines of the L1 cache. */
         size_t skip = (size_t)(i * 7 % 32) * 128;
         uint8_t *stack = fiber_stack(pool.stacks[slot], i);
+        fiber_recycle(stack);
         uint32_t *paint = (uint32_t *)(void *)(stack + FIBER_STACK_BYTES - skip - PAINTED_BYTES);
         for (int word = 0; word < PAINTED_BYTES / 4; word++) {
             paint[word] = UNSET_BITS;

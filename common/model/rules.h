@@ -80,5 +80,5 @@ RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas",
      "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")
-RULE(WGMMA_UNINIT, "Product added to registers that were never set",
+RULE(REGISTERS_UNINIT, "Product added to registers that were never set",
      "adds whatever the registers held: wrong in every run, and different in each")

@@ -16,7 +16,7 @@
 
 enum {
     PCT_INTERVAL = 400,      /* scheduling steps between two changes of priority, on average */
-    POLL_PATIENCE = 50000,   /* fruitless wake-ups of pollers before this is called a livelock */
+    POLL_PATIENCE = 25000,   /* fruitless wake-ups of pollers before this is called a livelock */
     PAUSE_ODDS = 4,          /* one in so many places that allow a pause makes one */
 };
 

@@ -169,7 +169,7 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
         bs[lane] = w->operands[lane].p[2];
     }
     if (model_bits(ds[0][0]) == UNSET_BITS || as[0][0] == UNSET_BITS || bs[0][0] == UNSET_BITS) {
-        report_misuse(RULE_WGMMA_UNINIT, site, 0, "mma.sync on registers that were never set");
+        report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
     provenance_mma(w, as[0], bs[0], ds[0], site);
     matrix_mma_m16n8k16(ds, as, bs);

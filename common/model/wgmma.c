@@ -120,7 +120,7 @@ static void take_registers(Warp *w, AccumulatorTile *tile, int accumulate, Site 
     }
     tile->taken |= (uint8_t)(1 << w->id % 4);
     if (unset) {
-        report_misuse(RULE_WGMMA_UNINIT, site, 0,
+        report_misuse(RULE_REGISTERS_UNINIT, site, 0,
                       "wgmma adds to accumulators that were never set: the first product of a tile replaces them "
                       "(accumulate 0)");
     }
