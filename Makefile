@@ -250,8 +250,29 @@ check-gpu: $(GPU_TESTS)
 	$(GPU_TESTS) $(ARGS)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
+COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 bench: $(BENCH)
-	$(BENCH) $(ARGS)
+	$(COMMIT) $(BENCH) $(ARGS)
+	tests/bench/ladder
+
+## make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
+PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\
+sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed,smsp__issue_active.avg.pct_of_peak_sustained_active,\
+dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_op_read.sum,lts__t_sector_hit_rate.pct,\
+l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed,l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed,\
+l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio,\
+smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio,\
+smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio,\
+smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio,\
+smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio,smsp__average_warps_issue_stalled_wait_per_issue_active.ratio
+define profile
+.PHONY: profile-$(2)
+profile-$(2): $(1)/$(1)
+	@command -v ncu >/dev/null || { echo "make profile-$(2) needs ncu (Nsight Compute), which was not found" >&2; exit 1; }
+	ncu --clock-control none -k 'regex:^(gemm|pingpong|cooperative)' -s 1 -c 1 --metrics $(subst $(eval) ,,$(PROFILE_METRICS)) \
+	    $(1)/$(1) --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
+endef
+$(foreach c,$(CHAPTERS),$(eval $(call profile,$(c),$(call number,$(c)))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 

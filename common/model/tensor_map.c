@@ -29,9 +29,7 @@ static int element_bytes(int type) {
 }
 
 /* The NaN that stands for what lies outside the tensor, as an H200 writes it; 0: the type has none. */
-static uint64_t fill_nan(int type) {
-    return type == TENSOR_BFLOAT16 ? 0x7ff7 : 0;
-}
+static uint64_t fill_nan(int type) { return type == TENSOR_BFLOAT16 ? 0x7ff7 : 0; }
 
 /* Width of the pattern in bytes; 0 for none. */
 static int swizzle_span(int swizzle) { return swizzle == TENSOR_SWIZZLE_NONE ? 0 : 16 << swizzle; }
@@ -78,7 +76,7 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
         return refuse(why, why_size, "L2 promotion %d is not one of 0 to 3", l2_promotion);
     }
     if (fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0)) {
-        return refuse(why, why_size, "fill mode %d is not possible: 0, or 1 with a floating-point type", fill);
+        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with bf16", fill);
     }
     if ((uintptr_t)base % 16 != 0) {
         return refuse(why, why_size, "the tensor's address %p must be a multiple of 16 bytes", base);
