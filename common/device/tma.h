@@ -2,7 +2,8 @@
  *
  * A tensor map, made on the host, describes the tensor in global memory: address, sizes, strides, element type, and how
  * a box of it is laid into shared memory (box sizes, swizzle). The destination, the coordinates and the barrier are
- * operands of each copy. What lies outside the tensor is read as zero and not written. */
+ * operands of each copy. What lies outside the tensor is read as zero. It is not written, with one exception: a row that
+ * ends inside a 16-byte chunk is written to the end of that chunk (measured on an H200, tests/conform/README.md). */
 #ifndef TMA_H
 #define TMA_H
 
@@ -17,7 +18,7 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
  * tma_prefetch_map(map): fetch the tensor map ahead of its first use. One thread.
  *
  * tma_load_2d(dst, map, c0, c1, bar): start the copy of the box whose first element is column c0, row c1 into shared
- * memory at `dst` (128-byte aligned; 1024 with the 128-byte swizzle). One thread. It ends with complete_tx of the box's
+ * memory at `dst` (128-byte aligned; 1024 with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes. One thread. It ends with complete_tx of the box's
  * bytes on `bar`; whoever has waited for that phase may read the box, through any proxy. PTX 9.7.9.25.5.2.
  *
  * tma_load_2d_multicast(dst, map, c0, c1, bar, mask): the same into every CTA of the cluster whose bit is set in `mask`,

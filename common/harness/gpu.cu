@@ -11,6 +11,7 @@
 static cudaStream_t stream;
 static cudaEvent_t events[EVENT_SLOTS];
 static Tally *device_tally;
+static float *device_mhz;
 static volatile int *gate; /* host memory that the GPU reads: while not 0, gate_kernel runs */
 
 /* ---- device ---- */
@@ -30,11 +31,13 @@ static void gpu_close(void) {
         events[slot] = NULL;
     }
     cudaFree(device_tally);
+    cudaFree(device_mhz);
     cudaFreeHost((void *)gate);
     if (stream) {
         cudaStreamDestroy(stream);
     }
     device_tally = NULL;
+    device_mhz = NULL;
     gate = NULL;
     stream = NULL;
 }
@@ -47,6 +50,7 @@ static GemmStatus set_up(int device, const cudaDeviceProp *properties, DeviceInf
         TRY(cudaEventCreate(&events[slot]));
     }
     TRY(cudaMalloc((void **)&device_tally, sizeof *device_tally));
+    TRY(cudaMalloc((void **)&device_mhz, sizeof *device_mhz));
     TRY(cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped));
     memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "%.95s", properties->name);
@@ -348,6 +352,30 @@ static GemmStatus gpu_hold(void) {
 
 static void gpu_let_go(void) { *gate = 0; }
 
+__global__ void clock_kernel(float *mhz) {
+    uint64_t begin, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    long long cycles = clock64();
+    do {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now - begin < 50000);
+    cycles = clock64() - cycles;
+    *mhz = (float)((double)cycles * 1000 / (double)(now - begin));
+}
+
+static GemmStatus gpu_start_clock(void) {
+    clock_kernel<<<1, 1, 0, stream>>>(device_mhz);
+    return cuda_failed(cudaGetLastError(), "clock_kernel") ? GEMM_DEVICE : GEMM_OK;
+}
+
+static GemmStatus gpu_clock_mhz(double *mhz) {
+    float counted;
+    TRY(cudaMemcpyAsync(&counted, device_mhz, sizeof counted, cudaMemcpyDeviceToHost, stream));
+    TRY(cudaStreamSynchronize(stream));
+    *mhz = counted;
+    return GEMM_OK;
+}
+
 const Backend *gpu_backend(void) {
     static const Backend backend = {
         .name = "gpu",
@@ -370,6 +398,8 @@ const Backend *gpu_backend(void) {
         .elapsed_ms = gpu_elapsed_ms,
         .hold = gpu_hold,
         .let_go = gpu_let_go,
+        .start_clock = gpu_start_clock,
+        .clock_mhz = gpu_clock_mhz,
     };
     return &backend;
 }

@@ -139,7 +139,7 @@ static void write_csv(FILE *csv, const Stage *stage, const Gemm *gemm, const Con
 }
 
 static GemmStatus time_chapter(const Options *options, const Stage *stage, ChapterRun *run, const Problem *problem,
-                               const Nvml *nvml, const Cublas *cublas, FILE *csv) {
+                               const Cublas *cublas, FILE *csv) {
     static Contestant list[2]; /* the chapter, and cuBLAS if it is there */
     CublasRun cublas_run = {cublas, problem->gemm};
     int count = cublas ? 2 : 1;
@@ -149,7 +149,7 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
     snprintf(list[1].name, sizeof list[1].name, "cublas");
     list[1].launch = cublas_launch;
     list[1].context = &cublas_run;
-    GemmStatus status = measure_interleaved(problem, list, count, options->rounds, nvml, NULL);
+    GemmStatus status = measure_interleaved(problem, list, count, options->rounds, NULL);
     if (status == GEMM_OK && options->check) {
         status = check_after(problem, &list[0]);
     }
@@ -168,7 +168,7 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
 
 /* Everything between the buffers' allocation and their release. */
 static GemmStatus run_problem(const Options *options, const Stage *stage, Problem *problem, ChapterRun *run, int timed,
-                              const Nvml *nvml, const Cublas *cublas, FILE *csv) {
+                              const Cublas *cublas, FILE *csv) {
     const Gemm *gemm = &problem->gemm;
     printf("problem  C[%d][%d] = A[%d][%d] * B[%d][%d]^T, leading dimensions %d, %d, %d, seed %llu\n", gemm->m, gemm->n,
            gemm->m, gemm->k, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc, (unsigned long long)problem->seed);
@@ -196,7 +196,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         }
     }
     fflush(stdout);
-    return status == GEMM_OK && timed ? time_chapter(options, stage, run, problem, nvml, cublas, csv) : status;
+    return status == GEMM_OK && timed ? time_chapter(options, stage, run, problem, cublas, csv) : status;
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {
@@ -234,7 +234,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     printf("chapter  %s: %s\n", stage->chapter->name, stage->chapter->adds);
     print_device(stdout, &stage->device, cublas ? cublas_version(cublas) : 0);
     if (timed && !nvml) {
-        printf("no clock and power readings: %s\n", no_nvml);
+        printf("no driver version and highest clock: %s\n", no_nvml);
     }
     if (timed && !cublas) {
         printf("no comparison with cuBLAS: %s\n", no_cublas);
@@ -248,7 +248,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (status == GEMM_OK) {
         status = run_open(&run, &problem, stage->chapter);
         if (status == GEMM_OK) {
-            status = run_problem(options, stage, &problem, &run, timed, nvml, cublas, csv);
+            status = run_problem(options, stage, &problem, &run, timed, cublas, csv);
             run_close(&run);
         }
         problem_close(&problem);

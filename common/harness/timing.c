@@ -69,9 +69,9 @@ static GemmStatus watch(const Backend *backend, int slot, Contestant *contestant
     return status;
 }
 
-/* Queues `launches` launches between two events, so that they run back to back, and watches them run. */
-static GemmStatus run_sample(const Backend *backend, Contestant *contestant, int launches, const Nvml *nvml,
-                             double *ms) {
+/* Queues `launches` launches between two events, so that they run back to back, and counts the SM clock right behind them.
+ * A burst is too short for the driver's sensors: they lag it, power by a second. */
+static GemmStatus run_sample(const Backend *backend, Contestant *contestant, int launches, double *ms) {
     GemmStatus status = backend->hold();
     if (status == GEMM_OK) {
         status = backend->record(EVENT_BEGIN);
@@ -85,15 +85,21 @@ static GemmStatus run_sample(const Backend *backend, Contestant *contestant, int
     if (status == GEMM_OK) {
         status = backend->record(EVENT_END);
     }
-    backend->let_go();
     if (status == GEMM_OK) {
-        status = watch(backend, EVENT_END, contestant, nvml, 300);
+        status = backend->start_clock();
+    }
+    backend->let_go();
+    double mhz = 0;
+    if (status == GEMM_OK) {
+        status = backend->clock_mhz(&mhz);
     }
     if (status == GEMM_OK) {
         status = backend->elapsed_ms(EVENT_BEGIN, EVENT_END, ms);
     }
     if (status == GEMM_OK) {
         *ms /= launches;
+        contestant->mhz_sum += mhz;
+        contestant->mhz_count += mhz > 0;
     }
     return status;
 }
@@ -106,7 +112,7 @@ GemmStatus time_once(const Problem *problem, const Contestant *contestant, doubl
     }
     if (status == GEMM_OK) {
         Contestant scratch = *contestant;
-        status = run_sample(backend, &scratch, 1, NULL, ms);
+        status = run_sample(backend, &scratch, 1, ms);
     }
     return status;
 }
@@ -125,7 +131,7 @@ static void start_contestant(Contestant *contestant) {
     tally_start(&contestant->after);
 }
 
-GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, const Nvml *nvml,
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds,
                                void (*progress)(int round, int rounds)) {
     const Backend *backend = problem->backend;
     GemmStatus status = GEMM_OK;
@@ -135,10 +141,11 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
         start_contestant(&list[i]);
         status = time_once(problem, &list[i], &ms);
         if (status == GEMM_OK && ms < SAMPLE_MS) { /* one launch of a small problem says little */
-            status = run_sample(backend, &list[i], launches_for(1, ms), NULL, &ms);
+            status = run_sample(backend, &list[i], launches_for(1, ms), &ms);
         }
         /* A tenth more, since the measured launches ran cold. */
         list[i].launches = launches_for(1.1 * SAMPLE_MS, ms);
+        list[i].mhz_sum = list[i].mhz_count = 0;
     }
     for (int round = 0; round < rounds && status == GEMM_OK; round++) {
         if (progress) {
@@ -154,7 +161,7 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
                 break;
             }
             sleep_us(PAUSE_MS * 1000L);
-            status = run_sample(backend, &list[i], list[i].launches, nvml, &ms);
+            status = run_sample(backend, &list[i], list[i].launches, &ms);
             if (status == GEMM_OK) {
                 list[i].ms[list[i].samples++] = ms;
             }

@@ -40,13 +40,12 @@ Spread spread_of(const double *values, int count);
 
 double flop_of(const Gemm *problem); /* 2 M N K */
 Spread tflops_of(const Contestant *contestant, double flop);
-double mhz_of(const Contestant *contestant);   /* mean SM clock while it ran; 0 if unknown */
-double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown */
+double mhz_of(const Contestant *contestant);   /* mean SM clock, while it ran or right behind each burst; 0 if unknown */
+double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown, as after bursts */
 
 /* `rounds` samples of each contestant with pauses, interleaved. C is poisoned before each sample and compared after the
- * last one (into `after`): what was timed is what is checked. `nvml` may be NULL. `progress`: NULL, or called before
- * each round. */
-GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, const Nvml *nvml,
+ * last one (into `after`): what was timed is what is checked. `progress`: NULL, or called before each round. */
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds,
                                void (*progress)(int round, int rounds));
 
 /* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of

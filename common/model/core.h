@@ -497,6 +497,7 @@ typedef struct {
     const char *kernel_name;
     int grid, block, cluster_size, shared_bytes, sms;
     int next_block;
+    const char *shared_type, *shared_variable, *shared_file; /* how the kernel names its shared memory; NULL: not yet */
     Cluster **cluster;
     int clusters;
     uint32_t launches;

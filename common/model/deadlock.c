@@ -43,7 +43,7 @@ static const char *whereabouts(const Thread *t, char *text) {
 }
 
 /* Who has arrived at barriers of this one's array before, newest first: at most `limit` different threads. */
-static int contributors(const Barrier *b, const Thread **thread, Site *site, int limit) {
+static int contributors(const Barrier *b, const Thread **thread, const Barrier **where, Site *site, int limit) {
     int found = 0;
     for (int pass = 0; pass < 2; pass++) { /* this barrier first, then its siblings */
         for (int i = 0; i < b->cta->barriers; i++) {
@@ -60,6 +60,7 @@ static int contributors(const Barrier *b, const Thread **thread, Site *site, int
                 }
                 if (!known && found < limit) {
                     thread[found] = other->arrival[at].thread;
+                    where[found] = other;
                     site[found++] = other->arrival[at].site;
                 }
             }
@@ -85,7 +86,8 @@ static void explain_mbarrier(const Thread *t) {
         report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected,
                     (long long)b->tx);
     } else if (b->pending > 0) {
-        report_line("", "%d of %d arrivals are missing; bytes are complete", b->pending, b->expected);
+        report_line("", "%d of %d arrivals are missing%s", b->pending, b->expected,
+                    b->announced > 0 ? "; the bytes are complete" : "");
     }
     if (b->tx > 0) {
         report_line("", "%s%lld bytes are missing: %llu announced, %llu brought by loads", b->pending > 0 ? "" :
@@ -95,14 +97,15 @@ static void explain_mbarrier(const Thread *t) {
         report_line("", "loads have brought %lld bytes more than were announced", (long long)-b->tx);
     }
     const Thread *thread[4];
+    const Barrier *where[4];
     Site site[4];
-    int count = contributors(b, thread, site, 4);
+    int count = contributors(b, thread, where, site, 4);
     if (count == 0) {
         report_line("", "nobody has ever arrived at %s", b->name);
     }
     for (int i = 0; i < count; i++) {
-        report_line("", "%s %s (%s): %s", thread_text(thread[i], who),
-                    arrived_in_phase(b, thread[i]) ? "has arrived" : "has arrived earlier, or at a barrier of the same array",
+        report_line("", "%s %s %s (%s): %s", thread_text(thread[i], who),
+                    arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at", where[i]->name,
                     site_text(site[i], place, sizeof place), whereabouts(thread[i], now));
     }
 }
@@ -250,6 +253,14 @@ void report_deadlock(void) {
                     exited++;
                     continue;
                 }
+                const Warp *w = t->warp;
+                if (t->wait.kind == WAIT_WARP && (w->arrived & w->collective_mask) == w->collective_mask) {
+                    continue; /* all have come: they wait for the lane that does the work of the warp, which is told of */
+                }
+                if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {
+                    more++; /* the same story again */
+                    continue;
+                }
                 int g = 0;
                 while (g < groups && !same_wait(group[g], t)) {
                     g++;
@@ -270,7 +281,7 @@ void report_deadlock(void) {
             explain(group[g], count[g]);
         }
         if (more > 0) {
-            report_line("and", "%d more threads wait", more);
+            report_line("and", "%d more threads wait%s", more, device.clusters > 1 ? ", in this and other CTAs" : "");
         }
         report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
                     total);

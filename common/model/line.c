@@ -4,15 +4,12 @@
  * for a small machine that emits rows (address, file, line); the row that covers the address is the answer. */
 #include "line.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "dwarf.h"
 
 /* ---- where the program lies ---------------------------------------------------------------------------------------- */
 
@@ -36,136 +33,6 @@ void line_init(void) {
     }
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------ */
-
-typedef struct {
-    const uint8_t *p, *end;
-} Bytes;
-
-static struct {
-    uint8_t *file;
-    size_t bytes;
-    int tried;
-    Bytes line, str, line_str;
-} image;
-
-static Bytes section(const char *name) {
-    Bytes none = {NULL, NULL};
-    const ElfW(Ehdr) *header = (const void *)image.file;
-    if (image.bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_shoff + (size_t)header->e_shnum * sizeof(ElfW(Shdr)) > image.bytes ||
-        header->e_shstrndx >= header->e_shnum) {
-        return none;
-    }
-    const ElfW(Shdr) *sections = (const void *)(image.file + header->e_shoff);
-    const ElfW(Shdr) *names = &sections[header->e_shstrndx];
-    for (int i = 0; i < header->e_shnum; i++) {
-        const ElfW(Shdr) *s = &sections[i];
-        if (names->sh_offset + s->sh_name < image.bytes &&
-            strcmp((const char *)image.file + names->sh_offset + s->sh_name, name) == 0 &&
-            !(s->sh_flags & SHF_COMPRESSED) && s->sh_offset + s->sh_size <= image.bytes) {
-            return (Bytes){image.file + s->sh_offset, image.file + s->sh_offset + s->sh_size};
-        }
-    }
-    return none;
-}
-
-static void open_image(void) {
-    if (image.tried) {
-        return;
-    }
-    image.tried = 1;
-    int fd = open("/proc/self/exe", O_RDONLY);
-    struct stat status;
-    if (fd >= 0 && fstat(fd, &status) == 0) {
-        image.bytes = (size_t)status.st_size;
-        void *file = mmap(NULL, image.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-        image.file = file == MAP_FAILED ? NULL : file;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (image.file != NULL) {
-        image.line = section(".debug_line");
-        image.str = section(".debug_str");
-        image.line_str = section(".debug_line_str");
-    }
-}
-
-void line_close(void) {
-    if (image.file != NULL) {
-        munmap(image.file, image.bytes);
-    }
-    memset(&image, 0, sizeof image);
-}
-
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
-
-static uint64_t number(Bytes *b, int size) {
-    uint64_t value = 0;
-    if (b->end - b->p < size) {
-        b->p = b->end;
-        return 0;
-    }
-    memcpy(&value, b->p, (size_t)size); /* little-endian machines only, as both that have a switch of their own are */
-    b->p += size;
-    return value;
-}
-
-static uint64_t uleb(Bytes *b) {
-    uint64_t value = 0;
-    int shift = 0;
-    while (b->p < b->end) {
-        uint8_t byte = *b->p++;
-        if (shift < 64) {
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        }
-        shift += 7;
-        if (!(byte & 0x80)) {
-            break;
-        }
-    }
-    return value;
-}
-
-static int64_t sleb(Bytes *b) {
-    int64_t value = 0;
-    int shift = 0;
-    while (b->p < b->end) {
-        uint8_t byte = *b->p++;
-        if (shift < 64) {
-            value |= (int64_t)((uint64_t)(byte & 0x7f) << shift);
-        }
-        shift += 7;
-        if (!(byte & 0x80)) {
-            if (shift < 64 && (byte & 0x40)) {
-                value |= -((int64_t)1 << shift);
-            }
-            break;
-        }
-    }
-    return value;
-}
-
-static const char *string(Bytes *b) {
-    const char *s = (const char *)b->p;
-    size_t length = strnlen(s, (size_t)(b->end - b->p));
-    if (b->p + length >= b->end) {
-        b->p = b->end;
-        return "";
-    }
-    b->p += length + 1;
-    return s;
-}
-
-static const char *string_at(Bytes table, uint64_t offset) {
-    if (table.p == NULL || offset >= (uint64_t)(table.end - table.p)) {
-        return "";
-    }
-    Bytes rest = {table.p + offset, table.end};
-    return string(&rest);
-}
-
 /* ---- the header of one unit ---------------------------------------------------------------------------------------- */
 
 enum { MAX_FILES = 1024, FORMATS = 16 };
@@ -173,40 +40,47 @@ enum { MAX_FILES = 1024, FORMATS = 16 };
 typedef struct {
     int version, offset_size, min_length, max_ops, default_is_stmt, line_base, line_range, opcode_base;
     uint8_t opcode_lengths[256];
-    const char *file[MAX_FILES]; /* as numbered in the line program */
+    const char *directory[MAX_FILES];
+    int directories;
+    struct {
+        const char *name;
+        uint64_t directory;
+    } file[MAX_FILES]; /* as numbered in the line program */
     int files;
     Bytes program;
 } Unit;
 
-/* DWARF 5 describes its file table by pairs (what, form). */
-static void read_entries(Bytes *b, Unit *unit, int keep) {
+/* DWARF 5 describes its tables of directories and files by pairs (what, form). */
+static void read_entries(Bytes *b, Unit *unit, int files) {
     uint64_t what[FORMATS], form[FORMATS];
-    int formats = (int)number(b, 1);
+    int formats = (int)dwarf_number(b, 1);
     for (int i = 0; i < formats; i++) {
-        uint64_t w = uleb(b), f = uleb(b);
+        uint64_t w = dwarf_uleb(b), f = dwarf_uleb(b);
         if (i < FORMATS) {
             what[i] = w;
             form[i] = f;
         }
     }
     formats = formats < FORMATS ? formats : FORMATS;
-    uint64_t count = uleb(b);
+    uint64_t count = dwarf_uleb(b);
     for (uint64_t entry = 0; entry < count && b->p < b->end; entry++) {
         const char *name = "";
+        uint64_t directory = 0;
         for (int i = 0; i < formats; i++) {
             const char *s = NULL;
+            uint64_t value = 0;
             switch (form[i]) {
-            case 0x08: s = string(b); break;                                                  /* DW_FORM_string */
-            case 0x1f: s = string_at(image.line_str, number(b, unit->offset_size)); break;   /* line_strp */
-            case 0x0e: s = string_at(image.str, number(b, unit->offset_size)); break;        /* strp */
-            case 0x0b: number(b, 1); break;                                                   /* data1 */
-            case 0x05: number(b, 2); break;                                                   /* data2 */
-            case 0x06: number(b, 4); break;                                                   /* data4 */
-            case 0x07: number(b, 8); break;                                                   /* data8 */
-            case 0x0f: uleb(b); break;                                                        /* udata */
+            case 0x08: s = dwarf_string(b); break;                                                  /* DW_FORM_string */
+            case 0x1f: s = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size)); break;   /* line_strp */
+            case 0x0e: s = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size)); break;        /* strp */
+            case 0x0b: value = dwarf_number(b, 1); break;                                                   /* data1 */
+            case 0x05: value = dwarf_number(b, 2); break;                                                   /* data2 */
+            case 0x06: value = dwarf_number(b, 4); break;                                                   /* data4 */
+            case 0x07: value = dwarf_number(b, 8); break;                                                   /* data8 */
+            case 0x0f: value = dwarf_uleb(b); break;                                                        /* udata */
             case 0x1e: b->p += b->end - b->p >= 16 ? 16 : b->end - b->p; break;              /* data16 */
             case 0x09: { /* block */
-                uint64_t length = uleb(b);
+                uint64_t length = dwarf_uleb(b);
                 b->p += length < (uint64_t)(b->end - b->p) ? (ptrdiff_t)length : b->end - b->p;
                 break;
             }
@@ -214,20 +88,25 @@ static void read_entries(Bytes *b, Unit *unit, int keep) {
             }
             if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
                 name = s;
+            } else if (what[i] == 2) { /* DW_LNCT_directory_index */
+                directory = value;
             }
         }
-        if (keep && unit->files < MAX_FILES) {
-            unit->file[unit->files++] = name;
+        if (files && unit->files < MAX_FILES) {
+            unit->file[unit->files].name = name;
+            unit->file[unit->files++].directory = directory;
+        } else if (!files && unit->directories < MAX_FILES) {
+            unit->directory[unit->directories++] = name;
         }
     }
 }
 
 /* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
-    uint64_t length = number(all, 4);
+    uint64_t length = dwarf_number(all, 4);
     unit->offset_size = 4;
     if (length == 0xffffffff) {
-        length = number(all, 8);
+        length = dwarf_number(all, 8);
         unit->offset_size = 8;
     }
     if (length == 0 || length > (uint64_t)(all->end - all->p)) {
@@ -236,47 +115,57 @@ static int read_unit(Bytes *all, Unit *unit) {
     }
     Bytes b = {all->p, all->p + length};
     all->p += length;
-    unit->version = (int)number(&b, 2);
+    unit->version = (int)dwarf_number(&b, 2);
     if (unit->version < 2 || unit->version > 5) {
         return 0;
     }
     if (unit->version >= 5) {
-        number(&b, 1); /* address size */
-        number(&b, 1); /* segment selector size */
+        dwarf_number(&b, 1); /* address size */
+        dwarf_number(&b, 1); /* segment selector size */
     }
-    uint64_t header = number(&b, unit->offset_size);
+    uint64_t header = dwarf_number(&b, unit->offset_size);
     if (header > (uint64_t)(b.end - b.p)) {
         return 0;
     }
     unit->program = (Bytes){b.p + header, b.end};
     b.end = b.p + header;
-    unit->min_length = (int)number(&b, 1);
-    unit->max_ops = unit->version >= 4 ? (int)number(&b, 1) : 1;
-    unit->default_is_stmt = (int)number(&b, 1);
-    unit->line_base = (int8_t)number(&b, 1);
-    unit->line_range = (int)number(&b, 1);
-    unit->opcode_base = (int)number(&b, 1);
+    unit->min_length = (int)dwarf_number(&b, 1);
+    unit->max_ops = unit->version >= 4 ? (int)dwarf_number(&b, 1) : 1;
+    unit->default_is_stmt = (int)dwarf_number(&b, 1);
+    unit->line_base = (int8_t)dwarf_number(&b, 1);
+    unit->line_range = (int)dwarf_number(&b, 1);
+    unit->opcode_base = (int)dwarf_number(&b, 1);
     for (int i = 1; i < unit->opcode_base; i++) {
-        unit->opcode_lengths[i] = (uint8_t)number(&b, 1);
+        unit->opcode_lengths[i] = (uint8_t)dwarf_number(&b, 1);
     }
-    unit->files = 0;
+    unit->files = unit->directories = 0;
     if (unit->version >= 5) {
-        read_entries(&b, unit, 0); /* directories */
+        read_entries(&b, unit, 0);
         read_entries(&b, unit, 1);
     } else {
-        while (b.p < b.end && *string(&b) != '\0') {
-        }
-        unit->file[unit->files++] = ""; /* files count from 1 */
+        unit->directory[unit->directories++] = ""; /* both count from 1; 0 is where the compiler ran */
         while (b.p < b.end) {
-            const char *name = string(&b);
+            const char *name = dwarf_string(&b);
             if (*name == '\0') {
                 break;
             }
-            uleb(&b);
-            uleb(&b);
-            uleb(&b);
+            if (unit->directories < MAX_FILES) {
+                unit->directory[unit->directories++] = name;
+            }
+        }
+        unit->file[unit->files].name = "";
+        unit->file[unit->files++].directory = 0;
+        while (b.p < b.end) {
+            const char *name = dwarf_string(&b);
+            if (*name == '\0') {
+                break;
+            }
+            uint64_t directory = dwarf_uleb(&b);
+            dwarf_uleb(&b);
+            dwarf_uleb(&b);
             if (unit->files < MAX_FILES) {
-                unit->file[unit->files++] = name;
+                unit->file[unit->files].name = name;
+                unit->file[unit->files++].directory = directory;
             }
         }
     }
@@ -299,40 +188,40 @@ static int find_row(const Unit *unit, uint64_t address, Row *found) {
         int have_last = 0, end = 0;
         while (b.p < b.end && !end) {
             int emit = 0;
-            int opcode = (int)number(&b, 1);
+            int opcode = (int)dwarf_number(&b, 1);
             if (opcode >= unit->opcode_base) {
                 int adjusted = opcode - unit->opcode_base;
                 row.address += (uint64_t)(adjusted / unit->line_range * unit->min_length);
                 row.line += unit->line_base + adjusted % unit->line_range;
                 emit = 1;
             } else if (opcode == 0) {
-                uint64_t length = uleb(&b);
+                uint64_t length = dwarf_uleb(&b);
                 if (length == 0 || length > (uint64_t)(b.end - b.p)) {
                     return 0;
                 }
                 Bytes extended = {b.p, b.p + length};
                 b.p += length;
-                switch (number(&extended, 1)) {
+                switch (dwarf_number(&extended, 1)) {
                 case 1: /* DW_LNE_end_sequence */
                     emit = 1;
                     end = 1;
                     break;
-                case 2: /* DW_LNE_set_address */ row.address = number(&extended, (int)(length - 1)); break;
+                case 2: /* DW_LNE_set_address */ row.address = dwarf_number(&extended, (int)(length - 1)); break;
                 default: break;
                 }
             } else {
                 switch (opcode) {
                 case 1: emit = 1; break;                                                       /* copy */
-                case 2: row.address += uleb(&b) * (uint64_t)unit->min_length; break;          /* advance_pc */
-                case 3: row.line += sleb(&b); break;                                           /* advance_line */
-                case 4: row.file = uleb(&b); break;                                            /* set_file */
+                case 2: row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length; break;          /* advance_pc */
+                case 3: row.line += dwarf_sleb(&b); break;                                           /* advance_line */
+                case 4: row.file = dwarf_uleb(&b); break;                                            /* set_file */
                 case 8:                                                                        /* const_add_pc */
                     row.address += (uint64_t)((255 - unit->opcode_base) / unit->line_range * unit->min_length);
                     break;
-                case 9: row.address += number(&b, 2); break;                                   /* fixed_advance_pc */
+                case 9: row.address += dwarf_number(&b, 2); break;                                   /* fixed_advance_pc */
                 default:
                     for (int i = 0; i < unit->opcode_lengths[opcode]; i++) {
-                        uleb(&b);
+                        dwarf_uleb(&b);
                     }
                 }
             }
@@ -355,16 +244,27 @@ static int is_code(Site site) { return site >= device.code_begin && site < devic
 
 static const char *literal(Site site) { return (const char *)(device.image_base + site); }
 
+/* The file as the compiler was told it: relative to where it ran, without that place. */
+static void file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
+    uint64_t d = unit->file[i].directory;
+    const char *directory = d > 0 && d < (uint64_t)unit->directories ? unit->directory[d] : "";
+    const char *here = unit->version >= 5 && unit->directories > 0 ? unit->directory[0] : "";
+    size_t length = strlen(here);
+    if (length > 0 && strncmp(directory, here, length) == 0 && (directory[length] == '/' || directory[length] == '\0')) {
+        directory += length + (directory[length] == '/');
+    }
+    snprintf(text, size, "%s%s%s", directory, *directory != '\0' ? "/" : "", unit->file[i].name);
+}
+
 /* File and line of a site; 0 if unknown. */
-static int locate(Site site, const char **file, int *line) {
+static int locate(Site site, char *file, size_t size, int *line) {
     static Unit unit; /* large, and only one report is written at a time */
-    open_image();
-    Bytes all = image.line;
+    Bytes all = dwarf_section(".debug_line");
     while (all.p != NULL && all.p < all.end) {
         Row row;
         /* The site is a return address: the call before it belongs to the line. */
         if (read_unit(&all, &unit) && find_row(&unit, (uint64_t)site - 1, &row) && row.file < (uint64_t)unit.files) {
-            *file = unit.file[row.file];
+            file_name(&unit, row.file, file, size);
             *line = (int)row.line;
             return 1;
         }
@@ -373,13 +273,13 @@ static int locate(Site site, const char **file, int *line) {
 }
 
 const char *site_text(Site site, char *text, size_t size) {
-    const char *file;
+    char file[512];
     int line;
     if (site == 0) {
         snprintf(text, size, "unknown place");
     } else if (!is_code(site)) {
         snprintf(text, size, "%s", literal(site));
-    } else if (locate(site, &file, &line)) {
+    } else if (locate(site, file, sizeof file, &line)) {
         snprintf(text, size, "%s:%d", file, line);
     } else {
         snprintf(text, size, "instruction 0x%x (no line table)", site);
@@ -402,9 +302,10 @@ const char *site_source(Site site, char *text, size_t size) {
     int line = atoi(colon + 1);
     FILE *file = fopen(place, "r");
     if (file == NULL) {
-        /* Programs are started in the chapter's directory too, where the name is shorter. */
-        const char *base = strrchr(place, '/');
-        file = base != NULL ? fopen(base + 1, "r") : NULL;
+        /* Programs are started in the chapter's directory too. */
+        char above[520];
+        snprintf(above, sizeof above, "../%s", place);
+        file = fopen(above, "r");
     }
     if (file == NULL) {
         return text;

@@ -13,6 +13,4 @@ const char *site_text(Site site, char *text, size_t size);
 /* The source line itself without its indentation, if the file can be read from here; else an empty string. */
 const char *site_source(Site site, char *text, size_t size);
 
-void line_close(void);
-
 #endif

@@ -12,6 +12,7 @@
 
 #include "agents.h"
 #include "clock.h"
+#include "dwarf.h"
 #include "global.h"
 #include "line.h"
 #include "model.h"
@@ -339,6 +340,7 @@ int model_launch(const void *kernel, const char *name, int grid, int block, int 
     device.shared_bytes = shared_bytes;
     device.sms = sms;
     device.next_block = 0;
+    device.shared_type = NULL;
     device.clusters = 0;
     device.cluster = model_alloc((size_t)sms * sizeof *device.cluster);
     device.current = NULL;
@@ -381,7 +383,7 @@ void model_shutdown(void) {
     shadow_free_all();
     model_forget_reports();
     trace_free();
-    line_close();
+    dwarf_close();
 }
 
 /* ---- what kernels ask about themselves ------------------------------------------------------------------------------ */
@@ -390,7 +392,12 @@ ModelIndex model_thread_idx(void) { return (ModelIndex){(unsigned)device.current
 ModelIndex model_block_idx(void) { return (ModelIndex){(unsigned)device.current->cta->block, 0, 0}; }
 ModelIndex model_block_dim(void) { return (ModelIndex){(unsigned)device.block, 1, 1}; }
 ModelIndex model_grid_dim(void) { return (ModelIndex){(unsigned)device.grid, 1, 1}; }
-void *model_shared_memory(void) { return device.current->cta->shared; }
+void *model_shared_memory(const char *type, const char *variable, const char *file) {
+    device.shared_type = type;
+    device.shared_variable = variable;
+    device.shared_file = file;
+    return device.current->cta->shared;
+}
 int model_cluster_cta_rank(void) { return device.current->cta->rank; }
 
 void agent_step(Agent *agent, int whole) {

@@ -126,9 +126,9 @@ static Thread *pick_by_priority(void) {
     return ready_lane(take_warp(warp->queued));
 }
 
-/* All threads wait and no asynchronous work is left. Those who poll may ask again; a cluster that has not begun may. */
+/* All threads wait and no asynchronous work is left. Whoever polls may wait for a CTA that has not begun, or may give up. */
 static void unblock(void) {
-    if (launch_start_cluster()) {
+    if (device.pollers != NULL && launch_start_cluster()) {
         return;
     }
     if (device.poll_wakes++ < POLL_PATIENCE && pollers_wake(NULL)) {

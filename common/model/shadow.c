@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "layout.h"
 #include "provenance.h"
 #include "report.h"
 
@@ -275,7 +276,12 @@ static const Thread *issuer_of(const Actor *actor, const Access *access) {
 static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
     char text[PHRASE_SIZE];
     Tag tag = *shadow_tag(cta, offset);
-    report_line("memory", "shared memory of CTA %d, bytes %u to %u%s%s", cta->block, offset, offset + size - 1,
+    char place[PHRASE_SIZE] = "";
+    if (device.shared_type != NULL) {
+        layout_text(device.shared_file, device.shared_type, device.shared_variable, offset, place, sizeof place);
+    }
+    report_line("memory", "%s%sshared memory of CTA %d, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "", cta->block,
+                offset, offset + size - 1,
                 tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
                 tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, text) : "");
 }

@@ -123,6 +123,10 @@ static void start_load(void *dst, const TensorMap *map, int rank, const int *coo
     Site site = site_of(here);
     check_map(t, map, rank, "TMA load", site);
     uint32_t offset = box_offset(t, map, dst, "TMA load", site);
+    const char *fault = tensor_load_fault(map, coord);
+    if (fault != NULL) {
+        report_misuse(RULE_TMA_OPERAND, site, 1, "TMA load at (%d, %d): %s", coord[0], coord[1], fault);
+    }
     uint32_t bar_offset = mbarrier_offset(t, bar, "TMA load, its barrier", site);
     if (mask >> cluster->size != 0) {
         report_misuse(RULE_CLUSTER_RANK, site, 1, "TMA load with multicast mask 0x%x in a cluster of %d CTAs",
@@ -265,7 +269,7 @@ static void start_store(const TensorMap *map, int rank, const int *coord, const 
     store->offset = offset;
     store->group = t->store_groups;
     store->add = add;
-    TensorWalk walk = tensor_walk(&store->map, store->coord, SHARED_RESERVED + offset);
+    TensorWalk walk = tensor_walk_store(&store->map, store->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         if (chunk.begin < chunk.end) {
@@ -313,7 +317,7 @@ static void store_read(Store *store) {
 
 static void store_write(Store *store) {
     store_read(store);
-    TensorWalk walk = tensor_walk(&store->map, store->coord, SHARED_RESERVED + store->offset);
+    TensorWalk walk = tensor_walk_store(&store->map, store->coord, SHARED_RESERVED + store->offset);
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         if (store->add) {

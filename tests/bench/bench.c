@@ -316,7 +316,7 @@ static GemmStatus choose_proposal(Bench *bench, const Problem *problem, CublasLt
         if (status != GEMM_OK || !tally_is_right(&tally)) {
             continue;
         }
-        status = measure_interleaved(problem, &proposal, 1, PROPOSAL_ROUNDS, NULL, NULL);
+        status = measure_interleaved(problem, &proposal, 1, PROPOSAL_ROUNDS, NULL);
         if (status != GEMM_OK) {
             return status;
         }
@@ -412,7 +412,7 @@ static void release(Runner *runner) {
 
 static GemmStatus measure(Bench *bench, const Problem *problem, Contestant *list, int count) {
     if (bench->sustained_s <= 0) {
-        return measure_interleaved(problem, list, count, bench->rounds, bench->nvml, show_progress);
+        return measure_interleaved(problem, list, count, bench->rounds, show_progress);
     }
     GemmStatus status = GEMM_OK;
     for (int i = 0; i < count && status == GEMM_OK; i++) {

@@ -1,0 +1,132 @@
+/* dwarf.c - sections of the program's file, and the encodings of DWARF. Little-endian machines, as both that have a switch
+ * of their own are. */
+#include "dwarf.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    uint8_t *file;
+    size_t bytes;
+    int tried;
+} image;
+
+static void open_image(void) {
+    if (image.tried) {
+        return;
+    }
+    image.tried = 1;
+    int fd = open("/proc/self/exe", O_RDONLY);
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        image.bytes = (size_t)status.st_size;
+        void *file = mmap(NULL, image.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        image.file = file == MAP_FAILED ? NULL : file;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void dwarf_close(void) {
+    if (image.file != NULL) {
+        munmap(image.file, image.bytes);
+    }
+    memset(&image, 0, sizeof image);
+}
+
+Bytes dwarf_section(const char *name) {
+    Bytes none = {NULL, NULL};
+    open_image();
+    const ElfW(Ehdr) *header = (const void *)image.file;
+    if (image.file == NULL || image.bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_shoff + (size_t)header->e_shnum * sizeof(ElfW(Shdr)) > image.bytes ||
+        header->e_shstrndx >= header->e_shnum) {
+        return none;
+    }
+    const ElfW(Shdr) *sections = (const void *)(image.file + header->e_shoff);
+    const ElfW(Shdr) *names = &sections[header->e_shstrndx];
+    for (int i = 0; i < header->e_shnum; i++) {
+        const ElfW(Shdr) *s = &sections[i];
+        if (names->sh_offset + s->sh_name < image.bytes &&
+            strcmp((const char *)image.file + names->sh_offset + s->sh_name, name) == 0 &&
+            !(s->sh_flags & SHF_COMPRESSED) && s->sh_offset + s->sh_size <= image.bytes) {
+            return (Bytes){image.file + s->sh_offset, image.file + s->sh_offset + s->sh_size};
+        }
+    }
+    return none;
+}
+
+void dwarf_skip(Bytes *b, uint64_t bytes) {
+    b->p += bytes < (uint64_t)(b->end - b->p) ? (ptrdiff_t)bytes : b->end - b->p;
+}
+
+uint64_t dwarf_number(Bytes *b, int size) {
+    uint64_t value = 0;
+    if (size > 8 || b->end - b->p < size) {
+        b->p = b->end;
+        return 0;
+    }
+    memcpy(&value, b->p, (size_t)size);
+    b->p += size;
+    return value;
+}
+
+uint64_t dwarf_uleb(Bytes *b) {
+    uint64_t value = 0;
+    for (int shift = 0; b->p < b->end; shift += 7) {
+        uint8_t byte = *b->p++;
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        }
+        if (!(byte & 0x80)) {
+            break;
+        }
+    }
+    return value;
+}
+
+int64_t dwarf_sleb(Bytes *b) {
+    uint64_t value = 0;
+    int shift = 0;
+    uint8_t byte = 0;
+    while (b->p < b->end) {
+        byte = *b->p++;
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        }
+        shift += 7;
+        if (!(byte & 0x80)) {
+            break;
+        }
+    }
+    if (shift < 64 && (byte & 0x40)) {
+        value |= ~(uint64_t)0 << shift;
+    }
+    return (int64_t)value;
+}
+
+const char *dwarf_string(Bytes *b) {
+    const char *s = (const char *)b->p;
+    size_t length = strnlen(s, (size_t)(b->end - b->p));
+    if (b->p + length >= b->end) {
+        b->p = b->end;
+        return "";
+    }
+    b->p += length + 1;
+    return s;
+}
+
+const char *dwarf_string_at(const char *section, uint64_t offset) {
+    Bytes table = dwarf_section(section);
+    if (table.p == NULL || offset >= (uint64_t)(table.end - table.p)) {
+        return "";
+    }
+    Bytes rest = {table.p + offset, table.end};
+    return dwarf_string(&rest);
+}

@@ -1,0 +1,26 @@
+/* dwarf.h - reading the program's own debug information. Only reports need it: what is missing gives an empty answer. */
+#ifndef DWARF_H
+#define DWARF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    const uint8_t *p, *end;
+} Bytes;
+
+/* A section of /proc/self/exe; p NULL if there is none. */
+Bytes dwarf_section(const char *name);
+void dwarf_close(void);
+
+/* Take something from the front; at the end of the bytes, zeros and empty strings. */
+uint64_t dwarf_number(Bytes *b, int size);
+uint64_t dwarf_uleb(Bytes *b);
+int64_t dwarf_sleb(Bytes *b);
+const char *dwarf_string(Bytes *b);
+void dwarf_skip(Bytes *b, uint64_t bytes);
+
+/* The string at an offset of a section. */
+const char *dwarf_string_at(const char *section, uint64_t offset);
+
+#endif

@@ -1,0 +1,274 @@
+/* layout.c - finds a struct in the program's debug information (.debug_info, DWARF 4 and 5) and walks into it.
+ *
+ * A unit is a tree of entries in a row; an entry begins with a number that selects its form from the unit's table of
+ * abbreviations. Only what leads from a type's name to its members is looked at; the rest is stepped over. */
+#include "layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dwarf.h"
+
+enum {
+    TAG_ARRAY = 0x01,
+    TAG_MEMBER = 0x0d,
+    TAG_STRUCT = 0x13,
+    TAG_TYPEDEF = 0x16,
+    TAG_SUBRANGE = 0x21,
+    TAG_CONST = 0x26,
+    TAG_VOLATILE = 0x35,
+    AT_NAME = 0x03,
+    AT_SIZE = 0x0b,
+    AT_UPPER_BOUND = 0x2f,
+    AT_COUNT = 0x37,
+    AT_MEMBER_LOCATION = 0x38,
+    AT_TYPE = 0x49,
+    MAX_DIMENSIONS = 6,
+    MAX_DEPTH = 12,
+};
+
+typedef struct {
+    int version, offset_size, address_size;
+    const uint8_t *begin; /* of the unit: types are named by their distance from here */
+    Bytes entries;
+    uint64_t abbreviations;
+} Unit;
+
+typedef struct {
+    uint64_t tag; /* 0: end of a list of children */
+    int children;
+    const char *name;
+    uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
+    int has_bound, has_count;
+    const uint8_t *next;
+} Entry;
+
+/* Reads a value of this form; strings go to *text. */
+static uint64_t read_form(const Unit *unit, Bytes *b, uint64_t form, int64_t constant, const char **text) {
+    switch (form) {
+    case 0x01: return dwarf_number(b, unit->address_size);                                          /* addr */
+    case 0x03: dwarf_skip(b, dwarf_number(b, 2)); return 0;                                         /* block2 */
+    case 0x04: dwarf_skip(b, dwarf_number(b, 4)); return 0;                                         /* block4 */
+    case 0x05: case 0x12: case 0x26: case 0x2a: return dwarf_number(b, 2);                          /* 2 bytes */
+    case 0x06: case 0x13: case 0x1c: case 0x28: case 0x2c: return dwarf_number(b, 4);               /* 4 bytes */
+    case 0x07: case 0x14: case 0x20: return dwarf_number(b, 8);                                     /* 8 bytes */
+    case 0x08: *text = dwarf_string(b); return 0;                                                   /* string */
+    case 0x09: case 0x18: dwarf_skip(b, dwarf_uleb(b)); return 0;                                   /* block, exprloc */
+    case 0x0a: dwarf_skip(b, dwarf_number(b, 1)); return 0;                                         /* block1 */
+    case 0x0b: case 0x0c: case 0x11: case 0x25: case 0x29: return dwarf_number(b, 1);               /* 1 byte */
+    case 0x0d: return (uint64_t)dwarf_sleb(b);                                                      /* sdata */
+    case 0x0e: *text = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size)); return 0; /* strp */
+    case 0x0f: case 0x15: case 0x1a: case 0x1b: case 0x22: case 0x23: return dwarf_uleb(b);         /* uleb */
+    case 0x10: case 0x17: case 0x1d: return dwarf_number(b, unit->offset_size);                     /* offsets */
+    case 0x19: return 1;                                                                            /* flag_present */
+    case 0x1e: dwarf_skip(b, 16); return 0;                                                         /* data16 */
+    case 0x1f: *text = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size)); return 0;
+    case 0x21: return (uint64_t)constant;                                                           /* implicit_const */
+    case 0x27: dwarf_skip(b, 3); return 0;                                                          /* strx3 */
+    case 0x2b: dwarf_skip(b, 3); return 0;                                                          /* addrx3 */
+    default: b->p = b->end; return 0;
+    }
+}
+
+/* The abbreviation with this code, behind its code. */
+static Bytes abbreviation(const Unit *unit, uint64_t code) {
+    Bytes table = dwarf_section(".debug_abbrev");
+    dwarf_skip(&table, unit->abbreviations);
+    while (table.p != NULL && table.p < table.end) {
+        uint64_t here = dwarf_uleb(&table);
+        if (here == code || here == 0) {
+            break;
+        }
+        dwarf_uleb(&table);
+        dwarf_number(&table, 1);
+        uint64_t attribute, form;
+        do {
+            attribute = dwarf_uleb(&table);
+            form = dwarf_uleb(&table);
+            if (form == 0x21) {
+                dwarf_sleb(&table);
+            }
+        } while (attribute != 0 || form != 0);
+    }
+    return table;
+}
+
+static Entry read_entry(const Unit *unit, const uint8_t *at) {
+    Entry entry = {.name = ""};
+    Bytes b = {at, unit->entries.end};
+    uint64_t code = at < unit->entries.end ? dwarf_uleb(&b) : 0;
+    if (code != 0) {
+        Bytes form_list = abbreviation(unit, code);
+        entry.tag = dwarf_uleb(&form_list);
+        entry.children = (int)dwarf_number(&form_list, 1);
+        for (;;) {
+            uint64_t attribute = dwarf_uleb(&form_list), form = dwarf_uleb(&form_list);
+            int64_t constant = form == 0x21 ? dwarf_sleb(&form_list) : 0;
+            if (attribute == 0 && form == 0) {
+                break;
+            }
+            const char *text = NULL;
+            uint64_t value = read_form(unit, &b, form, constant, &text);
+            switch (attribute) {
+            case AT_NAME: entry.name = text != NULL ? text : ""; break;
+            case AT_SIZE: entry.size = value; break;
+            case AT_UPPER_BOUND: entry.bound = value; entry.has_bound = 1; break;
+            case AT_COUNT: entry.count = value; entry.has_count = 1; break;
+            case AT_MEMBER_LOCATION: entry.location = value; break;
+            case AT_TYPE: entry.type = value; break;
+            default: break;
+            }
+        }
+    }
+    entry.next = b.p;
+    return entry;
+}
+
+static Entry type_entry(const Unit *unit, uint64_t type) { return read_entry(unit, unit->begin + type); }
+
+/* Steps over an entry's children. */
+static const uint8_t *behind(const Unit *unit, const Entry *entry) {
+    const uint8_t *p = entry->next;
+    int depth = entry->children ? 1 : 0;
+    while (depth > 0 && p < unit->entries.end) {
+        Entry child = read_entry(unit, p);
+        p = child.next;
+        depth += child.tag == 0 ? -1 : child.children;
+    }
+    return p;
+}
+
+static int dimensions(const Unit *unit, const Entry *array, uint64_t *extent) {
+    int count = 0;
+    for (const uint8_t *p = array->next; array->children && p < unit->entries.end;) {
+        Entry child = read_entry(unit, p);
+        if (child.tag == 0) {
+            break;
+        }
+        if (child.tag == TAG_SUBRANGE && count < MAX_DIMENSIONS) {
+            extent[count++] = child.has_count ? child.count : child.has_bound ? child.bound + 1 : 1;
+        }
+        p = behind(unit, &child);
+    }
+    return count;
+}
+
+static uint64_t type_size(const Unit *unit, uint64_t type, int depth) {
+    Entry entry = type_entry(unit, type);
+    if (entry.tag == TAG_ARRAY && entry.size == 0 && depth < MAX_DEPTH) {
+        uint64_t extent[MAX_DIMENSIONS], size = type_size(unit, entry.type, depth + 1);
+        for (int i = dimensions(unit, &entry, extent); i > 0; i--) {
+            size *= extent[i - 1];
+        }
+        return size;
+    }
+    return entry.size == 0 && entry.type != 0 && depth < MAX_DEPTH ? type_size(unit, entry.type, depth + 1) : entry.size;
+}
+
+/* Appends what lies at `offset` of the type. */
+static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *joint, char *text, size_t size, int depth) {
+    Entry entry = type_entry(unit, type);
+    size_t length = strlen(text);
+    if (depth > MAX_DEPTH) {
+        return;
+    }
+    if (entry.tag == TAG_TYPEDEF || entry.tag == TAG_CONST || entry.tag == TAG_VOLATILE) {
+        walk(unit, entry.type, offset, joint, text, size, depth + 1);
+    } else if (entry.tag == TAG_STRUCT && entry.children) {
+        Entry best = {.tag = 0};
+        for (const uint8_t *p = entry.next; p < unit->entries.end;) {
+            Entry member = read_entry(unit, p);
+            if (member.tag == 0) {
+                break;
+            }
+            if (member.tag == TAG_MEMBER && member.location <= offset && (best.tag == 0 || member.location >= best.location)) {
+                best = member;
+            }
+            p = behind(unit, &member);
+        }
+        if (best.tag != 0 && offset - best.location < type_size(unit, best.type, 0)) {
+            snprintf(text + length, size - length, "%s%s", joint, best.name);
+            walk(unit, best.type, offset - best.location, ".", text, size, depth + 1);
+        }
+    } else if (entry.tag == TAG_ARRAY) {
+        uint64_t extent[MAX_DIMENSIONS], element = type_size(unit, entry.type, 0);
+        int count = dimensions(unit, &entry, extent);
+        uint64_t stride = element;
+        for (int i = 1; i < count; i++) {
+            stride *= extent[i];
+        }
+        for (int i = 0; i < count && stride > 0; i++) {
+            length = strlen(text);
+            snprintf(text + length, size - length, "[%llu]", (unsigned long long)(offset / stride));
+            offset %= stride;
+            stride = i + 1 < count ? stride / extent[i + 1] : stride;
+        }
+        walk(unit, entry.type, offset, ".", text, size, depth + 1);
+    }
+}
+
+/* Reads the header of the next unit and moves *all behind it; 0 if its form is not known here. */
+static int read_unit(Bytes *all, Unit *unit) {
+    unit->begin = all->p;
+    unit->offset_size = 4;
+    uint64_t length = dwarf_number(all, 4);
+    if (length == 0xffffffff) {
+        length = dwarf_number(all, 8);
+        unit->offset_size = 8;
+    }
+    if (length == 0 || length > (uint64_t)(all->end - all->p)) {
+        all->p = all->end;
+        return 0;
+    }
+    Bytes b = {all->p, all->p + length};
+    all->p += length;
+    unit->version = (int)dwarf_number(&b, 2);
+    if (unit->version == 5) {
+        uint64_t kind = dwarf_number(&b, 1);
+        unit->address_size = (int)dwarf_number(&b, 1);
+        unit->abbreviations = dwarf_number(&b, unit->offset_size);
+        unit->entries = b;
+        return kind == 1; /* an ordinary unit */
+    }
+    unit->abbreviations = dwarf_number(&b, unit->offset_size);
+    unit->address_size = (int)dwarf_number(&b, 1);
+    unit->entries = b;
+    return unit->version >= 2 && unit->version <= 4;
+}
+
+const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text,
+                        size_t size) {
+    Bytes all = dwarf_section(".debug_info");
+    text[0] = '\0';
+    while (all.p != NULL && all.p < all.end) {
+        Unit unit;
+        if (!read_unit(&all, &unit)) {
+            continue;
+        }
+        Entry root = read_entry(&unit, unit.entries.p);
+        if (strcmp(root.name, file) != 0) {
+            continue;
+        }
+        for (const uint8_t *p = root.next; p < unit.entries.end;) {
+            Entry entry = read_entry(&unit, p);
+            if (entry.tag == 0) {
+                break;
+            }
+            if (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0) {
+                uint64_t bytes = type_size(&unit, entry.type, 0);
+                const char *joint = "->";
+                snprintf(text, size, "%s", variable);
+                if (bytes > 0 && offset >= bytes) {
+                    /* A struct for each stage. */
+                    snprintf(text, size, "%s[%llu]", variable, (unsigned long long)(offset / bytes));
+                    joint = ".";
+                    offset %= bytes;
+                }
+                walk(&unit, entry.type, offset, joint, text, size, 0);
+                return text;
+            }
+            p = behind(&unit, &entry);
+        }
+    }
+    return text;
+}
