@@ -204,7 +204,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
         tma_prefetch_map(&p->map_c);
         mbarrier_init(s->full, stages, 1);                  /* the producer's arrive.expect_tx */
         mbarrier_init(s->empty, stages, sharers * cluster); /* one thread of each consumer that reads the stage's data */
-        mbarrier_init(s->turn, CONSUMERS, 1);               /* one thread of the other consumer */
+        mbarrier_init(s->turn, CONSUMERS, 128);             /* the other consumer's threads */
         mbarrier_init_fence();
     }
     /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
@@ -313,10 +313,9 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
                 pipeline_advance(&state, stages);
             }
             if (schedule == PINGPONG) {
-                if (thread == 0) {
-                    /* The math of this tile is issued: the other consumer may issue its own behind it. */
-                    mbarrier_arrive(&s->turn[1 - consumer]);
-                }
+                /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so
+                 * that the next turn cannot come before each has seen this one. */
+                mbarrier_arrive(&s->turn[1 - consumer]);
                 /* The other consumer takes the next k_tiles stages. */
                 pipeline_advance_by(&state, k_tiles, stages);
             }

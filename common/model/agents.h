@@ -4,7 +4,8 @@
 
 #include "core.h"
 
-/* A step of the agent's work: all of it, or as much as chance says. Leaves the scheduler's list when nothing is left. */
+/* A step of the agent's work: all of it, or as much as chance says. Leaves the scheduler's list when nothing is
+ * left. */
 void agent_step(Agent *agent, int whole);
 
 /* copy.c: cp.async */

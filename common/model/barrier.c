@@ -10,7 +10,7 @@
 
 enum { BARRIER_COST = 20 };
 
-/* ---- numbered barriers --------------------------------------------------------------------------------------------- */
+/* ---- numbered barriers ------------------------------------------------------------------------------------------- */
 
 static void named_complete(NamedBarrier *b) {
     Clock *released = b->arriving;
@@ -43,7 +43,8 @@ static void report_other_use(Thread *t, int id, int expected, const NamedBarrier
 static void report_second_arrival(Thread *t, int id, const NamedBarrier *b, Site site) {
     if (report_begin(RULE_NAMED_BARRIER)) {
         report_place("now", t, site, "arrival at a barrier at which this warp has arrived already");
-        report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived, b->expected);
+        report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived,
+                    b->expected);
         report_end(1);
     }
     model_stop();
@@ -143,7 +144,7 @@ void model_named_barrier_arrive(int id, int threads, const char *here) {
     named_arrive(t, id, threads, 0, "barrier.arrive", site_of(here));
 }
 
-/* ---- the cluster barrier ------------------------------------------------------------------------------------------- */
+/* ---- the cluster barrier ----------------------------------------------------------------------------------------- */
 
 static void cluster_complete(Cluster *cluster) {
     Clock *released = cluster->arriving;
@@ -199,7 +200,7 @@ void model_cluster_wait(const char *here) {
     thread_pause(t);
 }
 
-/* ---- a thread has ended -------------------------------------------------------------------------------------------- */
+/* ---- a thread has ended ------------------------------------------------------------------------------------------ */
 
 void barriers_thread_exit(Thread *t) {
     NamedBarrier *all = &t->cta->named[0];
@@ -222,17 +223,15 @@ void barriers_cta_free(Cta *cta) {
     }
 }
 
-/* ---- registers ----------------------------------------------------------------------------------------------------- */
+/* ---- registers --------------------------------------------------------------------------------------------------- */
 
-static void registers_wake(Cta *cta) {
-    threads_wake(&cta->register_waiters);
-}
+static void registers_wake(Cta *cta) { threads_wake(&cta->register_waiters); }
 
 static void check_registers(Thread *t, int increase, int registers, Site site) {
     const Warp *w = t->warp;
     if (registers < 24 || registers > 256 || registers % 8 != 0) {
-        report_misuse(RULE_SETMAXNREG, site, 1, "setmaxnreg with %d registers: accepted are multiples of 8 in 24 .. 256",
-                      registers);
+        report_misuse(RULE_SETMAXNREG, site, 1,
+                      "setmaxnreg with %d registers: accepted are multiples of 8 in 24 .. 256", registers);
     }
     if (increase ? registers < w->registers : registers > w->registers) {
         report_misuse(RULE_SETMAXNREG, site, 1, "setmaxnreg.%s to %d registers in a warp that owns %d",
@@ -258,8 +257,9 @@ void model_setmaxnreg(int increase, int registers, const char *here) {
     check_registers(t, increase, registers, site);
     /* All four warps of a warpgroup execute it: the last one lets the others go on. */
     if (g->register_arrivals > 0 && (g->register_increase != increase || g->register_count != registers)) {
-        report_misuse(RULE_CONVERGENCE, site, 1, "setmaxnreg to %d registers; another warp of the warpgroup asks for %d",
-                      registers, g->register_count);
+        report_misuse(RULE_CONVERGENCE, site, 1,
+                      "setmaxnreg to %d registers; another warp of the warpgroup asks for %d", registers,
+                      g->register_count);
     }
     g->register_increase = increase;
     g->register_count = registers;

@@ -19,8 +19,8 @@ static struct {
     } memo[MEMO];
 } pool;
 
-/* Threads that arrive one after the other mostly share their base: it is joined once. The base is held, so that no other
- * clock can get its address. */
+/* Threads that arrive one after the other mostly share their base: it is joined once. The base is held, so that no
+ * other clock can get its address. */
 static struct {
     Clock *into;
     Clock *base;

@@ -7,7 +7,8 @@
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
-/* Before a launch: clocks made from now on have room for this many components. After it: frees what was kept for reuse. */
+/* Before a launch: clocks made from now on have room for this many components. After it: frees what was kept for
+ * reuse. */
 void clock_set_capacity(int capacity);
 void clock_flush(void);
 

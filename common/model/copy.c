@@ -1,8 +1,8 @@
 /* copy.c - cp.async: 16-byte copies that each thread starts, groups and waits for.
  *
- * A copy happens some time between its issue and the wait that covers it; until then its destination holds NaN. Its epoch
- * is (its thread's copy component, its group): only that thread's wait reaches it, and a barrier after that tells others.
- * cp.async writes through the generic proxy. */
+ * A copy happens some time between its issue and the wait that covers it; until then its destination holds NaN. Its
+ * epoch is (its thread's copy component, its group): only that thread's wait reaches it, and a barrier after that tells
+ * others. cp.async writes through the generic proxy. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +70,10 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
         report_misuse(RULE_ALIGNMENT, site, 1, "cp.async of %d bytes: accepted are 0 to 16", bytes);
     }
     if (offset % CHUNK_BYTES != 0 || (uintptr_t)src % CHUNK_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "cp.async from address %p to byte %u of shared memory: both are multiples "
-                                               "of 16", src, offset);
+        report_misuse(RULE_ALIGNMENT, site, 1,
+                      "cp.async from address %p to byte %u of shared memory: both are multiples "
+                      "of 16",
+                      src, offset);
     }
     if (bytes > 0) {
         if (!global_is(src)) {
@@ -136,7 +138,8 @@ void copies_exit_check(Thread *t) {
     }
     uint32_t waited = t->clock.own[t->copy_component].tick.known;
     if (t->copies_in_group > 0) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, t->copy_site, 0, "cp.async that no commit_group closes: the thread has returned");
+        report_misuse(RULE_EXIT_IN_FLIGHT, t->copy_site, 0,
+                      "cp.async that no commit_group closes: the thread has returned");
     } else if (t->copy_data_group > waited) {
         report_misuse(RULE_EXIT_IN_FLIGHT, t->copy_site, 0,
                       "cp.async of group %u: the thread has returned and has waited only for the %u groups before",

@@ -16,9 +16,9 @@
 
 enum {
     CHUNK_BYTES = 16,
-    SHARED_LIMIT = 227 * 1024,   /* dynamic shared memory a CTA may ask for */
-    SHARED_RESERVED = 1024,      /* what the system keeps at the start of the window: addresses begin here */
-    SHARED_STRIDE = 256 * 1024,  /* from one CTA's shared memory to the next */
+    SHARED_LIMIT = 227 * 1024,  /* dynamic shared memory a CTA may ask for */
+    SHARED_RESERVED = 1024,     /* what the system keeps at the start of the window: addresses begin here */
+    SHARED_STRIDE = 256 * 1024, /* from one CTA's shared memory to the next */
     CLUSTER_LIMIT = 8,
     THREAD_LIMIT = 1024,
     WARP_LIMIT = THREAD_LIMIT / WARP_SIZE,
@@ -45,11 +45,12 @@ typedef struct Cta Cta;
 typedef struct Cluster Cluster;
 typedef struct Barrier Barrier;
 
-/* ---- clocks (clock.c) ---------------------------------------------------------------------------------------------
- * Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
+/* ---- clocks (clock.c) -------------------------------------------------------------------------------------------- */
+
+/* Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
  * barrier's phases, a warpgroup's wgmma groups, a thread's cp.async or bulk groups. An access's epoch is (component,
- * value); a thread knows it if its clock's value is at least that. Each component has a second value: up to where accesses
- * through the generic proxy are covered by a proxy fence. */
+ * value); a thread knows it if its clock's value is at least that. Each component has a second value: up to where
+ * accesses through the generic proxy are covered by a proxy fence. */
 
 typedef uint16_t Component;
 
@@ -79,36 +80,36 @@ typedef struct {
     int own_count; /* own[0] is the thread's own component */
 } ThreadClock;
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 typedef enum {
     WAIT_NONE,
     WAIT_WARP,      /* for the other lanes, at a warp-wide instruction */
     WAIT_WARPGROUP, /* for the other warps, at setmaxnreg or to issue their part of a wgmma */
     WAIT_MBARRIER,
-    WAIT_NAMED,     /* also __syncthreads: id 0 */
+    WAIT_NAMED, /* also __syncthreads: id 0 */
     WAIT_CLUSTER,
     WAIT_REGISTERS,
-    WAIT_COUNTER,   /* for a counter in global memory to change */
-    WAIT_POLL,      /* test_wait in a loop, for the barrier to change */
-    WAIT_INIT,      /* for an mbarrier to be initialised */
+    WAIT_COUNTER, /* for a counter in global memory to change */
+    WAIT_POLL,    /* test_wait in a loop, for the barrier to change */
+    WAIT_INIT,    /* for an mbarrier to be initialised */
 } WaitKind;
 
 typedef struct {
     WaitKind kind;
     Site site;
-    const char *what;  /* the instruction, for reports */
-    Barrier *barrier;  /* WAIT_MBARRIER, WAIT_POLL */
-    uint64_t phase;    /* WAIT_MBARRIER: the phase waited for */
+    const char *what; /* the instruction, for reports */
+    Barrier *barrier; /* WAIT_MBARRIER, WAIT_POLL */
+    uint64_t phase;   /* WAIT_MBARRIER: the phase waited for */
     uint32_t parity;
-    int id;            /* WAIT_NAMED; WAIT_INIT: offset in shared memory of `cta` */
+    int id; /* WAIT_NAMED; WAIT_INIT: offset in shared memory of `cta` */
     Cta *cta;
-    int amount;        /* WAIT_REGISTERS: registers wanted by the warp */
+    int amount;          /* WAIT_REGISTERS: registers wanted by the warp */
     const void *address; /* WAIT_COUNTER */
     uint32_t value;      /* ... the value it had */
 } Wait;
 
-/* ---- threads and warps -------------------------------------------------------------------------------------------- */
+/* ---- threads and warps ------------------------------------------------------------------------------------------- */
 
 typedef enum { THREAD_READY, THREAD_BLOCKED, THREAD_EXITED } ThreadState;
 
@@ -124,13 +125,13 @@ struct Thread {
     Fiber fiber;
     Cta *cta;
     Warp *warp;
-    int id;   /* in the CTA */
+    int id; /* in the CTA */
     int lane;
     ThreadState state;
     Wait wait;
     Thread *next_waiter;
     ThreadClock clock;
-    uint64_t time;      /* steps, for the timeline */
+    uint64_t time; /* steps, for the timeline */
 
     /* Stack addresses [guarded, guarded + guarded_bytes) hold accumulators that wgmma knows. */
     uintptr_t guarded;
@@ -145,13 +146,13 @@ struct Thread {
     uint32_t copy_data_group;          /* last group that has a copy in it, + 1; 0: none */
     int copy_component;                /* index in clock.own; 0: none yet */
     Site copy_site;
-    uint64_t copy_ready[COPY_TIMES];   /* time at which the last groups have landed, for the timeline */
+    uint64_t copy_ready[COPY_TIMES]; /* time at which the last groups have landed, for the timeline */
 
     /* Bulk stores. */
     uint32_t store_groups;    /* committed */
     uint32_t stores_in_group; /* issued since the last commit */
     uint32_t store_data_group;
-    uint32_t stores_read, stores_written; /* groups that this thread has waited for */
+    uint32_t stores_read, stores_written;  /* groups that this thread has waited for */
     int read_component, written_component; /* indices in clock.own; 0: none yet */
     Site store_site;
     uint64_t store_ready; /* time at which the last store is over, for the timeline */
@@ -192,7 +193,7 @@ typedef struct {
     int i[3];
 } LaneOperands;
 
-/* ---- agents -------------------------------------------------------------------------------------------------------- */
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
 
 typedef enum { AGENT_LOAD, AGENT_STORE, AGENT_WGMMA, AGENT_COPIES } AgentKind;
 
@@ -207,7 +208,7 @@ struct Warp {
     Warpgroup *warpgroup;
     int id; /* in the CTA */
     int lanes;
-    uint32_t all;    /* mask of its lanes */
+    uint32_t all; /* mask of its lanes */
     uint32_t exited;
     uint32_t ready;
     int first_lane; /* random policies start a turn at a random lane */
@@ -222,18 +223,18 @@ struct Warp {
 
     int queued; /* index in the scheduler's list of ready warps, -1: not there */
     int priority;
-    int registers; /* a thread, setmaxnreg */
+    int registers;    /* a thread, setmaxnreg */
     Site sync_site;   /* of the last __syncthreads() of one of its lanes, */
     int sync_seen;    /* ... and 1 + its generation */
     uint32_t in_sync; /* lanes that wait there */
     /* wgmma */
-    int registers_touched;  /* accumulators were accessed since the last wgmma.fence */
-    Site registers_site;    /* where; 0: there was no fence yet */
-    int fragments_touched;  /* the same for A in registers */
-    uint64_t products;      /* issued */
-    uint64_t groups;        /* committed */
-    uint64_t committed;     /* products */
-    uint64_t waited;        /* groups that a wait has covered */
+    int registers_touched; /* accumulators were accessed since the last wgmma.fence */
+    Site registers_site;   /* where; 0: there was no fence yet */
+    int fragments_touched; /* the same for A in registers */
+    uint64_t products;     /* issued */
+    uint64_t groups;       /* committed */
+    uint64_t committed;    /* products */
+    uint64_t waited;       /* groups that a wait has covered */
     Site product_site;
 
     Agent copies; /* cp.async of all lanes */
@@ -242,7 +243,7 @@ struct Warp {
     struct MatrixTag *matrix_tags;
 };
 
-/* ---- provenance ---------------------------------------------------------------------------------------------------- */
+/* ---- provenance -------------------------------------------------------------------------------------------------- */
 
 enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff };
 
@@ -262,7 +263,7 @@ typedef struct MatrixTag {
 } MatrixTag;
 enum { MATRIX_TAGS = 256 };
 
-/* ---- shadow of shared memory (shadow.c) ---------------------------------------------------------------------------- */
+/* ---- shadow of shared memory (shadow.c) -------------------------------------------------------------------------- */
 
 typedef enum {
     ACCESS_NONE,
@@ -309,7 +310,7 @@ typedef struct {
     Tag tag;
 } Chunk;
 
-/* ---- barriers ------------------------------------------------------------------------------------------------------ */
+/* ---- barriers ---------------------------------------------------------------------------------------------------- */
 
 /* A wait that has been let through. */
 typedef struct {
@@ -345,7 +346,7 @@ struct Barrier {
     /* This phase. */
     uint64_t announced, brought; /* bytes */
     uint64_t issued;             /* bytes of loads started */
-    uint64_t load_phase; /* 1 + the last phase for which a load was started; 0: none */
+    uint64_t load_phase;         /* 1 + the last phase for which a load was started; 0: none */
     Site load_site;
     Thread *load_thread;
     uint64_t observed; /* phases that some thread has seen complete */
@@ -383,7 +384,7 @@ typedef struct {
     int uses_all; /* __syncthreads(): expects all threads that have not exited */
 } NamedBarrier;
 
-/* ---- wgmma --------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int n;
@@ -394,9 +395,9 @@ typedef struct {
     uint8_t issued_by; /* mask of warps */
     uint64_t group;    /* from 0 */
     struct AccumulatorTile *tile;
-    float *a_values;   /* RS: [16][64] */
-    Clock *base;       /* the first issuer's, which was enough to allow its reads; else NULL */
-    uint64_t time;     /* of the last issue */
+    float *a_values; /* RS: [16][64] */
+    Clock *base;     /* the first issuer's, which was enough to allow its reads; else NULL */
+    uint64_t time;   /* of the last issue */
 } Product;
 
 /* 64 x n accumulators of a warpgroup. While products work on it the values are here, and NaN in the registers. */
@@ -420,7 +421,7 @@ struct Warpgroup {
     uint64_t first, issued; /* oldest not executed; next one of the warp that is furthest */
     uint32_t capacity;
     AccumulatorTile tile[ACCUMULATOR_TILES];
-    Thread *issue_waiters;  /* wait for other warps to issue their part */
+    Thread *issue_waiters; /* wait for other warps to issue their part */
     uint64_t group_time[GROUP_HISTORY];
     uint64_t group_end[GROUP_HISTORY]; /* 1 + the last product of a group */
     /* setmaxnreg */
@@ -429,7 +430,7 @@ struct Warpgroup {
     Thread *register_waiters;
 };
 
-/* ---- CTA, cluster, device ------------------------------------------------------------------------------------------ */
+/* ---- CTA, cluster, device ---------------------------------------------------------------------------------------- */
 
 struct Cta {
     Cluster *cluster;
@@ -449,14 +450,14 @@ struct Cta {
 
     Barrier **barrier; /* [barriers] */
     int barriers, barriers_capacity, barrier_arrays;
-    uint16_t *barrier_at; /* by offset / 8: 1 + index; 0: none */
+    uint16_t *barrier_at;      /* by offset / 8: 1 + index; 0: none */
     Component fence_component; /* counts mbarrier_init_fence() */
     uint32_t fences;
 
     NamedBarrier named[NAMED_BARRIERS];
     int free_registers; /* of setmaxnreg's pool */
     Thread *register_waiters;
-    Clock *exit_clock;  /* what all exited threads knew */
+    Clock *exit_clock;    /* what all exited threads knew */
     uint32_t *touched_by; /* by component: last epoch in which a thread of another CTA touched this one's barriers */
     Site *touched_site;
     uint64_t tma_time;    /* the copy engine is busy until here */
@@ -482,14 +483,14 @@ struct Cluster {
 
 typedef struct {
     ModelOptions options;
-    int running;      /* a launch is in progress */
-    Thread *current;  /* whose code runs; NULL: the host's */
-    Fiber host;       /* the context that called model_launch() */
-    Fiber *context;   /* whose stack is in use */
-    jmp_buf escape;   /* out of the launch, from the host's stack */
-    uint64_t random;  /* state of the generator */
-    uint64_t step;    /* scheduling steps */
-    int stop;         /* the launch is to be abandoned */
+    int running;     /* a launch is in progress */
+    Thread *current; /* whose code runs; NULL: the host's */
+    Fiber host;      /* the context that called model_launch() */
+    Fiber *context;  /* whose stack is in use */
+    jmp_buf escape;  /* out of the launch, from the host's stack */
+    uint64_t random; /* state of the generator */
+    uint64_t step;   /* scheduling steps */
+    int stop;        /* the launch is to be abandoned */
 
     /* launch */
     void (*entry)(const void *);
@@ -534,7 +535,7 @@ static inline uint64_t random_next(void) {
 }
 static inline uint32_t random_below(uint32_t n) { return (uint32_t)((random_next() >> 32) * n >> 32); }
 
-/* ---- memory that must be there ------------------------------------------------------------------------------------- */
+/* ---- memory that must be there ----------------------------------------------------------------------------------- */
 
 /* The model cannot go on without memory: these end the process with one line on stderr. */
 void *model_alloc(size_t bytes);

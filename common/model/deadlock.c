@@ -18,7 +18,8 @@ static int same_wait(const Thread *x, const Thread *y) {
     const Wait *a = &x->wait, *b = &y->wait;
     return x->cta == y->cta && a->kind == b->kind && a->site == b->site && a->barrier == b->barrier &&
            a->phase == b->phase && a->id == b->id && a->cta == b->cta && a->address == b->address &&
-           (a->kind != WAIT_WARP || x->warp == y->warp) && (a->kind != WAIT_WARPGROUP || x->warp->warpgroup == y->warp->warpgroup);
+           (a->kind != WAIT_WARP || x->warp == y->warp) &&
+           (a->kind != WAIT_WARPGROUP || x->warp->warpgroup == y->warp->warpgroup);
 }
 
 /* Where a thread is now, as part of a sentence. */
@@ -36,8 +37,11 @@ static const char *whereabouts(const Thread *t, char *text) {
         snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", (unsigned long long)wait->phase,
                  wait->barrier->name, place);
         break;
-    case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place); break;
-    default: snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
+    case WAIT_NAMED:
+        snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place);
+        break;
+    default:
+        snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
     }
     return text;
 }
@@ -90,9 +94,9 @@ static void explain_mbarrier(const Thread *t) {
                     b->announced > 0 ? "; the bytes are complete" : "");
     }
     if (b->tx > 0) {
-        report_line("", "%s%lld bytes are missing: %llu announced, %llu brought by loads", b->pending > 0 ? "" :
-                    "all arrivals have come, ", (long long)b->tx, (unsigned long long)b->announced,
-                    (unsigned long long)b->brought);
+        report_line("", "%s%lld bytes are missing: %llu announced, %llu brought by loads",
+                    b->pending > 0 ? "" : "all arrivals have come, ", (long long)b->tx,
+                    (unsigned long long)b->announced, (unsigned long long)b->brought);
     } else if (b->tx < 0) {
         report_line("", "loads have brought %lld bytes more than were announced", (long long)-b->tx);
     }
@@ -196,13 +200,14 @@ static void explain(const Thread *t, int count) {
                     t->cta->cluster->arrived, t->cta->cluster->live);
         break;
     case WAIT_INIT:
-        report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place, who,
-                    wait->what, wait->id, wait->cta->block);
+        report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
+                    who, wait->what, wait->id, wait->cta->block);
         break;
     case WAIT_COUNTER:
         report_line("waiting", "%s: %s, polls a global counter whose value is %u", place, who, wait->value);
         break;
-    case WAIT_NONE: break;
+    case WAIT_NONE:
+        break;
     }
 }
 
@@ -255,7 +260,7 @@ void report_deadlock(void) {
                 }
                 const Warp *w = t->warp;
                 if (t->wait.kind == WAIT_WARP && (w->arrived & w->collective_mask) == w->collective_mask) {
-                    continue; /* all have come: they wait for the lane that does the work of the warp, which is told of */
+                    continue; /* all have come: they wait for the lane that does the work, which is told of */
                 }
                 if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {
                     more++; /* the same story again */

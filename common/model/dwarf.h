@@ -1,4 +1,5 @@
-/* dwarf.h - reading the program's own debug information. Only reports need it: what is missing gives an empty answer. */
+/* dwarf.h - reading the program's own debug information. Only reports need it: what is missing gives an empty
+ * answer. */
 #ifndef DWARF_H
 #define DWARF_H
 

@@ -11,8 +11,7 @@
 
 uint8_t *fiber_stacks_map(int count) {
     size_t bytes = (size_t)count * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES);
-    uint8_t *stacks =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED) {
         return NULL;
     }

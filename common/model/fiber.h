@@ -1,7 +1,7 @@
 /* fiber.h - the switch between CUDA threads: a stack for each and one function that changes stacks.
  *
- * x86-64 and aarch64 have a switch of their own (about 20 times as fast as ucontext, whose swapcontext makes a system call
- * for the signal mask); elsewhere, and with -DMODEL_UCONTEXT, it is ucontext. */
+ * x86-64 and aarch64 have a switch of their own (about 20 times as fast as ucontext, whose swapcontext makes a system
+ * call for the signal mask); elsewhere, and with -DMODEL_UCONTEXT, it is ucontext. */
 #ifndef FIBER_H
 #define FIBER_H
 
@@ -47,8 +47,8 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
 /* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
 void fiber_switch(Fiber *from, Fiber *to);
 
-/* For the address sanitizer, nothing else: before a stack is used again whose fiber was abandoned, and as the first call
- * of entry(). */
+/* For the address sanitizer, nothing else: before a stack is used again whose fiber was abandoned, and as the first
+ * call of entry(). */
 #ifdef __SANITIZE_ADDRESS__
 void fiber_recycle(uint8_t *stack);
 void fiber_arrived(void);

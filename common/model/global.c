@@ -1,7 +1,8 @@
 /* global.c - allocations, bounds, conflicts between CTAs, counters that CTAs share.
  *
  * Allocations lie in one large reserved range with unused pages between them. Most memory is only read in a launch and
- * needs no more than the bounds check; once a launch writes an allocation, a cell for every 2 bytes remembers who did. */
+ * needs no more than the bounds check; once a launch writes an allocation, a cell for every 2 bytes remembers who
+ * did. */
 #include "global.h"
 
 #include <stdio.h>
@@ -18,7 +19,8 @@
 
 enum { PAGE = 4096, GAP = 16 * PAGE, ALLOCATIONS = 256 };
 
-/* Who wrote (or read) 2 bytes last. A cell of an earlier launch does not count: its serial is older than the launch's. */
+/* Who wrote (or read) 2 bytes last. A cell of an earlier launch does not count: its serial is older than the
+ * launch's. */
 typedef struct {
     uint32_t serial; /* of the cluster */
     uint32_t epoch;
@@ -33,7 +35,7 @@ typedef struct {
 } GlobalCell;
 
 struct Allocation {
-    uintptr_t begin, end;   /* as asked for */
+    uintptr_t begin, end; /* as asked for */
     uintptr_t mapped, mapped_end;
     const char *name;
     GlobalCell *cell; /* NULL: never written by a kernel */
@@ -45,12 +47,12 @@ uintptr_t global_begin;
 static struct {
     Allocation list[ALLOCATIONS]; /* by address */
     int count;
-    Allocation *last[16]; /* by the site of the access */
+    Allocation *last[16];  /* by the site of the access */
     uint32_t first_serial; /* of this launch */
     uint32_t launch;
 } global;
 
-/* ---- allocation ---------------------------------------------------------------------------------------------------- */
+/* ---- allocation -------------------------------------------------------------------------------------------------- */
 
 static int reserve(void) {
     if (global_begin != 0) {
@@ -88,7 +90,8 @@ static void release(Allocation *a) {
     void *p = (void *)a->mapped;
     provenance_forget_memory(p, a->mapped_end - a->mapped);
     /* A fresh mapping gives the pages back and closes the range. */
-    (void)!mmap(p, a->mapped_end - a->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)!mmap(p, a->mapped_end - a->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                0);
     if (a->cell != NULL) {
         munmap(a->cell, (a->end - a->begin + 1) / 2 * sizeof *a->cell);
     }
@@ -117,7 +120,7 @@ void global_free_all(void) {
     memset(&global, 0, sizeof global);
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static Allocation *find(uintptr_t p, Site site) {
     Allocation **last = &global.last[site / 8 % 16];
@@ -140,8 +143,8 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
             below = &global.list[i];
         }
         if (below != NULL) {
-            report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size, (long long)(p - below->begin),
-                        below->name, (long long)(below->end - below->begin));
+            report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size,
+                        (long long)(p - below->begin), below->name, (long long)(below->end - below->begin));
         } else {
             report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
         }
@@ -153,7 +156,8 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
 void global_report_unknown(Thread *t, const void *p, uint32_t size, int write, Site site) {
     if (report_begin(RULE_GLOBAL_BOUNDS)) {
         report_place("now", t, site, write ? "store" : "load");
-        report_line("memory", "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own",
+        report_line("memory",
+                    "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own",
                     size, p);
         report_end(1);
     }
@@ -162,7 +166,8 @@ void global_report_unknown(Thread *t, const void *p, uint32_t size, int write, S
 
 static int in_this_launch(uint32_t serial) { return serial > global.first_serial; }
 
-/* Is an earlier access unordered with t's? Accesses of other clusters always are: a launch has nothing that orders them. */
+/* Is an earlier access unordered with t's? Accesses of other clusters always are: a launch has nothing that orders
+ * them. */
 static int conflicts(const Thread *t, uint32_t serial, Component component, uint32_t epoch) {
     if (!in_this_launch(serial)) {
         return 0;
@@ -247,7 +252,7 @@ void global_access(Thread *t, const void *pointer, uint32_t size, GlobalAccess h
     }
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------------------ */
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static void check_counter(Thread *t, const void *p, Site site, const char *what) {
     if ((uintptr_t)p % 4 != 0) {
@@ -313,8 +318,11 @@ int model_global_counter_read(const int *counter, const char *here) {
     if (t->poll_address == counter && t->poll_version == device.counter_version) {
         /* Asked again, and nothing has changed: this is a loop. It goes on when the counter does, or when nothing else
          * can happen. */
-        poll_wait(t, (Wait){.kind = WAIT_COUNTER, .site = site_of(here), .what = "poll of a global counter",
-                            .address = counter, .value = (uint32_t)*counter});
+        poll_wait(t, (Wait){.kind = WAIT_COUNTER,
+                            .site = site_of(here),
+                            .what = "poll of a global counter",
+                            .address = counter,
+                            .value = (uint32_t)*counter});
     }
     t->poll_address = counter;
     t->poll_version = device.counter_version;

@@ -7,6 +7,7 @@
 
 /* "s->a[1][512]" for byte `offset` of memory that `type` describes in the source file `file`, with `variable` "s". An
  * empty string if the debug information does not say. Returns text. */
-const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text, size_t size);
+const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text,
+                        size_t size);
 
 #endif

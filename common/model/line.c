@@ -1,7 +1,7 @@
 /* line.c - reads the program's own line table (.debug_line, DWARF 2 to 5) from /proc/self/exe.
  *
- * Only when a report is written: a plain load or store is known by the address of its instruction. The table is a program
- * for a small machine that emits rows (address, file, line); the row that covers the address is the answer. */
+ * Only when a report is written: a plain load or store is known by the address of its instruction. The table is a
+ * program for a small machine that emits rows (address, file, line); the row that covers the address is the answer. */
 #include "line.h"
 
 #include <link.h>
@@ -11,7 +11,7 @@
 
 #include "dwarf.h"
 
-/* ---- where the program lies ---------------------------------------------------------------------------------------- */
+/* ---- where the program lies -------------------------------------------------------------------------------------- */
 
 static int first_object(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
@@ -33,7 +33,7 @@ void line_init(void) {
     }
 }
 
-/* ---- the header of one unit ---------------------------------------------------------------------------------------- */
+/* ---- the header of one unit -------------------------------------------------------------------------------------- */
 
 enum { MAX_FILES = 1024, FORMATS = 16 };
 
@@ -70,21 +70,41 @@ static void read_entries(Bytes *b, Unit *unit, int files) {
             const char *s = NULL;
             uint64_t value = 0;
             switch (form[i]) {
-            case 0x08: s = dwarf_string(b); break;                                                  /* DW_FORM_string */
-            case 0x1f: s = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size)); break;   /* line_strp */
-            case 0x0e: s = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size)); break;        /* strp */
-            case 0x0b: value = dwarf_number(b, 1); break;                                                   /* data1 */
-            case 0x05: value = dwarf_number(b, 2); break;                                                   /* data2 */
-            case 0x06: value = dwarf_number(b, 4); break;                                                   /* data4 */
-            case 0x07: value = dwarf_number(b, 8); break;                                                   /* data8 */
-            case 0x0f: value = dwarf_uleb(b); break;                                                        /* udata */
-            case 0x1e: b->p += b->end - b->p >= 16 ? 16 : b->end - b->p; break;              /* data16 */
+            case 0x08:
+                s = dwarf_string(b);
+                break; /* DW_FORM_string */
+            case 0x1f:
+                s = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size));
+                break; /* line_strp */
+            case 0x0e:
+                s = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size));
+                break; /* strp */
+            case 0x0b:
+                value = dwarf_number(b, 1);
+                break; /* data1 */
+            case 0x05:
+                value = dwarf_number(b, 2);
+                break; /* data2 */
+            case 0x06:
+                value = dwarf_number(b, 4);
+                break; /* data4 */
+            case 0x07:
+                value = dwarf_number(b, 8);
+                break; /* data8 */
+            case 0x0f:
+                value = dwarf_uleb(b);
+                break; /* udata */
+            case 0x1e:
+                b->p += b->end - b->p >= 16 ? 16 : b->end - b->p;
+                break;   /* data16 */
             case 0x09: { /* block */
                 uint64_t length = dwarf_uleb(b);
                 b->p += length < (uint64_t)(b->end - b->p) ? (ptrdiff_t)length : b->end - b->p;
                 break;
             }
-            default: b->p = b->end; return;
+            default:
+                b->p = b->end;
+                return;
             }
             if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
                 name = s;
@@ -172,7 +192,7 @@ static int read_unit(Bytes *all, Unit *unit) {
     return unit->line_range > 0;
 }
 
-/* ---- the line program ---------------------------------------------------------------------------------------------- */
+/* ---- the line program -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     uint64_t address;
@@ -206,19 +226,32 @@ static int find_row(const Unit *unit, uint64_t address, Row *found) {
                     emit = 1;
                     end = 1;
                     break;
-                case 2: /* DW_LNE_set_address */ row.address = dwarf_number(&extended, (int)(length - 1)); break;
-                default: break;
+                case 2: /* DW_LNE_set_address */
+                    row.address = dwarf_number(&extended, (int)(length - 1));
+                    break;
+                default:
+                    break;
                 }
             } else {
                 switch (opcode) {
-                case 1: emit = 1; break;                                                       /* copy */
-                case 2: row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length; break;          /* advance_pc */
-                case 3: row.line += dwarf_sleb(&b); break;                                           /* advance_line */
-                case 4: row.file = dwarf_uleb(&b); break;                                            /* set_file */
-                case 8:                                                                        /* const_add_pc */
+                case 1:
+                    emit = 1;
+                    break; /* copy */
+                case 2:
+                    row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length;
+                    break; /* advance_pc */
+                case 3:
+                    row.line += dwarf_sleb(&b);
+                    break; /* advance_line */
+                case 4:
+                    row.file = dwarf_uleb(&b);
+                    break; /* set_file */
+                case 8:    /* const_add_pc */
                     row.address += (uint64_t)((255 - unit->opcode_base) / unit->line_range * unit->min_length);
                     break;
-                case 9: row.address += dwarf_number(&b, 2); break;                                   /* fixed_advance_pc */
+                case 9:
+                    row.address += dwarf_number(&b, 2);
+                    break; /* fixed_advance_pc */
                 default:
                     for (int i = 0; i < unit->opcode_lengths[opcode]; i++) {
                         dwarf_uleb(&b);
@@ -238,7 +271,7 @@ static int find_row(const Unit *unit, uint64_t address, Row *found) {
     return 0;
 }
 
-/* ---- sites --------------------------------------------------------------------------------------------------------- */
+/* ---- sites ------------------------------------------------------------------------------------------------------- */
 
 static int is_code(Site site) { return site >= device.code_begin && site < device.code_end; }
 
@@ -250,7 +283,8 @@ static void file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
     const char *directory = d > 0 && d < (uint64_t)unit->directories ? unit->directory[d] : "";
     const char *here = unit->version >= 5 && unit->directories > 0 ? unit->directory[0] : "";
     size_t length = strlen(here);
-    if (length > 0 && strncmp(directory, here, length) == 0 && (directory[length] == '/' || directory[length] == '\0')) {
+    if (length > 0 && strncmp(directory, here, length) == 0 &&
+        (directory[length] == '/' || directory[length] == '\0')) {
         directory += length + (directory[length] == '/');
     }
     snprintf(text, size, "%s%s%s", directory, *directory != '\0' ? "/" : "", unit->file[i].name);

@@ -1,8 +1,8 @@
 /* mbarrier.c - barriers in shared memory that count arrivals and bytes, with the exact state of the hardware's.
  *
  * The state is kept beside the 8 bytes that stand for it in shared memory; what writes there is reported. A phase
- * releases what its arrivals release, and one more: its completion itself is a component of the clocks, by which the loads
- * that it counts are known to be over. */
+ * releases what its arrivals release, and one more: its completion itself is a component of the clocks, by which the
+ * loads that it counts are known to be over. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 enum { BARRIER_BYTES = 8, WAIT_COST = 4 };
 
-/* ---- --barriers ---------------------------------------------------------------------------------------------------- */
+/* ---- --barriers -------------------------------------------------------------------------------------------------- */
 
 void mbarrier_event(const Barrier *b, const char *event, long long amount) {
     static uint32_t shown_launch;
@@ -28,18 +28,18 @@ void mbarrier_event(const Barrier *b, const char *event, long long amount) {
     }
     if (shown_launch != device.launches) {
         shown_launch = device.launches;
-        printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "step", "CTA", "barrier", "event", "phase", "arrivals:",
-               "", "bytes:", "");
+        printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "step", "CTA", "barrier", "event", "phase",
+               "arrivals:", "", "bytes:", "");
         printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "", "", "", "", "", "expected", "actual", "expected",
                "actual");
     }
     snprintf(text, sizeof text, event, amount);
-    printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", (unsigned long long)device.step, b->cta->block, b->name,
-           text, (unsigned long long)b->phase, b->expected, b->expected - b->pending, (unsigned long long)b->announced,
-           (unsigned long long)b->brought);
+    printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", (unsigned long long)device.step, b->cta->block,
+           b->name, text, (unsigned long long)b->phase, b->expected, b->expected - b->pending,
+           (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
 
-/* ---- finding and making them --------------------------------------------------------------------------------------- */
+/* ---- finding and making them ------------------------------------------------------------------------------------- */
 
 Barrier *mbarrier_find(Cta *cta, uint32_t offset) {
     uint16_t index = cta->barrier_at[offset / BARRIER_BYTES];
@@ -92,8 +92,10 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     Site site = site_of(here);
     char name[32];
     if (how_many < 1 || arrivals < 1 || arrivals > TX_LIMIT) {
-        report_misuse(RULE_BARRIER_UNINIT, site, 1, "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
-                                                    "barriers with 1 to 1048575 arrivals", how_many, arrivals);
+        report_misuse(RULE_BARRIER_UNINIT, site, 1,
+                      "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
+                      "barriers with 1 to 1048575 arrivals",
+                      how_many, arrivals);
     }
     short_name(expression, name, sizeof name);
     int first = 0;
@@ -158,7 +160,8 @@ void model_mbarrier_init_fence(const char *here) {
 Barrier *mbarrier_use_in(Thread *t, Cta *cta, uint32_t offset, Site site, const char *what) {
     Barrier *b = mbarrier_find(cta, offset);
     while (b == NULL) {
-        /* Somebody may still initialise it; then the report is that this is not ordered. If not, all threads will wait. */
+        /* Somebody may still initialise it; then the report is that this is not ordered. If not, all threads will
+         * wait. */
         thread_block(t, (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
         b = mbarrier_find(cta, offset);
     }
@@ -169,10 +172,11 @@ Barrier *mbarrier_use_in(Thread *t, Cta *cta, uint32_t offset, Site site, const 
             report_place("now", t, site, what);
             report_place("before", b->init_thread, b->init_site, "mbarrier_init");
             report_barrier(b);
-            report_line("missing", b->init_fence == 0 ? "mbarrier_init_fence() by the thread that initialises, and a barrier "
-                                                        "(of the cluster, if there is one) after it"
-                                                      : "a barrier (of the cluster, if there is one) after "
-                                                        "mbarrier_init_fence()");
+            report_line("missing", b->init_fence == 0
+                                       ? "mbarrier_init_fence() by the thread that initialises, and a barrier "
+                                         "(of the cluster, if there is one) after it"
+                                       : "a barrier (of the cluster, if there is one) after "
+                                         "mbarrier_init_fence()");
             report_end(0);
         }
     }
@@ -189,13 +193,14 @@ void mbarrier_check_fenced(Thread *t, Barrier *b, Site site, const char *what) {
         report_place("now", t, site, what);
         report_place("before", b->init_thread, b->init_site, "mbarrier_init");
         report_barrier(b);
-        report_line("missing", "mbarrier_init_fence() by the thread that initialises: it is what publishes the barrier to "
-                               "the copy engine");
+        report_line("missing",
+                    "mbarrier_init_fence() by the thread that initialises: it is what publishes the barrier to "
+                    "the copy engine");
         report_end(0);
     }
 }
 
-/* ---- phases -------------------------------------------------------------------------------------------------------- */
+/* ---- phases ------------------------------------------------------------------------------------------------------ */
 
 static void check_completion(Barrier *b) {
     if (b->brought >= b->issued) {
@@ -204,16 +209,17 @@ static void check_completion(Barrier *b) {
     if (report_begin(RULE_TX_COUNT)) {
         report_place("load", b->load_thread, b->load_site, "TMA load counted by this barrier");
         report_barrier(b);
-        report_line("count", "phase %llu completes now; its loads bring %llu bytes, %llu were announced, %llu are still on "
-                             "their way",
+        report_line("count",
+                    "phase %llu completes now; its loads bring %llu bytes, %llu were announced, %llu are still on "
+                    "their way",
                     (unsigned long long)b->phase, (unsigned long long)b->issued, (unsigned long long)b->announced,
                     (unsigned long long)(b->issued - b->brought));
         report_end(0);
     }
 }
 
-/* Does the completion come after this wait? By a chain of barriers, or by wgmmas that the waiting warp issued after it and
- * that are known to be done. */
+/* Does the completion come after this wait? By a chain of barriers, or by wgmmas that the waiting warp issued after it
+ * and that are known to be done. */
 static int is_over(const Observer *o, const Clock *released) {
     if (clock_tick(released, thread_component(o->thread)).known >= o->epoch) {
         return 1;
@@ -233,8 +239,9 @@ static void check_observers(Barrier *b, const Clock *released) {
                 uint32_t last = (b->arrival_count - 1) % BARRIER_HISTORY;
                 report_place("arrival", b->arrival[last].thread, b->arrival[last].site, "completes the phase");
             }
-            report_line("phase", "phase %llu completes, and nothing makes it come after that wait: had the waiting thread been "
-                                 "slower, it would have found the parity changed, and waited for phase %llu instead",
+            report_line("phase",
+                        "phase %llu completes, and nothing makes it come after that wait: had the waiting thread been "
+                        "slower, it would have found the parity changed, and waited for phase %llu instead",
                         (unsigned long long)b->phase, (unsigned long long)b->phase);
             report_end(0);
         }
@@ -310,7 +317,8 @@ static void arrive(Thread *t, Barrier *b, Site site, const char *what) {
             }
             report_barrier(b);
             if (b->pending == 0) {
-                report_line("count", "all %d arrivals of phase %llu have come", b->expected, (unsigned long long)b->phase);
+                report_line("count", "all %d arrivals of phase %llu have come", b->expected,
+                            (unsigned long long)b->phase);
             } else {
                 report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet",
                             (unsigned long long)b->phase, (unsigned long long)b->phase - 1);
@@ -374,7 +382,7 @@ void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here) {
     try_complete(b);
 }
 
-/* ---- waits --------------------------------------------------------------------------------------------------------- */
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
     Thread *t = current_thread();
@@ -396,8 +404,8 @@ void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
     try_complete(b);
 }
 
-/* The thread waits with the parity of its own last wait, though it has done something since, and knows of no newer phase:
- * it has not advanced its phase. */
+/* The thread waits with the parity of its own last wait, though it has done something since, and knows of no newer
+ * phase: it has not advanced its phase. */
 static void check_stale(Thread *t, Barrier *b, uint32_t parity, Site site) {
     if (b->last_wait == NULL) {
         return;
@@ -410,11 +418,13 @@ static void check_stale(Thread *t, Barrier *b, uint32_t parity, Site site) {
         report_place("before", t, last->site, "its last wait on this barrier");
         report_barrier(b);
         if (last->observed == 0) {
-            report_line("phase", "parity %u again: the first wait with it was let through by the fresh barrier; phase 0, the "
-                                 "next one, has parity 0", parity);
+            report_line("phase",
+                        "parity %u again: the first wait with it was let through by the fresh barrier; phase 0, the "
+                        "next one, has parity 0",
+                        parity);
         } else {
-            report_line("phase", "parity %u again, which was phase %llu; the next one, phase %llu, has parity %u", parity,
-                        (unsigned long long)last->observed - 1, (unsigned long long)last->observed, parity ^ 1);
+            report_line("phase", "parity %u again, which was phase %llu; the next one, phase %llu, has parity %u",
+                        parity, (unsigned long long)last->observed - 1, (unsigned long long)last->observed, parity ^ 1);
         }
         report_end(0);
     }
@@ -446,8 +456,12 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
     check_stale(t, b, parity & 1, site);
     if ((b->phase & 1) == (parity & 1) && t->poll_address == b && t->poll_version == b->phase) {
         /* Asked again, and nothing has changed: a loop. */
-        poll_wait(t, (Wait){.kind = WAIT_POLL, .site = site, .what = "mbarrier_test_wait_parity in a loop", .barrier = b,
-                            .phase = b->phase, .parity = parity & 1});
+        poll_wait(t, (Wait){.kind = WAIT_POLL,
+                            .site = site,
+                            .what = "mbarrier_test_wait_parity in a loop",
+                            .barrier = b,
+                            .phase = b->phase,
+                            .parity = parity & 1});
     }
     t->poll_address = b;
     t->poll_version = b->phase;
@@ -473,15 +487,20 @@ void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
         }
         t->next_waiter = b->waiters;
         b->waiters = t;
-        thread_block(t, (Wait){.kind = WAIT_MBARRIER, .site = site, .what = "mbarrier_wait_parity", .barrier = b,
-                               .phase = phase, .parity = parity});
+        thread_block(t, (Wait){.kind = WAIT_MBARRIER,
+                               .site = site,
+                               .what = "mbarrier_wait_parity",
+                               .barrier = b,
+                               .phase = phase,
+                               .parity = parity});
         if (b->phase > phase + 1) {
             if (report_begin(RULE_PHASE_SKIPPED)) {
                 report_place("now", t, site, "mbarrier_wait_parity");
                 report_barrier(b);
-                report_line("phase", "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
-                                     "the parity is the same as before", (unsigned long long)phase,
-                            (unsigned long long)phase + 1);
+                report_line("phase",
+                            "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
+                            "the parity is the same as before",
+                            (unsigned long long)phase, (unsigned long long)phase + 1);
                 report_end(0);
             }
         }
@@ -490,7 +509,7 @@ void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
     thread_pause(t);
 }
 
-/* ---- the end of a CTA ---------------------------------------------------------------------------------------------- */
+/* ---- the end of a CTA -------------------------------------------------------------------------------------------- */
 
 void mbarrier_exit_check(Cta *cta) {
     for (int i = 0; i < cta->barriers; i++) {
@@ -499,9 +518,10 @@ void mbarrier_exit_check(Cta *cta) {
             if (report_begin(RULE_EXIT_IN_FLIGHT)) {
                 report_place("load", b->load_thread, b->load_site, "TMA load");
                 report_barrier(b);
-                report_line("missing", "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "
-                                       "over, and all its threads have returned", cta->block,
-                            (unsigned long long)b->load_phase - 1, b->name);
+                report_line("missing",
+                            "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "
+                            "over, and all its threads have returned",
+                            cta->block, (unsigned long long)b->load_phase - 1, b->name);
                 report_end(0);
             }
         } else if (b->tx != 0) {
@@ -516,8 +536,10 @@ void mbarrier_exit_check(Cta *cta) {
         if (cta->touched_by[c] > clock_tick(cta->exit_clock, (Component)c).known) {
             if (report_begin(RULE_CLUSTER_EXIT)) {
                 report_place("touched", cta->cluster->thread_of[c], cta->touched_site[c], "access to another CTA");
-                report_line("missing", "all threads of CTA %d have returned, and none of them has waited for anything that "
-                                       "comes after it", cta->block);
+                report_line("missing",
+                            "all threads of CTA %d have returned, and none of them has waited for anything that "
+                            "comes after it",
+                            cta->block);
                 report_end(0);
             }
         }
@@ -530,7 +552,8 @@ void cluster_touch(Thread *t, Cta *cta, Site site, const char *what) {
         return;
     }
     if (cta->live == 0) {
-        report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what, cta->block);
+        report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what,
+                      cta->block);
     }
     if (cta->touched_by == NULL) {
         cta->touched_by = model_alloc_zero((size_t)cta->cluster->capacity * sizeof *cta->touched_by);

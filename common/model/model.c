@@ -1,8 +1,8 @@
 /* model.c - a kernel from its launch to its end: clusters, CTAs and threads are made, run, checked and taken down.
  *
  * The device has a few SMs, each with room for one CTA. Clusters run one after the other, which is quick and finds the
- * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. Only if all threads
- * wait and one of them polls for another CTA, or nothing else helps, the next cluster starts beside. */
+ * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. Only if all
+ * threads wait and one of them polls for another CTA, or nothing else helps, the next cluster starts beside. */
 #include "launch.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static struct {
     int slots;
 } pool;
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void *checked(void *p) {
     if (p == NULL) {
@@ -51,7 +51,7 @@ void *model_alloc(size_t bytes) { return checked(malloc(bytes > 0 ? bytes : 1));
 void *model_alloc_zero(size_t bytes) { return checked(calloc(1, bytes > 0 ? bytes : 1)); }
 void *model_realloc(void *p, size_t bytes) { return checked(realloc(p, bytes)); }
 
-/* ---- a thread ------------------------------------------------------------------------------------------------------ */
+/* ---- a thread ---------------------------------------------------------------------------------------------------- */
 
 static void take_down(Cluster *cluster);
 
@@ -86,7 +86,7 @@ static void thread_main(void) {
     thread_leave(t);
 }
 
-/* ---- CTAs ---------------------------------------------------------------------------------------------------------- */
+/* ---- CTAs -------------------------------------------------------------------------------------------------------- */
 
 Component cluster_component(Cluster *cluster, Thread *t, Barrier *b, Warpgroup *g) {
     if (cluster->components == cluster->capacity) {
@@ -155,8 +155,8 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
         t->clock.own_count = 1;
         t->clock.own[0].component = cluster_component(cluster, t, NULL, NULL);
         t->clock.own[0].tick.known = 1;
-        /* Stacks lie a multiple of 4096 bytes apart: without a shift, the same variable of all 32 lanes would compete for
-         * the same few lines of the L1 cache. */
+        /* Stacks lie a multiple of 4096 bytes apart: without a shift, the same variable of all 32 lanes would compete
+         * for the same few lines of the L1 cache. */
         size_t skip = (size_t)(i * 7 % 32) * 128;
         uint8_t *stack = fiber_stack(pool.stacks[slot], i);
         fiber_recycle(stack);
@@ -198,7 +198,7 @@ static void cta_free(Cta *cta) {
     free(cta);
 }
 
-/* ---- clusters ------------------------------------------------------------------------------------------------------ */
+/* ---- clusters ---------------------------------------------------------------------------------------------------- */
 
 static int free_slots(void) {
     int free_count = 0;
@@ -209,9 +209,7 @@ static int free_slots(void) {
 }
 
 /* For every thread, its cp.async, its two kinds of bulk groups; for every CTA, barriers and warpgroups. */
-static int component_limit(void) {
-    return device.cluster_size * (4 * device.block + SHARED_LIMIT / 256 + 16) + 8;
-}
+static int component_limit(void) { return device.cluster_size * (4 * device.block + SHARED_LIMIT / 256 + 16) + 8; }
 
 static void start(void) {
     Cluster *cluster = model_alloc_zero(sizeof *cluster);
@@ -269,7 +267,7 @@ int launch_next_cluster(void) {
     return device.clusters > 0 || launch_start_cluster();
 }
 
-/* ---- launch -------------------------------------------------------------------------------------------------------- */
+/* ---- launch ------------------------------------------------------------------------------------------------------ */
 
 static int refuse(const char *name, const char *what, int value, const char *accepted) {
     fprintf(stderr, "launch of %s: %s is %d, accepted is %s\n", name, what, value, accepted);
@@ -386,7 +384,7 @@ void model_shutdown(void) {
     dwarf_close();
 }
 
-/* ---- what kernels ask about themselves ------------------------------------------------------------------------------ */
+/* ---- what kernels ask about themselves --------------------------------------------------------------------------- */
 
 ModelIndex model_thread_idx(void) { return (ModelIndex){(unsigned)device.current->id, 0, 0}; }
 ModelIndex model_block_idx(void) { return (ModelIndex){(unsigned)device.current->cta->block, 0, 0}; }
@@ -402,9 +400,17 @@ int model_cluster_cta_rank(void) { return device.current->cta->rank; }
 
 void agent_step(Agent *agent, int whole) {
     switch (agent->kind) {
-    case AGENT_LOAD: load_step(agent, whole); break;
-    case AGENT_STORE: store_step(agent, whole); break;
-    case AGENT_WGMMA: wgmma_step(agent, whole); break;
-    case AGENT_COPIES: copies_step(agent, whole); break;
+    case AGENT_LOAD:
+        load_step(agent, whole);
+        break;
+    case AGENT_STORE:
+        store_step(agent, whole);
+        break;
+    case AGENT_WGMMA:
+        wgmma_step(agent, whole);
+        break;
+    case AGENT_COPIES:
+        copies_step(agent, whole);
+        break;
     }
 }

@@ -12,7 +12,7 @@
 
 enum { GEMM_DEBUG_BUILD = 0 };
 
-/* ---- CUDA's words -------------------------------------------------------------------------------------------------- */
+/* ---- CUDA's words ------------------------------------------------------------------------------------------------ */
 
 #define DEVICE static inline
 #define HOST_DEVICE static inline
@@ -55,7 +55,7 @@ typedef struct __attribute__((aligned(8), may_alias)) {
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
 #define SHARED_MEMORY(type, name) type *name = (type *)model_shared_memory(#type, #name, __FILE__)
 
-/* ---- launch -------------------------------------------------------------------------------------------------------- */
+/* ---- launch ------------------------------------------------------------------------------------------------------ */
 
 #define KERNEL_ENTRY(kernel, Params)                                                                             \
     static __attribute__((no_sanitize("thread"), unused)) void kernel##_model_entry(const void *params_) {       \
@@ -84,7 +84,7 @@ static inline int launch_kernel(const void *kernel, const char *name, LaunchShap
     return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, params);
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
 static inline float model_float(uint32_t bits) {
     union {
@@ -120,7 +120,7 @@ static inline uint32_t pack_bf16x2(float low, float high) {
 /* Hides a value from nvcc's optimiser; nothing to do here. */
 static inline int recomputed(int x) { return x; }
 
-/* ---- threads and warps --------------------------------------------------------------------------------------------- */
+/* ---- threads and warps ------------------------------------------------------------------------------------------- */
 
 void model_syncthreads(const char *here);
 void model_syncwarp(uint32_t mask, const char *here);
@@ -155,7 +155,7 @@ int model_cluster_cta_rank(void) __attribute__((const));
 void model_cluster_arrive(int release, const char *here);
 void model_cluster_wait(const char *here);
 
-/* ---- global memory ------------------------------------------------------------------------------------------------- */
+/* ---- global memory ----------------------------------------------------------------------------------------------- */
 
 int model_global_counter_add(int *counter, int amount, const char *here);
 int model_global_counter_read(const int *counter, const char *here);
@@ -166,10 +166,11 @@ float model_atomic_add_float(float *p, float amount, const char *here);
 static inline int model_atomic_add_int(int *p, int amount, const char *here) {
     return (int)model_atomic_add((uint32_t *)p, (uint32_t)amount, here);
 }
-#define atomicAdd(p, amount)                                                                                \
-    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int, default: model_atomic_add)(p, amount, HERE)
+#define atomicAdd(p, amount)                                                                               \
+    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int, default: model_atomic_add) \
+    (p, amount, HERE)
 
-/* ---- shared memory ------------------------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 uint32_t model_shared_address(const void *p);
 #define shared_address(p) model_shared_address(p)
@@ -189,7 +190,8 @@ void model_mbarrier_arrive(void *bar, const char *here);
 void model_mbarrier_arrive_remote(void *bar, int rank, const char *here);
 void model_mbarrier_expect_tx(void *bar, int bytes, const char *here);
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here);
-/* For scripts that hold the model to the hardware (tests/conform): what the copy engine does, and many arrivals at once. */
+/* For scripts that hold the model to the hardware (tests/conform): what the copy engine does, and many arrivals at
+ * once. */
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
 void model_mbarrier_arrive_count(void *bar, int count, const char *here);
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here);

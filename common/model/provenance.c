@@ -1,7 +1,7 @@
 /* provenance.c - tags on 16-byte chunks.
  *
- * A copy that knows where its data comes from (TMA, or cp.async from a described matrix) leaves a tag with each chunk; an
- * ordinary store removes it. When an operand is read, the tags must advance as the operand's rows and k do: a wrong
+ * A copy that knows where its data comes from (TMA, or cp.async from a described matrix) leaves a tag with each chunk;
+ * an ordinary store removes it. When an operand is read, the tags must advance as the operand's rows and k do: a wrong
  * swizzle, descriptor or lane address breaks that even if the numbers happen to be equal. Operands without tags, and
  * zeros from outside a matrix, fit everywhere. */
 #include "provenance.h"
@@ -123,7 +123,7 @@ void provenance_forget_memory(const void *p, size_t bytes) {
     provenance_forget_maps();
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor != TENSOR_ZEROS; }
 
@@ -154,7 +154,8 @@ static int check_piece(Thread *t, const char *operand, Tag *origin, Tag tag, int
     }
     Tag expected = {origin->tensor, 0, origin->row + down, origin->column + right};
     int last_row = known.tensor[tag.tensor].rows - 1;
-    if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row && expected.row > last_row) {
+    if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row &&
+        expected.row > last_row) {
         return 1; /* rows outside the matrix may repeat its last row: what they give is not stored */
     }
     report_piece(t, operand, row, k, expected, tag, site);
@@ -164,8 +165,8 @@ static int check_piece(Thread *t, const char *operand, Tag *origin, Tag tag, int
 Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site) {
     Tag origin = {TENSOR_UNKNOWN, 0, 0, 0};
     for (int i = 0; i < 2 * rows; i++) {
-        if (!check_piece(t, operand, &origin, tag[i], wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i), mn_major,
-                         site)) {
+        if (!check_piece(t, operand, &origin, tag[i], wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i),
+                         mn_major, site)) {
             return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
         }
     }
@@ -196,9 +197,8 @@ void provenance_product(Thread *t, AccumulatorTile *tile, Tag a, Tag b, int accu
         report_pair(t, "product of pieces with different k", a, b, site);
         return;
     }
-    if (has_place(tile->a_tag) &&
-        (tile->a_tag.tensor != a.tensor || tile->a_tag.row != a.row || tile->b_tag.tensor != b.tensor ||
-         tile->b_tag.row != b.row)) {
+    if (has_place(tile->a_tag) && (tile->a_tag.tensor != a.tensor || tile->a_tag.row != a.row ||
+                                   tile->b_tag.tensor != b.tensor || tile->b_tag.row != b.row)) {
         if (report_begin(RULE_PROVENANCE)) {
             report_place("now", t, site, "product added to a tile of other rows or columns");
             report_line("operand", "the tile began with rows %d of %s and %d of %s; now A begins with %s, B with %s",
@@ -212,7 +212,7 @@ void provenance_product(Thread *t, AccumulatorTile *tile, Tag a, Tag b, int accu
     tile->b_tag = b;
 }
 
-/* ---- fragments ----------------------------------------------------------------------------------------------------- */
+/* ---- fragments --------------------------------------------------------------------------------------------------- */
 
 static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
     uintptr_t address = (uintptr_t)register0;

@@ -1,5 +1,5 @@
-/* provenance.h - which elements of which matrix lie in a chunk of shared memory or in a fragment, and whether an operand
- * is made of the right ones. */
+/* provenance.h - which elements of which matrix lie in a chunk of shared memory or in a fragment, and whether an
+ * operand is made of the right ones. */
 #ifndef PROVENANCE_H
 #define PROVENANCE_H
 
@@ -19,9 +19,9 @@ void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, const float
 /* Lane 0 has stored to its stack at p: fragments there are no longer what was loaded. */
 void provenance_forget(Warp *w, const void *p, uint32_t size);
 
-/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(). Reports pieces that do not fit and
- * returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and column
- * of the result are exchanged, so that row is always that of the operand and column its k. */
+/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(). Reports pieces that do not fit
+ * and returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and
+ * column of the result are exchanged, so that row is always that of the operand and column its k. */
 Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site);
 /* A and B of one product into `tile`: same k, and the tile's rows and columns as before. */
 void provenance_product(Thread *t, AccumulatorTile *tile, Tag a, Tag b, int accumulate, Site site);

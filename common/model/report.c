@@ -34,15 +34,13 @@ static struct {
     char text[REPORT_SIZE];
     size_t length;
     ModelRule rule;
-    int in_launch;              /* printed */
-    int again[RULE_COUNT];      /* times a rule was met in this launch */
+    int in_launch;         /* printed */
+    int again[RULE_COUNT]; /* times a rule was met in this launch */
 } reports;
 
 const char *model_rule_name(ModelRule rule) { return (unsigned)rule < RULE_COUNT ? rules[rule].name : NULL; }
 int model_reports(void) { return reports.count; }
-const ModelReport *model_report(int index) {
-    return index >= 0 && index < reports.count ? &reports.list[index] : NULL;
-}
+const ModelReport *model_report(int index) { return index >= 0 && index < reports.count ? &reports.list[index] : NULL; }
 
 void model_forget_reports(void) {
     for (int i = 0; i < reports.count; i++) {
@@ -74,8 +72,8 @@ int report_begin(ModelRule rule) {
     }
     reports.rule = rule;
     reports.length = 0;
-    reports.length += (size_t)snprintf(reports.text, sizeof reports.text, "model: %s: %s\n", rules[rule].name,
-                                       rules[rule].title);
+    reports.length +=
+        (size_t)snprintf(reports.text, sizeof reports.text, "model: %s: %s\n", rules[rule].name, rules[rule].title);
     return 1;
 }
 
@@ -110,7 +108,8 @@ void report_place(const char *label, const Thread *t, Site site, const char *wha
 }
 
 void report_barrier(const Barrier *b) {
-    report_line("barrier", "%s of CTA %d: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
+    report_line("barrier",
+                "%s of CTA %d: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
                 b->name, b->cta->block, (unsigned long long)b->phase, b->pending, b->expected, (long long)b->tx,
                 (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
@@ -164,7 +163,7 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
     report_end(fatal);
 }
 
-/* ---- phrases ------------------------------------------------------------------------------------------------------- */
+/* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
 const char *thread_role(const Thread *t) {
     /* Roles exist only in kernels in which nobody does both jobs. */
@@ -185,8 +184,8 @@ const char *thread_role(const Thread *t) {
 
 const char *thread_text(const Thread *t, char *text) {
     const char *role = thread_role(t);
-    snprintf(text, PHRASE_SIZE, "CTA %d warp %d lane %d%s%s%s", t->cta->block, t->warp->id, t->lane,
-             *role ? " (" : "", role, *role ? ")" : "");
+    snprintf(text, PHRASE_SIZE, "CTA %d warp %d lane %d%s%s%s", t->cta->block, t->warp->id, t->lane, *role ? " (" : "",
+             role, *role ? ")" : "");
     return text;
 }
 

@@ -13,7 +13,8 @@ void report_line(const char *label, const char *format, ...) __attribute__((form
 /* Label, thread and place with its source line. `what` is what the thread does there. */
 void report_place(const char *label, const Thread *t, Site site, const char *what);
 void report_barrier(const Barrier *b);
-/* Prints it. If the launch cannot go on (`fatal`) or has had its reports, leaves the fiber for good and does not return. */
+/* Prints it. If the launch cannot go on (`fatal`) or has had its reports, leaves the fiber for good and does not
+ * return. */
 void report_end(int fatal);
 
 /* A report that is two lines and a place: for misuse that needs no history. */

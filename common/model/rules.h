@@ -1,7 +1,8 @@
 /* rules.h - what the model reports: RULE(id, title, what the same bug does on a GPU).
  *
- * The ids are stable: reports begin with them and tests name them. Title and GPU line are whole sentences without a full
- * stop. Where the model follows the manual to the letter and hardware is known to forgive, the GPU line says so. */
+ * The ids are stable: reports begin with them and tests name them. Title and GPU line are whole sentences without a
+ * full stop. Where the model follows the manual to the letter and hardware is known to forgive, the GPU line says
+ * so. */
 
 /* ---- order of accesses */
 RULE(RACE_RAW, "Read of data that is not yet known to be there",

@@ -1,8 +1,8 @@
 /* schedule.c - the scheduler.
  *
  * What it picks from: warps that have a ready lane, and agents (asynchronous work that can make a step). A warp keeps
- * running until all its lanes wait. The choice is made on the stack of whoever stops, so that going on to the next thread
- * costs one switch. Everything that is random comes from one generator: policy and seed replay a run. */
+ * running until all its lanes wait. The choice is made on the stack of whoever stops, so that going on to the next
+ * thread costs one switch. Everything that is random comes from one generator: policy and seed replay a run. */
 #include "schedule.h"
 
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #include "sync.h"
 
 enum {
-    PCT_INTERVAL = 400,      /* scheduling steps between two changes of priority, on average */
-    POLL_PATIENCE = 25000,   /* fruitless wake-ups of pollers before this is called a livelock */
-    PAUSE_ODDS = 4,          /* one in so many places that allow a pause makes one */
+    PCT_INTERVAL = 400,    /* scheduling steps between two changes of priority, on average */
+    POLL_PATIENCE = 25000, /* fruitless wake-ups of pollers before this is called a livelock */
+    PAUSE_ODDS = 4,        /* one in so many places that allow a pause makes one */
 };
 
-/* ---- lists --------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static void queue_warp(Warp *w) {
     if (w->queued < 0) {
@@ -93,7 +93,7 @@ void schedule_end(void) {
     device.ready_count = device.ready_capacity = device.agent_count = device.agent_capacity = 0;
 }
 
-/* ---- the choice ---------------------------------------------------------------------------------------------------- */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 static Thread *ready_lane(Warp *w) {
     uint32_t later = w->ready & ~((1u << w->first_lane) - 1);
@@ -126,7 +126,8 @@ static Thread *pick_by_priority(void) {
     return ready_lane(take_warp(warp->queued));
 }
 
-/* All threads wait and no asynchronous work is left. Whoever polls may wait for a CTA that has not begun, or may give up. */
+/* All threads wait and no asynchronous work is left. Whoever polls may wait for a CTA that has not begun, or may give
+ * up. */
 static void unblock(void) {
     if (device.pollers != NULL && launch_start_cluster()) {
         return;
@@ -192,7 +193,7 @@ static void go_to(Thread *t) {
     fiber_switch(from, &t->fiber);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 void thread_wake(Thread *t) {
     if (t->state == THREAD_BLOCKED) {
@@ -275,7 +276,7 @@ void schedule_run(void) {
     }
 }
 
-/* ---- warps --------------------------------------------------------------------------------------------------------- */
+/* ---- warps ------------------------------------------------------------------------------------------------------- */
 
 const char *collective_text(CollectiveKind kind) {
     static const char *const text[COLLECTIVE_KINDS] = {

@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* ---- threads ---- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 /* The current thread waits until thread_wake(). */
 void thread_block(Thread *t, Wait wait);
@@ -16,23 +16,23 @@ void thread_pause(Thread *t);
 /* The current thread has returned from the kernel, and all its checks are done. */
 void thread_leave(Thread *t) __attribute__((noreturn));
 
-/* ---- warp-wide instructions ---- */
+/* ---- warp-wide instructions -------------------------------------------------------------------------------------- */
 
-/* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of `mask`
- * have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. Reports lanes that
- * are elsewhere. */
+/* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
+ * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. Reports
+ * lanes that are elsewhere. */
 int warp_meet(Thread *t, CollectiveKind kind, uint32_t mask, Site site);
 void warp_go(Warp *w);
 /* Reports lanes that wait in __syncthreads() while others of the warp are at a warp-wide instruction with them. */
 void warp_check_sync(const Warp *w);
 const char *collective_text(CollectiveKind kind);
 
-/* ---- agents ---- */
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
 
 void agent_queue(Agent *agent);
 void agent_dequeue(Agent *agent);
 
-/* ---- the launch ---- */
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
 
 void schedule_begin(void);
 void schedule_end(void);

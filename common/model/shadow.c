@@ -1,8 +1,9 @@
 /* shadow.c - checks every access to shared memory against the ones before it.
  *
- * The rule is happens-before: an access may follow another one to the same bytes, one of them a write, only if its thread
- * knows the other's epoch (clock.h). The epoch of asynchronous work is that of its completion, so the verdict does not
- * depend on when the work really happened. Between the generic and the async proxy a fence must also lie (fenced).
+ * The rule is happens-before: an access may follow another one to the same bytes, one of them a write, only if its
+ * thread knows the other's epoch (clock.h). The epoch of asynchronous work is that of its completion, so the verdict
+ * does not depend on when the work really happened. Between the generic and the async proxy a fence must also lie
+ * (fenced).
  *
  * One cell covers 16 bytes until they are accessed in parts; then each 2 bytes have their own. Reads are kept until a
  * write follows; a read that the reader knows is replaced by its own, since who comes after it comes after both. */
@@ -40,7 +41,7 @@ static struct {
     int slots;
 } shadows;
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 void shadow_new(Cta *cta) {
     if (device.sms > shadows.slots) {
@@ -182,7 +183,7 @@ static void unsplit(ShadowPool *pool, Chunk *chunk) {
     }
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 Cta *shadow_owner(const void *p) {
     uintptr_t offset = (uintptr_t)p - (uintptr_t)device.shared_base;
@@ -231,7 +232,7 @@ const char *access_text(AccessKind kind) {
     return text[kind];
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 /* Why the earlier access is not known to be over. */
 static void report_missing(const Actor *actor, const Access *before) {
@@ -255,15 +256,16 @@ static void report_missing(const Actor *actor, const Access *before) {
                     "wgmma.wait_group covered it",
                     before->epoch - 1, g->id);
     } else if (before->kind == ACCESS_CP_ASYNC) {
-        report_line("missing",
-                    "the copy is in group %u of its thread's cp.async groups: %s", before->epoch - 1,
-                    owner == actor->thread ? "this thread has not waited for it"
-                                           : "its thread's cp.async.wait_group and a barrier after it must come between");
+        report_line("missing", "the copy is in group %u of its thread's cp.async groups: %s", before->epoch - 1,
+                    owner == actor->thread
+                        ? "this thread has not waited for it"
+                        : "its thread's cp.async.wait_group and a barrier after it must come between");
     } else if (before->kind == ACCESS_TMA_STORE) {
-        report_line("missing",
-                    "the store is in bulk group %u of its thread: that thread's bulk_wait_group_read and a barrier after "
-                    "it must come between",
-                    before->epoch - 1);
+        report_line(
+            "missing",
+            "the store is in bulk group %u of its thread: that thread's bulk_wait_group_read and a barrier after "
+            "it must come between",
+            before->epoch - 1);
     } else {
         report_line("missing", "no barrier that both threads take part in lies between");
     }
@@ -280,9 +282,8 @@ static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
     if (device.shared_type != NULL) {
         layout_text(device.shared_file, device.shared_type, device.shared_variable, offset, place, sizeof place);
     }
-    report_line("memory", "%s%sshared memory of CTA %d, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "", cta->block,
-                offset, offset + size - 1,
-                tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
+    report_line("memory", "%s%sshared memory of CTA %d, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
+                cta->block, offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
                 tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, text) : "");
 }
 
@@ -295,8 +296,9 @@ static void report_race(Cta *cta, const Actor *actor, ModelRule rule, const Acce
     report_place("before", issuer_of(actor, before), before->site, access_text((AccessKind)before->kind));
     report_memory(cta, offset, size);
     if (rule == RULE_PROXY_FENCE) {
-        report_line("missing", "the thread of the earlier access must execute fence_proxy_async() after it and before the "
-                               "barrier that orders the two");
+        report_line("missing",
+                    "the thread of the earlier access must execute fence_proxy_async() after it and before the "
+                    "barrier that orders the two");
     } else {
         report_missing(actor, before);
     }
@@ -329,7 +331,7 @@ static void report_barrier_written(Cta *cta, const Actor *actor, uint32_t offset
     }
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static int knows(Actor *actor, Component component, uint32_t epoch) {
     if (actor->warp == NULL) {
@@ -366,14 +368,14 @@ static int fenced(Actor *actor, Component component, uint32_t epoch) {
 /* Is `before` in order before the actor's access? `race` is the rule it breaks if not. */
 static inline void check_order(Cta *cta, Actor *actor, const Access *before, ModelRule race, uint32_t offset,
                                uint32_t size) {
-    if (before->epoch == 0 || !(before->bytes & actor->bytes) || (before->component == actor->passed && before->epoch <= actor->passed_epoch)) {
+    if (before->epoch == 0 || !(before->bytes & actor->bytes) ||
+        (before->component == actor->passed && before->epoch <= actor->passed_epoch)) {
         return;
     }
     if (!knows(actor, before->component, before->epoch)) {
         report_race(cta, actor, race, before, offset, size);
     } else if (access_is_async_proxy(actor->kind) && !access_is_async_proxy((AccessKind)before->kind) &&
-               !(race == RULE_RACE_WAR && device.options.lenient) &&
-               !fenced(actor, before->component, before->epoch)) {
+               !(race == RULE_RACE_WAR && device.options.lenient) && !fenced(actor, before->component, before->epoch)) {
         report_race(cta, actor, RULE_PROXY_FENCE, before, offset, size);
     } else {
         actor->passed = before->component;
@@ -382,8 +384,8 @@ static inline void check_order(Cta *cta, Actor *actor, const Access *before, Mod
 }
 
 static Access access_of(const Actor *actor) {
-    return (Access){actor->epoch, actor->site, actor->component, thread_component(actor->thread), (uint8_t)actor->kind,
-                    actor->bytes};
+    return (Access){actor->epoch,         actor->site, actor->component, thread_component(actor->thread),
+                    (uint8_t)actor->kind, actor->bytes};
 }
 
 static void cell_read(Cta *cta, Actor *actor, Cell *cell, uint32_t offset, uint32_t size) {
@@ -412,7 +414,7 @@ static void cell_write(Cta *cta, Actor *actor, Cell *cell, uint32_t offset, uint
     cell->write = access_of(actor);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 Actor actor_plain(Thread *t, AccessKind kind, Site site) {
     Actor actor = {.thread = t,
@@ -466,8 +468,7 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
         Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
         uint32_t begin = offset % CHUNK_BYTES;
         uint32_t end = begin + size < CHUNK_BYTES ? begin + size : CHUNK_BYTES;
-        if (chunk->barriers != 0 &&
-            ((begin < 8 && (chunk->barriers & 1)) || (end > 8 && (chunk->barriers & 2)))) {
+        if (chunk->barriers != 0 && ((begin < 8 && (chunk->barriers & 1)) || (end > 8 && (chunk->barriers & 2)))) {
             report_barrier_written(cta, actor, offset);
         }
         actor->bytes = 3;

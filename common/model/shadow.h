@@ -6,8 +6,8 @@
 
 /* An access to be checked and recorded. */
 typedef struct {
-    Thread *thread;      /* who issues it, and whose knowledge counts */
-    Warp *warp;          /* not NULL: what any lane of this warp knows counts (wgmma) */
+    Thread *thread; /* who issues it, and whose knowledge counts */
+    Warp *warp;     /* not NULL: what any lane of this warp knows counts (wgmma) */
     AccessKind kind;
     Component component; /* its epoch, by the way it completes */
     uint32_t epoch;

@@ -4,8 +4,8 @@
 
 #include "core.h"
 
-/* barrier.c: __syncthreads, named barriers, cluster barriers, setmaxnreg. A thread has ended: barriers that wait for all
- * may complete. */
+/* barrier.c: __syncthreads, named barriers, cluster barriers, setmaxnreg. A thread has ended: barriers that wait for
+ * all may complete. */
 void barriers_thread_exit(Thread *t);
 void barriers_cta_free(Cta *cta);
 
@@ -13,7 +13,8 @@ void barriers_cta_free(Cta *cta);
 Barrier *mbarrier_find(Cta *cta, uint32_t offset);
 /* Offset of a barrier in the thread's CTA; reports and stops if it is outside or not aligned. */
 uint32_t mbarrier_offset(Thread *t, const void *bar, const char *what, Site site);
-/* The barrier at `bar` in the current CTA, after checking that the thread may use it. Reports and returns NULL if not. */
+/* The barrier at `bar` in the current CTA, after checking that the thread may use it. Reports and returns NULL if
+ * not. */
 Barrier *mbarrier_use(Thread *t, const void *bar, Site site, const char *what);
 /* The same in another CTA of the cluster. */
 Barrier *mbarrier_use_in(Thread *t, Cta *cta, uint32_t offset, Site site, const char *what);

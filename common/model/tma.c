@@ -53,7 +53,7 @@ typedef struct Store {
 static Load *loads;
 static Store *stores;
 
-/* ---- loads --------------------------------------------------------------------------------------------------------- */
+/* ---- loads ------------------------------------------------------------------------------------------------------- */
 
 static void check_map(Thread *t, const TensorMap *map, int rank, const char *what, Site site) {
     const char *fault = tensor_map_fault(map);
@@ -70,14 +70,14 @@ static void check_map(Thread *t, const TensorMap *map, int rank, const char *wha
 static uint32_t box_offset(Thread *t, const TensorMap *map, const void *p, const char *what, Site site) {
     uint32_t offset = shared_offset(t, p, tensor_box_span(map), what, site);
     if (offset % tensor_box_alignment(map) != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "%s: the box lies at byte %u of shared memory, not at a multiple of %u", what,
-                      offset, tensor_box_alignment(map));
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s: the box lies at byte %u of shared memory, not at a multiple of %u",
+                      what, offset, tensor_box_alignment(map));
     }
     return offset;
 }
 
-/* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few bytes were
- * announced for it. */
+/* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few bytes
+ * were announced for it. */
 static void check_phase(Thread *t, const Barrier *b, Site site) {
     uint32_t meant = thread_newest(t, b->component);
     if (b->phase <= meant || !report_begin(RULE_TX_COUNT)) {
@@ -85,8 +85,11 @@ static void check_phase(Thread *t, const Barrier *b, Site site) {
     }
     report_place("now", t, site, "TMA load");
     report_barrier(b);
-    report_line("count", "phase %u of %s is complete already, though this load, which it should count, starts only now: what was "
-                         "announced for it, and has landed, was less than all its loads bring", meant, b->name);
+    report_line(
+        "count",
+        "phase %u of %s is complete already, though this load, which it should count, starts only now: what was "
+        "announced for it, and has landed, was less than all its loads bring",
+        meant, b->name);
     report_end(0);
 }
 
@@ -189,8 +192,7 @@ void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *ba
     start_load(dst, map, 2, (int[]){c0, c1}, bar, mask, here);
 }
 
-void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask,
-                       const char *here) {
+void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here) {
     start_load(dst, map, 3, (int[]){c0, c1, c2}, bar, mask, here);
 }
 
@@ -232,7 +234,7 @@ void load_step(Agent *agent, int whole) {
     }
 }
 
-/* ---- stores -------------------------------------------------------------------------------------------------------- */
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 static void start_store(const TensorMap *map, int rank, const int *coord, const void *src, int add, const char *here) {
     Thread *t = current_thread();
@@ -388,16 +390,18 @@ void model_tma_prefetch_map(const TensorMap *map, const char *here) {
     check_map(current_thread(), map, 0, "prefetch of a tensor map", site_of(here));
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 void stores_exit_check(Thread *t) {
     if (t->stores_in_group > 0) {
         report_misuse(RULE_EXIT_IN_FLIGHT, t->store_site, 0,
                       "TMA store that no bulk_commit_group closes: the thread has returned");
     } else if (t->store_data_group > t->stores_read) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, t->store_site, 0,
-                      "TMA store of group %u: the thread has returned without a bulk_wait_group that covers it, and its "
-                      "CTA's shared memory may go while the copy engine reads it", t->store_data_group - 1);
+        report_misuse(
+            RULE_EXIT_IN_FLIGHT, t->store_site, 0,
+            "TMA store of group %u: the thread has returned without a bulk_wait_group that covers it, and its "
+            "CTA's shared memory may go while the copy engine reads it",
+            t->store_data_group - 1);
     }
 }
 

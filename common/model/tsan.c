@@ -52,8 +52,8 @@ static inline void plain_access(const void *p, uint32_t size, int write, const v
     }
 }
 
-#define ACCESS(name, size, write)                               \
-    void __tsan_##name(void *p);                                \
+#define ACCESS(name, size, write) \
+    void __tsan_##name(void *p);  \
     void __tsan_##name(void *p) { plain_access(p, size, write, __builtin_return_address(0)); }
 ACCESS(read1, 1, 0)
 ACCESS(read2, 2, 0)
@@ -93,20 +93,16 @@ ACCESS(unaligned_volatile_write8, 8, 1)
 ACCESS(unaligned_volatile_write16, 16, 1)
 
 void __tsan_read_range(void *p, size_t size);
-void __tsan_read_range(void *p, size_t size) {
-    plain_access(p, (uint32_t)size, 0, __builtin_return_address(0));
-}
+void __tsan_read_range(void *p, size_t size) { plain_access(p, (uint32_t)size, 0, __builtin_return_address(0)); }
 void __tsan_write_range(void *p, size_t size);
-void __tsan_write_range(void *p, size_t size) {
-    plain_access(p, (uint32_t)size, 1, __builtin_return_address(0));
-}
+void __tsan_write_range(void *p, size_t size) { plain_access(p, (uint32_t)size, 1, __builtin_return_address(0)); }
 
 /* Clang's names for a read and a write of one place. */
-#define READ_WRITE(size)                                                        \
-    void __tsan_read_write##size(void *p);                                      \
-    void __tsan_read_write##size(void *p) {                                     \
-        plain_access(p, size, 0, __builtin_return_address(0));                  \
-        plain_access(p, size, 1, __builtin_return_address(0));                  \
+#define READ_WRITE(size)                                       \
+    void __tsan_read_write##size(void *p);                     \
+    void __tsan_read_write##size(void *p) {                    \
+        plain_access(p, size, 0, __builtin_return_address(0)); \
+        plain_access(p, size, 1, __builtin_return_address(0)); \
     }
 READ_WRITE(1)
 READ_WRITE(2)

@@ -31,7 +31,7 @@ static void whole_warp(Warp *w, CollectiveKind kind, Site site) {
     }
 }
 
-/* ---- shuffles ------------------------------------------------------------------------------------------------------ */
+/* ---- shuffles ---------------------------------------------------------------------------------------------------- */
 
 void model_syncwarp(uint32_t mask, const char *here) {
     Thread *t = current_thread();
@@ -82,7 +82,7 @@ int model_elect_one(const char *here) {
     return t->lane == 0;
 }
 
-/* ---- ldmatrix, stmatrix -------------------------------------------------------------------------------------------- */
+/* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
 
 /* Lane's address as an offset in shared memory. */
 static uint32_t row_offset(Warp *w, int lane, const void *row, const char *what, Site site) {
@@ -146,7 +146,7 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
     warp_go(w);
 }
 
-/* ---- mma.sync ------------------------------------------------------------------------------------------------------ */
+/* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
 void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here) {
     Thread *t = current_thread();

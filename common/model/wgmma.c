@@ -56,7 +56,7 @@ void wgmma_free(Warpgroup *g) {
     free(g->product);
 }
 
-/* ---- accumulators -------------------------------------------------------------------------------------------------- */
+/* ---- accumulators ------------------------------------------------------------------------------------------------ */
 
 /* The thread's number in its warpgroup. */
 static int member(const Thread *t) { return t->id % WARPGROUP_SIZE; }
@@ -135,7 +135,7 @@ static void give_registers(Warp *w, AccumulatorTile *tile) {
             d[v] = tile->tile[wgmma_accumulator_row(i, v) * n + wgmma_accumulator_column(i, v)];
         }
     }
-    tile->taken &= (uint8_t)~(1 << w->id % 4);
+    tile->taken &= (uint8_t) ~(1 << w->id % 4);
 }
 
 void registers_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
@@ -152,14 +152,15 @@ void registers_accessed(Thread *t, const void *p, uint32_t size, int write, Site
         if ((tile->taken >> w->id % 4 & 1) && report_begin(RULE_WGMMA_IN_FLIGHT)) {
             report_place("now", t, site, write ? "store to an accumulator" : "load of an accumulator");
             report_place("before", t, tile->site, "wgmma on it");
-            report_line("missing", "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
+            report_line("missing",
+                        "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
                         (unsigned long long)w->groups, (unsigned long long)w->waited);
             report_end(0);
         }
     }
 }
 
-/* ---- execution ----------------------------------------------------------------------------------------------------- */
+/* ---- execution --------------------------------------------------------------------------------------------------- */
 
 static void execute(Warpgroup *g) {
     static float a[MATRIX_K * WGMMA_M], b[MATRIX_K * WGMMA_MAX_N];
@@ -193,32 +194,34 @@ void wgmma_step(Agent *agent, int whole) {
     }
 }
 
-/* ---- issue --------------------------------------------------------------------------------------------------------- */
+/* ---- issue ------------------------------------------------------------------------------------------------------- */
 
 static void check_descriptor(const Thread *t, uint64_t bits, int mn_major, int rows, const char *operand, Site site,
                              uint32_t *address) {
     WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
     if (descriptor.unknown != 0) {
-        report_misuse(RULE_WGMMA_DESCRIPTOR, site, 1, "wgmma: the descriptor of %s is 0x%016llx, and bits 0x%016llx of it "
-                                                      "belong to no field", operand, (unsigned long long)bits,
-                      (unsigned long long)descriptor.unknown);
+        report_misuse(RULE_WGMMA_DESCRIPTOR, site, 1,
+                      "wgmma: the descriptor of %s is 0x%016llx, and bits 0x%016llx of it "
+                      "belong to no field",
+                      operand, (unsigned long long)bits, (unsigned long long)descriptor.unknown);
     }
     int chunks = wgmma_operand_addresses(&descriptor, mn_major, rows, address);
     for (int i = 0; i < chunks; i++) {
         if (address[i] < SHARED_RESERVED || address[i] + CHUNK_BYTES > SHARED_RESERVED + t->cta->shared_bytes) {
-            report_misuse(RULE_WGMMA_DESCRIPTOR, site, 1,
-                          "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
-                          "at byte %lld of the CTA's %u bytes of shared memory",
-                          descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride,
-                          descriptor.swizzle_bytes, wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i), operand,
-                          (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
+            report_misuse(
+                RULE_WGMMA_DESCRIPTOR, site, 1,
+                "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
+                "at byte %lld of the CTA's %u bytes of shared memory",
+                descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
+                wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i), operand,
+                (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
         }
     }
 }
 
 /* The warp may read the operand now. The first warp to issue records the read and looks at the tags. */
-static Tag check_operand(Warp *w, Warpgroup *g, Product *product, uint64_t bits, int mn_major, int rows, AccessKind kind,
-                         const char *operand, int first, int *beyond_base) {
+static Tag check_operand(Warp *w, Warpgroup *g, Product *product, uint64_t bits, int mn_major, int rows,
+                         AccessKind kind, const char *operand, int first, int *beyond_base) {
     static uint32_t address[2 * WGMMA_MAX_N];
     static Tag tag[2 * WGMMA_MAX_N];
     Thread *t = &w->thread[0];
@@ -249,7 +252,8 @@ static void report_different(Warp *w, const Product *product, Site site, const c
     if (report_begin(RULE_WGMMA_OPERANDS)) {
         report_place("now", &w->thread[0], site, "wgmma");
         report_place("but", NULL, product->site, "the same product in another warp of the warpgroup");
-        report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order; here they differ in %s",
+        report_line("rule",
+                    "the four warps of a warpgroup issue the same wgmmas in the same order; here they differ in %s",
                     what);
         report_end(1);
     }
@@ -259,8 +263,10 @@ static void report_different(Warp *w, const Product *product, Site site, const c
 static void report_left(const Warp *w, const Warp *left, Site site) {
     if (report_begin(RULE_CONVERGENCE)) {
         report_place("now", &w->thread[0], site, "wgmma");
-        report_line("absent", "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
-                              "issue more", left->id, (unsigned long long)left->products);
+        report_line("absent",
+                    "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
+                    "issue more",
+                    left->id, (unsigned long long)left->products);
         report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order");
         report_end(1);
     }
@@ -308,7 +314,8 @@ static void issue(Warp *w, const Product *wanted) {
         report_misuse(RULE_CONVERGENCE, site, 1, "wgmma in a warpgroup that has not four whole warps");
     }
     if (wanted->n < 8 || wanted->n > WGMMA_MAX_N || wanted->n % 8 != 0) {
-        report_misuse(RULE_WGMMA_OPERANDS, site, 1, "wgmma with n = %d: accepted are multiples of 8 in 8 .. 256", wanted->n);
+        report_misuse(RULE_WGMMA_OPERANDS, site, 1, "wgmma with n = %d: accepted are multiples of 8 in 8 .. 256",
+                      wanted->n);
     }
     for (int i = g->id * 4; i < g->id * 4 + 4; i++) {
         const Warp *other = &w->cta->warp[i];
@@ -354,8 +361,8 @@ static void issue(Warp *w, const Product *wanted) {
     if (first || product->base == NULL || product->base != t->clock.base) {
         Tag a = {TENSOR_UNKNOWN, 0, 0, 0};
         if (!wanted->rs) {
-            a = check_operand(w, g, product, wanted->a, wanted->a_major, WGMMA_M, ACCESS_WGMMA_A, "wgmma, operand A", first,
-                              &beyond_base);
+            a = check_operand(w, g, product, wanted->a, wanted->a_major, WGMMA_M, ACCESS_WGMMA_A, "wgmma, operand A",
+                              first, &beyond_base);
         }
         Tag b = check_operand(w, g, product, wanted->b, wanted->b_major, wanted->n, ACCESS_WGMMA_B, "wgmma, operand B",
                               first, &beyond_base);
@@ -402,8 +409,8 @@ static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) 
         const LaneOperands *other = &w->operands[lane];
         if (other->u[0] != wanted->a || other->u[1] != wanted->b || other->i[0] != wanted->accumulate) {
             report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
-                          "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp", lane,
-                          t->lane);
+                          "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp",
+                          lane, t->lane);
         }
     }
     issue(w, wanted);
@@ -432,12 +439,13 @@ uint32_t model_shared_address(const void *p) {
     Thread *t = current_thread();
     uintptr_t offset = (uintptr_t)p - (uintptr_t)t->cta->shared;
     if (offset > SHARED_STRIDE) {
-        report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory", p);
+        report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory",
+                      p);
     }
     return SHARED_RESERVED + (uint32_t)offset;
 }
 
-/* ---- fence, commit, wait ------------------------------------------------------------------------------------------- */
+/* ---- fence, commit, wait ----------------------------------------------------------------------------------------- */
 
 void model_wgmma_fence(const char *here) {
     Thread *t = current_thread();
