@@ -50,7 +50,7 @@ C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread $(C_WARNINGS) $(if $(DEBUG_BU
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU) $(if $(HAVE_MODEL),,-DGEMM_NO_MODEL)
 # The model links its own __tsan_* functions and so sees every memory access of a chapter. -Wno-psabi: gcc would remark
 # that a struct with tensor maps, which are 64-byte aligned, is passed by value.
-C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing -fno-tree-loop-distribute-patterns
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
@@ -243,7 +243,8 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 ## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
 ## make bench|time all chapters and cuBLAS in one process, interleaved; needs a GPU
-.PHONY: test check-gpu sanitize bench
+## make figures|bring the tables in the READMEs and the picture of the ladder up to date with tests/bench/results
+.PHONY: test check-gpu sanitize bench figures
 test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 check-gpu: $(GPU_TESTS)
@@ -251,9 +252,14 @@ check-gpu: $(GPU_TESTS)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
+# A bench that wrote its CSV elsewhere (ARGS="--csv FILE") changes no text.
 bench: $(BENCH)
+	@touch $(B)/bench.start
 	$(COMMIT) $(BENCH) $(ARGS)
-	tests/bench/ladder
+	@if [ -n "$$(find tests/bench/results -name '*.csv' -newer $(B)/bench.start)" ]; then $(DRAW_FIGURES); fi
+DRAW_FIGURES = tests/bench/figures && tests/bench/ladder
+figures:
+	@$(DRAW_FIGURES)
 
 ## make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
 PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\

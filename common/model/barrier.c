@@ -50,6 +50,17 @@ static void report_second_arrival(Thread *t, int id, const NamedBarrier *b, Site
     model_stop();
 }
 
+/* The hardware counts whole warps: lanes that have returned arrive with the rest of their warp (tests/conform, an H200:
+ * named_lanes_exited). A warp that has returned altogether does not. */
+static void credit_returned(Warp *w, NamedBarrier *b, int id) {
+    uint32_t absent = w->all & ~w->named[id].arrived;
+    if (w->named[id].seen == b->generation + 1 && !w->named[id].credited && !b->uses_all &&
+        (absent & w->exited) == absent) {
+        w->named[id].credited = 1;
+        b->arrived += __builtin_popcount(absent);
+    }
+}
+
 /* id 0 with expected 0: __syncthreads(). */
 static void named_arrive(Thread *t, int id, int expected, int wait, const char *what, Site site) {
     Cta *cta = t->cta;
@@ -74,11 +85,19 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
     thread_release(t, &b->arriving);
     b->arriving_time = t->time > b->arriving_time ? t->time : b->arriving_time;
     b->arrived++;
+    Warp *w = t->warp;
+    if (w->named[id].seen != b->generation + 1) {
+        w->named[id].seen = b->generation + 1;
+        w->named[id].arrived = 0;
+        w->named[id].credited = 0;
+    }
+    w->named[id].arrived |= 1u << t->lane;
+    credit_returned(w, b, id);
     uint64_t begin = t->time;
     if (wait) {
         t->next_waiter = b->waiters;
         b->waiters = t;
-        if (b->arrived == b->expected) {
+        if (b->arrived >= b->expected) {
             /* The last one does not wait: it is not on the list that is woken, but learns the same. */
             b->waiters = t->next_waiter;
             t->next_waiter = NULL;
@@ -93,7 +112,7 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
         }
         trace_span(t, TRACE_BARRIER, begin, t->time, id, NULL);
     } else {
-        if (b->arrived == b->expected) {
+        if (b->arrived >= b->expected) {
             named_complete(b);
         }
         thread_pause(t);
@@ -209,6 +228,15 @@ void barriers_thread_exit(Thread *t) {
         all->expected--;
         if (all->arrived == all->expected) {
             named_complete(all);
+        }
+    }
+    for (int id = 0; id < NAMED_BARRIERS; id++) {
+        NamedBarrier *b = &t->cta->named[id];
+        if (b->arrived > 0 && !b->uses_all) {
+            credit_returned(t->warp, b, id);
+            if (b->arrived >= b->expected) {
+                named_complete(b);
+            }
         }
     }
     Cluster *cluster = t->cta->cluster;

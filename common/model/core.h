@@ -227,6 +227,11 @@ struct Warp {
     Site sync_site;   /* of the last __syncthreads() of one of its lanes, */
     int sync_seen;    /* ... and 1 + its generation */
     uint32_t in_sync; /* lanes that wait there */
+    struct {
+        int seen; /* 1 + the generation that the rest is about */
+        int credited; /* lanes that have returned were counted */
+        uint32_t arrived;
+    } named[NAMED_BARRIERS];
     /* wgmma */
     int registers_touched; /* accumulators were accessed since the last wgmma.fence */
     Site registers_site;   /* where; 0: there was no fence yet */

@@ -249,8 +249,25 @@ static void check_observers(Barrier *b, const Clock *released) {
     b->observers = 0;
 }
 
+/* All arrivals have come, so nothing more will be announced, and more has landed than was: the phase cannot
+ * complete. */
+static void check_surplus(const Barrier *b) {
+    if (b->tx >= 0 || b->load_phase == 0 || !report_begin(RULE_TX_COUNT)) {
+        return;
+    }
+    report_place("load", b->load_thread, b->load_site, "TMA load counted by this barrier");
+    report_barrier(b);
+    report_line("count", "all arrivals of phase %llu have come, %llu bytes were announced, and %lld more have landed",
+                (unsigned long long)b->phase, (unsigned long long)b->announced, (long long)-b->tx);
+    report_end(0);
+}
+
 static void try_complete(Barrier *b) {
-    if (b->pending != 0 || b->tx != 0) {
+    if (b->pending != 0) {
+        return;
+    }
+    if (b->tx != 0) {
+        check_surplus(b);
         return;
     }
     check_completion(b);

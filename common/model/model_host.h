@@ -20,8 +20,7 @@ typedef struct {
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
     int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
     int no_provenance;       /* 1: do not follow where operands' pieces came from */
-    int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch, the first three
-                                in full */
+    int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace;               /* 1: record events for a timeline (model_trace.h) */
     int quiet;               /* 1: print no report; model_report() still has them */
 } ModelOptions;

@@ -1,0 +1,765 @@
+/* cases.h - what the conformance vectors cover. One list for the recorder (record.cu, on a GPU) and for the replay on
+ * the CPU model (replay.c, replay_kernels.c), so that the two cannot drift apart. Data only, no code that a build
+ * could change.
+ *
+ * A result is a status and a list of 16-bit words. All values are small integers or indices that bf16 and fp32 hold
+ * exactly. A vector carries a digest of its case's parameters: change a case, and its old vector no longer counts. */
+#ifndef CONFORM_CASES_H
+#define CONFORM_CASES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../common/device/cuda_c.h"
+#include "../../common/device/swizzle.h"
+
+enum { CONFORM_UNWRITTEN = 0xdddd }; /* what memory holds before a copy or a store */
+
+/* bf16 of an integer -256..256. */
+HOST_DEVICE bf16 conform_bf16(int value) {
+    uint32_t magnitude = (uint32_t)(value < 0 ? -value : value);
+    uint32_t exponent = 127;
+    if (magnitude == 0) {
+        return 0;
+    }
+    while (magnitude >> (exponent - 127) > 1) {
+        exponent++;
+    }
+    return (bf16)((value < 0 ? 0x8000u : 0u) | exponent << 7 | (magnitude << 7 >> (exponent - 127) & 0x7f));
+}
+
+/* A small number that looks random: 0 .. range - 1. */
+HOST_DEVICE int conform_hash(uint32_t i, int range) {
+    i ^= i >> 16;
+    i *= 0x7feb352du;
+    i ^= i >> 15;
+    i *= 0x846ca68bu;
+    i ^= i >> 16;
+    return (int)(i % (uint32_t)range);
+}
+
+/* ---- tensor maps: what the encoder accepts ----------------------------------------------------------------------- */
+
+/* Arguments of cuTensorMapEncodeTiled. The result is one word: 0 accepted, 1 refused. */
+typedef struct {
+    const char *name;
+    int type, rank, misaligned; /* CUtensorMapDataType; bytes past a 256-byte boundary at which the tensor starts */
+    uint64_t size[5], stride[4];
+    uint32_t box[5], step[5];
+    int interleave, swizzle, fill;
+} EncodeCase;
+
+/* clang-format off */
+#define BF16_2D(name, misaligned, cols, rows, pitch, box0, box1, step0, step1, swizzle, fill) \
+    {name, 9, 2, misaligned, {cols, rows, 0, 0, 0}, {pitch, 0, 0, 0}, {box0, box1, 0, 0, 0},  \
+     {step0, step1, 0, 0, 0}, 0, swizzle, fill}
+
+static const EncodeCase encode_cases[] = {
+    BF16_2D("plain", 0, 100, 50, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("base_16", 16, 100, 50, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("base_8", 8, 100, 50, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("base_2", 2, 100, 50, 208, 64, 16, 1, 1, 0, 0),
+    BF16_2D("size_0", 0, 0, 50, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("size_1", 0, 1, 1, 16, 64, 16, 1, 1, 3, 0),
+    BF16_2D("rows_0", 0, 100, 0, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("size_2_32", 0, 100, 4294967296u, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("size_2_32_plus_1", 0, 100, 4294967297u, 208, 64, 16, 1, 1, 3, 0),
+    BF16_2D("pitch_200", 0, 100, 50, 200, 64, 16, 1, 1, 3, 0),
+    BF16_2D("pitch_below_row", 0, 100, 50, 192, 64, 16, 1, 1, 3, 0),
+    BF16_2D("pitch_16", 0, 100, 50, 16, 64, 16, 1, 1, 3, 0),
+    BF16_2D("pitch_0", 0, 100, 50, 0, 64, 16, 1, 1, 3, 0),
+    BF16_2D("pitch_2_40", 0, 100, 50, 1099511627776u, 64, 16, 1, 1, 3, 0),
+    BF16_2D("pitch_2_40_minus_16", 0, 100, 50, 1099511627760u, 64, 16, 1, 1, 3, 0),
+    BF16_2D("box_cols_0", 0, 100, 50, 208, 0, 16, 1, 1, 3, 0),
+    BF16_2D("box_rows_0", 0, 100, 50, 208, 64, 0, 1, 1, 3, 0),
+    BF16_2D("box_rows_256", 0, 100, 50, 208, 64, 256, 1, 1, 3, 0),
+    BF16_2D("box_rows_257", 0, 100, 50, 208, 64, 257, 1, 1, 3, 0),
+    BF16_2D("box_cols_256_none", 0, 1000, 50, 2000, 256, 4, 1, 1, 0, 0),
+    BF16_2D("box_cols_264_none", 0, 1000, 50, 2000, 264, 4, 1, 1, 0, 0),
+    BF16_2D("box_256_256", 0, 1000, 50, 2000, 256, 256, 1, 1, 0, 0),
+    BF16_2D("box_cols_4", 0, 100, 50, 208, 4, 16, 1, 1, 0, 0),
+    BF16_2D("box_cols_12", 0, 100, 50, 208, 12, 16, 1, 1, 0, 0),
+    BF16_2D("box_cols_8", 0, 100, 50, 208, 8, 16, 1, 1, 3, 0),
+    BF16_2D("box_cols_72_sw128", 0, 100, 50, 208, 72, 16, 1, 1, 3, 0),
+    BF16_2D("box_cols_40_sw64", 0, 100, 50, 208, 40, 16, 1, 1, 2, 0),
+    BF16_2D("box_cols_32_sw64", 0, 100, 50, 208, 32, 16, 1, 1, 2, 0),
+    BF16_2D("box_cols_24_sw32", 0, 100, 50, 208, 24, 16, 1, 1, 1, 0),
+    BF16_2D("box_cols_16_sw32", 0, 100, 50, 208, 16, 16, 1, 1, 1, 0),
+    BF16_2D("step_rows_0", 0, 100, 50, 208, 64, 16, 1, 0, 3, 0),
+    BF16_2D("step_rows_8", 0, 100, 50, 208, 64, 16, 1, 8, 3, 0),
+    BF16_2D("step_rows_9", 0, 100, 50, 208, 64, 16, 1, 9, 3, 0),
+    BF16_2D("step_cols_0", 0, 100, 50, 208, 64, 16, 0, 1, 3, 0),
+    BF16_2D("step_cols_2", 0, 100, 50, 208, 64, 16, 2, 1, 3, 0),
+    BF16_2D("step_cols_9", 0, 100, 50, 208, 64, 16, 9, 1, 3, 0),
+    BF16_2D("swizzle_7", 0, 100, 50, 208, 64, 16, 1, 1, 7, 0),
+    BF16_2D("fill_nan", 0, 100, 50, 208, 64, 16, 1, 1, 3, 1),
+    BF16_2D("fill_2", 0, 100, 50, 208, 64, 16, 1, 1, 3, 2),
+    {"int_fill_nan", 3, 2, 0, {100, 50, 0, 0, 0}, {400, 0, 0, 0}, {32, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 1},
+    {"rank_0", 9, 0, 0, {100, 50, 0, 0, 0}, {208, 0, 0, 0}, {64, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
+    {"rank_1", 9, 1, 0, {100, 0, 0, 0, 0}, {0, 0, 0, 0}, {64, 0, 0, 0, 0}, {1, 0, 0, 0, 0}, 0, 3, 0},
+    {"rank_3", 9, 3, 0, {64, 20, 2, 0, 0}, {272, 128, 0, 0}, {64, 8, 2, 0, 0}, {1, 1, 1, 0, 0}, 0, 3, 0},
+    {"rank_5", 9, 5, 0, {16, 4, 4, 4, 4}, {32, 128, 512, 2048}, {16, 2, 2, 2, 2}, {1, 1, 1, 1, 1}, 0, 1, 0},
+    {"type_fp32", 7, 2, 0, {100, 50, 0, 0, 0}, {400, 0, 0, 0}, {32, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
+    {"type_uint8", 0, 2, 0, {112, 50, 0, 0, 0}, {112, 0, 0, 0}, {128, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
+    {"type_fp64", 8, 2, 0, {100, 50, 0, 0, 0}, {800, 0, 0, 0}, {16, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
+    {"type_99", 99, 2, 0, {100, 50, 0, 0, 0}, {208, 0, 0, 0}, {64, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
+};
+/* clang-format on */
+
+/* ---- copies of the TMA ------------------------------------------------------------------------------------------- */
+
+enum { TMA_LOAD, TMA_STORE, TMA_ADD };
+
+enum {
+    TMA_WINDOW = 4096,     /* bytes of shared memory a case may touch; it starts on a 1024-byte boundary */
+    TMA_GUARD = 64,        /* words of global memory before and after the tensor */
+    TMA_ANNOUNCED = 65536, /* bytes announced for a load; what the copies leave of it tells their byte count */
+};
+
+typedef struct {
+    int issuer;   /* rank in the cluster of the CTA that starts it */
+    int mask;     /* destinations of a multicast; 0: not a multicast */
+    int offset;   /* of the box in the window, bytes */
+    int coord[3]; /* elements */
+} TmaCopy;
+
+/* Loads: the tensor's words are 1, 2, 3, ... counted from the first guard word. The result is, for each CTA of the
+ * cluster, the bytes that arrived at its barrier and the window. The recorder stops the case if a copy traps.
+ * Stores: the window's words are 1, 2, 3, ...; the result is the tensor with its guards. Additions: tensor and window
+ * hold small integers in bf16. */
+typedef struct {
+    const char *name;
+    int op;
+    int type, element_bytes, rank;
+    uint64_t size[3], stride[2]; /* elements, bytes */
+    uint32_t box[3], step[3];
+    int swizzle, fill;
+    int cluster, copies;
+    TmaCopy copy[4];
+} TmaCase;
+
+/* clang-format off */
+/* One 2-D copy of a tensor of 50 rows with a pitch of 208 bytes: `cols` elements of so many bytes. */
+#define TMA_TYPE(name, op, type, element_bytes, cols, box0, box1, step1, swizzle, fill, c0, c1, offset)     \
+    {name, op, type, element_bytes, 2, {cols, 50, 1}, {208, 0}, {box0, box1, 1}, {1, step1, 1}, swizzle,    \
+     fill, 1, 1, {{0, 0, offset, {c0, c1, 0}}}}
+/* bf16; the tensor has 100 columns unless said. The row's padding reaches to column 104. */
+#define TMA_COLS(name, op, cols, box0, box1, swizzle, c0, c1) \
+    TMA_TYPE(name, op, 9, 2, cols, box0, box1, 1, swizzle, 0, c0, c1, 0)
+#define TMA_2D(name, op, box0, box1, step1, swizzle, fill, c0, c1, offset) \
+    TMA_TYPE(name, op, 9, 2, 100, box0, box1, step1, swizzle, fill, c0, c1, offset)
+#define LOAD_2D(name, box0, box1, swizzle, c0, c1, offset) \
+    TMA_2D("load_" name, TMA_LOAD, box0, box1, 1, swizzle, 0, c0, c1, offset)
+#define STORE_2D(name, box0, box1, swizzle, c0, c1, offset) \
+    TMA_2D("store_" name, TMA_STORE, box0, box1, 1, swizzle, 0, c0, c1, offset)
+#define ADD_2D(name, box0, box1, swizzle, c0, c1, offset) \
+    TMA_2D("add_" name, TMA_ADD, box0, box1, 1, swizzle, 0, c0, c1, offset)
+/* One 3-D copy: the third dimension steps from one panel of columns to the next, as kernels do that keep k-panels. */
+#define TMA_3D(name, op, panel, box0, box1, box2, swizzle, c0, c1, c2)                                              \
+    {name, op, 9, 2, 3, {panel, 20, 3}, {400, (panel) * 2}, {box0, box1, box2}, {1, 1, 1}, swizzle, 0, 1, 1,       \
+     {{0, 0, 0, {c0, c1, c2}}}}
+/* Multicast of boxes of 64 x 8 with the 128-byte swizzle. */
+#define MULTICAST(name, cluster, copies, ...)                                                               \
+    {"multicast_" name, TMA_LOAD, 9, 2, 2, {100, 50, 1}, {208, 0}, {64, 8, 1}, {1, 1, 1}, 3, 0, cluster,    \
+     copies, {__VA_ARGS__}}
+
+static const TmaCase tma_cases[] = {
+    LOAD_2D("none_inside", 16, 8, 0, 8, 5, 0),
+    LOAD_2D("none_wide", 64, 16, 0, 16, 5, 0),
+    LOAD_2D("none_wider", 112, 9, 0, 0, 5, 0),
+    LOAD_2D("none_odd_shape", 24, 5, 0, 72, 7, 0),
+    LOAD_2D("none_offset_128", 24, 5, 0, 8, 7, 128),
+    LOAD_2D("none_corner", 24, 8, 0, 88, 45, 0),
+    LOAD_2D("none_left_chunk", 24, 8, 0, -8, 2, 0),
+    LOAD_2D("sw32_inside", 16, 16, 1, 16, 3, 0),
+    LOAD_2D("sw32_corner", 16, 16, 1, 88, 40, 0),
+    LOAD_2D("sw32_offset_128", 16, 16, 1, 16, 3, 128),
+    LOAD_2D("sw64_inside", 32, 16, 2, 16, 3, 0),
+    LOAD_2D("sw64_corner", 32, 16, 2, 88, 40, 0),
+    LOAD_2D("sw64_offset_128", 32, 16, 2, 16, 3, 128),
+    LOAD_2D("sw64_offset_256", 32, 16, 2, 16, 3, 256),
+    LOAD_2D("sw128_inside", 64, 16, 3, 16, 3, 0),
+    LOAD_2D("sw128_right", 64, 16, 3, 64, 8, 0),
+    TMA_COLS("load_sw128_right_by_1", TMA_LOAD, 103, 64, 16, 3, 40, 8),
+    TMA_COLS("load_sw128_right_by_7", TMA_LOAD, 97, 64, 16, 3, 40, 8),
+    LOAD_2D("sw128_below", 64, 16, 3, 0, 42, 0),
+    LOAD_2D("sw128_corner", 64, 16, 3, 64, 42, 0),
+    LOAD_2D("sw128_left_chunk", 64, 16, 3, -8, 4, 0),
+    LOAD_2D("sw128_above", 64, 16, 3, 0, -5, 0),
+    LOAD_2D("sw128_left_above", 64, 16, 3, -56, -15, 0),
+    LOAD_2D("sw128_outside_right", 64, 16, 3, 200, 0, 0),
+    LOAD_2D("sw128_outside_left", 64, 16, 3, -200, 0, 0),
+    LOAD_2D("sw128_outside_below", 64, 16, 3, 0, 1000, 0),
+    LOAD_2D("sw128_outside_above", 64, 16, 3, 0, -1000, 0),
+    TMA_COLS("load_sw128_in_padding", TMA_LOAD, 96, 64, 16, 3, 96, 0),
+    LOAD_2D("sw128_offset_128", 64, 16, 3, 16, 3, 128),
+    LOAD_2D("sw128_offset_384", 64, 16, 3, 16, 3, 384),
+    LOAD_2D("sw128_offset_896", 64, 16, 3, 16, 3, 896),
+    /* a pattern wider than the box */
+    LOAD_2D("sw128_narrow_32", 32, 16, 3, 16, 3, 0),
+    LOAD_2D("sw128_narrow_48", 48, 9, 3, 16, 3, 0),
+    LOAD_2D("sw128_narrow_48_corner", 48, 9, 3, 64, 45, 256),
+    LOAD_2D("sw128_narrow_8", 8, 21, 3, 16, 3, 0),
+    LOAD_2D("sw64_narrow_24", 24, 9, 2, 16, 3, 0),
+    LOAD_2D("sw64_narrow_8", 8, 21, 2, 16, 3, 0),
+    LOAD_2D("sw32_narrow_8", 8, 21, 1, 16, 3, 0),
+    /* what fills a box outside the tensor, by type: bf16, fp16, fp32, fp64 */
+    TMA_2D("load_fill_nan", TMA_LOAD, 64, 16, 1, 3, 1, 64, 42, 0),
+    TMA_TYPE("load_fill_nan_fp16", TMA_LOAD, 6, 2, 100, 64, 16, 1, 3, 1, 64, 42, 0),
+    TMA_TYPE("load_fill_nan_fp32", TMA_LOAD, 7, 4, 50, 32, 16, 1, 3, 1, 28, 42, 0),
+    TMA_TYPE("load_fill_nan_fp64", TMA_LOAD, 8, 8, 25, 16, 16, 1, 3, 1, 14, 42, 0),
+    TMA_2D("load_step_2", TMA_LOAD, 64, 16, 2, 3, 0, 16, 3, 0),
+    TMA_2D("load_step_3", TMA_LOAD, 64, 16, 3, 3, 0, 16, 40, 0),
+    TMA_2D("load_step_2_above", TMA_LOAD, 64, 16, 2, 3, 0, 16, -3, 0),
+    TMA_3D("load_3d_none", TMA_LOAD, 32, 8, 3, 2, 0, 16, 5, 1),
+    TMA_3D("load_3d_sw64", TMA_LOAD, 32, 32, 8, 3, 2, 0, 5, 0),
+    TMA_3D("load_3d_sw128", TMA_LOAD, 64, 64, 8, 2, 3, 0, 5, 0),
+    TMA_3D("load_3d_sw128_rows_5", TMA_LOAD, 64, 64, 5, 3, 3, 0, 5, 0),
+    TMA_3D("load_3d_sw128_narrow_24", TMA_LOAD, 64, 24, 5, 3, 3, 8, 5, 0),
+    TMA_3D("load_3d_sw128_left_above", TMA_LOAD, 64, 64, 8, 2, 3, -8, -2, -1),
+    TMA_3D("load_3d_sw128_corner", TMA_LOAD, 64, 64, 8, 2, 3, 24, 15, 2),
+    TMA_TYPE("load_fp32_sw128", TMA_LOAD, 7, 4, 50, 32, 16, 1, 3, 0, 28, 40, 0),
+    TMA_TYPE("load_uint8_sw64", TMA_LOAD, 0, 1, 197, 64, 16, 1, 2, 0, 144, 40, 0),
+    /* a start in dimension 0 that is no multiple of 16 bytes: by 1 to 8 bytes, with each swizzle, to all sides */
+    LOAD_2D("none_left", 24, 8, 0, -3, 2, 0),
+    LOAD_2D("none_unaligned_2", 24, 8, 0, 1, 2, 0),
+    LOAD_2D("none_unaligned_8", 24, 8, 0, 4, 2, 0),
+    LOAD_2D("sw32_unaligned_8", 16, 16, 1, 4, 2, 0),
+    LOAD_2D("sw64_unaligned_8", 32, 16, 2, 4, 2, 0),
+    LOAD_2D("sw128_unaligned_8", 64, 16, 3, 4, 2, 0),
+    LOAD_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
+    LOAD_2D("sw128_left", 64, 16, 3, -3, 4, 0),
+    LOAD_2D("sw128_in_pitch", 64, 16, 3, 100, 0, 0),
+    LOAD_2D("sw128_unaligned_outside", 64, 16, 3, 1001, 0, 0),
+    TMA_3D("load_3d_unaligned_8", TMA_LOAD, 64, 64, 8, 2, 3, -4, 2, 1),
+    TMA_TYPE("load_fp32_unaligned_8", TMA_LOAD, 7, 4, 50, 32, 16, 1, 3, 0, 2, 4, 0),
+    TMA_TYPE("load_uint8_unaligned_1", TMA_LOAD, 0, 1, 197, 64, 16, 1, 2, 0, 17, 4, 0),
+    TMA_TYPE("load_uint8_unaligned_8", TMA_LOAD, 0, 1, 197, 64, 16, 1, 2, 0, 8, 4, 0),
+    /* the destination must be 128-byte aligned */
+    LOAD_2D("none_offset_16", 16, 8, 0, 8, 5, 16),
+    LOAD_2D("none_offset_32", 16, 8, 0, 8, 5, 32),
+    LOAD_2D("none_offset_64", 16, 8, 0, 8, 5, 64),
+    LOAD_2D("sw128_offset_64", 64, 8, 3, 8, 5, 64),
+    STORE_2D("none_inside", 16, 8, 0, 8, 5, 0),
+    STORE_2D("none_odd_shape", 24, 5, 0, 72, 7, 0),
+    STORE_2D("sw32_inside", 16, 16, 1, 16, 3, 0),
+    STORE_2D("sw64_inside", 32, 16, 2, 16, 3, 0),
+    STORE_2D("sw128_inside", 64, 16, 3, 16, 3, 0),
+    STORE_2D("sw128_below", 64, 16, 3, 0, 42, 0),
+    STORE_2D("sw128_outside", 64, 16, 3, 128, 0, 0),
+    STORE_2D("sw128_offset_384", 64, 16, 3, 16, 3, 384),
+    STORE_2D("sw128_narrow_32", 32, 16, 3, 16, 3, 0),
+    STORE_2D("sw64_narrow_24", 24, 9, 2, 16, 3, 0),
+    TMA_2D("store_step_2", TMA_STORE, 64, 16, 2, 3, 0, 16, 3, 0),
+    TMA_3D("store_3d_sw128", TMA_STORE, 64, 64, 8, 2, 3, 0, 5, 0),
+    TMA_3D("store_3d_sw128_corner", TMA_STORE, 64, 64, 8, 2, 3, 24, 15, 2),
+    /* over the right edge, where the last column is not the last of a 16-byte chunk: with each swizzle, by columns that
+     * the chunk has beyond the edge (4 unless said), by type */
+    STORE_2D("none_right", 24, 5, 0, 88, 7, 128),
+    STORE_2D("none_last_chunk", 8, 5, 0, 96, 7, 0),
+    STORE_2D("sw32_right", 16, 16, 1, 96, 8, 0),
+    STORE_2D("sw32_corner", 16, 16, 1, 88, 40, 0),
+    STORE_2D("sw64_right", 32, 16, 2, 72, 8, 0),
+    STORE_2D("sw64_corner", 32, 16, 2, 80, 40, 128),
+    STORE_2D("sw128_right", 64, 16, 3, 64, 8, 0),
+    TMA_COLS("store_sw128_right_by_1", TMA_STORE, 103, 64, 16, 3, 40, 8),
+    TMA_COLS("store_sw128_right_by_7", TMA_STORE, 97, 64, 16, 3, 40, 8),
+    TMA_COLS("store_sw32_right_by_7", TMA_STORE, 97, 16, 16, 1, 88, 8),
+    STORE_2D("sw128_corner", 64, 16, 3, 64, 42, 0),
+    TMA_COLS("store_sw128_chunk_end", TMA_STORE, 96, 64, 16, 3, 64, 8),
+    TMA_TYPE("store_fp32_right", TMA_STORE, 7, 4, 49, 32, 16, 1, 3, 0, 28, 40, 0),
+    TMA_TYPE("store_uint8_right", TMA_STORE, 0, 1, 195, 64, 16, 1, 2, 0, 144, 40, 0),
+    /* starts that a store may not have: not a multiple of 16 bytes; negative */
+    STORE_2D("none_unaligned_8", 24, 5, 0, 4, 7, 0),
+    STORE_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
+    STORE_2D("sw128_left", 64, 16, 3, -3, 4, 0),
+    STORE_2D("sw128_left_chunk", 64, 16, 3, -8, 4, 0),
+    STORE_2D("sw128_above", 64, 16, 3, 0, -5, 0),
+    STORE_2D("none_above", 24, 5, 0, 8, -1, 0),
+    TMA_3D("store_3d_before", TMA_STORE, 64, 64, 8, 2, 3, 0, 5, -1),
+    STORE_2D("none_offset_64", 16, 8, 0, 8, 5, 64),
+    ADD_2D("none_inside", 16, 8, 0, 8, 5, 0),
+    ADD_2D("none_right", 24, 5, 0, 88, 7, 0),
+    ADD_2D("sw32_right", 16, 16, 1, 96, 8, 0),
+    ADD_2D("sw64_right", 32, 16, 2, 72, 8, 0),
+    ADD_2D("sw128_inside", 64, 16, 3, 16, 3, 0),
+    ADD_2D("sw128_corner", 64, 16, 3, 64, 42, 0),
+    TMA_TYPE("add_int32_right", TMA_ADD, 3, 4, 49, 32, 16, 1, 3, 0, 28, 40, 0),
+    ADD_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
+    ADD_2D("sw128_above", 64, 16, 3, 0, -5, 0),
+    MULTICAST("2_halves", 2, 2, {0, 3, 0, {8, 3, 0}}, {1, 3, 1024, {8, 11, 0}}),
+    MULTICAST("2_to_other", 2, 1, {0, 2, 0, {8, 3, 0}}),
+    MULTICAST("2_to_self", 2, 1, {1, 2, 0, {8, 3, 0}}),
+    MULTICAST("2_corner", 2, 2, {0, 3, 0, {64, 39, 0}}, {1, 3, 1024, {64, 47, 0}}),
+    MULTICAST("4_quarters", 4, 4, {0, 15, 0, {8, 3, 0}}, {1, 15, 1024, {8, 11, 0}}, {2, 15, 2048, {8, 19, 0}},
+              {3, 15, 3072, {8, 27, 0}}),
+    MULTICAST("4_from_outside", 4, 1, {2, 11, 0, {8, 3, 0}}),
+    MULTICAST("4_pairs", 4, 4, {0, 3, 0, {8, 3, 0}}, {1, 3, 1024, {8, 11, 0}}, {2, 12, 0, {8, 19, 0}},
+              {3, 12, 1024, {8, 27, 0}}),
+};
+/* clang-format on */
+
+/* Words of global memory of a case: guards, and all rows of the tensor. */
+HOST_DEVICE int tma_global_words(const TmaCase *c) {
+    uint64_t bytes =
+        c->rank == 2 ? c->size[1] * c->stride[0] : c->size[1] * c->stride[0] + (c->size[2] - 1) * c->stride[1];
+    return 2 * TMA_GUARD + (int)(bytes / 2);
+}
+
+HOST_DEVICE bf16 tma_global_word(const TmaCase *c, int i) {
+    return c->op == TMA_LOAD ? (bf16)(i + 1) : c->op == TMA_STORE ? (bf16)CONFORM_UNWRITTEN : conform_bf16(i % 7 - 3);
+}
+
+HOST_DEVICE bf16 tma_window_word(const TmaCase *c, int i) {
+    return c->op == TMA_LOAD    ? (bf16)CONFORM_UNWRITTEN
+           : c->op == TMA_STORE ? (bf16)(i + 1)
+                                : conform_bf16(i * 5 % 11 - 5);
+}
+
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
+
+/* What shared memory and the A registers hold, and what the result is.
+ *   WGMMA_DATA: small integers; the result is all of D as integers.
+ *   WGMMA_PROBE: each bf16 of the probed region, or each element of the A registers, is its own number; the other
+ *   operand
+ *   is the identity, so that D shows where each element was read. Numbers above 256 are not exact in bf16: the product
+ *   is
+ *   made twice, with the low and the high byte of the number, and the result is low + 256 * high.
+ * Words are in register order: thread t of the warpgroup, then d[0 .. n / 2 - 1]. */
+enum { WGMMA_DATA, WGMMA_SIGNED_DATA, WGMMA_PROBE };
+
+enum {
+    WGMMA_PROBED = 65536,                   /* bytes of shared memory that are numbered */
+    WGMMA_IDENTITY = WGMMA_PROBED,          /* after them the identity: K-major, 128-byte swizzle, [64 rows][64 k] */
+    WGMMA_SHARED = WGMMA_PROBED + 64 * 128, /* all */
+};
+
+/* A descriptor's fields; `start` counts from a 1024-byte boundary. */
+typedef struct {
+    uint32_t start, leading, stride;
+    int base_offset, swizzle, mn_major; /* swizzle: 0 none, 1 128-byte, 2 64-byte, 3 32-byte */
+} WgmmaOperand;
+
+typedef struct {
+    const char *name;
+    int n;
+    int from_registers; /* RS: A from registers, `a` is not used */
+    int data;
+    WgmmaOperand a, b;
+    int steps; /* products, each with the operands' start moved on by so many bytes */
+    uint32_t a_step, b_step;
+    int accumulate; /* the first product adds to d[v] = v % 5; otherwise it overwrites that */
+} WgmmaCase;
+
+/* clang-format off */
+#define IDENTITY {WGMMA_IDENTITY, 16, 1024, 0, 1, 0}
+#define PROBE_A(name, start, leading, stride, base_offset, swizzle, mn_major) \
+    {"a_" name, 16, 0, WGMMA_PROBE, {start, leading, stride, base_offset, swizzle, mn_major}, IDENTITY, 1, 0, 0, 0}
+#define PROBE_B(name, n, start, leading, stride, base_offset, swizzle, mn_major) \
+    {"b_" name, n, 0, WGMMA_PROBE, IDENTITY, {start, leading, stride, base_offset, swizzle, mn_major}, 1, 0, 0, 0}
+#define WIDTH(n) \
+    {"n" #n, n, 0, WGMMA_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 16, 1024, 0, 1, 0}, 4, 32, 32, 0}
+
+static const WgmmaCase wgmma_cases[] = {
+    WIDTH(8), WIDTH(16), WIDTH(24), WIDTH(64), WIDTH(112), WIDTH(128), WIDTH(160), WIDTH(176), WIDTH(192), WIDTH(256),
+    {"accumulate", 64, 0, WGMMA_SIGNED_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 16, 1024, 0, 1, 0}, 1, 0, 0, 1},
+    {"signed", 64, 0, WGMMA_SIGNED_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 16, 1024, 0, 1, 0}, 4, 32, 32, 0},
+    /* mixed majors and patterns */
+    {"a_k_sw128_b_mn_sw128", 64, 0, WGMMA_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 8192, 1024, 0, 1, 1}, 4, 32, 2048, 0},
+    {"a_mn_sw128_b_k_sw128", 64, 0, WGMMA_DATA, {32768, 8192, 1024, 0, 1, 1}, {0, 16, 1024, 0, 1, 0}, 4, 2048, 32, 0},
+    {"a_mn_sw64_b_mn_sw32", 64, 0, WGMMA_DATA, {32768, 4096, 512, 0, 2, 1}, {0, 2048, 256, 0, 3, 1}, 4, 1024, 512, 0},
+    {"a_k_sw32_b_k_none", 64, 0, WGMMA_DATA, {32768, 16, 256, 0, 3, 0}, {0, 128, 256, 0, 0, 0}, 1, 0, 0, 0},
+    /* A, K-major */
+    PROBE_A("k_sw128", 0, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_step_1", 32, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_step_2", 64, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_step_3", 96, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_m_64", 8192, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_m_64_step_3", 8192 + 96, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_start_16", 16, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_start_112", 112, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_leading_0", 0, 0, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_leading_4096", 0, 4096, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_stride_2048", 0, 16, 2048, 0, 1, 0),
+    PROBE_A("k_sw128_stride_512", 0, 16, 512, 0, 1, 0),
+    PROBE_A("k_sw128_start_128", 128, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_start_128_base_1", 128, 16, 1024, 1, 1, 0),
+    PROBE_A("k_sw128_start_512", 512, 16, 1024, 0, 1, 0),
+    PROBE_A("k_sw128_start_512_base_4", 512, 16, 1024, 4, 1, 0),
+    PROBE_A("k_sw128_base_1", 0, 16, 1024, 1, 1, 0),
+    PROBE_A("k_sw128_base_4", 0, 16, 1024, 4, 1, 0),
+    PROBE_A("k_sw128_start_384_base_6", 384, 16, 1024, 6, 1, 0),
+    PROBE_A("k_sw64", 0, 16, 512, 0, 2, 0),
+    PROBE_A("k_sw64_step_1", 32, 16, 512, 0, 2, 0),
+    PROBE_A("k_sw64_start_128", 128, 16, 512, 0, 2, 0),
+    PROBE_A("k_sw64_start_128_base_1", 128, 16, 512, 1, 2, 0),
+    PROBE_A("k_sw64_stride_1024", 0, 16, 1024, 0, 2, 0),
+    PROBE_A("k_sw32", 0, 16, 256, 0, 3, 0),
+    PROBE_A("k_sw32_start_128", 128, 16, 256, 0, 3, 0),
+    PROBE_A("k_sw32_start_128_base_1", 128, 16, 256, 1, 3, 0),
+    PROBE_A("k_none", 0, 128, 256, 0, 0, 0),
+    PROBE_A("k_none_wide", 0, 1024, 128, 0, 0, 0),
+    PROBE_A("k_none_start_16", 16, 2048, 144, 0, 0, 0),
+    PROBE_A("k_none_base_1", 0, 128, 256, 1, 0, 0),
+    /* A, M-major */
+    PROBE_A("mn_sw128", 0, 8192, 1024, 0, 1, 1),
+    PROBE_A("mn_sw128_step_1", 2048, 8192, 1024, 0, 1, 1),
+    PROBE_A("mn_sw128_stride_2048", 0, 1024, 2048, 0, 1, 1),
+    PROBE_A("mn_sw128_start_128", 128, 8192, 1024, 0, 1, 1),
+    PROBE_A("mn_sw128_base_1", 0, 8192, 1024, 1, 1, 1),
+    PROBE_A("mn_sw64", 0, 4096, 512, 0, 2, 1),
+    PROBE_A("mn_sw64_swapped", 0, 512, 4096, 0, 2, 1),
+    PROBE_A("mn_sw32", 0, 2048, 256, 0, 3, 1),
+    PROBE_A("mn_sw32_swapped", 0, 256, 2048, 0, 3, 1),
+    PROBE_A("mn_none", 0, 1024, 128, 0, 0, 1),
+    PROBE_A("mn_none_swapped", 0, 128, 256, 0, 0, 1),
+    /* B, K-major */
+    PROBE_B("k_sw128", 64, 0, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_n_256", 256, 0, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_n_24", 24, 0, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_step_1", 64, 32, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_step_2", 64, 64, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_step_3", 64, 96, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_n_offset_64", 64, 8192, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_start_128", 16, 128, 16, 1024, 0, 1, 0),
+    PROBE_B("k_sw128_start_128_base_1", 16, 128, 16, 1024, 1, 1, 0),
+    PROBE_B("k_sw128_base_4", 16, 0, 16, 1024, 4, 1, 0),
+    PROBE_B("k_sw64", 64, 0, 16, 512, 0, 2, 0),
+    PROBE_B("k_sw64_step_1", 64, 32, 16, 512, 0, 2, 0),
+    PROBE_B("k_sw32", 64, 0, 16, 256, 0, 3, 0),
+    PROBE_B("k_none", 64, 0, 128, 256, 0, 0, 0),
+    PROBE_B("k_none_wide", 64, 0, 1024, 128, 0, 0, 0),
+    /* B, N-major */
+    PROBE_B("mn_sw128", 64, 0, 8192, 1024, 0, 1, 1),
+    PROBE_B("mn_sw128_n_128", 128, 0, 8192, 1024, 0, 1, 1),
+    PROBE_B("mn_sw128_n_128_swapped", 128, 0, 1024, 2048, 0, 1, 1),
+    PROBE_B("mn_sw128_n_256", 256, 0, 8192, 1024, 0, 1, 1),
+    PROBE_B("mn_sw128_step_1", 128, 2048, 8192, 1024, 0, 1, 1),
+    PROBE_B("mn_sw128_n_24", 24, 0, 8192, 1024, 0, 1, 1),
+    PROBE_B("mn_sw64", 64, 0, 4096, 512, 0, 2, 1),
+    PROBE_B("mn_sw64_step_1", 64, 1024, 4096, 512, 0, 2, 1),
+    PROBE_B("mn_sw32", 64, 0, 2048, 256, 0, 3, 1),
+    PROBE_B("mn_none", 64, 0, 1024, 128, 0, 0, 1),
+    PROBE_B("mn_none_swapped", 64, 0, 128, 256, 0, 0, 1),
+    /* A from registers */
+    {"rs_a_map", 16, 1, WGMMA_PROBE, {0, 0, 0, 0, 0, 0}, IDENTITY, 1, 0, 0, 0},
+    {"rs_n64", 64, 1, WGMMA_DATA, {0, 0, 0, 0, 0, 0}, {0, 16, 1024, 0, 1, 0}, 4, 0, 32, 0},
+    {"rs_n64_b_mn", 64, 1, WGMMA_DATA, {0, 0, 0, 0, 0, 0}, {0, 8192, 1024, 0, 1, 1}, 2, 0, 2048, 0},
+    {"rs_n256", 256, 1, WGMMA_SIGNED_DATA, {0, 0, 0, 0, 0, 0}, {0, 16, 1024, 0, 1, 0}, 1, 0, 0, 1},
+};
+/* clang-format on */
+
+/* A number as bf16 can hold it in this pass. */
+HOST_DEVICE bf16 wgmma_number(int number, int pass) { return conform_bf16(pass == 0 ? number & 255 : number >> 8); }
+
+/* bf16 number i of shared memory; pass 0, or 0 and 1 for a probe. */
+HOST_DEVICE bf16 wgmma_shared_word(int data, int pass, int i) {
+    if (data == WGMMA_DATA) {
+        return conform_bf16(conform_hash((uint32_t)i, 4));
+    }
+    if (data == WGMMA_SIGNED_DATA) {
+        return conform_bf16(conform_hash((uint32_t)i, 9) - 4);
+    }
+    if (i < WGMMA_PROBED / 2) {
+        return wgmma_number(i, pass);
+    }
+    int row = (i - WGMMA_PROBED / 2) / 64;
+    return conform_bf16(row < 16 && i - WGMMA_PROBED / 2 == swizzled_index(row, row / 8) + row % 8);
+}
+
+/* Elements 2r and 2r + 1 of thread t's register a[r]. */
+HOST_DEVICE uint32_t wgmma_a_register(int data, int pass, int t, int r) {
+    int i = t * 8 + r * 2;
+    bf16 low = data == WGMMA_PROBE ? wgmma_number(i, pass) : conform_bf16(conform_hash((uint32_t)i + 77777, 4));
+    bf16 high = data == WGMMA_PROBE ? wgmma_number(i + 1, pass) : conform_bf16(conform_hash((uint32_t)i + 77778, 4));
+    return low | (uint32_t)high << 16;
+}
+
+/* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
+
+enum { WARP_LDMATRIX, WARP_STMATRIX, WARP_MMA };
+enum { WARP_SHARED = 4096 }; /* bytes */
+
+/* ldmatrix: shared memory's words are 0, 1, 2, ...; the result is r[0..3] of each lane, low half first.
+ * stmatrix: half h (0, 1) of lane l's r[i] is 8 l + 2 i + h; the result is shared memory.
+ * mma: small integers; the result is d[0..3] of each lane. */
+typedef struct {
+    const char *name;
+    int op;
+    int rows; /* where the lanes' rows lie, below; for mma a seed */
+} WarpCase;
+
+enum { ROWS_DENSE, ROWS_SWIZZLED, ROWS_SCATTERED };
+
+/* clang-format off */
+static const WarpCase warp_cases[] = {
+    {"ldmatrix_dense", WARP_LDMATRIX, ROWS_DENSE},         {"ldmatrix_swizzled", WARP_LDMATRIX, ROWS_SWIZZLED},
+    {"ldmatrix_scattered", WARP_LDMATRIX, ROWS_SCATTERED}, {"stmatrix_dense", WARP_STMATRIX, ROWS_DENSE},
+    {"stmatrix_swizzled", WARP_STMATRIX, ROWS_SWIZZLED},   {"stmatrix_scattered", WARP_STMATRIX, ROWS_SCATTERED},
+    {"mma_0", WARP_MMA, 0},                                {"mma_1", WARP_MMA, 1000},
+};
+/* clang-format on */
+
+/* Offset in bytes of the row that the lane names: one after the other; a 16 x 16 tile with 128-byte rows and the
+ * 128-byte swizzle; anywhere. */
+HOST_DEVICE int warp_row_offset(int rows, int lane) {
+    return rows == ROWS_DENSE      ? lane * 16
+           : rows == ROWS_SWIZZLED ? swizzled_index(lane % 16, lane / 16) * 2
+                                   : (lane * 37 + 11) % 256 * 16;
+}
+
+/* Register r of a lane: a[0..3] are 0..3, b[0..1] are 4, 5. */
+HOST_DEVICE uint32_t warp_mma_operand(int seed, int lane, int r) {
+    uint32_t i = (uint32_t)(seed + lane * 12 + r * 2);
+    return conform_bf16(conform_hash(i, 9) - 4) | (uint32_t)conform_bf16(conform_hash(i + 1, 9) - 4) << 16;
+}
+
+HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
+    return (float)(conform_hash((uint32_t)(seed + lane * 4 + i), 21) - 10);
+}
+
+/* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
+
+/* A script of one thread on one barrier. The result has a word for each test, two for each MB_BOTH. */
+enum {
+    MB_END,
+    MB_INIT,          /* expected arrivals */
+    MB_EXPECT,        /* expect_tx: bytes */
+    MB_COMPLETE,      /* complete_tx: bytes */
+    MB_ARRIVE,        /* arrivals in one instruction */
+    MB_ARRIVE_EXPECT, /* bytes */
+    MB_TEST,          /* test_wait of this parity: 1 if complete */
+    MB_BOTH,          /* test_wait of parity 0, then of parity 1 */
+};
+
+enum { MB_MAX_OPS = 24 };
+
+typedef struct {
+    int op, argument;
+} MbarrierOp;
+
+typedef struct {
+    const char *name;
+    int misuse; /* the manual forbids it: the model must report it; the vector shows what the hardware did */
+    MbarrierOp op[MB_MAX_OPS];
+} MbarrierCase;
+
+/* clang-format off */
+static const MbarrierCase mbarrier_cases[] = {
+    {"fresh", 0, {{MB_INIT, 1}, {MB_BOTH, 0}}},
+    {"two_arrivals", 0, {{MB_INIT, 2}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"old_phases", 0,
+     {{MB_INIT, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1},
+      {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"expect_then_arrive", 0,
+     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0}}},
+    {"expect_arrive_at_once", 0,
+     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 64}, {MB_BOTH, 0}, {MB_COMPLETE, 48}, {MB_BOTH, 0}, {MB_COMPLETE, 16},
+      {MB_BOTH, 0}}},
+    {"expect_0", 0, {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 0}, {MB_BOTH, 0}}},
+    {"bytes_before_expect", 0,
+     {{MB_INIT, 1}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_EXPECT, 64}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"bytes_before_arrive_expect", 0,
+     {{MB_INIT, 1}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_ARRIVE_EXPECT, 64}, {MB_BOTH, 0}}},
+    {"negative_holds_the_phase", 0,
+     {{MB_INIT, 1}, {MB_COMPLETE, 64}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_EXPECT, 64}, {MB_BOTH, 0}}},
+    {"too_many_bytes", 0,
+     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 16}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_EXPECT, 48}, {MB_BOTH, 0}}},
+    {"bytes_arrive_late", 0, /* arrive without expect_tx: the bytes count for the next phase */
+     {{MB_INIT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_ARRIVE_EXPECT, 64},
+      {MB_BOTH, 0}}},
+    {"expect_only", 0,
+     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"tx_largest", 0,
+     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 1048575}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}}},
+    {"tx_smallest", 0,
+     {{MB_INIT, 1}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}, {MB_ARRIVE_EXPECT, 1048575}, {MB_BOTH, 0}}},
+    {"count_2", 0,
+     {{MB_INIT, 3}, {MB_ARRIVE, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 3}, {MB_BOTH, 0}}},
+    {"count_largest", 0, {{MB_INIT, 1048575}, {MB_ARRIVE, 1048574}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"over_arrival", 1, /* the phase waits for bytes only, and one more arrives */
+     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 64}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0},
+      {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"over_arrival_by_count", 1,
+     {{MB_INIT, 2}, {MB_ARRIVE, 1}, {MB_ARRIVE, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1},
+      {MB_BOTH, 0}}},
+    {"tx_overflow", 1,
+     {{MB_INIT, 1}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575},
+      {MB_BOTH, 0}, {MB_COMPLETE, 1}, {MB_BOTH, 0}}},
+    {"tx_overflow_twice", 1,
+     {{MB_INIT, 1}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1048575}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575},
+      {MB_BOTH, 0}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}}},
+    {"tx_overflow_thrice", 1,
+     {{MB_INIT, 1}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1048575}, {MB_ARRIVE, 1}, {MB_BOTH, 0},
+      {MB_COMPLETE, 1048575}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575},
+      {MB_BOTH, 0}}},
+    {"tx_underflow", 1,
+     {{MB_INIT, 1}, {MB_COMPLETE, 1048575}, {MB_COMPLETE, 2}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_EXPECT, 1048575},
+      {MB_BOTH, 0}, {MB_EXPECT, 2}, {MB_BOTH, 0}}},
+    {"tx_underflow_by_1", 1,
+     {{MB_INIT, 1}, {MB_COMPLETE, 1048575}, {MB_COMPLETE, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_EXPECT, 1048575},
+      {MB_BOTH, 0}, {MB_EXPECT, 1}, {MB_BOTH, 0}}},
+};
+/* clang-format on */
+
+/* ---- barriers of the CTA and the cluster when threads have exited ------------------------------------------------ */
+
+/* What the threads do: kernels.h. The result has a word for each thread: 1 if it got through, 0 if it exited before. */
+enum {
+    BARRIER_CTA_WARP_EXITED,
+    BARRIER_CTA_WARP_EXITS_LATE,
+    BARRIER_CTA_LANES_EXITED,
+    BARRIER_NAMED_WARP_EXITED,
+    BARRIER_NAMED_LANES_EXITED,
+    BARRIER_NAMED_ARRIVED_AND_EXITED,
+    BARRIER_NAMED_OTHERS_EXITED,
+    BARRIER_CTA_IN_ONE_ROLE,
+    BARRIER_CLUSTER_CTA_EXITED,
+    BARRIER_NAMED_WARP_EXITS_LATE,
+};
+
+typedef struct {
+    const char *name;
+    int what;
+    int threads, ctas, cluster;
+    int survivors; /* threads that get through if nothing hangs */
+} BarrierCase;
+
+static const BarrierCase barrier_cases[] = {
+    {"cta_warp_exited", BARRIER_CTA_WARP_EXITED, 64, 1, 0, 32},
+    {"cta_warp_exits_late", BARRIER_CTA_WARP_EXITS_LATE, 64, 1, 0, 32},
+    {"cta_lanes_exited", BARRIER_CTA_LANES_EXITED, 64, 1, 0, 48},
+    {"named_warp_exited", BARRIER_NAMED_WARP_EXITED, 64, 1, 0, 32},
+    {"named_warp_exits_late", BARRIER_NAMED_WARP_EXITS_LATE, 64, 1, 0, 32},
+    {"named_lanes_exited", BARRIER_NAMED_LANES_EXITED, 64, 1, 0, 48},
+    {"named_arrived_and_exited", BARRIER_NAMED_ARRIVED_AND_EXITED, 64, 1, 0, 32},
+    {"named_others_exited", BARRIER_NAMED_OTHERS_EXITED, 96, 1, 0, 64},
+    {"cta_in_one_role", BARRIER_CTA_IN_ONE_ROLE, 64, 1, 0, 64},
+    {"cluster_cta_exited", BARRIER_CLUSTER_CTA_EXITED, 32, 2, 2, 32},
+};
+
+/* ---- setmaxnreg -------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+/* SETMAXNREG_CASES(X) calls X(name, threads, then for each of 5 warpgroups an action and its number): DEC, INC, KEEP
+ * (does nothing), EXIT (leaves), NONE (there is no such warpgroup). The result has a word for each thread: 1 if it got
+ * through, 0 if it left; or the case hangs. The sum over the warpgroups, after the name, is in registers per 128
+ * threads; the launch allocates 3 * 168 = 504 for 384 threads, 4 * 128 = 512 for 512, 5 * 96 = 480 for 640; an SM has
+ * 512. */
+#define SETMAXNREG_CASES(X)                                                                     \
+    X(t384_40_232_232_sum_504, 384, DEC, 40, INC, 232, INC, 232, NONE, 24, NONE, 24)            \
+    X(t384_24_240_240_sum_504, 384, DEC, 24, INC, 240, INC, 240, NONE, 24, NONE, 24)            \
+    X(t384_32_232_240_sum_504, 384, DEC, 32, INC, 232, INC, 240, NONE, 24, NONE, 24)            \
+    X(t384_32_240_240_sum_512, 384, DEC, 32, INC, 240, INC, 240, NONE, 24, NONE, 24)            \
+    X(t384_40_240_240_sum_520, 384, DEC, 40, INC, 240, INC, 240, NONE, 24, NONE, 24)            \
+    X(t384_keep_keep_168, 384, KEEP, 24, KEEP, 24, INC, 168, NONE, 24, NONE, 24)                \
+    X(t384_keep_keep_176_sum_512, 384, KEEP, 24, KEEP, 24, INC, 176, NONE, 24, NONE, 24)        \
+    X(t384_24_24_24, 384, DEC, 24, DEC, 24, DEC, 24, NONE, 24, NONE, 24)                        \
+    X(t384_exit_232_232, 384, EXIT, 24, INC, 232, INC, 232, NONE, 24, NONE, 24)                 \
+    X(t512_32_160_160_160_sum_512, 512, DEC, 32, INC, 160, INC, 160, INC, 160, NONE, 24)        \
+    X(t512_24_160_160_168_sum_512, 512, DEC, 24, INC, 160, INC, 160, INC, 168, NONE, 24)        \
+    X(t512_40_160_160_160_sum_520, 512, DEC, 40, INC, 160, INC, 160, INC, 160, NONE, 24)        \
+    X(t640_24_112_112_112_112_sum_472, 640, DEC, 24, INC, 112, INC, 112, INC, 112, INC, 112)    \
+    X(t640_32_112_112_112_112_sum_480, 640, DEC, 32, INC, 112, INC, 112, INC, 112, INC, 112)    \
+    X(t640_40_112_112_112_112_sum_488, 640, DEC, 40, INC, 112, INC, 112, INC, 112, INC, 112)
+/* clang-format on */
+
+enum { SETMAXNREG_DEC, SETMAXNREG_INC, SETMAXNREG_KEEP, SETMAXNREG_EXIT, SETMAXNREG_NONE };
+
+typedef struct {
+    const char *name;
+    int threads;
+    int action[5], registers[5];
+} SetmaxnregCase;
+
+/* clang-format off */
+#define SETMAXNREG_ROW(name, threads, a0, r0, a1, r1, a2, r2, a3, r3, a4, r4)                                         \
+    {#name, threads, {SETMAXNREG_##a0, SETMAXNREG_##a1, SETMAXNREG_##a2, SETMAXNREG_##a3, SETMAXNREG_##a4},           \
+     {r0, r1, r2, r3, r4}},
+static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_ROW)};
+#undef SETMAXNREG_ROW
+/* clang-format on */
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+typedef enum {
+    GROUP_ENCODE,
+    GROUP_TMA,
+    GROUP_WGMMA,
+    GROUP_WARP,
+    GROUP_MBARRIER,
+    GROUP_BARRIER,
+    GROUP_SETMAXNREG,
+    GROUPS
+} Group;
+
+static inline const char *group_name(Group group) {
+    static const char *const names[GROUPS] = {"encode", "tma", "wgmma", "warp", "mbarrier", "barrier", "setmaxnreg"};
+    return names[group];
+}
+
+static inline int group_size(Group group) {
+    const int sizes[GROUPS] = {COUNT_OF(encode_cases),    COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
+                               COUNT_OF(warp_cases),      COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
+                               COUNT_OF(setmaxnreg_cases)};
+    return sizes[group];
+}
+
+static inline const char *case_name(Group group, int i) {
+    switch (group) {
+    case GROUP_ENCODE:
+        return encode_cases[i].name;
+    case GROUP_TMA:
+        return tma_cases[i].name;
+    case GROUP_WGMMA:
+        return wgmma_cases[i].name;
+    case GROUP_WARP:
+        return warp_cases[i].name;
+    case GROUP_MBARRIER:
+        return mbarrier_cases[i].name;
+    case GROUP_BARRIER:
+        return barrier_cases[i].name;
+    case GROUP_SETMAXNREG:
+        return setmaxnreg_cases[i].name;
+    case GROUPS:
+        break;
+    }
+    return "";
+}
+
+static inline uint32_t digest(uint32_t hash, const void *from, const void *to) {
+    for (const uint8_t *p = (const uint8_t *)from; p < (const uint8_t *)to; p++) {
+        hash = (hash ^ *p) * 0x01000193u;
+    }
+    return hash;
+}
+
+/* Of all that the recorder gets to know about a case; the members named have no padding between them. */
+static inline uint32_t case_digest(Group group, int i) {
+    const uint32_t start = 0x811c9dc5u;
+    switch (group) {
+    case GROUP_ENCODE: {
+        const EncodeCase *c = &encode_cases[i];
+        return digest(digest(start, &c->type, &c->misaligned + 1), c->size, &c->fill + 1);
+    }
+    case GROUP_TMA:
+        return digest(start, &tma_cases[i].op, &tma_cases[i].copy[4]);
+    case GROUP_WGMMA:
+        return digest(start, &wgmma_cases[i].n, &wgmma_cases[i].accumulate + 1);
+    case GROUP_WARP:
+        return digest(start, &warp_cases[i].op, &warp_cases[i].rows + 1);
+    case GROUP_MBARRIER:
+        return digest(start, mbarrier_cases[i].op, &mbarrier_cases[i].op[MB_MAX_OPS]);
+    case GROUP_BARRIER:
+        return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
+    case GROUP_SETMAXNREG:
+        return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
+    case GROUPS:
+        break;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,35 @@
+# conform.mk - the conformance suite; included by the Makefile at the top after the rules of the tests.
+#
+# record runs on a Hopper GPU and writes the vectors; replay compares the CPU model with them and is one of the tests.
+
+CONFORM_TEST := $(B)/tests/conform/replay
+CONFORM_RECORD := $(B)/tests/conform/record
+
+## make conform-record|build the program that records the conformance vectors; run it with a directory on a Hopper GPU
+.PHONY: conform-record
+conform-record: $(CONFORM_RECORD)
+
+ifneq ($(HAVE_NVCC),)
+$(CONFORM_RECORD): tests/conform/record.cu $(NVCC_STAMP)
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static $< -o $@
+else
+$(CONFORM_RECORD): FORCE
+	@echo "the recorder cannot be built: $(NO_NVCC)" >&2; exit 1
+endif
+
+ifneq ($(HAVE_MODEL),)
+# The kernels, compiled as chapters are for the model.
+$(B)/tests/conform/replay_kernels.o: tests/conform/replay_kernels.c $(CC_STAMP)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(compile_c) $(C_CHAPTER)
+
+$(CONFORM_TEST): $(B)/tests/conform/replay.o $(B)/tests/conform/replay_kernels.o $(MODEL_OBJECTS) $(LINK_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(call link,$(filter %.o,$^))
+else
+$(CONFORM_TEST): $(LINK_STAMP)
+	$(call skipping_test,there is no CPU model)
+endif

@@ -1,0 +1,174 @@
+/* chapters.c - every chapter, unchanged, on the model: right numbers and no report over edge sizes, variants, policies
+ * and seeds. TAP.
+ *
+ *     chapters              two seeds for each policy
+ *     chapters 25           25 of them
+ *     chapters 25 07        only chapters whose name contains "07" */
+#include <unistd.h>
+
+#include "../../common/gemm.h"
+
+#include "../../common/model/model_host.h"
+#include "../unit/tap.h"
+
+#define EACH_CHAPTER(id) extern const Chapter model_chapter_##id;
+#include "chapters.inc"
+#undef EACH_CHAPTER
+#define EACH_CHAPTER(id) &model_chapter_##id,
+static const Chapter *const chapters[] = {
+#include "chapters.inc"
+};
+
+enum { CHAPTERS = sizeof chapters / sizeof chapters[0], POLICIES = 4, SMS = 4, MAX_VARIANTS = 64 };
+
+typedef struct {
+    int m, n, k;
+} Size;
+
+/* The edge sizes of the GPU tests, scaled: one element, one row, one step; a little more and less than the tiles; K
+ * shorter than a pipeline and longer; fewer tiles than SMs and several for each; nothing a multiple of anything. */
+static const Size sizes[] = {
+    {1, 1, 1},       {1, 1, 1100},    {7, 13, 1},      {64, 64, 64},  {127, 255, 63}, {128, 256, 64},  {129, 257, 65},
+    {255, 129, 577}, {333, 200, 555}, {16, 1030, 256}, {1030, 16, 8}, {700, 700, 64}, {640, 900, 200},
+};
+
+/* Small integers whose products and sums fp32 holds exactly, so that the result has one right value. */
+static float element(int row, int column) { return (float)((row * 7 + column * 13 + row * column % 3) % 5 - 2); }
+
+static bf16 *matrix(const char *name, int rows, int columns, int ld) {
+    bf16 *p = model_global_alloc((size_t)rows * (size_t)ld * sizeof *p, name);
+    if (p == NULL) {
+        printf("Bail out! no memory for matrix %s\n", name);
+        exit(1);
+    }
+    model_describe_matrix(p, name, rows, columns, ld, sizeof *p);
+    for (int row = 0; row < rows; row++) {
+        for (int column = 0; column < ld; column++) {
+            p[(size_t)row * (size_t)ld + (size_t)column] =
+                column < columns ? float_to_bf16(element(row, column)) : 0x7fc0;
+        }
+    }
+    return p;
+}
+
+static int wrong_elements(const Gemm *g) {
+    int wrong = 0;
+    for (int row = 0; row < g->m; row++) {
+        for (int column = 0; column < g->ldc; column++) {
+            bf16 got = g->c[(size_t)row * (size_t)g->ldc + (size_t)column];
+            /* Elements are checked along diagonals, padding everywhere. */
+            if (column < g->n && (row + column) % 7 != 0) {
+                continue;
+            }
+            float sum = 0;
+            for (int k = 0; k < g->k && column < g->n; k++) {
+                sum += element(row, k) * element(column, k);
+            }
+            wrong += got != (column < g->n ? float_to_bf16(sum) : 0x7fab);
+        }
+    }
+    return wrong;
+}
+
+static void check(const Chapter *chapter, Size size, const char *variant, int seeds) {
+    int lda = (size.k + 7) / 8 * 8 + 8, ldc = (size.n + 7) / 8 * 8 + 8;
+    Gemm g = {.m = size.m, .n = size.n, .k = size.k, .lda = lda, .ldb = lda, .ldc = ldc};
+    bf16 *a = matrix("A", size.m, size.k, lda), *b = matrix("B", size.n, size.k, lda);
+    g.a = a;
+    g.b = b;
+    g.c = matrix("C", size.m, size.n, ldc);
+    g.sm_count = SMS;
+    g.shared_bytes = 227 * 1024;
+    g.variant = variant;
+    size_t workspace = chapter->workspace_bytes != NULL ? chapter->workspace_bytes(&g) : 0;
+    g.workspace = workspace > 0 ? model_global_alloc(workspace, "workspace") : NULL;
+    int bad = 0;
+    char what[200] = "";
+    for (int policy = 0; policy < POLICIES; policy++) {
+        /* What is the same for every seed is run once. */
+        int runs = policy == MODEL_EAGER || policy == MODEL_LAZY ? 1 : seeds;
+        for (int seed = 0; seed < runs; seed++) {
+            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS};
+            model_configure(&options);
+            model_forget_reports();
+            g.meet = seed % 2 == 0 ? -1 : 1;
+            for (size_t i = 0; i < (size_t)size.m * (size_t)ldc; i++) {
+                g.c[i] = 0x7fab;
+            }
+            int status = (int)chapter->launch(&g);
+            int wrong = status == 0 ? wrong_elements(&g) : 0;
+            if (status != 0 || wrong > 0 || model_reports() > 0) {
+                bad++;
+                snprintf(what, sizeof what, "policy %d, seed %d: status %d, %d elements wrong, %s", policy, seed,
+                         status, wrong, model_reports() > 0 ? model_rule_name(model_report(0)->rule) : "no report");
+            }
+        }
+    }
+    if (!ok(bad == 0, "%s%s%s at %d x %d x %d", chapter->name, variant != NULL ? " " : "",
+            variant != NULL ? variant : "", size.m, size.n, size.k)) {
+        diag("%d runs; the last: %s", bad, what);
+    }
+    model_global_free(a);
+    model_global_free(b);
+    model_global_free(g.c);
+    model_global_free(g.workspace);
+}
+
+/* The variants of a chapter, as it lists them when asked for one that it has not. */
+static int variants_of(const Chapter *chapter, char *text, size_t size, const char **variant) {
+    FILE *file = tmpfile();
+    int saved = dup(2), count = 0;
+    Gemm g = {.m = 8,
+              .n = 8,
+              .k = 8,
+              .lda = 8,
+              .ldb = 8,
+              .ldc = 8,
+              .sm_count = SMS,
+              .shared_bytes = 227 * 1024,
+              .variant = "none of these"};
+    g.a = matrix("A", 8, 8, 8);
+    g.b = matrix("B", 8, 8, 8);
+    g.c = matrix("C", 8, 8, 8);
+    if (file != NULL && saved >= 0 && dup2(fileno(file), 2) >= 0) {
+        int status = (int)chapter->launch(&g);
+        fflush(stderr);
+        dup2(saved, 2);
+        rewind(file);
+        size_t length = fread(text, 1, size - 1, file);
+        text[length] = '\0';
+        char *list = status == GEMM_USAGE ? strstr(text, "it has:") : NULL;
+        for (char *word = list != NULL ? strtok(list + 7, " \n") : NULL; word != NULL && count < MAX_VARIANTS;
+             word = strtok(NULL, " \n")) {
+            variant[count++] = word;
+        }
+    }
+    close(saved);
+    if (file != NULL) {
+        fclose(file);
+    }
+    model_global_free((void *)(uintptr_t)g.a);
+    model_global_free((void *)(uintptr_t)g.b);
+    model_global_free(g.c);
+    return count;
+}
+
+int main(int argc, char **argv) {
+    int seeds = argc > 1 ? atoi(argv[1]) : 2;
+    for (int i = 0; i < CHAPTERS; i++) {
+        char text[4096];
+        const char *variant[MAX_VARIANTS];
+        if (argc > 2 && strstr(chapters[i]->name, argv[2]) == NULL) {
+            continue;
+        }
+        int variants = variants_of(chapters[i], text, sizeof text, variant);
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            check(chapters[i], sizes[s], NULL, seeds);
+            for (int v = 0; v < variants; v++) {
+                check(chapters[i], sizes[s], variant[v], 1);
+            }
+        }
+    }
+    model_shutdown();
+    return tap_done();
+}

@@ -1,0 +1,209 @@
+/* internals.c - what the cases cannot show: that a seed replays a run, that reports name lines, barriers and places,
+ * that bad launches and bad options are refused, that events are recorded. TAP. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../common/model/model_host.h"
+#include "../../common/model/model_trace.h"
+#include "../unit/tap.h"
+#include "cases.h"
+
+int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                 const void *params);
+
+static const Case *find_case(const char *name) {
+    const struct {
+        const Case *cases;
+        int count;
+    } all[] = {{ring_cases, ring_case_count},
+               {copy_cases, copy_case_count},
+               {plain_cases, plain_case_count},
+               {cluster_cases, cluster_case_count}};
+    for (size_t a = 0; a < sizeof all / sizeof all[0]; a++) {
+        for (int i = 0; i < all[a].count; i++) {
+            if (strcmp(all[a].cases[i].name, name) == 0) {
+                return &all[a].cases[i];
+            }
+        }
+    }
+    printf("Bail out! there is no case %s\n", name);
+    exit(1);
+}
+
+/* Runs a case with stdout in a file; the text, to be freed. */
+static char *output_of(const Case *c, const ModelOptions *options) {
+    FILE *file = tmpfile();
+    fflush(stdout);
+    int saved = dup(1);
+    if (file == NULL || saved < 0 || dup2(fileno(file), 1) < 0) {
+        printf("Bail out! no temporary file\n");
+        exit(1);
+    }
+    model_configure(options);
+    model_forget_reports();
+    c->run(c->bug);
+    fflush(stdout);
+    dup2(saved, 1);
+    close(saved);
+    fseek(file, 0, SEEK_END);
+    long length = ftell(file);
+    rewind(file);
+    char *text = calloc(1, (size_t)length + 1);
+    if (text == NULL || fread(text, 1, (size_t)length, file) != (size_t)length) {
+        printf("Bail out! the output was not read\n");
+        exit(1);
+    }
+    fclose(file);
+    return text;
+}
+
+static void test_replay(void) {
+    const Case *c = find_case("ring RIGHT");
+    for (int policy = MODEL_RANDOM; policy <= MODEL_PCT; policy++) {
+        ModelOptions options = {.policy = policy, .seed = 7, .barriers = 1, .quiet = 1};
+        char *first = output_of(c, &options), *again = output_of(c, &options);
+        options.seed = 8;
+        char *other = output_of(c, &options);
+        ok(strlen(first) > 1000 && strcmp(first, again) == 0, "policy %d: the same seed gives the same events", policy);
+        ok(strcmp(first, other) != 0, "policy %d: another seed gives others", policy);
+        free(first);
+        free(again);
+        free(other);
+    }
+    ModelOptions options = {.barriers = 1};
+    char *text = output_of(c, &options);
+    contains(text, "full[1]", "--barriers names barriers");
+    contains(text, "arrive.expect_tx 16384", "--barriers shows announced bytes");
+    contains(text, "phase complete", "--barriers shows the end of phases");
+    free(text);
+}
+
+/* The report of a case under the eager policy, or "" if there is none. */
+static const char *report_of(const char *name) {
+    const Case *c = find_case(name);
+    ModelOptions options = {.quiet = 1};
+    model_configure(&options);
+    model_forget_reports();
+    c->run(c->bug);
+    for (int i = 0; i < model_reports(); i++) {
+        if (c->rule != NULL && strcmp(model_rule_name(model_report(i)->rule), c->rule) == 0) {
+            return model_report(i)->text;
+        }
+    }
+    return "";
+}
+
+/* Every part must be in the report of the case. */
+static void reports(const char *name, const char *const *parts) {
+    const char *text = report_of(name);
+    for (; *parts != NULL; parts++) {
+        if (!ok(strstr(text, *parts) != NULL, "%s: the report says \"%s\"", name, *parts)) {
+            fputs(text, stderr);
+        }
+    }
+}
+
+static void test_reports(void) {
+    reports("ring NO_READ_WAIT",
+            (const char *const[]){"stmatrix by CTA 0 warp 4 lane 0 (consumer)",
+                                  "kernels_ring.c:", "stmatrix_x4(&s->out[box]", "tma_store_2d(&p->map_c",
+                                  "s->out[0][0]", "bulk_wait_group_read", "on a GPU", "--policy eager", NULL});
+    reports("ring RELEASE_EARLY",
+            (const char *const[]){"TMA load by CTA 0 warp 0 lane 0 (producer)", "wgmma reading A", "counted by full[0]",
+                                  "last filled with A(0,0)", "group 0 of warpgroup 1", NULL});
+    reports("ring EXPECT_DOUBLE", (const char *const[]){"128 threads of CTA 0", "for phase 0 of full[0] (parity 0)",
+                                                        "16384 bytes are missing", "32768 announced, 16384 brought",
+                                                        "CTA 0 warp 0 lane 0", "for phase 0 of empty[0]", NULL});
+    reports("ring FULL_COUNT_128", (const char *const[]){"127 of 128 arrivals are missing", NULL});
+    reports("ring WRONG_STRIDE",
+            (const char *const[]){"row 8, k 0 to 7: expected the chunk of A(8,0), fetched the chunk of A(16,0)", NULL});
+    reports("ring NO_EXPECT", (const char *const[]){"the load counts for phase 1 of full[0]", NULL});
+    reports(
+        "copy WRONG_CHUNK",
+        (const char *const[]){"row 0, k 8 to 15: expected the chunk of A(16,8), fetched the chunk of A(16,0)", NULL});
+    /* Ordinary accesses are found through the line table. */
+    reports("plain NO_SYNC",
+            (const char *const[]){"tests/model/kernels_plain.c:", "int got = s->value[THREADS - 1 - thread];",
+                                  "s->value[place] = p->in[id];", "s->value[63]", NULL});
+    reports("plain GLOBAL_PAST_END", (const char *const[]){"4 bytes at byte 3072 of out, which has 3072 bytes", NULL});
+    reports("plain REGISTERS_SUM", (const char *const[]){"warpgroup 2: 168 registers a thread", NULL});
+    reports("cluster NO_END_SYNC", (const char *const[]){"mbarrier_arrive_remote", NULL});
+}
+
+static void test_limits(void) {
+    const Case *c = find_case("ring RELEASE_EARLY");
+    ModelOptions options = {.quiet = 1, .max_reports = 1};
+    model_configure(&options);
+    model_forget_reports();
+    is_int(c->run(c->bug), 4, "a launch that is stopped by its first report returns 4");
+    is_int(model_reports(), 1, "and has made one report");
+    c = find_case("copy WRONG_CHUNK");
+    options = (ModelOptions){.quiet = 1, .no_provenance = 1};
+    model_configure(&options);
+    model_forget_reports();
+    is_int(c->run(c->bug), 1, "without provenance a wrong lane address gives wrong numbers");
+    is_int(model_reports(), 0, "and no report");
+    c = find_case("ring NO_INIT_FENCE");
+    options = (ModelOptions){.quiet = 1, .lenient = 1};
+    model_configure(&options);
+    is_int(c->run(c->bug), 0, "lenient lets a missing mbarrier_init_fence() pass in one CTA");
+    ok(model_report(-1) == NULL && model_report(1000) == NULL && model_rule_name((ModelRule)1000) == NULL,
+       "there is no report and no rule of a wrong number");
+    is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, NULL), 3, "an empty grid is refused");
+    is_int(model_launch(NULL, "kernel", 1, 1025, 0, 0, NULL), 3, "a CTA of 1025 threads is refused");
+    is_int(model_launch(NULL, "kernel", 3, 32, 2, 0, NULL), 3,
+           "a grid that is not a multiple of the cluster is refused");
+    is_int(model_launch(NULL, "kernel", 8, 32, 8, 0, NULL), 3, "a cluster larger than the device is refused");
+    is_int(model_launch(NULL, "kernel", 1, 32, 0, 227 * 1024 + 1, NULL), 3, "too much shared memory is refused");
+}
+
+static void test_memory(void) {
+    uint8_t *a = model_global_alloc(1000, "a"), *b = model_global_alloc(100000, "b");
+    ok(a != NULL && b != NULL && (uintptr_t)a % 256 == 0 && (uintptr_t)b % 256 == 0, "memory is 256-byte aligned");
+    ok(b - a > 4096 || a - b > 100000 + 4096, "allocations do not touch");
+    memset(b, 1, 100000);
+    model_global_free(a);
+    uint8_t *c = model_global_alloc(500, "c");
+    ok(c != NULL && c[0] == 0 && b[99999] == 1, "freed memory is given out again, cleared");
+    ok(model_global_alloc((size_t)1 << 60, "all") == NULL, "too much memory is refused");
+    model_global_free(NULL);
+    model_global_free(b);
+    model_global_free(c);
+}
+
+static void test_trace(void) {
+    const Case *c = find_case("ring RIGHT");
+    ModelOptions options = {.trace = 1, .quiet = 1};
+    model_configure(&options);
+    c->run(c->bug);
+    const ModelTraceEvent *event;
+    size_t count = model_trace_events(&event);
+    int loads = 0, products = 0, waits = 0, ordered = 1;
+    for (size_t i = 0; i < count; i++) {
+        ordered &= event[i].begin <= event[i].end;
+        loads += event[i].kind == TRACE_LOAD && strncmp(event[i].name, "full[", 5) == 0;
+        products += event[i].kind == TRACE_WGMMA;
+        waits += event[i].kind == TRACE_WAIT;
+    }
+    ok(ordered, "events begin before they end");
+    is_int(loads, 10, "every load is an event with its barrier's name");
+    is_int(products, 20, "every product is an event");
+    ok(waits >= 25, "waits are events");
+    options.trace = 0;
+    model_configure(&options);
+    c->run(c->bug);
+    is_int((long long)model_trace_events(&event), 0, "nothing is recorded unless asked for");
+}
+
+int main(void) {
+    test_replay();
+    test_reports();
+    test_limits();
+    test_memory();
+    test_trace();
+    model_shutdown();
+    return tap_done();
+}

@@ -1,0 +1,181 @@
+/* kernels_cluster.c - two CTAs that multicast to each other and release each other's stages. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/cluster.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/swizzle.h"
+#include "../../common/device/tma.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+/* Each CTA loads one half of a [16][64] tile into both, and both add up what they got, for several tiles. */
+enum {
+    CTAS = 2,
+    ROWS = 16,
+    HALF = ROWS / CTAS,
+    COLS = 64,
+    TILES = 5,
+    STAGES = 2,
+    THREADS = 64,
+    TILE_BYTES = ROWS * COLS * 2
+};
+
+typedef enum {
+    RIGHT,
+    RIGHT_RELAXED, /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
+    RIGHT_REDUCE,  /* results are added by the copy engine */
+    NO_CLUSTER_SYNC,
+    RELAXED_NO_FENCE,
+    EXPECT_HALF,
+    EXPECT_DOUBLE,
+    RELEASE_OWN,
+    NO_END_SYNC,
+    MASK_TOO_WIDE,
+    RANK_TOO_HIGH,
+    WAIT_WITHOUT_ARRIVE,
+    ARRIVE_TWICE,
+} Bug;
+
+typedef struct {
+    bf16 tile[STAGES][ROWS * COLS]; /* not swizzled */
+    bf16 sum[8 * COLS];
+    MBarrier full[STAGES], empty[STAGES];
+} Shared;
+
+typedef struct {
+    TensorMap map; /* box [HALF][COLS] of [TILES * ROWS][COLS] */
+    TensorMap map_out;
+    float *out; /* [CTAS][COLS] */
+    int bug;
+} Params;
+
+static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    const int bug = p.bug;
+    int thread = (int)threadIdx.x, rank = cluster_cta_rank();
+    if (thread == 0) {
+        mbarrier_init(s->full, STAGES, 1);
+        mbarrier_init(s->empty, STAGES, bug == RELEASE_OWN ? 1 : CTAS);
+        if (bug != RELAXED_NO_FENCE) {
+            mbarrier_init_fence();
+        }
+    }
+    if (bug == WAIT_WITHOUT_ARRIVE) {
+        cluster_wait();
+    } else if (bug == NO_CLUSTER_SYNC) {
+        __syncthreads();
+    } else if (bug == RIGHT_RELAXED || bug == RELAXED_NO_FENCE) {
+        cluster_arrive_relaxed();
+        if (bug == ARRIVE_TWICE) {
+            cluster_arrive_relaxed();
+        }
+        cluster_wait();
+        /* The relaxed arrival publishes the barriers to threads that know the fence: also in the own CTA. */
+        __syncthreads();
+    } else {
+        if (bug == ARRIVE_TWICE) {
+            cluster_arrive_relaxed();
+        }
+        cluster_sync();
+    }
+    float sum = 0;
+    for (int i = 0; i < TILES; i++) {
+        int stage = i % STAGES;
+        uint32_t parity = (uint32_t)(i / STAGES) & 1;
+        if (thread == 0) {
+            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
+            int bytes = bug == EXPECT_HALF ? TILE_BYTES / 2 : bug == EXPECT_DOUBLE ? TILE_BYTES * 2 : TILE_BYTES;
+            mbarrier_arrive_expect_tx(&s->full[stage], bytes);
+            tma_load_2d_multicast(&s->tile[stage][rank * HALF * COLS], &p.map, 0, i * ROWS + rank * HALF,
+                                  &s->full[stage], bug == MASK_TOO_WIDE ? 7 : 3);
+        }
+        mbarrier_wait_parity(&s->full[stage], parity);
+        for (int row = 0; row < ROWS; row++) {
+            sum += bf16_to_float(s->tile[stage][row * COLS + thread]);
+        }
+        fence_proxy_async(); /* ordinary reads come before the next load of this stage */
+        __syncthreads();
+        if (bug == RELEASE_OWN) {
+            if (thread == 0) {
+                mbarrier_arrive(&s->empty[stage]);
+            }
+        } else if (thread < CTAS) {
+            mbarrier_arrive_remote(&s->empty[stage], bug == RANK_TOO_HIGH ? thread + 1 : thread);
+        }
+    }
+    if (bug == RIGHT_REDUCE) {
+        for (int row = 0; row < 8; row++) {
+            s->sum[row * COLS + thread] = row == 0 ? float_to_bf16(sum) : 0;
+        }
+        fence_proxy_async();
+        __syncthreads();
+        if (thread == 0) {
+            tma_reduce_add_2d(&p.map_out, s->sum, 0, 0);
+            bulk_commit_group();
+            bulk_wait_group(0);
+        }
+    }
+    p.out[rank * COLS + thread] = sum;
+    if (bug != NO_END_SYNC) {
+        /* The peer still arrives on this CTA's barriers. */
+        cluster_sync();
+    }
+}
+KERNEL_ENTRY(cluster_kernel, Params);
+
+static int run(int bug) {
+    bf16 *in = model_global_alloc(TILES * ROWS * COLS * sizeof *in, "in");
+    float *out = model_global_alloc(CTAS * COLS * sizeof *out, "out");
+    bf16 *added = model_global_alloc(8 * COLS * sizeof *added, "added");
+    for (int i = 0; i < TILES * ROWS * COLS; i++) {
+        in[i] = float_to_bf16((float)(i % 11 - 5));
+    }
+    memset(out, 0, CTAS * COLS * sizeof *out);
+    memset(added, 0, 8 * COLS * sizeof *added);
+    Params p;
+    memset(&p, 0, sizeof p);
+    p.out = out;
+    p.bug = bug;
+    int status = 3;
+    if (!tensor_map_2d(&p.map, "in", in, TILES * ROWS, COLS, COLS, HALF, COLS, SWIZZLE_NONE) &&
+        !tensor_map_2d(&p.map_out, "added", added, 8, COLS, COLS, 8, COLS, SWIZZLE_NONE)) {
+        LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
+        status = launch_kernel(KERNEL(cluster_kernel), shape, &p, NULL);
+    }
+    for (int c = 0; c < COLS && status == 0; c++) {
+        float sum = 0;
+        for (int row = 0; row < TILES * ROWS; row++) {
+            sum += bf16_to_float(in[row * COLS + c]);
+        }
+        status = out[c] == sum && out[COLS + c] == sum ? 0 : 1;
+        if (bug == RIGHT_REDUCE && added[c] != float_to_bf16(2 * sum)) {
+            status = 1;
+        }
+    }
+    model_global_free(in);
+    model_global_free(out);
+    model_global_free(added);
+    return status;
+}
+
+#define RIGHT_CASE(bug) \
+    { "cluster " #bug, NULL, run, bug }
+#define WRONG_CASE(bug, rule) \
+    { "cluster " #bug, #rule, run, bug }
+const Case cluster_cases[] = {
+    RIGHT_CASE(RIGHT),
+    RIGHT_CASE(RIGHT_RELAXED),
+    RIGHT_CASE(RIGHT_REDUCE),
+    WRONG_CASE(NO_CLUSTER_SYNC, BARRIER_INIT_ORDER),
+    WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER),
+    WRONG_CASE(EXPECT_HALF, TX_COUNT),
+    WRONG_CASE(EXPECT_DOUBLE, DEADLOCK),
+    WRONG_CASE(RELEASE_OWN, RACE_WAR),
+    WRONG_CASE(NO_END_SYNC, CLUSTER_EXIT),
+    WRONG_CASE(MASK_TOO_WIDE, CLUSTER_RANK),
+    WRONG_CASE(RANK_TOO_HIGH, CLUSTER_RANK),
+    WRONG_CASE(WAIT_WITHOUT_ARRIVE, NAMED_BARRIER),
+    WRONG_CASE(ARRIVE_TWICE, NAMED_BARRIER),
+};
+const int cluster_case_count = sizeof cluster_cases / sizeof cluster_cases[0];

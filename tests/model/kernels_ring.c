@@ -1,0 +1,488 @@
+/* kernels_ring.c - a producer, a consumer warpgroup and a ring of stages: TMA loads, wgmma, TMA stores. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/barrier.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
+#include "../../common/device/pipeline.h"
+#include "../../common/device/registers.h"
+#include "../../common/device/swizzle.h"
+#include "../../common/device/tma.h"
+#include "../../common/device/wgmma.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+enum { BM = 64, BN = 64, BK = 64, STAGES = 2, THREADS = 256, K_TILES = 5, STAGE_BYTES = (BM + BN) * BK * 2 };
+
+typedef enum {
+    RIGHT,
+    RIGHT_EXPECT_AFTER_LOADS, /* bytes are announced behind the loads: the tx-count is negative for a while */
+    RIGHT_GENERIC_A,          /* A is stored by the producer warpgroup and fenced */
+    RIGHT_REGISTERS_A,        /* A comes from registers */
+    RIGHT_TEST_WAIT,          /* the consumer polls */
+    RIGHT_MN_MAJOR,           /* both operands MN-major */
+    RIGHT_ALL_ARRIVE,         /* 128 arrivals release a stage */
+    RIGHT_GENERIC_A_LATE,     /* the thread that issues fences, after the barrier that orders the writers before it */
+    RIGHT_STORE_FENCE_LATE,   /* the same in the epilogue */
+    EMPTY_PARITY,
+    NO_EXPECT,
+    EXPECT_HALF,
+    EXPECT_DOUBLE,
+    FULL_COUNT_128,
+    EMPTY_COUNT_2,
+    BARE_EXPECT,
+    ALL_ARRIVE,
+    PRODUCER_NO_FLIP,
+    CONSUMER_NO_FLIP,
+    CONSUMER_NEXT_STAGE,
+    B_NEXT_STAGE,
+    NO_FULL_WAIT,
+    NO_EMPTY_WAIT,
+    RELEASE_EARLY,
+    NO_INIT_SYNC,
+    NO_INIT_FENCE,
+    NO_INIT,
+    REINIT,
+    STORE_OVER_BARRIER,
+    LOAD_OVER_BARRIER,
+    ONE_LOAD_MORE,
+    EXPECT_TOO_LARGE,
+    NO_WGMMA_FENCE,
+    NO_COMMIT,
+    NO_WAIT,
+    STORE_IN_FLIGHT,
+    ACCUMULATE_FIRST,
+    WARPS_DIFFER,
+    LANES_DIFFER,
+    K_ADVANCE,
+    WRONG_STRIDE,
+    WRONG_SWIZZLE,
+    DESCRIPTOR_OUTSIDE,
+    DESCRIPTOR_BITS,
+    DIFFERENT_K,
+    OTHER_ROWS,
+    MISALIGNED_BASE,
+    COORDINATES_SWAPPED,
+    GENERIC_A_NO_FENCE,
+    REGISTERS_A_NO_FENCE,
+    NO_STORE_FENCE,
+    STORE_FENCE_BY_ONE,
+    NO_STORE_BARRIER,
+    NO_READ_WAIT,
+    NO_STORE_COMMIT,
+    NO_STORE_WAIT,
+    LOAD_MISALIGNED,
+    LOAD_BAD_MAP,
+    LOAD_OUTSIDE,
+    BARRIER_MISALIGNED,
+    ONE_WARP_MISSES_FENCE,
+    SYNC_IN_ROLE,
+    ONE_WARP_MULTIPLIES,
+    ONE_WARP_RETURNS,
+    UNINITIALISED_OPERAND,
+    SINGLE_WARP_WAITS,
+} Bug;
+
+typedef struct {
+    bf16 a[STAGES][BM * BK]; /* 128-byte swizzle; MN-major: [BK][BM] */
+    bf16 b[STAGES][BN * BK];
+    bf16 out[BN / 16][BM * 16]; /* boxes [64][16], 32-byte swizzle */
+    MBarrier full[STAGES];
+    MBarrier empty[STAGES];
+} Shared;
+
+typedef struct {
+    TensorMap map_a, map_b, map_c;
+    const bf16 *a;
+    int bug;
+    int k_tiles;
+} Params;
+
+/* All producer threads: A by ordinary loads and stores, in the swizzle that TMA would have used. */
+DEVICE void store_a(Shared *s, const Params *p, int stage, int k_tile) {
+    int thread = (int)threadIdx.x;
+    for (int i = thread; i < BM * BK / 8; i += 128) {
+        int row = i / 8, chunk = i % 8;
+        const uint4 *from = (const uint4 *)(p->a + row * K_TILES * BK + k_tile * BK + chunk * 8);
+        *(uint4 *)&s->a[stage][swizzled_index(row, chunk)] = *from;
+    }
+}
+
+DEVICE void producer(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    const int generic = bug == RIGHT_GENERIC_A || bug == GENERIC_A_NO_FENCE || bug == RIGHT_GENERIC_A_LATE;
+    PipelineState state = bug == EMPTY_PARITY ? consumer_start_state() : producer_start_state();
+    int loads = p->k_tiles + (bug == ONE_LOAD_MORE);
+    for (int k_tile = 0; k_tile < loads; k_tile++) {
+        MBarrier *full = &s->full[state.index];
+        if (bug != NO_EMPTY_WAIT) {
+            mbarrier_wait_parity(&s->empty[state.index], state.phase);
+        }
+        if (generic) {
+            store_a(s, p, state.index, k_tile);
+            if (bug == RIGHT_GENERIC_A) {
+                fence_proxy_async();
+            }
+            named_barrier_sync(1, 128);
+            if (bug == RIGHT_GENERIC_A_LATE && threadIdx.x == 0) {
+                fence_proxy_async();
+            }
+        }
+        if (threadIdx.x == 0) {
+            int bytes = generic ? STAGE_BYTES / 2 : STAGE_BYTES;
+            bytes = bug == EXPECT_HALF ? bytes / 2 : bug == EXPECT_DOUBLE ? bytes * 2 : bytes;
+            if (bug == EXPECT_TOO_LARGE) {
+                bytes = 1 << 20;
+            }
+            if (bug == NO_EXPECT) {
+                mbarrier_arrive(full);
+            } else if (bug == BARE_EXPECT) {
+                mbarrier_expect_tx(full, bytes);
+            } else if (bug != RIGHT_EXPECT_AFTER_LOADS) {
+                mbarrier_arrive_expect_tx(full, bytes);
+            }
+            int c0 = k_tile * BK, c1 = 0;
+            if (bug == COORDINATES_SWAPPED || bug == RIGHT_MN_MAJOR) {
+                c0 = 0;
+                c1 = k_tile * BK;
+            }
+            bf16 *a = s->a[state.index], *b = s->b[bug == B_NEXT_STAGE ? (state.index + 1) % STAGES : state.index];
+            if (bug == LOAD_MISALIGNED) {
+                a += 8;
+            }
+            if (bug == MISALIGNED_BASE) {
+                a += 64;
+            }
+            if (bug == LOAD_OVER_BARRIER) {
+                b = (bf16 *)((uintptr_t)s->full / 1024 * 1024);
+            }
+            if (bug == LOAD_OUTSIDE) {
+                b = (bf16 *)s->full;
+            }
+            const TensorMap *map_a =
+                bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16) : &p->map_a;
+            MBarrier *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
+            if (!generic) {
+                tma_load_2d(a, map_a, c0, c1, bar);
+            }
+            tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : c0, bug == RIGHT_MN_MAJOR ? c1 : 0, bar);
+            if (bug == RIGHT_EXPECT_AFTER_LOADS) {
+                mbarrier_expect_tx(full, bytes);
+                mbarrier_arrive(full);
+            }
+        }
+        if (bug == PRODUCER_NO_FLIP) {
+            state.index = (state.index + 1) % STAGES;
+        } else {
+            pipeline_advance(&state, STAGES);
+        }
+    }
+}
+
+DEVICE uint64_t operand(const bf16 *tile, int bug) {
+    if (bug == WRONG_STRIDE) {
+        return wgmma_descriptor_fields(shared_address(tile), 16, 2048, WGMMA_SWIZZLE_128B);
+    }
+    if (bug == WRONG_SWIZZLE) {
+        return wgmma_descriptor_fields(shared_address(tile), 16, 1024, WGMMA_SWIZZLE_64B);
+    }
+    if (bug == RIGHT_MN_MAJOR) {
+        return wgmma_descriptor_fields(shared_address(tile), 8192, 1024, WGMMA_SWIZZLE_128B);
+    }
+    return wgmma_descriptor(tile);
+}
+
+DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_tile) {
+    const int bug = p->bug;
+    int warp = (int)threadIdx.x / 32 % 4, lane = (int)threadIdx.x % 32;
+    uint64_t a = operand(s->a[stage] + (bug == MISALIGNED_BASE ? 64 : 0), bug), b = operand(s->b[stage], bug);
+    if (bug == DESCRIPTOR_OUTSIDE) {
+        a += 3 << 12;
+    }
+    if (bug == DESCRIPTOR_BITS) {
+        b |= (uint64_t)1 << 46;
+    }
+    if (bug == OTHER_ROWS && k_tile > 0) {
+        a += 512 / 16 * 2;
+    }
+    if (bug == WARPS_DIFFER && warp == 2) {
+        b += WGMMA_K16_STEP;
+    }
+    if (bug == LANES_DIFFER && lane == 7) {
+        a += WGMMA_K16_STEP;
+    }
+    int step16 = bug == K_ADVANCE ? 32 : bug == RIGHT_MN_MAJOR ? 2048 >> 4 : WGMMA_K16_STEP;
+    int registers = bug == RIGHT_REGISTERS_A || bug == REGISTERS_A_NO_FENCE;
+    uint32_t fragment[4][4];
+    if (registers) {
+        for (int step = 0; step < BK / 16; step++) {
+            ldmatrix_x4(fragment[step], &s->a[stage][swizzled_index(warp * 16 + lane % 16, 2 * step + lane / 16)]);
+        }
+    }
+    if (bug != NO_WGMMA_FENCE && !(bug == REGISTERS_A_NO_FENCE && k_tile > 0) &&
+        !(bug == ONE_WARP_MISSES_FENCE && warp == 3)) {
+        wgmma_fence();
+    }
+    if (bug == ONE_WARP_MULTIPLIES && warp != 1) {
+        return;
+    }
+    for (int step = 0; step < BK / 16; step++) {
+        int accumulate = k_tile + step > 0 || bug == ACCUMULATE_FIRST;
+        if (registers) {
+            wgmma_m64n64k16_rs(acc, fragment[step], b + (uint64_t)(step * step16), accumulate);
+        } else if (bug == RIGHT_MN_MAJOR) {
+            model_wgmma_ss(64, acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate, 1, 1,
+                           HERE);
+        } else {
+            wgmma_m64n64k16(acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate);
+        }
+    }
+    if (bug != NO_COMMIT) {
+        wgmma_commit_group();
+    }
+}
+
+DEVICE void consumer(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    int thread = (int)threadIdx.x % 128, lane = thread % 32;
+    float acc[BN / 2];
+    PipelineState state = consumer_start_state();
+    for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
+        if (bug == RIGHT_TEST_WAIT) {
+            while (!mbarrier_test_wait_parity(&s->full[state.index], state.phase)) {
+            }
+        } else if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32)) {
+            mbarrier_wait_parity(&s->full[state.index], state.phase);
+        }
+        if (bug == ONE_WARP_RETURNS && k_tile == 1 && thread / 32 == 3) {
+            return;
+        }
+        int stage = bug == CONSUMER_NEXT_STAGE ? (state.index + 1) % STAGES : state.index;
+        multiply(s, p, acc, stage, k_tile);
+        if (bug == SYNC_IN_ROLE && k_tile == 0) {
+            __syncthreads();
+        }
+        if (bug == STORE_IN_FLIGHT) {
+            acc[3] = 0;
+        }
+        int last = k_tile == p->k_tiles - 1;
+        if (bug != NO_WAIT && bug != RELEASE_EARLY && bug != NO_COMMIT) {
+            wgmma_wait_group(0);
+        }
+        if (bug == RIGHT_REGISTERS_A || bug == REGISTERS_A_NO_FENCE) {
+            /* ldmatrix has read the stage through the generic proxy. */
+            fence_proxy_async();
+            named_barrier_sync(2, 128);
+        }
+        if (thread == 0 || bug == ALL_ARRIVE || bug == RIGHT_ALL_ARRIVE) {
+            mbarrier_arrive(&s->empty[state.index]);
+        }
+        if (last && (bug == RELEASE_EARLY || bug == NO_COMMIT)) {
+            wgmma_wait_group(0);
+        }
+        if (bug == CONSUMER_NO_FLIP) {
+            state.index = (state.index + 1) % STAGES;
+        } else {
+            pipeline_advance(&state, STAGES);
+        }
+    }
+    registers_settled(acc, BN / 2);
+
+    /* Twice, so that the second round meets the first one's reads. */
+    for (int round = 0; round < 2; round++) {
+        if (round > 0 && bug != NO_READ_WAIT) {
+            if (thread == 0) {
+                bulk_wait_group_read(0);
+            }
+            named_barrier_sync(2, 128);
+        }
+        int row = thread / 32 * 16 + lane % 16;
+        int in_box = (int)swizzle_32b((uint32_t)(row * 32 + lane / 16 * 16)) / 2;
+        for (int box = 0; box < BN / 16; box++) {
+            const float *v = &acc[box * 8];
+            uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
+                                  pack_bf16x2(v[6], v[7])};
+            stmatrix_x4(&s->out[box][in_box], packed);
+        }
+        if (bug != NO_STORE_FENCE && bug != RIGHT_STORE_FENCE_LATE && (bug != STORE_FENCE_BY_ONE || thread == 0)) {
+            fence_proxy_async();
+        }
+        if (bug != NO_STORE_BARRIER) {
+            named_barrier_sync(2, 128);
+        }
+        if (thread == 0) {
+            if (bug == RIGHT_STORE_FENCE_LATE) {
+                fence_proxy_async();
+            }
+            for (int box = 0; box < BN / 16; box++) {
+                tma_store_2d(&p->map_c, s->out[box], box * 16, 0);
+            }
+            if (bug != NO_STORE_COMMIT) {
+                bulk_commit_group();
+            }
+        }
+    }
+    if (thread == 0 && bug != NO_STORE_WAIT) {
+        bulk_wait_group(0);
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    const int bug = p.bug;
+    if (threadIdx.x == 0) {
+        tma_prefetch_map(&p.map_a);
+        if (bug != NO_INIT) {
+            mbarrier_init(s->full, STAGES, bug == FULL_COUNT_128 ? 128 : 1);
+        }
+        mbarrier_init(s->empty, STAGES, bug == EMPTY_COUNT_2 ? 2 : bug == RIGHT_ALL_ARRIVE ? 128 : 1);
+        if (bug == REINIT) {
+            mbarrier_init(s->empty, STAGES, 1);
+        }
+        if (bug != NO_INIT_FENCE) {
+            mbarrier_init_fence();
+        }
+    }
+    if (bug != NO_INIT_SYNC) {
+        __syncthreads();
+    }
+    if (bug == STORE_OVER_BARRIER && threadIdx.x == 200) {
+        s->full[1].state = 0;
+    }
+    int generic = bug == RIGHT_GENERIC_A || bug == GENERIC_A_NO_FENCE || bug == RIGHT_GENERIC_A_LATE;
+    if (bug == UNINITIALISED_OPERAND) {
+        if (threadIdx.x >= 128) {
+            float acc[BN / 2];
+            multiply(s, &p, acc, 0, 0);
+            wgmma_wait_group(0);
+        }
+    } else if (threadIdx.x >= 128) {
+        consumer(s, &p);
+    } else if (threadIdx.x == 0 || generic) {
+        producer(s, &p);
+    }
+}
+KERNEL_ENTRY(ring_kernel, Params);
+
+static int run(int bug) {
+    enum { K = K_TILES * BK };
+    bf16 *a = model_global_alloc(BM * K * sizeof *a, "A"), *b = model_global_alloc(BN * K * sizeof *b, "B");
+    bf16 *c = model_global_alloc(BM * BN * sizeof *c, "C");
+    /* MN-major operands are the transposed matrices: [K][BM], [K][BN]. */
+    int transposed = bug == RIGHT_MN_MAJOR;
+    int a_step = transposed ? 1 : K, k_step = transposed ? BM : 1;
+    for (int k = 0; k < K; k++) {
+        for (int i = 0; i < BM; i++) {
+            a[i * a_step + k * k_step] = float_to_bf16((float)((i * 7 + k * 3) % 5 - 2));
+            b[i * a_step + k * k_step] = float_to_bf16((float)((i * 5 + k * 11) % 7 - 3));
+        }
+    }
+    for (int i = 0; i < BM * BN; i++) {
+        c[i] = 0x7fc0;
+    }
+    Params p;
+    memset(&p, 0, sizeof p);
+    p.a = a;
+    p.bug = bug;
+    p.k_tiles = K_TILES;
+    int failed = transposed ? tensor_map_2d(&p.map_a, "A", a, K, BM, BM, BK, BM, SWIZZLE_128B) ||
+                                  tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B)
+                            : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B) ||
+                                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B);
+    failed |= tensor_map_2d(&p.map_c, "C", c, BM, BN, BN, BM, 16, SWIZZLE_32B);
+    int status = 3;
+    if (!failed) {
+        LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
+        status = launch_kernel(KERNEL(ring_kernel), shape, &p, NULL);
+    }
+    for (int i = 0; i < BM && status == 0; i++) {
+        for (int j = 0; j < BN; j++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++) {
+                sum += bf16_to_float(a[i * a_step + k * k_step]) * bf16_to_float(b[j * a_step + k * k_step]);
+            }
+            if (c[i * BN + j] != float_to_bf16(sum)) {
+                status = 1;
+            }
+        }
+    }
+    model_global_free(a);
+    model_global_free(b);
+    model_global_free(c);
+    return status;
+}
+
+#define RIGHT_CASE(bug) \
+    { "ring " #bug, NULL, run, bug }
+#define WRONG_CASE(bug, rule) \
+    { "ring " #bug, #rule, run, bug }
+const Case ring_cases[] = {
+    RIGHT_CASE(RIGHT),
+    RIGHT_CASE(RIGHT_EXPECT_AFTER_LOADS),
+    RIGHT_CASE(RIGHT_GENERIC_A),
+    RIGHT_CASE(RIGHT_REGISTERS_A),
+    RIGHT_CASE(RIGHT_TEST_WAIT),
+    RIGHT_CASE(RIGHT_MN_MAJOR),
+    RIGHT_CASE(RIGHT_ALL_ARRIVE),
+    RIGHT_CASE(RIGHT_GENERIC_A_LATE),
+    RIGHT_CASE(RIGHT_STORE_FENCE_LATE),
+    WRONG_CASE(EMPTY_PARITY, DEADLOCK),
+    WRONG_CASE(NO_EXPECT, RACE_RAW),
+    WRONG_CASE(EXPECT_HALF, TX_COUNT),
+    WRONG_CASE(EXPECT_DOUBLE, DEADLOCK),
+    WRONG_CASE(FULL_COUNT_128, DEADLOCK),
+    WRONG_CASE(EMPTY_COUNT_2, DEADLOCK),
+    WRONG_CASE(BARE_EXPECT, DEADLOCK),
+    WRONG_CASE(ALL_ARRIVE, ARRIVE_OVERFLOW),
+    WRONG_CASE(PRODUCER_NO_FLIP, PHASE_STALE),
+    WRONG_CASE(CONSUMER_NO_FLIP, PHASE_STALE),
+    WRONG_CASE(CONSUMER_NEXT_STAGE, RACE_RAW),
+    WRONG_CASE(B_NEXT_STAGE, RACE_RAW),
+    WRONG_CASE(NO_FULL_WAIT, ARRIVE_OVERFLOW),
+    WRONG_CASE(NO_EMPTY_WAIT, RACE_WAW),
+    WRONG_CASE(RELEASE_EARLY, RACE_WAR),
+    WRONG_CASE(NO_INIT_SYNC, BARRIER_INIT_ORDER),
+    WRONG_CASE(NO_INIT_FENCE, BARRIER_INIT_ORDER),
+    WRONG_CASE(NO_INIT, BARRIER_UNINIT),
+    WRONG_CASE(REINIT, BARRIER_REINIT),
+    WRONG_CASE(STORE_OVER_BARRIER, BARRIER_OVERWRITTEN),
+    WRONG_CASE(LOAD_OVER_BARRIER, SHARED_BOUNDS),
+    WRONG_CASE(ONE_LOAD_MORE, EXIT_IN_FLIGHT),
+    WRONG_CASE(EXPECT_TOO_LARGE, TX_RANGE),
+    WRONG_CASE(NO_WGMMA_FENCE, WGMMA_FENCE),
+    WRONG_CASE(NO_COMMIT, WGMMA_COMMIT),
+    WRONG_CASE(NO_WAIT, WGMMA_IN_FLIGHT),
+    WRONG_CASE(STORE_IN_FLIGHT, WGMMA_IN_FLIGHT),
+    WRONG_CASE(ACCUMULATE_FIRST, REGISTERS_UNINIT),
+    WRONG_CASE(WARPS_DIFFER, WGMMA_OPERANDS),
+    WRONG_CASE(LANES_DIFFER, WGMMA_OPERANDS),
+    WRONG_CASE(K_ADVANCE, PROVENANCE),
+    WRONG_CASE(WRONG_STRIDE, PROVENANCE),
+    WRONG_CASE(WRONG_SWIZZLE, PROVENANCE),
+    WRONG_CASE(DESCRIPTOR_OUTSIDE, WGMMA_DESCRIPTOR),
+    WRONG_CASE(DESCRIPTOR_BITS, WGMMA_DESCRIPTOR),
+    WRONG_CASE(DIFFERENT_K, PROVENANCE),
+    WRONG_CASE(OTHER_ROWS, PROVENANCE),
+    WRONG_CASE(MISALIGNED_BASE, PROVENANCE),
+    WRONG_CASE(COORDINATES_SWAPPED, PROVENANCE),
+    WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE),
+    WRONG_CASE(REGISTERS_A_NO_FENCE, WGMMA_FENCE),
+    WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE),
+    WRONG_CASE(STORE_FENCE_BY_ONE, PROXY_FENCE),
+    WRONG_CASE(NO_STORE_BARRIER, RACE_RAW),
+    WRONG_CASE(NO_READ_WAIT, RACE_WAR),
+    WRONG_CASE(NO_STORE_COMMIT, EXIT_IN_FLIGHT),
+    WRONG_CASE(NO_STORE_WAIT, EXIT_IN_FLIGHT),
+    WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT),
+    WRONG_CASE(LOAD_BAD_MAP, TMA_OPERAND),
+    WRONG_CASE(LOAD_OUTSIDE, SHARED_BOUNDS),
+    WRONG_CASE(BARRIER_MISALIGNED, ALIGNMENT),
+    WRONG_CASE(ONE_WARP_MISSES_FENCE, WGMMA_FENCE),
+    WRONG_CASE(SYNC_IN_ROLE, DEADLOCK),
+    WRONG_CASE(ONE_WARP_MULTIPLIES, DEADLOCK),
+    WRONG_CASE(ONE_WARP_RETURNS, CONVERGENCE),
+    WRONG_CASE(UNINITIALISED_OPERAND, UNINIT_SHARED),
+    WRONG_CASE(SINGLE_WARP_WAITS, RACE_RAW),
+};
+const int ring_case_count = sizeof ring_cases / sizeof ring_cases[0];
