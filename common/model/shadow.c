@@ -185,22 +185,6 @@ static void unsplit(ShadowPool *pool, Chunk *chunk) {
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-Cta *shadow_owner(const void *p) {
-    uintptr_t offset = (uintptr_t)p - (uintptr_t)device.shared_base;
-    if (offset >= device.shared_span) {
-        return NULL;
-    }
-    for (int i = 0; i < device.clusters; i++) {
-        for (int rank = 0; rank < device.cluster[i]->size; rank++) {
-            Cta *cta = device.cluster[i]->cta[rank];
-            if (cta->slot == (int)(offset / SHARED_STRIDE)) {
-                return cta;
-            }
-        }
-    }
-    return NULL;
-}
-
 uint32_t shared_offset(Thread *t, const void *p, uint32_t bytes, const char *what, Site site) {
     uintptr_t offset = (uintptr_t)p - (uintptr_t)t->cta->shared;
     if (offset >= t->cta->shared_bytes || bytes > t->cta->shared_bytes - offset) {

@@ -33,8 +33,6 @@ static inline Tag *shadow_tag(Cta *cta, uint32_t offset) { return &cta->chunk[of
 /* A barrier lives in these 8 bytes, or does no more. */
 void shadow_set_barrier(Cta *cta, uint32_t offset, int alive);
 
-/* Which CTA's shared memory holds this address: NULL if none. */
-Cta *shadow_owner(const void *p);
 /* Offset of p in the thread's own CTA. Reports and stops if it lies elsewhere or [p, p + bytes) leaves it. */
 uint32_t shared_offset(Thread *t, const void *p, uint32_t bytes, const char *what, Site site);
 

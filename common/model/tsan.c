@@ -29,6 +29,33 @@ static int in_program(const void *p) {
     return (const char *)p >= __executable_start && (const char *)p < end;
 }
 
+/* Loads of one place from one instruction, with nothing else between: an ordinary load orders nothing, and no thread
+ * stops at it, so that such a loop would run for ever. */
+enum { SPIN_LIMIT = 1 << 20 };
+
+static inline void check_spin(const Thread *t, uintptr_t address, uint32_t size, int write, Site site) {
+    static struct {
+        const Thread *thread;
+        uintptr_t address;
+        uint64_t step;
+        Site site;
+        uint32_t count;
+    } last;
+    if (write || last.address != address || last.site != site || last.thread != t || last.step != device.step) {
+        last.thread = t;
+        last.address = write ? 0 : address;
+        last.step = device.step;
+        last.site = site;
+        last.count = 0;
+    } else if (++last.count == SPIN_LIMIT) {
+        last.address = 0;
+        report_misuse(RULE_LIVELOCK, site, 1,
+                      "ordinary load of the same %u bytes, %d times without anything between: nothing orders it behind a "
+                      "store of another thread; wait at a barrier, or poll a counter of global_counter.h",
+                      size, SPIN_LIMIT);
+    }
+}
+
 static inline void plain_access(const void *p, uint32_t size, int write, const void *return_address) {
     Thread *t = device.current;
     if (t == NULL) {
@@ -43,9 +70,11 @@ static inline void plain_access(const void *p, uint32_t size, int write, const v
             provenance_forget(t->warp, p, size);
         }
     } else if (global_is(p)) {
+        check_spin(t, address, size, write, site_of(return_address));
         global_access(t, p, size, write ? GLOBAL_WRITE : GLOBAL_READ, thread_component(t), thread_epoch(t),
                       site_of(return_address), write ? "store" : "load");
     } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
+        check_spin(t, address, size, write, site_of(return_address));
         shared_access(t, p, size, write, site_of(return_address));
     } else if (!in_program(p)) {
         global_report_unknown(t, p, size, write, site_of(return_address));

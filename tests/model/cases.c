@@ -64,6 +64,7 @@ int main(int argc, char **argv) {
     each(copy_cases, copy_case_count, argc, argv);
     each(plain_cases, plain_case_count, argc, argv);
     each(cluster_cases, cluster_case_count, argc, argv);
+    each(access_cases, access_case_count, argc, argv);
     model_shutdown();
     return argc < 2 ? tap_done() : 0;
 }

@@ -11,7 +11,7 @@ typedef struct {
     int bug;
 } Case;
 
-extern const Case ring_cases[], copy_cases[], plain_cases[], cluster_cases[];
-extern const int ring_case_count, copy_case_count, plain_case_count, cluster_case_count;
+extern const Case ring_cases[], copy_cases[], plain_cases[], cluster_cases[], access_cases[];
+extern const int ring_case_count, copy_case_count, plain_case_count, cluster_case_count, access_case_count;
 
 #endif

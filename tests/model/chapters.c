@@ -3,7 +3,8 @@
  *
  *     chapters              two seeds for each policy
  *     chapters 25           25 of them
- *     chapters 25 07        only chapters whose name contains "07" */
+ *     chapters 25 07        only chapters whose name contains "07"
+ *     chapters 25 0 500000  only sizes with at most so many products */
 #include <unistd.h>
 
 #include "../../common/gemm.h"
@@ -163,6 +164,9 @@ int main(int argc, char **argv) {
         }
         int variants = variants_of(chapters[i], text, sizeof text, variant);
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            if (argc > 3 && (long long)sizes[s].m * sizes[s].n * sizes[s].k > atoll(argv[3])) {
+                continue;
+            }
             check(chapters[i], sizes[s], NULL, seeds);
             for (int v = 0; v < variants; v++) {
                 check(chapters[i], sizes[s], variant[v], 1);

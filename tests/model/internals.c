@@ -6,9 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../common/model/layout.h"
+#include "../../common/model/line.h"
 #include "../../common/model/model_host.h"
 #include "../../common/model/model_trace.h"
 #include "../unit/tap.h"
+#include "access.h"
 #include "cases.h"
 
 int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
@@ -21,7 +24,8 @@ static const Case *find_case(const char *name) {
     } all[] = {{ring_cases, ring_case_count},
                {copy_cases, copy_case_count},
                {plain_cases, plain_case_count},
-               {cluster_cases, cluster_case_count}};
+               {cluster_cases, cluster_case_count},
+               {access_cases, access_case_count}};
     for (size_t a = 0; a < sizeof all / sizeof all[0]; a++) {
         for (int i = 0; i < all[a].count; i++) {
             if (strcmp(all[a].cases[i].name, name) == 0) {
@@ -33,12 +37,12 @@ static const Case *find_case(const char *name) {
     exit(1);
 }
 
-/* Runs a case with stdout in a file; the text, to be freed. */
-static char *output_of(const Case *c, const ModelOptions *options) {
+/* Runs a case with stdout (1) or stderr (2) in a file; the text, to be freed. */
+static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     FILE *file = tmpfile();
     fflush(stdout);
-    int saved = dup(1);
-    if (file == NULL || saved < 0 || dup2(fileno(file), 1) < 0) {
+    int saved = dup(stream);
+    if (file == NULL || saved < 0 || dup2(fileno(file), stream) < 0) {
         printf("Bail out! no temporary file\n");
         exit(1);
     }
@@ -46,7 +50,7 @@ static char *output_of(const Case *c, const ModelOptions *options) {
     model_forget_reports();
     c->run(c->bug);
     fflush(stdout);
-    dup2(saved, 1);
+    dup2(saved, stream);
     close(saved);
     fseek(file, 0, SEEK_END);
     long length = ftell(file);
@@ -64,9 +68,9 @@ static void test_replay(void) {
     const Case *c = find_case("ring RIGHT");
     for (int policy = MODEL_RANDOM; policy <= MODEL_PCT; policy++) {
         ModelOptions options = {.policy = policy, .seed = 7, .barriers = 1, .quiet = 1};
-        char *first = output_of(c, &options), *again = output_of(c, &options);
+        char *first = output_of(c, &options, 1), *again = output_of(c, &options, 1);
         options.seed = 8;
-        char *other = output_of(c, &options);
+        char *other = output_of(c, &options, 1);
         ok(strlen(first) > 1000 && strcmp(first, again) == 0, "policy %d: the same seed gives the same events", policy);
         ok(strcmp(first, other) != 0, "policy %d: another seed gives others", policy);
         free(first);
@@ -74,7 +78,7 @@ static void test_replay(void) {
         free(other);
     }
     ModelOptions options = {.barriers = 1};
-    char *text = output_of(c, &options);
+    char *text = output_of(c, &options, 1);
     contains(text, "full[1]", "--barriers names barriers");
     contains(text, "arrive.expect_tx 16384", "--barriers shows announced bytes");
     contains(text, "phase complete", "--barriers shows the end of phases");
@@ -131,6 +135,106 @@ static void test_reports(void) {
     reports("plain GLOBAL_PAST_END", (const char *const[]){"4 bytes at byte 3072 of out, which has 3072 bytes", NULL});
     reports("plain REGISTERS_SUM", (const char *const[]){"warpgroup 2: 168 registers a thread", NULL});
     reports("cluster NO_END_SYNC", (const char *const[]){"mbarrier_arrive_remote", NULL});
+}
+
+/* What goes to stderr: the first three bugs of a launch in full, the others in two lines, repetitions as a number. */
+static void test_printing(void) {
+    const Case *c = find_case("ring NO_FULL_WAIT");
+    ModelOptions options = {0};
+    char *text = output_of(c, &options, 2);
+    ok(model_reports() > 3, "%s breaks more than three rules", c->name);
+    const char *p = text;
+    for (int i = 0; i < model_reports(); i++) {
+        const char *report = model_report(i)->text, *end = report;
+        for (int line = 0; line < 2; line++) {
+            end = strchr(end, '\n') + 1;
+        }
+        size_t length = i < 3 ? strlen(report) : (size_t)(end - report);
+        ok(strncmp(p, report, length) == 0, "report %d is printed %s", i, i < 3 ? "in full" : "in two lines");
+        p += length;
+    }
+    contains(p, "more times in this launch", "repetitions are counted");
+    free(text);
+}
+
+/* Each hook of -fsanitize=thread means the right number of bytes and the right direction. */
+static void test_hooks(void) {
+    enum { BYTES = 64 };
+    uint8_t *probe = model_global_alloc(BYTES, "probe");
+    ModelOptions options = {.quiet = 1};
+    model_configure(&options);
+    for (int i = 0; i < access_hook_count; i++) {
+        const AccessHook *hook = &access_hooks[i];
+        char expected[100];
+        int first = BYTES - hook->bytes + 1;
+        model_forget_reports();
+        int inside = access_run(i, probe + first - 1, 1), outside = access_run(i, probe + first, 1);
+        const ModelReport *report = model_report(0);
+        snprintf(expected, sizeof expected, "%d bytes at byte %d of probe, which has %d bytes", hook->bytes, first, BYTES);
+        ok(inside == 0 && outside == 4 && model_reports() == 1 && report->rule == RULE_GLOBAL_BOUNDS &&
+               strstr(report->text, expected) != NULL && strstr(report->text, "kernels_access.c:") != NULL,
+           "%s accesses %d bytes", hook->name, hook->bytes);
+        model_forget_reports();
+        int both = access_run(i, probe, 2);
+        ok(hook->writes ? both == 4 && model_report(0)->rule == RULE_GLOBAL_CONFLICT : both == 0,
+           "%s by two CTAs %s", hook->name, hook->writes ? "is a conflict" : "is none");
+    }
+    model_global_free(probe);
+}
+
+/* Code without a line in the table. */
+__asm__(".pushsection .text.unlisted,\"ax\"\n"
+        "unlisted_code: ret\n"
+        "    ret\n"
+        ".popsection\n");
+extern char unlisted_code[];
+
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+
+static void test_places(void) {
+    char text[512], expected[512];
+    Site here = site_of(__FILE__ ":17");
+    site_text(0, text, sizeof text);
+    contains(text, "unknown place", "site 0 is an unknown place");
+    is_int((long long)strlen(site_source(0, text, sizeof text)), 0, "... without a source line");
+    site_text(here, text, sizeof text);
+    contains(text, "tests/model/internals.c:17", "a literal is its own place");
+    Site unlisted = site_of(unlisted_code) + 1;
+    snprintf(expected, sizeof expected, "instruction 0x%x (no line table)", unlisted);
+    contains(site_text(unlisted, text, sizeof text), expected, "code without a line is named by its address");
+    is_int((long long)strlen(site_source(unlisted, text, sizeof text)), 0, "... without a source line");
+
+    /* Programs are started at the top of the tree and in a directory of it. */
+    Site first = site_of(__FILE__ ":" TEXT(__LINE__));
+    contains(site_source(first, text, sizeof text), "Site first =", "a source line is found from the top");
+    char top[512];
+    if (getcwd(top, sizeof top) == NULL || chdir("tests") != 0) {
+        ok(0, "internals is started at the top of the tree");
+        return;
+    }
+    contains(site_source(first, text, sizeof text), "Site first =", "... from a directory of it");
+    int moved = chdir("/");
+    is_int((long long)strlen(site_source(first, text, sizeof text)), 0, "... and not from elsewhere");
+    ok(moved == 0 && chdir(top) == 0, "back at the top");
+
+    const char *file = "tests/model/kernels_ring.c";
+    contains(layout_text(file, "Shared", "s", 2, text, sizeof text), "s->a[0][1]", "byte 2 of the ring's memory");
+    is_int((long long)strlen(layout_text(file, "NoSuchType", "s", 0, text, sizeof text)), 0, "no such type, no name");
+    is_int((long long)strlen(layout_text("none.c", "Shared", "s", 0, text, sizeof text)), 0, "no such file, no name");
+    /* box[192], then two of {16 bytes, pair[2][4]}, then an mbarrier: in DWARF 4. */
+    file = "tests/model/kernels_access.c";
+    contains(layout_text(file, "Shared", "s", 384 + 32 + 16 + 12, text, sizeof text), "s->lap[1].pair[1][2]",
+             "arrays in a struct in an array");
+    contains(layout_text(file, "Shared", "s", 2 * 464 + 6, text, sizeof text), "s[2].box[3]",
+             "memory behind the struct is one more of it");
+    reports("access READERS_PART_NO_SYNC",
+            (const char *const[]){"tests/model/kernels_access.c:", "s->lap[1].pair[1][2] = 10;",
+                                  "word.w = s->lap[1].pair[1][2] - 6u;", "s->lap[1].pair[1][2]", NULL});
+    reports("access BOX_RANK_LOAD",
+            (const char *const[]){"TMA load with 2 coordinates; the tensor map has 3 dimensions", NULL});
+    reports("plain SPIN_GLOBAL",
+            (const char *const[]){"ordinary load of the same 4 bytes", "*(volatile int *)p->counter == 0", NULL});
 }
 
 static void test_limits(void) {
@@ -201,6 +305,9 @@ static void test_trace(void) {
 int main(void) {
     test_replay();
     test_reports();
+    test_printing();
+    test_hooks();
+    test_places();
     test_limits();
     test_memory();
     test_trace();

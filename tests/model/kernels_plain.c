@@ -55,6 +55,8 @@ typedef enum {
     MBARRIER_NO_ARRIVALS,
     MBARRIER_PAST_END,
     POLL_NEVER,
+    SPIN_SHARED,
+    SPIN_GLOBAL,
     SLOW_WAITER,
 } Bug;
 
@@ -88,6 +90,10 @@ DEVICE void reverse(Shared *s, const Params *p, int id) {
         __syncthreads();
     }
     int got = s->value[THREADS - 1 - thread];
+    while (bug == SPIN_SHARED && *(volatile int *)&s->value[5] != 0) {
+    }
+    while (bug == SPIN_GLOBAL && *(volatile int *)p->counter == 0) {
+    }
     if (bug == SYNC_IN_HALF && thread >= 64) {
         named_barrier_sync(3, 64);
         named_barrier_sync(4, 128);
@@ -439,6 +445,8 @@ const Case plain_cases[] = {
     WRONG_CASE(MBARRIER_NO_ARRIVALS, BARRIER_UNINIT),
     WRONG_CASE(MBARRIER_PAST_END, SHARED_BOUNDS),
     WRONG_CASE(POLL_NEVER, LIVELOCK),
+    WRONG_CASE(SPIN_SHARED, LIVELOCK),
+    WRONG_CASE(SPIN_GLOBAL, LIVELOCK),
     WRONG_CASE(SLOW_WAITER, PHASE_SKIPPED),
 };
 const int plain_case_count = sizeof plain_cases / sizeof plain_cases[0];

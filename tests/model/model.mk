@@ -10,7 +10,7 @@ MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard test
 ifneq ($(HAVE_MODEL),)
 # Kernels are compiled as chapters are for the model.
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
-	$(call c_object,$(C_CHAPTER))
+	$(call c_object,$(C_CHAPTER) $(if $(filter %/kernels_access.o,$@),-gdwarf-4))
 
 $(B)/tests/model/chapters.o: tests/model/chapters.c $(CHAPTERS_INC) $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
@@ -23,3 +23,45 @@ else
 $(MODEL_TESTS): $(LINK_STAMP)
 	$(call skipping_test,there is no CPU model)
 endif
+
+# ---- the checker, checked -----------------------------------------------------------------------------------------
+
+# The model, the harness and the tests once more in a build of their own. Chapters and kernels are compiled for the model
+# as ever: what $(4) ends takes back what $(2) says.
+instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.link NVCC= CFLAGS='-g $(2)' LDFLAGS='$(3)' \
+               C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
+INSTRUMENTED := tests/model/cases tests/model/internals tests/model/chapters tests/conform/replay \
+                tests/unit/test_model_data
+# One seed a policy, and sizes up to a tile.
+define run_instrumented
+	$(Q)for test in $(INSTRUMENTED); do \
+	    printf '  RUN    %s\n' $(B)/$$test; \
+	    case $$test in */chapters) set -- 1 0 2200000;; *) set --;; esac; \
+	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
+	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
+	done
+endef
+
+## make coverage|which lines of common/model the tests execute, by gcov; fails below 90 %
+## make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
+.PHONY: coverage asan run-coverage run-asan
+ifneq ($(HAVE_MODEL),)
+coverage:
+	$(Q)$(MAKE) $(call instrumented,coverage,-O0 --coverage,--coverage,-fno-profile-arcs -fno-test-coverage) run-coverage
+asan:
+	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined \
+	    -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,-fno-sanitize=address$(comma)undefined) run-asan
+else
+coverage asan:
+	@echo "make $@ needs the CPU model (common/model/model.c)" >&2; exit 1
+endif
+comma := ,
+
+# In the build that these began.
+run-coverage: $(INSTRUMENTED:%=$(B)/%)
+	$(Q)rm -f $(B)/*/*.gcda $(B)/*/*/*.gcda
+	$(run_instrumented)
+	$(Q)CC='$(CC)' tests/model/coverage $(B)/model_core
+run-asan: $(INSTRUMENTED:%=$(B)/%)
+	$(run_instrumented)
+	@echo "clean under -fsanitize=address,undefined"
