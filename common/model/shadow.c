@@ -53,7 +53,7 @@ void shadow_new(Cta *cta) {
     }
     ShadowPool *pool = &shadows.pool[cta->slot];
     uint32_t chunks = (cta->shared_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    if (pool->chunks < chunks) {
+    if (pool->chunk == NULL || pool->chunks < chunks) {
         free(pool->chunk);
         pool->chunk = model_alloc((size_t)chunks * sizeof *pool->chunk);
         pool->chunks = chunks;

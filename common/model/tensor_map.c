@@ -28,8 +28,19 @@ static int element_bytes(int type) {
     return 0;
 }
 
-/* The NaN that stands for what lies outside the tensor, as an H200 writes it; 0: the type has none. */
-static uint64_t fill_nan(int type) { return type == TENSOR_BFLOAT16 ? 0x7ff7 : 0; }
+/* What FLOAT_OOB_FILL_NAN writes, measured: the 16 bits 0x7ff7 over and over, a NaN in every floating type. 0: not a type
+ * that this fill is for. */
+static uint64_t fill_nan(int type) {
+    switch (type) {
+    case TENSOR_FLOAT16:
+    case TENSOR_BFLOAT16:
+    case TENSOR_FLOAT32:
+    case TENSOR_FLOAT64:
+        return 0x7ff77ff77ff77ff7u;
+    default:
+        return 0;
+    }
+}
 
 /* Width of the pattern in bytes; 0 for none. */
 static int swizzle_span(int swizzle) { return swizzle == TENSOR_SWIZZLE_NONE ? 0 : 16 << swizzle; }
@@ -76,7 +87,7 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
         return refuse(why, why_size, "L2 promotion %d is not one of 0 to 3", l2_promotion);
     }
     if (fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0)) {
-        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with bf16", fill);
+        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with a floating type", fill);
     }
     if ((uintptr_t)base % 16 != 0) {
         return refuse(why, why_size, "the tensor's address %p must be a multiple of 16 bytes", base);

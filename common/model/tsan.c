@@ -50,8 +50,8 @@ static inline void check_spin(const Thread *t, uintptr_t address, uint32_t size,
     } else if (++last.count == SPIN_LIMIT) {
         last.address = 0;
         report_misuse(RULE_LIVELOCK, site, 1,
-                      "ordinary load of the same %u bytes, %d times without anything between: nothing orders it behind a "
-                      "store of another thread; wait at a barrier, or poll a counter of global_counter.h",
+                      "ordinary load of the same %u bytes, %d times without anything between: nothing orders it behind "
+                      "a store of another thread; wait at a barrier, or poll a counter of global_counter.h",
                       size, SPIN_LIMIT);
     }
 }

@@ -170,7 +170,8 @@ static void test_hooks(void) {
         model_forget_reports();
         int inside = access_run(i, probe + first - 1, 1), outside = access_run(i, probe + first, 1);
         const ModelReport *report = model_report(0);
-        snprintf(expected, sizeof expected, "%d bytes at byte %d of probe, which has %d bytes", hook->bytes, first, BYTES);
+        snprintf(expected, sizeof expected, "%d bytes at byte %d of probe, which has %d bytes", hook->bytes, first,
+                 BYTES);
         ok(inside == 0 && outside == 4 && model_reports() == 1 && report->rule == RULE_GLOBAL_BOUNDS &&
                strstr(report->text, expected) != NULL && strstr(report->text, "kernels_access.c:") != NULL,
            "%s accesses %d bytes", hook->name, hook->bytes);

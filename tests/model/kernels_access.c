@@ -165,7 +165,8 @@ static int encode(TensorMap *map, void *base) {
 
 static int run(int bug) {
     enum { ELEMENTS = STRIDE_TILES * STRIDE_ROWS * STRIDE_K };
-    bf16 *in = model_global_alloc(ELEMENTS * sizeof *in, "in"), *out = model_global_alloc(ELEMENTS * sizeof *out, "out");
+    bf16 *in = model_global_alloc(ELEMENTS * sizeof *in, "in");
+    bf16 *out = model_global_alloc(ELEMENTS * sizeof *out, "out");
     uint32_t *sum = model_global_alloc(THREADS * sizeof *sum, "sum");
     for (int i = 0; i < ELEMENTS; i++) {
         in[i] = (bf16)(i + 1);

@@ -26,21 +26,21 @@ endif
 
 # ---- the checker, checked -----------------------------------------------------------------------------------------
 
-# The model, the harness and the tests once more in a build of their own. Chapters and kernels are compiled for the model
-# as ever: what $(4) ends takes back what $(2) says.
-instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.link NVCC= CFLAGS='-g $(2)' LDFLAGS='$(3)' \
-               C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
+# The model, the harness and the tests once more in a build of their own. Chapters and kernels are compiled for the
+# model as ever: what $(4) ends takes back what $(2) says.
+instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.link NVCC= CFLAGS='-g $(2)' \
+               LDFLAGS='$(3)' C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
 INSTRUMENTED := tests/model/cases tests/model/internals tests/model/chapters tests/conform/replay \
                 tests/unit/test_model_data
 # One seed a policy, and sizes up to a tile.
-define run_instrumented
+.PHONY: run-instrumented
+run-instrumented:
 	$(Q)for test in $(INSTRUMENTED); do \
 	    printf '  RUN    %s\n' $(B)/$$test; \
 	    case $$test in */chapters) set -- 1 0 2200000;; *) set --;; esac; \
 	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
-endef
 
 ## make coverage|which lines of common/model the tests execute, by gcov; fails below 90 %
 ## make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
@@ -60,8 +60,8 @@ comma := ,
 # In the build that these began.
 run-coverage: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)rm -f $(B)/*/*.gcda $(B)/*/*/*.gcda
-	$(run_instrumented)
+	$(Q)$(MAKE) --no-print-directory run-instrumented
 	$(Q)CC='$(CC)' tests/model/coverage $(B)/model_core
 run-asan: $(INSTRUMENTED:%=$(B)/%)
-	$(run_instrumented)
+	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) --no-print-directory run-instrumented
 	@echo "clean under -fsanitize=address,undefined"
