@@ -50,17 +50,17 @@ typedef struct {
     int bm, bn;   /* tile */
     int cluster;  /* CTAs that share B by multicast */
     int group;    /* tile rows walked together (tile_order.h) */
-    double speed; /* of the main loop, as a share of the tensor cores' peak rate; for cost() */
+    double speed; /* of the main loop, relative to the other variants; for cost() */
     const void *kernel;
     const char *kernel_name;
 } Variant;
 
 typedef struct {
-    bf16 ring[RING_BYTES / 2];                                          /* stages of A [bm][BK], B [bn][BK]; K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][STORE_COLS / BOX_COLS][BOX_ELEMENTS];        /* boxes [64][16], 32-byte swizzle */
-    MBarrier full[MAX_STAGES];                                          /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES];                                         /* ... when its consumers have finished with it */
-    MBarrier turn[CONSUMERS];                                           /* ... when the other consumer has issued its math */
+    bf16 ring[RING_BYTES / 2]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
+    bf16 out[CONSUMERS][2][STORE_COLS / BOX_COLS][BOX_ELEMENTS]; /* boxes [64][16], 32-byte swizzle */
+    MBarrier full[MAX_STAGES];  /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES]; /* ... when its consumers have finished with it */
+    MBarrier turn[CONSUMERS];   /* ... when the other consumer has issued its math */
 } Shared;
 
 typedef struct {
@@ -360,7 +360,7 @@ VARIANT_KERNEL(cooperative_128x256, COOPERATIVE, 128, 256, 1)
 VARIANT_KERNEL(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2)
 VARIANT_KERNEL(cooperative_256x192, COOPERATIVE, 256, 192, 1)
 
-/* Speeds are fitted to measurements on an H200; see the table in this chapter's README. */
+/* Speeds are fitted to measurements on an H200: see "What was tried" in this chapter's README. */
 static const Variant variants[] = {
     {"pingpong_128x112", PINGPONG, 128, 112, 1, 8, 0.880, KERNEL(pingpong_128x112)},
     {"pingpong_128x128", PINGPONG, 128, 128, 1, 8, 0.905, KERNEL(pingpong_128x128)},
@@ -378,8 +378,8 @@ static int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(ceil_div(g->m, v->bm), v->cluster) * ceil_div(g->n, v->bn);
 }
 
-/* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, and a share `speed` of that
- * in this variant's main loop. The epilogue costs about 0.19 cycles an element: after every tile if the consumers share
+/* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, `speed` times that in this
+ * variant's main loop (about: only the order of the variants matters). The epilogue costs about 0.19 cycles an element: after every tile if the consumers share
  * it, after the last one only if they take turns. */
 static double cost(const Variant *v, const Gemm *g) {
     const double epilogue = 0.19;

@@ -65,3 +65,8 @@ run-coverage: $(INSTRUMENTED:%=$(B)/%)
 run-asan: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) --no-print-directory run-instrumented
 	@echo "clean under -fsanitize=address,undefined"
+
+## make model-speed|time every chapter on the CPU model at 256, 512 and 1024 cubed, one core; ARGS=FILE.csv keeps the rows
+.PHONY: model-speed
+model-speed: $(PROGRAMS)
+	@$(COMMIT) tests/model/speed $(ARGS)

@@ -2,6 +2,7 @@
 # Does the CPU model name every bug that is put into the chapters, whatever the schedule, and only then? And would this
 # test notice if not? Prints the table of mutants to stderr at its end.
 . tests/tools/tap.sh
+unset MAKEFLAGS MFLAGS MAKELEVEL # what make says to a sub-make would stand among the output
 . tests/mutants/mutants.sh
 
 [ -n "$HAVE_MODEL" ] || skip_all "there is no CPU model"
