@@ -378,9 +378,9 @@ static int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(ceil_div(g->m, v->bm), v->cluster) * ceil_div(g->n, v->bn);
 }
 
-/* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, `speed` times that in this
- * variant's main loop (about: only the order of the variants matters). The epilogue costs about 0.19 cycles an element: after every tile if the consumers share
- * it, after the last one only if they take turns. */
+/* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
+ * this variant's main loop; only the order of the variants matters. The epilogue costs about 0.19 cycles an element: after
+ * every tile if the consumers share it, after the last one only if they take turns. */
 static double cost(const Variant *v, const Gemm *g) {
     const double epilogue = 0.19;
     double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);

@@ -18,8 +18,9 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
  * tma_prefetch_map(map): fetch the tensor map ahead of its first use. One thread.
  *
  * tma_load_2d(dst, map, c0, c1, bar): start the copy of the box whose first element is column c0, row c1 into shared
- * memory at `dst` (128-byte aligned; 1024 with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes. One thread. It ends with complete_tx of the box's
- * bytes on `bar`; whoever has waited for that phase may read the box, through any proxy. PTX 9.7.9.25.5.2.
+ * memory at `dst` (128-byte aligned; 1024 with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes: other
+ * columns are an illegal instruction. One thread. It ends with complete_tx of the box's bytes on `bar`; whoever has waited
+ * for that phase may read the box, through any proxy. PTX 9.7.9.25.5.2.
  *
  * tma_load_2d_multicast(dst, map, c0, c1, bar, mask): the same into every CTA of the cluster whose bit is set in `mask`,
  * at the same place in its shared memory, signalling the barrier at the same place there.

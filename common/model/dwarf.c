@@ -122,6 +122,23 @@ const char *dwarf_string(Bytes *b) {
     return s;
 }
 
+int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size) {
+    uint64_t length = dwarf_number(all, 4);
+    *offset_size = 4;
+    if (length == 0xffffffff) {
+        length = dwarf_number(all, 8);
+        *offset_size = 8;
+    }
+    if (length == 0 || length > (uint64_t)(all->end - all->p)) {
+        all->p = all->end;
+        return 0;
+    }
+    unit->p = all->p;
+    unit->end = all->p + length;
+    all->p += length;
+    return 1;
+}
+
 const char *dwarf_string_at(const char *section, uint64_t offset) {
     Bytes table = dwarf_section(section);
     if (table.p == NULL || offset >= (uint64_t)(table.end - table.p)) {

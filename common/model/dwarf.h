@@ -21,6 +21,10 @@ int64_t dwarf_sleb(Bytes *b);
 const char *dwarf_string(Bytes *b);
 void dwarf_skip(Bytes *b, uint64_t bytes);
 
+/* The unit at the front of *all, behind its length, into *unit; *all moves behind it. *offset_size: 4 or 8, of the offsets
+ * in this unit. Returns 0 if there is none that is whole. */
+int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size);
+
 /* The string at an offset of a section. */
 const char *dwarf_string_at(const char *section, uint64_t offset);
 

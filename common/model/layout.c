@@ -280,19 +280,11 @@ static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *j
 
 /* Reads the header of the next unit and moves *all behind it; 0 if its form is not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
+    Bytes b;
     unit->begin = all->p;
-    unit->offset_size = 4;
-    uint64_t length = dwarf_number(all, 4);
-    if (length == 0xffffffff) {
-        length = dwarf_number(all, 8);
-        unit->offset_size = 8;
-    }
-    if (length == 0 || length > (uint64_t)(all->end - all->p)) {
-        all->p = all->end;
+    if (!dwarf_unit(all, &b, &unit->offset_size)) {
         return 0;
     }
-    Bytes b = {all->p, all->p + length};
-    all->p += length;
     unit->version = (int)dwarf_number(&b, 2);
     if (unit->version == 5) {
         uint64_t kind = dwarf_number(&b, 1);

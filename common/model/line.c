@@ -123,18 +123,10 @@ static void read_entries(Bytes *b, Unit *unit, int files) {
 
 /* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
-    uint64_t length = dwarf_number(all, 4);
-    unit->offset_size = 4;
-    if (length == 0xffffffff) {
-        length = dwarf_number(all, 8);
-        unit->offset_size = 8;
-    }
-    if (length == 0 || length > (uint64_t)(all->end - all->p)) {
-        all->p = all->end;
+    Bytes b;
+    if (!dwarf_unit(all, &b, &unit->offset_size)) {
         return 0;
     }
-    Bytes b = {all->p, all->p + length};
-    all->p += length;
     unit->version = (int)dwarf_number(&b, 2);
     if (unit->version < 2 || unit->version > 5) {
         return 0;
