@@ -3,7 +3,7 @@
  * What is new   Roles. A producer thread does nothing but start loads; two consumer warpgroups do nothing but multiply.
  *               They meet only in barriers: full[stage] says that a k-tile has landed, empty[stage] that both consumers
  *               have finished with it. No __syncthreads in the main loop; each role runs as far ahead as the ring allows.
- *               setmaxnreg moves registers from the producer to the consumers: 08's tiles need that, this one would do.
+ *               setmaxnreg moves registers from the producer to the consumers: 08's tiles need that, this one does not.
  * What holds it back   A CTA's tensor cores idle before its first k-tile has landed and while it writes its result.
  * Run           make 07 && ./07_warp_specialized */
 #include "../common/gemm.h"
