@@ -142,7 +142,7 @@ $(CHAPTERS_INC): $(CHAPTERS_STAMP)
 define compile_chapter
 	$(call say,NVCC,$@)
 	$(Q)rm -rf $@ $(@:.o=.ptx) && mkdir -p $(@:.o=.ptx)
-	$(Q)$(compile_cuda) $(call arch,$(call number,$*)) -Xptxas=-v -keep -keep-dir $(@:.o=.ptx) -c $< -o $@.new \
+	$(Q)$(compile_cuda) $(1) $(call arch,$(call number,$(basename $(@F)))) -Xptxas=-v -keep -keep-dir $(@:.o=.ptx) -c $< -o $@.new \
 	    >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas) >&2; rm -f $@.new; exit 1; }
 	$(Q)find $(@:.o=.ptx) -type f ! -name '*.ptx' -delete
 	$(if $(DEBUG_BUILD),,$(Q)tests/tools/ptxas_check $(@:.o=.ptxas) || { rm -f $@.new; exit 1; })
@@ -159,8 +159,12 @@ diff-$(2):
 	$(if $(3),@diff -u --color=auto $(3)/$(3).cu $(1)/$(1).cu || test $$$$? -eq 1,\
 	          @echo "$(1) is the first chapter: there is none before it to compare with")
 
-$(B)/gpu/$(1).o: $(B)/gpu/%.o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
+$(B)/gpu/$(1).o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$$(compile_chapter)
+
+# The copy that records what it does, for --timeline and --trace.
+$(B)/traced/$(1).o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
+	$$(call compile_chapter,-DGEMM_TRACE -UGEMM_DEBUG)
 
 $(B)/model/$(1).o: $(1)/$(1).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))
@@ -169,7 +173,7 @@ $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
 	$$(call c_object,$(C_BACKENDS) -DCHAPTER_ID=$(1))
 
 ifneq ($(HAVE_BACKEND),)
-$(1)/$(1): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(COMMON) $(LINK_STAMP)
+$(1)/$(1): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
 	$$(program)
 else
 $(1)/$(1): FORCE

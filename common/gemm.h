@@ -75,9 +75,12 @@ typedef struct {
  *
  *     CHAPTER(06_wgmma_ss) = { .name = "06_wgmma_ss", ... };
  *
- * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss. */
-#ifdef GEMM_MODEL
+ * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss, a GPU build that
+ * records events (device/trace.h) as gpu_traced_chapter_06_wgmma_ss. */
+#if defined(GEMM_MODEL)
 #define CHAPTER_SYMBOL(id) model_chapter_##id
+#elif defined(GEMM_TRACE)
+#define CHAPTER_SYMBOL(id) gpu_traced_chapter_##id
 #else
 #define CHAPTER_SYMBOL(id) gpu_chapter_##id
 #endif

@@ -22,6 +22,7 @@ HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     Tile tile;
     tile.m = first_row + in_group % rows;
     tile.n = in_group / rows;
+    TRACED(trace_tile(tile.m, tile.n);)
     return tile;
 }
 

@@ -84,9 +84,22 @@ HOST_DEVICE uint64_t wgmma_descriptor_k_major_128b(uint32_t address) {
 
 DEVICE uint64_t wgmma_descriptor(const void *tile) { return wgmma_descriptor_k_major_128b(shared_address(tile)); }
 
-DEVICE void wgmma_fence(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-DEVICE void wgmma_commit_group(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-#define wgmma_wait_group(N) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory")
+DEVICE void wgmma_fence(void) {
+    TRACED(trace_group_begin();)
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+DEVICE void wgmma_commit_group(void) {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    TRACED(trace_group(TRACE_WGMMA);)
+}
+
+#define wgmma_wait_group(N)                                                            \
+    do {                                                                               \
+        TRACED(uint32_t begin_ = trace_wait_begin();)                                  \
+        asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory");  \
+        TRACED(trace_span(TRACE_WGMMA_WAIT, N, begin_, 0);)                            \
+    } while (0)
 
 DEVICE void registers_settled(float *d, int count) {
     UNROLL

@@ -6,6 +6,7 @@
 #include "../gemm.h"
 #include "check.h"
 #include "options.h"
+#include "trace.h"
 
 typedef struct {
     char name[96];  /* "NVIDIA H200" */
@@ -28,7 +29,10 @@ typedef struct {
     const char *name; /* "A", "B", "C", "workspace": the model's reports use it */
 } Buffer;
 
-enum { EVENT_SLOTS = 4 };
+enum {
+    EVENT_SLOTS = 5,
+    TRACE_SLOT = 4, /* recorded by every launch of a traced chapter, right before its kernel */
+};
 
 typedef struct {
     const char *name; /* "gpu" or "model", as after --on */
@@ -74,6 +78,11 @@ typedef struct {
      * the SM clock was. */
     GemmStatus (*start_clock)(void);
     GemmStatus (*clock_mhz)(double *mhz);
+
+    /* What happens in the launches between the two is recorded, and trace_end() gives the last one's events, on a GPU those
+     * of the SM where CTA 0 ran. The caller frees them. A GPU records only in chapters built with -DGEMM_TRACE. */
+    GemmStatus (*trace_begin)(void);
+    GemmStatus (*trace_end)(Trace *trace);
 } Backend;
 
 enum { MAX_HELD = 400 };

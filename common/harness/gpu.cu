@@ -1,5 +1,6 @@
 /* gpu.cu - the harness on a GPU: memory, data, reference, comparison, events. The only CUDA source of the harness. */
 #include "backend.h"
+#include "gpu_trace.h"
 
 /* One line that names the call and the error; the caller returns. */
 #define TRY(call)                     \
@@ -23,7 +24,10 @@ static void note_device(char *why, size_t why_size, const cudaDeviceProp *found)
              found->major, found->minor);
 }
 
+static void free_trace_buffers(void);
+
 static void gpu_close(void) {
+    free_trace_buffers();
     for (int slot = 0; slot < EVENT_SLOTS; slot++) {
         if (events[slot]) {
             cudaEventDestroy(events[slot]);
@@ -376,6 +380,119 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
     return GEMM_OK;
 }
 
+/* ---- recording ---- */
+
+/* What a traced launch records (device/trace.h), in the GPU's memory. */
+static struct {
+    TraceBuffers buffers;
+    size_t record_bytes;
+    int ctas, warps;   /* of the last launch; warps of a CTA */
+    uint32_t launches; /* so far */
+} traced;
+
+static void free_trace_buffers(void) {
+    cudaFree(traced.buffers.record);
+    cudaFree(traced.buffers.cta);
+    cudaFree(traced.buffers.warp);
+    memset(&traced.buffers, 0, sizeof traced.buffers);
+}
+
+int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
+    const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
+    int warps = ceil_div(threads, 32);
+    size_t all_warps = (size_t)ctas * warps;
+    size_t capacity = most_bytes / sizeof(TraceRecord) / all_warps;
+    capacity = capacity < most_records ? capacity : most_records;
+    size_t record_bytes = all_warps * capacity * sizeof(TraceRecord);
+    if (ctas != traced.ctas || warps != traced.warps || traced.buffers.record == NULL) {
+        free_trace_buffers();
+        TRY(cudaMalloc((void **)&traced.buffers.record, record_bytes));
+        TRY(cudaMalloc((void **)&traced.buffers.cta, (size_t)ctas * sizeof(TraceCta)));
+        TRY(cudaMalloc((void **)&traced.buffers.warp, all_warps * sizeof(TraceWarp)));
+    }
+    TRY(cudaMemsetAsync(traced.buffers.record, 0, record_bytes, stream));
+    TRY(cudaMemsetAsync(traced.buffers.cta, 0, (size_t)ctas * sizeof(TraceCta), stream));
+    TRY(cudaMemsetAsync(traced.buffers.warp, 0, all_warps * sizeof(TraceWarp), stream));
+    traced.ctas = ctas;
+    traced.warps = warps;
+    traced.record_bytes = record_bytes;
+    traced.buffers.capacity = (uint32_t)capacity;
+    traced.buffers.launch = ++traced.launches * 2654435761u; /* unlike what shared memory may hold by chance */
+    *buffers = traced.buffers;
+    return 0;
+}
+
+int trace_kernel_follows(void) { return cuda_failed(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord"); }
+
+static void read_device_text(uint64_t address, char *text, size_t size) {
+    size_t i = 0;
+    for (; i + 1 < size; i++) { /* byte by byte: what lies behind the text may not be readable */
+        if (cudaMemcpy(&text[i], (const void *)(uintptr_t)(address + i), 1, cudaMemcpyDeviceToHost) != cudaSuccess ||
+            text[i] == 0) {
+            break;
+        }
+    }
+    text[i] = 0;
+}
+
+static GemmStatus gpu_trace_begin(void) {
+    traced.launches = 0;
+    return GEMM_OK;
+}
+
+/* The events of all CTAs that ran on the SM of CTA `wanted`. */
+static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceWarp *warps, TraceRecord *records) {
+    const TraceBuffers *b = &traced.buffers;
+    size_t warp_count = (size_t)traced.warps, cta_records = warp_count * b->capacity;
+    TRY(cudaMemcpy(ctas, b->cta, (size_t)traced.ctas * sizeof *ctas, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < traced.ctas; i++) {
+        if (ctas[i].ns == 0 || ctas[i].sm != ctas[wanted].sm) {
+            continue;
+        }
+        TRY(cudaMemcpy(warps, b->warp + i * warp_count, warp_count * sizeof *warps, cudaMemcpyDeviceToHost));
+        TRY(cudaMemcpy(records, b->record + i * cta_records, cta_records * sizeof *records, cudaMemcpyDeviceToHost));
+        CtaRecords in = {i, traced.warps, (int)b->capacity, &ctas[i], warps, records, read_device_text};
+        if (trace_add_cta(trace, &in)) {
+            return GEMM_DEVICE;
+        }
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus gpu_trace_end(Trace *trace) {
+    memset(trace, 0, sizeof *trace);
+    TRY(cudaStreamSynchronize(stream));
+    if (traced.launches == 0) {
+        fprintf(stderr, "no launch has recorded anything\n");
+        return GEMM_DEVICE;
+    }
+    const TraceBuffers *b = &traced.buffers;
+    TraceCta *ctas = (TraceCta *)malloc((size_t)traced.ctas * sizeof *ctas);
+    TraceWarp *warps = (TraceWarp *)malloc((size_t)traced.warps * sizeof *warps);
+    TraceRecord *records = (TraceRecord *)malloc((size_t)traced.warps * b->capacity * sizeof *records);
+    GemmStatus status = GEMM_DEVICE;
+    if (ctas == NULL || warps == NULL || records == NULL) {
+        fprintf(stderr, "no memory for the records of a CTA\n");
+    } else {
+        status = collect(0, trace, ctas, warps, records);
+    }
+    free(ctas);
+    free(warps);
+    free(records);
+    double mhz = 0;
+    if (status == GEMM_OK && (status = gpu_start_clock()) == GEMM_OK) {
+        status = gpu_clock_mhz(&mhz);
+    }
+    cudaDeviceProp properties;
+    int device = 0;
+    TRY(cudaGetDevice(&device));
+    TRY(cudaGetDeviceProperties(&properties, device));
+    snprintf(trace->source, sizeof trace->source, "%.95s", properties.name);
+    trace->unit = "cycles";
+    trace->units_a_second = mhz * 1e6;
+    return status;
+}
+
 const Backend *gpu_backend(void) {
     static const Backend backend = {
         .name = "gpu",
@@ -400,6 +517,8 @@ const Backend *gpu_backend(void) {
         .let_go = gpu_let_go,
         .start_clock = gpu_start_clock,
         .clock_mhz = gpu_clock_mhz,
+        .trace_begin = gpu_trace_begin,
+        .trace_end = gpu_trace_end,
     };
     return &backend;
 }

@@ -1,0 +1,301 @@
+/* gpu_trace.c - what asynchronous work lasted, worked out from who waited for it. */
+#include "gpu_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BARRIER_ARRAYS = 8, BARRIER_BYTES = 8 };
+
+/* An array of mbarriers, as mbarrier_init() made it. */
+typedef struct {
+    uint32_t address;
+    int count;
+    char name[24];
+} BarrierArray;
+
+/* Loads on one barrier that have not been seen to land, and the bytes announced for them. */
+typedef struct {
+    uint32_t address;
+    int bytes;
+    size_t first; /* event of the first of them */
+    int loads;
+} Phase;
+
+typedef struct {
+    Trace *trace;
+    const CtaRecords *in;
+    size_t begin; /* the CTA's first event */
+    int count[TRACE_CTA_WARPS]; /* records of each warp */
+    BarrierArray array[MAX_BARRIER_ARRAYS];
+    int arrays;
+    int failed;
+} Decoder;
+
+static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end) {
+    Trace *trace = d->trace;
+    const size_t least = 1024;
+    if (trace->count == 0 || (trace->count >= least && (trace->count & (trace->count - 1)) == 0)) { /* it is full */
+        size_t room = trace->count == 0 ? least : 2 * trace->count;
+        TraceEvent *larger = (TraceEvent *)realloc(trace->event, room * sizeof *larger);
+        if (larger == NULL) {
+            fprintf(stderr, "no memory for %zu events of the trace\n", room);
+            d->failed = 1;
+            return NULL;
+        }
+        trace->event = larger;
+    }
+    TraceEvent *e = &trace->event[trace->count++];
+    memset(e, 0, sizeof *e);
+    e->kind = kind;
+    e->begin = begin;
+    e->end = end;
+    e->cta = d->in->block;
+    e->sm = (int)d->in->cta->sm;
+    e->warp = -1;
+    e->stage = -1;
+    return e;
+}
+
+/* The whole clock from its low word: not before the CTA's start, and less than 2^32 cycles after it. */
+static uint64_t whole_clock(const Decoder *d, uint32_t low) {
+    uint64_t start = d->in->cta->clock;
+    return start + (uint32_t)(low - (uint32_t)start);
+}
+
+/* "s->full" is called full. */
+static void short_name(char *name, size_t size, const char *expression) {
+    const char *last = expression;
+    for (const char *p = expression; *p; p++) {
+        if (*p == '>' || *p == '.' || *p == '&') {
+            last = p + 1;
+        }
+    }
+    snprintf(name, size, "%s", last);
+}
+
+static void name_barrier(const Decoder *d, TraceEvent *e, uint32_t address) {
+    for (int i = 0; i < d->arrays; i++) {
+        const BarrierArray *a = &d->array[i];
+        if (address >= a->address && address < a->address + (uint32_t)a->count * BARRIER_BYTES) {
+            snprintf(e->name, sizeof e->name, "%s", a->name);
+            e->stage = a->count > 1 ? (int)(address - a->address) / BARRIER_BYTES : -1;
+            return;
+        }
+    }
+    snprintf(e->name, sizeof e->name, "barrier %u", address);
+}
+
+static const TraceRecord *records_of(const Decoder *d, int warp) {
+    return &d->in->record[(size_t)warp * (size_t)d->in->capacity];
+}
+
+static void learn_names(Decoder *d, int warp) {
+    const TraceRecord *r = records_of(d, warp);
+    for (int i = 0; i < d->count[warp]; i++) {
+        if ((r[i].what & 0xff) == RECORD_BARRIERS && d->arrays < MAX_BARRIER_ARRAYS) {
+            BarrierArray *a = &d->array[d->arrays++];
+            char text[64] = "";
+            d->in->read_text((uint64_t)r[i].end << 32 | r[i].begin, text, sizeof text);
+            short_name(a->name, sizeof a->name, text);
+            a->address = r[i].data;
+            a->count = (int)(r[i].what >> 8);
+        }
+    }
+}
+
+/* When somebody first stopped waiting for this barrier after `issue`: its phase was complete then. 0: nobody. A load is
+ * issued when all have passed the phase before, so it is no older phase that they waited for. */
+static uint64_t first_wait_after(const Decoder *d, uint32_t address, uint64_t issue) {
+    uint64_t first = 0;
+    for (int w = 0; w < d->in->warps; w++) {
+        const TraceRecord *r = records_of(d, w);
+        int from = 0, to = d->count[w]; /* records are in the order of their ends: those before `from` end before issue */
+        while (from < to) {
+            int middle = (from + to) / 2;
+            if ((r[middle].what & 0xff) == RECORD_BARRIERS || whole_clock(d, r[middle].end) <= issue) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        for (; from < d->count[w]; from++) {
+            if ((r[from].what & 0xff) == TRACE_WAIT && r[from].data == address) {
+                uint64_t end = whole_clock(d, r[from].end);
+                first = first == 0 || end < first ? end : first;
+                break;
+            }
+        }
+    }
+    return first;
+}
+
+/* The loads of this phase have landed at `seen`, or before if somebody went on earlier. */
+static void land(Decoder *d, Phase *p, uint64_t seen) {
+    uint64_t waited = p->loads > 0 ? first_wait_after(d, p->address, d->trace->event[p->first].begin) : 0;
+    uint64_t landed = waited != 0 && (seen == 0 || waited < seen) ? waited : seen;
+    int found = 0;
+    for (size_t i = p->first; found < p->loads; i++) {
+        TraceEvent *e = &d->trace->event[i];
+        if (e->kind == TRACE_LOAD && e->index == (int)p->address) {
+            e->end = landed > e->begin ? landed : e->begin;
+            e->bytes = p->bytes / p->loads;
+            found++;
+        }
+    }
+    p->loads = 0;
+    p->bytes = 0;
+}
+
+static Phase *phase_of(Phase *phases, int *count, int most, uint32_t address) {
+    for (int i = 0; i < *count; i++) {
+        if (phases[i].address == address) {
+            return &phases[i];
+        }
+    }
+    if (*count == most) {
+        return NULL;
+    }
+    phases[*count] = (Phase){address, 0, 0, 0};
+    return &phases[(*count)++];
+}
+
+/* Groups of one kind that a warp has committed and not yet seen finished. */
+typedef struct {
+    size_t event[64];
+    int first, next; /* numbers */
+} Groups;
+
+enum { OPEN_GROUPS = sizeof ((Groups *)0)->event / sizeof(size_t) };
+
+static void commit(Decoder *d, Groups *g, TraceKind kind, const TraceRecord *r, int warp) {
+    TraceEvent *e = add(d, kind, whole_clock(d, r->begin), whole_clock(d, r->end));
+    if (e == NULL) {
+        return;
+    }
+    e->unit = kind == TRACE_WGMMA ? warp / 4 : warp;
+    e->index = g->next;
+    if (g->next - g->first == OPEN_GROUPS) {
+        g->first++; /* never waited for: it ends with its commit */
+    }
+    g->event[g->next++ % OPEN_GROUPS] = d->trace->count - 1;
+}
+
+static void finish(Decoder *d, Groups *g, int unfinished, uint64_t end) {
+    for (; g->next - g->first > unfinished; g->first++) {
+        d->trace->event[g->event[g->first % OPEN_GROUPS]].end = end;
+    }
+}
+
+static void decode_warp(Decoder *d, int warp) {
+    enum { MAX_PHASES = 32 };
+    const TraceRecord *r = records_of(d, warp);
+    Groups copies = {{0}, 0, 0}, products = {{0}, 0, 0}, stores = {{0}, 0, 0};
+    Phase phases[MAX_PHASES];
+    int phase_count = 0;
+    for (int i = 0; i < d->count[warp] && !d->failed; i++) {
+        uint32_t kind = r[i].what & 0xff;
+        int number = (int)(r[i].what >> 8);
+        uint64_t begin = whole_clock(d, r[i].begin), end = whole_clock(d, r[i].end);
+        Phase *phase;
+        TraceEvent *e;
+        switch (kind) {
+        case RECORD_BARRIERS: break;
+        case RECORD_EXPECT:
+            phase = phase_of(phases, &phase_count, MAX_PHASES, r[i].data);
+            if (phase != NULL) {
+                if (phase->loads > 0) {
+                    land(d, phase, 0); /* nobody looked when the phase before completed */
+                }
+                phase->bytes += number * 16;
+            }
+            break;
+        case TRACE_LOAD:
+            e = add(d, TRACE_LOAD, begin, begin);
+            phase = phase_of(phases, &phase_count, MAX_PHASES, r[i].data);
+            if (e != NULL && phase != NULL) {
+                e->index = (int)r[i].data; /* until the load has landed */
+                phase->first = phase->loads++ == 0 ? d->trace->count - 1 : phase->first;
+            }
+            break;
+        case RECORD_LANDED:
+            phase = phase_of(phases, &phase_count, MAX_PHASES, r[i].data);
+            if (phase != NULL && phase->loads > 0) {
+                land(d, phase, end);
+            }
+            break;
+        case TRACE_COPY: commit(d, &copies, TRACE_COPY, &r[i], warp); break;
+        case TRACE_STORE: commit(d, &stores, TRACE_STORE, &r[i], warp); break;
+        case TRACE_WGMMA:
+            if (warp % 4 == 0) {
+                commit(d, &products, TRACE_WGMMA, &r[i], warp);
+            }
+            break;
+        default:
+            e = add(d, (TraceKind)kind, begin, end);
+            if (e == NULL) {
+                break;
+            }
+            e->warp = warp;
+            e->index = number;
+            if (kind == TRACE_TILE) {
+                e->index = 0;
+                e->row = number;
+                e->col = (int)r[i].data;
+            } else if (kind == TRACE_WAIT) {
+                name_barrier(d, e, r[i].data);
+            } else if (kind == TRACE_COPY_WAIT) {
+                finish(d, &copies, number, end);
+            } else if (kind == TRACE_WGMMA_WAIT) {
+                finish(d, &products, number, end);
+            } else if (kind == TRACE_STORE_WAIT) {
+                finish(d, &stores, number, end);
+            }
+        }
+    }
+    for (int i = 0; i < phase_count; i++) {
+        land(d, &phases[i], 0);
+    }
+    const TraceWarp *open = &d->in->warp[warp];
+    if (open->end != 0 && open->kind < TRACE_KINDS) {
+        TraceEvent *e = add(d, (TraceKind)open->kind, whole_clock(d, open->begin), whole_clock(d, open->end));
+        if (e != NULL) {
+            e->warp = warp;
+        }
+    }
+    d->trace->lost += open->lost;
+}
+
+int trace_add_cta(Trace *trace, const CtaRecords *in) {
+    Decoder d;
+    memset(&d, 0, sizeof d);
+    d.trace = trace;
+    d.in = in;
+    d.begin = trace->count;
+    for (int w = 0; w < in->warps; w++) {
+        while (d.count[w] < in->capacity && records_of(&d, w)[d.count[w]].end != 0) {
+            d.count[w]++;
+        }
+        learn_names(&d, w);
+    }
+    for (int w = 0; w < in->warps && !d.failed; w++) {
+        decode_warp(&d, w);
+    }
+    uint64_t end = in->cta->clock;
+    for (size_t i = d.begin; i < trace->count; i++) {
+        TraceEvent *e = &trace->event[i];
+        end = e->end > end ? e->end : end;
+        if (e->kind == TRACE_LOAD) { /* index held the barrier's address */
+            name_barrier(&d, e, (uint32_t)e->index);
+            e->index = 0;
+        }
+    }
+    add(&d, TRACE_CTA, in->cta->clock, end);
+    return d.failed ? 3 : 0;
+}
+
+void trace_free_events(Trace *trace) {
+    free(trace->event);
+    trace->event = NULL;
+    trace->count = 0;
+}

@@ -1,0 +1,29 @@
+/* gpu_trace.h - from what a traced kernel has recorded (device/trace.h) to events (trace.h). Plain C: tests/unit feeds it
+ * with records made by hand. */
+#ifndef GPU_TRACE_H
+#define GPU_TRACE_H
+
+#include "../device/trace.h"
+
+/* What one CTA has recorded. */
+typedef struct {
+    int block;                  /* its index */
+    int warps;                  /* at most TRACE_CTA_WARPS */
+    int capacity;               /* records that a warp has room for */
+    const TraceCta *cta;        /* its start */
+    const TraceWarp *warp;      /* [warps] */
+    const TraceRecord *record;  /* [warps][capacity]; one whose end is 0 ends a warp's */
+    /* The text at an address in the GPU's memory, where a barrier array's name lies. */
+    void (*read_text)(uint64_t address, char *text, size_t size);
+} CtaRecords;
+
+enum { TRACE_CTA_WARPS = 32 };
+
+/* Adds the CTA's events to the trace and its losses to trace->lost. Returns 0, or 3 after one line on stderr if memory is
+ * short. */
+#ifdef __cplusplus
+extern "C"
+#endif
+int trace_add_cta(Trace *trace, const CtaRecords *records);
+
+#endif
