@@ -145,7 +145,7 @@ define compile_chapter
 	$(Q)$(compile_cuda) $(1) $(call arch,$(call number,$(basename $(@F)))) -Xptxas=-v -keep -keep-dir $(@:.o=.ptx) -c $< -o $@.new \
 	    >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas) >&2; rm -f $@.new; exit 1; }
 	$(Q)find $(@:.o=.ptx) -type f ! -name '*.ptx' -delete
-	$(if $(DEBUG_BUILD),,$(Q)tests/tools/ptxas_check $(@:.o=.ptxas) || { rm -f $@.new; exit 1; })
+	$(if $(DEBUG_BUILD),,$(Q)tests/tools/ptxas_check $(2) $(@:.o=.ptxas) || { rm -f $@.new; exit 1; })
 	$(Q)mv $@.new $@
 endef
 
@@ -164,7 +164,7 @@ $(B)/gpu/$(1).o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
 
 # The copy that records what it does, for --timeline and --trace.
 $(B)/traced/$(1).o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$$(call compile_chapter,-DGEMM_TRACE -UGEMM_DEBUG)
+	$$(call compile_chapter,-DGEMM_TRACE -UGEMM_DEBUG,most_bytes=64)
 
 $(B)/model/$(1).o: $(1)/$(1).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))

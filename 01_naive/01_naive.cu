@@ -24,6 +24,8 @@ DEVICE float add_products(float sum, uint32_t a, uint32_t b) {
 }
 
 static __global__ void __launch_bounds__(THREADS) gemm_kernel(const __grid_constant__ Gemm p) {
+    NO_SHARED_MEMORY;
+
     /* Step 1: roles. Neighbouring threads take neighbouring columns, so that stores to C are coalesced. */
     int tiles_n = ceil_div(p.n, TILE);
     int row = (int)blockIdx.x / tiles_n * TILE + (int)threadIdx.x / TILE;

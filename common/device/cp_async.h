@@ -38,12 +38,12 @@ DEVICE void cp_async_16_zfill(void *dst, const void *src, int bytes) {
 }
 DEVICE void cp_async_commit_group(void) {
     asm volatile("cp.async.commit_group;" ::: "memory");
-    TRACED(trace_group(TRACE_COPY);)
+    TRACED(trace_commit(TRACE_COPY);)
 }
 
 #define cp_async_wait_group(N)                                               \
     do {                                                                     \
-        TRACED(uint32_t begin_ = trace_wait_begin();)                        \
+        TRACED(uint32_t begin_ = trace_close();)                        \
         asm volatile("cp.async.wait_group %0;" ::"n"((int)(N)) : "memory");  \
         TRACED(trace_span(TRACE_COPY_WAIT, N, begin_, 0);)                   \
     } while (0)

@@ -60,6 +60,8 @@ enum { GEMM_DEBUG_BUILD = 0 };
     TRACED(trace_start();)                                     \
     extern __shared__ __align__(1024) uint8_t shared_memory[]; \
     type *name = (type *)shared_memory
+/* In its place in a kernel that uses none. */
+#define NO_SHARED_MEMORY TRACED(trace_start())
 
 /* `KERNEL_ENTRY(gemm_kernel, Params);` after a kernel lets the model call it; here there is nothing to do. */
 #define KERNEL_ENTRY(kernel, Params) enum { kernel##_params_bytes = sizeof(Params) }
@@ -73,23 +75,19 @@ DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_
 #include "trace.h"
 
 DEVICE void traced_syncthreads(void) {
-    uint32_t begin = trace_wait_begin();
+    uint32_t begin = trace_close();
     __syncthreads();
     trace_span(TRACE_BARRIER, 0, begin, 0);
 }
 #define __syncthreads() traced_syncthreads()
 #endif
 
-DEVICE float bf16_to_float(bf16 x) {
-    TRACED(trace_enter_first(TRACE_MMA);)
-    return __uint_as_float((uint32_t)x << 16);
-}
+DEVICE float bf16_to_float(bf16 x) { return __uint_as_float((uint32_t)x << 16); }
 
 /* Round to nearest even. */
 DEVICE bf16 float_to_bf16(float x) {
     bf16 y;
-    TRACED(trace_enter_first(TRACE_EPILOGUE);)
-    TRACED(trace_go_on();)
+    TRACED(trace_arithmetic_ends();)
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
     return y;
 }

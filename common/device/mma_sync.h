@@ -36,7 +36,7 @@ DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
 }
 
 DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
-    TRACED(trace_enter_after_wait(TRACE_EPILOGUE);)
+    TRACED(trace_enter(TRACE_EPILOGUE);)
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                  :
                  : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])

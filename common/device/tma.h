@@ -84,7 +84,7 @@ DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c
 }
 
 DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    TRACED(trace_group_begin();)
+    TRACED(trace_enter(TRACE_STORE);)
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
                  :
                  : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
@@ -92,7 +92,7 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) 
 }
 
 DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    TRACED(trace_group_begin();)
+    TRACED(trace_enter(TRACE_STORE);)
     asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
                  :
                  : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
@@ -100,20 +100,21 @@ DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int
 }
 
 DEVICE void bulk_commit_group(void) {
-    TRACED(trace_group(TRACE_STORE);)
+    TRACED(trace_enter(TRACE_STORE);) /* a group without stores counts too */
+    TRACED(trace_close();)
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
 #define bulk_wait_group_read(N)                                                        \
     do {                                                                               \
-        TRACED(uint32_t begin_ = trace_wait_begin();)                                  \
+        TRACED(uint32_t begin_ = trace_close();)                                  \
         asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory");  \
         TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                            \
     } while (0)
 
 #define bulk_wait_group(N)                                                        \
     do {                                                                          \
-        TRACED(uint32_t begin_ = trace_wait_begin();)                             \
+        TRACED(uint32_t begin_ = trace_close();)                             \
         asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory");  \
         TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                       \
     } while (0)

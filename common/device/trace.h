@@ -2,9 +2,13 @@
  * TRACED(...) is nothing, and a kernel's instructions are what they are without it (tests/timeline/untraced.t). Included
  * by cuda_c.h in such a build, and by the harness, which allocates the buffer and reads it.
  *
- * Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory. When the buffer is
- * full, further records are counted as lost. Times are
- * the low words of the SM's clock; each CTA notes the whole clock64 and globaltimer once, when it starts. */
+ * Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory. When that is full,
+ * further records are counted as lost. Times are the low words of the SM's clock; each CTA notes the whole clock64 and
+ * globaltimer once, when it starts.
+ *
+ * Recording must cost little where every cycle counts. So a thread's state (where the next record goes, what span is open)
+ * is in PTX registers that trace_start() declares by name at the kernel's start and the other functions use: everything is
+ * inlined into the kernel, whose scope the names have. A record is then about ten instructions without a branch. */
 #ifndef DEVICE_TRACE_H
 #define DEVICE_TRACE_H
 
@@ -16,6 +20,7 @@ enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
     RECORD_EXPECT,                 /* expect_tx on the barrier; number: bytes / 16 */
     RECORD_LANDED,                 /* this thread saw the phase of its loads complete */
+    RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
 };
 
 typedef struct {
@@ -24,23 +29,22 @@ typedef struct {
     uint32_t data;       /* address of a barrier, or a tile's column */
 } TraceRecord;
 
+/* Behind a warp's records: its last span, which nothing has closed, and how many records had no room. */
+typedef struct {
+    uint32_t begin, end, kind; /* end 0: no such span */
+    uint32_t lost;
+} TraceTail;
+
 /* A CTA when it starts. */
 typedef struct {
     uint64_t clock, ns; /* clock64, globaltimer; 0 if the CTA has recorded nothing */
     uint32_t sm, unused;
 } TraceCta;
 
-/* A warp's span that is still open when it ends, and what it lost. */
 typedef struct {
-    uint32_t kind, begin, end, lost;
-} TraceWarp;
-
-typedef struct {
-    TraceRecord *record; /* [CTAs][warps of a CTA][capacity], zero before the launch */
+    TraceRecord *record; /* [CTAs][warps of a CTA][records], the last one a TraceTail; zero before the launch */
     TraceCta *cta;       /* [CTAs] */
-    TraceWarp *warp;     /* [CTAs][warps of a CTA] */
-    uint32_t capacity;   /* records of a warp */
-    uint32_t launch;     /* another number for each launch */
+    uint32_t tail;       /* (records - 1) * 16, where records is a power of two */
 } TraceBuffers;
 
 /* Host, in the harness: buffers for a launch of `ctas` CTAs of `threads`. Returns 0, or 3 after one line on stderr. */
@@ -59,68 +63,131 @@ int trace_kernel_follows(void);
 
 static __constant__ TraceBuffers trace_buffers;
 
-enum { TRACE_MAX_WARPS = 16, TRACE_MAX_LOADS = 8, TRACE_NOTHING = 0xff };
-
-/* A warp's state, in shared memory. */
-typedef struct {
-    uint32_t launch; /* TraceBuffers.launch, once the rest is set up */
-    uint32_t count;  /* records so far */
-    uint32_t kind;   /* of the open span, or TRACE_NOTHING */
-    uint32_t begin;  /* of the open span */
-    uint32_t issued; /* clock of a wgmma_fence(), or of the first store of a group; 0: none */
-    uint32_t first, next;            /* loads under way: load[first .. next - 1], modulo the array */
-    uint32_t load[TRACE_MAX_LOADS];  /* barrier's address | parity of the phase it is in */
-} TraceState;
-
-DEVICE TraceState *trace_state(void) {
-    static __shared__ TraceState states[TRACE_MAX_WARPS];
-    return &states[threadIdx.x / 32];
-}
-
 DEVICE uint32_t trace_clock(void) {
     uint32_t now;
     asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
     return now;
 }
 
-DEVICE int trace_lane(void) { return threadIdx.x % 32 == 0; }
-
-DEVICE size_t trace_warp(void) { return (size_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; }
-
-/* At the start of a kernel. */
+/* At the start of a kernel, once. */
 DEVICE void trace_start(void) {
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        t->launch = trace_buffers.launch;
-        t->count = 0;
-        t->kind = TRACE_NOTHING;
-        t->issued = 0;
-        t->first = t->next = 0;
-    }
+    uint32_t warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    asm volatile(".reg .pred trace_on;\n"               /* lane 0 of the warp */
+                 ".reg .u32 trace_at;\n"                /* the next record, in bytes from the first of all */
+                 ".reg .u32 trace_kind, trace_begin;\n" /* of the open span */
+                 ".reg .u32 trace_loads;\n"             /* under way, see trace_load() */
+                 "setp.eq.u32 trace_on, %1, 0;\n"
+                 "mov.u32 trace_at, %0;\n"
+                 "mov.u32 trace_kind, 255;\n"
+                 "mov.u32 trace_begin, %%clock;\n"
+                 "mov.u32 trace_loads, 0;\n" ::"r"(warp * (trace_buffers.tail + 16)),
+                 "r"(threadIdx.x % 32)
+                 : "memory");
     if (threadIdx.x == 0) {
         TraceCta *cta = &trace_buffers.cta[blockIdx.x];
-        uint64_t ns;
-        uint32_t sm;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-        asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-        cta->sm = sm;
-        cta->ns = ns;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(cta->ns));
+        asm volatile("mov.u32 %0, %%smid;" : "=r"(cta->sm));
         cta->clock = (uint64_t)clock64();
     }
 }
 
-/* Lane 0. */
-DEVICE void trace_write(TraceState *t, uint32_t kind, uint32_t number, uint32_t begin, uint32_t end, uint32_t data) {
-    uint32_t i = t->count++;
-    if (i < trace_buffers.capacity) {
-        uint4 record = {begin, end, kind | number << 8, data};
-        *(uint4 *)&trace_buffers.record[trace_warp() * trace_buffers.capacity + i] = record;
-    } else {
-        trace_buffers.warp[trace_warp()].lost = i + 1 - trace_buffers.capacity;
-    }
+/* The instructions that write a record of four operands if there is room; %0 and %1 are TRACE_BUFFER. */
+#define TRACE_STORE_RECORD(begin, end, what, data)                                      \
+    "{\n"                                                                               \
+    ".reg .pred room, full;\n"                                                          \
+    ".reg .u32 offset;\n"                                                               \
+    ".reg .u64 address;\n"                                                              \
+    "and.b32 offset, trace_at, %1;\n"                                                   \
+    "setp.ne.and.u32 room, offset, %1, trace_on;\n"                                     \
+    "setp.eq.and.u32 full, offset, %1, trace_on;\n"                                     \
+    "cvt.u64.u32 address, trace_at;\n"                                                  \
+    "add.u64 address, address, %0;\n"                                                   \
+    "@room st.global.v4.u32 [address], {" begin ", " end ", " what ", " data "};\n"     \
+    "@room add.u32 trace_at, trace_at, 16;\n"                                           \
+    "@full red.global.add.u32 [address + 12], 1;\n"                                     \
+    "}\n"
+#define TRACE_BUFFER "l"(__cvta_generic_to_global(trace_buffers.record)), "r"(trace_buffers.tail)
+
+/* what: kind | number << 8 */
+DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t data) {
+    asm volatile(TRACE_STORE_RECORD("%2", "%3", "%4", "%5")::TRACE_BUFFER, "r"(begin), "r"(end), "r"(what), "r"(data)
+                 : "memory");
 }
 
-DEVICE int trace_phase_complete(uint32_t address, uint32_t parity) {
+/* From now on the warp does `kind`: FRAGMENTS, MMA or EPILOGUE. It ends with the next thing that is recorded. A group of
+ * products or of stores is such a span too, from its first instruction to its commit. */
+#define trace_enter(kind)                                                     \
+    asm volatile("{\n"                                                        \
+                 ".reg .pred same, none;\n"                                   \
+                 ".reg .u32 now;\n"                                           \
+                 "setp.eq.u32 same, trace_kind, %2;\n"                        \
+                 "@same bra entered;\n"                                       \
+                 "mov.u32 now, %%clock;\n"                                    \
+                 "setp.eq.u32 none, trace_kind, 255;\n"                       \
+                 "@none bra closed;\n"                                        \
+                 TRACE_STORE_RECORD("trace_begin", "now", "trace_kind", "0")  \
+                 "closed:\n"                                                  \
+                 "mov.u32 trace_begin, now;\n"                                \
+                 "mov.u32 trace_kind, %2;\n"                                  \
+                 "entered:\n"                                                 \
+                 "}\n" ::TRACE_BUFFER, "n"((int)(kind))                       \
+                 : "memory")
+
+/* Closes the open span, if there is one, and gives the time: before a wait, or at the commit of a group. */
+DEVICE uint32_t trace_close(void) {
+    uint32_t now = trace_clock();
+    asm volatile("{\n"
+                 ".reg .pred none;\n"
+                 "setp.eq.u32 none, trace_kind, 255;\n"
+                 "@none bra closed;\n"
+                 TRACE_STORE_RECORD("trace_begin", "%2", "trace_kind", "0")
+                 "mov.u32 trace_kind, 255;\n"
+                 "closed:\n"
+                 "}\n" ::TRACE_BUFFER, "r"(now)
+                 : "memory");
+    return now;
+}
+
+/* The open span lasts until now at least: it may be the warp's last. */
+DEVICE void trace_go_on(void) {
+    asm volatile("{\n"
+                 ".reg .u32 offset, now;\n"
+                 ".reg .u64 address;\n"
+                 "mov.u32 now, %%clock;\n"
+                 "or.b32 offset, trace_at, %1;\n"
+                 "cvt.u64.u32 address, offset;\n"
+                 "add.u64 address, address, %0;\n"
+                 "@trace_on st.global.v2.u32 [address], {trace_begin, now};\n"
+                 "@trace_on st.global.u32 [address + 8], trace_kind;\n"
+                 "}\n" ::TRACE_BUFFER
+                 : "memory");
+}
+
+/* Loads that this thread has started and not seen land, the oldest first: their barrier's address | the parity of the phase
+ * they belong to. Loads of one phase are one entry. */
+enum { TRACE_MAX_LOADS = 8, TRACE_MAX_WARPS = 16 };
+typedef struct {
+    uint32_t first; /* number of the oldest entry */
+    uint32_t load[TRACE_MAX_LOADS];
+} TraceLoads;
+
+DEVICE TraceLoads *trace_loads_started(void) {
+    static __shared__ TraceLoads loads[TRACE_MAX_WARPS];
+    return &loads[threadIdx.x / 32];
+}
+
+DEVICE uint32_t trace_loads_under_way(void) {
+    uint32_t count;
+    asm volatile("mov.u32 %0, trace_loads;" : "=r"(count)::"memory");
+    return count;
+}
+
+DEVICE void trace_forget_oldest_load(void) {
+    trace_loads_started()->first++;
+    asm volatile("sub.u32 trace_loads, trace_loads, 1;" ::: "memory");
+}
+
+DEVICE uint32_t trace_phase_complete(uint32_t address, uint32_t parity) {
     uint32_t complete;
     asm volatile("{\n"
                  ".reg .pred p;\n"
@@ -130,149 +197,80 @@ DEVICE int trace_phase_complete(uint32_t address, uint32_t parity) {
                  : "=r"(complete)
                  : "r"(address), "r"(parity)
                  : "memory");
-    return (int)complete;
+    return complete;
 }
 
-/* Lane 0 of the warp that has started loads: note it if the oldest that is under way has landed. Without a loop: this is
+/* Notes it if the oldest load under way has landed: loads are taken to land in the order of their start. Without a loop, as
  * part of loops that must be unrolled. */
-DEVICE void trace_look_at_loads(TraceState *t) {
-    if (t->first != t->next) {
-        uint32_t load = t->load[t->first % TRACE_MAX_LOADS];
+DEVICE void trace_look_at_loads(void) {
+    if (trace_loads_under_way() > 0) {
+        TraceLoads *loads = trace_loads_started();
+        uint32_t load = loads->load[loads->first % TRACE_MAX_LOADS];
         if (trace_phase_complete(load & ~1u, load & 1)) {
             uint32_t now = trace_clock();
-            trace_write(t, RECORD_LANDED, 0, now, now, load & ~1u);
-            t->first++;
+            trace_write(RECORD_LANDED, now, now, load & ~1u);
+            trace_forget_oldest_load();
         }
-    }
-}
-
-DEVICE void trace_close(TraceState *t, uint32_t now) {
-    if (t->kind != TRACE_NOTHING) {
-        trace_write(t, t->kind, 0, t->begin, now, 0);
-        t->kind = TRACE_NOTHING;
-    }
-}
-
-/* From now on the warp does `kind`: FRAGMENTS, MMA or EPILOGUE. It ends with the next thing that is recorded. */
-DEVICE void trace_enter(uint32_t kind) {
-    TraceState *t = trace_state();
-    if (trace_lane() && t->kind != kind) {
-        uint32_t now = trace_clock();
-        trace_close(t, now);
-        t->kind = kind;
-        t->begin = now;
-    }
-}
-
-/* The same behind a wait, when no span is open. Little code, for loops that must be unrolled. */
-DEVICE void trace_enter_after_wait(uint32_t kind) {
-    TraceState *t = trace_state();
-    uint32_t now = trace_clock();
-    if (trace_lane()) {
-        t->begin = t->kind == kind ? t->begin : now;
-        t->kind = kind;
-    }
-}
-
-/* The same in a kernel without shared memory, whose start is not recorded. */
-DEVICE void trace_enter_first(uint32_t kind) {
-    if (trace_state()->launch != trace_buffers.launch) {
-        trace_start();
-    }
-    trace_enter(kind);
-}
-
-/* The open span lasts until now at least: it may be the warp's last. */
-DEVICE void trace_go_on(void) {
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        uint4 open = {t->kind, t->begin, trace_clock(), 0};
-        uint4 *warp = (uint4 *)&trace_buffers.warp[trace_warp()];
-        open.w = t->count > trace_buffers.capacity ? t->count - trace_buffers.capacity : 0;
-        *warp = open;
-    }
-}
-
-/* Before a wait; gives the time. */
-DEVICE uint32_t trace_wait_begin(void) {
-    uint32_t now = trace_clock();
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        trace_close(t, now);
-    }
-    return now;
-}
-
-/* A span from `begin` to now. */
-DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t data) {
-    uint32_t now = trace_clock();
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        trace_write(t, kind, number, begin, now, data);
-        trace_look_at_loads(t);
     }
 }
 
 /* A thread about to wait for a phase watches its loads land until then. */
 DEVICE void trace_watch_loads(uint32_t bar, uint32_t parity) {
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        while (t->first != t->next && !trace_phase_complete(bar, parity)) {
-            trace_look_at_loads(t);
-        }
+    while (trace_loads_under_way() > 0 && !trace_phase_complete(bar, parity)) {
+        trace_look_at_loads();
     }
 }
 
 /* The thread that starts a load; after it. */
 DEVICE void trace_load(uint32_t bar) {
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        uint32_t now = trace_clock();
-        trace_write(t, TRACE_LOAD, 0, now, now, bar);
-        /* The phase under way is the one whose parity is not complete. */
-        uint32_t load = bar | (uint32_t)trace_phase_complete(bar, 0);
-        if (t->first == t->next || t->load[(t->next - 1) % TRACE_MAX_LOADS] != load) {
-            if (t->next - t->first == TRACE_MAX_LOADS) {
-                t->first++; /* this one is not watched: its end is that of the first wait for it */
-            }
-            t->load[t->next % TRACE_MAX_LOADS] = load;
-            t->next++;
+    uint32_t now = trace_clock(), count = trace_loads_under_way();
+    TraceLoads *loads = trace_loads_started();
+    trace_write(TRACE_LOAD, now, now, bar);
+    /* The phase under way is the one whose parity is not complete. */
+    uint32_t load = bar | trace_phase_complete(bar, 0);
+    loads->first = count == 0 ? 0 : loads->first;
+    if (count == 0 || loads->load[(loads->first + count - 1) % TRACE_MAX_LOADS] != load) {
+        if (count == TRACE_MAX_LOADS) { /* the oldest is watched no more: it ends with the first wait for it */
+            trace_forget_oldest_load();
+            count--;
         }
+        loads->load[(loads->first + count) % TRACE_MAX_LOADS] = load;
+        asm volatile("add.u32 trace_loads, trace_loads, 1;" ::: "memory");
     }
 }
 
-/* Remember when a group of products or of stores began; the first of the group counts. */
-DEVICE void trace_group_begin(void) {
-    TraceState *t = trace_state();
-    if (trace_lane() && t->issued == 0) {
-        t->issued = trace_clock() | 1;
-    }
+/* After a wait that began at `begin`; kind, number, data as in a record. */
+DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t data) {
+    trace_write(kind | number << 8, begin, trace_clock(), data);
+    trace_look_at_loads();
 }
 
-/* The group is committed. Without instructions in it, as cp.async groups are recorded, it begins now. */
-DEVICE void trace_group(uint32_t kind) {
-    TraceState *t = trace_state();
-    if (trace_lane()) {
-        uint32_t now = trace_clock();
-        trace_write(t, kind, 0, t->issued != 0 ? t->issued : now, now, 0);
-        t->issued = 0;
-    }
+/* A group of cp.async is committed. */
+DEVICE void trace_commit(uint32_t kind) {
+    uint32_t now = trace_clock();
+    trace_write(kind, now, now, 0);
+}
+
+/* Kernels without shared memory: all since the start, or since the last call, has been arithmetic. */
+DEVICE void trace_arithmetic_ends(void) {
+    asm volatile("{\n"
+                 ".reg .u32 now;\n"
+                 "mov.u32 now, %%clock;\n"
+                 TRACE_STORE_RECORD("trace_begin", "now", "%2", "0")
+                 "mov.u32 trace_begin, now;\n"
+                 "}\n" ::TRACE_BUFFER, "n"((int)TRACE_MMA)
+                 : "memory");
 }
 
 DEVICE void trace_barriers(uint32_t bars, int how_many, const char *name) {
-    if (trace_lane()) {
-        trace_write(trace_state(), RECORD_BARRIERS, (uint32_t)how_many, (uint32_t)(uintptr_t)name,
-                    (uint32_t)((uintptr_t)name >> 32), bars);
-    }
+    trace_write(RECORD_BARRIERS | (uint32_t)how_many << 8, (uint32_t)(uintptr_t)name, (uint32_t)((uintptr_t)name >> 32), bars);
 }
 
 /* Every thread of a kernel, where it works out its tile; nothing on the host. */
 HOST_DEVICE void trace_tile(int row, int col) {
 #ifdef __CUDA_ARCH__
-    if (trace_lane()) {
-        uint32_t now = trace_clock();
-        trace_write(trace_state(), TRACE_TILE, (uint32_t)row, now, now, (uint32_t)col);
-    }
+    uint32_t now = trace_clock();
+    trace_write(TRACE_TILE | (uint32_t)row << 8, now, now, (uint32_t)col);
 #else
     (void)row;
     (void)col;
@@ -280,10 +278,8 @@ HOST_DEVICE void trace_tile(int row, int col) {
 }
 
 DEVICE void trace_expect(uint32_t bar, int bytes) {
-    if (trace_lane()) {
-        uint32_t now = trace_clock();
-        trace_write(trace_state(), RECORD_EXPECT, (uint32_t)bytes / 16, now, now, bar);
-    }
+    uint32_t now = trace_clock();
+    trace_write(RECORD_EXPECT | (uint32_t)bytes / 16 << 8, now, now, bar);
 }
 
 #endif

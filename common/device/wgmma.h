@@ -85,18 +85,18 @@ HOST_DEVICE uint64_t wgmma_descriptor_k_major_128b(uint32_t address) {
 DEVICE uint64_t wgmma_descriptor(const void *tile) { return wgmma_descriptor_k_major_128b(shared_address(tile)); }
 
 DEVICE void wgmma_fence(void) {
-    TRACED(trace_group_begin();)
+    TRACED(trace_enter(TRACE_WGMMA);)
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
 DEVICE void wgmma_commit_group(void) {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    TRACED(trace_group(TRACE_WGMMA);)
+    TRACED(trace_close();)
 }
 
 #define wgmma_wait_group(N)                                                            \
     do {                                                                               \
-        TRACED(uint32_t begin_ = trace_wait_begin();)                                  \
+        TRACED(uint32_t begin_ = trace_close();)                                  \
         asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory");  \
         TRACED(trace_span(TRACE_WGMMA_WAIT, N, begin_, 0);)                            \
     } while (0)

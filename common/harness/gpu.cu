@@ -385,15 +385,13 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
 /* What a traced launch records (device/trace.h), in the GPU's memory. */
 static struct {
     TraceBuffers buffers;
-    size_t record_bytes;
     int ctas, warps;   /* of the last launch; warps of a CTA */
-    uint32_t launches; /* so far */
+    int launches;      /* since gpu_trace_begin() */
 } traced;
 
 static void free_trace_buffers(void) {
     cudaFree(traced.buffers.record);
     cudaFree(traced.buffers.cta);
-    cudaFree(traced.buffers.warp);
     memset(&traced.buffers, 0, sizeof traced.buffers);
 }
 
@@ -401,23 +399,22 @@ int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
     const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
     int warps = ceil_div(threads, 32);
     size_t all_warps = (size_t)ctas * warps;
-    size_t capacity = most_bytes / sizeof(TraceRecord) / all_warps;
-    capacity = capacity < most_records ? capacity : most_records;
-    size_t record_bytes = all_warps * capacity * sizeof(TraceRecord);
+    size_t records = most_records; /* of a warp, a power of two */
+    while (records > 2 && all_warps * records * sizeof(TraceRecord) > most_bytes) {
+        records /= 2;
+    }
+    size_t record_bytes = all_warps * records * sizeof(TraceRecord);
     if (ctas != traced.ctas || warps != traced.warps || traced.buffers.record == NULL) {
         free_trace_buffers();
         TRY(cudaMalloc((void **)&traced.buffers.record, record_bytes));
         TRY(cudaMalloc((void **)&traced.buffers.cta, (size_t)ctas * sizeof(TraceCta)));
-        TRY(cudaMalloc((void **)&traced.buffers.warp, all_warps * sizeof(TraceWarp)));
     }
     TRY(cudaMemsetAsync(traced.buffers.record, 0, record_bytes, stream));
     TRY(cudaMemsetAsync(traced.buffers.cta, 0, (size_t)ctas * sizeof(TraceCta), stream));
-    TRY(cudaMemsetAsync(traced.buffers.warp, 0, all_warps * sizeof(TraceWarp), stream));
     traced.ctas = ctas;
     traced.warps = warps;
-    traced.record_bytes = record_bytes;
-    traced.buffers.capacity = (uint32_t)capacity;
-    traced.buffers.launch = ++traced.launches * 2654435761u; /* unlike what shared memory may hold by chance */
+    traced.launches++;
+    traced.buffers.tail = (uint32_t)((records - 1) * sizeof(TraceRecord));
     *buffers = traced.buffers;
     return 0;
 }
@@ -441,17 +438,17 @@ static GemmStatus gpu_trace_begin(void) {
 }
 
 /* The events of all CTAs that ran on the SM of CTA `wanted`. */
-static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceWarp *warps, TraceRecord *records) {
+static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceRecord *records) {
     const TraceBuffers *b = &traced.buffers;
-    size_t warp_count = (size_t)traced.warps, cta_records = warp_count * b->capacity;
+    size_t warp_records = b->tail / sizeof(TraceRecord) + 1, cta_records = (size_t)traced.warps * warp_records;
     TRY(cudaMemcpy(ctas, b->cta, (size_t)traced.ctas * sizeof *ctas, cudaMemcpyDeviceToHost));
     for (int i = 0; i < traced.ctas; i++) {
         if (ctas[i].ns == 0 || ctas[i].sm != ctas[wanted].sm) {
             continue;
         }
-        TRY(cudaMemcpy(warps, b->warp + i * warp_count, warp_count * sizeof *warps, cudaMemcpyDeviceToHost));
-        TRY(cudaMemcpy(records, b->record + i * cta_records, cta_records * sizeof *records, cudaMemcpyDeviceToHost));
-        CtaRecords in = {i, traced.warps, (int)b->capacity, &ctas[i], warps, records, read_device_text};
+        const TraceRecord *there = b->record + i * cta_records;
+        TRY(cudaMemcpy(records, there, cta_records * sizeof *records, cudaMemcpyDeviceToHost));
+        CtaRecords in = {i, traced.warps, (int)warp_records, &ctas[i], records, read_device_text};
         if (trace_add_cta(trace, &in)) {
             return GEMM_DEVICE;
         }
@@ -468,16 +465,14 @@ static GemmStatus gpu_trace_end(Trace *trace) {
     }
     const TraceBuffers *b = &traced.buffers;
     TraceCta *ctas = (TraceCta *)malloc((size_t)traced.ctas * sizeof *ctas);
-    TraceWarp *warps = (TraceWarp *)malloc((size_t)traced.warps * sizeof *warps);
-    TraceRecord *records = (TraceRecord *)malloc((size_t)traced.warps * b->capacity * sizeof *records);
+    TraceRecord *records = (TraceRecord *)malloc((size_t)traced.warps * (b->tail + sizeof *records));
     GemmStatus status = GEMM_DEVICE;
-    if (ctas == NULL || warps == NULL || records == NULL) {
+    if (ctas == NULL || records == NULL) {
         fprintf(stderr, "no memory for the records of a CTA\n");
     } else {
-        status = collect(0, trace, ctas, warps, records);
+        status = collect(0, trace, ctas, records);
     }
     free(ctas);
-    free(warps);
     free(records);
     double mhz = 0;
     if (status == GEMM_OK && (status = gpu_start_clock()) == GEMM_OK) {

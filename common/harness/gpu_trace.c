@@ -87,7 +87,7 @@ static void name_barrier(const Decoder *d, TraceEvent *e, uint32_t address) {
 }
 
 static const TraceRecord *records_of(const Decoder *d, int warp) {
-    return &d->in->record[(size_t)warp * (size_t)d->in->capacity];
+    return &d->in->record[(size_t)warp * (size_t)d->in->room];
 }
 
 static void learn_names(Decoder *d, int warp) {
@@ -256,14 +256,16 @@ static void decode_warp(Decoder *d, int warp) {
     for (int i = 0; i < phase_count; i++) {
         land(d, &phases[i], 0);
     }
-    const TraceWarp *open = &d->in->warp[warp];
-    if (open->end != 0 && open->kind < TRACE_KINDS) {
-        TraceEvent *e = add(d, (TraceKind)open->kind, whole_clock(d, open->begin), whole_clock(d, open->end));
+    TraceTail tail;
+    memcpy(&tail, &r[d->in->room - 1], sizeof tail);
+    int closed = d->count[warp] > 0 && r[d->count[warp] - 1].begin == tail.begin && r[d->count[warp] - 1].what == tail.kind;
+    if (tail.end != 0 && tail.kind < TRACE_KINDS && !closed) {
+        TraceEvent *e = add(d, (TraceKind)tail.kind, whole_clock(d, tail.begin), whole_clock(d, tail.end));
         if (e != NULL) {
             e->warp = warp;
         }
     }
-    d->trace->lost += open->lost;
+    d->trace->lost += tail.lost;
 }
 
 int trace_add_cta(Trace *trace, const CtaRecords *in) {
@@ -273,7 +275,7 @@ int trace_add_cta(Trace *trace, const CtaRecords *in) {
     d.in = in;
     d.begin = trace->count;
     for (int w = 0; w < in->warps; w++) {
-        while (d.count[w] < in->capacity && records_of(&d, w)[d.count[w]].end != 0) {
+        while (d.count[w] < in->room - 1 && records_of(&d, w)[d.count[w]].end != 0) {
             d.count[w]++;
         }
         learn_names(&d, w);

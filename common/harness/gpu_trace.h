@@ -9,10 +9,9 @@
 typedef struct {
     int block;                  /* its index */
     int warps;                  /* at most TRACE_CTA_WARPS */
-    int capacity;               /* records that a warp has room for */
+    int room;                   /* records of a warp and its tail */
     const TraceCta *cta;        /* its start */
-    const TraceWarp *warp;      /* [warps] */
-    const TraceRecord *record;  /* [warps][capacity]; one whose end is 0 ends a warp's */
+    const TraceRecord *record;  /* [warps][room], the last one a TraceTail; one whose end is 0 ends a warp's */
     /* The text at an address in the GPU's memory, where a barrier array's name lies. */
     void (*read_text)(uint64_t address, char *text, size_t size);
 } CtaRecords;

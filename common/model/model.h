@@ -54,6 +54,7 @@ typedef struct __attribute__((aligned(8), may_alias)) {
 /* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
 #define SHARED_MEMORY(type, name) type *name = (type *)model_shared_memory(#type, #name, __FILE__)
+#define NO_SHARED_MEMORY
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
 
