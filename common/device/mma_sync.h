@@ -28,7 +28,7 @@
 #elif defined(__CUDACC__)
 
 DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
-    TRACED(trace_enter(TRACE_FRAGMENTS);)
+    TRACED(trace_ldmatrix();)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(shared_address(row))
@@ -48,7 +48,7 @@ DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    TRACED(trace_enter(TRACE_MMA);) /* after it: an mma is issued when its fragments are there */
+    TRACED(trace_mma();)
 }
 
 #endif

@@ -29,10 +29,10 @@ typedef struct {
     uint32_t data;       /* address of a barrier, or a tile's column */
 } TraceRecord;
 
-/* Behind a warp's records: its last span, which nothing has closed, and how many records had no room. */
+/* Behind a warp's records: its last span, which nothing has closed, and where the next record would be. */
 typedef struct {
     uint32_t begin, end, kind; /* end 0: no such span */
-    uint32_t lost;
+    uint32_t past;             /* in bytes from the first record of all; 0 if all had room */
 } TraceTail;
 
 /* A CTA when it starts. */
@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     TraceRecord *record; /* [CTAs][warps of a CTA][records], the last one a TraceTail; zero before the launch */
     TraceCta *cta;       /* [CTAs] */
-    uint32_t tail;       /* (records - 1) * 16, where records is a power of two */
+    uint32_t tail;       /* (records - 1) * 16: from a warp's first record to its tail, in bytes */
 } TraceBuffers;
 
 /* Host, in the harness: buffers for a launch of `ctas` CTAs of `threads`. Returns 0, or 3 after one line on stderr. */
@@ -73,15 +73,18 @@ DEVICE uint32_t trace_clock(void) {
 DEVICE void trace_start(void) {
     uint32_t warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     asm volatile(".reg .pred trace_on;\n"               /* lane 0 of the warp */
-                 ".reg .u32 trace_at;\n"                /* the next record, in bytes from the first of all */
-                 ".reg .u32 trace_kind, trace_begin;\n" /* of the open span */
+                 ".reg .u32 trace_at, trace_tail;\n"    /* the next record and the tail, in bytes from the first of all */
+                 ".reg .u32 trace_kind, trace_begin;\n" /* of the open span; 255 and 0 if there is none */
+                 ".reg .u32 trace_fragments;\n"         /* when the last batch of ldmatrix began */
                  ".reg .u32 trace_loads;\n"             /* under way, see trace_load() */
-                 "setp.eq.u32 trace_on, %1, 0;\n"
+                 "setp.eq.u32 trace_on, %2, 0;\n"
                  "mov.u32 trace_at, %0;\n"
+                 "add.u32 trace_tail, trace_at, %1;\n"
                  "mov.u32 trace_kind, 255;\n"
                  "mov.u32 trace_begin, %%clock;\n"
+                 "mov.u32 trace_fragments, 0;\n"
                  "mov.u32 trace_loads, 0;\n" ::"r"(warp * (trace_buffers.tail + 16)),
-                 "r"(threadIdx.x % 32)
+                 "r"(trace_buffers.tail), "r"(threadIdx.x % 32)
                  : "memory");
     if (threadIdx.x == 0) {
         TraceCta *cta = &trace_buffers.cta[blockIdx.x];
@@ -91,59 +94,58 @@ DEVICE void trace_start(void) {
     }
 }
 
-/* The instructions that write a record of four operands if there is room; %0 and %1 are TRACE_BUFFER. */
-#define TRACE_STORE_RECORD(begin, end, what, data)                                      \
-    "{\n"                                                                               \
-    ".reg .pred room, full;\n"                                                          \
-    ".reg .u32 offset;\n"                                                               \
-    ".reg .u64 address;\n"                                                              \
-    "and.b32 offset, trace_at, %1;\n"                                                   \
-    "setp.ne.and.u32 room, offset, %1, trace_on;\n"                                     \
-    "setp.eq.and.u32 full, offset, %1, trace_on;\n"                                     \
-    "cvt.u64.u32 address, trace_at;\n"                                                  \
-    "add.u64 address, address, %0;\n"                                                   \
-    "@room st.global.v4.u32 [address], {" begin ", " end ", " what ", " data "};\n"     \
-    "@room add.u32 trace_at, trace_at, 16;\n"                                           \
-    "@full red.global.add.u32 [address + 12], 1;\n"                                     \
+/* The instructions that write a record of four operands where predicate `on` holds. buffer: the operand TRACE_BUFFER.
+ * Without branches: a thread that writes nothing runs through them. */
+#define TRACE_STORE_RECORD(buffer, on, begin, end, what, data)                      \
+    "{\n"                                                                           \
+    ".reg .pred room, full;\n"                                                      \
+    ".reg .u32 offset;\n"                                                           \
+    ".reg .u64 address;\n"                                                          \
+    "setp.lt.and.u32 room, trace_at, trace_tail, " on ";\n"                         \
+    "setp.ge.and.u32 full, trace_at, trace_tail, " on ";\n"                         \
+    "min.u32 offset, trace_at, trace_tail;\n"                                       \
+    "cvt.u64.u32 address, offset;\n"                                                \
+    "add.u64 address, address, " buffer ";\n"                                       \
+    "@" on " add.u32 trace_at, trace_at, 16;\n"                                     \
+    "@room st.global.v4.u32 [address], {" begin ", " end ", " what ", " data "};\n" \
+    "@full st.global.u32 [address + 12], trace_at;\n"                               \
     "}\n"
-#define TRACE_BUFFER "l"(__cvta_generic_to_global(trace_buffers.record)), "r"(trace_buffers.tail)
+#define TRACE_BUFFER "l"(__cvta_generic_to_global(trace_buffers.record))
 
 /* what: kind | number << 8 */
 DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t data) {
-    asm volatile(TRACE_STORE_RECORD("%2", "%3", "%4", "%5")::TRACE_BUFFER, "r"(begin), "r"(end), "r"(what), "r"(data)
+    asm volatile(TRACE_STORE_RECORD("%0", "trace_on", "%1", "%2", "%3", "%4")::TRACE_BUFFER, "r"(begin), "r"(end), "r"(what),
+                 "r"(data)
                  : "memory");
 }
 
-/* From now on the warp does `kind`: FRAGMENTS, MMA or EPILOGUE. It ends with the next thing that is recorded. A group of
- * products or of stores is such a span too, from its first instruction to its commit. */
-#define trace_enter(kind)                                                     \
-    asm volatile("{\n"                                                        \
-                 ".reg .pred same, none;\n"                                   \
-                 ".reg .u32 now;\n"                                           \
-                 "setp.eq.u32 same, trace_kind, %2;\n"                        \
-                 "@same bra entered;\n"                                       \
-                 "mov.u32 now, %%clock;\n"                                    \
-                 "setp.eq.u32 none, trace_kind, 255;\n"                       \
-                 "@none bra closed;\n"                                        \
-                 TRACE_STORE_RECORD("trace_begin", "now", "trace_kind", "0")  \
-                 "closed:\n"                                                  \
-                 "mov.u32 trace_begin, now;\n"                                \
-                 "mov.u32 trace_kind, %2;\n"                                  \
-                 "entered:\n"                                                 \
-                 "}\n" ::TRACE_BUFFER, "n"((int)(kind))                       \
+/* From now on the warp does `kind`, which ends with the next thing that is recorded. A group of products or of stores is
+ * such a span too, from its first instruction to its commit. */
+#define trace_enter(kind)                                                                                    \
+    asm volatile("{\n"                                                                                       \
+                 ".reg .pred other, open;\n"                                                                 \
+                 ".reg .u32 now;\n"                                                                          \
+                 "mov.u32 now, %%clock;\n"                                                                   \
+                 "setp.ne.u32 other, trace_kind, %1;\n"                                                      \
+                 "setp.ne.and.u32 open, trace_kind, 255, other;\n"                                           \
+                 "and.pred open, open, trace_on;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin", "now", "trace_kind", \
+                                                                       "0") "@other mov.u32 trace_begin, now;\n" \
+                 "mov.u32 trace_kind, %1;\n"                                                                 \
+                 "}\n" ::TRACE_BUFFER,                                                                       \
+                 "n"((int)(kind))                                                                            \
                  : "memory")
 
 /* Closes the open span, if there is one, and gives the time: before a wait, or at the commit of a group. */
 DEVICE uint32_t trace_close(void) {
     uint32_t now = trace_clock();
     asm volatile("{\n"
-                 ".reg .pred none;\n"
-                 "setp.eq.u32 none, trace_kind, 255;\n"
-                 "@none bra closed;\n"
-                 TRACE_STORE_RECORD("trace_begin", "%2", "trace_kind", "0")
+                 ".reg .pred open;\n"
+                 "setp.ne.and.u32 open, trace_kind, 255, trace_on;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin", "%1",
+                                                                                         "trace_kind", "0")
                  "mov.u32 trace_kind, 255;\n"
-                 "closed:\n"
-                 "}\n" ::TRACE_BUFFER, "r"(now)
+                 "mov.u32 trace_begin, 0;\n"
+                 "}\n" ::TRACE_BUFFER,
+                 "r"(now)
                  : "memory");
     return now;
 }
@@ -151,15 +153,46 @@ DEVICE uint32_t trace_close(void) {
 /* The open span lasts until now at least: it may be the warp's last. */
 DEVICE void trace_go_on(void) {
     asm volatile("{\n"
-                 ".reg .u32 offset, now;\n"
+                 ".reg .u32 now;\n"
                  ".reg .u64 address;\n"
                  "mov.u32 now, %%clock;\n"
-                 "or.b32 offset, trace_at, %1;\n"
-                 "cvt.u64.u32 address, offset;\n"
+                 "cvt.u64.u32 address, trace_tail;\n"
                  "add.u64 address, address, %0;\n"
                  "@trace_on st.global.v2.u32 [address], {trace_begin, now};\n"
                  "@trace_on st.global.u32 [address + 8], trace_kind;\n"
                  "}\n" ::TRACE_BUFFER
+                 : "memory");
+}
+
+/* Fragments and the products that use them come in batches: many ldmatrix, then many mma.sync. The first ldmatrix of a
+ * batch notes the time; the first mma writes two records, the products before the batch and its fragments. In code without
+ * branches ptxas knows trace_kind, and nothing of this is left but at the first of each batch. */
+DEVICE void trace_ldmatrix(void) {
+    asm volatile("{\n"
+                 ".reg .pred first;\n"
+                 "setp.ne.u32 first, trace_kind, %0;\n"
+                 "@first mov.u32 trace_fragments, %%clock;\n"
+                 "mov.u32 trace_kind, %0;\n"
+                 "}\n" ::"n"((int)TRACE_FRAGMENTS)
+                 : "memory");
+}
+
+/* After an mma.sync, which is issued when its fragments are there. */
+DEVICE void trace_mma(void) {
+    asm volatile("{\n"
+                 ".reg .pred other, open;\n"
+                 ".reg .u32 now;\n"
+                 "setp.ne.u32 other, trace_kind, %2;\n"
+                 "@other bra done;\n"
+                 "mov.u32 now, %%clock;\n"
+                 "setp.ne.and.u32 open, trace_begin, 0, trace_on;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin",
+                                                                                       "trace_fragments", "%1", "0")
+                     TRACE_STORE_RECORD("%0", "trace_on", "trace_fragments", "now", "%2", "0")
+                 "mov.u32 trace_begin, now;\n"
+                 "mov.u32 trace_kind, %1;\n"
+                 "done:\n"
+                 "}\n" ::TRACE_BUFFER,
+                 "n"((int)TRACE_MMA), "n"((int)TRACE_FRAGMENTS)
                  : "memory");
 }
 
@@ -255,10 +288,10 @@ DEVICE void trace_commit(uint32_t kind) {
 DEVICE void trace_arithmetic_ends(void) {
     asm volatile("{\n"
                  ".reg .u32 now;\n"
-                 "mov.u32 now, %%clock;\n"
-                 TRACE_STORE_RECORD("trace_begin", "now", "%2", "0")
+                 "mov.u32 now, %%clock;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "now", "%1", "0")
                  "mov.u32 trace_begin, now;\n"
-                 "}\n" ::TRACE_BUFFER, "n"((int)TRACE_MMA)
+                 "}\n" ::TRACE_BUFFER,
+                 "n"((int)TRACE_MMA)
                  : "memory");
 }
 

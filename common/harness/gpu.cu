@@ -399,10 +399,8 @@ int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
     const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
     int warps = ceil_div(threads, 32);
     size_t all_warps = (size_t)ctas * warps;
-    size_t records = most_records; /* of a warp, a power of two */
-    while (records > 2 && all_warps * records * sizeof(TraceRecord) > most_bytes) {
-        records /= 2;
-    }
+    size_t records = most_bytes / sizeof(TraceRecord) / all_warps; /* of a warp, its tail included */
+    records = records > most_records ? most_records : records < 2 ? 2 : records;
     size_t record_bytes = all_warps * records * sizeof(TraceRecord);
     if (ctas != traced.ctas || warps != traced.warps || traced.buffers.record == NULL) {
         free_trace_buffers();

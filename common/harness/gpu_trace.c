@@ -265,7 +265,9 @@ static void decode_warp(Decoder *d, int warp) {
             e->warp = warp;
         }
     }
-    d->trace->lost += tail.lost;
+    if (tail.past != 0) {
+        d->trace->lost += tail.past / sizeof *r - ((size_t)(d->in->block * d->in->warps + warp + 1) * d->in->room - 1);
+    }
 }
 
 int trace_add_cta(Trace *trace, const CtaRecords *in) {
