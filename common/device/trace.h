@@ -15,10 +15,10 @@
 #include "../harness/trace.h"
 
 /* What is recorded besides the TRACE_ kinds of a warp. TRACE_COPY, TRACE_STORE and TRACE_WGMMA are groups: begin of the
- * first instruction, end of the commit. TRACE_LOAD is the issue of a box; data: the barrier's address. */
+ * first instruction, end of the commit. TRACE_LOAD is the issue of a box; data: the barrier's address, number: bytes / 16 that were announced before
+ * it, mostly for several boxes. */
 enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
-    RECORD_EXPECT,                 /* expect_tx on the barrier; number: bytes / 16 */
     RECORD_LANDED,                 /* this thread saw the phase of its loads complete */
     RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
 };
@@ -76,14 +76,16 @@ DEVICE void trace_start(void) {
                  ".reg .u32 trace_at, trace_tail;\n"    /* the next record and the tail, in bytes from the first of all */
                  ".reg .u32 trace_kind, trace_begin;\n" /* of the open span; 255 and 0 if there is none */
                  ".reg .u32 trace_fragments;\n"         /* when the last batch of ldmatrix began */
-                 ".reg .u32 trace_loads;\n"             /* under way, see trace_load() */
+                 ".reg .u32 trace_bytes;\n"             /* announced for the loads that follow, / 16 << 8 */
+                 ".reg .u64 trace_loads;\n"             /* under way, see trace_look_at_loads() */
                  "setp.eq.u32 trace_on, %2, 0;\n"
                  "mov.u32 trace_at, %0;\n"
                  "add.u32 trace_tail, trace_at, %1;\n"
                  "mov.u32 trace_kind, 255;\n"
                  "mov.u32 trace_begin, %%clock;\n"
                  "mov.u32 trace_fragments, 0;\n"
-                 "mov.u32 trace_loads, 0;\n" ::"r"(warp * (trace_buffers.tail + 16)),
+                 "mov.u32 trace_bytes, 0;\n"
+                 "mov.u64 trace_loads, 0;\n" ::"r"(warp * (trace_buffers.tail + 16)),
                  "r"(trace_buffers.tail), "r"(threadIdx.x % 32)
                  : "memory");
     if (threadIdx.x == 0) {
@@ -120,28 +122,32 @@ DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t da
 }
 
 /* From now on the warp does `kind`, which ends with the next thing that is recorded. A group of products or of stores is
- * such a span too, from its first instruction to its commit. */
-#define trace_enter(kind)                                                                                    \
-    asm volatile("{\n"                                                                                       \
-                 ".reg .pred other, open;\n"                                                                 \
-                 ".reg .u32 now;\n"                                                                          \
-                 "mov.u32 now, %%clock;\n"                                                                   \
-                 "setp.ne.u32 other, trace_kind, %1;\n"                                                      \
-                 "setp.ne.and.u32 open, trace_kind, 255, other;\n"                                           \
-                 "and.pred open, open, trace_on;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin", "now", "trace_kind", \
-                                                                       "0") "@other mov.u32 trace_begin, now;\n" \
-                 "mov.u32 trace_kind, %1;\n"                                                                 \
-                 "}\n" ::TRACE_BUFFER,                                                                       \
-                 "n"((int)(kind))                                                                            \
+ * such a span too, from its first instruction to its commit. ptxas mostly knows what span is open, and removes the rest. */
+#define trace_enter(kind)                                                                                     \
+    asm volatile("{\n"                                                                                        \
+                 ".reg .pred same, none;\n"                                                                   \
+                 ".reg .u32 now;\n"                                                                           \
+                 "setp.eq.u32 same, trace_kind, %1;\n"                                                        \
+                 "@same bra entered;\n"                                                                       \
+                 "mov.u32 now, %%clock;\n"                                                                    \
+                 "setp.eq.u32 none, trace_kind, 255;\n"                                                       \
+                 "@none bra closed;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "now", "trace_kind", "0") \
+                 "closed:\n"                                                                                  \
+                 "mov.u32 trace_begin, now;\n"                                                                \
+                 "entered:\n"                                                                                 \
+                 "mov.u32 trace_kind, %1;\n"                                                                  \
+                 "}\n" ::TRACE_BUFFER,                                                                        \
+                 "n"((int)(kind))                                                                             \
                  : "memory")
 
 /* Closes the open span, if there is one, and gives the time: before a wait, or at the commit of a group. */
 DEVICE uint32_t trace_close(void) {
     uint32_t now = trace_clock();
     asm volatile("{\n"
-                 ".reg .pred open;\n"
-                 "setp.ne.and.u32 open, trace_kind, 255, trace_on;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin", "%1",
-                                                                                         "trace_kind", "0")
+                 ".reg .pred none;\n"
+                 "setp.eq.u32 none, trace_kind, 255;\n"
+                 "@none bra closed;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "%1", "trace_kind", "0")
+                 "closed:\n"
                  "mov.u32 trace_kind, 255;\n"
                  "mov.u32 trace_begin, 0;\n"
                  "}\n" ::TRACE_BUFFER,
@@ -166,7 +172,8 @@ DEVICE void trace_go_on(void) {
 
 /* Fragments and the products that use them come in batches: many ldmatrix, then many mma.sync. The first ldmatrix of a
  * batch notes the time; the first mma writes two records, the products before the batch and its fragments. In code without
- * branches ptxas knows trace_kind, and nothing of this is left but at the first of each batch. */
+ * branches ptxas knows trace_kind, and nothing of this is left but at the first of each batch. So trace_kind is set where
+ * it would not have to be. */
 DEVICE void trace_ldmatrix(void) {
     asm volatile("{\n"
                  ".reg .pred first;\n"
@@ -189,36 +196,23 @@ DEVICE void trace_mma(void) {
                                                                                        "trace_fragments", "%1", "0")
                      TRACE_STORE_RECORD("%0", "trace_on", "trace_fragments", "now", "%2", "0")
                  "mov.u32 trace_begin, now;\n"
-                 "mov.u32 trace_kind, %1;\n"
                  "done:\n"
+                 "mov.u32 trace_kind, %1;\n"
                  "}\n" ::TRACE_BUFFER,
                  "n"((int)TRACE_MMA), "n"((int)TRACE_FRAGMENTS)
                  : "memory");
 }
 
-/* Loads that this thread has started and not seen land, the oldest first: their barrier's address | the parity of the phase
- * they belong to. Loads of one phase are one entry. */
-enum { TRACE_MAX_LOADS = 8, TRACE_MAX_WARPS = 16 };
-typedef struct {
-    uint32_t first; /* number of the oldest entry */
-    uint32_t load[TRACE_MAX_LOADS];
-} TraceLoads;
-
-DEVICE TraceLoads *trace_loads_started(void) {
-    static __shared__ TraceLoads loads[TRACE_MAX_WARPS];
-    return &loads[threadIdx.x / 32];
+/* trace_loads holds up to four phases whose loads this thread has started and not seen land, the oldest in the lowest 16
+ * bits: its barrier's address / 8 << 1 | its parity, 0 if there is none. A fifth is not watched: its loads end with the
+ * first wait for it. In registers, because shared memory answers late while wgmma reads it. */
+DEVICE uint64_t trace_loads_under_way(void) {
+    uint64_t loads;
+    asm volatile("mov.u64 %0, trace_loads;" : "=l"(loads)::"memory");
+    return loads;
 }
 
-DEVICE uint32_t trace_loads_under_way(void) {
-    uint32_t count;
-    asm volatile("mov.u32 %0, trace_loads;" : "=r"(count)::"memory");
-    return count;
-}
-
-DEVICE void trace_forget_oldest_load(void) {
-    trace_loads_started()->first++;
-    asm volatile("sub.u32 trace_loads, trace_loads, 1;" ::: "memory");
-}
+DEVICE void trace_set_loads(uint64_t loads) { asm volatile("mov.u64 trace_loads, %0;" ::"l"(loads) : "memory"); }
 
 DEVICE uint32_t trace_phase_complete(uint32_t address, uint32_t parity) {
     uint32_t complete;
@@ -236,40 +230,39 @@ DEVICE uint32_t trace_phase_complete(uint32_t address, uint32_t parity) {
 /* Notes it if the oldest load under way has landed: loads are taken to land in the order of their start. Without a loop, as
  * part of loops that must be unrolled. */
 DEVICE void trace_look_at_loads(void) {
-    if (trace_loads_under_way() > 0) {
-        TraceLoads *loads = trace_loads_started();
-        uint32_t load = loads->load[loads->first % TRACE_MAX_LOADS];
-        if (trace_phase_complete(load & ~1u, load & 1)) {
+    uint64_t loads = trace_loads_under_way();
+    if (loads != 0) {
+        uint32_t address = ((uint32_t)loads & 0xfffe) << 2;
+        if (trace_phase_complete(address, (uint32_t)loads & 1)) {
             uint32_t now = trace_clock();
-            trace_write(RECORD_LANDED, now, now, load & ~1u);
-            trace_forget_oldest_load();
+            trace_write(RECORD_LANDED, now, now, address);
+            trace_set_loads(loads >> 16);
         }
     }
 }
 
 /* A thread about to wait for a phase watches its loads land until then. */
 DEVICE void trace_watch_loads(uint32_t bar, uint32_t parity) {
-    while (trace_loads_under_way() > 0 && !trace_phase_complete(bar, parity)) {
+    while (trace_loads_under_way() != 0 && !trace_phase_complete(bar, parity)) {
         trace_look_at_loads();
     }
 }
 
+/* The thread that announces the bytes of loads, before it starts them. */
+DEVICE void trace_expect(uint32_t bar, int bytes) {
+    uint64_t loads = trace_loads_under_way();
+    /* The phase under way is the one whose parity is not complete. */
+    uint64_t phase = bar >> 2 | trace_phase_complete(bar, 0);
+    int place = loads == 0 ? 0 : loads >> 16 == 0 ? 16 : loads >> 32 == 0 ? 32 : 48;
+    trace_set_loads(loads >> 48 == 0 ? loads | phase << place : loads);
+    asm volatile("mov.u32 trace_bytes, %0;" ::"r"(bytes / 16 << 8) : "memory");
+}
+
 /* The thread that starts a load; after it. */
 DEVICE void trace_load(uint32_t bar) {
-    uint32_t now = trace_clock(), count = trace_loads_under_way();
-    TraceLoads *loads = trace_loads_started();
-    trace_write(TRACE_LOAD, now, now, bar);
-    /* The phase under way is the one whose parity is not complete. */
-    uint32_t load = bar | trace_phase_complete(bar, 0);
-    loads->first = count == 0 ? 0 : loads->first;
-    if (count == 0 || loads->load[(loads->first + count - 1) % TRACE_MAX_LOADS] != load) {
-        if (count == TRACE_MAX_LOADS) { /* the oldest is watched no more: it ends with the first wait for it */
-            trace_forget_oldest_load();
-            count--;
-        }
-        loads->load[(loads->first + count) % TRACE_MAX_LOADS] = load;
-        asm volatile("add.u32 trace_loads, trace_loads, 1;" ::: "memory");
-    }
+    uint32_t now = trace_clock(), bytes;
+    asm volatile("mov.u32 %0, trace_bytes;" : "=r"(bytes)::"memory");
+    trace_write(TRACE_LOAD | bytes, now, now, bar);
 }
 
 /* After a wait that began at `begin`; kind, number, data as in a record. */
@@ -308,11 +301,6 @@ HOST_DEVICE void trace_tile(int row, int col) {
     (void)row;
     (void)col;
 #endif
-}
-
-DEVICE void trace_expect(uint32_t bar, int bytes) {
-    uint32_t now = trace_clock();
-    trace_write(RECORD_EXPECT | (uint32_t)bytes / 16 << 8, now, now, bar);
 }
 
 #endif

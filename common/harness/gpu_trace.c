@@ -147,6 +147,13 @@ static void land(Decoder *d, Phase *p, uint64_t seen) {
     p->bytes = 0;
 }
 
+/* Whether somebody stopped waiting for the phase between the start of its loads and `now`: then what starts now is of the
+ * next one. */
+static int started_before_a_wait(const Decoder *d, const Phase *p, uint64_t now) {
+    uint64_t waited = first_wait_after(d, p->address, d->trace->event[p->first].begin);
+    return waited != 0 && waited <= now;
+}
+
 static Phase *phase_of(Phase *phases, int *count, int most, uint32_t address) {
     for (int i = 0; i < *count; i++) {
         if (phases[i].address == address) {
@@ -201,19 +208,14 @@ static void decode_warp(Decoder *d, int warp) {
         TraceEvent *e;
         switch (kind) {
         case RECORD_BARRIERS: break;
-        case RECORD_EXPECT:
-            phase = phase_of(phases, &phase_count, MAX_PHASES, r[i].data);
-            if (phase != NULL) {
-                if (phase->loads > 0) {
-                    land(d, phase, 0); /* nobody looked when the phase before completed */
-                }
-                phase->bytes += number * 16;
-            }
-            break;
         case TRACE_LOAD:
-            e = add(d, TRACE_LOAD, begin, begin);
             phase = phase_of(phases, &phase_count, MAX_PHASES, r[i].data);
+            if (phase != NULL && phase->loads > 0 && started_before_a_wait(d, phase, begin)) {
+                land(d, phase, 0); /* nobody looked when the phase before completed */
+            }
+            e = add(d, TRACE_LOAD, begin, begin);
             if (e != NULL && phase != NULL) {
+                phase->bytes = number * 16;
                 e->index = (int)r[i].data; /* until the load has landed */
                 phase->first = phase->loads++ == 0 ? d->trace->count - 1 : phase->first;
             }
