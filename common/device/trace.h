@@ -15,7 +15,7 @@
 #include "../harness/trace.h"
 
 /* What is recorded besides the TRACE_ kinds of a warp. TRACE_COPY, TRACE_STORE and TRACE_WGMMA are groups: begin of the
- * first instruction, end of the commit. TRACE_LOAD is the issue of a box; data: the barrier's address, number: bytes / 16 that were announced before
+ * first instruction, end of the commit; the number of a TRACE_WGMMA is the sum of its products' N. TRACE_LOAD is the issue of a box; data: the barrier's address, number: bytes / 16 that were announced before
  * it, mostly for several boxes. */
 enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
@@ -76,6 +76,7 @@ DEVICE void trace_start(void) {
                  ".reg .u32 trace_at, trace_tail;\n"    /* the next record and the tail, in bytes from the first of all */
                  ".reg .u32 trace_kind, trace_begin;\n" /* of the open span; 255 and 0 if there is none */
                  ".reg .u32 trace_fragments;\n"         /* when the last batch of ldmatrix began */
+                 ".reg .u32 trace_products;\n"          /* of the open group: the sum of their N, << 8 */
                  ".reg .u32 trace_bytes;\n"             /* announced for the loads that follow, / 16 << 8 */
                  ".reg .u64 trace_loads;\n"             /* under way, see trace_look_at_loads() */
                  "setp.eq.u32 trace_on, %2, 0;\n"
@@ -269,6 +270,26 @@ DEVICE void trace_load(uint32_t bar) {
 DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t data) {
     trace_write(kind | number << 8, begin, trace_clock(), data);
     trace_look_at_loads();
+}
+
+/* A group of wgmma: from its fence to its commit, and how much it multiplies, the sum of the products' N. */
+DEVICE void trace_products_begin(void) {
+    asm volatile("mov.u32 trace_products, 0;\n"
+                 "mov.u32 trace_begin, %%clock;\n" ::"n"(0) /* an asm without operands would take %% to the letter */
+                 : "memory");
+}
+
+DEVICE void trace_product(int n) {
+    asm volatile("add.u32 trace_products, trace_products, %0;" ::"r"(n << 8) : "memory");
+}
+
+DEVICE void trace_products_end(void) {
+    uint32_t begin, products;
+    asm volatile("mov.u32 %0, trace_begin;\n"
+                 "mov.u32 %1, trace_products;\n"
+                 "mov.u32 trace_begin, 0;"
+                 : "=r"(begin), "=r"(products)::"memory");
+    trace_write(TRACE_WGMMA | products, begin, trace_clock(), 0);
 }
 
 /* A group of cp.async is committed. */

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BARRIER_ARRAYS = 8, BARRIER_BYTES = 8 };
+enum {
+    MAX_BARRIER_ARRAYS = 8,
+    BARRIER_BYTES = 8,
+    NO_WAIT = 48, /* cycles of a wait that finds all done */
+};
 
 /* An array of mbarriers, as mbarrier_init() made it. */
 typedef struct {
@@ -57,10 +61,11 @@ static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end)
     return e;
 }
 
-/* The whole clock from its low word: not before the CTA's start, and less than 2^32 cycles after it. */
+/* The whole clock from its low word, less than 2^31 cycles from the CTA's start: other warps may start before the one that
+ * notes the start. */
 static uint64_t whole_clock(const Decoder *d, uint32_t low) {
     uint64_t start = d->in->cta->clock;
-    return start + (uint32_t)(low - (uint32_t)start);
+    return start + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)start);
 }
 
 /* "s->full" is called full. */
@@ -181,6 +186,7 @@ static void commit(Decoder *d, Groups *g, TraceKind kind, const TraceRecord *r, 
         return;
     }
     e->unit = kind == TRACE_WGMMA ? warp / 4 : warp;
+    e->bytes = kind == TRACE_WGMMA ? (int)(r->what >> 8) / 2 : 0; /* cycles, until place_products() */
     e->index = g->next;
     if (g->next - g->first == OPEN_GROUPS) {
         g->first++; /* never waited for: it ends with its commit */
@@ -188,9 +194,12 @@ static void commit(Decoder *d, Groups *g, TraceKind kind, const TraceRecord *r, 
     g->event[g->next++ % OPEN_GROUPS] = d->trace->count - 1;
 }
 
-static void finish(Decoder *d, Groups *g, int unfinished, uint64_t end) {
+/* After a wait from `begin` to `end`. Only one that really waited says when the last of the groups ended. */
+static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64_t end) {
     for (; g->next - g->first > unfinished; g->first++) {
-        d->trace->event[g->event[g->first % OPEN_GROUPS]].end = end;
+        TraceEvent *e = &d->trace->event[g->event[g->first % OPEN_GROUPS]];
+        e->end = end;
+        e->row = end - begin > NO_WAIT && g->next - g->first == unfinished + 1; /* until place_products() */
     }
 }
 
@@ -247,11 +256,11 @@ static void decode_warp(Decoder *d, int warp) {
             } else if (kind == TRACE_WAIT) {
                 name_barrier(d, e, r[i].data);
             } else if (kind == TRACE_COPY_WAIT) {
-                finish(d, &copies, number, end);
+                finish(d, &copies, number, begin, end);
             } else if (kind == TRACE_WGMMA_WAIT) {
-                finish(d, &products, number, end);
+                finish(d, &products, number, begin, end);
             } else if (kind == TRACE_STORE_WAIT) {
-                finish(d, &stores, number, end);
+                finish(d, &stores, number, begin, end);
             }
         }
     }
@@ -287,17 +296,52 @@ int trace_add_cta(Trace *trace, const CtaRecords *in) {
     for (int w = 0; w < in->warps && !d.failed; w++) {
         decode_warp(&d, w);
     }
-    uint64_t end = in->cta->clock;
+    uint64_t begin = in->cta->clock, end = begin;
     for (size_t i = d.begin; i < trace->count; i++) {
         TraceEvent *e = &trace->event[i];
+        begin = e->begin < begin ? e->begin : begin;
         end = e->end > end ? e->end : end;
         if (e->kind == TRACE_LOAD) { /* index held the barrier's address */
             name_barrier(&d, e, (uint32_t)e->index);
             e->index = 0;
+        } else if (e->kind == TRACE_COPY || e->kind == TRACE_STORE) {
+            e->row = 0;
         }
     }
-    add(&d, TRACE_CTA, in->cta->clock, end);
+    add(&d, TRACE_CTA, begin, end);
     return d.failed ? 3 : 0;
+}
+
+static int earlier(const void *a, const void *b) {
+    const TraceEvent *x = *(TraceEvent *const *)a, *y = *(TraceEvent *const *)b;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+int trace_place_products(Trace *trace) {
+    TraceEvent **product = (TraceEvent **)malloc((trace->count + 1) * sizeof *product);
+    size_t count = 0;
+    if (product == NULL) {
+        fprintf(stderr, "no memory to put the products of the trace in order\n");
+        return 3;
+    }
+    for (size_t i = 0; i < trace->count; i++) {
+        if (trace->event[i].kind == TRACE_WGMMA) {
+            product[count++] = &trace->event[i];
+        }
+    }
+    qsort(product, count, sizeof *product, earlier);
+    uint64_t free_at = 0;
+    for (size_t i = 0; i < count; i++) {
+        TraceEvent *e = product[i];
+        int waited = e->row;
+        uint64_t begin = e->begin > free_at ? e->begin : free_at, done = begin + (uint64_t)e->bytes;
+        e->begin = begin < e->end ? begin : e->end;
+        e->end = waited || done > e->end ? e->end : done;
+        e->row = e->bytes = 0;
+        free_at = e->end > free_at ? e->end : free_at;
+    }
+    free(product);
+    return 0;
 }
 
 void trace_free_events(Trace *trace) {

@@ -25,4 +25,13 @@ extern "C"
 #endif
 int trace_add_cta(Trace *trace, const CtaRecords *records);
 
+/* When all CTAs of one SM are in: gives each TRACE_WGMMA the time in which the tensor cores worked on it. Known are its
+ * issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run one after
+ * the other in the order of their issue; a group that somebody really waited for ends with that wait, any other after as
+ * many cycles as its products need at 2048 multiply-adds a cycle. Returns as above. */
+#ifdef __cplusplus
+extern "C"
+#endif
+int trace_place_products(Trace *trace);
+
 #endif
