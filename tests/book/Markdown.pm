@@ -1,0 +1,112 @@
+# Markdown.pm - reads the repository's Markdown files for the tests of the texts: lines, fenced blocks, headings, links.
+# As far as these files use Markdown, and as GitHub reads it. perl-base is enough.
+package Markdown;
+use strict;
+use warnings;
+use Exporter 'import';
+our @EXPORT_OK = qw(files lines prose blocks anchors links slug);
+
+# files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
+# the rest. What git does not track does not count, as far as git can be asked.
+sub files {
+    my @found = grep { /\.md$/ } tracked();
+    return sort { rank($a) cmp rank($b) } @found;
+}
+
+sub rank { return ($_[0] =~ m{/} ? '1' : '0') . $_[0]; }
+
+# tracked(): the paths of all files of the repository, below the current directory.
+sub tracked {
+    my @paths = -e '.git' ? `git ls-files --cached --others --exclude-standard 2>/dev/null` : ();
+    @paths = `find . -name build -prune -o -name '.?*' -prune -o -type f -print` if !@paths;
+    chomp @paths;
+    s{^\./}{} for @paths;
+    return grep { -e $_ } @paths;
+}
+
+# lines(PATH): its lines, without their ends.
+sub lines {
+    my ($path) = @_;
+    open my $file, '<:utf8', $path or die "$path: $!\n";
+    my @lines = <$file>;
+    close $file;
+    s/\r?\n$// for @lines;
+    return @lines;
+}
+
+# blocks(LINES): the fenced blocks. Each is {line: number of its first fence, info, lines, gap: whether a line of text
+# stands between it and the block before}.
+sub blocks {
+    my @lines = @_;
+    my (@blocks, $block, $fence);
+    my $gap = 1;
+    for my $i (0 .. $#lines) {
+        if ($block) {
+            if ($lines[$i] =~ /^ {0,3}$fence\s*$/) {
+                push @blocks, $block;
+                undef $block;
+                $gap = 0;
+            } else {
+                push @{ $block->{lines} }, $lines[$i];
+            }
+        } elsif ($lines[$i] =~ /^ {0,3}(`{3,}|~{3,})\s*([^`]*?)\s*$/) {
+            $fence = $1;
+            $block = { line => $i + 1, info => $2, lines => [], gap => $gap };
+        } elsif ($lines[$i] =~ /\S/) {
+            $gap = 1;
+        }
+    }
+    push @blocks, $block if $block;
+    return @blocks;
+}
+
+# prose(LINES): the same number of lines, with those of fenced blocks and HTML comments made empty.
+sub prose {
+    my @lines = @_;
+    for my $block (blocks(@lines)) {
+        $lines[$_] = '' for $block->{line} - 1 .. $block->{line} + @{ $block->{lines} };
+    }
+    $#lines = $#_;
+    my $text = join "\n", map { defined $_ ? $_ : '' } @lines;
+    $text =~ s{(<!--.*?-->)}{ (my $empty = $1) =~ s/[^\n]//g; $empty }gse;
+    return split /\n/, $text, -1;
+}
+
+# slug(HEADING): its anchor, as GitHub makes it, without the number of a repeated one.
+sub slug {
+    my ($heading) = @_;
+    $heading =~ s/!?\[([^\]]*)\]\([^)]*\)/$1/g;
+    $heading =~ s/<[^>]*>//g;
+    $heading = lc $heading;
+    $heading =~ s/[^\w\- ]//g;
+    $heading =~ tr/ /-/;
+    return $heading;
+}
+
+# anchors(LINES): a hash of the anchors of all headings.
+sub anchors {
+    my (%anchors, %seen);
+    for my $line (prose(@_)) {
+        next if $line !~ /^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+        my $slug = slug($1);
+        my $times = $seen{$slug}++;
+        $anchors{ $times ? "$slug-$times" : $slug } = 1;
+    }
+    return \%anchors;
+}
+
+# links(LINES): all links and images, [line number, target].
+sub links {
+    my @found;
+    my @lines = prose(@_);
+    my $text = join "\n", @lines;
+    $text =~ s{(`+)(?!`)(.+?)(?<!`)\1(?!`)}{ (my $code = $2) =~ s/[^\n]/_/g; $code }gse;
+    while ($text =~ /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^ {0,3}\[[^\]]+\]:\s*(\S+)|<(?:a|img)\b[^>]*?(?:href|src)="([^"]+)"/gm) {
+        my $target = defined $1 ? $1 : defined $2 ? $2 : $3;
+        my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
+        push @found, [ $line, $target ];
+    }
+    return @found;
+}
+
+1;

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Does every link within the repository lead somewhere, and would check_links say so if one did not?
+. "$(dirname "$0")/../tools/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+check=$top/tests/book/check_links
+command -v perl >/dev/null || skip_all "perl was not found"
+cd "$top" || exit 1
+
+said=$("$check" 2>&1)
+ok $? "every link of every Markdown file leads somewhere"
+like "$said" '^[1-9][0-9][0-9]+ links$' "and there are some"
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -p part/deep
+cat >part/page.md <<'TEXT'
+# First heading
+[up](../README.md) [anchor](../README.md#front-page) [own](#first-heading) [a
+link over two lines](deep/) ![picture](deep/a.svg) [web](https://example.org/none) `[code](none.md)`
+``` text
+[block](none.md)
+```
+TEXT
+: >part/deep/a.svg
+# judge STATUS PATTERN NAME
+judge() {
+    said=$("$check" 2>&1)
+    is "$?" "$1" "$3"
+    like "$said" "$2" "$3: named"
+}
+front() { printf '# Front page\n\n%s\n' "$1" >README.md; }
+front '[good](part/page.md#first-heading)'
+judge 0 '^6 links$' "good links"
+while IFS="|" read -r link pattern; do
+    front "text
+$link"
+    judge 1 "^README.md:4: .*$pattern" "$link"
+done <<'LIST'
+[file](part/none.md)|no such file
+[file](part/Page.md)|no such file
+[out](../../etc/passwd)|no such file
+[root](/part/page.md)|no such file
+![picture](part/deep/b.svg)|no such file
+[anchor](part/page.md#second-heading)|part/page.md has no such heading
+[anchor](#first-heading)|README.md has no such heading
+[line](part/deep/a.svg#L3)|moves with every change
+<img src="part/none.svg">|no such file
+LIST
+mkdir build && : >build/page.md
+front '[built](build/page.md)'
+judge 1 'no such file' "a file that only a build makes"
+
+done_testing
