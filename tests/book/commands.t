@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# Do the commands in the texts run as written, and print what the texts show? In a copy of the tree with what has been
+# built, so that nothing under test is touched; and would check_commands say so if they did not?
+. "$(dirname "$0")/../tools/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+check=$top/tests/book/check_commands
+command -v perl >/dev/null || skip_all "perl was not found"
+[ "${B:-build/release}" = build/release ] || skip_all "the texts speak of the release build"
+[ -n "${HAVE_MODEL-yes}" ] || skip_all "there is no CPU model"
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# A call of make in the copy is as one of a reader, apart from the compilers that this build was made with: else all
+# would be built again.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES DEBUG B C_SUBSET NO_NVCC NO_BACKEND HAVE_BACKEND CHAPTER_DIRS CHAPTERS TAP_LOGS
+
+# ---- the texts ----
+
+copy=$scratch/copy
+mkdir "$copy"
+(cd "$top" && {
+    # What a clone has, and what make has built.
+    git ls-files --cached --others --exclude-standard 2>/dev/null | grep . ||
+        find . -name build -prune -o -name '.?*' -prune -o -type f -print
+    ls [0-9][0-9]_*/[0-9][0-9]_*[!.]* 2>/dev/null | grep -v '[.]'
+    find build/flags.link build/release -path '*/log' -prune -o -type f ! -path '*/tests/gpu/*' ! -path '*/tests/bench/*' -print
+} | sort -u | while IFS= read -r path; do [ ! -f "$path" ] || printf '%s\n' "$path"; done |
+    tar -cf - -T - | tar -xf - -C "$copy") || exit 1
+cd "$copy" || exit 1
+"$check" >"$scratch/said" 2>"$scratch/errors"
+ok $? "the commands of the texts: $(grep -c '^ok' "$scratch/said") checks"
+grep '^#' "$scratch/said"
+[ "$tap_failed" -eq 0 ] || sed 's/^/#   /' "$scratch/errors" >&2
+like "$(grep -c '^ok' "$scratch/said")" '^[1-9][0-9]+$' "and there are some"
+
+# ---- texts that are wrong ----
+
+mkdir "$scratch/book" "$scratch/book/tests" "$scratch/book/tests/mutants"
+cd "$scratch/book" || exit 1
+printf 'all:\n\techo one\n\techo two; echo three\nfail:\n\texit 1\nbench break-01 break-07:\n\techo ran >>ran\n' >Makefile
+: >tests/mutants/01_bug.patch
+fence='```'
+# judge STATUS PATTERN NAME: with the text on stdin
+judge() {
+    cat >README.md
+    said=$("$check" 2>&1)
+    is "$?" "$1" "$3"
+    like "$said" "$2" "$3: said"
+}
+judge 0 'ok 2 - README.md:5: is what the commands above print' "output that is shown in part, with a remark" <<TEXT
+$fence
+make -s
+$fence
+
+$fence
+two      the second
+three
+$fence
+TEXT
+judge 0 'ok 2 ' "lines left out" <<TEXT
+${fence}sh
+make -s
+$fence
+$fence
+one
+...
+three
+$fence
+TEXT
+judge 1 'the text shows "zwei"' "output that is another" <<TEXT
+$fence
+make -s
+$fence
+$fence
+one
+zwei
+$fence
+TEXT
+judge 1 'where it prints "two"' "a line is missing" <<TEXT
+$fence
+make -s
+$fence
+$fence
+one
+three
+$fence
+TEXT
+judge 1 'the text shows "one"' "lines in another order" <<TEXT
+$fence
+make -s
+$fence
+$fence
+two
+...
+one
+$fence
+TEXT
+judge 1 'exit status 2 instead of 0' "a command that fails" <<TEXT
+$fence
+make fail
+$fence
+TEXT
+judge 0 'ok 1 ' "a command that fails as stated" <<TEXT
+${fence}sh exit=2
+make fail
+$fence
+TEXT
+judge 1 'exit status 0 instead of 2' "a command that does not fail as stated" <<TEXT
+${fence}sh exit=2
+make
+$fence
+TEXT
+judge 1 'exit status 127 instead of 0' "a command that does not exist" <<TEXT
+${fence}sh
+no_such_command
+$fence
+TEXT
+judge 0 'not run: 2: needs a GPU' "commands for a GPU" <<TEXT
+${fence}sh gpu
+make break-01
+$fence
+$fence
+not looked at
+$fence
+and
+$fence
+make bench
+$fence
+TEXT
+[ ! -e ran ]
+ok $? "commands for a GPU: not run"
+judge 1 '"cpu" is known' "an unknown word" <<TEXT
+${fence}sh cpu
+make
+$fence
+TEXT
+judge 0 '# 1 commands were run' "a command that comes twice runs once" <<TEXT
+$fence
+make
+make
+$fence
+TEXT
+judge 0 'ok 1 ' "inline commands" <<TEXT
+As \`make break-01 BUG=bug\` does, and \`make break-NN BUG=name\` and \`make -j fail # so\`
+TEXT
+judge 1 'line 1: .make nothing.: there is no target nothing' "an inline target that does not exist" <<TEXT
+As \`make nothing\` does
+TEXT
+judge 1 'there is no mutant worm' "an inline mutant that does not exist" <<TEXT
+As \`make break-01 BUG=worm\` does
+TEXT
+
+done_testing
