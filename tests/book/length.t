@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Can each chapter be read in 20 minutes? At 200 words a minute that is 4000 words.
+. "$(dirname "$0")/../tools/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+count=$top/tests/book/count_words
+command -v perl >/dev/null || skip_all "perl was not found"
+cd "$top" || exit 1
+
+for page in [0-9][0-9]_*/README.md; do
+    words=$("$count" "$page")
+    words=${words%% *}
+    [ "${words:-9999}" -le 4000 ] && [ "$words" -gt 500 ]
+    ok $? "$page: $words words of at most 4000"
+done
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cat >"$scratch/page.md" <<'TEXT'
+# One two
+three [four](http://not/counted) 5 | six |
+```
+not counted
+```
+<!-- figures: ladder -->
+not counted
+<!-- /figures -->
+| seven | 8 | `eight` |
+TEXT
+is "$("$count" "$scratch/page.md")" "7 $scratch/page.md" "what counts as a word"
+
+done_testing
