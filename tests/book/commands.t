@@ -142,7 +142,7 @@ make
 $fence
 TEXT
 judge 0 'ok 1 ' "inline commands" <<TEXT
-As \`make break-01 BUG=bug\` does, and \`make break-NN BUG=name\` and \`make -j fail # so\`
+As \`make break-01 BUG=bug\` does, and \`make ARGS="--m 1 --n 2" bench\`, \`make break-NN BUG=name\` and \`make -j fail # so\`
 TEXT
 judge 1 'line 1: .make nothing.: there is no target nothing' "an inline target that does not exist" <<TEXT
 As \`make nothing\` does
