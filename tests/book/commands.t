@@ -36,10 +36,12 @@ like "$(grep -c '^ok' "$scratch/said")" '^[1-9][0-9]+$' "and there are some"
 
 # ---- texts that are wrong ----
 
-mkdir "$scratch/book" "$scratch/book/tests" "$scratch/book/tests/mutants"
+mkdir "$scratch/book" "$scratch/book/01_one" "$scratch/book/tests" "$scratch/book/tests/mutants"
 cd "$scratch/book" || exit 1
-printf 'all:\n\techo one\n\techo two; echo three\nfail:\n\texit 1\nbench break-01 break-07:\n\techo ran >>ran\n' >Makefile
+printf 'all:\n\techo one\n\techo two; echo three\nfail:\n\texit 1\n01 02 bench break-01 break-07:\n\techo ran >>ran\n' >Makefile
 : >tests/mutants/01_bug.patch
+printf '#!/bin/sh\n' >01_one/01_one
+chmod +x 01_one/01_one
 fence='```'
 # judge STATUS PATTERN NAME: with the text on stdin
 judge() {
@@ -139,6 +141,18 @@ judge 0 '# 1 commands were run' "a command that comes twice runs once" <<TEXT
 $fence
 make
 make
+$fence
+TEXT
+judge 1 'does not say before how chapter 01 is made|how 01_one/01_one is made' "a program that no make before has built" <<TEXT
+$fence
+make 02 && 01_one/01_one
+make 01
+$fence
+TEXT
+judge 0 'ok 2' "a program that a make before has built" <<TEXT
+$fence
+make 01
+01_one/01_one
 $fence
 TEXT
 judge 0 'ok 1 ' "inline commands" <<TEXT
