@@ -164,5 +164,13 @@ TEXT
 judge 1 'there is no mutant worm' "an inline mutant that does not exist" <<TEXT
 As \`make break-01 BUG=worm\` does
 TEXT
+printf '#!/bin/sh\necho "  --sms N   how many"\n' >01_one/01_one
+judge 0 'options between its backticks exist' "inline options" <<TEXT
+With \`--sms 4\` it has four
+TEXT
+judge 1 'line 2: no program has --stages' "an inline option that does not exist" <<TEXT
+With
+\`--stages 4\` it has four
+TEXT
 
 done_testing
