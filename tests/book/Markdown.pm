@@ -101,7 +101,7 @@ sub links {
     my @lines = prose(@_);
     my $text = join "\n", @lines;
     $text =~ s{(`+)(?!`)(.+?)(?<!`)\1(?!`)}{ (my $code = $2) =~ s/[^\n]/_/g; $code }gse;
-    while ($text =~ /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^ {0,3}\[[^\]]+\]:\s*(\S+)|<(?:a|img)\b[^>]*?(?:href|src)="([^"]+)"/gm) {
+    while ($text =~ /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^ {0,3}\[[^\]]+\]:[ ]*(\S+)[ ]*$|<(?:a|img)\b[^>]*?(?:href|src)="([^"]+)"/gm) {
         my $target = defined $1 ? $1 : defined $2 ? $2 : $3;
         my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
         push @found, [ $line, $target ];

@@ -18,6 +18,7 @@ cat >part/page.md <<'TEXT'
 # First heading
 [up](../README.md) [anchor](../README.md#front-page) [own](#first-heading) [a
 link over two lines](deep/) ![picture](deep/a.svg) [web](https://example.org/none) `[code](none.md)`
+and [9.7]: four of them
 ``` text
 [block](none.md)
 ```
@@ -45,6 +46,7 @@ done <<'LIST'
 [anchor](part/page.md#second-heading)|part/page.md has no such heading
 [anchor](#first-heading)|README.md has no such heading
 [line](part/deep/a.svg#L3)|moves with every change
+[reference]: part/none.md|no such file
 <img src="part/none.svg">|no such file
 LIST
 mkdir build && : >build/page.md

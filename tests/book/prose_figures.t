@@ -19,7 +19,7 @@ while IFS='|' read -r status text; do
     printf '# A page\n\n%b\n' "$text" >page.md
     said=$("$check" 2>&1)
     is "$?" "$status" "$text"
-    [ "$status" -eq 0 ] || like "$said" '^page.md:[34]: no CSV has ' "$text: named"
+    [ "$status" -eq 0 ] || like "$said" '^page.md:[345]: no CSV has ' "$text: named"
 done <<'LIST'
 0|It reaches 804 TFLOP/s, or 803.6 TFLOP/s.
 0|It lies at 919.83 to 920.8 TFLOP/s, and 1,235 TFLOPS.
@@ -30,6 +30,8 @@ done <<'LIST'
 1|It reaches 1980 TFLOP/s.
 1|> It lies\n> at 700 TFLOP/s.
 0|<!-- figures: ladder -->\n1 TFLOP/s\n<!-- /figures -->
+0|**Prediction.** It will reach\n12 TFLOP/s.
+1|**Prediction.** It will.\n\nIt reaches 12 TFLOP/s.
 0|```\n1 TFLOP/s\n```
 0|\x7c x \x7c 1 TFLOP/s \x7c
 LIST
