@@ -18,7 +18,8 @@ cat >part/page.md <<'TEXT'
 # First heading
 [up](../README.md) [anchor](../README.md#front-page) [own](#first-heading) [a
 link over two lines](deep/) ![picture](deep/a.svg) [web](https://example.org/none) `[code](none.md)`
-and [9.7]: four of them
+and
+[9.7]: four of them
 ``` text
 [block](none.md)
 ```
