@@ -61,6 +61,10 @@ is "$(sed -n '/^<!-- table -->$/,/^<!-- end of table -->$/p' "$MUTANTS/README.md
     "$(echo '<!-- table -->' && "$MUTANTS/table" && echo '<!-- end of table -->')" \
     "the table in README.md is that of the patches (make mutants-table writes it)"
 
+is "$(sed -n '/^<!-- symptoms -->$/,/^<!-- end of symptoms -->$/p' common/book/troubleshooting.md)" \
+    "$(echo '<!-- symptoms -->' && "$MUTANTS/symptoms" && echo '<!-- end of symptoms -->')" \
+    "the tables in common/book/troubleshooting.md are those of the patches (make mutants-table writes them)"
+
 covered=$(sed -n '/^## What they cover/,/^## All/p' "$MUTANTS/README.md" | grep -o '0[2-8]_[a-z0-9_]*' | sort -u)
 is "$covered" "$(mutant_names)" "what README.md says they cover names all of them and no others"
 
@@ -117,6 +121,20 @@ is "$(wc -l <<<"$said")" 1 "in one line"
 said=$("$MUTANTS/break" 07 no_wgmma_fence 2>&1)
 is "$?" 0 "a known one: exit status 0"
 like "$said" "^--- a/07.*-            wgmma_fence.*lesson .*model: WGMMA_FENCE: .*exit status 4" "diff, lesson and report"
+
+# ---- make map-NN
+
+said=$(CELL=1x8 "$MUTANTS/map" 06 stride_and_leading_offset_swapped 2>&1)
+is "$?" 0 "a map of a wrong result: exit status 0"
+like "$said" "PROVENANCE.*WRONG .*C.128.*a character for 1 rows x 8 columns" "rule, what is wrong, and the map"
+is "$(grep -c '^ *[0-9]* \.#\{15\}$' <<<"$said")" 24 "the first 8 columns of each row are right, the others wrong"
+said=$("$MUTANTS/map" 06 "" "--m 100 --n 130 --k 70" 2>&1)
+like "$said" "^right    13000 elements" "the chapter itself is right"
+is "$(grep -c '^ *[0-9]* \.\{17\}$' <<<"$said")" 7 "in every cell"
+"$MUTANTS/map" 06 no_such_bug >/dev/null 2>&1
+is "$?" 2 "a map with an unknown BUG: exit status 2"
+CELL=8 "$MUTANTS/map" 06 "" >/dev/null 2>&1
+is "$?" 2 "with a CELL that is not RxC: the same"
 
 {
     printf '\n%-44s %s\n' mutant "reported first, in 4 policies x 5 seeds"
