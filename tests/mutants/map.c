@@ -1,8 +1,10 @@
 /* map.c - where a result is wrong: runs a chapter on the CPU model, lets it go on after a report, and draws C with a
- * character for each cell of it. Compiled once for each chapter, as common/harness/main.c is. Called by tests/mutants/map.
+ * character for each cell of it. Compiled once for each chapter, as common/harness/main.c is. Called by
+ * tests/mutants/map.
  *
- * Options are those of the chapters' programs. Data are integers unless --data normal is given, so that every difference
- * counts. CELL=RxC in the environment draws cells of R x C elements, as many as fit on a screen, from the top left corner.
+ * Options are those of the chapters' programs. Data are integers unless --data normal is given, so that every
+ * difference counts. CELL=RxC in the environment draws cells of R x C elements, as many as fit on a screen, from the
+ * top left corner.
  * Exit status: 0 right everywhere, 1 wrong somewhere, 2 bad usage, 3 no memory, or the launch was refused. */
 #include "harness/problem.h"
 #include "model/model_host.h"
@@ -31,14 +33,15 @@ static char cell(const ResultView *view, int row, int column, int rows, int colu
             size_t place = (size_t)i * (size_t)view->n + (size_t)j;
             bf16 got = view->block[view->guard + (size_t)i * (size_t)view->ldc + (size_t)j];
             double expected = view->expected[place];
-            int right = element_error(view, got, expected) <= allowed_error(view, expected, (double)view->magnitude[place]);
+            double allowed = allowed_error(view, expected, (double)view->magnitude[place]);
+            int right = element_error(view, got, expected) <= allowed;
             all++;
             wrong += !right;
             unwritten += !right && got == BF16_UNWRITTEN;
             nan += !right && got != BF16_UNWRITTEN && bf16_is_nan(got);
         }
     }
-    return (char)(wrong == 0             ? '.'
+    return (char)(wrong == 0              ? '.'
                   : 2 * unwritten > wrong ? 'u'
                   : 2 * nan > wrong       ? 'N'
                   : 4 * wrong >= 3 * all  ? '#'
@@ -68,11 +71,14 @@ static void draw(const ResultView *view) {
 
 static GemmStatus run(const Options *options, Problem *problem, ChapterRun *chapter_run) {
     Tally tally;
-    ModelOptions model = {.policy = (int)options->policy, .seed = options->schedule_seed, .sms = options->sms,
-                          .max_reports = INT_MAX, .quiet = 1};
+    ModelOptions model = {.policy = (int)options->policy,
+                          .seed = options->schedule_seed,
+                          .sms = options->sms,
+                          .max_reports = INT_MAX,
+                          .quiet = 1};
     model_configure(&model);
-    GemmStatus status = problem_fill(problem, options->data_given && options->data & 1u << DATA_NORMAL ? DATA_NORMAL
-                                                                                                       : DATA_INTEGERS);
+    GemmStatus status =
+        problem_fill(problem, options->data_given && options->data & 1u << DATA_NORMAL ? DATA_NORMAL : DATA_INTEGERS);
     status = status == GEMM_OK ? problem_poison(problem) : status;
     status = status == GEMM_OK ? run_launch(chapter_run) : status;
     status = status == GEMM_MODEL_BUG ? GEMM_OK : status; /* that is what the map is for */
@@ -106,8 +112,9 @@ int main(int argc, char *argv[]) {
     ChapterRun chapter_run;
     backend->open(&options, MODEL_CHAPTER.needs, &device, message, sizeof message);
     int size = backend->default_size;
-    GemmStatus status = problem_open(&problem, backend, &device, options.m ? options.m : size, options.n ? options.n : size,
-                                     options.k ? options.k : size, options.pad >= 0 ? options.pad : 8, options.seed);
+    int m = options.m ? options.m : size, n = options.n ? options.n : size, k = options.k ? options.k : size;
+    int pad = options.pad >= 0 ? options.pad : 8;
+    GemmStatus status = problem_open(&problem, backend, &device, m, n, k, pad, options.seed);
     problem.gemm.variant = options.variant;
     problem.gemm.tile_group = options.tile_group;
     problem.gemm.meet = options.meet;
