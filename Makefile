@@ -184,7 +184,7 @@ previous :=
 $(foreach c,$(CHAPTERS),$(eval $(call chapter_rules,$(c),$(call number,$(c)),$(previous)))$(eval previous := $(c)))
 
 ## make, make all|build the programs of all chapters
-## make 07|build 07_warp_specialized/07_warp_specialized; likewise 01 to 08
+## make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
 ## make run-07|build it and run it; ARGS="--m 1000" passes options
 ## make diff-07|show what chapter 07 changes in the source of chapter 06
 .PHONY: all

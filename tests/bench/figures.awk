@@ -12,7 +12,8 @@
 #
 # A run is what has the same GPU, date, commit and mode in one file; of the same row twice the later counts. The newest
 # run of each mode is used. A run with pauses counts only if it is whole, that is, has cuBLAS and the chapters from 02
-# at all ten shapes: so a bench of one shape changes no text.
+# at all ten shapes: so a bench of one shape changes no text. A chapter that no run has at all ten shapes, a new one, is
+# not asked for; its rows are empty until it has been measured.
 # Exit status: 0, or 2 with one line on stderr.
 
 BEGIN {
@@ -123,13 +124,25 @@ function run_of(mode, key) {
     return run_number[key]
 }
 
+# Does any run have this chapter at all ten shapes?
+function is_measured(number, run, s) {
+    for (run = 1; run <= run_count; run++) {
+        for (s = 1; s <= shape_count && has(run, shape[s], number); s++) {
+        }
+        if (s > shape_count) {
+            return 1
+        }
+    }
+    return 0
+}
+
 function is_whole(run, i, s) {
     for (s = 1; s <= shape_count; s++) {
         if (!has(run, shape[s], "cublas")) {
             return 0
         }
         for (i = 1; i <= chapter_count; i++) {
-            if (chapter[i] != "01" && !has(run, shape[s], chapter[i])) {
+            if (chapter[i] != "01" && !has(run, shape[s], chapter[i]) && is_measured(chapter[i])) {
                 return 0
             }
         }
@@ -195,6 +208,9 @@ function gaps_text(run, kernel, s, text, count) {
         if (!has(run, bound[s], kernel)) {
             text = text (count++ ? ", " : "") shape_text(bound[s])
         }
+    }
+    if (count == bound_count) {
+        return " " kernel " has not been measured yet."
     }
     return count ? " " kernel " was not run at " text ", and its mean is over the rest." : ""
 }
@@ -424,6 +440,9 @@ function bars(i, s, label, file) {
     }
     print " TFLOP/s"
     for (i = 1; i <= chapter_count; i++) {
+        if (!is_measured(chapter[i]) && chapter[i] != "01") {
+            continue
+        }
         label = name[i]
         sub("_", "\n", label)
         gsub("_", " ", label)

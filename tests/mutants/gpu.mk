@@ -1,8 +1,9 @@
 # gpu.mk - all mutants in one program for a Hopper GPU; included by the Makefile at the top.
 #
-# The chapters most worth knowing about come first: a run that is broken off has them.
+# The chapters most worth knowing about come first: a run that is broken off has them. The rest follows.
 
-GPU_MUTANT_PATCHES := $(foreach n,07 08 06 05 04 03 02,$(sort $(wildcard tests/mutants/$(n)_*.patch)))
+GPU_MUTANTS_FIRST := $(foreach n,07 08 06 05 04 03 02,$(sort $(wildcard tests/mutants/$(n)_*.patch)))
+GPU_MUTANT_PATCHES := $(GPU_MUTANTS_FIRST) $(filter-out $(GPU_MUTANTS_FIRST),$(sort $(wildcard tests/mutants/*.patch)))
 GPU_MUTANTS := $(GPU_MUTANT_PATCHES:tests/mutants/%.patch=%)
 MUTANT_RUNNER := build/mutants/gpu/run_mutants
 # Without line tables, which would make the program several times as large; warnings of a broken chapter do not matter.

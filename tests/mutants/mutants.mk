@@ -25,7 +25,7 @@ $(MUTANT_TEST): $(MUTANT_NEEDS) $(B)/tests/mutants/map_06_wgmma_ss.o $(CHAPTERS:
 endif
 MORE_TESTS += $(MUTANT_TEST)
 
-## make break-07|list the bugs that can be put into chapter 07; likewise 02 to 08
+## make break-07|list the bugs that can be put into chapter 07; likewise the others
 ## make break-07 BUG=name|show one, build the broken copy and run it on the model; ON=gpu: on the GPU, under a watchdog
 ## make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 # $(1): chapter, $(2): its number

@@ -142,6 +142,20 @@ like "$said" '07_seven/README.md:1: the block "chapter 07"' "a digit changed in 
 cp "$scratch/csv" "$csv"
 good "put right"
 
+# ---- a new chapter ----
+
+mkdir "$copy/09_nine"
+stale "a chapter without figures" 'README.md:2: the block "ladder"'
+"$copy/tests/bench/figures" >/dev/null
+good "put right"
+is "$(row README.md '| [09_nine]')" "| [09_nine](09_nine/) | – | – | – | – | – | – | – | – |" "its row is empty"
+like "$(cat "$copy/README.md")" " 09 has not been measured yet\." "and the text says why"
+try "$copy/tests/bench/figures" --print bars
+is "$(grep -c nine <<<"$said")" 0 "no bar is drawn for it"
+rmdir "$copy/09_nine"
+"$copy/tests/bench/figures" >/dev/null
+good "gone again"
+
 # ---- which run counts ----
 
 run 2026-01-03 partial 80 | grep -v ',16384,' >"$results/a_gpu_2026-01-03.csv"
