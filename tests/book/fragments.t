@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Do the code fragments in common/book compile? Each page's fragments for a target (see extract here) are one file: C11 for
+# the C compiler, sm_90a and sm_100a for nvcc, where ptxas must neither spill nor serialise a wgmma. What they compute,
+# as far as a CPU can tell, is tested by test_fragments.c. And would this test notice a fragment that does not compile?
+. tests/tools/tap.sh
+CC=${CC:-gcc}
+C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# compile TARGET FILE: $said, $status. A file with a kernel is also judged by what ptxas reports.
+compile() {
+    local arch=${1#sm_}
+    if [ "$1" = c11 ]; then
+        said=$($CC $C_SUBSET -I. -Wno-unused-function -fsyntax-only -x c "$2" 2>&1)
+        status=$?
+        return
+    fi
+    said=$("$NVCC" -std=c++17 -O3 --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \
+        -Xptxas=-v -I. -Icommon -gencode "arch=compute_$arch,code=sm_$arch" -c "$2" -o "$scratch/object.o" 2>&1)
+    status=$?
+    if [ $status -eq 0 ] && grep -q __global__ "$2"; then
+        printf '%s\n' "$said" >"$scratch/report"
+        said=$(tests/tools/ptxas_check "$scratch/report" 2>&1)
+        status=$?
+    fi
+}
+
+# can TARGET: is there a compiler for it? $reason
+can() {
+    reason=
+    [ "$1" != c11 ] || return 0
+    reason=${NO_NVCC:-}
+    [ -z "$reason" ] || return 1
+    if [ ! -e "$scratch/can_$1" ]; then
+        : >"$scratch/empty.cu"
+        compile "$1" "$scratch/empty.cu"
+        echo "$status" >"$scratch/can_$1"
+    fi
+    reason="this nvcc does not know $1"
+    [ "$(cat "$scratch/can_$1")" -eq 0 ]
+}
+
+# ---- the pages
+
+pages=(common/book/*.md)
+list=$(tests/book/extract "${pages[@]}" 2>&1)
+ok $? "the fragments are marked as they should be"
+for known in "common/book/blackwell.md sm_100a" "common/book/w4a8.md sm_90a" "common/book/w4a8.md c11"; do
+    grep -qxF "$known" <<<"$list"
+    ok $? "there are fragments: $known"
+done
+while read -r page target; do
+    name=$(basename "$page" .md)_${target}
+    file=$scratch/$name.$([ "$target" = c11 ] && echo c || echo cu)
+    tests/book/extract -v "target=$target" "$page" >"$file"
+    if ! can "$target"; then
+        skip "$page: its fragments compile for $target" "$reason"
+        continue
+    fi
+    compile "$target" "$file"
+    ok "$status" "$page: its fragments compile for $target"
+    [ "$status" -eq 0 ] || explain "$said"
+done <<<"$list"
+
+# ---- would it notice?
+
+# broken TARGET PAGE SED PATTERN NAME: the page, edited, must not compile, for a reason that matches
+broken() {
+    if ! can "$1"; then
+        skip "$5" "$reason"
+        return
+    fi
+    sed "$3" "$2" >"$scratch/page.md"
+    ! cmp -s "$2" "$scratch/page.md"
+    ok $? "$5: the edit changes the page"
+    tests/book/extract -v "target=$1" "$scratch/page.md" >"$scratch/broken.$([ "$1" = c11 ] && echo c || echo cu)"
+    compile "$1" "$scratch"/broken.c*
+    rm -f "$scratch"/broken.c*
+    ok $((status == 0)) "$5: refused"
+    like "$said" "$4" "$5: the reason is named"
+}
+broken c11 common/book/w4a8.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
+broken sm_100a common/book/blackwell.md 's/tcgen05\.commit\./tcgen05.comit./' "tcgen05.*comit|comit" \
+    "an instruction that does not exist"
+broken sm_90a common/book/w4a8.md '/wgmma_fence();/d' 'C75[0-9][0-9].*wgmma' "a main loop without wgmma_fence"
+
+# refused TEXT PATTERN NAME: a page with this text
+refused() {
+    printf '%s\n' "$1" >"$scratch/page.md"
+    said=$(tests/book/extract "$scratch/page.md" 2>&1)
+    is "$?:$(wc -l <<<"$said")" 2:1 "$3: refused in one line"
+    like "$said" "$2" "$3: named"
+}
+refused $'text\n```cuda sm_80a\n```' 'page.md:2: there is no target "sm_80a"' "an unknown target"
+refused $'```c c11\nint i;' 'page.md:1: the block has no end' "a block without an end"
+refused $'```cuda c11\n```' 'page.md:1: a fragment in cuda is not compiled for c11' "CUDA for the C compiler"
+refused $'```sh sm_90a\n```' 'page.md:1: a fragment in sh is not compiled' "a shell fragment for a GPU"
+printf '%s\n' '```c' 'excerpt' '```' '```c c11 sm_90a' 'int a;' '```' '```cuda sm_90a' 'int b;' '```' '````c c11' '```' '````' \
+    >"$scratch/page.md"
+is "$(tests/book/extract -v target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \
+    "#line 5 \"$scratch/page.md\" int a; #line 8 \"$scratch/page.md\" int b; " \
+    "fragments of a target in order, with their lines; excerpts are left alone"
+is "$(tests/book/extract "$scratch/page.md" | sed 's/.* //' | tr '\n' ' ')" "c11 sm_90a " "the targets of a page"
+done_testing
