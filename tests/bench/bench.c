@@ -78,7 +78,7 @@ static void print_bench_usage(FILE *out) {
             "usage: bench [options]\n"
             "  --shapes LIST     MxNxK,... or single sizes for cubes (default: the environment's SHAPES, else\n"
             "                    ten shapes; one for --sustained)\n"
-            "  --kernels LIST    of 01 .. 08, cublas, cublaslt and peers (default: all)\n"
+            "  --kernels LIST    of 01, 02, ..., cublas, cublaslt and peers (default: all)\n"
             "  --rounds R        samples of each kernel and shape (default %d)\n"
             "  --sustained[=S]   no pauses, S seconds a kernel (default 10); also SUSTAINED=1 in the environment\n"
             "  --csv FILE        append the rows there (default: tests/bench/results/<gpu>_<date>.csv)\n"

@@ -186,9 +186,10 @@ int main(int argc, char **argv) {
         }
     }
     if (!given) {
-        /* The chapters whose warpgroups run apart: the order of their additions must not depend on timing. */
-        choose("07", ring);
-        choose("08", ring);
+        /* The chapters whose warpgroups run apart, 07 and later: the order of their additions must not depend on timing. */
+        for (int i = 0; i < CHAPTERS; i++) {
+            ring[i] = strncmp(chapters[i]->name, "07", 2) >= 0;
+        }
         test_size(repeated_size, &options, 8, ring, REPEATS);
     }
     backend->close();
