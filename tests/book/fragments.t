@@ -45,8 +45,9 @@ can() {
 # ---- the pages
 
 pages=(common/book/*.md)
-list=$(tests/book/extract "${pages[@]}" 2>&1)
+list=$(tests/book/extract "${pages[@]}" 2>"$scratch/errors")
 ok $? "the fragments are marked as they should be"
+[ ! -s "$scratch/errors" ] || explain "$(cat "$scratch/errors")"
 for known in "common/book/blackwell.md sm_100a" "common/book/w4a8.md sm_90a" "common/book/w4a8.md c11"; do
     grep -qxF "$known" <<<"$list"
     ok $? "there are fragments: $known"
@@ -97,10 +98,10 @@ refused $'text\n```cuda sm_80a\n```' 'page.md:2: there is no target "sm_80a"' "a
 refused $'```c c11\nint i;' 'page.md:1: the block has no end' "a block without an end"
 refused $'```cuda c11\n```' 'page.md:1: a fragment in cuda is not compiled for c11' "CUDA for the C compiler"
 refused $'```sh sm_90a\n```' 'page.md:1: a fragment in sh is not compiled' "a shell fragment for a GPU"
-printf '%s\n' '```c' 'excerpt' '```' '```c c11 sm_90a' 'int a;' '```' '```cuda sm_90a' 'int b;' '```' '````c c11' '```' '````' \
+printf '%s\n' '```c' 'excerpt' '```' '```sh else' '```' '```c c11 sm_90a' 'int a;' '```' '```cuda sm_90a' 'int b;' '```' '````c c11' '```' '````' \
     >"$scratch/page.md"
 is "$(tests/book/extract -v target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \
-    "#line 5 \"$scratch/page.md\" int a; #line 8 \"$scratch/page.md\" int b; " \
+    "#line 7 \"$scratch/page.md\" int a; #line 10 \"$scratch/page.md\" int b; " \
     "fragments of a target in order, with their lines; excerpts are left alone"
 is "$(tests/book/extract "$scratch/page.md" | sed 's/.* //' | tr '\n' ' ')" "c11 sm_90a " "the targets of a page"
 done_testing
