@@ -4,17 +4,20 @@
 # shellcheck shell=bash disable=SC2046,SC2086 # these are lists of words
 
 MUTANTS=tests/mutants
+# Where the patches lie and where patched copies are built; tests/exercises sets its own.
+PATCHES=${PATCHES:-$MUTANTS}
+BUILT=${BUILT:-build/mutants}
 
-# mutant_names [NN]: all mutants, or those of a chapter, one a line.
+# mutant_names [NN]: all patches, or those of a chapter, one a line.
 mutant_names() {
     local patch
-    for patch in "$MUTANTS/${1:-}"*.patch; do
+    for patch in "$PATCHES/${1:-}"*.patch; do
         [ ! -e "$patch" ] || basename "$patch" .patch
     done
 }
 
 # header NAME KEY: the values of the header lines `# KEY: ...` of a patch, one a line.
-header() { sed -n -e '/^---/q' -e "s/^# $2: *//p" "$MUTANTS/$1.patch"; }
+header() { sed -n -e '/^---/q' -e "s/^# $2: *//p" "$PATCHES/$1.patch"; }
 
 # chapter_of NAME: the chapter that a mutant breaks, 07_warp_specialized.
 chapter_of() {
@@ -37,11 +40,11 @@ copy_mutant() {
     "$MUTANTS/apply" "$1" "$2"
 }
 
-# build_for_model PATCH: build/mutants/NAME/program, which runs on the model alone.
+# build_for_model PATCH: $BUILT/NAME/program, which runs on the model alone.
 build_for_model() {
     local name directory chapter
     name=$(basename "$1" .patch)
-    directory=build/mutants/$name
+    directory=$BUILT/$name
     copy_mutant "$1" "$directory" && chapter=$(chapter_of "$name") || return 1
     # From the directory, so that reports show the broken copy's lines.
     (cd "$directory" && $MUTANT_CC -x c -c "$chapter/$chapter.cu" -o model.o) || return 1
@@ -49,10 +52,17 @@ build_for_model() {
         -o "$directory/program"
 }
 
-# build_for_gpu NAME: build/mutants/NAME/program once more, for GPU and model, with the chapter's own flags of nvcc.
+# build_unbroken CHAPTER: $BUILT/unbroken/CHAPTER/program, the chapter as it is, for the model alone.
+build_unbroken() {
+    mkdir -p "$BUILT/unbroken/$1"
+    $MUTANT_LINK "$MUTANT_CHAPTERS/$1.o" "$MUTANT_MAINS/main_$1.o" $MUTANT_OBJECTS $MUTANT_LIBS \
+        -o "$BUILT/unbroken/$1/program"
+}
+
+# build_for_gpu NAME: $BUILT/NAME/program once more, for GPU and model, with the chapter's own flags of nvcc.
 build_for_gpu() {
-    local directory=build/mutants/$1 chapter
-    build_for_model "$MUTANTS/$1.patch" && chapter=$(chapter_of "$1") || return 1
+    local directory=$BUILT/$1 chapter
+    build_for_model "$PATCHES/$1.patch" && chapter=$(chapter_of "$1") || return 1
     compile_for_gpu "$directory" "$chapter" || { cat "$directory/gpu.ptxas" >&2 && return 1; }
     $MUTANT_GPU_LINK "$directory/gpu.o" "$directory/model.o" "$MUTANT_GPU_MAINS/main_$chapter.o" $MUTANT_GPU_OBJECTS \
         $MUTANT_LIBS -o "$directory/program"
@@ -71,11 +81,11 @@ compile_for_gpu() {
     (cd "$1" && $MUTANT_NVCC $(arch_of "$2") -Xptxas=-v ${3:+"$3"} -c "$2/$2.cu" -o gpu.o >gpu.ptxas 2>&1)
 }
 
-# gpu_object NAME SYMBOL: build/mutants/gpu/NAME/gpu.o, which exports its record as SYMBOL, and gpu.ptxas beside it.
+# gpu_object NAME SYMBOL: $BUILT/gpu/NAME/gpu.o, which exports its record as SYMBOL, and gpu.ptxas beside it.
 # Without the object if it does not compile. Does nothing if that is done already.
 gpu_object() {
-    local directory=build/mutants/gpu/$1 chapter
-    copy_mutant "$MUTANTS/$1.patch" "$directory.new" && chapter=$(chapter_of "$1") || return 1
+    local directory=$BUILT/gpu/$1 chapter
+    copy_mutant "$PATCHES/$1.patch" "$directory.new" && chapter=$(chapter_of "$1") || return 1
     if cmp -s "$directory.new/$chapter/$chapter.cu" "$directory/$chapter/$chapter.cu" &&
         [ -z "$(find common/*.h common/device "$directory/gpu.ptxas" -newer "$directory/gpu.ptxas" 2>&1)" ]; then
         rm -r "$directory.new"

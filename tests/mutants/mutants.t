@@ -40,10 +40,7 @@ export -f unbroken
 
 runs=$(for name in $(mutant_names); do echo "$(chapter_of "$name") $(header "$name" run)"; done | sort -u)
 for chapter in $(cut -d ' ' -f 1 <<<"$runs" | sort -u); do
-    mkdir -p "build/mutants/unbroken/$chapter"
-    # shellcheck disable=SC2086 # lists of words
-    $MUTANT_LINK "$MUTANT_CHAPTERS/$chapter.o" "$MUTANT_MAINS/main_$chapter.o" $MUTANT_OBJECTS $MUTANT_LIBS \
-        -o "build/mutants/unbroken/$chapter/program" || exit 1
+    build_unbroken "$chapter" || exit 1
 done
 xargs -P "$(nproc)" -d '\n' -n 1 bash -c '
     said=$(unbroken $0) && said=ok
