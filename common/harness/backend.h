@@ -65,6 +65,8 @@ typedef struct {
 
     /* The model: the seed of the next launch's schedule. NULL on a GPU. */
     void (*set_schedule)(const Options *options, uint64_t seed);
+    /* The model: what the last launch did, for --count. NULL on a GPU. */
+    void (*print_counts)(FILE *out);
 
     /* Timing; all NULL on the model, whose time says nothing. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */

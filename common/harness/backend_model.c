@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "../model/model_count.h"
 #include "../model/model_host.h"
 #include "backend.h"
 
@@ -23,8 +24,31 @@ static void model_close(void) { model_shutdown(); }
 
 static void model_set_schedule(const Options *options, uint64_t seed) {
     ModelOptions model = {
-        .policy = (int)options->policy, .seed = seed, .barriers = options->barriers, .sms = options->sms};
+        .policy = (int)options->policy, .seed = seed, .barriers = options->barriers, .sms = options->sms,
+        .count = options->count};
     model_configure(&model);
+}
+
+/* Is anything counted of the mechanism that the name of this count begins with, up to a comma? */
+static int is_used(int which) {
+    const char *name = model_count_name((ModelCount)which);
+    size_t length = strcspn(name, ",");
+    for (int i = 0; i < COUNT_KINDS; i++) {
+        const char *other = model_count_name((ModelCount)i);
+        if (strcspn(other, ",") == length && strncmp(name, other, length) == 0 && model_count((ModelCount)i) > 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void model_print_counts(FILE *out) {
+    fprintf(out, "counts of the last launch:\n");
+    for (int i = 0; i < COUNT_KINDS; i++) {
+        if (is_used(i)) {
+            fprintf(out, "count    %-46s %14llu\n", model_count_name((ModelCount)i), model_count((ModelCount)i));
+        }
+    }
 }
 
 static GemmStatus model_allocate(Buffer *buffer, size_t bytes, const char *name) {
@@ -112,6 +136,7 @@ const Backend *model_backend(void) {
         .check = model_check,
         .synchronise = model_synchronise,
         .set_schedule = model_set_schedule,
+        .print_counts = model_print_counts,
     };
     return &backend;
 }

@@ -503,6 +503,7 @@ const Backend *gpu_backend(void) {
         .check = gpu_check,
         .synchronise = gpu_synchronise,
         .set_schedule = NULL,
+        .print_counts = NULL,
         .record = gpu_record,
         .reached = gpu_reached,
         .elapsed_ms = gpu_elapsed_ms,

@@ -191,9 +191,15 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         if (status == GEMM_OK && options->check) {
             status = check_data(options, stage, run, problem);
         } else if (status == GEMM_OK && !timed) {
+            if (stage->backend->set_schedule) {
+                stage->backend->set_schedule(options, options->schedule_seed);
+            }
             status = run_launch(run);
             status = status == GEMM_OK ? stage->backend->synchronise(stage->chapter->name) : status;
         }
+    }
+    if (status == GEMM_OK && options->count) {
+        stage->backend->print_counts(stdout);
     }
     fflush(stdout);
     return status == GEMM_OK && timed ? time_chapter(options, stage, run, problem, cublas, csv) : status;
@@ -207,6 +213,10 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     char message[OPTIONS_MESSAGE_SIZE];
     if (!stage->backend->record && (options->bench == CHOICE_YES || options->csv)) {
         fprintf(stderr, "--bench, --csv: only a GPU can be timed, and this runs on the CPU model\n");
+        return GEMM_USAGE;
+    }
+    if (options->count && !stage->backend->print_counts) {
+        fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
         return GEMM_USAGE;
     }
     if (!problem_fits(m, n, k, pad, stage->chapter, &stage->device, message)) {

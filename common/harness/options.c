@@ -31,6 +31,7 @@ enum {
     OPTION_SCHEDULE_SEED,
     OPTION_SCHEDULES,
     OPTION_BARRIERS,
+    OPTION_COUNT,
     OPTION_SMS,
     OPTION_HELP,
 };
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
     {"schedule-seed", required_argument, NULL, OPTION_SCHEDULE_SEED},
     {"schedules", required_argument, NULL, OPTION_SCHEDULES},
     {"barriers", no_argument, NULL, OPTION_BARRIERS},
+    {"count", no_argument, NULL, OPTION_COUNT},
     {"sms", required_argument, NULL, OPTION_SMS},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -87,6 +89,7 @@ void print_usage(FILE *out, const char *program) {
             "  --schedule-seed S     with the policy, replays a run (default 1)\n"
             "  --schedules N         N runs with seeds S, S + 1, ... (default 1)\n"
             "  --barriers            print every barrier event\n"
+            "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
             "  --sms N               SMs of the modelled GPU (default %d)\n"
             "\n"
             "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
@@ -235,6 +238,9 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_BARRIERS:
         options->barriers = 1;
         return 1;
+    case OPTION_COUNT:
+        options->count = 1;
+        return 1;
     case OPTION_SMS:
         return parse_int("--sms", value, 1, 1024, &options->sms, message);
     default:
@@ -252,6 +258,8 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--repeat: it counts checked launches, and --no-check leaves none";
     } else if (options->on == ON_MODEL && (options->bench == CHOICE_YES || options->csv)) {
         fault = "--bench, --csv: only a GPU can be timed, not --on model";
+    } else if (options->on == ON_GPU && options->count) {
+        fault = "--count: only the CPU model counts, not --on gpu";
     } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->k > MAX_EXACT_K) {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
                  "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d", options->k,

@@ -41,6 +41,7 @@ typedef struct {
     uint64_t schedule_seed; /* --schedule-seed (model) */
     int schedules;          /* --schedules (model): runs with schedule_seed, schedule_seed + 1, ... */
     int barriers;           /* --barriers (model): print every barrier event */
+    int count;              /* --count (model): print what the last launch did, in numbers */
     const char *variant;    /* --variant: for experiments, see Gemm; NULL: the chapter chooses */
     int tile_group;         /* --tile-group; 0: the chapter chooses */
     int meet;               /* --meet: 1 yes, -1 no, 0: the chapter chooses */

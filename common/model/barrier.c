@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "count.h"
 #include "model.h"
 #include "report.h"
 #include "schedule.h"
@@ -95,6 +96,7 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
     credit_returned(w, b, id);
     uint64_t begin = t->time;
     if (wait) {
+        count_barrier(t, all ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS);
         t->next_waiter = b->waiters;
         b->waiters = t;
         if (b->arrived >= b->expected) {

@@ -8,6 +8,7 @@
 
 #include "agents.h"
 #include "clock.h"
+#include "count.h"
 #include "global.h"
 #include "launch.h"
 #include "model.h"
@@ -89,6 +90,8 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
                    .component = t->clock.own[t->copy_component].component,
                    .epoch = t->copy_groups + 1,
                    .site = site};
+    count_access(t, COUNTED_COPY_FROM, src, (uint32_t)bytes, site);
+    count_access(t, COUNTED_COPY_TO, dst, CHUNK_BYTES, site);
     shadow_write(cta, &actor, offset, CHUNK_BYTES);
     *shadow_tag(cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
     memset(dst, 0xff, CHUNK_BYTES);
@@ -121,6 +124,7 @@ void model_cp_async_wait_group(int newest, const char *here) {
     while (t->copies_head != t->copies_tail && pending(t, t->copies_head)->group < done) {
         copy_oldest(t);
     }
+    count_add(COUNT_COPY_WAITS, t->lane == 0);
     uint64_t begin = t->time;
     if (done > 0 && t->copy_ready[(done - 1) % COPY_TIMES] > t->time) {
         t->time = t->copy_ready[(done - 1) % COPY_TIMES];

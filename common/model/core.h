@@ -243,6 +243,7 @@ struct Warp {
     Site product_site;
 
     Agent copies; /* cp.async of all lanes */
+    struct WarpCount *count; /* count.c */
 
     /* Tags of 8x8 matrices in registers, by the address of lane 0's register. provenance.c */
     struct MatrixTag *matrix_tags;

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "clock.h"
+#include "count.h"
 #include "model.h"
 #include "provenance.h"
 #include "report.h"
@@ -261,6 +262,7 @@ static void check_counter(Thread *t, const void *p, Site site, const char *what)
     if (!global_is(p)) {
         global_report_unknown(t, p, 4, 1, site);
     }
+    count_add(COUNT_ATOMICS, 1);
     global_access(t, p, 4, GLOBAL_ATOMIC, thread_component(t), thread_epoch(t), site, what);
 }
 

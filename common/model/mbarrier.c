@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "count.h"
 #include "launch.h"
 #include "model.h"
 #include "report.h"
@@ -281,6 +282,7 @@ static void try_complete(Barrier *b) {
     b->arriving_time = 0;
     mbarrier_event(b, "phase complete", 0);
     b->phase++;
+    count_add(COUNT_MBARRIER_PHASES, 1);
     b->pending = b->expected;
     b->announced = b->brought = b->issued = 0;
     device.poll_wakes = 0;
@@ -346,6 +348,7 @@ static void arrive(Thread *t, Barrier *b, Site site, const char *what) {
             return;
         }
     }
+    count_add(COUNT_MBARRIER_ARRIVALS, 1);
     remember_arrival(b, t, site);
     b->arriving_time = t->time > b->arriving_time ? t->time : b->arriving_time;
     thread_release(t, &b->arriving);
@@ -461,6 +464,7 @@ static void observe(Thread *t, Barrier *b, uint64_t begin, Site site) {
         b->last_wait = model_alloc_zero((size_t)b->cta->threads * sizeof *b->last_wait);
     }
     b->last_wait[t->id] = (LastWait){1, b->phase, thread_epoch(t), t->warp->groups, site};
+    count_add(COUNT_MBARRIER_WAITS, 1);
     thread_acquire(t, b->released);
     t->time = (b->released_time > t->time ? b->released_time : t->time) + WAIT_COST;
     trace_span(t, TRACE_WAIT, begin, t->time, (int)b->phase, b->name);

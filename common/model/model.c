@@ -12,6 +12,7 @@
 
 #include "agents.h"
 #include "clock.h"
+#include "count.h"
 #include "dwarf.h"
 #include "global.h"
 #include "line.h"
@@ -172,6 +173,7 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
 }
 
 static void cta_free(Cta *cta) {
+    count_cta_end(cta);
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock.base);
         copies_free(&cta->thread[i]);
@@ -348,6 +350,7 @@ int model_launch(const void *kernel, const char *name, int grid, int block, int 
     clock_set_capacity(component_limit());
     schedule_begin();
     trace_launch_begin();
+    count_launch_begin();
 
     schedule_run();
 

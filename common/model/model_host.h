@@ -22,6 +22,7 @@ typedef struct {
     int no_provenance;       /* 1: do not follow where operands' pieces came from */
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace;               /* 1: record events for a timeline (model_trace.h) */
+    int count;               /* 1: count what a launch does (model_count.h) */
     int quiet;               /* 1: print no report; model_report() still has them */
 } ModelOptions;
 

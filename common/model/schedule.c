@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agents.h"
+#include "count.h"
 #include "deadlock.h"
 #include "launch.h"
 #include "report.h"
@@ -339,6 +340,9 @@ int warp_meet(Thread *t, CollectiveKind kind, uint32_t mask, Site site) {
     w->arrived |= 1u << t->lane;
     warp_check_sync(w);
     if ((w->arrived & mask) == mask) {
+        if (mask == w->all) {
+            count_together(w);
+        }
         return 1;
     }
     t->state = THREAD_BLOCKED;

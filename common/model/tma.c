@@ -9,6 +9,7 @@
 
 #include "agents.h"
 #include "clock.h"
+#include "count.h"
 #include "global.h"
 #include "launch.h"
 #include "model.h"
@@ -112,6 +113,7 @@ static void claim_box(Load *load, int target, Site site) {
         *shadow_tag(cta, offset) = tag_of_map(&load->map, chunk.coord);
         memset(cta->shared + offset, 0xff, CHUNK_BYTES);
         if (target == 0 && chunk.begin < chunk.end) {
+            count_add(COUNT_TMA_LOAD_BYTES, (unsigned long long)(chunk.end - chunk.begin));
             const void *from = (const void *)(uintptr_t)(chunk.global + (uint64_t)chunk.begin);
             global_access(t, from, (uint32_t)(chunk.end - chunk.begin), GLOBAL_READ, thread_component(t),
                           thread_epoch(t), site, "TMA load");
@@ -185,6 +187,8 @@ static void start_load(void *dst, const TensorMap *map, int rank, const int *coo
         b->load_thread = t;
         trace_async(load->target[i], TRACE_LOAD, 0, begin, load->end_time, (int)b->phase, b->name);
     }
+    count_add(COUNT_TMA_LOADS, 1);
+    count_add(COUNT_TMA_FILLED_BYTES, (unsigned long long)bytes * (unsigned)load->targets);
     agent_queue(&load->agent);
 }
 
@@ -275,12 +279,14 @@ static void start_store(const TensorMap *map, int rank, const int *coord, const 
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         if (chunk.begin < chunk.end) {
+            count_add(COUNT_TMA_STORE_BYTES, (unsigned long long)(chunk.end - chunk.begin));
             shadow_read(cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             global_access(t, (const void *)(uintptr_t)(chunk.global + (uint64_t)chunk.begin),
                           (uint32_t)(chunk.end - chunk.begin), add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written,
                           t->store_groups + 1, site, "TMA store");
         }
     }
+    count_add(COUNT_TMA_STORES, 1);
     t->stores_in_group++;
     t->store_site = site;
     t->time += ISSUE_COST;
@@ -383,6 +389,7 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
 
 void model_fence_proxy_async(const char *here) {
     (void)here;
+    count_add(COUNT_PROXY_FENCES, 1);
     thread_fence(current_thread());
 }
 

@@ -1,6 +1,8 @@
 /* trace.c - an array of events. */
 #include "trace.h"
 
+#include "count.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,6 +27,7 @@ static void add(const ModelTraceEvent *event, const char *name) {
 }
 
 void trace_span(const Thread *t, ModelTraceKind kind, uint64_t begin, uint64_t end, int index, const char *name) {
+    count_span(t, kind, end - begin);
     if (device.options.trace && t->lane == 0) {
         add(&(ModelTraceEvent){begin, end, t->cta->block, t->warp->id, 0, index, kind, ""}, name);
     }

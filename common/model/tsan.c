@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "count.h"
 #include "global.h"
 #include "provenance.h"
 #include "report.h"
@@ -71,10 +72,12 @@ static inline void plain_access(const void *p, uint32_t size, int write, const v
         }
     } else if (global_is(p)) {
         check_spin(t, address, size, write, site_of(return_address));
+        count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site_of(return_address));
         global_access(t, p, size, write ? GLOBAL_WRITE : GLOBAL_READ, thread_component(t), thread_epoch(t),
                       site_of(return_address), write ? "store" : "load");
     } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
         check_spin(t, address, size, write, site_of(return_address));
+        count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site_of(return_address));
         shared_access(t, p, size, write, site_of(return_address));
     } else if (!in_program(p)) {
         global_report_unknown(t, p, size, write, site_of(return_address));

@@ -1,6 +1,7 @@
 /* warp.c - what the 32 threads of a warp execute together, except wgmma: shuffles, ldmatrix, mma.sync. */
 #include "matrix.h"
 #include "clock.h"
+#include "count.h"
 #include "model.h"
 #include "provenance.h"
 #include "report.h"
@@ -67,6 +68,7 @@ uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, 
             }
             w->result[lane] = (uint32_t)w->operands[from].u[0];
         }
+        count_add(COUNT_SHUFFLES, 1);
         warp_time(w, SHUFFLE_COST, TRACE_BARRIER);
         warp_go(w);
     }
@@ -115,6 +117,7 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
         tag[lane] = *shadow_tag(w->cta, offset);
     }
+    count_matrix(0, in);
     matrix_ldmatrix_x4(out, in);
     provenance_ldmatrix(w, out[0], tag, site);
     w->fragments_touched = 1;
@@ -141,6 +144,7 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);
         shadow_write(w->cta, &actor, offset, CHUNK_BYTES);
     }
+    count_matrix(1, (const void *const *)out);
     matrix_stmatrix_x4(out, in);
     warp_time(w, LDMATRIX_COST, TRACE_BARRIER);
     warp_go(w);
@@ -172,6 +176,8 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
     provenance_mma(w, as[0], bs[0], ds[0], site);
+    count_add(COUNT_MMA, 1);
+    count_add(COUNT_TENSOR_FLOP, 2 * 16 * 8 * 16);
     matrix_mma_m16n8k16(ds, as, bs);
     warp_time(w, MMA_COST, TRACE_MMA);
     warp_go(w);

@@ -9,6 +9,7 @@
 
 #include "agents.h"
 #include "clock.h"
+#include "count.h"
 #include "launch.h"
 #include "matrix.h"
 #include "model.h"
@@ -374,6 +375,11 @@ static void issue(Warp *w, const Product *wanted) {
     if (wanted->rs) {
         load_fragments(w, product);
     }
+    if (first) {
+        count_add(COUNT_WGMMA, 1);
+        count_add(COUNT_WGMMA_BYTES, (unsigned)(wanted->n + (wanted->rs ? 0 : WGMMA_M)) * 16 * 2);
+        count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)wanted->n * 16);
+    }
     w->products++;
     w->product_site = site;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
@@ -462,6 +468,7 @@ void model_wgmma_commit_group(const char *here) {
     if (warp_meet(t, COLLECTIVE_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
         w->warpgroup->group_end[w->groups % GROUP_HISTORY] = w->products;
         w->committed = w->products;
+        count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
         w->groups++;
         warp_go(w);
         thread_pause(t);
@@ -489,6 +496,7 @@ void model_wgmma_wait_group(int newest, const char *here) {
     if (!warp_meet(t, COLLECTIVE_WGMMA_WAIT, 0xffffffffu, site)) {
         return;
     }
+    count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
     if (newest == 0) {
         check_committed(w, site);
     }

@@ -1,0 +1,76 @@
+/* model_count.h - what the last launch did, counted, for whoever prints it. Needs ModelOptions.count. */
+#ifndef MODEL_COUNT_H
+#define MODEL_COUNT_H
+
+/* What is counted, and its name in the output. "warp" in a name: one for all lanes that execute it together.
+ *
+ * Passes: shared memory has 32 banks of 4 bytes, and serves a warp's access in 1, 2 or 4 parts, for lanes that take 4, 8 or
+ * 16 bytes each. A part takes as many passes as there are different words in its fullest bank; a conflict is a pass more
+ * than those words would need if they were spread evenly. Lines: a part's different 128-byte lines of global memory;
+ * sectors: the whole access's different 32-byte sectors. Steps: the rough cost model of the timeline, not speed. */
+#define MODEL_COUNTS(COUNT)                                                  \
+    COUNT(CTAS, "CTAs")                                                      \
+    COUNT(CTA_THREADS, "threads of a CTA")                                   \
+    COUNT(CTA_SHARED_BYTES, "bytes of shared memory of a CTA")               \
+    COUNT(GLOBAL_LOADS, "global loads, warps")                               \
+    COUNT(GLOBAL_LOAD_BYTES, "global loads, bytes")                          \
+    COUNT(GLOBAL_LOAD_SECTORS, "global loads, sectors")                      \
+    COUNT(GLOBAL_LOAD_LINES, "global loads, lines")                          \
+    COUNT(GLOBAL_STORES, "global stores, warps")                             \
+    COUNT(GLOBAL_STORE_BYTES, "global stores, bytes")                        \
+    COUNT(GLOBAL_STORE_SECTORS, "global stores, sectors")                    \
+    COUNT(GLOBAL_STORE_LINES, "global stores, lines")                        \
+    COUNT(ATOMICS, "global atomics, threads")                                \
+    COUNT(SHARED_LOADS, "shared loads, warps")                               \
+    COUNT(SHARED_LOAD_PASSES, "shared loads, passes")                        \
+    COUNT(SHARED_LOAD_CONFLICTS, "shared loads, conflicts")                  \
+    COUNT(SHARED_STORES, "shared stores, warps")                             \
+    COUNT(SHARED_STORE_PASSES, "shared stores, passes")                      \
+    COUNT(SHARED_STORE_CONFLICTS, "shared stores, conflicts")                \
+    COUNT(COPIES, "cp.async, warps")                                         \
+    COUNT(COPY_BYTES, "cp.async, bytes")                                     \
+    COUNT(COPY_SECTORS, "cp.async, sectors")                                 \
+    COUNT(COPY_PASSES, "cp.async, passes")                                   \
+    COUNT(COPY_CONFLICTS, "cp.async, conflicts")                             \
+    COUNT(COPY_WAITS, "cp.async, waits of warps")                            \
+    COUNT(LDMATRIX, "ldmatrix, warps")                                       \
+    COUNT(LDMATRIX_PASSES, "ldmatrix, passes")                               \
+    COUNT(LDMATRIX_CONFLICTS, "ldmatrix, conflicts")                         \
+    COUNT(STMATRIX, "stmatrix, warps")                                       \
+    COUNT(STMATRIX_PASSES, "stmatrix, passes")                               \
+    COUNT(STMATRIX_CONFLICTS, "stmatrix, conflicts")                         \
+    COUNT(TMA_LOADS, "TMA loads, boxes")                                     \
+    COUNT(TMA_LOAD_BYTES, "TMA loads, bytes")                                \
+    COUNT(TMA_FILLED_BYTES, "TMA loads, bytes written to shared memory")     \
+    COUNT(TMA_STORES, "TMA stores, boxes")                                   \
+    COUNT(TMA_STORE_BYTES, "TMA stores, bytes")                              \
+    COUNT(MMA, "mma.sync, warps")                                            \
+    COUNT(WGMMA, "wgmma, warpgroups")                                        \
+    COUNT(WGMMA_BYTES, "wgmma, bytes read from shared memory")               \
+    COUNT(WGMMA_GROUPS, "wgmma, groups of warpgroups")                       \
+    COUNT(WGMMA_WAITS, "wgmma, waits of warpgroups")                         \
+    COUNT(TENSOR_FLOP, "FLOP of the tensor cores")                           \
+    COUNT(SHUFFLES, "shuffles, warps")                                       \
+    COUNT(SYNCTHREADS, "__syncthreads, warps")                               \
+    COUNT(NAMED_BARRIERS, "named barriers, waits of warps")                  \
+    COUNT(MBARRIER_WAITS, "mbarriers, waits of threads")                     \
+    COUNT(MBARRIER_ARRIVALS, "mbarriers, arrivals")                          \
+    COUNT(MBARRIER_PHASES, "mbarriers, phases completed")                    \
+    COUNT(PROXY_FENCES, "proxy fences, threads")                             \
+    COUNT(COPY_WAIT_STEPS, "steps waited for cp.async, warps")               \
+    COUNT(SYNC_STEPS, "steps waited at __syncthreads and named barriers")    \
+    COUNT(MBARRIER_STEPS, "steps waited at mbarriers, warps")                \
+    COUNT(WGMMA_STEPS, "steps waited for wgmma, warpgroups")                 \
+    COUNT(CTA_STEPS, "steps of the longest CTA")
+
+typedef enum {
+#define COUNT(id, name) COUNT_##id,
+    MODEL_COUNTS(COUNT)
+#undef COUNT
+    COUNT_KINDS
+} ModelCount;
+
+const char *model_count_name(ModelCount which);
+unsigned long long model_count(ModelCount which);
+
+#endif
