@@ -8,11 +8,13 @@
 
 #include "../../common/model/layout.h"
 #include "../../common/model/line.h"
+#include "../../common/model/model_count.h"
 #include "../../common/model/model_host.h"
 #include "../../common/model/model_trace.h"
 #include "../unit/tap.h"
 #include "access.h"
 #include "cases.h"
+#include "count_pattern.h"
 
 int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                  const void *params);
@@ -303,6 +305,66 @@ static void test_trace(void) {
     is_int((long long)model_trace_events(&event), 0, "nothing is recorded unless asked for");
 }
 
+static void test_count(void) {
+    static const struct {
+        CountPattern pattern;
+        int accesses, sectors, lines, passes, conflicts;
+    } cases[] = {
+        {{4, 4, 4, 1, 32, 0}, 1, 4, 1, 1, 0},         /* a line, every bank once */
+        {{4, 8, 8, 1, 32, 0}, 1, 8, 2, 2, 1},         /* every second bank, twice */
+        {{4, 128, 128, 1, 32, 0}, 1, 32, 32, 32, 31}, /* one bank */
+        {{4, 132, 132, 1, 32, 0}, 1, 32, 32, 1, 0},   /* one word more a row: every bank once */
+        {{8, 8, 8, 1, 32, 0}, 1, 8, 2, 2, 0},         /* in two parts of 16 lanes */
+        {{16, 16, 16, 1, 32, 0}, 1, 16, 4, 4, 0},     /* in four parts of 8 lanes */
+        {{16, 0, 16, 1, 32, 0}, 1, 1, 4, 4, 0},       /* one place, four parts */
+        {{16, 128, 128, 1, 32, 0}, 1, 32, 32, 32, 28},/* each part in the same four banks */
+        {{16, 144, 144, 1, 32, 1}, 1, 32, 32, 4, 0},  /* a chunk more a row */
+        {{4, 128, 128, 3, 32, 0}, 3, 96, 96, 96, 93}, /* a loop makes three accesses */
+        {{16, 128, 128, 2, 32, 1}, 2, 64, 64, 64, 56},/* also of four words */
+        {{4, 8, 8, 2, 7, 0}, 2, 4, 2, 2, 0},          /* some lanes only */
+    };
+    ModelOptions options = {.count = 1, .quiet = 1};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CountPattern p = cases[i].pattern;
+        for (int policy = MODEL_EAGER; policy <= MODEL_PCT; policy++) {
+            options.policy = policy;
+            model_configure(&options);
+            int status = run_count_pattern(p);
+            const struct {
+                ModelCount which;
+                int expected;
+            } expected[] = {
+                {COUNT_GLOBAL_LOADS, cases[i].accesses},
+                {COUNT_GLOBAL_LOAD_BYTES, p.bytes * p.repeat * p.lanes},
+                {COUNT_GLOBAL_LOAD_SECTORS, cases[i].sectors},
+                {COUNT_GLOBAL_LOAD_LINES, cases[i].lines},
+                {COUNT_SHARED_STORES, cases[i].accesses},
+                {COUNT_SHARED_STORE_PASSES, cases[i].passes},
+                {COUNT_SHARED_STORE_CONFLICTS, cases[i].conflicts},
+                {COUNT_LDMATRIX, p.matrix},
+                {COUNT_LDMATRIX_PASSES, p.matrix * cases[i].passes / p.repeat},
+                {COUNT_LDMATRIX_CONFLICTS, p.matrix * cases[i].conflicts / p.repeat},
+                {COUNT_CTAS, 1},
+                {COUNT_MMA, 0},
+            };
+            int wrong = 0;
+            for (size_t e = 0; e < sizeof expected / sizeof expected[0]; e++) {
+                if (model_count(expected[e].which) != (unsigned long long)expected[e].expected) {
+                    fprintf(stderr, "#   %s: %llu, not %d\n", model_count_name(expected[e].which),
+                            model_count(expected[e].which), expected[e].expected);
+                    wrong = 1;
+                }
+            }
+            ok(status == 0 && !wrong, "counts, policy %d: %d bytes, strides %d and %d, %d times, by %d lanes", policy, p.bytes,
+               p.from, p.stride, p.repeat, p.lanes);
+        }
+    }
+    options.count = 0;
+    model_configure(&options);
+    run_count_pattern(cases[0].pattern);
+    is_int((long long)model_count(COUNT_GLOBAL_LOADS), 0, "nothing is counted unless asked for");
+}
+
 int main(void) {
     test_replay();
     test_reports();
@@ -312,6 +374,7 @@ int main(void) {
     test_limits();
     test_memory();
     test_trace();
+    test_count();
     model_shutdown();
     return tap_done();
 }

@@ -130,9 +130,9 @@ static void accepts_good_lines(void) {
     ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
     is_int(accepts("--pad 24").pad, 24, "--pad 24");
     is_int(accepts("--data integers --k 1048575").k, 1048575, "the largest exact k");
-    options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --sms 132");
+    options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132");
     ok(options.policy == POLICY_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
-           options.sms == 132,
+           options.count && options.sms == 132,
        "the model's options");
     ok(strcmp(accepts("--csv out.csv").csv, "out.csv") == 0, "--csv");
     is_int(accepts("--help").help, 1, "--help");
@@ -150,7 +150,8 @@ static void help_is_true(void) {
     static const char *const names[] = {
         "--m",      "--n",        "--k",      "--on",       "--data",          "--seed",
         "--pad",    "--no-check", "--repeat", "--bench",    "--no-bench",      "--csv",
-        "--policy", "--help",     "--sms",    "--barriers", "--schedule-seed", "--schedules"};
+        "--policy", "--help",     "--sms",    "--barriers", "--schedule-seed", "--schedules",
+        "--count"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ok(strstr(text, names[i]) != NULL, "--help explains %s", names[i]);
     }
