@@ -46,7 +46,7 @@ static void model_print_counts(FILE *out) {
     fprintf(out, "counts of the last launch:\n");
     for (int i = 0; i < COUNT_KINDS; i++) {
         if (is_used(i)) {
-            fprintf(out, "count    %-46s %14llu\n", model_count_name((ModelCount)i), model_count((ModelCount)i));
+            fprintf(out, "count    %-48s %14llu\n", model_count_name((ModelCount)i), model_count((ModelCount)i));
         }
     }
 }

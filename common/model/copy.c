@@ -112,6 +112,7 @@ void model_cp_async_commit_group(const char *here) {
         t->copies_in_group = 0;
     }
     t->copy_groups++;
+    count_copy_group(t);
     t->copy_ready[t->copy_groups % COPY_TIMES] = 0;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256 };
+enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
 /* One instruction of a warp: what each lane takes. */
 typedef struct {
@@ -33,6 +33,8 @@ struct WarpCount {
     SiteUse site[2 * SITES];
     int sites;
     uint32_t in_barrier; /* lanes that have come to the CTA's barrier */
+    const uint32_t *fragment[FRAGMENTS]; /* loaded since the last mma.sync: lane 0's registers */
+    int fragments;
     struct {
         int group; /* last one of this lane, -1: none */
         Site site;
@@ -316,4 +318,34 @@ void count_span(const Thread *t, ModelTraceKind kind, uint64_t steps) {
     } else if (kind == TRACE_WGMMA_WAIT && t->warp->id % 4 == 0) {
         count_add(COUNT_WGMMA_STEPS, steps);
     }
+}
+
+void count_copy_group(const Thread *t) {
+    uint32_t waited = t->copy_component != 0 ? t->clock.own[t->copy_component].tick.known : 0;
+    count_add(COUNT_COPY_GROUPS, t->lane == 0);
+    if (device.options.count && t->copy_groups - waited > counts[COUNT_COPY_DEPTH]) {
+        counts[COUNT_COPY_DEPTH] = t->copy_groups - waited;
+    }
+}
+
+void count_fragment(Warp *w, const uint32_t *r) {
+    if (device.options.count) {
+        struct WarpCount *c = count_of(w);
+        c->fragment[c->fragments++ % FRAGMENTS] = r;
+    }
+}
+
+void count_mma(Warp *w, const uint32_t *a, const uint32_t *b) {
+    if (!device.options.count) {
+        return;
+    }
+    struct WarpCount *c = count_of(w);
+    int behind = 0;
+    for (int i = 0; i < c->fragments && i < FRAGMENTS; i++) {
+        behind |= (uintptr_t)a - (uintptr_t)c->fragment[i] < 16 || (uintptr_t)b - (uintptr_t)c->fragment[i] < 16;
+    }
+    c->fragments = 0;
+    counts[COUNT_MMA]++;
+    counts[COUNT_MMA_BEHIND] += (unsigned)behind;
+    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * 16;
 }

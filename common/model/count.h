@@ -34,6 +34,11 @@ void count_barrier(const Thread *t, ModelCount which);
 /* ldmatrix or stmatrix with these rows. */
 void count_matrix(int store, const void *const row[WARP_SIZE]);
 
+/* The thread has closed a group of cp.async. */
+void count_copy_group(const Thread *t);
+/* The warp has loaded four registers by ldmatrix, of which this is lane 0's first; it multiplies with such. */
+void count_fragment(Warp *w, const uint32_t *r);
+void count_mma(Warp *w, const uint32_t *a, const uint32_t *b);
 /* The thread waited, for the timeline. */
 void count_span(const Thread *t, ModelTraceKind kind, uint64_t steps);
 

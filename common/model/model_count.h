@@ -7,7 +7,9 @@
  * Passes: shared memory has 32 banks of 4 bytes, and serves a warp's access in 1, 2 or 4 parts, for lanes that take 4, 8 or
  * 16 bytes each. A part takes as many passes as there are different words in its fullest bank; a conflict is a pass more
  * than those words would need if they were spread evenly. Lines: a part's different 128-byte lines of global memory;
- * sectors: the whole access's different 32-byte sectors. Steps: the rough cost model of the timeline, not speed. */
+ * sectors: the whole access's different 32-byte sectors. Behind the ldmatrix of
+ * an operand: the warp has issued no other mma.sync since, so this one has to wait for it. Steps: the rough cost model of
+ * the timeline, not speed. */
 #define MODEL_COUNTS(COUNT)                                                  \
     COUNT(CTAS, "CTAs")                                                      \
     COUNT(CTA_THREADS, "threads of a CTA")                                   \
@@ -32,7 +34,9 @@
     COUNT(COPY_SECTORS, "cp.async, sectors")                                 \
     COUNT(COPY_PASSES, "cp.async, passes")                                   \
     COUNT(COPY_CONFLICTS, "cp.async, conflicts")                             \
+    COUNT(COPY_GROUPS, "cp.async, groups of warps")                          \
     COUNT(COPY_WAITS, "cp.async, waits of warps")                            \
+    COUNT(COPY_DEPTH, "cp.async, groups not waited for, at most")            \
     COUNT(LDMATRIX, "ldmatrix, warps")                                       \
     COUNT(LDMATRIX_PASSES, "ldmatrix, passes")                               \
     COUNT(LDMATRIX_CONFLICTS, "ldmatrix, conflicts")                         \
@@ -45,6 +49,7 @@
     COUNT(TMA_STORES, "TMA stores, boxes")                                   \
     COUNT(TMA_STORE_BYTES, "TMA stores, bytes")                              \
     COUNT(MMA, "mma.sync, warps")                                            \
+    COUNT(MMA_BEHIND, "mma.sync, behind the ldmatrix of an operand")         \
     COUNT(WGMMA, "wgmma, warpgroups")                                        \
     COUNT(WGMMA_BYTES, "wgmma, bytes read from shared memory")               \
     COUNT(WGMMA_GROUPS, "wgmma, groups of warpgroups")                       \

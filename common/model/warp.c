@@ -118,6 +118,7 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
         tag[lane] = *shadow_tag(w->cta, offset);
     }
     count_matrix(0, in);
+    count_fragment(w, out[0]);
     matrix_ldmatrix_x4(out, in);
     provenance_ldmatrix(w, out[0], tag, site);
     w->fragments_touched = 1;
@@ -176,8 +177,7 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
     provenance_mma(w, as[0], bs[0], ds[0], site);
-    count_add(COUNT_MMA, 1);
-    count_add(COUNT_TENSOR_FLOP, 2 * 16 * 8 * 16);
+    count_mma(w, as[0], bs[0]);
     matrix_mma_m16n8k16(ds, as, bs);
     warp_time(w, MMA_COST, TRACE_MMA);
     warp_go(w);
