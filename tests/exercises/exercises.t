@@ -64,6 +64,7 @@ edit 's/^# after:.*/# after: ./' "after: .*matches before, too" "not accepted: t
 edit 's/^# show:.*/# show: false/' "its command fails before" "not accepted: its command fails"
 edit 's/^-/-not in the source /' "it cannot be built.*occur nowhere" "not accepted: it does not apply"
 edit 's/^+.*ldmatrix.*/+ this is not C/' "it cannot be built" "not accepted: it does not compile"
+edit 's/^+.*\[row \* ROW + chunk \* 8\].*/+        *(uint4 *)\&tile[row * ROW + (chunk ^ (row \& 1)) * 8] = data;/' "exit status 4 with --m" "not accepted: it is wrong"
 rm -rf "$BUILT/02_unsound"
 
 # ---- make exercise-NN, make solve-NN
