@@ -231,10 +231,7 @@ static int group_of(struct WarpCount *c, Site site, CountedAccess how, uint32_t 
     return *first = c->groups++;
 }
 
-void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
-    if (!device.options.count) {
-        return;
-    }
+void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
     struct WarpCount *c = count_of(t->warp);
     uintptr_t address = (uintptr_t)p;
     int lane = t->lane, before = c->last[lane].group;

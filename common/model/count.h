@@ -26,7 +26,12 @@ static inline void count_add(ModelCount which, unsigned long long amount) {
 
 /* One thread's access. The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes,
  * counted since the warp was last together. */
-void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site);
+void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site);
+static inline void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
+    if (device.options.count) {
+        count_one_access(t, how, p, size, site);
+    }
+}
 /* All lanes of the warp are at one instruction. */
 void count_together(Warp *w);
 /* The thread waits at __syncthreads() or a named barrier. */

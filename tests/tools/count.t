@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Does --count agree with what one can compute? tests/model/internals.c has it for patterns of access; this is about whole
+# chapters, at a size that their tiles divide.
+. tests/tools/tap.sh
+[ -n "${HAVE_MODEL:-}" ] || skip_all "there is no CPU model"
+M=256 N=256 K=128
+
+# amount NAME: the count of that name in $counts; 0 if it is not there
+amount() { awk -v name="$1" '{ n = $NF; sub(/^count +/, ""); sub(/ +[0-9]+$/, "") } $0 == name { print n; found = 1 }
+                             END { if (!found) print 0 }' <<<"$counts"; }
+
+for chapter in $CHAPTERS; do
+    counts=$("$chapter/$chapter" --on model --m $M --n $N --k $K --pad 0 --data integers --count | grep '^count ')
+    like "$counts" "CTAs +[1-9].*threads of a CTA +[1-9]" "$chapter: --count prints counts"
+    is "$(($(amount 'global stores, bytes') + $(amount 'TMA stores, bytes')))" $((M * N * 2)) "every element is stored once"
+    loaded=$(($(amount 'global loads, bytes') + $(amount 'cp.async, bytes') + $(amount 'TMA loads, bytes')))
+    least=$(((M + N) * K * 2))
+    [ $loaded -ge $least ] && [ $((loaded % (least / 2))) -eq 0 ]
+    ok $? "A and B are loaded a whole number of times each: $loaded bytes, at least $least"
+    case $chapter in
+    01_*) # 8 k take a load of A, 4 lines, and one of B, 32, by each warp (its README)
+        is "$(amount 'global loads, lines')" $((M * N / 32 * (K / 8) * 36)) "36 lines for each two loads of a warp" ;;
+    *)
+        is "$(amount 'FLOP of the tensor cores')" $((2 * M * N * K)) "the tensor cores do 2 M N K FLOP"
+        is "$(grep ', conflicts ' <<<"$counts" | grep -v ' 0$')" "" "there are no bank conflicts" ;;
+    esac
+done
+
+first=${CHAPTERS%% *}
+said=$("$first/$first" --on gpu --count 2>&1)
+is "$?:$said" "2:--count: only the CPU model counts, not --on gpu" "--count --on gpu is refused"
+is "$("$first/$first" --on model --m 32 --n 32 --k 8 | grep -c '^count')" 0 "nothing is counted unless asked for"
+done_testing
