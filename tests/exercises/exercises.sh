@@ -17,5 +17,5 @@ exercises() {
 
 # show NAME PROGRAM SOURCE: what the exercise's command prints with this program, whose source this is.
 show() {
-    PROGRAM=$2 SOURCE=$3 bash -c "$(header "$1" show)" 2>&1
+    PROGRAM=$2 SOURCE=$3 bash -o pipefail -c "$(header "$1" show)" 2>&1
 }

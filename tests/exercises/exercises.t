@@ -24,6 +24,18 @@ while IFS=$'\t' read -r name verdict; do
 done <"$scratch/results"
 is "$(cut -f 1 "$scratch/results" | tr '\n' ' ')" "$(mutant_names | tr '\n' ' ')" "each of them was judged"
 
+# ---- on the GPU: compiled, without spills, and nothing that ptxas had to repair
+
+if [ -n "$NO_NVCC" ]; then
+    skip "the solutions, compiled for the GPU" "$NO_NVCC"
+else
+    tests/exercises/compile_for_gpu 2>/dev/null | sort >"$scratch/compiled"
+    while IFS=$'\t' read -r name verdict; do
+        is "$verdict" ok "$name, compiled for the GPU"
+    done <"$scratch/compiled"
+    is "$(cut -f 1 "$scratch/compiled" | tr '\n' ' ')" "$(mutant_names | tr '\n' ' ')" "each of them was compiled"
+fi
+
 # ---- three in every chapter, and its README tells them
 
 # orders CHAPTER: the numbers of its exercises.
@@ -62,10 +74,20 @@ edit 's/^# after:.*/# after: no such line/' "after: no line matches" "not accept
 edit 's/^# before:.*/# before: ./' "before: .*matches after, too" "not accepted: what stands before stands after, too"
 edit 's/^# after:.*/# after: ./' "after: .*matches before, too" "not accepted: the other way round"
 edit 's/^# show:.*/# show: false/' "its command fails before" "not accepted: its command fails"
+edit 's/^# show:.*/# show: $PROGRAM.missing | cat/' "its command fails before" "not accepted: the program in its command fails"
 edit 's/^-/-not in the source /' "it cannot be built.*occur nowhere" "not accepted: it does not apply"
 edit 's/^+.*ldmatrix.*/+ this is not C/' "it cannot be built" "not accepted: it does not compile"
-edit 's/^+.*\[row \* ROW + chunk \* 8\].*/+        *(uint4 *)\&tile[row * ROW + (chunk ^ (row \& 1)) * 8] = data;/' "exit status 4 with --m" "not accepted: it is wrong"
+edit 's/^+.*\[row \* ROW + chunk \* 8\].*/+        *(uint4 *)\&tile[row * ROW + (chunk ^ (row \& 1)) * 8] = data;/' "exit status [14] with --m" "not accepted: it is wrong"
 rm -rf "$BUILT/02_unsound"
+
+if [ -z "$NO_NVCC" ]; then
+    # A fragment whose index is not known when the kernel is compiled moves to local memory.
+    sed 's/^+.*ldmatrix.*f->a\[i\].*/+        ldmatrix_x4(f->a[(i + lane) % (WM \/ 16)], \&tile_a[row * ROW]);/' \
+        "$PATCHES/$sound.patch" >"$scratch/patches/02_unsound.patch"
+    said=$(PATCHES=$scratch/patches BUILT=$scratch/built tests/exercises/compile_for_gpu 2>/dev/null)
+    is "$?" 1 "a solution with an array in local memory: exit status 1"
+    like "$said" "^02_unsound	.*bytes of stack frame" "and it is said why"
+fi
 
 # ---- make exercise-NN, make solve-NN
 
