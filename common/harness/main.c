@@ -1,5 +1,6 @@
 /* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. */
 #include "cublas.h"
+#include "explain.h"
 #include "report.h"
 
 #define PASTE_TOKENS(a, b) a##b
@@ -205,6 +206,22 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     return status == GEMM_OK && timed ? time_chapter(options, stage, run, problem, cublas, csv) : status;
 }
 
+/* --explain: by the model's build of the chapter, wherever it would run. */
+static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm shape) {
+#ifdef GEMM_NO_MODEL
+    (void)options;
+    (void)stage;
+    (void)shape;
+    fprintf(stderr, "--explain: it runs the chapter on the CPU model, and this build has none\n");
+    return GEMM_DEVICE;
+#else
+    shape.variant = options->variant;
+    shape.tile_group = options->tile_group;
+    shape.meet = options->meet;
+    return explain_chapter(options, &MODEL_CHAPTER, &shape, &stage->device);
+#endif
+}
+
 static GemmStatus run_on(const Options *options, Stage *stage) {
     int timed = stage->backend->record && options->bench != CHOICE_NO;
     int size = stage->backend->default_size;
@@ -218,6 +235,9 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (options->count && !stage->backend->print_counts) {
         fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
         return GEMM_USAGE;
+    }
+    if (options->explain) {
+        return explain_on(options, stage, problem_shape(m, n, k, pad, &stage->device));
     }
     if (!problem_fits(m, n, k, pad, stage->chapter, &stage->device, message)) {
         fprintf(stderr, "%s\n", message);

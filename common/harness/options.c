@@ -33,6 +33,8 @@ enum {
     OPTION_BARRIERS,
     OPTION_COUNT,
     OPTION_SMS,
+    OPTION_EXPLAIN,
+    OPTION_EXPLAIN_ELEMENT,
     OPTION_HELP,
 };
 
@@ -59,6 +61,8 @@ static const struct option long_options[] = {
     {"barriers", no_argument, NULL, OPTION_BARRIERS},
     {"count", no_argument, NULL, OPTION_COUNT},
     {"sms", required_argument, NULL, OPTION_SMS},
+    {"explain", no_argument, NULL, OPTION_EXPLAIN},
+    {"explain-element", required_argument, NULL, OPTION_EXPLAIN_ELEMENT},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -80,6 +84,11 @@ void print_usage(FILE *out, const char *program) {
             "  --no-bench            do not time\n"
             "  --csv FILE            append the figures to FILE\n"
             "  --help                this text\n"
+            "instead of a result, from the chapter's own code on the model, for this GPU or --sms SMs:\n"
+            "  --explain             what the chapter sets up for this size: launch, shared memory, tensor maps,\n"
+            "                        mbarriers, descriptors, and the tiles that a wave of CTAs touches\n"
+            "  --explain-element R,C[,K]  which lane and register holds C[R][C], and from where A[R][K] and B[C][K]\n"
+            "                        came (default K 0)\n"
             "for experiments, where a chapter has the choice:\n"
             "  --variant NAME        one of the chapter's variants (another name lists them)\n"
             "  --tile-group G        tile rows walked together\n"
@@ -168,6 +177,26 @@ static void set_defaults(Options *options) {
     options->sms = DEFAULT_MODEL_SMS;
 }
 
+/* "R,C" or "R,C,K". */
+static int parse_element(const char *text, int element[3], char message[OPTIONS_MESSAGE_SIZE]) {
+    static const char *const names[] = {"--explain-element, row", "--explain-element, column", "--explain-element, k"};
+    char copy[64];
+    int count = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    char *rest = copy;
+    for (char *number; (number = strsep(&rest, ",")) && count < 3; count++) {
+        if (!parse_int(names[count], number, 0, MAX_SIZE - 1, &element[count], message)) {
+            return 0;
+        }
+    }
+    if (rest || count < 2 || strlen(text) >= sizeof copy) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "--explain-element: \"%.40s\" is not an element; R,C or R,C,K is accepted",
+                 text);
+        return 0;
+    }
+    return 1;
+}
+
 /* One option with its value. Returns 1, or 0 and a message. */
 static int take_option(int option, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     int index;
@@ -243,6 +272,12 @@ static int take_option(int option, const char *value, Options *options, char mes
         return 1;
     case OPTION_SMS:
         return parse_int("--sms", value, 1, 1024, &options->sms, message);
+    case OPTION_EXPLAIN:
+        options->explain = 1;
+        return 1;
+    case OPTION_EXPLAIN_ELEMENT:
+        options->explain = options->explain_element = 1;
+        return parse_element(value, options->element, message);
     default:
         options->help = 1;
         return 1;
@@ -256,6 +291,8 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--csv: there are no figures with --no-bench";
     } else if (options->repeat > 1 && !options->check) {
         fault = "--repeat: it counts checked launches, and --no-check leaves none";
+    } else if (options->explain && (options->bench == CHOICE_YES || options->csv)) {
+        fault = "--bench, --csv: there are no figures with --explain";
     } else if (options->on == ON_MODEL && (options->bench == CHOICE_YES || options->csv)) {
         fault = "--bench, --csv: only a GPU can be timed, not --on model";
     } else if (options->on == ON_GPU && options->count) {

@@ -46,6 +46,9 @@ typedef struct {
     int tile_group;         /* --tile-group; 0: the chapter chooses */
     int meet;               /* --meet: 1 yes, -1 no, 0: the chapter chooses */
     int sms;                /* --sms (model): SMs of the modelled GPU */
+    int explain;            /* --explain or --explain-element */
+    int explain_element;    /* --explain-element R,C[,K]: */
+    int element[3];         /* ... its row, column and k */
     int help;               /* --help: print_usage() and exit 0 */
 } Options;
 

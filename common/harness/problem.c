@@ -10,7 +10,7 @@ static size_t guard_elements(int ldc) {
 
 static int padded(int columns, int extra) { return (columns + 7) / 8 * 8 + extra; }
 
-static Gemm shape_of(int m, int n, int k, int pad, const DeviceInfo *device) {
+Gemm problem_shape(int m, int n, int k, int pad, const DeviceInfo *device) {
     Gemm gemm;
     memset(&gemm, 0, sizeof gemm);
     gemm.m = m;
@@ -34,7 +34,7 @@ static double problem_bytes(const Gemm *gemm) {
 int problem_fits(int m, int n, int k, int pad, const Chapter *chapter, const DeviceInfo *device,
                  char message[OPTIONS_MESSAGE_SIZE]) {
     const double gib = 1 << 30;
-    Gemm gemm = shape_of(m, n, k, pad, device);
+    Gemm gemm = problem_shape(m, n, k, pad, device);
     double bytes = problem_bytes(&gemm), there = (double)device->free_bytes;
     if (bytes <= there && chapter && chapter->workspace_bytes) {
         bytes += (double)chapter->workspace_bytes(&gemm);
@@ -54,7 +54,7 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     memset(problem, 0, sizeof *problem);
     problem->backend = backend;
     problem->seed = seed;
-    problem->gemm = shape_of(m, n, k, pad, device);
+    problem->gemm = problem_shape(m, n, k, pad, device);
     problem->gemm.stream = device->stream;
     Gemm *gemm = &problem->gemm;
     ResultView *view = &problem->view;

@@ -22,6 +22,9 @@ typedef struct {
     Buffer workspace;
 } ChapterRun;
 
+/* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
+Gemm problem_shape(int m, int n, int k, int pad, const DeviceInfo *device);
+
 /* 1 if a problem's buffers and the chapter's workspace (chapter NULL: none) fit in the device's memory; else 0 and one
  * line in `message` that names the sizes, what they need and what there is. */
 int problem_fits(int m, int n, int k, int pad, const Chapter *chapter, const DeviceInfo *device,

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "model.h"
 #include "report.h"
 #include "schedule.h"
@@ -285,6 +286,7 @@ void model_setmaxnreg(int increase, int registers, const char *here) {
         }
     }
     check_registers(t, increase, registers, site);
+    observe_registers(w, increase, registers, site);
     /* All four warps of a warpgroup execute it: the last one lets the others go on. */
     if (g->register_arrivals > 0 && (g->register_increase != increase || g->register_count != registers)) {
         report_misuse(RULE_CONVERGENCE, site, 1,

@@ -503,7 +503,7 @@ typedef struct {
     const void *params;
     const char *kernel_name;
     int grid, block, cluster_size, shared_bytes, sms;
-    int next_block;
+    int next_block, end_block;
     const char *shared_type, *shared_variable, *shared_file; /* how the kernel names its shared memory; NULL: not yet */
     Cluster **cluster;
     int clusters;

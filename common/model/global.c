@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "model.h"
 #include "provenance.h"
 #include "report.h"
@@ -210,7 +211,8 @@ void global_access(Thread *t, const void *pointer, uint32_t size, GlobalAccess h
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }
-    if (how == GLOBAL_READ && a->written_launch != device.launches) {
+    if (observe_global(t, pointer, size, how != GLOBAL_READ, site) ||
+        (how == GLOBAL_READ && a->written_launch != device.launches)) {
         return;
     }
     if (global.launch != device.launches) {

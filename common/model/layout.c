@@ -11,17 +11,22 @@
 
 enum {
     TAG_ARRAY = 0x01,
+    TAG_ENUM = 0x04,
     TAG_MEMBER = 0x0d,
     TAG_STRUCT = 0x13,
     TAG_TYPEDEF = 0x16,
     TAG_SUBRANGE = 0x21,
     TAG_CONST = 0x26,
+    TAG_ENUMERATOR = 0x28,
+    TAG_VARIABLE = 0x34,
     TAG_VOLATILE = 0x35,
     AT_NAME = 0x03,
     AT_SIZE = 0x0b,
+    AT_CONST_VALUE = 0x1c,
     AT_UPPER_BOUND = 0x2f,
     AT_COUNT = 0x37,
     AT_MEMBER_LOCATION = 0x38,
+    AT_FILE = 0x3a,
     AT_TYPE = 0x49,
     MAX_DIMENSIONS = 6,
     MAX_DEPTH = 12,
@@ -39,6 +44,7 @@ typedef struct {
     int children;
     const char *name;
     uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
+    uint64_t file, value;
     int has_bound, has_count;
     const uint8_t *next;
 } Entry;
@@ -183,6 +189,12 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
             case AT_TYPE:
                 entry.type = value;
                 break;
+            case AT_FILE:
+                entry.file = value;
+                break;
+            case AT_CONST_VALUE:
+                entry.value = value;
+                break;
             default:
                 break;
             }
@@ -299,39 +311,143 @@ static int read_unit(Bytes *all, Unit *unit) {
     return unit->version >= 2 && unit->version <= 4;
 }
 
-const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text,
-                        size_t size) {
+/* The unit that was compiled from `file`: its root, tag 0 if there is none. */
+static Entry find_unit(const char *file, Unit *unit) {
     Bytes all = dwarf_section(".debug_info");
-    text[0] = '\0';
     while (all.p != NULL && all.p < all.end) {
-        Unit unit;
-        if (!read_unit(&all, &unit)) {
-            continue;
-        }
-        Entry root = read_entry(&unit, unit.entries.p);
-        if (strcmp(root.name, file) != 0) {
-            continue;
-        }
-        for (const uint8_t *p = root.next; p < unit.entries.end;) {
-            Entry entry = read_entry(&unit, p);
-            if (entry.tag == 0) {
-                break;
+        if (read_unit(&all, unit)) {
+            Entry root = read_entry(unit, unit->entries.p);
+            if (strcmp(root.name, file) == 0) {
+                return root;
             }
-            if (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0) {
-                uint64_t bytes = type_size(&unit, entry.type, 0);
-                const char *joint = "->";
-                snprintf(text, size, "%s", variable);
-                if (bytes > 0 && offset >= bytes) {
-                    /* A struct for each stage. */
-                    snprintf(text, size, "%s[%llu]", variable, (unsigned long long)(offset / bytes));
-                    joint = ".";
-                    offset %= bytes;
-                }
-                walk(&unit, entry.type, offset, joint, text, size, 0);
-                return text;
-            }
-            p = behind(&unit, &entry);
         }
     }
+    return (Entry){.tag = 0};
+}
+
+static Entry find_typedef(const char *file, const char *type, Unit *unit) {
+    Entry root = find_unit(file, unit);
+    for (const uint8_t *p = root.next; root.tag != 0 && p < unit->entries.end;) {
+        Entry entry = read_entry(unit, p);
+        if (entry.tag == 0 || (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0)) {
+            return entry;
+        }
+        p = behind(unit, &entry);
+    }
+    return (Entry){.tag = 0};
+}
+
+const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text,
+                        size_t size) {
+    Unit unit;
+    text[0] = '\0';
+    Entry entry = find_typedef(file, type, &unit);
+    if (entry.tag != 0) {
+        uint64_t bytes = type_size(&unit, entry.type, 0);
+        const char *joint = "->";
+        snprintf(text, size, "%s", variable);
+        if (bytes > 0 && offset >= bytes) {
+            /* A struct for each stage. */
+            snprintf(text, size, "%s[%llu]", variable, (unsigned long long)(offset / bytes));
+            joint = ".";
+            offset %= bytes;
+        }
+        walk(&unit, entry.type, offset, joint, text, size, 0);
+    }
     return text;
+}
+
+/* "bf16[4][8192]" */
+static void type_text(const Unit *unit, uint64_t type, char *text, size_t size) {
+    Entry entry = type_entry(unit, type);
+    if (entry.tag == TAG_ARRAY) {
+        uint64_t extent[MAX_DIMENSIONS];
+        int count = dimensions(unit, &entry, extent);
+        type_text(unit, entry.type, text, size);
+        for (int i = 0; i < count; i++) {
+            size_t length = strlen(text);
+            snprintf(text + length, size - length, "[%llu]", (unsigned long long)extent[i]);
+        }
+    } else {
+        snprintf(text, size, "%s", entry.name);
+    }
+}
+
+int layout_members(const char *file, const char *type, ModelMember *list, int most, uint64_t *size) {
+    Unit unit;
+    int count = 0;
+    Entry entry = find_typedef(file, type, &unit);
+    *size = 0;
+    if (entry.tag == 0) {
+        return 0;
+    }
+    *size = type_size(&unit, entry.type, 0);
+    Entry structure = type_entry(&unit, entry.type);
+    for (const uint8_t *p = structure.next; structure.tag == TAG_STRUCT && p < unit.entries.end;) {
+        Entry member = read_entry(&unit, p);
+        if (member.tag == 0) {
+            break;
+        }
+        if (member.tag == TAG_MEMBER && count < most) {
+            snprintf(list[count].name, sizeof list[count].name, "%s", member.name);
+            type_text(&unit, member.type, list[count].type, sizeof list[count].type);
+            list[count].offset = member.location;
+            list[count++].bytes = type_size(&unit, member.type, 0);
+        }
+        p = behind(&unit, &member);
+    }
+    return count;
+}
+
+/* Has the enum a name by a typedef? */
+static int is_named(const Unit *unit, const Entry *root, uint64_t type) {
+    for (const uint8_t *p = root->next; p < unit->entries.end;) {
+        Entry entry = read_entry(unit, p);
+        if (entry.tag == 0) {
+            break;
+        }
+        if (entry.tag == TAG_TYPEDEF && entry.type == type) {
+            return 1;
+        }
+        p = behind(unit, &entry);
+    }
+    return 0;
+}
+
+/* The number of the source file itself: where the chapter's record is declared. */
+static uint64_t own_file(const Unit *unit, const Entry *root) {
+    for (const uint8_t *p = root->next; root->tag != 0 && p < unit->entries.end;) {
+        Entry entry = read_entry(unit, p);
+        if (entry.tag == 0 || (entry.tag == TAG_VARIABLE && strncmp(entry.name, "model_chapter_", 14) == 0)) {
+            return entry.file;
+        }
+        p = behind(unit, &entry);
+    }
+    return 0;
+}
+
+int layout_constants(const char *file, ModelConstant *list, int most) {
+    Unit unit;
+    int count = 0;
+    Entry root = find_unit(file, &unit);
+    uint64_t own = own_file(&unit, &root);
+    for (const uint8_t *p = root.next; root.tag != 0 && p < unit.entries.end;) {
+        Entry entry = read_entry(&unit, p);
+        if (entry.tag == 0) {
+            break;
+        }
+        int wanted = entry.tag == TAG_ENUM && entry.file == own && entry.name[0] == '\0' &&
+                     !is_named(&unit, &root, (uint64_t)(p - unit.begin));
+        for (const uint8_t *c = entry.next; wanted && count < most;) {
+            Entry constant = read_entry(&unit, c);
+            if (constant.tag != TAG_ENUMERATOR) {
+                break;
+            }
+            snprintf(list[count].name, sizeof list[count].name, "%s", constant.name);
+            list[count++].value = (int64_t)constant.value;
+            c = constant.next;
+        }
+        p = behind(&unit, &entry);
+    }
+    return count;
 }

@@ -8,7 +8,8 @@
 void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]) {
     for (int matrix = 0; matrix < 4; matrix++) {
         for (int lane = 0; lane < WARP_SIZE; lane++) {
-            memcpy(&r[lane][matrix], (const uint8_t *)row[8 * matrix + lane / 4] + 4 * (lane % 4), 4);
+            const uint8_t *from = row[ldmatrix_address_lane(matrix, ldmatrix_row(lane))];
+            memcpy(&r[lane][matrix], from + 2 * ldmatrix_column(lane), 4);
         }
     }
 }
@@ -16,7 +17,8 @@ void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP
 void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]) {
     for (int matrix = 0; matrix < 4; matrix++) {
         for (int lane = 0; lane < WARP_SIZE; lane++) {
-            memcpy((uint8_t *)row[8 * matrix + lane / 4] + 4 * (lane % 4), &r[lane][matrix], 4);
+            uint8_t *to = row[ldmatrix_address_lane(matrix, ldmatrix_row(lane))];
+            memcpy(to + 2 * ldmatrix_column(lane), &r[lane][matrix], 4);
         }
     }
 }
@@ -27,13 +29,11 @@ typedef float Four __attribute__((vector_size(16)));
 static float low(uint32_t pair) { return matrix_float((uint16_t)pair); }
 static float high(uint32_t pair) { return matrix_float((uint16_t)(pair >> 16)); }
 
-/* Rows g and g + 8, columns 2t, 2t + 1 and 8 more: a warp's fragment of A, [16 k][16 rows] with `rows` between two
- * k. */
+/* A warp's fragment of A, [16 k][16 rows] with `rows` between two k. */
 static void fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        int g = lane / 4, t = lane % 4;
         for (int r = 0; r < 4; r++) {
-            float *at = out + (2 * t + 8 * (r / 2)) * rows + g + 8 * (r % 2);
+            float *at = out + mma_a_k(lane, r) * rows + mma_a_row(lane, r);
             at[0] = low(a[lane][r]);
             at[rows] = high(a[lane][r]);
         }
@@ -49,13 +49,13 @@ void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP
     } b_values, d_values;
     fragment_a(&av[0][0], 16, a);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        int g = lane / 4, t = lane % 4;
         for (int r = 0; r < 2; r++) {
-            b_values.f[2 * t + 8 * r][g] = low(b[lane][r]);
-            b_values.f[2 * t + 8 * r + 1][g] = high(b[lane][r]);
+            b_values.f[mma_b_k(lane, r)][mma_b_column(lane)] = low(b[lane][r]);
+            b_values.f[mma_b_k(lane, r) + 1][mma_b_column(lane)] = high(b[lane][r]);
         }
-        memcpy(&d_values.f[g][2 * t], &d[lane][0], 2 * sizeof(float));
-        memcpy(&d_values.f[g + 8][2 * t], &d[lane][2], 2 * sizeof(float));
+        for (int v = 0; v < 4; v += 2) {
+            memcpy(&d_values.f[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
+        }
     }
     for (int m = 0; m < 16; m++) {
         for (int k = 0; k < MATRIX_K; k++) {
@@ -64,9 +64,9 @@ void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP
         }
     }
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        int g = lane / 4, t = lane % 4;
-        memcpy(&d[lane][0], &d_values.f[g][2 * t], 2 * sizeof(float));
-        memcpy(&d[lane][2], &d_values.f[g + 8][2 * t], 2 * sizeof(float));
+        for (int v = 0; v < 4; v += 2) {
+            memcpy(&d[lane][v], &d_values.f[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
+        }
     }
 }
 

@@ -28,6 +28,21 @@ static inline float matrix_float(uint16_t bits) {
 
 /* ---- one warp: ldmatrix, stmatrix, mma.sync ---------------------------------------------------------------------- */
 
+/* Who holds what of m16n8k16. Register r of a lane has two neighbours of A: (row, k) in its low half, (row, k + 1) in its
+ * high one; of B likewise (k, column), (k + 1, column); d[v] is D(row, column). */
+static inline int mma_a_row(int lane, int r) { return lane / 4 + 8 * (r % 2); }
+static inline int mma_a_k(int lane, int r) { return 2 * (lane % 4) + 8 * (r / 2); }
+static inline int mma_b_column(int lane) { return lane / 4; }
+static inline int mma_b_k(int lane, int r) { return 2 * (lane % 4) + 8 * r; }
+static inline int mma_d_row(int lane, int v) { return lane / 4 + 8 * (v / 2); }
+static inline int mma_d_column(int lane, int v) { return 2 * (lane % 4) + v % 2; }
+
+/* ldmatrix and stmatrix: lane l has in register i two neighbours of matrix i: of this row, from this column on. */
+static inline int ldmatrix_row(int lane) { return lane / 4; }
+static inline int ldmatrix_column(int lane) { return 2 * (lane % 4); }
+/* Whose address row `row` of matrix i is. */
+static inline int ldmatrix_address_lane(int i, int row) { return 8 * i + row; }
+
 /* ldmatrix.x4: row[32] are the lanes' addresses, 16 readable bytes each; r[lane] receives uint32_t[4]. */
 void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]);
 

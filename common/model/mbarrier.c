@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "launch.h"
 #include "model.h"
 #include "report.h"
@@ -129,6 +130,7 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
             snprintf(b->name, sizeof b->name, "%s[%d]", name, first + i);
         }
         mbarrier_event(b, "init", 0);
+        observe_barriers(b, how_many, arrivals);
         for (int rank = 0; rank < cta->cluster->size; rank++) {
             for (int id = 0; id < cta->threads; id++) {
                 Thread *waiting = &cta->cluster->cta[rank]->thread[id];
@@ -323,6 +325,7 @@ static void announce(Thread *t, Barrier *b, int bytes, Site site) {
     }
     b->tx += bytes;
     b->announced += (uint64_t)bytes;
+    observe_announcement(b, bytes);
     check_tx(t, b, site);
 }
 

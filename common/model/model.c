@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "count.h"
 #include "dwarf.h"
+#include "explain.h"
 #include "global.h"
 #include "line.h"
 #include "model.h"
@@ -239,7 +240,7 @@ static void start(void) {
 }
 
 int launch_start_cluster(void) {
-    if (device.next_block >= device.grid || free_slots() < device.cluster_size) {
+    if (device.next_block >= device.end_block || free_slots() < device.cluster_size) {
         return 0;
     }
     start();
@@ -339,13 +340,16 @@ int model_launch(const void *kernel, const char *name, int grid, int block, int 
     device.cluster_size = cluster_size;
     device.shared_bytes = shared_bytes;
     device.sms = sms;
-    device.next_block = 0;
+    device.next_block = device.options.first_block;
+    device.end_block = device.options.blocks == 0 ? grid : device.options.first_block + device.options.blocks;
+    device.end_block = device.end_block < grid ? device.end_block : grid;
     device.shared_type = NULL;
     device.clusters = 0;
     device.cluster = model_alloc((size_t)sms * sizeof *device.cluster);
     device.current = NULL;
     device.context = &device.host;
     device.launches++;
+    observe_launch();
     report_launch_begin();
     clock_set_capacity(component_limit());
     schedule_begin();
@@ -397,6 +401,7 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
     device.shared_type = type;
     device.shared_variable = variable;
     device.shared_file = file;
+    observe_shared();
     return device.current->cta->shared;
 }
 int model_cluster_cta_rank(void) { return device.current->cta->rank; }

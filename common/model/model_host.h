@@ -24,6 +24,8 @@ typedef struct {
     int trace;               /* 1: record events for a timeline (model_trace.h) */
     int count;               /* 1: count what a launch does (model_count.h) */
     int quiet;               /* 1: print no report; model_report() still has them */
+    int first_block, blocks; /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
+    struct ModelObserver *observer; /* who writes down what a launch sets up (model_explain.h); NULL: nobody */
 } ModelOptions;
 
 /* Before a launch; holds for all launches that follow. */

@@ -200,6 +200,11 @@ void shadow_set_barrier(Cta *cta, uint32_t offset, int alive) {
     chunk->barriers = (uint8_t)(alive ? chunk->barriers | bit : chunk->barriers & ~bit);
 }
 
+const Access *shadow_writer(const Cta *cta, uint32_t offset) {
+    const Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
+    return chunk->split == 0 ? &chunk->cell.write : &cta->pool->split[chunk->split][offset % CHUNK_BYTES / 2].write;
+}
+
 const char *access_text(AccessKind kind) {
     static const char *const text[ACCESS_KINDS] = {
         [ACCESS_NONE] = "nothing",

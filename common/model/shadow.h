@@ -30,6 +30,8 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size);
 void shadow_check_read(Cta *cta, Actor *actor, uint32_t offset);
 
 static inline Tag *shadow_tag(Cta *cta, uint32_t offset) { return &cta->chunk[offset / CHUNK_BYTES].tag; }
+/* The last write to this byte; its kind is ACCESS_NONE if there was none. */
+const Access *shadow_writer(const Cta *cta, uint32_t offset);
 /* A barrier lives in these 8 bytes, or does no more. */
 void shadow_set_barrier(Cta *cta, uint32_t offset, int alive);
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "explain.h"
+
 enum { SHARED_ALIGNMENT = 128 };
 
 static int element_bytes(int type) {
@@ -152,6 +154,7 @@ int model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int 
                               why, sizeof why) == 0) {
             map->name = name;
             map->seal = seal_of(map);
+            observe_map(map);
             return 0;
         }
     }

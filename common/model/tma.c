@@ -10,6 +10,7 @@
 #include "agents.h"
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "global.h"
 #include "launch.h"
 #include "model.h"
@@ -180,6 +181,7 @@ static void start_load(void *dst, const TensorMap *map, int rank, const int *coo
     for (int i = 0; i < load->targets; i++) {
         Barrier *b = load->barrier[i];
         check_phase(t, b, site);
+        observe_load(map, b, mask != 0, site);
         claim_box(load, i, site);
         b->issued += bytes;
         b->load_phase = b->phase + 1 > b->load_phase ? b->phase + 1 : b->load_phase;
@@ -281,6 +283,8 @@ static void start_store(const TensorMap *map, int rank, const int *coord, const 
         if (chunk.begin < chunk.end) {
             count_add(COUNT_TMA_STORE_BYTES, (unsigned long long)(chunk.end - chunk.begin));
             shadow_read(cta, &actor, offset + chunk.offset, CHUNK_BYTES);
+            observe_store(t, (const void *)(uintptr_t)(chunk.global + (uint64_t)chunk.begin),
+                          (uint32_t)(chunk.end - chunk.begin), offset + chunk.offset, site);
             global_access(t, (const void *)(uintptr_t)(chunk.global + (uint64_t)chunk.begin),
                           (uint32_t)(chunk.end - chunk.begin), add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written,
                           t->store_groups + 1, site, "TMA store");

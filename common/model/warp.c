@@ -2,6 +2,7 @@
 #include "matrix.h"
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "model.h"
 #include "provenance.h"
 #include "report.h"
@@ -120,6 +121,7 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
     count_matrix(0, in);
     count_fragment(w, out[0]);
     matrix_ldmatrix_x4(out, in);
+    observe_ldmatrix(w, out, in, site);
     provenance_ldmatrix(w, out[0], tag, site);
     w->fragments_touched = 1;
     warp_time(w, LDMATRIX_COST, TRACE_FRAGMENTS);
@@ -179,6 +181,7 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
     provenance_mma(w, as[0], bs[0], ds[0], site);
     count_mma(w, as[0], bs[0]);
     matrix_mma_m16n8k16(ds, as, bs);
+    observe_mma(w, ds, as, bs, site);
     warp_time(w, MMA_COST, TRACE_MMA);
     warp_go(w);
 }

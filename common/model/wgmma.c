@@ -10,6 +10,7 @@
 #include "agents.h"
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "launch.h"
 #include "matrix.h"
 #include "model.h"
@@ -178,6 +179,7 @@ static void execute(Warpgroup *g) {
     wgmma_operand_addresses(&descriptor, product->b_major, product->n, address);
     wgmma_operand_load(b, g->cta->shared, SHARED_RESERVED, address, product->b_major, product->n);
     wgmma_multiply(product->tile->tile, a_values, b, product->n, product->accumulate);
+    observe_product(g, product);
     product_free(product);
 }
 
@@ -389,6 +391,7 @@ static void issue(Warp *w, const Product *wanted) {
     product->time = t->time > product->time ? t->time : product->time;
     product->issued_by |= (uint8_t)bit;
     if (product->issued_by == 15) {
+        observe_issue(g, product);
         Cta *cta = w->cta;
         uint64_t begin = product->time > cta->tensor_time ? product->time : cta->tensor_time;
         cta->tensor_time = begin + (uint64_t)product->n / 2;

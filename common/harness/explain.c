@@ -1,0 +1,724 @@
+/* explain.c - see explain.h. Above: experiments on the model; below: what is printed. */
+#include "explain.h"
+
+#ifndef GEMM_NO_MODEL
+
+#include <unistd.h>
+
+#include "../model/matrix.h"
+#include "../model/model_host.h"
+
+enum {
+    SHORT_K = 1024,          /* enough k-tiles for every stage of every ring */
+    SM_SHARED = 228 * 1024,  /* shared memory of an SM of Hopper, */
+    CTA_RESERVED = 1024,     /* ... of which the system takes so much for each CTA */
+    SM_THREADS = 2048,
+    SM_REGISTERS = 65536,
+    SM_CTAS = 32,
+    MAX_MEMBERS = 16,
+    MAX_CONSTANTS = 48,
+    MAP_COLUMNS = 100, /* of the picture of a wave */
+    TEXT = 160,
+};
+
+/* What the traced elements of A and B hold, exact in bf16 as is their product. */
+static const float A_VALUE = 3, B_VALUE = 5;
+
+static bf16 bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bf16)(bits >> 16);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static void forget(const Explanation *e, ModelObserver *seen) {
+    const Gemm *g = &e->gemm;
+    memset(seen, 0, sizeof *seen);
+    seen->a = g->a;
+    seen->b = g->b;
+    seen->c = g->c;
+    seen->a_row = (size_t)g->lda * sizeof(bf16);
+    seen->b_row = (size_t)g->ldb * sizeof(bf16);
+    seen->c_row = (size_t)g->ldc * sizeof(bf16);
+    seen->a_rows = g->m;
+    seen->b_rows = g->n;
+    seen->thread = seen->stored.thread = seen->packed.thread = -1;
+    seen->operand_a.load.thread = seen->operand_b.load.thread = -1;
+}
+
+/* Launches with this K and runs `blocks` CTAs from `first` on. */
+static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, int blocks) {
+    Gemm g = e->gemm;
+    g.k = k;
+    if (e->launch->kernel != NULL) {
+        g.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
+        g.meet = -1;                   /* the CTAs that it would meet do not run */
+    }
+    ModelOptions options = {
+        .seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .observer = seen};
+    model_configure(&options);
+    GemmStatus status = e->chapter->launch(&g);
+    model_configure(&(ModelOptions){.sms = g.sm_count});
+    return status;
+}
+
+static void *matrix(const char *name, int rows, int columns, int ld) {
+    void *p = model_global_alloc((size_t)rows * (size_t)ld * sizeof(bf16), name);
+    if (p != NULL) {
+        model_describe_matrix(p, name, rows, columns, ld, sizeof(bf16));
+    } else {
+        fprintf(stderr, "out of memory: %d x %d elements for %s\n", rows, ld, name);
+    }
+    return p;
+}
+
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape) {
+    memset(e, 0, sizeof *e);
+    e->chapter = chapter;
+    e->gemm = *shape;
+    e->launch = calloc(1, sizeof *e->launch);
+    e->seen = calloc(1, sizeof *e->seen);
+    e->a = matrix("A", shape->m, shape->k, shape->lda);
+    e->b = matrix("B", shape->n, shape->k, shape->ldb);
+    e->c = matrix("C", shape->m, shape->n, shape->ldc);
+    size_t workspace = chapter->workspace_bytes ? chapter->workspace_bytes(shape) : 0;
+    e->gemm.workspace = workspace ? model_global_alloc(workspace, "workspace") : NULL;
+    if (!e->launch || !e->seen || !e->a || !e->b || !e->c || (workspace && !e->gemm.workspace)) {
+        explain_close(e);
+        return GEMM_DEVICE;
+    }
+    e->gemm.a = e->a;
+    e->gemm.b = e->b;
+    e->gemm.c = e->c;
+    forget(e, e->launch);
+    GemmStatus status = launch(e, e->launch, shape->k, 0, -1);
+    if (status != GEMM_OK) {
+        explain_close(e);
+    }
+    return status;
+}
+
+void explain_close(Explanation *e) {
+    void *memory[] = {e->a, e->b, e->c, e->gemm.workspace};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        if (memory[i]) {
+            model_global_free(memory[i]);
+        }
+    }
+    free(e->launch);
+    free(e->seen);
+    memset(e, 0, sizeof *e);
+}
+
+/* Tile `number` of a CTA with the rows of B that any CTA of its cluster read for it. */
+static TileFact tile_of(const ModelObserver *seen, int cta, int number) {
+    TileFact all = {cta, number, 0, -1, 0, -1};
+    for (int i = 0; i < seen->tiles; i++) {
+        const TileFact *tile = &seen->tile[i];
+        if (tile->number != number || tile->cta / seen->cluster != cta / seen->cluster) {
+            continue;
+        }
+        if (tile->cta == cta) {
+            all.a_first = tile->a_first;
+            all.a_last = tile->a_last;
+        }
+        if (all.b_last < all.b_first || tile->b_first < all.b_first) {
+            all.b_first = tile->b_first;
+        }
+        all.b_last = tile->b_last > all.b_last ? tile->b_last : all.b_last;
+    }
+    return all;
+}
+
+/* ---- one element ------------------------------------------------------------------------------------------------- */
+
+static const bf16 *c_at(const Explanation *e, int row, int column) {
+    return e->gemm.c + (size_t)row * (size_t)e->gemm.ldc + (size_t)column;
+}
+
+/* Runs cluster after cluster, with one k-tile, until one writes C[row][column]; begins where it would be if tiles were
+ * walked row by row. e->seen->stored.cta says which CTA it was. */
+static GemmStatus find_cta(Explanation *e, int row, int column) {
+    const ModelObserver *whole = e->launch;
+    int clusters = whole->grid / whole->cluster;
+    forget(e, e->seen);
+    GemmStatus status = launch(e, e->seen, 1, 0, whole->cluster);
+    TileFact first = tile_of(e->seen, 0, 0);
+    int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
+    int start = 0;
+    if (bm > 0 && bn > 0) {
+        long long tile = (long long)(row / bm) * ceil_div(e->gemm.n, bn) + column / bn;
+        start = (int)(tile / whole->cluster % clusters);
+    }
+    for (int i = 0; i < 2 * clusters && status == GEMM_OK; i++) {
+        int cluster = start + (i % 2 ? -(i + 1) / 2 : i / 2);
+        if (cluster < 0 || cluster >= clusters) {
+            continue;
+        }
+        forget(e, e->seen);
+        e->seen->c_at = c_at(e, row, column);
+        status = launch(e, e->seen, 1, cluster * whole->cluster, whole->cluster);
+        if (status != GEMM_OK || e->seen->stored.thread >= 0) {
+            return status;
+        }
+    }
+    if (status == GEMM_OK) {
+        fprintf(stderr, "%s: no CTA writes C[%d][%d]\n", e->chapter->name, row, column);
+        status = GEMM_WRONG;
+    }
+    return status;
+}
+
+/* Every accumulator of the CTA becomes a number; what arrives in C says whose it holds. */
+static GemmStatus read_number(Explanation *e, const ElementPath *path, Numbering number, int *got) {
+    int first = path->cta / e->launch->cluster * e->launch->cluster;
+    forget(e, e->seen);
+    e->seen->number = number;
+    e->seen->low = path->low;
+    e->seen->high = path->high;
+    GemmStatus status = launch(e, e->seen, 1, first, e->launch->cluster);
+    uint32_t bits = (uint32_t)*c_at(e, path->row, path->column) << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    *got = (int)value - 1;
+    return status;
+}
+
+static GemmStatus find_accumulator(Explanation *e, ElementPath *path) {
+    int low = 0, high = 0;
+    GemmStatus status = read_number(e, path, NUMBER_INDEX, &path->index);
+    status = status == GEMM_OK ? read_number(e, path, NUMBER_THREAD_LOW, &low) : status;
+    status = status == GEMM_OK ? read_number(e, path, NUMBER_THREAD_HIGH, &high) : status;
+    path->thread = high * 256 + low;
+    if (status == GEMM_OK && (path->index < 0 || path->index >= path->accumulators || low < 0 || high < 0 ||
+                              path->thread >= e->launch->block)) {
+        fprintf(stderr, "%s: C[%d][%d] is not the rounded value of one accumulator\n", e->chapter->name, path->row,
+                path->column);
+        status = GEMM_WRONG;
+    }
+    return status;
+}
+
+/* A run with the whole K in which all elements of A and B are 0 but the two. */
+static GemmStatus trace(Explanation *e, ElementPath *path) {
+    bf16 *a = (bf16 *)e->a + (size_t)path->row * (size_t)e->gemm.lda + path->k;
+    bf16 *b = (bf16 *)e->b + (size_t)path->column * (size_t)e->gemm.ldb + path->k;
+    ModelObserver *seen = e->seen;
+    forget(e, seen);
+    seen->a_at = a;
+    seen->b_at = b;
+    seen->c_at = c_at(e, path->row, path->column);
+    seen->a_value = bits_of(A_VALUE);
+    seen->b_value = bits_of(B_VALUE);
+    seen->cta = path->cta;
+    seen->thread = path->thread;
+    seen->index = path->index;
+    seen->low = path->low;
+    seen->high = path->high;
+    *a = seen->a_value;
+    *b = seen->b_value;
+    GemmStatus status =
+        launch(e, seen, e->gemm.k, path->cta / e->launch->cluster * e->launch->cluster, e->launch->cluster);
+    *a = *b = 0;
+    path->tile = seen->tile_number;
+    path->is_right = *c_at(e, path->row, path->column) == bits_of(A_VALUE * B_VALUE);
+    if (path->accumulators > 0) {
+        path->is_right = path->is_right && path->tile < seen->values && path->tile < FACT_VALUES &&
+                         seen->value[path->tile] == A_VALUE * B_VALUE && seen->operand_a.found &&
+                         seen->operand_a.value_is_right && seen->operand_b.found && seen->operand_b.value_is_right;
+    } else {
+        path->is_right = path->is_right && seen->operand_a.load.thread >= 0 && seen->operand_b.load.thread >= 0;
+    }
+    return status;
+}
+
+GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPath *path) {
+    memset(path, 0, sizeof *path);
+    path->row = row;
+    path->column = column;
+    path->k = k;
+    GemmStatus status = find_cta(e, row, column);
+    if (status != GEMM_OK) {
+        return status;
+    }
+    path->cta = e->seen->stored.cta;
+    path->thread = e->seen->stored.thread; /* it holds the element itself if there are no accumulators to number */
+    path->low = e->seen->low;
+    path->high = e->seen->high;
+    path->accumulators = model_accumulators(e->seen);
+    if (path->accumulators > 0) {
+        status = find_accumulator(e, path);
+    }
+    status = status == GEMM_OK ? trace(e, path) : status;
+    if (status == GEMM_OK && !path->is_right) {
+        fprintf(stderr, "%s: the path of C[%d][%d] at k = %d was not found\n", e->chapter->name, row, column, k);
+        status = GEMM_WRONG;
+    }
+    return status;
+}
+
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+
+static void print_place(ModelPlace place) {
+    char text[256];
+    printf(" (%s)", model_place_text(place, text, sizeof text));
+}
+
+/* The file of the chapter's source, as the debug information names it. */
+static const char *source_file(const Explanation *e, char *text, size_t size) {
+    snprintf(text, size, "%s/%s.cu", e->chapter->name, e->chapter->name);
+    return text;
+}
+
+static void print_constants(const Explanation *e) {
+    ModelConstant constant[MAX_CONSTANTS];
+    char file[TEXT], text[TEXT];
+    int count = model_constants(source_file(e, file, sizeof file), constant, MAX_CONSTANTS);
+    int column = 0;
+    for (int i = 0; i < count; i++) {
+        if (strstr(constant[i].name, "_params_bytes")) {
+            continue; /* of the launch, not of the lesson */
+        }
+        int length = snprintf(text, sizeof text, "%s %lld", constant[i].name, (long long)constant[i].value);
+        if (column == 0 || column + length > 118) {
+            printf("%s", column == 0 ? "constants  " : "\n           ");
+            column = 11;
+        }
+        column += printf("%s%s", column > 11 ? "   " : "", text);
+    }
+    printf("%s", column ? "\n" : "");
+}
+
+static int constant_of(const Explanation *e, const char *name) {
+    ModelConstant constant[MAX_CONSTANTS];
+    char file[TEXT];
+    int count = model_constants(source_file(e, file, sizeof file), constant, MAX_CONSTANTS);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(constant[i].name, name) == 0) {
+            return (int)constant[i].value;
+        }
+    }
+    return 0;
+}
+
+/* Registers a thread of the kernel gets at launch, by the report that ptxas left when the program was built; 0 and the
+ * reason in `why` if there is none. */
+static int ptxas_registers(const Explanation *e, char *why, size_t size) {
+#ifdef GEMM_NO_GPU
+    (void)e;
+    snprintf(why, size, "not known: built without nvcc, and ptxas decides");
+    return 0;
+#else
+    char path[600] = "", line[512];
+    ssize_t length = readlink("/proc/self/exe", path, 400);
+    char *slash = length > 0 ? strrchr(path, '/') : NULL;
+    snprintf(why, size, "not known: the report of ptxas is not beside the program");
+    if (slash == NULL) {
+        return 0;
+    }
+    snprintf(slash, 200, "/../build/release/gpu/%s.ptxas", e->chapter->name);
+    FILE *file = fopen(path, "r");
+    int here = 0, registers = 0;
+    char mark[80];
+    snprintf(mark, sizeof mark, "%zu%s", strlen(e->launch->kernel), e->launch->kernel);
+    while (file && fgets(line, sizeof line, file)) {
+        if (strstr(line, "Compiling entry function")) {
+            here = strstr(line, mark) != NULL && strstr(line, "sm_90") != NULL;
+        } else if (here && strstr(line, "Used ")) {
+            registers = atoi(strstr(line, "Used ") + 5);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    return registers;
+#endif
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+static int compare_registers(const void *x, const void *y) {
+    return ((const RegisterFact *)x)->warpgroup - ((const RegisterFact *)y)->warpgroup;
+}
+
+/* Prints registers and what fits on an SM; returns CTAs on an SM. */
+static int print_resources(const Explanation *e) {
+    const ModelObserver *l = e->launch;
+    ModelObserver *seen = e->seen;
+    char why[TEXT];
+    qsort(seen->registers, (size_t)seen->register_changes, sizeof *seen->registers, compare_registers);
+    int registers = ptxas_registers(e, why, sizeof why), asked = constant_of(e, "CTAS_PER_SM");
+    if (registers > 0) {
+        printf("registers  %d a thread at launch, by the report of ptxas: %d of an SM's %d\n", registers,
+               (registers + 7) / 8 * 8 * l->block, SM_REGISTERS);
+    } else {
+        printf("registers  %s\n", why);
+    }
+    for (int i = 0; i < seen->register_changes; i++) {
+        const RegisterFact *r = &seen->registers[i];
+        printf("           warpgroup %d: setmaxnreg.%s %d", r->warpgroup, r->increase ? "inc" : "dec", r->registers);
+        print_place(r->place);
+        printf("\n");
+    }
+    int by_threads = least(SM_THREADS / l->block, SM_CTAS), by_shared = SM_SHARED / (l->shared_bytes + CTA_RESERVED);
+    int ctas = least(by_threads, by_shared);
+    printf("on an SM   %d CTAs fit by their threads, %d by their shared memory", by_threads, by_shared);
+    if (registers > 0) {
+        int by_registers = SM_REGISTERS / ((registers + 7) / 8 * 8 * l->block);
+        ctas = least(ctas, by_registers);
+        printf(", %d by their registers", by_registers);
+    } else if (asked > 0) {
+        ctas = least(ctas, asked);
+        printf("; __launch_bounds__ asks ptxas for registers that let %d in", asked);
+    }
+    printf(": %d\n", ctas);
+    return ctas;
+}
+
+static void print_shared(const Explanation *e) {
+    ModelMember member[MAX_MEMBERS];
+    uint64_t size;
+    int count = model_shared_members(e->seen, member, MAX_MEMBERS, &size);
+    printf("shared     %d bytes a CTA", e->launch->shared_bytes);
+    if (count == 0) {
+        printf("\n");
+        return;
+    }
+    int copies = size > 0 ? (int)((uint64_t)e->launch->shared_bytes / size) : 1;
+    printf(": %s%s of %llu bytes\n", e->seen->shared_type, copies > 1 ? ", several" : "", (unsigned long long)size);
+    if (copies > 1) {
+        printf("           %s[0] to %s[%d] are the stages; in each:\n", e->seen->shared_variable,
+               e->seen->shared_variable, copies - 1);
+    }
+    for (int i = 0; i < count; i++) {
+        printf("           byte %6llu  %6llu bytes  %s  %s\n", (unsigned long long)member[i].offset,
+               (unsigned long long)member[i].bytes, member[i].name, member[i].type);
+    }
+}
+
+static void print_maps(const Explanation *e) {
+    static const char *const swizzle[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
+    for (int i = 0; i < e->launch->maps; i++) {
+        const TensorMap *map = &e->launch->map[i];
+        printf("%s%s: %s, rank %d, sizes {%llu, %llu}, stride {%llu bytes}, box {%d, %d} = %u bytes,\n",
+               i == 0 ? "maps       " : "           ", map->name ? map->name : "?",
+               map->type == TENSOR_BFLOAT16 ? "bf16" : "type ?", map->rank, (unsigned long long)map->size[0],
+               (unsigned long long)map->size[1], (unsigned long long)map->stride[0], map->box[0], map->box[1],
+               tensor_box_bytes(map));
+        printf("              steps {%d, %d}, swizzle %s (pattern of %u bytes), outside it reads %s\n", map->step[0],
+               map->step[1], swizzle[map->swizzle & 3], tensor_swizzle_period(map),
+               map->fill == TENSOR_FILL_ZERO ? "0" : "NaN");
+    }
+}
+
+static void print_barriers(const Explanation *e) {
+    const ModelObserver *seen = e->seen;
+    for (int i = 0; i < seen->barriers; i++) {
+        const BarrierFact *b = &seen->barrier[i];
+        printf("%s%s[%d] from byte %u: %d arrival%s a phase", i == 0 ? "mbarriers  " : "           ", b->name, b->count,
+               b->offset, b->arrivals, b->arrivals == 1 ? "" : "s");
+        if (b->bytes > 0) {
+            printf(" and %d bytes", b->bytes);
+        }
+        const char *joint = ":";
+        for (int j = 0; j < seen->loads; j++) {
+            const LoadFact *load = &seen->load[j];
+            if (strcmp(load->barrier, b->name) == 0) {
+                printf("%s %s %d%s", joint, load->map, load->bytes, load->multicast ? " from each CTA of the cluster" : "");
+                joint = ",";
+            }
+        }
+        print_place(b->place);
+        printf("\n");
+    }
+}
+
+static void print_descriptor(const Explanation *e, const char *operand, uint64_t bits, int mn_major) {
+    WgmmaDescriptor d = wgmma_descriptor_decode(bits);
+    char name[TEXT];
+    /* Addresses of the shared window begin 1024 bytes before the CTA's own. */
+    printf("           %s 0x%016llx: start %u / 16 (%s), leading %u / 16, stride %u / 16, base offset %d, swizzle %d "
+           "bytes, %s\n",
+           operand, (unsigned long long)bits, d.start,
+           model_shared_name(e->seen, d.start - CTA_RESERVED, name, sizeof name), d.leading, d.stride, d.base_offset,
+           d.swizzle_bytes, mn_major ? "MN-major" : "K-major");
+}
+
+/* By warpgroup, then by where A and B begin. */
+static int compare_products(const void *x, const void *y) {
+    const ProductFact *p = x, *q = y;
+    uint32_t pa = wgmma_descriptor_decode(p->a).start, qa = wgmma_descriptor_decode(q->a).start;
+    uint32_t pb = wgmma_descriptor_decode(p->b).start, qb = wgmma_descriptor_decode(q->b).start;
+    const uint32_t order[][2] = {{(uint32_t)p->warpgroup, (uint32_t)q->warpgroup}, {pb / 128, qb / 128},
+                                 {pa / 128, qa / 128}, {pa, qa}, {pb, qb}};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (order[i][0] != order[i][1]) {
+            return order[i][0] < order[i][1] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* One line for the products that begin in the same 128-byte row. */
+static void print_products(const Explanation *e) {
+    ModelObserver *seen = e->seen;
+    qsort(seen->product, (size_t)seen->products, sizeof *seen->product, compare_products);
+    for (int i = 0; i < seen->products;) {
+        const ProductFact *p = &seen->product[i];
+        WgmmaDescriptor a = wgmma_descriptor_decode(p->a), b = wgmma_descriptor_decode(p->b);
+        char name_a[TEXT], name_b[TEXT];
+        if (i == 0) {
+            printf("wgmma      m64n%dk16 with two descriptors", p->n);
+            print_place(p->place);
+            printf("; the first pair:\n");
+            print_descriptor(e, "A", p->a, p->a_major);
+            print_descriptor(e, "B", p->b, p->b_major);
+            printf("           all pairs, by their start in shared memory and the bytes added for each k16 step:\n");
+        }
+        printf("           warpgroup %d  %-16s %-16s +", p->warpgroup,
+               model_shared_name(seen, a.start - CTA_RESERVED, name_a, sizeof name_a),
+               model_shared_name(seen, b.start - CTA_RESERVED, name_b, sizeof name_b));
+        int j = i;
+        for (; j < seen->products && seen->product[j].warpgroup == p->warpgroup; j++) {
+            WgmmaDescriptor next_a = wgmma_descriptor_decode(seen->product[j].a);
+            WgmmaDescriptor next_b = wgmma_descriptor_decode(seen->product[j].b);
+            if (next_a.start - a.start >= 128 || next_b.start - b.start != next_a.start - a.start) {
+                break;
+            }
+            printf(" %u", next_a.start - a.start);
+        }
+        printf("\n");
+        i = j > i ? j : i + 1;
+    }
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* Distinct tiles, tile rows and tile columns among the first tiles of the CTAs that ran. */
+typedef struct {
+    int ctas, rows, columns;
+} Wave;
+
+static Wave print_picture(const Explanation *e, int ctas, int bm, int bn, int draw) {
+    int tiles_m = ceil_div(e->gemm.m, bm), tiles_n = ceil_div(e->gemm.n, bn);
+    uint8_t *touched = calloc((size_t)tiles_m + (size_t)tiles_n, 1), *row_of = touched, *column_of = touched + tiles_m;
+    uint8_t *picture = draw ? calloc((size_t)tiles_m * (size_t)tiles_n, 1) : NULL;
+    Wave wave = {0, 0, 0};
+    int last = 0;
+    for (int cta = 0; cta < ctas && touched; cta++) {
+        TileFact tile = tile_of(e->seen, cta, 0);
+        if (tile.a_last < tile.a_first || tile.b_last < tile.b_first) {
+            continue; /* a CTA without work */
+        }
+        int m = tile.a_first / bm, n = tile.b_first / bn;
+        wave.ctas++;
+        wave.rows += !row_of[m];
+        wave.columns += !column_of[n];
+        row_of[m] = column_of[n] = 1;
+        last = m > last ? m : last;
+        if (picture) {
+            picture[(size_t)m * (size_t)tiles_n + (size_t)n] = 1;
+        }
+    }
+    for (int m = 0; picture && m <= last + 1 && m < tiles_m; m++) {
+        printf("           ");
+        for (int n = 0; n < tiles_n; n++) {
+            putchar(picture[(size_t)m * (size_t)tiles_n + (size_t)n] ? '#' : '.');
+        }
+        printf("%s\n", m == last + 1 && last + 2 < tiles_m ? "  and so on" : "");
+    }
+    free(touched);
+    free(picture);
+    return wave;
+}
+
+static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
+    const Gemm *g = &e->gemm;
+    const ModelObserver *l = e->launch;
+    int ctas = least(l->grid, g->sm_count * ctas_per_sm) / l->cluster * l->cluster;
+    GemmStatus status = GEMM_OK;
+    forget(e, e->seen);
+    for (int cta = 0; cta < ctas && status == GEMM_OK; cta += l->cluster) {
+        e->seen->stop_at_tile = cta == 0 ? 0 : 1; /* of the others their first tile is enough */
+        status = launch(e, e->seen, 1, cta, l->cluster);
+    }
+    if (status != GEMM_OK) {
+        return status;
+    }
+    TileFact first = tile_of(e->seen, 0, 0);
+    int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
+    int tiles_m = ceil_div(g->m, bm), tiles_n = ceil_div(g->n, bn);
+    long long tiles = (long long)tiles_m * tiles_n;
+    printf("tiles      %d x %d of C each: %d rows of tiles by %d columns, %lld in all\n", bm, bn, tiles_m, tiles_n, tiles);
+    int own = 0;
+    while (own < e->seen->tiles && tile_of(e->seen, 0, own).a_last >= 0) {
+        own++;
+    }
+    if (own > 1) {
+        printf("           CTA 0 takes %d of them:", own);
+        for (int i = 0; i < own && i < 6; i++) {
+            TileFact tile = tile_of(e->seen, 0, i);
+            printf(" (%d,%d)", tile.a_first / bm, tile.b_first / bn);
+        }
+        printf("%s\n", own > 6 ? " ..." : "");
+    }
+    printf("wave       %d CTAs at a time: %d on each of %d SMs%s\n", ctas, ctas_per_sm, g->sm_count,
+           ctas == l->grid && own <= 1 ? "; all of them run at once" : "");
+    int draw = tiles_n <= MAP_COLUMNS && ctas < tiles && l->grid > 1;
+    if (draw) {
+        printf("           # is a tile of the first wave:\n");
+    }
+    Wave wave = print_picture(e, ctas, bm, bn, draw);
+    double a_bytes = (double)bm * g->k * sizeof(bf16), b_bytes = (double)bn * g->k * sizeof(bf16);
+    printf("           the first wave reads %d panel%s of A (%d rows) and %d of B (%d rows): %.1f MiB\n", wave.rows,
+           wave.rows == 1 ? "" : "s", bm, wave.columns, bn, (wave.rows * a_bytes + wave.columns * b_bytes) / (1 << 20));
+    int rows = ceil_div(wave.ctas, tiles_n), columns = least(wave.ctas, tiles_n);
+    if (rows != wave.rows || columns != wave.columns) {
+        printf("           walked row by row, these %d tiles would read %d and %d: %.1f MiB\n", wave.ctas, rows, columns,
+               (rows * a_bytes + columns * b_bytes) / (1 << 20));
+    }
+    return GEMM_OK;
+}
+
+/* ---- the program's two options ----------------------------------------------------------------------------------- */
+
+static GemmStatus print_setup(Explanation *e) {
+    const ModelObserver *l = e->launch;
+    printf("launch     %s: %d CTAs of %d threads (%d warps)", l->kernel, l->grid, l->block, (l->block + 31) / 32);
+    if (l->cluster > 1) {
+        printf(", in clusters of %d", l->cluster);
+    }
+    printf("\n");
+    print_constants(e);
+    /* One CTA, with enough k-tiles to go once around the ring. */
+    forget(e, e->seen);
+    GemmStatus status = launch(e, e->seen, least(e->gemm.k, SHORT_K), 0, l->cluster);
+    if (status != GEMM_OK) {
+        return status;
+    }
+    int ctas = print_resources(e);
+    print_shared(e);
+    print_maps(e);
+    print_barriers(e);
+    print_products(e);
+    return print_tiles(e, ctas);
+}
+
+static void print_thread(const char *before, int cta, int thread) {
+    printf("%sCTA %d warp %d lane %d", before, cta, thread / WARP_SIZE, thread % WARP_SIZE);
+}
+
+static void print_doer(const char *before, const Doer *doer) {
+    print_thread(before, doer->cta, doer->thread);
+    print_place(doer->place);
+    printf("\n");
+}
+
+static void print_operand(const Explanation *e, char matrix_name, int row, int k, const OperandFact *operand) {
+    char name[TEXT], label[TEXT];
+    snprintf(label, sizeof label, "%c[%d][%d]", matrix_name, row, k);
+    if (!operand->found) {
+        printf("%-10s read from global memory by", label);
+        print_doer(" ", &operand->load);
+        return;
+    }
+    uint32_t at = operand->offset;
+    printf("%-10s %s: byte %u of shared memory, 128-byte row %u (%u modulo 8), 16-byte column %u, bank %u\n", label,
+           model_shared_name(e->seen, at, name, sizeof name), at, at / 128, at / 128 % 8, at / 16 % 8, at / 4 % 32);
+    unsigned chunk = (at / 16 ^ at / 128) % 8;
+    if ((int)chunk == k % 64 / 8) {
+        printf("           with the 128-byte swizzle, column %u of row %u holds chunk %u ^ %u = %u of the row: k %d to %d\n",
+               at / 16 % 8, at / 128 % 8, at / 16 % 8, at / 128 % 8, chunk, k / 8 * 8, k / 8 * 8 + 7);
+    }
+    printf("           put there by %s,", operand->writer);
+    print_doer(" ", &operand->written);
+    if (operand->ldmatrix) {
+        printf("           read by ldmatrix");
+        print_place(operand->ldmatrix);
+        printf(": lane %d gave the address, lane %d received it in register %c[%d], %s half\n", operand->address_lane,
+               operand->lane, matrix_name == 'A' ? 'a' : 'b', operand->reg, operand->half ? "high" : "low");
+    } else {
+        WgmmaDescriptor d = wgmma_descriptor_decode(operand->descriptor);
+        printf("           read by wgmma: descriptor 0x%016llx, which starts at %s\n",
+               (unsigned long long)operand->descriptor,
+               model_shared_name(e->seen, d.start - CTA_RESERVED, name, sizeof name));
+    }
+}
+
+static GemmStatus print_element(Explanation *e, const Options *options) {
+    const ModelObserver *seen = e->seen;
+    char text[256];
+    ElementPath path;
+    GemmStatus status = explain_element(e, options->element[0], options->element[1], options->element[2], &path);
+    if (status != GEMM_OK) {
+        return status;
+    }
+    printf("element    C[%d][%d], at k = %d\n", path.row, path.column, path.k);
+    print_thread("held by    ", path.cta, path.thread);
+    if (path.accumulators > 0) {
+        printf(", accumulator %d of 0 to %d\n", path.index, path.accumulators - 1);
+        printf("           found by numbering the accumulators of CTA %d: these are the numbers that C[%d][%d] received\n",
+               path.cta, path.row, path.column);
+        printf("product    %s m%dn%dk16", seen->n == 8 ? "mma.sync" : "wgmma", seen->n == 8 ? 16 : WGMMA_M, seen->n);
+        print_place(seen->product_place);
+        printf(": row %d, column %d of D; number %d of its tile", seen->row, seen->column, seen->product_number);
+        if (seen->n != 8) {
+            printf(", which is number %d of warpgroup %d", path.tile, path.thread / WARPGROUP_SIZE);
+        }
+        printf("\n           %s\n", model_place_source(seen->product_place, text, sizeof text));
+    } else {
+        printf(", in a register of its own: this kernel has neither mma.sync nor wgmma\n");
+    }
+    print_operand(e, 'A', path.row, path.k, &seen->operand_a);
+    print_operand(e, 'B', path.column, path.k, &seen->operand_b);
+    if (seen->store_bytes > 0) {
+        printf("stored     by");
+        print_doer(" ", &seen->stored);
+    } else {
+        char name[TEXT];
+        printf("stored     by a TMA store of");
+        print_doer(" ", &seen->stored);
+        printf("           from %s, byte %u of shared memory, bank %u, where %s had put it: the address was of",
+               model_shared_name(seen, seen->store_offset, name, sizeof name), seen->store_offset,
+               seen->store_offset / 4 % 32, seen->packer);
+        print_doer(" ", &seen->packed);
+    }
+    printf("values     all of A and B 0, but A[%d][%d] = %g and B[%d][%d] = %g: C[%d][%d] became %g\n", path.row, path.k,
+           (double)A_VALUE, path.column, path.k, (double)B_VALUE, path.row, path.column, (double)(A_VALUE * B_VALUE));
+    return GEMM_OK;
+}
+
+GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape, const DeviceInfo *device) {
+    const int limit[] = {shape->m, shape->n, shape->k};
+    for (int i = 0; options->explain_element && i < 3; i++) {
+        if (options->element[i] >= limit[i]) {
+            fprintf(stderr, "--explain-element: %s %d is outside of %s = %d; 0 to %d is accepted\n",
+                    (const char *[]){"row", "column", "k ="}[i], options->element[i], (const char *[]){"M", "N", "K"}[i],
+                    limit[i], limit[i] - 1);
+            return GEMM_USAGE;
+        }
+    }
+    Explanation e;
+    GemmStatus status = explain_open(&e, chapter, shape);
+    if (status != GEMM_OK) {
+        return status;
+    }
+    printf("chapter    %s: %s\n", chapter->name, chapter->adds);
+    printf("problem    C[%d][%d] = A[%d][%d] * B[%d][%d]^T on %s with %d SMs\n", shape->m, shape->n, shape->m, shape->k,
+           shape->n, shape->k, device->name, shape->sm_count);
+    if (chapter->describe) {
+        char text[256] = "";
+        chapter->describe(shape, text, sizeof text);
+        printf("kernel     %s\n", text);
+    }
+    status = options->explain_element ? print_element(&e, options) : print_setup(&e);
+    explain_close(&e);
+    return status;
+}
+
+#else
+
+typedef int explain_left_out; /* ISO C wants a declaration in every file */
+
+#endif

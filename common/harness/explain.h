@@ -1,0 +1,47 @@
+/* explain.h - --explain and --explain-element: what a chapter sets up for a size, and the path of one element of C.
+ *
+ * All of it comes from the chapter's own code, run on the CPU model while somebody looks (common/model/model_explain.h).
+ * A large problem is not computed for this: its launch is recorded, and then a few of its CTAs run, with a shorter K
+ * where that is enough. */
+#ifndef EXPLAIN_H
+#define EXPLAIN_H
+
+#include "backend.h"
+
+#ifndef GEMM_NO_MODEL
+
+#include "../model/model_explain.h"
+
+/* A chapter with a problem of its own in the model's memory. */
+typedef struct {
+    const Chapter *chapter;
+    Gemm gemm;
+    void *a, *b, *c;
+    ModelObserver *launch; /* the whole launch, recorded, with none of its CTAs run */
+    ModelObserver *seen;   /* of the last run */
+} Explanation;
+
+/* The path of C[row][column], and of the product A[row][k] * B[column][k] that is added to it. */
+typedef struct {
+    int row, column, k;
+    int cta, thread;         /* who holds it */
+    int index, accumulators; /* which of the thread's accumulators; 0 of 0 in a kernel without mma.sync and wgmma */
+    size_t low, high;        /* for another run that looks at the same accumulator: ModelObserver */
+    int tile;                /* of this warp, from 0 */
+    int is_right;            /* with A[row][k] and B[column][k] alone not 0, this accumulator and C[row][column] are their
+                                product, and both operands were where the rest says */
+} ElementPath;
+
+/* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records the
+ * launch. Prints what fails. */
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape);
+void explain_close(Explanation *e);
+
+/* Finds the path. e->seen then holds its details. The caller has checked that the element exists. */
+GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPath *path);
+
+/* The program's --explain and --explain-element. `chapter` is the model's; device: for which to explain. */
+GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape, const DeviceInfo *device);
+
+#endif
+#endif

@@ -1,0 +1,174 @@
+/* model_explain.h - what a launch sets up, written down as the model sees it happen, and experiments that find the path
+ * of one element of C. For --explain (common/harness/explain.c) and its test.
+ *
+ * Nothing here repeats what a chapter means to do: the facts are the arguments of the calls that it makes, and where an
+ * element lies is read off from what it does to that element. */
+#ifndef MODEL_EXPLAIN_H
+#define MODEL_EXPLAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensor_map.h"
+
+enum {
+    FACT_MAPS = 8,
+    FACT_BARRIERS = 32,
+    FACT_LOADS = 32,
+    FACT_REGISTERS = 8,
+    FACT_PRODUCTS = 256,
+    FACT_TILES = 8192,
+    FACT_VALUES = 256,
+};
+
+/* A place in the program; model_place_text() names it. 0: none. */
+typedef uint32_t ModelPlace;
+
+/* The barriers of one mbarrier_init(). */
+typedef struct {
+    char name[32]; /* "full" */
+    int count;
+    int arrivals;    /* a phase */
+    uint32_t offset; /* of the first, in shared memory */
+    int bytes;       /* the largest announcement by expect_tx; 0: it counts no bytes */
+    ModelPlace place;
+} BarrierFact;
+
+/* A kind of TMA load: one map, one array of barriers, one place in the source. */
+typedef struct {
+    char map[16];
+    char barrier[32];
+    int bytes; /* of one box */
+    int multicast;
+    ModelPlace place;
+} LoadFact;
+
+typedef struct {
+    int warpgroup, increase, registers;
+    ModelPlace place;
+} RegisterFact;
+
+/* A wgmma with descriptors that the warpgroup had not used before. */
+typedef struct {
+    int warpgroup, n;
+    uint64_t a, b;
+    int a_major, b_major;
+    ModelPlace place;
+} ProductFact;
+
+/* Rows of A and of B that a CTA read for one of its tiles; last < first: none. Needs one k-tile (K no larger): a thread
+ * that reads A again after B has begun another tile. */
+typedef struct {
+    int cta, number;
+    int a_first, a_last, b_first, b_last;
+} TileFact;
+
+/* Who did something, and where in the source. thread < 0: nobody was seen. */
+typedef struct {
+    int cta, thread;
+    ModelPlace place;
+} Doer; /* of 16 bytes or fewer */
+
+/* One operand of the product that was looked for. */
+typedef struct {
+    int found;
+    uint32_t offset;    /* of the element in its CTA's shared memory */
+    int value_is_right; /* the two bytes there are those that were put into the matrix */
+    const char *writer; /* "TMA load", "cp.async", "store": what had written them */
+    Doer written;
+    /* mma.sync: the ldmatrix that read it, the lane whose address it was, and lane, register and half that received it. */
+    ModelPlace ldmatrix;
+    int address_lane, lane, reg, half;
+    /* wgmma: the descriptor. */
+    uint64_t descriptor;
+    /* 01: the thread's own load. */
+    Doer load;
+    int load_bytes;
+} OperandFact;
+
+/* What to do to the accumulators of mma.sync and wgmma after every product. */
+typedef enum {
+    NUMBER_NOT,
+    NUMBER_INDEX,       /* each becomes its index among the thread's accumulators, plus 1 */
+    NUMBER_THREAD_LOW,  /* ... the low 8 bits of its thread's number in the CTA, plus 1 */
+    NUMBER_THREAD_HIGH, /* ... the others, plus 1 */
+} Numbering;
+
+typedef struct ModelObserver {
+    /* Set by the caller. */
+    const void *a, *b, *c; /* matrices; rows lie so many bytes apart: */
+    size_t a_row, b_row, c_row;
+    int a_rows, b_rows;
+    Numbering number;
+    int stop_at_tile; /* the launch ends when all CTAs of a cluster have begun their tile of this number; 0: at its end */
+    /* The element (c_at: its address), the elements of A and B that are traced and what they hold, and, once known, who
+     * holds the accumulator. thread < 0: not known. */
+    const void *a_at, *b_at, *c_at;
+    uint16_t a_value, b_value;
+    int cta, thread, index;
+
+    /* The launch. */
+    const char *kernel;
+    int grid, block, cluster, shared_bytes;
+    const char *shared_file, *shared_type, *shared_variable; /* NULL: it has none */
+    TensorMap map[FACT_MAPS];
+    int maps;
+    BarrierFact barrier[FACT_BARRIERS];
+    int barriers;
+    LoadFact load[FACT_LOADS];
+    int loads;
+    RegisterFact registers[FACT_REGISTERS];
+    int register_changes;
+    ProductFact product[FACT_PRODUCTS];
+    int products;
+    TileFact tile[FACT_TILES];
+    int tiles;
+    /* Distance in bytes from the top of the stack to the lowest accumulator and behind the highest one, of all threads;
+     * 0: no product was seen. In a launch that numbers or traces accumulators they are given, else found. */
+    size_t low, high;
+
+    /* The traced element. */
+    OperandFact operand_a, operand_b;
+    int row, column, n; /* of D in its product, m64 x n or m16 x n */
+    int product_number; /* of its tile, from 0: k16 step that was looked for */
+    int tile_number;    /* of this warpgroup or warp, from 0 */
+    ModelPlace product_place;
+    Doer stored;  /* C[R][C] */
+    int store_bytes; /* by one thread; 0: by a TMA store, from */
+    uint32_t store_offset; /* ... here in shared memory, */
+    Doer packed;        /* ... where this thread's stmatrix or store put it */
+    const char *packer;
+    /* The accumulator after its tile's last product, for every tile. */
+    float value[FACT_VALUES];
+    int values;
+} ModelObserver;
+
+/* "07_warp_specialized/07_warp_specialized.cu:88". Returns text. */
+const char *model_place_text(ModelPlace place, char *text, size_t size);
+/* The source line there, or an empty string. Returns text. */
+const char *model_place_source(ModelPlace place, char *text, size_t size);
+/* "s->a[0][64]", the name of a byte of the last launch's shared memory. Returns text. */
+const char *model_shared_name(const ModelObserver *seen, uint32_t offset, char *text, size_t size);
+
+/* A member of the struct that describes shared memory: "full", "MBarrier[4]". */
+typedef struct {
+    char name[32], type[48];
+    uint64_t offset, bytes;
+} ModelMember;
+/* Fills in up to `most`; returns how many there are, 0 if the debug information does not say. *size: of the struct. */
+int model_shared_members(const ModelObserver *seen, ModelMember *list, int most, uint64_t *size);
+
+/* The constants (enumerators of enums without a name) of a source file, as the compiler computed them. */
+typedef struct {
+    char name[32];
+    int64_t value;
+} ModelConstant;
+int model_constants(const char *file, ModelConstant *list, int most);
+
+/* The index of the accumulator at v of the wgmma or mma.sync that begins at `d` is counted from the thread's lowest:
+ * high - low over sizeof(float) of them. */
+static inline int model_accumulators(const ModelObserver *seen) {
+    return (int)((seen->low - seen->high) / sizeof(float));
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* explain.c - does --explain tell the truth? TAP.
+ *
+ * It is asked for random elements of C, in every chapter, at sizes with and without edges. Then the whole problem runs
+ * with random data, somebody looks at the register that it has named, and what is there must be that element's sum, to
+ * the bit. So that this can fail: the registers and lanes beside it must hold something else.
+ *
+ *     explain          three elements for each chapter and size
+ *     explain 20 07    20 of them, only chapters whose name contains "07" */
+#include "device/swizzle.h"
+#include "harness/explain.h"
+#include "model/matrix.h"
+#include "model/model_host.h"
+#include "tap.h"
+
+#define EACH_CHAPTER(id) extern const Chapter model_chapter_##id;
+#include "chapters.inc"
+#undef EACH_CHAPTER
+#define EACH_CHAPTER(id) &model_chapter_##id,
+static const Chapter *const chapters[] = {
+#include "chapters.inc"
+};
+
+enum { CHAPTERS = sizeof chapters / sizeof chapters[0], SMS = 4 };
+
+typedef struct {
+    int m, n, k;
+    const char *variant; /* of chapters that have it; NULL: the chapter chooses */
+} Case;
+
+static const Case cases[] = {
+    {1, 1, 1, NULL},
+    {64, 8, 16, NULL},
+    {129, 257, 65, NULL},
+    {200, 300, 333, NULL},
+    {512, 384, 64, NULL},
+    {300, 530, 100, "cooperative_128x256_cluster_2"},
+    {300, 530, 100, "pingpong_128x128"},
+    {300, 530, 100, "cooperative_256x192"},
+};
+
+static uint64_t state = 1;
+static int below(int n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((state >> 33) % (uint64_t)n);
+}
+
+/* Small integers: their sums are exact. */
+static void fill(bf16 *matrix, int rows, int columns, int ld) {
+    static const bf16 value[] = {0xc000, 0xbf80, 0, 0x3f80, 0x4000, 0x4040}; /* -2 to 3 */
+    for (int row = 0; row < rows; row++) {
+        for (int column = 0; column < columns; column++) {
+            matrix[(size_t)row * (size_t)ld + (size_t)column] = value[below(6)];
+        }
+    }
+}
+
+static float sum_of(const Gemm *g, int row, int column) {
+    float sum = 0;
+    for (int k = 0; k < g->k; k++) {
+        sum += matrix_float(g->a[(size_t)row * (size_t)g->lda + (size_t)k]) *
+               matrix_float(g->b[(size_t)column * (size_t)g->ldb + (size_t)k]);
+    }
+    return sum;
+}
+
+/* The whole problem once more, with somebody looking at accumulator `index` of a thread. Returns 1 if its last value for
+ * this tile is `sum`. */
+static int holds(Explanation *e, const ElementPath *path, int thread, int index, float sum) {
+    ModelObserver *seen = e->seen;
+    memset(seen, 0, sizeof *seen);
+    seen->cta = path->cta;
+    seen->thread = thread;
+    seen->index = index;
+    seen->low = path->low;
+    seen->high = path->high;
+    seen->stored.thread = -1;
+    seen->c_at = e->gemm.c + (size_t)path->row * (size_t)e->gemm.ldc + (size_t)path->column;
+    ModelOptions options = {.policy = MODEL_RANDOM, .seed = (unsigned)thread, .sms = SMS, .observer = seen};
+    model_configure(&options);
+    GemmStatus status = e->chapter->launch(&e->gemm);
+    model_configure(&(ModelOptions){.sms = SMS});
+    if (status != GEMM_OK) {
+        return 0;
+    }
+    if (path->accumulators == 0) { /* the thread keeps its sum in a variable: who stores it held it */
+        return seen->stored.thread == thread && seen->stored.cta == path->cta;
+    }
+    return path->tile < seen->values && path->tile < FACT_VALUES && seen->value[path->tile] == sum;
+}
+
+/* Does shared memory have element k of a row there? Every tile begins with a row that is a multiple of 8, on a multiple of
+ * 1024 bytes. */
+static int lies_at(uint32_t offset, int row, int k) {
+    return (int)(offset % 1024) == 2 * (swizzled_index(row % 8, k % 64 / 8) + k % 8);
+}
+
+static int wrong_places, wrong_places_hold;
+
+static void check_element(Explanation *e, const char *what, int row, int column, int k) {
+    ElementPath path;
+    memset(e->a, 0, (size_t)e->gemm.m * (size_t)e->gemm.lda * sizeof(bf16));
+    memset(e->b, 0, (size_t)e->gemm.n * (size_t)e->gemm.ldb * sizeof(bf16));
+    GemmStatus status = explain_element(e, row, column, k, &path);
+    if (!ok(status == GEMM_OK && path.is_right, "%s: C[%d][%d] at k = %d has a path", what, row, column, k)) {
+        diag("status %d", (int)status);
+        return;
+    }
+    const OperandFact *a = &e->seen->operand_a, *b = &e->seen->operand_b;
+    int placed = path.accumulators == 0 || (lies_at(a->offset, row, k) && lies_at(b->offset, column, k));
+    fill(e->a, e->gemm.m, e->gemm.k, e->gemm.lda);
+    fill(e->b, e->gemm.n, e->gemm.k, e->gemm.ldb);
+    float sum = sum_of(&e->gemm, row, column);
+    if (!ok(holds(e, &path, path.thread, path.index, sum) && placed, "%s: C[%d][%d] is where it says", what, row, column)) {
+        diag("CTA %d thread %d accumulator %d of %d, tile %d: %g, not %g", path.cta, path.thread, path.index,
+             path.accumulators, path.tile, path.tile < FACT_VALUES ? (double)e->seen->value[path.tile] : 0, (double)sum);
+    }
+    if (e->gemm.k > 16) { /* else equal sums are not rare */
+        wrong_places += 2;
+        wrong_places_hold += holds(e, &path, path.thread ^ 4, path.index, sum);
+        wrong_places_hold += path.accumulators > 0 && holds(e, &path, path.thread, path.index ^ 4, sum);
+    }
+}
+
+/* All CTAs together read every tile of C once. */
+static void check_tiles(Explanation *e, const char *what) {
+    ModelObserver *seen = e->seen;
+    memset(seen, 0, sizeof *seen);
+    seen->a = e->gemm.a;
+    seen->b = e->gemm.b;
+    seen->a_row = (size_t)e->gemm.lda * sizeof(bf16);
+    seen->b_row = (size_t)e->gemm.ldb * sizeof(bf16);
+    seen->a_rows = e->gemm.m;
+    seen->b_rows = e->gemm.n;
+    seen->thread = seen->stored.thread = -1;
+    model_configure(&(ModelOptions){.sms = SMS, .observer = seen});
+    Gemm g = e->gemm;
+    g.k = 1;
+    g.variant = e->launch->kernel;
+    GemmStatus status = e->chapter->launch(&g);
+    model_configure(&(ModelOptions){.sms = SMS});
+    int width = e->launch->cluster; /* CTAs of a cluster read parts of the same rows of B */
+    long long area = 0;
+    int twice = 0;
+    for (int i = 0; i < seen->tiles; i++) {
+        const TileFact *t = &seen->tile[i];
+        area += (long long)(t->a_last - t->a_first + 1) * (t->b_last - t->b_first + 1) * width;
+        for (int j = 0; j < i; j++) {
+            const TileFact *u = &seen->tile[j];
+            twice += t->a_first <= u->a_last && u->a_first <= t->a_last && t->b_first <= u->b_last && u->b_first <= t->b_last;
+        }
+    }
+    if (width > 1) {
+        return; /* parts of B may lie outside of it */
+    }
+    if (!ok(status == GEMM_OK && twice == 0 && area == (long long)g.m * g.n, "%s: its tiles are all of C, each once", what)) {
+        diag("%d tiles, %d overlap, %lld of %lld elements", seen->tiles, twice, area, (long long)g.m * g.n);
+    }
+}
+
+static void check_case(const Chapter *chapter, const Case *c, int elements) {
+    Gemm shape = {.m = c->m,
+                  .n = c->n,
+                  .k = c->k,
+                  .lda = (c->k + 7) / 8 * 8 + 8,
+                  .ldb = (c->k + 7) / 8 * 8 + 16,
+                  .ldc = (c->n + 7) / 8 * 8 + 24,
+                  .sm_count = SMS,
+                  .shared_bytes = 227 * 1024,
+                  .variant = c->variant};
+    Explanation e;
+    char what[160];
+    snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "", c->variant ? ", " : "",
+             c->m, c->n, c->k);
+    if (!ok(explain_open(&e, chapter, &shape) == GEMM_OK, "%s: the launch is recorded", what)) {
+        return;
+    }
+    ok(e.launch->grid > 0 && e.launch->products == 0, "%s: ... and nothing runs", what);
+    check_tiles(&e, what);
+    for (int i = 0; i < elements; i++) {
+        /* The corner with the edges first. */
+        check_element(&e, what, i == 0 ? c->m - 1 : below(c->m), i == 0 ? c->n - 1 : below(c->n),
+                      i == 0 ? c->k - 1 : below(c->k));
+    }
+    explain_close(&e);
+}
+
+int main(int argc, char **argv) {
+    int elements = argc > 1 ? atoi(argv[1]) : 3;
+    for (int i = 0; i < CHAPTERS; i++) {
+        for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+            if ((argc <= 2 || strstr(chapters[i]->name, argv[2])) && (!cases[c].variant || chapters[i]->describe)) {
+                check_case(chapters[i], &cases[c], elements);
+            }
+        }
+    }
+    if (!ok(wrong_places_hold * 5 < wrong_places, "other registers and lanes hold other elements")) {
+        diag("%d of %d wrong places hold the same sum", wrong_places_hold, wrong_places);
+    }
+    printf("# %d of %d wrong places held an equal sum\n", wrong_places_hold, wrong_places);
+    model_shutdown();
+    return tap_done();
+}

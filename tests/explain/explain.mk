@@ -1,0 +1,12 @@
+# explain.mk - the test of --explain; included by the Makefile at the top after the rules of the tests.
+
+EXPLAIN_TEST := $(B)/tests/explain/explain
+MORE_TESTS += $(EXPLAIN_TEST)
+
+ifneq ($(HAVE_MODEL),)
+$(EXPLAIN_TEST): $(B)/tests/explain/explain.o $(CHAPTERS:%=$(B)/model/%.o) $(COMMON) $(LINK_STAMP)
+	$(program)
+else
+$(EXPLAIN_TEST): $(LINK_STAMP)
+	$(call skipping_test,there is no CPU model)
+endif
