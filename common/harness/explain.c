@@ -260,9 +260,11 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
+/* The file without its directory, and the line. */
 static void print_place(ModelPlace place) {
     char text[256];
-    printf(" (%s)", model_place_text(place, text, sizeof text));
+    const char *slash = strrchr(model_place_text(place, text, sizeof text), '/');
+    printf(" (%s)", slash ? slash + 1 : text);
 }
 
 /* The file of the chapter's source, as the debug information names it. */
@@ -438,11 +440,11 @@ static void print_descriptor(const Explanation *e, const char *operand, uint64_t
     WgmmaDescriptor d = wgmma_descriptor_decode(bits);
     char name[TEXT];
     /* Addresses of the shared window begin 1024 bytes before the CTA's own. */
-    printf("           %s 0x%016llx: start %u / 16 (%s), leading %u / 16, stride %u / 16, base offset %d, swizzle %d "
-           "bytes, %s\n",
-           operand, (unsigned long long)bits, d.start,
-           model_shared_name(e->seen, d.start - CTA_RESERVED, name, sizeof name), d.leading, d.stride, d.base_offset,
-           d.swizzle_bytes, mn_major ? "MN-major" : "K-major");
+    printf("           %s 0x%016llx: start %u >> 4 (%s), leading %u >> 4, stride %u >> 4,\n", operand,
+           (unsigned long long)bits, d.start, model_shared_name(e->seen, d.start - CTA_RESERVED, name, sizeof name),
+           d.leading, d.stride);
+    printf("              base offset %d, swizzle %d bytes, %s\n", d.base_offset, d.swizzle_bytes,
+           mn_major ? "MN-major" : "K-major");
 }
 
 /* By warpgroup, then by where A and B begin. */

@@ -184,7 +184,7 @@ static int parse_element(const char *text, int element[3], char message[OPTIONS_
     int count = 0;
     snprintf(copy, sizeof copy, "%s", text);
     char *rest = copy;
-    for (char *number; (number = strsep(&rest, ",")) && count < 3; count++) {
+    for (char *number; count < 3 && (number = strsep(&rest, ",")); count++) {
         if (!parse_int(names[count], number, 0, MAX_SIZE - 1, &element[count], message)) {
             return 0;
         }

@@ -62,6 +62,17 @@ static const Refusal refusals[] = {
     {"--pad 4", "--pad", "multiple of 8"},
     {"--pad 8192", "--pad", "0 to 4096"},
     {"--csv ''", "--csv", "empty"},
+    {"--explain-element 5", "\"5\"", "R,C or R,C,K"},
+    {"--explain-element 5,6,7,8", "5,6,7,8", "R,C or R,C,K"},
+    {"--explain-element 5,", "column", "0 to"},
+    {"--explain-element -1,5", "row", "0 to"},
+    {"--explain-element 5,x", "column", "0 to"},
+    {"--explain-element 5,6,", ", k", "0 to"},
+    {"--explain-element 1111111111111111111111111111111111111111111111111111111111111111,5", "row", "0 to"},
+    {"--explain-element ''", "row", "0 to"},
+    {"--explain=yes", "--explain", "takes no value"},
+    {"--explain --bench", "--bench", "--explain"},
+    {"--explain-element 1,2 --csv f.csv", "--csv", "--explain"},
     {"--m", "--m", "value is missing"},
     {"--on", "--on", "value is missing"},
     {"--n 5 --k", "--k", "value is missing"},
@@ -135,6 +146,13 @@ static void accepts_good_lines(void) {
            options.count && options.sms == 132,
        "the model's options");
     ok(strcmp(accepts("--csv out.csv").csv, "out.csv") == 0, "--csv");
+    options = accepts("--explain");
+    ok(options.explain && !options.explain_element, "--explain");
+    options = accepts("--explain-element 130,77");
+    ok(options.explain && options.explain_element && options.element[0] == 130 && options.element[1] == 77 &&
+           options.element[2] == 0,
+       "--explain-element 130,77");
+    is_int(accepts("--explain-element 130,77,35").element[2], 35, "--explain-element 130,77,35");
     is_int(accepts("--help").help, 1, "--help");
     is_int(accepts("--help --m 0").help, 1, "--help ends the reading");
 }
@@ -151,7 +169,7 @@ static void help_is_true(void) {
         "--m",      "--n",        "--k",      "--on",       "--data",          "--seed",
         "--pad",    "--no-check", "--repeat", "--bench",    "--no-bench",      "--csv",
         "--policy", "--help",     "--sms",    "--barriers", "--schedule-seed", "--schedules",
-        "--count"};
+        "--count",  "--explain",  "--explain-element"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ok(strstr(text, names[i]) != NULL, "--help explains %s", names[i]);
     }
