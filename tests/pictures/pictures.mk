@@ -1,0 +1,16 @@
+# pictures.mk - the pictures of the mechanisms; included by the Makefile at the top after the rules of the tests.
+
+PICTURES := $(B)/tests/pictures/pictures
+PICTURES_TEST := tests/pictures/pictures.t
+MORE_TESTS += $(PICTURES_TEST)
+
+$(PICTURES): $(B)/tests/pictures/pictures.o $(CC_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $< -o $@
+
+$(PICTURES_TEST): $(PICTURES)
+
+## make pictures|draw the mechanisms' pictures in the chapters' READMEs from the functions that the kernels use
+.PHONY: pictures
+pictures: $(PICTURES)
+	$(PICTURES) .

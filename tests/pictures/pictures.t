@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Are the pictures in the chapters what the functions give today, byte for byte, and does a text show each of them?
+. tests/tools/tap.sh
+
+made=$(mktemp -d) || exit 1
+trap 'rm -rf "$made"' EXIT
+for chapter in $CHAPTERS; do
+    mkdir "$made/$chapter"
+done
+"$B/tests/pictures/pictures" "$made"
+ok $? "the pictures are drawn"
+pictures=$(cd "$made" && find . -name '*.svg' | sed 's|^\./||' | sort)
+is "$(wc -l <<<"$pictures")" 5 "five of them"
+for picture in $pictures; do
+    cmp -s "$made/$picture" "$picture"
+    ok $? "$picture is what make pictures draws"
+    grep -q "](${picture##*/})" "${picture%/*}/README.md"
+    ok $? "... and ${picture%/*}/README.md shows it"
+    [ "$(grep -c '<svg ' "$picture")" -eq 1 ] && grep -q prefers-color-scheme:dark "$picture" && [ "$(tail -n 1 "$picture")" = '</svg>' ]
+    ok $? "... whole, for light and dark"
+done
+done_testing
