@@ -9,15 +9,17 @@
 #include "../model/model_host.h"
 
 enum {
-    SHORT_K = 1024,          /* enough k-tiles for every stage of every ring */
-    SM_SHARED = 228 * 1024,  /* shared memory of an SM of Hopper, */
-    CTA_RESERVED = 1024,     /* ... of which the system takes so much for each CTA */
+    SHORT_K = 1024,         /* enough k-tiles for every stage of every ring */
+    SHORT_K_TILES = 64,     /* ... and for each of several consumers */
+    SM_SHARED = 228 * 1024, /* shared memory of an SM of Hopper, */
+    CTA_RESERVED = 1024,    /* ... of which the system takes so much for each CTA */
     SM_THREADS = 2048,
     SM_REGISTERS = 65536,
     SM_CTAS = 32,
     MAX_MEMBERS = 16,
     MAX_CONSTANTS = 48,
     MAP_COLUMNS = 100, /* of the picture of a wave */
+    SHOWN_TILES = 6,   /* of a CTA that takes several */
     TEXT = 160,
 };
 
@@ -55,8 +57,7 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
         g.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
         g.meet = -1;                   /* the CTAs that it would meet do not run */
     }
-    ModelOptions options = {
-        .seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .observer = seen};
+    ModelOptions options = {.seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .observer = seen};
     model_configure(&options);
     GemmStatus status = e->chapter->launch(&g);
     model_configure(&(ModelOptions){.sms = g.sm_count});
@@ -143,6 +144,7 @@ static GemmStatus find_cta(Explanation *e, int row, int column) {
     const ModelObserver *whole = e->launch;
     int clusters = whole->grid / whole->cluster;
     forget(e, e->seen);
+    e->seen->stop_at_tile = 1;
     GemmStatus status = launch(e, e->seen, 1, 0, whole->cluster);
     TileFact first = tile_of(e->seen, 0, 0);
     int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
@@ -158,6 +160,7 @@ static GemmStatus find_cta(Explanation *e, int row, int column) {
         }
         forget(e, e->seen);
         e->seen->c_at = c_at(e, row, column);
+        e->seen->stop_when_stored = 1;
         status = launch(e, e->seen, 1, cluster * whole->cluster, whole->cluster);
         if (status != GEMM_OK || e->seen->stored.thread >= 0) {
             return status;
@@ -175,6 +178,8 @@ static GemmStatus read_number(Explanation *e, const ElementPath *path, Numbering
     int first = path->cta / e->launch->cluster * e->launch->cluster;
     forget(e, e->seen);
     e->seen->number = number;
+    e->seen->c_at = c_at(e, path->row, path->column);
+    e->seen->stop_when_stored = 1;
     e->seen->low = path->low;
     e->seen->high = path->high;
     GemmStatus status = launch(e, e->seen, 1, first, e->launch->cluster);
@@ -211,6 +216,7 @@ static GemmStatus trace(Explanation *e, ElementPath *path) {
     seen->c_at = c_at(e, path->row, path->column);
     seen->a_value = bits_of(A_VALUE);
     seen->b_value = bits_of(B_VALUE);
+    seen->stop_when_stored = 1;
     seen->cta = path->cta;
     seen->thread = path->thread;
     seen->index = path->index;
@@ -315,11 +321,15 @@ static int ptxas_registers(const Explanation *e, char *why, size_t size) {
     char path[600] = "", line[512];
     ssize_t length = readlink("/proc/self/exe", path, 400);
     char *slash = length > 0 ? strrchr(path, '/') : NULL;
-    snprintf(why, size, "not known: the report of ptxas is not beside the program");
+    snprintf(why, size, "not known: the report of ptxas is not where make left it");
     if (slash == NULL) {
         return 0;
     }
+#ifdef GEMM_DEBUG
+    snprintf(slash, 200, "/../build/debug/gpu/%s.ptxas", e->chapter->name);
+#else
     snprintf(slash, 200, "/../build/release/gpu/%s.ptxas", e->chapter->name);
+#endif
     FILE *file = fopen(path, "r");
     int here = 0, registers = 0;
     char mark[80];
@@ -427,7 +437,8 @@ static void print_barriers(const Explanation *e) {
         for (int j = 0; j < seen->loads; j++) {
             const LoadFact *load = &seen->load[j];
             if (strcmp(load->barrier, b->name) == 0) {
-                printf("%s %s %d%s", joint, load->map, load->bytes, load->multicast ? " from each CTA of the cluster" : "");
+                printf("%s %s %d%s", joint, load->map, load->bytes,
+                       load->multicast ? " from each CTA of the cluster" : "");
                 joint = ",";
             }
         }
@@ -452,8 +463,11 @@ static int compare_products(const void *x, const void *y) {
     const ProductFact *p = x, *q = y;
     uint32_t pa = wgmma_descriptor_decode(p->a).start, qa = wgmma_descriptor_decode(q->a).start;
     uint32_t pb = wgmma_descriptor_decode(p->b).start, qb = wgmma_descriptor_decode(q->b).start;
-    const uint32_t order[][2] = {{(uint32_t)p->warpgroup, (uint32_t)q->warpgroup}, {pb / 128, qb / 128},
-                                 {pa / 128, qa / 128}, {pa, qa}, {pb, qb}};
+    const uint32_t order[][2] = {{(uint32_t)p->warpgroup, (uint32_t)q->warpgroup},
+                                 {pb / 128, qb / 128},
+                                 {pa / 128, qa / 128},
+                                 {pa, qa},
+                                 {pb, qb}};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (order[i][0] != order[i][1]) {
             return order[i][0] < order[i][1] ? -1 : 1;
@@ -510,7 +524,8 @@ static Wave print_picture(const Explanation *e, int ctas, int bm, int bn, int dr
     int last = 0;
     for (int cta = 0; cta < ctas && touched; cta++) {
         TileFact tile = tile_of(e->seen, cta, 0);
-        if (tile.a_last < tile.a_first || tile.b_last < tile.b_first) {
+        if (tile.a_last < tile.a_first || tile.b_last < tile.b_first || tile.a_first >= e->gemm.m ||
+            tile.b_first >= e->gemm.n) {
             continue; /* a CTA without work */
         }
         int m = tile.a_first / bm, n = tile.b_first / bn;
@@ -542,7 +557,7 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
     GemmStatus status = GEMM_OK;
     forget(e, e->seen);
     for (int cta = 0; cta < ctas && status == GEMM_OK; cta += l->cluster) {
-        e->seen->stop_at_tile = cta == 0 ? 0 : 1; /* of the others their first tile is enough */
+        e->seen->stop_at_tile = cta == 0 ? SHOWN_TILES : 1;
         status = launch(e, e->seen, 1, cta, l->cluster);
     }
     if (status != GEMM_OK) {
@@ -550,23 +565,29 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
     }
     TileFact first = tile_of(e->seen, 0, 0);
     int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
+    if (bm < 1 || bn < 1) {
+        return GEMM_OK; /* CTA 0 has no tile */
+    }
     int tiles_m = ceil_div(g->m, bm), tiles_n = ceil_div(g->n, bn);
     long long tiles = (long long)tiles_m * tiles_n;
-    printf("tiles      %d x %d of C each: %d rows of tiles by %d columns, %lld in all\n", bm, bn, tiles_m, tiles_n, tiles);
+    printf("tiles      %d x %d of C each: %d rows of tiles by %d columns, %lld in all\n", bm, bn, tiles_m, tiles_n,
+           tiles);
     int own = 0;
     while (own < e->seen->tiles && tile_of(e->seen, 0, own).a_last >= 0) {
         own++;
     }
     if (own > 1) {
-        printf("           CTA 0 takes %d of them:", own);
-        for (int i = 0; i < own && i < 6; i++) {
+        printf("           CTA 0 takes, by (row,column):");
+        for (int i = 0; i < own && i < SHOWN_TILES; i++) {
             TileFact tile = tile_of(e->seen, 0, i);
             printf(" (%d,%d)", tile.a_first / bm, tile.b_first / bn);
         }
-        printf("%s\n", own > 6 ? " ..." : "");
+        printf("%s\n", own > SHOWN_TILES ? " ..." : "");
     }
     printf("wave       %d CTAs at a time: %d on each of %d SMs%s\n", ctas, ctas_per_sm, g->sm_count,
-           ctas == l->grid && own <= 1 ? "; all of them run at once" : "");
+           ctas == l->grid && own <= 1        ? "; all of them run at once"
+           : g->sm_count == DEFAULT_MODEL_SMS ? "; --sms 132: as many as an H200 has"
+                                              : "");
     int draw = tiles_n <= MAP_COLUMNS && ctas < tiles && l->grid > 1;
     if (draw) {
         printf("           # is a tile of the first wave:\n");
@@ -577,8 +598,8 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
            wave.rows == 1 ? "" : "s", bm, wave.columns, bn, (wave.rows * a_bytes + wave.columns * b_bytes) / (1 << 20));
     int rows = ceil_div(wave.ctas, tiles_n), columns = least(wave.ctas, tiles_n);
     if (rows != wave.rows || columns != wave.columns) {
-        printf("           walked row by row, these %d tiles would read %d and %d: %.1f MiB\n", wave.ctas, rows, columns,
-               (rows * a_bytes + columns * b_bytes) / (1 << 20));
+        printf("           walked row by row, these %d tiles would read %d and %d: %.1f MiB\n", wave.ctas, rows,
+               columns, (rows * a_bytes + columns * b_bytes) / (1 << 20));
     }
     return GEMM_OK;
 }
@@ -593,8 +614,9 @@ static GemmStatus print_setup(Explanation *e) {
     }
     printf("\n");
     print_constants(e);
-    /* One CTA, with enough k-tiles to go once around the ring. */
+    /* One CTA, with enough k-tiles to go once around the ring; a persistent one not through all of its tiles. */
     forget(e, e->seen);
+    e->seen->stop_at_tile = SHORT_K_TILES;
     GemmStatus status = launch(e, e->seen, least(e->gemm.k, SHORT_K), 0, l->cluster);
     if (status != GEMM_OK) {
         return status;
@@ -630,7 +652,8 @@ static void print_operand(const Explanation *e, char matrix_name, int row, int k
            model_shared_name(e->seen, at, name, sizeof name), at, at / 128, at / 128 % 8, at / 16 % 8, at / 4 % 32);
     unsigned chunk = (at / 16 ^ at / 128) % 8;
     if ((int)chunk == k % 64 / 8) {
-        printf("           with the 128-byte swizzle, column %u of row %u holds chunk %u ^ %u = %u of the row: k %d to %d\n",
+        printf("           with the 128-byte swizzle, column %u of row %u holds chunk %u ^ %u = %u of the row: k %d to "
+               "%d\n",
                at / 16 % 8, at / 128 % 8, at / 16 % 8, at / 128 % 8, chunk, k / 8 * 8, k / 8 * 8 + 7);
     }
     printf("           put there by %s,", operand->writer);
@@ -660,8 +683,9 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
     print_thread("held by    ", path.cta, path.thread);
     if (path.accumulators > 0) {
         printf(", accumulator %d of 0 to %d\n", path.index, path.accumulators - 1);
-        printf("           found by numbering the accumulators of CTA %d: these are the numbers that C[%d][%d] received\n",
-               path.cta, path.row, path.column);
+        printf(
+            "           found by numbering the accumulators of CTA %d: these are the numbers that C[%d][%d] received\n",
+            path.cta, path.row, path.column);
         printf("product    %s m%dn%dk16", seen->n == 8 ? "mma.sync" : "wgmma", seen->n == 8 ? 16 : WGMMA_M, seen->n);
         print_place(seen->product_place);
         printf(": row %d, column %d of D; number %d of its tile", seen->row, seen->column, seen->product_number);
@@ -686,18 +710,20 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
                seen->store_offset / 4 % 32, seen->packer);
         print_doer(" ", &seen->packed);
     }
-    printf("values     all of A and B 0, but A[%d][%d] = %g and B[%d][%d] = %g: C[%d][%d] became %g\n", path.row, path.k,
-           (double)A_VALUE, path.column, path.k, (double)B_VALUE, path.row, path.column, (double)(A_VALUE * B_VALUE));
+    printf("values     all of A and B 0, but A[%d][%d] = %g and B[%d][%d] = %g: C[%d][%d] became %g\n", path.row,
+           path.k, (double)A_VALUE, path.column, path.k, (double)B_VALUE, path.row, path.column,
+           (double)(A_VALUE * B_VALUE));
     return GEMM_OK;
 }
 
-GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape, const DeviceInfo *device) {
+GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape,
+                           const DeviceInfo *device) {
     const int limit[] = {shape->m, shape->n, shape->k};
     for (int i = 0; options->explain_element && i < 3; i++) {
         if (options->element[i] >= limit[i]) {
             fprintf(stderr, "--explain-element: %s %d is outside of %s = %d; 0 to %d is accepted\n",
-                    (const char *[]){"row", "column", "k ="}[i], options->element[i], (const char *[]){"M", "N", "K"}[i],
-                    limit[i], limit[i] - 1);
+                    (const char *[]){"row", "column", "k ="}[i], options->element[i],
+                    (const char *[]){"M", "N", "K"}[i], limit[i], limit[i] - 1);
             return GEMM_USAGE;
         }
     }

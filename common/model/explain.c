@@ -79,24 +79,6 @@ void observe_announcement(const Barrier *b, int bytes) {
     }
 }
 
-void observe_load(const TensorMap *map, const Barrier *b, int multicast, Site site) {
-    ModelObserver *o = observer();
-    if (o == NULL) {
-        return;
-    }
-    LoadFact fact = {.bytes = (int)tensor_box_bytes(map), .multicast = multicast, .place = site};
-    snprintf(fact.map, sizeof fact.map, "%s", map->name != NULL ? map->name : "a tensor");
-    array_name(b->name, fact.barrier, sizeof fact.barrier);
-    for (int i = 0; i < o->loads; i++) {
-        if (o->load[i].place == site && strcmp(o->load[i].map, fact.map) == 0) {
-            return;
-        }
-    }
-    if (o->loads < FACT_LOADS) {
-        o->load[o->loads++] = fact;
-    }
-}
-
 void observe_registers(const Warp *w, int increase, int registers, Site site) {
     ModelObserver *o = observer();
     RegisterFact fact = {w->id / 4, increase, registers, site};
@@ -121,25 +103,27 @@ static void widen(int row, int *first, int *last) {
 static int all_have_begun(const ModelObserver *o, const Cluster *cluster, int number) {
     int count = 0;
     for (int i = 0; i < o->tiles; i++) {
-        count += o->tile[i].number == number && (unsigned)(o->tile[i].cta - cluster->first_block) < (unsigned)cluster->size;
+        count +=
+            o->tile[i].number == number && (unsigned)(o->tile[i].cta - cluster->first_block) < (unsigned)cluster->size;
     }
     return count == cluster->size;
 }
 
 /* The thread has read a row of A (is_a) or B. */
 static void observe_row(ModelObserver *o, const Thread *t, int is_a, int row) {
-    static struct {
+    typedef struct {
         uint32_t serial;
         int tile;   /* the one it reads for */
         int read_b; /* for this tile already */
-    } reader[THREAD_LIMIT];
-    if (reader[t->id].serial != t->cta->cluster->serial) {
-        reader[t->id].serial = t->cta->cluster->serial;
-        reader[t->id].tile = reader[t->id].read_b = 0;
+    } Reader;
+    static Reader readers[CLUSTER_LIMIT][THREAD_LIMIT];
+    Reader *reader = &readers[t->cta->rank][t->id];
+    if (reader->serial != t->cta->cluster->serial) {
+        *reader = (Reader){t->cta->cluster->serial, 0, 0};
     }
-    reader[t->id].tile += is_a && reader[t->id].read_b;
-    reader[t->id].read_b = !is_a;
-    int number = reader[t->id].tile;
+    reader->tile += is_a && reader->read_b;
+    reader->read_b = !is_a;
+    int number = reader->tile;
     int i = o->tiles - 1;
     while (i >= 0 && (o->tile[i].cta != t->cta->block || o->tile[i].number != number)) {
         i--;
@@ -155,6 +139,28 @@ static void observe_row(ModelObserver *o, const Thread *t, int is_a, int row) {
     widen(row, is_a ? &tile->a_first : &tile->b_first, is_a ? &tile->a_last : &tile->b_last);
     if (o->stop_at_tile > 0 && number >= o->stop_at_tile && all_have_begun(o, t->cta->cluster, o->stop_at_tile)) {
         model_stop();
+    }
+}
+
+void observe_load(const Thread *t, const TensorMap *map, const int *coord, const Barrier *b, int multicast, Site site) {
+    ModelObserver *o = observer();
+    if (o == NULL) {
+        return;
+    }
+    /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
+    if (map->base == (uintptr_t)o->a || map->base == (uintptr_t)o->b) {
+        observe_row(o, t, map->base == (uintptr_t)o->a, coord[1]);
+    }
+    LoadFact fact = {.bytes = (int)tensor_box_bytes(map), .multicast = multicast, .place = site};
+    snprintf(fact.map, sizeof fact.map, "%s", map->name != NULL ? map->name : "a tensor");
+    array_name(b->name, fact.barrier, sizeof fact.barrier);
+    for (int i = 0; i < o->loads; i++) {
+        if (o->load[i].place == site && strcmp(o->load[i].map, fact.map) == 0) {
+            return;
+        }
+    }
+    if (o->loads < FACT_LOADS) {
+        o->load[o->loads++] = fact;
     }
 }
 
@@ -175,6 +181,9 @@ int observe_global(const Thread *t, const void *p, uint32_t size, int write, Sit
     ModelObserver *o = observer();
     if (o == NULL) {
         return 0;
+    }
+    if (o->stop_when_stored && o->store_bytes > 0) {
+        model_stop(); /* the access before this one was the store, and has happened */
     }
     if (write) {
         if (covers(p, size, o->c_at) && o->store_bytes == 0 && o->stored.thread < 0) {
@@ -229,6 +238,13 @@ void observe_store(const Thread *t, const void *p, uint32_t size, uint32_t offse
     o->packer = writer_of(t->cta, o->store_offset, &o->packed);
 }
 
+void observe_written(const void *p, uint32_t size) {
+    ModelObserver *o = observer();
+    if (o != NULL && o->stop_when_stored && o->stored.thread >= 0 && covers(p, size, o->c_at)) {
+        model_stop();
+    }
+}
+
 /* ---- accumulators ------------------------------------------------------------------------------------------------ */
 
 /* From the top of the thread's stack down to its accumulator: the same in all threads that run the same code. */
@@ -251,15 +267,11 @@ static int index_of(const ModelObserver *o, const Thread *t, const float *d) {
 }
 
 static float number_of(const ModelObserver *o, const Thread *t, int index) {
-    int number = o->number == NUMBER_INDEX        ? index
-                 : o->number == NUMBER_THREAD_LOW ? t->id % 256
-                                                  : t->id / 256;
+    int number = o->number == NUMBER_INDEX ? index : o->number == NUMBER_THREAD_LOW ? t->id % 256 : t->id / 256;
     return (float)(number + 1);
 }
 
-static int is_held_by(const ModelObserver *o, const Thread *t) {
-    return o->thread == t->id && o->cta == t->cta->block;
-}
+static int is_held_by(const ModelObserver *o, const Thread *t) { return o->thread == t->id && o->cta == t->cta->block; }
 
 static void keep_value(ModelObserver *o, int tile, float value) {
     if (tile >= 0 && tile < FACT_VALUES) {
@@ -417,8 +429,8 @@ void observe_issue(const Warpgroup *g, const Product *product) {
         }
     }
     if (o != NULL && o->products < FACT_PRODUCTS) {
-        o->product[o->products++] = (ProductFact){
-            g->id, product->n, product->a, product->b, product->a_major, product->b_major, product->site};
+        o->product[o->products++] =
+            (ProductFact){g->id, product->n, product->a, product->b, product->a_major, product->b_major, product->site};
     }
 }
 

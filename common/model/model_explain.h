@@ -56,7 +56,8 @@ typedef struct {
     ModelPlace place;
 } ProductFact;
 
-/* Rows of A and of B that a CTA read for one of its tiles; last < first: none. Needs one k-tile (K no larger): a thread
+/* Rows of A and of B that a CTA read for one of its tiles, and the first row of a box that it asked for, also where that
+ * lies outside of the matrix; last < first: none. Needs one k-tile (K no larger): a thread
  * that reads A again after B has begun another tile. */
 typedef struct {
     int cta, number;
@@ -100,6 +101,7 @@ typedef struct ModelObserver {
     size_t a_row, b_row, c_row;
     int a_rows, b_rows;
     Numbering number;
+    int stop_when_stored; /* the launch ends when C[R][C] has been written: the rest of it does not matter */
     int stop_at_tile; /* the launch ends when all CTAs of a cluster have begun their tile of this number; 0: at its end */
     /* The element (c_at: its address), the elements of A and B that are traced and what they hold, and, once known, who
      * holds the accumulator. thread < 0: not known. */
@@ -133,10 +135,10 @@ typedef struct ModelObserver {
     int product_number; /* of its tile, from 0: k16 step that was looked for */
     int tile_number;    /* of this warpgroup or warp, from 0 */
     ModelPlace product_place;
-    Doer stored;  /* C[R][C] */
-    int store_bytes; /* by one thread; 0: by a TMA store, from */
+    Doer stored;           /* C[R][C] */
+    int store_bytes;       /* by one thread; 0: by a TMA store, from */
     uint32_t store_offset; /* ... here in shared memory, */
-    Doer packed;        /* ... where this thread's stmatrix or store put it */
+    Doer packed;           /* ... where this thread's stmatrix or store put it */
     const char *packer;
     /* The accumulator after its tile's last product, for every tile. */
     float value[FACT_VALUES];

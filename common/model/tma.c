@@ -181,7 +181,7 @@ static void start_load(void *dst, const TensorMap *map, int rank, const int *coo
     for (int i = 0; i < load->targets; i++) {
         Barrier *b = load->barrier[i];
         check_phase(t, b, site);
-        observe_load(map, b, mask != 0, site);
+        observe_load(t, map, coord, b, mask != 0, site);
         claim_box(load, i, site);
         b->issued += bytes;
         b->load_phase = b->phase + 1 > b->load_phase ? b->phase + 1 : b->load_phase;
@@ -336,6 +336,7 @@ static void store_write(Store *store) {
             tensor_chunk_add(&store->map, &chunk, store->data + chunk.offset);
         } else {
             tensor_chunk_store(&chunk, store->data + chunk.offset);
+            observe_written((const void *)(uintptr_t)chunk.global, (uint32_t)chunk.end);
         }
     }
     store_free(store);

@@ -110,9 +110,11 @@ static void check_element(Explanation *e, const char *what, int row, int column,
     fill(e->a, e->gemm.m, e->gemm.k, e->gemm.lda);
     fill(e->b, e->gemm.n, e->gemm.k, e->gemm.ldb);
     float sum = sum_of(&e->gemm, row, column);
-    if (!ok(holds(e, &path, path.thread, path.index, sum) && placed, "%s: C[%d][%d] is where it says", what, row, column)) {
+    if (!ok(holds(e, &path, path.thread, path.index, sum) && placed, "%s: C[%d][%d] is where it says", what, row,
+            column)) {
         diag("CTA %d thread %d accumulator %d of %d, tile %d: %g, not %g", path.cta, path.thread, path.index,
-             path.accumulators, path.tile, path.tile < FACT_VALUES ? (double)e->seen->value[path.tile] : 0, (double)sum);
+             path.accumulators, path.tile, path.tile < FACT_VALUES ? (double)e->seen->value[path.tile] : 0,
+             (double)sum);
     }
     if (e->gemm.k > 16) { /* else equal sums are not rare */
         wrong_places += 2;
@@ -138,21 +140,37 @@ static void check_tiles(Explanation *e, const char *what) {
     g.variant = e->launch->kernel;
     GemmStatus status = e->chapter->launch(&g);
     model_configure(&(ModelOptions){.sms = SMS});
-    int width = e->launch->cluster; /* CTAs of a cluster read parts of the same rows of B */
     long long area = 0;
     int twice = 0;
-    for (int i = 0; i < seen->tiles; i++) {
-        const TileFact *t = &seen->tile[i];
-        area += (long long)(t->a_last - t->a_first + 1) * (t->b_last - t->b_first + 1) * width;
-        for (int j = 0; j < i; j++) {
+    for (int i = 0; i < seen->tiles; i++) { /* CTAs of a cluster read parts of the same rows of B */
+        TileFact *t = &seen->tile[i];
+        for (int j = 0; j < seen->tiles; j++) {
             const TileFact *u = &seen->tile[j];
-            twice += t->a_first <= u->a_last && u->a_first <= t->a_last && t->b_first <= u->b_last && u->b_first <= t->b_last;
+            if (u->number == t->number && u->cta / e->launch->cluster == t->cta / e->launch->cluster) {
+                t->b_first = u->b_first < t->b_first ? u->b_first : t->b_first;
+                t->b_last = u->b_last > t->b_last ? u->b_last : t->b_last;
+            }
         }
     }
-    if (width > 1) {
-        return; /* parts of B may lie outside of it */
+    for (int i = 0; i < seen->tiles; i++) { /* of boxes, what lies in C */
+        TileFact *t = &seen->tile[i];
+        t->a_last = t->a_last < g.m ? t->a_last : g.m - 1;
+        t->b_last = t->b_last < g.n ? t->b_last : g.n - 1;
+        if (t->a_last < t->a_first || t->b_last < t->b_first) {
+            seen->tile[i--] = seen->tile[--seen->tiles];
+        }
     }
-    if (!ok(status == GEMM_OK && twice == 0 && area == (long long)g.m * g.n, "%s: its tiles are all of C, each once", what)) {
+    for (int i = 0; i < seen->tiles; i++) {
+        const TileFact *t = &seen->tile[i];
+        area += (long long)(t->a_last - t->a_first + 1) * (t->b_last - t->b_first + 1);
+        for (int j = 0; j < i; j++) {
+            const TileFact *u = &seen->tile[j];
+            twice += t->a_first <= u->a_last && u->a_first <= t->a_last && t->b_first <= u->b_last &&
+                     u->b_first <= t->b_last;
+        }
+    }
+    if (!ok(status == GEMM_OK && twice == 0 && area == (long long)g.m * g.n, "%s: its tiles are all of C, each once",
+            what)) {
         diag("%d tiles, %d overlap, %lld of %lld elements", seen->tiles, twice, area, (long long)g.m * g.n);
     }
 }
@@ -169,8 +187,8 @@ static void check_case(const Chapter *chapter, const Case *c, int elements) {
                   .variant = c->variant};
     Explanation e;
     char what[160];
-    snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "", c->variant ? ", " : "",
-             c->m, c->n, c->k);
+    snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "",
+             c->variant ? ", " : "", c->m, c->n, c->k);
     if (!ok(explain_open(&e, chapter, &shape) == GEMM_OK, "%s: the launch is recorded", what)) {
         return;
     }

@@ -31,13 +31,13 @@ endif
 instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.link NVCC= CFLAGS='-g $(2)' \
                LDFLAGS='$(3)' C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
 INSTRUMENTED := tests/model/cases tests/model/internals tests/model/chapters tests/conform/replay \
-                tests/unit/test_model_data
+                tests/unit/test_model_data tests/explain/explain
 # One seed a policy, and sizes up to a tile.
 .PHONY: run-instrumented
 run-instrumented:
 	$(Q)for test in $(INSTRUMENTED); do \
 	    printf '  RUN    %s\n' $(B)/$$test; \
-	    case $$test in */chapters) set -- 1 0 2200000;; *) set --;; esac; \
+	    case $$test in */chapters) set -- 1 0 2200000;; */explain) set -- 1;; *) set --;; esac; \
 	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done

@@ -26,7 +26,8 @@ static const char style[] =
     "<style>\n"
     "svg{font-family:ui-sans-serif,system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:13px}\n"
     ".bg{fill:#fff}.t{fill:#1f2328}.m{fill:#59636e}.h{font-weight:600}.s{font-size:11px}.x{font-size:9px}\n"
-    ".c{text-anchor:middle}.e{text-anchor:end}.g{fill:none;stroke:#d1d9e0}.l{stroke:#1f2328;stroke-width:1.5;fill:none}\n"
+    ".c{text-anchor:middle}.e{text-anchor:end}.g{fill:none;stroke:#d1d9e0}.l{stroke:#1f2328;stroke-width:1.5;fill:none}"
+    "\n"
     ".n{fill:#f3f5f7;stroke:#d1d9e0}.hot{fill:#ffc9b5;stroke:#bc4c00;stroke-width:1.5}\n"
     ".f0{fill:#b6dcff}.f1{fill:#b4f0c2}.f2{fill:#ffe08a}.f3{fill:#f5c2e7}\n"
     ".f4{fill:#8fc3f5}.f5{fill:#86dca0}.f6{fill:#f2c34b}.f7{fill:#e79cd2}\n"
@@ -48,8 +49,8 @@ static void begin(const char *directory, const char *file, int height, const cha
         perror(path);
         exit(1);
     }
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>%s</title>\n", WIDTH,
-            height, title);
+    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>%s</title>\n",
+            WIDTH, height, title);
     fprintf(out, "<!-- made by `make pictures` (tests/pictures/pictures.c) -->\n%s", style);
     fprintf(out, "<rect class=\"bg\" width=\"%d\" height=\"%d\"/>\n", WIDTH, height);
 }
@@ -123,8 +124,9 @@ static void swizzle_panel(int x, int y, int row_bytes, uint32_t (*place)(uint32_
         int now = clocks(place, row_bytes, chunk);
         worst = now > worst ? now : worst;
     }
-    text("t s", x, y + lines * LINE_HEIGHT + 16, "8 rows of one chunk column: %d clock%s%s", clocks(place, row_bytes, read),
-         clocks(place, row_bytes, read) == 1 ? ", no conflict" : "s,", worst == 1 ? "; of any other, too" : " one after the other");
+    text("t s", x, y + lines * LINE_HEIGHT + 16, "8 rows of one chunk column: %d clock%s%s",
+         clocks(place, row_bytes, read), clocks(place, row_bytes, read) == 1 ? ", no conflict" : "s,",
+         worst == 1 ? "; of any other, too" : " one after the other");
 }
 
 static void draw_swizzle(const char *directory) {
@@ -133,15 +135,18 @@ static void draw_swizzle(const char *directory) {
         uint32_t (*place)(uint32_t);
         const char *plain, *swizzled;
     } patterns[] = {
-        {128, swizzle_128b, "rows of 128 bytes (64 bf16), as they come", "128-byte swizzle: address bits 4-6 ^= bits 7-9"},
+        {128, swizzle_128b, "rows of 128 bytes (64 bf16), as they come",
+         "128-byte swizzle: address bits 4-6 ^= bits 7-9"},
         {64, swizzle_64b, "rows of 64 bytes, as they come", "64-byte swizzle: address bits 4-5 ^= bits 7-8"},
         {32, swizzle_32b, "rows of 32 bytes, as they come", "32-byte swizzle: address bit 4 ^= bit 7"},
     };
     const int left = 60, right = 60 + COLUMNS * CHUNK_WIDTH + 60;
     begin(directory, "02_smem_tiled/swizzle.svg", 592, "Where 16-byte chunks lie in the banks of shared memory");
-    text("t", MARGIN, 26, "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
-                          "Coloured: chunk 1 of the 8 rows,");
-    text("t", MARGIN, 44, "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
+    text("t", MARGIN, 26,
+         "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
+         "Coloured: chunk 1 of the 8 rows,");
+    text("t", MARGIN, 44,
+         "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
     int y = 78;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         swizzle_panel(left, y, patterns[i].row_bytes, no_swizzle, patterns[i].plain);
@@ -173,18 +178,20 @@ static void draw_fragments(const char *directory) {
     static const char *const digit[] = {"0", "1", "2", "3"};
     const int top = 118, a_x = 80, b_x = a_x + 8 * PAIR_WIDTH + 100;
     begin(directory, "02_smem_tiled/fragments.svg", 790, "Fragments of mma.sync m16n8k16 and the lanes of ldmatrix");
-    text("t", MARGIN, 26, "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix of "
-                          "ldmatrix is one colour, one register");
-    text("t", MARGIN, 44, "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving and "
-                          "receiving are different lanes.");
+    text("t", MARGIN, 26,
+         "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix of "
+         "ldmatrix is one colour, one register");
+    text("t", MARGIN, 44,
+         "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving and "
+         "receiving are different lanes.");
 
     text("t h", a_x, top - 36, "A, 16 rows x 16 k: one ldmatrix.x4");
     text("m s", a_x, top - 8, "k 0-7, matrices 0 and 1");
     text("m s", a_x + 4 * PAIR_WIDTH, top - 8, "k 8-15, matrices 2 and 3");
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 4; r++) {
-            pair(a_x + mma_a_k(lane, r) / 2 * PAIR_WIDTH, top + mma_a_row(lane, r) * CELL_HEIGHT, PAIR_WIDTH, r, "a", lane,
-                 digit[r]);
+            pair(a_x + mma_a_k(lane, r) / 2 * PAIR_WIDTH, top + mma_a_row(lane, r) * CELL_HEIGHT, PAIR_WIDTH, r, "a",
+                 lane, digit[r]);
         }
     }
     row_names(a_x - 6, top, 16, 0, 1);
@@ -212,8 +219,8 @@ static void draw_fragments(const char *directory) {
     text("t h", a_x, lower - 26, "D, 16 rows x 8 columns: the sums");
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int v = 0; v < 4; v += 2) {
-            pair(a_x + mma_d_column(lane, v) / 2 * SUMS_WIDTH, lower + mma_d_row(lane, v) * CELL_HEIGHT - 12, SUMS_WIDTH,
-                 4 + v / 2, "d", lane, v == 0 ? "0, d1" : "2, d3");
+            pair(a_x + mma_d_column(lane, v) / 2 * SUMS_WIDTH, lower + mma_d_row(lane, v) * CELL_HEIGHT - 12,
+                 SUMS_WIDTH, 4 + v / 2, "d", lane, v == 0 ? "0, d1" : "2, d3");
         }
     }
     int x = a_x + 4 * SUMS_WIDTH + 40;
@@ -229,8 +236,9 @@ static void draw_fragments(const char *directory) {
         lanes += (mma_a_row(lane, 0) == 2 || mma_b_column(lane) == 2 || mma_b_column(lane) == 3) && lane / 8 == 1;
         lanes -= (mma_a_row(lane, 0) == 2 || mma_b_column(lane) == 2 || mma_b_column(lane) == 3) && lane / 8 != 1;
     }
-    if (lanes != 8 || mma_a_row(9, 1) != 10 || mma_d_row(9, 0) != 2 || mma_d_column(9, 0) != 2 || mma_d_row(9, 2) != 10 || mma_a_row(9, 0) != 2 ||
-        mma_a_k(9, 0) != 2 || ldmatrix_address_lane(0, mma_a_row(9, 0)) != 2) {
+    if (lanes != 8 || mma_a_row(9, 1) != 10 || mma_d_row(9, 0) != 2 || mma_d_column(9, 0) != 2 ||
+        mma_d_row(9, 2) != 10 || mma_a_row(9, 0) != 2 || mma_a_k(9, 0) != 2 ||
+        ldmatrix_address_lane(0, mma_a_row(9, 0)) != 2) {
         fprintf(stderr, "pictures: the notes of fragments.svg no longer fit the maps\n");
         exit(1);
     }
@@ -245,10 +253,12 @@ static void draw_fragments(const char *directory) {
 static void draw_accumulators(const char *directory) {
     enum { COLUMNS_SHOWN = 16, WIDE = 55, HIGH = 15, TOP = 92, LEFT = 60 };
     begin(directory, "06_wgmma_ss/accumulators.svg", TOP + WGMMA_M * HIGH + 34, "Accumulators of wgmma m64nNk16");
-    text("t", MARGIN, 26, "D of one warpgroup, 64 rows x N columns; columns 0 to 15 are shown. \"thread d register\": thread of the "
-                          "warpgroup (lane = thread modulo 32)");
-    text("t", MARGIN, 44, "and index of its accumulator. One colour is one warp: 16 rows. Every 8 columns further right the same "
-                          "threads go on with the next 4 registers.");
+    text("t", MARGIN, 26,
+         "D of one warpgroup, 64 rows x N columns; columns 0 to 15 are shown. \"thread d register\": thread of the "
+         "warpgroup (lane = thread modulo 32)");
+    text("t", MARGIN, 44,
+         "and index of its accumulator. One colour is one warp: 16 rows. Every 8 columns further right the same "
+         "threads go on with the next 4 registers.");
     for (int column = 0; column < COLUMNS_SHOWN; column++) {
         text("m s c", LEFT + column * WIDE + WIDE / 2, TOP - 8, "%d", column);
     }
@@ -263,7 +273,8 @@ static void draw_accumulators(const char *directory) {
     for (int row = 0; row < WGMMA_M; row += 8) {
         text("m s e", LEFT - 6, TOP + row * HIGH + 11, "row %d", row);
     }
-    text("m s", LEFT, TOP + WGMMA_M * HIGH + 22, "Stronger colour: the rows 8 below are the same lanes' next two registers.");
+    text("m s", LEFT, TOP + WGMMA_M * HIGH + 22,
+         "Stronger colour: the rows 8 below are the same lanes' next two registers.");
     end();
 }
 
@@ -271,10 +282,15 @@ static void draw_accumulators(const char *directory) {
 
 static void draw_ring(const char *directory) {
     enum { STAGES = 4, K_TILES = 12, WIDE = 66, LEFT = 150, TOP = 96, HIGH = 40 };
-    begin(directory, "07_warp_specialized/ring.svg", 392, "The ring of stages: indices, phases and parities over three laps");
-    text("t", MARGIN, 26, "One column a k-tile, one colour a stage; the ring has %d. Both roles call pipeline_advance() after each k-tile. "
-                          "A wait names the parity", STAGES);
-    text("t", MARGIN, 44, "of the phase that it waits for; parity is all that it can name. It goes on when that phase is complete.");
+    begin(directory, "07_warp_specialized/ring.svg", 392,
+          "The ring of stages: indices, phases and parities over three laps");
+    text("t", MARGIN, 26,
+         "One column a k-tile, one colour a stage; the ring has %d. Both roles call pipeline_advance() after each "
+         "k-tile. "
+         "A wait names the parity",
+         STAGES);
+    text("t", MARGIN, 44,
+         "of the phase that it waits for; parity is all that it can name. It goes on when that phase is complete.");
     PipelineState producer = producer_start_state(), consumer = consumer_start_state();
     text("t h e", LEFT - 12, TOP - 10, "k-tile");
     static const char *const rows[] = {"stage", "producer waits", "for phase", "consumers wait", "for phase"};
@@ -310,8 +326,9 @@ static void draw_ring(const char *directory) {
         pipeline_advance(&producer, STAGES);
         pipeline_advance(&consumer, STAGES);
     }
-    text("t", MARGIN, 366, "Lap 0: a fresh empty barrier counts the phase before phase 0 (parity 1) as complete. Stronger colour: "
-                           "parity 1.");
+    text("t", MARGIN, 366,
+         "Lap 0: a fresh empty barrier counts the phase before phase 0 (parity 1) as complete. Stronger colour: "
+         "parity 1.");
     end();
 }
 
@@ -348,9 +365,13 @@ static void order_panel(int x, int y, int tiles_m, int tiles_n, int group, int c
 
 static void draw_tile_order(const char *directory) {
     enum { TILES_M = 64, TILES_N = 32, CTAS = 132 };
-    begin(directory, "08_persistent_pingpong/tile_order.svg", 446, "Tiles that 132 CTAs work on at a time, by rows and in groups");
-    text("t", MARGIN, 26, "C of 8192 x 8192 in tiles of 128 x 256: %d rows of %d tiles, the first 20 rows are shown. Blue: the first wave of %d "
-                          "CTAs; yellow: the second.", TILES_M, TILES_N, CTAS);
+    begin(directory, "08_persistent_pingpong/tile_order.svg", 446,
+          "Tiles that 132 CTAs work on at a time, by rows and in groups");
+    text("t", MARGIN, 26,
+         "C of 8192 x 8192 in tiles of 128 x 256: %d rows of %d tiles, the first 20 rows are shown. Blue: the first "
+         "wave of %d "
+         "CTAs; yellow: the second.",
+         TILES_M, TILES_N, CTAS);
     text("t", MARGIN, 44, "A row of tiles shares a panel of A, 128 x K; a column shares a panel of B, 256 x K.");
     order_panel(40, 78, TILES_M, TILES_N, 1, CTAS, "tile_at(..., group 1): row by row");
     order_panel(40 + 32 * 13 + 48, 78, TILES_M, TILES_N, 8, CTAS, "tile_at(..., group 8): 8 rows walked together");
