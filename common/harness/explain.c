@@ -409,6 +409,16 @@ static void print_shared(const Explanation *e) {
     }
 }
 
+static void print_copies(const Explanation *e) {
+    int copies = e->seen->copies_in_group;
+    if (copies > 0) {
+        printf("cp.async   %d copies of 16 bytes in a thread's group, %d bytes in those of all threads", copies,
+               copies * 16 * e->launch->block);
+        print_place(e->seen->copies_place);
+        printf("\n");
+    }
+}
+
 static void print_maps(const Explanation *e) {
     static const char *const swizzle[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
     for (int i = 0; i < e->launch->maps; i++) {
@@ -623,6 +633,7 @@ static GemmStatus print_setup(Explanation *e) {
     }
     int ctas = print_resources(e);
     print_shared(e);
+    print_copies(e);
     print_maps(e);
     print_barriers(e);
     print_products(e);

@@ -9,6 +9,7 @@
 #include "agents.h"
 #include "clock.h"
 #include "count.h"
+#include "explain.h"
 #include "global.h"
 #include "launch.h"
 #include "model.h"
@@ -106,7 +107,7 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
 
 void model_cp_async_commit_group(const char *here) {
     Thread *t = current_thread();
-    (void)here;
+    observe_copies(t, site_of(here));
     if (t->copies_in_group > 0) {
         t->copy_data_group = t->copy_groups + 1;
         t->copies_in_group = 0;

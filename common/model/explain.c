@@ -79,6 +79,14 @@ void observe_announcement(const Barrier *b, int bytes) {
     }
 }
 
+void observe_copies(const Thread *t, Site site) {
+    ModelObserver *o = observer();
+    if (o != NULL && (int)t->copies_in_group > o->copies_in_group) {
+        o->copies_in_group = (int)t->copies_in_group;
+        o->copies_place = site;
+    }
+}
+
 void observe_registers(const Warp *w, int increase, int registers, Site site) {
     ModelObserver *o = observer();
     RegisterFact fact = {w->id / 4, increase, registers, site};

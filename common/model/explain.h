@@ -11,6 +11,8 @@ void observe_map(const TensorMap *map);
 void observe_barriers(const Barrier *first, int count, int arrivals);
 void observe_announcement(const Barrier *b, int bytes);
 void observe_load(const Thread *t, const TensorMap *map, const int *coord, const Barrier *b, int multicast, Site site);
+/* A thread closes a group of cp.async. */
+void observe_copies(const Thread *t, Site site);
 void observe_registers(const Warp *w, int increase, int registers, Site site);
 /* An access to global memory by a thread; an access of the copy engine by the one that started it. Returns 1 if somebody
  * observes: then nobody looks for conflicts between CTAs, which would take memory for all of C. */

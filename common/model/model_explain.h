@@ -119,6 +119,8 @@ typedef struct ModelObserver {
     int barriers;
     LoadFact load[FACT_LOADS];
     int loads;
+    int copies_in_group; /* of cp.async, 16 bytes each: the most that a thread committed together */
+    ModelPlace copies_place;
     RegisterFact registers[FACT_REGISTERS];
     int register_changes;
     ProductFact product[FACT_PRODUCTS];

@@ -4,7 +4,8 @@ EXPLAIN_TEST := $(B)/tests/explain/explain
 MORE_TESTS += $(EXPLAIN_TEST)
 
 ifneq ($(HAVE_MODEL),)
-$(EXPLAIN_TEST): $(B)/tests/explain/explain.o $(CHAPTERS:%=$(B)/model/%.o) $(COMMON) $(LINK_STAMP)
+$(EXPLAIN_TEST): $(B)/tests/explain/explain.o $(CHAPTERS:%=$(B)/model/%.o) $(B)/harness/explain.o \
+                 $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
 else
 $(EXPLAIN_TEST): $(LINK_STAMP)

@@ -41,6 +41,10 @@ like "$out" "warpgroup 2: setmaxnreg.inc $(constant $seven CONSUMER_REGISTERS)" 
 like "$out" "warpgroup 2  s->a\[3\]\[4096\] +s->b\[3\]\[0\] +\+ 0 32 64 96" "$seven: descriptors of the last stage"
 like "$out" "reads 8 panels of A \(128 rows\) and 17 of B \(256 rows\): 84.0 MiB" "$seven: panels of a wave of 132 CTAs"
 
+run 03_cp_async_multistage --explain
+like "$out" "cp.async   16 copies of 16 bytes in a thread's group, 32768 bytes in those of all threads" \
+    "03_cp_async_multistage: what a stage brings"
+
 for bad in 512,0 0,512 0,0,512; do
     run $seven --explain-element $bad
     ok "$([ $status -eq 2 ] && [ "$(wc -l <<<"$out")" -eq 1 ] && [[ $out =~ 'is outside of'.*'0 to 511' ]]; echo $?)" \
