@@ -457,6 +457,29 @@ static void print_barriers(const Explanation *e) {
     }
 }
 
+static int compare_syncs(const void *x, const void *y) {
+    const SyncFact *p = x, *q = y;
+    return p->id != q->id ? p->id - q->id : p->place < q->place ? -1 : p->place > q->place;
+}
+
+static void print_syncs(const Explanation *e) {
+    ModelObserver *seen = e->seen;
+    qsort(seen->sync, (size_t)seen->syncs, sizeof *seen->sync, compare_syncs);
+    for (int i = 0; i < seen->syncs; i++) {
+        const SyncFact *sync = &seen->sync[i];
+        if (i == 0 || sync->id != sync[-1].id) {
+            printf("%s", i == 0 ? "barriers   " : "           ");
+            if (sync->id == 0) {
+                printf("__syncthreads: %d threads", sync->threads);
+            } else {
+                printf("barrier.sync %d: %d threads", sync->id, sync->threads);
+            }
+        }
+        print_place(sync->place);
+        printf("%s", i + 1 < seen->syncs && sync[1].id == sync->id ? "" : "\n");
+    }
+}
+
 static void print_descriptor(const Explanation *e, const char *operand, uint64_t bits, int mn_major) {
     WgmmaDescriptor d = wgmma_descriptor_decode(bits);
     char name[TEXT];
@@ -636,6 +659,7 @@ static GemmStatus print_setup(Explanation *e) {
     print_copies(e);
     print_maps(e);
     print_barriers(e);
+    print_syncs(e);
     print_products(e);
     return print_tiles(e, ctas);
 }

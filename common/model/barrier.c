@@ -71,6 +71,7 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
     if (all) {
         expected = cta->threads - cta->exited;
     }
+    observe_sync(id, expected, site);
     if (b->arrived == 0) {
         b->expected = expected;
         b->uses_all = all;

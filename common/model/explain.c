@@ -71,6 +71,18 @@ void observe_barriers(const Barrier *first, int count, int arrivals) {
     fact->place = first->init_site;
 }
 
+void observe_sync(int id, int threads, Site site) {
+    ModelObserver *o = observer();
+    for (int i = 0; o != NULL && i < o->syncs; i++) {
+        if (o->sync[i].place == site && o->sync[i].id == id) {
+            return;
+        }
+    }
+    if (o != NULL && o->syncs < FACT_SYNCS) {
+        o->sync[o->syncs++] = (SyncFact){id, threads, site};
+    }
+}
+
 void observe_announcement(const Barrier *b, int bytes) {
     ModelObserver *o = observer();
     BarrierFact *fact = o != NULL ? barrier_fact(o, b) : NULL;

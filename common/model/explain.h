@@ -9,6 +9,8 @@ void observe_launch(void);
 void observe_shared(void);
 void observe_map(const TensorMap *map);
 void observe_barriers(const Barrier *first, int count, int arrivals);
+/* __syncthreads() is barrier 0. */
+void observe_sync(int id, int threads, Site site);
 void observe_announcement(const Barrier *b, int bytes);
 void observe_load(const Thread *t, const TensorMap *map, const int *coord, const Barrier *b, int multicast, Site site);
 /* A thread closes a group of cp.async. */

@@ -14,6 +14,7 @@
 enum {
     FACT_MAPS = 8,
     FACT_BARRIERS = 32,
+    FACT_SYNCS = 16,
     FACT_LOADS = 32,
     FACT_REGISTERS = 8,
     FACT_PRODUCTS = 256,
@@ -33,6 +34,12 @@ typedef struct {
     int bytes;       /* the largest announcement by expect_tx; 0: it counts no bytes */
     ModelPlace place;
 } BarrierFact;
+
+/* A barrier of the CTA by its number, 0 for __syncthreads(), and the place of a call. */
+typedef struct {
+    int id, threads;
+    ModelPlace place;
+} SyncFact;
 
 /* A kind of TMA load: one map, one array of barriers, one place in the source. */
 typedef struct {
@@ -117,6 +124,8 @@ typedef struct ModelObserver {
     int maps;
     BarrierFact barrier[FACT_BARRIERS];
     int barriers;
+    SyncFact sync[FACT_SYNCS];
+    int syncs;
     LoadFact load[FACT_LOADS];
     int loads;
     int copies_in_group; /* of cp.async, 16 bytes each: the most that a thread committed together */

@@ -45,6 +45,9 @@ run 03_cp_async_multistage --explain
 like "$out" "cp.async   16 copies of 16 bytes in a thread's group, 32768 bytes in those of all threads" \
     "03_cp_async_multistage: what a stage brings"
 
+run 08_persistent_pingpong --explain --m 1024 --n 1024 --k 128
+like "$out" "barrier.sync 1: 128 threads \(.*barrier.sync 2: 128 threads \(" "08_persistent_pingpong: the consumers' own barriers"
+
 for bad in 512,0 0,512 0,0,512; do
     run $seven --explain-element $bad
     ok "$([ $status -eq 2 ] && [ "$(wc -l <<<"$out")" -eq 1 ] && [[ $out =~ 'is outside of'.*'0 to 511' ]]; echo $?)" \
