@@ -383,7 +383,8 @@ static int tile_count(const Variant *v, const Gemm *g) {
  * every tile if the consumers share it, after the last one only if they take turns. */
 static double cost(const Variant *v, const Gemm *g) {
     const double epilogue = 0.19;
-    double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
+    int clusters = g->sm_count / v->cluster;
+    double tiles = ceil_div(tile_count(v, g), clusters > 0 ? clusters : 1);
     double exposed_tiles = v->schedule == COOPERATIVE ? tiles : 1;
     return (double)v->bm * v->bn * (tiles * g->k / 2048 / v->speed + exposed_tiles * epilogue);
 }
@@ -393,7 +394,9 @@ static const Variant *choose(const Gemm *g) {
     const Variant *best = NULL;
     for (int i = 0; i < VARIANTS; i++) {
         const Variant *v = &variants[i];
-        if (g->variant != NULL ? strcmp(g->variant, v->name) == 0 : best == NULL || cost(v, g) < cost(best, g)) {
+        int fits = v->cluster <= g->sm_count;
+        if (g->variant != NULL ? strcmp(g->variant, v->name) == 0
+                               : fits && (best == NULL || cost(v, g) < cost(best, g))) {
             best = v;
         }
     }

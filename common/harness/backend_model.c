@@ -5,6 +5,7 @@
 
 #include "../model/model_count.h"
 #include "../model/model_host.h"
+#include "../model/model_trace.h"
 #include "backend.h"
 
 static GemmStatus model_open(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size) {
@@ -22,11 +23,40 @@ static GemmStatus model_open(const Options *options, GpuNeed need, DeviceInfo *i
 
 static void model_close(void) { model_shutdown(); }
 
+static ModelOptions configured; /* by the last model_set_schedule() */
+
 static void model_set_schedule(const Options *options, uint64_t seed) {
-    ModelOptions model = {
+    configured = (ModelOptions){
         .policy = (int)options->policy, .seed = seed, .barriers = options->barriers, .sms = options->sms,
         .count = options->count};
-    model_configure(&model);
+    model_configure(&configured);
+}
+
+static GemmStatus model_trace_begin(void) {
+    configured.trace = 1;
+    model_configure(&configured);
+    return GEMM_OK;
+}
+
+static GemmStatus model_trace_end(Trace *trace) {
+    const TraceEvent *events;
+    memset(trace, 0, sizeof *trace);
+    trace->count = model_trace_events(&events, &trace->lost);
+    for (size_t i = 0; i < trace->count; i++) {
+        trace->ctas += events[i].kind == TRACE_CTA;
+    }
+    trace->unit = "steps";
+    snprintf(trace->source, sizeof trace->source, "CPU model");
+    trace->event = malloc((trace->count + 1) * sizeof *trace->event);
+    configured.trace = 0;
+    model_configure(&configured);
+    if (!trace->event) {
+        fprintf(stderr, "out of memory: %zu events\n", trace->count);
+        trace->count = 0;
+        return GEMM_DEVICE;
+    }
+    memcpy(trace->event, events, trace->count * sizeof *trace->event);
+    return GEMM_OK;
 }
 
 /* Is anything counted of the mechanism that the name of this count begins with, up to a comma? */
@@ -137,6 +167,8 @@ const Backend *model_backend(void) {
         .synchronise = model_synchronise,
         .set_schedule = model_set_schedule,
         .print_counts = model_print_counts,
+        .trace_begin = model_trace_begin,
+        .trace_end = model_trace_end,
     };
     return &backend;
 }

@@ -457,6 +457,7 @@ static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceRecord 
 static GemmStatus gpu_trace_end(Trace *trace) {
     memset(trace, 0, sizeof *trace);
     TRY(cudaStreamSynchronize(stream));
+    trace->ctas = traced.ctas;
     if (traced.launches == 0) {
         fprintf(stderr, "no launch has recorded anything\n");
         return GEMM_DEVICE;

@@ -2,12 +2,16 @@
 #include "cublas.h"
 #include "explain.h"
 #include "report.h"
+#include "traced.h"
 
 #define PASTE_TOKENS(a, b) a##b
 #define PASTE(a, b) PASTE_TOKENS(a, b)
 #ifndef GEMM_NO_GPU
 #define GPU_CHAPTER PASTE(gpu_chapter_, CHAPTER_ID)
 extern const Chapter GPU_CHAPTER;
+/* The copy that records what it does; not linked everywhere. */
+#define TRACED_CHAPTER PASTE(gpu_traced_chapter_, CHAPTER_ID)
+extern const Chapter TRACED_CHAPTER __attribute__((weak));
 #endif
 #ifndef GEMM_NO_MODEL
 #define MODEL_CHAPTER PASTE(model_chapter_, CHAPTER_ID)
@@ -33,6 +37,9 @@ static GemmStatus take_gpu(const Options *options, Stage *stage, char *why, size
     char found[256];
     stage->backend = gpu_backend();
     stage->chapter = &GPU_CHAPTER;
+    if (options_trace(options) && &TRACED_CHAPTER != NULL) {
+        stage->chapter = &TRACED_CHAPTER;
+    }
     GemmStatus status = stage->backend->open(options, stage->chapter->needs, &stage->device, found, sizeof found);
     if (status != GEMM_OK) {
         snprintf(why, why_size, CHAPTER_NAME " needs %s; found: %s", need_text(stage->chapter->needs), found);
@@ -178,6 +185,10 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         stage->chapter->describe(&run->gemm, text, sizeof text);
         printf("kernel   %s\n", text);
     }
+    if (options_trace(options)) {
+        fflush(stdout);
+        return run_traced(options, &stage->device, run, problem);
+    }
     GemmStatus status = GEMM_OK;
     for (int kind = 0; kind < DATA_KINDS && status == GEMM_OK; kind++) {
         if (!(options->data >> kind & 1)) {
@@ -223,9 +234,13 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm sh
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {
-    int timed = stage->backend->record && options->bench != CHOICE_NO;
+    int timed = stage->backend->record && options->bench != CHOICE_NO && !options_trace(options);
     int size = stage->backend->default_size;
     int m = options->m ? options->m : size, n = options->n ? options->n : size, k = options->k ? options->k : size;
+    if (options_trace(options)) {
+        m = options->m, n = options->n, k = options->k;
+        traced_size(stage->backend, &m, &n, &k);
+    }
     int pad = options->pad >= 0 ? options->pad : timed ? 0 : 8;
     char message[OPTIONS_MESSAGE_SIZE];
     if (!stage->backend->record && (options->bench == CHOICE_YES || options->csv)) {

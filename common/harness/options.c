@@ -35,6 +35,11 @@ enum {
     OPTION_SMS,
     OPTION_EXPLAIN,
     OPTION_EXPLAIN_ELEMENT,
+    OPTION_TIMELINE,
+    OPTION_TIMELINE_WINDOW,
+    OPTION_TIMELINE_SVG,
+    OPTION_TRACE,
+    OPTION_TRACE_EVENTS,
     OPTION_HELP,
 };
 
@@ -63,6 +68,11 @@ static const struct option long_options[] = {
     {"sms", required_argument, NULL, OPTION_SMS},
     {"explain", no_argument, NULL, OPTION_EXPLAIN},
     {"explain-element", required_argument, NULL, OPTION_EXPLAIN_ELEMENT},
+    {"timeline", optional_argument, NULL, OPTION_TIMELINE},
+    {"timeline-window", required_argument, NULL, OPTION_TIMELINE_WINDOW},
+    {"timeline-svg", required_argument, NULL, OPTION_TIMELINE_SVG},
+    {"trace", required_argument, NULL, OPTION_TRACE},
+    {"trace-events", required_argument, NULL, OPTION_TRACE_EVENTS},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -89,6 +99,12 @@ void print_usage(FILE *out, const char *program) {
             "                        mbarriers, descriptors, and the tiles that a wave of CTAs touches\n"
             "  --explain-element R,C[,K]  which lane and register holds C[R][C], and from where A[R][K] and B[C][K]\n"
             "                        came (default K 0)\n"
+            "what happened when, from one recorded launch, which is not timed:\n"
+            "  --timeline[=CTA]      draw one CTA in the terminal\n"
+            "  --timeline-window A:B only from A to B, in cycles or steps from the CTA's begin\n"
+            "  --timeline-svg FILE   draw it as SVG\n"
+            "  --trace FILE          write it as JSON for ui.perfetto.dev or chrome://tracing\n"
+            "  --trace-events FILE   write the events, to draw them elsewhere\n"
             "for experiments, where a chapter has the choice:\n"
             "  --variant NAME        one of the chapter's variants (another name lists them)\n"
             "  --tile-group G        tile rows walked together\n"
@@ -162,6 +178,33 @@ static int parse_name(const char *option, const char *text, const char *const *n
     return -1;
 }
 
+/* A:B, with A < B. */
+static int parse_window(const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+    const char *colon = strchr(value, ':');
+    char first[32];
+    if (!colon || (size_t)(colon - value) >= sizeof first) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "--timeline-window: \"%.40s\" is not of the form A:B, as 0:5000", value);
+        return 0;
+    }
+    snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
+    if (!parse_number("--timeline-window", first, 0, UINT64_MAX / 2, &options->window_begin, message) ||
+        !parse_number("--timeline-window", colon + 1, 1, UINT64_MAX / 2, &options->window_end, message)) {
+        return 0;
+    }
+    if (options->window_begin >= options->window_end) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "--timeline-window: \"%.40s\" ends before it begins", value);
+    }
+    return options->window_begin < options->window_end;
+}
+
+static int parse_file(const char *option, const char *value, const char **file, char message[OPTIONS_MESSAGE_SIZE]) {
+    *file = value;
+    if (!*value) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: the file name is empty", option);
+    }
+    return *value != 0;
+}
+
 static void set_defaults(Options *options) {
     memset(options, 0, sizeof *options);
     options->seed = 1;
@@ -175,6 +218,7 @@ static void set_defaults(Options *options) {
     options->schedule_seed = 1;
     options->schedules = 1;
     options->sms = DEFAULT_MODEL_SMS;
+    options->timeline_cta = -1;
 }
 
 /* "R,C" or "R,C,K". */
@@ -242,11 +286,7 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_REPEAT:
         return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
     case OPTION_CSV:
-        options->csv = value;
-        if (!*value) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE, "--csv: the file name is empty");
-        }
-        return *value != 0;
+        return parse_file("--csv", value, &options->csv, message);
     case OPTION_VARIANT:
         options->variant = value;
         return 1;
@@ -259,6 +299,7 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_POLICY:
         index = parse_name("--policy", value, policy_names, 0, message);
         options->policy = (Policy)index;
+        options->policy_given = 1;
         return index >= 0;
     case OPTION_SCHEDULE_SEED:
         return parse_number("--schedule-seed", value, 0, UINT64_MAX, &options->schedule_seed, message);
@@ -271,6 +312,7 @@ static int take_option(int option, const char *value, Options *options, char mes
         options->count = 1;
         return 1;
     case OPTION_SMS:
+        options->sms_given = 1;
         return parse_int("--sms", value, 1, 1024, &options->sms, message);
     case OPTION_EXPLAIN:
         options->explain = 1;
@@ -278,10 +320,25 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_EXPLAIN_ELEMENT:
         options->explain = options->explain_element = 1;
         return parse_element(value, options->element, message);
+    case OPTION_TIMELINE:
+        options->timeline = 1;
+        return !value || parse_int("--timeline", value, 0, INT_MAX, &options->timeline_cta, message);
+    case OPTION_TIMELINE_WINDOW:
+        return parse_window(value, options, message);
+    case OPTION_TIMELINE_SVG:
+        return parse_file("--timeline-svg", value, &options->timeline_svg, message);
+    case OPTION_TRACE:
+        return parse_file("--trace", value, &options->trace, message);
+    case OPTION_TRACE_EVENTS:
+        return parse_file("--trace-events", value, &options->trace_events, message);
     default:
         options->help = 1;
         return 1;
     }
+}
+
+int options_trace(const Options *options) {
+    return options->timeline || options->timeline_svg || options->trace || options->trace_events;
 }
 
 /* Combinations that make no sense. Returns 1, or 0 and a message. */
@@ -293,6 +350,12 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--repeat: it counts checked launches, and --no-check leaves none";
     } else if (options->explain && (options->bench == CHOICE_YES || options->csv)) {
         fault = "--bench, --csv: there are no figures with --explain";
+    } else if (options_trace(options) && (options->bench == CHOICE_YES || options->csv)) {
+        fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench and --csv";
+    } else if (options_trace(options) && (options->repeat > 1 || options->schedules > 1)) {
+        fault = "--timeline, --trace: one launch is recorded, not several: leave out --repeat and --schedules";
+    } else if (options->window_end && !options->timeline && !options->timeline_svg) {
+        fault = "--timeline-window: there is no picture without --timeline or --timeline-svg";
     } else if (options->on == ON_MODEL && (options->bench == CHOICE_YES || options->csv)) {
         fault = "--bench, --csv: only a GPU can be timed, not --on model";
     } else if (options->on == ON_GPU && options->count) {
@@ -350,5 +413,9 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
         good = 0;
     }
     free(arguments);
+    if (options_trace(options)) { /* one SM, so that one picture has all of a small problem */
+        options->policy = options->policy_given ? options->policy : POLICY_EAGER;
+        options->sms = options->sms_given ? options->sms : 1;
+    }
     return good && (options->help || is_consistent(options, message));
 }

@@ -49,6 +49,15 @@ typedef struct {
     int explain;            /* --explain or --explain-element */
     int explain_element;    /* --explain-element R,C[,K]: */
     int element[3];         /* ... its row, column and k */
+    int policy_given;       /* --policy was on the command line; so for the next */
+    int sms_given;
+    int timeline;                /* --timeline[=CTA]: draw one CTA in the terminal */
+    int timeline_cta;            /* the CTA to draw, also for the files; -1: the program chooses */
+    uint64_t window_begin;       /* --timeline-window A:B, in the trace's unit from the CTA's begin; both 0 if not given */
+    uint64_t window_end;
+    const char *timeline_svg;    /* --timeline-svg FILE; NULL if not given; so for the next */
+    const char *trace;           /* --trace FILE: for Perfetto */
+    const char *trace_events;    /* --trace-events FILE: to draw from later */
     int help;               /* --help: print_usage() and exit 0 */
 } Options;
 
@@ -61,6 +70,9 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
  * Returns 1, or 0 and a line in `message`. `name` is the option as the user wrote it ("--m"). Also for the bench. */
 int parse_number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
                  char message[OPTIONS_MESSAGE_SIZE]);
+
+/* Is one launch to be recorded instead of timed? */
+int options_trace(const Options *options);
 
 /* The text of --help. */
 void print_usage(FILE *out, const char *program);

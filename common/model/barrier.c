@@ -10,13 +10,11 @@
 #include "sync.h"
 #include "trace.h"
 
-enum { BARRIER_COST = 20 };
-
 /* ---- numbered barriers ------------------------------------------------------------------------------------------- */
 
 static void named_complete(NamedBarrier *b) {
     Clock *released = b->arriving;
-    uint64_t time = b->arriving_time + BARRIER_COST;
+    uint64_t time = b->arriving_time + COST_BARRIER;
     b->arriving = NULL;
     b->arriving_time = 0;
     b->arrived = b->expected = 0;
@@ -105,7 +103,7 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
             /* The last one does not wait: it is not on the list that is woken, but learns the same. */
             b->waiters = t->next_waiter;
             t->next_waiter = NULL;
-            uint64_t time = b->arriving_time + BARRIER_COST;
+            uint64_t time = b->arriving_time + COST_BARRIER;
             thread_acquire_own(t, b->arriving);
             t->time = time > t->time ? time : t->time;
             t->warp->in_sync &= ~(1u << t->lane);
@@ -114,7 +112,7 @@ static void named_arrive(Thread *t, int id, int expected, int wait, const char *
         } else {
             thread_block(t, (Wait){.kind = WAIT_NAMED, .site = site, .what = what, .id = id});
         }
-        trace_span(t, TRACE_BARRIER, begin, t->time, id, NULL);
+        trace_wait(t, TRACE_BARRIER, begin, t->time, id, NULL);
     } else {
         if (b->arrived >= b->expected) {
             named_complete(b);
@@ -171,7 +169,7 @@ void model_named_barrier_arrive(int id, int threads, const char *here) {
 
 static void cluster_complete(Cluster *cluster) {
     Clock *released = cluster->arriving;
-    uint64_t time = cluster->arriving_time + BARRIER_COST;
+    uint64_t time = cluster->arriving_time + COST_BARRIER;
     clock_unref(cluster->released);
     cluster->released = released;
     cluster->released_time = time;

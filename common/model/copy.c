@@ -19,8 +19,6 @@
 #include "shadow.h"
 #include "trace.h"
 
-enum { COPY_LATENCY = 200, COPY_COST = 1 };
-
 static PendingCopy *pending(Thread *t, uint32_t number) { return &t->copies[number & (t->copies_capacity - 1)]; }
 
 static PendingCopy *pending_add(Thread *t) {
@@ -100,8 +98,11 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
     t->copies_in_group++;
     t->copy_site = site;
     t->loads = 1;
-    t->time += COPY_COST;
-    t->copy_ready[t->copy_groups % COPY_TIMES] = t->time + COPY_LATENCY;
+    /* A thread has its share of the path from L2. */
+    t->time += COST_COPY;
+    t->copy_path = (t->copy_path > t->time ? t->copy_path : t->time) +
+                   CHUNK_BYTES * (uint64_t)cta->threads / LOAD_BYTES_A_STEP;
+    t->copy_ready[t->copy_groups % COPY_TIMES] = t->copy_path + LOAD_LATENCY;
     agent_queue(&t->warp->copies);
 }
 
@@ -112,9 +113,21 @@ void model_cp_async_commit_group(const char *here) {
         t->copy_data_group = t->copy_groups + 1;
         t->copies_in_group = 0;
     }
+    t->copy_commit[t->copy_groups % COPY_TIMES] = t->time;
     t->copy_groups++;
     count_copy_group(t);
     t->copy_ready[t->copy_groups % COPY_TIMES] = 0;
+}
+
+/* The groups before `done` that no wait has covered yet. An empty one is no copy. */
+static void trace_landed(const Thread *t, uint32_t done) {
+    uint32_t known = t->copy_component != 0 ? t->clock.own[t->copy_component].tick.known : 0;
+    for (uint32_t group = known; t->lane == 0 && group < done && t->copy_groups - group < COPY_TIMES; group++) {
+        uint64_t begin = t->copy_commit[group % COPY_TIMES], end = t->copy_ready[group % COPY_TIMES];
+        if (end > begin) {
+            trace_async(t->cta, TRACE_COPY, t->warp->id, begin, end, (int)group);
+        }
+    }
 }
 
 void model_cp_async_wait_group(int newest, const char *here) {
@@ -128,6 +141,8 @@ void model_cp_async_wait_group(int newest, const char *here) {
     }
     count_add(COUNT_COPY_WAITS, t->lane == 0);
     uint64_t begin = t->time;
+    trace_landed(t, done);
+    t->time += COST_WAIT;
     if (done > 0 && t->copy_ready[(done - 1) % COPY_TIMES] > t->time) {
         t->time = t->copy_ready[(done - 1) % COPY_TIMES];
     }
@@ -135,7 +150,7 @@ void model_cp_async_wait_group(int newest, const char *here) {
         Tick *tick = &t->clock.own[t->copy_component].tick;
         tick->known = done > tick->known ? done : tick->known;
     }
-    trace_span(t, TRACE_COPY_WAIT, begin, t->time, (int)done, NULL);
+    trace_wait(t, TRACE_COPY_WAIT, begin, t->time, newest, NULL);
 }
 
 void copies_exit_check(Thread *t) {

@@ -26,6 +26,7 @@ enum {
     TX_LIMIT = (1 << 20) - 1,
     REGISTER_FILE = 65536,
     COPY_TIMES = 16,
+    FRAGMENT_TIMES = 64, /* a power of two */
     BARRIER_HISTORY = 8,
     ACCUMULATOR_TILES = 8,
     GROUP_HISTORY = 64,
@@ -146,7 +147,11 @@ struct Thread {
     uint32_t copy_data_group;          /* last group that has a copy in it, + 1; 0: none */
     int copy_component;                /* index in clock.own; 0: none yet */
     Site copy_site;
-    uint64_t copy_ready[COPY_TIMES]; /* time at which the last groups have landed, for the timeline */
+    /* For the timeline: when the last groups were committed, and when they have landed; the path is busy until. */
+    uint64_t copy_commit[COPY_TIMES], copy_ready[COPY_TIMES], copy_path;
+    int loading; /* ordinary loads whose values are not used yet: since load_begin */
+    uint64_t load_begin, load_ready;
+    int load_groups;
 
     /* Bulk stores. */
     uint32_t store_groups;    /* committed */
@@ -155,7 +160,8 @@ struct Thread {
     uint32_t stores_read, stores_written;  /* groups that this thread has waited for */
     int read_component, written_component; /* indices in clock.own; 0: none yet */
     Site store_site;
-    uint64_t store_ready; /* time at which the last store is over, for the timeline */
+    /* For the timeline: when the last groups have been read, and when all is written. */
+    uint64_t store_begin, store_read[COPY_TIMES], store_ready;
 
     int wgmma_component; /* index in clock.own of the warpgroup's component */
 
@@ -244,6 +250,17 @@ struct Warp {
 
     Agent copies; /* cp.async of all lanes */
     struct WarpCount *count; /* count.c */
+
+    /* For the timeline: what the warp does now; when the shared memory's path is free for it; fragments on their way. */
+    struct {
+        int busy, kind;
+        uint64_t begin, end;
+    } work;
+    uint64_t shared_time;
+    struct {
+        uintptr_t address;
+        uint64_t time;
+    } fragment[FRAGMENT_TIMES];
 
     /* Tags of 8x8 matrices in registers, by the address of lane 0's register. provenance.c */
     struct MatrixTag *matrix_tags;
@@ -428,7 +445,8 @@ struct Warpgroup {
     uint32_t capacity;
     AccumulatorTile tile[ACCUMULATOR_TILES];
     Thread *issue_waiters; /* wait for other warps to issue their part */
-    uint64_t group_time[GROUP_HISTORY];
+    uint64_t group_begin[GROUP_HISTORY], group_time[GROUP_HISTORY]; /* for the timeline */
+    uint64_t groups_begun, groups_traced;
     uint64_t group_end[GROUP_HISTORY]; /* 1 + the last product of a group */
     /* setmaxnreg */
     int register_arrivals, register_increase, register_count;
@@ -466,7 +484,11 @@ struct Cta {
     Clock *exit_clock;    /* what all exited threads knew */
     uint32_t *touched_by; /* by component: last epoch in which a thread of another CTA touched this one's barriers */
     Site *touched_site;
-    uint64_t tma_time;    /* the copy engine is busy until here */
+    /* For the timeline. */
+    int sm;
+    uint64_t start_time;
+    uint64_t tma_time;    /* the copy engine's loads are busy until here */
+    uint64_t store_time;  /* its stores are */
     uint64_t tensor_time; /* the tensor cores are */
 };
 

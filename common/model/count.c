@@ -302,7 +302,7 @@ void count_cta_end(Cta *cta) {
     }
 }
 
-void count_span(const Thread *t, ModelTraceKind kind, uint64_t steps) {
+void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
     if (t->lane != 0) {
         return;
     }

@@ -45,7 +45,7 @@ void count_copy_group(const Thread *t);
 void count_fragment(Warp *w, const uint32_t *r);
 void count_mma(Warp *w, const uint32_t *a, const uint32_t *b);
 /* The thread waited, for the timeline. */
-void count_span(const Thread *t, ModelTraceKind kind, uint64_t steps);
+void count_span(const Thread *t, TraceKind kind, uint64_t steps);
 
 void count_launch_begin(void);
 void count_cta_end(Cta *cta);

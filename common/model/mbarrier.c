@@ -18,7 +18,7 @@
 #include "sync.h"
 #include "trace.h"
 
-enum { BARRIER_BYTES = 8, WAIT_COST = 4 };
+enum { BARRIER_BYTES = 8 };
 
 /* ---- --barriers -------------------------------------------------------------------------------------------------- */
 
@@ -469,8 +469,8 @@ static void observe(Thread *t, Barrier *b, uint64_t begin, Site site) {
     b->last_wait[t->id] = (LastWait){1, b->phase, thread_epoch(t), t->warp->groups, site};
     count_add(COUNT_MBARRIER_WAITS, 1);
     thread_acquire(t, b->released);
-    t->time = (b->released_time > t->time ? b->released_time : t->time) + WAIT_COST;
-    trace_span(t, TRACE_WAIT, begin, t->time, (int)b->phase, b->name);
+    t->time = (b->released_time > t->time ? b->released_time : t->time) + COST_WAIT;
+    trace_wait(t, TRACE_WAIT, begin, t->time, (int)((b->phase + 1) & 1), b);
 }
 
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here) {

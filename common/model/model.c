@@ -83,6 +83,7 @@ static void thread_main(void) {
     cta->cluster->live--;
     barriers_thread_exit(t);
     if (cta->live == 0) {
+        trace_cta_end(cta);
         mbarrier_exit_check(cta);
     }
     thread_leave(t);
@@ -169,6 +170,7 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
         fiber_start(&t->fiber, stack, skip, thread_main);
     }
     cta->first_component = cta->thread[0].clock.own[0].component;
+    trace_cta_begin(cta);
     pool.cta[slot] = cta;
     return cta;
 }
@@ -364,7 +366,6 @@ int model_launch(const void *kernel, const char *name, int grid, int block, int 
         take_down(device.cluster[--device.clusters]);
     }
     schedule_end();
-    trace_launch_end();
     clock_flush();
     report_launch_end();
     free(device.cluster);

@@ -156,6 +156,9 @@ int model_cluster_cta_rank(void) __attribute__((const));
 void model_cluster_arrive(int release, const char *here);
 void model_cluster_wait(const char *here);
 
+/* The thread takes a tile of C: for the timeline. */
+void model_trace_tile(int row, int col);
+
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
 int model_global_counter_add(int *counter, int amount, const char *here);

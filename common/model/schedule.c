@@ -96,7 +96,36 @@ void schedule_end(void) {
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
+/* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
+ * that order. */
+static int is_timed(void) { return device.options.trace && device.options.policy == MODEL_EAGER; }
+
+static Thread *earliest_lane(Warp *w) {
+    Thread *earliest = NULL;
+    for (uint32_t lanes = w->ready; lanes != 0; lanes &= lanes - 1) {
+        Thread *t = &w->thread[__builtin_ctz(lanes)];
+        if (earliest == NULL || t->time < earliest->time) {
+            earliest = t;
+        }
+    }
+    return earliest;
+}
+
+/* Index in device.ready[], which is not empty. */
+static int earliest_warp(void) {
+    int earliest = 0;
+    for (int i = 1; i < device.ready_count; i++) {
+        if (earliest_lane(device.ready[i])->time < earliest_lane(device.ready[earliest])->time) {
+            earliest = i;
+        }
+    }
+    return earliest;
+}
+
 static Thread *ready_lane(Warp *w) {
+    if (is_timed()) {
+        return earliest_lane(w);
+    }
     uint32_t later = w->ready & ~((1u << w->first_lane) - 1);
     return &w->thread[__builtin_ctz(later != 0 ? later : w->ready)];
 }
@@ -153,7 +182,7 @@ static Thread *pick(void) {
                 agent_step(device.agent[0], 1);
             }
             if (device.ready_count > 0) {
-                return ready_lane(take_warp(0));
+                return ready_lane(take_warp(is_timed() ? earliest_warp() : 0));
             }
             break;
         case MODEL_LAZY:
@@ -234,8 +263,14 @@ void thread_block(Thread *t, Wait wait) {
     yield_from(t);
 }
 
+/* Others are behind in time. */
+static int is_ahead(const Thread *t) {
+    return (t->warp->ready != 0 && earliest_lane(t->warp)->time < t->time) ||
+           (device.ready_count > 0 && earliest_lane(device.ready[earliest_warp()])->time < t->time);
+}
+
 void thread_pause(Thread *t) {
-    if (device.options.policy < MODEL_RANDOM || random_below(PAUSE_ODDS) != 0) {
+    if (is_timed() ? !is_ahead(t) : device.options.policy < MODEL_RANDOM || random_below(PAUSE_ODDS) != 0) {
         return;
     }
     t->warp->ready |= 1u << t->lane;

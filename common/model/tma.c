@@ -21,8 +21,6 @@
 #include "sync.h"
 #include "trace.h"
 
-/* For the timeline, in steps: roughly clock cycles. */
-enum { TMA_LATENCY = 400, TMA_BYTES_A_STEP = 64, ISSUE_COST = 4 };
 
 enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
 
@@ -174,9 +172,9 @@ static void start_load(void *dst, const TensorMap *map, int rank, const int *coo
     memcpy(load->target, target, sizeof target);
     memcpy(load->barrier, barrier, sizeof barrier);
     uint32_t bytes = tensor_box_bytes(map);
-    t->time += ISSUE_COST;
+    t->time += COST_TMA;
     uint64_t begin = t->time > t->cta->tma_time ? t->time : t->cta->tma_time;
-    t->cta->tma_time = begin + bytes / TMA_BYTES_A_STEP;
+    t->cta->tma_time = begin + bytes / LOAD_BYTES_A_STEP;
     load->end_time = t->cta->tma_time + TMA_LATENCY;
     for (int i = 0; i < load->targets; i++) {
         Barrier *b = load->barrier[i];
@@ -187,7 +185,7 @@ static void start_load(void *dst, const TensorMap *map, int rank, const int *coo
         b->load_phase = b->phase + 1 > b->load_phase ? b->phase + 1 : b->load_phase;
         b->load_site = site;
         b->load_thread = t;
-        trace_async(load->target[i], TRACE_LOAD, 0, begin, load->end_time, (int)b->phase, b->name);
+        trace_load(load->target[i], t->time - COST_TMA, load->end_time, b, (int)bytes);
     }
     count_add(COUNT_TMA_LOADS, 1);
     count_add(COUNT_TMA_FILLED_BYTES, (unsigned long long)bytes * (unsigned)load->targets);
@@ -293,11 +291,14 @@ static void start_store(const TensorMap *map, int rank, const int *coord, const 
     count_add(COUNT_TMA_STORES, 1);
     t->stores_in_group++;
     t->store_site = site;
-    t->time += ISSUE_COST;
-    uint64_t begin = t->time > cta->tma_time ? t->time : cta->tma_time;
-    cta->tma_time = begin + tensor_box_bytes(map) / TMA_BYTES_A_STEP;
-    t->store_ready = cta->tma_time;
-    trace_async(cta, TRACE_STORE, 0, begin, cta->tma_time, (int)store->group, NULL);
+    if (t->stores_in_group == 1) {
+        t->store_begin = t->time;
+    }
+    t->time += COST_TMA;
+    uint64_t begin = t->time > cta->store_time ? t->time : cta->store_time;
+    cta->store_time = begin + tensor_box_bytes(map) / STORE_BYTES_A_STEP;
+    t->store_read[t->store_groups % COPY_TIMES] = t->time + SHARED_LATENCY + tensor_box_bytes(map) / LOAD_BYTES_A_STEP;
+    t->store_ready = cta->store_time;
     agent_queue(&store->agent);
 }
 
@@ -356,6 +357,7 @@ void model_bulk_commit_group(const char *here) {
     (void)here;
     if (t->stores_in_group > 0) {
         t->store_data_group = t->store_groups + 1;
+        trace_async(t->cta, TRACE_STORE, t->warp->warpgroup->id, t->store_begin, t->store_ready, (int)t->store_groups);
         t->stores_in_group = 0;
     }
     t->store_groups++;
@@ -385,10 +387,9 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
         t->clock.own[t->written_component].tick.known = t->stores_written;
     }
     uint64_t begin = t->time;
-    if (newest == 0 && t->store_ready > t->time) {
-        t->time = t->store_ready;
-    }
-    trace_span(t, TRACE_STORE_WAIT, begin, t->time, (int)done, NULL);
+    uint64_t ready = done == 0 ? 0 : read ? t->store_read[(done - 1) % COPY_TIMES] : t->store_ready;
+    t->time = (ready > t->time ? ready : t->time) + COST_WAIT;
+    trace_wait(t, TRACE_STORE_WAIT, begin, t->time, newest, NULL);
     thread_pause(t);
 }
 

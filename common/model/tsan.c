@@ -11,6 +11,7 @@
 #include "provenance.h"
 #include "report.h"
 #include "shadow.h"
+#include "trace.h"
 #include "wgmma_registers.h"
 
 static void shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
@@ -75,10 +76,12 @@ static inline void plain_access(const void *p, uint32_t size, int write, const v
         count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site_of(return_address));
         global_access(t, p, size, write ? GLOBAL_WRITE : GLOBAL_READ, thread_component(t), thread_epoch(t),
                       site_of(return_address), write ? "store" : "load");
+        trace_plain(t, 1, write, size);
     } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
         check_spin(t, address, size, write, site_of(return_address));
         count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site_of(return_address));
         shared_access(t, p, size, write, site_of(return_address));
+        trace_plain(t, 0, write, size);
     } else if (!in_program(p)) {
         global_report_unknown(t, p, size, write, site_of(return_address));
     }

@@ -10,20 +10,50 @@
 #include "shadow.h"
 #include "trace.h"
 
-/* Steps that an instruction takes, for the timeline. */
-enum { LDMATRIX_COST = 8, MMA_COST = 16, SHUFFLE_COST = 2 };
+/* ---- time, for the timeline -------------------------------------------------------------------------------------- */
 
-static void warp_time(Warp *w, uint64_t cost, ModelTraceKind kind) {
-    uint64_t begin = 0;
+/* The lanes go on together, not before `from`, and take `cost` steps. Returns when they began. */
+static uint64_t warp_time(Warp *w, uint64_t from, uint64_t cost) {
+    uint64_t begin = from;
     for (int lane = 0; lane < w->lanes; lane++) {
         begin = w->thread[lane].time > begin ? w->thread[lane].time : begin;
     }
     for (int lane = 0; lane < w->lanes; lane++) {
         w->thread[lane].time = begin + cost;
     }
-    if (device.options.trace && (kind == TRACE_MMA || kind == TRACE_FRAGMENTS)) {
-        trace_span(&w->thread[0], kind, begin, begin + cost, 0, NULL);
+    return begin;
+}
+
+/* Steps in which an ldmatrix or stmatrix of each of the CTA's warps passes through shared memory. */
+static uint64_t shared_steps(const Warp *w) {
+    return 4 * WARP_SIZE * 4 * (uint64_t)w->cta->warps / SHARED_BYTES_A_STEP;
+}
+
+/* Fragments are on their way while the warp goes on: whoever uses the register waits. */
+static uint64_t *fragment_time(Warp *w, const void *lane_0, int make) {
+    uintptr_t address = (uintptr_t)lane_0;
+    unsigned slot = (unsigned)(address >> 4) % FRAGMENT_TIMES;
+    if (make) {
+        w->fragment[slot].address = address >> 4;
     }
+    return w->fragment[slot].address == address >> 4 ? &w->fragment[slot].time : NULL;
+}
+
+static void fragment_loaded(Warp *w, const void *lane_0) {
+    uint64_t begin = warp_time(w, 0, COST_LDMATRIX);
+    w->shared_time = (w->shared_time > begin ? w->shared_time : begin) + shared_steps(w);
+    *fragment_time(w, lane_0, 1) = w->shared_time + SHARED_LATENCY;
+    trace_work(w, TRACE_FRAGMENTS, begin, begin + COST_LDMATRIX);
+}
+
+static void product_time(Warp *w, const void *a, const void *b) {
+    const uint64_t *a_time = fragment_time(w, a, 0), *b_time = fragment_time(w, b, 0);
+    uint64_t from = a_time != NULL ? *a_time : 0;
+    from = b_time != NULL && *b_time > from ? *b_time : from;
+    /* Each of the SM's four tensor cores serves every fourth warp. */
+    uint64_t cost = STEPS_A_MMA * (uint64_t)((w->cta->warps + 3) / 4);
+    uint64_t begin = warp_time(w, from, cost);
+    trace_work(w, TRACE_MMA, begin, begin + cost);
 }
 
 static void whole_warp(Warp *w, CollectiveKind kind, Site site) {
@@ -70,7 +100,10 @@ uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, 
             w->result[lane] = (uint32_t)w->operands[from].u[0];
         }
         count_add(COUNT_SHUFFLES, 1);
-        warp_time(w, SHUFFLE_COST, TRACE_BARRIER);
+        uint64_t begin = warp_time(w, 0, COST_SHUFFLE);
+        if (how == MODEL_SHFL_XOR) { /* a transpose: the epilogue begins */
+            trace_work(w, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
+        }
         warp_go(w);
     }
     return w->result[t->lane];
@@ -124,7 +157,7 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
     observe_ldmatrix(w, out, in, site);
     provenance_ldmatrix(w, out[0], tag, site);
     w->fragments_touched = 1;
-    warp_time(w, LDMATRIX_COST, TRACE_FRAGMENTS);
+    fragment_loaded(w, out[0]);
     warp_go(w);
 }
 
@@ -149,7 +182,8 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
     }
     count_matrix(1, (const void *const *)out);
     matrix_stmatrix_x4(out, in);
-    warp_time(w, LDMATRIX_COST, TRACE_BARRIER);
+    uint64_t begin = warp_time(w, 0, shared_steps(w));
+    trace_work(w, TRACE_EPILOGUE, begin, begin + shared_steps(w));
     warp_go(w);
 }
 
@@ -182,6 +216,6 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
     count_mma(w, as[0], bs[0]);
     matrix_mma_m16n8k16(ds, as, bs);
     observe_mma(w, ds, as, bs, site);
-    warp_time(w, MMA_COST, TRACE_MMA);
+    product_time(w, as[0], bs[0]);
     warp_go(w);
 }

@@ -21,8 +21,6 @@
 #include "trace.h"
 #include "wgmma_registers.h"
 
-enum { ISSUE_COST = 2 };
-
 static Product *product_at(Warpgroup *g, uint64_t number) { return &g->product[number & (g->capacity - 1)]; }
 
 static Product *product_new(Warpgroup *g) {
@@ -385,7 +383,7 @@ static void issue(Warp *w, const Product *wanted) {
     w->products++;
     w->product_site = site;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        w->thread[lane].time += ISSUE_COST;
+        w->thread[lane].time += COST_WGMMA;
         w->thread[lane].math = 1;
     }
     product->time = t->time > product->time ? t->time : product->time;
@@ -394,9 +392,12 @@ static void issue(Warp *w, const Product *wanted) {
         observe_issue(g, product);
         Cta *cta = w->cta;
         uint64_t begin = product->time > cta->tensor_time ? product->time : cta->tensor_time;
-        cta->tensor_time = begin + (uint64_t)product->n / 2;
+        cta->tensor_time = begin + (uint64_t)product->n / WGMMA_COLUMNS_A_STEP;
+        if (g->groups_begun <= product->group) {
+            g->groups_begun = product->group + 1;
+            g->group_begin[product->group % GROUP_HISTORY] = begin;
+        }
         g->group_time[product->group % GROUP_HISTORY] = cta->tensor_time;
-        trace_async(cta, TRACE_WGMMA, g->id, begin, cta->tensor_time, (int)product->group, NULL);
         agent_queue(&g->agent);
         threads_wake(&g->issue_waiters);
     }
@@ -523,7 +524,16 @@ void model_wgmma_wait_group(int newest, const char *here) {
         }
         w->waited = done;
         uint64_t time = g->group_time[(done - 1) % GROUP_HISTORY];
-        trace_span(&w->thread[0], TRACE_WGMMA_WAIT, t->time, time > t->time ? time : t->time, (int)done, NULL);
+        for (; g->groups_traced < done; g->groups_traced++) {
+            uint64_t slot = g->groups_traced % GROUP_HISTORY;
+            if (g->group_time[slot] > g->group_begin[slot]) { /* not an empty group */
+                trace_async(w->cta, TRACE_WGMMA, g->id, g->group_begin[slot], g->group_time[slot],
+                            (int)g->groups_traced);
+            }
+        }
+        uint64_t begin = w->thread[0].time;
+        time = (time > begin ? time : begin) + COST_WAIT;
+        trace_wait(&w->thread[0], TRACE_WGMMA_WAIT, begin, time, newest, NULL);
         for (int lane = 0; lane < WARP_SIZE; lane++) {
             Thread *other = &w->thread[lane];
             int own = thread_own_component(other, (Component)g->component);

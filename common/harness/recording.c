@@ -1,0 +1,274 @@
+/* recording.c - see recording.h. */
+#include "recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const trace_kind_names[TRACE_KINDS] = {
+    [TRACE_BARRIER] = "barrier",       [TRACE_WAIT] = "wait",
+    [TRACE_COPY_WAIT] = "copy_wait",   [TRACE_FRAGMENTS] = "fragments",
+    [TRACE_MMA] = "mma",               [TRACE_WGMMA_WAIT] = "wgmma_wait",
+    [TRACE_STORE_WAIT] = "store_wait", [TRACE_EPILOGUE] = "epilogue",
+    [TRACE_TILE] = "tile",             [TRACE_CTA] = "cta",
+    [TRACE_COPY] = "copy",             [TRACE_LOAD] = "load",
+    [TRACE_STORE] = "store",           [TRACE_WGMMA] = "wgmma",
+};
+
+/* ---- one SM ------------------------------------------------------------------------------------------------------ */
+
+static int by_tile(const void *x, const void *y) {
+    const TraceEvent *a = x, *b = y;
+    return a->cta != b->cta ? (a->cta < b->cta ? -1 : 1) : a->row != b->row ? a->row - b->row : a->col - b->col;
+}
+
+/* Different tiles in TRACE_TILE events, of every CTA for itself. -1 without memory. */
+static long count_tiles(const Trace *trace) {
+    TraceEvent *tile = malloc((trace->count + 1) * sizeof *tile);
+    size_t count = 0;
+    long different = 0;
+    if (!tile) {
+        return -1;
+    }
+    for (size_t i = 0; i < trace->count; i++) {
+        if (trace->event[i].kind == TRACE_TILE) {
+            tile[count++] = trace->event[i];
+        }
+    }
+    qsort(tile, count, sizeof *tile, by_tile);
+    for (size_t i = 0; i < count; i++) {
+        different += i == 0 || by_tile(&tile[i - 1], &tile[i]) != 0;
+    }
+    free(tile);
+    return different;
+}
+
+/* The same without an array: CTAs of a chapter that takes one tile each and does not say which. */
+static long count_ctas(const Trace *trace) {
+    long ctas = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        ctas += trace->event[i].kind == TRACE_CTA;
+    }
+    return ctas;
+}
+
+long recording_tiles_of_launch(const Recording *recording) {
+    long tiles;
+    return sscanf(recording->kernel, "%*[^:]: %ld tiles", &tiles) == 1 ? tiles : recording->trace.ctas;
+}
+
+long recording_tiles_of_sm(const Recording *recording) {
+    long tiles = count_tiles(&recording->trace);
+    return tiles != 0 ? tiles : count_ctas(&recording->trace);
+}
+
+static int by_begin(const void *x, const void *y) {
+    const TraceEvent *a = x, *b = y;
+    if (a->begin != b->begin) {
+        return a->begin < b->begin ? -1 : 1;
+    }
+    return a->end != b->end ? (a->end > b->end ? -1 : 1) : (int)a->kind - (int)b->kind;
+}
+
+int recording_keep_sm(Recording *recording, int cta, int thin) {
+    Trace *trace = &recording->trace;
+    int sm = -1, first = -1;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (cta >= 0 ? e->cta == cta : first < 0 || e->cta < first) {
+            first = e->cta;
+            sm = e->sm;
+        }
+    }
+    if (first < 0) {
+        return 0;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        int counts = e->kind == TRACE_CTA || e->kind == TRACE_TILE || e->kind == TRACE_MMA || e->kind == TRACE_WGMMA;
+        if (e->sm == sm && (!thin || e->cta == first || counts)) {
+            trace->event[kept++] = *e;
+        }
+    }
+    trace->count = kept;
+    qsort(trace->event, kept, sizeof *trace->event, by_begin);
+    return 1;
+}
+
+void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end) {
+    *begin = recording->trace.count ? UINT64_MAX : 0;
+    *end = 0;
+    for (size_t i = 0; i < recording->trace.count; i++) {
+        const TraceEvent *e = &recording->trace.event[i];
+        *begin = e->begin < *begin ? e->begin : *begin;
+        *end = e->end > *end ? e->end : *end;
+    }
+}
+
+/* ---- the tensor cores -------------------------------------------------------------------------------------------- */
+
+static int is_first_chapter(const Recording *recording) { return strncmp(recording->chapter, "01", 2) == 0; }
+
+int recording_peak(const Recording *recording) {
+    for (size_t i = 0; i < recording->trace.count; i++) {
+        if (recording->trace.event[i].kind == TRACE_WGMMA) {
+            return 2048;
+        }
+    }
+    return is_first_chapter(recording) ? 0 : 1024;
+}
+
+/* Events are in order of their begin. */
+double recording_busy(const Recording *recording, int cta, uint64_t begin, uint64_t end) {
+    uint64_t busy = 0, until = begin; /* counted up to here */
+    for (size_t i = 0; i < recording->trace.count && !is_first_chapter(recording); i++) {
+        const TraceEvent *e = &recording->trace.event[i];
+        if ((e->kind == TRACE_MMA || e->kind == TRACE_WGMMA) && (cta < 0 || e->cta == cta)) {
+            uint64_t from = e->begin > until ? e->begin : until, to = e->end < end ? e->end : end;
+            if (to > from) {
+                busy += to - from;
+                until = to;
+            }
+        }
+    }
+    return end > begin ? (double)busy / (double)(end - begin) : 0;
+}
+
+double recording_efficiency(const Recording *recording) {
+    uint64_t begin, end;
+    recording_span(recording, &begin, &end);
+    int peak = recording_peak(recording);
+    long tiles = recording_tiles_of_launch(recording), here = recording_tiles_of_sm(recording);
+    if (end <= begin || peak == 0 || tiles <= 0 || here < 0 || recording->trace.units_a_second == 0) {
+        return 0;
+    }
+    return (double)here / (double)tiles * recording->m * recording->n * recording->k / ((double)(end - begin) * peak);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static const char columns[] = "kind,begin,end,cta,sm,warp,unit,index,stage,bytes,row,col,name";
+
+int recording_write(FILE *out, const Recording *recording) {
+    const Trace *trace = &recording->trace;
+    uint64_t begin, end;
+    recording_span(recording, &begin, &end);
+    fprintf(out, "# chapter %s\n# kernel %s\n# source %s\n# date %s\n# commit %s\n", recording->chapter,
+            recording->kernel, trace->source, recording->date, recording->commit);
+    fprintf(out, "# m %d\n# n %d\n# k %d\n# sms %d\n# ctas %d\n", recording->m, recording->n,
+            recording->k, recording->sms, trace->ctas);
+    fprintf(out, "# unit %s\n# units_a_second %.17g\n# lost %llu\n%s\n", trace->unit, trace->units_a_second,
+            (unsigned long long)trace->lost, columns);
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        fprintf(out, "%s,%llu,%llu,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s\n", trace_kind_names[e->kind],
+                (unsigned long long)(e->begin - begin), (unsigned long long)(e->end - begin), e->cta, e->sm, e->warp,
+                e->unit, e->index, e->stage, e->bytes, e->row, e->col, e->name);
+    }
+    return !ferror(out);
+}
+
+static int refuse(const char *path, long line, const char *what) {
+    fprintf(stderr, "%s, line %ld: %s\n", path, line, what);
+    return 0;
+}
+
+static void copy_text(char *to, size_t size, const char *from) { snprintf(to, size, "%s", from); }
+
+/* "# name value" */
+static int read_about(const char *line, Recording *r) {
+    char name[24] = "";
+    int at = 0;
+    if (sscanf(line, "# %23s %n", name, &at) != 1) {
+        return 0;
+    }
+    const char *value = line + (at > 0 ? at : (int)strlen(line));
+    int *const number = strcmp(name, "m") == 0     ? &r->m
+                        : strcmp(name, "n") == 0   ? &r->n
+                        : strcmp(name, "k") == 0   ? &r->k
+                        : strcmp(name, "sms") == 0 ? &r->sms
+                        : strcmp(name, "ctas") == 0 ? &r->trace.ctas
+                                                   : NULL;
+    if (number) {
+        *number = atoi(value);
+    } else if (strcmp(name, "chapter") == 0) {
+        copy_text(r->chapter, sizeof r->chapter, value);
+    } else if (strcmp(name, "kernel") == 0) {
+        copy_text(r->kernel, sizeof r->kernel, value);
+    } else if (strcmp(name, "source") == 0) {
+        copy_text(r->trace.source, sizeof r->trace.source, value);
+    } else if (strcmp(name, "date") == 0) {
+        copy_text(r->date, sizeof r->date, value);
+    } else if (strcmp(name, "commit") == 0) {
+        copy_text(r->commit, sizeof r->commit, value);
+    } else if (strcmp(name, "lost") == 0) {
+        r->trace.lost = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "units_a_second") == 0) {
+        r->trace.units_a_second = strtod(value, NULL);
+    } else if (strcmp(name, "unit") == 0) {
+        r->trace.unit = strcmp(value, "steps") == 0 ? "steps" : "cycles";
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static int read_event(const char *line, TraceEvent *e) {
+    char kind[24] = "";
+    unsigned long long begin, end;
+    memset(e, 0, sizeof *e);
+    int fields = sscanf(line, "%23[^,],%llu,%llu,%d,%d,%d,%d,%d,%d,%d,%d,%d,%23s", kind, &begin, &end, &e->cta, &e->sm,
+                        &e->warp, &e->unit, &e->index, &e->stage, &e->bytes, &e->row, &e->col, e->name);
+    if (fields < 12 || begin > end) {
+        return 0;
+    }
+    e->begin = begin;
+    e->end = end;
+    for (int i = 0; i < TRACE_KINDS; i++) {
+        if (strcmp(kind, trace_kind_names[i]) == 0) {
+            e->kind = (TraceKind)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int recording_read(FILE *in, const char *path, Recording *recording) {
+    Trace *trace = &recording->trace;
+    char line[512];
+    size_t capacity = 0;
+    int header = 0;
+    memset(recording, 0, sizeof *recording);
+    for (long number = 1; fgets(line, sizeof line, in); number++) {
+        line[strcspn(line, "\n")] = 0;
+        if (line[0] == '#') {
+            if (!read_about(line, recording)) {
+                return refuse(path, number, "not a line that --trace-events writes");
+            }
+            continue;
+        }
+        if (!header) {
+            header = strcmp(line, columns) == 0;
+            if (!header) {
+                return refuse(path, number, "not the columns that --trace-events writes");
+            }
+            continue;
+        }
+        if (trace->count == capacity) {
+            capacity = capacity ? 2 * capacity : 1024;
+            TraceEvent *more = realloc(trace->event, capacity * sizeof *more);
+            if (!more) {
+                return refuse(path, number, "out of memory");
+            }
+            trace->event = more;
+        }
+        if (!read_event(line, &trace->event[trace->count++])) {
+            return refuse(path, number, "not an event");
+        }
+    }
+    if (trace->count == 0 || !trace->unit || !recording->chapter[0]) {
+        return refuse(path, 1, "the file holds no recorded events");
+    }
+    qsort(trace->event, trace->count, sizeof *trace->event, by_begin);
+    return 1;
+}

@@ -1,0 +1,44 @@
+/* recording.h - a trace with what it is of: what can be said of it without drawing it, and the file in which it travels. */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include <stdio.h>
+
+#include "trace.h"
+
+/* A trace and what it is of: what a picture needs. */
+typedef struct {
+    Trace trace;
+    char chapter[48]; /* "07_warp_specialized" */
+    char kernel[160]; /* what the chapter chose; may be empty */
+    char date[16], commit[48];
+    int m, n, k;
+    int sms; /* of the device */
+} Recording;
+
+/* What the tensor cores do in a cycle at best, in multiply-adds: 2048 by wgmma, 1024 by mma.sync. 0 in 01, which does
+ * not use them. */
+int recording_peak(const Recording *recording);
+
+/* Keeps the events of one SM, that on which `cta` ran (-1: the lowest), in order of their begin. Of other CTAs than that
+ * one, `thin` drops all but what their tensor cores did. 0 if that CTA is not there. */
+int recording_keep_sm(Recording *recording, int cta, int thin);
+
+/* From the SM's first event to its last. */
+void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end);
+/* Share of [begin, end) in which the SM's tensor cores had work: the union of the products of all its CTAs. cta: of that
+ * one alone; -1: of all. */
+double recording_busy(const Recording *recording, int cta, uint64_t begin, uint64_t end);
+/* Tiles of C that the launch computes, as the chapter describes it or one for each CTA; and those of this SM. */
+long recording_tiles_of_launch(const Recording *recording);
+long recording_tiles_of_sm(const Recording *recording);
+/* FLOP of the SM's tiles / (its cycles x peak). 0 on the model, whose steps are no cycles. */
+double recording_efficiency(const Recording *recording);
+
+/* As text, one event a line; for drawing it elsewhere. Return 1; 0 after a line on stderr that names `path`. */
+int recording_write(FILE *out, const Recording *recording);
+int recording_read(FILE *in, const char *path, Recording *recording);
+
+extern const char *const trace_kind_names[TRACE_KINDS];
+
+#endif

@@ -1,0 +1,375 @@
+/* timeline.c - events become rows: which warp plays which role, what a wait waits for, what a load ends. */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct LookStyle looks[LOOKS] = {
+    [LOOK_OTHER] = {"other instructions", '-', "o", 0},
+    [LOOK_LOAD] = {"load on its way", '=', "l", 0},
+    [LOOK_DATA_WAIT] = {"waits for data", '.', "d", 1},
+    [LOOK_ROOM_WAIT] = {"waits for a free stage", '_', "r", 1},
+    [LOOK_TURN_WAIT] = {"waits for its turn", '~', "u", 1},
+    [LOOK_BARRIER] = {"waits for other warps", ':', "b", 1},
+    [LOOK_FRAGMENTS] = {"loads fragments", 'f', "f", 0},
+    [LOOK_MATH] = {"multiplies", '#', "m", 0},
+    [LOOK_MATH_WAIT] = {"waits for its products", 'w', "p", 0},
+    [LOOK_EPILOGUE] = {"epilogue", 'E', "e", 0},
+    [LOOK_STORE_WAIT] = {"waits for stores", ',', "t", 1},
+    [LOOK_STORE] = {"store on its way", 's', "s", 0},
+};
+
+enum { MAX_WARP_ROWS = 4, MAX_WARPS = 32, WINDOW_TILES = 4 };
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static Look look_of(const TraceEvent *e) {
+    switch (e->kind) {
+    case TRACE_BARRIER: return LOOK_BARRIER;
+    case TRACE_WAIT:
+        return strcmp(e->name, "empty") == 0 ? LOOK_ROOM_WAIT : strcmp(e->name, "turn") == 0 ? LOOK_TURN_WAIT
+                                                                                             : LOOK_DATA_WAIT;
+    case TRACE_COPY_WAIT: return LOOK_DATA_WAIT;
+    case TRACE_FRAGMENTS: return LOOK_FRAGMENTS;
+    case TRACE_MMA:
+    case TRACE_WGMMA: return LOOK_MATH;
+    case TRACE_WGMMA_WAIT: return LOOK_MATH_WAIT;
+    case TRACE_STORE_WAIT: return LOOK_STORE_WAIT;
+    case TRACE_EPILOGUE: return LOOK_EPILOGUE;
+    case TRACE_COPY:
+    case TRACE_LOAD: return LOOK_LOAD;
+    case TRACE_STORE: return LOOK_STORE;
+    default: return LOOK_OTHER;
+    }
+}
+
+static Row *row_add(Timeline *timeline, RowKind kind, int number, const char *label) {
+    if (timeline->rows == MAX_ROWS) {
+        return NULL;
+    }
+    Row *row = &timeline->row[timeline->rows++];
+    memset(row, 0, sizeof *row);
+    row->kind = kind;
+    row->number = number;
+    snprintf(row->label, sizeof row->label, "%s", label);
+    row->span = malloc((2 * timeline->recording->trace.count + 2) * sizeof *row->span);
+    return row->span ? row : NULL;
+}
+
+static void span_add(Row *row, uint64_t begin, uint64_t end, Look look, const TraceEvent *event) {
+    if (end > begin) {
+        row->span[row->count++] = (Span){begin, end, look, event};
+    }
+}
+
+/* The events of a warp, one at a time, and what lies between them. A wait inside an epilogue parts it. */
+static void fill_warp_row(const Timeline *timeline, Row *row) {
+    const Trace *trace = &timeline->recording->trace;
+    uint64_t until = timeline->begin;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (e->cta != timeline->cta || e->warp != row->number || e->kind == TRACE_TILE) {
+            continue;
+        }
+        Span *last = row->count ? &row->span[row->count - 1] : NULL;
+        uint64_t begin = e->begin;
+        if (begin < until && last && last->event && last->event->kind == TRACE_EPILOGUE && e->end < until) {
+            Span rest = {e->end, until, last->look, last->event};
+            last->end = begin;
+            span_add(row, begin, e->end, look_of(e), e);
+            row->span[row->count++] = rest;
+            continue;
+        }
+        begin = begin < until ? until : begin;
+        span_add(row, until, begin, LOOK_OTHER, NULL);
+        span_add(row, begin, e->end, look_of(e), e);
+        until = e->end > until ? e->end : until;
+    }
+}
+
+static void fill_async_row(const Timeline *timeline, Row *row, TraceKind kind, int unit, int stage, const char *name) {
+    const Trace *trace = &timeline->recording->trace;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (e->cta == timeline->cta && e->kind == kind && (unit < 0 || e->unit == unit) &&
+            (kind != TRACE_LOAD || (e->stage == stage && strcmp(e->name, name) == 0))) {
+            span_add(row, e->begin, e->end, look_of(e), e);
+        }
+    }
+}
+
+/* What a CTA's warps do, by which roles are told apart. */
+typedef struct {
+    unsigned kinds[MAX_WARPS]; /* bit 1 << TraceKind */
+    unsigned async;            /* the same of the asynchronous units */
+    int produces[MAX_WARPS];   /* waits for an empty stage */
+    int wgmma[MAX_WARPS / 4];
+    int stages;
+    char ring[24]; /* name of the barriers that count loads */
+} Cast;
+
+static void find_cast(const Timeline *timeline, Cast *cast) {
+    const Trace *trace = &timeline->recording->trace;
+    memset(cast, 0, sizeof *cast);
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (e->cta != timeline->cta) {
+            continue;
+        }
+        if (e->warp < 0) {
+            cast->async |= 1u << e->kind;
+        } else if (e->warp < MAX_WARPS) {
+            cast->kinds[e->warp] |= 1u << e->kind;
+            cast->produces[e->warp] |= e->kind == TRACE_WAIT && strcmp(e->name, "empty") == 0;
+        }
+        if (e->kind == TRACE_WGMMA && e->unit >= 0 && e->unit < MAX_WARPS / 4) {
+            cast->wgmma[e->unit] = 1;
+        }
+        if (e->kind == TRACE_LOAD) {
+            snprintf(cast->ring, sizeof cast->ring, "%s", e->name);
+            cast->stages = e->stage + 1 > cast->stages ? e->stage + 1 : cast->stages;
+        }
+    }
+}
+
+/* From top to bottom, the way of the data: loads, warps, tensor cores, stores. */
+static int add_rows(Timeline *timeline) {
+    Cast cast;
+    char label[40];
+    Row *row;
+    find_cast(timeline, &cast);
+    for (int stage = 0; stage < cast.stages; stage++) {
+        snprintf(label, sizeof label, "%s stage %d", stage == 0 ? "loads," : "", stage);
+        if (!(row = row_add(timeline, ROW_ASYNC, stage, label))) {
+            return 0;
+        }
+        fill_async_row(timeline, row, TRACE_LOAD, -1, stage, cast.ring);
+    }
+    if (cast.async >> TRACE_COPY & 1) {
+        if (!(row = row_add(timeline, ROW_ASYNC, 0, "loads of warp 0"))) {
+            return 0;
+        }
+        fill_async_row(timeline, row, TRACE_COPY, 0, 0, NULL);
+    }
+    int roles = 0, consumers = 0, shown = 0, warps = 0;
+    for (int warp = 0; warp < MAX_WARPS; warp++) {
+        roles |= cast.produces[warp];
+        warps += (cast.kinds[warp] & ~(1u << TRACE_TILE)) != 0;
+    }
+    for (int warp = 0; warp < MAX_WARPS; warp++) {
+        int group = warp / 4;
+        if (cast.kinds[warp] == 0) {
+            continue;
+        }
+        if (cast.async >> TRACE_WGMMA & 1) {
+            if (cast.produces[warp]) {
+                snprintf(label, sizeof label, "producer");
+            } else if (cast.wgmma[group] && warp % 4 == 0) {
+                snprintf(label, sizeof label, roles ? "consumer %d" : "warpgroup %d", roles ? consumers++ : group);
+            } else {
+                continue;
+            }
+        } else {
+            snprintf(label, sizeof label, "warp %d", warp);
+            if (shown++ == MAX_WARP_ROWS) {
+                break;
+            }
+        }
+        if (!(row = row_add(timeline, ROW_WARP, warp, label))) {
+            return 0;
+        }
+        fill_warp_row(timeline, row);
+    }
+    if (!(cast.async >> TRACE_WGMMA & 1) && recording_peak(timeline->recording) > 0) {
+        if (!(row = row_add(timeline, ROW_TENSOR, 0, "tensor cores"))) {
+            return 0;
+        }
+        fill_async_row(timeline, row, TRACE_MMA, -1, 0, NULL);
+    }
+    consumers = 0;
+    for (int group = 0; group < MAX_WARPS / 4; group++) {
+        if (!cast.wgmma[group]) {
+            continue;
+        }
+        snprintf(label, sizeof label, roles ? "wgmma of cons. %d" : "wgmma of wg. %d", roles ? consumers++ : group);
+        if (!(row = row_add(timeline, ROW_TENSOR, group, label))) {
+            return 0;
+        }
+        fill_async_row(timeline, row, TRACE_WGMMA, group, 0, NULL);
+    }
+    if (cast.async >> TRACE_STORE & 1) {
+        if (!(row = row_add(timeline, ROW_ASYNC, 0, "stores"))) {
+            return 0;
+        }
+        fill_async_row(timeline, row, TRACE_STORE, -1, 0, NULL);
+    }
+    return 1;
+}
+
+/* ---- what belongs together --------------------------------------------------------------------------------------- */
+
+/* For each load the first wait of a drawn row that sees it landed. */
+static int find_landed(Timeline *timeline) {
+    size_t loads = 0;
+    for (int r = 0; r < timeline->rows; r++) {
+        loads += timeline->row[r].kind == ROW_ASYNC ? timeline->row[r].count : 0;
+    }
+    timeline->landed = malloc((loads + 1) * sizeof *timeline->landed);
+    for (int r = 0; timeline->landed && r < timeline->rows; r++) {
+        for (size_t i = 0; timeline->row[r].kind == ROW_ASYNC && i < timeline->row[r].count; i++) {
+            const Span *load = &timeline->row[r].span[i];
+            LandedLoad best = {load->event, NULL, r, 0};
+            for (int w = 0; load->look == LOOK_LOAD && w < timeline->rows; w++) {
+                for (size_t j = 0; timeline->row[w].kind == ROW_WARP && j < timeline->row[w].count; j++) {
+                    const Span *wait = &timeline->row[w].span[j];
+                    int fits = wait->look == LOOK_DATA_WAIT && wait->end >= load->end &&
+                               (load->event->kind == TRACE_LOAD
+                                    ? wait->event->kind == TRACE_WAIT && wait->event->stage == load->event->stage &&
+                                          strcmp(wait->event->name, load->event->name) == 0
+                                    : wait->event->kind == TRACE_COPY_WAIT && wait->event->warp == load->event->unit);
+                    if (fits) {
+                        if (!best.wait || wait->end < best.wait->end) {
+                            best.wait = wait->event;
+                            best.wait_row = w;
+                        }
+                        break;
+                    }
+                }
+            }
+            if (best.wait) {
+                timeline->landed[timeline->landed_count++] = best;
+            }
+        }
+    }
+    return timeline->landed != NULL;
+}
+
+/* Tiles as the rows of warps that multiply take them. */
+static int find_tiles(Timeline *timeline) {
+    const Trace *trace = &timeline->recording->trace;
+    timeline->tile = malloc((trace->count + 1) * sizeof *timeline->tile);
+    for (int r = 0; timeline->tile && r < timeline->rows; r++) {
+        TileMark *open = NULL;
+        for (size_t i = 0; timeline->row[r].kind == ROW_WARP && i < trace->count; i++) {
+            const TraceEvent *e = &trace->event[i];
+            if (e->kind == TRACE_TILE && e->cta == timeline->cta && e->warp == timeline->row[r].number) {
+                if (open) {
+                    open->end = e->begin;
+                }
+                open = &timeline->tile[timeline->tiles++];
+                *open = (TileMark){e->begin, timeline->end, e->row, e->col, r};
+            }
+        }
+    }
+    return timeline->tile != NULL;
+}
+
+/* ---- the window -------------------------------------------------------------------------------------------------- */
+
+/* Spans of the row that look so; the nth begins at *begin, which is left alone if there are fewer. */
+static int count_looks(const Row *row, Look look, int nth, uint64_t *begin) {
+    int count = 0;
+    for (size_t i = 0; i < row->count; i++) {
+        if (row->span[i].look == look && ++count == nth) {
+            *begin = row->span[i].begin;
+        }
+    }
+    return count;
+}
+
+/* A CTA of many tiles is cut where the first few are done; another one after so many k-tiles, of which the waits of the
+ * first row that multiplies tell. */
+static uint64_t default_window_end(const Timeline *timeline, int k_tiles) {
+    uint64_t end = timeline->end, unused;
+    int taken = 0;
+    for (size_t i = 0; i < timeline->tiles; i++) { /* the first row is the producer's, if there is one */
+        taken += timeline->tile[i].line == timeline->tile[0].line;
+        if (taken == WINDOW_TILES + 1) {
+            return timeline->tile[i].begin;
+        }
+    }
+    for (int r = 0; r < timeline->rows && taken < 2; r++) {
+        const Row *row = &timeline->row[r];
+        if (row->kind == ROW_WARP &&
+            count_looks(row, LOOK_MATH, 0, &unused) + count_looks(row, LOOK_MATH_WAIT, 0, &unused) > 0) {
+            if (count_looks(row, LOOK_DATA_WAIT, k_tiles + 1, &end) == 0) {
+                count_looks(row, LOOK_BARRIER, 2 * k_tiles + 1, &end); /* 02 waits at two barriers in a k-tile */
+            }
+            break;
+        }
+    }
+    return end;
+}
+
+static void find_shares(Timeline *timeline) {
+    uint64_t from = timeline->window_begin, to = timeline->window_end;
+    for (int r = 0; r < timeline->rows; r++) {
+        Row *row = &timeline->row[r];
+        uint64_t waiting = 0, busy = 0, until = from;
+        for (size_t i = 0; i < row->count; i++) {
+            const Span *span = &row->span[i];
+            uint64_t begin = span->begin > from ? span->begin : from, end = span->end < to ? span->end : to;
+            waiting += end > begin && looks[span->look].is_wait ? end - begin : 0;
+            begin = begin > until ? begin : until;
+            if (end > begin) {
+                busy += end - begin;
+                until = end;
+            }
+        }
+        row->waiting = (double)waiting / (double)(to - from);
+        row->busy = (double)busy / (double)(to - from);
+    }
+}
+
+/* ---- open, close ------------------------------------------------------------------------------------------------- */
+
+int timeline_open(Timeline *timeline, const Recording *recording, int cta, uint64_t window_begin, uint64_t window_end,
+                  int k_tiles) {
+    const Trace *trace = &recording->trace;
+    memset(timeline, 0, sizeof *timeline);
+    timeline->recording = recording;
+    timeline->cta = cta;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (cta < 0 && e->kind == TRACE_CTA && (timeline->cta < 0 || e->cta < timeline->cta)) {
+            timeline->cta = e->cta;
+        }
+    }
+    int found = 0;
+    timeline->begin = UINT64_MAX;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (e->cta == timeline->cta) {
+            found = 1;
+            timeline->begin = e->begin < timeline->begin ? e->begin : timeline->begin;
+            timeline->end = e->end > timeline->end ? e->end : timeline->end;
+        }
+    }
+    if (!found) {
+        fprintf(stderr, "there are no events of CTA %d; the launch had %d CTAs\n", timeline->cta, trace->ctas);
+        return 0;
+    }
+    if (!add_rows(timeline) || !find_landed(timeline) || !find_tiles(timeline)) {
+        fprintf(stderr, "out of memory: the rows of a timeline\n");
+        return 0;
+    }
+    timeline->window_begin = timeline->begin + window_begin;
+    timeline->window_end = window_end ? timeline->begin + window_end : default_window_end(timeline, k_tiles);
+    timeline->window_end = timeline->window_end > timeline->end ? timeline->end : timeline->window_end;
+    if (timeline->window_begin >= timeline->window_end) {
+        fprintf(stderr, "--timeline-window: CTA %d ends %llu %s after its begin\n", timeline->cta,
+                (unsigned long long)(timeline->end - timeline->begin), trace->unit);
+        return 0;
+    }
+    find_shares(timeline);
+    return 1;
+}
+
+void timeline_close(Timeline *timeline) {
+    for (int r = 0; r < timeline->rows; r++) {
+        free(timeline->row[r].span);
+    }
+    free(timeline->landed);
+    free(timeline->tile);
+    memset(timeline, 0, sizeof *timeline);
+}

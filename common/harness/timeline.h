@@ -1,0 +1,101 @@
+/* timeline.h - one CTA's events as rows of a picture, and the pictures. */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include "recording.h"
+
+/* What a stretch of a row shows, and how. */
+typedef enum {
+    LOOK_OTHER, /* instructions that are not recorded */
+    LOOK_LOAD,
+    LOOK_DATA_WAIT,  /* for data */
+    LOOK_ROOM_WAIT,  /* a producer, for a free stage */
+    LOOK_TURN_WAIT,  /* for another consumer */
+    LOOK_BARRIER,    /* for other warps */
+    LOOK_FRAGMENTS,
+    LOOK_MATH,
+    LOOK_MATH_WAIT, /* for products: the tensor cores work */
+    LOOK_EPILOGUE,
+    LOOK_STORE_WAIT,
+    LOOK_STORE,
+    LOOKS
+} Look;
+
+extern const struct LookStyle {
+    const char *legend;
+    char letter; /* in the terminal */
+    char css[4]; /* class in the SVG */
+    int is_wait; /* counts as waiting */
+} looks[LOOKS];
+
+typedef struct {
+    uint64_t begin, end; /* from the SM's first event */
+    Look look;
+    const TraceEvent *event; /* NULL: between events */
+} Span;
+
+typedef enum { ROW_ASYNC, ROW_WARP, ROW_TENSOR } RowKind;
+
+typedef struct {
+    RowKind kind;
+    char label[40];
+    int number; /* warp, stage or unit */
+    Span *span; /* in order of their begin; those of a warp do not overlap, those of an asynchronous row may */
+    size_t count;
+    double waiting; /* of the window: share in which the warp waits, products aside */
+    double busy;    /* of the window: share in which an asynchronous unit has work */
+} Row;
+
+/* A load, and the wait that it ends. */
+typedef struct {
+    const TraceEvent *load, *wait;
+    int load_row, wait_row;
+} LandedLoad;
+
+/* A tile of C in a consumer's hands: from its mark to the next. */
+typedef struct {
+    uint64_t begin, end;
+    int row, col;    /* of C, in tiles */
+    int line;        /* the Row of the warp that took it */
+} TileMark;
+
+enum { MAX_ROWS = 64 };
+
+typedef struct {
+    const Recording *recording;
+    int cta;
+    uint64_t begin, end;               /* the CTA's life; times of spans are on the same clock */
+    uint64_t window_begin, window_end; /* what is drawn */
+    Row row[MAX_ROWS];
+    int rows;
+    LandedLoad *landed;
+    size_t landed_count;
+    TileMark *tile;
+    size_t tiles;
+} Timeline;
+
+/* Rows of one CTA of a recording that recording_keep_sm() has reduced to its SM. cta -1: the lowest of that SM.
+ * window: from the CTA's begin, in the trace's unit; end 0: all of a CTA that has few tiles or no more than k_tiles
+ * k-tiles, else the first of them. Returns 1; 0 after a line on stderr. Close it in any case. */
+enum { SVG_K_TILES = 18 };
+int timeline_open(Timeline *timeline, const Recording *recording, int cta, uint64_t window_begin, uint64_t window_end,
+                  int k_tiles);
+void timeline_close(Timeline *timeline);
+
+/* In text of `columns` columns. */
+void timeline_print(FILE *out, const Timeline *timeline, int columns);
+/* Of the terminal behind `out`; else of COLUMNS; else 100. */
+int terminal_columns(FILE *out);
+
+/* A picture for a page of 960 pixels. */
+void timeline_svg(FILE *out, const Timeline *timeline);
+/* The tensor cores of several recordings of the same problem under each other, on one time axis. */
+void timelines_svg(FILE *out, const Recording *recording, int count);
+
+/* The SM's CTAs for Perfetto and chrome://tracing. Returns 0 without memory. */
+int trace_json(FILE *out, const Recording *recording);
+
+/* "22 % of 4100 cycles", the lines about the tensor cores; what is lost. */
+void timeline_figures(FILE *out, const Timeline *timeline);
+
+#endif

@@ -1,0 +1,164 @@
+/* timeline_text.c - a timeline in the terminal: one column is a stretch of time, its letter what took most of it. */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LABEL_COLUMNS = 17, SHARE_COLUMNS = 10, LEAST_COLUMNS = 60, MOST_COLUMNS = 400, DEFAULT_COLUMNS = 100 };
+
+int terminal_columns(FILE *out) {
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    int found = isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+                    ? size.ws_col
+                : columns && atoi(columns) > 0 ? atoi(columns)
+                                               : DEFAULT_COLUMNS;
+    return found < LEAST_COLUMNS ? LEAST_COLUMNS : found > MOST_COLUMNS ? MOST_COLUMNS : found;
+}
+
+/* The look that takes most of [begin, end); LOOKS if nothing does. */
+static Look look_between(const Row *row, uint64_t begin, uint64_t end) {
+    uint64_t taken[LOOKS] = {0};
+    Look best = LOOKS;
+    for (size_t i = 0; i < row->count && row->span[i].begin < end; i++) {
+        const Span *span = &row->span[i];
+        uint64_t from = span->begin > begin ? span->begin : begin, to = span->end < end ? span->end : end;
+        taken[span->look] += to > from ? to - from : 0;
+    }
+    for (int look = 0; look < LOOKS; look++) {
+        if (taken[look] > (best == LOOKS ? (end - begin) / 3 : taken[best])) {
+            best = (Look)look;
+        }
+    }
+    return best;
+}
+
+/* The number of a step of 1, 2 or 5 times a power of ten that is at least `least`. */
+static uint64_t round_step(double least) {
+    uint64_t step = 1;
+    for (int i = 0; (double)step < least; i++) {
+        step = i % 3 == 1 ? step / 2 * 5 : step * 2;
+    }
+    return step;
+}
+
+static void print_axis(FILE *out, const Timeline *t, int width) {
+    char line[MOST_COLUMNS + 32];
+    uint64_t from = t->window_begin - t->begin, to = t->window_end - t->begin;
+    uint64_t step = round_step((double)(to - from) * 12 / width);
+    memset(line, ' ', sizeof line);
+    for (uint64_t at = (from + step - 1) / step * step; at < to; at += step) {
+        char number[24];
+        int column = (int)((double)(at - from) * width / (double)(to - from));
+        int length = snprintf(number, sizeof number, "|%llu", (unsigned long long)at);
+        if (column + length <= width) {
+            memcpy(line + column, number, (size_t)length);
+        }
+    }
+    line[width] = 0;
+    fprintf(out, "%*s%.*s %s\n", LABEL_COLUMNS, "", width, line, t->recording->trace.unit);
+}
+
+/* Where the tiles of a row begin, where a CTA has more than one. */
+static void print_tiles(FILE *out, const Timeline *t, int line, int width) {
+    char text[MOST_COLUMNS + 1];
+    int marks = 0;
+    memset(text, ' ', sizeof text);
+    for (size_t i = 0; i < t->tiles; i++) {
+        const TileMark *tile = &t->tile[i];
+        if (tile->line == line && tile->begin < t->window_end && tile->end > t->window_begin) {
+            char name[32];
+            uint64_t begin = tile->begin > t->window_begin ? tile->begin : t->window_begin;
+            int column =
+                (int)((double)(begin - t->window_begin) * width / (double)(t->window_end - t->window_begin));
+            int length = snprintf(name, sizeof name, "|tile %d,%d", tile->row, tile->col);
+            if (column + length <= width) {
+                memcpy(text + column, name, (size_t)length);
+                marks++;
+            }
+        }
+    }
+    text[width] = 0;
+    if (marks > 1) {
+        fprintf(out, "%*s%s\n", LABEL_COLUMNS, "", text);
+    }
+}
+
+static void print_legend(FILE *out, const Timeline *t, int columns) {
+    int used = 0, column = 0;
+    for (int r = 0; r < t->rows; r++) {
+        for (size_t i = 0; i < t->row[r].count; i++) {
+            used |= 1 << t->row[r].span[i].look;
+        }
+    }
+    for (int look = 0; look < LOOKS; look++) {
+        if (used >> look & 1) {
+            int length = (int)strlen(looks[look].legend) + 4;
+            if (column && column + length > columns) {
+                fprintf(out, "\n");
+                column = 0;
+            }
+            column += fprintf(out, "%s%c %s", column ? "  " : "", looks[look].letter, looks[look].legend);
+        }
+    }
+    fprintf(out, "\n");
+}
+
+void timeline_figures(FILE *out, const Timeline *t) {
+    const Recording *r = t->recording;
+    uint64_t begin, end;
+    recording_span(r, &begin, &end);
+    if (recording_peak(r) > 0) {
+        fprintf(out, "tensor cores had work in %.1f %% of the window, %.1f %% of this CTA's time",
+                100 * recording_busy(r, -1, t->window_begin, t->window_end),
+                100 * recording_busy(r, -1, t->begin, t->end));
+        if (r->trace.ctas > 1) {
+            fprintf(out, ",\n    %.1f %% of the %llu %s of its SM", 100 * recording_busy(r, -1, begin, end),
+                    (unsigned long long)(end - begin), r->trace.unit);
+        }
+        fprintf(out, "\n");
+    }
+    if (recording_efficiency(r) > 0) {
+        fprintf(out, "FLOP of the SM's tiles / (its cycles x peak): %.1f %%, at %d multiply-adds a cycle at best\n",
+                100 * recording_efficiency(r), recording_peak(r));
+    }
+    if (r->trace.lost) {
+        fprintf(out, "%llu events were lost: there was no room for them\n", (unsigned long long)r->trace.lost);
+    }
+}
+
+void timeline_print(FILE *out, const Timeline *t, int columns) {
+    const Recording *r = t->recording;
+    int width = columns - LABEL_COLUMNS - SHARE_COLUMNS;
+    uint64_t from = t->window_begin, length = t->window_end - t->window_begin;
+    fprintf(out, "timeline of CTA %d, %s %llu to %llu of %llu\n", t->cta, r->trace.unit,
+            (unsigned long long)(from - t->begin), (unsigned long long)(t->window_end - t->begin),
+            (unsigned long long)(t->end - t->begin));
+    if (r->trace.units_a_second == 0) {
+        fprintf(out, "(steps show order and overlap; they are not time)\n");
+    }
+    print_axis(out, t, width);
+    for (int i = 0; i < t->rows; i++) {
+        const Row *row = &t->row[i];
+        if (i > 0 && row->kind != t->row[i - 1].kind) {
+            fprintf(out, "\n");
+        }
+        if (row->kind == ROW_WARP) {
+            print_tiles(out, t, i, width);
+        }
+        fprintf(out, "%-*s", LABEL_COLUMNS, row->label);
+        for (int column = 0; column < width; column++) {
+            uint64_t begin = from + length * (uint64_t)column / (uint64_t)width;
+            uint64_t end = from + length * ((uint64_t)column + 1) / (uint64_t)width;
+            Look look = look_between(row, begin, end > begin ? end : begin + 1);
+            fputc(look == LOOKS ? ' ' : looks[look].letter, out);
+        }
+        int percent = (int)(100 * (row->kind == ROW_WARP ? row->waiting : row->busy) + 0.5);
+        fprintf(out, "%4d%% %s\n", percent, row->kind == ROW_WARP ? "wait" : "busy");
+    }
+    fprintf(out, "\n");
+    print_legend(out, t, columns);
+    timeline_figures(out, t);
+}

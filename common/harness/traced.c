@@ -1,0 +1,144 @@
+/* traced.c - see traced.h. */
+#include "traced.h"
+
+#include "report.h"
+#include "timeline.h"
+
+void traced_size(const Backend *backend, int *m, int *n, int *k) {
+    int on_gpu = backend->record != NULL;
+    *m = *m ? *m : on_gpu ? 4096 : 256;
+    *n = *n ? *n : on_gpu ? 4096 : 256;
+    *k = *k ? *k : on_gpu ? 1024 : 512;
+}
+
+/* The files that the options name, opened before anything runs. */
+typedef struct {
+    const char *option, *path;
+    FILE *file;
+} Output;
+
+enum { SVG, JSON, EVENTS, OUTPUTS };
+
+static int outputs_open(Output outputs[OUTPUTS]) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (outputs[i].path && !(outputs[i].file = fopen(outputs[i].path, "w"))) {
+            fprintf(stderr, "%s: \"%s\" cannot be opened for writing\n", outputs[i].option, outputs[i].path);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A file that could not be written whole, or was not written at all, is removed. */
+static GemmStatus outputs_close(Output outputs[OUTPUTS], GemmStatus status) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (outputs[i].file) {
+            int bad = ferror(outputs[i].file);
+            bad |= fclose(outputs[i].file) != 0;
+            if (bad) {
+                fprintf(stderr, "%s: \"%s\" could not be written\n", outputs[i].option, outputs[i].path);
+                status = status == GEMM_OK ? GEMM_USAGE : status;
+            }
+            if (bad || (status != GEMM_OK && status != GEMM_WRONG)) {
+                remove(outputs[i].path);
+            }
+        }
+    }
+    return status;
+}
+
+/* Events of the one launch between trace_begin() and trace_end(). */
+static GemmStatus record(const Options *options, ChapterRun *run, Problem *problem, Trace *trace) {
+    const Backend *backend = problem->backend;
+    Tally tally;
+    GemmStatus status = problem_fill(problem, problem->data);
+    if (status == GEMM_OK && backend->record) { /* a GPU: clocks, caches and instructions warm */
+        status = run_launch(run);
+        status = status == GEMM_OK ? backend->synchronise(run->chapter->name) : status;
+    }
+    if (status == GEMM_OK && backend->set_schedule) {
+        backend->set_schedule(options, options->schedule_seed);
+    }
+    status = status == GEMM_OK ? backend->trace_begin() : status;
+    if (status != GEMM_OK) {
+        return status;
+    }
+    status = run_checked(run, &tally);
+    GemmStatus ended = backend->trace_end(trace);
+    if (status == GEMM_OK && !tally_is_right(&tally) && options->check) {
+        status = problem_explain(problem, &tally, stdout);
+        status = status == GEMM_OK ? GEMM_WRONG : status;
+    } else if (status == GEMM_OK && options->check) {
+        print_right(stdout, problem, &tally, 1, ", recorded");
+    }
+    return ended == GEMM_OK ? status : ended;
+}
+
+static GemmStatus draw(const Options *options, Recording *recording, Output outputs[OUTPUTS]) {
+    int cta = options->timeline_cta;
+    if (!recording_keep_sm(recording, cta, 0)) {
+        fprintf(stderr, cta < 0 ? "nothing was recorded\n" : "--timeline: there are no events of CTA %d\n", cta);
+        return cta < 0 ? GEMM_DEVICE : GEMM_USAGE;
+    }
+    Timeline timeline;
+    GemmStatus status = GEMM_USAGE;
+    int columns = terminal_columns(stdout);
+    if (timeline_open(&timeline, recording, cta, options->window_begin, options->window_end, columns / 20)) {
+        status = GEMM_OK;
+        if (options->timeline) {
+            printf("\n");
+            timeline_print(stdout, &timeline, columns);
+        }
+        timeline_close(&timeline);
+        if (outputs[SVG].file && timeline_open(&timeline, recording, cta, options->window_begin, options->window_end,
+                                               SVG_K_TILES)) {
+            timeline_svg(outputs[SVG].file, &timeline);
+        }
+        if (outputs[JSON].file && !trace_json(outputs[JSON].file, recording)) {
+            fprintf(stderr, "out of memory: the tracks of --trace\n");
+            status = GEMM_DEVICE;
+        }
+    }
+    timeline_close(&timeline);
+    if (outputs[EVENTS].file && status == GEMM_OK) {
+        recording_keep_sm(recording, cta, 1);
+        recording_write(outputs[EVENTS].file, recording);
+    }
+    return status;
+}
+
+GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterRun *run, Problem *problem) {
+    static Recording recording;
+    Output outputs[OUTPUTS] = {[SVG] = {"--timeline-svg", options->timeline_svg, NULL},
+                               [JSON] = {"--trace", options->trace, NULL},
+                               [EVENTS] = {"--trace-events", options->trace_events, NULL}};
+    if (!problem->backend->trace_begin) {
+        fprintf(stderr, "--timeline, --trace: this build cannot record on a %s\n", problem->backend->name);
+        return GEMM_DEVICE;
+    }
+    memset(&recording, 0, sizeof recording);
+    snprintf(recording.chapter, sizeof recording.chapter, "%s", run->chapter->name);
+    snprintf(recording.commit, sizeof recording.commit, "%s", commit_name());
+    today(recording.date);
+    recording.m = problem->gemm.m;
+    recording.n = problem->gemm.n;
+    recording.k = problem->gemm.k;
+    recording.sms = device->sm_count;
+    if (run->chapter->describe) {
+        run->chapter->describe(&run->gemm, recording.kernel, sizeof recording.kernel);
+    }
+    problem->data = problem->gemm.k <= MAX_EXACT_K ? DATA_INTEGERS : DATA_NORMAL;
+    if (options->data_given) {
+        problem->data = options->data >> DATA_ZEROS & 1 ? DATA_ZEROS : options->data >> DATA_NORMAL & 1 ? DATA_NORMAL : DATA_INTEGERS;
+    }
+    GemmStatus status = GEMM_USAGE;
+    if (outputs_open(outputs)) {
+        status = record(options, run, problem, &recording.trace);
+        if (status == GEMM_OK || status == GEMM_WRONG) {
+            GemmStatus drawn = draw(options, &recording, outputs);
+            status = drawn == GEMM_OK ? status : drawn;
+        }
+    }
+    trace_free_events(&recording.trace);
+    return outputs_close(outputs, status);
+}
