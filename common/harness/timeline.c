@@ -98,6 +98,24 @@ static void fill_async_row(const Timeline *timeline, Row *row, TraceKind kind, i
     }
 }
 
+/* When the tensor cores work for this CTA, or for the SM's other ones. */
+static void fill_tensor_row(const Timeline *timeline, Row *row, int others) {
+    const Trace *trace = &timeline->recording->trace;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        Span *last = row->count ? &row->span[row->count - 1] : NULL;
+        if ((e->kind != TRACE_MMA && e->kind != TRACE_WGMMA) || (e->cta == timeline->cta) == others ||
+            e->end <= timeline->begin || e->begin >= timeline->end) {
+            continue;
+        }
+        if (last && e->begin <= last->end) {
+            last->end = e->end > last->end ? e->end : last->end;
+        } else {
+            span_add(row, e->begin, e->end, LOOK_MATH, NULL);
+        }
+    }
+}
+
 /* What a CTA's warps do, by which roles are told apart. */
 typedef struct {
     unsigned kinds[MAX_WARPS]; /* bit 1 << TraceKind */
@@ -133,13 +151,13 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
 }
 
 /* From top to bottom, the way of the data: loads, warps, tensor cores, stores. */
-static int add_rows(Timeline *timeline) {
+static int add_rows(Timeline *timeline, int most_warps) {
     Cast cast;
     char label[40];
     Row *row;
     find_cast(timeline, &cast);
     for (int stage = 0; stage < cast.stages; stage++) {
-        snprintf(label, sizeof label, "%s stage %d", stage == 0 ? "loads," : "", stage);
+        snprintf(label, sizeof label, stage == 0 ? "loads: stage %d" : "       stage %d", stage);
         if (!(row = row_add(timeline, ROW_ASYNC, stage, label))) {
             return 0;
         }
@@ -151,10 +169,9 @@ static int add_rows(Timeline *timeline) {
         }
         fill_async_row(timeline, row, TRACE_COPY, 0, 0, NULL);
     }
-    int roles = 0, consumers = 0, shown = 0, warps = 0;
+    int roles = 0, consumers = 0, shown = 0;
     for (int warp = 0; warp < MAX_WARPS; warp++) {
         roles |= cast.produces[warp];
-        warps += (cast.kinds[warp] & ~(1u << TRACE_TILE)) != 0;
     }
     for (int warp = 0; warp < MAX_WARPS; warp++) {
         int group = warp / 4;
@@ -171,28 +188,36 @@ static int add_rows(Timeline *timeline) {
             }
         } else {
             snprintf(label, sizeof label, "warp %d", warp);
-            if (shown++ == MAX_WARP_ROWS) {
+            if (shown++ == most_warps) {
                 break;
             }
+        }
+        /* A row of another kind may need the last places. */
+        if (timeline->rows > MAX_ROWS - 8) {
+            break;
         }
         if (!(row = row_add(timeline, ROW_WARP, warp, label))) {
             return 0;
         }
         fill_warp_row(timeline, row);
     }
-    if (!(cast.async >> TRACE_WGMMA & 1) && recording_peak(timeline->recording) > 0) {
-        if (!(row = row_add(timeline, ROW_TENSOR, 0, "tensor cores"))) {
+    for (int others = 0; others < 2 && recording_peak(timeline->recording) > 0; others++) {
+        if (!(row = row_add(timeline, ROW_TENSOR, others, others ? "  for other CTAs" : "tensor cores"))) {
             return 0;
         }
-        fill_async_row(timeline, row, TRACE_MMA, -1, 0, NULL);
+        fill_tensor_row(timeline, row, others);
+        if (row->count == 0) {
+            free(row->span);
+            timeline->rows--;
+        }
     }
     consumers = 0;
     for (int group = 0; group < MAX_WARPS / 4; group++) {
         if (!cast.wgmma[group]) {
             continue;
         }
-        snprintf(label, sizeof label, roles ? "wgmma of cons. %d" : "wgmma of wg. %d", roles ? consumers++ : group);
-        if (!(row = row_add(timeline, ROW_TENSOR, group, label))) {
+        snprintf(label, sizeof label, roles ? "  for consumer %d" : "  for warpgroup %d", roles ? consumers++ : group);
+        if (!(row = row_add(timeline, ROW_PRODUCTS, group, label))) {
             return 0;
         }
         fill_async_row(timeline, row, TRACE_WGMMA, group, 0, NULL);
@@ -323,15 +348,14 @@ static void find_shares(Timeline *timeline) {
 
 /* ---- open, close ------------------------------------------------------------------------------------------------- */
 
-int timeline_open(Timeline *timeline, const Recording *recording, int cta, uint64_t window_begin, uint64_t window_end,
-                  int k_tiles) {
+int timeline_open(Timeline *timeline, const Recording *recording, const TimelineView *view) {
     const Trace *trace = &recording->trace;
     memset(timeline, 0, sizeof *timeline);
     timeline->recording = recording;
-    timeline->cta = cta;
+    timeline->cta = view->cta;
     for (size_t i = 0; i < trace->count; i++) {
         const TraceEvent *e = &trace->event[i];
-        if (cta < 0 && e->kind == TRACE_CTA && (timeline->cta < 0 || e->cta < timeline->cta)) {
+        if (view->cta < 0 && e->kind == TRACE_CTA && (timeline->cta < 0 || e->cta < timeline->cta)) {
             timeline->cta = e->cta;
         }
     }
@@ -349,12 +373,13 @@ int timeline_open(Timeline *timeline, const Recording *recording, int cta, uint6
         fprintf(stderr, "there are no events of CTA %d; the launch had %d CTAs\n", timeline->cta, trace->ctas);
         return 0;
     }
-    if (!add_rows(timeline) || !find_landed(timeline) || !find_tiles(timeline)) {
+    if (!add_rows(timeline, view->all_warps ? MAX_WARPS : MAX_WARP_ROWS) || !find_landed(timeline) || !find_tiles(timeline)) {
         fprintf(stderr, "out of memory: the rows of a timeline\n");
         return 0;
     }
-    timeline->window_begin = timeline->begin + window_begin;
-    timeline->window_end = window_end ? timeline->begin + window_end : default_window_end(timeline, k_tiles);
+    timeline->window_begin = timeline->begin + view->window_begin;
+    timeline->window_end =
+        view->window_end ? timeline->begin + view->window_end : default_window_end(timeline, view->k_tiles);
     timeline->window_end = timeline->window_end > timeline->end ? timeline->end : timeline->window_end;
     if (timeline->window_begin >= timeline->window_end) {
         fprintf(stderr, "--timeline-window: CTA %d ends %llu %s after its begin\n", timeline->cta,

@@ -31,10 +31,15 @@ extern const struct LookStyle {
 typedef struct {
     uint64_t begin, end; /* from the SM's first event */
     Look look;
-    const TraceEvent *event; /* NULL: between events */
+    const TraceEvent *event; /* NULL: between events, or a union */
 } Span;
 
-typedef enum { ROW_ASYNC, ROW_WARP, ROW_TENSOR } RowKind;
+typedef enum {
+    ROW_ASYNC,    /* an asynchronous unit: loads of a stage, copies, stores */
+    ROW_WARP,
+    ROW_TENSOR,   /* the tensor cores as one: the union of what they do */
+    ROW_PRODUCTS, /* ... for one warpgroup */
+} RowKind;
 
 typedef struct {
     RowKind kind;
@@ -74,12 +79,19 @@ typedef struct {
     size_t tiles;
 } Timeline;
 
-/* Rows of one CTA of a recording that recording_keep_sm() has reduced to its SM. cta -1: the lowest of that SM.
- * window: from the CTA's begin, in the trace's unit; end 0: all of a CTA that has few tiles or no more than k_tiles
- * k-tiles, else the first of them. Returns 1; 0 after a line on stderr. Close it in any case. */
+/* What to draw. */
+typedef struct {
+    int cta;       /* -1: the lowest */
+    int all_warps; /* 0: no more than the first four of those that do the same */
+    uint64_t window_begin, window_end; /* from the CTA's begin, in the trace's unit; end 0: the program chooses */
+    int k_tiles; /* ... all of a CTA that has few tiles, or no more k-tiles than this; else the first of them */
+} TimelineView;
+
 enum { SVG_K_TILES = 18 };
-int timeline_open(Timeline *timeline, const Recording *recording, int cta, uint64_t window_begin, uint64_t window_end,
-                  int k_tiles);
+
+/* Rows of one CTA of a recording that recording_keep_sm() has reduced to its SM. Returns 1; 0 after a line on stderr.
+ * Close it in any case. */
+int timeline_open(Timeline *timeline, const Recording *recording, const TimelineView *view);
 void timeline_close(Timeline *timeline);
 
 /* In text of `columns` columns. */

@@ -1,2 +1,456 @@
+/* timeline_svg.c - timelines as SVG for a page of 960 pixels, for light and dark. */
 #include "timeline.h"
-void timeline_svg(FILE *out, const Timeline *timeline) { (void)out; (void)timeline; }
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDTH = 960,
+    LEFT = 126,   /* the plot: right of the labels, */
+    RIGHT = 872,  /* left of the shares */
+    TOP = 62,     /* under the title */
+    WARP_HEIGHT = 20,
+    TENSOR_HEIGHT = 20,
+    LANE_HEIGHT = 7, /* of an asynchronous unit */
+    GAP = 4,
+    GROUP_GAP = 10,
+    TILE_HEIGHT = 12, /* names of tiles above a row */
+    MAX_LANES = 8,
+    MOST_LINES = 48, /* from loads to waits; more are not readable */
+};
+
+static const char style[] =
+    "<style>\n"
+    "svg{--bg:#ffffff;--ink:#1f2328;--soft:#59636e;--grid:#d8dee4;--idle:#fbe3df;--hatch:#e9a79c;\n"
+    "--m:#1a7f4e;--p:#b9e0c9;--f:#8250df;--d:#f4a99c;--r:#dfe3e8;--u:#cfd8ea;--b:#f3cf9f;--l:#2f74d0;--e:#d99a00;\n"
+    "--t:#eadfb8;--s:#a8730d;--o:#aeb6c0}\n"
+    "@media (prefers-color-scheme:dark){svg{--bg:#0d1117;--ink:#e6edf3;--soft:#9198a1;--grid:#2b323b;--idle:#33191a;"
+    "--hatch:#7d3a34;\n"
+    "--m:#3fb97c;--p:#1f5138;--f:#a985f0;--d:#9c4237;--r:#30363e;--u:#333f58;--b:#7d5523;--l:#5a9bf2;--e:#e3b341;\n"
+    "--t:#57491f;--s:#c08d2e;--o:#565f6a}}\n"
+    "text{font:11px system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;fill:var(--ink)}\n"
+    ".title{font-size:15px;font-weight:600}.soft{fill:var(--soft)}.small{font-size:9.5px}.end{text-anchor:end}"
+    ".mid{text-anchor:middle}\n"
+    ".grid{stroke:var(--grid);stroke-width:1}.land{stroke:var(--l);stroke-width:.8;opacity:.55;fill:none}"
+    ".tile{stroke:var(--ink);stroke-width:1;opacity:.6}\n"
+    ".m{fill:var(--m)}.p{fill:var(--p)}.f{fill:var(--f)}.d{fill:var(--d)}.r{fill:var(--r)}.u{fill:var(--u)}"
+    ".b{fill:var(--b)}.l{fill:var(--l)}\n"
+    ".e{fill:var(--e)}.t{fill:var(--t)}.s{fill:var(--s)}.o{fill:var(--o)}.idle{fill:url(#idle)}\n"
+    "</style>\n"
+    "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\">"
+    "<rect width=\"6\" height=\"6\" fill=\"var(--idle)\"/><rect width=\"2\" height=\"6\" fill=\"var(--hatch)\"/>"
+    "</pattern></defs>\n";
+
+static void escaped(FILE *out, const char *s) {
+    for (; *s; s++) {
+        switch (*s) {
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '&': fputs("&amp;", out); break;
+        case '"': fputs("&quot;", out); break;
+        default: fputc(*s, out);
+        }
+    }
+}
+
+static void put_text(FILE *out, double x, double y, const char *class, const char *s) {
+    if (!*s) {
+        return;
+    }
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
+    escaped(out, s + strspn(s, " "));
+    fprintf(out, "</text>\n");
+}
+
+static void head(FILE *out, int height, const char *title, const char *what) {
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n"
+            "<title>%s</title>\n<desc>",
+            WIDTH, height, WIDTH, height, title);
+    escaped(out, what);
+    fprintf(out, "</desc>\n%s<rect width=\"%d\" height=\"%d\" fill=\"var(--bg)\"/>\n", style, WIDTH, height);
+}
+
+/* ---- the plot's width is a stretch of time ----------------------------------------------------------------------- */
+
+typedef struct {
+    double begin, end;
+} Scale;
+
+static double x_of(const Scale *s, double time) {
+    double x = LEFT + (time - s->begin) / (s->end - s->begin) * (RIGHT - LEFT);
+    return x < LEFT ? LEFT : x > RIGHT ? RIGHT : x;
+}
+
+static double round_step(double least) {
+    double step = 1;
+    while (step > least) {
+        step /= 10;
+    }
+    for (int i = 0; step < least; i++) {
+        step = i % 3 == 1 ? step / 2 * 5 : step * 2;
+    }
+    return step;
+}
+
+static void grid(FILE *out, const Scale *s, double zero, double top, double bottom, const char *unit) {
+    double step = round_step((s->end - s->begin) / 9);
+    for (double at = 0; zero + at <= s->end; at += step) {
+        if (zero + at >= s->begin) {
+            char number[32];
+            double x = x_of(s, zero + at);
+            fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, top, bottom + 4);
+            snprintf(number, sizeof number, "%g", at);
+            put_text(out, x, bottom + 16, "soft small mid", number);
+        }
+    }
+    put_text(out, RIGHT + 10, bottom + 16, "soft small", unit);
+}
+
+/* ---- one CTA ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double y, height;
+    int lanes;
+    int tiles; /* names stand above */
+} Place;
+
+/* The lane of each span of an asynchronous row: the first that is free. Returns how many there are. */
+static int lanes_of(const Row *row, int *lane) {
+    uint64_t until[MAX_LANES] = {0};
+    int lanes = 1;
+    for (size_t i = 0; i < row->count; i++) {
+        int at = 0;
+        while (at < MAX_LANES - 1 && until[at] > row->span[i].begin) {
+            at++;
+        }
+        until[at] = row->span[i].end;
+        lane[i] = at;
+        lanes = at + 1 > lanes ? at + 1 : lanes;
+    }
+    return lanes;
+}
+
+/* A rectangle of a path. Loads that follow each other stay apart. */
+static void put_bar(FILE *out, double begin, double end, double y, double height, Look look) {
+    double width = end - begin - (look == LOOK_LOAD ? 0.7 : 0);
+    width = width < 0.4 ? 0.4 : width;
+    fprintf(out, "M%.1f %.1fh%.1fv%.1fh-%.1fz", begin, y, width, height, width);
+}
+
+/* The spans of one look, in one path. Those that lie less than half a pixel apart become one. */
+static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, const int *lane, const Place *place,
+                      double height) {
+    double open[MAX_LANES], until[MAX_LANES], bar = height - (place->lanes > 1);
+    int any = 0;
+    for (int i = 0; i < MAX_LANES; i++) {
+        open[i] = -1;
+    }
+    for (size_t i = 0; i < row->count; i++) {
+        const Span *span = &row->span[i];
+        if (span->look != look || (double)span->end <= s->begin || (double)span->begin >= s->end) {
+            continue;
+        }
+        int at = lane ? lane[i] : 0;
+        double begin = x_of(s, (double)span->begin), end = x_of(s, (double)span->end);
+        if (open[at] >= 0 && begin - until[at] < 0.5 && look != LOOK_LOAD) {
+            until[at] = end;
+            continue;
+        }
+        if (!any) {
+            fprintf(out, "<path class=\"%s\" d=\"", looks[look].css);
+            any = 1;
+        }
+        if (open[at] >= 0) {
+            put_bar(out, open[at], until[at], place->y + at * height, bar, look);
+        }
+        open[at] = begin;
+        until[at] = end;
+    }
+    for (int at = 0; at < MAX_LANES; at++) {
+        if (open[at] >= 0) {
+            put_bar(out, open[at], until[at], place->y + at * height, bar, look);
+        }
+    }
+    if (any) {
+        fprintf(out, "\"/>\n");
+    }
+}
+
+static int tiles_of_row(const Timeline *t, int line) {
+    int tiles = 0;
+    for (size_t i = 0; i < t->tiles; i++) {
+        tiles += t->tile[i].line == line;
+    }
+    return tiles;
+}
+
+/* Whether a row's tiles are named: where the CTA has several, by those that multiply. */
+static int names_tiles(const Timeline *t, int line) {
+    int most = 0;
+    for (int r = 0; r < t->rows; r++) {
+        int tiles = tiles_of_row(t, r);
+        most = tiles > most ? tiles : most;
+    }
+    return t->row[line].kind == ROW_WARP && most > 1 && tiles_of_row(t, line) > 0;
+}
+
+static void draw_tiles(FILE *out, const Scale *s, const Timeline *t, int line, const Place *place) {
+    for (size_t i = 0; i < t->tiles; i++) {
+        const TileMark *tile = &t->tile[i];
+        if (tile->line == line && (double)tile->begin >= s->begin && (double)tile->begin < s->end) {
+            char name[40];
+            double x = x_of(s, (double)tile->begin);
+            snprintf(name, sizeof name, "tile %d,%d", tile->row, tile->col);
+            fprintf(out, "<path class=\"tile\" d=\"M%.1f %.1fV%.1f\"/>", x, place->y - TILE_HEIGHT + 2,
+                    place->y + place->height);
+            if (x < RIGHT - 40) {
+                put_text(out, x + 3, place->y - 3, "soft small", name);
+            }
+        }
+    }
+}
+
+/* From the end of a load to the end of the wait for it, once for the loads of a stage that land together. */
+static void draw_landed(FILE *out, const Scale *s, const Timeline *t, const Place *place) {
+    int lines = 0;
+    for (int draw = 0; draw < 2; draw++) {
+        const TraceEvent *last = NULL;
+        if (draw && lines > 0 && lines <= MOST_LINES) {
+            fprintf(out, "<path class=\"land\" d=\"");
+        }
+        for (size_t i = 0; i < t->landed_count && (!draw || lines <= MOST_LINES); i++) {
+            const LandedLoad *landed = &t->landed[i];
+            double begin = (double)landed->load->end, end = (double)landed->wait->end;
+            if (landed->wait == last || begin < s->begin || end > s->end) {
+                continue;
+            }
+            last = landed->wait;
+            lines += !draw;
+            if (draw) {
+                fprintf(out, "M%.1f %.1fL%.1f %.1f", x_of(s, begin),
+                        place[landed->load_row].y + place[landed->load_row].height, x_of(s, end),
+                        place[landed->wait_row].y);
+            }
+        }
+        if (draw && lines > 0 && lines <= MOST_LINES) {
+            fprintf(out, "\"/>\n");
+        }
+    }
+}
+
+static int text_width(const char *s) { return (int)strlen(s) * 6; }
+
+/* Returns the y below it. out NULL: only measures. */
+static double legend(FILE *out, double y, unsigned used, int idle) {
+    double x = LEFT;
+    for (int i = 0; i <= LOOKS; i++) {
+        const char *name = i == LOOKS ? "tensor cores idle" : looks[i].legend;
+        if (i == LOOKS ? !idle : !(used >> i & 1)) {
+            continue;
+        }
+        if (x + 24 + text_width(name) > WIDTH - 8) {
+            x = LEFT;
+            y += 17;
+        }
+        if (out) {
+            fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\" class=\"%s\"/>", x, y - 9,
+                    i == LOOKS ? "idle" : looks[i].css);
+            put_text(out, x + 19, y, "soft", name);
+        }
+        x += 34 + text_width(name);
+    }
+    return y + 8;
+}
+
+static void source_line(char *text, size_t size, const Recording *r) {
+    if (r->trace.units_a_second > 0) {
+        snprintf(text, size, "%s, %s, commit %s, a recorded launch.", r->trace.source, r->date,
+                 r->commit);
+    } else {
+        snprintf(text, size, "%s, %s. Steps show order and overlap; they are not time.", r->trace.source, r->date);
+    }
+}
+
+static void unit_text(char *text, size_t size, const Recording *r) {
+    if (r->trace.units_a_second > 0) {
+        snprintf(text, size, "cycles");
+    } else {
+        snprintf(text, size, "%s", r->trace.unit);
+    }
+}
+
+void timeline_svg(FILE *out, const Timeline *t) {
+    const Recording *r = t->recording;
+    Scale s = {(double)t->window_begin, (double)t->window_end};
+    Place place[MAX_ROWS];
+    int *lane[MAX_ROWS] = {0};
+    double y = TOP;
+    unsigned used = 0;
+    uint64_t drawn[LOOKS] = {0};
+    for (int i = 0; i < t->rows; i++) {
+        const Row *row = &t->row[i];
+        int is_lane = row->kind == ROW_ASYNC || row->kind == ROW_PRODUCTS;
+        if (i > 0 && row->kind != t->row[i - 1].kind && row->kind != ROW_PRODUCTS) {
+            y += GROUP_GAP;
+        }
+        place[i].lanes = 1;
+        if (row->kind == ROW_ASYNC && (lane[i] = malloc((row->count + 1) * sizeof *lane[i]))) {
+            place[i].lanes = lanes_of(row, lane[i]);
+        }
+        place[i].tiles = names_tiles(t, i);
+        y += place[i].tiles ? TILE_HEIGHT : 0;
+        place[i].y = y;
+        place[i].height = is_lane ? place[i].lanes * LANE_HEIGHT + (place[i].lanes == 1 ? 3 : 0)
+                          : row->kind == ROW_WARP ? WARP_HEIGHT
+                                                  : TENSOR_HEIGHT;
+        y += place[i].height + GAP;
+        for (size_t j = 0; j < row->count; j++) {
+            if (row->span[j].end > t->window_begin && row->span[j].begin < t->window_end) {
+                drawn[row->span[j].look] += row->span[j].end - row->span[j].begin;
+            }
+        }
+    }
+    for (int i = 0; i < LOOKS; i++) { /* a legend for what can be seen */
+        used |= drawn[i] > (t->window_end - t->window_begin) / (i == LOOK_OTHER ? 10 : 100) ? 1u << i : 0;
+    }
+    double bottom = y, legend_y = bottom + 40;
+    double figures_y = legend(NULL, legend_y, used, recording_peak(r) > 0) + 14;
+    char title[128], what[300], text[256], unit[16];
+    snprintf(title, sizeof title, "%s: CTA %d of %d", r->chapter, t->cta, r->trace.ctas);
+    source_line(text, sizeof text, r);
+    snprintf(what, sizeof what, "Timeline of a CTA. %s", text);
+    head(out, (int)figures_y + 24, title, what);
+    snprintf(title, sizeof title, "%s, CTA %d of %d: C is %d x %d, K = %d", r->chapter, t->cta, r->trace.ctas, r->m,
+             r->n, r->k);
+    put_text(out, 12, 24, "title", title);
+    put_text(out, 12, 42, "soft", text);
+    unit_text(unit, sizeof unit, r);
+    grid(out, &s, (double)t->begin, TOP - 6, bottom, unit);
+    for (int i = 0; i < t->rows; i++) {
+        const Row *row = &t->row[i];
+        double height = row->kind == ROW_ASYNC && place[i].lanes > 1 ? LANE_HEIGHT : place[i].height;
+        put_text(out, LEFT - 8, place[i].y + place[i].height / 2 + 4,
+                 row->kind == ROW_PRODUCTS || row->kind == ROW_ASYNC ? "soft end" : "end", row->label);
+        if (row->kind == ROW_TENSOR && row->number == 0) {
+            double end = x_of(&s, (double)t->end);
+            fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"idle\"/>\n", LEFT, place[i].y,
+                    end - LEFT, TENSOR_HEIGHT);
+        }
+        for (int look = 0; look < LOOKS; look++) {
+            draw_look(out, &s, row, (Look)look, lane[i], &place[i], height);
+        }
+        char share[32];
+        snprintf(share, sizeof share, row->kind == ROW_WARP ? "waits %.0f %%" : "works %.0f %%",
+                 100 * (row->kind == ROW_WARP ? row->waiting : row->busy));
+        if (recording_peak(r) == 0) {
+            share[0] = 0; /* 01 waits inside of what is one span here */
+        }
+        put_text(out, RIGHT + 10, place[i].y + place[i].height / 2 + 4,
+                 row->kind == ROW_ASYNC || row->kind == ROW_PRODUCTS ? "soft small" : "small", share);
+        if (place[i].tiles) {
+            draw_tiles(out, &s, t, i, &place[i]);
+        }
+    }
+    draw_landed(out, &s, t, place);
+    legend(out, legend_y, used, recording_peak(r) > 0);
+    if (recording_peak(r) > 0) {
+        snprintf(text, sizeof text, "Of the time drawn, the SM's tensor cores had work in %.0f %%.",
+                 100 * recording_busy(r, -1, t->window_begin, t->window_end));
+        put_text(out, LEFT, figures_y, "", text);
+    }
+    if (recording_peak(r) == 0) {
+        put_text(out, LEFT, figures_y, "", "This chapter multiplies in the FMA units, not in the tensor cores.");
+    }
+    if (r->trace.lost) {
+        snprintf(text, sizeof text, "%llu events were lost.", (unsigned long long)r->trace.lost);
+        put_text(out, LEFT + 420, figures_y, "", text);
+    }
+    fprintf(out, "</svg>\n");
+    for (int i = 0; i < t->rows; i++) {
+        free(lane[i]);
+    }
+}
+
+/* ---- all chapters ------------------------------------------------------------------------------------------------ */
+
+enum { BAND = 24, BAND_GAP = 10, NAME_WIDTH = 190 };
+
+/* How much of each pixel the tensor cores had work, as a bar of that height. */
+static void draw_band(FILE *out, const Recording *r, double scale, double y, int pixels) {
+    uint64_t begin, end;
+    recording_span(r, &begin, &end);
+    fprintf(out, "<path class=\"m\" d=\"");
+    double open = -1, height = 0;
+    for (int i = 0; i <= pixels; i++) {
+        uint64_t from = begin + (uint64_t)(i / scale), to = begin + (uint64_t)((i + 1) / scale);
+        double busy = i < pixels && to > from ? recording_busy(r, -1, from, to) : 0;
+        double now = (double)(int)(busy * BAND * 2 + 0.5) / 2;
+        if (now != height || i == pixels) {
+            if (open >= 0 && height > 0) {
+                fprintf(out, "M%.0f %.1fh%.0fv%.1fh-%.0fz", LEFT + 60 + open, y + BAND - height, i - open, height,
+                        i - open);
+            }
+            open = i;
+            height = now;
+        }
+    }
+    fprintf(out, "\"/>\n");
+}
+
+void timelines_svg(FILE *out, const Recording *recording, int count) {
+    const int left = LEFT + 60, width = RIGHT - left - 20;
+    double longest = 0, top = TOP + 6, bottom = top + count * (BAND + BAND_GAP);
+    int on_gpu = count > 0 && recording[0].trace.units_a_second > 0;
+    char text[256], title[] = "When the tensor cores of one SM have work";
+    for (int i = 0; i < count; i++) { /* 01 runs out of the picture */
+        uint64_t begin, end;
+        recording_span(&recording[i], &begin, &end);
+        double length = (double)(end - begin) * (on_gpu ? 1e6 / recording[i].trace.units_a_second : 1);
+        longest = recording_peak(&recording[i]) > 0 && length > longest ? length : longest;
+    }
+    longest = longest > 0 ? longest * 1.03 : 1;
+    source_line(text, sizeof text, &recording[0]);
+    head(out, (int)bottom + 44, title, text);
+    put_text(out, 12, 24, "title", title);
+    char subtitle[400];
+    snprintf(subtitle, sizeof subtitle, "C is %d x %d, K = %d in every chapter. %s", recording[0].m, recording[0].n,
+             recording[0].k, text);
+    put_text(out, 12, 42, "soft", subtitle);
+    double step = round_step(longest / 9);
+    for (double at = 0; at <= longest; at += step) {
+        double x = left + at / longest * width;
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, top - 6, bottom);
+        snprintf(text, sizeof text, "%g", at);
+        put_text(out, x, bottom + 14, "soft small mid", text);
+    }
+    put_text(out, RIGHT - 6, bottom + 14, "soft small", on_gpu ? "microseconds" : recording[0].trace.unit);
+    for (int i = 0; i < count; i++) {
+        const Recording *r = &recording[i];
+        double y = top + i * (BAND + BAND_GAP);
+        uint64_t begin, end;
+        recording_span(r, &begin, &end);
+        double unit = on_gpu ? 1e6 / r->trace.units_a_second : 1, length = (double)(end - begin) * unit;
+        double shown = length < longest ? length : longest;
+        put_text(out, left - 10, y + BAND / 2 + 4, "end", r->chapter);
+        fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"%s\"/>\n", left, y,
+                shown / longest * width, BAND, recording_peak(r) > 0 ? "idle" : "o");
+        if (recording_peak(r) > 0) {
+            draw_band(out, r, width / longest * unit, y, (int)(shown / longest * width));
+            snprintf(text, sizeof text, "works %.0f %%", 100 * recording_busy(r, -1, begin, end));
+        } else {
+            snprintf(text, sizeof text, "not used");
+            if (length > longest && on_gpu) {
+                snprintf(subtitle, sizeof subtitle, "until %.0f", length);
+            } else {
+                snprintf(subtitle, sizeof subtitle, "%s", length > longest ? "goes on beyond the picture" : "");
+            }
+            put_text(out, left + 8, y + BAND / 2 + 4, "", subtitle);
+        }
+        put_text(out, RIGHT - 6, y + BAND / 2 + 4, "small", text);
+    }
+    put_text(out, left, bottom + 34, "soft",
+             "Green: how much of each stretch the tensor cores had work. Hatched: idle. Each band ends with the SM's last CTA.");
+    fprintf(out, "</svg>\n");
+}

@@ -142,7 +142,7 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
     print_axis(out, t, width);
     for (int i = 0; i < t->rows; i++) {
         const Row *row = &t->row[i];
-        if (i > 0 && row->kind != t->row[i - 1].kind) {
+        if (i > 0 && row->kind != t->row[i - 1].kind && row->kind != ROW_PRODUCTS) {
             fprintf(out, "\n");
         }
         if (row->kind == ROW_WARP) {
@@ -156,7 +156,10 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
             fputc(look == LOOKS ? ' ' : looks[look].letter, out);
         }
         int percent = (int)(100 * (row->kind == ROW_WARP ? row->waiting : row->busy) + 0.5);
-        fprintf(out, "%4d%% %s\n", percent, row->kind == ROW_WARP ? "wait" : "busy");
+        if (recording_peak(r) > 0) { /* 01 waits inside of what is one span here */
+            fprintf(out, "%4d%% %s", percent, row->kind == ROW_WARP ? "wait" : "busy");
+        }
+        fputc('\n', out);
     }
     fprintf(out, "\n");
     print_legend(out, t, columns);

@@ -1,2 +1,223 @@
+/* trace_json.c - a recording in the Trace Event Format, which ui.perfetto.dev and chrome://tracing read.
+ *
+ * A process is a CTA; a thread is a track: a role, or a slot of an asynchronous unit, so that the spans of a track never
+ * overlap. Times are whole nanoseconds; a step of the model is shown as a microsecond. An arrow goes from a load to the
+ * wait that it ends. */
 #include "timeline.h"
-int trace_json(FILE *out, const Recording *recording) { (void)out; (void)recording; return 1; }
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SLOTS = 16 };
+
+typedef struct {
+    FILE *out;
+    const Recording *recording;
+    uint64_t origin; /* of the clock */
+    double ns_a_unit;
+    int any;         /* an event has been written */
+    long arrows;
+} Writer;
+
+static void text(FILE *out, const char *s) {
+    fputc('"', out);
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\') {
+            fputc('\\', out);
+        }
+        if ((unsigned char)*s >= ' ') {
+            fputc(*s, out);
+        }
+    }
+    fputc('"', out);
+}
+
+static int64_t ns_of(const Writer *w, uint64_t time) {
+    return (int64_t)((double)(time - w->origin) * w->ns_a_unit + 0.5);
+}
+
+/* The members that every event has; the caller adds the rest. ts is in microseconds. */
+static void begin_event(Writer *w, const char *phase, int pid, int tid, int64_t ns) {
+    fprintf(w->out, "%s\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%03d", w->any ? "," : "", phase, pid, tid,
+            (long long)(ns / 1000), (int)(ns % 1000));
+    w->any = 1;
+}
+
+static void metadata(Writer *w, const char *what, int pid, int tid, const char *name, int order) {
+    fprintf(w->out, "%s\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"args\":{", w->any ? "," : "", pid, tid, what);
+    w->any = 1;
+    if (name) {
+        fprintf(w->out, "\"name\":");
+        text(w->out, name);
+    } else {
+        fprintf(w->out, "\"sort_index\":%d", order);
+    }
+    fprintf(w->out, "}}");
+}
+
+static void event_name(char *name, size_t size, const TraceEvent *e) {
+    char barrier[40];
+    snprintf(barrier, sizeof barrier, e->stage >= 0 ? "%s[%d]" : "%s", e->name, e->stage);
+    switch (e->kind) {
+    case TRACE_BARRIER: snprintf(name, size, "barrier %d", e->index); break;
+    case TRACE_WAIT: snprintf(name, size, "wait for %s", barrier); break;
+    case TRACE_LOAD: snprintf(name, size, "load for %s", barrier); break;
+    case TRACE_COPY_WAIT: snprintf(name, size, "wait for copies"); break;
+    case TRACE_WGMMA_WAIT: snprintf(name, size, "wait for wgmma"); break;
+    case TRACE_STORE_WAIT: snprintf(name, size, "wait for stores"); break;
+    case TRACE_COPY:
+    case TRACE_STORE:
+    case TRACE_WGMMA: snprintf(name, size, "%s group %d", trace_kind_names[e->kind], e->index); break;
+    default: snprintf(name, size, "%s", trace_kind_names[e->kind]);
+    }
+}
+
+static void arguments(FILE *out, const TraceEvent *e) {
+    fprintf(out, ",\"args\":{\"begin\":%llu,\"end\":%llu", (unsigned long long)e->begin, (unsigned long long)e->end);
+    if (e->stage >= 0) {
+        fprintf(out, ",\"stage\":%d", e->stage);
+    }
+    if (e->kind == TRACE_WAIT || e->kind == TRACE_LOAD) {
+        fprintf(out, ",\"parity\":%d", e->index);
+    }
+    if (e->kind == TRACE_COPY_WAIT || e->kind == TRACE_WGMMA_WAIT || e->kind == TRACE_STORE_WAIT) {
+        fprintf(out, ",\"may be unfinished\":%d", e->index);
+    }
+    if (e->bytes > 0) {
+        fprintf(out, ",\"bytes\":%d", e->bytes);
+    }
+    fprintf(out, "}");
+}
+
+static int track_of(int row, int slot) { return (row + 1) * MAX_SLOTS + slot; }
+
+/* Where a span was written. */
+typedef struct {
+    const TraceEvent *event;
+    int row, track;
+    int64_t end;
+} Written;
+
+/* The spans of a row: each goes to the first slot that is free. Returns the slots used. */
+static int write_row(Writer *w, const Timeline *t, int r, Written *written, size_t *count) {
+    int64_t busy_until[MAX_SLOTS] = {0};
+    int slots = 0;
+    for (size_t i = 0; i < t->row[r].count; i++) {
+        const Span *span = &t->row[r].span[i];
+        int64_t begin = ns_of(w, span->begin), end = ns_of(w, span->end);
+        int slot = 0;
+        if (!span->event) {
+            continue;
+        }
+        while (slot < MAX_SLOTS - 1 && busy_until[slot] > begin) {
+            slot++;
+        }
+        begin = begin < busy_until[slot] ? busy_until[slot] : begin; /* more than the slots: no track overlaps */
+        end = end > begin ? end : begin + 1;
+        busy_until[slot] = end;
+        slots = slot + 1 > slots ? slot + 1 : slots;
+        char name[64];
+        event_name(name, sizeof name, span->event);
+        begin_event(w, "X", t->cta, track_of(r, slot), begin);
+        fprintf(w->out, ",\"dur\":%lld.%03d,\"cat\":\"%s\",\"name\":", (long long)((end - begin) / 1000),
+                (int)((end - begin) % 1000), trace_kind_names[span->event->kind]);
+        text(w->out, name);
+        arguments(w->out, span->event);
+        fprintf(w->out, "}");
+        written[(*count)++] = (Written){span->event, r, track_of(r, slot), end};
+    }
+    return slots;
+}
+
+static const Written *find(const Written *written, size_t count, const TraceEvent *event, int row) {
+    for (size_t i = 0; i < count; i++) {
+        if (written[i].event == event && written[i].row == row) {
+            return &written[i];
+        }
+    }
+    return NULL;
+}
+
+static void write_arrow(Writer *w, const Timeline *t, const Written *from, const Written *to) {
+    begin_event(w, "s", t->cta, from->track, from->end - 1);
+    fprintf(w->out, ",\"cat\":\"landed\",\"name\":\"landed\",\"id\":%ld}", ++w->arrows);
+    begin_event(w, "f", t->cta, to->track, to->end - 1);
+    fprintf(w->out, ",\"cat\":\"landed\",\"name\":\"landed\",\"id\":%ld,\"bp\":\"e\"}", w->arrows);
+}
+
+static int write_cta(Writer *w, int cta, int sm) {
+    Timeline t;
+    TimelineView view = {cta, 1, 0, UINT64_MAX / 2, 0};
+    char name[64], track[80];
+    size_t spans = 0, count = 0;
+    if (!timeline_open(&t, w->recording, &view)) {
+        timeline_close(&t);
+        return 0;
+    }
+    for (int r = 0; r < t.rows; r++) {
+        spans += t.row[r].count;
+    }
+    Written *written = malloc((spans + 1) * sizeof *written);
+    if (written) {
+        snprintf(name, sizeof name, "CTA %d on SM %d", cta, sm);
+        metadata(w, "process_name", cta, 0, name, 0);
+        for (int r = 0; r < t.rows; r++) {
+            const char *label = t.row[r].label + strspn(t.row[r].label, " ");
+            if (t.row[r].kind == ROW_ASYNC && strncmp(label, "stage", 5) == 0) {
+                snprintf(name, sizeof name, "loads: %s", label);
+                label = name;
+            } else if (t.row[r].kind == ROW_PRODUCTS) {
+                snprintf(name, sizeof name, "tensor cores %s", label);
+                label = name;
+            }
+            int slots = write_row(w, &t, r, written, &count);
+            for (int slot = 0; slot < slots; slot++) {
+                snprintf(track, sizeof track, slot ? "%s (%d)" : "%s", label, slot + 1);
+                metadata(w, "thread_name", cta, track_of(r, slot), track, 0);
+                metadata(w, "thread_sort_index", cta, track_of(r, slot), NULL, track_of(r, slot));
+            }
+        }
+        for (size_t i = 0; i < t.landed_count; i++) {
+            const Written *from = find(written, count, t.landed[i].load, t.landed[i].load_row);
+            const Written *to = find(written, count, t.landed[i].wait, t.landed[i].wait_row);
+            if (from && to) {
+                write_arrow(w, &t, from, to);
+            }
+        }
+        for (size_t i = 0; i < t.tiles; i++) {
+            begin_event(w, "i", cta, track_of(t.tile[i].line, 0), ns_of(w, t.tile[i].begin));
+            fprintf(w->out, ",\"s\":\"t\",\"cat\":\"tile\",\"name\":\"tile %d,%d\",\"args\":{\"row\":%d,\"col\":%d}}",
+                    t.tile[i].row, t.tile[i].col, t.tile[i].row, t.tile[i].col);
+        }
+    }
+    free(written);
+    timeline_close(&t);
+    return written != NULL;
+}
+
+int trace_json(FILE *out, const Recording *recording) {
+    const Trace *trace = &recording->trace;
+    uint64_t end;
+    Writer w = {out, recording, 0, trace->units_a_second > 0 ? 1e9 / trace->units_a_second : 1000, 0, 0};
+    recording_span(recording, &w.origin, &end);
+    fprintf(out, "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"chapter\":");
+    text(out, recording->chapter);
+    fprintf(out, ",\"source\":");
+    text(out, trace->source);
+    fprintf(out, ",\"date\":");
+    text(out, recording->date);
+    fprintf(out, ",\"commit\":");
+    text(out, recording->commit);
+    fprintf(out, ",\"m\":%d,\"n\":%d,\"k\":%d,\"unit\":\"%s\",\"events lost\":%llu},\n\"traceEvents\":[", recording->m,
+            recording->n, recording->k,
+            trace->units_a_second > 0 ? "nanoseconds; args: cycles" : "1 us is a step of the model, which is no time",
+            (unsigned long long)trace->lost);
+    int good = 1;
+    for (size_t i = 0; i < trace->count && good; i++) {
+        if (trace->event[i].kind == TRACE_CTA) {
+            good = write_cta(&w, trace->event[i].cta, trace->event[i].sm);
+        }
+    }
+    fprintf(out, "\n]}\n");
+    return good;
+}

@@ -28,7 +28,7 @@ enum {
     LOAD_BYTES_A_STEP = 96,
     LOAD_LATENCY = 400,  /* plain loads and cp.async */
     TMA_LATENCY = 500,
-    STORE_BYTES_A_STEP = 16,
+    STORE_BYTES_A_STEP = 32,
     CTA_START = 100,     /* from one CTA's end to the next one's begin on the same SM */
 };
 

@@ -1,0 +1,16 @@
+# timeline.mk - pictures of what happens when; included by the Makefile at the top. See common/harness/timeline.h.
+
+TIMELINE_DRAW := $(B)/tests/timeline/draw
+$(TIMELINE_DRAW): $(B)/tests/timeline/draw.o $(COMMON) $(LINK_STAMP)
+	$(program)
+
+## make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
+## make timelines|the same for all chapters, and tests/timeline/all.svg: their tensor cores on one time axis
+.PHONY: timelines $(foreach c,$(CHAPTERS),timeline-$(call number,$(c)))
+define timeline_rule
+timeline-$(2): $(1)/$(1) $(TIMELINE_DRAW)
+	@B='$(B)' FROM='$(FROM)' $(COMMIT) tests/timeline/picture $(1)
+endef
+$(foreach c,$(CHAPTERS),$(eval $(call timeline_rule,$(c),$(call number,$(c)))))
+timelines: $(PROGRAMS) $(TIMELINE_DRAW)
+	@B='$(B)' FROM='$(FROM)' ALL=yes $(COMMIT) tests/timeline/picture $(CHAPTERS)
