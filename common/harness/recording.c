@@ -5,13 +5,20 @@
 #include <string.h>
 
 const char *const trace_kind_names[TRACE_KINDS] = {
-    [TRACE_BARRIER] = "barrier",       [TRACE_WAIT] = "wait",
-    [TRACE_COPY_WAIT] = "copy_wait",   [TRACE_FRAGMENTS] = "fragments",
-    [TRACE_MMA] = "mma",               [TRACE_WGMMA_WAIT] = "wgmma_wait",
-    [TRACE_STORE_WAIT] = "store_wait", [TRACE_EPILOGUE] = "epilogue",
-    [TRACE_TILE] = "tile",             [TRACE_CTA] = "cta",
-    [TRACE_COPY] = "copy",             [TRACE_LOAD] = "load",
-    [TRACE_STORE] = "store",           [TRACE_WGMMA] = "wgmma",
+    [TRACE_BARRIER] = "barrier",
+    [TRACE_WAIT] = "wait",
+    [TRACE_COPY_WAIT] = "copy_wait",
+    [TRACE_FRAGMENTS] = "fragments",
+    [TRACE_MMA] = "mma",
+    [TRACE_WGMMA_WAIT] = "wgmma_wait",
+    [TRACE_STORE_WAIT] = "store_wait",
+    [TRACE_EPILOGUE] = "epilogue",
+    [TRACE_TILE] = "tile",
+    [TRACE_CTA] = "cta",
+    [TRACE_COPY] = "copy",
+    [TRACE_LOAD] = "load",
+    [TRACE_STORE] = "store",
+    [TRACE_WGMMA] = "wgmma",
 };
 
 /* ---- one SM ------------------------------------------------------------------------------------------------------ */
@@ -95,6 +102,16 @@ int recording_keep_sm(Recording *recording, int cta, int thin) {
     return 1;
 }
 
+int recording_whole_cta(const Recording *recording) {
+    for (size_t i = 0; i < recording->trace.count; i++) {
+        const TraceEvent *e = &recording->trace.event[i];
+        if (e->warp >= 0 && e->kind != TRACE_TILE && e->kind != TRACE_MMA) {
+            return e->cta;
+        }
+    }
+    return -1;
+}
+
 void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end) {
     *begin = recording->trace.count ? UINT64_MAX : 0;
     *end = 0;
@@ -155,8 +172,8 @@ int recording_write(FILE *out, const Recording *recording) {
     recording_span(recording, &begin, &end);
     fprintf(out, "# chapter %s\n# kernel %s\n# source %s\n# date %s\n# commit %s\n", recording->chapter,
             recording->kernel, trace->source, recording->date, recording->commit);
-    fprintf(out, "# m %d\n# n %d\n# k %d\n# sms %d\n# ctas %d\n", recording->m, recording->n,
-            recording->k, recording->sms, trace->ctas);
+    fprintf(out, "# m %d\n# n %d\n# k %d\n# sms %d\n# ctas %d\n", recording->m, recording->n, recording->k,
+            recording->sms, trace->ctas);
     fprintf(out, "# unit %s\n# units_a_second %.17g\n# lost %llu\n%s\n", trace->unit, trace->units_a_second,
             (unsigned long long)trace->lost, columns);
     for (size_t i = 0; i < trace->count; i++) {
@@ -183,12 +200,12 @@ static int read_about(const char *line, Recording *r) {
         return 0;
     }
     const char *value = line + (at > 0 ? at : (int)strlen(line));
-    int *const number = strcmp(name, "m") == 0     ? &r->m
-                        : strcmp(name, "n") == 0   ? &r->n
-                        : strcmp(name, "k") == 0   ? &r->k
-                        : strcmp(name, "sms") == 0 ? &r->sms
+    int *const number = strcmp(name, "m") == 0      ? &r->m
+                        : strcmp(name, "n") == 0    ? &r->n
+                        : strcmp(name, "k") == 0    ? &r->k
+                        : strcmp(name, "sms") == 0  ? &r->sms
                         : strcmp(name, "ctas") == 0 ? &r->trace.ctas
-                                                   : NULL;
+                                                    : NULL;
     if (number) {
         *number = atoi(value);
     } else if (strcmp(name, "chapter") == 0) {

@@ -24,6 +24,9 @@ int recording_peak(const Recording *recording);
  * one, `thin` drops all but what their tensor cores did. 0 if that CTA is not there. */
 int recording_keep_sm(Recording *recording, int cta, int thin);
 
+/* The CTA that was kept whole; -1: none was. */
+int recording_whole_cta(const Recording *recording);
+
 /* From the SM's first event to its last. */
 void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end);
 /* Share of [begin, end) in which the SM's tensor cores had work: the union of the products of all its CTAs. cta: of that

@@ -8,10 +8,10 @@
 typedef enum {
     LOOK_OTHER, /* instructions that are not recorded */
     LOOK_LOAD,
-    LOOK_DATA_WAIT,  /* for data */
-    LOOK_ROOM_WAIT,  /* a producer, for a free stage */
-    LOOK_TURN_WAIT,  /* for another consumer */
-    LOOK_BARRIER,    /* for other warps */
+    LOOK_DATA_WAIT, /* for data */
+    LOOK_ROOM_WAIT, /* a producer, for a free stage */
+    LOOK_TURN_WAIT, /* for another consumer */
+    LOOK_BARRIER,   /* for other warps */
     LOOK_FRAGMENTS,
     LOOK_MATH,
     LOOK_MATH_WAIT, /* for products: the tensor cores work */
@@ -35,7 +35,7 @@ typedef struct {
 } Span;
 
 typedef enum {
-    ROW_ASYNC,    /* an asynchronous unit: loads of a stage, copies, stores */
+    ROW_ASYNC, /* an asynchronous unit: loads of a stage, copies, stores */
     ROW_WARP,
     ROW_TENSOR,   /* the tensor cores as one: the union of what they do */
     ROW_PRODUCTS, /* ... for one warpgroup */
@@ -60,8 +60,8 @@ typedef struct {
 /* A tile of C in a consumer's hands: from its mark to the next. */
 typedef struct {
     uint64_t begin, end;
-    int row, col;    /* of C, in tiles */
-    int line;        /* the Row of the warp that took it */
+    int row, col; /* of C, in tiles */
+    int line;     /* the Row of the warp that took it */
 } TileMark;
 
 enum { MAX_ROWS = 64 };
@@ -81,8 +81,8 @@ typedef struct {
 
 /* What to draw. */
 typedef struct {
-    int cta;       /* -1: the lowest */
-    int all_warps; /* 0: no more than the first four of those that do the same */
+    int cta;                           /* -1: the lowest */
+    int all_warps;                     /* 0: no more than the first four of those that do the same */
     uint64_t window_begin, window_end; /* from the CTA's begin, in the trace's unit; end 0: the program chooses */
     int k_tiles; /* ... all of a CTA that has few tiles, or no more k-tiles than this; else the first of them */
 } TimelineView;
@@ -94,7 +94,7 @@ enum { SVG_K_TILES = 18 };
 int timeline_open(Timeline *timeline, const Recording *recording, const TimelineView *view);
 void timeline_close(Timeline *timeline);
 
-/* In text of `columns` columns. */
+/* In text of `columns` columns, with the figures about the tensor cores and what was lost. */
 void timeline_print(FILE *out, const Timeline *timeline, int columns);
 /* Of the terminal behind `out`; else of COLUMNS; else 100. */
 int terminal_columns(FILE *out);
@@ -106,8 +106,5 @@ void timelines_svg(FILE *out, const Recording *recording, int count);
 
 /* The SM's CTAs for Perfetto and chrome://tracing. Returns 0 without memory. */
 int trace_json(FILE *out, const Recording *recording);
-
-/* "22 % of 4100 cycles", the lines about the tensor cores; what is lost. */
-void timeline_figures(FILE *out, const Timeline *timeline);
 
 #endif

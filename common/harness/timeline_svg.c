@@ -6,9 +6,9 @@
 
 enum {
     WIDTH = 960,
-    LEFT = 126,   /* the plot: right of the labels, */
-    RIGHT = 872,  /* left of the shares */
-    TOP = 62,     /* under the title */
+    LEFT = 126,  /* the plot: right of the labels, */
+    RIGHT = 872, /* left of the shares */
+    TOP = 62,    /* under the title */
     WARP_HEIGHT = 20,
     TENSOR_HEIGHT = 20,
     LANE_HEIGHT = 7, /* of an asynchronous unit */
@@ -45,11 +45,20 @@ static const char style[] =
 static void escaped(FILE *out, const char *s) {
     for (; *s; s++) {
         switch (*s) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        case '"': fputs("&quot;", out); break;
-        default: fputc(*s, out);
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*s, out);
         }
     }
 }
@@ -266,8 +275,7 @@ static double legend(FILE *out, double y, unsigned used, int idle) {
 
 static void source_line(char *text, size_t size, const Recording *r) {
     if (r->trace.units_a_second > 0) {
-        snprintf(text, size, "%s, %s, commit %s, a recorded launch.", r->trace.source, r->date,
-                 r->commit);
+        snprintf(text, size, "%s, %s, commit %s, a recorded launch.", r->trace.source, r->date, r->commit);
     } else {
         snprintf(text, size, "%s, %s. Steps show order and overlap; they are not time.", r->trace.source, r->date);
     }
@@ -302,7 +310,7 @@ void timeline_svg(FILE *out, const Timeline *t) {
         place[i].tiles = names_tiles(t, i);
         y += place[i].tiles ? TILE_HEIGHT : 0;
         place[i].y = y;
-        place[i].height = is_lane ? place[i].lanes * LANE_HEIGHT + (place[i].lanes == 1 ? 3 : 0)
+        place[i].height = is_lane                 ? place[i].lanes * LANE_HEIGHT + (place[i].lanes == 1 ? 3 : 0)
                           : row->kind == ROW_WARP ? WARP_HEIGHT
                                                   : TENSOR_HEIGHT;
         y += place[i].height + GAP;
@@ -451,6 +459,7 @@ void timelines_svg(FILE *out, const Recording *recording, int count) {
         put_text(out, RIGHT - 6, y + BAND / 2 + 4, "small", text);
     }
     put_text(out, left, bottom + 34, "soft",
-             "Green: how much of each stretch the tensor cores had work. Hatched: idle. Each band ends with the SM's last CTA.");
+             "Green: how much of each stretch the tensor cores had work. Hatched: idle. Each band ends with the SM's "
+             "last CTA.");
     fprintf(out, "</svg>\n");
 }

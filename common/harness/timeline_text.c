@@ -11,10 +11,9 @@ enum { LABEL_COLUMNS = 17, SHARE_COLUMNS = 10, LEAST_COLUMNS = 60, MOST_COLUMNS 
 int terminal_columns(FILE *out) {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
-    int found = isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
-                    ? size.ws_col
-                : columns && atoi(columns) > 0 ? atoi(columns)
-                                               : DEFAULT_COLUMNS;
+    int found = isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                : columns && atoi(columns) > 0                                                       ? atoi(columns)
+                                                                                                     : DEFAULT_COLUMNS;
     return found < LEAST_COLUMNS ? LEAST_COLUMNS : found > MOST_COLUMNS ? MOST_COLUMNS : found;
 }
 
@@ -71,8 +70,7 @@ static void print_tiles(FILE *out, const Timeline *t, int line, int width) {
         if (tile->line == line && tile->begin < t->window_end && tile->end > t->window_begin) {
             char name[32];
             uint64_t begin = tile->begin > t->window_begin ? tile->begin : t->window_begin;
-            int column =
-                (int)((double)(begin - t->window_begin) * width / (double)(t->window_end - t->window_begin));
+            int column = (int)((double)(begin - t->window_begin) * width / (double)(t->window_end - t->window_begin));
             int length = snprintf(name, sizeof name, "|tile %d,%d", tile->row, tile->col);
             if (column + length <= width) {
                 memcpy(text + column, name, (size_t)length);
@@ -106,26 +104,45 @@ static void print_legend(FILE *out, const Timeline *t, int columns) {
     fprintf(out, "\n");
 }
 
-void timeline_figures(FILE *out, const Timeline *t) {
+/* A sentence, its later lines indented. */
+static void print_wrapped(FILE *out, const char *text, int columns) {
+    int column = 0;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column && column + 1 + length > columns) {
+            column = fprintf(out, "\n   ") - 1;
+        }
+        column += fprintf(out, "%s%.*s", column ? " " : "", length, text);
+        text += length + (text[length] == ' ');
+    }
+    fprintf(out, "\n");
+}
+
+static void print_figures(FILE *out, const Timeline *t, int columns) {
     const Recording *r = t->recording;
+    char text[256];
     uint64_t begin, end;
     recording_span(r, &begin, &end);
     if (recording_peak(r) > 0) {
-        fprintf(out, "tensor cores had work in %.1f %% of the window, %.1f %% of this CTA's time",
-                100 * recording_busy(r, -1, t->window_begin, t->window_end),
-                100 * recording_busy(r, -1, t->begin, t->end));
+        int length = snprintf(
+            text, sizeof text, "tensor cores had work in %.1f %% of the window, %.1f %% of this CTA's time",
+            100 * recording_busy(r, -1, t->window_begin, t->window_end), 100 * recording_busy(r, -1, t->begin, t->end));
         if (r->trace.ctas > 1) {
-            fprintf(out, ",\n    %.1f %% of the %llu %s of its SM", 100 * recording_busy(r, -1, begin, end),
-                    (unsigned long long)(end - begin), r->trace.unit);
+            snprintf(text + length, sizeof text - (size_t)length, ", %.1f %% of the %llu %s of its SM",
+                     100 * recording_busy(r, -1, begin, end), (unsigned long long)(end - begin), r->trace.unit);
         }
-        fprintf(out, "\n");
+        print_wrapped(out, text, columns);
     }
     if (recording_efficiency(r) > 0) {
-        fprintf(out, "FLOP of the SM's tiles / (its cycles x peak): %.1f %%, at %d multiply-adds a cycle at best\n",
-                100 * recording_efficiency(r), recording_peak(r));
+        snprintf(text, sizeof text,
+                 "FLOP of the SM's tiles / (its cycles x peak): %.1f %%, at %d multiply-adds a cycle at best",
+                 100 * recording_efficiency(r), recording_peak(r));
+        print_wrapped(out, text, columns);
     }
     if (r->trace.lost) {
-        fprintf(out, "%llu events were lost: there was no room for them\n", (unsigned long long)r->trace.lost);
+        snprintf(text, sizeof text, "%llu events were lost: there was no room for them",
+                 (unsigned long long)r->trace.lost);
+        print_wrapped(out, text, columns);
     }
 }
 
@@ -163,5 +180,5 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
     }
     fprintf(out, "\n");
     print_legend(out, t, columns);
-    timeline_figures(out, t);
+    print_figures(out, t, columns);
 }

@@ -8,11 +8,11 @@
 
 enum {
     /* Issuing, in the thread that does it. */
-    COST_WAIT = 4,      /* a wait that finds what it waits for */
-    COST_BARRIER = 20,  /* from the last arrival to everybody's going on */
+    COST_WAIT = 4,     /* a wait that finds what it waits for */
+    COST_BARRIER = 20, /* from the last arrival to everybody's going on */
     COST_SHUFFLE = 2,
-    COST_COPY = 1,      /* cp.async */
-    COST_TMA = 4,       /* a TMA load or store */
+    COST_COPY = 1, /* cp.async */
+    COST_TMA = 4,  /* a TMA load or store */
     COST_LDMATRIX = 2,
     COST_WGMMA = 2,
 
@@ -26,10 +26,10 @@ enum {
 
     /* To and from L2. */
     LOAD_BYTES_A_STEP = 96,
-    LOAD_LATENCY = 400,  /* plain loads and cp.async */
+    LOAD_LATENCY = 400, /* plain loads and cp.async */
     TMA_LATENCY = 500,
     STORE_BYTES_A_STEP = 32,
-    CTA_START = 100,     /* from one CTA's end to the next one's begin on the same SM */
+    CTA_START = 100, /* from one CTA's end to the next one's begin on the same SM */
 };
 
 #endif

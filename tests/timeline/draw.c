@@ -44,17 +44,6 @@ static int finish(FILE *out, const char *path) {
     return 0;
 }
 
-/* The CTA that was kept whole: the one with waits of its warps. */
-static int whole_cta(const Recording *r) {
-    for (size_t i = 0; i < r->trace.count; i++) {
-        const TraceEvent *e = &r->trace.event[i];
-        if (e->warp >= 0 && e->kind != TRACE_TILE && e->kind != TRACE_MMA) {
-            return e->cta;
-        }
-    }
-    return -1;
-}
-
 static int draw_one(const char *from, const char *to) {
     Recording recording;
     Timeline timeline;
@@ -63,7 +52,7 @@ static int draw_one(const char *from, const char *to) {
     if (!load(from, &recording)) {
         return 2;
     }
-    view.cta = whole_cta(&recording);
+    view.cta = recording_whole_cta(&recording);
     if (timeline_open(&timeline, &recording, &view)) {
         if (!to) {
             timeline_print(stdout, &timeline, columns);

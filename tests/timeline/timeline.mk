@@ -1,8 +1,11 @@
 # timeline.mk - pictures of what happens when; included by the Makefile at the top. See common/harness/timeline.h.
 
 TIMELINE_DRAW := $(B)/tests/timeline/draw
-$(TIMELINE_DRAW): $(B)/tests/timeline/draw.o $(COMMON) $(LINK_STAMP)
+TIMELINE_CHECKS := $(B)/tests/timeline/checks
+$(TIMELINE_DRAW) $(TIMELINE_CHECKS): $(B)/tests/timeline/%: $(B)/tests/timeline/%.o $(COMMON) $(LINK_STAMP)
 	$(program)
+tests/timeline/timeline.t: $(TIMELINE_DRAW) $(TIMELINE_CHECKS) $(if $(HAVE_BACKEND),$(PROGRAMS))
+MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t
 
 ## make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
 ## make timelines|the same for all chapters, and tests/timeline/all.svg: their tensor cores on one time axis
