@@ -88,6 +88,22 @@ static const Refusal refusals[] = {
     {"--repeat 2 --no-check", "--repeat", "--no-check"},
     {"--on model --bench", "--bench", "GPU"},
     {"--data integers --k 1048576", "--k", "1048575"},
+    {"--timeline=first", "--timeline", "0 to 2147483647"},
+    {"--timeline=-1", "--timeline", "0 to 2147483647"},
+    {"--timeline --timeline-window 5", "--timeline-window", "A:B"},
+    {"--timeline --timeline-window 5:", "--timeline-window", "whole number"},
+    {"--timeline --timeline-window :5", "--timeline-window", "whole number"},
+    {"--timeline --timeline-window 7:7", "7:7", "ends before it begins"},
+    {"--timeline-window 5:7", "--timeline-window", "--timeline-svg"},
+    {"--trace f.json --timeline-window 5:7", "--timeline-window", "--timeline-svg"},
+    {"--trace", "--trace", "value is missing"},
+    {"--trace-events", "--trace-events", "value is missing"},
+    {"--trace-events=", "--trace-events", "empty"},
+    {"--timeline-svg ''", "--timeline-svg", "empty"},
+    {"--timeline --bench", "--timeline", "--bench"},
+    {"--trace f.json --csv f.csv", "--trace", "--csv"},
+    {"--timeline --repeat 2", "--timeline", "--repeat"},
+    {"--timeline --schedules 2", "--timeline", "--schedules"},
 };
 
 static void refuses(const Refusal *refusal) {
@@ -145,6 +161,18 @@ static void accepts_good_lines(void) {
     ok(options.policy == POLICY_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
            options.count && options.sms == 132,
        "the model's options");
+    options = accepts("--timeline");
+    ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options), "--timeline");
+    ok(options.policy == POLICY_EAGER && options.sms == 1, "... by default with eager on one SM");
+    options = accepts("--timeline=7 --timeline-window 5:700 --policy lazy --sms 3");
+    ok(options.timeline_cta == 7 && options.window_begin == 5 && options.window_end == 700, "a CTA and a window");
+    ok(options.policy == POLICY_LAZY && options.sms == 3, "... with what is asked for");
+    options = accepts("--timeline-svg a.svg --trace b.json --trace-events c.csv");
+    ok(!options.timeline && strcmp(options.timeline_svg, "a.svg") == 0 && strcmp(options.trace, "b.json") == 0 &&
+           strcmp(options.trace_events, "c.csv") == 0 && options_trace(&options),
+       "the files of a recorded launch");
+    options = accepts("");
+    ok(!options_trace(&options), "nothing is recorded unless asked for");
     ok(strcmp(accepts("--csv out.csv").csv, "out.csv") == 0, "--csv");
     options = accepts("--explain");
     ok(options.explain && !options.explain_element, "--explain");
@@ -169,7 +197,8 @@ static void help_is_true(void) {
         "--m",      "--n",        "--k",      "--on",       "--data",          "--seed",
         "--pad",    "--no-check", "--repeat", "--bench",    "--no-bench",      "--csv",
         "--policy", "--help",     "--sms",    "--barriers", "--schedule-seed", "--schedules",
-        "--count",  "--explain",  "--explain-element"};
+        "--count",  "--explain",  "--explain-element",      "--trace",         "--timeline",
+        "--timeline-window",      "--timeline-svg",         "--trace-events"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ok(strstr(text, names[i]) != NULL, "--help explains %s", names[i]);
     }
