@@ -135,20 +135,23 @@ int recording_peak(const Recording *recording) {
     return is_first_chapter(recording) ? 0 : 1024;
 }
 
-/* Events are in order of their begin. */
+/* Events are in order of their begin. An SM has four tensor cores: warp w uses number w % 4, a warpgroup all. */
 double recording_busy(const Recording *recording, int cta, uint64_t begin, uint64_t end) {
-    uint64_t busy = 0, until = begin; /* counted up to here */
+    enum { TENSOR_CORES = 4 };
+    uint64_t busy = 0, until[TENSOR_CORES] = {begin, begin, begin, begin}; /* counted up to here */
     for (size_t i = 0; i < recording->trace.count && !is_first_chapter(recording); i++) {
         const TraceEvent *e = &recording->trace.event[i];
         if ((e->kind == TRACE_MMA || e->kind == TRACE_WGMMA) && (cta < 0 || e->cta == cta)) {
-            uint64_t from = e->begin > until ? e->begin : until, to = e->end < end ? e->end : end;
-            if (to > from) {
-                busy += to - from;
-                until = to;
+            for (int core = 0; core < TENSOR_CORES; core++) {
+                uint64_t from = e->begin > until[core] ? e->begin : until[core], to = e->end < end ? e->end : end;
+                if (to > from && (e->kind == TRACE_WGMMA || e->warp % TENSOR_CORES == core)) {
+                    busy += to - from;
+                    until[core] = to;
+                }
             }
         }
     }
-    return end > begin ? (double)busy / (double)(end - begin) : 0;
+    return end > begin ? (double)busy / (double)(end - begin) / TENSOR_CORES : 0;
 }
 
 double recording_efficiency(const Recording *recording) {

@@ -3,11 +3,14 @@
  *     cost [--csv FILE] [--rounds R]
  *
  * A sample is the third of three launches behind each other, timed from right before its kernel. Every traced result is
- * checked. Writes rows gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost. */
+ * checked. Writes rows gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,
+ * flop_percent: the time in which one SM's tensor cores had work by the events, and by the FLOP that they did. Exits 1 if the
+ * two differ by more than a tenth in 06 to 08, where the events know when products end. */
 #include <getopt.h>
 #include <time.h>
 
 #include "harness/problem.h"
+#include "harness/recording.h"
 #include "harness/report.h"
 #include "harness/timing.h"
 
@@ -48,6 +51,24 @@ static double sample(const Backend *backend, ChapterRun *run, int traced) {
     return ms * 1e3;
 }
 
+/* The two shares; `trace` is used up. */
+static void shares(Trace *trace, const Pair *pair, const ChapterRun *run, const DeviceInfo *device, double *busy,
+                   double *flop) {
+    Recording r = {.trace = *trace, .m = run->gemm.m, .n = run->gemm.n, .k = run->gemm.k, .sms = device->sm_count};
+    uint64_t begin, end;
+    snprintf(r.chapter, sizeof r.chapter, "%s", pair->plain->name);
+    if (pair->plain->describe) {
+        pair->plain->describe(&run->gemm, r.kernel, sizeof r.kernel);
+    }
+    recording_keep_sm(&r, -1, 0);
+    recording_span(&r, &begin, &end);
+    *busy = recording_busy(&r, -1, begin, end) * 100;
+    *flop = recording_efficiency(&r) * 100;
+    trace_free_events(&r.trace);
+}
+
+static int disagreements;
+
 static void measure(const Backend *backend, const DeviceInfo *device, const Problem *problem, const Pair *pair, int rounds,
                     FILE *csv, const char *date) {
     static double plain_us[MAX_ROUNDS], traced_us[MAX_ROUNDS];
@@ -67,16 +88,23 @@ static void measure(const Backend *backend, const DeviceInfo *device, const Prob
         plain_us[i] = sample(backend, &plain, 0);
         traced_us[i] = sample(backend, &traced, 1);
     }
+    size_t events = trace.count;
+    double busy, flop;
+    shares(&trace, pair, &traced, device, &busy, &flop);
+    if (pair->plain->needs == NEEDS_SM90A && !(busy <= 1.1 * flop && flop <= 1.1 * busy)) {
+        fprintf(stderr, "%s: the tensor cores had work in %.1f %% of the time by the events, in %.1f %% by their FLOP\n",
+                pair->plain->name, busy, flop);
+        disagreements++;
+    }
     Spread p = spread_of(plain_us, rounds), t = spread_of(traced_us, rounds);
     const Gemm *g = &problem->gemm;
-    printf("%-26s %5d x %5d x %5d  %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost\n",
-           pair->plain->name, g->m, g->n, g->k, p.median, t.median, (t.median / p.median - 1) * 100, trace.count,
-           (unsigned long long)trace.lost);
+    printf("%-26s %5d x %5d x %5d  %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f %%, by FLOP %.1f %%\n",
+           pair->plain->name, g->m, g->n, g->k, p.median, t.median, (t.median / p.median - 1) * 100, events,
+           (unsigned long long)trace.lost, busy, flop);
     fflush(stdout);
-    fprintf(csv, "%s,%s,%s,%d,%d,%d,%.2s,%.1f,%.1f,%.1f,%zu,%llu\n", device->name, date, commit_name(), g->m, g->n, g->k,
-            pair->plain->name, p.median, t.median, (t.median / p.median - 1) * 100, trace.count,
-            (unsigned long long)trace.lost);
-    trace_free_events(&trace);
+    fprintf(csv, "%s,%s,%s,%d,%d,%d,%.2s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", device->name, date, commit_name(), g->m, g->n, g->k,
+            pair->plain->name, p.median, t.median, (t.median / p.median - 1) * 100, events,
+            (unsigned long long)trace.lost, busy, flop);
     run_close(&traced);
     run_close(&plain);
 }
@@ -110,7 +138,7 @@ int main(int argc, char *argv[]) {
         fprintf(stderr, "--csv: \"%s\" cannot be written\n", path);
         return GEMM_USAGE;
     }
-    fprintf(csv, "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost\n");
+    fprintf(csv, "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent\n");
     today(date);
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         Problem problem;
@@ -122,5 +150,5 @@ int main(int argc, char *argv[]) {
         problem_close(&problem);
     }
     backend->close();
-    return csv != stdout && fclose(csv) != 0 ? GEMM_USAGE : GEMM_OK;
+    return csv != stdout && fclose(csv) != 0 ? GEMM_USAGE : disagreements > 0 ? GEMM_WRONG : GEMM_OK;
 }

@@ -5,7 +5,7 @@ TIMELINE_CHECKS := $(B)/tests/timeline/checks
 $(TIMELINE_DRAW) $(TIMELINE_CHECKS): $(B)/tests/timeline/%: $(B)/tests/timeline/%.o $(COMMON) $(LINK_STAMP)
 	$(program)
 tests/timeline/timeline.t: $(TIMELINE_DRAW) $(TIMELINE_CHECKS) $(if $(HAVE_BACKEND),$(PROGRAMS))
-MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t
+MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untraced.t
 
 ## make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
 ## make timelines|the same for all chapters, and tests/timeline/all.svg: their tensor cores on one time axis

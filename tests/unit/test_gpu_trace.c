@@ -1,0 +1,154 @@
+/* test_gpu_trace - from records as a traced kernel writes them to events: what asynchronous work lasted. Records are made
+ * by hand; the numbers are cycles after the CTA's start. */
+#include "harness/gpu_trace.h"
+
+#include "tap.h"
+
+enum { WARPS = 5, ROOM = 16, FULL = 0x3000, EMPTY = 0x3010 };
+
+static const uint64_t start = 0x7fffff000; /* the low word turns over soon after it */
+static TraceRecord record[WARPS][ROOM];
+static int used[WARPS];
+
+static void put(int warp, uint32_t kind, int number, int begin, int end, uint32_t data) {
+    record[warp][used[warp]++] =
+        (TraceRecord){(uint32_t)start + (uint32_t)begin, (uint32_t)start + (uint32_t)end, kind | (uint32_t)number << 8, data};
+}
+
+static void read_text(uint64_t address, char *text, size_t size) {
+    snprintf(text, size, "%s", address == 0x100000001 ? "s->full" : "s->empty");
+}
+
+static Trace decode(void) {
+    static const TraceCta cta = {.clock = start, .ns = 1, .sm = 7};
+    Trace trace = {0};
+    CtaRecords in = {3, WARPS, ROOM, &cta, &record[0][0], read_text};
+    ok(trace_add_cta(&trace, &in) == 0 && trace_place_products(&trace) == 0, "decoded");
+    return trace;
+}
+
+static void reset(void) {
+    memset(record, 0, sizeof record);
+    memset(used, 0, sizeof used);
+}
+
+/* The index-th event of a kind, in the order in which they were added. */
+static const TraceEvent *event(const Trace *t, TraceKind kind, int index) {
+    static const TraceEvent none = {0};
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->event[i].kind == kind && index-- == 0) {
+            return &t->event[i];
+        }
+    }
+    return &none;
+}
+
+static void is_span(const TraceEvent *e, int begin, int end, const char *name) {
+    if (!ok(e->begin == start + (uint64_t)(int64_t)begin && e->end == start + (uint64_t)(int64_t)end, "%s", name)) {
+        diag("from %lld to %lld, expected from %d to %d", (long long)(e->begin - start), (long long)(e->end - start), begin,
+             end);
+    }
+}
+
+static void name_barriers(void) {
+    record[0][used[0]++] = (TraceRecord){1, 1, RECORD_BARRIERS | 2 << 8, FULL};
+    record[0][used[0]++] = (TraceRecord){2, 1, RECORD_BARRIERS | 2 << 8, EMPTY};
+}
+
+static void loads_end_when_seen(void) {
+    reset();
+    name_barriers();
+    put(0, TRACE_LOAD, 3072, 10, 10, FULL);
+    put(0, TRACE_LOAD, 3072, 20, 20, FULL);
+    put(0, TRACE_LOAD, 3072, 30, 30, FULL + 8);
+    put(0, RECORD_LANDED, 0, 500, 500, FULL);
+    put(0, TRACE_LOAD, 3072, 520, 520, FULL);
+    put(4, TRACE_WAIT, 0, 5, 510, FULL);
+    put(4, TRACE_WAIT, 0, 511, 700, FULL + 8);
+    put(4, TRACE_WAIT, 1, 701, 900, FULL);
+    Trace t = decode();
+    is_span(event(&t, TRACE_LOAD, 0), 10, 500, "a load ends when its thread saw it land");
+    is_span(event(&t, TRACE_LOAD, 1), 20, 500, "so does the other load of the phase");
+    is_span(event(&t, TRACE_LOAD, 2), 30, 700, "one that nobody watched ends with the first wait for it");
+    is_span(event(&t, TRACE_LOAD, 3), 520, 900, "the next phase of the barrier is another load");
+    is_int(event(&t, TRACE_LOAD, 0)->bytes, 24576, "the bytes are shared by the loads of the phase");
+    ok(strcmp(event(&t, TRACE_LOAD, 2)->name, "full") == 0 && event(&t, TRACE_LOAD, 2)->stage == 1, "it is full[1]");
+    is_span(event(&t, TRACE_CTA, 0), 0, 900, "the CTA lives to its last event");
+    ok(event(&t, TRACE_CTA, 0)->sm == 7 && event(&t, TRACE_CTA, 0)->cta == 3, "its SM and its index");
+    trace_free_events(&t);
+}
+
+static void loads_seen_late(void) {
+    reset();
+    name_barriers();
+    put(0, TRACE_LOAD, 16, 10, 10, FULL);
+    put(0, RECORD_LANDED, 0, 600, 600, FULL);
+    put(4, TRACE_WAIT, 0, 5, 510, FULL);
+    Trace t = decode();
+    is_span(event(&t, TRACE_LOAD, 0), 10, 510, "a load has landed when the wait for it ends, whoever looks later");
+    trace_free_events(&t);
+}
+
+static void products_take_their_time(void) {
+    reset();
+    put(0, TRACE_WGMMA, 1024, 100, 120, 0); /* 512 cycles */
+    put(0, TRACE_WGMMA, 1024, 130, 150, 0);
+    put(0, TRACE_WGMMA_WAIT, 1, 160, 640, 0);
+    put(0, TRACE_WGMMA, 1024, 900, 920, 0);
+    put(0, TRACE_WGMMA_WAIT, 1, 1200, 1210, 0);
+    put(0, TRACE_WGMMA_WAIT, 0, 1220, 2000, 0);
+    put(4, TRACE_WGMMA, 1024, 110, 125, 0);
+    put(4, TRACE_WGMMA_WAIT, 0, 5000, 5005, 0);
+    Trace t = decode();
+    is_span(event(&t, TRACE_WGMMA, 0), 100, 640, "a group ends with the wait that blocked for it");
+    is_span(event(&t, TRACE_WGMMA, 3), 640, 1152, "the other warpgroup's comes behind it and takes 512 cycles");
+    is_span(event(&t, TRACE_WGMMA, 1), 1152, 1210, "but it ends at the latest with a wait that found it finished");
+    is_span(event(&t, TRACE_WGMMA, 2), 1210, 2000, "the next starts when the tensor cores are free");
+    is_int(event(&t, TRACE_WGMMA, 3)->unit, 1, "unit: the warpgroup");
+    is_int(event(&t, TRACE_WGMMA, 2)->index, 2, "index: its number");
+    trace_free_events(&t);
+}
+
+static void groups_of_copies(void) {
+    reset();
+    put(1, TRACE_COPY, 0, 10, 10, 0);
+    put(1, TRACE_COPY, 0, 20, 20, 0);
+    put(1, TRACE_COPY_WAIT, 1, 30, 400, 0);
+    put(1, TRACE_COPY_WAIT, 0, 410, 415, 0);
+    put(2, TRACE_STORE, 0, 50, 60, 0);
+    put(2, TRACE_STORE_WAIT, 0, 70, 300, 0);
+    Trace t = decode();
+    is_span(event(&t, TRACE_COPY, 0), 10, 400, "a cp.async group lasts to the wait that leaves one unfinished");
+    is_span(event(&t, TRACE_COPY, 1), 20, 415, "the next to the wait that leaves none");
+    is_int(event(&t, TRACE_COPY, 1)->unit, 1, "unit: the warp");
+    is_span(event(&t, TRACE_STORE, 0), 50, 300, "a group of stores");
+    is_int(event(&t, TRACE_STORE, 0)->row + event(&t, TRACE_COPY, 0)->row, 0, "nothing is left of the bookkeeping");
+    trace_free_events(&t);
+}
+
+static void last_spans_and_losses(void) {
+    reset();
+    put(0, TRACE_TILE, 5, 1, 1, 9);
+    put(0, TRACE_BARRIER, 0, -40, -10, 0);
+    TraceTail tail = {(uint32_t)start + 100, (uint32_t)start + 250, TRACE_EPILOGUE, 0};
+    memcpy(&record[0][ROOM - 1], &tail, sizeof tail);
+    /* Warp 1 of block 3: its tail is record (3 * WARPS + 2) * ROOM - 1 of all. Three had no room. */
+    tail = (TraceTail){0, 0, 0, (uint32_t)(((3 * WARPS + 2) * ROOM - 1 + 3) * sizeof(TraceRecord))};
+    memcpy(&record[1][ROOM - 1], &tail, sizeof tail);
+    Trace t = decode();
+    is_span(event(&t, TRACE_EPILOGUE, 0), 100, 250, "a span that was open at the end");
+    is_span(event(&t, TRACE_BARRIER, 0), -40, -10, "a warp may start before the one that notes the start");
+    is_span(event(&t, TRACE_CTA, 0), -40, 250, "and so does its CTA");
+    ok(event(&t, TRACE_TILE, 0)->row == 5 && event(&t, TRACE_TILE, 0)->col == 9, "a tile's row and column");
+    is_int((int)t.lost, 3, "records without room are counted");
+    trace_free_events(&t);
+}
+
+int main(void) {
+    loads_end_when_seen();
+    loads_seen_late();
+    products_take_their_time();
+    groups_of_copies();
+    last_spans_and_losses();
+    return tap_done();
+}
