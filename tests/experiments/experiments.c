@@ -36,7 +36,7 @@ typedef struct {
 #undef ROW
 #undef MISSING
 #define RECORD(symbol, experiment, variant, what, width, options, sizes) \
-    {experiment, variant, what, symbol, width, options, sizes}
+    { experiment, variant, what, symbol, width, options, sizes }
 #define ROW(symbol, ...) RECORD(&symbol, __VA_ARGS__),
 #define MISSING(...) RECORD(NULL, __VA_ARGS__),
 static const Row rows[] = {
@@ -48,21 +48,21 @@ static const Row rows[] = {
 enum {
     ROWS = sizeof rows / sizeof rows[0],
     MAX_GROUPS = 128,
-    MAX_GROUP_ROWS = 32,
+    MAX_GROUP_ROWS = 64,
     MAX_SIZES = 8,
     TEXT = 256,
     ROUNDS = 5,
     SUSTAINED_S = 8,
-    PATIENCE_S = 30,  /* nothing moves for so long: it hangs. Data and reference of 8192 cubed take a few seconds */
-    REST_S = 5,       /* after sustained runs, which leave the chip warm */
+    PATIENCE_S = 30, /* nothing moves for so long: it hangs. Data and reference of 8192 cubed take a few seconds */
+    REST_S = 5,      /* after sustained runs, which leave the chip warm */
 };
 
 /* What the child tells the parent, in shared memory. */
 typedef struct {
     char gpu[96];
-    volatile int group;        /* under way; -1: none */
-    volatile int row;          /* whose launches are under way; -1: none */
-    volatile unsigned beat;    /* changes while something moves */
+    volatile int group;     /* under way; -1: none */
+    volatile int row;       /* whose launches are under way; -1: none */
+    volatile unsigned beat; /* changes while something moves */
     volatile int done[MAX_GROUPS];
     volatile int struck[ROWS]; /* not to be run any more */
 } Shared;
@@ -493,7 +493,8 @@ static GemmStatus launch_each_once(Child *child) {
         const Group *group = &child->session->groups[g];
         int first = 1;
         for (int before = 0; before < g; before++) {
-            first &= strcmp(rows[child->session->groups[before].row[0]].experiment, rows[group->row[0]].experiment) != 0;
+            first &=
+                strcmp(rows[child->session->groups[before].row[0]].experiment, rows[group->row[0]].experiment) != 0;
         }
         for (int i = 0; i < group->rows && first && status == GEMM_OK; i++) {
             Runner runner;
@@ -690,10 +691,14 @@ static int default_csv_path(Session *session, char path[TEXT]) {
 /* 1: go on; 0: after a message; -1: --help; -2: --list */
 static int parse_arguments(int argc, char *argv[], Session *session) {
     static const struct option long_options[] = {
-        {"only", required_argument, NULL, 'o'}, {"rounds", required_argument, NULL, 'r'},
-        {"csv", required_argument, NULL, 'c'},  {"sustained", required_argument, NULL, 's'},
-        {"once", no_argument, NULL, '1'},       {"patience", required_argument, NULL, 'p'},
-        {"list", no_argument, NULL, 'l'},       {"help", no_argument, NULL, 'h'},
+        {"only", required_argument, NULL, 'o'},
+        {"rounds", required_argument, NULL, 'r'},
+        {"csv", required_argument, NULL, 'c'},
+        {"sustained", required_argument, NULL, 's'},
+        {"once", no_argument, NULL, '1'},
+        {"patience", required_argument, NULL, 'p'},
+        {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     char message[OPTIONS_MESSAGE_SIZE] = "";
@@ -706,11 +711,20 @@ static int parse_arguments(int argc, char *argv[], Session *session) {
     opterr = 0;
     while (good && (option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
         switch (option) {
-        case 'o': session->only = optarg; break;
-        case 'c': session->csv_path = optarg; break;
-        case '1': session->once = 1; break;
-        case 'l': list = 1; break;
-        case 'h': return -1;
+        case 'o':
+            session->only = optarg;
+            break;
+        case 'c':
+            session->csv_path = optarg;
+            break;
+        case '1':
+            session->once = 1;
+            break;
+        case 'l':
+            list = 1;
+            break;
+        case 'h':
+            return -1;
         case 'r':
             good = parse_number("--rounds", optarg, 1, MAX_ROUNDS, &number, message);
             session->rounds = (int)number;

@@ -181,6 +181,12 @@ is "$(sed -n '/^| 07/p' "$copy/common/book/experiments.md")" \
 "| 07: before the copies | 8192³ | 200 | 90.0 to 210 | 1.000 | 1500 | 12 |
 | 07: after the copies | 8192³ | 50.0 | 45.0 to 55.0 | 0.250 | – | – |
 | 07: after the copies | 2048 x 4096 x 64 | hang | | | | |" "the newest run, in the order of the plan"
+echo "A GPU,2026-01-02,new,setmaxnreg,07,8,8,8,100,90,110,TFLOP/s
+A GPU,2026-01-02,new,setmaxnreg,08: cooperative 128 x 256,8,8,8,200,90,110,TFLOP/s
+A GPU,2026-01-02,new,setmaxnreg,08: cooperative 128 x 256 without,8,8,8,100,90,110,TFLOP/s" \
+    >>"$copy/tests/experiments/results/a_gpu_2026-01-02.csv"
+is "$("$copy/tests/experiments/page" --print setmaxnreg | sed -n '/^| 0/p' | cut -d '|' -f 6 | tr -d ' ' | paste -sd ' ')" \
+   "1.000 1.000 0.500" "a ratio is to the last variant that the plan marks"
 like "$(cat "$copy/common/book/experiments.md")" "Measured: A GPU, 2026-01-02, commit new \(.*a_gpu_2026-01-02.csv\)" "its source"
 is "$(sed -n -e 1p -e '$p' "$copy/common/book/experiments.md" | paste -sd ' ')" "before after" "the rest is left alone"
 try --check

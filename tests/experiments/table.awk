@@ -2,7 +2,8 @@
 # awk -F, -v wanted=EXPERIMENT -v plan=FILE CSV...
 #
 # The newest run counts: the latest date, then the last row. A run is what has the same GPU, date and commit. Of the same
-# row twice the later counts. Variants come in the order of the plan; those that a run has and the plan has not, last.
+# row twice the later counts. A ratio is to the last variant above that the plan marks by =, among exercises to their
+# chapter. Variants come in the order of the plan; those that a run has and the plan has not, last.
 # Exit status: 0, or 2 with one line on stderr.
 
 BEGIN {
@@ -14,6 +15,9 @@ BEGIN {
         }
         if (line !~ /^#/ && field[1] == wanted) {
             known = 1
+            if (sub(/^= /, "", field[2])) {
+                is_base[field[2]] = 1
+            }
             variant[++variants] = field[2]
             is_variant[field[2]] = 1
         }
@@ -76,7 +80,7 @@ END {
         exit 0
     }
     unit_count = split(units[newest], unit, "|")
-    titles = "| variant | M x N x K | TFLOP/s | least to most | ratio to the first | SM MHz |"
+    titles = "| variant | M x N x K | TFLOP/s | least to most | ratio | SM MHz |"
     rule = "| --- | --- | ---: | ---: | ---: | ---: |"
     for (u = 1; u <= unit_count; u++) {
         titles = titles " " unit[u] " |"
@@ -108,7 +112,9 @@ function row(size, name, tflops, text, u, key) {
         return
     }
     tflops = median[newest, size, name, "TFLOP/s"]
-    first = first ? first : tflops
+    if (!first || (name in is_base) || (wanted == "exercises" && name ~ /^[0-9][0-9]( |$)/)) {
+        first = tflops
+    }
     text = "| " name " | " shape(size) " | " figure(tflops) " | " figure(least[newest, size, name]) " to " \
            figure(most[newest, size, name]) " | " sprintf("%.3f", tflops / first) " | "
     text = text ((newest, size, name, "MHz") in median ? sprintf("%.0f", median[newest, size, name, "MHz"]) : "–") " |"

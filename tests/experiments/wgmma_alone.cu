@@ -21,13 +21,27 @@ typedef struct {
 /* One product of width n. */
 DEVICE void wgmma_k16(const int n, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (n) {
-    case 64: wgmma_m64n64k16(acc, a, b, accumulate); break;
-    case 112: wgmma_m64n112k16(acc, a, b, accumulate); break;
-    case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
-    case 160: wgmma_m64n160k16(acc, a, b, accumulate); break;
-    case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
-    case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
-    case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
+    case 64:
+        wgmma_m64n64k16(acc, a, b, accumulate);
+        break;
+    case 112:
+        wgmma_m64n112k16(acc, a, b, accumulate);
+        break;
+    case 128:
+        wgmma_m64n128k16(acc, a, b, accumulate);
+        break;
+    case 160:
+        wgmma_m64n160k16(acc, a, b, accumulate);
+        break;
+    case 176:
+        wgmma_m64n176k16(acc, a, b, accumulate);
+        break;
+    case 192:
+        wgmma_m64n192k16(acc, a, b, accumulate);
+        break;
+    case 256:
+        wgmma_m64n256k16(acc, a, b, accumulate);
+        break;
     }
 }
 
@@ -64,17 +78,15 @@ DEVICE void multiply(const Params *p, const int n) {
     }
 }
 
-#define WIDTH(n)                                                                                                       \
-    static __global__ void __launch_bounds__(128 * WARPGROUPS, 1) wgmma_alone_##n(const __grid_constant__ Params p) {  \
-        multiply(&p, n);                                                                                               \
+#define WIDTH(n)                                                                                                      \
+    static __global__ void __launch_bounds__(128 * WARPGROUPS, 1) wgmma_alone_##n(const __grid_constant__ Params p) { \
+        multiply(&p, n);                                                                                              \
     }
 #define EACH_WIDTH(n) WIDTH(n)
 WGMMA_WIDTHS(EACH_WIDTH)
 #undef EACH_WIDTH
 
-double wgmma_alone_flop(const WgmmaAlone *w) {
-    return 2.0 * 64 * w->n * 16 * 4 * ROUNDS * WARPGROUPS * w->sm_count;
-}
+double wgmma_alone_flop(const WgmmaAlone *w) { return 2.0 * 64 * w->n * 16 * 4 * ROUNDS * WARPGROUPS * w->sm_count; }
 
 GemmStatus wgmma_alone_launch(void *wgmma_alone) {
     const WgmmaAlone *w = (const WgmmaAlone *)wgmma_alone;
@@ -86,7 +98,8 @@ GemmStatus wgmma_alone_launch(void *wgmma_alone) {
                          .overlap = 0};
     switch (w->n) {
 #define EACH_WIDTH(n) \
-    case n: return (GemmStatus)launch_kernel(KERNEL(wgmma_alone_##n), shape, &p, w->stream);
+    case n:           \
+        return (GemmStatus)launch_kernel(KERNEL(wgmma_alone_##n), shape, &p, w->stream);
         WGMMA_WIDTHS(EACH_WIDTH)
 #undef EACH_WIDTH
     }
