@@ -33,7 +33,9 @@ build/experiments/$(call experiment_key,$(1)).built: $(1) $(filter %.cu,$(foreac
 endef
 $(foreach p,$(EXPERIMENT_PATCHES),$(eval $(call experiment_rule,$(p))))
 
-build/experiments/experiments.inc: $(EXPERIMENT_BUILT) tests/experiments/plan tests/experiments/rows
+EXPERIMENT_STAMP := build/experiments/patches
+$(eval $(call stamp,$(EXPERIMENT_STAMP),$(EXPERIMENT_PATCHES)))
+build/experiments/experiments.inc: $(EXPERIMENT_BUILT) $(EXPERIMENT_STAMP) tests/experiments/plan tests/experiments/rows
 	@mkdir -p $(@D)
 	$(Q)tests/experiments/rows >$@
 
