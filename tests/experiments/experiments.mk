@@ -9,7 +9,8 @@ experiment_key = $(if $(findstring exercises/,$(1)),exercise,experiment)_$(basen
 EXPERIMENT_BUILT := $(foreach p,$(EXPERIMENT_PATCHES),build/experiments/$(call experiment_key,$(p)).built)
 
 ifneq ($(HAVE_MODEL),)
-$(EXPERIMENT_TEST): $(MUTANT_NEEDS)
+# As MUTANT_NEEDS, which is defined in a file that comes later.
+$(EXPERIMENT_TEST): $(CHAPTERS:%=$(B)/tests/mutants/main_%.o) $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(MODEL_OBJECTS)
 endif
 MORE_TESTS += $(EXPERIMENT_TEST)
 
