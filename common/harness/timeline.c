@@ -109,14 +109,18 @@ static void fill_async_row(const Timeline *timeline, Row *row, TraceKind kind, i
     }
 }
 
-/* When the tensor cores work for this CTA, or for the SM's other ones. */
-static void fill_tensor_row(const Timeline *timeline, Row *row, int others) {
+/* Whose products. */
+typedef enum { OF_ALL, OF_THIS_CTA, OF_OTHER_CTAS } Share;
+
+/* When the tensor cores have work, during the CTA's life. */
+static void fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
     const Trace *trace = &timeline->recording->trace;
     for (size_t i = 0; i < trace->count; i++) {
         const TraceEvent *e = &trace->event[i];
         Span *last = row->count ? &row->span[row->count - 1] : NULL;
-        if ((e->kind != TRACE_MMA && e->kind != TRACE_WGMMA) || (e->cta == timeline->cta) == others ||
-            e->end <= timeline->begin || e->begin >= timeline->end) {
+        if ((e->kind != TRACE_MMA && e->kind != TRACE_WGMMA) ||
+            (share != OF_ALL && (e->cta == timeline->cta) != (share == OF_THIS_CTA)) || e->end <= timeline->begin ||
+            e->begin >= timeline->end) {
             continue;
         }
         if (last && e->begin <= last->end) {
@@ -125,6 +129,23 @@ static void fill_tensor_row(const Timeline *timeline, Row *row, int others) {
             span_add(row, e->begin, e->end, LOOK_MATH, NULL);
         }
     }
+}
+
+/* Of the SM's; where several CTAs share it, also for this one and for the others. */
+static int add_tensor_rows(Timeline *timeline) {
+    static const char *const labels[] = {"tensor cores", "  for this CTA", "  for other CTAs"};
+    for (Share share = OF_ALL; share <= OF_OTHER_CTAS; share++) {
+        Row *row = row_add(timeline, share == OF_ALL ? ROW_TENSOR : ROW_PRODUCTS, 0, labels[share]);
+        if (!row) {
+            return 0;
+        }
+        fill_tensor_row(timeline, row, share);
+    }
+    if (timeline->row[timeline->rows - 1].count == 0) { /* it is alone */
+        free(timeline->row[--timeline->rows].span);
+        free(timeline->row[--timeline->rows].span);
+    }
+    return 1;
 }
 
 /* What a CTA's warps do, by which roles are told apart. */
@@ -212,15 +233,8 @@ static int add_rows(Timeline *timeline, int most_warps) {
         }
         fill_warp_row(timeline, row);
     }
-    for (int others = 0; others < 2 && recording_peak(timeline->recording) > 0; others++) {
-        if (!(row = row_add(timeline, ROW_TENSOR, others, others ? "  for other CTAs" : "tensor cores"))) {
-            return 0;
-        }
-        fill_tensor_row(timeline, row, others);
-        if (row->count == 0) {
-            free(row->span);
-            timeline->rows--;
-        }
+    if (recording_peak(timeline->recording) > 0 && !add_tensor_rows(timeline)) {
+        return 0;
     }
     consumers = 0;
     for (int group = 0; group < MAX_WARPS / 4; group++) {

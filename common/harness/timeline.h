@@ -38,7 +38,7 @@ typedef enum {
     ROW_ASYNC, /* an asynchronous unit: loads of a stage, copies, stores */
     ROW_WARP,
     ROW_TENSOR,   /* the tensor cores as one: the union of what they do */
-    ROW_PRODUCTS, /* ... for one warpgroup */
+    ROW_PRODUCTS, /* ... for one warpgroup, or one of the CTAs that share them */
 } RowKind;
 
 typedef struct {

@@ -341,7 +341,7 @@ void timeline_svg(FILE *out, const Timeline *t) {
         double height = row->kind == ROW_ASYNC && place[i].lanes > 1 ? LANE_HEIGHT : place[i].height;
         put_text(out, LEFT - 8, place[i].y + place[i].height / 2 + 4,
                  row->kind == ROW_PRODUCTS || row->kind == ROW_ASYNC ? "soft end" : "end", row->label);
-        if (row->kind == ROW_TENSOR && row->number == 0) {
+        if (row->kind == ROW_TENSOR) {
             double end = x_of(&s, (double)t->end);
             fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"idle\"/>\n", LEFT, place[i].y,
                     end - LEFT, TENSOR_HEIGHT);

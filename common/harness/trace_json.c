@@ -88,13 +88,24 @@ static void event_name(char *name, size_t size, const TraceEvent *e) {
     }
 }
 
-static void arguments(FILE *out, const TraceEvent *e) {
+/* Of the phase that a wait is for, or that counts a load; -1 if nobody has waited for the load. */
+static int parity_of(const Timeline *t, const TraceEvent *e) {
+    for (size_t i = 0; e->kind == TRACE_LOAD && i < t->landed_count; i++) {
+        if (t->landed[i].load == e) {
+            return t->landed[i].wait->index;
+        }
+    }
+    return e->kind == TRACE_WAIT ? e->index : -1;
+}
+
+static void arguments(FILE *out, const Timeline *t, const TraceEvent *e) {
+    int parity = parity_of(t, e);
     fprintf(out, ",\"args\":{\"begin\":%llu,\"end\":%llu", (unsigned long long)e->begin, (unsigned long long)e->end);
     if (e->stage >= 0) {
         fprintf(out, ",\"stage\":%d", e->stage);
     }
-    if (e->kind == TRACE_WAIT || e->kind == TRACE_LOAD) {
-        fprintf(out, ",\"parity\":%d", e->index);
+    if (parity >= 0) {
+        fprintf(out, ",\"parity\":%d", parity);
     }
     if (e->kind == TRACE_COPY_WAIT || e->kind == TRACE_WGMMA_WAIT || e->kind == TRACE_STORE_WAIT) {
         fprintf(out, ",\"may be unfinished\":%d", e->index);
@@ -138,7 +149,7 @@ static int write_row(Writer *w, const Timeline *t, int r, Written *written, size
         fprintf(w->out, ",\"dur\":%lld.%03d,\"cat\":\"%s\",\"name\":", (long long)((end - begin) / 1000),
                 (int)((end - begin) % 1000), trace_kind_names[span->event->kind]);
         text(w->out, name);
-        arguments(w->out, span->event);
+        arguments(w->out, t, span->event);
         fprintf(w->out, "}");
         written[(*count)++] = (Written){span->event, r, track_of(r, slot), end};
     }

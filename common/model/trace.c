@@ -108,7 +108,6 @@ void trace_load(const Cta *cta, uint64_t begin, uint64_t end, const Barrier *bar
                           .cta = cta->block,
                           .sm = cta->sm,
                           .warp = -1,
-                          .index = (int)(barrier->phase & 1),
                           .bytes = bytes,
                           .kind = TRACE_LOAD},
             barrier);
