@@ -69,7 +69,7 @@ static Row *row_add(Timeline *timeline, RowKind kind, int number, const char *la
 
 static void span_add(Row *row, uint64_t begin, uint64_t end, Look look, const TraceEvent *event) {
     if (end > begin) {
-        row->span[row->count++] = (Span){begin, end, look, event};
+        row->span[row->count++] = (Span){begin, end, look, TENSOR_CORES, event};
     }
 }
 
@@ -85,7 +85,7 @@ static void fill_warp_row(const Timeline *timeline, Row *row) {
         Span *last = row->count ? &row->span[row->count - 1] : NULL;
         uint64_t begin = e->begin;
         if (begin < until && last && last->event && last->event->kind == TRACE_EPILOGUE && e->end < until) {
-            Span rest = {e->end, until, last->look, last->event};
+            Span rest = {e->end, until, last->look, TENSOR_CORES, last->event};
             last->end = begin;
             span_add(row, begin, e->end, look_of(e), e);
             row->span[row->count++] = rest;
@@ -112,23 +112,55 @@ static void fill_async_row(const Timeline *timeline, Row *row, TraceKind kind, i
 /* Whose products. */
 typedef enum { OF_ALL, OF_THIS_CTA, OF_OTHER_CTAS } Share;
 
-/* When the tensor cores have work, during the CTA's life. */
-static void fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
+/* A tensor core gets work, or one piece less. */
+typedef struct {
+    uint64_t time;
+    int core, change; /* core TENSOR_CORES: all of them */
+} Edge;
+
+static int by_time(const void *x, const void *y) {
+    const Edge *a = x, *b = y;
+    return a->time != b->time ? (a->time < b->time ? -1 : 1) : 0;
+}
+
+/* How many of the SM's tensor cores have work, during the CTA's life: a span for each stretch in which that is the same. */
+static int fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
     const Trace *trace = &timeline->recording->trace;
-    for (size_t i = 0; i < trace->count; i++) {
+    Edge *edge = malloc((2 * trace->count + 1) * sizeof *edge);
+    size_t edges = 0;
+    int pieces[TENSOR_CORES] = {0}, level = 0;
+    uint64_t since = timeline->begin;
+    for (size_t i = 0; edge && i < trace->count; i++) {
         const TraceEvent *e = &trace->event[i];
-        Span *last = row->count ? &row->span[row->count - 1] : NULL;
-        if ((e->kind != TRACE_MMA && e->kind != TRACE_WGMMA) ||
-            (share != OF_ALL && (e->cta == timeline->cta) != (share == OF_THIS_CTA)) || e->end <= timeline->begin ||
-            e->begin >= timeline->end) {
-            continue;
-        }
-        if (last && e->begin <= last->end) {
-            last->end = e->end > last->end ? e->end : last->end;
-        } else {
-            span_add(row, e->begin, e->end, LOOK_MATH, NULL);
+        if ((e->kind == TRACE_MMA || e->kind == TRACE_WGMMA) &&
+            (share == OF_ALL || (e->cta == timeline->cta) == (share == OF_THIS_CTA)) && e->end > timeline->begin &&
+            e->begin < timeline->end) {
+            int core = e->kind == TRACE_WGMMA ? TENSOR_CORES : e->warp % TENSOR_CORES;
+            edge[edges++] = (Edge){e->begin, core, 1};
+            edge[edges++] = (Edge){e->end, core, -1};
         }
     }
+    if (edge) {
+        qsort(edge, edges, sizeof *edge, by_time);
+    }
+    for (size_t i = 0; i < edges; i++) {
+        int now = 0;
+        for (int core = 0; core < TENSOR_CORES; core++) {
+            pieces[core] += edge[i].core == core || edge[i].core == TENSOR_CORES ? edge[i].change : 0;
+            now += pieces[core] > 0;
+        }
+        if (now == level || (i + 1 < edges && edge[i + 1].time == edge[i].time)) {
+            continue;
+        }
+        if (level > 0) {
+            span_add(row, since, edge[i].time, LOOK_MATH, NULL);
+            row->span[row->count - 1].level = level;
+        }
+        level = now;
+        since = edge[i].time;
+    }
+    free(edge);
+    return edge != NULL;
 }
 
 /* Of the SM's; where several CTAs share it, also for this one and for the others. */
@@ -136,10 +168,9 @@ static int add_tensor_rows(Timeline *timeline) {
     static const char *const labels[] = {"tensor cores", "  for this CTA", "  for other CTAs"};
     for (Share share = OF_ALL; share <= OF_OTHER_CTAS; share++) {
         Row *row = row_add(timeline, share == OF_ALL ? ROW_TENSOR : ROW_PRODUCTS, 0, labels[share]);
-        if (!row) {
+        if (!row || !fill_tensor_row(timeline, row, share)) {
             return 0;
         }
-        fill_tensor_row(timeline, row, share);
     }
     if (timeline->row[timeline->rows - 1].count == 0) { /* it is alone */
         free(timeline->row[--timeline->rows].span);
@@ -362,12 +393,12 @@ static void find_shares(Timeline *timeline) {
             waiting += end > begin && looks[span->look].is_wait ? end - begin : 0;
             begin = begin > until ? begin : until;
             if (end > begin) {
-                busy += end - begin;
+                busy += (end - begin) * (uint64_t)span->level;
                 until = end;
             }
         }
         row->waiting = (double)waiting / (double)(to - from);
-        row->busy = (double)busy / (double)(to - from);
+        row->busy = (double)busy / (double)(to - from) / TENSOR_CORES;
     }
 }
 

@@ -28,16 +28,19 @@ extern const struct LookStyle {
     int is_wait; /* counts as waiting */
 } looks[LOOKS];
 
+enum { TENSOR_CORES = 4 }; /* of an SM: warp w uses number w % 4, a warpgroup all */
+
 typedef struct {
     uint64_t begin, end; /* from the SM's first event */
     Look look;
+    int level;               /* of the tensor cores, how many have work; TENSOR_CORES in rows of other things */
     const TraceEvent *event; /* NULL: between events, or a union */
 } Span;
 
 typedef enum {
     ROW_ASYNC, /* an asynchronous unit: loads of a stage, copies, stores */
     ROW_WARP,
-    ROW_TENSOR,   /* the tensor cores as one: the union of what they do */
+    ROW_TENSOR,   /* the tensor cores as one: how many of the SM's four have work */
     ROW_PRODUCTS, /* ... for one warpgroup, or one of the CTAs that share them */
 } RowKind;
 

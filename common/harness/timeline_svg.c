@@ -148,17 +148,20 @@ static void put_bar(FILE *out, double begin, double end, double y, double height
     fprintf(out, "M%.1f %.1fh%.1fv%.1fh-%.1fz", begin, y, width, height, width);
 }
 
-/* The spans of one look, in one path. Those that lie less than half a pixel apart become one. */
-static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, const int *lane, const Place *place,
-                      double height) {
-    double open[MAX_LANES], until[MAX_LANES], bar = height - (place->lanes > 1);
+/* The spans of one look and level, in one path: as high as the share of the tensor cores that has work. Those that lie less
+ * than half a pixel apart become one. */
+static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, int level, const int *lane,
+                      const Place *place, double height) {
+    double open[MAX_LANES], until[MAX_LANES], bar = (height - (place->lanes > 1)) * level / TENSOR_CORES;
+    double top = height - (place->lanes > 1) - bar;
     int any = 0;
     for (int i = 0; i < MAX_LANES; i++) {
         open[i] = -1;
     }
     for (size_t i = 0; i < row->count; i++) {
         const Span *span = &row->span[i];
-        if (span->look != look || (double)span->end <= s->begin || (double)span->begin >= s->end) {
+        if (span->look != look || span->level != level || (double)span->end <= s->begin ||
+            (double)span->begin >= s->end) {
             continue;
         }
         int at = lane ? lane[i] : 0;
@@ -172,14 +175,14 @@ static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, cons
             any = 1;
         }
         if (open[at] >= 0) {
-            put_bar(out, open[at], until[at], place->y + at * height, bar, look);
+            put_bar(out, open[at], until[at], place->y + at * height + top, bar, look);
         }
         open[at] = begin;
         until[at] = end;
     }
     for (int at = 0; at < MAX_LANES; at++) {
         if (open[at] >= 0) {
-            put_bar(out, open[at], until[at], place->y + at * height, bar, look);
+            put_bar(out, open[at], until[at], place->y + at * height + top, bar, look);
         }
     }
     if (any) {
@@ -347,7 +350,9 @@ void timeline_svg(FILE *out, const Timeline *t) {
                     end - LEFT, TENSOR_HEIGHT);
         }
         for (int look = 0; look < LOOKS; look++) {
-            draw_look(out, &s, row, (Look)look, lane[i], &place[i], height);
+            for (int level = 1; level <= TENSOR_CORES; level++) {
+                draw_look(out, &s, row, (Look)look, level, lane[i], &place[i], height);
+            }
         }
         char share[32];
         snprintf(share, sizeof share, row->kind == ROW_WARP ? "waits %.0f %%" : "works %.0f %%",

@@ -19,15 +19,15 @@ int terminal_columns(FILE *out) {
 
 /* The look that takes most of [begin, end); LOOKS if nothing does. */
 static Look look_between(const Row *row, uint64_t begin, uint64_t end) {
-    uint64_t taken[LOOKS] = {0};
+    uint64_t taken[LOOKS] = {0}; /* times TENSOR_CORES */
     Look best = LOOKS;
     for (size_t i = 0; i < row->count && row->span[i].begin < end; i++) {
         const Span *span = &row->span[i];
         uint64_t from = span->begin > begin ? span->begin : begin, to = span->end < end ? span->end : end;
-        taken[span->look] += to > from ? to - from : 0;
+        taken[span->look] += to > from ? (to - from) * (uint64_t)span->level : 0;
     }
     for (int look = 0; look < LOOKS; look++) {
-        if (taken[look] > (best == LOOKS ? (end - begin) / 3 : taken[best])) {
+        if (taken[look] > (best == LOOKS ? (end - begin) * TENSOR_CORES / 3 : taken[best])) {
             best = (Look)look;
         }
     }

@@ -126,23 +126,24 @@ enum { CHECKS = sizeof checks / sizeof checks[0] };
 
 /* ---- recorded files ---------------------------------------------------------------------------------------------- */
 
-/* Share of [begin, end) by brute force: step for step. */
+/* Share of [begin, end) by brute force: step for step, each of the four tensor cores by itself. */
 static double busy_by_step(const Trace *t, uint64_t begin, uint64_t end) {
-    char *busy = calloc(end - begin, 1);
+    unsigned char *busy = calloc(end - begin, 1);
     uint64_t count = 0;
     for (size_t i = 0; i < t->count; i++) {
         const TraceEvent *e = &t->event[i];
-        for (uint64_t at = e->begin; (e->kind == TRACE_MMA || e->kind == TRACE_WGMMA) && at < e->end; at++) {
+        unsigned cores = e->kind == TRACE_WGMMA ? 15 : e->kind == TRACE_MMA ? 1u << e->warp % 4 : 0;
+        for (uint64_t at = e->begin; cores && at < e->end; at++) {
             if (at >= begin && at < end) {
-                busy[at - begin] = 1;
+                busy[at - begin] |= (unsigned char)cores;
             }
         }
     }
     for (uint64_t at = 0; at < end - begin; at++) {
-        count += (uint64_t)busy[at];
+        count += (uint64_t)__builtin_popcount(busy[at]);
     }
     free(busy);
-    return (double)count / (double)(end - begin);
+    return (double)count / (double)(end - begin) / 4;
 }
 
 static void check_file(const char *path) {
@@ -178,8 +179,15 @@ static void check_file(const char *path) {
                whole ? " within 10 %" : ", as far as it is there");
         }
     }
-    TimelineView view = {recording_whole_cta(&r), 0, 0, 0, 5};
+    TimelineView view = {recording_whole_cta(&r), 0, 0, UINT64_MAX / 2, 0};
     ok(timeline_open(&timeline, &r, &view) && timeline.rows > 0, "%s: has rows", r.chapter);
+    for (int i = 0; i < timeline.rows; i++) {
+        if (timeline.row[i].kind == ROW_TENSOR) {
+            double busy = recording_busy(&r, -1, timeline.begin, timeline.end);
+            ok(fabs(timeline.row[i].busy - busy) < 1e-9, "%s: the drawn row of the tensor cores has that share",
+               r.chapter);
+        }
+    }
     timeline_close(&timeline);
     trace_free_events(&r.trace);
 }
@@ -278,6 +286,12 @@ static void test_figures(void) {
     is_int(recording_tiles_of_sm(&r), 1, "tiles of the SM: two warps take the same");
     double efficiency = recording_efficiency(&r);
     ok(fabs(efficiency - 128.0 * 256 * 192 / 5 / (900 * 2048.0)) < 1e-12, "FLOP / (cycles x peak)");
+    TraceEvent mma[3] = {{.kind = TRACE_MMA, .begin = 100, .end = 200, .warp = 1},
+                         {.kind = TRACE_MMA, .begin = 150, .end = 300, .warp = 5},
+                         {.kind = TRACE_MMA, .begin = 250, .end = 300, .warp = 6}};
+    Recording four = {.trace = {.event = mma, .count = 3}, .chapter = "02"};
+    ok(fabs(recording_busy(&four, -1, 100, 300) - (200 + 50) / 800.0) < 1e-12,
+       "busy: four tensor cores, warp w on w %% 4");
     r.trace.units_a_second = 0;
     ok(recording_efficiency(&r) == 0, "steps are no cycles");
     snprintf(r.chapter, sizeof r.chapter, "01_naive");
