@@ -188,14 +188,15 @@ DEVICE void trace_ldmatrix(void) {
 /* After an mma.sync, which is issued when its fragments are there. */
 DEVICE void trace_mma(void) {
     asm volatile("{\n"
-                 ".reg .pred other, open;\n"
+                 ".reg .pred same, batch, open;\n"
                  ".reg .u32 now;\n"
-                 "setp.ne.u32 other, trace_kind, %2;\n"
-                 "@other bra done;\n"
+                 "setp.eq.u32 same, trace_kind, %1;\n"
+                 "@same bra done;\n"
                  "mov.u32 now, %%clock;\n"
-                 "setp.ne.and.u32 open, trace_begin, 0, trace_on;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin",
-                                                                                       "trace_fragments", "%1", "0")
-                     TRACE_STORE_RECORD("%0", "trace_on", "trace_fragments", "now", "%2", "0")
+                 "setp.eq.and.u32 batch, trace_kind, %2, trace_on;\n"
+                 "setp.ne.and.u32 open, trace_begin, 0, batch;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin",
+                                                                                    "trace_fragments", "%1", "0")
+                     TRACE_STORE_RECORD("%0", "batch", "trace_fragments", "now", "%2", "0")
                  "mov.u32 trace_begin, now;\n"
                  "done:\n"
                  "mov.u32 trace_kind, %1;\n"
