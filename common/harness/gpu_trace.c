@@ -281,6 +281,18 @@ static void decode_warp(Decoder *d, int warp) {
     }
 }
 
+/* Groups of copies that nobody has waited for are empty: kernels commit them to keep count. */
+static void drop_empty_copies(Decoder *d) {
+    size_t kept = d->begin;
+    for (size_t i = d->begin; i < d->trace->count; i++) {
+        const TraceEvent *e = &d->trace->event[i];
+        if (e->kind != TRACE_COPY || e->end > e->begin) {
+            d->trace->event[kept++] = *e;
+        }
+    }
+    d->trace->count = kept;
+}
+
 int trace_add_cta(Trace *trace, const CtaRecords *in) {
     Decoder d;
     memset(&d, 0, sizeof d);
@@ -308,6 +320,7 @@ int trace_add_cta(Trace *trace, const CtaRecords *in) {
             e->row = 0;
         }
     }
+    drop_empty_copies(&d);
     add(&d, TRACE_CTA, begin, end);
     return d.failed ? 3 : 0;
 }
@@ -335,8 +348,12 @@ int trace_place_products(Trace *trace) {
         TraceEvent *e = product[i];
         int waited = e->row;
         uint64_t begin = e->begin > free_at ? e->begin : free_at, done = begin + (uint64_t)e->bytes;
-        e->begin = begin < e->end ? begin : e->end;
         e->end = waited || done > e->end ? e->end : done;
+        if (begin >= e->end) { /* it did not run behind the others but between them */
+            uint64_t least = e->end - (uint64_t)e->bytes;
+            begin = e->begin > least ? e->begin : least;
+        }
+        e->begin = begin;
         e->row = e->bytes = 0;
         free_at = e->end > free_at ? e->end : free_at;
     }

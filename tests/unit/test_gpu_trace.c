@@ -109,18 +109,32 @@ static void products_take_their_time(void) {
     trace_free_events(&t);
 }
 
+static void products_between_others(void) {
+    reset();
+    put(0, TRACE_WGMMA, 1024, 100, 120, 0);
+    put(0, TRACE_WGMMA_WAIT, 0, 130, 1400, 0);
+    put(4, TRACE_WGMMA, 1024, 200, 220, 0);
+    put(4, TRACE_WGMMA_WAIT, 0, 230, 1300, 0);
+    Trace t = decode();
+    is_span(event(&t, TRACE_WGMMA, 0), 100, 1400, "a group that others cut into");
+    is_span(event(&t, TRACE_WGMMA, 1), 788, 1300, "one that ran between the others' products takes its 512 cycles");
+    trace_free_events(&t);
+}
+
 static void groups_of_copies(void) {
     reset();
     put(1, TRACE_COPY, 0, 10, 10, 0);
     put(1, TRACE_COPY, 0, 20, 20, 0);
     put(1, TRACE_COPY_WAIT, 1, 30, 400, 0);
     put(1, TRACE_COPY_WAIT, 0, 410, 415, 0);
+    put(1, TRACE_COPY, 0, 420, 420, 0);
     put(2, TRACE_STORE, 0, 50, 60, 0);
     put(2, TRACE_STORE_WAIT, 0, 70, 300, 0);
     Trace t = decode();
     is_span(event(&t, TRACE_COPY, 0), 10, 400, "a cp.async group lasts to the wait that leaves one unfinished");
     is_span(event(&t, TRACE_COPY, 1), 20, 415, "the next to the wait that leaves none");
     is_int(event(&t, TRACE_COPY, 1)->unit, 1, "unit: the warp");
+    is_int((int)event(&t, TRACE_COPY, 2)->end, 0, "a group that nobody waits for is empty and left out");
     is_span(event(&t, TRACE_STORE, 0), 50, 300, "a group of stores");
     is_int(event(&t, TRACE_STORE, 0)->row + event(&t, TRACE_COPY, 0)->row, 0, "nothing is left of the bookkeeping");
     trace_free_events(&t);
@@ -148,6 +162,7 @@ int main(void) {
     loads_end_when_seen();
     loads_seen_late();
     products_take_their_time();
+    products_between_others();
     groups_of_copies();
     last_spans_and_losses();
     return tap_done();
