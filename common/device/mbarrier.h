@@ -152,7 +152,7 @@ DEVICE void mbarrier_wait_parity_bounded(MBarrier *bar, uint32_t parity, const c
 
 DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
     TRACED(uint32_t begin = trace_close();)
-    TRACED(trace_watch_loads(shared_address(bar), parity);)
+    TRACED(if (!trace_watch_loads(shared_address(bar), parity)))
     asm volatile("{\n"
                  ".reg .pred p;\n"
                  "again:\n"

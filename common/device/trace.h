@@ -15,12 +15,15 @@
 #include "../harness/trace.h"
 
 /* What is recorded besides the TRACE_ kinds of a warp. TRACE_COPY, TRACE_STORE and TRACE_WGMMA are groups: begin of the
- * first instruction, end of the commit; the number of a TRACE_WGMMA is the sum of its products' N. TRACE_LOAD is the issue of a box; data: the barrier's address, number: bytes / 16 that were announced before
- * it, mostly for several boxes. */
+ * first instruction, end of the commit. A group of products is mostly recorded with the wait that follows its commit, in one
+ * TRACE_WGMMA_WAIT: data is the group's begin, 0 if there is none, and the number has the sum of its products' N above
+ * RECORD_PRODUCTS; in a TRACE_WGMMA that sum is all. TRACE_LOAD is the issue of the first box of a phase; data: the barrier's
+ * address, number: bytes / 16 announced for the phase. */
 enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
     RECORD_LANDED,                 /* this thread saw the phase of its loads complete */
     RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
+    RECORD_PRODUCTS = 4,           /* bits of a TRACE_WGMMA_WAIT's number that count groups */
 };
 
 typedef struct {
@@ -76,8 +79,10 @@ DEVICE void trace_start(void) {
                  ".reg .u32 trace_at, trace_tail;\n"    /* the next record and the tail, in bytes from the first of all */
                  ".reg .u32 trace_kind, trace_begin;\n" /* of the open span; 255 and 0 if there is none */
                  ".reg .u32 trace_fragments;\n"         /* when the last batch of ldmatrix began */
-                 ".reg .u32 trace_products;\n"          /* of the open group: the sum of their N, << 8 */
+                 ".reg .u32 trace_group;\n"             /* begin of the group of products since the last wait */
+                 ".reg .u32 trace_products;\n"          /* ... and the sum of their N */
                  ".reg .u32 trace_bytes;\n"             /* announced for the loads that follow, / 16 << 8 */
+                 ".reg .u32 trace_parity;\n"            /* of the next phase of each barrier that this thread announces */
                  ".reg .u64 trace_loads;\n"             /* under way, see trace_look_at_loads() */
                  "setp.eq.u32 trace_on, %2, 0;\n"
                  "mov.u32 trace_at, %0;\n"
@@ -85,7 +90,10 @@ DEVICE void trace_start(void) {
                  "mov.u32 trace_kind, 255;\n"
                  "mov.u32 trace_begin, %%clock;\n"
                  "mov.u32 trace_fragments, 0;\n"
+                 "mov.u32 trace_group, 0;\n"
+                 "mov.u32 trace_products, 0;\n"
                  "mov.u32 trace_bytes, 0;\n"
+                 "mov.u32 trace_parity, 0;\n"
                  "mov.u64 trace_loads, 0;\n" ::"r"(warp * (trace_buffers.tail + 16)),
                  "r"(trace_buffers.tail), "r"(threadIdx.x % 32)
                  : "memory");
@@ -243,54 +251,80 @@ DEVICE void trace_look_at_loads(void) {
     }
 }
 
-/* A thread about to wait for a phase watches its loads land until then. */
-DEVICE void trace_watch_loads(uint32_t bar, uint32_t parity) {
-    while (trace_loads_under_way() != 0 && !trace_phase_complete(bar, parity)) {
+/* A thread about to wait for a phase watches its loads land until then. Returns 1 if the phase is complete. */
+DEVICE int trace_watch_loads(uint32_t bar, uint32_t parity) {
+    while (trace_loads_under_way() != 0) {
+        if (trace_phase_complete(bar, parity)) {
+            return 1;
+        }
         trace_look_at_loads();
     }
+    return 0;
 }
 
-/* The thread that announces the bytes of loads, before it starts them. */
+/* The thread that announces the bytes of loads, before it starts them. Each phase of a barrier is taken to be announced by
+ * the same thread: so it knows its parity without asking, which takes long while wgmma reads shared memory. */
 DEVICE void trace_expect(uint32_t bar, int bytes) {
     uint64_t loads = trace_loads_under_way();
-    /* The phase under way is the one whose parity is not complete. */
-    uint64_t phase = bar >> 2 | trace_phase_complete(bar, 0);
+    uint32_t parities;
+    asm volatile("mov.u32 %0, trace_parity;" : "=r"(parities)::"memory");
+    uint32_t place_of_bar = bar >> 3 & 31;
+    uint64_t phase = bar >> 2 | (parities >> place_of_bar & 1);
     int place = loads == 0 ? 0 : loads >> 16 == 0 ? 16 : loads >> 32 == 0 ? 32 : 48;
     trace_set_loads(loads >> 48 == 0 ? loads | phase << place : loads);
-    asm volatile("mov.u32 trace_bytes, %0;" ::"r"(bytes / 16 << 8) : "memory");
+    asm volatile("mov.u32 trace_parity, %0;\n"
+                 "mov.u32 trace_bytes, %1;\n" ::"r"(parities ^ 1u << place_of_bar),
+                 "r"(bytes / 16 << 8)
+                 : "memory");
 }
 
-/* The thread that starts a load; after it. */
+/* The thread that starts a load; after it. The first of a phase counts. */
 DEVICE void trace_load(uint32_t bar) {
-    uint32_t now = trace_clock(), bytes;
+    uint32_t bytes;
     asm volatile("mov.u32 %0, trace_bytes;" : "=r"(bytes)::"memory");
-    trace_write(TRACE_LOAD | bytes, now, now, bar);
+    if (bytes != 0) {
+        uint32_t now = trace_clock();
+        trace_write(TRACE_LOAD | bytes, now, now, bar);
+        asm volatile("mov.u32 trace_bytes, 0;" ::: "memory");
+    }
 }
 
 /* After a wait that began at `begin`; kind, number, data as in a record. */
 DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t data) {
     trace_write(kind | number << 8, begin, trace_clock(), data);
-    trace_look_at_loads();
+    if (kind != TRACE_WAIT) { /* which has just looked */
+        trace_look_at_loads();
+    }
 }
 
-/* A group of wgmma: from its fence to its commit, and how much it multiplies, the sum of the products' N. */
+/* A group of wgmma begins with its fence. One that is still open was not waited for behind its commit. */
 DEVICE void trace_products_begin(void) {
+    uint32_t products, begin, now = trace_clock();
+    asm volatile("mov.u32 %0, trace_products;\n"
+                 "mov.u32 %1, trace_group;"
+                 : "=r"(products), "=r"(begin)::"memory");
+    if (products != 0) {
+        trace_write(TRACE_WGMMA | products << 8, begin, now, 0);
+    }
     asm volatile("mov.u32 trace_products, 0;\n"
-                 "mov.u32 trace_begin, %%clock;\n" ::"n"(0) /* an asm without operands would take %% to the letter */
+                 "mov.u32 trace_group, %0;\n" ::"r"(now)
                  : "memory");
 }
 
 DEVICE void trace_product(int n) {
-    asm volatile("add.u32 trace_products, trace_products, %0;" ::"r"(n << 8) : "memory");
+    asm volatile("add.u32 trace_products, trace_products, %0;" ::"r"(n) : "memory");
 }
 
-DEVICE void trace_products_end(void) {
-    uint32_t begin, products;
-    asm volatile("mov.u32 %0, trace_begin;\n"
-                 "mov.u32 %1, trace_products;\n"
-                 "mov.u32 trace_begin, 0;"
-                 : "=r"(begin), "=r"(products)::"memory");
-    trace_write(TRACE_WGMMA | products, begin, trace_clock(), 0);
+/* After a wait for groups of wgmma, of which `unfinished` may be under way. */
+DEVICE void trace_products_waited(uint32_t unfinished, uint32_t wait_begin) {
+    uint32_t products, begin, now = trace_clock();
+    asm volatile("mov.u32 %0, trace_products;\n"
+                 "mov.u32 %1, trace_group;\n"
+                 "mov.u32 trace_products, 0;\n"
+                 "mov.u32 trace_group, 0;"
+                 : "=r"(products), "=r"(begin)::"memory");
+    trace_write(TRACE_WGMMA_WAIT | (unfinished | products << RECORD_PRODUCTS) << 8, wait_begin, now, begin);
+    trace_look_at_loads();
 }
 
 /* A group of cp.async is committed. */

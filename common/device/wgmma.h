@@ -91,14 +91,13 @@ DEVICE void wgmma_fence(void) {
 
 DEVICE void wgmma_commit_group(void) {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    TRACED(trace_products_end();)
 }
 
 #define wgmma_wait_group(N)                                                            \
     do {                                                                               \
         TRACED(uint32_t begin_ = trace_close();)                                  \
         asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory");  \
-        TRACED(trace_span(TRACE_WGMMA_WAIT, N, begin_, 0);)                            \
+        TRACED(trace_products_waited(N, begin_);)                            \
     } while (0)
 
 DEVICE void registers_settled(float *d, int count) {

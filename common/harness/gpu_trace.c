@@ -180,13 +180,14 @@ typedef struct {
 
 enum { OPEN_GROUPS = sizeof ((Groups *)0)->event / sizeof(size_t) };
 
-static void commit(Decoder *d, Groups *g, TraceKind kind, const TraceRecord *r, int warp) {
-    TraceEvent *e = add(d, kind, whole_clock(d, r->begin), whole_clock(d, r->end));
+/* products: of wgmma, the sum of their N. */
+static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64_t end, int products, int warp) {
+    TraceEvent *e = add(d, kind, begin, end);
     if (e == NULL) {
         return;
     }
     e->unit = kind == TRACE_WGMMA ? warp / 4 : warp;
-    e->bytes = kind == TRACE_WGMMA ? (int)(r->what >> 8) / 2 : 0; /* cycles, until place_products() */
+    e->bytes = products / 2; /* cycles, until place_products() */
     e->index = g->next;
     if (g->next - g->first == OPEN_GROUPS) {
         g->first++; /* never waited for: it ends with its commit */
@@ -235,11 +236,11 @@ static void decode_warp(Decoder *d, int warp) {
                 land(d, phase, end);
             }
             break;
-        case TRACE_COPY: commit(d, &copies, TRACE_COPY, &r[i], warp); break;
-        case TRACE_STORE: commit(d, &stores, TRACE_STORE, &r[i], warp); break;
+        case TRACE_COPY: commit(d, &copies, TRACE_COPY, begin, end, 0, warp); break;
+        case TRACE_STORE: commit(d, &stores, TRACE_STORE, begin, end, 0, warp); break;
         case TRACE_WGMMA:
             if (warp % 4 == 0) {
-                commit(d, &products, TRACE_WGMMA, &r[i], warp);
+                commit(d, &products, TRACE_WGMMA, begin, end, number, warp);
             }
             break;
         default:
@@ -258,7 +259,11 @@ static void decode_warp(Decoder *d, int warp) {
             } else if (kind == TRACE_COPY_WAIT) {
                 finish(d, &copies, number, begin, end);
             } else if (kind == TRACE_WGMMA_WAIT) {
-                finish(d, &products, number, begin, end);
+                e->index = number & ((1 << RECORD_PRODUCTS) - 1);
+                if (r[i].data != 0 && warp % 4 == 0) {
+                    commit(d, &products, TRACE_WGMMA, whole_clock(d, r[i].data), begin, number >> RECORD_PRODUCTS, warp);
+                }
+                finish(d, &products, number & ((1 << RECORD_PRODUCTS) - 1), begin, end);
             } else if (kind == TRACE_STORE_WAIT) {
                 finish(d, &stores, number, begin, end);
             }

@@ -109,6 +109,19 @@ static void products_take_their_time(void) {
     trace_free_events(&t);
 }
 
+static void products_with_their_wait(void) {
+    reset();
+    put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 150, 155, (uint32_t)start + 100);
+    put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 250, 700, (uint32_t)start + 200);
+    put(0, TRACE_WGMMA_WAIT, 0, 800, 1300, 0);
+    Trace t = decode();
+    is_span(event(&t, TRACE_WGMMA, 0), 100, 700, "a group recorded with the wait behind it ends with the next one");
+    is_span(event(&t, TRACE_WGMMA, 1), 700, 1300, "the next group");
+    is_int(event(&t, TRACE_WGMMA, 2)->end != 0, 0, "a wait without a group before it adds none");
+    is_int(event(&t, TRACE_WGMMA_WAIT, 1)->index, 1, "the wait's index: the groups that may be unfinished");
+    trace_free_events(&t);
+}
+
 static void products_between_others(void) {
     reset();
     put(0, TRACE_WGMMA, 1024, 100, 120, 0);
@@ -162,6 +175,7 @@ int main(void) {
     loads_end_when_seen();
     loads_seen_late();
     products_take_their_time();
+    products_with_their_wait();
     products_between_others();
     groups_of_copies();
     last_spans_and_losses();
