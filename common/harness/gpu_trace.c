@@ -204,9 +204,36 @@ static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64
     }
 }
 
+/* From the wait that leaves no products unfinished to the next tile, or to the next wait for an mbarrier, a warp is in its
+ * epilogue, where it does not wait; the hooks see only parts of that. Events of a warp are in the order of their ends. */
+static void fill_epilogues(Decoder *d, int warp, size_t from) {
+    uint64_t until = 0; /* of the epilogue known so far; 0: the warp is not in one */
+    for (size_t i = from, end = d->trace->count; i < end && !d->failed; i++) {
+        TraceEvent e = d->trace->event[i];
+        if (e.warp != warp) {
+            continue;
+        }
+        if (e.kind == TRACE_WGMMA_WAIT) {
+            until = e.index == 0 ? e.end : 0;
+        } else if (until != 0 && e.kind == TRACE_EPILOGUE) {
+            d->trace->event[i].begin = until;
+            until = e.end;
+        } else if (until != 0) {
+            if (e.begin > until) {
+                TraceEvent *part = add(d, TRACE_EPILOGUE, until, e.begin);
+                if (part != NULL) {
+                    part->warp = warp;
+                }
+            }
+            until = e.kind == TRACE_WAIT || e.kind == TRACE_TILE ? 0 : e.end;
+        }
+    }
+}
+
 static void decode_warp(Decoder *d, int warp) {
     enum { MAX_PHASES = 32 };
     const TraceRecord *r = records_of(d, warp);
+    size_t first = d->trace->count;
     Groups copies = {{0}, 0, 0}, products = {{0}, 0, 0}, stores = {{0}, 0, 0};
     Phase phases[MAX_PHASES];
     int phase_count = 0;
@@ -281,6 +308,7 @@ static void decode_warp(Decoder *d, int warp) {
             e->warp = warp;
         }
     }
+    fill_epilogues(d, warp, first);
     if (tail.past != 0) {
         d->trace->lost += tail.past / sizeof *r - ((size_t)(d->in->block * d->in->warps + warp + 1) * d->in->room - 1);
     }

@@ -153,6 +153,22 @@ static void groups_of_copies(void) {
     trace_free_events(&t);
 }
 
+static void epilogues_are_filled(void) {
+    reset();
+    put(4, TRACE_WGMMA_WAIT, 0, 100, 200, 0);
+    put(4, TRACE_STORE_WAIT, 1, 230, 240, 0);
+    put(4, TRACE_EPILOGUE, 0, 260, 300, 0);
+    put(4, TRACE_BARRIER, 1, 300, 310, 0);
+    put(4, TRACE_TILE, 2, 500, 500, 3);
+    put(4, TRACE_BARRIER, 1, 600, 610, 0);
+    Trace t = decode();
+    is_span(event(&t, TRACE_EPILOGUE, 0), 240, 300, "an epilogue reaches back to the wait before it");
+    is_span(event(&t, TRACE_EPILOGUE, 1), 200, 230, "it begins when the last products are done");
+    is_span(event(&t, TRACE_EPILOGUE, 2), 310, 500, "and ends with the next tile");
+    ok(event(&t, TRACE_EPILOGUE, 3)->end == 0, "behind the tile there is none");
+    trace_free_events(&t);
+}
+
 static void last_spans_and_losses(void) {
     reset();
     put(0, TRACE_TILE, 5, 1, 1, 9);
@@ -178,6 +194,7 @@ int main(void) {
     products_with_their_wait();
     products_between_others();
     groups_of_copies();
+    epilogues_are_filled();
     last_spans_and_losses();
     return tap_done();
 }
