@@ -76,7 +76,7 @@ static void short_name(char *name, size_t size, const char *expression) {
             last = p + 1;
         }
     }
-    snprintf(name, size, "%s", last);
+    snprintf(name, size, "%.*s", (int)size - 1, last);
 }
 
 static void name_barrier(const Decoder *d, TraceEvent *e, uint32_t address) {
