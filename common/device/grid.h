@@ -1,4 +1,4 @@
-/* grid.h - the border between two launches in one stream (programmatic dependent launch). sm_90. PTX 9.7.13.17.
+/* grid.h - the border between two launches in one stream (programmatic dependent launch). sm_90. PTX 9.7.13.13.
  *
  * A launch with LaunchShape.overlap may start while the launch before it still runs: its CTAs come onto SMs as they fall
  * free, set up their barriers, and wait. */
