@@ -1,4 +1,4 @@
-/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself. PTX 9.7.13.6. */
+/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself. PTX 9.7.13.5. */
 #ifndef GLOBAL_COUNTER_H
 #define GLOBAL_COUNTER_H
 
