@@ -19,7 +19,7 @@ const struct LookStyle looks[LOOKS] = {
     [LOOK_STORE] = {"store on its way", 's', "s", 0},
 };
 
-enum { MAX_WARP_ROWS = 4, MAX_WARPS = 32, WINDOW_TILES = 4 };
+enum { MAX_WARP_ROWS = 4, MAX_WARPS = 32, WINDOW_TILES = 4, DETAIL_TILES = 3 };
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -95,6 +95,18 @@ static void fill_warp_row(const Timeline *timeline, Row *row) {
         span_add(row, until, begin, LOOK_OTHER, NULL);
         span_add(row, begin, e->end, look_of(e), e);
         until = e->end > until ? e->end : until;
+    }
+}
+
+/* An epilogue may come in pieces with waits between them. What else lies between them, and behind the last up to the next wait,
+ * is its stores. */
+static void join_epilogue(Row *row) {
+    int inside = 0;
+    for (size_t i = 0; i < row->count; i++) {
+        Span *span = &row->span[i];
+        inside = span->look == LOOK_EPILOGUE ||
+                 (inside && (span->look == LOOK_OTHER || span->look == LOOK_BARRIER || span->look == LOOK_STORE_WAIT));
+        span->look = inside && span->look == LOOK_OTHER ? LOOK_EPILOGUE : span->look;
     }
 }
 
@@ -263,6 +275,7 @@ static int add_rows(Timeline *timeline, int most_warps) {
             return 0;
         }
         fill_warp_row(timeline, row);
+        join_epilogue(row);
     }
     if (recording_peak(timeline->recording) > 0 && !add_tensor_rows(timeline)) {
         return 0;
@@ -358,10 +371,24 @@ static int count_looks(const Row *row, Look look, int nth, uint64_t *begin) {
     return count;
 }
 
-/* A CTA of many tiles is cut where the first few are done; another one after so many k-tiles, of which the waits of the
- * first row that multiplies tell. */
+/* K-tiles of the first row that multiplies, by its waits; the nth begins at *begin, which is left alone if there are fewer. */
+static int count_k_tiles(const Timeline *timeline, int nth, uint64_t *begin) {
+    uint64_t unused = 0;
+    for (int r = 0; r < timeline->rows; r++) {
+        const Row *row = &timeline->row[r];
+        if (row->kind == ROW_WARP &&
+            count_looks(row, LOOK_MATH, 0, &unused) + count_looks(row, LOOK_MATH_WAIT, 0, &unused) > 0) {
+            int waits = count_looks(row, LOOK_DATA_WAIT, nth, begin);
+            /* 02 waits at two barriers in a k-tile, on a GPU for nothing else that is recorded. */
+            return waits > 0 ? waits : count_looks(row, LOOK_BARRIER, 2 * nth - 1, begin) / 2;
+        }
+    }
+    return 0;
+}
+
+/* A CTA of many tiles is cut where the first few are done; another one after so many k-tiles. */
 static uint64_t default_window_end(const Timeline *timeline, int k_tiles) {
-    uint64_t end = timeline->end, unused;
+    uint64_t end = timeline->end;
     int taken = 0;
     for (size_t i = 0; i < timeline->tiles; i++) { /* the first row is the producer's, if there is one */
         taken += timeline->tile[i].line == timeline->tile[0].line;
@@ -369,17 +396,24 @@ static uint64_t default_window_end(const Timeline *timeline, int k_tiles) {
             return timeline->tile[i].begin;
         }
     }
-    for (int r = 0; r < timeline->rows && taken < 2; r++) {
-        const Row *row = &timeline->row[r];
-        if (row->kind == ROW_WARP &&
-            count_looks(row, LOOK_MATH, 0, &unused) + count_looks(row, LOOK_MATH_WAIT, 0, &unused) > 0) {
-            if (count_looks(row, LOOK_DATA_WAIT, k_tiles + 1, &end) == 0) {
-                count_looks(row, LOOK_BARRIER, 2 * k_tiles + 1, &end); /* 02 waits at two barriers in a k-tile */
-            }
-            break;
-        }
+    if (taken < 2) {
+        count_k_tiles(timeline, k_tiles + 1, &end);
     }
     return end;
+}
+
+int timeline_detail(const Timeline *timeline, uint64_t *begin, uint64_t *end) {
+    uint64_t unused;
+    int fragments = 0, tiles = count_k_tiles(timeline, 0, &unused);
+    for (int r = 0; r < timeline->rows; r++) {
+        fragments += count_looks(&timeline->row[r], LOOK_FRAGMENTS, 0, &unused);
+    }
+    if (fragments == 0 || tiles < 2 * DETAIL_TILES) {
+        return 0;
+    }
+    count_k_tiles(timeline, tiles / 2 - 1, begin);
+    count_k_tiles(timeline, tiles / 2 - 1 + DETAIL_TILES, end);
+    return *begin >= timeline->window_begin && *end <= timeline->window_end;
 }
 
 static void find_shares(Timeline *timeline) {

@@ -19,27 +19,29 @@ enum {
     MOST_LINES = 48, /* from loads to waits; more are not readable */
 };
 
+/* Plain values, those for a dark page in a media query: a program that knows neither it nor CSS variables shows the light
+ * picture. */
 static const char style[] =
     "<style>\n"
-    "svg{--bg:#ffffff;--ink:#1f2328;--soft:#59636e;--grid:#d8dee4;--idle:#fbe3df;--hatch:#e9a79c;\n"
-    "--m:#1a7f4e;--p:#b9e0c9;--f:#8250df;--d:#f4a99c;--r:#dfe3e8;--u:#cfd8ea;--b:#f3cf9f;--l:#2f74d0;--e:#d99a00;\n"
-    "--t:#eadfb8;--s:#a8730d;--o:#aeb6c0}\n"
-    "@media (prefers-color-scheme:dark){svg{--bg:#0d1117;--ink:#e6edf3;--soft:#9198a1;--grid:#2b323b;--idle:#33191a;"
-    "--hatch:#7d3a34;\n"
-    "--m:#3fb97c;--p:#1f5138;--f:#a985f0;--d:#9c4237;--r:#30363e;--u:#333f58;--b:#7d5523;--l:#5a9bf2;--e:#e3b341;\n"
-    "--t:#57491f;--s:#c08d2e;--o:#565f6a}}\n"
-    "text{font:11px system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;fill:var(--ink)}\n"
-    ".title{font-size:15px;font-weight:600}.soft{fill:var(--soft)}.small{font-size:9.5px}.end{text-anchor:end}"
+    "text{font-family:system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;font-size:11px;fill:#1f2328}\n"
+    ".title{font-size:15px;font-weight:600}.soft{fill:#59636e}.small{font-size:9.5px}.end{text-anchor:end}"
     ".mid{text-anchor:middle}\n"
-    ".grid{stroke:var(--grid);stroke-width:1}.land{stroke:var(--l);stroke-width:.8;opacity:.55;fill:none}"
-    ".tile{stroke:var(--ink);stroke-width:1;opacity:.6}\n"
-    ".m{fill:var(--m)}.p{fill:var(--p)}.f{fill:var(--f)}.d{fill:var(--d)}.r{fill:var(--r)}.u{fill:var(--u)}"
-    ".b{fill:var(--b)}.l{fill:var(--l)}\n"
-    ".e{fill:var(--e)}.t{fill:var(--t)}.s{fill:var(--s)}.o{fill:var(--o)}.idle{fill:url(#idle)}\n"
+    ".page{fill:#ffffff}.grid{stroke:#d8dee4;stroke-width:1}.land{stroke:#2f74d0;stroke-width:.8;opacity:.55;fill:none}\n"
+    ".tile{stroke:#1f2328;stroke-width:1;opacity:.6}.frame{stroke:#1f2328;stroke-width:1;fill:none}\n"
+    ".m{fill:#1a7f4e}.p{fill:#b9e0c9}.f{fill:#8250df}.d{fill:#f4a99c}.r{fill:#dfe3e8}.u{fill:#cfd8ea}.b{fill:#f3cf9f}"
+    ".l{fill:#2f74d0}\n"
+    ".e{fill:#d99a00}.t{fill:#eadfb8}.s{fill:#a8730d}.o{fill:#aeb6c0}.idle{fill:url(#idle)}.i{fill:#fbe3df}"
+    ".h{fill:#e9a79c}\n"
+    "@media (prefers-color-scheme:dark){\n"
+    "text{fill:#e6edf3}.soft{fill:#9198a1}.page{fill:#0d1117}.grid{stroke:#2b323b}.land{stroke:#5a9bf2}\n"
+    ".tile{stroke:#e6edf3}.frame{stroke:#e6edf3}\n"
+    ".m{fill:#3fb97c}.p{fill:#1f5138}.f{fill:#a985f0}.d{fill:#9c4237}.r{fill:#30363e}.u{fill:#333f58}.b{fill:#7d5523}"
+    ".l{fill:#5a9bf2}\n"
+    ".e{fill:#e3b341}.t{fill:#57491f}.s{fill:#c08d2e}.o{fill:#565f6a}.i{fill:#33191a}.h{fill:#7d3a34}}\n"
     "</style>\n"
     "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
     "patternTransform=\"rotate(45)\">"
-    "<rect width=\"6\" height=\"6\" fill=\"var(--idle)\"/><rect width=\"2\" height=\"6\" fill=\"var(--hatch)\"/>"
+    "<rect width=\"6\" height=\"6\" class=\"i\"/><rect width=\"2\" height=\"6\" class=\"h\"/>"
     "</pattern></defs>\n";
 
 static void escaped(FILE *out, const char *s) {
@@ -78,7 +80,7 @@ static void head(FILE *out, int height, const char *title, const char *what) {
             "<title>%s</title>\n<desc>",
             WIDTH, height, WIDTH, height, title);
     escaped(out, what);
-    fprintf(out, "</desc>\n%s<rect width=\"%d\" height=\"%d\" fill=\"var(--bg)\"/>\n", style, WIDTH, height);
+    fprintf(out, "</desc>\n%s<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", style, WIDTH, height);
 }
 
 /* ---- the plot's width is a stretch of time ----------------------------------------------------------------------- */
@@ -276,9 +278,10 @@ static double legend(FILE *out, double y, unsigned used, int idle) {
     return y + 8;
 }
 
-static void source_line(char *text, size_t size, const Recording *r) {
+static void source_line(char *text, size_t size, const Recording *r, int launches) {
     if (r->trace.units_a_second > 0) {
-        snprintf(text, size, "%s, %s, commit %s, a recorded launch.", r->trace.source, r->date, r->commit);
+        snprintf(text, size, "%s, %s, commit %s, %s.", r->trace.source, r->date, r->commit,
+                 launches > 1 ? "recorded launches" : "a recorded launch");
     } else {
         snprintf(text, size, "%s, %s. Steps show order and overlap; they are not time.", r->trace.source, r->date);
     }
@@ -292,82 +295,148 @@ static void unit_text(char *text, size_t size, const Recording *r) {
     }
 }
 
-void timeline_svg(FILE *out, const Timeline *t) {
-    const Recording *r = t->recording;
-    Scale s = {(double)t->window_begin, (double)t->window_end};
-    Place place[MAX_ROWS];
-    int *lane[MAX_ROWS] = {0};
-    double y = TOP;
-    unsigned used = 0;
-    uint64_t drawn[LOOKS] = {0};
+/* What one drawing of the rows shows. */
+typedef struct {
+    Scale scale;
+    int enlarged; /* a part of the picture above: no loads, no names of tiles, no shares */
+    double y, bottom;
+    Place place[MAX_ROWS]; /* height 0: not shown */
+} Panel;
+
+static void place_rows(const Timeline *t, int *lane[], Panel *panel) {
+    double y = panel->y;
+    int before = -1;
     for (int i = 0; i < t->rows; i++) {
         const Row *row = &t->row[i];
-        int is_lane = row->kind == ROW_ASYNC || row->kind == ROW_PRODUCTS;
-        if (i > 0 && row->kind != t->row[i - 1].kind && row->kind != ROW_PRODUCTS) {
+        Place *place = &panel->place[i];
+        memset(place, 0, sizeof *place);
+        if (panel->enlarged && row->kind == ROW_ASYNC) {
+            continue;
+        }
+        if (before >= 0 && row->kind != (RowKind)before && row->kind != ROW_PRODUCTS) {
             y += GROUP_GAP;
         }
-        place[i].lanes = 1;
-        if (row->kind == ROW_ASYNC && (lane[i] = malloc((row->count + 1) * sizeof *lane[i]))) {
-            place[i].lanes = lanes_of(row, lane[i]);
+        before = (int)row->kind;
+        place->lanes = lane[i] ? lanes_of(row, lane[i]) : 1;
+        place->tiles = !panel->enlarged && names_tiles(t, i);
+        y += place->tiles ? TILE_HEIGHT : 0;
+        place->y = y;
+        place->height = row->kind == ROW_WARP     ? WARP_HEIGHT
+                        : row->kind == ROW_TENSOR ? TENSOR_HEIGHT
+                                                  : place->lanes * LANE_HEIGHT + (place->lanes == 1 ? 3 : 0);
+        y += place->height + GAP;
+    }
+    panel->bottom = y;
+}
+
+static void draw_rows(FILE *out, const Timeline *t, int *lane[], const Panel *panel) {
+    const Recording *r = t->recording;
+    const Scale *s = &panel->scale;
+    char unit[16];
+    unit_text(unit, sizeof unit, r);
+    grid(out, s, (double)t->begin, panel->y - 6, panel->bottom, unit);
+    for (int i = 0; i < t->rows; i++) {
+        const Row *row = &t->row[i];
+        const Place *place = &panel->place[i];
+        double height = row->kind == ROW_ASYNC && place->lanes > 1 ? LANE_HEIGHT : place->height;
+        if (place->height <= 0) {
+            continue;
         }
-        place[i].tiles = names_tiles(t, i);
-        y += place[i].tiles ? TILE_HEIGHT : 0;
-        place[i].y = y;
-        place[i].height = is_lane                 ? place[i].lanes * LANE_HEIGHT + (place[i].lanes == 1 ? 3 : 0)
-                          : row->kind == ROW_WARP ? WARP_HEIGHT
-                                                  : TENSOR_HEIGHT;
-        y += place[i].height + GAP;
-        for (size_t j = 0; j < row->count; j++) {
-            if (row->span[j].end > t->window_begin && row->span[j].begin < t->window_end) {
-                drawn[row->span[j].look] += row->span[j].end - row->span[j].begin;
+        put_text(out, LEFT - 8, place->y + place->height / 2 + 4,
+                 row->kind == ROW_PRODUCTS || row->kind == ROW_ASYNC ? "soft end" : "end", row->label);
+        if (row->kind == ROW_TENSOR) {
+            double end = x_of(s, (double)t->end);
+            fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"idle\"/>\n", LEFT, place->y,
+                    end - LEFT, TENSOR_HEIGHT);
+        }
+        for (int look = 0; look < LOOKS; look++) {
+            for (int level = 1; level <= TENSOR_CORES; level++) {
+                draw_look(out, s, row, (Look)look, level, lane[i], place, height);
+            }
+        }
+        if (!panel->enlarged && recording_peak(r) > 0) { /* 01 waits inside of what is one span here */
+            char share[32];
+            snprintf(share, sizeof share, row->kind == ROW_WARP ? "waits %.0f %%" : "works %.0f %%",
+                     100 * (row->kind == ROW_WARP ? row->waiting : row->busy));
+            put_text(out, RIGHT + 10, place->y + place->height / 2 + 4,
+                     row->kind == ROW_ASYNC || row->kind == ROW_PRODUCTS ? "soft small" : "small", share);
+        }
+        if (place->tiles) {
+            draw_tiles(out, s, t, i, place);
+        }
+    }
+}
+
+/* Around what the panel below enlarges: rows from the first warp's on. */
+static void draw_frame(FILE *out, const Timeline *t, const Panel *panel, const Scale *part) {
+    int first = 0;
+    while (first < t->rows && t->row[first].kind != ROW_WARP) {
+        first++;
+    }
+    if (first < t->rows) {
+        double x = x_of(&panel->scale, part->begin), y = panel->place[first].y - 3;
+        fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"frame\"/>\n", x, y,
+                x_of(&panel->scale, part->end) - x, panel->bottom - y - 1);
+    }
+}
+
+/* Looks that can be seen, as bits 1 << Look: a legend for these. */
+static unsigned looks_seen(const Timeline *t) {
+    uint64_t drawn[LOOKS] = {0};
+    unsigned seen = 0;
+    for (int i = 0; i < t->rows; i++) {
+        for (size_t j = 0; j < t->row[i].count; j++) {
+            const Span *span = &t->row[i].span[j];
+            if (span->end > t->window_begin && span->begin < t->window_end) {
+                drawn[span->look] += span->end - span->begin;
             }
         }
     }
-    for (int i = 0; i < LOOKS; i++) { /* a legend for what can be seen */
-        used |= drawn[i] > (t->window_end - t->window_begin) / (i == LOOK_OTHER ? 10 : 100) ? 1u << i : 0;
+    for (int i = 0; i < LOOKS; i++) {
+        seen |= drawn[i] > (t->window_end - t->window_begin) / (i == LOOK_OTHER ? 10 : 100) ? 1u << i : 0;
     }
-    double bottom = y, legend_y = bottom + 40;
-    double figures_y = legend(NULL, legend_y, used, recording_peak(r) > 0) + 14;
-    char title[128], what[300], text[256], unit[16];
+    return seen;
+}
+
+void timeline_svg(FILE *out, const Timeline *t) {
+    const Recording *r = t->recording;
+    Panel all = {.scale = {(double)t->window_begin, (double)t->window_end}, .y = TOP}, part = {.enlarged = 1};
+    int *lane[MAX_ROWS] = {0};
+    unsigned seen = looks_seen(t);
+    for (int i = 0; i < t->rows; i++) {
+        if (t->row[i].kind == ROW_ASYNC) {
+            lane[i] = malloc((t->row[i].count + 1) * sizeof *lane[i]);
+        }
+    }
+    place_rows(t, lane, &all);
+    double bottom = all.bottom;
+    uint64_t begin, end;
+    int enlarge = timeline_detail(t, &begin, &end);
+    if (enlarge) {
+        part.scale = (Scale){(double)begin, (double)end};
+        part.y = all.bottom + 52;
+        place_rows(t, lane, &part);
+        bottom = part.bottom;
+    }
+    double legend_y = bottom + 40;
+    double figures_y = legend(NULL, legend_y, seen, recording_peak(r) > 0) + 14;
+    char title[128], what[300], text[256];
     snprintf(title, sizeof title, "%s: CTA %d of %d", r->chapter, t->cta, r->trace.ctas);
-    source_line(text, sizeof text, r);
+    source_line(text, sizeof text, r, 1);
     snprintf(what, sizeof what, "Timeline of a CTA. %s", text);
     head(out, (int)figures_y + 24, title, what);
     snprintf(title, sizeof title, "%s, CTA %d of %d: C is %d x %d, K = %d", r->chapter, t->cta, r->trace.ctas, r->m,
              r->n, r->k);
     put_text(out, 12, 24, "title", title);
     put_text(out, 12, 42, "soft", text);
-    unit_text(unit, sizeof unit, r);
-    grid(out, &s, (double)t->begin, TOP - 6, bottom, unit);
-    for (int i = 0; i < t->rows; i++) {
-        const Row *row = &t->row[i];
-        double height = row->kind == ROW_ASYNC && place[i].lanes > 1 ? LANE_HEIGHT : place[i].height;
-        put_text(out, LEFT - 8, place[i].y + place[i].height / 2 + 4,
-                 row->kind == ROW_PRODUCTS || row->kind == ROW_ASYNC ? "soft end" : "end", row->label);
-        if (row->kind == ROW_TENSOR) {
-            double end = x_of(&s, (double)t->end);
-            fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"idle\"/>\n", LEFT, place[i].y,
-                    end - LEFT, TENSOR_HEIGHT);
-        }
-        for (int look = 0; look < LOOKS; look++) {
-            for (int level = 1; level <= TENSOR_CORES; level++) {
-                draw_look(out, &s, row, (Look)look, level, lane[i], &place[i], height);
-            }
-        }
-        char share[32];
-        snprintf(share, sizeof share, row->kind == ROW_WARP ? "waits %.0f %%" : "works %.0f %%",
-                 100 * (row->kind == ROW_WARP ? row->waiting : row->busy));
-        if (recording_peak(r) == 0) {
-            share[0] = 0; /* 01 waits inside of what is one span here */
-        }
-        put_text(out, RIGHT + 10, place[i].y + place[i].height / 2 + 4,
-                 row->kind == ROW_ASYNC || row->kind == ROW_PRODUCTS ? "soft small" : "small", share);
-        if (place[i].tiles) {
-            draw_tiles(out, &s, t, i, &place[i]);
-        }
+    draw_rows(out, t, lane, &all);
+    draw_landed(out, &all.scale, t, all.place);
+    if (enlarge) {
+        draw_frame(out, t, &all, &part.scale);
+        put_text(out, LEFT, part.y - 14, "", "What is framed above, enlarged:");
+        draw_rows(out, t, lane, &part);
     }
-    draw_landed(out, &s, t, place);
-    legend(out, legend_y, used, recording_peak(r) > 0);
+    legend(out, legend_y, seen, recording_peak(r) > 0);
     if (recording_peak(r) > 0) {
         snprintf(text, sizeof text, "Of the time drawn, the SM's tensor cores had work in %.0f %%.",
                  100 * recording_busy(r, -1, t->window_begin, t->window_end));
@@ -424,8 +493,8 @@ void timelines_svg(FILE *out, const Recording *recording, int count) {
         longest = recording_peak(&recording[i]) > 0 && length > longest ? length : longest;
     }
     longest = longest > 0 ? longest * 1.03 : 1;
-    source_line(text, sizeof text, &recording[0]);
-    head(out, (int)bottom + 44, title, text);
+    source_line(text, sizeof text, &recording[0], count);
+    head(out, (int)bottom + (on_gpu ? 60 : 44), title, text);
     put_text(out, 12, 24, "title", title);
     char subtitle[400];
     snprintf(subtitle, sizeof subtitle, "C is %d x %d, K = %d in every chapter. %s", recording[0].m, recording[0].n,
@@ -455,7 +524,7 @@ void timelines_svg(FILE *out, const Recording *recording, int count) {
         } else {
             snprintf(text, sizeof text, "not used");
             if (length > longest && on_gpu) {
-                snprintf(subtitle, sizeof subtitle, "until %.0f", length);
+                snprintf(subtitle, sizeof subtitle, "goes on until %.0f", length);
             } else {
                 snprintf(subtitle, sizeof subtitle, "%s", length > longest ? "goes on beyond the picture" : "");
             }
@@ -466,5 +535,9 @@ void timelines_svg(FILE *out, const Recording *recording, int count) {
     put_text(out, left, bottom + 34, "soft",
              "Green: how much of each stretch the tensor cores had work. Hatched: idle. Each band ends with the SM's "
              "last CTA.");
+    if (on_gpu) {
+        put_text(out, left, bottom + 50, "soft",
+                 "A recorded launch is slower than one that is timed, each chapter's by another share.");
+    }
     fprintf(out, "</svg>\n");
 }

@@ -1,4 +1,5 @@
-# figures.awk - makes one block of figures from CSVs of `make bench` and `make limits`. Called by tests/bench/figures,
+# figures.awk - makes one block of figures from CSVs of `make bench`, `make limits` and `make trace-cost`. Called by
+# tests/bench/figures,
 # as awk -F, -v block=... -v root=... -v directories=... CSV...
 #
 # block        ladder        a row for each chapter, cuBLAS and cuBLASLt at the three sizes of the ladder
@@ -6,6 +7,8 @@
 #              chapter NN    a row for each of the ten shapes, chapter NN beside the one before
 #              sustained     without pauses: clock, power, energy
 #              limits        what the chip can do at best
+#              recording     how much slower a recorded launch is, and how busy its tensor cores: a row for each chapter
+#              recording NN  the same of chapter NN at the size of its picture, as a sentence
 #              bars          not Markdown: what tests/bench/ladder draws
 # root         the way from the Markdown file to the top of the repository: "", "../", ...
 # directories  of the chapters: "01_naive/ 02_smem_tiled/ ..."
@@ -19,6 +22,9 @@
 BEGIN {
     bench_header = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w"
     limits_header = "gpu,date,commit,limit,unit,median,min,max"
+    recording_header = "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent," \
+                       "flop_percent"
+    picture = "4096,4096,1024" # the size of the recorded pictures
     bound_count = split("8192,8192,8192 4096,4096,4096 2048,2048,2048 16384,16384,16384 4096,14336,4096 " \
                         "8192,7168,2048 4096,4096,14336", bound, " ") # the seven compute-bound ones
     shape_count = split("8192,8192,8192 4096,4096,4096 2048,2048,2048 1024,1024,1024 16384,16384,16384 " \
@@ -33,13 +39,32 @@ BEGIN {
 }
 
 FNR == 1 {
-    if ($0 != bench_header && $0 != limits_header) {
-        fail(FILENAME " has the first line \"" $0 "\"; expected is \"" bench_header "\" or \"" limits_header "\"")
+    if ($0 != bench_header && $0 != limits_header && $0 != recording_header) {
+        fail(FILENAME " has the first line \"" $0 "\"; expected is \"" bench_header "\", \"" limits_header "\" or \"" \
+             recording_header "\"")
     }
     is_limits = $0 == limits_header
+    is_recording = $0 == recording_header
     next
 }
 NF == 0 { next }
+is_recording {
+    if (NF != 14 || !is_number($8) || !is_number($9) || !is_number($13) || !is_number($14)) {
+        fail(FILENAME ":" FNR ": \"" $0 "\" is not a row of \"" recording_header "\"")
+    }
+    run = run_of("recording")
+    size = $4 "," $5 "," $6
+    if (!((run, size) in has_size)) {
+        has_size[run, size] = 1
+        recorded_size[run, ++size_count[run]] = size
+    }
+    timed_us[run, size, $7] = $8
+    recorded_us[run, size, $7] = $9
+    slower[run, size, $7] = $10
+    by_events[run, size, $7] = $13
+    by_flop[run, size, $7] = $14
+    next
+}
 is_limits {
     if (NF != 8 || !is_number($6) || !is_number($7) || !is_number($8)) {
         fail(FILENAME ":" FNR ": \"" $0 "\" is not a row of \"" limits_header "\"")
@@ -95,8 +120,13 @@ END {
         limits()
     } else if (words == 2 && word[1] == "chapter") {
         chapter_rows(word[2])
+    } else if (block == "recording") {
+        recording()
+    } else if (words == 2 && word[1] == "recording") {
+        recording_sentence(word[2])
     } else {
-        fail("there is no block \"" block "\"; accepted are ladder, shapes, chapter NN, sustained and limits")
+        fail("there is no block \"" block "\"; accepted are ladder, shapes, chapter NN, sustained, limits, recording " \
+             "and recording NN")
     }
 }
 
@@ -425,6 +455,59 @@ function limits(run, i, what) {
     }
     print ""
     print source_text(run, "paused")
+    print ""
+}
+
+function recording_run(run) {
+    run = newest("recording", "")
+    if (!run) {
+        fail("no CSV says what recording costs; make trace-cost writes one")
+    }
+    return run
+}
+
+# 01 leaves the tensor cores alone.
+function busy_text(percent) { return percent > 0 ? sprintf("%.1f", percent) : none }
+
+function recording(run, i, s, size) {
+    run = recording_run()
+    print ""
+    head("chapter,M x N x K,timed in µs,recorded in µs,slower by %,tensor cores busy by events in %,by FLOP in %")
+    for (s = 1; s <= size_count[run]; s++) {
+        for (i = 1; i <= chapter_count; i++) {
+            size = recorded_size[run, s]
+            if ((run, size, chapter[i]) in slower) {
+                printf "| [%s](%s%s/) | %s | %.1f | %.1f | %.1f | %s | %s |\n", name[i], root, name[i],
+                       shape_text(size), timed_us[run, size, chapter[i]], recorded_us[run, size, chapter[i]],
+                       slower[run, size, chapter[i]], busy_text(by_events[run, size, chapter[i]]),
+                       busy_text(by_flop[run, size, chapter[i]])
+            }
+        }
+    }
+    print ""
+    print run_gpu[run] ", " run_date[run] ", commit " run_commit[run] ": " link(run_file[run])
+    print ""
+}
+
+# cost.c takes the variant of the picture where 08 is recorded at the size of the picture.
+function recording_sentence(number, run) {
+    if (!chapter_name(number)) {
+        fail("there is no chapter \"" number "\"; chapters are " directories)
+    }
+    run = recording_run()
+    print ""
+    if (!((run, picture, number) in slower)) {
+        print "What recording costs this chapter has not been measured yet."
+    } else {
+        printf "Recording makes a launch of %s%s %.1f %% slower", shape_text(picture),
+               number == "08" ? ", variant pingpong_128x192 as in the picture," : "", slower[run, picture, number]
+        if (by_flop[run, picture, number] > 0) {
+            printf ";\nin the recorded one the tensor cores are busy for %.1f %% of the time by the events and %.1f %% by " \
+                   "FLOP", by_events[run, picture, number], by_flop[run, picture, number]
+        }
+        printf "\n(%s, %s; [all chapters](%stests/timeline/README.md#what-recording-costs)).\n", run_gpu[run],
+               run_date[run], root
+    }
     print ""
 }
 
