@@ -1,41 +1,55 @@
-/* trace.h - records what the warps of a kernel do and when, in a build with -DGEMM_TRACE for a GPU. In every other build
- * TRACED(...) is nothing, and a kernel's instructions are what they are without it (tests/timeline/untraced.t). Included
- * by cuda_c.h in such a build, and by the harness, which allocates the buffer and reads it.
+/* trace.h - records what the warps of a kernel do and when, in a GPU build with -DGEMM_TRACE. In every other build
+ * TRACED(...) is nothing, and a kernel's instructions are what they are without it (tests/timeline/untraced.t).
+ * Included by cuda_c.h in such a build, and by the harness, which allocates the buffer and reads it.
  *
- * Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory. When that is full,
- * further records are counted as lost. Times are the low words of the SM's clock; each CTA notes the whole clock64 and
- * globaltimer once, when it starts.
+ * The headers of this directory call the functions below from their own: a wait before and after, an ldmatrix, an
+ * mma.sync, a commit. Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory,
+ * mostly one for each span of time. When that part is full, further records are counted as lost. Times are the low
+ * words of the SM's clock; each CTA notes the whole clock64 and globaltimer once, when it starts. gpu_trace.c makes
+ * events of the records.
  *
- * Recording must cost little where every cycle counts. So a thread's state (where the next record goes, what span is open)
- * is in PTX registers that trace_start() declares by name at the kernel's start and the other functions use: everything is
- * inlined into the kernel, whose scope the names have. A record is then about ten instructions without a branch. */
+ * Recording must cost little where every cycle counts. So a thread's state (where the next record goes, what span is
+ * open) is in PTX registers. trace_start() declares them by name at the kernel's start, and the other functions use the
+ * names: that works because everything is inlined into the kernel, in whose scope they are. Writing a record is then
+ * about ten instructions without a branch.
+ *
+ * A span is open from trace_enter(), or the first instruction of a batch, until something else is recorded; while it is
+ * open, trace_kind is its kind and trace_begin its begin. A wait is no such span: it is written whole when it ends. */
 #ifndef DEVICE_TRACE_H
 #define DEVICE_TRACE_H
 
 #include "../harness/trace.h"
 
-/* What is recorded besides the TRACE_ kinds of a warp. TRACE_COPY, TRACE_STORE and TRACE_WGMMA are groups: begin of the
- * first instruction, end of the commit. A group of products is mostly recorded with the wait that follows its commit, in one
- * TRACE_WGMMA_WAIT: data is the group's begin, 0 if there is none, and the number has the sum of its products' N above
- * RECORD_PRODUCTS; in a TRACE_WGMMA that sum is all. TRACE_LOAD is the issue of the first box of a phase; data: the barrier's
- * address, number: bytes / 16 announced for the phase. */
+/* A record is mostly an event of ../harness/trace.h with the same kind and index. Others are:
+ *
+ * TRACE_COPY                the commit of a group of cp.async; when it landed is not known yet
+ * TRACE_STORE               a group of bulk stores, from its first instruction to its commit; likewise
+ * TRACE_LOAD                the issue of the first box of a phase; data: the barrier's address, number: bytes / 16 that
+ *                           were announced for the phase
+ * TRACE_WGMMA_WAIT          the wait, and the group of wgmma committed before it. data: the group's begin, 0 if there
+ *                           is none. number: groups that may be unfinished, and above RECORD_PRODUCTS bits the sum
+ *                           of the group's N, which says how long the tensor cores need for it
+ * TRACE_WGMMA               a group without a wait behind its commit; number: the sum of its N
+ *
+ * and the RECORD_ kinds. */
 enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
-    RECORD_LANDED,                 /* this thread saw the phase of its loads complete */
+    RECORD_LANDED,                 /* this thread saw its loads of a phase landed; data: the barrier's address */
     RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
     RECORD_PRODUCTS = 4,           /* bits of a TRACE_WGMMA_WAIT's number that count groups */
 };
 
 typedef struct {
-    uint32_t begin, end; /* low words of clock64 */
+    uint32_t begin, end; /* low words of clock64; end 0: nothing has been written here */
     uint32_t what;       /* kind | number << 8; number: TraceEvent.index, or a tile's row */
     uint32_t data;       /* address of a barrier, or a tile's column */
 } TraceRecord;
 
-/* Behind a warp's records: its last span, which nothing has closed, and where the next record would be. */
+/* Behind a warp's records: its last span, which nothing has closed (trace_go_on()), and, once the warp has run out of
+ * room, where its next record would be. */
 typedef struct {
     uint32_t begin, end, kind; /* end 0: no such span */
-    uint32_t past;             /* in bytes from the first record of all; 0 if all had room */
+    uint32_t past;             /* in bytes from the first record of the launch; 0 if all had room */
 } TraceTail;
 
 /* A CTA when it starts. */
@@ -56,7 +70,8 @@ extern "C"
 #endif
 int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
 
-/* Host, in the harness: called right before the kernel is launched, so that it can be timed without what prepares it. */
+/* Host, in the harness: called right before the kernel is launched, so that it can be timed without what prepares it.
+ * Returns as above. */
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -76,13 +91,13 @@ DEVICE uint32_t trace_clock(void) {
 DEVICE void trace_start(void) {
     uint32_t warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     asm volatile(".reg .pred trace_on;\n"               /* lane 0 of the warp */
-                 ".reg .u32 trace_at, trace_tail;\n"    /* the next record and the tail, in bytes from the first of all */
+                 ".reg .u32 trace_at, trace_tail;\n"    /* next record and tail, bytes from the first of all */
                  ".reg .u32 trace_kind, trace_begin;\n" /* of the open span; 255 and 0 if there is none */
                  ".reg .u32 trace_fragments;\n"         /* when the last batch of ldmatrix began */
                  ".reg .u32 trace_group;\n"             /* begin of the group of products since the last wait */
                  ".reg .u32 trace_products;\n"          /* ... and the sum of their N */
                  ".reg .u32 trace_bytes;\n"             /* announced for the loads that follow, / 16 << 8 */
-                 ".reg .u32 trace_parity;\n"            /* of the next phase of each barrier that this thread announces */
+                 ".reg .u32 trace_parity;\n"            /* of each barrier's next phase that this thread announces */
                  ".reg .u64 trace_loads;\n"             /* under way, see trace_look_at_loads() */
                  "setp.eq.u32 trace_on, %2, 0;\n"
                  "mov.u32 trace_at, %0;\n"
@@ -106,7 +121,8 @@ DEVICE void trace_start(void) {
 }
 
 /* The instructions that write a record of four operands where predicate `on` holds. buffer: the operand TRACE_BUFFER.
- * Without branches: a thread that writes nothing runs through them. */
+ * Without branches: a thread that writes nothing runs through them. Without room, it is the tail's `past` that is
+ * written. */
 #define TRACE_STORE_RECORD(buffer, on, begin, end, what, data)                      \
     "{\n"                                                                           \
     ".reg .pred room, full;\n"                                                      \
@@ -130,8 +146,9 @@ DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t da
                  : "memory");
 }
 
-/* From now on the warp does `kind`, which ends with the next thing that is recorded. A group of products or of stores is
- * such a span too, from its first instruction to its commit. ptxas mostly knows what span is open, and removes the rest. */
+/* From now on the warp does `kind`: opens a span, and writes the one that was open. Nothing if this kind is open
+ * already. A group of stores is such a span too, from its first instruction to its commit. ptxas mostly knows what span
+ * is open, and removes the rest. */
 #define trace_enter(kind)                                                                                     \
     asm volatile("{\n"                                                                                        \
                  ".reg .pred same, none;\n"                                                                   \
@@ -149,7 +166,7 @@ DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t da
                  "n"((int)(kind))                                                                             \
                  : "memory")
 
-/* Closes the open span, if there is one, and gives the time: before a wait, or at the commit of a group. */
+/* Writes the open span, if there is one, and gives the time: before a wait, or at the commit of a group. */
 DEVICE uint32_t trace_close(void) {
     uint32_t now = trace_clock();
     asm volatile("{\n"
@@ -165,7 +182,8 @@ DEVICE uint32_t trace_close(void) {
     return now;
 }
 
-/* The open span lasts until now at least: it may be the warp's last. */
+/* The open span lasts until now at least. It may be the warp's last, with nothing behind it that would write it: so it
+ * goes into the tail, over and over. */
 DEVICE void trace_go_on(void) {
     asm volatile("{\n"
                  ".reg .u32 now;\n"
@@ -179,10 +197,11 @@ DEVICE void trace_go_on(void) {
                  : "memory");
 }
 
-/* Fragments and the products that use them come in batches: many ldmatrix, then many mma.sync. The first ldmatrix of a
- * batch notes the time; the first mma writes two records, the products before the batch and its fragments. In code without
- * branches ptxas knows trace_kind, and nothing of this is left but at the first of each batch. So trace_kind is set where
- * it would not have to be. */
+/* Fragments and products come in batches: many ldmatrix, then many mma.sync. The first ldmatrix of a batch notes the
+ * time in trace_fragments. The first mma.sync behind them writes two records: the products before those ldmatrix, which
+ * were the open span, and the fragments, from the noted time until now. Then it opens the span of the products that
+ * begin. In code without branches ptxas knows trace_kind, and nothing of this is left but at the first of each batch.
+ * So trace_kind is set in every call, though it would not have to be. */
 DEVICE void trace_ldmatrix(void) {
     asm volatile("{\n"
                  ".reg .pred first;\n"
@@ -193,7 +212,8 @@ DEVICE void trace_ldmatrix(void) {
                  : "memory");
 }
 
-/* After an mma.sync, which is issued when its fragments are there. */
+/* After an mma.sync, which is issued when its fragments are there. batch: this is the first one behind ldmatrix; open:
+ * there were products before. */
 DEVICE void trace_mma(void) {
     asm volatile("{\n"
                  ".reg .pred same, batch, open;\n"
@@ -213,9 +233,10 @@ DEVICE void trace_mma(void) {
                  : "memory");
 }
 
-/* trace_loads holds up to four phases whose loads this thread has started and not seen land, the oldest in the lowest 16
- * bits: its barrier's address / 8 << 1 | its parity, 0 if there is none. A fifth is not watched: its loads end with the
- * first wait for it. In registers, because shared memory answers late while wgmma reads it. */
+/* When loads land, nobody is told but who waits for them, perhaps much later. So the thread that has started them looks
+ * now and then. trace_loads holds up to four phases whose loads it has started and not seen land, the oldest in the
+ * lowest 16 bits: its barrier's address / 8 << 1 | its parity, 0 if there is none. A fifth is not watched: its loads
+ * end with the first wait for it. In registers, because shared memory answers late while wgmma reads it. */
 DEVICE uint64_t trace_loads_under_way(void) {
     uint64_t loads;
     asm volatile("mov.u64 %0, trace_loads;" : "=l"(loads)::"memory");
@@ -237,8 +258,8 @@ DEVICE uint32_t trace_phase_complete(uint32_t address, uint32_t parity) {
     return complete;
 }
 
-/* Notes it if the oldest load under way has landed: loads are taken to land in the order of their start. Without a loop, as
- * part of loops that must be unrolled. */
+/* Writes a record if the oldest load under way has landed: loads are taken to land in the order of their start. Without
+ * a loop, as it is called in loops that must be unrolled. */
 DEVICE void trace_look_at_loads(void) {
     uint64_t loads = trace_loads_under_way();
     if (loads != 0) {
@@ -262,8 +283,9 @@ DEVICE int trace_watch_loads(uint32_t bar, uint32_t parity) {
     return 0;
 }
 
-/* The thread that announces the bytes of loads, before it starts them. Each phase of a barrier is taken to be announced by
- * the same thread: so it knows its parity without asking, which takes long while wgmma reads shared memory. */
+/* The thread that announces the bytes of loads, before it starts them. Each phase of a barrier is taken to be announced
+ * by the same thread: so it knows the parity without asking the barrier, which takes long while wgmma reads shared
+ * memory. The parities of up to 32 barriers are bits of trace_parity, by the barrier's address / 8 mod 32. */
 DEVICE void trace_expect(uint32_t bar, int bytes) {
     uint64_t loads = trace_loads_under_way();
     uint32_t parities;
@@ -278,7 +300,7 @@ DEVICE void trace_expect(uint32_t bar, int bytes) {
                  : "memory");
 }
 
-/* The thread that starts a load; after it. The first of a phase counts. */
+/* The thread that starts a load; after it. The first of a phase counts: behind it trace_bytes is 0. */
 DEVICE void trace_load(uint32_t bar) {
     uint32_t bytes;
     asm volatile("mov.u32 %0, trace_bytes;" : "=r"(bytes)::"memory");
@@ -289,7 +311,7 @@ DEVICE void trace_load(uint32_t bar) {
     }
 }
 
-/* After a wait that began at `begin`; kind, number, data as in a record. */
+/* After a wait that began at `begin`, when trace_close() was called; kind, number, data as in a record. */
 DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t data) {
     trace_write(kind | number << 8, begin, trace_clock(), data);
     if (kind != TRACE_WAIT) { /* which has just looked */
@@ -297,7 +319,8 @@ DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t 
     }
 }
 
-/* A group of wgmma begins with its fence. One that is still open was not waited for behind its commit. */
+/* A group of wgmma begins with its fence. It stays open until the wait behind its commit, whose record takes it along;
+ * if one is still open here, there was no such wait, and it gets a record of its own. */
 DEVICE void trace_products_begin(void) {
     uint32_t products, begin, now = trace_clock();
     asm volatile("mov.u32 %0, trace_products;\n"
@@ -327,7 +350,7 @@ DEVICE void trace_products_waited(uint32_t unfinished, uint32_t wait_begin) {
     trace_look_at_loads();
 }
 
-/* A group of cp.async is committed. */
+/* A group of cp.async is committed: kind is TRACE_COPY. */
 DEVICE void trace_commit(uint32_t kind) {
     uint32_t now = trace_clock();
     trace_write(kind, now, now, 0);
@@ -344,6 +367,7 @@ DEVICE void trace_arithmetic_ends(void) {
                  : "memory");
 }
 
+/* mbarrier_init(): the address of the name, which the host reads after the launch. */
 DEVICE void trace_barriers(uint32_t bars, int how_many, const char *name) {
     trace_write(RECORD_BARRIERS | (uint32_t)how_many << 8, (uint32_t)(uintptr_t)name, (uint32_t)((uintptr_t)name >> 32), bars);
 }

@@ -98,18 +98,6 @@ static void fill_warp_row(const Timeline *timeline, Row *row) {
     }
 }
 
-/* An epilogue may come in pieces with waits between them. What else lies between them, and behind the last up to the next wait,
- * is its stores. */
-static void join_epilogue(Row *row) {
-    int inside = 0;
-    for (size_t i = 0; i < row->count; i++) {
-        Span *span = &row->span[i];
-        inside = span->look == LOOK_EPILOGUE ||
-                 (inside && (span->look == LOOK_OTHER || span->look == LOOK_BARRIER || span->look == LOOK_STORE_WAIT));
-        span->look = inside && span->look == LOOK_OTHER ? LOOK_EPILOGUE : span->look;
-    }
-}
-
 static void fill_async_row(const Timeline *timeline, Row *row, TraceKind kind, int unit, int stage, const char *name) {
     const Trace *trace = &timeline->recording->trace;
     for (size_t i = 0; i < trace->count; i++) {
@@ -275,7 +263,6 @@ static int add_rows(Timeline *timeline, int most_warps) {
             return 0;
         }
         fill_warp_row(timeline, row);
-        join_epilogue(row);
     }
     if (recording_peak(timeline->recording) > 0 && !add_tensor_rows(timeline)) {
         return 0;

@@ -24,6 +24,23 @@ svg_is_whole() {
                exit(@open || /[<>]/ || !/\S/ ? 1 : 0)' "$1"
 }
 
+# svg_is_plain FILE: without its media queries and without CSS variables, every class still has a fill or a stroke of its own
+# or sets type only, and every shape has a class.
+svg_is_plain() {
+    perl -0ne 'my ($style) = /<style>(.*?)<\/style>/s or exit 1;
+               $style =~ s/\@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}//gs;
+               exit 1 if /var\(/ || $style =~ /\@/;
+               my %said = map { $_ => 1 } qw(title small end mid);
+               $said{$1} = 1 while $style =~ /\.(\w+)\{[^}]*(?:fill|stroke):(?:#[0-9a-f]{6}|url)/g;
+               exit 1 if $style !~ /text\{[^}]*fill:#/;
+               while (/<(\w+)([^<>]*)>/g) {
+                   my ($name, $rest) = ($1, $2);
+                   next unless $name =~ /^(?:rect|path)$/ || $rest =~ /class=/;
+                   exit 1 unless $rest =~ /class="([^"]+)"/;
+                   $said{$_} || exit 1 for split / /, $1;
+               }' "$1"
+}
+
 for chapter in $CHAPTERS; do
     program=$chapter/$chapter
     for columns in 80 132; do
@@ -39,6 +56,13 @@ for chapter in $CHAPTERS; do
     ok $? "$chapter: SVG, JSON and events"
     svg_is_whole "$work/$chapter.svg"
     ok $? "$chapter: the SVG's elements are closed"
+    svg_is_plain "$work/$chapter.svg"
+    ok $? "$chapter: its colours need no CSS variables and no media query"
+    case $chapter in
+        0[2-5]_*) enlarged=1 ;;
+        *) enlarged=0 ;;
+    esac
+    is "$(grep -c enlarged "$work/$chapter.svg")" $enlarged "$chapter: a part is enlarged where fragments are loaded, only there"
     if [ $json ]; then
         is "$(tests/timeline/json_check "$work/$chapter.json" 2>&1)" "" "$chapter: the JSON is a trace whose spans nest"
     else
@@ -59,6 +83,13 @@ done
 ok $? "all chapters are drawn on one axis"
 svg_is_whole "$work/all.svg"
 ok $? "... in whole elements"
+svg_is_plain "$work/all.svg"
+ok $? "... in plain colours"
+for edit in 's/\.m\{fill:#[0-9a-f]+\}//' 's/#1a7f4e/var(--m)/' 's/class="page"//'; do
+    perl -pe "$edit" "$work/all.svg" >"$work/variables.svg"
+    ! svg_is_plain "$work/variables.svg"
+    ok $? "... and with $edit it is not"
+done
 
 # Recorded events that are kept must make sense too.
 for kept in tests/timeline/recorded/*.csv; do
@@ -67,7 +98,15 @@ for kept in tests/timeline/recorded/*.csv; do
     status=$?
     ok $status "$kept passes every check"
     [ $status -eq 0 ] || explain "$out"
+    chapter=$(basename "$kept" .csv)
+    grep -q "<desc>[^<]*CPU model" "$chapter/timeline.svg" && continue # drawn anew from the model
+    "$B/tests/timeline/draw" "$kept" "$work/kept.svg" && cmp -s "$work/kept.svg" "$chapter/timeline.svg"
+    ok $? "$chapter/timeline.svg is drawn from it"
 done
+if [ -f tests/timeline/recorded/01_naive.csv ] && ! grep -q "<desc>[^<]*CPU model" tests/timeline/all.svg; then
+    "$B/tests/timeline/draw" "$work/kept.svg" tests/timeline/recorded/*.csv && cmp -s "$work/kept.svg" tests/timeline/all.svg
+    ok $? "tests/timeline/all.svg is drawn from all of them"
+fi
 
 # What the talk's pictures show.
 share() { sed -n 's/^tensor cores had work in [0-9.]* % of the window, \([0-9]*\).*/\1/p'; }

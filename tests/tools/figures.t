@@ -156,6 +156,39 @@ rmdir "$copy/09_nine"
 "$copy/tests/bench/figures" >/dev/null
 good "gone again"
 
+# ---- what recording costs ----
+
+mkdir -p "$copy/tests/timeline/results"
+costs=$copy/tests/timeline/results/a_gpu_2026-01-02.csv
+cat >"$costs" <<'TEXT'
+gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent
+A GPU,2026-01-02,newer,4096,4096,1024,01,900.0,909.0,1.0,10,0,0.0,0.0
+A GPU,2026-01-02,newer,4096,4096,1024,07,100.0,112.5,12.5,10,0,61.2,59.8
+A GPU,2026-01-02,newer,4096,4096,4096,07,400.0,410.0,2.5,10,0,81.2,79.8
+TEXT
+good "another kind of CSV changes no text of the others"
+for block in recording 'recording 01' 'recording 02' 'recording 07'; do
+    printf '<!-- figures: %s -->\n<!-- /figures -->\n' "$block"
+done >"$copy/tests/timeline/README.md"
+stale "recording" 'tests/timeline/README.md:1: the block "recording"'
+"$copy/tests/bench/figures" >/dev/null
+good "put right"
+is "$(row tests/timeline/README.md '| [07_seven](../../07_seven/) | 4096 x')" \
+   "| [07_seven](../../07_seven/) | 4096 x 4096 x 1024 | 100.0 | 112.5 | 12.5 | 61.2 | 59.8 |" "recording: a row"
+is "$(row tests/timeline/README.md '| [01_one]')" \
+   "| [01_one](../../01_one/) | 4096 x 4096 x 1024 | 900.0 | 909.0 | 1.0 | – | – |" "recording: no tensor cores"
+is "$(grep -c '^| \[07_seven\]' "$copy/tests/timeline/README.md")" 2 "recording: both sizes"
+said=$(tr '\n' ' ' <"$copy/tests/timeline/README.md")
+like "$said" "12\.5 % slower; in .* busy for 61\.2 % of the time by the events and 59\.8 % by FLOP " "recording 07: a sentence"
+like "$said" "1\.0 % slower \(A GPU, 2026-01-02" "recording 01: a sentence without tensor cores"
+like "$said" "has not been measured yet" "recording 02: not measured"
+sed -i 's/,12\.5,10,/,12.6,10,/' "$costs"
+stale "a digit changed in the CSV of recording" 'tests/timeline/README.md:1: the block "recording"'
+like "$said" 'the block "recording 07"' "... in the sentence too"
+is "$(grep -c 'the block "recording 01"' <<<"$said")" 0 "... and in no other"
+rm -r "$copy/tests/timeline"
+good "gone again"
+
 # ---- which run counts ----
 
 run 2026-01-03 partial 80 | grep -v ',16384,' >"$results/a_gpu_2026-01-03.csv"
