@@ -35,7 +35,7 @@ svg_is_plain() {
                exit 1 if $style !~ /text\{[^}]*fill:#/;
                while (/<(\w+)([^<>]*)>/g) {
                    my ($name, $rest) = ($1, $2);
-                   next unless $name =~ /^(?:rect|path)$/ || $rest =~ /class=/;
+                   next unless $name =~ /^(?:rect|path)$/ || $rest =~ /class="[^"]/;
                    exit 1 unless $rest =~ /class="([^"]+)"/;
                    $said{$_} || exit 1 for split / /, $1;
                }' "$1"
