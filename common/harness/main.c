@@ -174,6 +174,17 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
     return status;
 }
 
+/* The model at the size of a GPU: a line that says how long it will take, where it is more than a minute. */
+static void warn_if_slow(const Options *options, const Stage *stage, const Gemm *gemm) {
+    const double products_a_second = 1e9;
+    double kinds = options_trace(options) ? 1 : __builtin_popcount(options->data);
+    double products = (double)gemm->m * gemm->n * gemm->k * kinds * options->repeat * (double)options->schedules;
+    if (!stage->backend->record && products > 60 * products_a_second) {
+        printf("slow     the model does about 10^9 multiply-adds a second: this takes %.0f minutes or more\n",
+               products / products_a_second / 60);
+    }
+}
+
 /* Everything between the buffers' allocation and their release. */
 static GemmStatus run_problem(const Options *options, const Stage *stage, Problem *problem, ChapterRun *run, int timed,
                               const Cublas *cublas, FILE *csv) {
@@ -185,6 +196,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         stage->chapter->describe(&run->gemm, text, sizeof text);
         printf("kernel   %s\n", text);
     }
+    warn_if_slow(options, stage, gemm);
     if (options_trace(options)) {
         fflush(stdout);
         return run_traced(options, &stage->device, run, problem);

@@ -99,7 +99,8 @@ void print_usage(FILE *out, const char *program) {
             "                        mbarriers, descriptors, and the tiles that a wave of CTAs touches\n"
             "  --explain-element R,C[,K]  which lane and register holds C[R][C], and from where A[R][K] and B[C][K]\n"
             "                        came (default K 0)\n"
-            "what happened when, from one recorded launch, which is not timed:\n"
+            "what happened when, from one recorded launch, which is not timed (default size: 4096 x 4096 x 1024 on a GPU,\n"
+            "256 x 256 x 512 on the model):\n"
             "  --timeline[=CTA]      draw one CTA in the terminal\n"
             "  --timeline-window A:B only from A to B, in cycles or steps from the CTA's begin\n"
             "  --timeline-svg FILE   draw it as SVG\n"
@@ -110,12 +111,13 @@ void print_usage(FILE *out, const char *program) {
             "  --tile-group G        tile rows walked together\n"
             "  --meet yes|no         producers wait for each other before each tile\n"
             "on the model:\n"
-            "  --policy NAME         what happens next: eager, lazy, random or pct (default random)\n"
+            "  --policy NAME         what happens next: eager, lazy, random or pct\n"
+            "                        (default random; eager for a timeline)\n"
             "  --schedule-seed S     with the policy, replays a run (default 1)\n"
             "  --schedules N         N runs with seeds S, S + 1, ... (default 1)\n"
             "  --barriers            print every barrier event\n"
             "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
-            "  --sms N               SMs of the modelled GPU (default %d)\n"
+            "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
             "\n"
             "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
             "             4 the model found a bug in the kernel\n",
@@ -350,6 +352,8 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--repeat: it counts checked launches, and --no-check leaves none";
     } else if (options->explain && (options->bench == CHOICE_YES || options->csv)) {
         fault = "--bench, --csv: there are no figures with --explain";
+    } else if (options->explain && options_trace(options)) {
+        fault = "--timeline, --trace: --explain records no launch: leave out one of them";
     } else if (options_trace(options) && (options->bench == CHOICE_YES || options->csv)) {
         fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench and --csv";
     } else if (options_trace(options) && (options->repeat > 1 || options->schedules > 1)) {

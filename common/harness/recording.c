@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *const trace_kind_names[TRACE_KINDS] = {
     [TRACE_BARRIER] = "barrier",
@@ -291,4 +292,11 @@ int recording_read(FILE *in, const char *path, Recording *recording) {
     }
     qsort(trace->event, trace->count, sizeof *trace->event, by_begin);
     return 1;
+}
+
+void remove_output(const char *path) {
+    struct stat what;
+    if (lstat(path, &what) == 0 && S_ISREG(what.st_mode)) {
+        remove(path);
+    }
 }

@@ -38,6 +38,9 @@ long recording_tiles_of_sm(const Recording *recording);
 /* FLOP of the SM's tiles / (its cycles x peak). 0 on the model, whose steps are no cycles. */
 double recording_efficiency(const Recording *recording);
 
+/* Removes what could not be written whole. Leaves alone what is no plain file, as /dev/null. */
+void remove_output(const char *path);
+
 /* As text, one event a line; for drawing it elsewhere. Return 1; 0 after a line on stderr that names `path`. */
 int recording_write(FILE *out, const Recording *recording);
 int recording_read(FILE *in, const char *path, Recording *recording);

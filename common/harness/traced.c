@@ -40,7 +40,7 @@ static GemmStatus outputs_close(Output outputs[OUTPUTS], GemmStatus status) {
                 status = status == GEMM_OK ? GEMM_USAGE : status;
             }
             if (bad || (status != GEMM_OK && status != GEMM_WRONG)) {
-                remove(outputs[i].path);
+                remove_output(outputs[i].path);
             }
         }
     }

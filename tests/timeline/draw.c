@@ -38,7 +38,7 @@ static int finish(FILE *out, const char *path) {
     int bad = ferror(out);
     if (fclose(out) != 0 || bad) {
         fprintf(stderr, "%s: could not be written\n", path);
-        remove(path);
+        remove_output(path);
         return 2;
     }
     return 0;

@@ -167,8 +167,10 @@ refused 2 'no picture' --timeline-window 5:9
 refused 2 '--repeat' --timeline --repeat 2
 refused 2 'empty' --trace ''
 refused 2 '"x"' --timeline=x
-if [ -e /dev/full ]; then
+if [ -c /dev/full ]; then
     refused 2 '/dev/full.*could not be written' --trace-events /dev/full
+    [ -c /dev/full ]
+    ok $? "... and /dev/full is still there"
 fi
 "$program" --on model --timeline=77 --trace "$work/left.json" >/dev/null 2>&1
 [ ! -e "$work/left.json" ]

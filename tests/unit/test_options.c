@@ -72,6 +72,7 @@ static const Refusal refusals[] = {
     {"--explain-element ''", "row", "0 to"},
     {"--explain=yes", "--explain", "takes no value"},
     {"--explain --bench", "--bench", "--explain"},
+    {"--explain --timeline", "--timeline", "--explain"},
     {"--explain-element 1,2 --csv f.csv", "--csv", "--explain"},
     {"--m", "--m", "value is missing"},
     {"--on", "--on", "value is missing"},
