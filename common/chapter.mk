@@ -1,17 +1,25 @@
-# What every chapter's Makefile includes: the targets of the top Makefile, for the chapter of the current directory.
+# What every chapter's Makefile includes: the targets of the top Makefile, in the chapter's directory.
 #
-#     make, make 07   build this chapter's program (07 stands for the directory's own number)
-#     make run        build it and run it; ARGS="..." passes options
-#     make diff       show what this chapter changes in the source of the one before
-#     make clean, make help
+#     make, make 07        build this chapter's program (07 stands for the directory's own number)
+#     make run, make diff, make break, make map, make exercise, make solve, make timeline, make profile
+#                          run-07, diff-07 and so on of the top, for this chapter: make break BUG=name
+#     any other target     is the top's: make break-07 BUG=name, make test, make clean, make help
+#
+# Files that a variable names, as in ARGS="--trace FILE", are relative to the top, where the recipes run.
 
-CHAPTER := $(notdir $(CURDIR))
-NUMBER := $(firstword $(subst _, ,$(CHAPTER)))
+NUMBER := $(firstword $(subst _, ,$(notdir $(CURDIR))))
+OF_THIS_CHAPTER := run diff break map exercise solve timeline profile
 
-.PHONY: $(NUMBER) run diff clean help
+# One at a time: each starts a make of its own in the same build directory.
+.NOTPARALLEL:
+.PHONY: $(NUMBER) $(OF_THIS_CHAPTER) help
 $(NUMBER):
-	@$(MAKE) --no-print-directory -C .. $(NUMBER)
-run diff:
+	@$(MAKE) --no-print-directory -C .. $@
+$(OF_THIS_CHAPTER):
 	@$(MAKE) --no-print-directory -C .. $@-$(NUMBER)
-clean help:
+help:
+	@echo "for chapter $(NUMBER): make, or make with one of $(OF_THIS_CHAPTER)"
+	@echo "from the top:"
+	@$(MAKE) --no-print-directory -C .. $@
+.DEFAULT:
 	@$(MAKE) --no-print-directory -C .. $@

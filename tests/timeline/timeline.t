@@ -175,6 +175,8 @@ fi
 "$program" --on model --timeline=77 --trace "$work/left.json" >/dev/null 2>&1
 [ ! -e "$work/left.json" ]
 ok $? "a file that was not written is not left behind"
+out=$(FROM=cpu B=$B tests/timeline/picture 07_warp_specialized 2>&1)
+is "$?:$out" "2:FROM=cpu: gpu, recorded or model is accepted" "picture: where from, of three"
 "$B/tests/timeline/draw" "$work/none.csv" "$work/none.svg" 2>"$work/err"
 is "$?:$(wc -l <"$work/err")" 2:1 "draw refuses a file that is not there"
 

@@ -67,6 +67,12 @@ remake -C "$chapter"
 leaves '^  ' "make there again builds nothing"
 remake "$number"
 leaves '^  ' "nor does make $number at the top"
+remake -C "$chapter" diff
+like "$said" "[+]+ $chapter/" "there, make diff is make diff-$number"
+remake -C "$chapter" "run-$number" ARGS=--help
+like "$said" "usage: $chapter/" "and make run-$number that of the top"
+remake -C "$chapter" no-such-target
+ok $((status == 0)) "what the top does not have is refused there too"
 
 touch common/harness/options.h
 remake "$number"
