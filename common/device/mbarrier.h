@@ -12,10 +12,10 @@
 
 #include "cuda_c.h"
 
-/* 8 bytes, 8-byte aligned; a debug build adds the name that a hung wait prints. */
+/* 8 bytes, 8-byte aligned; a debug build for the GPU adds the name that a hung wait prints. */
 typedef struct {
     uint64_t state;
-#ifdef GEMM_DEBUG
+#if defined(GEMM_DEBUG) && !defined(GEMM_MODEL)
     const char *name;
     uint64_t index;
 #endif

@@ -86,6 +86,12 @@ remake CFLAGS='-O0' "$number"
 builds 'CC .*harness/check.o' "other CFLAGS: the harness is compiled"
 remake "$number"
 
+if [ -n "$HAVE_MODEL" ]; then
+    remake DEBUG=1 NVCC= "$number"
+    "$chapter/$chapter" --on model --m 128 --n 256 --k 320 >/dev/null 2>&1
+    is $? 0 "make DEBUG=1 $number without nvcc: it is right on the model"
+fi
+
 if [ -n "$NO_NVCC" ]; then
     skip "device code" "$NO_NVCC"
     done_testing
