@@ -287,17 +287,11 @@ $(foreach c,$(CHAPTERS),$(eval $(call profile,$(c),$(call number,$(c)))))
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
 ## make print-nvcc|name the nvcc that is used; nothing if none
-## make format|lay out all C and CUDA sources with clang-format
 ## make clean|remove everything that was built
 ## make help|this list
-.PHONY: print-nvcc format clean help
+.PHONY: print-nvcc clean help
 print-nvcc:
 	@$(if $(HAVE_NVCC),echo '$(NVCC)',:)
-FORMATTED = $(wildcard [0-9][0-9]_*/*.cu common/*.h common/*/*.h common/*/*.c common/*/*.cu tests/*/*.h tests/*/*.c \
-                       tests/*/*.cu)
-format:
-	@command -v clang-format >/dev/null || { echo "make format needs clang-format, which was not found" >&2; exit 1; }
-	clang-format -i $(FORMATTED)
 clean:
 	rm -rf build $(PROGRAMS)
 help:

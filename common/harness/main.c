@@ -260,6 +260,10 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     int for_speed = timed || (options_trace(options) && stage->backend->record);
     int pad = options->pad >= 0 ? options->pad : for_speed ? 0 : 8;
     char message[OPTIONS_MESSAGE_SIZE];
+    if (!stage->chapter->describe && (options->variant || options->tile_group || options->meet)) {
+        fprintf(stderr, "--variant, --tile-group, --meet: %s has nothing to choose\n", stage->chapter->name);
+        return GEMM_USAGE;
+    }
     if (!stage->backend->record && (options->bench == CHOICE_YES || options->csv)) {
         fprintf(stderr, "--bench, --csv: only a GPU can be timed, and this runs on the CPU model\n");
         return GEMM_USAGE;

@@ -38,6 +38,10 @@ for chapter in $CHAPTERS; do
     like "$out" "usage: .*$chapter.*--k K" "$chapter: --help shows the usage"
 done
 
+run 01_naive/01_naive --on model --variant wide
+is "$status" 2 "01_naive: --variant is refused"
+like "$err" "--variant.*01_naive has nothing to choose" "01_naive: --variant is refused: said"
+
 # Each with a part of the line it must get.
 while read -r arguments; do
     pattern=${arguments#* | }
