@@ -141,7 +141,8 @@ DEVICE void trace_start(void) {
 
 /* what: kind | number << 8 */
 DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t data) {
-    asm volatile(TRACE_STORE_RECORD("%0", "trace_on", "%1", "%2", "%3", "%4")::TRACE_BUFFER, "r"(begin), "r"(end), "r"(what),
+    asm volatile(TRACE_STORE_RECORD("%0", "trace_on", "%1", "%2", "%3", "%4")::TRACE_BUFFER, "r"(begin), "r"(end),
+                 "r"(what),
                  "r"(data)
                  : "memory");
 }
@@ -369,7 +370,8 @@ DEVICE void trace_arithmetic_ends(void) {
 
 /* mbarrier_init(): the address of the name, which the host reads after the launch. */
 DEVICE void trace_barriers(uint32_t bars, int how_many, const char *name) {
-    trace_write(RECORD_BARRIERS | (uint32_t)how_many << 8, (uint32_t)(uintptr_t)name, (uint32_t)((uintptr_t)name >> 32), bars);
+    uint64_t text = (uint64_t)(uintptr_t)name;
+    trace_write(RECORD_BARRIERS | (uint32_t)how_many << 8, (uint32_t)text, (uint32_t)(text >> 32), bars);
 }
 
 /* Every thread of a kernel, where it works out its tile; nothing on the host. */

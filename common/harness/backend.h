@@ -82,7 +82,8 @@ typedef struct {
     GemmStatus (*clock_mhz)(double *mhz);
 
     /* What happens in the launches between the two is recorded, and trace_end() gives the last one's events, on a GPU those
-     * of the SM where CTA 0 ran. The caller frees them by trace_free_events(). A GPU records only in chapters built with -DGEMM_TRACE. */
+     * of the SM where CTA 0 ran. The caller frees them by trace_free_events(). A GPU records only in
+     * chapters built with -DGEMM_TRACE. */
     GemmStatus (*trace_begin)(void);
     GemmStatus (*trace_end)(Trace *trace);
 } Backend;

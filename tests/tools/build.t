@@ -27,7 +27,7 @@ leaves() {
 }
 
 remake help
-for target in all 07 run-07 diff-07 test check-gpu sanitize bench format clean help; do
+for target in all 07 run-07 diff-07 test check-gpu sanitize bench clean help; do
     like "$said" "make( all|.*, make)? $target" "make help lists $target"
 done
 
