@@ -142,8 +142,7 @@ DEVICE void trace_start(void) {
 /* what: kind | number << 8 */
 DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t data) {
     asm volatile(TRACE_STORE_RECORD("%0", "trace_on", "%1", "%2", "%3", "%4")::TRACE_BUFFER, "r"(begin), "r"(end),
-                 "r"(what),
-                 "r"(data)
+                 "r"(what), "r"(data)
                  : "memory");
 }
 
