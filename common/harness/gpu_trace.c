@@ -187,7 +187,7 @@ static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64
         return;
     }
     e->unit = kind == TRACE_WGMMA ? warp / 4 : warp;
-    e->bytes = products / 2; /* cycles, until place_products() */
+    e->bytes = products / 2; /* the cycles they need, until trace_place_products() */
     e->index = g->next;
     if (g->next - g->first == OPEN_GROUPS) {
         g->first++; /* never waited for: it ends with its commit */
@@ -200,7 +200,9 @@ static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64
     for (; g->next - g->first > unfinished; g->first++) {
         TraceEvent *e = &d->trace->event[g->event[g->first % OPEN_GROUPS]];
         e->end = end;
-        e->row = end - begin > NO_WAIT && g->next - g->first == unfinished + 1; /* until place_products() */
+        if (e->kind == TRACE_WGMMA) { /* until trace_place_products() */
+            e->row = end - begin > NO_WAIT && g->next - g->first == unfinished + 1;
+        }
     }
 }
 
@@ -349,8 +351,6 @@ int trace_add_cta(Trace *trace, const CtaRecords *in) {
         if (e->kind == TRACE_LOAD) { /* index held the barrier's address */
             name_barrier(&d, e, (uint32_t)e->index);
             e->index = 0;
-        } else if (e->kind == TRACE_COPY || e->kind == TRACE_STORE) {
-            e->row = 0;
         }
     }
     drop_empty_copies(&d);

@@ -21,8 +21,9 @@ typedef enum {
     TRACE_CTA,        /* asynchronous: the CTA's life, from its first event to its last */
     TRACE_COPY,       /* asynchronous: a warp's cp.async group, from its commit to the wait that saw it land; index: its
                          number in this warp; unit: the warp. On the model, in 02, its ordinary loads of a k-tile too */
-    TRACE_LOAD,       /* asynchronous: the copy engine brings a box; name, stage: its barrier; bytes */
-    TRACE_STORE,      /* asynchronous: the copy engine takes a group of boxes away; index: its number; unit: warpgroup */
+    TRACE_LOAD,       /* asynchronous: the copy engine brings a box, on a GPU all boxes of a phase; name, stage: its
+                         barrier; bytes */
+    TRACE_STORE,      /* asynchronous: the copy engine takes a group of boxes away; index: its number; unit: the warp */
     TRACE_WGMMA,      /* asynchronous: the tensor cores work on a wgmma group; index: its number; unit: warpgroup */
     TRACE_KINDS
 } TraceKind;

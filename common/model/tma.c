@@ -357,7 +357,7 @@ void model_bulk_commit_group(const char *here) {
     (void)here;
     if (t->stores_in_group > 0) {
         t->store_data_group = t->store_groups + 1;
-        trace_async(t->cta, TRACE_STORE, t->warp->warpgroup->id, t->store_begin, t->store_ready, (int)t->store_groups);
+        trace_async(t->cta, TRACE_STORE, t->warp->id, t->store_begin, t->store_ready, (int)t->store_groups);
         t->stores_in_group = 0;
     }
     t->store_groups++;

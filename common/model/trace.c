@@ -87,31 +87,21 @@ void trace_work(Warp *w, TraceKind kind, uint64_t begin, uint64_t end) {
     w->work.end = end;
 }
 
-void trace_async(const Cta *cta, TraceKind kind, int unit, uint64_t begin, uint64_t end, int index) {
+static void add_async(const Cta *cta, TraceEvent event, const Barrier *barrier) {
     if (device.options.trace) {
-        add(&(TraceEvent){.begin = begin,
-                          .end = end,
-                          .cta = cta->block,
-                          .sm = cta->sm,
-                          .warp = -1,
-                          .unit = unit,
-                          .index = index,
-                          .kind = kind},
-            NULL);
+        event.cta = cta->block;
+        event.sm = cta->sm;
+        event.warp = -1;
+        add(&event, barrier);
     }
 }
 
+void trace_async(const Cta *cta, TraceKind kind, int unit, uint64_t begin, uint64_t end, int index) {
+    add_async(cta, (TraceEvent){.begin = begin, .end = end, .unit = unit, .index = index, .kind = kind}, NULL);
+}
+
 void trace_load(const Cta *cta, uint64_t begin, uint64_t end, const Barrier *barrier, int bytes) {
-    if (device.options.trace) {
-        add(&(TraceEvent){.begin = begin,
-                          .end = end,
-                          .cta = cta->block,
-                          .sm = cta->sm,
-                          .warp = -1,
-                          .bytes = bytes,
-                          .kind = TRACE_LOAD},
-            barrier);
-    }
+    add_async(cta, (TraceEvent){.begin = begin, .end = end, .bytes = bytes, .kind = TRACE_LOAD}, barrier);
 }
 
 /* A thread's share of a path that all of the CTA's threads use. */
