@@ -114,10 +114,13 @@ static void products_with_their_wait(void) {
     put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 150, 155, (uint32_t)start + 100);
     put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 250, 700, (uint32_t)start + 200);
     put(0, TRACE_WGMMA_WAIT, 0, 800, 1300, 0);
+    put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 1450, 1455, (uint32_t)start + 1400);
+    put(0, TRACE_WGMMA_WAIT, 0, 3000, 3010, 0);
     Trace t = decode();
     is_span(event(&t, TRACE_WGMMA, 0), 100, 700, "a group recorded with the wait behind it ends with the next one");
     is_span(event(&t, TRACE_WGMMA, 1), 700, 1300, "the next group");
-    is_int(event(&t, TRACE_WGMMA, 2)->end != 0, 0, "a wait without a group before it adds none");
+    is_span(event(&t, TRACE_WGMMA, 2), 1400, 1912, "one that nobody waited for takes the 512 cycles of its products");
+    is_int(event(&t, TRACE_WGMMA, 3)->end != 0, 0, "a wait without a group before it adds none");
     is_int(event(&t, TRACE_WGMMA_WAIT, 1)->index, 1, "the wait's index: the groups that may be unfinished");
     trace_free_events(&t);
 }
