@@ -286,10 +286,13 @@ $(foreach c,$(CHAPTERS),$(eval $(call profile,$(c),$(call number,$(c)))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
+## make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
 ## make print-nvcc|name the nvcc that is used; nothing if none
 ## make clean|remove everything that was built
 ## make help|this list
-.PHONY: print-nvcc clean help
+.PHONY: format print-nvcc clean help
+format:
+	@tests/tools/format.t --write
 print-nvcc:
 	@$(if $(HAVE_NVCC),echo '$(NVCC)',:)
 clean:

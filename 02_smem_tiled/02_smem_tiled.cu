@@ -14,9 +14,13 @@
 #include "../common/device/tile_order.h"
 
 enum {
-    BM = 128, BN = 128, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2, WARPS_N = 2,
-    WM = BM / WARPS_M, WN = BN / WARPS_N, /* warp tile */
+    BM = 128,
+    BN = 128,
+    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPS_M = 2,
+    WARPS_N = 2,
+    WM = BM / WARPS_M,
+    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
     CTAS_PER_SM = 2,
@@ -36,7 +40,8 @@ typedef struct {
 
 /* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes a thread and pass; 8 neighbouring threads read
  * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. */
-DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row, int k) {
+DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
+                      int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
     if (column >= k_end) {
         column = 0; /* nothing of this chunk counts: store_tile() writes zeros */
@@ -59,7 +64,8 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
         int row = pass * ROWS_PER_PASS + (int)threadIdx.x / 8;
-        uint4 data = {chunks[pass].x & keep.x, chunks[pass].y & keep.y, chunks[pass].z & keep.z, chunks[pass].w & keep.w};
+        uint4 data = {chunks[pass].x & keep.x, chunks[pass].y & keep.y, chunks[pass].z & keep.z,
+                      chunks[pass].w & keep.w};
         *(uint4 *)&tile[swizzled_index(row, chunk)] = data;
     }
 }
@@ -142,7 +148,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 KERNEL_ENTRY(gemm_kernel, Gemm);
 
 static GemmStatus launch(const Gemm *p) {
-    LaunchShape shape = {.grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {
+        .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
     return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
 }
 

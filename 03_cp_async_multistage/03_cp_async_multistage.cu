@@ -15,9 +15,13 @@
 #include "../common/device/tile_order.h"
 
 enum {
-    BM = 128, BN = 128, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2, WARPS_N = 2,
-    WM = BM / WARPS_M, WN = BN / WARPS_N, /* warp tile */
+    BM = 128,
+    BN = 128,
+    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPS_M = 2,
+    WARPS_N = 2,
+    WM = BM / WARPS_M,
+    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     STAGES = 3,
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
@@ -166,7 +170,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 KERNEL_ENTRY(gemm_kernel, Gemm);
 
 static GemmStatus launch(const Gemm *p) {
-    LaunchShape shape = {.grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {
+        .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
     return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
 }
 

@@ -16,12 +16,16 @@
 #include "../common/device/tile_order.h"
 
 enum {
-    BM = 128, BN = 256, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2, WARPS_N = 4,
-    WM = BM / WARPS_M, WN = BN / WARPS_N, /* warp tile */
+    BM = 128,
+    BN = 256,
+    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPS_M = 2,
+    WARPS_N = 4,
+    WM = BM / WARPS_M,
+    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    MAX_STAGES = 4, /* 192 KB on Hopper; GPUs with less shared memory get 3 or 2 */
+    STEPS = BK / 16,             /* k16 steps in a k-tile */
+    MAX_STAGES = 4,              /* 192 KB on Hopper; GPUs with less shared memory get 3 or 2 */
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
@@ -171,8 +175,7 @@ DEVICE void gemm(Gemm p, const int stages) {
                 stage = (stage + 1) % stages;
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
-                load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n,
-                               (step + 1) % STEPS);
+                load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n, (step + 1) % STEPS);
             }
             if (step == 1 || step == 2) {
                 /* Into the stage of the previous k-tile, which all have read: see the barrier above. In two parts in the
@@ -202,10 +205,10 @@ DEVICE void gemm(Gemm p, const int stages) {
     }
 }
 
-#define STAGES_KERNEL(kernel, stages)                                                                        \
+#define STAGES_KERNEL(kernel, stages)                                                                       \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Gemm p) { \
-        gemm(p, stages);                                                                                     \
-    }                                                                                                        \
+        gemm(p, stages);                                                                                    \
+    }                                                                                                       \
     KERNEL_ENTRY(kernel, Gemm);
 STAGES_KERNEL(gemm_4_stages, 4)
 STAGES_KERNEL(gemm_3_stages, 3)

@@ -16,9 +16,13 @@
 #include "../common/device/tma.h"
 
 enum {
-    BM = 128, BN = 256, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2, WARPS_N = 4,
-    WM = BM / WARPS_M, WN = BN / WARPS_N, /* warp tile */
+    BM = 128,
+    BN = 256,
+    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPS_M = 2,
+    WARPS_N = 4,
+    WM = BM / WARPS_M,
+    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 4,
@@ -171,7 +175,8 @@ static GemmStatus launch(const Gemm *g) {
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {.grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {
+        .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
     return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
 }
 

@@ -15,8 +15,10 @@
 #include "../common/device/wgmma.h"
 
 enum {
-    BM = 128, BN = 128, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPGROUPS = BM / 64,        /* each takes 64 rows */
+    BM = 128,
+    BN = 128,
+    BK = 64,              /* CTA tile; a row of a k-tile is 128 bytes */
+    WARPGROUPS = BM / 64, /* each takes 64 rows */
     THREADS = 128 * WARPGROUPS,
     STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 3,
@@ -119,7 +121,8 @@ static GemmStatus launch(const Gemm *g) {
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {.grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {
+        .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
     return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
 }
 

@@ -17,11 +17,14 @@
 #include "../common/device/wgmma.h"
 
 enum {
-    BM = 128, BN = 256, BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    CONSUMERS = BM / 64,         /* warpgroups, each takes 64 rows */
+    BM = 128,
+    BN = 256,
+    BK = 64,             /* CTA tile; a row of a k-tile is 128 bytes */
+    CONSUMERS = BM / 64, /* warpgroups, each takes 64 rows */
     THREADS = 128 * (1 + CONSUMERS),
-    PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232, /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
-    STEPS = BK / 16, /* k16 steps in a k-tile */
+    PRODUCER_REGISTERS = 40,
+    CONSUMER_REGISTERS = 232, /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
+    STEPS = BK / 16,          /* k16 steps in a k-tile */
     STAGES = 4,
     STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
     CTAS_PER_SM = 1,
@@ -125,7 +128,8 @@ static GemmStatus launch(const Gemm *g) {
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {.grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {
+        .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
     return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
 }
 

@@ -25,11 +25,12 @@
 
 enum {
     BK = 64,       /* CTA tile is bm x bn; a row of a k-tile is 128 bytes */
-    CONSUMERS = 2,     /* warpgroups */
+    CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
-    PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240, /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
-    STEPS = BK / 16,                                   /* k16 steps in a k-tile */
-    RING_BYTES = 192 * 1024,                           /* as many stages as fit */
+    PRODUCER_REGISTERS = 24,
+    CONSUMER_REGISTERS = 240, /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+    STEPS = BK / 16,          /* k16 steps in a k-tile */
+    RING_BYTES = 192 * 1024,  /* as many stages as fit */
     MAX_STAGES = 8,
     MAX_BN = 256,
     STORE_COLS = 64, /* the epilogue stores 64 x 64 at a time, */
@@ -58,9 +59,9 @@ typedef struct {
 typedef struct {
     bf16 ring[RING_BYTES / 2]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
     bf16 out[CONSUMERS][2][STORE_COLS / BOX_COLS][BOX_ELEMENTS]; /* boxes [64][16], 32-byte swizzle */
-    MBarrier full[MAX_STAGES];  /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES]; /* ... when its consumers have finished with it */
-    MBarrier turn[CONSUMERS];   /* ... when the other consumer has issued its math */
+    MBarrier full[MAX_STAGES];                                   /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES];                                  /* ... when its consumers have finished with it */
+    MBarrier turn[CONSUMERS];                                    /* ... when the other consumer has issued its math */
 } Shared;
 
 typedef struct {
@@ -197,14 +198,16 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     int warpgroup = warp_uniform((int)threadIdx.x / 128);
     int k_tiles = ceil_div(p->k, BK);
     int tiles = p->tiles_m * p->tiles_n;
-    int first = (int)blockIdx.x / cluster, step = (int)gridDim.x / cluster; /* this CTA's tiles: first, first + step, ... */
+    int first = (int)blockIdx.x / cluster,
+        step = (int)gridDim.x / cluster; /* this CTA's tiles: first, first + step, ... */
     if (threadIdx.x == 0) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
         tma_prefetch_map(&p->map_c);
-        mbarrier_init(s->full, stages, 1);                  /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, sharers * cluster); /* one thread of each consumer that reads the stage's data */
-        mbarrier_init(s->turn, CONSUMERS, 128);             /* the other consumer's threads */
+        mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages,
+                      sharers * cluster);       /* one thread of each consumer that reads the stage's data */
+        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
     /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
@@ -346,10 +349,10 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     }
 }
 
-#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster)                                              \
-    static __global__ void __launch_bounds__(THREADS, 1) kernel(const __grid_constant__ Params p) {     \
-        gemm(&p, schedule, bm, bn, cluster);                                                            \
-    }                                                                                                   \
+#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster)                                           \
+    static __global__ void __launch_bounds__(THREADS, 1) kernel(const __grid_constant__ Params p) { \
+        gemm(&p, schedule, bm, bn, cluster);                                                        \
+    }                                                                                               \
     KERNEL_ENTRY(kernel, Params);
 VARIANT_KERNEL(pingpong_128x112, PINGPONG, 128, 112, 1)
 VARIANT_KERNEL(pingpong_128x128, PINGPONG, 128, 128, 1)
@@ -411,9 +414,7 @@ static int should_meet(const Gemm *g) {
 
 /* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
  * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. */
-static int should_overlap(const Gemm *g) {
-    return 2.0 * g->m * g->n * g->k < 34e9;
-}
+static int should_overlap(const Gemm *g) { return 2.0 * g->m * g->n * g->k < 34e9; }
 
 static GemmStatus launch(const Gemm *g) {
     const Variant *v = choose(g);

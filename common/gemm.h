@@ -47,7 +47,7 @@ typedef struct {
     const char *variant; /* name of one of the chapter's variants */
     int tile_group;      /* tile rows walked together (tile_order.h) */
     int meet;            /* producers meet before each tile: 1 yes, -1 no */
-    Stream stream;     /* cudaStream_t; launches are asynchronous */
+    Stream stream;       /* cudaStream_t; launches are asynchronous */
 } Gemm;
 
 /* What a chapter needs from a GPU. */
@@ -85,11 +85,11 @@ typedef struct {
 #define CHAPTER_SYMBOL(id) gpu_chapter_##id
 #endif
 #ifdef __cplusplus
-#define CHAPTER(id)                          \
+#define CHAPTER(id)                              \
     extern "C" const Chapter CHAPTER_SYMBOL(id); \
     extern "C" const Chapter CHAPTER_SYMBOL(id)
 #else
-#define CHAPTER(id)                   \
+#define CHAPTER(id)                          \
     extern const Chapter CHAPTER_SYMBOL(id); \
     const Chapter CHAPTER_SYMBOL(id)
 #endif

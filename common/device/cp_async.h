@@ -41,11 +41,11 @@ DEVICE void cp_async_commit_group(void) {
     TRACED(trace_commit(TRACE_COPY);)
 }
 
-#define cp_async_wait_group(N)                                               \
-    do {                                                                     \
-        TRACED(uint32_t begin_ = trace_close();)                        \
-        asm volatile("cp.async.wait_group %0;" ::"n"((int)(N)) : "memory");  \
-        TRACED(trace_span(TRACE_COPY_WAIT, N, begin_, 0);)                   \
+#define cp_async_wait_group(N)                                              \
+    do {                                                                    \
+        TRACED(uint32_t begin_ = trace_close();)                            \
+        asm volatile("cp.async.wait_group %0;" ::"n"((int)(N)) : "memory"); \
+        TRACED(trace_span(TRACE_COPY_WAIT, N, begin_, 0);)                  \
     } while (0)
 
 #endif

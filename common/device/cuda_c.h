@@ -144,8 +144,7 @@ static inline int cuda_failed(cudaError_t error, const char *what) {
  * Returns 0, or 3 after printing what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
 static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                 Stream stream) {
-    cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
     if (error != cudaSuccess) {
         fprintf(stderr, "%s needs %d bytes of shared memory in a CTA: %s\n", name, shape.shared_bytes,
                 cudaGetErrorString(error));

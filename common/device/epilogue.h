@@ -58,7 +58,8 @@ DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, con
 
 /* Store a warpgroup's 64 x columns accumulators (columns a multiple of 32; wgmma.h says which element is where) as the part
  * of C that begins at (row, col). All 128 threads. */
-DEVICE void store_warpgroup_tile(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
+DEVICE void store_warpgroup_tile(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc,
+                                 const int columns) {
     row += (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
     UNROLL
     for (int j = 0; j < columns / 8; j += 4) {

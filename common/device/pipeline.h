@@ -51,10 +51,10 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
 
 /* Producer thread: wait until the stage is free, then announce the `bytes` that the loads will bring. Without the wait
  * the loads overwrite what consumers still read; without the announcement the stage counts as full at once. */
-#define producer_acquire(full, empty, state, bytes)                       \
-    do {                                                                  \
-        mbarrier_wait_parity(&(empty)[(state).index], (state).phase);     \
-        mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);         \
+#define producer_acquire(full, empty, state, bytes)                   \
+    do {                                                              \
+        mbarrier_wait_parity(&(empty)[(state).index], (state).phase); \
+        mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);     \
     } while (0)
 
 /* Producer thread, after its last load: wait until every stage is free again, so that no CTA of a cluster leaves while

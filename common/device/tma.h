@@ -62,15 +62,14 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
 typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
 
-DEVICE void tma_prefetch_map(const TensorMap *map) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
+DEVICE void tma_prefetch_map(const TensorMap *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
 DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 :
-                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+        :
+        : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
+        : "memory");
     TRACED(trace_load(shared_address(bar));)
 }
 
@@ -105,18 +104,18 @@ DEVICE void bulk_commit_group(void) {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-#define bulk_wait_group_read(N)                                                        \
-    do {                                                                               \
-        TRACED(uint32_t begin_ = trace_close();)                                  \
-        asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory");  \
-        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                            \
+#define bulk_wait_group_read(N)                                                       \
+    do {                                                                              \
+        TRACED(uint32_t begin_ = trace_close();)                                      \
+        asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory"); \
+        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                           \
     } while (0)
 
-#define bulk_wait_group(N)                                                        \
-    do {                                                                          \
-        TRACED(uint32_t begin_ = trace_close();)                             \
-        asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory");  \
-        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                       \
+#define bulk_wait_group(N)                                                       \
+    do {                                                                         \
+        TRACED(uint32_t begin_ = trace_close();)                                 \
+        asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory"); \
+        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                      \
     } while (0)
 
 DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

@@ -68,14 +68,16 @@ typedef struct {
 #ifdef __cplusplus
 extern "C"
 #endif
-int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
+    int
+    trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
 
 /* Host, in the harness: called right before the kernel is launched, so that it can be timed without what prepares it.
  * Returns as above. */
 #ifdef __cplusplus
 extern "C"
 #endif
-int trace_kernel_follows(void);
+    int
+    trace_kernel_follows(void);
 
 #if defined(GEMM_TRACE) && defined(__CUDACC__)
 
@@ -149,21 +151,21 @@ DEVICE void trace_write(uint32_t what, uint32_t begin, uint32_t end, uint32_t da
 /* From now on the warp does `kind`: opens a span, and writes the one that was open. Nothing if this kind is open
  * already. A group of stores is such a span too, from its first instruction to its commit. ptxas mostly knows what span
  * is open, and removes the rest. */
-#define trace_enter(kind)                                                                                     \
-    asm volatile("{\n"                                                                                        \
-                 ".reg .pred same, none;\n"                                                                   \
-                 ".reg .u32 now;\n"                                                                           \
-                 "setp.eq.u32 same, trace_kind, %1;\n"                                                        \
-                 "@same bra entered;\n"                                                                       \
-                 "mov.u32 now, %%clock;\n"                                                                    \
-                 "setp.eq.u32 none, trace_kind, 255;\n"                                                       \
-                 "@none bra closed;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "now", "trace_kind", "0") \
-                 "closed:\n"                                                                                  \
-                 "mov.u32 trace_begin, now;\n"                                                                \
-                 "entered:\n"                                                                                 \
-                 "mov.u32 trace_kind, %1;\n"                                                                  \
-                 "}\n" ::TRACE_BUFFER,                                                                        \
-                 "n"((int)(kind))                                                                             \
+#define trace_enter(kind)                                                                                       \
+    asm volatile("{\n"                                                                                          \
+                 ".reg .pred same, none;\n"                                                                     \
+                 ".reg .u32 now;\n"                                                                             \
+                 "setp.eq.u32 same, trace_kind, %1;\n"                                                          \
+                 "@same bra entered;\n"                                                                         \
+                 "mov.u32 now, %%clock;\n"                                                                      \
+                 "setp.eq.u32 none, trace_kind, 255;\n"                                                         \
+                 "@none bra closed;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "now", "trace_kind", \
+                                                          "0") "closed:\n"                                      \
+                                                               "mov.u32 trace_begin, now;\n"                    \
+                                                               "entered:\n"                                     \
+                                                               "mov.u32 trace_kind, %1;\n"                      \
+                                                               "}\n" ::TRACE_BUFFER,                            \
+                 "n"((int)(kind))                                                                               \
                  : "memory")
 
 /* Writes the open span, if there is one, and gives the time: before a wait, or at the commit of a group. */
@@ -172,11 +174,11 @@ DEVICE uint32_t trace_close(void) {
     asm volatile("{\n"
                  ".reg .pred none;\n"
                  "setp.eq.u32 none, trace_kind, 255;\n"
-                 "@none bra closed;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "%1", "trace_kind", "0")
-                 "closed:\n"
-                 "mov.u32 trace_kind, 255;\n"
-                 "mov.u32 trace_begin, 0;\n"
-                 "}\n" ::TRACE_BUFFER,
+                 "@none bra closed;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "%1", "trace_kind",
+                                                          "0") "closed:\n"
+                                                               "mov.u32 trace_kind, 255;\n"
+                                                               "mov.u32 trace_begin, 0;\n"
+                                                               "}\n" ::TRACE_BUFFER,
                  "r"(now)
                  : "memory");
     return now;
@@ -215,22 +217,22 @@ DEVICE void trace_ldmatrix(void) {
 /* After an mma.sync, which is issued when its fragments are there. batch: this is the first one behind ldmatrix; open:
  * there were products before. */
 DEVICE void trace_mma(void) {
-    asm volatile("{\n"
-                 ".reg .pred same, batch, open;\n"
-                 ".reg .u32 now;\n"
-                 "setp.eq.u32 same, trace_kind, %1;\n"
-                 "@same bra done;\n"
-                 "mov.u32 now, %%clock;\n"
-                 "setp.eq.and.u32 batch, trace_kind, %2, trace_on;\n"
-                 "setp.ne.and.u32 open, trace_begin, 0, batch;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin",
-                                                                                    "trace_fragments", "%1", "0")
-                     TRACE_STORE_RECORD("%0", "batch", "trace_fragments", "now", "%2", "0")
-                 "mov.u32 trace_begin, now;\n"
-                 "done:\n"
-                 "mov.u32 trace_kind, %1;\n"
-                 "}\n" ::TRACE_BUFFER,
-                 "n"((int)TRACE_MMA), "n"((int)TRACE_FRAGMENTS)
-                 : "memory");
+    asm volatile(
+        "{\n"
+        ".reg .pred same, batch, open;\n"
+        ".reg .u32 now;\n"
+        "setp.eq.u32 same, trace_kind, %1;\n"
+        "@same bra done;\n"
+        "mov.u32 now, %%clock;\n"
+        "setp.eq.and.u32 batch, trace_kind, %2, trace_on;\n"
+        "setp.ne.and.u32 open, trace_begin, 0, batch;\n" TRACE_STORE_RECORD("%0", "open", "trace_begin",
+                                                                            "trace_fragments", "%1", "0")
+            TRACE_STORE_RECORD("%0", "batch", "trace_fragments", "now", "%2", "0") "mov.u32 trace_begin, now;\n"
+                                                                                   "done:\n"
+                                                                                   "mov.u32 trace_kind, %1;\n"
+                                                                                   "}\n" ::TRACE_BUFFER,
+        "n"((int)TRACE_MMA), "n"((int)TRACE_FRAGMENTS)
+        : "memory");
 }
 
 /* When loads land, nobody is told but who waits for them, perhaps much later. So the thread that has started them looks
@@ -334,9 +336,7 @@ DEVICE void trace_products_begin(void) {
                  : "memory");
 }
 
-DEVICE void trace_product(int n) {
-    asm volatile("add.u32 trace_products, trace_products, %0;" ::"r"(n) : "memory");
-}
+DEVICE void trace_product(int n) { asm volatile("add.u32 trace_products, trace_products, %0;" ::"r"(n) : "memory"); }
 
 /* After a wait for groups of wgmma, of which `unfinished` may be under way. */
 DEVICE void trace_products_waited(uint32_t unfinished, uint32_t wait_begin) {
@@ -360,9 +360,9 @@ DEVICE void trace_commit(uint32_t kind) {
 DEVICE void trace_arithmetic_ends(void) {
     asm volatile("{\n"
                  ".reg .u32 now;\n"
-                 "mov.u32 now, %%clock;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "now", "%1", "0")
-                 "mov.u32 trace_begin, now;\n"
-                 "}\n" ::TRACE_BUFFER,
+                 "mov.u32 now, %%clock;\n" TRACE_STORE_RECORD("%0", "trace_on", "trace_begin", "now", "%1",
+                                                              "0") "mov.u32 trace_begin, now;\n"
+                                                                   "}\n" ::TRACE_BUFFER,
                  "n"((int)TRACE_MMA)
                  : "memory");
 }

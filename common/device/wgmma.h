@@ -24,7 +24,8 @@
  *     bits 62-63   0 no swizzle, 1 128-byte, 2 64-byte, 3 32-byte
  *
  * `address` is an address in the shared-memory window. Host and kernel. */
-HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes, int swizzle) {
+HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes,
+                                             int swizzle) {
     return (uint64_t)(address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4 & 0x3fff) << 16 |
            (uint64_t)(stride_bytes >> 4 & 0x3fff) << 32 | (uint64_t)swizzle << 62;
 }
@@ -89,15 +90,13 @@ DEVICE void wgmma_fence(void) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-DEVICE void wgmma_commit_group(void) {
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
+DEVICE void wgmma_commit_group(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-#define wgmma_wait_group(N)                                                            \
-    do {                                                                               \
-        TRACED(uint32_t begin_ = trace_close();)                                  \
-        asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory");  \
-        TRACED(trace_products_waited(N, begin_);)                            \
+#define wgmma_wait_group(N)                                                           \
+    do {                                                                              \
+        TRACED(uint32_t begin_ = trace_close();)                                      \
+        asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory"); \
+        TRACED(trace_products_waited(N, begin_);)                                     \
     } while (0)
 
 DEVICE void registers_settled(float *d, int count) {
@@ -133,22 +132,23 @@ DEVICE void registers_settled(float *d, int count) {
 
 /* One SS product of width n, with the given list of accumulators; a_, b_, p_ number the operands after them. `majors` is
  * "0, 0" for two K-major tiles; a 1 says that A or B is MN-major. */
-#define WGMMA_SS(n, count, a_, b_, p_, majors, a, b, accumulate, ...)                                              \
-    TRACED(trace_product(n);)                                                                                      \
-    asm volatile("{\n"                                                                                             \
-                 ".reg .pred p;\n"                                                                                 \
-                 "setp.ne.b32 p, %" #p_ ", 0;\n"                                                                   \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" WGMMA_NAMES_##count                  \
-                 "}, %" #a_ ", %" #b_ ", p, 1, 1, " majors ";\n"                                                   \
-                 "}\n"                                                                                             \
-                 : __VA_ARGS__                                                                                     \
+#define WGMMA_SS(n, count, a_, b_, p_, majors, a, b, accumulate, ...)                             \
+    TRACED(trace_product(n);)                                                                     \
+    asm volatile("{\n"                                                                            \
+                 ".reg .pred p;\n"                                                                \
+                 "setp.ne.b32 p, %" #p_ ", 0;\n"                                                  \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" WGMMA_NAMES_##count \
+                 "}, %" #a_ ", %" #b_ ", p, 1, 1, " majors ";\n"                                  \
+                 "}\n"                                                                            \
+                 : __VA_ARGS__                                                                    \
                  : "l"(a), "l"(b), "r"(accumulate))
 
 DEVICE void wgmma_m64n64k16(float d[32], uint64_t a, uint64_t b, int accumulate) {
     WGMMA_SS(64, 32, 32, 33, 34, "0, 0", a, b, accumulate, WGMMA_REGS_32(d, 0));
 }
 DEVICE void wgmma_m64n112k16(float d[56], uint64_t a, uint64_t b, int accumulate) {
-    WGMMA_SS(112, 56, 56, 57, 58, "0, 0", a, b, accumulate, WGMMA_REGS_32(d, 0), WGMMA_REGS_16(d, 32), WGMMA_REGS_8(d, 48));
+    WGMMA_SS(112, 56, 56, 57, 58, "0, 0", a, b, accumulate, WGMMA_REGS_32(d, 0), WGMMA_REGS_16(d, 32),
+             WGMMA_REGS_8(d, 48));
 }
 DEVICE void wgmma_m64n128k16(float d[64], uint64_t a, uint64_t b, int accumulate) {
     WGMMA_SS(128, 64, 64, 65, 66, "0, 0", a, b, accumulate, WGMMA_REGS_64(d, 0));
@@ -157,7 +157,8 @@ DEVICE void wgmma_m64n160k16(float d[80], uint64_t a, uint64_t b, int accumulate
     WGMMA_SS(160, 80, 80, 81, 82, "0, 0", a, b, accumulate, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64));
 }
 DEVICE void wgmma_m64n176k16(float d[88], uint64_t a, uint64_t b, int accumulate) {
-    WGMMA_SS(176, 88, 88, 89, 90, "0, 0", a, b, accumulate, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64), WGMMA_REGS_8(d, 80));
+    WGMMA_SS(176, 88, 88, 89, 90, "0, 0", a, b, accumulate, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64),
+             WGMMA_REGS_8(d, 80));
 }
 DEVICE void wgmma_m64n192k16(float d[96], uint64_t a, uint64_t b, int accumulate) {
     WGMMA_SS(192, 96, 96, 97, 98, "0, 0", a, b, accumulate, WGMMA_REGS_64(d, 0), WGMMA_REGS_32(d, 64));

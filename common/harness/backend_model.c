@@ -26,9 +26,11 @@ static void model_close(void) { model_shutdown(); }
 static ModelOptions configured; /* by the last model_set_schedule() */
 
 static void model_set_schedule(const Options *options, uint64_t seed) {
-    configured = (ModelOptions){
-        .policy = (int)options->policy, .seed = seed, .barriers = options->barriers, .sms = options->sms,
-        .count = options->count};
+    configured = (ModelOptions){.policy = (int)options->policy,
+                                .seed = seed,
+                                .barriers = options->barriers,
+                                .sms = options->sms,
+                                .count = options->count};
     model_configure(&configured);
 }
 

@@ -398,8 +398,8 @@ static void print_shared(const Explanation *e) {
         return;
     }
     int copies = size > 0 ? (int)((uint64_t)e->launch->shared_bytes / size) : 1;
-    printf(": %s%s of %llu bytes, from address %d of shared memory\n", e->seen->shared_type, copies > 1 ? ", several" : "",
-           (unsigned long long)size, CTA_RESERVED);
+    printf(": %s%s of %llu bytes, from address %d of shared memory\n", e->seen->shared_type,
+           copies > 1 ? ", several" : "", (unsigned long long)size, CTA_RESERVED);
     if (copies > 1) {
         printf("           %s[0] to %s[%d] are the stages; in each:\n", e->seen->shared_variable,
                e->seen->shared_variable, copies - 1);

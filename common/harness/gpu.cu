@@ -385,8 +385,8 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
 /* What a traced launch records (device/trace.h), in the GPU's memory. */
 static struct {
     TraceBuffers buffers;
-    int ctas, warps;   /* of the last launch; warps of a CTA */
-    int launches;      /* since gpu_trace_begin() */
+    int ctas, warps; /* of the last launch; warps of a CTA */
+    int launches;    /* since gpu_trace_begin() */
 } traced;
 
 static void free_trace_buffers(void) {

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     Trace *trace;
     const CtaRecords *in;
-    size_t begin; /* the CTA's first event */
+    size_t begin;               /* the CTA's first event */
     int count[TRACE_CTA_WARPS]; /* records of each warp */
     BarrierArray array[MAX_BARRIER_ARRAYS];
     int arrays;
@@ -115,7 +115,8 @@ static uint64_t first_wait_after(const Decoder *d, uint32_t address, uint64_t is
     uint64_t first = 0;
     for (int w = 0; w < d->in->warps; w++) {
         const TraceRecord *r = records_of(d, w);
-        int from = 0, to = d->count[w]; /* records are in the order of their ends: those before `from` end before issue */
+        int from = 0,
+            to = d->count[w]; /* records are in the order of their ends: those before `from` end before issue */
         while (from < to) {
             int middle = (from + to) / 2;
             if ((r[middle].what & 0xff) == RECORD_BARRIERS || whole_clock(d, r[middle].end) <= issue) {
@@ -178,7 +179,7 @@ typedef struct {
     int first, next; /* numbers */
 } Groups;
 
-enum { OPEN_GROUPS = sizeof ((Groups *)0)->event / sizeof(size_t) };
+enum { OPEN_GROUPS = sizeof((Groups *)0)->event / sizeof(size_t) };
 
 /* products: of wgmma, the sum of their N. */
 static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64_t end, int products, int warp) {
@@ -290,7 +291,8 @@ static void decode_warp(Decoder *d, int warp) {
             } else if (kind == TRACE_WGMMA_WAIT) {
                 e->index = number & ((1 << RECORD_PRODUCTS) - 1);
                 if (r[i].data != 0 && warp % 4 == 0) {
-                    commit(d, &products, TRACE_WGMMA, whole_clock(d, r[i].data), begin, number >> RECORD_PRODUCTS, warp);
+                    commit(d, &products, TRACE_WGMMA, whole_clock(d, r[i].data), begin, number >> RECORD_PRODUCTS,
+                           warp);
                 }
                 finish(d, &products, number & ((1 << RECORD_PRODUCTS) - 1), begin, end);
             } else if (kind == TRACE_STORE_WAIT) {
@@ -303,7 +305,8 @@ static void decode_warp(Decoder *d, int warp) {
     }
     TraceTail tail;
     memcpy(&tail, &r[d->in->room - 1], sizeof tail);
-    int closed = d->count[warp] > 0 && r[d->count[warp] - 1].begin == tail.begin && r[d->count[warp] - 1].what == tail.kind;
+    int closed =
+        d->count[warp] > 0 && r[d->count[warp] - 1].begin == tail.begin && r[d->count[warp] - 1].what == tail.kind;
     if (tail.end != 0 && tail.kind < TRACE_KINDS && !closed) {
         TraceEvent *e = add(d, (TraceKind)tail.kind, whole_clock(d, tail.begin), whole_clock(d, tail.end));
         if (e != NULL) {

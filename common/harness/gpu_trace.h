@@ -7,11 +7,11 @@
 
 /* What one CTA has recorded. */
 typedef struct {
-    int block;                  /* its index */
-    int warps;                  /* at most TRACE_CTA_WARPS */
-    int room;                   /* records of a warp and its tail */
-    const TraceCta *cta;        /* its start */
-    const TraceRecord *record;  /* [warps][room], the last one a TraceTail; one whose end is 0 ends a warp's */
+    int block;                 /* its index */
+    int warps;                 /* at most TRACE_CTA_WARPS */
+    int room;                  /* records of a warp and its tail */
+    const TraceCta *cta;       /* its start */
+    const TraceRecord *record; /* [warps][room], the last one a TraceTail; one whose end is 0 ends a warp's */
     /* The text at an address in the GPU's memory, where a barrier array's name lies. */
     void (*read_text)(uint64_t address, char *text, size_t size);
 } CtaRecords;
@@ -23,7 +23,8 @@ enum { TRACE_CTA_WARPS = 32 };
 #ifdef __cplusplus
 extern "C"
 #endif
-int trace_add_cta(Trace *trace, const CtaRecords *records);
+    int
+    trace_add_cta(Trace *trace, const CtaRecords *records);
 
 /* When all CTAs of one SM are in: gives each TRACE_WGMMA the time in which the tensor cores worked on it. Known are its
  * issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run one after
@@ -32,6 +33,7 @@ int trace_add_cta(Trace *trace, const CtaRecords *records);
 #ifdef __cplusplus
 extern "C"
 #endif
-int trace_place_products(Trace *trace);
+    int
+    trace_place_products(Trace *trace);
 
 #endif

@@ -78,50 +78,51 @@ static const struct option long_options[] = {
 };
 
 void print_usage(FILE *out, const char *program) {
-    fprintf(out,
-            "usage: %s [options]\n"
-            "C[M][N] = A[M][K] * B[N][K]^T, bf16 with fp32 accumulation, all row-major.\n"
-            "\n"
-            "  --m M, --n N, --k K   sizes, 1 to %d (default: 8192 on a GPU, 512 on the model)\n"
-            "  --on gpu|model        where to run (default: a GPU that fits, else the CPU model)\n"
-            "  --data KIND           integers, normal or zeros (default: integers, then normal)\n"
-            "  --seed S              another seed for the data (default 1)\n"
-            "  --pad P               P, 2P and 3P extra elements behind the rows of A, B and C, a multiple of 8\n"
-            "                        (default: 0 where the run is timed, else 8)\n"
-            "  --no-check            do not compare the result\n"
-            "  --repeat R            R checked launches, which must agree in every bit (default 1)\n"
-            "  --bench[=ROUNDS]      time it beside cuBLAS, median of ROUNDS (default %d; a GPU's default)\n"
-            "  --no-bench            do not time\n"
-            "  --csv FILE            append the figures to FILE\n"
-            "  --help                this text\n"
-            "instead of a result, from the chapter's own code on the model, for this GPU or --sms SMs:\n"
-            "  --explain             what the chapter sets up for this size: launch, shared memory, tensor maps,\n"
-            "                        mbarriers, descriptors, and the tiles that a wave of CTAs touches\n"
-            "  --explain-element R,C[,K]  which lane and register holds C[R][C], and from where A[R][K] and B[C][K]\n"
-            "                        came (default K 0)\n"
-            "what happened when, from one recorded launch, which is not timed (default size: 4096 x 4096 x 1024 on a GPU,\n"
-            "256 x 256 x 512 on the model):\n"
-            "  --timeline[=CTA]      draw one CTA in the terminal\n"
-            "  --timeline-window A:B only from A to B, in cycles or steps from the CTA's begin\n"
-            "  --timeline-svg FILE   draw it as SVG\n"
-            "  --trace FILE          write it as JSON for ui.perfetto.dev or chrome://tracing\n"
-            "  --trace-events FILE   write the events, to draw them elsewhere\n"
-            "for experiments, where a chapter has the choice:\n"
-            "  --variant NAME        one of the chapter's variants (another name lists them)\n"
-            "  --tile-group G        tile rows walked together\n"
-            "  --meet yes|no         producers wait for each other before each tile\n"
-            "on the model:\n"
-            "  --policy NAME         what happens next: eager, lazy, random or pct\n"
-            "                        (default random; eager for a timeline)\n"
-            "  --schedule-seed S     with the policy, replays a run (default 1)\n"
-            "  --schedules N         N runs with seeds S, S + 1, ... (default 1)\n"
-            "  --barriers            print every barrier event\n"
-            "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
-            "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
-            "\n"
-            "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
-            "             4 the model found a bug in the kernel\n",
-            program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS);
+    fprintf(
+        out,
+        "usage: %s [options]\n"
+        "C[M][N] = A[M][K] * B[N][K]^T, bf16 with fp32 accumulation, all row-major.\n"
+        "\n"
+        "  --m M, --n N, --k K   sizes, 1 to %d (default: 8192 on a GPU, 512 on the model)\n"
+        "  --on gpu|model        where to run (default: a GPU that fits, else the CPU model)\n"
+        "  --data KIND           integers, normal or zeros (default: integers, then normal)\n"
+        "  --seed S              another seed for the data (default 1)\n"
+        "  --pad P               P, 2P and 3P extra elements behind the rows of A, B and C, a multiple of 8\n"
+        "                        (default: 0 where the run is timed, else 8)\n"
+        "  --no-check            do not compare the result\n"
+        "  --repeat R            R checked launches, which must agree in every bit (default 1)\n"
+        "  --bench[=ROUNDS]      time it beside cuBLAS, median of ROUNDS (default %d; a GPU's default)\n"
+        "  --no-bench            do not time\n"
+        "  --csv FILE            append the figures to FILE\n"
+        "  --help                this text\n"
+        "instead of a result, from the chapter's own code on the model, for this GPU or --sms SMs:\n"
+        "  --explain             what the chapter sets up for this size: launch, shared memory, tensor maps,\n"
+        "                        mbarriers, descriptors, and the tiles that a wave of CTAs touches\n"
+        "  --explain-element R,C[,K]  which lane and register holds C[R][C], and from where A[R][K] and B[C][K]\n"
+        "                        came (default K 0)\n"
+        "what happened when, from one recorded launch, which is not timed (default size: 4096 x 4096 x 1024 on a GPU,\n"
+        "256 x 256 x 512 on the model):\n"
+        "  --timeline[=CTA]      draw one CTA in the terminal\n"
+        "  --timeline-window A:B only from A to B, in cycles or steps from the CTA's begin\n"
+        "  --timeline-svg FILE   draw it as SVG\n"
+        "  --trace FILE          write it as JSON for ui.perfetto.dev or chrome://tracing\n"
+        "  --trace-events FILE   write the events, to draw them elsewhere\n"
+        "for experiments, where a chapter has the choice:\n"
+        "  --variant NAME        one of the chapter's variants (another name lists them)\n"
+        "  --tile-group G        tile rows walked together\n"
+        "  --meet yes|no         producers wait for each other before each tile\n"
+        "on the model:\n"
+        "  --policy NAME         what happens next: eager, lazy, random or pct\n"
+        "                        (default random; eager for a timeline)\n"
+        "  --schedule-seed S     with the policy, replays a run (default 1)\n"
+        "  --schedules N         N runs with seeds S, S + 1, ... (default 1)\n"
+        "  --barriers            print every barrier event\n"
+        "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
+        "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
+        "\n"
+        "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
+        "             4 the model found a bug in the kernel\n",
+        program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS);
 }
 
 int parse_number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
@@ -185,7 +186,8 @@ static int parse_window(const char *value, Options *options, char message[OPTION
     const char *colon = strchr(value, ':');
     char first[32];
     if (!colon || (size_t)(colon - value) >= sizeof first) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "--timeline-window: \"%.40s\" is not of the form A:B, as 0:5000", value);
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "--timeline-window: \"%.40s\" is not of the form A:B, as 0:5000",
+                 value);
         return 0;
     }
     snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
@@ -236,8 +238,8 @@ static int parse_element(const char *text, int element[3], char message[OPTIONS_
         }
     }
     if (rest || count < 2 || strlen(text) >= sizeof copy) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "--explain-element: \"%.40s\" is not an element; R,C or R,C,K is accepted",
-                 text);
+        snprintf(message, OPTIONS_MESSAGE_SIZE,
+                 "--explain-element: \"%.40s\" is not an element; R,C or R,C,K is accepted", text);
         return 0;
     }
     return 1;
@@ -247,30 +249,20 @@ static int parse_element(const char *text, int element[3], char message[OPTIONS_
 static int take_option(int option, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     int index;
     switch (option) {
-    case OPTION_M:
-        return parse_int("--m", value, 1, MAX_SIZE, &options->m, message);
-    case OPTION_N:
-        return parse_int("--n", value, 1, MAX_SIZE, &options->n, message);
-    case OPTION_K:
-        return parse_int("--k", value, 1, MAX_SIZE, &options->k, message);
+    case OPTION_M: return parse_int("--m", value, 1, MAX_SIZE, &options->m, message);
+    case OPTION_N: return parse_int("--n", value, 1, MAX_SIZE, &options->n, message);
+    case OPTION_K: return parse_int("--k", value, 1, MAX_SIZE, &options->k, message);
     case OPTION_ON:
         index = parse_name("--on", value, place_names, ON_GPU, message);
         options->on = (Place)index;
         return index >= 0;
-    case OPTION_SEED:
-        return parse_number("--seed", value, 0, UINT64_MAX, &options->seed, message);
-    case OPTION_CHECK:
-        options->check = 1;
-        return 1;
-    case OPTION_NO_CHECK:
-        options->check = 0;
-        return 1;
+    case OPTION_SEED: return parse_number("--seed", value, 0, UINT64_MAX, &options->seed, message);
+    case OPTION_CHECK: options->check = 1; return 1;
+    case OPTION_NO_CHECK: options->check = 0; return 1;
     case OPTION_BENCH:
         options->bench = CHOICE_YES;
         return !value || parse_int("--bench", value, 1, MAX_ROUNDS, &options->rounds, message);
-    case OPTION_NO_BENCH:
-        options->bench = CHOICE_NO;
-        return 1;
+    case OPTION_NO_BENCH: options->bench = CHOICE_NO; return 1;
     case OPTION_DATA:
         index = parse_name("--data", value, data_names, 0, message);
         options->data = index < 0 ? 0 : 1u << index;
@@ -285,15 +277,10 @@ static int take_option(int option, const char *value, Options *options, char mes
                      options->pad);
         }
         return options->pad % 8 == 0;
-    case OPTION_REPEAT:
-        return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
-    case OPTION_CSV:
-        return parse_file("--csv", value, &options->csv, message);
-    case OPTION_VARIANT:
-        options->variant = value;
-        return 1;
-    case OPTION_TILE_GROUP:
-        return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tile_group, message);
+    case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
+    case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
+    case OPTION_VARIANT: options->variant = value; return 1;
+    case OPTION_TILE_GROUP: return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tile_group, message);
     case OPTION_MEET:
         index = parse_name("--meet", value, answer_names, 0, message);
         options->meet = index == 0 ? 1 : -1;
@@ -305,37 +292,22 @@ static int take_option(int option, const char *value, Options *options, char mes
         return index >= 0;
     case OPTION_SCHEDULE_SEED:
         return parse_number("--schedule-seed", value, 0, UINT64_MAX, &options->schedule_seed, message);
-    case OPTION_SCHEDULES:
-        return parse_int("--schedules", value, 1, 1000000, &options->schedules, message);
-    case OPTION_BARRIERS:
-        options->barriers = 1;
-        return 1;
-    case OPTION_COUNT:
-        options->count = 1;
-        return 1;
-    case OPTION_SMS:
-        options->sms_given = 1;
-        return parse_int("--sms", value, 1, 1024, &options->sms, message);
-    case OPTION_EXPLAIN:
-        options->explain = 1;
-        return 1;
+    case OPTION_SCHEDULES: return parse_int("--schedules", value, 1, 1000000, &options->schedules, message);
+    case OPTION_BARRIERS: options->barriers = 1; return 1;
+    case OPTION_COUNT: options->count = 1; return 1;
+    case OPTION_SMS: options->sms_given = 1; return parse_int("--sms", value, 1, 1024, &options->sms, message);
+    case OPTION_EXPLAIN: options->explain = 1; return 1;
     case OPTION_EXPLAIN_ELEMENT:
         options->explain = options->explain_element = 1;
         return parse_element(value, options->element, message);
     case OPTION_TIMELINE:
         options->timeline = 1;
         return !value || parse_int("--timeline", value, 0, INT_MAX, &options->timeline_cta, message);
-    case OPTION_TIMELINE_WINDOW:
-        return parse_window(value, options, message);
-    case OPTION_TIMELINE_SVG:
-        return parse_file("--timeline-svg", value, &options->timeline_svg, message);
-    case OPTION_TRACE:
-        return parse_file("--trace", value, &options->trace, message);
-    case OPTION_TRACE_EVENTS:
-        return parse_file("--trace-events", value, &options->trace_events, message);
-    default:
-        options->help = 1;
-        return 1;
+    case OPTION_TIMELINE_WINDOW: return parse_window(value, options, message);
+    case OPTION_TIMELINE_SVG: return parse_file("--timeline-svg", value, &options->timeline_svg, message);
+    case OPTION_TRACE: return parse_file("--trace", value, &options->trace, message);
+    case OPTION_TRACE_EVENTS: return parse_file("--trace-events", value, &options->trace_events, message);
+    default: options->help = 1; return 1;
     }
 }
 
@@ -355,7 +327,8 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
     } else if (options->explain && options_trace(options)) {
         fault = "--timeline, --trace: --explain records no launch: leave out one of them";
     } else if (options_trace(options) && (options->bench == CHOICE_YES || options->csv)) {
-        fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench and --csv";
+        fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench and "
+                "--csv";
     } else if (options_trace(options) && (options->repeat > 1 || options->schedules > 1)) {
         fault = "--timeline, --trace: one launch is recorded, not several: leave out --repeat and --schedules";
     } else if (options->window_end && !options->timeline && !options->timeline_svg) {

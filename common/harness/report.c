@@ -6,12 +6,9 @@
 
 int tensor_flop_per_clock(int capability) {
     switch (capability) {
-    case 900:
-        return 4096; /* Hopper: four tensor cores, 512 multiply-adds each */
-    case 800:
-        return 2048; /* A100 */
-    default:
-        return 0;
+    case 900: return 4096; /* Hopper: four tensor cores, 512 multiply-adds each */
+    case 800: return 2048; /* A100 */
+    default: return 0;
     }
 }
 

@@ -25,32 +25,22 @@ enum { MAX_WARP_ROWS = 4, MAX_WARPS = 32, WINDOW_TILES = 4, DETAIL_TILES = 3 };
 
 static Look look_of(const TraceEvent *e) {
     switch (e->kind) {
-    case TRACE_BARRIER:
-        return LOOK_BARRIER;
+    case TRACE_BARRIER: return LOOK_BARRIER;
     case TRACE_WAIT:
         return strcmp(e->name, "empty") == 0  ? LOOK_ROOM_WAIT
                : strcmp(e->name, "turn") == 0 ? LOOK_TURN_WAIT
                                               : LOOK_DATA_WAIT;
-    case TRACE_COPY_WAIT:
-        return LOOK_DATA_WAIT;
-    case TRACE_FRAGMENTS:
-        return LOOK_FRAGMENTS;
+    case TRACE_COPY_WAIT: return LOOK_DATA_WAIT;
+    case TRACE_FRAGMENTS: return LOOK_FRAGMENTS;
     case TRACE_MMA:
-    case TRACE_WGMMA:
-        return LOOK_MATH;
-    case TRACE_WGMMA_WAIT:
-        return LOOK_MATH_WAIT;
-    case TRACE_STORE_WAIT:
-        return LOOK_STORE_WAIT;
-    case TRACE_EPILOGUE:
-        return LOOK_EPILOGUE;
+    case TRACE_WGMMA: return LOOK_MATH;
+    case TRACE_WGMMA_WAIT: return LOOK_MATH_WAIT;
+    case TRACE_STORE_WAIT: return LOOK_STORE_WAIT;
+    case TRACE_EPILOGUE: return LOOK_EPILOGUE;
     case TRACE_COPY:
-    case TRACE_LOAD:
-        return LOOK_LOAD;
-    case TRACE_STORE:
-        return LOOK_STORE;
-    default:
-        return LOOK_OTHER;
+    case TRACE_LOAD: return LOOK_LOAD;
+    case TRACE_STORE: return LOOK_STORE;
+    default: return LOOK_OTHER;
     }
 }
 

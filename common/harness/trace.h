@@ -8,12 +8,12 @@
 /* What a warp does, or waits for; and what goes on beside the warps. Of a warp one kind at a time, of each asynchronous
  * unit several. */
 typedef enum {
-    TRACE_BARRIER,    /* a warp waits at __syncthreads() or a numbered barrier; index: its number */
-    TRACE_WAIT,       /* a warp waits for an mbarrier; name, stage; index: the parity it waits for */
-    TRACE_COPY_WAIT,  /* a warp waits for cp.async groups, on the model for ordinary loads too; index: groups that may be
+    TRACE_BARRIER,   /* a warp waits at __syncthreads() or a numbered barrier; index: its number */
+    TRACE_WAIT,      /* a warp waits for an mbarrier; name, stage; index: the parity it waits for */
+    TRACE_COPY_WAIT, /* a warp waits for cp.async groups, on the model for ordinary loads too; index: groups that may be
                          unfinished */
-    TRACE_FRAGMENTS,  /* a warp loads fragments (ldmatrix), to the first mma that uses them */
-    TRACE_MMA,        /* a warp issues mma.sync; on 01: multiplies in its FMA units */
+    TRACE_FRAGMENTS, /* a warp loads fragments (ldmatrix), to the first mma that uses them */
+    TRACE_MMA,       /* a warp issues mma.sync; on 01: multiplies in its FMA units */
     TRACE_WGMMA_WAIT, /* a warp waits for wgmma groups; index: groups that may be unfinished */
     TRACE_STORE_WAIT, /* a warp waits for bulk stores; index: groups that may be unfinished */
     TRACE_EPILOGUE,   /* a warp converts and stores its accumulators */

@@ -60,31 +60,16 @@ static void event_name(char *name, size_t size, const TraceEvent *e) {
     char barrier[40];
     snprintf(barrier, sizeof barrier, e->stage >= 0 ? "%s[%d]" : "%s", e->name, e->stage);
     switch (e->kind) {
-    case TRACE_BARRIER:
-        snprintf(name, size, "barrier %d", e->index);
-        break;
-    case TRACE_WAIT:
-        snprintf(name, size, "wait for %s", barrier);
-        break;
-    case TRACE_LOAD:
-        snprintf(name, size, "load for %s", barrier);
-        break;
-    case TRACE_COPY_WAIT:
-        snprintf(name, size, "wait for copies");
-        break;
-    case TRACE_WGMMA_WAIT:
-        snprintf(name, size, "wait for wgmma");
-        break;
-    case TRACE_STORE_WAIT:
-        snprintf(name, size, "wait for stores");
-        break;
+    case TRACE_BARRIER: snprintf(name, size, "barrier %d", e->index); break;
+    case TRACE_WAIT: snprintf(name, size, "wait for %s", barrier); break;
+    case TRACE_LOAD: snprintf(name, size, "load for %s", barrier); break;
+    case TRACE_COPY_WAIT: snprintf(name, size, "wait for copies"); break;
+    case TRACE_WGMMA_WAIT: snprintf(name, size, "wait for wgmma"); break;
+    case TRACE_STORE_WAIT: snprintf(name, size, "wait for stores"); break;
     case TRACE_COPY:
     case TRACE_STORE:
-    case TRACE_WGMMA:
-        snprintf(name, size, "%s group %d", trace_kind_names[e->kind], e->index);
-        break;
-    default:
-        snprintf(name, size, "%s", trace_kind_names[e->kind]);
+    case TRACE_WGMMA: snprintf(name, size, "%s group %d", trace_kind_names[e->kind], e->index); break;
+    default: snprintf(name, size, "%s", trace_kind_names[e->kind]);
     }
 }
 

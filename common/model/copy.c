@@ -100,8 +100,8 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
     t->loads = 1;
     /* A thread has its share of the path from L2. */
     t->time += COST_COPY;
-    t->copy_path = (t->copy_path > t->time ? t->copy_path : t->time) +
-                   CHUNK_BYTES * (uint64_t)cta->threads / LOAD_BYTES_A_STEP;
+    t->copy_path =
+        (t->copy_path > t->time ? t->copy_path : t->time) + CHUNK_BYTES * (uint64_t)cta->threads / LOAD_BYTES_A_STEP;
     t->copy_ready[t->copy_groups % COPY_TIMES] = t->copy_path + LOAD_LATENCY;
     agent_queue(&t->warp->copies);
 }

@@ -234,7 +234,7 @@ struct Warp {
     int sync_seen;    /* ... and 1 + its generation */
     uint32_t in_sync; /* lanes that wait there */
     struct {
-        int seen; /* 1 + the generation that the rest is about */
+        int seen;     /* 1 + the generation that the rest is about */
         int credited; /* lanes that have returned were counted */
         uint32_t arrived;
     } named[NAMED_BARRIERS];
@@ -248,7 +248,7 @@ struct Warp {
     uint64_t waited;       /* groups that a wait has covered */
     Site product_site;
 
-    Agent copies; /* cp.async of all lanes */
+    Agent copies;            /* cp.async of all lanes */
     struct WarpCount *count; /* count.c */
 
     /* For the timeline: what the warp does now; when the shared memory's path is free for it; fragments on their way. */
@@ -444,7 +444,7 @@ struct Warpgroup {
     uint64_t first, issued; /* oldest not executed; next one of the warp that is furthest */
     uint32_t capacity;
     AccumulatorTile tile[ACCUMULATOR_TILES];
-    Thread *issue_waiters; /* wait for other warps to issue their part */
+    Thread *issue_waiters;                                          /* wait for other warps to issue their part */
     uint64_t group_begin[GROUP_HISTORY], group_time[GROUP_HISTORY]; /* for the timeline */
     uint64_t groups_begun, groups_traced;
     uint64_t group_end[GROUP_HISTORY]; /* 1 + the last product of a group */

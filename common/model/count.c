@@ -32,7 +32,7 @@ struct WarpCount {
     int first[SITES]; /* of groups, by hash */
     SiteUse site[2 * SITES];
     int sites;
-    uint32_t in_barrier; /* lanes that have come to the CTA's barrier */
+    uint32_t in_barrier;                 /* lanes that have come to the CTA's barrier */
     const uint32_t *fragment[FRAGMENTS]; /* loaded since the last mma.sync: lane 0's registers */
     int fragments;
     struct {
@@ -134,7 +134,8 @@ static unsigned bytes_of(const Group *g) {
     return bytes;
 }
 
-static void count_global(const Group *g, ModelCount instructions, ModelCount bytes, ModelCount sectors, ModelCount lines) {
+static void count_global(const Group *g, ModelCount instructions, ModelCount bytes, ModelCount sectors,
+                         ModelCount lines) {
     int part = part_lanes(widest(g));
     counts[instructions]++;
     counts[bytes] += bytes_of(g);
@@ -147,7 +148,8 @@ static void count_global(const Group *g, ModelCount instructions, ModelCount byt
 static void count_group(const Group *g) {
     switch (g->how) {
     case COUNTED_GLOBAL_LOAD:
-        count_global(g, COUNT_GLOBAL_LOADS, COUNT_GLOBAL_LOAD_BYTES, COUNT_GLOBAL_LOAD_SECTORS, COUNT_GLOBAL_LOAD_LINES);
+        count_global(g, COUNT_GLOBAL_LOADS, COUNT_GLOBAL_LOAD_BYTES, COUNT_GLOBAL_LOAD_SECTORS,
+                     COUNT_GLOBAL_LOAD_LINES);
         break;
     case COUNTED_GLOBAL_STORE:
         count_global(g, COUNT_GLOBAL_STORES, COUNT_GLOBAL_STORE_BYTES, COUNT_GLOBAL_STORE_SECTORS,
@@ -163,9 +165,7 @@ static void count_group(const Group *g) {
         counts[COUNT_COPY_BYTES] += bytes_of(g);
         counts[COUNT_COPY_SECTORS] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES);
         break;
-    case COUNTED_COPY_TO:
-        count_shared(g, COUNT_COPIES, COUNT_COPY_PASSES, COUNT_COPY_CONFLICTS);
-        break;
+    case COUNTED_COPY_TO: count_shared(g, COUNT_COPIES, COUNT_COPY_PASSES, COUNT_COPY_CONFLICTS); break;
     }
 }
 

@@ -37,11 +37,8 @@ static const char *whereabouts(const Thread *t, char *text) {
         snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", (unsigned long long)wait->phase,
                  wait->barrier->name, place);
         break;
-    case WAIT_NAMED:
-        snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place);
-        break;
-    default:
-        snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
+    case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place); break;
+    default: snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
     }
     return text;
 }
@@ -206,8 +203,7 @@ static void explain(const Thread *t, int count) {
     case WAIT_COUNTER:
         report_line("waiting", "%s: %s, polls a global counter whose value is %u", place, who, wait->value);
         break;
-    case WAIT_NONE:
-        break;
+    case WAIT_NONE: break;
     }
 }
 

@@ -70,41 +70,23 @@ static void read_entries(Bytes *b, Unit *unit, int files) {
             const char *s = NULL;
             uint64_t value = 0;
             switch (form[i]) {
-            case 0x08:
-                s = dwarf_string(b);
-                break; /* DW_FORM_string */
+            case 0x08: s = dwarf_string(b); break; /* DW_FORM_string */
             case 0x1f:
                 s = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size));
-                break; /* line_strp */
-            case 0x0e:
-                s = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size));
-                break; /* strp */
-            case 0x0b:
-                value = dwarf_number(b, 1);
-                break; /* data1 */
-            case 0x05:
-                value = dwarf_number(b, 2);
-                break; /* data2 */
-            case 0x06:
-                value = dwarf_number(b, 4);
-                break; /* data4 */
-            case 0x07:
-                value = dwarf_number(b, 8);
-                break; /* data8 */
-            case 0x0f:
-                value = dwarf_uleb(b);
-                break; /* udata */
-            case 0x1e:
-                b->p += b->end - b->p >= 16 ? 16 : b->end - b->p;
-                break;   /* data16 */
-            case 0x09: { /* block */
+                break;                                                                               /* line_strp */
+            case 0x0e: s = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size)); break; /* strp */
+            case 0x0b: value = dwarf_number(b, 1); break;                                            /* data1 */
+            case 0x05: value = dwarf_number(b, 2); break;                                            /* data2 */
+            case 0x06: value = dwarf_number(b, 4); break;                                            /* data4 */
+            case 0x07: value = dwarf_number(b, 8); break;                                            /* data8 */
+            case 0x0f: value = dwarf_uleb(b); break;                                                 /* udata */
+            case 0x1e: b->p += b->end - b->p >= 16 ? 16 : b->end - b->p; break;                      /* data16 */
+            case 0x09: {                                                                             /* block */
                 uint64_t length = dwarf_uleb(b);
                 b->p += length < (uint64_t)(b->end - b->p) ? (ptrdiff_t)length : b->end - b->p;
                 break;
             }
-            default:
-                b->p = b->end;
-                return;
+            default: b->p = b->end; return;
             }
             if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
                 name = s;
@@ -218,32 +200,19 @@ static int find_row(const Unit *unit, uint64_t address, Row *found) {
                     emit = 1;
                     end = 1;
                     break;
-                case 2: /* DW_LNE_set_address */
-                    row.address = dwarf_number(&extended, (int)(length - 1));
-                    break;
-                default:
-                    break;
+                case 2: /* DW_LNE_set_address */ row.address = dwarf_number(&extended, (int)(length - 1)); break;
+                default: break;
                 }
             } else {
                 switch (opcode) {
-                case 1:
-                    emit = 1;
-                    break; /* copy */
-                case 2:
-                    row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length;
-                    break; /* advance_pc */
-                case 3:
-                    row.line += dwarf_sleb(&b);
-                    break; /* advance_line */
-                case 4:
-                    row.file = dwarf_uleb(&b);
-                    break; /* set_file */
-                case 8:    /* const_add_pc */
+                case 1: emit = 1; break;                                                   /* copy */
+                case 2: row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length; break; /* advance_pc */
+                case 3: row.line += dwarf_sleb(&b); break;                                 /* advance_line */
+                case 4: row.file = dwarf_uleb(&b); break;                                  /* set_file */
+                case 8:                                                                    /* const_add_pc */
                     row.address += (uint64_t)((255 - unit->opcode_base) / unit->line_range * unit->min_length);
                     break;
-                case 9:
-                    row.address += dwarf_number(&b, 2);
-                    break; /* fixed_advance_pc */
+                case 9: row.address += dwarf_number(&b, 2); break; /* fixed_advance_pc */
                 default:
                     for (int i = 0; i < unit->opcode_lengths[opcode]; i++) {
                         dwarf_uleb(&b);

@@ -409,17 +409,9 @@ int model_cluster_cta_rank(void) { return device.current->cta->rank; }
 
 void agent_step(Agent *agent, int whole) {
     switch (agent->kind) {
-    case AGENT_LOAD:
-        load_step(agent, whole);
-        break;
-    case AGENT_STORE:
-        store_step(agent, whole);
-        break;
-    case AGENT_WGMMA:
-        wgmma_step(agent, whole);
-        break;
-    case AGENT_COPIES:
-        copies_step(agent, whole);
-        break;
+    case AGENT_LOAD: load_step(agent, whole); break;
+    case AGENT_STORE: store_step(agent, whole); break;
+    case AGENT_WGMMA: wgmma_step(agent, whole); break;
+    case AGENT_COPIES: copies_step(agent, whole); break;
     }
 }

@@ -58,10 +58,10 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
 
-#define KERNEL_ENTRY(kernel, Params)                                                                             \
-    static __attribute__((no_sanitize("thread"), unused)) void kernel##_model_entry(const void *params_) {       \
-        kernel(*(const Params *)params_);                                                                        \
-    }                                                                                                            \
+#define KERNEL_ENTRY(kernel, Params)                                                                       \
+    static __attribute__((no_sanitize("thread"), unused)) void kernel##_model_entry(const void *params_) { \
+        kernel(*(const Params *)params_);                                                                  \
+    }                                                                                                      \
     enum { kernel##_params_bytes = sizeof(Params) }
 #define KERNEL(kernel) ((const void *)(kernel##_model_entry)), #kernel
 
@@ -127,7 +127,7 @@ void model_syncthreads(const char *here);
 void model_syncwarp(uint32_t mask, const char *here);
 #define __syncthreads() model_syncthreads(HERE)
 #define MODEL_FIRST(first, ...) first
-#define __syncwarp(...) model_syncwarp(MODEL_FIRST(__VA_ARGS__ __VA_OPT__(,) 0xffffffffu), HERE)
+#define __syncwarp(...) model_syncwarp(MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, ) 0xffffffffu), HERE)
 
 typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
 uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, const char *here);
@@ -137,8 +137,11 @@ static inline int model_shfl_int(ModelShuffle how, uint32_t mask, int value, int
 static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, const char *here) {
     return model_float(model_shfl(how, mask, model_bits(value), which, here));
 }
-#define MODEL_SHFL(how, mask, value, which)                                                                \
-    _Generic((value), float: model_shfl_float, int: model_shfl_int, default: model_shfl)(how, mask, value, which, HERE)
+#define MODEL_SHFL(how, mask, value, which) \
+    _Generic((value), float                 \
+             : model_shfl_float, int        \
+             : model_shfl_int, default      \
+             : model_shfl)(how, mask, value, which, HERE)
 #define __shfl_sync(mask, value, lane) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, lane)
 #define __shfl_xor_sync(mask, value, bits) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, bits)
 #define __shfl_up_sync(mask, value, delta) MODEL_SHFL(MODEL_SHFL_UP, mask, value, delta)
@@ -170,7 +173,7 @@ float model_atomic_add_float(float *p, float amount, const char *here);
 static inline int model_atomic_add_int(int *p, int amount, const char *here) {
     return (int)model_atomic_add((uint32_t *)p, (uint32_t)amount, here);
 }
-#define atomicAdd(p, amount)                                                                               \
+#define atomicAdd(p, amount) \
     _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int, default: model_atomic_add) \
     (p, amount, HERE)
 

@@ -10,69 +10,69 @@
  * sectors: the whole access's different 32-byte sectors. Behind the ldmatrix of
  * an operand: the warp has issued no other mma.sync since, so this one has to wait for it. Steps: the rough cost model of
  * the timeline, not speed. */
-#define MODEL_COUNTS(COUNT)                                                  \
-    COUNT(CTAS, "CTAs")                                                      \
-    COUNT(CTA_THREADS, "threads of a CTA")                                   \
-    COUNT(CTA_SHARED_BYTES, "bytes of shared memory of a CTA")               \
-    COUNT(GLOBAL_LOADS, "global loads, warps")                               \
-    COUNT(GLOBAL_LOAD_BYTES, "global loads, bytes")                          \
-    COUNT(GLOBAL_LOAD_SECTORS, "global loads, sectors")                      \
-    COUNT(GLOBAL_LOAD_LINES, "global loads, lines")                          \
-    COUNT(GLOBAL_STORES, "global stores, warps")                             \
-    COUNT(GLOBAL_STORE_BYTES, "global stores, bytes")                        \
-    COUNT(GLOBAL_STORE_SECTORS, "global stores, sectors")                    \
-    COUNT(GLOBAL_STORE_LINES, "global stores, lines")                        \
-    COUNT(ATOMICS, "global atomics, threads")                                \
-    COUNT(SHARED_LOADS, "shared loads, warps")                               \
-    COUNT(SHARED_LOAD_PASSES, "shared loads, passes")                        \
-    COUNT(SHARED_LOAD_CONFLICTS, "shared loads, conflicts")                  \
-    COUNT(SHARED_STORES, "shared stores, warps")                             \
-    COUNT(SHARED_STORE_PASSES, "shared stores, passes")                      \
-    COUNT(SHARED_STORE_CONFLICTS, "shared stores, conflicts")                \
-    COUNT(COPIES, "cp.async, warps")                                         \
-    COUNT(COPY_BYTES, "cp.async, bytes")                                     \
-    COUNT(COPY_SECTORS, "cp.async, sectors")                                 \
-    COUNT(COPY_PASSES, "cp.async, passes")                                   \
-    COUNT(COPY_CONFLICTS, "cp.async, conflicts")                             \
-    COUNT(COPY_GROUPS, "cp.async, groups of warps")                          \
-    COUNT(COPY_WAITS, "cp.async, waits of warps")                            \
-    COUNT(COPY_DEPTH, "cp.async, groups not waited for, at most")            \
-    COUNT(LDMATRIX, "ldmatrix, warps")                                       \
-    COUNT(LDMATRIX_PASSES, "ldmatrix, passes")                               \
-    COUNT(LDMATRIX_CONFLICTS, "ldmatrix, conflicts")                         \
-    COUNT(STMATRIX, "stmatrix, warps")                                       \
-    COUNT(STMATRIX_PASSES, "stmatrix, passes")                               \
-    COUNT(STMATRIX_CONFLICTS, "stmatrix, conflicts")                         \
-    COUNT(TMA_LOADS, "TMA loads, boxes")                                     \
-    COUNT(TMA_LOAD_BYTES, "TMA loads, bytes")                                \
-    COUNT(TMA_FILLED_BYTES, "TMA loads, bytes written to shared memory")     \
-    COUNT(TMA_STORES, "TMA stores, boxes")                                   \
-    COUNT(TMA_STORE_BYTES, "TMA stores, bytes")                              \
-    COUNT(MMA, "mma.sync, warps")                                            \
-    COUNT(MMA_BEHIND, "mma.sync, behind the ldmatrix of an operand")         \
-    COUNT(WGMMA, "wgmma, warpgroups")                                        \
-    COUNT(WGMMA_BYTES, "wgmma, bytes read from shared memory")               \
-    COUNT(WGMMA_GROUPS, "wgmma, groups of warpgroups")                       \
-    COUNT(WGMMA_WAITS, "wgmma, waits of warpgroups")                         \
-    COUNT(TENSOR_FLOP, "FLOP of the tensor cores")                           \
-    COUNT(SHUFFLES, "shuffles, warps")                                       \
-    COUNT(SYNCTHREADS, "__syncthreads, warps")                               \
-    COUNT(NAMED_BARRIERS, "named barriers, waits of warps")                  \
-    COUNT(MBARRIER_WAITS, "mbarriers, waits of threads")                     \
-    COUNT(MBARRIER_ARRIVALS, "mbarriers, arrivals")                          \
-    COUNT(MBARRIER_PHASES, "mbarriers, phases completed")                    \
-    COUNT(PROXY_FENCES, "proxy fences, threads")                             \
-    COUNT(COPY_WAIT_STEPS, "steps waited for cp.async, warps")               \
-    COUNT(SYNC_STEPS, "steps waited at __syncthreads and named barriers")    \
-    COUNT(MBARRIER_STEPS, "steps waited at mbarriers, warps")                \
-    COUNT(WGMMA_STEPS, "steps waited for wgmma, warpgroups")                 \
+#define MODEL_COUNTS(COUNT)                                               \
+    COUNT(CTAS, "CTAs")                                                   \
+    COUNT(CTA_THREADS, "threads of a CTA")                                \
+    COUNT(CTA_SHARED_BYTES, "bytes of shared memory of a CTA")            \
+    COUNT(GLOBAL_LOADS, "global loads, warps")                            \
+    COUNT(GLOBAL_LOAD_BYTES, "global loads, bytes")                       \
+    COUNT(GLOBAL_LOAD_SECTORS, "global loads, sectors")                   \
+    COUNT(GLOBAL_LOAD_LINES, "global loads, lines")                       \
+    COUNT(GLOBAL_STORES, "global stores, warps")                          \
+    COUNT(GLOBAL_STORE_BYTES, "global stores, bytes")                     \
+    COUNT(GLOBAL_STORE_SECTORS, "global stores, sectors")                 \
+    COUNT(GLOBAL_STORE_LINES, "global stores, lines")                     \
+    COUNT(ATOMICS, "global atomics, threads")                             \
+    COUNT(SHARED_LOADS, "shared loads, warps")                            \
+    COUNT(SHARED_LOAD_PASSES, "shared loads, passes")                     \
+    COUNT(SHARED_LOAD_CONFLICTS, "shared loads, conflicts")               \
+    COUNT(SHARED_STORES, "shared stores, warps")                          \
+    COUNT(SHARED_STORE_PASSES, "shared stores, passes")                   \
+    COUNT(SHARED_STORE_CONFLICTS, "shared stores, conflicts")             \
+    COUNT(COPIES, "cp.async, warps")                                      \
+    COUNT(COPY_BYTES, "cp.async, bytes")                                  \
+    COUNT(COPY_SECTORS, "cp.async, sectors")                              \
+    COUNT(COPY_PASSES, "cp.async, passes")                                \
+    COUNT(COPY_CONFLICTS, "cp.async, conflicts")                          \
+    COUNT(COPY_GROUPS, "cp.async, groups of warps")                       \
+    COUNT(COPY_WAITS, "cp.async, waits of warps")                         \
+    COUNT(COPY_DEPTH, "cp.async, groups not waited for, at most")         \
+    COUNT(LDMATRIX, "ldmatrix, warps")                                    \
+    COUNT(LDMATRIX_PASSES, "ldmatrix, passes")                            \
+    COUNT(LDMATRIX_CONFLICTS, "ldmatrix, conflicts")                      \
+    COUNT(STMATRIX, "stmatrix, warps")                                    \
+    COUNT(STMATRIX_PASSES, "stmatrix, passes")                            \
+    COUNT(STMATRIX_CONFLICTS, "stmatrix, conflicts")                      \
+    COUNT(TMA_LOADS, "TMA loads, boxes")                                  \
+    COUNT(TMA_LOAD_BYTES, "TMA loads, bytes")                             \
+    COUNT(TMA_FILLED_BYTES, "TMA loads, bytes written to shared memory")  \
+    COUNT(TMA_STORES, "TMA stores, boxes")                                \
+    COUNT(TMA_STORE_BYTES, "TMA stores, bytes")                           \
+    COUNT(MMA, "mma.sync, warps")                                         \
+    COUNT(MMA_BEHIND, "mma.sync, behind the ldmatrix of an operand")      \
+    COUNT(WGMMA, "wgmma, warpgroups")                                     \
+    COUNT(WGMMA_BYTES, "wgmma, bytes read from shared memory")            \
+    COUNT(WGMMA_GROUPS, "wgmma, groups of warpgroups")                    \
+    COUNT(WGMMA_WAITS, "wgmma, waits of warpgroups")                      \
+    COUNT(TENSOR_FLOP, "FLOP of the tensor cores")                        \
+    COUNT(SHUFFLES, "shuffles, warps")                                    \
+    COUNT(SYNCTHREADS, "__syncthreads, warps")                            \
+    COUNT(NAMED_BARRIERS, "named barriers, waits of warps")               \
+    COUNT(MBARRIER_WAITS, "mbarriers, waits of threads")                  \
+    COUNT(MBARRIER_ARRIVALS, "mbarriers, arrivals")                       \
+    COUNT(MBARRIER_PHASES, "mbarriers, phases completed")                 \
+    COUNT(PROXY_FENCES, "proxy fences, threads")                          \
+    COUNT(COPY_WAIT_STEPS, "steps waited for cp.async, warps")            \
+    COUNT(SYNC_STEPS, "steps waited at __syncthreads and named barriers") \
+    COUNT(MBARRIER_STEPS, "steps waited at mbarriers, warps")             \
+    COUNT(WGMMA_STEPS, "steps waited for wgmma, warpgroups")              \
     COUNT(CTA_STEPS, "steps of the longest CTA")
 
 typedef enum {
 #define COUNT(id, name) COUNT_##id,
     MODEL_COUNTS(COUNT)
 #undef COUNT
-    COUNT_KINDS
+        COUNT_KINDS
 } ModelCount;
 
 const char *model_count_name(ModelCount which);

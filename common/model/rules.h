@@ -9,16 +9,14 @@ RULE(RACE_RAW, "Read of data that is not yet known to be there",
      "numbers are right when the data happens to arrive first, wrong otherwise; it may pass every test on an idle GPU")
 RULE(RACE_WAR, "Write to data that may still be read",
      "the reader gets a mixture of old and new data, seldom and under load; most runs look right")
-RULE(RACE_WAW, "Two writes to the same place without an order",
-     "either value may remain; which one depends on timing")
+RULE(RACE_WAW, "Two writes to the same place without an order", "either value may remain; which one depends on timing")
 RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same shared memory without fence.proxy.async between",
      "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
 RULE(GLOBAL_CONFLICT, "CTAs access the same global memory, at least one writes, and nothing orders them",
      "either value may remain; which one depends on the order in which CTAs run")
 
 /* ---- places */
-RULE(UNINIT_SHARED, "Read of shared memory that nobody has written",
-     "reads what the last kernel left there")
+RULE(UNINIT_SHARED, "Read of shared memory that nobody has written", "reads what the last kernel left there")
 RULE(SHARED_BOUNDS, "Access outside the CTA's shared memory",
      "an illegal-address error, or silent damage to a neighbouring buffer")
 RULE(GLOBAL_BOUNDS, "Access outside every allocation of global memory",
@@ -47,24 +45,19 @@ RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited fo
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
 RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies bring",
      "too few announced: the phase completes while data is still on its way; too many: it never completes")
-RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1",
-     "the count wraps: hangs or passes early")
+RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1", "the count wraps: hangs or passes early")
 
 /* ---- progress */
-RULE(DEADLOCK, "No thread can go on",
-     "hangs until it is killed")
+RULE(DEADLOCK, "No thread can go on", "hangs until it is killed")
 RULE(CONVERGENCE, "Threads that must execute an instruction together do not",
      "undefined: hangs, wrong numbers, or passes, depending on how the compiler laid the branches out")
 RULE(NAMED_BARRIER, "Barrier used with a count or in a way that does not fit its other uses",
      "hangs, or releases threads too early")
-RULE(SETMAXNREG, "setmaxnreg that cannot be satisfied or is not allowed",
-     "hangs in the increase, or traps")
-RULE(LIVELOCK, "A thread polls without end and nothing else can happen",
-     "hangs until it is killed")
+RULE(SETMAXNREG, "setmaxnreg that cannot be satisfied or is not allowed", "hangs in the increase, or traps")
+RULE(LIVELOCK, "A thread polls without end and nothing else can happen", "hangs until it is killed")
 
 /* ---- clusters and exit */
-RULE(CLUSTER_RANK, "CTA number outside the cluster",
-     "a launch failure at run time")
+RULE(CLUSTER_RANK, "CTA number outside the cluster", "a launch failure at run time")
 RULE(CLUSTER_EXIT, "Shared memory or a barrier of a CTA that may already have ended",
      "a launch failure in some runs; seldom at small sizes")
 RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has waited for",
@@ -77,8 +70,7 @@ RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
      "the wait does not cover it: accumulators may be read too early")
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
      "ptxas inserts a wait (note C7514 or C7517): numbers are right, but the products no longer overlap")
-RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas",
-     "undefined: wrong numbers in part of the tile")
+RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")
 RULE(REGISTERS_UNINIT, "Product added to registers that were never set",

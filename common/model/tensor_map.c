@@ -12,20 +12,16 @@ enum { SHARED_ALIGNMENT = 128 };
 
 static int element_bytes(int type) {
     switch (type) {
-    case TENSOR_UINT8:
-        return 1;
+    case TENSOR_UINT8: return 1;
     case TENSOR_UINT16:
     case TENSOR_FLOAT16:
-    case TENSOR_BFLOAT16:
-        return 2;
+    case TENSOR_BFLOAT16: return 2;
     case TENSOR_UINT32:
     case TENSOR_INT32:
-    case TENSOR_FLOAT32:
-        return 4;
+    case TENSOR_FLOAT32: return 4;
     case TENSOR_UINT64:
     case TENSOR_INT64:
-    case TENSOR_FLOAT64:
-        return 8;
+    case TENSOR_FLOAT64: return 8;
     }
     return 0;
 }
@@ -37,10 +33,8 @@ static uint64_t fill_nan(int type) {
     case TENSOR_FLOAT16:
     case TENSOR_BFLOAT16:
     case TENSOR_FLOAT32:
-    case TENSOR_FLOAT64:
-        return 0x7ff77ff77ff77ff7u;
-    default:
-        return 0;
+    case TENSOR_FLOAT64: return 0x7ff77ff77ff77ff7u;
+    default: return 0;
     }
 }
 
@@ -89,7 +83,8 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
         return refuse(why, why_size, "L2 promotion %d is not one of 0 to 3", l2_promotion);
     }
     if (fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0)) {
-        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with a floating type", fill);
+        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with a floating type",
+                      fill);
     }
     if ((uintptr_t)base % 16 != 0) {
         return refuse(why, why_size, "the tensor's address %p must be a multiple of 16 bytes", base);
@@ -326,12 +321,9 @@ const char *tensor_load_fault(const TensorMap *map, const int *coord) {
         return NULL;
     }
     switch (map->element_bytes) {
-    case 1:
-        return "the first coordinate must be a multiple of 16 (16 bytes)";
-    case 2:
-        return "the first coordinate must be a multiple of 8 (16 bytes)";
-    case 4:
-        return "the first coordinate must be a multiple of 4 (16 bytes)";
+    case 1: return "the first coordinate must be a multiple of 16 (16 bytes)";
+    case 2: return "the first coordinate must be a multiple of 8 (16 bytes)";
+    case 4: return "the first coordinate must be a multiple of 4 (16 bytes)";
     }
     return "the first coordinate must be a multiple of 2 (16 bytes)";
 }

@@ -21,7 +21,6 @@
 #include "sync.h"
 #include "trace.h"
 
-
 enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
 
 typedef struct Load {

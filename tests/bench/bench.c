@@ -231,9 +231,7 @@ static int parse_bench(int argc, char *argv[], Bench *bench, char message[OPTION
             shapes = optarg;
             shapes_name = "--shapes";
             break;
-        case 'k':
-            good = parse_kernels(bench, optarg, message);
-            break;
+        case 'k': good = parse_kernels(bench, optarg, message); break;
         case 'r':
             good = parse_number("--rounds", optarg, 1, MAX_ROUNDS, &number, message);
             bench->rounds = good ? (int)number : 0;
@@ -243,17 +241,10 @@ static int parse_bench(int argc, char *argv[], Bench *bench, char message[OPTION
             good = !optarg || parse_number("--sustained", optarg, 1, 600, &number, message);
             bench->sustained_s = (double)number;
             break;
-        case 'c':
-            bench->csv_path = optarg;
-            break;
-        case 'm':
-            bench->commit = optarg;
-            break;
-        case 'd':
-            good = parse_number("--seed", optarg, 0, UINT64_MAX, &bench->seed, message);
-            break;
-        case 'h':
-            return -1;
+        case 'c': bench->csv_path = optarg; break;
+        case 'm': bench->commit = optarg; break;
+        case 'd': good = parse_number("--seed", optarg, 0, UINT64_MAX, &bench->seed, message); break;
+        case 'h': return -1;
         default:
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: %s", argv[optind - 1],
                      option == ':' ? "its value is missing" : "not accepted; --help lists what is");

@@ -91,7 +91,8 @@ static void test_fragment_layout(void) {
         for (int value = 0; value < 16; value++) {
             int offset = thread % 4 * 256 + thread / 4 % 8 * 1 + thread / 32 * 16 + value % 4 * 64 + value / 4 % 2 * 8 +
                          value / 8 * 1024;
-            wrong += fragment_row(thread, value / 4) != offset % 64 || fragment_k(thread, value / 4, value % 4) != offset / 64;
+            wrong += fragment_row(thread, value / 4) != offset % 64 ||
+                     fragment_k(thread, value / 4, value % 4) != offset / 64;
         }
     }
     is_int(wrong, 0, "fragments of m64nNk32: as CUTLASS has them");

@@ -709,22 +709,14 @@ static inline int group_size(Group group) {
 
 static inline const char *case_name(Group group, int i) {
     switch (group) {
-    case GROUP_ENCODE:
-        return encode_cases[i].name;
-    case GROUP_TMA:
-        return tma_cases[i].name;
-    case GROUP_WGMMA:
-        return wgmma_cases[i].name;
-    case GROUP_WARP:
-        return warp_cases[i].name;
-    case GROUP_MBARRIER:
-        return mbarrier_cases[i].name;
-    case GROUP_BARRIER:
-        return barrier_cases[i].name;
-    case GROUP_SETMAXNREG:
-        return setmaxnreg_cases[i].name;
-    case GROUPS:
-        break;
+    case GROUP_ENCODE: return encode_cases[i].name;
+    case GROUP_TMA: return tma_cases[i].name;
+    case GROUP_WGMMA: return wgmma_cases[i].name;
+    case GROUP_WARP: return warp_cases[i].name;
+    case GROUP_MBARRIER: return mbarrier_cases[i].name;
+    case GROUP_BARRIER: return barrier_cases[i].name;
+    case GROUP_SETMAXNREG: return setmaxnreg_cases[i].name;
+    case GROUPS: break;
     }
     return "";
 }
@@ -744,20 +736,13 @@ static inline uint32_t case_digest(Group group, int i) {
         const EncodeCase *c = &encode_cases[i];
         return digest(digest(start, &c->type, &c->misaligned + 1), c->size, &c->fill + 1);
     }
-    case GROUP_TMA:
-        return digest(start, &tma_cases[i].op, &tma_cases[i].copy[4]);
-    case GROUP_WGMMA:
-        return digest(start, &wgmma_cases[i].n, &wgmma_cases[i].accumulate + 1);
-    case GROUP_WARP:
-        return digest(start, &warp_cases[i].op, &warp_cases[i].rows + 1);
-    case GROUP_MBARRIER:
-        return digest(start, mbarrier_cases[i].op, &mbarrier_cases[i].op[MB_MAX_OPS]);
-    case GROUP_BARRIER:
-        return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
-    case GROUP_SETMAXNREG:
-        return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
-    case GROUPS:
-        break;
+    case GROUP_TMA: return digest(start, &tma_cases[i].op, &tma_cases[i].copy[4]);
+    case GROUP_WGMMA: return digest(start, &wgmma_cases[i].n, &wgmma_cases[i].accumulate + 1);
+    case GROUP_WARP: return digest(start, &warp_cases[i].op, &warp_cases[i].rows + 1);
+    case GROUP_MBARRIER: return digest(start, mbarrier_cases[i].op, &mbarrier_cases[i].op[MB_MAX_OPS]);
+    case GROUP_BARRIER: return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
+    case GROUP_SETMAXNREG: return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
+    case GROUPS: break;
     }
     return 0;
 }

@@ -41,12 +41,8 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             mbarrier_init(&s->bar, 1, argument);
             mbarrier_init_fence();
             break;
-        case MB_EXPECT:
-            mbarrier_expect_tx(&s->bar, argument);
-            break;
-        case MB_COMPLETE:
-            CONFORM_COMPLETE_TX(&s->bar, argument);
-            break;
+        case MB_EXPECT: mbarrier_expect_tx(&s->bar, argument); break;
+        case MB_COMPLETE: CONFORM_COMPLETE_TX(&s->bar, argument); break;
         case MB_ARRIVE:
             if (argument == 1) {
                 mbarrier_arrive(&s->bar);
@@ -54,12 +50,8 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
                 CONFORM_ARRIVE_COUNT(&s->bar, argument);
             }
             break;
-        case MB_ARRIVE_EXPECT:
-            mbarrier_arrive_expect_tx(&s->bar, argument);
-            break;
-        case MB_TEST:
-            p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, (uint32_t)argument);
-            break;
+        case MB_ARRIVE_EXPECT: mbarrier_arrive_expect_tx(&s->bar, argument); break;
+        case MB_TEST: p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, (uint32_t)argument); break;
         case MB_BOTH:
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 0);
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 1);

@@ -590,22 +590,14 @@ static cudaError_t run_setmaxnreg(Child *child, int i, Result *r) {
 
 static cudaError_t run_case(Child *child, Group group, int i, Result *r) {
     switch (group) {
-    case GROUP_ENCODE:
-        return run_encode(child, &encode_cases[i], r);
-    case GROUP_TMA:
-        return run_tma(child, &tma_cases[i], r);
-    case GROUP_WGMMA:
-        return run_wgmma(child, &wgmma_cases[i], r);
-    case GROUP_WARP:
-        return run_warp(child, &warp_cases[i], r);
-    case GROUP_MBARRIER:
-        return run_mbarrier(child, &mbarrier_cases[i], r);
-    case GROUP_BARRIER:
-        return run_barrier(child, &barrier_cases[i], r);
-    case GROUP_SETMAXNREG:
-        return run_setmaxnreg(child, i, r);
-    case GROUPS:
-        break;
+    case GROUP_ENCODE: return run_encode(child, &encode_cases[i], r);
+    case GROUP_TMA: return run_tma(child, &tma_cases[i], r);
+    case GROUP_WGMMA: return run_wgmma(child, &wgmma_cases[i], r);
+    case GROUP_WARP: return run_warp(child, &warp_cases[i], r);
+    case GROUP_MBARRIER: return run_mbarrier(child, &mbarrier_cases[i], r);
+    case GROUP_BARRIER: return run_barrier(child, &barrier_cases[i], r);
+    case GROUP_SETMAXNREG: return run_setmaxnreg(child, i, r);
+    case GROUPS: break;
     }
     return cudaErrorInvalidValue;
 }

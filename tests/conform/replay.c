@@ -233,21 +233,11 @@ static void replay(Group group, int i, Outcome *out) {
     out->count = 0;
     out->note[0] = '\0';
     switch (group) {
-    case GROUP_ENCODE:
-        replay_encode(&encode_cases[i], out);
-        break;
-    case GROUP_TMA:
-        replay_tma(&tma_cases[i], out);
-        break;
-    case GROUP_WGMMA:
-        replay_wgmma(&wgmma_cases[i], out);
-        break;
-    case GROUP_WARP:
-        replay_warp(&warp_cases[i], out);
-        break;
-    default:
-        replay_kernel(group, i, out);
-        break;
+    case GROUP_ENCODE: replay_encode(&encode_cases[i], out); break;
+    case GROUP_TMA: replay_tma(&tma_cases[i], out); break;
+    case GROUP_WGMMA: replay_wgmma(&wgmma_cases[i], out); break;
+    case GROUP_WARP: replay_warp(&warp_cases[i], out); break;
+    default: replay_kernel(group, i, out); break;
     }
 }
 

@@ -64,17 +64,10 @@ static void replay_setmaxnreg(int i, uint16_t *words, Outcome *out) {
 
 static void replay_once(Group group, int i, uint16_t *words, Outcome *out) {
     switch (group) {
-    case GROUP_MBARRIER:
-        replay_mbarrier(&mbarrier_cases[i], words, out);
-        break;
-    case GROUP_BARRIER:
-        replay_barrier(&barrier_cases[i], words, out);
-        break;
-    case GROUP_SETMAXNREG:
-        replay_setmaxnreg(i, words, out);
-        break;
-    default:
-        break;
+    case GROUP_MBARRIER: replay_mbarrier(&mbarrier_cases[i], words, out); break;
+    case GROUP_BARRIER: replay_barrier(&barrier_cases[i], words, out); break;
+    case GROUP_SETMAXNREG: replay_setmaxnreg(i, words, out); break;
+    default: break;
     }
 }
 

@@ -711,20 +711,11 @@ static int parse_arguments(int argc, char *argv[], Session *session) {
     opterr = 0;
     while (good && (option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
         switch (option) {
-        case 'o':
-            session->only = optarg;
-            break;
-        case 'c':
-            session->csv_path = optarg;
-            break;
-        case '1':
-            session->once = 1;
-            break;
-        case 'l':
-            list = 1;
-            break;
-        case 'h':
-            return -1;
+        case 'o': session->only = optarg; break;
+        case 'c': session->csv_path = optarg; break;
+        case '1': session->once = 1; break;
+        case 'l': list = 1; break;
+        case 'h': return -1;
         case 'r':
             good = parse_number("--rounds", optarg, 1, MAX_ROUNDS, &number, message);
             session->rounds = (int)number;

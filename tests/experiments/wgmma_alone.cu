@@ -21,27 +21,13 @@ typedef struct {
 /* One product of width n. */
 DEVICE void wgmma_k16(const int n, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (n) {
-    case 64:
-        wgmma_m64n64k16(acc, a, b, accumulate);
-        break;
-    case 112:
-        wgmma_m64n112k16(acc, a, b, accumulate);
-        break;
-    case 128:
-        wgmma_m64n128k16(acc, a, b, accumulate);
-        break;
-    case 160:
-        wgmma_m64n160k16(acc, a, b, accumulate);
-        break;
-    case 176:
-        wgmma_m64n176k16(acc, a, b, accumulate);
-        break;
-    case 192:
-        wgmma_m64n192k16(acc, a, b, accumulate);
-        break;
-    case 256:
-        wgmma_m64n256k16(acc, a, b, accumulate);
-        break;
+    case 64: wgmma_m64n64k16(acc, a, b, accumulate); break;
+    case 112: wgmma_m64n112k16(acc, a, b, accumulate); break;
+    case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
+    case 160: wgmma_m64n160k16(acc, a, b, accumulate); break;
+    case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
+    case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
     }
 }
 
@@ -98,8 +84,7 @@ GemmStatus wgmma_alone_launch(void *wgmma_alone) {
                          .overlap = 0};
     switch (w->n) {
 #define EACH_WIDTH(n) \
-    case n:           \
-        return (GemmStatus)launch_kernel(KERNEL(wgmma_alone_##n), shape, &p, w->stream);
+    case n: return (GemmStatus)launch_kernel(KERNEL(wgmma_alone_##n), shape, &p, w->stream);
         WGMMA_WIDTHS(EACH_WIDTH)
 #undef EACH_WIDTH
     }

@@ -129,11 +129,11 @@ typedef struct {
 static void start(const Load *load) {
     LaunchShape wgmma = {.grid = load->ctas, .block = 128 * WGMMA_WARPGROUPS, .shared_bytes = TILE_BYTES};
     LaunchShape mma = {.grid = load->ctas, .block = 32 * MMA_WARPS};
-    int failed = load->what == 0   ? launch_kernel(KERNEL(wgmma_alone), wgmma, &load->params, NULL)
-                 : load->what == 1 ? launch_kernel(KERNEL(mma_sync_alone), mma, &load->params, NULL)
-                                   : cuda_failed(cudaMemcpyAsync(load->to, load->from, load->bytes,
-                                                                 cudaMemcpyDeviceToDevice, NULL),
-                                                 "cudaMemcpyAsync");
+    int failed = load->what == 0 ? launch_kernel(KERNEL(wgmma_alone), wgmma, &load->params, NULL)
+                 : load->what == 1
+                     ? launch_kernel(KERNEL(mma_sync_alone), mma, &load->params, NULL)
+                     : cuda_failed(cudaMemcpyAsync(load->to, load->from, load->bytes, cudaMemcpyDeviceToDevice, NULL),
+                                   "cudaMemcpyAsync");
     if (failed) {
         exit(GEMM_DEVICE);
     }

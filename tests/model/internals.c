@@ -179,8 +179,8 @@ static void test_hooks(void) {
            "%s accesses %d bytes", hook->name, hook->bytes);
         model_forget_reports();
         int both = access_run(i, probe, 2);
-        ok(hook->writes ? both == 4 && model_report(0)->rule == RULE_GLOBAL_CONFLICT : both == 0,
-           "%s by two CTAs %s", hook->name, hook->writes ? "is a conflict" : "is none");
+        ok(hook->writes ? both == 4 && model_report(0)->rule == RULE_GLOBAL_CONFLICT : both == 0, "%s by two CTAs %s",
+           hook->name, hook->writes ? "is a conflict" : "is none");
     }
     model_global_free(probe);
 }
@@ -311,18 +311,18 @@ static void test_count(void) {
         CountPattern pattern;
         int accesses, sectors, lines, passes, conflicts;
     } cases[] = {
-        {{4, 4, 4, 1, 32, 0}, 1, 4, 1, 1, 0},         /* a line, every bank once */
-        {{4, 8, 8, 1, 32, 0}, 1, 8, 2, 2, 1},         /* every second bank, twice */
-        {{4, 128, 128, 1, 32, 0}, 1, 32, 32, 32, 31}, /* one bank */
-        {{4, 132, 132, 1, 32, 0}, 1, 32, 32, 1, 0},   /* one word more a row: every bank once */
-        {{8, 8, 8, 1, 32, 0}, 1, 8, 2, 2, 0},         /* in two parts of 16 lanes */
-        {{16, 16, 16, 1, 32, 0}, 1, 16, 4, 4, 0},     /* in four parts of 8 lanes */
-        {{16, 0, 16, 1, 32, 0}, 1, 1, 4, 4, 0},       /* one place, four parts */
-        {{16, 128, 128, 1, 32, 0}, 1, 32, 32, 32, 28},/* each part in the same four banks */
-        {{16, 144, 144, 1, 32, 1}, 1, 32, 32, 4, 0},  /* a chunk more a row */
-        {{4, 128, 128, 3, 32, 0}, 3, 96, 96, 96, 93}, /* a loop makes three accesses */
-        {{16, 128, 128, 2, 32, 1}, 2, 64, 64, 64, 56},/* also of four words */
-        {{4, 8, 8, 2, 7, 0}, 2, 4, 2, 2, 0},          /* some lanes only */
+        {{4, 4, 4, 1, 32, 0}, 1, 4, 1, 1, 0},          /* a line, every bank once */
+        {{4, 8, 8, 1, 32, 0}, 1, 8, 2, 2, 1},          /* every second bank, twice */
+        {{4, 128, 128, 1, 32, 0}, 1, 32, 32, 32, 31},  /* one bank */
+        {{4, 132, 132, 1, 32, 0}, 1, 32, 32, 1, 0},    /* one word more a row: every bank once */
+        {{8, 8, 8, 1, 32, 0}, 1, 8, 2, 2, 0},          /* in two parts of 16 lanes */
+        {{16, 16, 16, 1, 32, 0}, 1, 16, 4, 4, 0},      /* in four parts of 8 lanes */
+        {{16, 0, 16, 1, 32, 0}, 1, 1, 4, 4, 0},        /* one place, four parts */
+        {{16, 128, 128, 1, 32, 0}, 1, 32, 32, 32, 28}, /* each part in the same four banks */
+        {{16, 144, 144, 1, 32, 1}, 1, 32, 32, 4, 0},   /* a chunk more a row */
+        {{4, 128, 128, 3, 32, 0}, 3, 96, 96, 96, 93},  /* a loop makes three accesses */
+        {{16, 128, 128, 2, 32, 1}, 2, 64, 64, 64, 56}, /* also of four words */
+        {{4, 8, 8, 2, 7, 0}, 2, 4, 2, 2, 0},           /* some lanes only */
     };
     ModelOptions options = {.count = 1, .quiet = 1};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -356,8 +356,8 @@ static void test_count(void) {
                     wrong = 1;
                 }
             }
-            ok(status == 0 && !wrong, "counts, policy %d: %d bytes, strides %d and %d, %d times, by %d lanes", policy, p.bytes,
-               p.from, p.stride, p.repeat, p.lanes);
+            ok(status == 0 && !wrong, "counts, policy %d: %d bytes, strides %d and %d, %d times, by %d lanes", policy,
+               p.bytes, p.from, p.stride, p.repeat, p.lanes);
         }
     }
     options.count = 0;

@@ -13,19 +13,19 @@
 /* ---- every hook -------------------------------------------------------------------------------------------------- */
 
 #define SIZES(EACH, name, writes) \
-    EACH(name##1, 1, writes) EACH(name##2, 2, writes) EACH(name##4, 4, writes) EACH(name##8, 8, writes) \
-    EACH(name##16, 16, writes)
+    EACH(name##1, 1, writes)      \
+    EACH(name##2, 2, writes) EACH(name##4, 4, writes) EACH(name##8, 8, writes) EACH(name##16, 16, writes)
 #define SIZES_UNALIGNED(EACH, name, writes) \
     EACH(name##2, 2, writes) EACH(name##4, 4, writes) EACH(name##8, 8, writes) EACH(name##16, 16, writes)
-#define EACH_HOOK(EACH)                                 \
-    SIZES(EACH, read, 0)                                \
-    SIZES(EACH, write, 1)                               \
-    SIZES(EACH, volatile_read, 0)                       \
-    SIZES(EACH, volatile_write, 1)                      \
-    SIZES(EACH, read_write, 1)                          \
-    SIZES_UNALIGNED(EACH, unaligned_read, 0)            \
-    SIZES_UNALIGNED(EACH, unaligned_write, 1)           \
-    SIZES_UNALIGNED(EACH, unaligned_volatile_read, 0)   \
+#define EACH_HOOK(EACH)                               \
+    SIZES(EACH, read, 0)                              \
+    SIZES(EACH, write, 1)                             \
+    SIZES(EACH, volatile_read, 0)                     \
+    SIZES(EACH, volatile_write, 1)                    \
+    SIZES(EACH, read_write, 1)                        \
+    SIZES_UNALIGNED(EACH, unaligned_read, 0)          \
+    SIZES_UNALIGNED(EACH, unaligned_write, 1)         \
+    SIZES_UNALIGNED(EACH, unaligned_volatile_read, 0) \
     SIZES_UNALIGNED(EACH, unaligned_volatile_write, 1)
 
 enum { RANGE_BYTES = 40 };

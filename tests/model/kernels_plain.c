@@ -175,18 +175,10 @@ DEVICE void signal(Shared *s, const Params *p, int id) {
 
 DEVICE void global(const Params *p, int id) {
     switch (p->bug) {
-    case GLOBAL_PAST_END:
-        p->out[id + (id == N - 1)] = 1;
-        break;
-    case GLOBAL_NULL:
-        *(volatile int *)(uintptr_t)(id == 9 ? 64 : (uintptr_t)&p->out[id]) = 1;
-        break;
-    case GLOBAL_HOST:
-        p->out[id] = *(volatile int *)p->counter;
-        break;
-    case SAME_PLACE:
-        p->out[id % THREADS] = id;
-        break;
+    case GLOBAL_PAST_END: p->out[id + (id == N - 1)] = 1; break;
+    case GLOBAL_NULL: *(volatile int *)(uintptr_t)(id == 9 ? 64 : (uintptr_t)&p->out[id]) = 1; break;
+    case GLOBAL_HOST: p->out[id] = *(volatile int *)p->counter; break;
+    case SAME_PLACE: p->out[id % THREADS] = id; break;
     case READ_OTHERS:
         p->out[id] = 1;
         p->in[id] = p->out[(id + THREADS) % N];
@@ -203,11 +195,8 @@ DEVICE void global(const Params *p, int id) {
         atomicAdd((float *)p->counter + 2, 0.5f);
         p->out[id] = p->in[id / 128 * 128 + 127 - id % 128];
         break;
-    case COUNTER_MISALIGNED:
-        global_counter_add((int *)((char *)p->counter + 2), 1);
-        break;
-    default:
-        break;
+    case COUNTER_MISALIGNED: global_counter_add((int *)((char *)p->counter + 2), 1); break;
+    default: break;
     }
 }
 
@@ -228,23 +217,15 @@ DEVICE void meet(const Params *p, int id) {
 DEVICE void registers(const Params *p, int id) {
     int warp = (int)threadIdx.x / 32, wg = warp / 4;
     switch (p->bug) {
-    case REGISTERS_SUM:
-        wg == 0 ? setmaxnreg_dec(80) : setmaxnreg_inc(240);
-        break;
-    case REGISTERS_COUNT:
-        setmaxnreg_dec(20);
-        break;
-    case REGISTERS_DIRECTION:
-        setmaxnreg_inc(24);
-        break;
+    case REGISTERS_SUM: wg == 0 ? setmaxnreg_dec(80) : setmaxnreg_inc(240); break;
+    case REGISTERS_COUNT: setmaxnreg_dec(20); break;
+    case REGISTERS_DIRECTION: setmaxnreg_inc(24); break;
     case REGISTERS_ONE_WARP:
         if (warp == 0) {
             setmaxnreg_dec(40);
         }
         break;
-    case REGISTERS_DIFFER:
-        setmaxnreg_dec(warp == 1 ? 48 : 40);
-        break;
+    case REGISTERS_DIFFER: setmaxnreg_dec(warp == 1 ? 48 : 40); break;
     default:
         if (wg == 0) {
             setmaxnreg_dec(40);
@@ -297,18 +278,12 @@ static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_cons
     SHARED_MEMORY(Shared, s);
     int id = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     switch (p.bug) {
-    case RIGHT_BYTES:
-        bytes(s, &p, id);
-        break;
+    case RIGHT_BYTES: bytes(s, &p, id); break;
     case RIGHT_SHUFFLE:
     case SHUFFLE_DIVERGED:
-    case SHUFFLE_HALF:
-        shuffle(&p, id);
-        break;
+    case SHUFFLE_HALF: shuffle(&p, id); break;
     case RIGHT_SYNCWARP:
-    case NO_SYNCWARP:
-        syncwarp(s, &p, id);
-        break;
+    case NO_SYNCWARP: syncwarp(s, &p, id); break;
     case RIGHT_EARLY_RETURN:
         if (threadIdx.x >= 32) {
             p.out[id] = p.in[id / 128 * 128 + 127 - id % 128];
@@ -323,9 +298,7 @@ static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_cons
     case NAMED_NOT_WARPS:
     case NAMED_TWICE:
     case NAMED_TOO_MANY:
-    case SIGNAL_MISSING:
-        signal(s, &p, id);
-        break;
+    case SIGNAL_MISSING: signal(s, &p, id); break;
     case RIGHT_ATOMIC:
     case GLOBAL_PAST_END:
     case GLOBAL_NULL:
@@ -333,31 +306,22 @@ static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_cons
     case SAME_PLACE:
     case READ_OTHERS:
     case WRITE_READ_BY_OTHERS:
-    case COUNTER_MISALIGNED:
-        global(&p, id);
-        break;
+    case COUNTER_MISALIGNED: global(&p, id); break;
     case RIGHT_COUNTER:
-    case COUNTER_NEVER:
-        meet(&p, id);
-        break;
+    case COUNTER_NEVER: meet(&p, id); break;
     case RIGHT_REGISTERS:
     case REGISTERS_SUM:
     case REGISTERS_COUNT:
     case REGISTERS_DIRECTION:
     case REGISTERS_ONE_WARP:
-    case REGISTERS_DIFFER:
-        registers(&p, (int)(blockIdx.x * blockDim.x + threadIdx.x));
-        break;
+    case REGISTERS_DIFFER: registers(&p, (int)(blockIdx.x * blockDim.x + threadIdx.x)); break;
     case RIGHT_MBARRIER:
     case MBARRIER_NO_WAIT:
     case MBARRIER_NO_ARRIVALS:
     case MBARRIER_PAST_END:
     case POLL_NEVER:
-    case SLOW_WAITER:
-        hand_over(s, &p, id);
-        break;
-    default:
-        reverse(s, &p, id);
+    case SLOW_WAITER: hand_over(s, &p, id); break;
+    default: reverse(s, &p, id);
     }
 }
 KERNEL_ENTRY(plain_kernel, Params);

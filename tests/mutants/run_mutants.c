@@ -14,8 +14,8 @@
 
 typedef struct {
     const char *name;
-    const char *options; /* as after "# run:" */
-    const char *notes;   /* of ptxas, or why it does not compile; "" */
+    const char *options;    /* as after "# run:" */
+    const char *notes;      /* of ptxas, or why it does not compile; "" */
     const Chapter *chapter; /* NULL: it does not compile */
 } Mutant;
 
@@ -40,9 +40,7 @@ enum {
     TEXT = 256,
 };
 
-static const struct {
-    int m, n, k;
-} more_sizes[SIZES - 1] = {{1024, 1024, 1024}, {3000, 5000, 1000}};
+static const struct { int m, n, k; } more_sizes[SIZES - 1] = {{1024, 1024, 1024}, {3000, 5000, 1000}};
 
 /* What a child says about a size. */
 typedef enum { STARTED, ENDED, FAILED } What;

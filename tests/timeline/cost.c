@@ -69,8 +69,8 @@ static void shares(Trace *trace, const Pair *pair, const ChapterRun *run, const 
 
 static int disagreements;
 
-static void measure(const Backend *backend, const DeviceInfo *device, const Problem *problem, const Pair *pair, int rounds,
-                    FILE *csv, const char *date) {
+static void measure(const Backend *backend, const DeviceInfo *device, const Problem *problem, const Pair *pair,
+                    int rounds, FILE *csv, const char *date) {
     static double plain_us[MAX_ROUNDS], traced_us[MAX_ROUNDS];
     ChapterRun plain, traced;
     Tally tally;
@@ -78,7 +78,8 @@ static void measure(const Backend *backend, const DeviceInfo *device, const Prob
     stop_if_failed(run_open(&plain, problem, pair->plain));
     stop_if_failed(run_open(&traced, problem, pair->traced));
     if (strncmp(pair->plain->name, "08", 2) == 0 && problem->gemm.k < problem->gemm.m) {
-        plain.gemm.variant = traced.gemm.variant = "pingpong_128x192"; /* as in the picture, see tests/timeline/picture */
+        plain.gemm.variant = traced.gemm.variant =
+            "pingpong_128x192"; /* as in the picture, see tests/timeline/picture */
     }
     stop_if_failed(backend->trace_begin());
     stop_if_failed(run_checked(&traced, &tally));
@@ -95,18 +96,20 @@ static void measure(const Backend *backend, const DeviceInfo *device, const Prob
     double busy, flop;
     shares(&trace, pair, &traced, device, &busy, &flop);
     if (pair->plain->needs == NEEDS_SM90A && !(busy <= 1.1 * flop && flop <= 1.1 * busy)) {
-        fprintf(stderr, "%s: the tensor cores had work in %.1f %% of the time by the events, in %.1f %% by their FLOP\n",
+        fprintf(stderr,
+                "%s: the tensor cores had work in %.1f %% of the time by the events, in %.1f %% by their FLOP\n",
                 pair->plain->name, busy, flop);
         disagreements++;
     }
     Spread p = spread_of(plain_us, rounds), t = spread_of(traced_us, rounds);
     const Gemm *g = &problem->gemm;
-    printf("%-26s %5d x %5d x %5d  %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f %%, by FLOP %.1f %%\n",
+    printf("%-26s %5d x %5d x %5d  %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f "
+           "%%, by FLOP %.1f %%\n",
            pair->plain->name, g->m, g->n, g->k, p.median, t.median, (t.median / p.median - 1) * 100, events,
            (unsigned long long)trace.lost, busy, flop);
     fflush(stdout);
-    fprintf(csv, "%s,%s,%s,%d,%d,%d,%.2s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", device->name, date, commit_name(), g->m, g->n, g->k,
-            pair->plain->name, p.median, t.median, (t.median / p.median - 1) * 100, events,
+    fprintf(csv, "%s,%s,%s,%d,%d,%d,%.2s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", device->name, date, commit_name(), g->m,
+            g->n, g->k, pair->plain->name, p.median, t.median, (t.median / p.median - 1) * 100, events,
             (unsigned long long)trace.lost, busy, flop);
     run_close(&traced);
     run_close(&plain);
@@ -141,7 +144,9 @@ int main(int argc, char *argv[]) {
         fprintf(stderr, "--csv: \"%s\" cannot be written\n", path);
         return GEMM_USAGE;
     }
-    fprintf(csv, "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent\n");
+    fprintf(
+        csv,
+        "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent\n");
     today(date);
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         Problem problem;

@@ -62,8 +62,7 @@ static inline float sum_pairwise(const float *products, int count) {
 static inline float sum_in_order(const float *products, int k, Order order) {
     volatile float sum = 0;
     switch (order) {
-    case ORDER_BACKWARD:
-        return sum_range(products, k - 1, 0, -1);
+    case ORDER_BACKWARD: return sum_range(products, k - 1, 0, -1);
     case ORDER_STEPS_OF_16:
         for (int step = 0; step < k; step += 16) {
             sum += sum_range(products, step, min_int(step + 16, k), 1);
@@ -74,14 +73,12 @@ static inline float sum_in_order(const float *products, int k, Order order) {
             sum += sum_range(products, first, k, 4);
         }
         return sum;
-    case ORDER_PAIRWISE:
-        return sum_pairwise(products, k);
+    case ORDER_PAIRWISE: return sum_pairwise(products, k);
     case ORDER_HALVES:
         sum = sum_range(products, 0, k / 2, 1);
         sum += sum_range(products, k / 2, k, 1);
         return sum;
-    default:
-        return sum_range(products, 0, k, 1);
+    default: return sum_range(products, 0, k, 1);
     }
 }
 

@@ -11,8 +11,8 @@ static TraceRecord record[WARPS][ROOM];
 static int used[WARPS];
 
 static void put(int warp, uint32_t kind, int number, int begin, int end, uint32_t data) {
-    record[warp][used[warp]++] =
-        (TraceRecord){(uint32_t)start + (uint32_t)begin, (uint32_t)start + (uint32_t)end, kind | (uint32_t)number << 8, data};
+    record[warp][used[warp]++] = (TraceRecord){(uint32_t)start + (uint32_t)begin, (uint32_t)start + (uint32_t)end,
+                                               kind | (uint32_t)number << 8, data};
 }
 
 static void read_text(uint64_t address, char *text, size_t size) {
@@ -45,8 +45,8 @@ static const TraceEvent *event(const Trace *t, TraceKind kind, int index) {
 
 static void is_span(const TraceEvent *e, int begin, int end, const char *name) {
     if (!ok(e->begin == start + (uint64_t)(int64_t)begin && e->end == start + (uint64_t)(int64_t)end, "%s", name)) {
-        diag("from %lld to %lld, expected from %d to %d", (long long)(e->begin - start), (long long)(e->end - start), begin,
-             end);
+        diag("from %lld to %lld, expected from %d to %d", (long long)(e->begin - start), (long long)(e->end - start),
+             begin, end);
     }
 }
 

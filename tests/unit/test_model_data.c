@@ -140,12 +140,9 @@ static void test_encoder_2d(void) {
 static uint32_t place(int swizzle, int r, int c) {
     uint32_t chunk = (uint32_t)c / 8, in_chunk = (uint32_t)c % 8 * 2, row = (uint32_t)r;
     switch (swizzle) {
-    case TENSOR_SWIZZLE_128B:
-        return row * 128 + ((chunk ^ (row & 7)) << 4) + in_chunk;
-    case TENSOR_SWIZZLE_64B:
-        return row * 64 + ((chunk ^ (row / 2 & 3)) << 4) + in_chunk;
-    case TENSOR_SWIZZLE_32B:
-        return row * 32 + ((chunk ^ (row / 4 & 1)) << 4) + in_chunk;
+    case TENSOR_SWIZZLE_128B: return row * 128 + ((chunk ^ (row & 7)) << 4) + in_chunk;
+    case TENSOR_SWIZZLE_64B: return row * 64 + ((chunk ^ (row / 2 & 3)) << 4) + in_chunk;
+    case TENSOR_SWIZZLE_32B: return row * 32 + ((chunk ^ (row / 4 & 1)) << 4) + in_chunk;
     }
     return 0;
 }

@@ -163,7 +163,8 @@ static void accepts_good_lines(void) {
            options.count && options.sms == 132,
        "the model's options");
     options = accepts("--timeline");
-    ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options), "--timeline");
+    ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options),
+       "--timeline");
     ok(options.policy == POLICY_EAGER && options.sms == 1, "... by default with eager on one SM");
     options = accepts("--timeline=7 --timeline-window 5:700 --policy lazy --sms 3");
     ok(options.timeline_cta == 7 && options.window_begin == 5 && options.window_end == 700, "a CTA and a window");
@@ -194,12 +195,32 @@ static void help_is_true(void) {
     print_usage(out, "NAME");
     fclose(out);
     contains(text, "usage: NAME", "--help shows the program's name");
-    static const char *const names[] = {
-        "--m",      "--n",        "--k",      "--on",       "--data",          "--seed",
-        "--pad",    "--no-check", "--repeat", "--bench",    "--no-bench",      "--csv",
-        "--policy", "--help",     "--sms",    "--barriers", "--schedule-seed", "--schedules",
-        "--count",  "--explain",  "--explain-element",      "--trace",         "--timeline",
-        "--timeline-window",      "--timeline-svg",         "--trace-events"};
+    static const char *const names[] = {"--m",
+                                        "--n",
+                                        "--k",
+                                        "--on",
+                                        "--data",
+                                        "--seed",
+                                        "--pad",
+                                        "--no-check",
+                                        "--repeat",
+                                        "--bench",
+                                        "--no-bench",
+                                        "--csv",
+                                        "--policy",
+                                        "--help",
+                                        "--sms",
+                                        "--barriers",
+                                        "--schedule-seed",
+                                        "--schedules",
+                                        "--count",
+                                        "--explain",
+                                        "--explain-element",
+                                        "--trace",
+                                        "--timeline",
+                                        "--timeline-window",
+                                        "--timeline-svg",
+                                        "--trace-events"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ok(strstr(text, names[i]) != NULL, "--help explains %s", names[i]);
     }
