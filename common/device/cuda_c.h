@@ -24,6 +24,15 @@
 #define TRACED_VOLATILE
 #endif
 
+/* What a call on the host came to; also the exit status of every program. */
+typedef enum {
+    GEMM_OK = 0,
+    GEMM_WRONG = 1,     /* the result differs from the reference */
+    GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
+    GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
+    GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
+} GemmStatus;
+
 /* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
 typedef uint16_t bf16;
 
@@ -131,24 +140,24 @@ typedef struct {
     int overlap; /* 1: may start before the launch before it has ended (grid.h); sm_90 */
 } LaunchShape;
 
-/* Host: print one line about a failed CUDA call and return GEMM_DEVICE's value; 0 if nothing failed. */
-static inline int cuda_failed(cudaError_t error, const char *what) {
+/* Host: GEMM_OK if nothing failed, else one line about the failed CUDA call and GEMM_DEVICE. */
+static inline GemmStatus cuda_status(cudaError_t error, const char *what) {
     if (error == cudaSuccess) {
-        return 0;
+        return GEMM_OK;
     }
     fprintf(stderr, "%s failed: %s (%s)\n", what, cudaGetErrorString(error), cudaGetErrorName(error));
-    return 3;
+    return GEMM_DEVICE;
 }
 
 /* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream)`.
- * Returns 0, or 3 after printing what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
-static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                Stream stream) {
+ * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
+static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                       Stream stream) {
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
     if (error != cudaSuccess) {
         fprintf(stderr, "%s needs %d bytes of shared memory in a CTA: %s\n", name, shape.shared_bytes,
                 cudaGetErrorString(error));
-        return 3;
+        return GEMM_DEVICE;
     }
     cudaLaunchAttribute attributes[2];
     unsigned count = 0;
@@ -179,13 +188,13 @@ static inline int launch_kernel(const void *kernel, const char *name, LaunchShap
 #ifdef GEMM_TRACE
     TraceBuffers buffers;
     if (trace_buffers_for(shape.grid, shape.block, &buffers) ||
-        cuda_failed(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
+        cuda_status(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
                     "handing the trace buffers to the kernel") ||
         trace_kernel_follows()) {
-        return 3;
+        return GEMM_DEVICE;
     }
 #endif
-    return cuda_failed(cudaLaunchKernelExC(&config, kernel, arguments), name);
+    return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name);
 }
 
 #endif /* nvcc */
