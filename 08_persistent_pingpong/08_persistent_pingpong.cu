@@ -229,15 +229,15 @@ WIDTH_KERNEL(pingpong_128x176, 176)
 WIDTH_KERNEL(pingpong_128x192, 192)
 
 static const struct Width {
-    const char *name;
     int bn;
     const void *kernel;
-    const char *kernel_name;
+    const char *name;
 } widths[] = {
-    {"pingpong_128x128", 128, KERNEL(pingpong_128x128)},
-    {"pingpong_128x176", 176, KERNEL(pingpong_128x176)},
-    {"pingpong_128x192", 192, KERNEL(pingpong_128x192)},
+    {128, KERNEL(pingpong_128x128)},
+    {176, KERNEL(pingpong_128x176)},
+    {192, KERNEL(pingpong_128x192)},
 };
+enum { WIDTHS = sizeof widths / sizeof widths[0] };
 
 static int tile_count(const Gemm *g, int bn) { return ceil_div(g->m, BM) * ceil_div(g->n, bn); }
 
@@ -248,7 +248,7 @@ static double cost(const Gemm *g, int bn) { return (double)ceil_div(tile_count(g
 /* The width asked for, or the cheapest; NULL if there is none of that name. */
 static const struct Width *choose(const Gemm *g) {
     const struct Width *best = NULL;
-    for (const struct Width *w = widths; w < widths + sizeof widths / sizeof widths[0]; w++) {
+    for (const struct Width *w = widths; w < widths + WIDTHS; w++) {
         if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, w->name) == 0
                                       : best == NULL || cost(g, w->bn) < cost(g, best->bn)) {
             best = w;
@@ -260,8 +260,11 @@ static const struct Width *choose(const Gemm *g) {
 static GemmStatus launch(const Gemm *g) {
     const struct Width *w = choose(g);
     if (w == NULL) {
-        fprintf(stderr, "08_persistent_pingpong has no variant '%s'; it has: %s %s %s\n", g->tuning.variant,
-                widths[0].name, widths[1].name, widths[2].name);
+        fprintf(stderr, "08_persistent_pingpong has no variant '%s'; it has:", g->tuning.variant);
+        for (int i = 0; i < WIDTHS; i++) {
+            fprintf(stderr, " %s", widths[i].name);
+        }
+        fprintf(stderr, "\n");
         return GEMM_USAGE;
     }
     Params p;
@@ -273,7 +276,7 @@ static GemmStatus launch(const Gemm *g) {
     }
     LaunchShape shape = {
         .grid = min_int(tile_count(g, w->bn), g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(w->kernel, w->kernel_name, shape, &p, g->stream);
+    return launch_kernel(w->kernel, w->name, shape, &p, g->stream);
 }
 
 static void describe(const Gemm *g, char *text, size_t size) {
