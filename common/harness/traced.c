@@ -2,7 +2,7 @@
 #include "traced.h"
 
 #include "report.h"
-#include "timeline.h"
+#include "../timeline/timeline.h"
 
 void traced_size(const Backend *backend, int *m, int *n, int *k) {
     int on_gpu = backend->record != NULL;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "harness/timeline.h"
+#include "timeline/timeline.h"
 #include "tap.h"
 
 /* ---- the checks: what is wrong, or NULL -------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/timeline.h"
+#include "timeline/timeline.h"
 
 enum { MAX_FILES = 16 };
 

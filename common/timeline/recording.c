@@ -294,6 +294,12 @@ int recording_read(FILE *in, const char *path, Recording *recording) {
     return 1;
 }
 
+void trace_free_events(Trace *trace) {
+    free(trace->event);
+    trace->event = NULL;
+    trace->count = 0;
+}
+
 void remove_output(const char *path) {
     struct stat what;
     if (lstat(path, &what) == 0 && S_ISREG(what.st_mode)) {
