@@ -71,13 +71,11 @@ typedef struct {
  *
  *     CHAPTER(06_wgmma_ss, .adds = "...", .needs = NEEDS_SM90A, .launch = launch);
  *
- * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss, a GPU build that
- * records events (device/trace.h) as gpu_traced_chapter_06_wgmma_ss. */
+ * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss; another
+ * build of the same source defines CHAPTER_SYMBOL before it includes this. */
 #if defined(GEMM_MODEL)
 #define CHAPTER_SYMBOL(id) model_chapter_##id
-#elif defined(GEMM_TRACE)
-#define CHAPTER_SYMBOL(id) gpu_traced_chapter_##id
-#else
+#elif !defined(CHAPTER_SYMBOL)
 #define CHAPTER_SYMBOL(id) gpu_chapter_##id
 #endif
 #ifdef __cplusplus

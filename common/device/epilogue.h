@@ -31,7 +31,6 @@ DEVICE void transpose_quad(uint32_t w[4]) {
  * v[4j + 1] columns 8j + 2t and the next, j = 0 .. 3. `row` is the quad's row. Nothing is written outside the m x n matrix.
  * All 32 lanes call it, also those whose row lies outside. */
 DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, const float *v) {
-    TRACED(trace_enter(TRACE_EPILOGUE);)
     uint32_t w[4];
     UNROLL
     for (int j = 0; j < 4; j++) {
@@ -53,7 +52,6 @@ DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, con
             }
         }
     }
-    TRACED(trace_go_on();)
 }
 
 /* Store a warp's 16 x columns accumulators as the part of C that begins at (row, col). In every 8 columns this lane holds

@@ -70,7 +70,6 @@ DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrie
         :
         : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
         : "memory");
-    TRACED(trace_load(shared_address(bar));)
 }
 
 DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
@@ -79,11 +78,9 @@ DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c
                  :
                  : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "h"((uint16_t)mask)
                  : "memory");
-    TRACED(trace_load(shared_address(bar));)
 }
 
 DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    TRACED(trace_enter(TRACE_STORE);)
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
                  :
                  : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
@@ -91,32 +88,17 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) 
 }
 
 DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    TRACED(trace_enter(TRACE_STORE);)
     asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
                  :
                  : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
                  : "memory");
 }
 
-DEVICE void bulk_commit_group(void) {
-    TRACED(trace_enter(TRACE_STORE);) /* a group without stores counts too */
-    TRACED(trace_close();)
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
+DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-#define bulk_wait_group_read(N)                                                       \
-    do {                                                                              \
-        TRACED(uint32_t begin_ = trace_close();)                                      \
-        asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory"); \
-        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                           \
-    } while (0)
+#define bulk_wait_group_read(N) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory")
 
-#define bulk_wait_group(N)                                                       \
-    do {                                                                         \
-        TRACED(uint32_t begin_ = trace_close();)                                 \
-        asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory"); \
-        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                      \
-    } while (0)
+#define bulk_wait_group(N) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory")
 
 DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

@@ -1,6 +1,6 @@
 /* gpu.cu - the harness on a GPU: memory, data, reference, comparison, events. The only CUDA source of the harness. */
 #include "backend.h"
-#include "gpu_trace.h"
+#include "../timeline/gpu_trace.h"
 
 /* One line that names the call and the error; the caller returns. */
 #define TRY(call)                     \
@@ -380,7 +380,7 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
 
 /* ---- recording ---- */
 
-/* What a traced launch records (device/trace.h), in the GPU's memory. */
+/* What a traced launch records (timeline/record.h), in the GPU's memory. */
 static struct {
     TraceBuffers buffers;
     int ctas, warps; /* of the last launch; warps of a CTA */

@@ -4,7 +4,7 @@
 EXERCISE_TEST := tests/exercises/exercises.t
 ifneq ($(HAVE_MODEL),)
 EXERCISE_NEEDS := $(CHAPTERS:%=$(B)/tests/mutants/main_%.o) $(CHAPTERS:%=$(B)/model/%.o) \
-                  $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(MODEL_OBJECTS)
+                  $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
 $(EXERCISE_TEST): $(EXERCISE_NEEDS)
 endif
 MORE_TESTS += $(EXERCISE_TEST)

@@ -10,7 +10,7 @@ EXPERIMENT_BUILT := $(foreach p,$(EXPERIMENT_PATCHES),build/experiments/$(call e
 
 ifneq ($(HAVE_MODEL),)
 # As MUTANT_NEEDS, which is defined in a file that comes later.
-$(EXPERIMENT_TEST): $(CHAPTERS:%=$(B)/tests/mutants/main_%.o) $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(MODEL_OBJECTS)
+$(EXPERIMENT_TEST): $(CHAPTERS:%=$(B)/tests/mutants/main_%.o) $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
 endif
 MORE_TESTS += $(EXPERIMENT_TEST)
 
@@ -48,7 +48,7 @@ build/experiments/wgmma_alone.o: tests/experiments/wgmma_alone.cu $(NVCC_STAMP)
 
 EXPERIMENT_CHAPTERS := $(foreach n,08 07 06 05 04 03 02 01,$(patsubst %,$(B)/gpu/%.o,$(filter $(n)_%,$(CHAPTERS))))
 $(EXPERIMENT_RUNNER): $(EXPERIMENT_CHAPTERS) build/experiments/experiments.o build/experiments/wgmma_alone.o \
-                      $(HARNESS_OBJECTS) $(if $(HAVE_MODEL),$(MODEL_OBJECTS)) $(LINK_STAMP)
+                      $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(if $(HAVE_MODEL),$(MODEL_OBJECTS)) $(LINK_STAMP)
 	$(call say,LINK,$@)
 	@# The objects that could be built; make itself would not see those it has just made.
 	$(Q)$(call link,$(filter %.o,$^) $$(find $(EXPERIMENT_BUILT:.built=/) -name gpu.o))

@@ -38,7 +38,7 @@ copy_patched() {
     cp "$chapter/$chapter.cu" "$2/$chapter"
     if grep -q '^+++ [^/]*/common/' "$1"; then
         mkdir "$2/common"
-        cp -r common/gemm.h common/device common/model common/harness "$2/common"
+        cp -r common/gemm.h common/device common/model common/timeline common/harness "$2/common"
     else
         ln -s "$PWD/common" "$2/common"
     fi

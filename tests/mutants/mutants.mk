@@ -6,7 +6,7 @@ MUTANT_TEST := tests/mutants/mutants.t
 export MUTANT_CC = $(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER) -g -w
 export MUTANT_LINK = $(CC) $(LDFLAGS)
 export MUTANT_LIBS = $(LIBS)
-export MUTANT_OBJECTS = $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(MODEL_OBJECTS)
+export MUTANT_OBJECTS = $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
 export MUTANT_MAINS = $(B)/tests/mutants
 export MUTANT_CHAPTERS = $(if $(HAVE_MODEL),$(B)/model)
 export MUTANT_GPU_LINK = $(LINKER) $(linker_flags)

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "harness/problem.h"
-#include "harness/recording.h"
+#include "timeline/recording.h"
 #include "harness/report.h"
 #include "harness/timing.h"
 
