@@ -340,13 +340,10 @@ HOST_DEVICE void trace_tile(int row, int col) {
  * first. Functions of common/device that call others of it are not seen inside, and recorded as one. */
 
 /* cuda_c.h */
-template <typename Shared> DEVICE Shared *recorded_shared_memory(void) {
-    trace_start();
-    SHARED_MEMORY(Shared, s);
-    return s;
-}
 #undef SHARED_MEMORY
-#define SHARED_MEMORY(type, name) type *name = recorded_shared_memory<type>()
+#define SHARED_MEMORY(type, name)                              \
+    extern __shared__ __align__(1024) uint8_t shared_memory[]; \
+    type *name = (trace_start(), (type *)shared_memory)
 #undef NO_SHARED_MEMORY
 #define NO_SHARED_MEMORY trace_start()
 
@@ -387,15 +384,35 @@ HOST_DEVICE Tile recorded_tile_at(int index, int tiles_m, int tiles_n, int group
 }
 #define tile_at recorded_tile_at
 
+/* A wait whose N is a constant where this is inlined: one case of the switch is left of it. */
+#define WAIT_OF(wait)                          \
+    DEVICE void constant_##wait(const int n) { \
+        switch (n) {                           \
+        case 0: wait(0); break;                \
+        case 1: wait(1); break;                \
+        case 2: wait(2); break;                \
+        case 3: wait(3); break;                \
+        case 4: wait(4); break;                \
+        case 5: wait(5); break;                \
+        case 6: wait(6); break;                \
+        case 7: wait(7); break;                \
+        default: __trap();                     \
+        }                                      \
+    }
+WAIT_OF(cp_async_wait_group)
+WAIT_OF(bulk_wait_group_read)
+WAIT_OF(bulk_wait_group)
+WAIT_OF(wgmma_wait_group)
+
 /* cp_async.h */
 #define cp_async_commit_group() (cp_async_commit_group(), trace_commit(TRACE_COPY))
-template <int N> DEVICE void recorded_cp_async_wait_group(void) {
+DEVICE void recorded_cp_async_wait_group(const int n) {
     uint32_t begin = trace_close();
-    cp_async_wait_group(N);
-    trace_span(TRACE_COPY_WAIT, N, begin, 0);
+    constant_cp_async_wait_group(n);
+    trace_span(TRACE_COPY_WAIT, n, begin, 0);
 }
 #undef cp_async_wait_group
-#define cp_async_wait_group(N) recorded_cp_async_wait_group<(N)>()
+#define cp_async_wait_group recorded_cp_async_wait_group
 
 /* mma_sync.h */
 #define ldmatrix_x4(r, row) (trace_ldmatrix(), ldmatrix_x4(r, row))
@@ -471,21 +488,21 @@ DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int 
 #define tma_reduce_add_2d(...) RECORDED_STORE(tma_reduce_add_2d(__VA_ARGS__))
 #define bulk_commit_group() RECORDED_STORE(trace_close(); bulk_commit_group()) /* a group without stores counts too */
 
-template <int N> DEVICE void recorded_bulk_wait_group_read(void) {
+DEVICE void recorded_bulk_wait_group_read(const int n) {
     uint32_t begin = trace_close();
-    bulk_wait_group_read(N);
-    trace_span(TRACE_STORE_WAIT, N, begin, 0);
+    constant_bulk_wait_group_read(n);
+    trace_span(TRACE_STORE_WAIT, n, begin, 0);
 }
 #undef bulk_wait_group_read
-#define bulk_wait_group_read(N) recorded_bulk_wait_group_read<(N)>()
+#define bulk_wait_group_read recorded_bulk_wait_group_read
 
-template <int N> DEVICE void recorded_bulk_wait_group(void) {
+DEVICE void recorded_bulk_wait_group(const int n) {
     uint32_t begin = trace_close();
-    bulk_wait_group(N);
-    trace_span(TRACE_STORE_WAIT, N, begin, 0);
+    constant_bulk_wait_group(n);
+    trace_span(TRACE_STORE_WAIT, n, begin, 0);
 }
 #undef bulk_wait_group
-#define bulk_wait_group(N) recorded_bulk_wait_group<(N)>()
+#define bulk_wait_group recorded_bulk_wait_group
 
 /* wgmma.h */
 #define wgmma_fence() (trace_products_begin(), wgmma_fence())
@@ -498,12 +515,12 @@ template <int N> DEVICE void recorded_bulk_wait_group(void) {
 #define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
 #define wgmma_m64n64k16_rs(...) (trace_product(64), wgmma_m64n64k16_rs(__VA_ARGS__))
 
-template <int N> DEVICE void recorded_wgmma_wait_group(void) {
+DEVICE void recorded_wgmma_wait_group(const int n) {
     uint32_t begin = trace_close();
-    wgmma_wait_group(N);
-    trace_products_waited(N, begin);
+    constant_wgmma_wait_group(n);
+    trace_products_waited(n, begin);
 }
 #undef wgmma_wait_group
-#define wgmma_wait_group(N) recorded_wgmma_wait_group<(N)>()
+#define wgmma_wait_group recorded_wgmma_wait_group
 
 #endif
