@@ -47,7 +47,7 @@ typedef struct {
     GemmStatus (*allocate)(Buffer *buffer, size_t bytes, const char *name); /* 256-byte aligned; 0 bytes: data NULL */
     void (*release)(Buffer *buffer);                                        /* safe to call twice */
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
-    /* Tells the model that matrix [rows][ld] lies there, for its reports. NULL on a GPU. */
+    /* The model alone: matrix [rows][ld] lies there; for its reports. */
     void (*name_matrix)(const bf16 *matrix, const char *name, int rows, int columns, int ld);
     GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
 

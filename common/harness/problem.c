@@ -87,7 +87,7 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->block = (const bf16 *)problem->block.data;
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
-    if (backend->name_matrix) {
+    if (backend->is_model) {
         backend->name_matrix(gemm->a, "A", gemm->m, gemm->k, gemm->lda);
         backend->name_matrix(gemm->b, "B", gemm->n, gemm->k, gemm->ldb);
         backend->name_matrix(gemm->c, "C", gemm->m, gemm->n, gemm->ldc);

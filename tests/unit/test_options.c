@@ -158,7 +158,7 @@ static void accepts_good_lines(void) {
     options = accepts("--data zeros");
     ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
     is_int(accepts("--pad 24").shape.pad, 24, "--pad 24");
-    is_int(accepts("--data integers --k 1048575").k, 1048575, "the largest exact k");
+    is_int(accepts("--data integers --k 1048575").shape.k, 1048575, "the largest exact k");
     options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132");
     ok(options.policy == POLICY_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
            options.count && options.sms == 132,
