@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Do the code fragments in common/book compile? Each page's fragments for a target (see extract here) are one file: C11 for
+# Do the code fragments in the book compile? Each page's fragments for a target (see extract here) are one file: C11 for
 # the C compiler, sm_90a and sm_100a for nvcc, where ptxas must neither spill nor serialise a wgmma. What they compute,
 # as far as a CPU can tell, is tested by test_fragments.c. And would this test notice a fragment that does not compile?
 . tests/tools/tap.sh
@@ -44,11 +44,11 @@ can() {
 
 # ---- the pages
 
-pages=(common/book/*.md)
+pages=(book/*.md)
 list=$(tests/book/extract "${pages[@]}" 2>"$scratch/errors")
 ok $? "the fragments are marked as they should be"
 [ ! -s "$scratch/errors" ] || explain "$(cat "$scratch/errors")"
-for known in "common/book/blackwell.md sm_100a" "common/book/w4a8.md sm_90a" "common/book/w4a8.md c11"; do
+for known in "book/blackwell.md sm_100a" "book/w4a8.md sm_90a" "book/w4a8.md c11"; do
     grep -qxF "$known" <<<"$list"
     ok $? "there are fragments: $known"
 done
@@ -82,10 +82,10 @@ broken() {
     ok $((status == 0)) "$5: refused"
     like "$said" "$4" "$5: the reason is named"
 }
-broken c11 common/book/w4a8.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
-broken sm_100a common/book/blackwell.md 's/tcgen05\.commit\./tcgen05.comit./' "tcgen05.*comit|comit" \
+broken c11 book/w4a8.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
+broken sm_100a book/blackwell.md 's/tcgen05\.commit\./tcgen05.comit./' "tcgen05.*comit|comit" \
     "an instruction that does not exist"
-broken sm_90a common/book/w4a8.md '/wgmma_fence();/d' 'C7519.*warpgroup.arrive is injected' "a main loop without wgmma_fence"
+broken sm_90a book/w4a8.md '/wgmma_fence();/d' 'C7519.*warpgroup.arrive is injected' "a main loop without wgmma_fence"
 
 # refused TEXT PATTERN NAME: a page with this text
 refused() {

@@ -1,4 +1,4 @@
-# experiments.mk - the claims of the book, measured; included by the Makefile at the top. See common/book/experiments.md.
+# experiments.mk - the claims of the book, measured; included by the Makefile at the top. See book/experiments.md.
 
 EXPERIMENT_TEST := tests/experiments/experiments.t
 EXPERIMENT_RUNNER := build/experiments/experiments
@@ -16,7 +16,7 @@ MORE_TESTS += $(EXPERIMENT_TEST)
 
 ## make experiments|time the variants of tests/experiments/plan beside each other; ARGS="--only stages"; needs a Hopper GPU
 ## make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
-## make experiments-page|bring the tables in common/book/experiments.md up to date with tests/experiments/results
+## make experiments-page|bring the tables in book/experiments.md up to date with tests/experiments/results
 .PHONY: experiments experiments-build experiment-counters experiments-page
 experiments-page:
 	@tests/experiments/page

@@ -39,7 +39,7 @@ map-$(2): $(MUTANT_NEEDS) $(if $(HAVE_MODEL),$(B)/tests/mutants/map_$(1).o $(B)/
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call break_rules,$(c),$(call number,$(c)))))
 
-## make mutants-table|write the tables of all mutants into tests/mutants/README.md and common/book/troubleshooting.md
+## make mutants-table|write the tables of all mutants into tests/mutants/README.md and book/troubleshooting.md
 .PHONY: mutants-table
 mutants-table:
 	tests/mutants/table --write

@@ -58,9 +58,9 @@ is "$(sed -n '/^<!-- table -->$/,/^<!-- end of table -->$/p' "$MUTANTS/README.md
     "$(echo '<!-- table -->' && "$MUTANTS/table" && echo '<!-- end of table -->')" \
     "the table in README.md is that of the patches (make mutants-table writes it)"
 
-is "$(sed -n '/^<!-- symptoms -->$/,/^<!-- end of symptoms -->$/p' common/book/troubleshooting.md)" \
+is "$(sed -n '/^<!-- symptoms -->$/,/^<!-- end of symptoms -->$/p' book/troubleshooting.md)" \
     "$(echo '<!-- symptoms -->' && "$MUTANTS/symptoms" && echo '<!-- end of symptoms -->')" \
-    "the tables in common/book/troubleshooting.md are those of the patches (make mutants-table writes them)"
+    "the tables in book/troubleshooting.md are those of the patches (make mutants-table writes them)"
 
 covered=$(sed -n '/^## What they cover/,/^## All/p' "$MUTANTS/README.md" | grep -o '0[2-8]_[a-z0-9_]*' | sort -u)
 is "$covered" "$(mutant_names)" "what README.md says they cover names all of them and no others"
