@@ -41,8 +41,9 @@ svg_is_plain() {
                }' "$1"
 }
 
-for chapter in $CHAPTERS; do
-    program=$chapter/$chapter
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
+    program=$directory/$chapter
     for columns in 80 132; do
         out=$(COLUMNS=$columns "$program" --on model --timeline 2>"$work/err")
         ok $? "$chapter: --timeline"
@@ -98,10 +99,10 @@ for kept in tests/timeline/recorded/*.csv; do
     status=$?
     ok $status "$kept passes every check"
     [ $status -eq 0 ] || explain "$out"
-    chapter=$(basename "$kept" .csv)
-    grep -q "<desc>[^<]*CPU model" "$chapter/timeline.svg" && continue # drawn anew from the model
-    "$B/tests/timeline/draw" "$kept" "$work/kept.svg" && cmp -s "$work/kept.svg" "$chapter/timeline.svg"
-    ok $? "$chapter/timeline.svg is drawn from it"
+    directory=$(printf "%s\n" $CHAPTER_DIRS | grep "$(basename "$kept" .csv)\$")
+    grep -q "<desc>[^<]*CPU model" "$directory/timeline.svg" && continue # drawn anew from the model
+    "$B/tests/timeline/draw" "$kept" "$work/kept.svg" && cmp -s "$work/kept.svg" "$directory/timeline.svg"
+    ok $? "$directory/timeline.svg is drawn from it"
 done
 if [ -f tests/timeline/recorded/01_naive.csv ] && ! grep -q "<desc>[^<]*CPU model" tests/timeline/all.svg; then
     "$B/tests/timeline/draw" "$work/kept.svg" tests/timeline/recorded/*.csv && cmp -s "$work/kept.svg" tests/timeline/all.svg

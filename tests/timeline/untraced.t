@@ -9,10 +9,10 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/with" "$work/without"
 cp -r common "$work/with"
 cp -r common "$work/without"
-for chapter in $CHAPTERS; do
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
     mkdir "$work/with/$chapter" "$work/without/$chapter"
-    cp "$chapter/$chapter.cu" "$work/with/$chapter"
-    cp "$chapter/$chapter.cu" "$work/without/$chapter"
+    find "$directory" -maxdepth 1 "(" -name "*.cu" -o -name "*.h" ")" -exec cp -t "$work/with/$chapter" {} + -exec cp -t "$work/without/$chapter" {} +
 done
 
 # Hooks stand in lines of their own, TRACED(...), or in blocks of #ifdef GEMM_TRACE.
@@ -32,7 +32,8 @@ compile() {
     (cd "$work/$1" && "$NVCC" -std=c++17 -O3 -w -gencode "arch=compute_90a,code=${4:-compute_90a}" "${@:5}" -Icommon \
         "$2/$2.cu" -o "$3")
 }
-for chapter in $CHAPTERS; do
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
     compile with "$chapter" with.ptx compute_90a -ptx && compile without "$chapter" without.ptx compute_90a -ptx
     grep -q '\.entry' "$work/with/with.ptx" && cmp -s "$work/with/with.ptx" "$work/without/without.ptx"
     ok $? "$chapter: the same PTX with the hooks and without"

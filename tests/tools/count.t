@@ -9,8 +9,9 @@ M=256 N=256 K=128
 amount() { awk -v name="$1" '{ n = $NF; sub(/^count +/, ""); sub(/ +[0-9]+$/, "") } $0 == name { print n; found = 1 }
                              END { if (!found) print 0 }' <<<"$counts"; }
 
-for chapter in $CHAPTERS; do
-    counts=$("$chapter/$chapter" --on model --m $M --n $N --k $K --pad 0 --data integers --count | grep '^count ')
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
+    counts=$("$directory/$chapter" --on model --m $M --n $N --k $K --pad 0 --data integers --count | grep '^count ')
     like "$counts" "CTAs +[1-9].*threads of a CTA +[1-9]" "$chapter: --count prints counts"
     is "$(($(amount 'global stores, bytes') + $(amount 'TMA stores, bytes')))" $((M * N * 2)) "every element is stored once"
     loaded=$(($(amount 'global loads, bytes') + $(amount 'cp.async, bytes') + $(amount 'TMA loads, bytes')))
