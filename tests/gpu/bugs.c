@@ -1,8 +1,8 @@
-/* run_mutants - what a GPU does with every mutant. Built by `make mutants-gpu-build`.
+/* bugs - what a GPU does with every bug. Built by `make bugs-gpu`.
  *
- *     run_mutants OUTFILE [NAME...]     all mutants, or those named; a line each to OUTFILE, for tests/mutants/record
+ *     bugs OUTFILE [NAME...]     all bugs, or those named; a line each to OUTFILE, for tests/tools/patches record
  *
- * A mutant runs in a child of its own, at the size its patch names and at two more, LAUNCHES checked launches each. A
+ * A bug runs in a child of its own, at the size its patch names and at two more, LAUNCHES checked launches each. A
  * child that does not come back is killed; the next one starts with a fresh context. */
 #include <poll.h>
 #include <signal.h>
@@ -17,22 +17,22 @@ typedef struct {
     const char *options;    /* as after "# run:" */
     const char *notes;      /* of ptxas, or why it does not compile; "" */
     const Chapter *chapter; /* NULL: it does not compile */
-} Mutant;
+} Bug;
 
-/* EACH_MUTANT(symbol, name, options, notes), EACH_MISSING(name, options, notes) */
-#define EACH_MUTANT(symbol, ...) extern const Chapter symbol;
+/* EACH_BUG(symbol, name, options, notes), EACH_MISSING(name, options, notes) */
+#define EACH_BUG(symbol, ...) extern const Chapter symbol;
 #define EACH_MISSING(...)
-#include "mutants.inc"
-#undef EACH_MUTANT
+#include "bugs.inc"
+#undef EACH_BUG
 #undef EACH_MISSING
-#define EACH_MUTANT(symbol, ...) {__VA_ARGS__, &symbol},
+#define EACH_BUG(symbol, ...) {__VA_ARGS__, &symbol},
 #define EACH_MISSING(...) {__VA_ARGS__, NULL},
-static const Mutant mutants[] = {
-#include "mutants.inc"
+static const Bug bugs[] = {
+#include "bugs.inc"
 };
 
 enum {
-    MUTANTS = sizeof mutants / sizeof mutants[0],
+    BUGS = sizeof bugs / sizeof bugs[0],
     SIZES = 3, /* the patch's own, and these */
     LAUNCHES = 100,
     SETUP_MS = 20000, /* for the context and the reference */
@@ -59,17 +59,17 @@ static void say(int to, Message message) {
     }
 }
 
-/* The options of a mutant at one of its sizes. Their texts stay until the next call. */
-static int options_of(const Mutant *mutant, int size, Options *options) {
+/* The options of a bug at one of its sizes. Their texts stay until the next call. */
+static int options_of(const Bug *bug, int size, Options *options) {
     static char line[TEXT], message[OPTIONS_MESSAGE_SIZE];
-    char *argv[32] = {"run_mutants"};
+    char *argv[32] = {"bugs"};
     int argc = 1;
-    snprintf(line, sizeof line, "%s", mutant->options);
+    snprintf(line, sizeof line, "%s", bug->options);
     for (char *word = strtok(line, " "); word && argc < 31; word = strtok(NULL, " ")) {
         argv[argc++] = word;
     }
     if (!parse_options(argc, argv, options, message)) {
-        fprintf(stderr, "%s: %s\n", mutant->name, message);
+        fprintf(stderr, "%s: %s\n", bug->name, message);
         return 0;
     }
     if (size > 0) {
@@ -80,12 +80,12 @@ static int options_of(const Mutant *mutant, int size, Options *options) {
     return 1;
 }
 
-static void run_size(const Mutant *mutant, int size, const Backend *backend, const DeviceInfo *device, int to) {
+static void run_size(const Bug *bug, int size, const Backend *backend, const DeviceInfo *device, int to) {
     Options options;
     Problem problem;
     ChapterRun run;
     Message message = {.size = size, .what = FAILED};
-    if (!options_of(mutant, size, &options) ||
+    if (!options_of(bug, size, &options) ||
         problem_open(&problem, backend, device, options.m, options.n, options.k, 8, 1) != GEMM_OK) {
         say(to, message);
         _exit(1);
@@ -94,7 +94,7 @@ static void run_size(const Mutant *mutant, int size, const Backend *backend, con
     if (size == 0 && options.sms != DEFAULT_MODEL_SMS) {
         problem.gemm.sm_count = options.sms; /* as many tiles for a CTA as on the model */
     }
-    if (problem_fill(&problem, DATA_INTEGERS) != GEMM_OK || run_open(&run, &problem, mutant->chapter) != GEMM_OK ||
+    if (problem_fill(&problem, DATA_INTEGERS) != GEMM_OK || run_open(&run, &problem, bug->chapter) != GEMM_OK ||
         backend->synchronise("the reference") != GEMM_OK) {
         say(to, message);
         _exit(1);
@@ -130,7 +130,7 @@ static void probe(FILE *out, const char *path) {
     if (pid == 0) {
         memset(&options, 0, sizeof options);
         if (gpu_backend()->open(&options, NEEDS_SM90A, &device, why, sizeof why) != GEMM_OK) {
-            fprintf(stderr, "run_mutants: %s is needed; found: %s\n", need_text(NEEDS_SM90A), why);
+            fprintf(stderr, "bugs: %s is needed; found: %s\n", need_text(NEEDS_SM90A), why);
             _exit(GEMM_DEVICE);
         }
         fprintf(out, "# device %s, %d SMs, CUDA %d.%d, driver for CUDA %d.%d\n", device.name, device.sm_count,
@@ -147,18 +147,18 @@ static void probe(FILE *out, const char *path) {
 }
 
 /* The sizes from `first` on. Its stderr goes to `errors`. */
-static void child(const Mutant *mutant, int first, int to, FILE *errors) {
+static void child(const Bug *bug, int first, int to, FILE *errors) {
     Options options;
     DeviceInfo device;
     char why[TEXT] = "";
     dup2(fileno(errors), STDERR_FILENO);
     const Backend *backend = gpu_backend();
-    if (!options_of(mutant, 0, &options) || backend->open(&options, NEEDS_SM90A, &device, why, sizeof why) != GEMM_OK) {
+    if (!options_of(bug, 0, &options) || backend->open(&options, NEEDS_SM90A, &device, why, sizeof why) != GEMM_OK) {
         fprintf(stderr, "no GPU: %s\n", why);
         _exit(3);
     }
     for (int size = first; size < SIZES; size++) {
-        run_size(mutant, size, backend, &device, to);
+        run_size(bug, size, backend, &device, to);
     }
     _exit(0);
 }
@@ -198,17 +198,17 @@ static void last_error(FILE *errors, char text[TEXT]) {
 }
 
 /* Runs a child from size `first` on, notes the outcome of each size it got through. Returns the next size to run. */
-static int run_child(const Mutant *mutant, int first, char outcome[SIZES][2 * TEXT]) {
+static int run_child(const Bug *bug, int first, char outcome[SIZES][2 * TEXT]) {
     int ends[2], size = first, started = 0;
     FILE *errors = tmpfile();
     if (!errors || pipe(ends) != 0) {
-        perror("run_mutants");
+        perror("bugs");
         exit(2);
     }
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        child(mutant, first, ends[1], errors);
+        child(bug, first, ends[1], errors);
     }
     close(ends[1]);
     while (size < SIZES) {
@@ -242,29 +242,29 @@ static int run_child(const Mutant *mutant, int first, char outcome[SIZES][2 * TE
     return size;
 }
 
-static void run_mutant(const Mutant *mutant, FILE *out) {
+static void run_bug(const Bug *bug, FILE *out) {
     char outcome[SIZES][2 * TEXT] = {{0}};
     double start = now_ms();
     int size = 0;
-    while (mutant->chapter && size < SIZES) {
-        size = run_child(mutant, size, outcome);
+    while (bug->chapter && size < SIZES) {
+        size = run_child(bug, size, outcome);
         /* Two hangs tell enough, and a third costs as much again. */
         if (size == SIZES - 1 && strcmp(outcome[0], "hang") == 0 && strcmp(outcome[1], "hang") == 0) {
             snprintf(outcome[size++], 2 * TEXT, "not run");
         }
     }
     Options options;
-    int known = options_of(mutant, 0, &options);
-    fprintf(out, "%s", mutant->name);
-    for (int i = 0; i < SIZES && mutant->chapter; i++) {
+    int known = options_of(bug, 0, &options);
+    fprintf(out, "%s", bug->name);
+    for (int i = 0; i < SIZES && bug->chapter; i++) {
         int m = i || !known ? more_sizes[i ? i - 1 : 0].m : options.m;
         int n = i || !known ? more_sizes[i ? i - 1 : 0].n : options.n;
         int k = i || !known ? more_sizes[i ? i - 1 : 0].k : options.k;
         fprintf(out, "\t%dx%dx%d: %s", m, n, k, outcome[i]);
     }
-    fprintf(out, "%s%s\n", mutant->notes[0] ? "\tnotes: " : "", mutant->notes);
+    fprintf(out, "%s%s\n", bug->notes[0] ? "\tnotes: " : "", bug->notes);
     fflush(out);
-    fprintf(stderr, "%-50s %.1f s  %s | %s | %s\n", mutant->name, (now_ms() - start) / 1e3, outcome[0], outcome[1],
+    fprintf(stderr, "%-50s %.1f s  %s | %s | %s\n", bug->name, (now_ms() - start) / 1e3, outcome[0], outcome[1],
             outcome[2]);
 }
 
@@ -284,17 +284,17 @@ int main(int argc, char **argv) {
     }
     for (int i = 2; i < argc; i++) {
         int known = 0;
-        for (int j = 0; j < MUTANTS; j++) {
-            known |= strcmp(argv[i], mutants[j].name) == 0;
+        for (int j = 0; j < BUGS; j++) {
+            known |= strcmp(argv[i], bugs[j].name) == 0;
         }
         if (!known) {
-            fprintf(stderr, "run_mutants: there is no mutant \"%s\"\n", argv[i]);
+            fprintf(stderr, "bugs: there is no bug \"%s\"\n", argv[i]);
             return GEMM_USAGE;
         }
     }
     FILE *out = fopen(argv[1], "w");
     if (!out) {
-        fprintf(stderr, "run_mutants: \"%s\" cannot be written\n", argv[1]);
+        fprintf(stderr, "bugs: \"%s\" cannot be written\n", argv[1]);
         return GEMM_USAGE;
     }
     char date[16];
@@ -302,9 +302,9 @@ int main(int argc, char **argv) {
     strftime(date, sizeof date, "%Y-%m-%d", localtime(&now));
     fprintf(out, "# date %s, %d launches a size\n", date, LAUNCHES);
     probe(out, argv[1]);
-    for (int i = 0; i < MUTANTS; i++) {
-        if (is_wanted(mutants[i].name, argc, argv)) {
-            run_mutant(&mutants[i], out);
+    for (int i = 0; i < BUGS; i++) {
+        if (is_wanted(bugs[i].name, argc, argv)) {
+            run_bug(&bugs[i], out);
         }
     }
     return fclose(out) == 0 ? GEMM_OK : GEMM_USAGE;

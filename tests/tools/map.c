@@ -1,6 +1,6 @@
 /* map.c - where a result is wrong: runs a chapter on the CPU model, lets it go on after a report, and draws C with a
  * character for each cell of it. Compiled once for each chapter, as common/harness/main.c is. Called by
- * tests/mutants/map.
+ * tests/tools/patches.
  *
  * Options are those of the chapters' programs. Data are integers unless --data normal is given, so that every
  * difference counts. CELL=RxC in the environment draws cells of R x C elements, as many as fit on a screen, from the
