@@ -118,12 +118,16 @@ FORCE:
 HARNESS_C := $(filter-out common/harness/main.c,$(wildcard common/harness/*.c))
 HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
 HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
+TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
 MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c)))
-COMMON := $(HARNESS_OBJECTS) $(MODEL_OBJECTS)
+COMMON := $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
 chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(if $(HAVE_MODEL),$(1:%=$(B)/model/%.o))
 
 $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
+
+$(TIMELINE_OBJECTS): $(B)/timeline/%.o: common/timeline/%.c $(CC_STAMP)
+	$(call c_object)
 
 $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.cu $(NVCC_STAMP)
 	$(call cuda_object,$(ARCH_SM80))
@@ -166,7 +170,7 @@ $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 
 # The copy that records what it does, for --timeline and --trace.
 $(B)/traced/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$$(call compile_chapter,-DGEMM_TRACE -UGEMM_DEBUG,most_bytes=64)
+	$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=64)
 
 $(B)/model/$(1).o: $(3).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))

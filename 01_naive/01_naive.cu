@@ -4,7 +4,7 @@
  *               threads of a CTA take neighbouring elements, so that the rows they share come from L1 instead of DRAM.
  * What holds it back   Every FMA needs two elements that were loaded for it alone: the load units, not the arithmetic, set
  *               the pace. And the FMA units do 256 FLOP per clock and SM; the tensor cores, unused here, do 4096.
- * Run           make 01 && ./01_naive
+ * Run           make 01 && ./01_naive, here; from the top, make run-01
  *
  * Both operands are K-major, so neighbouring threads read B at addresses ldb apart: a warp's load touches 16 rows of B.
  * Loads of 16 bytes use half of each 32-byte sector at once and find the other half in L1; loads of one element would use
@@ -57,14 +57,7 @@ KERNEL_ENTRY(gemm_kernel, Gemm);
 
 static GemmStatus launch(const Gemm *p) {
     LaunchShape shape = {.grid = ceil_div(p->m, TILE) * ceil_div(p->n, TILE), .block = THREADS};
-    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
 }
 
-CHAPTER(01_naive) = {
-    .name = "01_naive",
-    .adds = "one thread for each element of C",
-    .needs = NEEDS_SM80,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(01_naive, .adds = "one thread for each element of C", .needs = NEEDS_SM80, .launch = launch);

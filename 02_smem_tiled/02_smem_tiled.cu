@@ -5,7 +5,7 @@
  *               and uses each several times. The instruction tile (16 x 8 x 16): mma.sync on the tensor cores.
  * What holds it back   Load, wait, compute, wait: while the tile is loaded the tensor cores idle, and while they work
  *               nothing is loaded. Only a second CTA on the same SM fills some of the gaps.
- * Run           make 02 && ./02_smem_tiled */
+ * Run           make 02 && ./02_smem_tiled, here; from the top, make run-02 */
 #include "../common/gemm.h"
 
 #include "../common/device/epilogue.h"
@@ -13,14 +13,10 @@
 #include "../common/device/swizzle.h"
 #include "../common/device/tile_order.h"
 
+enum { BM = 128, BN = 128, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
+enum { WARPS_M = 2, WARPS_N = 2 };
+enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
-    BM = 128,
-    BN = 128,
-    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2,
-    WARPS_N = 2,
-    WM = BM / WARPS_M,
-    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
     CTAS_PER_SM = 2,
@@ -127,22 +123,11 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         __syncthreads();
     }
 
-    /* Step 4: epilogue. 32 columns of a row at a time (epilogue.h). */
-    int row = tile.m * BM + warp_m * WM + (int)threadIdx.x % 32 / 4;
+    /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        UNROLL
-        for (int j = 0; j < WN / 8; j += 4) {
-            int col = tile.n * BN + warp_n * WN + j * 8;
-            float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the instruction tile */
-            UNROLL
-            for (int b = 0; b < 4; b++) {
-                upper[b][0] = acc[i][j + b][0], upper[b][1] = acc[i][j + b][1];
-                lower[b][0] = acc[i][j + b][2], lower[b][1] = acc[i][j + b][3];
-            }
-            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16, col, upper);
-            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16 + 8, col, lower);
-        }
+        store_warp_rows(p.c, p.ldc, p.m, p.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0],
+                        WN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Gemm);
@@ -150,14 +135,7 @@ KERNEL_ENTRY(gemm_kernel, Gemm);
 static GemmStatus launch(const Gemm *p) {
     LaunchShape shape = {
         .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
 }
 
-CHAPTER(02_smem_tiled) = {
-    .name = "02_smem_tiled",
-    .adds = "tiles in shared memory, ldmatrix and mma.sync",
-    .needs = NEEDS_SM80,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(02_smem_tiled, .adds = "tiles in shared memory, ldmatrix and mma.sync", .needs = NEEDS_SM80, .launch = launch);

@@ -5,7 +5,7 @@
  *               the latency of global memory is hidden.
  * What holds it back   Each k16 step still begins with ldmatrix and waits for it: the latency of shared memory stands
  *               before every batch of mma.sync.
- * Run           make 03 && ./03_cp_async_multistage */
+ * Run           make 03 && ./03_cp_async_multistage, here; from the top, make run-03 */
 #include "../common/gemm.h"
 
 #include "../common/device/cp_async.h"
@@ -14,14 +14,10 @@
 #include "../common/device/swizzle.h"
 #include "../common/device/tile_order.h"
 
+enum { BM = 128, BN = 128, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
+enum { WARPS_M = 2, WARPS_N = 2 };
+enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
-    BM = 128,
-    BN = 128,
-    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2,
-    WARPS_N = 2,
-    WM = BM / WARPS_M,
-    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     STAGES = 3,
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
@@ -149,22 +145,11 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         }
     }
 
-    /* Step 4: epilogue. 32 columns of a row at a time (epilogue.h). */
-    int row = tile.m * BM + warp_m * WM + (int)threadIdx.x % 32 / 4;
+    /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        UNROLL
-        for (int j = 0; j < WN / 8; j += 4) {
-            int col = tile.n * BN + warp_n * WN + j * 8;
-            float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the instruction tile */
-            UNROLL
-            for (int b = 0; b < 4; b++) {
-                upper[b][0] = acc[i][j + b][0], upper[b][1] = acc[i][j + b][1];
-                lower[b][0] = acc[i][j + b][2], lower[b][1] = acc[i][j + b][3];
-            }
-            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16, col, upper);
-            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16 + 8, col, lower);
-        }
+        store_warp_rows(p.c, p.ldc, p.m, p.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0],
+                        WN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Gemm);
@@ -172,14 +157,7 @@ KERNEL_ENTRY(gemm_kernel, Gemm);
 static GemmStatus launch(const Gemm *p) {
     LaunchShape shape = {
         .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
 }
 
-CHAPTER(03_cp_async_multistage) = {
-    .name = "03_cp_async_multistage",
-    .adds = "cp.async into a ring of stages",
-    .needs = NEEDS_SM80,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(03_cp_async_multistage, .adds = "cp.async into a ring of stages", .needs = NEEDS_SM80, .launch = launch);

@@ -6,7 +6,7 @@
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores of
  *               an SM can do: Hopper's full rate needs wgmma.
- * Run           make 04 && ./04_regfile_double_buffer */
+ * Run           make 04 && ./04_regfile_double_buffer, here; from the top, make run-04 */
 #include "../common/gemm.h"
 
 #include "../common/device/cp_async.h"
@@ -15,14 +15,10 @@
 #include "../common/device/swizzle.h"
 #include "../common/device/tile_order.h"
 
+enum { BM = 128, BN = 256, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
+enum { WARPS_M = 2, WARPS_N = 4 };
+enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
-    BM = 128,
-    BN = 256,
-    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2,
-    WARPS_N = 4,
-    WM = BM / WARPS_M,
-    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16,             /* k16 steps in a k-tile */
     MAX_STAGES = 4,              /* 192 KB on Hopper; GPUs with less shared memory get 3 or 2 */
@@ -186,22 +182,11 @@ DEVICE void gemm(Gemm p, const int stages) {
         }
     }
 
-    /* Step 4: epilogue. 32 columns of a row at a time (epilogue.h). */
-    int row = tile.m * BM + warp_m * WM + (int)threadIdx.x % 32 / 4;
+    /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        UNROLL
-        for (int j = 0; j < WN / 8; j += 4) {
-            int col = tile.n * BN + warp_n * WN + j * 8;
-            float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the instruction tile */
-            UNROLL
-            for (int b = 0; b < 4; b++) {
-                upper[b][0] = acc[i][j + b][0], upper[b][1] = acc[i][j + b][1];
-                lower[b][0] = acc[i][j + b][2], lower[b][1] = acc[i][j + b][3];
-            }
-            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16, col, upper);
-            store_quad_row(p.c, p.ldc, p.m, p.n, row + i * 16 + 8, col, lower);
-        }
+        store_warp_rows(p.c, p.ldc, p.m, p.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0],
+                        WN);
     }
 }
 
@@ -218,16 +203,10 @@ static GemmStatus launch(const Gemm *p) {
     int stages = min_int(MAX_STAGES, p->shared_bytes / (int)sizeof(Stage));
     LaunchShape shape = {
         .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = stages * (int)sizeof(Stage)};
-    return (GemmStatus)(stages == 4   ? launch_kernel(KERNEL(gemm_4_stages), shape, p, p->stream)
-                        : stages == 3 ? launch_kernel(KERNEL(gemm_3_stages), shape, p, p->stream)
-                                      : launch_kernel(KERNEL(gemm_2_stages), shape, p, p->stream));
+    return stages == 4   ? launch_kernel(KERNEL(gemm_4_stages), shape, p, p->stream)
+           : stages == 3 ? launch_kernel(KERNEL(gemm_3_stages), shape, p, p->stream)
+                         : launch_kernel(KERNEL(gemm_2_stages), shape, p, p->stream);
 }
 
-CHAPTER(04_regfile_double_buffer) = {
-    .name = "04_regfile_double_buffer",
-    .adds = "fragments of the next step loaded during the math of this one",
-    .needs = NEEDS_SM80,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(04_regfile_double_buffer, .adds = "fragments of the next step loaded during the math of this one",
+        .needs = NEEDS_SM80, .launch = launch);

@@ -5,7 +5,7 @@
  *               in shared memory counts the bytes that land; the warps wait for the parity of its phase.
  * What holds it back   The copies cost no instructions any more, but the fragments still do, and mma.sync still reaches
  *               about two thirds of the tensor cores' rate. And all warps still meet in every k-tile.
- * Run           make 05 && ./05_tma_mbarrier */
+ * Run           make 05 && ./05_tma_mbarrier, here; from the top, make run-05 */
 #include "../common/gemm.h"
 
 #include "../common/device/epilogue.h"
@@ -15,14 +15,10 @@
 #include "../common/device/tile_order.h"
 #include "../common/device/tma.h"
 
+enum { BM = 128, BN = 256, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
+enum { WARPS_M = 2, WARPS_N = 4 };
+enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
-    BM = 128,
-    BN = 256,
-    BK = 64, /* CTA tile; a row of a k-tile is 128 bytes */
-    WARPS_M = 2,
-    WARPS_N = 4,
-    WM = BM / WARPS_M,
-    WN = BN / WARPS_N, /* warp tile */
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 4,
@@ -91,9 +87,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
     /* Step 1: roles and barriers. Which tile of C, which part of it. */
     Tile tile = tile_at((int)blockIdx.x, ceil_div(p.g.m, BM), ceil_div(p.g.n, BN), TILE_GROUP);
-    int warp = (int)threadIdx.x / 32;
+    int warp = warp_uniform((int)threadIdx.x / 32);
     int warp_m = warp % WARPS_M, warp_n = warp / WARPS_M;
-    if (threadIdx.x == 0) {
+    if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p.map_a);
         tma_prefetch_map(&p.map_b);
         mbarrier_init(s->full, STAGES, 1);
@@ -106,7 +102,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     int k_tiles = ceil_div(p.g.k, BK);
     float acc[WM / 16][WN / 8][4] = {{{0}}}; /* the warp tile: 16 x 8 blocks, 4 elements of each in a thread */
     Fragments fragments[2];                  /* steps alternate between the two */
-    if (threadIdx.x == 0) {
+    if (warp == 0 && elect_one()) {
         for (int k_tile = 0; k_tile < STAGES - 1 && k_tile < k_tiles; k_tile++) {
             load_stage(s, &p, tile, k_tile);
         }
@@ -139,7 +135,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 load_fragments(&fragments[(step + 1) % 2], s->a[stage], s->b[stage], warp_m, warp_n,
                                (step + 1) % STEPS);
             }
-            if (step == 2 && threadIdx.x == 0 && k_tile + STAGES - 1 < k_tiles) {
+            if (step == 2 && k_tile + STAGES - 1 < k_tiles && warp == 0 && elect_one()) {
                 /* Into the stage of the previous k-tile, which all have read: see the barrier above. In the middle of the
                  * k-tile: right behind the barrier it costs about 5 % (see this chapter's README). */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
@@ -148,22 +144,11 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         }
     }
 
-    /* Step 4: epilogue. 32 columns of a row at a time (epilogue.h). */
-    int row = tile.m * BM + warp_m * WM + (int)threadIdx.x % 32 / 4;
+    /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        UNROLL
-        for (int j = 0; j < WN / 8; j += 4) {
-            int col = tile.n * BN + warp_n * WN + j * 8;
-            float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the instruction tile */
-            UNROLL
-            for (int b = 0; b < 4; b++) {
-                upper[b][0] = acc[i][j + b][0], upper[b][1] = acc[i][j + b][1];
-                lower[b][0] = acc[i][j + b][2], lower[b][1] = acc[i][j + b][3];
-            }
-            store_quad_row(p.g.c, p.g.ldc, p.g.m, p.g.n, row + i * 16, col, upper);
-            store_quad_row(p.g.c, p.g.ldc, p.g.m, p.g.n, row + i * 16 + 8, col, lower);
-        }
+        store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN,
+                        acc[i][0], WN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Params);
@@ -177,14 +162,8 @@ static GemmStatus launch(const Gemm *g) {
     }
     LaunchShape shape = {
         .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
 }
 
-CHAPTER(05_tma_mbarrier) = {
-    .name = "05_tma_mbarrier",
-    .adds = "TMA loads by one thread, completion counted by an mbarrier",
-    .needs = NEEDS_SM90,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(05_tma_mbarrier, .adds = "TMA loads by one thread, completion counted by an mbarrier", .needs = NEEDS_SM90,
+        .launch = launch);

@@ -5,7 +5,7 @@
  *               while the warps go on; groups of it are committed and waited for, as loads are.
  * What holds it back   All warps do all jobs: every k-tile they meet in a __syncthreads so that one of them may refill a
  *               stage. And while a CTA writes its result, its tensor cores idle.
- * Run           make 06 && ./06_wgmma_ss */
+ * Run           make 06 && ./06_wgmma_ss, here; from the top, make run-06 */
 #include "../common/gemm.h"
 
 #include "../common/device/epilogue.h"
@@ -14,16 +14,14 @@
 #include "../common/device/tma.h"
 #include "../common/device/wgmma.h"
 
+enum { BM = 128, BN = 256, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
 enum {
-    BM = 128,
-    BN = 128,
-    BK = 64,              /* CTA tile; a row of a k-tile is 128 bytes */
     WARPGROUPS = BM / 64, /* each takes 64 rows */
     THREADS = 128 * WARPGROUPS,
     STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 3,
+    STAGES = 4,
     STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
-    CTAS_PER_SM = 2,
+    CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
 
@@ -55,8 +53,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
     /* Step 1: roles and barriers. Which tile of C, which 64 rows of it. */
     Tile tile = tile_at((int)blockIdx.x, ceil_div(p.g.m, BM), ceil_div(p.g.n, BN), TILE_GROUP);
-    int warpgroup = warp_uniform((int)threadIdx.x / 128);
-    if (threadIdx.x == 0) {
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p.map_a);
         tma_prefetch_map(&p.map_b);
         mbarrier_init(s->full, STAGES, 1);
@@ -68,7 +66,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     /* Step 2: prologue. All stages start to fill. */
     int k_tiles = ceil_div(p.g.k, BK);
     float acc[BN / 2]; /* the warpgroup's 64 x BN (wgmma.h says which element is where) */
-    if (threadIdx.x == 0) {
+    if (warp == 0 && elect_one()) {
         for (int k_tile = 0; k_tile < STAGES && k_tile < k_tiles; k_tile++) {
             load_stage(s, &p, tile, k_tile);
         }
@@ -86,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         wgmma_fence();
         UNROLL
         for (int step = 0; step < STEPS; step++) {
-            wgmma_m64n128k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+            wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
         }
         wgmma_commit_group();
         /* This warpgroup waits until its products of the previous k-tile are done; those of this one go on. */
@@ -95,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* All wait until all warpgroups have finished with the previous k-tile; then its stage may be refilled. The
              * tensor cores are busy meanwhile with this one. */
             __syncthreads();
-            if (threadIdx.x == 0) {
+            if (warp == 0 && elect_one()) {
                 load_stage(s, &p, tile, k_tile - 1 + STAGES);
             }
         }
@@ -123,14 +121,7 @@ static GemmStatus launch(const Gemm *g) {
     }
     LaunchShape shape = {
         .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
 }
 
-CHAPTER(06_wgmma_ss) = {
-    .name = "06_wgmma_ss",
-    .adds = "wgmma from shared memory, asynchronous math",
-    .needs = NEEDS_SM90A,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(06_wgmma_ss, .adds = "wgmma from shared memory, asynchronous math", .needs = NEEDS_SM90A, .launch = launch);

@@ -5,7 +5,7 @@
  *               have finished with it. No __syncthreads in the main loop; each role runs as far ahead as the ring allows.
  *               setmaxnreg moves registers from the producer to the consumers: 08's tiles need that, this one does not.
  * What holds it back   A CTA's tensor cores idle before its first k-tile has landed and while it writes its result.
- * Run           make 07 && ./07_warp_specialized */
+ * Run           make 07 && ./07_warp_specialized, here; from the top, make run-07 */
 #include "../common/gemm.h"
 
 #include "../common/device/epilogue.h"
@@ -16,15 +16,12 @@
 #include "../common/device/tma.h"
 #include "../common/device/wgmma.h"
 
+enum { BM = 128, BN = 256, BK = 64 };                       /* CTA tile; a row of a k-tile is 128 bytes */
+enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
 enum {
-    BM = 128,
-    BN = 256,
-    BK = 64,             /* CTA tile; a row of a k-tile is 128 bytes */
     CONSUMERS = BM / 64, /* warpgroups, each takes 64 rows */
     THREADS = 128 * (1 + CONSUMERS),
-    PRODUCER_REGISTERS = 40,
-    CONSUMER_REGISTERS = 232, /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
-    STEPS = BK / 16,          /* k16 steps in a k-tile */
+    STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 4,
     STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
     CTAS_PER_SM = 1,
@@ -50,8 +47,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     /* Step 1: roles and barriers. Which tile of C; warpgroup 0 produces, the others consume. */
     Tile tile = tile_at((int)blockIdx.x, ceil_div(p.g.m, BM), ceil_div(p.g.n, BN), TILE_GROUP);
     int k_tiles = ceil_div(p.g.k, BK);
-    int warpgroup = warp_uniform((int)threadIdx.x / 128);
-    if (threadIdx.x == 0) {
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p.map_a);
         tma_prefetch_map(&p.map_b);
         mbarrier_init(s->full, STAGES, 1);          /* the producer's arrive.expect_tx */
@@ -63,7 +60,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
-        if (threadIdx.x == 0) {
+        if (warp == 0 && elect_one()) {
             /* Steps 2 and 3 of the producer: the prologue is the first lap, which finds every stage free. */
             PipelineState state = producer_start_state();
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
@@ -130,14 +127,8 @@ static GemmStatus launch(const Gemm *g) {
     }
     LaunchShape shape = {
         .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return (GemmStatus)launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
 }
 
-CHAPTER(07_warp_specialized) = {
-    .name = "07_warp_specialized",
-    .adds = "producer and consumer warpgroups, full and empty barriers, setmaxnreg",
-    .needs = NEEDS_SM90A,
-    .launch = launch,
-    .workspace_bytes = NULL,
-    .describe = NULL,
-};
+CHAPTER(07_warp_specialized, .adds = "producer and consumer warpgroups, full and empty barriers, setmaxnreg",
+        .needs = NEEDS_SM90A, .launch = launch);

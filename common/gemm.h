@@ -21,14 +21,13 @@
 
 #include "device/cuda_c.h"
 
-/* Also the exit status of every program. */
-typedef enum {
-    GEMM_OK = 0,
-    GEMM_WRONG = 1,     /* the result differs from the reference */
-    GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
-    GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
-    GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
-} GemmStatus;
+/* What a chapter otherwise chooses itself; for experiments. All zero: it chooses. */
+typedef enum { CHOICE_DEFAULT, CHOICE_YES, CHOICE_NO } Choice;
+typedef struct {
+    const char *variant; /* name of one of the chapter's variants */
+    int tile_group;      /* tile rows walked together (tile_order.h) */
+    Choice meet;         /* do producers meet before each tile? */
+} Tuning;
 
 /* One multiplication. Pointers are device pointers on the GPU, ordinary ones on the model.
  * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, that is lda, ldb, ldc are
@@ -43,11 +42,8 @@ typedef struct {
     void *workspace;   /* workspace_bytes(problem) bytes, zero before the first launch, left zero by every launch */
     int sm_count;      /* SMs of the device that runs this */
     int shared_bytes;  /* shared memory that one CTA of it may have */
-    /* For experiments; zero: the chapter chooses. */
-    const char *variant; /* name of one of the chapter's variants */
-    int tile_group;      /* tile rows walked together (tile_order.h) */
-    int meet;            /* producers meet before each tile: 1 yes, -1 no */
-    Stream stream;       /* cudaStream_t; launches are asynchronous */
+    Tuning tuning;
+    Stream stream; /* cudaStream_t; launches are asynchronous */
 } Gemm;
 
 /* What a chapter needs from a GPU. */
@@ -58,7 +54,7 @@ typedef enum {
 } GpuNeed;
 
 typedef struct {
-    const char *name; /* "06_wgmma_ss": directory and program */
+    const char *name; /* directory and program; CHAPTER(06_wgmma_ss, ...) makes it "06_wgmma_ss" */
     const char *adds; /* what is new, in a line */
     GpuNeed needs;
     /* Starts one multiplication on problem->stream and returns without waiting for it. On failure prints one line to
@@ -71,27 +67,25 @@ typedef struct {
     void (*describe)(const Gemm *problem, char *text, size_t size);
 } Chapter;
 
-/* The chapter's record, at file scope:
+/* The chapter's record, at file scope; what is not named is absent:
  *
- *     CHAPTER(06_wgmma_ss) = { .name = "06_wgmma_ss", ... };
+ *     CHAPTER(06_wgmma_ss, .adds = "...", .needs = NEEDS_SM90A, .launch = launch);
  *
- * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss, a GPU build that
- * records events (device/trace.h) as gpu_traced_chapter_06_wgmma_ss. */
+ * The GPU build exports it as gpu_chapter_06_wgmma_ss, the model build as model_chapter_06_wgmma_ss; another
+ * build of the same source defines CHAPTER_SYMBOL before it includes this. */
 #if defined(GEMM_MODEL)
 #define CHAPTER_SYMBOL(id) model_chapter_##id
-#elif defined(GEMM_TRACE)
-#define CHAPTER_SYMBOL(id) gpu_traced_chapter_##id
-#else
+#elif !defined(CHAPTER_SYMBOL)
 #define CHAPTER_SYMBOL(id) gpu_chapter_##id
 #endif
 #ifdef __cplusplus
-#define CHAPTER(id)                              \
+#define CHAPTER(id, ...)                         \
     extern "C" const Chapter CHAPTER_SYMBOL(id); \
-    extern "C" const Chapter CHAPTER_SYMBOL(id)
+    extern "C" const Chapter CHAPTER_SYMBOL(id) = {.name = #id, __VA_ARGS__}
 #else
-#define CHAPTER(id)                          \
+#define CHAPTER(id, ...)                     \
     extern const Chapter CHAPTER_SYMBOL(id); \
-    const Chapter CHAPTER_SYMBOL(id)
+    const Chapter CHAPTER_SYMBOL(id) = {.name = #id, __VA_ARGS__}
 #endif
 
 HOST_DEVICE int ceil_div(int a, int b) { return a / b + (a % b != 0); }

@@ -20,9 +20,7 @@
 #elif defined(__CUDACC__)
 
 DEVICE void named_barrier_sync(int id, int threads) {
-    TRACED(uint32_t begin = trace_close();)
     asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-    TRACED(trace_span(TRACE_BARRIER, (uint32_t)id, begin, 0);)
 }
 
 DEVICE void named_barrier_arrive(int id, int threads) {

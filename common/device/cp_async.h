@@ -36,17 +36,9 @@ DEVICE void cp_async_16_zfill(void *dst, const void *src, int bytes) {
                  : "r"(shared_address(dst)), "l"(__cvta_generic_to_global(src)), "r"(bytes)
                  : "memory");
 }
-DEVICE void cp_async_commit_group(void) {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    TRACED(trace_commit(TRACE_COPY);)
-}
+DEVICE void cp_async_commit_group(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-#define cp_async_wait_group(N)                                              \
-    do {                                                                    \
-        TRACED(uint32_t begin_ = trace_close();)                            \
-        asm volatile("cp.async.wait_group %0;" ::"n"((int)(N)) : "memory"); \
-        TRACED(trace_span(TRACE_COPY_WAIT, N, begin_, 0);)                  \
-    } while (0)
+#define cp_async_wait_group(N) asm volatile("cp.async.wait_group %0;" ::"n"((int)(N)) : "memory")
 
 #endif
 #endif

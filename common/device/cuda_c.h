@@ -15,14 +15,14 @@
 #define STRINGIFY(x) STRINGIFY_TOKEN(x)
 #define HERE __FILE__ ":" STRINGIFY(__LINE__) /* the source line, as a string literal */
 
-/* TRACED(statement): part of a build that records what happens (trace.h), and nothing in every other. */
-#if defined(GEMM_TRACE) && defined(__CUDACC__)
-#define TRACED(...) __VA_ARGS__
-#define TRACED_VOLATILE volatile /* keeps an asm in its place among readings of the clock */
-#else
-#define TRACED(...)
-#define TRACED_VOLATILE
-#endif
+/* What a call on the host came to; also the exit status of every program. */
+typedef enum {
+    GEMM_OK = 0,
+    GEMM_WRONG = 1,     /* the result differs from the reference */
+    GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
+    GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
+    GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
+} GemmStatus;
 
 /* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
 typedef uint16_t bf16;
@@ -57,11 +57,10 @@ enum { GEMM_DEBUG_BUILD = 0 };
 /* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a 1024-byte
  * boundary, which the 128-byte swizzle pattern needs. */
 #define SHARED_MEMORY(type, name)                              \
-    TRACED(trace_start();)                                     \
     extern __shared__ __align__(1024) uint8_t shared_memory[]; \
     type *name = (type *)shared_memory
 /* In its place in a kernel that uses none. */
-#define NO_SHARED_MEMORY TRACED(trace_start())
+#define NO_SHARED_MEMORY
 
 /* `KERNEL_ENTRY(gemm_kernel, Params);` after a kernel lets the model call it; here there is nothing to do. */
 #define KERNEL_ENTRY(kernel, Params) enum { kernel##_params_bytes = sizeof(Params) }
@@ -71,23 +70,11 @@ enum { GEMM_DEBUG_BUILD = 0 };
 /* Address in the shared-memory window, as PTX wants it. Valid in the own CTA, and as the CTA-relative part elsewhere. */
 DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
-#ifdef GEMM_TRACE
-#include "trace.h"
-
-DEVICE void traced_syncthreads(void) {
-    uint32_t begin = trace_close();
-    __syncthreads();
-    trace_span(TRACE_BARRIER, 0, begin, 0);
-}
-#define __syncthreads() traced_syncthreads()
-#endif
-
 DEVICE float bf16_to_float(bf16 x) { return __uint_as_float((uint32_t)x << 16); }
 
 /* Round to nearest even. */
 DEVICE bf16 float_to_bf16(float x) {
     bf16 y;
-    TRACED(trace_arithmetic_ends();)
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
     return y;
 }
@@ -131,24 +118,24 @@ typedef struct {
     int overlap; /* 1: may start before the launch before it has ended (grid.h); sm_90 */
 } LaunchShape;
 
-/* Host: print one line about a failed CUDA call and return GEMM_DEVICE's value; 0 if nothing failed. */
-static inline int cuda_failed(cudaError_t error, const char *what) {
+/* Host: GEMM_OK if nothing failed, else one line about the failed CUDA call and GEMM_DEVICE. */
+static inline GemmStatus cuda_status(cudaError_t error, const char *what) {
     if (error == cudaSuccess) {
-        return 0;
+        return GEMM_OK;
     }
     fprintf(stderr, "%s failed: %s (%s)\n", what, cudaGetErrorString(error), cudaGetErrorName(error));
-    return 3;
+    return GEMM_DEVICE;
 }
 
 /* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream)`.
- * Returns 0, or 3 after printing what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
-static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                Stream stream) {
+ * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
+static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                       Stream stream) {
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
     if (error != cudaSuccess) {
         fprintf(stderr, "%s needs %d bytes of shared memory in a CTA: %s\n", name, shape.shared_bytes,
                 cudaGetErrorString(error));
-        return 3;
+        return GEMM_DEVICE;
     }
     cudaLaunchAttribute attributes[2];
     unsigned count = 0;
@@ -176,16 +163,7 @@ static inline int launch_kernel(const void *kernel, const char *name, LaunchShap
     config.attrs = attributes;
     config.numAttrs = count;
     void *arguments[1] = {(void *)params};
-#ifdef GEMM_TRACE
-    TraceBuffers buffers;
-    if (trace_buffers_for(shape.grid, shape.block, &buffers) ||
-        cuda_failed(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
-                    "handing the trace buffers to the kernel") ||
-        trace_kernel_follows()) {
-        return 3;
-    }
-#endif
-    return cuda_failed(cudaLaunchKernelExC(&config, kernel, arguments), name);
+    return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name);
 }
 
 #endif /* nvcc */

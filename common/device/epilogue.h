@@ -27,15 +27,14 @@ DEVICE void transpose_quad(uint32_t w[4]) {
     }
 }
 
-/* Store 32 columns of a row of C, from column `col` (a multiple of 32) on, as bf16. The quad's lane t brings in v[j][0] and
- * v[j][1] columns 8j + 2t and the next. `row` is the quad's row. Nothing is written outside the m x n matrix. All 32 lanes
- * call it, also those whose row lies outside. */
-DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, const float v[4][2]) {
-    TRACED(trace_enter(TRACE_EPILOGUE);)
+/* Store 32 columns of a row of C, from column `col` (a multiple of 8) on, as bf16. The quad's lane t brings in v[4j] and
+ * v[4j + 1] columns 8j + 2t and the next, j = 0 .. 3. `row` is the quad's row. Nothing is written outside the m x n matrix.
+ * All 32 lanes call it, also those whose row lies outside. */
+DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, const float *v) {
     uint32_t w[4];
     UNROLL
     for (int j = 0; j < 4; j++) {
-        w[j] = pack_bf16x2(v[j][0], v[j][1]);
+        w[j] = pack_bf16x2(v[4 * j], v[4 * j + 1]);
     }
     transpose_quad(w);
     col += (int)threadIdx.x % 4 * 8; /* this lane now has 8 columns from here on */
@@ -53,26 +52,28 @@ DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, con
             }
         }
     }
-    TRACED(trace_go_on();)
 }
 
-/* Store a warpgroup's 64 x columns accumulators (columns a multiple of 32; wgmma.h says which element is where) as the part
- * of C that begins at (row, col). All 128 threads. */
+/* Store a warp's 16 x columns accumulators as the part of C that begins at (row, col). In every 8 columns this lane holds
+ * acc[4j] and acc[4j + 1] of row lane / 4, acc[4j + 2] and acc[4j + 3] of the row 8 further down: as mma_m16n8k16 and wgmma
+ * leave them. columns is a multiple of 8; acc has room for the next multiple of 32. All 32 lanes. */
+DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
+    row += (int)threadIdx.x % 32 / 4;
+    if (columns % 32 != 0 && col + columns < n) {
+        n = col + columns; /* the last 32 columns are not all this warp's */
+    }
+    UNROLL
+    for (int j = 0; j < columns; j += 32) {
+        store_quad_row(c, ldc, m, n, row, col + j, &acc[j / 2]);
+        store_quad_row(c, ldc, m, n, row + 8, col + j, &acc[j / 2 + 2]);
+    }
+}
+
+/* Store a warpgroup's 64 x columns accumulators (wgmma.h says which element is where) as the part of C that begins at
+ * (row, col): 16 rows a warp. All 128 threads. */
 DEVICE void store_warpgroup_tile(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc,
                                  const int columns) {
-    row += (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
-    UNROLL
-    for (int j = 0; j < columns / 8; j += 4) {
-        float upper[4][2], lower[4][2]; /* of rows 0-7 and 8-15 of the warp's 16 */
-        UNROLL
-        for (int b = 0; b < 4; b++) {
-            const float *v = &acc[(j + b) * 4];
-            upper[b][0] = v[0], upper[b][1] = v[1];
-            lower[b][0] = v[2], lower[b][1] = v[3];
-        }
-        store_quad_row(c, ldc, m, n, row, col + j * 8, upper);
-        store_quad_row(c, ldc, m, n, row + 8, col + j * 8, lower);
-    }
+    store_warp_rows(c, ldc, m, n, row + (int)threadIdx.x % 128 / 32 * 16, col, acc, columns);
 }
 
 #endif

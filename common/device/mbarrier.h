@@ -60,7 +60,6 @@ typedef struct {
 #define mbarrier_init(bars, how_many, arrivals) mbarrier_init_named(bars, how_many, arrivals, #bars)
 
 DEVICE void mbarrier_init_named(MBarrier *bars, int how_many, int arrivals, const char *name) {
-    TRACED(trace_barriers(shared_address(bars), how_many, name);)
     for (int i = 0; i < how_many; i++) {
         asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&bars[i])), "r"(arrivals)
                      : "memory");
@@ -92,13 +91,11 @@ DEVICE void mbarrier_arrive_remote(MBarrier *bar, int rank) {
 }
 
 DEVICE void mbarrier_expect_tx(MBarrier *bar, int bytes) {
-    TRACED(trace_expect(shared_address(bar), bytes);)
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
 }
 
 DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
-    TRACED(trace_expect(shared_address(bar), bytes);)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
 }
@@ -151,8 +148,6 @@ DEVICE void mbarrier_wait_parity_bounded(MBarrier *bar, uint32_t parity, const c
 #else
 
 DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
-    TRACED(uint32_t begin = trace_close();)
-    TRACED(if (!trace_watch_loads(shared_address(bar), parity)))
     asm volatile("{\n"
                  ".reg .pred p;\n"
                  "again:\n"
@@ -161,7 +156,6 @@ DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
                  "}\n" ::"r"(shared_address(bar)),
                  "r"(parity)
                  : "memory");
-    TRACED(trace_span(TRACE_WAIT, parity, begin, shared_address(bar));)
 }
 
 #endif

@@ -28,7 +28,6 @@
 #elif defined(__CUDACC__)
 
 DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
-    TRACED(trace_ldmatrix();)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(shared_address(row))
@@ -36,7 +35,6 @@ DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
 }
 
 DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
-    TRACED(trace_enter(TRACE_EPILOGUE);)
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                  :
                  : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
@@ -44,11 +42,10 @@ DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
 }
 
 DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
-    asm TRACED_VOLATILE("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-                        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    TRACED(trace_mma();)
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 #endif

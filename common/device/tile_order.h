@@ -24,8 +24,6 @@ HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     tile.n = in_group / rows;
 #ifdef GEMM_MODEL
     model_trace_tile(tile.m, tile.n);
-#else
-    TRACED(trace_tile(tile.m, tile.n);)
 #endif
     return tile;
 }

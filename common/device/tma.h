@@ -43,8 +43,8 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
  *
  * tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle): describe a bf16 matrix [rows][ld], of which
  * the first `cols` elements of each row count. base is 16-byte aligned, ld a multiple of 8, box_rows and box_cols 1..256,
- * box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span. Returns 0, or 3 after printing what the
- * driver refused. */
+ * box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span. Returns GEMM_DEVICE after one line about
+ * what the driver refused. */
 #if defined(GEMM_MODEL)
 
 #define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
@@ -70,7 +70,6 @@ DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrie
         :
         : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
         : "memory");
-    TRACED(trace_load(shared_address(bar));)
 }
 
 DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
@@ -79,11 +78,9 @@ DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c
                  :
                  : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "h"((uint16_t)mask)
                  : "memory");
-    TRACED(trace_load(shared_address(bar));)
 }
 
 DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    TRACED(trace_enter(TRACE_STORE);)
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
                  :
                  : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
@@ -91,32 +88,17 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) 
 }
 
 DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    TRACED(trace_enter(TRACE_STORE);)
     asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
                  :
                  : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
                  : "memory");
 }
 
-DEVICE void bulk_commit_group(void) {
-    TRACED(trace_enter(TRACE_STORE);) /* a group without stores counts too */
-    TRACED(trace_close();)
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
+DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-#define bulk_wait_group_read(N)                                                       \
-    do {                                                                              \
-        TRACED(uint32_t begin_ = trace_close();)                                      \
-        asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory"); \
-        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                           \
-    } while (0)
+#define bulk_wait_group_read(N) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory")
 
-#define bulk_wait_group(N)                                                       \
-    do {                                                                         \
-        TRACED(uint32_t begin_ = trace_close();)                                 \
-        asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory"); \
-        TRACED(trace_span(TRACE_STORE_WAIT, N, begin_, 0);)                      \
-    } while (0)
+#define bulk_wait_group(N) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory")
 
 DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
@@ -138,14 +120,14 @@ static inline TensorMapEncoder tensor_map_encoder(void) {
     return (TensorMapEncoder)encoder;
 }
 
-static inline int tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
-                                int box_rows, int box_cols, Swizzle swizzle) {
+static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                                       int box_rows, int box_cols, Swizzle swizzle) {
     static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder();
     if (encode == NULL) {
         fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
-        return 3;
+        return GEMM_DEVICE;
     }
     cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
     cuuint64_t row_bytes[1] = {(cuuint64_t)ld * sizeof(bf16)};
@@ -159,9 +141,9 @@ static inline int tensor_map_2d(TensorMap *map, const char *name, const bf16 *ba
                 "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): %d x %d elements at %p, row pitch %d "
                 "elements, box %d x %d\n",
                 name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols);
-        return 3;
+        return GEMM_DEVICE;
     }
-    return 0;
+    return GEMM_OK;
 }
 
 #endif

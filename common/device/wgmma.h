@@ -85,19 +85,11 @@ HOST_DEVICE uint64_t wgmma_descriptor_k_major_128b(uint32_t address) {
 
 DEVICE uint64_t wgmma_descriptor(const void *tile) { return wgmma_descriptor_k_major_128b(shared_address(tile)); }
 
-DEVICE void wgmma_fence(void) {
-    TRACED(trace_products_begin();)
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
+DEVICE void wgmma_fence(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 DEVICE void wgmma_commit_group(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-#define wgmma_wait_group(N)                                                           \
-    do {                                                                              \
-        TRACED(uint32_t begin_ = trace_close();)                                      \
-        asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory"); \
-        TRACED(trace_products_waited(N, begin_);)                                     \
-    } while (0)
+#define wgmma_wait_group(N) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(N)) : "memory")
 
 DEVICE void registers_settled(float *d, int count) {
     UNROLL
@@ -133,7 +125,6 @@ DEVICE void registers_settled(float *d, int count) {
 /* One SS product of width n, with the given list of accumulators; a_, b_, p_ number the operands after them. `majors` is
  * "0, 0" for two K-major tiles; a 1 says that A or B is MN-major. */
 #define WGMMA_SS(n, count, a_, b_, p_, majors, a, b, accumulate, ...)                             \
-    TRACED(trace_product(n);)                                                                     \
     asm volatile("{\n"                                                                            \
                  ".reg .pred p;\n"                                                                \
                  "setp.ne.b32 p, %" #p_ ", 0;\n"                                                  \
@@ -168,7 +159,6 @@ DEVICE void wgmma_m64n256k16(float d[128], uint64_t a, uint64_t b, int accumulat
 }
 
 DEVICE void wgmma_m64n64k16_rs(float d[32], const uint32_t a[4], uint64_t b, int accumulate) {
-    TRACED(trace_product(64);)
     asm volatile("{\n"
                  ".reg .pred p;\n"
                  "setp.ne.b32 p, %37, 0;\n"

@@ -6,7 +6,7 @@
 #include "../gemm.h"
 #include "check.h"
 #include "options.h"
-#include "trace.h"
+#include "../model/model_trace.h"
 
 typedef struct {
     char name[96];  /* "NVIDIA H200" */
@@ -82,8 +82,7 @@ typedef struct {
     GemmStatus (*clock_mhz)(double *mhz);
 
     /* What happens in the launches between the two is recorded, and trace_end() gives the last one's events, on a GPU those
-     * of the SM where CTA 0 ran. The caller frees them by trace_free_events(). A GPU records only in
-     * chapters built with -DGEMM_TRACE. */
+     * of the SM where CTA 0 ran. The caller frees them. A GPU records only in traced copies of chapters (timeline/record.h). */
     GemmStatus (*trace_begin)(void);
     GemmStatus (*trace_end)(Trace *trace);
 } Backend;

@@ -54,8 +54,8 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
     Gemm g = e->gemm;
     g.k = k;
     if (e->launch->kernel != NULL) {
-        g.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
-        g.meet = -1;                   /* the CTAs that it would meet do not run */
+        g.tuning.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
+        g.tuning.meet = CHOICE_NO;            /* the CTAs that it would meet do not run */
     }
     ModelOptions options = {.seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .observer = seen};
     model_configure(&options);

@@ -1,11 +1,11 @@
 /* gpu.cu - the harness on a GPU: memory, data, reference, comparison, events. The only CUDA source of the harness. */
 #include "backend.h"
-#include "gpu_trace.h"
+#include "../timeline/gpu_trace.h"
 
 /* One line that names the call and the error; the caller returns. */
 #define TRY(call)                     \
     do {                              \
-        if (cuda_failed(call, #call)) \
+        if (cuda_status(call, #call)) \
             return GEMM_DEVICE;       \
     } while (0)
 
@@ -140,9 +140,7 @@ static GemmStatus gpu_copy_out(void *host, const void *device, size_t bytes) {
     return GEMM_OK;
 }
 
-static GemmStatus gpu_synchronise(const char *what) {
-    return cuda_failed(cudaStreamSynchronize(stream), what) ? GEMM_DEVICE : GEMM_OK;
-}
+static GemmStatus gpu_synchronise(const char *what) { return cuda_status(cudaStreamSynchronize(stream), what); }
 
 /* ---- data ---- */
 
@@ -170,7 +168,7 @@ __global__ void fill_kernel(bf16 *matrix, size_t elements, int columns, int ld, 
 static GemmStatus gpu_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
     size_t elements = (size_t)rows * (size_t)ld;
     fill_kernel<<<grid_for(elements), THREADS, 0, stream>>>(matrix, elements, columns, ld, kind, seed, id);
-    return cuda_failed(cudaGetLastError(), "fill_kernel") ? GEMM_DEVICE : GEMM_OK;
+    return cuda_status(cudaGetLastError(), "fill_kernel");
 }
 
 __global__ void poison_kernel(ResultView view, bf16 *block) {
@@ -181,7 +179,7 @@ __global__ void poison_kernel(ResultView view, bf16 *block) {
 
 static GemmStatus gpu_poison(const ResultView *view) {
     poison_kernel<<<grid_for(block_elements(view)), THREADS, 0, stream>>>(*view, (bf16 *)view->block);
-    return cuda_failed(cudaGetLastError(), "poison_kernel") ? GEMM_DEVICE : GEMM_OK;
+    return cuda_status(cudaGetLastError(), "poison_kernel");
 }
 
 /* ---- reference ---- */
@@ -256,7 +254,7 @@ static GemmStatus gpu_reference(const Gemm *problem, double *expected, float *ma
         return GEMM_USAGE;
     }
     reference_kernel<<<(unsigned)tiles, SIDE * SIDE, 0, stream>>>(*problem, expected, magnitude);
-    return cuda_failed(cudaGetLastError(), "reference_kernel") ? GEMM_DEVICE : GEMM_OK;
+    return cuda_status(cudaGetLastError(), "reference_kernel");
 }
 
 /* ---- comparison ---- */
@@ -300,7 +298,7 @@ static GemmStatus gpu_check(const ResultView *view, uint64_t from, Tally *tally)
     tally_start(tally);
     TRY(cudaMemcpyAsync(device_tally, tally, sizeof *tally, cudaMemcpyHostToDevice, stream));
     check_kernel<<<grid_for(block_elements(view)), THREADS, 0, stream>>>(*view, from, device_tally);
-    if (cuda_failed(cudaGetLastError(), "check_kernel")) {
+    if (cuda_status(cudaGetLastError(), "check_kernel")) {
         return GEMM_DEVICE;
     }
     return gpu_copy_out(tally, device_tally, sizeof *tally);
@@ -320,7 +318,7 @@ static GemmStatus gpu_reached(int slot, int *yes) {
         cudaGetLastError(); /* forget it, or the next check of a launch takes it for that launch's failure */
         return GEMM_OK;
     }
-    return cuda_failed(error, "cudaEventQuery") ? GEMM_DEVICE : GEMM_OK;
+    return cuda_status(error, "cudaEventQuery");
 }
 
 static GemmStatus gpu_elapsed_ms(int from, int to, double *ms) {
@@ -351,7 +349,7 @@ static GemmStatus gpu_hold(void) {
     *gate = 1;
     TRY(cudaHostGetDevicePointer(&seen_by_gpu, (void *)gate, 0));
     gate_kernel<<<1, 1, 0, stream>>>((const volatile int *)seen_by_gpu);
-    return cuda_failed(cudaGetLastError(), "gate_kernel") ? GEMM_DEVICE : GEMM_OK;
+    return cuda_status(cudaGetLastError(), "gate_kernel");
 }
 
 static void gpu_let_go(void) { *gate = 0; }
@@ -369,7 +367,7 @@ __global__ void clock_kernel(float *mhz) {
 
 static GemmStatus gpu_start_clock(void) {
     clock_kernel<<<1, 1, 0, stream>>>(device_mhz);
-    return cuda_failed(cudaGetLastError(), "clock_kernel") ? GEMM_DEVICE : GEMM_OK;
+    return cuda_status(cudaGetLastError(), "clock_kernel");
 }
 
 static GemmStatus gpu_clock_mhz(double *mhz) {
@@ -382,7 +380,7 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
 
 /* ---- recording ---- */
 
-/* What a traced launch records (device/trace.h), in the GPU's memory. */
+/* What a traced launch records (timeline/record.h), in the GPU's memory. */
 static struct {
     TraceBuffers buffers;
     int ctas, warps; /* of the last launch; warps of a CTA */
@@ -417,7 +415,7 @@ int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
     return 0;
 }
 
-int trace_kernel_follows(void) { return cuda_failed(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord"); }
+int trace_kernel_follows(void) { return cuda_status(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord"); }
 
 static void read_device_text(uint64_t address, char *text, size_t size) {
     size_t i = 0;

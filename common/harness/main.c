@@ -241,9 +241,7 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm sh
     fprintf(stderr, "--explain: it runs the chapter on the CPU model, and this build has none\n");
     return GEMM_DEVICE;
 #else
-    shape.variant = options->variant;
-    shape.tile_group = options->tile_group;
-    shape.meet = options->meet;
+    shape.tuning = options->tuning;
     return explain_chapter(options, &MODEL_CHAPTER, &shape, &stage->device);
 #endif
 }
@@ -260,7 +258,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     int for_speed = timed || (options_trace(options) && stage->backend->record);
     int pad = options->pad >= 0 ? options->pad : for_speed ? 0 : 8;
     char message[OPTIONS_MESSAGE_SIZE];
-    if (!stage->chapter->describe && (options->variant || options->tile_group || options->meet)) {
+    if (!stage->chapter->describe && (options->tuning.variant || options->tuning.tile_group || options->tuning.meet)) {
         fprintf(stderr, "--variant, --tile-group, --meet: %s has nothing to choose\n", stage->chapter->name);
         return GEMM_USAGE;
     }
@@ -308,9 +306,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     Problem problem;
     ChapterRun run;
     GemmStatus status = problem_open(&problem, stage->backend, &stage->device, m, n, k, pad, options->seed);
-    problem.gemm.variant = options->variant;
-    problem.gemm.tile_group = options->tile_group;
-    problem.gemm.meet = options->meet;
+    problem.gemm.tuning = options->tuning;
     if (status == GEMM_OK) {
         status = run_open(&run, &problem, stage->chapter);
         if (status == GEMM_OK) {

@@ -279,11 +279,11 @@ static int take_option(int option, const char *value, Options *options, char mes
         return options->pad % 8 == 0;
     case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
     case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
-    case OPTION_VARIANT: options->variant = value; return 1;
-    case OPTION_TILE_GROUP: return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tile_group, message);
+    case OPTION_VARIANT: options->tuning.variant = value; return 1;
+    case OPTION_TILE_GROUP: return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tuning.tile_group, message);
     case OPTION_MEET:
         index = parse_name("--meet", value, answer_names, 0, message);
-        options->meet = index == 0 ? 1 : -1;
+        options->tuning.meet = index == 0 ? CHOICE_YES : CHOICE_NO;
         return index >= 0;
     case OPTION_POLICY:
         index = parse_name("--policy", value, policy_names, 0, message);

@@ -22,9 +22,6 @@ typedef enum { POLICY_EAGER, POLICY_LAZY, POLICY_RANDOM, POLICY_PCT } Policy;
 /* "eager", "lazy", "random", "pct", NULL. */
 extern const char *const policy_names[5];
 
-/* An option that may be left to the program. */
-typedef enum { CHOICE_DEFAULT = -1, CHOICE_NO = 0, CHOICE_YES = 1 } Choice;
-
 typedef struct {
     int m, n, k;            /* --m --n --k; 0 if not given: the backend's default size */
     Place on;               /* --on gpu|model */
@@ -42,9 +39,7 @@ typedef struct {
     int schedules;          /* --schedules (model): runs with schedule_seed, schedule_seed + 1, ... */
     int barriers;           /* --barriers (model): print every barrier event */
     int count;              /* --count (model): print what the last launch did, in numbers */
-    const char *variant;    /* --variant: for experiments, see Gemm; NULL: the chapter chooses */
-    int tile_group;         /* --tile-group; 0: the chapter chooses */
-    int meet;               /* --meet: 1 yes, -1 no, 0: the chapter chooses */
+    Tuning tuning;          /* --variant, --tile-group, --meet */
     int sms;                /* --sms (model): SMs of the modelled GPU */
     int explain;            /* --explain or --explain-element */
     int explain_element;    /* --explain-element R,C[,K]: */

@@ -2,7 +2,7 @@
 #include "traced.h"
 
 #include "report.h"
-#include "timeline.h"
+#include "../timeline/timeline.h"
 
 void traced_size(const Backend *backend, int *m, int *n, int *k) {
     int on_gpu = backend->record != NULL;
@@ -111,17 +111,14 @@ static GemmStatus draw(const Options *options, Recording *recording, Output outp
     }
     Timeline timeline;
     GemmStatus status = GEMM_USAGE;
-    int columns = terminal_columns(stdout);
-    TimelineView view = {cta, 0, options->window_begin, options->window_end, columns / 20};
+    TimelineView view = {cta, 0, options->window_begin, options->window_end};
     if (timeline_open(&timeline, recording, &view)) {
         status = GEMM_OK;
         if (options->timeline) {
             printf("\n");
-            timeline_print(stdout, &timeline, columns);
+            timeline_print(stdout, &timeline, terminal_columns(stdout));
         }
-        timeline_close(&timeline);
-        view.k_tiles = SVG_K_TILES;
-        if (outputs[SVG].file && timeline_open(&timeline, recording, &view)) {
+        if (outputs[SVG].file) {
             timeline_svg(outputs[SVG].file, &timeline);
         }
         if (outputs[JSON].file && !trace_json(outputs[JSON].file, recording)) {

@@ -3,7 +3,7 @@
 #define TRACED_H
 
 #include "problem.h"
-#include "recording.h"
+#include "../timeline/recording.h"
 
 /* Sizes where none are given: a readable picture. */
 void traced_size(const Backend *backend, int *m, int *n, int *k);

@@ -29,8 +29,8 @@ static bf16 rounded(float x) {
 /* Copies to the GPU; NULL after printing what failed. */
 static void *to_gpu(const void *data, size_t bytes) {
     void *copy;
-    if (cuda_failed(cudaMalloc(&copy, bytes), "cudaMalloc") ||
-        cuda_failed(cudaMemcpy(copy, data, bytes, cudaMemcpyHostToDevice), "cudaMemcpy")) {
+    if (cuda_status(cudaMalloc(&copy, bytes), "cudaMalloc") ||
+        cuda_status(cudaMemcpy(copy, data, bytes, cudaMemcpyHostToDevice), "cudaMemcpy")) {
         return NULL;
     }
     return copy;
@@ -82,7 +82,7 @@ static void test(WeightFormat format, const char *name) {
         failed = format == WEIGHTS_INT8 ? launch_kernel(KERNEL(int8_kernel), shape, &p, NULL)
                                         : launch_kernel(KERNEL(e4m3_kernel), shape, &p, NULL);
     }
-    failed = failed || cuda_failed(cudaMemcpy(c, c_gpu, sizeof c, cudaMemcpyDeviceToHost), name);
+    failed = failed || cuda_status(cudaMemcpy(c, c_gpu, sizeof c, cudaMemcpyDeviceToHost), name);
     int wrong = 0, written = 0;
     for (int row = 0; !failed && row < M; row++) {
         for (int col = 0; col < N; col++) {

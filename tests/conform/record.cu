@@ -636,7 +636,7 @@ static cudaError_t set_up(Child *child, Record *record) {
 /* Never returns. Exit status 0: all done; 1: the current case has ended the context; 3: no device. */
 static void run_child(Record *record, int first, int cases) {
     static Child child;
-    if (cuda_failed(set_up(&child, record), "setting up the GPU")) {
+    if (cuda_status(set_up(&child, record), "setting up the GPU")) {
         _exit(3);
     }
     record->ready = 1;

@@ -305,12 +305,9 @@ static GemmStatus open_runner(Child *child, const Group *group, int row, Runner 
         runner->context = &runner->wgmma;
         return GEMM_OK;
     }
-    problem->gemm.variant = runner->options.of_chapter.variant;
-    problem->gemm.tile_group = runner->options.of_chapter.tile_group;
-    problem->gemm.meet = runner->options.of_chapter.meet;
+    problem->gemm.tuning = runner->options.of_chapter.tuning;
     GemmStatus status = run_open(&runner->chapter, problem, rows[row].chapter);
-    problem->gemm.variant = NULL;
-    problem->gemm.tile_group = problem->gemm.meet = 0;
+    problem->gemm.tuning = (Tuning){0};
     runner->chapter_open = status == GEMM_OK;
     runner->launch = run_launch;
     runner->context = &runner->chapter;

@@ -28,7 +28,7 @@ build/experiments/wgmma_alone.o: tests/experiments/wgmma_alone.cu $(NVCC_STAMP)
 
 EXPERIMENT_CHAPTERS := $(foreach n,08 07 06 05 04 03 02 01,$(patsubst %,$(B)/gpu/%.o,$(filter $(n)_%,$(CHAPTERS))))
 $(EXPERIMENT_RUNNER): $(EXPERIMENT_CHAPTERS) build/experiments/experiments.o build/experiments/wgmma_alone.o \
-                      $(HARNESS_OBJECTS) $(if $(HAVE_MODEL),$(MODEL_OBJECTS)) $(LINK_STAMP)
+                      $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(if $(HAVE_MODEL),$(MODEL_OBJECTS)) $(LINK_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(call link,$(filter %.o,$^) build/experiments/*/gpu_experiment_*.o build/exercises/*/gpu_exercise_*.o)
 

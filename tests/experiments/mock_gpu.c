@@ -116,7 +116,7 @@ const Backend *gpu_backend(void) {
 static GemmStatus multiply(const Gemm *g) {
     for (int row = 0; row < g->m; row++) {
         for (int column = 0; column < g->n; column++) {
-            float sum = row + column == 0 ? (float)g->tile_group : 0;
+            float sum = row + column == 0 ? (float)g->tuning.tile_group : 0;
             for (int k = 0; k < g->k; k++) {
                 sum += bf16_value(g->a[row * g->lda + k]) * bf16_value(g->b[column * g->ldb + k]);
             }

@@ -137,7 +137,7 @@ static void check_tiles(Explanation *e, const char *what) {
     model_configure(&(ModelOptions){.sms = SMS, .observer = seen});
     Gemm g = e->gemm;
     g.k = 1;
-    g.variant = e->launch->kernel;
+    g.tuning.variant = e->launch->kernel;
     GemmStatus status = e->chapter->launch(&g);
     model_configure(&(ModelOptions){.sms = SMS});
     long long area = 0;
@@ -184,7 +184,7 @@ static void check_case(const Chapter *chapter, const Case *c, int elements) {
                   .ldc = (c->n + 7) / 8 * 8 + 24,
                   .sm_count = SMS,
                   .shared_bytes = 227 * 1024,
-                  .variant = c->variant};
+                  .tuning.variant = c->variant};
     Explanation e;
     char what[160];
     snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "",

@@ -90,7 +90,7 @@ static void run_size(const Bug *bug, int size, const Backend *backend, const Dev
         say(to, message);
         _exit(1);
     }
-    problem.gemm.variant = options.variant;
+    problem.gemm.tuning.variant = options.tuning.variant;
     if (size == 0 && options.sms != DEFAULT_MODEL_SMS) {
         problem.gemm.sm_count = options.sms; /* as many tiles for a CTA as on the model */
     }

@@ -97,7 +97,7 @@ static __global__ void __launch_bounds__(32 * MMA_WARPS, 1) mma_sync_alone(const
 }
 
 static void stop_if(cudaError_t error, const char *what) {
-    if (cuda_failed(error, what)) {
+    if (cuda_status(error, what)) {
         exit(GEMM_DEVICE);
     }
 }
@@ -132,7 +132,7 @@ static void start(const Load *load) {
     int failed = load->what == 0 ? launch_kernel(KERNEL(wgmma_alone), wgmma, &load->params, NULL)
                  : load->what == 1
                      ? launch_kernel(KERNEL(mma_sync_alone), mma, &load->params, NULL)
-                     : cuda_failed(cudaMemcpyAsync(load->to, load->from, load->bytes, cudaMemcpyDeviceToDevice, NULL),
+                     : cuda_status(cudaMemcpyAsync(load->to, load->from, load->bytes, cudaMemcpyDeviceToDevice, NULL),
                                    "cudaMemcpyAsync");
     if (failed) {
         exit(GEMM_DEVICE);

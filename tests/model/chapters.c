@@ -81,7 +81,7 @@ static void check(const Chapter *chapter, Size size, const char *variant, int se
     g.c = matrix("C", size.m, size.n, ldc);
     g.sm_count = SMS;
     g.shared_bytes = 227 * 1024;
-    g.variant = variant;
+    g.tuning.variant = variant;
     size_t workspace = chapter->workspace_bytes != NULL ? chapter->workspace_bytes(&g) : 0;
     g.workspace = workspace > 0 ? model_global_alloc(workspace, "workspace") : NULL;
     int bad = 0;
@@ -93,7 +93,7 @@ static void check(const Chapter *chapter, Size size, const char *variant, int se
             ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS};
             model_configure(&options);
             model_forget_reports();
-            g.meet = seed % 2 == 0 ? -1 : 1;
+            g.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
             for (size_t i = 0; i < (size_t)size.m * (size_t)ldc; i++) {
                 g.c[i] = 0x7fab;
             }
@@ -131,7 +131,7 @@ static int variants_of(const Chapter *chapter, char *text, size_t size, const ch
                   .ldc = 8,
                   .sm_count = SMS,
                   .shared_bytes = 227 * 1024,
-                  .variant = "none of these"};
+                  .tuning.variant = "none of these"};
         g.a = matrix("A", 8, 8, 8);
         g.b = matrix("B", 8, 8, 8);
         g.c = matrix("C", 8, 8, 8);

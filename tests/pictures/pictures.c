@@ -31,13 +31,13 @@ static const char style[] =
     ".n{fill:#f3f5f7;stroke:#d1d9e0}.hot{fill:#ffc9b5;stroke:#bc4c00;stroke-width:1.5}\n"
     ".f0{fill:#b6dcff}.f1{fill:#b4f0c2}.f2{fill:#ffe08a}.f3{fill:#f5c2e7}\n"
     ".f4{fill:#8fc3f5}.f5{fill:#86dca0}.f6{fill:#f2c34b}.f7{fill:#e79cd2}\n"
-    "rect.f0,rect.f1,rect.f2,rect.f3,rect.f4,rect.f5,rect.f6,rect.f7{stroke:#59636e;stroke-width:.5}\n"
+    ".f0,.f1,.f2,.f3,.f4,.f5,.f6,.f7{stroke:#59636e;stroke-width:.5}\n"
     "@media(prefers-color-scheme:dark){\n"
     ".bg{fill:#0d1117}.t{fill:#f0f6fc}.m{fill:#9198a1}.g{stroke:#3d444d}.l{stroke:#f0f6fc}\n"
     ".n{fill:#161b22;stroke:#3d444d}.hot{fill:#7a2e0e;stroke:#f0883e}\n"
     ".f0{fill:#0c4a7d}.f1{fill:#155e32}.f2{fill:#6b5200}.f3{fill:#6e2a5c}\n"
     ".f4{fill:#1567ab}.f5{fill:#1f8347}.f6{fill:#8f6d00}.f7{fill:#943a7c}\n"
-    "rect.f0,rect.f1,rect.f2,rect.f3,rect.f4,rect.f5,rect.f6,rect.f7{stroke:#9198a1}\n"
+    ".f0,.f1,.f2,.f3,.f4,.f5,.f6,.f7{stroke:#9198a1}\n"
     "}\n"
     "</style>\n";
 
@@ -71,6 +71,31 @@ static void colour(int i, int x, int y, int width, int height) {
     char class[8];
     snprintf(class, sizeof class, "f%d", i % 8);
     box(class, x, y, width, height);
+}
+
+/* A grid of cells, many of one colour: a path for each of the colours, in their order. colours[row * columns + column] is as
+ * for colour(), PLAIN, or EMPTY. */
+enum { PLAIN = 8, EMPTY = 9 };
+
+static void cells(const uint8_t *colours, int rows, int columns, int x, int y, int width, int height) {
+    for (int c = PLAIN; c >= 0; c--) {
+        if (memchr(colours, c, (size_t)(rows * columns)) == NULL) {
+            continue;
+        }
+        fprintf(out, c == PLAIN ? "<path class=\"n\" d=\"" : "<path class=\"f%d\" d=\"", c);
+        for (int i = 0; i < rows * columns; i++) {
+            int left = x + i % columns * width, top = y + i / columns * height, cells = 0;
+            if (colours[i] == c && i % columns > 0 && colours[i - 1] == c) {
+                fprintf(out, "M%d %dv%d", left, top, height); /* between two */
+            } else if (colours[i] == c) {
+                while (i % columns + cells < columns && colours[i + cells] == c) {
+                    cells++;
+                }
+                fprintf(out, "M%d %dh%dv%dh-%dz", left, top, cells * width, height, cells * width);
+            }
+        }
+        fprintf(out, "\"/>\n");
+    }
 }
 
 __attribute__((format(printf, 4, 5))) static void text(const char *class, int x, int y, const char *format, ...) {
@@ -262,14 +287,23 @@ static void draw_accumulators(const char *directory) {
     for (int column = 0; column < COLUMNS_SHOWN; column++) {
         text("m s c", LEFT + column * WIDE + WIDE / 2, TOP - 8, "%d", column);
     }
+    uint8_t colours[WGMMA_M * COLUMNS_SHOWN];
+    memset(colours, EMPTY, sizeof colours);
+    for (int t = 0; t < WARPGROUP_SIZE; t++) {
+        for (int v = 0; v < COLUMNS_SHOWN / 2; v++) {
+            int row = wgmma_accumulator_row(t, v), darker = row / 8 % 2 ? 4 : 0;
+            colours[row * COLUMNS_SHOWN + wgmma_accumulator_column(t, v)] = (uint8_t)(t / WARP_SIZE + darker);
+        }
+    }
+    cells(colours, WGMMA_M, COLUMNS_SHOWN, LEFT, TOP, WIDE, HIGH);
+    fprintf(out, "<g class=\"t s c\">\n");
     for (int t = 0; t < WARPGROUP_SIZE; t++) {
         for (int v = 0; v < COLUMNS_SHOWN / 2; v++) {
             int x = LEFT + wgmma_accumulator_column(t, v) * WIDE, y = TOP + wgmma_accumulator_row(t, v) * HIGH;
-            int darker = wgmma_accumulator_row(t, v) / 8 % 2 ? 4 : 0;
-            colour(t / WARP_SIZE + darker, x, y, WIDE, HIGH);
-            text("t s c", x + WIDE / 2, y + 11, "%d d%d", t, v);
+            fprintf(out, "<text x=\"%d\" y=\"%d\">%d d%d</text>\n", x + WIDE / 2, y + 11, t, v);
         }
     }
+    fprintf(out, "</g>\n");
     for (int row = 0; row < WGMMA_M; row += 8) {
         text("m s e", LEFT - 6, TOP + row * HIGH + 11, "row %d", row);
     }
@@ -340,11 +374,10 @@ static void order_panel(int x, int y, int tiles_m, int tiles_n, int group, int c
     int panels_a = 0, panels_b = 0;
     text("t h", x, y, "%s", name);
     y += 24;
-    for (int m = 0; m < SHOWN; m++) {
-        for (int n = 0; n < tiles_n; n++) {
-            box("n", x + n * CELL, y + m * CELL, CELL, CELL);
-        }
-    }
+    uint8_t colours[SHOWN * 256];
+    memset(colours, PLAIN, sizeof colours);
+    cells(colours, SHOWN, tiles_n, x, y, CELL, CELL);
+    memset(colours, EMPTY, sizeof colours);
     for (int index = 0; index < 2 * ctas; index++) {
         Tile tile = tile_at(index, tiles_m, tiles_n, group);
         if (index < ctas) {
@@ -353,9 +386,10 @@ static void order_panel(int x, int y, int tiles_m, int tiles_n, int group, int c
             rows[tile.m] = columns[tile.n] = 1;
         }
         if (tile.m < SHOWN) {
-            colour(index < ctas ? 4 : 2, x + tile.n * CELL, y + tile.m * CELL, CELL, CELL);
+            colours[tile.m * tiles_n + tile.n] = index < ctas ? 4 : 2;
         }
     }
+    cells(colours, SHOWN, tiles_n, x, y, CELL, CELL);
     /* 8192 x 8192 x 8192: a row of A or B is 16 KiB. */
     int mib = (panels_a * 128 + panels_b * 256) * 16 / 1024;
     text("t", x, y + SHOWN * CELL + 22, "A wave reads %d panels of A and %d of B:", panels_a, panels_b);

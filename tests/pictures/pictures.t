@@ -19,4 +19,12 @@ for picture in $pictures; do
     [ "$(grep -c '<svg ' "$picture")" -eq 1 ] && grep -q prefers-color-scheme:dark "$picture" && [ "$(tail -n 1 "$picture")" = '</svg>' ]
     ok $? "... whole, for light and dark"
 done
+# too_large DIRECTORY: the pictures in it above 60 kB
+too_large() {
+    find "$1" -mindepth 1 \( -name '.*' -o -path ./build -o -path ./my \) -prune -o \
+        -name '*.svg' -size +60000c -print
+}
+is "$(too_large .)" "" "no picture is larger than 60 kB"
+head -c 60001 /dev/zero >"$made/large.svg"
+is "$(too_large "$made")" "$made/large.svg" "... and one that is would be seen"
 done_testing

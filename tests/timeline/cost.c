@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "harness/problem.h"
-#include "harness/recording.h"
+#include "timeline/recording.h"
 #include "harness/report.h"
 #include "harness/timing.h"
 
@@ -78,7 +78,7 @@ static void measure(const Backend *backend, const DeviceInfo *device, const Prob
     stop_if_failed(run_open(&plain, problem, pair->plain));
     stop_if_failed(run_open(&traced, problem, pair->traced));
     if (strncmp(pair->plain->name, "08", 2) == 0 && problem->gemm.k < problem->gemm.m) {
-        plain.gemm.variant = traced.gemm.variant =
+        plain.gemm.tuning.variant = traced.gemm.tuning.variant =
             "pingpong_128x192"; /* as in the picture, see tests/timeline/picture */
     }
     stop_if_failed(backend->trace_begin());

@@ -1,107 +1,99 @@
-/* draw.c - pictures from recorded events, on any machine.
+/* draw.c - from recorded events to stdout, on any machine.
  *
- *     draw FILE.csv                   the timeline in the terminal
- *     draw FILE.csv PICTURE.svg       one CTA
- *     draw PICTURE.svg FILE.csv ...   the tensor cores of all of them on one time axis */
+ *     draw text FILE.csv       the timeline of a CTA, for the terminal
+ *     draw svg FILE.csv        the same as a picture
+ *     draw kept FILE.csv       of the events those that the pictures show, as a file again
+ *     draw all FILE.csv ...    a picture of the tensor cores of all of them on one time axis */
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/timeline.h"
+#include "timeline/timeline.h"
 
 enum { MAX_FILES = 16 };
 
-static int ends_in(const char *name, const char *end) {
-    size_t length = strlen(name), tail = strlen(end);
-    return length > tail && strcmp(name + length - tail, end) == 0;
+/* Of the CTA that is drawn: products, and what the warps that have a row and the asynchronous units do. Of the others all;
+ * but where nobody uses the tensor cores only what says when the SM begins and ends. */
+static int is_shown(const Timeline *t, const TraceEvent *e) {
+    int warp = e->kind == TRACE_COPY ? e->unit : e->warp, shown = warp < 0 || e->kind == TRACE_MMA;
+    if (e->cta != t->cta) {
+        uint64_t begin, end;
+        recording_span(t->recording, &begin, &end);
+        return recording_peak(t->recording) > 0 || (e->warp < 0 && (e->begin == begin || e->end == end));
+    }
+    for (int r = 0; r < t->rows; r++) {
+        shown |= t->row[r].kind == ROW_WARP && t->row[r].number == warp;
+    }
+    return shown;
 }
 
-static int load(const char *path, Recording *recording) {
+static int write_shown(const Timeline *t) {
+    Recording kept = *t->recording;
+    kept.trace.event = malloc((kept.trace.count + 1) * sizeof *kept.trace.event);
+    kept.trace.count = 0;
+    for (size_t i = 0; kept.trace.event && i < t->recording->trace.count; i++) {
+        if (is_shown(t, &t->recording->trace.event[i])) {
+            kept.trace.event[kept.trace.count++] = t->recording->trace.event[i];
+        }
+    }
+    int good = kept.trace.event && recording_write(stdout, &kept);
+    trace_free_events(&kept.trace);
+    return good;
+}
+
+static int draw_one(const char *what, const Recording *recording) {
+    Timeline timeline;
+    TimelineView view = {recording_whole_cta(recording), 0, 0, 0};
+    int good = timeline_open(&timeline, recording, &view);
+    if (good && strcmp(what, "text") == 0) {
+        timeline_print(stdout, &timeline, terminal_columns(stdout));
+    } else if (good && strcmp(what, "svg") == 0) {
+        timeline_svg(stdout, &timeline);
+    } else if (good) {
+        good = write_shown(&timeline);
+    }
+    timeline_close(&timeline);
+    return good;
+}
+
+/* Reads it into r[count]. */
+static int load(const char *path, Recording *r, int count) {
     FILE *in = fopen(path, "r");
     if (!in) {
         fprintf(stderr, "%s: cannot be read\n", path);
         return 0;
     }
-    int good = recording_read(in, path, recording);
+    int good = recording_read(in, path, &r[count]);
     fclose(in);
+    if (good && (r[count].m != r->m || r[count].n != r->n || r[count].k != r->k ||
+                 strcmp(r[count].trace.source, r->trace.source) != 0)) {
+        fprintf(stderr, "%s: another problem or another place than the first\n", path);
+        good = 0;
+    }
     return good;
 }
 
-static FILE *create(const char *path) {
-    FILE *out = fopen(path, "w");
-    if (!out) {
-        fprintf(stderr, "%s: cannot be opened for writing\n", path);
-    }
-    return out;
-}
-
-static int finish(FILE *out, const char *path) {
-    int bad = ferror(out);
-    if (fclose(out) != 0 || bad) {
-        fprintf(stderr, "%s: could not be written\n", path);
-        remove_output(path);
-        return 2;
-    }
-    return 0;
-}
-
-static int draw_one(const char *from, const char *to) {
-    Recording recording;
-    Timeline timeline;
-    int columns = terminal_columns(stdout), status = 2;
-    TimelineView view = {-1, 0, 0, 0, to ? SVG_K_TILES : columns / 20};
-    if (!load(from, &recording)) {
-        return 2;
-    }
-    view.cta = recording_whole_cta(&recording);
-    if (timeline_open(&timeline, &recording, &view)) {
-        if (!to) {
-            timeline_print(stdout, &timeline, columns);
-            status = 0;
-        } else {
-            FILE *out = create(to);
-            if (out) {
-                timeline_svg(out, &timeline);
-                status = finish(out, to);
-            }
-        }
-    }
-    timeline_close(&timeline);
-    trace_free_events(&recording.trace);
-    return status;
-}
-
-static int draw_all(const char *to, char *const *from, int count) {
+int main(int argc, char *argv[]) {
     static Recording recording[MAX_FILES];
-    int read = 0, status = 2;
-    while (read < count && load(from[read], &recording[read])) {
-        const Recording *r = &recording[read], *first = &recording[0];
-        if (r->m != first->m || r->n != first->n || r->k != first->k ||
-            strcmp(r->trace.source, first->trace.source) != 0) {
-            fprintf(stderr, "%s: another problem or another place than %s\n", from[read], from[0]);
-            break;
-        }
-        read++;
+    const char *what = argc > 1 ? argv[1] : "";
+    int all = strcmp(what, "all") == 0, count = 0, good = 1;
+    if (argc < 3 || argc - 2 > (all ? MAX_FILES : 1) || (!all && !strstr("text svg kept", what))) {
+        fprintf(stderr, "usage: draw text|svg|kept FILE.csv | draw all FILE.csv ... (at most %d)\n", MAX_FILES);
+        return 2;
     }
-    if (read == count) {
-        FILE *out = create(to);
-        if (out) {
-            timelines_svg(out, recording, count);
-            status = finish(out, to);
-        }
+    for (; good && count < argc - 2; count++) {
+        good = load(argv[2 + count], recording, count);
     }
-    for (int i = 0; i < read; i++) {
+    if (good && all) {
+        timelines_svg(stdout, recording, count);
+    } else if (good) {
+        good = draw_one(what, recording);
+    }
+    for (int i = 0; i < count; i++) {
         trace_free_events(&recording[i].trace);
     }
-    return status;
-}
-
-int main(int argc, char *argv[]) {
-    if ((argc == 2 || argc == 3) && ends_in(argv[1], ".csv") && (argc == 2 || ends_in(argv[2], ".svg"))) {
-        return draw_one(argv[1], argc == 3 ? argv[2] : NULL);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "draw: stdout could not be written\n");
+        good = 0;
     }
-    if (argc >= 3 && argc - 2 <= MAX_FILES && ends_in(argv[1], ".svg")) {
-        return draw_all(argv[1], &argv[2], argc - 2);
-    }
-    fprintf(stderr, "usage: draw FILE.csv [PICTURE.svg] | draw PICTURE.svg FILE.csv ... (at most %d)\n", MAX_FILES);
-    return 2;
+    return good ? 0 : 2;
 }

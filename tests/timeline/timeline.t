@@ -1,184 +1,219 @@
-#!/usr/bin/env bash
-# Does every chapter draw its timeline on the model, in the terminal, as SVG and as JSON, from events that make sense?
-# And is what cannot be drawn or written refused? B, CHAPTERS, HAVE_MODEL: from the Makefile.
-. tests/tools/tap.sh
+#!/usr/bin/perl
+# Does every chapter draw its timeline on the model, in the terminal, as SVG and as JSON, from events that make sense? Are
+# the kept pictures what the kept events give? And is what cannot be drawn or written refused? B, CHAPTER_DIRS, HAVE_MODEL:
+# from the Makefile.
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use JSON::PP;
+use Test::More;
 
-if [ -n "${NO_BACKEND:-}" ]; then
-    skip_all "no program could be built: $NO_BACKEND"
-elif [ -z "${HAVE_MODEL:-}" ]; then
-    skip_all "there is no CPU model"
-fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-json=
-perl -MJSON::PP -e 1 2>/dev/null && json=yes
+plan skip_all => "no program could be built: $ENV{NO_BACKEND}" if $ENV{NO_BACKEND};
+plan skip_all => 'there is no CPU model' unless $ENV{HAVE_MODEL};
+my ($draw, $checks) = map { "$ENV{B}/tests/timeline/$_" } qw(draw checks);
+my $work = tempdir(CLEANUP => 1);
 
-# svg_is_whole FILE: its elements are closed in the right order
-svg_is_whole() {
-    perl -0ne 's/<style>.*?<\/style>//s;
-               my @open;
-               while (/<(\/?)([a-zA-Z]+)((?:\s+[a-zA-Z:-]+="[^"<]*")*)\s*(\/?)>/g) {
-                   if ($1) { exit 1 unless @open && pop @open eq $2 } elsif (!$4) { push @open, $2 }
-               }
-               s/<[^<>]*>//g;
-               exit(@open || /[<>]/ || !/\S/ ? 1 : 0)' "$1"
+sub slurp { local (@ARGV, $/) = @_; return <> }
+sub runs { my ($command, $name) = @_; my $out = `$command 2>&1`; is($?, 0, $name) or diag($out); return $out }
+
+# ---- SVG: its elements are closed in the right order
+
+sub svg_is_whole {
+    my ($svg) = @_;
+    $svg =~ s/<style>.*?<\/style>//s;
+    my @open;
+    while ($svg =~ /<(\/?)([a-zA-Z]+)((?:\s+[a-zA-Z:-]+="[^"<]*")*)\s*(\/?)>/g) {
+        if ($1) { return 0 unless @open && pop @open eq $2 } elsif (!$4) { push @open, $2 }
+    }
+    $svg =~ s/<[^<>]*>//g;
+    return !@open && $svg !~ /[<>]/ && $svg =~ /\S/;
 }
 
-# svg_is_plain FILE: without its media queries and without CSS variables, every class still has a fill or a stroke of its own
-# or sets type only, and every shape has a class.
-svg_is_plain() {
-    perl -0ne 'my ($style) = /<style>(.*?)<\/style>/s or exit 1;
-               $style =~ s/\@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}//gs;
-               exit 1 if /var\(/ || $style =~ /\@/;
-               my %said = map { $_ => 1 } qw(title small end mid);
-               $said{$1} = 1 while $style =~ /\.(\w+)\{[^}]*(?:fill|stroke):(?:#[0-9a-f]{6}|url)/g;
-               exit 1 if $style !~ /text\{[^}]*fill:#/;
-               while (/<(\w+)([^<>]*)>/g) {
-                   my ($name, $rest) = ($1, $2);
-                   next unless $name =~ /^(?:rect|path)$/ || $rest =~ /class="[^"]/;
-                   exit 1 unless $rest =~ /class="([^"]+)"/;
-                   $said{$_} || exit 1 for split / /, $1;
-               }' "$1"
+# Without its media queries and without CSS variables every class still has a fill or a stroke of its own or sets type only,
+# and every shape has a class.
+sub svg_is_plain {
+    my ($svg) = @_;
+    my ($style) = $svg =~ /<style>(.*?)<\/style>/s or return 0;
+    $style =~ s/\@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}//gs;
+    return 0 if $style =~ /var\(|\@/ || $style !~ /text\{[^}]*fill:#/;
+    my %said = map { $_ => 1 } qw(title small end mid), $style =~ /\.(\w+)\{[^}]*(?:fill|stroke):(?:#[0-9a-f]{6}|url)/g;
+    while ($svg =~ /<(\w+)([^<>]*)>/g) {
+        my ($name, $rest) = ($1, $2);
+        next unless $name =~ /^(?:rect|path)$/ || $rest =~ /class="[^"]/;
+        return 0 unless $rest =~ /class="([^"]+)"/;
+        $said{$_} or return 0 for split / /, $1;
+    }
+    return 1;
 }
 
-for directory in $CHAPTER_DIRS; do
-    chapter=${directory##*/}
-    program=$directory/$chapter
-    for columns in 80 132; do
-        out=$(COLUMNS=$columns "$program" --on model --timeline 2>"$work/err")
-        ok $? "$chapter: --timeline"
-        picture=$(sed -n '/^timeline of CTA/,$p' <<<"$out")
-        is "$(awk -v most=$columns 'length > most' <<<"$picture")" "" "$chapter: it fits into $columns columns"
-    done
-    like "$out" "right  .*recorded" "$chapter: the launch is checked"
-    like "$picture" "steps show order and overlap; they are not time" "$chapter: says that steps are no time"
-    "$program" --on model --timeline-svg "$work/$chapter.svg" --trace "$work/$chapter.json" \
-        --trace-events "$work/$chapter.csv" >/dev/null
-    ok $? "$chapter: SVG, JSON and events"
-    svg_is_whole "$work/$chapter.svg"
-    ok $? "$chapter: the SVG's elements are closed"
-    svg_is_plain "$work/$chapter.svg"
-    ok $? "$chapter: its colours need no CSS variables and no media query"
-    case $chapter in
-        0[2-5]_*) enlarged=1 ;;
-        *) enlarged=0 ;;
-    esac
-    is "$(grep -c enlarged "$work/$chapter.svg")" $enlarged "$chapter: a part is enlarged where fragments are loaded, only there"
-    if [ $json ]; then
-        is "$(tests/timeline/json_check "$work/$chapter.json" 2>&1)" "" "$chapter: the JSON is a trace whose spans nest"
-    else
-        skip "$chapter: the JSON is a trace whose spans nest" "perl's JSON::PP was not found"
-    fi
-    if out=$("$B/tests/timeline/checks" "$work/$chapter.csv" 2>&1); then
-        ok 0 "$chapter: its events pass every check"
-    else
-        ok 1 "$chapter: its events pass every check"
-        explain "$out"
-    fi
-    "$B/tests/timeline/draw" "$work/$chapter.csv" "$work/again.svg"
-    ok $? "$chapter: is drawn again from its events"
-    cmp -s "$work/$chapter.svg" "$work/again.svg"
-    ok $? "$chapter: ... the same"
-done
-"$B/tests/timeline/draw" "$work/all.svg" "$work"/*.csv
-ok $? "all chapters are drawn on one axis"
-svg_is_whole "$work/all.svg"
-ok $? "... in whole elements"
-svg_is_plain "$work/all.svg"
-ok $? "... in plain colours"
-for edit in 's/\.m\{fill:#[0-9a-f]+\}//' 's/#1a7f4e/var(--m)/' 's/class="page"//'; do
-    perl -pe "$edit" "$work/all.svg" >"$work/variables.svg"
-    ! svg_is_plain "$work/variables.svg"
-    ok $? "... and with $edit it is not"
-done
+# ---- JSON: what is wrong with a trace in the Trace Event Format, by the format's public description. Complete events (X)
+# of a track nest, every track has a name, a flow (s, f) has both ends, each inside a span of its track, in order of time.
 
-# Recorded events that are kept must make sense too.
-for kept in tests/timeline/recorded/*.csv; do
-    [ -f "$kept" ] || continue
-    out=$("$B/tests/timeline/checks" "$kept" 2>&1)
-    status=$?
-    ok $status "$kept passes every check"
-    [ $status -eq 0 ] || explain "$out"
-    directory=$(printf "%s\n" $CHAPTER_DIRS | grep "$(basename "$kept" .csv)\$")
-    grep -q "<desc>[^<]*CPU model" "$directory/timeline.svg" && continue # drawn anew from the model
-    "$B/tests/timeline/draw" "$kept" "$work/kept.svg" && cmp -s "$work/kept.svg" "$directory/timeline.svg"
-    ok $? "$directory/timeline.svg is drawn from it"
-done
-if [ -f tests/timeline/recorded/01_naive.csv ] && ! grep -q "<desc>[^<]*CPU model" tests/timeline/all.svg; then
-    "$B/tests/timeline/draw" "$work/kept.svg" tests/timeline/recorded/*.csv && cmp -s "$work/kept.svg" tests/timeline/all.svg
-    ok $? "tests/timeline/all.svg is drawn from all of them"
-fi
-
-# What the talk's pictures show.
-share() { sed -n 's/^tensor cores had work in [0-9.]* % of the window, \([0-9]*\).*/\1/p'; }
-busy() { "$1/$1" --on model --timeline | share; }
-slow=$(busy 02_smem_tiled) hidden=$(busy 03_cp_async_multistage) buffered=$(busy 04_regfile_double_buffer)
-[ "$slow" -lt "$hidden" ] && [ "$hidden" -lt "$buffered" ]
-ok $? "tensor cores are busier in 03 than in 02 ($slow %, $hidden %) and in 04 than in 03 ($buffered %)"
-overlap=$(awk -F, '$1 == "epilogue" && $6 == 4 { begin[n] = $2; end[n++] = $3 }
-                   $1 == "wgmma" && $7 == 2 { from[w] = $2; to[w++] = $3 }
-                   END { for (i = 0; i < n; i++) for (j = 0; j < w; j++)
-                             if (from[j] < end[i] && to[j] > begin[i]) found = 1
-                         print found + 0 }' "$work/08_persistent_pingpong.csv")
-is "$overlap" 1 "08: an epilogue of consumer 0 lies under the math of consumer 1"
-tiles=$(awk -F, '$1 == "tile" && $6 >= 4 { tile[$11 "," $12] = 1 } END { for (t in tile) n++; print n + 0 }' \
-    "$work/08_persistent_pingpong.csv")
-[ "$tiles" -ge 3 ]
-ok $? "08: over at least three tiles ($tiles)"
-
-# json_check can fail: each fault alone, put into a trace that is right.
-if [ $json ]; then
-    while IFS='|' read -r name pattern edit; do
-        perl -pe "$edit" "$work/07_warp_specialized.json" >"$work/broken.json"
-        cmp -s "$work/07_warp_specialized.json" "$work/broken.json"
-        ok $((1 - ($? != 0))) "a trace is broken: $name"
-        out=$(tests/timeline/json_check "$work/broken.json" 2>&1)
-        ok $((1 - ($? == 1))) "... and refused"
-        like "$out" "$pattern" "... for that"
-    done <<'LIST'
-a span that takes no time|dur|if (/"ph":"X"/ && !$n++) { s/"dur":[0-9.]+/"dur":0/ }
-a span that overlaps the next|overlaps|if (/"wait for full/ && !$n++) { s/"dur":([0-9.]+)/'"dur":' . ($1 + 500)/e }
-an arrow with one end|one end|s/.*// if /"ph":"f"/ && !$n++
-an arrow back in time|back in time|if (/"ph":"s"/ && !$n++) { s/"ts":[0-9.]+/"ts":15000000/ }
-an arrow from nowhere|no span|if (/"ph":"s"/ && !$n++) { s/"tid":[0-9]+/"tid":9999/ }
-a track without a name|no name|$n ||= s/"thread_name"/"thread_nome"/
-half a file|no JSON|last if $. > 20
-LIST
-else
-    skip "json_check can fail" "perl's JSON::PP was not found"
-fi
-
-# refused STATUS PATTERN ARGUMENT...: one line on stderr, and no file is left
-program=07_warp_specialized/07_warp_specialized
-refused() {
-    local status=$1 pattern=$2
-    shift 2
-    out=$("$program" --on model "$@" 2>&1 >/dev/null)
-    is $? "$status" "$*: exit status $status"
-    is "$(wc -l <<<"$out")" 1 "... with one line"
-    like "$out" "$pattern" "... that says why"
+sub json_faults {
+    my ($text) = @_;
+    my $trace = eval { decode_json($text) } or return 'no JSON';
+    my $events = ref $trace eq 'HASH' && $trace->{traceEvents};
+    return 'no array traceEvents' if ref $events ne 'ARRAY';
+    my (%track, %named, %process, %flow, @faults);
+    for my $e (@$events) {
+        my ($ph, $pid, $tid) = @$e{qw(ph pid tid)};
+        my $fault = sub { push @faults, "$_[0]: " . encode_json($e) };
+        if (!defined $ph || $ph !~ /^[XMsfi]$/) { $fault->('phase'); next }
+        $fault->('pid, tid') unless defined $pid && defined $tid && "$pid$tid" =~ /^\d+$/;
+        $fault->('name') unless defined $e->{name} && length $e->{name};
+        if ($ph eq 'M') {
+            $named{"$pid/$tid"} = 1 if $e->{name} eq 'thread_name';
+            $process{$pid} = 1 if $e->{name} eq 'process_name';
+            next;
+        }
+        $fault->('ts') unless ($e->{ts} // '') =~ /^\d+(\.\d+)?$/;
+        if ($ph eq 'X') {
+            $fault->('dur') unless ($e->{dur} // '') =~ /^\d+(\.\d+)?$/ && $e->{dur} > 0;
+            push @{$track{"$pid/$tid"}}, $e;
+        } elsif ($ph eq 'i') {
+            $fault->('scope') unless ($e->{s} // '') =~ /^[gpt]$/;
+        } else {
+            $fault->('id') unless defined $e->{id};
+            $fault->('twice') if $flow{$e->{id}}{$ph};
+            $flow{$e->{id}}{$ph} = $e;
+        }
+    }
+    my $ns = sub { int($_[0] * 1000 + 0.5) }; # whole nanoseconds, as viewers keep them
+    for my $t (sort keys %track) {
+        my ($pid) = split m{/}, $t;
+        push @faults, "track $t has no name" unless $named{$t};
+        push @faults, "process $pid has no name" unless $process{$pid};
+        my @open;
+        for my $e (sort { $a->{ts} <=> $b->{ts} || $b->{dur} <=> $a->{dur} } @{$track{$t}}) {
+            my ($begin, $end) = ($ns->($e->{ts}), $ns->($e->{ts}) + $ns->($e->{dur}));
+            pop @open while @open && $open[-1] <= $begin;
+            push @faults, "track $t: \"$e->{name}\" at $e->{ts} overlaps the one before" if @open && $end > $open[-1];
+            push @open, $end;
+        }
+    }
+    for my $id (sort { $a <=> $b } keys %flow) {
+        my ($s, $f) = @{$flow{$id}}{qw(s f)};
+        if (!$s || !$f) { push @faults, "flow $id has one end"; next }
+        push @faults, "flow $id goes back in time" if $f->{ts} < $s->{ts};
+        for my $end ($s, $f) {
+            my $at = $ns->($end->{ts});
+            push @faults, "flow $id: its $end->{ph} is in no span"
+                unless grep { $ns->($_->{ts}) <= $at && $at < $ns->($_->{ts}) + $ns->($_->{dur}) }
+                @{$track{"$end->{pid}/$end->{tid}"} || []};
+        }
+    }
+    push @faults, 'nothing in it' unless %track;
+    return join "\n", @faults;
 }
-refused 2 'no/such/dir' --trace "$work/no/such/dir/x.json"
-refused 2 '--timeline-svg.*opened' --timeline-svg "$work"
-refused 2 'no events of CTA 77' --timeline=77
-refused 2 'ends .* after its begin' --timeline --timeline-window 10000000:20000000
-refused 2 '"5" is not of the form A:B' --timeline --timeline-window 5
-refused 2 '"9:5" ends before it begins' --timeline --timeline-window 9:5
-refused 2 'no picture' --timeline-window 5:9
-refused 2 '--repeat' --timeline --repeat 2
-refused 2 'empty' --trace ''
-refused 2 '"x"' --timeline=x
-if [ -c /dev/full ]; then
-    refused 2 '/dev/full.*could not be written' --trace-events /dev/full
-    [ -c /dev/full ]
-    ok $? "... and /dev/full is still there"
-fi
-"$program" --on model --timeline=77 --trace "$work/left.json" >/dev/null 2>&1
-[ ! -e "$work/left.json" ]
-ok $? "a file that was not written is not left behind"
-out=$(FROM=cpu B=$B tests/timeline/picture 07_warp_specialized 2>&1)
-is "$?:$out" "2:FROM=cpu: gpu, recorded or model is accepted" "picture: where from, of three"
-"$B/tests/timeline/draw" "$work/none.csv" "$work/none.svg" 2>"$work/err"
-is "$?:$(wc -l <"$work/err")" 2:1 "draw refuses a file that is not there"
 
-done_testing
+# ---- every chapter on the model
+
+my (%busy, %json);
+for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
+    my ($chapter) = $directory =~ m{([^/]+)$};
+    my ($program, $files) = ("$directory/$chapter --on model", "$work/$chapter");
+    for my $columns (80, 132) {
+        my $out = runs("COLUMNS=$columns $program --timeline", "$chapter: --timeline");
+        my ($picture) = $out =~ /^(timeline of CTA.*)/ms;
+        is(join('', grep { length > $columns } split /\n/, $picture), '', "$chapter: it fits into $columns columns");
+        like($out, qr/right  .*recorded/, "$chapter: the launch is checked");
+        like($picture, qr/steps show order and overlap; they are not time/, "$chapter: says that steps are no time");
+        like($picture, qr/^(?:warp|consumer|warpgroup) \d .*E/m, "$chapter: shows the epilogue") unless $chapter =~ /^01/;
+        ($busy{$chapter}) = $out =~ /^tensor cores had work in ([0-9.]+) %/m;
+    }
+    runs("$program --timeline-svg $files.svg --trace $files.json --trace-events $files.csv", "$chapter: SVG, JSON and events");
+    my $svg = slurp("$files.svg");
+    ok(svg_is_whole($svg), "$chapter: the SVG's elements are closed");
+    ok(svg_is_plain($svg), "$chapter: its colours need no CSS variables and no media query");
+    is(() = $svg =~ /enlarged/g, $chapter =~ /^0[2-5]/ ? 1 : 0, "$chapter: a part is enlarged where fragments are loaded");
+    $json{$chapter} = slurp("$files.json");
+    is(json_faults($json{$chapter}), '', "$chapter: the JSON is a trace whose spans nest");
+    runs("$checks $files.csv", "$chapter: its events pass every check");
+    runs("$draw kept $files.csv >$files.kept.csv && $checks $files.kept.csv", "$chapter: and those that are drawn of them");
+    for my $events ("$files.csv", "$files.kept.csv") {
+        runs("$draw svg $events | cmp - $files.svg", "$chapter: is drawn again from them, the same");
+    }
+}
+runs("$draw all $work/*.kept.csv >$work/all.svg", 'all chapters are drawn on one axis');
+my $all = slurp("$work/all.svg");
+ok(svg_is_whole($all) && !svg_is_whole("$all</svg>"), '... in whole elements');
+ok(svg_is_plain($all), '... in plain colours');
+for my $edit ([qr/\.m\{fill:#[0-9a-f]+\}/, ''], [qr/#1a7f4e/, 'var(--m)'], [qr/class="page"/, '']) {
+    (my $edited = $all) =~ s/$edit->[0]/$edit->[1]/;
+    ok(!svg_is_plain($edited), "... and with $edit->[0] changed it is not");
+}
+
+# ---- the events that are kept, unless the pictures were drawn anew from the model
+
+my @kept = glob 'tests/timeline/recorded/*.csv';
+for my $kept (@kept) {
+    my ($name) = $kept =~ m{([^/]+)\.csv$};
+    my ($chapter) = grep { m{(?:^|/)$name$} } split ' ', $ENV{CHAPTER_DIRS};
+    runs("$checks $kept", "$kept passes every check");
+    next if slurp("$chapter/timeline.svg") =~ /<desc>[^<]*CPU model/;
+    runs("$draw svg $kept | cmp - $chapter/timeline.svg", "$chapter/timeline.svg is drawn from it");
+}
+if (@kept && slurp('tests/timeline/all.svg') !~ /<desc>[^<]*CPU model/) {
+    runs("$draw all @kept | cmp - tests/timeline/all.svg", 'all.svg is drawn from all of them');
+}
+
+# ---- what the talk's pictures show
+
+my ($slow, $hidden, $buffered) = map { int $busy{$_} } qw(02_smem_tiled 03_cp_async_multistage 04_regfile_double_buffer);
+ok($slow < $hidden && $hidden < $buffered,
+    "tensor cores are busier in 03 than in 02 ($slow %, $hidden %) and in 04 than in 03 ($buffered %)");
+my (@epilogues, @products, %tiles);
+for (split /\n/, slurp("$work/08_persistent_pingpong.csv")) {
+    my ($kind, undef, undef, $warp, $unit, undef, undef, undef, $row, $column, undef, $spans) = split /,/;
+    push @epilogues, map { [split /:/] } split / /, $spans if $kind eq 'epilogue' && $warp == 4;
+    push @products, map { [split /:/] } split / /, $spans if $kind eq 'wgmma' && $unit == 2;
+    $tiles{"$row,$column"} = 1 if $kind eq 'tile' && $warp >= 4;
+}
+ok((grep { my $e = $_; grep { $_->[0] < $e->[1] && $_->[1] > $e->[0] } @products } @epilogues),
+    '08: an epilogue of consumer 0 lies under the math of consumer 1');
+cmp_ok(scalar keys %tiles, '>=', 3, '08: over at least three tiles');
+
+# ---- json_faults can fail: each fault alone, put into a trace that is right
+
+for ([qr/dur/, sub { s/("ph":"X".*"dur":)[0-9.]+/${1}0/ }, 'a span that takes no time'],
+    [qr/overlaps/, sub { s/("dur":)([0-9.]+)(.*"wait for full)/$1 . ($2 + 500) . $3/e }, 'a span that overlaps the next'],
+    [qr/one end/, sub { s/^.*"ph":"f".*\n//m }, 'an arrow with one end'],
+    [qr/back in time/, sub { s/("ph":"s".*"ts":)[0-9.]+/${1}15000000/ }, 'an arrow back in time'],
+    [qr/no span/, sub { s/("ph":"s".*"tid":)[0-9]+/${1}9999/ }, 'an arrow from nowhere'],
+    [qr/no name/, sub { s/"thread_name"/"thread_nome"/ }, 'a track without a name'],
+    [qr/no JSON/, sub { $_ = substr $_, 0, 2000 }, 'half a file']) {
+    my ($said, $break, $name) = @$_;
+    local $_ = $json{'07_warp_specialized'};
+    $break->();
+    like(json_faults($_), $said, "is found: $name");
+}
+
+# ---- refused: one line on stderr, and no file is left
+
+my $program = '07_warp_specialized/07_warp_specialized --on model';
+for ([qr{no/such/dir}, "--trace $work/no/such/dir/x.json"],
+    [qr/--timeline-svg.*opened/, "--timeline-svg $work"],
+    [qr/no events of CTA 77/, "--timeline=77"],
+    [qr/ends .* after its begin/, '--timeline --timeline-window 10000000:20000000'],
+    [qr/"5" is not of the form A:B/, '--timeline --timeline-window 5'],
+    [qr/"9:5" ends before it begins/, '--timeline --timeline-window 9:5'],
+    [qr/no picture/, '--timeline-window 5:9'],
+    [qr/--repeat/, '--timeline --repeat 2'],
+    [qr/empty/, "--trace ''"],
+    [qr/"x"/, '--timeline=x'],
+    -c '/dev/full' ? [qr{/dev/full.*could not be written}, '--trace-events /dev/full'] : ()) {
+    my ($said, $options) = @$_;
+    my $out = `$program $options 2>&1 >/dev/null`;
+    is($? >> 8, 2, "$options: exit status");
+    like($out, qr/^.*$said.*\n\z/, '... with one line that says why');
+}
+ok(!-e '/dev/full' || -c _, '/dev/full is still there');
+system "$program --timeline=77 --trace $work/left.json >$work/out 2>&1";
+ok(!-e "$work/left.json", 'a file that was not written is not left behind');
+is(`FROM=cpu B=$ENV{B} tests/timeline/picture 07_warp_specialized 2>&1`, "FROM=cpu: gpu, recorded or model is accepted\n",
+    'picture: where from, of three');
+is($? >> 8, 2, '... and its exit status');
+like(`$draw svg $work/none.csv 2>&1`, qr/^.*none\.csv: cannot be read\n\z/, 'draw refuses a file that is not there');
+is($? >> 8, 2, '... with exit status 2');
+
+done_testing;

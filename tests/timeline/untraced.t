@@ -1,55 +1,79 @@
-#!/usr/bin/env bash
-# Is a build that records nothing the same as if the hooks in common/device were not there? Takes them out of a copy and
-# compares what nvcc makes of both: the PTX of every chapter, and the machine code of one.
-. tests/tools/tap.sh
-[ -n "${NVCC:-}" ] || skip_all "${NO_NVCC:-nvcc was not found}"
+#!/usr/bin/perl
+# Is recording only where it belongs? common/device has no word of it, the PTX of a normal build has nothing of it, that of
+# a traced copy all, and what kernels call is either recorded or known not to be. Reads the PTX that the Makefile kept.
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use Test::More;
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-mkdir "$work/with" "$work/without"
-cp -r common "$work/with"
-cp -r common "$work/without"
-for directory in $CHAPTER_DIRS; do
-    chapter=${directory##*/}
-    mkdir "$work/with/$chapter" "$work/without/$chapter"
-    find "$directory" -maxdepth 1 "(" -name "*.cu" -o -name "*.h" ")" -exec cp -t "$work/with/$chapter" {} + -exec cp -t "$work/without/$chapter" {} +
-done
+sub slurp { local (@ARGV, $/) = @_; return <> }
 
-# Hooks stand in lines of their own, TRACED(...), or in blocks of #ifdef GEMM_TRACE.
-(
-    cd "$work/without/common/device" || exit 1
-    rm trace.h
-    for header in *.h; do
-        sed -i -e '/^#ifdef GEMM_TRACE$/,/^#endif$/d' -e '/^#if defined(GEMM_TRACE)/,/^#endif$/d' -e '/^ *TRACED(/d' \
-            -e 's/ TRACED_VOLATILE//' -e 's/^\(#define NO_SHARED_MEMORY\) .*/\1/' "$header"
-    done
-) || exit 1
-left=$(sed -e '/model_trace/d' -e 's,/\*.*,,' "$work/without"/common/device/*.h | grep -nE 'TRACE|trace_' | head -n 3)
-is "$left" "" "nothing of the hooks is left in the copy"
+# ---- the headers; the model's hook has a name of its own
 
-# compile SIDE CHAPTER OUTPUT OPTION...
-compile() {
-    (cd "$work/$1" && "$NVCC" -std=c++17 -O3 -w -gencode "arch=compute_90a,code=${4:-compute_90a}" "${@:5}" -Icommon \
-        "$2/$2.cu" -o "$3")
+my $headers = join '', map { slurp($_) } glob 'common/device/*.h';
+
+sub words_of_recording {
+    my ($text) = @_;
+    $text =~ s/\bmodel_trace_\w+//g;
+    return join ' ', $text =~ /\w*(?:trace|record|timeline)\w*/gi;
 }
-for directory in $CHAPTER_DIRS; do
-    chapter=${directory##*/}
-    compile with "$chapter" with.ptx compute_90a -ptx && compile without "$chapter" without.ptx compute_90a -ptx
-    grep -q '\.entry' "$work/with/with.ptx" && cmp -s "$work/with/with.ptx" "$work/without/without.ptx"
-    ok $? "$chapter: the same PTX with the hooks and without"
-done
-chapter=07_warp_specialized
-compile with $chapter with.cubin sm_90a -cubin && compile without $chapter without.cubin sm_90a -cubin
-[ -s "$work/with/with.cubin" ] && cmp -s "$work/with/with.cubin" "$work/without/without.cubin"
-ok $? "$chapter: the same machine code"
 
-# The comparison sees what it should see: the copy that records, and one more instruction.
-compile with $chapter traced.ptx compute_90a -ptx -DGEMM_TRACE
-! cmp -s "$work/with/traced.ptx" "$work/without/without.ptx"
-ok $? "the copy that records has another PTX"
-sed -i 's/^\(DEVICE void wgmma_fence(void) {\)/\1\n    asm volatile("fence.proxy.async;" ::: "memory");/' \
-    "$work/with/common/device/wgmma.h"
-compile with $chapter changed.ptx compute_90a -ptx
-! cmp -s "$work/with/changed.ptx" "$work/without/without.ptx"
-ok $? "one instruction more is seen"
-done_testing
+is(words_of_recording($headers), '', 'no header of common/device has a word of recording');
+is(words_of_recording("#ifdef GEMM_TRACE\n trace_tile(m, n);\n model_trace_tile(m, n);"), 'GEMM_TRACE trace_tile',
+    '... which would be seen');
+
+# ---- record.h: every call of a kernel is recorded, or listed here
+
+my @not_recorded = qw(
+    cluster_arrive_relaxed cluster_cta_rank cluster_sync cluster_wait cp_async_16 cp_async_16_zfill fence_proxy_async
+    global_counter_add global_counter_read global_counter_set grid_dependency_launch grid_dependency_wait mbarrier_arrive
+    mbarrier_arrive_remote mbarrier_init_fence mbarrier_test_wait_parity named_barrier_arrive registers_settled
+    setmaxnreg_dec setmaxnreg_inc tma_prefetch_map wgmma_commit_group wgmma_descriptor
+);
+
+# What headers define for the model is what a kernel may call; of epilogue.h it is the functions that store. Those that are
+# neither recorded nor listed.
+sub forgotten {
+    my ($headers, $record) = @_;
+    my %call = map { $_ => 1 } $headers =~ /^DEVICE void (store_\w+)\(/gm;
+    while ($headers =~ /^#if(?:def GEMM_MODEL| defined\(GEMM_MODEL\))\n(.*?)^#el/gms) {
+        $call{$_} = 1 for $1 =~ /^#define (\w+)\(/gm;
+    }
+    delete @call{@not_recorded, map { s/^mbarrier_init_named$/mbarrier_init/r } $record =~ /^#define (\w+)/gm};
+    return join ' ', sort keys %call;
+}
+
+my $record = slurp('common/timeline/record.h');
+is(forgotten($headers, $record), '', 'record.h has every call that is not known to be left out');
+(my $less = $record) =~ s/^#define (?:tma_store_2d|wgmma_wait_group)\b.*\n//gm;
+is(forgotten("$headers\nDEVICE void store_rows(int row) {", $less), 'store_rows tma_store_2d wgmma_wait_group',
+    '... and what it lacks would be seen');
+
+# ---- the PTX; waits of a debug build read the timer
+
+sub recording_in {
+    my ($ptx) = @_;
+    my %found = map { $_ => 1 } map { /\btrace_\w+|%clock\w*|%globaltimer/g } grep { !/^\s*\.file\b/ } split /\n/, $ptx;
+    delete $found{'%globaltimer'} if $ENV{B} =~ /debug/;
+    return join ' ', sort keys %found;
+}
+
+SKIP: {
+    skip $ENV{NO_NVCC} || 'nvcc was not found', 1 unless $ENV{NVCC};
+    for my $chapter (split ' ', $ENV{CHAPTERS}) {
+        my ($plain, $traced) = map { [glob "$ENV{B}/$_/$chapter.ptx/*.ptx"] } qw(gpu traced);
+        ok(@$plain && @$plain == @$traced, "$chapter: PTX was kept");
+        is(recording_in(slurp($_)), '', "$chapter: nothing of recording in $_") for @$plain;
+        like(recording_in(slurp($_)), qr/%clock.*trace_at.*trace_buffers/, "$chapter: recording in $_") for @$traced;
+    }
+
+    # With a hook in a header it is not so.
+    my ($work, $chapter) = (tempdir(CLEANUP => 1), '06_wgmma_ss');
+    system('cp', '-r', 'common', $chapter, $work) == 0 or die;
+    my $hook = 'uint32_t now; asm volatile("mov.u32 %0, %%clock;" : "=r"(now));';
+    system('perl', '-pi', '-e', "s/^(DEVICE void wgmma_fence.*\\{)/\$1 $hook/", "$work/common/device/wgmma.h") == 0 or die;
+    my $compile = "'$ENV{NVCC}' -std=c++17 -w -gencode arch=compute_90a,code=compute_90a -Icommon -ptx";
+    is(system("cd $work && $compile $chapter/$chapter.cu -o hooked.ptx"), 0, 'a hook in wgmma.h compiles');
+    is(recording_in(slurp("$work/hooked.ptx")), '%clock', '... and is seen in the PTX');
+}
+done_testing;

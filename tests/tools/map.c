@@ -115,9 +115,7 @@ int main(int argc, char *argv[]) {
     int m = options.m ? options.m : size, n = options.n ? options.n : size, k = options.k ? options.k : size;
     int pad = options.pad >= 0 ? options.pad : 8;
     GemmStatus status = problem_open(&problem, backend, &device, m, n, k, pad, options.seed);
-    problem.gemm.variant = options.variant;
-    problem.gemm.tile_group = options.tile_group;
-    problem.gemm.meet = options.meet;
+    problem.gemm.tuning = options.tuning;
     if (status == GEMM_OK) {
         status = run_open(&chapter_run, &problem, &MODEL_CHAPTER);
         if (status == GEMM_OK) {

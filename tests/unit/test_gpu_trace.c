@@ -1,6 +1,7 @@
 /* test_gpu_trace - from records as a traced kernel writes them to events: what asynchronous work lasted. Records are made
  * by hand; the numbers are cycles after the CTA's start. */
-#include "harness/gpu_trace.h"
+#include "timeline/gpu_trace.h"
+#include "timeline/recording.h"
 
 #include "tap.h"
 

@@ -29,14 +29,14 @@ static const char style[] =
     ".page{fill:#ffffff}.grid{stroke:#d8dee4;stroke-width:1}.land{stroke:#2f74d0;stroke-width:.8;opacity:.55;fill:none}"
     "\n"
     ".tile{stroke:#1f2328;stroke-width:1;opacity:.6}.frame{stroke:#1f2328;stroke-width:1;fill:none}\n"
-    ".m{fill:#1a7f4e}.p{fill:#b9e0c9}.f{fill:#8250df}.d{fill:#f4a99c}.r{fill:#dfe3e8}.u{fill:#cfd8ea}.b{fill:#f3cf9f}"
+    ".m{fill:#1a7f4e}.p{fill:#b9e0c9}.f{fill:#8250df}.d{fill:#f4a99c}.r{fill:#dfe3e8}.u{fill:#e0bdea}.b{fill:#f3cf9f}"
     ".l{fill:#2f74d0}\n"
     ".e{fill:#d99a00}.t{fill:#eadfb8}.s{fill:#a8730d}.o{fill:#aeb6c0}.idle{fill:url(#idle)}.i{fill:#fbe3df}"
     ".h{fill:#e9a79c}\n"
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}.soft{fill:#9198a1}.page{fill:#0d1117}.grid{stroke:#2b323b}.land{stroke:#5a9bf2}\n"
     ".tile{stroke:#e6edf3}.frame{stroke:#e6edf3}\n"
-    ".m{fill:#3fb97c}.p{fill:#1f5138}.f{fill:#a985f0}.d{fill:#9c4237}.r{fill:#30363e}.u{fill:#333f58}.b{fill:#7d5523}"
+    ".m{fill:#3fb97c}.p{fill:#1f5138}.f{fill:#a985f0}.d{fill:#9c4237}.r{fill:#30363e}.u{fill:#673a73}.b{fill:#7d5523}"
     ".l{fill:#5a9bf2}\n"
     ".e{fill:#e3b341}.t{fill:#57491f}.s{fill:#c08d2e}.o{fill:#565f6a}.i{fill:#33191a}.h{fill:#7d3a34}}\n"
     "</style>\n"
@@ -108,7 +108,7 @@ static void grid(FILE *out, const Scale *s, double zero, double top, double bott
             put_text(out, x, bottom + 16, "soft small mid", number);
         }
     }
-    put_text(out, RIGHT + 10, bottom + 16, "soft small", unit);
+    put_text(out, RIGHT + 30, bottom + 16, "soft small", unit);
 }
 
 /* ---- one CTA ----------------------------------------------------------------------------------------------------- */
@@ -135,11 +135,31 @@ static int lanes_of(const Row *row, int *lane) {
     return lanes;
 }
 
-/* A rectangle of a path. Loads that follow each other stay apart. */
-static void put_bar(FILE *out, double begin, double end, double y, double height, Look look) {
+/* A path of rectangles. Its moves are relative and in tenths of a pixel, which keeps it short. */
+typedef struct {
+    FILE *out;
+    int x, y; /* where it is */
+} Pen;
+
+static void put_tenths(Pen *pen, const char *command, int tenths) {
+    fprintf(pen->out, "%s%s%d", command, tenths < 0 ? "-" : "", abs(tenths) / 10);
+    if (tenths % 10) {
+        fprintf(pen->out, ".%d", abs(tenths) % 10);
+    }
+}
+
+/* Loads that follow each other stay apart. A path need not be closed to be filled. */
+static void put_bar(Pen *pen, double begin, double end, double top, double height, Look look) {
     double width = end - begin - (look == LOOK_LOAD ? 0.7 : 0);
-    width = width < 0.4 ? 0.4 : width;
-    fprintf(out, "M%.1f %.1fh%.1fv%.1fh-%.1fz", begin, y, width, height, width);
+    int x = (int)(begin * 10 + 0.5), y = (int)(top * 10 + 0.5), down = (int)(height * 10 + 0.5);
+    int right = (int)((width < 0.4 ? 0.4 : width) * 10 + 0.5);
+    put_tenths(pen, "m", x - pen->x);
+    put_tenths(pen, y < pen->y ? "" : " ", y - pen->y);
+    put_tenths(pen, "h", right);
+    put_tenths(pen, "v", down);
+    put_tenths(pen, "h", -right);
+    pen->x = x;
+    pen->y = y + down;
 }
 
 /* The spans of one look and level, in one path: as high as the share of the tensor cores that has work. Those that lie less
@@ -148,7 +168,7 @@ static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, int 
                       const Place *place, double height) {
     double open[MAX_LANES], until[MAX_LANES], bar = (height - (place->lanes > 1)) * level / TENSOR_CORES;
     double top = height - (place->lanes > 1) - bar;
-    int any = 0;
+    Pen pen = {NULL, 0, 0};
     for (int i = 0; i < MAX_LANES; i++) {
         open[i] = -1;
     }
@@ -164,22 +184,22 @@ static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, int 
             until[at] = end;
             continue;
         }
-        if (!any) {
+        if (!pen.out) {
             fprintf(out, "<path class=\"%s\" d=\"", looks[look].css);
-            any = 1;
+            pen.out = out;
         }
         if (open[at] >= 0) {
-            put_bar(out, open[at], until[at], place->y + at * height + top, bar, look);
+            put_bar(&pen, open[at], until[at], place->y + at * height + top, bar, look);
         }
         open[at] = begin;
         until[at] = end;
     }
     for (int at = 0; at < MAX_LANES; at++) {
         if (open[at] >= 0) {
-            put_bar(out, open[at], until[at], place->y + at * height + top, bar, look);
+            put_bar(&pen, open[at], until[at], place->y + at * height + top, bar, look);
         }
     }
-    if (any) {
+    if (pen.out) {
         fprintf(out, "\"/>\n");
     }
 }

@@ -84,13 +84,11 @@ typedef struct {
 
 /* What to draw. */
 typedef struct {
-    int cta;                           /* -1: the lowest */
-    int all_warps;                     /* 0: no more than the first four of those that do the same */
-    uint64_t window_begin, window_end; /* from the CTA's begin, in the trace's unit; end 0: the program chooses */
-    int k_tiles; /* ... all of a CTA that has few tiles, or no more k-tiles than this; else the first of them */
+    int cta;               /* -1: the lowest */
+    int all_warps;         /* 0: no more than the first four of those that do the same */
+    uint64_t window_begin; /* from the CTA's begin, in the trace's unit; both 0: all of a CTA that has few tiles or */
+    uint64_t window_end;   /* k-tiles, else the first of them */
 } TimelineView;
-
-enum { SVG_K_TILES = 18 };
 
 /* Rows of one CTA of a recording that recording_keep_sm() has reduced to its SM. Returns 1; 0 after a line on stderr.
  * Close it in any case. */

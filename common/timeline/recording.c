@@ -69,12 +69,14 @@ long recording_tiles_of_sm(const Recording *recording) {
     return tiles != 0 ? tiles : count_ctas(&recording->trace);
 }
 
+static int by_line(const TraceEvent *a, const TraceEvent *b);
+
 static int by_begin(const void *x, const void *y) {
     const TraceEvent *a = x, *b = y;
     if (a->begin != b->begin) {
         return a->begin < b->begin ? -1 : 1;
     }
-    return a->end != b->end ? (a->end > b->end ? -1 : 1) : (int)a->kind - (int)b->kind;
+    return a->end != b->end ? (a->end > b->end ? -1 : 1) : by_line(a, b);
 }
 
 int recording_keep_sm(Recording *recording, int cta, int thin) {
@@ -168,24 +170,61 @@ double recording_efficiency(const Recording *recording) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static const char columns[] = "kind,begin,end,cta,sm,warp,unit,index,stage,bytes,row,col,name";
+static const char columns[] = "kind,cta,sm,warp,unit,index,stage,bytes,row,col,name,spans";
+
+enum { SPANS_A_LINE = 12 };
+
+/* Orders events by all but their times; 0: they share a line. */
+static int by_line(const TraceEvent *a, const TraceEvent *b) {
+    const int differ[] = {a->cta - b->cta,   a->sm - b->sm,       (int)a->kind - (int)b->kind, a->warp - b->warp,
+                          a->unit - b->unit, a->index - b->index, a->stage - b->stage,         a->bytes - b->bytes,
+                          a->row - b->row,   a->col - b->col,     strcmp(a->name, b->name)};
+    size_t i = 0;
+    while (i + 1 < sizeof differ / sizeof differ[0] && differ[i] == 0) {
+        i++;
+    }
+    return differ[i];
+}
+
+static int by_line_and_time(const void *x, const void *y) {
+    const TraceEvent *a = *(const TraceEvent *const *)x, *b = *(const TraceEvent *const *)y;
+    int order = by_line(a, b);
+    return order != 0             ? order
+           : a->begin != b->begin ? (a->begin < b->begin ? -1 : 1)
+                                  : (a->end > b->end) - (a->end < b->end);
+}
 
 int recording_write(FILE *out, const Recording *recording) {
     const Trace *trace = &recording->trace;
-    uint64_t begin, end;
-    recording_span(recording, &begin, &end);
+    const TraceEvent **event = malloc((trace->count + 1) * sizeof *event);
+    uint64_t origin, end;
+    if (!event) {
+        fprintf(stderr, "out of memory: events in their order\n");
+        return 0;
+    }
+    for (size_t i = 0; i < trace->count; i++) {
+        event[i] = &trace->event[i];
+    }
+    qsort(event, trace->count, sizeof *event, by_line_and_time);
+    recording_span(recording, &origin, &end);
     fprintf(out, "# chapter %s\n# kernel %s\n# source %s\n# date %s\n# commit %s\n", recording->chapter,
             recording->kernel, trace->source, recording->date, recording->commit);
     fprintf(out, "# m %d\n# n %d\n# k %d\n# sms %d\n# ctas %d\n", recording->m, recording->n, recording->k,
             recording->sms, trace->ctas);
-    fprintf(out, "# unit %s\n# units_a_second %.17g\n# lost %llu\n%s\n", trace->unit, trace->units_a_second,
+    fprintf(out, "# unit %s\n# units_a_second %.17g\n# lost %llu\n%s", trace->unit, trace->units_a_second,
             (unsigned long long)trace->lost, columns);
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
-        fprintf(out, "%s,%llu,%llu,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s\n", trace_kind_names[e->kind],
-                (unsigned long long)(e->begin - begin), (unsigned long long)(e->end - begin), e->cta, e->sm, e->warp,
-                e->unit, e->index, e->stage, e->bytes, e->row, e->col, e->name);
+    for (size_t i = 0, spans = 0; i < trace->count; i++, spans++) {
+        const TraceEvent *e = event[i];
+        if (i == 0 || spans == SPANS_A_LINE || by_line(event[i - 1], e) != 0) {
+            fprintf(out, "\n%s,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s,", trace_kind_names[e->kind], e->cta, e->sm, e->warp,
+                    e->unit, e->index, e->stage, e->bytes, e->row, e->col, e->name);
+            spans = 0;
+        }
+        fprintf(out, "%s%llu:%llu", spans ? " " : "", (unsigned long long)(e->begin - origin),
+                (unsigned long long)(e->end - origin));
     }
+    fputc('\n', out);
+    free(event);
     return !ferror(out);
 }
 
@@ -234,24 +273,49 @@ static int read_about(const char *line, Recording *r) {
     return 1;
 }
 
-static int read_event(const char *line, TraceEvent *e) {
+/* What the events of a line have in common. Returns what follows, their times; NULL if it is no event. */
+static const char *read_common(const char *line, TraceEvent *e) {
     char kind[24] = "";
-    unsigned long long begin, end;
+    int at = 0;
     memset(e, 0, sizeof *e);
-    int fields = sscanf(line, "%23[^,],%llu,%llu,%d,%d,%d,%d,%d,%d,%d,%d,%d,%23s", kind, &begin, &end, &e->cta, &e->sm,
-                        &e->warp, &e->unit, &e->index, &e->stage, &e->bytes, &e->row, &e->col, e->name);
-    if (fields < 12 || begin > end) {
-        return 0;
+    if (sscanf(line, "%23[^,],%d,%d,%d,%d,%d,%d,%d,%d,%d,%n", kind, &e->cta, &e->sm, &e->warp, &e->unit, &e->index,
+               &e->stage, &e->bytes, &e->row, &e->col, &at) != 10 ||
+        at == 0) {
+        return NULL;
     }
-    e->begin = begin;
-    e->end = end;
+    size_t length = strcspn(line + at, ",");
+    snprintf(e->name, sizeof e->name, "%.*s", (int)length, line + at);
     for (int i = 0; i < TRACE_KINDS; i++) {
-        if (strcmp(kind, trace_kind_names[i]) == 0) {
+        if (strcmp(kind, trace_kind_names[i]) == 0 && line[at + (int)length] == ',') {
             e->kind = (TraceKind)i;
-            return 1;
+            return line + at + length + 1;
         }
     }
-    return 0;
+    return NULL;
+}
+
+/* Adds an event for each "begin:end" of `spans`. Returns NULL, or what is wrong. */
+static const char *read_spans(const char *spans, TraceEvent e, Trace *trace, size_t *capacity) {
+    do {
+        unsigned long long begin, end;
+        int length = 0;
+        if (sscanf(spans, "%llu:%llu%n", &begin, &end, &length) != 2 || begin > end || !strchr(" ", spans[length])) {
+            return "not an event";
+        }
+        if (trace->count == *capacity) {
+            *capacity = *capacity ? 2 * *capacity : 1024;
+            TraceEvent *more = realloc(trace->event, *capacity * sizeof *more);
+            if (!more) {
+                return "out of memory";
+            }
+            trace->event = more;
+        }
+        e.begin = begin;
+        e.end = end;
+        trace->event[trace->count++] = e;
+        spans += length + (spans[length] == ' ');
+    } while (*spans);
+    return NULL;
 }
 
 int recording_read(FILE *in, const char *path, Recording *recording) {
@@ -275,16 +339,11 @@ int recording_read(FILE *in, const char *path, Recording *recording) {
             }
             continue;
         }
-        if (trace->count == capacity) {
-            capacity = capacity ? 2 * capacity : 1024;
-            TraceEvent *more = realloc(trace->event, capacity * sizeof *more);
-            if (!more) {
-                return refuse(path, number, "out of memory");
-            }
-            trace->event = more;
-        }
-        if (!read_event(line, &trace->event[trace->count++])) {
-            return refuse(path, number, "not an event");
+        TraceEvent common;
+        const char *spans = read_common(line, &common);
+        const char *wrong = spans ? read_spans(spans, common, trace, &capacity) : "not an event";
+        if (wrong) {
+            return refuse(path, number, wrong);
         }
     }
     if (trace->count == 0 || !trace->unit || !recording->chapter[0]) {
@@ -292,6 +351,12 @@ int recording_read(FILE *in, const char *path, Recording *recording) {
     }
     qsort(trace->event, trace->count, sizeof *trace->event, by_begin);
     return 1;
+}
+
+void trace_free_events(Trace *trace) {
+    free(trace->event);
+    trace->event = NULL;
+    trace->count = 0;
 }
 
 void remove_output(const char *path) {

@@ -19,7 +19,7 @@ const struct LookStyle looks[LOOKS] = {
     [LOOK_STORE] = {"store on its way", 's', "s", 0},
 };
 
-enum { MAX_WARP_ROWS = 4, MAX_WARPS = 32, WINDOW_TILES = 4, DETAIL_TILES = 3 };
+enum { MAX_WARP_ROWS = 4, MAX_WARPS = 32, WINDOW_TILES = 4, WINDOW_K_TILES = 18, DETAIL_TILES = 3 };
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -364,7 +364,7 @@ static int count_k_tiles(const Timeline *timeline, int nth, uint64_t *begin) {
 }
 
 /* A CTA of many tiles is cut where the first few are done; another one after so many k-tiles. */
-static uint64_t default_window_end(const Timeline *timeline, int k_tiles) {
+static uint64_t default_window_end(const Timeline *timeline) {
     uint64_t end = timeline->end;
     int taken = 0;
     for (size_t i = 0; i < timeline->tiles; i++) { /* the first row is the producer's, if there is one */
@@ -374,7 +374,7 @@ static uint64_t default_window_end(const Timeline *timeline, int k_tiles) {
         }
     }
     if (taken < 2) {
-        count_k_tiles(timeline, k_tiles + 1, &end);
+        count_k_tiles(timeline, WINDOW_K_TILES + 1, &end);
     }
     return end;
 }
@@ -446,8 +446,7 @@ int timeline_open(Timeline *timeline, const Recording *recording, const Timeline
         return 0;
     }
     timeline->window_begin = timeline->begin + view->window_begin;
-    timeline->window_end =
-        view->window_end ? timeline->begin + view->window_end : default_window_end(timeline, view->k_tiles);
+    timeline->window_end = view->window_end ? timeline->begin + view->window_end : default_window_end(timeline);
     timeline->window_end = timeline->window_end > timeline->end ? timeline->end : timeline->window_end;
     if (timeline->window_begin >= timeline->window_end) {
         fprintf(stderr, "--timeline-window: CTA %d ends %llu %s after its begin\n", timeline->cta,

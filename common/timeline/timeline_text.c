@@ -153,6 +153,10 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
     fprintf(out, "timeline of CTA %d, %s %llu to %llu of %llu\n", t->cta, r->trace.unit,
             (unsigned long long)(from - t->begin), (unsigned long long)(t->window_end - t->begin),
             (unsigned long long)(t->end - t->begin));
+    if (t->window_end < t->end) {
+        fprintf(out, "(--timeline-window %llu:%llu draws what follows)\n",
+                (unsigned long long)(t->window_end - t->begin), (unsigned long long)(t->end - t->begin));
+    }
     if (r->trace.units_a_second == 0) {
         fprintf(out, "(steps show order and overlap; they are not time)\n");
     }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "trace.h"
+#include "../model/model_trace.h"
 
 /* A trace and what it is of: what a picture needs. */
 typedef struct {
@@ -44,6 +44,7 @@ void remove_output(const char *path);
 /* As text, one event a line; for drawing it elsewhere. Return 1; 0 after a line on stderr that names `path`. */
 int recording_write(FILE *out, const Recording *recording);
 int recording_read(FILE *in, const char *path, Recording *recording);
+void trace_free_events(Trace *trace);
 
 extern const char *const trace_kind_names[TRACE_KINDS];
 

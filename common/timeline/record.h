@@ -1,12 +1,10 @@
-/* trace.h - records what the warps of a kernel do and when, in a GPU build with -DGEMM_TRACE. In every other build
- * TRACED(...) is nothing, and a kernel's instructions are what they are without it (tests/timeline/untraced.t).
- * Included by cuda_c.h in such a build, and by the harness, which allocates the buffer and reads it.
+/* record.h - records what the warps of a kernel do and when. nvcc reads it before a chapter (-include) and so makes its
+ * traced copy; no other build knows of it. First come the functions that record, then those of common/device again, under
+ * their own names, with the recording around them: a wait before and after, an ldmatrix, an mma.sync, a commit.
  *
- * The headers of this directory call the functions below from their own: a wait before and after, an ldmatrix, an
- * mma.sync, a commit. Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory,
- * mostly one for each span of time. When that part is full, further records are counted as lost. Times are the low
- * words of the SM's clock; each CTA notes the whole clock64 and globaltimer once, when it starts. gpu_trace.c makes
- * events of the records.
+ * Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory, mostly one for each
+ * span of time. When that part is full, further records are counted as lost. Times are the low words of the SM's clock;
+ * each CTA notes the whole clock64 and globaltimer once, when it starts. gpu_trace.c makes events of the records.
  *
  * Recording must cost little where every cycle counts. So a thread's state (where the next record goes, what span is
  * open) is in PTX registers. trace_start() declares them by name at the kernel's start, and the other functions use the
@@ -15,71 +13,23 @@
  *
  * A span is open from trace_enter(), or the first instruction of a batch, until something else is recorded; while it is
  * open, trace_kind is its kind and trace_begin its begin. A wait is no such span: it is written whole when it ends. */
-#ifndef DEVICE_TRACE_H
-#define DEVICE_TRACE_H
+#ifndef RECORD_H
+#define RECORD_H
 
-#include "../harness/trace.h"
+#define CHAPTER_SYMBOL(id) gpu_traced_chapter_##id
 
-/* A record is mostly an event of ../harness/trace.h with the same kind and index. Others are:
- *
- * TRACE_COPY                the commit of a group of cp.async; when it landed is not known yet
- * TRACE_STORE               a group of bulk stores, from its first instruction to its commit; likewise
- * TRACE_LOAD                the issue of the first box of a phase; data: the barrier's address, number: bytes / 16 that
- *                           were announced for the phase
- * TRACE_WGMMA_WAIT          the wait, and the group of wgmma committed before it. data: the group's begin, 0 if there
- *                           is none. number: groups that may be unfinished, and above RECORD_PRODUCTS bits the sum
- *                           of the group's N, which says how long the tensor cores need for it
- * TRACE_WGMMA               a group without a wait behind its commit; number: the sum of its N
- *
- * and the RECORD_ kinds. */
-enum {
-    RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
-    RECORD_LANDED,                 /* this thread saw its loads of a phase landed; data: the barrier's address */
-    RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
-    RECORD_PRODUCTS = 4,           /* bits of a TRACE_WGMMA_WAIT's number that count groups */
-};
+#include "../gemm.h"
+#include "../device/barrier.h"
+#include "../device/cp_async.h"
+#include "../device/epilogue.h"
+#include "../device/mbarrier.h"
+#include "../device/mma_sync.h"
+#include "../device/tile_order.h"
+#include "../device/tma.h"
+#include "../device/wgmma.h"
+#include "gpu_trace.h"
 
-typedef struct {
-    uint32_t begin, end; /* low words of clock64; end 0: nothing has been written here */
-    uint32_t what;       /* kind | number << 8; number: TraceEvent.index, or a tile's row */
-    uint32_t data;       /* address of a barrier, or a tile's column */
-} TraceRecord;
-
-/* Behind a warp's records: its last span, which nothing has closed (trace_go_on()), and, once the warp has run out of
- * room, where its next record would be. */
-typedef struct {
-    uint32_t begin, end, kind; /* end 0: no such span */
-    uint32_t past;             /* in bytes from the first record of the launch; 0 if all had room */
-} TraceTail;
-
-/* A CTA when it starts. */
-typedef struct {
-    uint64_t clock, ns; /* clock64, globaltimer; 0 if the CTA has recorded nothing */
-    uint32_t sm, unused;
-} TraceCta;
-
-typedef struct {
-    TraceRecord *record; /* [CTAs][warps of a CTA][records], the last one a TraceTail; zero before the launch */
-    TraceCta *cta;       /* [CTAs] */
-    uint32_t tail;       /* (records - 1) * 16: from a warp's first record to its tail, in bytes */
-} TraceBuffers;
-
-/* Host, in the harness: buffers for a launch of `ctas` CTAs of `threads`. Returns 0, or 3 after one line on stderr. */
-#ifdef __cplusplus
-extern "C"
-#endif
-    int
-    trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
-
-/* Host, in the harness: called right before the kernel is launched, so that it can be timed without what prepares it.
- * Returns as above. */
-#ifdef __cplusplus
-extern "C"
-#endif
-    int
-    trace_kernel_follows(void);
-
-#if defined(GEMM_TRACE) && defined(__CUDACC__)
+/* ---- what records ------------------------------------------------------------------------------------------------ */
 
 static __constant__ TraceBuffers trace_buffers;
 
@@ -384,5 +334,193 @@ HOST_DEVICE void trace_tile(int row, int col) {
 #endif
 }
 
-#endif
+/* ---- common/device, recorded ------------------------------------------------------------------------------------- */
+
+/* Inside of its own expansion a macro's name is the function that it replaces. What needs an argument twice is a function
+ * first. Functions of common/device that call others of it are not seen inside, and recorded as one. */
+
+/* cuda_c.h */
+#undef SHARED_MEMORY
+#define SHARED_MEMORY(type, name)                              \
+    extern __shared__ __align__(1024) uint8_t shared_memory[]; \
+    type *name = (trace_start(), (type *)shared_memory)
+#undef NO_SHARED_MEMORY
+#define NO_SHARED_MEMORY trace_start()
+
+DEVICE void recorded_syncthreads(void) {
+    uint32_t begin = trace_close();
+    __syncthreads();
+    trace_span(TRACE_BARRIER, 0, begin, 0);
+}
+#define __syncthreads() recorded_syncthreads()
+#define float_to_bf16(x) (trace_arithmetic_ends(), float_to_bf16(x))
+
+static inline GemmStatus recorded_launch(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                         Stream stream) {
+    TraceBuffers buffers;
+    if (trace_buffers_for(shape.grid, shape.block, &buffers) ||
+        cuda_status(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
+                    "handing the trace buffers to the kernel") ||
+        trace_kernel_follows()) {
+        return GEMM_DEVICE;
+    }
+    return launch_kernel(kernel, name, shape, params, stream);
+}
+#define launch_kernel recorded_launch
+
+/* barrier.h */
+DEVICE void recorded_named_barrier_sync(int id, int threads) {
+    uint32_t begin = trace_close();
+    named_barrier_sync(id, threads);
+    trace_span(TRACE_BARRIER, (uint32_t)id, begin, 0);
+}
+#define named_barrier_sync recorded_named_barrier_sync
+
+/* tile_order.h */
+HOST_DEVICE Tile recorded_tile_at(int index, int tiles_m, int tiles_n, int group) {
+    Tile tile = tile_at(index, tiles_m, tiles_n, group);
+    trace_tile(tile.m, tile.n);
+    return tile;
+}
+#define tile_at recorded_tile_at
+
+/* A wait whose N is a constant where this is inlined: one case of the switch is left of it. */
+#define WAIT_OF(wait)                          \
+    DEVICE void constant_##wait(const int n) { \
+        switch (n) {                           \
+        case 0: wait(0); break;                \
+        case 1: wait(1); break;                \
+        case 2: wait(2); break;                \
+        case 3: wait(3); break;                \
+        case 4: wait(4); break;                \
+        case 5: wait(5); break;                \
+        case 6: wait(6); break;                \
+        case 7: wait(7); break;                \
+        default: __trap();                     \
+        }                                      \
+    }
+WAIT_OF(cp_async_wait_group)
+WAIT_OF(bulk_wait_group_read)
+WAIT_OF(bulk_wait_group)
+WAIT_OF(wgmma_wait_group)
+
+/* cp_async.h */
+#define cp_async_commit_group() (cp_async_commit_group(), trace_commit(TRACE_COPY))
+DEVICE void recorded_cp_async_wait_group(const int n) {
+    uint32_t begin = trace_close();
+    constant_cp_async_wait_group(n);
+    trace_span(TRACE_COPY_WAIT, n, begin, 0);
+}
+#undef cp_async_wait_group
+#define cp_async_wait_group recorded_cp_async_wait_group
+
+/* mma_sync.h */
+#define ldmatrix_x4(r, row) (trace_ldmatrix(), ldmatrix_x4(r, row))
+
+/* The compiler may move a product, which is no volatile asm, but not across what changes its sums: so it keeps its place
+ * among readings of the clock. */
+DEVICE void recorded_mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+    registers_settled(d, 4);
+    mma_m16n8k16(d, a, b);
+    registers_settled(d, 4);
+    trace_mma();
+}
+#define mma_m16n8k16 recorded_mma_m16n8k16
+
+/* epilogue.h, and the stores of an epilogue */
+#define RECORDED_EPILOGUE(call)      \
+    do {                             \
+        trace_enter(TRACE_EPILOGUE); \
+        call;                        \
+    } while (0)
+#define stmatrix_x4(...) RECORDED_EPILOGUE(stmatrix_x4(__VA_ARGS__))
+#define store_warp_rows(...) RECORDED_EPILOGUE(store_warp_rows(__VA_ARGS__); trace_go_on())
+#define store_quad_row(...) RECORDED_EPILOGUE(store_quad_row(__VA_ARGS__); trace_go_on())
+#define store_warpgroup_tile(...) RECORDED_EPILOGUE(store_warpgroup_tile(__VA_ARGS__); trace_go_on())
+
+/* mbarrier.h */
+DEVICE void recorded_mbarrier_init(MBarrier *bars, int how_many, int arrivals, const char *name) {
+    trace_barriers(shared_address(bars), how_many, name);
+    mbarrier_init_named(bars, how_many, arrivals, name);
+}
+#define mbarrier_init_named recorded_mbarrier_init
+
+DEVICE void recorded_mbarrier_expect_tx(MBarrier *bar, int bytes) {
+    trace_expect(shared_address(bar), bytes);
+    mbarrier_expect_tx(bar, bytes);
+}
+#define mbarrier_expect_tx recorded_mbarrier_expect_tx
+
+DEVICE void recorded_mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
+    trace_expect(shared_address(bar), bytes);
+    mbarrier_arrive_expect_tx(bar, bytes);
+}
+#define mbarrier_arrive_expect_tx recorded_mbarrier_arrive_expect_tx
+
+DEVICE void recorded_mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
+    uint32_t begin = trace_close();
+    if (!trace_watch_loads(shared_address(bar), parity)) {
+        mbarrier_wait_parity(bar, parity);
+    }
+    trace_span(TRACE_WAIT, parity, begin, shared_address(bar));
+}
+#define mbarrier_wait_parity recorded_mbarrier_wait_parity
+
+/* tma.h */
+DEVICE void recorded_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
+    tma_load_2d(dst, map, c0, c1, bar);
+    trace_load(shared_address(bar));
+}
+#define tma_load_2d recorded_tma_load_2d
+
+DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
+    tma_load_2d_multicast(dst, map, c0, c1, bar, mask);
+    trace_load(shared_address(bar));
+}
+#define tma_load_2d_multicast recorded_tma_load_2d_multicast
+
+#define RECORDED_STORE(call)      \
+    do {                          \
+        trace_enter(TRACE_STORE); \
+        call;                     \
+    } while (0)
+#define tma_store_2d(...) RECORDED_STORE(tma_store_2d(__VA_ARGS__))
+#define tma_reduce_add_2d(...) RECORDED_STORE(tma_reduce_add_2d(__VA_ARGS__))
+#define bulk_commit_group() RECORDED_STORE(trace_close(); bulk_commit_group()) /* a group without stores counts too */
+
+DEVICE void recorded_bulk_wait_group_read(const int n) {
+    uint32_t begin = trace_close();
+    constant_bulk_wait_group_read(n);
+    trace_span(TRACE_STORE_WAIT, n, begin, 0);
+}
+#undef bulk_wait_group_read
+#define bulk_wait_group_read recorded_bulk_wait_group_read
+
+DEVICE void recorded_bulk_wait_group(const int n) {
+    uint32_t begin = trace_close();
+    constant_bulk_wait_group(n);
+    trace_span(TRACE_STORE_WAIT, n, begin, 0);
+}
+#undef bulk_wait_group
+#define bulk_wait_group recorded_bulk_wait_group
+
+/* wgmma.h */
+#define wgmma_fence() (trace_products_begin(), wgmma_fence())
+#define wgmma_m64n64k16(...) (trace_product(64), wgmma_m64n64k16(__VA_ARGS__))
+#define wgmma_m64n112k16(...) (trace_product(112), wgmma_m64n112k16(__VA_ARGS__))
+#define wgmma_m64n128k16(...) (trace_product(128), wgmma_m64n128k16(__VA_ARGS__))
+#define wgmma_m64n160k16(...) (trace_product(160), wgmma_m64n160k16(__VA_ARGS__))
+#define wgmma_m64n176k16(...) (trace_product(176), wgmma_m64n176k16(__VA_ARGS__))
+#define wgmma_m64n192k16(...) (trace_product(192), wgmma_m64n192k16(__VA_ARGS__))
+#define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
+#define wgmma_m64n64k16_rs(...) (trace_product(64), wgmma_m64n64k16_rs(__VA_ARGS__))
+
+DEVICE void recorded_wgmma_wait_group(const int n) {
+    uint32_t begin = trace_close();
+    constant_wgmma_wait_group(n);
+    trace_products_waited(n, begin);
+}
+#undef wgmma_wait_group
+#define wgmma_wait_group recorded_wgmma_wait_group
+
 #endif

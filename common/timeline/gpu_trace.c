@@ -396,9 +396,3 @@ int trace_place_products(Trace *trace) {
     free(product);
     return 0;
 }
-
-void trace_free_events(Trace *trace) {
-    free(trace->event);
-    trace->event = NULL;
-    trace->count = 0;
-}

@@ -1,0 +1,391 @@
+/* 09_every_shape - what a library adds to chapter 08: for every shape a kernel that suits it.
+ *
+ * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
+ *               twice as large. Clusters of two CTAs that share B by multicast. Producers that meet before each tile, so
+ *               that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a row.
+ *               Which of these a problem gets is decided in choice.h.
+ * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
+#include "../../common/gemm.h"
+
+#include "../../common/device/barrier.h"
+#include "../../common/device/cluster.h"
+#include "../../common/device/epilogue.h"
+#include "../../common/device/global_counter.h"
+#include "../../common/device/grid.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
+#include "../../common/device/pipeline.h"
+#include "../../common/device/registers.h"
+#include "../../common/device/swizzle.h"
+#include "../../common/device/tile_order.h"
+#include "../../common/device/tma.h"
+#include "../../common/device/wgmma.h"
+
+#include "choice.h"
+
+enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
+enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+enum {
+    CONSUMERS = 2, /* warpgroups */
+    THREADS = 128 * (1 + CONSUMERS),
+    STEPS = BK / 16,         /* k16 steps in a k-tile */
+    RING_BYTES = 192 * 1024, /* as many stages as fit */
+    MAX_STAGES = 8,
+    CTAS_PER_SM = 1,
+    /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
+    PIECE = 64,
+    BOX = 16,
+    MEETING_POLLS = 20000, /* a producer waits no longer than this for the others */
+};
+
+typedef struct {
+    bf16 ring[RING_BYTES / 2];                     /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
+    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
+    MBarrier full[MAX_STAGES];                     /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumers have finished with it */
+    MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
+} Shared;
+
+typedef struct {
+    TensorMap map_a; /* box [bm][BK] */
+    TensorMap map_b; /* box [bn / cluster][BK] */
+    TensorMap map_c; /* box [64][BOX] */
+    Gemm g;
+    int tiles_m, tiles_n; /* in clusters of tiles along m */
+    int group;            /* tile rows walked together, in clusters */
+    int *meeting;         /* counter of the producers' meetings; NULL: they do not meet */
+} Params;
+
+/* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile rows and so share B. */
+DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
+    Tile tile = tile_at(index, p->tiles_m, p->tiles_n, p->group);
+    tile.m = tile.m * cluster + (cluster > 1 ? cluster_cta_rank() : 0);
+    return tile;
+}
+
+/* Producer, before each tile: wait for the producers of the other CTAs, for a while. CTAs that drift apart read the same
+ * panels of A and B at different times, from DRAM instead of L2. Nothing depends on it: a producer that has waited long
+ * enough goes on alone. The last arrival of the launch leaves the counter at zero. */
+DEVICE void meet(int *counter, int wave, int waves) {
+    int ctas = (int)gridDim.x;
+    int before = global_counter_add(counter, 1);
+    if (before == ctas * waves - 1) {
+        global_counter_set(counter, 0);
+    } else if (wave < waves - 1) {
+        for (int poll = 0; poll < MEETING_POLLS && global_counter_read(counter) < ctas * (wave + 1); poll++) {
+        }
+    }
+}
+
+/* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part of
+ * it. Thread i tells the i-th neighbour in the cluster, thread 0 its own producer. */
+DEVICE void release(Shared *s, int index, const int cluster) {
+    int thread = (int)threadIdx.x % 128;
+    if (thread == 0) {
+        consumer_release(s->empty, index);
+    } else if (thread < cluster) {
+        mbarrier_arrive_remote(&s->empty[index], (cluster_cta_rank() + thread) % cluster);
+    }
+}
+
+/* One product of the chosen width. */
+DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
+    switch (bn) {
+    case 64: wgmma_m64n64k16(acc, a, b, accumulate); break;
+    case 112: wgmma_m64n112k16(acc, a, b, accumulate); break;
+    case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
+    case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
+    case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
+    }
+}
+
+/* Consumer warpgroup: those of `boxes` boxes that hang over the right edge of C, from shared memory to C by ordinary
+ * stores. */
+DEVICE void store_edge(const Params *p, const bf16 *first_box, int row, int col, int boxes) {
+    int thread = (int)threadIdx.x % 128;
+    int box_row = thread / 2, chunk = thread % 2; /* a thread takes 8 elements of each box */
+    int in_box = (int)swizzle_32b((uint32_t)(box_row * BOX * 2 + chunk * 16)) / 2;
+    for (int box = 0; box < boxes; box++) {
+        int box_col = col + box * BOX;
+        if (row + box_row < p->g.m && box_col + BOX > p->g.n) {
+            for (int i = 0; i < 8 && box_col + chunk * 8 + i < p->g.n; i++) {
+                p->g.c[(size_t)(row + box_row) * p->g.ldc + box_col + chunk * 8 + i] =
+                    first_box[box * 64 * BOX + in_box + i];
+            }
+        }
+    }
+}
+
+/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store` counts
+ * this warpgroup's pieces: they alternate between two buffers. */
+DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
+                        int *store) {
+    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
+    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of the
+     * right ones. */
+    int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
+    UNROLL
+    for (int piece = 0; piece < bn; piece += PIECE) {
+        bf16(*out)[64 * BOX] = s->out[consumer][*store % 2];
+        const int boxes = min_int(PIECE, bn - piece) / BOX;
+        if (warp == 0 && elect_one()) {
+            /* Waits until the copy engine has read what the last store but one left in this buffer. */
+            bulk_wait_group_read(1);
+        }
+        /* The warpgroup waits for that thread: the buffer may be written. */
+        named_barrier_sync(1 + consumer, 128);
+        UNROLL
+        for (int box = 0; box < boxes; box++) {
+            const float *v = &acc[(piece + box * BOX) / 2];
+            uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
+                                  pack_bf16x2(v[6], v[7])};
+            stmatrix_x4(&out[box][in_box], packed);
+        }
+        /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+        fence_proxy_async();
+        /* The warpgroup waits until all have stored and fenced. */
+        named_barrier_sync(1 + consumer, 128);
+        /* The copy engine cuts a row off at a multiple of 16 bytes only: what hangs over the right edge then goes by
+         * ordinary stores. */
+        int clean_end = p->g.n % 8 == 0 ? INT_MAX : p->g.n;
+        if (warp == 0 && elect_one()) {
+            UNROLL
+            for (int box = 0; box < boxes; box++) {
+                int box_col = col + piece + box * BOX;
+                if (box_col + BOX <= clean_end) {
+                    tma_store_2d(&p->map_c, out[box], box_col, row);
+                }
+            }
+            bulk_commit_group();
+        }
+        if (col + piece + boxes * BOX > clean_end) {
+            store_edge(p, out[0], row, col + piece, boxes);
+        }
+        *store += 1;
+    }
+}
+
+/* The kernel. schedule, bm, bn and cluster are constants where it is called. */
+DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cluster) {
+    SHARED_MEMORY(Shared, s);
+    const int stage_bytes = (bm + bn) * BK * 2; /* what the copies of a k-tile bring */
+    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
+    const int sharers = schedule == PINGPONG ? 1 : CONSUMERS; /* consumers of one tile */
+    const int blocks = bm / 64 / sharers;                     /* of 64 rows, for a consumer */
+
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are `first` and every
+     * `step`-th one after it. */
+    int first = (int)blockIdx.x / cluster, step = (int)gridDim.x / cluster;
+    int tiles = p->tiles_m * p->tiles_n;
+    int k_tiles = ceil_div(p->g.k, BK);
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
+        tma_prefetch_map(&p->map_a);
+        tma_prefetch_map(&p->map_b);
+        tma_prefetch_map(&p->map_c);
+        mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
+        /* One thread of each consumer that reads the stage's data. */
+        mbarrier_init(s->empty, stages, sharers * cluster);
+        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
+    if (cluster > 1) {
+        cluster_sync();
+    } else {
+        __syncthreads();
+    }
+
+    /* All of this launch wait until the launch before has ended: it may write A or B, or read C. */
+    grid_dependency_wait();
+    /* The next launch may set up its CTAs as this one's end. */
+    grid_dependency_launch();
+
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (warp == 0 && elect_one()) {
+            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
+            PipelineState state = producer_start_state();
+            int waves = ceil_div(tiles, step);
+            for (int wave = 0; wave < waves; wave++) {
+                if (p->meeting != NULL) {
+                    meet(p->meeting, wave, waves);
+                }
+                int index = first + wave * step;
+                if (index >= tiles) {
+                    continue;
+                }
+                Tile tile = cta_tile(p, index, cluster);
+                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                    /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to:
+                     * else the copy overwrites what they read. */
+                    producer_acquire(s->full, s->empty, state, stage_bytes);
+                    bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
+                    MBarrier *full = &s->full[state.index];
+                    tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
+                    if (cluster == 1) {
+                        tma_load_2d(b, &p->map_b, k_tile * BK, tile.n * bn, full);
+                    } else {
+                        /* Each CTA loads its part of B into all of them. */
+                        int part = cluster_cta_rank() * (bn / cluster);
+                        tma_load_2d_multicast(b + part * BK, &p->map_b, k_tile * BK, tile.n * bn + part, full,
+                                              (1 << cluster) - 1);
+                    }
+                    pipeline_advance(&state, stages);
+                }
+            }
+            /* Waits until the last k-tiles have been consumed: nothing is in flight, and no CTA of the cluster still
+             * arrives on these barriers, when this role ends. */
+            producer_tail(s->empty, state, stages);
+        }
+    } else {
+        setmaxnreg_inc(CONSUMER_REGISTERS);
+        int consumer = warpgroup - 1;
+        float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
+        PipelineState state = consumer_start_state();
+        uint32_t turn = consumer == 0; /* parity: the first turn of consumer 0 is free */
+        int store = 0;
+        int index = first, tile_step = step;
+        int half = consumer * (bm / 2); /* first row of this consumer's part of a tile */
+        if (schedule == PINGPONG) {
+            index = first + consumer * step, tile_step = CONSUMERS * step;
+            half = 0;
+            pipeline_advance_by(&state, consumer * k_tiles, stages); /* the first tile is consumer 0's */
+        }
+        for (; index < tiles; index += tile_step) {
+            Tile tile = cta_tile(p, index, cluster);
+            if (schedule == PINGPONG) {
+                /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
+                 * time, and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full
+                 * before this tile's, so the parity that this consumer waits for is not an older phase's. */
+                mbarrier_wait_parity(&s->turn[consumer], turn);
+                turn ^= 1;
+            }
+
+            /* Step 3 of the consumers: main loop. */
+            int previous = 0; /* stage of the k-tile before */
+            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                /* Waits until the bytes of this k-tile have landed. */
+                consumer_wait(s->full, state);
+                const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
+                uint64_t a = wgmma_descriptor(stage + half * BK);
+                uint64_t b = wgmma_descriptor(stage + bm * BK);
+                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+                wgmma_fence();
+                UNROLL
+                for (int k16 = 0; k16 < STEPS; k16++) {
+                    UNROLL
+                    for (int block = 0; block < blocks; block++) {
+                        wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
+                                  b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
+                    }
+                }
+                wgmma_commit_group();
+                /* Waits until the products of the previous k-tile are done; those of this one go on. */
+                wgmma_wait_group(1);
+                if (k_tile > 0) {
+                    /* This consumer has finished with the previous stage. Released before the wait, the producer would
+                     * overwrite it under the tensor cores. */
+                    release(s, previous, cluster);
+                }
+                previous = state.index;
+                pipeline_advance(&state, stages);
+            }
+            if (schedule == PINGPONG) {
+                /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so
+                 * that the next turn cannot come before each has seen this one. */
+                mbarrier_arrive(&s->turn[1 - consumer]);
+                /* The other consumer takes the next k_tiles stages. */
+                pipeline_advance_by(&state, k_tiles, stages);
+            }
+            /* The accumulators may be read when the last products are done. */
+            wgmma_wait_group(0);
+            registers_settled(acc[0], bn / 2);
+            if (blocks == 2) {
+                registers_settled(acc[1], bn / 2);
+            }
+            release(s, previous, cluster);
+
+            /* Step 4: epilogue. */
+            UNROLL
+            for (int block = 0; block < blocks; block++) {
+                int row = tile.m * bm + half + block * 64, col = tile.n * bn;
+                if (schedule == PINGPONG) {
+                    store_block(s, p, bn, acc[block], row, col, consumer, &store);
+                } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
+                    store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
+                }
+            }
+        }
+        if (warp % 4 == 0 && elect_one()) {
+            /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+            bulk_wait_group(0);
+        }
+    }
+}
+
+#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, group, speed)                                       \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
+        gemm(&p, schedule, bm, bn, cluster);                                                                  \
+    }                                                                                                         \
+    KERNEL_ENTRY(kernel, Params);
+EACH_VARIANT(VARIANT_KERNEL)
+
+/* In the order of choice.h's variants[]. */
+static const struct {
+    const void *kernel;
+    const char *name;
+} kernels[] = {
+#define VARIANT(kernel, ...) {KERNEL(kernel)},
+    EACH_VARIANT(VARIANT)
+#undef VARIANT
+};
+
+static GemmStatus launch(const Gemm *g) {
+    const Variant *v = choose(g);
+    if (v == NULL) {
+        fprintf(stderr, "09_every_shape has no variant '%s' for a GPU of %d SMs; it has:", g->tuning.variant,
+                g->sm_count);
+        for (int i = 0; i < VARIANTS; i++) {
+            fprintf(stderr, " %s", variants[i].name);
+        }
+        fprintf(stderr, "\n");
+        return GEMM_USAGE;
+    }
+    Params p;
+    p.g = *g;
+    p.tiles_m = ceil_div(ceil_div(g->m, v->bm), v->cluster);
+    p.tiles_n = ceil_div(g->n, v->bn);
+    p.group = tile_group(v, g);
+    p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, v->bm, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn / v->cluster, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B)) {
+        return GEMM_DEVICE;
+    }
+    LaunchShape shape = {.grid = cta_count(v, g),
+                         .block = THREADS,
+                         .cluster = v->cluster > 1 ? v->cluster : 0,
+                         .shared_bytes = sizeof(Shared),
+                         .overlap = should_overlap(g)};
+    return launch_kernel(kernels[v - variants].kernel, kernels[v - variants].name, shape, &p, g->stream);
+}
+
+static size_t workspace_bytes(const Gemm *g) {
+    (void)g;
+    return sizeof(int); /* the counter of the meeting */
+}
+
+static void describe(const Gemm *g, char *text, size_t size) {
+    const Variant *v = choose(g);
+    if (v != NULL) {
+        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d stages, about %.0f thousand cycles%s%s", v->name,
+                 tile_count(v, g) * v->cluster, v->bm, v->bn, cta_count(v, g),
+                 min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES), cost(v, g) / 1e3,
+                 should_meet(g) ? ", producers meet" : "", should_overlap(g) ? ", launches overlap" : "");
+    }
+}
+
+CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
+        .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .describe = describe);

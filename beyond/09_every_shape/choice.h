@@ -1,0 +1,94 @@
+/* choice.h - which kernel 09 uses for a problem, and how it is launched. Host only; 09_every_shape.cu includes it.
+ *
+ * Everything here is fitted to measurements on an H200: see notes.md. The kernel is right with any choice. */
+#ifndef CHOICE_H
+#define CHOICE_H
+
+#include "../../common/gemm.h"
+
+/* Who computes what. */
+typedef enum {
+    PINGPONG,    /* the consumers take turns on whole tiles */
+    COOPERATIVE, /* they share each tile: bm / 2 rows each */
+} Schedule;
+
+/* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
+ * bm, bn: tile; cluster: CTAs that share B by multicast; group: tile rows walked together (tile_order.h);
+ * speed: of the main loop, relative to the others. */
+#define EACH_VARIANT(V)                                                   \
+    V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
+    V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
+    V(pingpong_128x176, PINGPONG, 128, 176, 1, 16, 0.935)                 \
+    V(pingpong_128x192, PINGPONG, 128, 192, 1, 8, 0.950)                  \
+    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 8, 0.550)              \
+    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 12, 1.000)           \
+    V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
+    V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)
+
+typedef struct {
+    const char *name;
+    Schedule schedule;
+    int bm, bn, cluster, group;
+    double speed;
+} Variant;
+
+static const Variant variants[] = {
+#define VARIANT(name, ...) {#name, __VA_ARGS__},
+    EACH_VARIANT(VARIANT)
+#undef VARIANT
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+/* Tiles of C in this variant, in clusters. */
+static int tile_count(const Variant *v, const Gemm *g) {
+    return ceil_div(ceil_div(g->m, v->bm), v->cluster) * ceil_div(g->n, v->bn);
+}
+
+/* CTAs of a launch. */
+static int cta_count(const Variant *v, const Gemm *g) {
+    return min_int(tile_count(v, g), g->sm_count / v->cluster) * v->cluster;
+}
+
+/* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
+ * this variant's main loop; only the order of the variants matters. The epilogue costs about 0.19 cycles an element: after
+ * every tile if the consumers share it, after the last one only if they take turns. */
+static double cost(const Variant *v, const Gemm *g) {
+    const double epilogue = 0.19;
+    double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
+    double exposed_tiles = v->schedule == COOPERATIVE ? tiles : 1;
+    return (double)v->bm * v->bn * (tiles * g->k / 2048 / v->speed + exposed_tiles * epilogue);
+}
+
+/* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
+static const Variant *choose(const Gemm *g) {
+    const Variant *best = NULL;
+    for (const Variant *v = variants; v < variants + VARIANTS; v++) {
+        if (v->cluster > g->sm_count) {
+            continue;
+        }
+        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
+                                      : best == NULL || cost(v, g) < cost(best, g)) {
+            best = v;
+        }
+    }
+    return best;
+}
+
+/* Tile rows walked together, in clusters. */
+static int tile_group(const Variant *v, const Gemm *g) {
+    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : v->group;
+    return ceil_div(min_int(group, ceil_div(g->m, v->bm)), v->cluster);
+}
+
+/* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the
+ * meeting. */
+static int should_meet(const Gemm *g) {
+    return g->tuning.meet != CHOICE_DEFAULT ? g->tuning.meet == CHOICE_YES
+                                            : ((double)g->m + g->n) * g->k * sizeof(bf16) > 512e6;
+}
+
+/* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
+ * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. */
+static int should_overlap(const Gemm *g) { return 2.0 * g->m * g->n * g->k < 34e9; }
+
+#endif
