@@ -7,7 +7,7 @@ MORE_TESTS += tests/book/fragments.t $(FRAGMENT_TEST) $(FRAGMENT_GPU_TEST)
 
 define extract_fragments
 	@mkdir -p $(@D)
-	@tests/book/extract -v target=$(1) $< >$@
+	@tests/book/extract --target=$(1) $< >$@
 endef
 FRAGMENTS_C := $(patsubst %,$(B)/include/%_fragments.inc,blackwell w4a8)
 $(FRAGMENTS_C): $(B)/include/%_fragments.inc: book/%.md tests/book/extract

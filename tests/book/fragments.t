@@ -55,7 +55,7 @@ done
 while read -r page target; do
     name=$(basename "$page" .md)_${target}
     file=$scratch/$name.$([ "$target" = c11 ] && echo c || echo cu)
-    tests/book/extract -v "target=$target" "$page" >"$file"
+    tests/book/extract "--target=$target" "$page" >"$file"
     if ! can "$target"; then
         skip "$page: its fragments compile for $target" "$reason"
         continue
@@ -76,7 +76,7 @@ broken() {
     sed "$3" "$2" >"$scratch/page.md"
     ! cmp -s "$2" "$scratch/page.md"
     ok $? "$5: the edit changes the page"
-    tests/book/extract -v "target=$1" "$scratch/page.md" >"$scratch/broken.$([ "$1" = c11 ] && echo c || echo cu)"
+    tests/book/extract "--target=$1" "$scratch/page.md" >"$scratch/broken.$([ "$1" = c11 ] && echo c || echo cu)"
     compile "$1" "$scratch"/broken.c*
     rm -f "$scratch"/broken.c*
     ok $((status == 0)) "$5: refused"
@@ -100,7 +100,7 @@ refused $'```cuda c11\n```' 'page.md:1: a fragment in cuda is not compiled for c
 refused $'```sh sm_90a\n```' 'page.md:1: a fragment in sh is not compiled' "a shell fragment for a GPU"
 printf '%s\n' '```c' 'excerpt' '```' '```sh else' '```' '```c c11 sm_90a' 'int a;' '```' '```cuda sm_90a' 'int b;' '```' '````c c11' '```' '````' \
     >"$scratch/page.md"
-is "$(tests/book/extract -v target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \
+is "$(tests/book/extract --target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \
     "#line 7 \"$scratch/page.md\" int a; #line 10 \"$scratch/page.md\" int b; " \
     "fragments of a target in order, with their lines; excerpts are left alone"
 is "$(tests/book/extract "$scratch/page.md" | sed 's/.* //' | tr '\n' ' ')" "c11 sm_90a " "the targets of a page"

@@ -6,8 +6,11 @@
 M=256 N=256 K=128
 
 # amount NAME: the count of that name in $counts; 0 if it is not there
-amount() { awk -v name="$1" '{ n = $NF; sub(/^count +/, ""); sub(/ +[0-9]+$/, "") } $0 == name { print n; found = 1 }
-                             END { if (!found) print 0 }' <<<"$counts"; }
+amount() {
+    local n
+    n=$(sed -n "s/^count  *$1  *\([0-9]*\)\$/\1/p" <<<"$counts")
+    echo "${n:-0}"
+}
 
 for directory in $CHAPTER_DIRS; do
     chapter=${directory##*/}
