@@ -1,7 +1,7 @@
 # Builds the eight programs and runs the tests. `make help` lists the targets.
 #
-# A chapter is a directory NN_name with the source NN_name.cu. Its program is linked from up to two builds of that one
-# source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in common/. What the
+# A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
+# two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in common/. What the
 # machine has decides: without nvcc only the model is linked, and the other way round.
 #
 # Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
@@ -24,10 +24,12 @@ say = $(if $(Q),@printf '  %-6s %s\n' $(1) $(2))
 
 # ---- what there is ------------------------------------------------------------------------------------------------
 
-CHAPTER_DIRS := $(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)))
-CHAPTERS := $(foreach c,$(CHAPTER_DIRS),$(if $(wildcard $(c)/$(c).cu),$(c)))
-PROGRAMS := $(foreach c,$(CHAPTERS),$(c)/$(c))
-number = $(firstword $(subst _, ,$(1)))
+# Chapters by their directories and by their names; what is built of a chapter has its name.
+CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
+                  $(if $(wildcard $(d)/$(notdir $(d)).cu),$(d)))
+CHAPTERS := $(notdir $(CHAPTER_DIRS))
+PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
+number = $(firstword $(subst _, ,$(notdir $(1))))
 
 # Why device code cannot be built; empty if it can. CUDA 12.0 is the first with wgmma and tensor maps.
 NVCC_VERSION := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\.[0-9]*\),.*/\1/p'))
@@ -153,39 +155,39 @@ define compile_chapter
 	$(Q)mv $@.new $@
 endef
 
-# $(1): chapter, $(2): its number, $(3): the chapter before
+# $(1): chapter, $(2): its number, $(3): its program, $(4): the program of the chapter before
 define chapter_rules
 .PHONY: $(2) run-$(2) diff-$(2)
-$(2): $(1)/$(1)
-run-$(2): $(1)/$(1)
-	$(1)/$(1) $$(ARGS)
+$(2): $(3)
+run-$(2): $(3)
+	$(3) $$(ARGS)
 diff-$(2):
-	$(if $(3),@diff -u --color=auto $(3)/$(3).cu $(1)/$(1).cu || test $$$$? -eq 1,\
+	$(if $(4),@diff -u --color=auto $(4).cu $(3).cu || test $$$$? -eq 1,\
 	          @echo "$(1) is the first chapter: there is none before it to compare with")
 
-$(B)/gpu/$(1).o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
+$(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$$(compile_chapter)
 
 # The copy that records what it does, for --timeline and --trace.
-$(B)/traced/$(1).o: $(1)/$(1).cu tests/tools/ptxas_check $(NVCC_STAMP)
+$(B)/traced/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=64)
 
-$(B)/model/$(1).o: $(1)/$(1).cu $(CC_STAMP)
+$(B)/model/$(1).o: $(3).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))
 
 $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
 	$$(call c_object,$(C_BACKENDS) -DCHAPTER_ID=$(1))
 
 ifneq ($(HAVE_BACKEND),)
-$(1)/$(1): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
+$(3): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
 	$$(program)
 else
-$(1)/$(1): FORCE
+$(3): FORCE
 	@echo "$(1) cannot be built: $(NO_BACKEND)" >&2; exit 1
 endif
 endef
 previous :=
-$(foreach c,$(CHAPTERS),$(eval $(call chapter_rules,$(c),$(call number,$(c)),$(previous)))$(eval previous := $(c)))
+$(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),$(previous)))$(eval previous := $(p)))
 
 ## make, make all|build the programs of all chapters
 ## make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
@@ -227,7 +229,7 @@ BENCH := $(B)/tests/bench/bench
 
 # These link every chapter.
 ifneq ($(HAVE_NVCC),)
-$(GPU_TESTS): $(call sources_to_objects,tests/gpu) $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
+$(GPU_TESTS): $(GPU_TESTS).o $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
 	$(program)
 $(BENCH): $(call sources_to_objects,tests/bench) $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
 	$(program)
@@ -279,14 +281,15 @@ smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio,\
 smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio,\
 smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio,\
 smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio,smsp__average_warps_issue_stalled_wait_per_issue_active.ratio
+# $(1): number, $(2): program
 define profile
-.PHONY: profile-$(2)
-profile-$(2): $(1)/$(1)
-	@command -v ncu >/dev/null || { echo "make profile-$(2) needs ncu (Nsight Compute), which was not found" >&2; exit 1; }
+.PHONY: profile-$(1)
+profile-$(1): $(2)
+	@command -v ncu >/dev/null || { echo "make profile-$(1) needs ncu (Nsight Compute), which was not found" >&2; exit 1; }
 	ncu --clock-control none -k 'regex:^(gemm|pingpong|cooperative)' -s 1 -c 1 --metrics $(subst $(eval) ,,$(PROFILE_METRICS)) \
-	    $(1)/$(1) --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
+	    $(2) --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
 endef
-$(foreach c,$(CHAPTERS),$(eval $(call profile,$(c),$(call number,$(c)))))
+$(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
@@ -302,7 +305,7 @@ print-nvcc:
 clean:
 	rm -rf build $(PROGRAMS)
 help:
-	@sed -n 's/^## //p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-20s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^## //p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-26s %s\n' "$$target" "$$text"; done
 	@echo
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 

@@ -1,4 +1,5 @@
-# What every chapter's Makefile includes: the targets of the top Makefile, in the chapter's directory.
+# What every chapter's Makefile includes, by ../common/chapter.mk or, in beyond/, by ../../common/chapter.mk: the targets of
+# the top Makefile, in the chapter's directory.
 #
 #     make, make 07        build this chapter's program (07 stands for the directory's own number)
 #     make run, make diff, make break, make map, make exercise, make solve, make timeline, make profile
@@ -7,6 +8,7 @@
 #
 # Files that a variable names, as in ARGS="--trace FILE", are relative to the top, where the recipes run.
 
+TOP := $(patsubst %/common/chapter.mk,%,$(lastword $(MAKEFILE_LIST)))
 NUMBER := $(firstword $(subst _, ,$(notdir $(CURDIR))))
 OF_THIS_CHAPTER := run diff break map exercise solve timeline profile
 
@@ -14,12 +16,12 @@ OF_THIS_CHAPTER := run diff break map exercise solve timeline profile
 .NOTPARALLEL:
 .PHONY: $(NUMBER) $(OF_THIS_CHAPTER) help
 $(NUMBER):
-	@$(MAKE) --no-print-directory -C .. $@
+	@$(MAKE) --no-print-directory -C $(TOP) $@
 $(OF_THIS_CHAPTER):
-	@$(MAKE) --no-print-directory -C .. $@-$(NUMBER)
+	@$(MAKE) --no-print-directory -C $(TOP) $@-$(NUMBER)
 help:
 	@echo "for chapter $(NUMBER): make, or make with one of $(OF_THIS_CHAPTER)"
 	@echo "from the top:"
-	@$(MAKE) --no-print-directory -C .. $@
+	@$(MAKE) --no-print-directory -C $(TOP) $@
 .DEFAULT:
-	@$(MAKE) --no-print-directory -C .. $@
+	@$(MAKE) --no-print-directory -C $(TOP) $@

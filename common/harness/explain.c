@@ -273,16 +273,18 @@ static void print_place(ModelPlace place) {
     printf(" (%s)", slash ? slash + 1 : text);
 }
 
-/* The file of the chapter's source, as the debug information names it. */
-static const char *source_file(const Explanation *e, char *text, size_t size) {
-    snprintf(text, size, "%s/%s.cu", e->chapter->name, e->chapter->name);
-    return text;
+/* The constants of the chapter's source, whose file the debug information names. Returns how many. */
+static int constants_of(const Explanation *e, ModelConstant constant[MAX_CONSTANTS]) {
+    char file[TEXT];
+    snprintf(file, sizeof file, "beyond/%s/%s.cu", e->chapter->name, e->chapter->name);
+    int count = model_constants(file + strlen("beyond/"), constant, MAX_CONSTANTS);
+    return count > 0 ? count : model_constants(file, constant, MAX_CONSTANTS);
 }
 
 static void print_constants(const Explanation *e) {
     ModelConstant constant[MAX_CONSTANTS];
-    char file[TEXT], text[TEXT];
-    int count = model_constants(source_file(e, file, sizeof file), constant, MAX_CONSTANTS);
+    char text[TEXT];
+    int count = constants_of(e, constant);
     int column = 0;
     for (int i = 0; i < count; i++) {
         if (strstr(constant[i].name, "_params_bytes")) {
@@ -300,8 +302,7 @@ static void print_constants(const Explanation *e) {
 
 static int constant_of(const Explanation *e, const char *name) {
     ModelConstant constant[MAX_CONSTANTS];
-    char file[TEXT];
-    int count = model_constants(source_file(e, file, sizeof file), constant, MAX_CONSTANTS);
+    int count = constants_of(e, constant);
     for (int i = 0; i < count; i++) {
         if (strcmp(constant[i].name, name) == 0) {
             return (int)constant[i].value;
@@ -326,11 +327,16 @@ static int ptxas_registers(const Explanation *e, char *why, size_t size) {
         return 0;
     }
 #ifdef GEMM_DEBUG
-    snprintf(slash, 200, "/../build/debug/gpu/%s.ptxas", e->chapter->name);
+    const char *mode = "debug";
 #else
-    snprintf(slash, 200, "/../build/release/gpu/%s.ptxas", e->chapter->name);
+    const char *mode = "release";
 #endif
-    FILE *file = fopen(path, "r");
+    FILE *file = NULL;
+    const char *const up[] = {"/..", "/../.."}; /* from NN_name, from beyond/NN_name */
+    for (int i = 0; i < 2 && file == NULL; i++) {
+        snprintf(slash, 200, "%s/build/%s/gpu/%s.ptxas", up[i], mode, e->chapter->name);
+        file = fopen(path, "r");
+    }
     int here = 0, registers = 0;
     char mark[80];
     snprintf(mark, sizeof mark, "%zu%s", strlen(e->launch->kernel), e->launch->kernel);

@@ -40,7 +40,7 @@ void model_global_free(void *p);
  * Lets reports name elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
 void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes);
 
-/* What the model found. The ids are stable: mutants and tests name them. */
+/* What the model found. The ids are stable: bugs and tests name them. */
 typedef enum {
 #define RULE(id, title, gpu) RULE_##id,
 #include "rules.h"

@@ -11,24 +11,7 @@ command -v perl >/dev/null || skip_all "perl was not found"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# A call of make in the copy is as one of a reader, apart from the compilers that this build was made with: else all
-# would be built again.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES DEBUG B C_SUBSET NO_NVCC NO_BACKEND HAVE_BACKEND CHAPTER_DIRS CHAPTERS TAP_LOGS
-
-# ---- the texts ----
-
-copy=$scratch/copy
-mkdir "$copy"
-(cd "$top" && {
-    # What a clone has, and what make has built.
-    git ls-files --cached --others --exclude-standard 2>/dev/null | grep . ||
-        find . -name build -prune -o -name '.?*' -prune -o -type f -print
-    ls [0-9][0-9]_*/[0-9][0-9]_*[!.]* 2>/dev/null | grep -v '[.]'
-    find build/flags.link build/release -path '*/log' -prune -o -type f ! -path '*/tests/gpu/*' ! -path '*/tests/bench/*' -print
-} | sort -u | while IFS= read -r path; do [ ! -f "$path" ] || printf '%s\n' "$path"; done |
-    tar -cf - -T - | tar -xf - -C "$copy") || exit 1
-cd "$copy" || exit 1
-"$check" >"$scratch/said" 2>"$scratch/errors"
+"$top/tests/book/texts" >"$scratch/said" 2>"$scratch/errors"
 ok $? "the commands of the texts: $(grep -c '^ok' "$scratch/said") checks"
 grep '^#' "$scratch/said"
 [ "$tap_failed" -eq 0 ] || sed 's/^/#   /' "$scratch/errors" >&2
@@ -36,12 +19,13 @@ like "$(grep -c '^ok' "$scratch/said")" '^[1-9][0-9]+$' "and there are some"
 
 # ---- texts that are wrong ----
 
-mkdir "$scratch/book" "$scratch/book/01_one" "$scratch/book/tests" "$scratch/book/tests/mutants"
+mkdir -p "$scratch/book/01_one/bugs"
 cd "$scratch/book" || exit 1
 printf 'all:\n\techo one\n\techo two; echo three\nfail:\n\texit 1\n01 02 bench break-01 break-07:\n\techo ran >>ran\n' >Makefile
-: >tests/mutants/01_bug.patch
+: >01_one/bugs/bug.patch
 printf '#!/bin/sh\n' >01_one/01_one
 chmod +x 01_one/01_one
+unset MAKEFLAGS MFLAGS MAKELEVEL # what make says to a sub-make would stand among the output
 fence='```'
 # judge STATUS PATTERN NAME: with the text on stdin
 judge() {
@@ -161,7 +145,10 @@ TEXT
 judge 1 'line 1: .make nothing.: there is no target nothing' "an inline target that does not exist" <<TEXT
 As \`make nothing\` does
 TEXT
-judge 1 'there is no mutant worm' "an inline mutant that does not exist" <<TEXT
+judge 1 'there is no exercise bug' "an inline exercise that does not exist" <<TEXT
+As \`make break-01 EX=bug\` does
+TEXT
+judge 1 'there is no bug worm' "an inline bug that does not exist" <<TEXT
 As \`make break-01 BUG=worm\` does
 TEXT
 printf '#!/bin/sh\necho "  --sms N   how many"\n' >01_one/01_one
@@ -171,6 +158,72 @@ TEXT
 judge 1 'line 2: no program has --stages' "an inline option that does not exist" <<TEXT
 With
 \`--stages 4\` it has four
+TEXT
+
+
+# ---- texts that are brought up to date ----
+
+# rewritten STATUS LINES NAME: so --write leaves the text on stdin
+rewritten() {
+    cat >README.md
+    said=$("$check" --write 2>&1)
+    is "$?" "$1" "$3"
+    is "$(sed -n "/^$fence\$/,\$p" README.md | grep -v "^$fence")" "$2" "$3: what it shows"
+}
+printf 'all:\n\techo a.cu:12: here; echo "    line 12"; echo three; echo b.cu:7: there; echo end\nfail: all\n\texit 1\n' >Makefile
+rewritten 0 "a.cu:12: here
+    line 12    the line
+...
+b.cu:7: there" "numbers have moved" <<TEXT
+${fence}sh
+make -s
+$fence
+$fence
+a.cu:9: here
+    line 9    the line
+...
+b.cu:70: there
+$fence
+TEXT
+rewritten 0 "three
+b.cu:7: there
+end" "one line of three is another" <<TEXT
+${fence}sh
+make -s
+$fence
+$fence
+drei
+b.cu:8: there
+end
+$fence
+TEXT
+rewritten 1 "drei
+vier
+end" "most lines are others: left alone" <<TEXT
+${fence}sh
+make -s
+$fence
+$fence
+drei
+vier
+end
+$fence
+TEXT
+rewritten 1 "a.cu:9: here" "the command fails: left alone" <<TEXT
+${fence}sh
+make -s fail
+$fence
+$fence
+a.cu:9: here
+$fence
+TEXT
+rewritten 0 "a.cu:12: here" "the command fails as stated" <<TEXT
+${fence}sh exit=2
+make -s fail
+$fence
+$fence
+a.cu:9: here
+$fence
 TEXT
 
 done_testing

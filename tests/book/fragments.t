@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Do the code fragments in common/book compile? Each page's fragments for a target (see extract here) are one file: C11 for
+# Do the code fragments in the book compile? Each page's fragments for a target (see extract here) are one file: C11 for
 # the C compiler, sm_90a and sm_100a for nvcc, where ptxas must neither spill nor serialise a wgmma. What they compute,
 # as far as a CPU can tell, is tested by test_fragments.c. And would this test notice a fragment that does not compile?
 . tests/tools/tap.sh
@@ -44,18 +44,18 @@ can() {
 
 # ---- the pages
 
-pages=(common/book/*.md)
+pages=(book/*.md)
 list=$(tests/book/extract "${pages[@]}" 2>"$scratch/errors")
 ok $? "the fragments are marked as they should be"
 [ ! -s "$scratch/errors" ] || explain "$(cat "$scratch/errors")"
-for known in "common/book/blackwell.md sm_100a" "common/book/w4a8.md sm_90a" "common/book/w4a8.md c11"; do
+for known in "book/blackwell.md sm_100a" "book/w4a8.md sm_90a" "book/w4a8.md c11"; do
     grep -qxF "$known" <<<"$list"
     ok $? "there are fragments: $known"
 done
 while read -r page target; do
     name=$(basename "$page" .md)_${target}
     file=$scratch/$name.$([ "$target" = c11 ] && echo c || echo cu)
-    tests/book/extract -v "target=$target" "$page" >"$file"
+    tests/book/extract "--target=$target" "$page" >"$file"
     if ! can "$target"; then
         skip "$page: its fragments compile for $target" "$reason"
         continue
@@ -76,16 +76,16 @@ broken() {
     sed "$3" "$2" >"$scratch/page.md"
     ! cmp -s "$2" "$scratch/page.md"
     ok $? "$5: the edit changes the page"
-    tests/book/extract -v "target=$1" "$scratch/page.md" >"$scratch/broken.$([ "$1" = c11 ] && echo c || echo cu)"
+    tests/book/extract "--target=$1" "$scratch/page.md" >"$scratch/broken.$([ "$1" = c11 ] && echo c || echo cu)"
     compile "$1" "$scratch"/broken.c*
     rm -f "$scratch"/broken.c*
     ok $((status == 0)) "$5: refused"
     like "$said" "$4" "$5: the reason is named"
 }
-broken c11 common/book/w4a8.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
-broken sm_100a common/book/blackwell.md 's/tcgen05\.commit\./tcgen05.comit./' "tcgen05.*comit|comit" \
+broken c11 book/w4a8.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
+broken sm_100a book/blackwell.md 's/tcgen05\.commit\./tcgen05.comit./' "tcgen05.*comit|comit" \
     "an instruction that does not exist"
-broken sm_90a common/book/w4a8.md '/wgmma_fence();/d' 'C7519.*warpgroup.arrive is injected' "a main loop without wgmma_fence"
+broken sm_90a book/w4a8.md '/wgmma_fence();/d' 'C7519.*warpgroup.arrive is injected' "a main loop without wgmma_fence"
 
 # refused TEXT PATTERN NAME: a page with this text
 refused() {
@@ -100,7 +100,7 @@ refused $'```cuda c11\n```' 'page.md:1: a fragment in cuda is not compiled for c
 refused $'```sh sm_90a\n```' 'page.md:1: a fragment in sh is not compiled' "a shell fragment for a GPU"
 printf '%s\n' '```c' 'excerpt' '```' '```sh else' '```' '```c c11 sm_90a' 'int a;' '```' '```cuda sm_90a' 'int b;' '```' '````c c11' '```' '````' \
     >"$scratch/page.md"
-is "$(tests/book/extract -v target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \
+is "$(tests/book/extract --target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \
     "#line 7 \"$scratch/page.md\" int a; #line 10 \"$scratch/page.md\" int b; " \
     "fragments of a target in order, with their lines; excerpts are left alone"
 is "$(tests/book/extract "$scratch/page.md" | sed 's/.* //' | tr '\n' ' ')" "c11 sm_90a " "the targets of a page"

@@ -1,4 +1,4 @@
-/* The C fragments of common/book, run: descriptors of Blackwell; conversion and packing of 4-bit weights for all values. */
+/* The C fragments of the book, run: descriptors of Blackwell; conversion and packing of 4-bit weights for all values. */
 #include <math.h>
 
 #include "tap.h"

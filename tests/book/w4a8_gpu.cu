@@ -1,4 +1,4 @@
-/* The kernels of common/book/w4a8.md on a Hopper GPU: every element of C against integers. Scales are powers of two and the
+/* The kernels of book/w4a8.md on a Hopper GPU: every element of C against integers. Scales are powers of two and the
  * sums of the e4m3 kernel are small, so that the right result is exact before its rounding to bf16. */
 #include "w4a8_kernels.inc"
 

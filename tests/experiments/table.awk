@@ -99,7 +99,7 @@ END {
     print ""
     name = file
     sub(/.*\//, "", name)
-    print "Measured: " newest " ([" name "](../../" file "))."
+    print "Measured: " newest " ([" name "](../" file "))."
     print ""
 }
 

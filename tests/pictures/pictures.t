@@ -4,8 +4,8 @@
 
 made=$(mktemp -d) || exit 1
 trap 'rm -rf "$made"' EXIT
-for chapter in $CHAPTERS; do
-    mkdir "$made/$chapter"
+for directory in $CHAPTER_DIRS; do
+    mkdir -p "$made/$directory"
 done
 "$B/tests/pictures/pictures" "$made"
 ok $? "the pictures are drawn"

@@ -10,11 +10,11 @@ MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untrac
 
 ## make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
 ## make timelines|the same for all chapters, and tests/timeline/all.svg: their tensor cores on one time axis
-.PHONY: timelines $(foreach c,$(CHAPTERS),timeline-$(call number,$(c)))
+.PHONY: timelines $(foreach d,$(CHAPTER_DIRS),timeline-$(call number,$(d)))
 define timeline_rule
-timeline-$(2): $(1)/$(1) $(TIMELINE_DRAW)
+timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)
 	@B='$(B)' FROM='$(FROM)' $(COMMIT) tests/timeline/picture $(1)
 endef
-$(foreach c,$(CHAPTERS),$(eval $(call timeline_rule,$(c),$(call number,$(c)))))
+$(foreach d,$(CHAPTER_DIRS),$(eval $(call timeline_rule,$(d),$(call number,$(d)))))
 timelines: $(PROGRAMS) $(TIMELINE_DRAW)
-	@B='$(B)' FROM='$(FROM)' ALL=yes $(COMMIT) tests/timeline/picture $(CHAPTERS)
+	@B='$(B)' FROM='$(FROM)' ALL=yes $(COMMIT) tests/timeline/picture $(CHAPTER_DIRS)

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Does every chapter draw its timeline on the model, in the terminal, as SVG and as JSON, from events that make sense? Are
-# the kept pictures what the kept events give? And is what cannot be drawn or written refused? B, CHAPTERS, HAVE_MODEL:
+# the kept pictures what the kept events give? And is what cannot be drawn or written refused? B, CHAPTER_DIRS, HAVE_MODEL:
 # from the Makefile.
 use strict;
 use warnings;
@@ -109,8 +109,9 @@ sub json_faults {
 # ---- every chapter on the model
 
 my (%busy, %json);
-for my $chapter (split ' ', $ENV{CHAPTERS}) {
-    my ($program, $files) = ("$chapter/$chapter --on model", "$work/$chapter");
+for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
+    my ($chapter) = $directory =~ m{([^/]+)$};
+    my ($program, $files) = ("$directory/$chapter --on model", "$work/$chapter");
     for my $columns (80, 132) {
         my $out = runs("COLUMNS=$columns $program --timeline", "$chapter: --timeline");
         my ($picture) = $out =~ /^(timeline of CTA.*)/ms;
@@ -146,7 +147,8 @@ for my $edit ([qr/\.m\{fill:#[0-9a-f]+\}/, ''], [qr/#1a7f4e/, 'var(--m)'], [qr/c
 
 my @kept = glob 'tests/timeline/recorded/*.csv';
 for my $kept (@kept) {
-    my ($chapter) = $kept =~ m{([^/]+)\.csv$};
+    my ($name) = $kept =~ m{([^/]+)\.csv$};
+    my ($chapter) = grep { m{(?:^|/)$name$} } split ' ', $ENV{CHAPTER_DIRS};
     runs("$checks $kept", "$kept passes every check");
     next if slurp("$chapter/timeline.svg") =~ /<desc>[^<]*CPU model/;
     runs("$draw svg $kept | cmp - $chapter/timeline.svg", "$chapter/timeline.svg is drawn from it");

@@ -4,7 +4,7 @@
 
 copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
-programs=$(for c in $CHAPTER_DIRS; do echo "./$c/$c"; done)
+programs=$(for d in $CHAPTER_DIRS; do echo "./$d/${d##*/}"; done)
 find . -name build -prune -o -name '.?*' -prune -o -name results -prune -o -type f -print | grep -vxF "$programs" |
     tar -cf - -T - | tar -xf - -C "$copy" || exit 1
 cd "$copy" || exit 1
@@ -30,6 +30,11 @@ remake help
 for target in all 07 run-07 diff-07 test check-gpu sanitize bench clean help; do
     like "$said" "make( all|.*, make)? $target" "make help lists $target"
 done
+# Those of chapter 07 stand for all; run-coverage and the like, and experiments-build, are called by others.
+targets=$(make -pn help 2>/dev/null | sed -n 's/^\.PHONY: //p' | tr ' ' '\n' | grep -E '^[a-z]+(-[a-z]+)*(-07)?$|^07$' |
+    grep -vE '^run-[a-z]|-build$' | sort -u)
+listed=$(sed -n -e 's/^make, make all /make all /' -e 's/^make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sort)
+is "$listed" "$targets" "make help lists every target once, and nothing else"
 
 chapter=${CHAPTERS##* }
 number=${chapter%%_*}
@@ -45,8 +50,9 @@ done
 mv common/model/model.c.away common/model/model.c 2>/dev/null
 
 previous=
-for chapter in $CHAPTERS; do
-    number=${chapter%%_*}
+for chapter in $CHAPTER_DIRS; do
+    number=${chapter##*/}
+    number=${number%%_*}
     remake "diff-$number"
     is "$status" 0 "make diff-$number"
     like "$said" "${previous:+--- $previous/}" "compares with ${previous:-nothing, and says so}"

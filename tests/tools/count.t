@@ -6,11 +6,15 @@
 M=256 N=256 K=128
 
 # amount NAME: the count of that name in $counts; 0 if it is not there
-amount() { awk -v name="$1" '{ n = $NF; sub(/^count +/, ""); sub(/ +[0-9]+$/, "") } $0 == name { print n; found = 1 }
-                             END { if (!found) print 0 }' <<<"$counts"; }
+amount() {
+    local n
+    n=$(sed -n "s/^count  *$1  *\([0-9]*\)\$/\1/p" <<<"$counts")
+    echo "${n:-0}"
+}
 
-for chapter in $CHAPTERS; do
-    counts=$("$chapter/$chapter" --on model --m $M --n $N --k $K --pad 0 --data integers --count | grep '^count ')
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
+    counts=$("$directory/$chapter" --on model --m $M --n $N --k $K --pad 0 --data integers --count | grep '^count ')
     like "$counts" "CTAs +[1-9].*threads of a CTA +[1-9]" "$chapter: --count prints counts"
     is "$(($(amount 'global stores, bytes') + $(amount 'TMA stores, bytes')))" $((M * N * 2)) "every element is stored once"
     loaded=$(($(amount 'global loads, bytes') + $(amount 'cp.async, bytes') + $(amount 'TMA loads, bytes')))

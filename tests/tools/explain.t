@@ -7,15 +7,15 @@ if [ -z "${HAVE_MODEL:-}" ]; then
     skip_all "there is no CPU model"
 fi
 
-# run CHAPTER [ARGUMENT...]: $out, $status
+# run DIRECTORY [ARGUMENT...]: $out, $status
 run() {
-    local chapter=$1
+    local directory=$1
     shift
-    out=$("$chapter/$chapter" --on model "$@" 2>&1 </dev/null)
+    out=$("$directory/${directory##*/}" --on model "$@" 2>&1 </dev/null)
     status=$?
 }
 
-for chapter in $CHAPTERS; do
+for chapter in $CHAPTER_DIRS; do
     run "$chapter" --explain --m 500 --n 700 --k 300 --sms 8
     ok $status "$chapter: --explain"
     for part in 'launch  ' 'constants ' 'shared  ' 'tiles  ' 'wave  ' 'first wave reads'; do

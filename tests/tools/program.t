@@ -29,8 +29,9 @@ stderr: $err"
 
 [ -n "$CHAPTERS" ]
 ok $? "there are chapters"
-for chapter in $CHAPTERS; do
-    program=$chapter/$chapter
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
+    program=$directory/$chapter
     run "$program" --m 0
     one_line 2 '--m.*"0".*1 to [0-9]+' "$chapter: --m 0"
     run "$program" --help
@@ -65,8 +66,9 @@ LIST
 run "$program" --m ''
 one_line 2 '--m.*1 to' "$chapter: --m ''"
 
-for chapter in $CHAPTERS; do
-    program=$chapter/$chapter
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
+    program=$directory/$chapter
     if [ -n "$NO_NVCC" ]; then
         run "$program" --on gpu --m 64 --n 64 --k 64
         one_line 3 'nvcc|GPU' "$chapter: --on gpu, built without nvcc"

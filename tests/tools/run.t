@@ -23,7 +23,7 @@ program bail 'echo "ok 1 - a"; echo "Bail out! no answer"; exit 3'
 
 # What there is on a machine without prove.
 mkdir "$scratch/bin"
-for tool in bash sh awk tee mkdir rm nproc; do
+for tool in bash sh perl tee mkdir rm nproc; do
     ln -s "$(command -v $tool)" "$scratch/bin/$tool"
 done
 

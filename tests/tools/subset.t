@@ -58,9 +58,11 @@ for header in "${headers[@]}"; do
     compiles_here "$header compiles as host C" "#include \"${header#common/}\""
 done
 
-for dir in $CHAPTER_DIRS; do
-    [ -e "$dir/$dir.cu" ]
-    ok $? "chapter $dir has its source"
+for directory in [0-9][0-9]_*/ beyond/[0-9][0-9]_*/; do
+    [ -d "$directory" ] || continue
+    directory=${directory%/}
+    [ -e "$directory/${directory##*/}.cu" ]
+    ok $? "chapter $directory has its source"
 done
 ok $((${#CHAPTERS} == 0)) "there are chapters"
 
@@ -71,15 +73,16 @@ for header in "${headers[@]}"; do
         skip "$header compiles for the model" "$MODEL does not exist"
     fi
 done
-for chapter in $CHAPTERS; do
+for directory in $CHAPTER_DIRS; do
+    chapter=${directory##*/}
     if [ -e $MODEL ]; then
-        compiles_here "$chapter compiles for the model" "#include \"$PWD/$chapter/$chapter.cu\"" -DGEMM_MODEL
+        compiles_here "$chapter compiles for the model" "#include \"$PWD/$directory/$chapter.cu\"" -DGEMM_MODEL
     else
         skip "$chapter compiles for the model" "$MODEL does not exist"
     fi
 done
 
-for source in "${headers[@]}" $(for c in $CHAPTERS; do echo "$c/$c.cu"; done); do
+for source in "${headers[@]}" $(find $CHAPTER_DIRS -maxdepth 1 "(" -name "*.cu" -o -name "*.h" ")" | sort); do
     words=$(cpp_words "$source")
     ok $(($? != 1)) "$source has no C++ words"
     [ -z "$words" ] || explain "$words"

@@ -1,0 +1,51 @@
+# PatchTest.pm - what the tests of bugs, exercises and experiments share.
+package PatchTest;
+use strict;
+use warnings;
+use Exporter 'import';
+use File::Path 'make_path';
+use File::Temp 'tempdir';
+use Test::More;
+our @EXPORT = qw(said tool each_is_accepted edited judged_as);
+require './tests/tools/patches';
+delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)}; # what make says to a sub-make would stand among the output
+
+# said(COMMAND): what it says on both streams, and its exit status. tool(ARGUMENTS): the same of tests/tools/patches.
+sub said { return Patches::output($_[0]) }
+sub tool { return said("tests/tools/patches $_[0]") }
+
+# each_is_accepted(COMMAND, KIND): a test for each patch of that kind, which COMMAND of the tool must call ok. Returns what it
+# said, as lists of id, verdict, remarks.
+sub each_is_accepted {
+    my ($command, $kind) = @_;
+    my @results = sort { $a->[0] cmp $b->[0] } map { [ split /\t/, $_ ] } split /\n/, `tests/tools/patches $command $kind 2>/dev/null`;
+    for my $result (@results) {
+        my ($id, $verdict, $remarks) = @$result;
+        is($verdict, 'ok', "$command $id" . ($remarks ? ": $remarks" : ''));
+    }
+    is_deeply([ map { $_->[0] } @results ], [ map { $_->{id} } Patches::all($kind) ], "$command: each of the $kind was looked at");
+    return @results;
+}
+
+# edited(PATCH, EDIT [, NAME]): the path of a copy outside of the tree, which EDIT has changed as $_.
+my $scratch = tempdir(CLEANUP => 1);
+sub edited {
+    my ($id, $edit, $name) = @_;
+    my ($p) = Patches::chosen($id);
+    $name //= 'unsound';
+    my $directory = "$scratch/$p->{title}/$p->{kind}";
+    make_path($directory);
+    local $_ = $p->{comment} . $p->{diff};
+    $edit->();
+    Patches::store("$directory/$name.patch", $_);
+    return "$directory/$name.patch";
+}
+
+# judged_as(PATCH, EDIT, PATTERN, TEST [, NAME]): so edited, the tool judges it so.
+sub judged_as {
+    my ($id, $edit, $pattern, $test, $name) = @_;
+    my ($said) = tool('judge ' . edited($id, $edit, $name));
+    like($said, qr/^\d\d_\w+\t$pattern/, $test);
+}
+
+1;

@@ -1,0 +1,103 @@
+#!/usr/bin/perl
+# Does the CPU model name every bug that is put into the chapters, whatever the schedule, and only then? And would this
+# test notice if not? Prints the table of bugs to stderr at its end.
+use strict;
+use warnings;
+use lib 'tests/tools';
+use Test::More;
+use PatchTest;
+
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+my @bugs = Patches::all('bugs');
+cmp_ok(scalar @bugs, '>=', 60, 'there are ' . @bugs . ' bugs, 60 or more');
+my @results = each_is_accepted('judge', 'bugs');
+
+# ---- the chapters without them, with the same options: no report, and right
+
+my %runs = map { ("$_->{title} " . Patches::value($_, 'run') => $_) } @bugs;
+my @runs = map { { %{ $runs{$_} }, id => $_ } } sort keys %runs;
+my $pid = open my $unbroken, '-|';
+die "fork: $!\n" if !defined $pid;
+exit Patches::on_all_cores(\&is_right, @runs) if !$pid;
+sub is_right {
+    my ($p) = @_;
+    for my $policy (qw(eager lazy random pct)) {
+        my ($said, $status) = said(Patches::unbroken($p) . " --on model --data integers @{[ Patches::value($p, 'run') ]} "
+            . "--policy $policy --schedule-seed 1 --schedules 5");
+        return "--policy $policy: $said" if $status;
+    }
+    return 'ok';
+}
+my %unbroken = map { chomp; split /\t/, $_, 2 } <$unbroken>;
+is($unbroken{$_}, 'ok', "unbroken, 4 policies x 5 seeds: $_") for sort keys %unbroken;
+is_deeply([ sort keys %unbroken ], [ sort keys %runs ], 'each of them was run');
+
+# ---- what the texts tell of them
+
+my %tells = (
+    'book/bugs.md: the bugs by chapter' => [ Patches::contents('book/bugs.md'), 'bugs', Patches::bug_table() ],
+    'book/troubleshooting.md: what an H200 did with them' =>
+        [ Patches::contents('book/troubleshooting.md'), 'symptoms', Patches::symptom_tables() ],
+);
+for my $what (sort keys %tells) {
+    my ($page, $mark, $table) = @{ $tells{$what} };
+    my ($told) = $page =~ /^<!-- $mark -->\n(.*?)^<!-- end of $mark -->$/ms;
+    ok(($told // "") eq $table, "$what, as the patches have it (make texts writes it)");
+}
+my ($covered) = Patches::contents('book/bugs.md') =~ /^## A list of ways(.*?)^## /ms;
+my %covered = map { $_ => 1 } $covered =~ /\[(\d\d_\w+)\]/g;
+is_deeply([ sort keys %covered ], [ map { $_->{id} } @bugs ], 'its list of ways to break a kernel has all of them and no others');
+
+# ---- patches that must fail
+
+my $sound = 'bugs/07_no_wgmma_fence';
+for (
+    [ sub { }, 'ok\t', 'accepted: as it is, in another place' ],
+    [ sub { s/^# verdict: .*/# verdict: RACE_RAW/m }, '20 runs are not as stated: reported WGMMA_FENCE', 'another verdict' ],
+    [ sub { s/^# lesson.*\n//m }, '.*0 lines `# lesson:`', 'a header line is missing' ],
+    [ sub { s/^# at: .*/# at: wgmma_commit_group();/m }, '.*does not name ', 'another source line' ],
+    [ sub { s/^# at: .*/# at: no such line/m }, '.*no line of .* has', 'a source line that does not exist' ],
+    [ sub { s/^# at: .*/# names: full[7]/m }, '.*does not say `full', 'another barrier' ],
+    [ sub { s/^# at.*\n//m }, '.*neither', 'no barrier and no source line' ],
+    [ sub { s/^-( +)wgmma_fence/-$1wgmma_fense/m }, 'it cannot be built.*stand in no place', 'it does not apply' ],
+    [ sub { s/^( .*UNROLL)/+            wgmma_fence();\n$1/m }, 'it cannot be built.*the same after it', 'it changes nothing' ],
+    [ sub { s/^( .*UNROLL)/+            (void)0;\n+            wgmma_fence();\n$1/m }, '.*no report, exit status 0',
+        'it changes nothing that matters' ],
+    [ sub { s/^( .*UNROLL)/+            this is not C\n$1/m }, 'it cannot be built', 'it does not compile' ],
+    [ sub { s/^@@.*/@@ -1,1 +1,1 @@\n-            }\n+            } ;\n/ms }, 'it cannot be built.*stand in \d+ places', 'its place is not clear' ],
+    [ sub { s/^\+\+\+.*/+++ b\/common\/device\/wgmma.h/m }, 'it cannot be built.*it changes common', 'it changes another file' ],
+) {
+    my ($edit, $pattern, $name) = @$_;
+    judged_as($sound, $edit, $pattern, $name =~ /^accepted/ ? $name : "not accepted: $name");
+}
+
+# ---- make break-NN
+
+my ($said, $status) = said('make -s break-07');
+is(scalar(split /\n/, $said), scalar Patches::all('bugs', '07'), 'make break-07 lists the bugs of chapter 07');
+($said, $status) = tool('break 07 no_such_bug');
+is($status, 2, 'an unknown BUG: exit status 2');
+like($said, qr/\ABUG=no_such_bug: .* no_wgmma_fence.*\n\z/, 'in one line that lists the names');
+($said, $status) = tool('break 07 no_wgmma_fence');
+is($status, 0, 'a known one: exit status 0');
+like($said, qr/\A--- a\/07.*-            wgmma_fence.*lesson .*model: WGMMA_FENCE: .*exit status 4/s, 'diff, lesson and report');
+($said, $status) = tool('break 07 no_wgmma_fence tpu');
+is("$status:$said", "2:ON=tpu: accepted are model and gpu\n", 'ON=tpu: refused');
+($said, $status) = said('make -s break-07 BUG=no_such_bug');
+is($status, 2, 'make break-07 with an unknown BUG fails');
+
+# ---- make map-NN
+
+($said, $status) = said('CELL=1x8 tests/tools/patches map 06 stride_and_leading_offset_swapped');
+is($status, 0, 'a map of a wrong result: exit status 0');
+like($said, qr/PROVENANCE.*WRONG .*C.128.*a character for 1 rows x 8 columns/s, 'rule, what is wrong, and the map');
+is(scalar(() = $said =~ /^ *[0-9]* \.#{15}$/mg), 24, 'the first 8 columns of each row are right, the others wrong');
+($said, $status) = tool('map 06 "" --m 100 --n 130 --k 70');
+like($said, qr/^right    13000 elements/m, 'the chapter itself is right');
+is(scalar(() = $said =~ /^ *[0-9]* \.{17}$/mg), 7, 'in every cell');
+is((tool('map 06 no_such_bug'))[1], 2, 'a map with an unknown BUG: exit status 2');
+is((said('CELL=8 tests/tools/patches map 06 ""'))[1], 2, 'with a CELL that is not RxC: the same');
+
+printf STDERR "\n%-44s %s\n", 'bug', 'reported first, in 4 policies x 5 seeds';
+printf STDERR "%-44s %s%s\n", $_->[0], $_->[2] // '', $_->[1] eq 'ok' ? '' : '  NOT AS STATED' for @results;
+done_testing();

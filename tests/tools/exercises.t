@@ -1,0 +1,74 @@
+#!/usr/bin/perl
+# Is every exercise's solution right, and does it show the effect that is promised? And would this test notice if not?
+use strict;
+use warnings;
+use lib 'tests/tools';
+use Test::More;
+use PatchTest;
+
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+each_is_accepted('judge', 'exercises');
+
+# ---- with nvcc: compiled for the GPU, without spills, and nothing that ptxas had to repair
+
+SKIP: {
+    skip("the solutions, compiled for the GPU: $ENV{NO_NVCC}", 1) if $ENV{NO_NVCC};
+    each_is_accepted('object', 'exercises');
+}
+
+# ---- three in every chapter of the ladder, and the README of each tells them
+
+for my $chapter (Patches::chapters()) {
+    my ($number) = $chapter =~ m{(\d\d)_[^/]*$};
+    my $orders = join ' ', map { Patches::value($_, 'order') } Patches::exercises($number);
+    is($orders, '1 2 3', "$chapter has exercises 1, 2 and 3") if $chapter !~ m{/} || $orders ne '';
+    my ($told) = Patches::contents("$chapter/README.md") =~ /^(## Exercises\n.*?)(?=^## )/ms;
+    ok(($told // '') eq Patches::section($chapter), 'its README tells them as the patches do (make texts writes the section)');
+}
+
+# ---- patches that must fail
+
+my $sound = 'exercises/02_padding_instead_of_swizzle';
+judged_as($sound, @$_) for (
+    [ sub { }, 'ok$', 'an exercise as it is, in another place, is accepted' ],
+    [ sub { s/^# hint.*\n//m }, 'it has no line `# hint:`', 'not accepted: no hint' ],
+    [ sub { s/^# run.*\n//m }, 'it has 0 lines `# run:`', 'not accepted: no options' ],
+    [ sub { s/^(# run:.*\n)/$1$1/m }, 'it has 2 lines `# run:`', 'not accepted: options twice' ],
+    [ sub { s/^# speed:.*/# speed: fast/m }, q(`# speed:` is not yes), q(not accepted: a speed that is not yes) ],
+    [ sub { s/^\+\+\+.*/+++ b\/common\/device\/swizzle.h/m }, 'it cannot be built.*it changes common', 'not accepted: it changes another file' ],
+    [ sub { s/^# before:.*/# before: no such line/m }, 'before: no line matches', 'not accepted: nothing matches before' ],
+    [ sub { s/^# after:.*/# after: no such line/m }, 'after: no line matches', 'not accepted: nothing matches after' ],
+    [ sub { s/^# before:.*/# before: ./m }, 'before: .*matches after, too', 'not accepted: what stands before stands after, too' ],
+    [ sub { s/^# after:.*/# after: ./m }, 'after: .*matches before, too', 'not accepted: the other way round' ],
+    [ sub { s/^# show:.*/# show: false/m }, 'its command fails before', 'not accepted: its command fails' ],
+    [ sub { s/^# show:.*/# show: \$PROGRAM.missing | cat/m }, 'its command fails before', 'not accepted: the program in its command fails' ],
+    [ sub { s/^-/-not in the source /m }, 'it cannot be built.*', 'not accepted: it does not apply' ],
+    [ sub { s/^\+.*ldmatrix.*/+ this is not C/m }, 'it cannot be built', 'not accepted: it does not compile' ],
+    [ sub { s/^\+.*\[row \* ROW \+ chunk \* 8\].*/+        *(uint4 *)&tile[row * ROW + (chunk ^ (row & 1)) * 8] = data;/m },
+        'exit status [14] with --m', 'not accepted: it is wrong' ],
+);
+
+SKIP: {
+    skip("a solution with an array in local memory: $ENV{NO_NVCC}", 2) if $ENV{NO_NVCC};
+    # A fragment whose index is not known when the kernel is compiled moves to local memory.
+    my $path = edited($sound, sub {
+        s/^\+.*ldmatrix.*f->a\[i\].*/+        ldmatrix_x4(f->a[(i + lane) % (WM \/ 16)], &tile_a[row * ROW]);/m;
+    });
+    my ($said, $status) = tool("object $path");
+    is($status, 1, 'a solution with an array in local memory: exit status 1');
+    like($said, qr/^02_unsound\t.*bytes of stack frame/m, 'and it is said why');
+}
+
+# ---- make exercise-NN, make solve-NN
+
+my ($said, $status) = said('make -s exercise-02');
+like($said, qr/^1[.] .*2[.] .*3[.] .*Hint: .*make solve-02 EX=/s, 'make exercise-02 lists the exercises of chapter 02');
+($said, $status) = tool('solve 02 no_such_exercise');
+is($status, 2, 'an unknown EX: exit status 2');
+like($said, qr/\AEX=no_such_exercise: .* padding_instead_of_swizzle.*\n\z/, 'in a line that lists the names');
+($said, $status) = tool('solve 02 padding_instead_of_swizzle');
+is($status, 0, 'a known one: exit status 0');
+like($said, qr/^--- a\/02.*effect .*right .*before:.*after:/s, 'diff, run and effect');
+($said, $status) = tool('solve 02 padding_instead_of_swizzle model --m 0');
+is($status, 2, "an option that the program refuses: the program's exit status");
+done_testing();

@@ -1,0 +1,26 @@
+#!/usr/bin/perl
+# Are the experiments' variants right, before they are timed on a GPU? And would this test notice if not?
+use strict;
+use warnings;
+use lib 'tests/tools';
+use Test::More;
+use PatchTest;
+
+my @experiments = Patches::all('experiments');
+cmp_ok(scalar @experiments, '>=', 25, 'there are ' . @experiments . ' patches, 25 or more');
+SKIP: {
+    skip('the patches are right on the model: there is no CPU model', 1) if !$ENV{HAVE_MODEL};
+    each_is_accepted('judge', 'experiments');
+    my $sound = 'experiments/07_wait_group_0';
+    judged_as($sound, @$_, 'wait_group_0') for (
+        [ sub { }, 'ok$', 'accepted: as it is, in another place' ],
+        [ sub { s/^# about.*\n//m }, 'it has 0 lines `# about:`', 'not accepted: a header line is missing' ],
+        [ sub { s/^# variant: .*/# variant: none/m }, '.*not run it as the variant', 'not accepted: a variant that is not in the plan' ],
+        [ sub { s/^-( *)wgmma_wait/-$1wgmma_weit/m }, 'it cannot be built', 'not accepted: it does not apply' ],
+        [ sub { s/^\+.*wgmma_wait_group\(0\)/+            wgmma_wait_group(2)/m }, '.*status 4: model: ', 'not accepted: it is wrong' ],
+    );
+    judged_as($sound, sub { }, '.*no line of .* runs it', 'not accepted: it is not in the plan', 'other');
+}
+my %known = map { $_->{id} => 1 } @experiments;
+ok($known{$_}, "the plan's $_ is there") for sort grep { /^\d\d_/ } map { $_->[2] } Patches::plan();
+done_testing();

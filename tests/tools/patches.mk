@@ -1,0 +1,82 @@
+# patches.mk - bugs, exercises and experiments, the patches of the chapters; included by the Makefile at the top.
+
+PATCHES := tests/tools/patches
+PATCH_TESTS := $(addprefix tests/tools/,patches.t bugs.t exercises.t experiments.t)
+
+# What that tool needs to build a patched chapter. Warnings about it do not matter; reports take their lines from -g.
+# Without line tables, which would make the program of all bugs several times as large.
+export PATCH_B = $(B)
+export PATCH_HAVE_MODEL = $(HAVE_MODEL)
+export PATCH_NO_NVCC = $(NO_NVCC)
+export PATCH_CC = $(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER) -g -w
+export PATCH_LINK = $(CC) $(LDFLAGS)
+export PATCH_LIBS = $(LIBS)
+export PATCH_OBJECTS = $(filter-out $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o),$(COMMON))
+export PATCH_NVCC = $(if $(HAVE_NVCC),$(NVCC) $(filter-out -lineinfo,$(subst --Werror all-warnings,-w,$(NVCC_BASE))))
+export PATCH_GPU_LINK = $(LINKER) $(linker_flags)
+export PATCH_GPU_OBJECTS = $(COMMON)
+
+# Of each chapter: the program's main() without a GPU, so that the C compiler alone builds a patched chapter; the chapter as
+# it is, linked with that; and a main() that draws where the result is wrong.
+patch_needs = $(if $(HAVE_MODEL),$(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/map_%.o))
+patch_needs_for_gpu = $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
+ifneq ($(HAVE_MODEL),)
+$(CHAPTERS:%=$(B)/patches/main_%.o): $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
+	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
+$(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC_STAMP)
+	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
+$(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%.o $(PATCH_OBJECTS) $(LINK_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $@
+endif
+$(PATCH_TESTS): $(call patch_needs,$(CHAPTERS))
+
+## make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
+## make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
+## make exercise-07|the exercises of chapter 07, with a hint for each
+## make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
+# $(1): chapter, $(2): its number
+define patch_rules
+.PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2)
+break-$(2): $(if $(BUG),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
+	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)'
+map-$(2): $(call patch_needs,$(1))
+	@$(PATCHES) map $(2) '$$(BUG)' $$(ARGS)
+exercise-$(2):
+	@$(PATCHES) solve $(2)
+solve-$(2): $(if $(EX),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
+	@$(PATCHES) solve $(2) '$$(EX)' '$$(ON)' $$(ARGS)
+endef
+$(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
+
+## make patches ARGS=help|the tool for patches of every kind, with the compilers that it needs
+## make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
+## make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU
+.PHONY: patches exercises-gpu bugs-gpu
+patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
+	@$(PATCHES) $(ARGS)
+exercises-gpu:
+	@$(PATCHES) object exercises
+
+BUGS_ON_GPU := $(B)/tests/gpu/bugs
+bugs-gpu: $(BUGS_ON_GPU)
+ifneq ($(HAVE_NVCC),)
+$(B)/include/bugs.inc: $(wildcard $(CHAPTER_DIRS:%=%/bugs/*.patch) $(CHAPTER_DIRS:%=%/*.cu) $(CHAPTER_DIRS:%=%/*.h)) \
+                       $(wildcard common/*.h common/device/*.h) $(PATCHES) $(NVCC_STAMP)
+	@mkdir -p $(@D)
+	$(Q)$(PATCHES) object bugs >/dev/null
+	$(Q)$(PATCHES) gpu-table >$@
+$(BUGS_ON_GPU).o: $(B)/include/bugs.inc
+$(BUGS_ON_GPU): $(BUGS_ON_GPU).o $(COMMON) $(LINK_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(call link,$(filter %.o,$^) build/bugs/*/gpu_bug_*.o)
+else
+$(BUGS_ON_GPU): FORCE
+	@echo "the bugs cannot be built for a GPU: $(NO_NVCC)" >&2; exit 1
+endif
+
+## make texts|bring up to date what the texts tell of patches, and the output that they show below commands
+.PHONY: texts
+texts: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(call patch_needs,$(CHAPTERS))
+	@$(PATCHES) tables --write
+	@tests/book/texts --write

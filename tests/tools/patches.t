@@ -1,0 +1,212 @@
+#!/usr/bin/perl
+# Does tests/tools/patches find patches, put them in and make them anew, compile them when it must and only then, and say
+# in a line what is wrong? In a small tree of its own.
+use strict;
+use warnings;
+use Cwd 'getcwd';
+use File::Path 'make_path';
+use File::Temp 'tempdir';
+use Test::More;
+
+my $top = getcwd();
+my $tree = tempdir(CLEANUP => 1);
+chdir $tree or die;
+delete @ENV{ grep { /^PATCH_/ } keys %ENV };
+make_path(qw(common/device 01_one/bugs 01_one/exercises beyond/09_two/bugs beyond/09_two/experiments book tests));
+symlink "$top/tests/tools", 'tests/tools' or die;
+
+# said(COMMAND): what it says on both streams. ends(STATUS, COMMAND, PATTERN, NAME): how it ends, and with which words.
+sub said { my ($command) = @_; return scalar `exec 2>&1; $command` }
+sub ends {
+    my ($status, $command, $pattern, $name) = @_;
+    my $said = said("tests/tools/patches $command");
+    is($? >> 8, $status, $name);
+    like($said, $pattern, "$name: said");
+}
+sub store { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!\n"; print $out $text; close $out }
+sub contents { my ($path) = @_; open my $in, '<', $path or return ''; local $/; return scalar <$in> }
+
+my @lines = map { "line $_\n" } 1 .. 20;
+store('01_one/01_one.cu', join '', @lines);
+store('beyond/09_two/09_two.cu', "the kernel\n");
+store('beyond/09_two/choice.h', "one\ntwo\nthree\n");
+store('01_one/bugs/first.patch', <<'TEXT');
+# verdict: RACE_RAW
+# run: --m 1
+# h200: not run yet
+# lesson: a lesson
+# names: one
+# names: two
+--- a/01_one/01_one.cu
++++ b/01_one/01_one.cu
+@@ -4,3 +4,3 @@
+ line 4
+-line 5
++line five
+ line 6
+@@ -14,3 +14,2 @@
+ line 14
+-line 15
+ line 16
+TEXT
+my $choice = <<'TEXT';
+--- a/beyond/09_two/choice.h
++++ b/beyond/09_two/choice.h
+@@ -1,3 +1,3 @@
+ one
+-two
++2
+ three
+TEXT
+store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# lesson: another\n$choice");
+store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n$choice");
+
+# ---- which patches there are
+
+ends(0, 'help', qr/\Apatches COMMAND/, 'help');
+ends(2, '', qr/\Apatches COMMAND/, 'no command');
+ends(2, 'mend 01_first', qr/\Apatches COMMAND/, 'an unknown command');
+is(said('tests/tools/patches list'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n"
+    . "bugs\t09_choice\tbeyond/09_two/bugs/choice.patch\tbeyond/09_two\n"
+    . "experiments\t09_choice\tbeyond/09_two/experiments/choice.patch\tbeyond/09_two\n", 'list, beyond too');
+for ([ 'bugs', 2 ], [ 'bugs/09', 1 ], [ '09_choice', 2 ], [ 'bugs/09_choice', 1 ], [ '01_one/bugs/first.patch', 1 ]) {
+    is(scalar(split /\n/, said("tests/tools/patches list $_->[0]")), $_->[1], "list $_->[0]");
+}
+ends(2, 'list 01_fir', qr/\A01_fir: there is no such patch\n\z/, 'a part of an id');
+is(said('tests/tools/patches show 01_first names'), "one\ntwo\n", 'show of a key with two values');
+is(said('tests/tools/patches show 01_first'), contents('01_one/bugs/first.patch'), 'show');
+ends(2, 'show 09_choice', qr/\A09_choice: that is bugs.09_choice and experiments.09_choice\n\z/, 'an id in two kinds');
+ends(2, 'show 01_one/first.patch', qr/\A01_one.first.patch: the path of a patch is .*\n\z/, 'a path of another form');
+ends(3, 'build 01_first', qr/\Athe compilers are not known here.*make patches.*\n\z/, 'without what make hands over');
+is(said('tests/tools/patches break 09'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists beyond's bugs");
+ends(2, 'break 09 nothing', qr/\ABUG=nothing: chapter 09 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
+ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is not there');
+
+# ---- put in
+
+ends(0, 'apply 01_first copy', qr/\A\z/, 'apply');
+is(contents('copy/01_one/01_one.cu'), join('', @lines[ 0 .. 3 ], "line five\n", @lines[ 5 .. 13, 15 .. 19 ]), 'both hunks are in the copy');
+ends(0, 'apply bugs/09_choice copy', qr/\A\z/, 'apply to another file of the chapter than its .cu');
+is(contents('copy/beyond/09_two/choice.h'), "one\n2\nthree\n", 'and that is in the copy');
+store('01_one/bugs/two.patch', "# verdict: X\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^-line 15/-line 15 or so/mr);
+ends(1, 'apply 01_two .', qr/hunk at line 14 stand in no place of 01_one.01_one.cu\n\z/, 'a hunk that does not apply');
+is(contents('01_one/01_one.cu'), join('', @lines), 'nothing of that patch is in the file');
+unlink '01_one/bugs/two.patch';
+
+# ---- made anew
+
+ends(0, 'refresh', qr/\A0 patches were made anew\n\z/, 'refresh where nothing has moved');
+my $patch = contents('01_one/bugs/first.patch');
+store('01_one/01_one.cu', join '', "new\n", "new\n", @lines);
+ends(0, 'refresh', qr/\A1 patches were made anew\n\z/, 'refresh where lines have moved');
+is(contents('01_one/bugs/first.patch'), $patch =~ s/^@@ -4,3 \+4,3/@@ -6,3 +6,3/mr =~ s/-14,3 \+14,2/-16,3 +16,2/r, 'the numbers have moved, and no more');
+store('01_one/01_one.cu', join '', @lines, @lines[ 0 .. 5 ], "another\n");
+ends(1, 'refresh', qr/hunk at line 6 stand in 2 places.*1 do not apply\n\z/s, 'a place that is not clear any more');
+is(contents('01_one/bugs/first.patch') =~ /-(\d+)/ && $1, 6, 'that patch is left alone');
+store('01_one/bugs/first.patch', $patch =~ s/^@@ -4,3 \+4,3 @@\n/@@ -1,9 +1,9 @@\n line 1\n line 2\n line 3\n/mr =~ s/^ line 6\n/ line 6\n line 7\n line 8\n line 9\n/mr);
+ends(0, 'refresh 01_first', qr/\A1 patches/, 'more context than is needed');
+like(contents('01_one/bugs/first.patch'), qr/^@@ -3,5 \+3,5 @@\n line 3\n line 4\n-line 5\n\+line five\n line 6\n line 7\n@@/m, 'the least that is clear remains');
+
+# ---- carried over from another commit
+
+store('01_one/01_one.cu', join '', @lines);
+store('01_one/bugs/first.patch', $patch);
+said('git init -q . && git add -A 01_one && git -c user.name=a -c user.email=b commit -q -m first');
+store('01_one/01_one.cu', join('', @lines) =~ s/^line 4$/line four/mr =~ s/^line 17$/line seventeen/mr);
+ends(1, 'refresh 01_first', qr/hunk at line 4 stand in no place/, 'a line beside it has changed');
+ends(0, 'refresh --from HEAD bugs/01', qr/\A1 patches were made anew\n/, 'with --from it is carried over');
+like(contents('01_one/bugs/first.patch'), qr/^# names: two\n--- .*\n.*\n@@.*\n line four\n-line 5\n\+line five\n line 6\n/m, 'with the new context');
+said('git checkout -q 01_one/bugs');
+store('01_one/01_one.cu', join('', @lines) =~ s/^line 5$/line 5, and more/mr);
+ends(1, 'refresh --from HEAD 01_first', qr/first.patch: what it changes in 01_one.01_one.cu has changed since HEAD\n/, 'what it changes has changed');
+is(contents('01_one/bugs/first.patch'), $patch, 'it is left alone');
+store('01_one/01_one.cu', join '', @lines);
+
+# ---- compiled for a GPU when it must be
+
+store('nvcc', <<'TEXT');
+#!/bin/sh
+echo run >>"$TREE/runs"
+cat "$TREE/report"
+for last; do :; done
+grep -q error "$TREE/report" || : >"$last"
+TEXT
+chmod 0755, 'nvcc';
+my $report = "ptxas info : Compiling entry function 'k' for 'sm_90a'\nptxas info : Function properties for k\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
+store('report', $report);
+store('common/gemm.h', '');
+@ENV{qw(TREE PATCH_NVCC PATCH_NO_NVCC PATCH_B)} = ($tree, "$tree/nvcc", '', 'build/release');
+sub compiles {
+    my ($times, $name) = @_;
+    unlink 'runs';
+    ends(0, 'object bugs/01_first experiments/09_choice', qr/^01_first\tok\t?$/m, $name);
+    is(scalar(() = contents('runs') =~ /run/g), $times, "$name: $times are compiled");
+}
+compiles(2, 'at first');
+ok(-e 'build/bugs/01_first/gpu_bug_01_first.o' && -e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'the objects are there');
+compiles(0, 'again');
+store('01_one/bugs/first.patch', $patch =~ s/line five/line 5.0/r);
+compiles(1, 'a changed patch');
+store('01_one/01_one.cu', join '', @lines, "more\n");
+compiles(1, 'a changed chapter');
+utime time + 10, time + 10, 'common/gemm.h';
+compiles(2, 'a changed header');
+utime time - 10, time - 10, 'common/gemm.h';
+compiles(0, 'then again');
+$ENV{PATCH_NVCC} .= ' -DOTHER';
+compiles(2, 'another command');
+store('report', $report . "error: no\n");
+$ENV{PATCH_NVCC} .= ' -DMORE';
+ends(1, 'object experiments', qr/^09_choice\terror: no\t/m, 'an experiment that does not compile');
+ends(0, 'object bugs/01', qr/^01_first\tok\tdoes not compile: error: no/m, 'a bug may');
+is(said('tests/tools/patches gpu-table 2>/dev/null'), "EACH_MISSING(\"01_first\", \"--m 1\", \"does not compile: error: no\")\n"
+    . "EACH_MISSING(\"09_choice\", \"\", \"does not compile: error: no\")\n", 'the table says so');
+store('report', $report =~ s/0 bytes spill stores/8 bytes spill stores/r . "ptxas info : (C7510) Potential Performance Loss\n");
+$ENV{PATCH_NVCC} .= ' -DSPILLS';
+ends(1, 'object experiments', qr/8 bytes of spill stores.*C7510/, 'an experiment that spills');
+ok(!-e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'it has no object');
+is(said('tests/tools/patches gpu-table 2>/dev/null'), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills\")\n"
+    . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\")\n", 'a bug may');
+store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n# ptxas: it spills\n$choice");
+$ENV{PATCH_NVCC} .= ' -DMEANT';
+ends(0, 'object experiments', qr/^09_choice\tok\tC7510 spills/m, 'an experiment that spills, as it says');
+store('report', $report);
+$ENV{PATCH_NVCC} .= ' -DNOT';
+ends(1, 'object experiments', qr/ptxas remarks nothing/, 'one that says so and does not');
+$ENV{PATCH_NO_NVCC} = 'nvcc was not found';
+ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'without nvcc');
+
+# ---- what a GPU did
+
+store('results', <<"TEXT");
+# date 2026-02-03, 100 launches a size
+# device A GPU
+01_first\t128x256x640: wrong in 3 of 100 (0.5 of C)\t1024x1024x1024: right in 100 of 100\t3000x5000x1000: right in 100 of 100
+09_choice\t1x1x1: hang\t1024x1024x1024: hang\t3000x5000x1000: not run
+02_none\t1x1x1: hang
+TEXT
+ends(0, 'record results', qr/there is no bug 02_none\n2 patches changed\n\z/, 'record');
+is(said('tests/tools/patches show 01_first h200'), "wrong in 3 of 300 runs, all at 128x256x640, 2026-02-03\n", 'a race that shows at one size');
+is(said('tests/tools/patches show bugs/09_choice h200'), "hang, 2026-02-03\n", 'a hang');
+store('results', "# date 2026-02-04, x\n01_first\t1x1x1: trap: a kernel failed (cudaErrorLaunchFailure)\t"
+    . "2x2x2: right in 100 of 100\t3x3x3: wrong in 7 of 100\n09_choice\t1x1x1: right in 100 of 100\tnotes: C7514 spills C7517\n");
+ends(0, 'record results', qr/\A2 patches changed\n\z/, 'record again');
+is(said('tests/tools/patches show 01_first h200'), "wrong in 7 of 200 runs, all at 3x3x3; trap (cudaErrorLaunchFailure) at 1x1x1, 2026-02-04\n", 'a trap and a race');
+is(said('tests/tools/patches show bugs/09_choice h200'), "right in 100 runs; repaired by ptxas (C7514, C7517), 2026-02-04\n", 'what ptxas repairs');
+
+# ---- what the texts tell
+
+store('book/bugs.md', "# Bugs\n<!-- bugs -->\n<!-- end of bugs -->\nend\n");
+store('book/troubleshooting.md', "# Trouble\n<!-- symptoms -->\nold\n<!-- end of symptoms -->\n");
+store('01_one/exercises/change.patch', "# order: 1\n# question: what?\n# hint: so\n# effect: this\n# run: --m 1\n# show: \$PROGRAM \$SOURCE\n"
+    . "# before: a\n# after: b\n# h200: not timed\n" . $patch =~ s/^#.*\n//mgr);
+store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## Further reading\n");
+ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
+ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
+ends(0, 'tables --check', qr/\A\z/, 'then they are');
+like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
+like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n## Further reading\n\z/ms, 'an exercise');
+store('01_one/README.md', "# One\n");
+ends(1, 'tables --write', qr/\A01_one.README.md: it has no section Further reading\n\z/, 'no place for the exercises');
+ends(2, 'tables', qr/\Apatches COMMAND/, 'tables without a mode');
+done_testing();
