@@ -224,20 +224,13 @@ $(B)/tests/%.o: tests/%.cu $(CHAPTERS_INC) $(NVCC_STAMP)
 $(UNIT_TESTS): %: %.o $(COMMON) $(LINK_STAMP)
 	$(program)
 
-sources_to_objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $(1)/*.c $(1)/*.cu)))
-BENCH := $(B)/tests/bench/bench
-
-# These link every chapter.
+# It links every chapter.
 ifneq ($(HAVE_NVCC),)
 $(GPU_TESTS): $(GPU_TESTS).o $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
-	$(program)
-$(BENCH): $(call sources_to_objects,tests/bench) $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
 	$(program)
 else
 $(GPU_TESTS): $(LINK_STAMP)
 	$(call skipping_test,$(NO_NVCC))
-$(BENCH): FORCE
-	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
 
 # A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to MORE_TESTS.
@@ -252,9 +245,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 ## make test|build everything and run all tests that this machine can run; says what was skipped and why
 ## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
-## make bench|time all chapters and cuBLAS in one process, interleaved; needs a GPU
-## make figures|bring the tables in the READMEs and the picture of the ladder up to date with tests/bench/results
-.PHONY: test check-gpu sanitize bench figures
+.PHONY: test check-gpu sanitize
 test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 check-gpu: $(GPU_TESTS)
@@ -262,14 +253,6 @@ check-gpu: $(GPU_TESTS)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
-# A bench that wrote its CSV elsewhere (ARGS="--csv FILE") changes no text.
-bench: $(BENCH)
-	@touch $(B)/bench.start
-	$(COMMIT) $(BENCH) $(ARGS)
-	@if [ -n "$$(find tests/bench/results -name '*.csv' -newer $(B)/bench.start)" ]; then $(DRAW_FIGURES); fi
-DRAW_FIGURES = tests/bench/figures && tests/bench/ladder
-figures:
-	@$(DRAW_FIGURES)
 
 ## make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
 PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\

@@ -157,7 +157,7 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
     snprintf(list[1].name, sizeof list[1].name, "cublas");
     list[1].launch = cublas_launch;
     list[1].context = &cublas_run;
-    GemmStatus status = measure_interleaved(problem, list, count, options->rounds, NULL);
+    GemmStatus status = measure_interleaved(problem, list, count, options->rounds);
     if (status == GEMM_OK && options->check) {
         status = check_after(problem, &list[0]);
     }
@@ -279,7 +279,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         fprintf(stderr, "%s\n", message);
         return GEMM_USAGE;
     }
-    FILE *csv = options->csv ? csv_open(options->csv) : NULL;
+    FILE *csv = options->csv ? csv_open(options->csv, CSV_HEADER) : NULL;
     if (options->csv && !csv) {
         return GEMM_USAGE;
     }

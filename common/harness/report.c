@@ -82,7 +82,7 @@ void print_speed(FILE *out, const DeviceInfo *device, const Gemm *gemm, const Co
     fprintf(out, "%s\n", *separator ? "" : "nothing to compare with");
 }
 
-FILE *csv_open(const char *path) {
+FILE *csv_open(const char *path, const char *header) {
     FILE *csv = fopen(path, "a");
     if (!csv) {
         fprintf(stderr, "--csv: \"%s\" cannot be written: %s\n", path, strerror(errno));
@@ -90,7 +90,7 @@ FILE *csv_open(const char *path) {
     }
     fseek(csv, 0, SEEK_END);
     if (ftell(csv) == 0) {
-        fprintf(csv, "%s\n", CSV_HEADER);
+        fprintf(csv, "%s\n", header);
     }
     return csv;
 }

@@ -27,8 +27,9 @@ typedef struct {
 
 #define CSV_HEADER "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w"
 
-/* Opens for appending and writes the header into an empty file. NULL after one line on stderr. */
-FILE *csv_open(const char *path);
+/* Opens for appending and writes `header`, CSV_HEADER or that of another table, into an empty file. NULL after one line on
+ * stderr. */
+FILE *csv_open(const char *path, const char *header);
 /* One row. cublas_median: TFLOP/s; 0 leaves the ratio empty, as unknown clock and power are. */
 void csv_row(FILE *csv, const CsvSource *source, const Gemm *gemm, const Contestant *contestant, double cublas_median);
 /* Today as YYYY-MM-DD. */

@@ -131,8 +131,7 @@ static void start_contestant(Contestant *contestant) {
     tally_start(&contestant->after);
 }
 
-GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds,
-                               void (*progress)(int round, int rounds)) {
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds) {
     const Backend *backend = problem->backend;
     GemmStatus status = GEMM_OK;
     rounds = min_int(rounds, MAX_ROUNDS);
@@ -148,12 +147,10 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
         list[i].mhz_sum = list[i].mhz_count = 0;
     }
     for (int round = 0; round < rounds && status == GEMM_OK; round++) {
-        if (progress) {
-            progress(round, rounds);
-        }
         for (int i = 0; i < count && status == GEMM_OK; i++) {
+            const Problem *own = list[i].problem ? list[i].problem : problem;
             double ms = 0;
-            status = problem_poison(problem);
+            status = problem_poison(own);
             if (status == GEMM_OK) {
                 status = backend->synchronise("poison_kernel");
             }
@@ -166,7 +163,7 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
                 list[i].ms[list[i].samples++] = ms;
             }
             if (status == GEMM_OK && round == rounds - 1) {
-                status = problem_check(problem, &list[i].after);
+                status = problem_check(own, &list[i].after);
             }
         }
     }

@@ -24,6 +24,7 @@ typedef struct {
     char name[24];                       /* "08", "cublas", "cublaslt" */
     GemmStatus (*launch)(void *context); /* starts one multiplication and does not wait */
     void *context;
+    const Problem *problem; /* whose C it writes; NULL: the one that the measuring function gets */
 
     int launches; /* in a sample */
     int samples;
@@ -44,9 +45,8 @@ double mhz_of(const Contestant *contestant); /* mean SM clock, while it ran or r
 double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown, as after bursts */
 
 /* `rounds` samples of each contestant with pauses, interleaved. C is poisoned before each sample and compared after the
- * last one (into `after`): what was timed is what is checked. `progress`: NULL, or called before each round. */
-GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds,
-                               void (*progress)(int round, int rounds));
+ * last one (into `after`): what was timed is what is checked. */
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds);
 
 /* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
  * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */

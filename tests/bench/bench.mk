@@ -1,0 +1,61 @@
+# bench.mk - the measuring program; included by the Makefile at the top. How to call it is in bench.c.
+#
+# Built twice: BENCH times chapters, BENCH_PATCHED also the patched chapters that plans name, which take minutes to compile.
+
+BENCH := $(B)/tests/bench/bench
+BENCH_PATCHED := $(B)/tests/bench/bench_patched
+MORE_TESTS += tests/bench/bench.t tests/bench/figures.t
+
+## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; needs a GPU
+## make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
+## make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
+## make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
+## make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
+## make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
+## make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
+.PHONY: bench limits experiments experiment-counters trace-cost bench-build figures
+figures:
+	@tests/bench/figures
+
+PLANS := $(wildcard tests/bench/plans/*)
+PATCHES_INC := $(B)/include/patches.inc
+$(PATCHES_INC): $(PLANS)
+	@mkdir -p $(@D)
+	@sed -n 's/^[^#|]*|[^|]*| *\([0-9][0-9]_[a-z0-9_]*\) *|.*/EACH_PATCH(\1)/p' $^ | sort -u >$@
+planned_patches = $$(sed 's/.*(\(.*\))/\1/' $(PATCHES_INC))
+$(B)/tests/bench/plan.o: $(PATCHES_INC)
+
+ifneq ($(HAVE_NVCC),)
+$(B)/tests/bench/alone.o: tests/bench/alone.cu $(NVCC_STAMP)
+	$(call cuda_object,$(ARCH_SM90A))
+
+BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o measure.o alone.o) \
+                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(COMMON)
+$(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
+	$(program)
+
+# A patch that cannot be compiled is left out, and said so. All of them at once, whatever -j is.
+$(BENCH_PATCHED): $(BENCH_OBJECTS) $(PATCHES_INC) $(LINK_STAMP) tests/tools/patches $(NVCC_STAMP) \
+                  $(wildcard $(CHAPTER_DIRS:%=%/exercises/*.patch) $(CHAPTER_DIRS:%=%/experiments/*.patch)) \
+                  $(wildcard $(CHAPTER_DIRS:%=%/*.cu) $(CHAPTER_DIRS:%=%/*.h) common/*.h common/device/*.h)
+	$(Q)$(PATCHES) object $(planned_patches) | grep -v '	ok' >&2 || true
+	$(call say,LINK,$@)
+	$(Q)$(call link,$(filter %.o,$^) $$(for id in $(planned_patches); do ls build/ex*/$$id/gpu_ex*_$$id.o 2>/dev/null; done))
+
+bench-build: $(BENCH) $(BENCH_PATCHED)
+bench limits trace-cost: $(BENCH)
+experiments experiment-counters: $(BENCH_PATCHED)
+bench:
+	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
+limits:
+	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
+trace-cost:
+	$(COMMIT) $(BENCH) recording $(ARGS) && tests/bench/figures
+experiments:
+	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
+experiment-counters:
+	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
+else
+bench limits trace-cost experiments experiment-counters bench-build:
+	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
+endif

@@ -1,0 +1,265 @@
+#!/usr/bin/perl
+# Can the plans be read? Does the measuring program time what is right, strike out what is wrong, hangs or fails, and say so?
+# With a GPU of a few lines of C that has a clock of its own (mock.c): nothing here depends on real time.
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use Test::More;
+require './tests/tools/patches';
+
+my $scratch = tempdir(CLEANUP => 1);
+delete @ENV{qw(SHAPES MOCK_NO_CUBLAS)};
+$ENV{COMMIT} = 'abc';
+
+sub store { Patches::store("$scratch/$_[0]", $_[1]) }
+sub slurp { Patches::contents("$scratch/$_[0]") }
+
+# build(NAME, FLAGS): the program with the mock; includes come from $scratch/NAME.
+sub build {
+    my ($name, $flags) = @_;
+    my $objects = 'common/harness/{check,options,problem,report,timing}.c common/timeline/recording.c';
+    my $c = "$ENV{CC} $ENV{C_SUBSET} $ENV{CFLAGS} -DGEMM_NO_MODEL -I$scratch/$name $flags";
+    my ($said, $status) = Patches::output("bash -c '$c tests/bench/{bench,plan,measure,mock}.c $objects $ENV{LDFLAGS} -lm -o $scratch/$name/bench'");
+    is($status, 0, "the program is built with a mock of a GPU: $name") or diag($said);
+}
+
+# run(OPTION...): what the program says, and its exit status; rows go to all.csv.
+my $status;
+sub run {
+    my ($said, $got) = Patches::output("$scratch/mock/bench @_");
+    $status = $got;
+    return $said;
+}
+
+# ---- the plans of the tree, with all chapters of the tree, right, and without patches
+
+mkdir "$scratch/all" or die;
+my @ids = map { s{.*/}{}r } Patches::chapters();
+store('all/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" } @ids);
+my %planned = map { $_ => 1 } map { Patches::contents($_) =~ /^[^#|]*\|[^|]*\| *(\d\d_\w+) *\|/mg } glob 'tests/bench/plans/*';
+store('all/patches.inc', join '', map { "EACH_PATCH($_)\n" } sort keys %planned);
+build('all', '-DMOCK_ALL');
+for my $plan (glob 'tests/bench/plans/*') {
+    my ($name) = $plan =~ m{([^/]+)$};
+    my ($said, $got) = Patches::output("$scratch/all/bench $name --shapes 16 --rounds 1 --csv $scratch/plan_$name.csv");
+    my ($without) = $said =~ /^\d+ groups and shapes; without a figure: (.*)/m;
+    $without =~ s/,? ?[^,]* \([^)]*: not built\)//g if $name eq 'experiments' || $name eq 'recording';
+    is($without =~ s/none//r, '', "plan $name: every row is timed, or a patch or a recording copy that is not built here");
+    my %seen;
+    ok(!(grep { $seen{$_}++ } map { /^([^#|]*\|[^|]*)\|.*\|(.*)/ ? "$1|$2" : () } split /\n/, Patches::contents($plan)),
+        "plan $name: no row stands there twice");
+}
+my %patch = map { $_->{id} => 1 } map { Patches::all($_) } qw(experiments exercises);
+is_deeply([ grep { !$patch{$_} } sort keys %planned ], [], 'what plans name as patches are experiments or exercises');
+is_deeply([ sort grep { my $id = $_; grep { $_->{id} eq $id } Patches::all('exercises') } keys %planned ],
+    [ sort map { $_->{id} } grep { Patches::value($_, 'speed') eq 'yes' } Patches::all('exercises') ],
+    'the exercises in them are those with `# speed: yes`');
+ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiments') } Patches::all('exercises')),
+    'no exercise has the name of an experiment');
+
+# ---- the program
+
+mkdir "$scratch/mock" or die;
+store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_newer 09_askew));
+store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
+build('mock', '-DCOMPUTE_BOUND_FROM=16');
+store('plan', <<'TEXT');
+# a remark
+first | right | 02 | | 16 8x16x24
+first | first element wrong | 02 | --tile-group 3 | 16
+first | hangs | 03 | | 16 8x16x24
+first | fails | 04 | | 16
+first | crashes | 05 | | 16
+first | = turns wrong | 06 | | 16
+first | missing | 02_missing | | 16
+first | refuses | 07 | | 16
+first | newer | 08 | | 16
+second | alone | wgmma 64 | | -
+second | copied | copy | | -
+third | zeros | 02_patched | --data zeros | 16
+third | sustained | 02 | --data integers sustained | 16
+TEXT
+my $said = run("$scratch/plan --rounds 2 --csv $scratch/all.csv");
+is($status, 1, 'rows without a figure: exit status 1');
+like($said, qr/^4 groups and shapes; /m, 'all were gone through');
+my %why = ('first element wrong' => 'wrong', hangs => 'hang', fails => 'error', crashes => 'error', 'turns wrong' => 'wrong',
+    missing => 'not built', refuses => 'refused', newer => 'left out');
+my @csv = split /\n/, slurp('all.csv');
+# row(LABEL, SHAPE, UNIT): the median and what follows of each such row.
+sub row { my ($label, $shape, $unit) = @_; return map { /,\Q$label,$shape\E,(.*,$unit)$/ ? $1 : () } @csv }
+for my $label (sort keys %why) {
+    like($said, qr/without a figure:.*\b\Q$label\E \(first, 16 x 16 x 16: $why{$label}\)/, "struck out: $label: $why{$label}");
+    is_deeply([ row($label, '16,16,16', '.*') ], $label eq 'newer' ? [] : ["0,0,0,$why{$label}"], "$label: no figure in the CSV");
+}
+is($csv[0], 'gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit', 'the CSV has a header');
+is_deeply([ row('right', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1500,1500,1500,MHz' ],
+    'right: 8192 operations in 5 ms, and its clock');
+is(scalar(row('right', '8,16,24', 'TFLOP/s')), 1, 'right at another shape, where a neighbour hangs');
+is_deeply([ row('hangs', '8,16,24', '.*') ], [], 'what has hung is not tried again');
+like($said, qr/hangs \(first, 8 x 16 x 24: hang\)/, '... and named');
+is_deeply([ row('alone', '0,0,0', 'TFLOP/s') ], ['200,200,200,TFLOP/s'], 'an instruction alone: its own operations');
+is_deeply([ row('copied', '0,0,0', 'TB/s') ], ['2,2,2,TB/s'], 'a copy: bytes');
+is(scalar(row('zeros', '16,16,16', 'TFLOP/s')), 1, 'other data take part in the same rounds; a patch that is built');
+is_deeply([ row('sustained', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1400,1400,1400,MHz', '500,500,500,W',
+    '3.0518e+08,3.0518e+08,3.0518e+08,J/TFLOP' ], 'sustained: clock and power while it runs, 500 W for 5 ms a launch');
+is_deeply([ grep { !/^(gpu|Mock GPU),(date|[-\d]+),(commit|abc),/ } @csv ], [], 'rows name GPU and commit');
+
+$said = run("$scratch/plan --only second --csv $scratch/second.csv");
+is($status, 0, '--only a group without faults: exit status 0');
+like($said, qr/^1 groups and shapes; without a figure: none$/m, '... and says so');
+unlike(slurp('second.csv'), qr/first|third/, '... and nothing else is timed');
+$said = run("$scratch/plan --only third --csv $scratch/third.csv --once");
+is($said, join('', map { "launched,Mock GPU,third,$_,16,16,16,right\n" } qw(zeros sustained)), '--once launches each and names it');
+$said = run("$scratch/plan --only first,third --kernels zeros,right --shapes 4,5x6x7 --csv $scratch/some.csv");
+is_deeply([ map { /,(\w+,\w+,\d+,\d+,\d+),.*TFLOP/ ? $1 : () } split /\n/, slurp('some.csv') ],
+    [ map { my $shape = $_; map { "$_,$shape" } 'first,right', 'third,zeros' } '4,4,4', '5,6,7' ], '--kernels and --shapes');
+{
+    local $ENV{SHAPES} = '3';
+    run("$scratch/plan --kernels right --csv $scratch/three.csv");
+    like(slurp('three.csv'), qr/,right,3,3,3,/, 'SHAPES');
+}
+$said = run("$scratch/plan --only third --budget 8 --csv $scratch/budget.csv");
+is($status, 1, '--budget: what does not fit is a failure');
+like($said, qr/without a figure: zeros \(third, 16 x 16 x 16: no time\), sustained \(third, 16 x 16 x 16: no time\)/, '... and named');
+run("$scratch/plan --only third --budget 20 --csv $scratch/budget.csv");
+is($status, 0, '... and what fits is timed');
+is(run("$scratch/plan --only first --list"), <<'TEXT', '--list');
+first, 16 x 16 x 16, 10 s: right, first element wrong, hangs, fails, crashes, turns wrong, missing (not built), refuses, newer
+first, 8 x 16 x 24, 2 s: right, hangs
+about 12 seconds
+TEXT
+
+# ---- the ladder, peers, recordings
+
+store('ladder', <<'TEXT');
+ladder | 01 | 01 | | 16 20x24x28
+ladder | 02 | 02 | |
+ladder | peers | peers | |
+ladder | cublas | cublas | |
+ladder | cublaslt | cublaslt | | 16
+TEXT
+$said = run("$scratch/ladder --csv $scratch/ladder.csv");
+is($status, 0, 'ladder: what is too slow to be timed, and what a peer refuses, is no failure');
+like($said, qr/01 \(ladder, 16 x 16 x 16: slow\), chapter_peer2 \(ladder, 16 x 16 x 16: left out\)/, '... but named');
+is(slurp('ladder.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', 'ladder: its columns; of three proposals, one wrong, the fastest');
+gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w
+Mock GPU,DATE,abc,paused,16,16,16,02,1.638e-06,1.638e-06,1.638e-06,0.8000,1500,
+Mock GPU,DATE,abc,paused,16,16,16,cublas,2.048e-06,2.048e-06,2.048e-06,1.0000,1500,
+Mock GPU,DATE,abc,paused,16,16,16,cublaslt,4.096e-06,4.096e-06,4.096e-06,2.0000,1500,
+Mock GPU,DATE,abc,paused,20,24,28,02,5.376e-06,5.376e-06,5.376e-06,0.8000,1500,
+Mock GPU,DATE,abc,paused,20,24,28,cublas,6.72e-06,6.72e-06,6.72e-06,1.0000,1500,
+TEXT
+like($said, qr/^  02 +mean 0\.8000, least 0\.8000, 2 of 2 shapes\n.*^  cublaslt +mean 2\.0000, least 2\.0000, 1 of 2 shapes$/ms, 'ladder: means');
+run("$scratch/ladder --kernels 02,cublas --shapes 16 --sustained 3 --csv $scratch/sustained.csv");
+is_deeply([ map { (split /,/, $_)[ 3, 7, 11, 12, 13 ] } (split /\n/, slurp('sustained.csv'))[ 1, 2 ] ],
+    [ 'sustained', '02', '0.8000', 1400, 500, 'sustained', 'cublas', '1.0000', 1400, 500 ], '--sustained: mode, ratio, clock, power');
+{
+    local $ENV{MOCK_NO_CUBLAS} = 1;
+    $said = run("$scratch/ladder --shapes 16 --csv $scratch/no.csv");
+    is($status, 0, 'without cuBLAS');
+    like($said, qr/no cuBLAS: the mock was told so.*cublas \(ladder, 16 x 16 x 16: left out\)/s, '... which is said');
+    like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,$/m, '... there is no ratio');
+}
+store('recording', "recording | 02 | traced 02 | | 16\nrecording | 09 | traced 09 | |\nrecording | 06 | traced 06 | |\n");
+$said = run("$scratch/recording --csv $scratch/recording.csv");
+is($status, 1, 'recording: exit status 1');
+is(slurp('recording.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', 'recording: from right before the kernel, events, two shares');
+gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent
+Mock GPU,DATE,abc,16,16,16,02,5000.0,6000.0,20.0,2,7,50.0,50.0
+Mock GPU,DATE,abc,16,16,16,09,5000.0,6000.0,20.0,2,7,75.0,50.0
+TEXT
+like($said, qr/without a figure: 09 \([^)]*: disagrees\), 06 \([^)]*: not built\)/, '... of which two that disagree are a failure');
+
+# ---- where the rows go, and what is refused
+
+mkdir "$scratch/$_" or die for qw(tests tests/bench);
+$said = (Patches::output("cd $scratch && mock/bench ./plan --only second"))[0];
+ok(-s (glob "$scratch/tests/bench/results/mock_gpu_????-??-??_plan.csv")[0], 'without --csv: tests/bench/results, by card, date and plan')
+    or diag($said);
+# refused(OPTIONS, PATTERN): exit status 2 and one line.
+sub refused {
+    my ($options, $pattern) = @_;
+    my $said = run("$options >/dev/null");
+    is("$status:" . ($said =~ tr/\n//), '2:1', "refused in one line: $options") or diag($said);
+    like($said, $pattern, '... which says why');
+}
+refused("$scratch/plan --only fourth", qr/--only: "fourth" is not in the plan/);
+refused("$scratch/plan --kernels 02", qr/--kernels: "02" is not in the plan/);
+refused("$scratch/plan --shapes 1x2", qr/--shapes: "1x2" is no shape/);
+refused("$scratch/plan --shapes 1x2x3x4", qr/--shapes: "1x2x3x4" is no shape/);
+refused("$scratch/plan --shapes 0", qr/--shapes: "0" is too small/);
+refused("$scratch/plan --rounds many", qr/--rounds: "many"/);
+refused("$scratch/plan --fast", qr/--fast: not accepted/);
+refused("$scratch/plan --csv", qr/--csv: its value is missing/);
+refused("$scratch/plan other", qr/"other": one plan is accepted/);
+refused('nonsense', qr{plans/nonsense cannot be read});
+refused("$scratch/plan --only second --csv /no/file", qr{/no/file});
+my %bad = (
+    "first | a | 02 |" => qr/:1: a line has five fields/,
+    "first | a | 99 | | 16" => qr/:1: "99" is nothing that runs/,
+    "first | a | 02_other | | 16" => qr/:1: "02_other" is nothing that runs/,
+    "first | a | wgmma 65 | | -" => qr/:1: "wgmma 65" is nothing that runs/,
+    "first | a, b | 02 | | 16" => qr/:1: "a, b": names have no comma/,
+    "first | a | 02 | --nonsense | 16" => qr/:1: --nonsense/,
+    "first | a | 02 | | " => qr/:1: shapes: the list is empty/,
+    "first | a | 02 | | -" => qr/:1: "-" is the shape of what runs alone/,
+    "first | a | copy | | 16" => qr/:1: "-" is the shape of what runs alone/,
+    "ladder | a | 02 | | 16\nfirst | a | 02 | | 16" => qr/:2: traced chapters, the group ladder and other groups/,
+    "# nothing" => qr/has no row that is wanted/,
+);
+for my $text (sort keys %bad) {
+    store('bad', "$text\n");
+    refused("$scratch/bad", $bad{$text});
+}
+
+# ---- counters, with an ncu of a few lines
+
+store('runner', <<'TEXT');
+#!/bin/sh
+echo "launched,A GPU,swizzle,02,8,8,8,right"
+echo "launched,A GPU,swizzle,02 without,8,8,8,${RESULT:-right}"
+echo "launched,A GPU,tile_order,groups of 1,8,8,8,right"
+TEXT
+store('ncu', <<'TEXT');
+#!/bin/sh
+while [ "$1" != "$RUNNER" ]; do shift; done
+"$@"
+echo '==PROF== something'
+echo '"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+for id in 0 1 2; do
+    for metric in dram__bytes_read.sum l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum lts__t_sectors_op_read.sum; do
+        [ "$id$metric" != "$LEFT_OUT" ] || continue
+        echo "\"$id\",\"7\",\"gemm_kernel(Gemm)\",\"$metric\",\"\",\"${id},500,000,000\""
+    done
+done
+TEXT
+chmod 0755, "$scratch/runner", "$scratch/ncu";
+@ENV{qw(NCU RUNNER LEFT_OUT)} = ("$scratch/ncu", "$scratch/runner", '');
+sub count { ($said, $status) = Patches::output("tests/bench/counters $scratch/runner $scratch/counts.csv") }
+store('counts.csv', "header\n");
+count();
+is($status, 0, 'counters: exit status 0') or diag($said);
+is(slurp('counts.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', "each experiment's own counts, in units of the page");
+header
+A GPU,DATE,abc,swizzle,02,8,8,8,500,500,500,million bank conflicts
+A GPU,DATE,abc,swizzle,02 without,8,8,8,1500,1500,1500,million bank conflicts
+A GPU,DATE,abc,tile_order,groups of 1,8,8,8,2.5,2.5,2.5,GB read from DRAM
+A GPU,DATE,abc,tile_order,groups of 1,8,8,8,2500,2500,2500,million sectors read from L2
+TEXT
+{
+    local $ENV{LEFT_OUT} = '2dram__bytes_read.sum';
+    count();
+    is($status, 1, 'a count is missing: exit status 1');
+    like($said, qr/3 counts of 3 launches; 1 are missing/, '... and said');
+}
+{
+    local $ENV{RESULT} = 'wrong';
+    count();
+    is($status, 1, 'a wrong result: exit status 1');
+    like($said, qr/02 without \(swizzle\) is wrong/, '... and said');
+}
+$ENV{NCU} = '/no/ncu';
+count();
+is("$status:$said", "3:counters: ncu (Nsight Compute) was not found\n", 'without ncu');
+done_testing();

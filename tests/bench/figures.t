@@ -1,0 +1,337 @@
+#!/usr/bin/perl
+# Do the figures in the texts and the picture of the ladder agree with the CSVs in tests/bench/results? And would
+# tests/bench/figures say so if they did not?
+use strict;
+use warnings;
+use utf8;
+use open qw(:std :encoding(UTF-8));
+use File::Path qw(make_path remove_tree);
+use File::Temp 'tempdir';
+use Test::More;
+
+my ($said, $status);
+sub try { $said = `exec 2>&1; @_`; $status = $? >> 8; return $said }
+
+try('tests/bench/figures --check');
+is($status, 0, 'the figures in the texts and the picture of the ladder are those of the CSVs') or diag($said);
+
+my $copy = tempdir(CLEANUP => 1) . '/copy';
+my $results = "$copy/tests/bench/results";
+my $figures = "$copy/tests/bench/figures";
+
+sub store {
+    my ($path, $text) = @_;
+    my ($directory) = "$copy/$path" =~ m{(.*)/};
+    make_path($directory);
+    open my $out, '>', "$copy/$path" or die "$path: $!";
+    print $out $text;
+    close $out or die "$path: $!";
+}
+sub contents { my ($path) = @_; open my $in, '<', $path or die "$path: $!"; local $/; return scalar <$in> }
+sub slurp { return contents("$copy/$_[0]") }
+# edit(PATH, CODE): CODE changes the file's text as $_.
+sub edit { my ($path, $code) = @_; local $_ = slurp($path); $code->(); store($path, $_) }
+sub put_right { try($figures) }
+
+# ---- the texts of this repository
+
+my $page = contents('book/experiments.md');
+my %group = map { (split / *\|/)[0] => 1 } grep { /^[^#\s]/ } split /\n/, contents('tests/bench/plans/experiments');
+my @elsewhere = ('pieces'); # stands in the chapter that it is about
+is_deeply([ sort $page =~ /^<!-- experiment: (\S+) -->$/mg ], [ sort grep { my $g = $_; !grep { $_ eq $g } @elsewhere } keys %group ],
+    'book/experiments.md has each experiment of the plan, once');
+is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Prediction) ], [ (scalar(() = $page =~ /^<!-- experiment: /mg)) x 2 ],
+    'each has a question and a prediction');
+like(contents('README.md'), qr/^<!-- figures: ladder -->$/m, 'the front README has the ladder');
+like(contents('README.md'), qr{\(tests/bench/results/ladder\.svg\)}, 'and its picture');
+cmp_ok(-s 'tests/bench/results/ladder.svg', '<', 20_000, 'which is below 20 kB');
+
+# ---- a small repository with the same tool and figures that can be checked by hand ----
+
+# run(DATE, COMMIT, TFLOPS [, CARD]): a whole run. cuBLAS has 100 TFLOP/s; the chapters 02 and 07 have half of it and as much as
+# TFLOPS says; 07 is 128 times as fast at 16384 cubed, so that its geometric mean over seven shapes is twice its ratio.
+my $HEADER = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w\n";
+my @SHAPES = split ' ', '8192,8192,8192 4096,4096,4096 2048,2048,2048 1024,1024,1024 16384,16384,16384 4096,14336,4096 ' .
+    '8192,7168,2048 4096,4096,14336 512,7168,7168 128,8192,8192';
+sub run {
+    my ($date, $commit, $tflops, $card) = @_;
+    my $text = '';
+    for my $size (@SHAPES) {
+        for ([ 1, 'cublas', 100 ], [ 1, '02', 50 ], [ $size =~ /^16384/ ? 128 : 1, '07', $tflops ]) {
+            my ($times, $kernel, $t) = @$_;
+            $text .= sprintf "%s,$date,$commit,paused,$size,$kernel,%g,%g,%g,%.4f,1980,700\n", $card // 'NVIDIA H200',
+                $times * $t, $t, 200 * $t, $times * $t / 100;
+        }
+    }
+    return $text;
+}
+make_path($results, map { "$copy/$_" } qw(01_one 02_two 07_seven build));
+system 'cp', 'tests/bench/figures', "$copy/tests/bench/";
+my $csv = 'tests/bench/results/nvidia_h200_2026-01-02.csv';
+store($csv, $HEADER . run('2026-01-02', 'newer', 90));
+store('tests/bench/results/nvidia_h200_2026-01-01.csv', $HEADER . run('2026-01-01', 'older', 70));
+store('tests/bench/results/nvidia_h200_2026-01-02_sustained.csv', $HEADER . <<'TEXT');
+NVIDIA H200,2026-01-02,newer,sustained,8192,8192,8192,07,800,790,810,1.25,1500,600
+NVIDIA H200,2026-01-02,newer,sustained,8192,8192,8192,cublas,640,630,650,1.0000,1400,640
+TEXT
+store('tests/bench/results/nvidia_h200_2026-01-01_limits.csv', <<'TEXT');
+gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit
+NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,200,199,201,TFLOP/s
+NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,1980,1980,1980,MHz
+NVIDIA H200,2026-01-01,older,limits,mma.sync of some shape,0,0,0,150,149,151,TFLOP/s
+TEXT
+store('README.md', <<'TEXT');
+# Front
+<!-- figures: ladder -->
+<!-- /figures -->
+between
+<!-- figures: sustained -->
+<!-- /figures -->
+<!-- figures: limits -->
+<!-- /figures -->
+```
+<!-- figures: this is a text -->
+```
+end
+TEXT
+store('07_seven/README.md', <<'TEXT');
+<!-- figures: chapter 07 -->
+old
+<!-- /figures -->
+<!-- figures: shapes -->
+<!-- /figures -->
+TEXT
+store('build/README.md', "<!-- figures: nonsense -->\n"); # not the repository's
+my @empty = ('README.md:2: the block "ladder"', 'README.md:5: the block "sustained"', 'README.md:7: the block "limits"',
+    '07_seven/README.md:1: the block "chapter 07"', '07_seven/README.md:4: the block "shapes"', 'ladder.svg is not');
+try("$figures --check");
+is($status, 1, 'empty blocks: not up to date');
+like($said, qr/\Q$_/, "named: $_") for @empty;
+try($figures);
+is($status, 0, 'the blocks are written') or diag($said);
+is(try("$figures --check") . $status, 0, 'and then up to date');
+
+# row(FILE, START): the first row of a table that begins so.
+sub row { my ($file, $start) = @_; return (grep { index($_, $start) == 0 } split /\n/, slurp($file))[0] }
+is(row('README.md', '| [07_seven]'), '| [07_seven](07_seven/) | 90.0 | 90.0 | 90.0 | 0.900 | 0.900 | 0.900 | 1.800 [0.900] | 0.45 |',
+    'ladder: the newest run, the geometric mean of the seven, the share of wgmma alone');
+is(row('README.md', '| [02_two]'), '| [02_two](02_two/) | 50.0 | 50.0 | 50.0 | 0.500 | 0.500 | 0.500 | 0.500 [0.500] | 0.33 |',
+    'ladder: the share of mma.sync alone');
+is(row('README.md', '| [01_one]'), '| [01_one](01_one/) | – | – | – | – | – | – | – | – |', 'ladder: what was not run');
+is(row('README.md', '| [07_seven](07_seven/) | 8192³ | 800'), '| [07_seven](07_seven/) | 8192³ | 800.0 | 790.0 to 810.0 | 1.250 | 1500 | 600 | 0.750 | 0.750 |',
+    'sustained: watts over TFLOP/s, and their ratio');
+is(row('README.md', '| wgmma'), '| wgmma of some shape | 200.00 | 199.00 to 201.00 | TFLOP/s |', 'limits');
+is(row('07_seven/README.md', '| 16384³ | 11520'), '| 16384³ | 11520.0 | 90.0 to 18000.0 | 115.200 | 50.0 | 0.500 | 230.40 |', 'chapter 07 beside chapter 02');
+is(row('07_seven/README.md', '| 4096 x 14336 x 4096 | 100'), '| 4096 x 14336 x 4096 | 100 | – | 0.500 | 0.900 | – |', 'shapes');
+like(slurp('README.md'), qr{^NVIDIA H200, 2026-01-02, commit newer, mode paused: .*\(\Q$csv\E\)$}m, 'the run is named');
+like(slurp('07_seven/README.md'), qr{\(\.\./\Q$csv\E\)}, 'a link starts from the file it is in');
+like(slurp('README.md'), qr/^```\n<!-- figures: this is a text -->\n```\nend\n\z/m, 'the rest is left alone');
+
+# stale(NAME, BLOCK): --check must name the block. good(NAME): all is up to date.
+sub stale {
+    my ($name, $block) = @_;
+    try("$figures --check");
+    is($status, 1, "$name: noticed");
+    like($said, qr/\Q$block/, "$name: the block is named");
+}
+sub good { my ($name) = @_; is(try("$figures --check") . $status, 0, $name) }
+
+edit('README.md', sub { s/1\.800 \[0\.900\]/1.801 [0.900]/ });
+stale('a digit changed in the text', 'README.md:2: the block "ladder"');
+is(scalar(() = $said =~ /the block/g), 1, 'a digit changed in the text: no other block is named');
+like($said, qr/has .*1\.801.*\n.*should be .*1\.800/, 'a digit changed in the text: the line is shown');
+put_right();
+good('put right');
+my $good_csv = slurp($csv);
+edit($csv, sub { s/,2048,2048,2048,07,90,90,18000,0.9000/,2048,2048,2048,07,90,90,18000,0.8000/ });
+stale('a digit changed in the CSV', 'README.md:2: the block "ladder"');
+like($said, qr/07_seven\/README\.md:1: the block "chapter 07"/, 'a digit changed in the CSV: every block of it');
+store($csv, $good_csv);
+good('put right');
+
+# ---- the picture ----
+
+my $svg = 'tests/bench/results/ladder.svg';
+my $drawn = slurp($svg);
+like($drawn, qr/^<!-- drawn by \S+ from nvidia_h200_2026-01-02\.csv, commit newer -->$/m, 'the picture names CSV and commit');
+is(scalar(() = $drawn =~ /<rect class="[abc]" [^>]*y="[\d.]+" width="32"/g), 6, 'a bar for each figure');
+like($drawn, qr/height="225\.0".*>0\.90</, 'as high as it should be');
+for (([ 'a digit changed in the CSV', $csv, sub { s/,2048,2048,2048,07,90,90,18000,0.9000/,2048,2048,2048,07,90,90,18000,0.8000/ } ],
+    [ 'a letter changed in the picture', $svg, sub { s/newer/never/ } ])) {
+    my ($name, $file, $change) = @$_;
+    edit($file, $change);
+    stale($name, 'ladder.svg is not what nvidia_h200_2026-01-02.csv, commit newer says');
+    store($csv, $good_csv);
+    store($svg, $drawn);
+}
+unlink "$copy/$svg";
+stale('no picture', 'ladder.svg is not');
+put_right();
+is(slurp($svg), $drawn, 'the same CSV gives the same picture');
+edit($csv, sub { $_ .= join '', map { "NVIDIA H200,2026-01-02,newer,paused,$_,CUTLASS ping-pong,80,80,80,0.8,1980,\n" } @SHAPES[ 0 .. 2 ] });
+try("$figures --print picture");
+is(scalar(() = $said =~ /<rect class="[abc]" [^>]*y="[\d.]+" width="32"/g), 9, 'a peer has bars, too');
+store($csv, $good_csv);
+good('put right');
+
+# ---- a new chapter, at the top or beyond it ----
+
+make_path("$copy/09_nine", "$copy/beyond/10_ten");
+stale('a chapter without figures', 'README.md:2: the block "ladder"');
+put_right();
+good('put right');
+is(row('README.md', '| [09_nine]'), '| [09_nine](09_nine/) | – | – | – | – | – | – | – | – |', 'its row is empty');
+like(slurp('README.md'), qr/ 09 has not been measured yet\./, 'and the text says why');
+unlike(slurp('README.md'), qr/10_ten/, 'what is beyond the ladder has no row in it');
+like(row('07_seven/README.md', '| M x N x K | cuBLAS'), qr/ 09 \| 10 \|/, '... but a column in the table of shapes');
+unlike(try("$figures --print picture"), qr/nine/, 'no bar is drawn for it');
+store('beyond/10_ten/README.md', "<!-- figures: chapter 10 -->\n<!-- /figures -->\n");
+put_right();
+like(row('beyond/10_ten/README.md', '| M x N x K'), qr/\| 09 TFLOP\/s \| 09 ratio \| 10 \/ 09 \|/, 'it is compared with the chapter before it');
+like(slurp('beyond/10_ten/README.md'), qr{\(\.\./\.\./\Q$csv\E\)}, 'and its links start there');
+remove_tree("$copy/09_nine", "$copy/beyond");
+put_right();
+good('gone again');
+
+# ---- what recording costs ----
+
+my $costs = 'tests/bench/results/nvidia_h200_2026-01-02_recording.csv';
+store($costs, <<'TEXT');
+gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent
+NVIDIA H200,2026-01-02,newer,4096,4096,1024,01,900.0,909.0,1.0,10,0,0.0,0.0
+NVIDIA H200,2026-01-02,newer,4096,4096,1024,07,100.0,112.5,12.5,10,0,61.2,59.8
+NVIDIA H200,2026-01-02,newer,4096,4096,4096,07,400.0,410.0,2.5,10,0,81.2,79.8
+TEXT
+good('another kind of CSV changes no text of the others');
+store('tests/timeline/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'recording', 'recording 01', 'recording 02', 'recording 07');
+stale('recording', 'tests/timeline/README.md:1: the block "recording"');
+put_right();
+good('put right');
+is(row('tests/timeline/README.md', '| [07_seven](../../07_seven/) | 4096 x'),
+    '| [07_seven](../../07_seven/) | 4096 x 4096 x 1024 | 100.0 | 112.5 | 12.5 | 61.2 | 59.8 |', 'recording: a row');
+is(row('tests/timeline/README.md', '| [01_one]'), '| [01_one](../../01_one/) | 4096 x 4096 x 1024 | 900.0 | 909.0 | 1.0 | – | – |', 'recording: no tensor cores');
+is(scalar(() = slurp('tests/timeline/README.md') =~ /^\| \[07_seven\]/mg), 2, 'recording: both sizes');
+my $text = slurp('tests/timeline/README.md') =~ tr/\n/ /r;
+like($text, qr/12\.5 % slower; in .* busy for 61\.2 % of the time by the events and 59\.8 % by FLOP /, 'recording 07: a sentence');
+like($text, qr/1\.0 % slower \(NVIDIA H200, 2026-01-02/, 'recording 01: a sentence without tensor cores');
+like($text, qr/has not been measured yet/, 'recording 02: not measured');
+edit($costs, sub { s/,12\.5,10,/,12.6,10,/ });
+stale('a digit changed in the CSV of recording', 'tests/timeline/README.md:1: the block "recording"');
+like($said, qr/the block "recording 07"/, '... in the sentence too');
+unlike($said, qr/the block "recording 01"/, '... and in no other');
+remove_tree("$copy/tests/timeline");
+good('gone again');
+
+# ---- experiments, in any text ----
+
+store('tests/bench/plans/experiments', <<'TEXT');
+# a remark
+expect_tx | 07: before the copies | 07 | | 8192
+expect_tx | 07: after the copies | 07_after | | 8192
+setmaxnreg | 07 | 07 | | 8
+setmaxnreg | = 08: cooperative | 08 | | 8
+setmaxnreg | 08: cooperative without | 08_without | | 8
+setmaxnreg | = 09 | 09 | | 8
+setmaxnreg | 09: without | 09_without | | 8
+TEXT
+store('book/experiments.md', "before\n<!-- experiment: expect_tx -->\n<!-- /experiment -->\nafter\n");
+put_right();
+is((split /\n/, slurp('book/experiments.md'))[3], 'Not measured: no CSV in tests/bench/results has this experiment.', 'without a CSV the page says so');
+my $tried = 'tests/bench/results/nvidia_h200_2026-01-02_experiments.csv';
+my $columns = "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\n";
+store($tried, $columns . <<'TEXT');
+NVIDIA H200,2026-01-02,old,expect_tx,07: before the copies,8192,8192,8192,100,90,110,TFLOP/s
+NVIDIA H200,2026-01-02,new,expect_tx,07: after the copies,8192,8192,8192,50,45,55,TFLOP/s
+NVIDIA H200,2026-01-02,new,expect_tx,07: before the copies,8192,8192,8192,200,90,210,TFLOP/s
+NVIDIA H200,2026-01-02,new,expect_tx,07: before the copies,8192,8192,8192,1500,1500,1500,MHz
+NVIDIA H200,2026-01-02,new,expect_tx,07: before the copies,8192,8192,8192,12,12,12,GB read from DRAM
+NVIDIA H200,2026-01-02,new,expect_tx,07: after the copies,2048,4096,64,0,0,0,hang
+NVIDIA H200,2026-01-02,new,expect_tx,07: not in the plan any more,8192,8192,8192,60,45,55,TFLOP/s
+TEXT
+store('tests/bench/results/nvidia_h200_2026-01-01_experiments.csv', $columns
+    . "NVIDIA H200,2026-01-01,older,expect_tx,07: before the copies,8192,8192,8192,7,7,7,TFLOP/s\n");
+stale('a new CSV', 'book/experiments.md:2: the block "expect_tx"');
+put_right();
+is(join("\n", grep { /^\| 07/ } split /\n/, slurp('book/experiments.md')), <<'TEXT' =~ s/\n\z//r, 'the newest run, in the order of the plan, and nothing else');
+| 07: before the copies | 8192³ | 200 | 90.0 to 210 | 1.000 | 1500 | 12 |
+| 07: after the copies | 8192³ | 50.0 | 45.0 to 55.0 | 0.250 | – | – |
+| 07: after the copies | 2048 x 4096 x 64 | hang | | | | |
+TEXT
+edit($tried, sub { $_ .= <<'TEXT' });
+NVIDIA H200,2026-01-02,new,setmaxnreg,07,8,8,8,100,90,110,TFLOP/s
+NVIDIA H200,2026-01-02,new,setmaxnreg,08: cooperative,8,8,8,200,90,110,TFLOP/s
+NVIDIA H200,2026-01-02,new,setmaxnreg,08: cooperative without,8,8,8,100,90,110,TFLOP/s
+NVIDIA H200,2026-01-02,new,setmaxnreg,09: without,8,8,8,100,90,110,TFLOP/s
+TEXT
+try("$figures --print 'experiment setmaxnreg'");
+is(join(' ', map { (split / *\| */)[5] } grep { /^\| 0/ } split /\n/, $said), '1.000 1.000 0.500 –',
+    'a ratio is to the last variant that the plan marks; none where that has no figure');
+like($said, qr/^Not measured yet: 09\.$/m, '... which is said');
+like(slurp('book/experiments.md'), qr{^Measured: NVIDIA H200, 2026-01-02, commit new \(.*\(\.\./\Q$tried\E\)\)\.$}m, 'its source');
+like(slurp('book/experiments.md'), qr/\Abefore\n.*\nafter\n\z/s, 'the rest is left alone');
+good('then it is up to date');
+edit('book/experiments.md', sub { s/0\.250/0.251/ });
+stale('a digit changed in the table', 'book/experiments.md:2: the block "expect_tx"');
+put_right();
+
+# ---- which run counts ----
+
+my $later = 'tests/bench/results/nvidia_h200_2026-01-03.csv';
+store($later, $HEADER . join '', grep { !/,16384,/ } map { "$_\n" } split /\n/, run('2026-01-03', 'partial', 80));
+good('a later run that lacks a shape does not count');
+edit($later, sub { $_ .= run('2026-01-03', 'whole', 80) });
+stale('a later whole run', 'README.md:2: the block "ladder"');
+unlink "$copy/$later";
+store($csv, $good_csv . run('2026-01-02', 'later', 80));
+like(try("$figures --print ladder"), qr/commit later/, 'of two runs of a day the later counts');
+store($csv, $good_csv);
+store('tests/bench/results/nvidia_h100_2026-01-04.csv', $HEADER . run('2026-01-04', 'smaller', 60, 'NVIDIA H100 80GB HBM3'));
+good("a later run of another card changes no text");
+like(try("$figures --print 'ladder nvidia_h100'"), qr/\| \[07_seven\]\(07_seven\/\) \| 60\.0 .*\nNVIDIA H100 80GB HBM3, 2026-01-04, commit smaller/s, 'a block may name it');
+unlike($said, qr/Ceiling/, '... and takes nothing from the first');
+like(try("$figures --print 'sustained nvidia_h100'"), qr/^Not measured on nvidia_h100: no CSV has/, '... and says what it has not');
+like(try("$figures --print ladder $results/nvidia_h100_2026-01-04.csv"), qr/commit smaller/, 'a CSV may be named, too');
+unlink "$copy/tests/bench/results/nvidia_h100_2026-01-04.csv";
+
+# ---- what is refused ----
+
+my $readme = slurp('README.md');
+# refused(TEXT, PATTERN, NAME): a README with this text.
+sub refused {
+    my ($text, $pattern, $name) = @_;
+    store('README.md', "$text\n");
+    store('02_two/README.md', "<!-- figures: limits -->\nold\n<!-- /figures -->\n");
+    for my $option ('--check', '') {
+        try("$figures $option");
+        is("$status:" . ($said =~ tr/\n//), '2:1', "$name: refused in one line") or diag($said);
+        like($said, $pattern, "$name: named");
+    }
+    like(slurp('02_two/README.md'), qr/^old$/m, "$name: no file is changed");
+    unlink "$copy/02_two/README.md";
+}
+refused("<!-- figures: nonsense -->\n<!-- /figures -->", qr/README.md:1: there is no block "nonsense"/, 'an unknown block');
+refused("<!-- figures: chapter 09 -->\n<!-- /figures -->", qr/there is no chapter "09"/, 'an unknown chapter');
+refused("<!-- experiment: none -->\n<!-- /experiment -->", qr/README.md:1: there is no experiment "none"/, 'an unknown experiment');
+refused("x\n<!-- figures: limits -->", qr/README.md:2: .*no line <!-- \/figures -->/, 'a block without an end');
+refused("<!-- figures: limits -->\n<!-- figures: ladder -->\n<!-- /figures -->", qr/README.md:1: .*no line/, 'a block in a block');
+refused('<!-- /figures -->', qr/README.md:1: /, 'an end without a start');
+refused('<!-- /experiment -->', qr/README.md:1: /, "an experiment's end without a start");
+store('README.md', $readme);
+for ([ $csv, 'NVIDIA H200,2026-01-02,newer,paused,8192', 32 ], [ $tried, 'NVIDIA H200,2026-01-02,new,expect_tx,x,1,1', 13 ],
+    [ $costs, 'NVIDIA H200,2026-01-02,newer,1,1,1,01,fast', 5 ]) {
+    my ($file, $line, $number) = @$_;
+    my $before = slurp($file);
+    store($file, "$before$line\n");
+    try("$figures --check");
+    is($status, 2, "a broken row in $file: refused");
+    like($said, qr/\Q$file\E:$number/, '... and named');
+    store($file, $before);
+}
+store($later, "a,b\n");
+try("$figures --check");
+is("$status:" . ($said =~ tr/\n//), '2:1', 'a CSV of another kind: refused in one line');
+unlink "$copy/$later";
+try("$figures --chekc");
+is("$status:" . ($said =~ tr/\n//), '2:1', 'an unknown option: refused in one line');
+good('at the end as before');
+done_testing();

@@ -1,0 +1,725 @@
+/* measure.c - the child: opens the device, checks and times the rows of each group, and writes the CSV as it goes. */
+#include "bench.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "harness/cublas.h"
+#include "harness/report.h"
+#include "timeline/recording.h"
+
+enum {
+    SLOWEST_LAUNCH_MS = 1000, /* what takes longer is checked but not timed */
+    PROPOSAL_ROUNDS = 2,      /* samples of each cuBLASLt proposal, to find the best */
+    LAUNCHES_BEFORE = 2,      /* a recorded sample is the launch behind these */
+    REST_S = 5,               /* after sustained rows, which leave the chip warm */
+    ALONE_SIZE = 256,         /* the problem whose A an instruction alone multiplies */
+};
+
+static const size_t copied_bytes = (size_t)4 << 30;
+
+const char *const state_text[STATES] = {"-",    "",      "left out",  "slow",      "wrong",  "refused",
+                                        "hang", "error", "not built", "disagrees", "no time"};
+
+typedef struct {
+    Session *session;
+    const Backend *backend;
+    DeviceInfo device;
+    Cublas *cublas; /* NULL: it is not there; so for the next */
+    Nvml *nvml;
+    Problem problem[DATA_KINDS]; /* all of one shape */
+    int have[DATA_KINDS];
+    Shape shape;
+} Child;
+
+/* A row that is ready to be launched. It stays where it is: what it launches points into it. */
+typedef struct {
+    Session *session;
+    int row, place; /* in the plan, in its group */
+    const Problem *problem;
+    GemmStatus (*launch)(void *context);
+    void *context;
+    double work; /* of one launch: FLOP, of a copy bytes */
+    ChapterRun chapter;
+    CublasRun cublas;
+    CublasLt *lt;
+    Alone alone;
+} Runner;
+
+double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static const Row *row_of(const Runner *runner) { return &runner->session->plan.row[runner->row]; }
+
+/* Something moves, and a launch of this row is next; -1: no row's. */
+static void beat(Session *session, int row) {
+    session->shared->row = row;
+    session->shared->beat++;
+}
+
+/* ---- the CSV ---- */
+
+static const char *const headers[] = {
+    [OF_KERNELS] = CSV_HEADER,
+    [OF_VARIANTS] = "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit",
+    [OF_RECORDINGS] =
+        "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent",
+};
+
+static FILE *open_csv(const Session *session) {
+    return csv_open(session->csv_path ? session->csv_path : session->shared->csv_path,
+                    headers[session->plan.row[0].columns]);
+}
+
+static void write_variant(const Session *session, int group, const Row *row, Spread spread, const char *unit) {
+    const Shape *shape = &session->plan.group[group].shape;
+    FILE *csv = open_csv(session);
+    if (csv) {
+        fprintf(csv, "%s,%s,%s,%s,%s,%d,%d,%d,%.5g,%.5g,%.5g,%s\n", session->shared->gpu, session->date,
+                session->commit, row->group, row->label, shape->m, shape->n, shape->k, spread.median, spread.min,
+                spread.max, unit);
+        fclose(csv);
+    }
+}
+
+static void write_value(const Session *session, int group, const Row *row, double value, const char *unit) {
+    if (value > 0) {
+        write_variant(session, group, row, (Spread){value, value, value}, unit);
+    }
+}
+
+static int label_width(const Plan *plan, const Group *group) {
+    int width = 0;
+    for (int i = 0; i < group->rows; i++) {
+        int length = (int)strlen(plan->row[group->row[i]].label);
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+void strike(Session *session, int group, int place, State state) {
+    int index = session->plan.group[group].row[place];
+    const Row *row = &session->plan.row[index];
+    printf("  %-*s  %s\n", label_width(&session->plan, &session->plan.group[group]), row->label, state_text[state]);
+    if (session->plan.row[0].columns == OF_VARIANTS && state >= WRONG && state != NO_TIME) {
+        write_variant(session, group, row, (Spread){0, 0, 0}, state_text[state]);
+    }
+    session->shared->outcome[group][place].state = state;
+}
+
+/* "tests/bench/results/nvidia_h200_2026-01-31_ladder.csv", below the directory the program is started in. */
+static GemmStatus choose_csv(Session *session) {
+    static const char folder[] = "tests/bench/results";
+    char gpu[96], *end = gpu;
+    if (!session->csv_path) {
+        const char *plan = strrchr(session->plan_name, '/');
+        for (const char *p = session->shared->gpu; *p; p++) {
+            int kept = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9');
+            *end++ = kept ? *p : *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : '_';
+        }
+        *end = 0;
+        snprintf(session->shared->csv_path, sizeof session->shared->csv_path, "%s/%s_%s_%.60s.csv", folder, gpu,
+                 session->date,
+                 session->all_sustained ? "sustained"
+                 : plan                 ? plan + 1
+                                        : session->plan_name);
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+            fprintf(stderr, "%s: %s; start the bench at the top of the tree or give --csv FILE\n", folder,
+                    strerror(errno));
+            return GEMM_USAGE;
+        }
+    }
+    FILE *csv = open_csv(session);
+    return csv && fclose(csv) == 0 ? GEMM_OK : GEMM_USAGE;
+}
+
+/* ---- one row ---- */
+
+static GemmStatus launch_runner(void *context) {
+    Runner *runner = context;
+    beat(runner->session, runner->row);
+    return runner->launch(runner->context);
+}
+
+/* The problem of this shape with this data, made once. *problem stays NULL where it does not fit. */
+static GemmStatus problem_of(Child *child, Shape shape, DataKind data, const Problem **problem) {
+    char message[OPTIONS_MESSAGE_SIZE];
+    if (memcmp(&child->shape, &shape, sizeof shape) != 0) {
+        for (int kind = 0; kind < DATA_KINDS; kind++) {
+            problem_close(&child->problem[kind]);
+            child->have[kind] = 0;
+        }
+        child->shape = shape;
+    }
+    *problem = NULL;
+    if (!child->have[data]) {
+        if (!problem_fits(shape, NULL, &child->device, message)) {
+            printf("  left out: %s\n", message);
+            return GEMM_OK;
+        }
+        beat(child->session, -1); /* what fails here is no row's fault */
+        GemmStatus status =
+            problem_open(&child->problem[data], child->backend, &child->device, shape, child->session->seed);
+        child->have[data] = status == GEMM_OK;
+        status = status == GEMM_OK ? problem_fill(&child->problem[data], data) : status;
+        status = status == GEMM_OK ? child->backend->synchronise("the reference") : status;
+        beat(child->session, -1);
+        if (status != GEMM_OK) {
+            return status;
+        }
+    }
+    *problem = &child->problem[data];
+    return GEMM_OK;
+}
+
+/* A chapter on a problem, with the choices that a row makes for it. */
+static GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *problem, ChapterRun *run) {
+    Problem tuned = *problem;
+    tuned.gemm.tuning = row->options.tuning;
+    GemmStatus status = run_open(run, &tuned, chapter);
+    run->problem = problem;
+    return status;
+}
+
+static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
+    GemmStatus status = GEMM_OK;
+    runner->alone = row->alone;
+    runner->alone.data = runner->problem->gemm.a;
+    runner->alone.sm_count = child->device.sm_count;
+    runner->alone.stream = child->device.stream;
+    if (row->alone.kind == ALONE_COPY) {
+        status = child->backend->allocate(&runner->alone.from, copied_bytes, "what is copied");
+        status = status == GEMM_OK ? child->backend->allocate(&runner->alone.to, copied_bytes, "the copy") : status;
+        status = status == GEMM_OK ? child->backend->clear(&runner->alone.from) : status;
+    }
+    runner->work = alone_work(&runner->alone);
+    return status;
+}
+
+/* Is there all that this row needs? Says what is not. */
+static State what_lacks(const Child *child, const Row *row) {
+    const Chapter *chapters[] = {row->chapter, row->what == RUN_TRACED ? row->traced : row->chapter};
+    for (int i = 0; i < 2 && (row->what == RUN_CHAPTER || row->what == RUN_TRACED); i++) {
+        if (!chapters[i]) {
+            return NOT_BUILT;
+        }
+        if (!need_is_met(chapters[i]->needs, child->device.capability)) {
+            printf("  %s needs %s\n", row->label, need_text(chapters[i]->needs));
+            return LEFT_OUT;
+        }
+    }
+    return row->what == RUN_CUBLAS && !child->cublas ? LEFT_OUT : NOT_RUN;
+}
+
+/* Makes what a row launches. *state: NOT_RUN, or why it cannot be. */
+static GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state) {
+    Session *session = child->session;
+    const Group *g = &session->plan.group[group];
+    const Row *row = &session->plan.row[g->row[place]];
+    char why[OPTIONS_MESSAGE_SIZE];
+    memset(runner, 0, sizeof *runner);
+    runner->session = session;
+    runner->row = g->row[place];
+    runner->place = place;
+    *state = what_lacks(child, row);
+    if (*state != NOT_RUN) {
+        return GEMM_OK;
+    }
+    Shape shape = g->shape.m ? g->shape : (Shape){ALONE_SIZE, ALONE_SIZE, ALONE_SIZE, 0};
+    GemmStatus status = problem_of(child, shape, row->data, &runner->problem);
+    if (status != GEMM_OK || !runner->problem) {
+        *state = LEFT_OUT;
+        return status;
+    }
+    runner->work = flop_of(&runner->problem->gemm);
+    switch (row->what) {
+    case RUN_CUBLAS:
+        runner->cublas = (CublasRun){child->cublas, runner->problem->gemm};
+        runner->launch = cublas_launch;
+        runner->context = &runner->cublas;
+        break;
+    case RUN_CUBLASLT:
+        runner->lt = cublaslt_open(child->backend, &runner->problem->gemm, why, sizeof why);
+        runner->launch = cublaslt_launch;
+        runner->context = runner->lt;
+        if (!runner->lt) {
+            printf("  cublaslt: %s\n", why);
+            *state = LEFT_OUT;
+        }
+        break;
+    case RUN_ALONE:
+        runner->launch = alone_launch;
+        runner->context = &runner->alone;
+        return open_alone(child, row, runner);
+    case RUN_CHAPTER:
+    case RUN_TRACED:
+        if (!problem_fits(shape, row->chapter, &child->device, why)) {
+            printf("  %s: %s\n", row->label, why);
+            *state = LEFT_OUT;
+            return GEMM_OK;
+        }
+        runner->launch = run_launch;
+        runner->context = &runner->chapter;
+        status = open_chapter(row, row->chapter, runner->problem, &runner->chapter);
+    }
+    return status;
+}
+
+static void close_runner(const Child *child, Runner *runner) {
+    run_close(&runner->chapter);
+    cublaslt_close(runner->lt);
+    child->backend->release(&runner->alone.from);
+    child->backend->release(&runner->alone.to);
+    memset(runner, 0, sizeof *runner);
+}
+
+/* One launch, and is its result right? What runs alone has none. */
+static GemmStatus check_once(Runner *runner, Tally *tally) {
+    const Row *row = row_of(runner);
+    const Backend *backend = runner->problem->backend;
+    tally_start(tally);
+    if (row->what == RUN_CHAPTER || row->what == RUN_TRACED) {
+        beat(runner->session, runner->row);
+        return run_checked(&runner->chapter, tally);
+    }
+    GemmStatus status = problem_poison(runner->problem);
+    status = status == GEMM_OK ? launch_runner(runner) : status;
+    status = status == GEMM_OK ? backend->synchronise(row->label) : status;
+    return status == GEMM_OK && row->what != RUN_ALONE ? problem_check(runner->problem, tally) : status;
+}
+
+static void list_runner(Runner *runner, Contestant *contestant) {
+    memset(contestant, 0, sizeof *contestant);
+    snprintf(contestant->name, sizeof contestant->name, "%.23s", row_of(runner)->label);
+    contestant->launch = launch_runner;
+    contestant->context = runner;
+    contestant->problem = runner->problem;
+}
+
+/* Chooses cuBLASLt's fastest proposal; wrong ones and those it cannot run are passed over. */
+static GemmStatus choose_proposal(Runner *runner, State *state) {
+    static Contestant proposal;
+    double best_ms = 0;
+    int best = -1;
+    for (int i = 0; i < cublaslt_count(runner->lt); i++) {
+        Tally tally;
+        cublaslt_choose(runner->lt, i);
+        if (check_once(runner, &tally) != GEMM_OK || !tally_is_right(&tally)) {
+            continue;
+        }
+        list_runner(runner, &proposal);
+        GemmStatus status = measure_interleaved(runner->problem, &proposal, 1, PROPOSAL_ROUNDS);
+        if (status != GEMM_OK) {
+            return status;
+        }
+        double ms = spread_of(proposal.ms, proposal.samples).median;
+        if (best < 0 || ms < best_ms) {
+            best = i;
+            best_ms = ms;
+        }
+    }
+    *state = best < 0 ? WRONG : NOT_RUN;
+    cublaslt_choose(runner->lt, best < 0 ? 0 : best);
+    return GEMM_OK;
+}
+
+/* Is a row right, and fast enough to be timed? */
+static GemmStatus try_runner(Runner *runner, State *state) {
+    const Backend *backend = runner->problem->backend;
+    Tally tally;
+    double ms = 0;
+    if (runner->lt) {
+        return choose_proposal(runner, state);
+    }
+    GemmStatus status = backend->record(0);
+    if (status == GEMM_OK) {
+        status = check_once(runner, &tally);
+    }
+    if (status == GEMM_USAGE) { /* it has said what it refuses */
+        *state = row_of(runner)->is_peer ? LEFT_OUT : REFUSED;
+        return GEMM_OK;
+    }
+    status = status == GEMM_OK ? backend->record(1) : status;
+    status = status == GEMM_OK ? backend->elapsed_ms(0, 1, &ms) : status;
+    if (status == GEMM_OK && !tally_is_right(&tally)) {
+        *state = WRONG;
+        return problem_explain(runner->problem, &tally, stdout);
+    }
+    if (status == GEMM_OK && ms > SLOWEST_LAUNCH_MS) {
+        printf("  %s is right but not timed: one launch takes %.1f s\n", row_of(runner)->label, ms / 1e3);
+        *state = SLOW;
+    }
+    return status;
+}
+
+/* ---- one group ---- */
+
+/* cublas: TFLOP/s; 0: there is nothing to compare with. */
+static void report(Session *session, int group, const Contestant *contestant, double cublas) {
+    Runner *runner = contestant->context;
+    const Row *row = row_of(runner);
+    if (row->what != RUN_ALONE && !tally_is_right(&contestant->after)) {
+        printf("  %s: wrong after timing (%llu elements), right before it\n", row->label,
+               (unsigned long long)contestant->after.wrong);
+        strike(session, group, runner->place, WRONG);
+        return;
+    }
+    Spread rate = tflops_of(contestant, runner->work);
+    const char *unit = row->alone.kind == ALONE_COPY ? "TB/s" : "TFLOP/s";
+    double joules = contestant->joules_per_tflop * flop_of(&runner->problem->gemm) / runner->work;
+    printf("  %-*s %8.4g %s (%.4g .. %.4g)", label_width(&session->plan, &session->plan.group[group]), row->label,
+           rate.median, unit, rate.min, rate.max);
+    if (cublas > 0) {
+        printf("  %.3f of cuBLAS", rate.median / cublas);
+    }
+    printf("  %.0f MHz", mhz_of(contestant));
+    if (row->sustained) {
+        printf("  %.0f W  %.3f J/TFLOP", watts_of(contestant), joules);
+    }
+    putchar('\n');
+    session->shared->outcome[group][runner->place] =
+        (Outcome){TIMED, rate.median, cublas > 0 ? rate.median / cublas : 0};
+    if (session->plan.row[0].columns == OF_KERNELS) {
+        const CsvSource source = {session->shared->gpu, session->date, session->commit,
+                                  row->sustained ? "sustained" : "paused"};
+        FILE *csv = open_csv(session);
+        if (csv) {
+            csv_row(csv, &source, &runner->problem->gemm, contestant, cublas);
+            fclose(csv);
+        }
+        return;
+    }
+    write_variant(session, group, row, rate, unit);
+    write_value(session, group, row, mhz_of(contestant), "MHz");
+    if (row->sustained) {
+        write_value(session, group, row, watts_of(contestant), "W");
+        write_value(session, group, row, joules, "J/TFLOP");
+    }
+}
+
+/* Opens a row and tries it. *state: NOT_RUN if it is to be timed; else it has been struck out. */
+static GemmStatus prepare(Child *child, int group, int place, Runner *runner, State *state) {
+    Session *session = child->session;
+    Outcome *outcome = &session->shared->outcome[group][place];
+    if (outcome->state == NOT_RUN) { /* it may hang at another shape */
+        outcome->state = session->shared->struck[session->plan.group[group].row[place]];
+    }
+    memset(runner, 0, sizeof *runner);
+    *state = outcome->state;
+    if (*state != NOT_RUN) {
+        return GEMM_OK;
+    }
+    GemmStatus status = open_runner(child, group, place, runner, state);
+    if (status == GEMM_OK && *state == NOT_RUN) {
+        status = try_runner(runner, state);
+    }
+    if (status == GEMM_OK && *state != NOT_RUN) {
+        strike(session, group, place, *state);
+        close_runner(child, runner);
+    }
+    return status;
+}
+
+/* Appends the sound rows, of those that are sustained or of those that are not. */
+static GemmStatus list_rows(Child *child, int group, int sustained, Runner *runners, Contestant *list, int *count) {
+    const Plan *plan = &child->session->plan;
+    GemmStatus status = GEMM_OK;
+    for (int place = 0; place < plan->group[group].rows && status == GEMM_OK; place++) {
+        State state = NOT_RUN;
+        if (plan->row[plan->group[group].row[place]].sustained == sustained) {
+            status = prepare(child, group, place, &runners[*count], &state);
+            if (status == GEMM_OK && state == NOT_RUN) {
+                list_runner(&runners[*count], &list[*count]);
+                ++*count;
+            }
+        }
+    }
+    return status;
+}
+
+static void rest(Session *session) {
+    for (int tenth = 0; tenth < 10 * REST_S; tenth++) {
+        struct timespec pause = {0, 100 * 1000000};
+        nanosleep(&pause, NULL);
+        beat(session, -1);
+    }
+}
+
+static GemmStatus time_group(Child *child, int group) {
+    static Runner runners[MAX_GROUP_ROWS];
+    static Contestant list[MAX_GROUP_ROWS];
+    Session *session = child->session;
+    int paused = 0;
+    GemmStatus status = list_rows(child, group, 0, runners, list, &paused);
+    int count = paused;
+    status = status == GEMM_OK ? list_rows(child, group, 1, runners, list, &count) : status;
+    if (status == GEMM_OK && paused > 0) {
+        status = measure_interleaved(runners[0].problem, list, paused, session->rounds);
+    }
+    for (int i = paused; i < count && status == GEMM_OK; i++) {
+        status = measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml);
+    }
+    double cublas = 0;
+    for (int i = 0; i < count && status == GEMM_OK && session->plan.row[0].columns == OF_KERNELS; i++) {
+        if (row_of(&runners[i])->what == RUN_CUBLAS && tally_is_right(&list[i].after)) {
+            cublas = tflops_of(&list[i], runners[i].work).median;
+        }
+    }
+    for (int i = 0; i < count && status == GEMM_OK; i++) {
+        report(session, group, &list[i], cublas);
+    }
+    for (int i = 0; i < count; i++) {
+        close_runner(child, &runners[i]);
+    }
+    if (status == GEMM_OK && count > paused && group + 1 < session->plan.groups) {
+        rest(session);
+    }
+    return status;
+}
+
+/* ---- what recording costs ---- */
+
+typedef struct {
+    Runner runner;     /* of the chapter as it is */
+    ChapterRun traced; /* of its copy that records */
+    double us[2][MAX_ROUNDS];
+    size_t events;
+    unsigned long long lost;
+    double busy, flop; /* shares in %: of the time in which one SM's tensor cores had work, by events and by FLOP */
+} Pair;
+
+/* Microseconds of one launch behind others, from right before its kernel. */
+static GemmStatus sample_launch(Child *child, Pair *pair, int traced, double *us) {
+    const Backend *backend = child->backend;
+    struct timespec pause = {0, PAUSE_MS * 1000000L};
+    double ms = 0;
+    GemmStatus status = GEMM_OK;
+    nanosleep(&pause, NULL);
+    for (int i = 0; i <= LAUNCHES_BEFORE && status == GEMM_OK; i++) {
+        beat(child->session, pair->runner.row);
+        status = traced ? GEMM_OK : backend->record(TRACE_SLOT);
+        status = status == GEMM_OK ? run_launch(traced ? &pair->traced : &pair->runner.chapter) : status;
+        status = status == GEMM_OK ? backend->record(0) : status;
+    }
+    status = status == GEMM_OK ? backend->elapsed_ms(TRACE_SLOT, 0, &ms) : status;
+    *us = ms * 1e3;
+    return status;
+}
+
+/* One checked launch of the copy that records, and what its events say. */
+static GemmStatus record_once(Child *child, Pair *pair, State *state) {
+    static Recording recording;
+    const Gemm *gemm = &pair->runner.chapter.gemm;
+    const Chapter *chapter = pair->runner.chapter.chapter;
+    Tally tally;
+    uint64_t begin, end;
+    memset(&recording, 0, sizeof recording);
+    recording.m = gemm->m, recording.n = gemm->n, recording.k = gemm->k;
+    recording.sms = child->device.sm_count;
+    snprintf(recording.chapter, sizeof recording.chapter, "%s", chapter->name);
+    if (chapter->describe) {
+        chapter->describe(gemm, recording.kernel, sizeof recording.kernel);
+    }
+    beat(child->session, pair->runner.row);
+    GemmStatus status = child->backend->trace_begin();
+    status = status == GEMM_OK ? run_checked(&pair->traced, &tally) : status;
+    status = status == GEMM_OK ? child->backend->trace_end(&recording.trace) : status;
+    if (status != GEMM_OK) {
+        return status;
+    }
+    *state = tally_is_right(&tally) ? NOT_RUN : WRONG;
+    pair->events = recording.trace.count;
+    pair->lost = recording.trace.lost;
+    recording_keep_sm(&recording, -1, 0);
+    recording_span(&recording, &begin, &end);
+    pair->busy = recording_busy(&recording, -1, begin, end) * 100;
+    pair->flop = recording_efficiency(&recording) * 100;
+    trace_free_events(&recording.trace);
+    return GEMM_OK;
+}
+
+static void report_pair(Session *session, int group, Pair *pair) {
+    const Shape *shape = &session->plan.group[group].shape;
+    const Row *row = row_of(&pair->runner);
+    double plain = spread_of(pair->us[0], session->rounds).median,
+           traced = spread_of(pair->us[1], session->rounds).median;
+    double slower = (traced / plain - 1) * 100;
+    /* From 06 on the events know when products end: then the two shares must agree. */
+    int agree =
+        row->chapter->needs != NEEDS_SM90A || (pair->busy <= 1.1 * pair->flop && pair->flop <= 1.1 * pair->busy);
+    printf(
+        "  %s %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f %%, by FLOP %.1f %%%s\n",
+        row->label, plain, traced, slower, pair->events, pair->lost, pair->busy, pair->flop,
+        agree ? "" : ": these disagree");
+    session->shared->outcome[group][pair->runner.place].state = agree ? TIMED : DISAGREES;
+    FILE *csv = open_csv(session);
+    if (csv) {
+        fprintf(csv, "%s,%s,%s,%d,%d,%d,%s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", session->shared->gpu, session->date,
+                session->commit, shape->m, shape->n, shape->k, row->label, plain, traced, slower, pair->events,
+                pair->lost, pair->busy, pair->flop);
+        fclose(csv);
+    }
+}
+
+static GemmStatus time_recordings(Child *child, int group) {
+    static Pair pairs[MAX_GROUP_ROWS];
+    Session *session = child->session;
+    const Group *g = &session->plan.group[group];
+    GemmStatus status = GEMM_OK;
+    int count = 0;
+    for (int place = 0; place < g->rows && status == GEMM_OK; place++) {
+        Pair *pair = &pairs[count];
+        State state;
+        memset(pair, 0, sizeof *pair);
+        status = prepare(child, group, place, &pair->runner, &state);
+        if (status != GEMM_OK || state != NOT_RUN) {
+            continue;
+        }
+        const Row *row = row_of(&pair->runner);
+        status = open_chapter(row, row->traced, pair->runner.problem, &pair->traced);
+        status = status == GEMM_OK ? record_once(child, pair, &state) : status;
+        if (status == GEMM_OK && state != NOT_RUN) {
+            strike(session, group, place, state);
+            run_close(&pair->traced);
+            close_runner(child, &pair->runner);
+        } else {
+            count++;
+        }
+    }
+    for (int round = 0; round < session->rounds; round++) {
+        for (int i = 0; i < 2 * count && status == GEMM_OK; i++) {
+            status = sample_launch(child, &pairs[i / 2], i % 2, &pairs[i / 2].us[i % 2][round]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (status == GEMM_OK) {
+            report_pair(session, group, &pairs[i]);
+        }
+        run_close(&pairs[i].traced);
+        close_runner(child, &pairs[i].runner);
+    }
+    return status;
+}
+
+/* ---- all groups ---- */
+
+static GemmStatus open_child(Child *child, Session *session, int quiet) {
+    Options none;
+    char why[256] = "", no_nvml[160] = "", no_cublas[160] = "";
+    memset(&none, 0, sizeof none);
+    memset(child, 0, sizeof *child);
+    child->session = session;
+    child->backend = gpu_backend();
+    /* The whole ladder needs Hopper; on another GPU the chapters that it can run are timed. */
+    GemmStatus status = child->backend->open(&none, NEEDS_SM90A, &child->device, why, sizeof why);
+    if (status != GEMM_OK) {
+        status = child->backend->open(&none, NEEDS_SM80, &child->device, why, sizeof why);
+    }
+    if (status != GEMM_OK) {
+        fprintf(stderr, "bench: it needs %s; found: %s\n", need_text(NEEDS_SM80), why);
+        return status;
+    }
+    memcpy(session->shared->gpu, child->device.name, sizeof session->shared->gpu);
+    child->nvml = nvml_open(child->device.pci_bus_id, no_nvml, sizeof no_nvml);
+    child->cublas = cublas_open(child->device.stream, no_cublas, sizeof no_cublas);
+    if (child->nvml) {
+        nvml_driver_version(child->nvml, child->device.driver_version, sizeof child->device.driver_version);
+    }
+    if (!quiet) {
+        print_device(stdout, &child->device, child->cublas ? cublas_version(child->cublas) : 0);
+        if (!child->nvml) {
+            printf("no power readings: %s\n", no_nvml);
+        }
+        if (!child->cublas) {
+            printf("no cuBLAS: %s\n", no_cublas);
+        }
+    }
+    return GEMM_OK;
+}
+
+double group_seconds(const Session *session, int group) {
+    const Group *g = &session->plan.group[group];
+    double flop = 2.0 * g->shape.m * g->shape.n * g->shape.k, sustained = 0;
+    const double sample = (PAUSE_MS + 1.5 * SAMPLE_MS) * 1e-3;
+    double seconds = group > 0 && memcmp(&g->shape, &g[-1].shape, sizeof g->shape) == 0 ? 0 : 0.3 + 2 * flop / 10e12;
+    for (int i = 0; i < g->rows; i++) {
+        const Row *row = &session->plan.row[g->row[i]];
+        double launches = 0.05 + 8 * flop / 400e12; /* those beside the samples */
+        seconds += launches;
+        if (row->sustained) {
+            seconds += session->sustained_s + 1.5;
+            sustained = REST_S;
+        } else {
+            int samples = session->rounds * (row->what == RUN_TRACED ? 2 : 1);
+            samples += row->what == RUN_CUBLASLT ? CUBLASLT_ALGORITHMS * PROPOSAL_ROUNDS : 0;
+            seconds += samples * sample + (row->what == RUN_CUBLASLT ? CUBLASLT_ALGORITHMS * launches : 0);
+        }
+    }
+    return seconds + (group + 1 < session->plan.groups ? sustained : 0);
+}
+
+static GemmStatus run_group(Child *child, int group) {
+    Session *session = child->session;
+    const Group *g = &session->plan.group[group];
+    char shape[48];
+    printf("%s, %s\n", session->plan.row[g->row[0]].group, shape_text(&g->shape, shape));
+    session->shared->group = group;
+    GemmStatus status = GEMM_OK;
+    if (session->budget_s > 0 && seconds_now() - session->begin_s + group_seconds(session, group) > session->budget_s) {
+        for (int place = 0; place < g->rows; place++) {
+            strike(session, group, place, NO_TIME);
+        }
+    } else {
+        status =
+            session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group) : time_group(child, group);
+    }
+    if (status == GEMM_OK) {
+        session->shared->done[group] = 1;
+        session->shared->group = session->shared->row = -1;
+    }
+    return status;
+}
+
+GemmStatus measure_all(Session *session, int quiet) {
+    static Child child;
+    GemmStatus status = open_child(&child, session, quiet);
+    status = status == GEMM_OK ? choose_csv(session) : status;
+    session->shared->started |= status == GEMM_OK;
+    for (int group = 0; group < session->plan.groups && status == GEMM_OK; group++) {
+        if (!session->shared->done[group]) {
+            status = run_group(&child, group);
+        }
+    }
+    cublas_close(child.cublas);
+    nvml_close(child.nvml);
+    return status;
+}
+
+GemmStatus launch_each_once(Session *session) {
+    static Child child;
+    static Runner runner;
+    static int seen[MAX_ROWS];
+    GemmStatus status = open_child(&child, session, 1);
+    for (int group = 0; group < session->plan.groups; group++) {
+        const Group *g = &session->plan.group[group];
+        for (int place = 0; place < g->rows && status == GEMM_OK; place++) {
+            const Row *row = &session->plan.row[g->row[place]];
+            State state;
+            Tally tally;
+            if (row->what != RUN_CHAPTER || seen[g->row[place]]++) {
+                continue;
+            }
+            status = open_runner(&child, group, place, &runner, &state);
+            if (status == GEMM_OK && state == NOT_RUN && (status = check_once(&runner, &tally)) == GEMM_OK) {
+                printf("launched,%s,%s,%s,%d,%d,%d,%s\n", child.device.name, row->group, row->label, g->shape.m,
+                       g->shape.n, g->shape.k, tally_is_right(&tally) ? "right" : "wrong");
+            }
+            close_runner(&child, &runner);
+        }
+    }
+    return status;
+}

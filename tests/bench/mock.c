@@ -1,0 +1,299 @@
+/* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it says,
+ * a pause no time at all, and the watchdog sees that clock, too. With chapters that are right, wrong, hang or fail. For
+ * bench.t; with -DMOCK_ALL all chapters of the tree are there, and right. */
+#include <poll.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "alone.h"
+#include "harness/cublas.h"
+#include "harness/nvml.h"
+#include "harness/problem.h"
+
+enum { MOST_BYTES = 1 << 28 }; /* what is larger is not really there */
+
+/* ---- time, in seconds; one for the parent and its children ---- */
+
+static struct {
+    volatile double host, gpu; /* gpu: when the work queued so far ends */
+    double event[EVENT_SLOTS];
+} * at;
+
+__attribute__((constructor)) static void start_time(void) {
+    at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+static void queue(double ms) { at->gpu = (at->gpu > at->host ? at->gpu : at->host) + ms * 1e-3; }
+static void wait_until(double time) { at->host = time > at->host ? time : at->host; }
+
+/* In place of libc's. */
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+    (void)left;
+    at->host += (double)wanted->tv_sec + (double)wanted->tv_nsec * 1e-9;
+    return 0;
+}
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    (void)clock;
+    now->tv_sec = (time_t)at->host;
+    now->tv_nsec = (long)((at->host - (double)now->tv_sec) * 1e9);
+    return 0;
+}
+
+/* ---- the backend ---- */
+
+static GemmStatus mock_open(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size) {
+    (void)options, (void)need;
+    snprintf(why, why_size, "a mock");
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "Mock GPU");
+    info->capability = 900;
+    info->sm_count = 132;
+    info->free_bytes = (size_t)1 << 32;
+    return GEMM_OK;
+}
+static void mock_close(void) {}
+static GemmStatus mock_allocate(Buffer *buffer, size_t bytes, const char *name) {
+    buffer->data = bytes ? calloc(1, bytes < MOST_BYTES ? bytes : 1) : NULL;
+    buffer->bytes = bytes;
+    buffer->name = name;
+    return GEMM_OK;
+}
+static void mock_release(Buffer *buffer) {
+    free(buffer->data);
+    buffer->data = NULL;
+}
+static GemmStatus mock_clear(const Buffer *buffer) {
+    if (buffer->data && buffer->bytes < MOST_BYTES) {
+        memset(buffer->data, 0, buffer->bytes);
+    }
+    return GEMM_OK;
+}
+static GemmStatus mock_copy_out(void *host, const void *device, size_t bytes) {
+    memcpy(host, device, bytes);
+    return GEMM_OK;
+}
+static GemmStatus mock_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
+    for (int row = 0; row < rows; row++) {
+        for (int column = 0; column < ld; column++) {
+            matrix[row * ld + column] = column < columns
+                                            ? data_element(kind, seed, id, (uint64_t)(row * columns + column))
+                                            : (bf16)BF16_PADDING;
+        }
+    }
+    return GEMM_OK;
+}
+static GemmStatus mock_poison(const ResultView *view) {
+    for (size_t i = 0; i < block_elements(view); i++) {
+        ((bf16 *)view->block)[i] = unwritten_pattern(view, i);
+    }
+    return GEMM_OK;
+}
+static GemmStatus mock_reference(const Gemm *problem, double *expected, float *magnitude) {
+    reference_on_host(problem, expected, magnitude);
+    return GEMM_OK;
+}
+static GemmStatus mock_check(const ResultView *view, uint64_t from, Tally *tally) {
+    check_block(view, from, tally);
+    return GEMM_OK;
+}
+static GemmStatus mock_synchronise(const char *what) {
+    (void)what;
+    wait_until(at->gpu);
+    return GEMM_OK;
+}
+static GemmStatus mock_record(int slot) {
+    at->event[slot] = at->gpu > at->host ? at->gpu : at->host;
+    return GEMM_OK;
+}
+static GemmStatus mock_reached(int slot, int *yes) {
+    *yes = at->host >= at->event[slot];
+    return GEMM_OK;
+}
+static GemmStatus mock_elapsed_ms(int from, int to, double *ms) {
+    wait_until(at->event[to]);
+    *ms = (at->event[to] - at->event[from]) * 1e3;
+    return GEMM_OK;
+}
+static GemmStatus mock_hold(void) { return GEMM_OK; }
+static void mock_let_go(void) {}
+static GemmStatus mock_clock_mhz(double *mhz) {
+    wait_until(at->gpu);
+    *mhz = 1500;
+    return GEMM_OK;
+}
+
+/* Of 16 x 16 x 16, one tile: in four cycles its products take two, and 4096 / 2048 / 4 is a half, too. */
+static uint64_t products_end;
+static GemmStatus mock_trace_end(Trace *trace) {
+    TraceEvent cta = {.end = 4, .kind = TRACE_CTA, .warp = -1},
+               products = {.end = products_end, .kind = TRACE_WGMMA, .warp = -1};
+    *trace = (Trace){
+        .event = calloc(2, sizeof cta), .count = 2, .ctas = 1, .lost = 7, .unit = "cycles", .units_a_second = 1e9};
+    trace->event[0] = cta;
+    trace->event[1] = products;
+    return GEMM_OK;
+}
+
+const Backend *gpu_backend(void) {
+    static const Backend backend = {
+        .name = "gpu",
+        .open = mock_open,
+        .close = mock_close,
+        .allocate = mock_allocate,
+        .release = mock_release,
+        .clear = mock_clear,
+        .copy_out = mock_copy_out,
+        .fill = mock_fill,
+        .poison = mock_poison,
+        .reference = mock_reference,
+        .check = mock_check,
+        .synchronise = mock_synchronise,
+        .record = mock_record,
+        .reached = mock_reached,
+        .elapsed_ms = mock_elapsed_ms,
+        .hold = mock_hold,
+        .let_go = mock_let_go,
+        .start_clock = mock_hold,
+        .clock_mhz = mock_clock_mhz,
+        .trace_begin = mock_hold,
+        .trace_end = mock_trace_end,
+    };
+    return &backend;
+}
+
+/* ---- what is timed ---- */
+
+/* tile_group is taken for an error to be added to the first element. */
+static GemmStatus multiply(const Gemm *g, double ms) {
+    for (int row = 0; row < g->m; row++) {
+        for (int column = 0; column < g->n; column++) {
+            float sum = row + column == 0 ? (float)g->tuning.tile_group : 0;
+            for (int k = 0; k < g->k; k++) {
+                sum += bf16_value(g->a[row * g->lda + k]) * bf16_value(g->b[column * g->ldb + k]);
+            }
+            g->c[row * g->ldc + column] = round_to_bf16(sum);
+        }
+    }
+    queue(ms);
+    return GEMM_OK;
+}
+static GemmStatus right(const Gemm *g) { return multiply(g, 5); }
+#undef CHAPTER_SYMBOL
+#define CHAPTER_SYMBOL(id) gpu_##id
+
+#ifdef MOCK_ALL
+static GemmStatus right_always(const Gemm *g) {
+    Gemm plain = *g;
+    plain.tuning = (Tuning){0};
+    return right(&plain);
+}
+#define EACH_CHAPTER(id) CHAPTER(chapter_##id, .launch = right_always);
+#include "chapters.inc"
+#undef EACH_CHAPTER
+#else
+static GemmStatus slow(const Gemm *g) { return multiply(g, 2000); }
+static GemmStatus hang(const Gemm *g) {
+    while (g) {
+        at->host += 1;
+        poll(NULL, 0, 1);
+    }
+    return GEMM_DEVICE;
+}
+static GemmStatus fail(const Gemm *g) {
+    (void)g;
+    return GEMM_DEVICE;
+}
+static GemmStatus crash(const Gemm *g) {
+    (void)g;
+    abort();
+}
+/* Right when it is checked, then wrong. */
+static GemmStatus turn_wrong(const Gemm *g) {
+    static int launches;
+    multiply(g, 5);
+    if (launches++ > 0) {
+        g->c[0] = 0;
+    }
+    return GEMM_OK;
+}
+static GemmStatus refuse(const Gemm *g) {
+    (void)g;
+    return GEMM_USAGE;
+}
+static GemmStatus traced(const Gemm *g) {
+    products_end = 2;
+    queue(1); /* what comes before its kernel */
+    mock_record(TRACE_SLOT);
+    return multiply(g, 6);
+}
+static GemmStatus traced_askew(const Gemm *g) {
+    traced(g);
+    products_end = 3;
+    return GEMM_OK;
+}
+CHAPTER(chapter_01_slow, .launch = slow);
+CHAPTER(chapter_02_right, .launch = right, .needs = NEEDS_SM90A);
+CHAPTER(chapter_03_hangs, .launch = hang);
+CHAPTER(chapter_04_fails, .launch = fail);
+CHAPTER(chapter_05_crashes, .launch = crash);
+CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
+CHAPTER(chapter_07_refuses, .launch = refuse);
+CHAPTER(chapter_08_newer, .launch = right, .needs = (GpuNeed)1000);
+CHAPTER(chapter_09_askew, .launch = right, .needs = NEEDS_SM90A);
+CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
+CHAPTER(traced_chapter_09_askew, .launch = traced_askew, .needs = NEEDS_SM90A);
+CHAPTER(exercise_02_patched, .launch = right);
+CHAPTER(chapter_peer2, .launch = refuse);
+#endif
+
+GemmStatus alone_launch(void *alone) {
+    (void)alone;
+    queue(5);
+    return GEMM_OK;
+}
+double alone_work(const Alone *alone) { return alone->kind == ALONE_COPY ? 1e10 : 1e12; }
+
+/* ---- libraries ---- */
+
+struct CublasLt {
+    Gemm gemm;
+    int chosen;
+};
+static int opened; /* stands for what a library would return */
+
+Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
+    (void)stream;
+    snprintf(why, why_size, "the mock was told so");
+    return getenv("MOCK_NO_CUBLAS") ? NULL : (Cublas *)&opened;
+}
+void cublas_close(Cublas *cublas) { (void)cublas; }
+int cublas_version(const Cublas *cublas) { return cublas ? 130000 : 0; }
+GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm, 4); }
+
+/* Three proposals: wrong, slow, fast. */
+CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, char *why, size_t why_size) {
+    CublasLt *lt = malloc(sizeof *lt);
+    (void)backend, (void)why, (void)why_size;
+    lt->gemm = *problem;
+    return lt;
+}
+void cublaslt_close(CublasLt *lt) { free(lt); }
+int cublaslt_count(const CublasLt *lt) { return lt ? 3 : 0; }
+void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
+GemmStatus cublaslt_launch(void *context) {
+    CublasLt *lt = context;
+    lt->gemm.tuning.tile_group = lt->chosen == 0;
+    return multiply(&lt->gemm, lt->chosen == 1 ? 8 : 2);
+}
+
+Nvml *nvml_open(const char *bus, char *why, size_t why_size) {
+    (void)bus, (void)why, (void)why_size;
+    return (Nvml *)&opened;
+}
+void nvml_close(Nvml *nvml) { (void)nvml; }
+double nvml_sm_mhz(const Nvml *nvml) { return nvml ? 1400 : 0; }
+double nvml_watts(const Nvml *nvml) { return nvml ? 500 : 0; }
+double nvml_joules(const Nvml *nvml) { return nvml ? 500 * at->host : 0; }
+void nvml_driver_version(const Nvml *nvml, char *text, size_t size) {
+    (void)nvml;
+    snprintf(text, size, "1.0");
+}

@@ -1,0 +1,365 @@
+/* plan.c - reads a plan. What the lines may say is in bench.c. */
+#include "bench.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+/* ---- what is linked ---- */
+
+typedef struct {
+    const char *name; /* "07_warp_specialized", "07_wait_group_0" */
+    const Chapter *chapter, *traced;
+} Known;
+
+#define EACH_CHAPTER(id)                   \
+    extern const Chapter gpu_chapter_##id; \
+    extern const Chapter gpu_traced_chapter_##id __attribute__((weak));
+#include "chapters.inc"
+#undef EACH_CHAPTER
+#define EACH_CHAPTER(id) {#id, &gpu_chapter_##id, &gpu_traced_chapter_##id},
+static const Known chapters[] = {
+#include "chapters.inc"
+};
+
+/* The patches that plans name. The program without them is built in a minute. */
+#define EACH_PATCH(id)                                              \
+    extern const Chapter gpu_experiment_##id __attribute__((weak)); \
+    extern const Chapter gpu_exercise_##id __attribute__((weak));
+#include "patches.inc"
+#undef EACH_PATCH
+#define EACH_PATCH(id) {#id, &gpu_experiment_##id, NULL}, {#id, &gpu_exercise_##id, NULL},
+static const Known patches[] = {
+#include "patches.inc"
+};
+
+#define EACH_PEER(id) extern const Chapter gpu_chapter_##id __attribute__((weak));
+#define PEERS        \
+    EACH_PEER(peer)  \
+    EACH_PEER(peer2) \
+    EACH_PEER(peer3) EACH_PEER(peer4) EACH_PEER(peer5) EACH_PEER(peer6) EACH_PEER(peer7) EACH_PEER(peer8)
+PEERS
+#undef EACH_PEER
+#define EACH_PEER(id) &gpu_chapter_##id,
+static const Chapter *const peers[] = {PEERS};
+
+/* ---- words ---- */
+
+/* The next of `text`'s parts between separators, without blanks around it; NULL at the end. Writes into the text. */
+static char *next_part(char **text, char separator) {
+    char *part = *text;
+    if (!part) {
+        return NULL;
+    }
+    char *end = strchr(part, separator);
+    *text = end ? end + 1 : NULL;
+    end = end ? end : part + strlen(part);
+    while (end > part && isspace((unsigned char)end[-1])) {
+        end--;
+    }
+    *end = 0;
+    return part + strspn(part, " \t");
+}
+
+/* Is the word one of the list, which commas separate? NULL lists all. */
+static int is_listed(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, word, length) == 0 && (at[length] == 0 || at[length] == ',')) {
+            return 1;
+        }
+    }
+    return list == NULL;
+}
+
+const char *shape_text(const Shape *shape, char text[48]) {
+    snprintf(text, 48, shape->m ? "%d x %d x %d" : "-", shape->m, shape->n, shape->k);
+    return text;
+}
+
+/* ---- one row ---- */
+
+/* "8192x7168x2048" or "4096". */
+static int read_shape(const char *from, const char *word, Shape *shape, char message[OPTIONS_MESSAGE_SIZE]) {
+    int *sizes[] = {&shape->m, &shape->n, &shape->k}, parts = 0;
+    char copy[64], *rest = copy, *part;
+    snprintf(copy, sizeof copy, "%s", word);
+    memset(shape, 0, sizeof *shape);
+    while ((part = next_part(&rest, 'x')) && parts < 3) {
+        uint64_t value;
+        if (!parse_number(from, part, 1, MAX_SIZE, &value, message)) {
+            return 0;
+        }
+        *sizes[parts++] = (int)value;
+    }
+    if (parts == 1) {
+        shape->n = shape->k = shape->m;
+    } else if (parts != 3 || part) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: \"%.40s\" is no shape; MxNxK or one size is accepted", from, word);
+        return 0;
+    }
+    return 1;
+}
+
+/* A list separated by blanks or commas. */
+static int read_shapes(const char *from, const char *list, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
+    char copy[512];
+    snprintf(copy, sizeof copy, "%s", list);
+    row->shapes = 0;
+    for (char *word = strtok(copy, ", \t"); word; word = strtok(NULL, ", \t")) {
+        if (row->shapes == MAX_SHAPES) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: at most %d shapes are accepted", from, MAX_SHAPES);
+            return 0;
+        }
+        if (!read_shape(from, word, &row->shape[row->shapes++], message)) {
+            return 0;
+        }
+    }
+    if (row->shapes == 0) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: the list is empty; MxNxK,... is accepted", from);
+    }
+    return row->shapes > 0;
+}
+
+static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
+    char *argv[32] = {"bench"};
+    int argc = 1;
+    for (char *word = strtok(words, " \t"); word && argc < 31; word = strtok(NULL, " \t")) {
+        if (strcmp(word, "sustained") == 0) {
+            row->sustained = 1;
+        } else {
+            argv[argc++] = word;
+        }
+    }
+    if (!parse_options(argc, argv, &row->options, message)) {
+        return 0;
+    }
+    row->data = DATA_NORMAL;
+    for (int kind = 0; kind < DATA_KINDS && row->options.data_given; kind++) {
+        if (row->options.data >> kind & 1) {
+            row->data = (DataKind)kind;
+        }
+    }
+    return 1;
+}
+
+/* The chapter of this number, or the patch of this name: linked or not, but known. */
+static int find_chapter(const char *name, Row *row) {
+    for (size_t i = 0; i < sizeof chapters / sizeof chapters[0]; i++) {
+        if (strlen(name) == 2 && strncmp(chapters[i].name, name, 2) == 0) {
+            row->chapter = chapters[i].chapter;
+            row->traced = chapters[i].traced;
+            return 1;
+        }
+    }
+    int known = 0;
+    for (size_t i = 0; i < sizeof patches / sizeof patches[0]; i++) {
+        if (strcmp(patches[i].name, name) == 0) {
+            row->chapter = patches[i].chapter ? patches[i].chapter : row->chapter;
+            known = 1;
+        }
+    }
+    return known;
+}
+
+static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
+    char rest;
+    row->what = RUN_ALONE;
+    if (strcmp(what, "mma.sync") == 0) {
+        row->alone.kind = ALONE_MMA_SYNC;
+    } else if (strcmp(what, "copy") == 0) {
+        row->alone.kind = ALONE_COPY;
+    } else if (sscanf(what, "wgmma %d%c", &row->alone.n, &rest) == 1 && alone_has_width(row->alone.n)) {
+        row->alone.kind = ALONE_WGMMA;
+    } else if (strcmp(what, "cublas") == 0) {
+        row->what = RUN_CUBLAS;
+    } else if (strcmp(what, "cublaslt") == 0) {
+        row->what = RUN_CUBLASLT;
+    } else if (strcmp(what, "peers") == 0) {
+        row->what = RUN_CHAPTER;
+        row->is_peer = 1;
+    } else {
+        row->what = strncmp(what, "traced ", 7) == 0 ? RUN_TRACED : RUN_CHAPTER;
+        if (!find_chapter(row->what == RUN_TRACED ? what + 7 : what, row)) {
+            snprintf(
+                message, OPTIONS_MESSAGE_SIZE,
+                "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, cublas, cublaslt, wgmma N, mma.sync, copy and "
+                "peers are accepted",
+                what);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Reads a line into `row`. other: a row whose shapes are taken where the field is empty, or whatever it says (`always`);
+ * NULL: none. */
+static int read_row(char *line, const Row *other, int always, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
+    char *rest = line, *field[6];
+    int fields = 0;
+    while (fields < 6 && (field[fields] = next_part(&rest, '|'))) {
+        fields++;
+    }
+    if (fields != 5) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "a line has five fields: group | label | what runs | options | shapes");
+        return 0;
+    }
+    memset(row, 0, sizeof *row);
+    row->group = field[0];
+    row->label = field[1] + (strncmp(field[1], "= ", 2) == 0 ? 2 : 0);
+    row->columns = strncmp(field[2], "traced ", 7) == 0 ? OF_RECORDINGS
+                   : strcmp(row->group, "ladder") == 0  ? OF_KERNELS
+                                                        : OF_VARIANTS;
+    if (strchr(row->group, ',') || strchr(row->label, ',')) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\": names have no comma, they stand in a CSV", row->label);
+    } else if (!read_what(field[2], row, message) || !read_options(field[3], row, message)) {
+        return 0;
+    } else if ((row->what == RUN_ALONE) != (strcmp(field[4], "-") == 0)) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "\"-\" is the shape of what runs alone, and of nothing else");
+    } else if (row->what == RUN_ALONE) {
+        row->shapes = 1;
+    } else if (!other || (field[4][0] && !always)) {
+        return read_shapes("shapes", field[4], row, message);
+    } else {
+        memcpy(row->shape, other->shape, sizeof row->shape);
+        row->shapes = other->shapes;
+    }
+    return message[0] == 0;
+}
+
+/* ---- all of them ---- */
+
+/* Appends a row; for `peers` one for each that is linked. */
+static int add_row(const Wanted *wanted, const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE]) {
+    for (size_t i = 0; i < (row->is_peer ? sizeof peers / sizeof peers[0] : 1); i++) {
+        if (row->is_peer && !peers[i]) {
+            continue;
+        }
+        if (plan->rows == MAX_ROWS || (plan->rows > 0 && row->columns != plan->row[0].columns)) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE,
+                     plan->rows == MAX_ROWS
+                         ? "too many rows"
+                         : "traced chapters, the group ladder and other groups have plans of their own");
+            return 0;
+        }
+        Row *next = &plan->row[plan->rows++];
+        *next = *row;
+        next->sustained |= wanted->sustained;
+        if (row->is_peer) {
+            next->chapter = peers[i];
+            next->label = peers[i]->name;
+        }
+    }
+    return 1;
+}
+
+static int read_lines(const Wanted *wanted, FILE *in, const char *path, Plan *plan) {
+    static Row row, given, last;
+    char text[512], message[OPTIONS_MESSAGE_SIZE] = "";
+    if (wanted->shapes && !read_shapes(wanted->shapes_from, wanted->shapes, &given, message)) {
+        fprintf(stderr, "bench: %s\n", message);
+        return 0;
+    }
+    for (int number = 1; fgets(text, sizeof text, in); number++) {
+        if (text[0] == '#' || text[strspn(text, " \t\n")] == 0) {
+            continue;
+        }
+        char *line = strdup(text); /* rows point into it */
+        const Row *other = wanted->shapes ? &given : last.group ? &last : NULL;
+        if (!read_row(line, other, wanted->shapes != NULL, &row, message) || !add_row(wanted, &row, plan, message)) {
+            fprintf(stderr, "bench: %s:%d: %s\n", path, number, message);
+            return 0;
+        }
+        last = row;
+    }
+    return 1;
+}
+
+/* Drops the rows that are not wanted. Every word of the lists must be some row's. */
+static int filter(const Wanted *wanted, Plan *plan) {
+    const char *option[] = {"--only", "--kernels"}, *list[] = {wanted->only, wanted->kernels};
+    for (int which = 0; which < 2; which++) {
+        char copy[512], *rest = copy, *word;
+        int kept = 0;
+        snprintf(copy, sizeof copy, "%s", list[which] ? list[which] : "");
+        while (list[which] && (word = next_part(&rest, ','))) {
+            int found = 0;
+            for (int i = 0; i < plan->rows; i++) {
+                found |= strcmp(which == 0 ? plan->row[i].group : plan->row[i].label, word) == 0;
+            }
+            if (!found) {
+                fprintf(stderr, "bench: %s: \"%.60s\" is not in the plan; --list shows what is\n", option[which], word);
+                return 0;
+            }
+        }
+        for (int i = 0; i < plan->rows; i++) {
+            if (is_listed(list[which], which == 0 ? plan->row[i].group : plan->row[i].label)) {
+                plan->row[kept++] = plan->row[i];
+            }
+        }
+        plan->rows = kept;
+    }
+    return 1;
+}
+
+static int has_shape(const Row *row, const Shape *shape) {
+    int s = 0;
+    while (s < row->shapes && memcmp(&row->shape[s], shape, sizeof *shape) != 0) {
+        s++;
+    }
+    return s < row->shapes;
+}
+
+/* Group by group for the first shape, then for the next: so data and reference of a shape are made once. */
+static int make_groups(Plan *plan) {
+    static Row all; /* its shapes are those of all rows */
+    for (int i = 0; i < plan->rows; i++) {
+        for (int s = 0; s < plan->row[i].shapes; s++) {
+            if (!has_shape(&all, &plan->row[i].shape[s])) {
+                if (all.shapes == MAX_SHAPES) {
+                    return 0;
+                }
+                all.shape[all.shapes++] = plan->row[i].shape[s];
+            }
+        }
+    }
+    for (int s = 0; s < all.shapes; s++) {
+        int first = plan->groups;
+        for (int i = 0; i < plan->rows; i++) {
+            int g = first;
+            if (!has_shape(&plan->row[i], &all.shape[s])) {
+                continue;
+            }
+            while (g < plan->groups && strcmp(plan->row[plan->group[g].row[0]].group, plan->row[i].group) != 0) {
+                g++;
+            }
+            if (g == MAX_GROUPS || plan->group[g].rows == MAX_GROUP_ROWS) {
+                return 0;
+            }
+            plan->groups += g == plan->groups;
+            plan->group[g].shape = all.shape[s];
+            plan->group[g].row[plan->group[g].rows++] = i;
+        }
+    }
+    return 1;
+}
+
+int plan_read(const Wanted *wanted, Plan *plan) {
+    char path[256];
+    snprintf(path, sizeof path, strchr(wanted->name, '/') ? "%.200s" : "tests/bench/plans/%.200s", wanted->name);
+    FILE *in = fopen(path, "r");
+    if (!in) {
+        fprintf(stderr, "bench: the plan %s cannot be read: %s\n", path, strerror(errno));
+        return 0;
+    }
+    int good = read_lines(wanted, in, path, plan);
+    fclose(in);
+    if (!good || !filter(wanted, plan)) {
+        return 0;
+    }
+    if (plan->rows == 0 || !make_groups(plan)) {
+        fprintf(stderr, "bench: %s has %s\n", path,
+                plan->rows ? "too many groups, rows or shapes" : "no row that is wanted");
+        return 0;
+    }
+    return 1;
+}
