@@ -37,7 +37,7 @@
 #include "harness/report.h"
 
 enum {
-    SUSTAINED_S = 10,
+    SUSTAINED_S = 8,
     PATIENCE_S = 30, /* nothing moves for so long: it hangs */
 };
 
@@ -83,7 +83,7 @@ static int wait_for(const Session *session, pid_t pid) {
         if (shared->beat != seen) {
             seen = shared->beat;
             since = seconds_now();
-        } else if (now - since > session->patience_s) {
+        } else if (now - since > session->patience_s * (shared->started ? 1 : 4)) { /* libraries may load slowly */
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
             return -1;

@@ -61,7 +61,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_newer 09_askew));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_newer 09_askew 10_starts_wrong 11_right));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '-DCOMPUTE_BOUND_FROM=16');
 store('plan', <<'TEXT');
@@ -72,6 +72,7 @@ first | hangs | 03 | | 16 8x16x24
 first | fails | 04 | | 16
 first | crashes | 05 | | 16
 first | = turns wrong | 06 | | 16
+first | starts wrong | 10 | | 16
 first | missing | 02_missing | | 16
 first | refuses | 07 | | 16
 first | newer | 08 | | 16
@@ -84,6 +85,7 @@ my $said = run("$scratch/plan --rounds 2 --csv $scratch/all.csv");
 is($status, 1, 'rows without a figure: exit status 1');
 like($said, qr/^4 groups and shapes; /m, 'all were gone through');
 my %why = ('first element wrong' => 'wrong', hangs => 'hang', fails => 'error', crashes => 'error', 'turns wrong' => 'wrong',
+    'starts wrong' => 'wrong',
     missing => 'not built', refuses => 'refused', newer => 'left out');
 my @csv = split /\n/, slurp('all.csv');
 # row(LABEL, SHAPE, UNIT): the median and what follows of each such row.
@@ -125,9 +127,9 @@ like($said, qr/without a figure: zeros \(third, 16 x 16 x 16: no time\), sustain
 run("$scratch/plan --only third --budget 20 --csv $scratch/budget.csv");
 is($status, 0, '... and what fits is timed');
 is(run("$scratch/plan --only first --list"), <<'TEXT', '--list');
-first, 16 x 16 x 16, 10 s: right, first element wrong, hangs, fails, crashes, turns wrong, missing (not built), refuses, newer
+first, 16 x 16 x 16, 11 s: right, first element wrong, hangs, fails, crashes, turns wrong, starts wrong, missing (not built), refuses, newer
 first, 8 x 16 x 24, 2 s: right, hangs
-about 12 seconds
+about 14 seconds
 TEXT
 
 # ---- the ladder, peers, recordings
@@ -161,7 +163,7 @@ is_deeply([ map { (split /,/, $_)[ 3, 7, 11, 12, 13 ] } (split /\n/, slurp('sust
     like($said, qr/no cuBLAS: the mock was told so.*cublas \(ladder, 16 x 16 x 16: left out\)/s, '... which is said');
     like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,$/m, '... there is no ratio');
 }
-store('recording', "recording | 02 | traced 02 | | 16\nrecording | 09 | traced 09 | |\nrecording | 06 | traced 06 | |\n");
+store('recording', "recording | 02 | traced 02 | | 16\nrecording | 09 | traced 09 | |\nrecording | 06 | traced 06 | |\nrecording | 11 | traced 11 | |\n");
 $said = run("$scratch/recording --csv $scratch/recording.csv");
 is($status, 1, 'recording: exit status 1');
 is(slurp('recording.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', 'recording: from right before the kernel, events, two shares');
@@ -169,7 +171,7 @@ gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,bu
 Mock GPU,DATE,abc,16,16,16,02,5000.0,6000.0,20.0,2,7,50.0,50.0
 Mock GPU,DATE,abc,16,16,16,09,5000.0,6000.0,20.0,2,7,75.0,50.0
 TEXT
-like($said, qr/without a figure: 09 \([^)]*: disagrees\), 06 \([^)]*: not built\)/, '... of which two that disagree are a failure');
+like($said, qr/without a figure: 09 \([^)]*: disagrees\), 06 \([^)]*: not built\), 11 \([^)]*: wrong\)/, '... two that disagree are a failure, as is a copy that is wrong');
 
 # ---- where the rows go, and what is refused
 

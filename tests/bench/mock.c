@@ -215,6 +215,16 @@ static GemmStatus turn_wrong(const Gemm *g) {
     }
     return GEMM_OK;
 }
+/* The other way round. */
+static GemmStatus start_wrong(const Gemm *g) {
+    static int launches;
+    multiply(g, 5);
+    if (launches++ == 0) {
+        g->c[0] = 0;
+    }
+    return GEMM_OK;
+}
+static GemmStatus need_zeros(const Gemm *g) { return g->a[0] == 0 ? right(g) : GEMM_USAGE; }
 static GemmStatus refuse(const Gemm *g) {
     (void)g;
     return GEMM_USAGE;
@@ -230,6 +240,11 @@ static GemmStatus traced_askew(const Gemm *g) {
     products_end = 3;
     return GEMM_OK;
 }
+static GemmStatus traced_wrong(const Gemm *g) {
+    traced(g);
+    g->c[0] = 0;
+    return GEMM_OK;
+}
 CHAPTER(chapter_01_slow, .launch = slow);
 CHAPTER(chapter_02_right, .launch = right, .needs = NEEDS_SM90A);
 CHAPTER(chapter_03_hangs, .launch = hang);
@@ -239,9 +254,12 @@ CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
 CHAPTER(chapter_07_refuses, .launch = refuse);
 CHAPTER(chapter_08_newer, .launch = right, .needs = (GpuNeed)1000);
 CHAPTER(chapter_09_askew, .launch = right, .needs = NEEDS_SM90A);
+CHAPTER(chapter_10_starts_wrong, .launch = start_wrong);
+CHAPTER(chapter_11_right, .launch = right);
+CHAPTER(traced_chapter_11_right, .launch = traced_wrong);
 CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
 CHAPTER(traced_chapter_09_askew, .launch = traced_askew, .needs = NEEDS_SM90A);
-CHAPTER(exercise_02_patched, .launch = right);
+CHAPTER(exercise_02_patched, .launch = need_zeros);
 CHAPTER(chapter_peer2, .launch = refuse);
 #endif
 
