@@ -37,6 +37,7 @@ enum {
 typedef struct {
     const char *name; /* "gpu" or "model", as after --on */
     int default_size; /* M = N = K where none is given */
+    int is_model;     /* runs on the CPU: schedules can be chosen and events counted, and time says nothing */
 
     /* Takes the device. need: what the chapter needs; the first device that has it is used. On failure returns
      * GEMM_DEVICE, prints nothing and puts into `why` what was found instead. */
@@ -46,7 +47,7 @@ typedef struct {
     GemmStatus (*allocate)(Buffer *buffer, size_t bytes, const char *name); /* 256-byte aligned; 0 bytes: data NULL */
     void (*release)(Buffer *buffer);                                        /* safe to call twice */
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
-    /* Tells the model that matrix [rows][ld] lies there, for its reports. NULL on a GPU. */
+    /* The model alone: matrix [rows][ld] lies there; for its reports. */
     void (*name_matrix)(const bf16 *matrix, const char *name, int rows, int columns, int ld);
     GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
 
@@ -63,12 +64,12 @@ typedef struct {
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
 
-    /* The model: the seed of the next launch's schedule. NULL on a GPU. */
+    /* The model alone: the seed of the next launch's schedule. */
     void (*set_schedule)(const Options *options, uint64_t seed);
-    /* The model: what the last launch did, for --count. NULL on a GPU. */
+    /* The model alone: what the last launch did, for --count. */
     void (*print_counts)(FILE *out);
 
-    /* Timing; all NULL on the model, whose time says nothing. */
+    /* Timing; not on the model. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */
     GemmStatus (*reached)(int slot, int *yes);              /* without waiting */
     GemmStatus (*elapsed_ms)(int from, int to, double *ms); /* waits for `to` */

@@ -154,6 +154,7 @@ static GemmStatus model_synchronise(const char *what) {
 const Backend *model_backend(void) {
     static const Backend backend = {
         .name = "model",
+        .is_model = 1,
         .default_size = 512,
         .open = model_open,
         .close = model_close,

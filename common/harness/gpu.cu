@@ -489,6 +489,7 @@ const Backend *gpu_backend(void) {
     static const Backend backend = {
         .name = "gpu",
         .default_size = 8192,
+        .is_model = 0,
         .open = gpu_open,
         .close = gpu_close,
         .allocate = gpu_allocate,
@@ -501,8 +502,6 @@ const Backend *gpu_backend(void) {
         .reference = gpu_reference,
         .check = gpu_check,
         .synchronise = gpu_synchronise,
-        .set_schedule = NULL,
-        .print_counts = NULL,
         .record = gpu_record,
         .reached = gpu_reached,
         .elapsed_ms = gpu_elapsed_ms,

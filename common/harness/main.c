@@ -85,14 +85,14 @@ static GemmStatus set_stage(const Options *options, Stage *stage) {
  * schedule of its own. All must be right and give the same bits. */
 static GemmStatus check_data(const Options *options, const Stage *stage, ChapterRun *run, const Problem *problem) {
     const char *data = data_names[problem->data];
-    long launches = (long)options->repeat * (stage->backend->set_schedule ? options->schedules : 1);
+    long launches = (long)options->repeat * (stage->backend->is_model ? options->schedules : 1);
     uint64_t fingerprint = 0;
     float worst = 0;
     Tally tally;
     for (long i = 0; i < launches; i++) {
         uint64_t seed = options->schedule_seed + (uint64_t)i;
         char replay[96] = "";
-        if (stage->backend->set_schedule) {
+        if (stage->backend->is_model) {
             stage->backend->set_schedule(options, seed);
             snprintf(replay, sizeof replay, ", --policy %s --schedule-seed %llu", policy_names[options->policy],
                      (unsigned long long)seed);
@@ -179,7 +179,7 @@ static void warn_if_slow(const Options *options, const Stage *stage, const Gemm 
     const double products_a_second = 1e9;
     double kinds = options_trace(options) ? 1 : __builtin_popcount(options->data);
     double products = (double)gemm->m * gemm->n * gemm->k * kinds * options->repeat * (double)options->schedules;
-    if (!stage->backend->record && products > 60 * products_a_second) {
+    if (stage->backend->is_model && products > 60 * products_a_second) {
         printf("slow     the model does about 10^9 multiply-adds a second: this takes %.0f minutes or more\n",
                products / products_a_second / 60);
     }
@@ -215,7 +215,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         if (status == GEMM_OK && options->check) {
             status = check_data(options, stage, run, problem);
         } else if (status == GEMM_OK && !timed) {
-            if (stage->backend->set_schedule) {
+            if (stage->backend->is_model) {
                 stage->backend->set_schedule(options, options->schedule_seed);
             }
             status = run_launch(run);
@@ -233,47 +233,49 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
 }
 
 /* --explain: by the model's build of the chapter, wherever it would run. */
-static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm shape) {
+static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm gemm) {
 #ifdef GEMM_NO_MODEL
     (void)options;
     (void)stage;
-    (void)shape;
+    (void)gemm;
     fprintf(stderr, "--explain: it runs the chapter on the CPU model, and this build has none\n");
     return GEMM_DEVICE;
 #else
-    shape.tuning = options->tuning;
-    return explain_chapter(options, &MODEL_CHAPTER, &shape, &stage->device);
+    gemm.tuning = options->tuning;
+    return explain_chapter(options, &MODEL_CHAPTER, &gemm, &stage->device);
 #endif
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {
-    int timed = stage->backend->record && options->bench != CHOICE_NO && !options_trace(options);
-    int size = stage->backend->default_size;
-    int m = options->m ? options->m : size, n = options->n ? options->n : size, k = options->k ? options->k : size;
+    int timed = !stage->backend->is_model && options->bench != CHOICE_NO && !options_trace(options);
+    Shape shape = options->shape;
     if (options_trace(options)) {
-        m = options->m, n = options->n, k = options->k;
-        traced_size(stage->backend, &m, &n, &k);
+        traced_size(stage->backend, &shape);
     }
+    int size = stage->backend->default_size;
+    shape.m = shape.m ? shape.m : size;
+    shape.n = shape.n ? shape.n : size;
+    shape.k = shape.k ? shape.k : size;
     /* Padded rows find more bugs; but they cost speed, which a timed or recorded launch is to show. */
-    int for_speed = timed || (options_trace(options) && stage->backend->record);
-    int pad = options->pad >= 0 ? options->pad : for_speed ? 0 : 8;
+    int for_speed = timed || (options_trace(options) && !stage->backend->is_model);
+    shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : 8;
     char message[OPTIONS_MESSAGE_SIZE];
     if (!stage->chapter->describe && (options->tuning.variant || options->tuning.tile_group || options->tuning.meet)) {
         fprintf(stderr, "--variant, --tile-group, --meet: %s has nothing to choose\n", stage->chapter->name);
         return GEMM_USAGE;
     }
-    if (!stage->backend->record && (options->bench == CHOICE_YES || options->csv)) {
+    if (stage->backend->is_model && (options->bench == CHOICE_YES || options->csv)) {
         fprintf(stderr, "--bench, --csv: only a GPU can be timed, and this runs on the CPU model\n");
         return GEMM_USAGE;
     }
-    if (options->count && !stage->backend->print_counts) {
+    if (options->count && !stage->backend->is_model) {
         fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
         return GEMM_USAGE;
     }
     if (options->explain) {
-        return explain_on(options, stage, problem_shape(m, n, k, pad, &stage->device));
+        return explain_on(options, stage, problem_gemm(shape, &stage->device));
     }
-    if (!problem_fits(m, n, k, pad, stage->chapter, &stage->device, message)) {
+    if (!problem_fits(shape, stage->chapter, &stage->device, message)) {
         fprintf(stderr, "%s\n", message);
         return GEMM_USAGE;
     }
@@ -284,7 +286,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     char no_nvml[160] = "", no_cublas[160] = "";
     Nvml *nvml = NULL;
     Cublas *cublas = NULL;
-    if (stage->backend->record) {
+    if (!stage->backend->is_model) {
         nvml = nvml_open(stage->device.pci_bus_id, no_nvml, sizeof no_nvml);
     }
     if (timed) {
@@ -305,7 +307,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     }
     Problem problem;
     ChapterRun run;
-    GemmStatus status = problem_open(&problem, stage->backend, &stage->device, m, n, k, pad, options->seed);
+    GemmStatus status = problem_open(&problem, stage->backend, &stage->device, shape, options->seed);
     problem.gemm.tuning = options->tuning;
     if (status == GEMM_OK) {
         status = run_open(&run, &problem, stage->chapter);

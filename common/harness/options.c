@@ -216,7 +216,7 @@ static void set_defaults(Options *options) {
     options->bench = CHOICE_DEFAULT;
     options->rounds = DEFAULT_ROUNDS;
     options->data = 1u << DATA_INTEGERS | 1u << DATA_NORMAL;
-    options->pad = -1;
+    options->shape.pad = -1;
     options->repeat = 1;
     options->policy = POLICY_RANDOM;
     options->schedule_seed = 1;
@@ -249,9 +249,9 @@ static int parse_element(const char *text, int element[3], char message[OPTIONS_
 static int take_option(int option, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     int index;
     switch (option) {
-    case OPTION_M: return parse_int("--m", value, 1, MAX_SIZE, &options->m, message);
-    case OPTION_N: return parse_int("--n", value, 1, MAX_SIZE, &options->n, message);
-    case OPTION_K: return parse_int("--k", value, 1, MAX_SIZE, &options->k, message);
+    case OPTION_M: return parse_int("--m", value, 1, MAX_SIZE, &options->shape.m, message);
+    case OPTION_N: return parse_int("--n", value, 1, MAX_SIZE, &options->shape.n, message);
+    case OPTION_K: return parse_int("--k", value, 1, MAX_SIZE, &options->shape.k, message);
     case OPTION_ON:
         index = parse_name("--on", value, place_names, ON_GPU, message);
         options->on = (Place)index;
@@ -269,14 +269,14 @@ static int take_option(int option, const char *value, Options *options, char mes
         options->data_given = 1;
         return index >= 0;
     case OPTION_PAD:
-        if (!parse_int("--pad", value, 0, MAX_PAD, &options->pad, message)) {
+        if (!parse_int("--pad", value, 0, MAX_PAD, &options->shape.pad, message)) {
             return 0;
         }
-        if (options->pad % 8) {
+        if (options->shape.pad % 8) {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "--pad: %d is not a multiple of 8, as 16-byte aligned rows need",
-                     options->pad);
+                     options->shape.pad);
         }
-        return options->pad % 8 == 0;
+        return options->shape.pad % 8 == 0;
     case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
     case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
     case OPTION_VARIANT: options->tuning.variant = value; return 1;
@@ -337,10 +337,10 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--bench, --csv: only a GPU can be timed, not --on model";
     } else if (options->on == ON_GPU && options->count) {
         fault = "--count: only the CPU model counts, not --on gpu";
-    } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->k > MAX_EXACT_K) {
+    } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->shape.k > MAX_EXACT_K) {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
-                 "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d", options->k,
-                 MAX_EXACT_K);
+                 "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d",
+                 options->shape.k, MAX_EXACT_K);
         return 0;
     }
     if (fault) {

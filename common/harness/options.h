@@ -22,8 +22,14 @@ typedef enum { POLICY_EAGER, POLICY_LAZY, POLICY_RANDOM, POLICY_PCT } Policy;
 /* "eager", "lazy", "random", "pct", NULL. */
 extern const char *const policy_names[5];
 
+/* What is multiplied: C[m][n] = A[m][k] * B[n][k]^T. */
 typedef struct {
-    int m, n, k;            /* --m --n --k; 0 if not given: the backend's default size */
+    int m, n, k;
+    int pad; /* extra elements behind the rows of A; twice as many behind those of B, three times behind those of C */
+} Shape;
+
+typedef struct {
+    Shape shape;            /* --m --n --k --pad; 0, and -1 for pad, where not given: the program chooses */
     Place on;               /* --on gpu|model */
     uint64_t seed;          /* --seed */
     int check;              /* --check, --no-check */
@@ -31,7 +37,6 @@ typedef struct {
     int rounds;             /* samples of each kernel */
     unsigned data;          /* --data: bit 1 << kind for each DataKind to check; the last one set is also timed */
     int data_given;         /* --data was on the command line */
-    int pad;                /* --pad; extra elements behind the rows, a multiple of 8; -1 if not given */
     int repeat;             /* --repeat: checked launches for each kind of data; all must give the same bits */
     const char *csv;        /* --csv FILE; NULL if not given */
     Policy policy;          /* --policy (model) */

@@ -10,15 +10,15 @@ static size_t guard_elements(int ldc) {
 
 static int padded(int columns, int extra) { return (columns + 7) / 8 * 8 + extra; }
 
-Gemm problem_shape(int m, int n, int k, int pad, const DeviceInfo *device) {
+Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
     Gemm gemm;
     memset(&gemm, 0, sizeof gemm);
-    gemm.m = m;
-    gemm.n = n;
-    gemm.k = k;
-    gemm.lda = padded(k, pad);
-    gemm.ldb = padded(k, 2 * pad);
-    gemm.ldc = padded(n, 3 * pad);
+    gemm.m = shape.m;
+    gemm.n = shape.n;
+    gemm.k = shape.k;
+    gemm.lda = padded(shape.k, shape.pad);
+    gemm.ldb = padded(shape.k, 2 * shape.pad);
+    gemm.ldc = padded(shape.n, 3 * shape.pad);
     gemm.sm_count = device->sm_count;
     gemm.shared_bytes = device->shared_bytes;
     return gemm;
@@ -31,10 +31,9 @@ static double problem_bytes(const Gemm *gemm) {
     return (elements + guards) * sizeof(bf16) + (double)gemm->m * gemm->n * (sizeof(double) + sizeof(float));
 }
 
-int problem_fits(int m, int n, int k, int pad, const Chapter *chapter, const DeviceInfo *device,
-                 char message[OPTIONS_MESSAGE_SIZE]) {
+int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, char message[OPTIONS_MESSAGE_SIZE]) {
     const double gib = 1 << 30;
-    Gemm gemm = problem_shape(m, n, k, pad, device);
+    Gemm gemm = problem_gemm(shape, device);
     double bytes = problem_bytes(&gemm), there = (double)device->free_bytes;
     if (bytes <= there && chapter && chapter->workspace_bytes) {
         bytes += (double)chapter->workspace_bytes(&gemm);
@@ -45,32 +44,32 @@ int problem_fits(int m, int n, int k, int pad, const Chapter *chapter, const Dev
     snprintf(message, OPTIONS_MESSAGE_SIZE,
              "--m %d --n %d --k %d: needs %.1f GiB with its reference; what fits in the %.1f GiB free on %.60s is "
              "accepted",
-             m, n, k, bytes / gib, there / gib, device->name);
+             shape.m, shape.n, shape.k, bytes / gib, there / gib, device->name);
     return 0;
 }
 
-GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, int m, int n, int k,
-                        int pad, uint64_t seed) {
+GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape,
+                        uint64_t seed) {
     memset(problem, 0, sizeof *problem);
     problem->backend = backend;
     problem->seed = seed;
-    problem->gemm = problem_shape(m, n, k, pad, device);
+    problem->gemm = problem_gemm(shape, device);
     problem->gemm.stream = device->stream;
     Gemm *gemm = &problem->gemm;
     ResultView *view = &problem->view;
-    view->m = m;
-    view->n = n;
+    view->m = gemm->m;
+    view->n = gemm->n;
     view->ldc = gemm->ldc;
     view->guard = guard_elements(gemm->ldc);
-    size_t outputs = (size_t)m * (size_t)n;
+    size_t outputs = (size_t)gemm->m * (size_t)gemm->n;
     GemmStatus status = GEMM_OK;
     struct {
         Buffer *buffer;
         size_t bytes;
         const char *name;
     } wanted[] = {
-        {&problem->a, (size_t)m * (size_t)gemm->lda * sizeof(bf16), "A"},
-        {&problem->b, (size_t)n * (size_t)gemm->ldb * sizeof(bf16), "B"},
+        {&problem->a, (size_t)gemm->m * (size_t)gemm->lda * sizeof(bf16), "A"},
+        {&problem->b, (size_t)gemm->n * (size_t)gemm->ldb * sizeof(bf16), "B"},
         {&problem->block, block_elements(view) * sizeof(bf16), "C"},
         {&problem->expected, outputs * sizeof(double), "reference"},
         {&problem->magnitude, outputs * sizeof(float), "reference sizes"},
@@ -88,10 +87,10 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->block = (const bf16 *)problem->block.data;
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
-    if (backend->name_matrix) {
-        backend->name_matrix(gemm->a, "A", m, k, gemm->lda);
-        backend->name_matrix(gemm->b, "B", n, k, gemm->ldb);
-        backend->name_matrix(gemm->c, "C", m, n, gemm->ldc);
+    if (backend->is_model) {
+        backend->name_matrix(gemm->a, "A", gemm->m, gemm->k, gemm->lda);
+        backend->name_matrix(gemm->b, "B", gemm->n, gemm->k, gemm->ldb);
+        backend->name_matrix(gemm->c, "C", gemm->m, gemm->n, gemm->ldc);
     }
     return GEMM_OK;
 }

@@ -23,17 +23,15 @@ typedef struct {
 } ChapterRun;
 
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
-Gemm problem_shape(int m, int n, int k, int pad, const DeviceInfo *device);
+Gemm problem_gemm(Shape shape, const DeviceInfo *device);
 
 /* 1 if a problem's buffers and the chapter's workspace (chapter NULL: none) fit in the device's memory; else 0 and one
  * line in `message` that names the sizes, what they need and what there is. */
-int problem_fits(int m, int n, int k, int pad, const Chapter *chapter, const DeviceInfo *device,
-                 char message[OPTIONS_MESSAGE_SIZE]);
+int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, char message[OPTIONS_MESSAGE_SIZE]);
 
 /* Allocates. Rows are padded to a multiple of 8 elements, and by pad (A), 2 pad (B), 3 pad (C) more, so that no leading
  * dimension can stand in for another. Fill before use. */
-GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, int m, int n, int k,
-                        int pad, uint64_t seed);
+GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape, uint64_t seed);
 /* A and B, and the reference result for them. */
 GemmStatus problem_fill(Problem *problem, DataKind data);
 /* C to NaN, guards to their pattern. */

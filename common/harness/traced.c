@@ -4,11 +4,10 @@
 #include "report.h"
 #include "../timeline/timeline.h"
 
-void traced_size(const Backend *backend, int *m, int *n, int *k) {
-    int on_gpu = backend->record != NULL;
-    *m = *m ? *m : on_gpu ? 4096 : 256;
-    *n = *n ? *n : on_gpu ? 4096 : 256;
-    *k = *k ? *k : on_gpu ? 1024 : 512;
+void traced_size(const Backend *backend, Shape *shape) {
+    shape->m = shape->m ? shape->m : backend->is_model ? 256 : 4096;
+    shape->n = shape->n ? shape->n : backend->is_model ? 256 : 4096;
+    shape->k = shape->k ? shape->k : backend->is_model ? 512 : 1024;
 }
 
 /* The files that the options name, opened before anything runs. */
@@ -52,11 +51,11 @@ static GemmStatus record(const Options *options, ChapterRun *run, Problem *probl
     const Backend *backend = problem->backend;
     Tally tally;
     GemmStatus status = problem_fill(problem, problem->data);
-    if (status == GEMM_OK && backend->record) { /* a GPU: clocks, caches and instructions warm */
+    if (status == GEMM_OK && !backend->is_model) { /* a GPU: clocks, caches and instructions warm */
         status = run_launch(run);
         status = status == GEMM_OK ? backend->synchronise(run->chapter->name) : status;
     }
-    if (status == GEMM_OK && backend->set_schedule) {
+    if (status == GEMM_OK && backend->is_model) {
         backend->set_schedule(options, options->schedule_seed);
     }
     status = status == GEMM_OK ? backend->trace_begin() : status;

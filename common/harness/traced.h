@@ -6,7 +6,7 @@
 #include "../timeline/recording.h"
 
 /* Sizes where none are given: a readable picture. */
-void traced_size(const Backend *backend, int *m, int *n, int *k);
+void traced_size(const Backend *backend, Shape *shape);
 
 /* With data filled in by itself. Prints the check's result and the picture, writes the files that the options name.
  * GEMM_USAGE if a file cannot be written. */

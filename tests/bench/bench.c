@@ -38,10 +38,6 @@ typedef struct {
     const Chapter *chapter;
 } Kernel;
 
-typedef struct {
-    int m, n, k;
-} Shape;
-
 /* What became of one kernel at one shape. */
 typedef struct {
     double tflops;       /* 0 if there is no figure */
@@ -359,7 +355,7 @@ static GemmStatus prepare(Bench *bench, const Problem *problem, const Kernel *ke
             return GEMM_OK;
         }
         const Gemm *gemm = &problem->gemm;
-        if (!problem_fits(gemm->m, gemm->n, gemm->k, 0, kernel->chapter, &bench->device, message)) {
+        if (!problem_fits((Shape){gemm->m, gemm->n, gemm->k, 0}, kernel->chapter, &bench->device, message)) {
             printf("  %s left out: %s\n", kernel->name, message);
             *instead = "-";
             return GEMM_OK;
@@ -475,12 +471,11 @@ static GemmStatus run_shape(Bench *bench, const Shape *shape, Outcome *outcomes)
     for (int i = 0; i < bench->kernel_count; i++) {
         outcomes[i].instead = "-";
     }
-    if (!problem_fits(shape->m, shape->n, shape->k, 0, NULL, &bench->device, message)) {
+    if (!problem_fits(*shape, NULL, &bench->device, message)) {
         printf("  left out: %s\n", message);
         return GEMM_OK;
     }
-    GemmStatus status =
-        problem_open(&problem, bench->backend, &bench->device, shape->m, shape->n, shape->k, 0, bench->seed);
+    GemmStatus status = problem_open(&problem, bench->backend, &bench->device, *shape, bench->seed);
     if (status != GEMM_OK) {
         return status;
     }

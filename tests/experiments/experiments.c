@@ -259,11 +259,12 @@ static Problem *problem_of(Child *child, const Group *group, DataKind data) {
     }
     Problem *problem = &child->problems[data];
     if (!child->have[data]) {
-        if (!problem_fits(group->m, group->n, group->k, 0, NULL, &child->device, message)) {
+        if (!problem_fits((Shape){group->m, group->n, group->k, 0}, NULL, &child->device, message)) {
             fprintf(stderr, "%s\n", message);
             return NULL;
         }
-        if (problem_open(problem, child->backend, &child->device, group->m, group->n, group->k, 0, 1) != GEMM_OK) {
+        if (problem_open(problem, child->backend, &child->device, (Shape){group->m, group->n, group->k, 0}, 1) !=
+            GEMM_OK) {
             return NULL;
         }
         child->have[data] = 1;

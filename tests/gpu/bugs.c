@@ -73,10 +73,11 @@ static int options_of(const Bug *bug, int size, Options *options) {
         return 0;
     }
     if (size > 0) {
-        options->m = more_sizes[size - 1].m;
-        options->n = more_sizes[size - 1].n;
-        options->k = more_sizes[size - 1].k;
+        options->shape.m = more_sizes[size - 1].m;
+        options->shape.n = more_sizes[size - 1].n;
+        options->shape.k = more_sizes[size - 1].k;
     }
+    options->shape.pad = 8;
     return 1;
 }
 
@@ -85,8 +86,7 @@ static void run_size(const Bug *bug, int size, const Backend *backend, const Dev
     Problem problem;
     ChapterRun run;
     Message message = {.size = size, .what = FAILED};
-    if (!options_of(bug, size, &options) ||
-        problem_open(&problem, backend, device, options.m, options.n, options.k, 8, 1) != GEMM_OK) {
+    if (!options_of(bug, size, &options) || problem_open(&problem, backend, device, options.shape, 1) != GEMM_OK) {
         say(to, message);
         _exit(1);
     }
@@ -111,7 +111,7 @@ static void run_size(const Bug *bug, int size, const Backend *backend, const Dev
         message.launches++;
         if (!tally_is_right(&tally)) {
             message.wrong++;
-            message.share = (double)tally.wrong / ((double)options.m * options.n);
+            message.share = (double)tally.wrong / ((double)options.shape.m * options.shape.n);
         }
     }
     message.what = ENDED;
@@ -257,9 +257,9 @@ static void run_bug(const Bug *bug, FILE *out) {
     int known = options_of(bug, 0, &options);
     fprintf(out, "%s", bug->name);
     for (int i = 0; i < SIZES && bug->chapter; i++) {
-        int m = i || !known ? more_sizes[i ? i - 1 : 0].m : options.m;
-        int n = i || !known ? more_sizes[i ? i - 1 : 0].n : options.n;
-        int k = i || !known ? more_sizes[i ? i - 1 : 0].k : options.k;
+        int m = i || !known ? more_sizes[i ? i - 1 : 0].m : options.shape.m;
+        int n = i || !known ? more_sizes[i ? i - 1 : 0].n : options.shape.n;
+        int k = i || !known ? more_sizes[i ? i - 1 : 0].k : options.shape.k;
         fprintf(out, "\t%dx%dx%d: %s", m, n, k, outcome[i]);
     }
     fprintf(out, "%s%s\n", bug->notes[0] ? "\tnotes: " : "", bug->notes);

@@ -81,7 +81,7 @@ static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
 /* 1 if all chosen chapters have room; else 0 and one line in `message`. */
 static int fits(Size size, int pad, const unsigned char *chosen, char message[OPTIONS_MESSAGE_SIZE]) {
     for (int i = 0; i < CHAPTERS; i++) {
-        if (chosen[i] && !problem_fits(size.m, size.n, size.k, pad, chapters[i], &device, message)) {
+        if (chosen[i] && !problem_fits((Shape){size.m, size.n, size.k, pad}, chapters[i], &device, message)) {
             return 0;
         }
     }
@@ -95,7 +95,8 @@ static void test_size(Size size, const Options *options, int pad, const unsigned
         return;
     }
     Problem p;
-    stop_if_failed(problem_open(&p, backend, &device, size.m, size.n, size.k, pad, options->seed), "problem_open");
+    stop_if_failed(problem_open(&p, backend, &device, (Shape){size.m, size.n, size.k, pad}, options->seed),
+                   "problem_open");
     for (DataKind data = 0; data < DATA_KINDS; data++) {
         if (!(options->data & 1u << data)) {
             continue;
@@ -165,9 +166,10 @@ int main(int argc, char **argv) {
     }
     printf("# %s, %d SMs\n", device.name, device.sm_count);
 
-    if (options.m || options.n || options.k) {
-        Size size = {options.m ? options.m : 1, options.n ? options.n : 1, options.k ? options.k : 1};
-        int pad = options.pad < 0 ? 8 : options.pad;
+    if (options.shape.m || options.shape.n || options.shape.k) {
+        Size size = {options.shape.m ? options.shape.m : 1, options.shape.n ? options.shape.n : 1,
+                     options.shape.k ? options.shape.k : 1};
+        int pad = options.shape.pad < 0 ? 8 : options.shape.pad;
         if (!fits(size, pad, chosen, message)) {
             fprintf(stderr, "%s\n", message);
             return GEMM_USAGE;
@@ -179,7 +181,7 @@ int main(int argc, char **argv) {
         }
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             for (int pad = 0; pad <= 8; pad += 8) {
-                if (options.pad < 0 || options.pad == pad) {
+                if (options.shape.pad < 0 || options.shape.pad == pad) {
                     test_size(sizes[i], &options, pad, chosen, options.repeat);
                 }
             }

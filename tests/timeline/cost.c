@@ -150,7 +150,8 @@ int main(int argc, char *argv[]) {
     today(date);
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         Problem problem;
-        stop_if_failed(problem_open(&problem, backend, &device, shapes[s][0], shapes[s][1], shapes[s][2], 0, 1));
+        stop_if_failed(
+            problem_open(&problem, backend, &device, (Shape){shapes[s][0], shapes[s][1], shapes[s][2], 0}, 1));
         stop_if_failed(problem_fill(&problem, DATA_NORMAL));
         for (int i = 0; i < PAIRS; i++) {
             measure(backend, &device, &problem, &pairs[i], (int)rounds, csv, date);

@@ -112,9 +112,12 @@ int main(int argc, char *argv[]) {
     ChapterRun chapter_run;
     backend->open(&options, MODEL_CHAPTER.needs, &device, message, sizeof message);
     int size = backend->default_size;
-    int m = options.m ? options.m : size, n = options.n ? options.n : size, k = options.k ? options.k : size;
-    int pad = options.pad >= 0 ? options.pad : 8;
-    GemmStatus status = problem_open(&problem, backend, &device, m, n, k, pad, options.seed);
+    Shape shape = options.shape;
+    shape.m = shape.m ? shape.m : size;
+    shape.n = shape.n ? shape.n : size;
+    shape.k = shape.k ? shape.k : size;
+    shape.pad = shape.pad >= 0 ? shape.pad : 8;
+    GemmStatus status = problem_open(&problem, backend, &device, shape, options.seed);
     problem.gemm.tuning = options.tuning;
     if (status == GEMM_OK) {
         status = run_open(&chapter_run, &problem, &MODEL_CHAPTER);

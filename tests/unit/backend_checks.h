@@ -103,10 +103,10 @@ static inline void poke(const Problem *p, size_t index) {
     p->backend->fill((bf16 *)p->block.data + index, 1, 1, 1, DATA_INTEGERS, 99, MATRIX_A);
 }
 
-static inline void check_backend_at(const Backend *backend, const DeviceInfo *device, int m, int n, int k, int pad) {
+static inline void check_backend_at(const Backend *backend, const DeviceInfo *device, Shape shape) {
     Problem p;
-    if (!ok(problem_open(&p, backend, device, m, n, k, pad, 5) == GEMM_OK, "%s: %d x %d x %d opens", backend->name, m,
-            n, k)) {
+    if (!ok(problem_open(&p, backend, device, shape, 5) == GEMM_OK, "%s: %d x %d x %d opens", backend->name, shape.m,
+            shape.n, shape.k)) {
         return;
     }
     for (DataKind data = 0; data < DATA_KINDS; data++) {
@@ -115,8 +115,10 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
                backend->synchronise("fill") == GEMM_OK,
            "%s is filled in", kind);
         HostCopy copy = fetch_all(&p);
-        is_int(operand_faults(copy.a, m, k, p.gemm.lda, &p, MATRIX_A), 0, "A is what data.h says, NaN behind its rows");
-        is_int(operand_faults(copy.b, n, k, p.gemm.ldb, &p, MATRIX_B), 0, "B is what data.h says, NaN behind its rows");
+        is_int(operand_faults(copy.a, shape.m, shape.k, p.gemm.lda, &p, MATRIX_A), 0,
+               "A is what data.h says, NaN behind its rows");
+        is_int(operand_faults(copy.b, shape.n, shape.k, p.gemm.ldb, &p, MATRIX_B), 0,
+               "B is what data.h says, NaN behind its rows");
         is_int(reference_faults(&p, &copy), 0, "the reference is the host's");
         int faults = 0;
         for (size_t i = 0; i < block_elements(&p.view); i++) {
@@ -126,9 +128,9 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
         free_all(&copy);
 
         ok(same_tally(&p, 0), "an unwritten result: the comparison finds what the host finds");
-        backend->fill(p.gemm.c, m, n, p.gemm.ldc, DATA_NORMAL, 6, MATRIX_B);
+        backend->fill(p.gemm.c, shape.m, shape.n, p.gemm.ldc, DATA_NORMAL, 6, MATRIX_B);
         ok(same_tally(&p, 0), "a result of random numbers, guards behind its rows overwritten");
-        ok(same_tally(&p, (uint64_t)m * (uint64_t)n / 2), "the same from the middle on");
+        ok(same_tally(&p, (uint64_t)shape.m * (uint64_t)shape.n / 2), "the same from the middle on");
         problem_poison(&p);
         poke(&p, 0);
         poke(&p, p.view.guard - 1);
@@ -142,10 +144,10 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
 }
 
 static inline void check_backend(const Backend *backend, const DeviceInfo *device) {
-    check_backend_at(backend, device, 1, 1, 1, 0);
-    check_backend_at(backend, device, 5, 11, 40, 8);
-    check_backend_at(backend, device, 130, 70, 100, 8);
-    check_backend_at(backend, device, 64, 192, 257, 0);
+    check_backend_at(backend, device, (Shape){1, 1, 1, 0});
+    check_backend_at(backend, device, (Shape){5, 11, 40, 8});
+    check_backend_at(backend, device, (Shape){130, 70, 100, 8});
+    check_backend_at(backend, device, (Shape){64, 192, 257, 0});
 }
 
 #endif

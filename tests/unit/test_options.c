@@ -130,7 +130,7 @@ static Options accepts(const char *line) {
 
 static void accepts_good_lines(void) {
     Options options = accepts("");
-    ok(options.m == 0 && options.n == 0 && options.k == 0, "no size: the backend's");
+    ok(options.shape.m == 0 && options.shape.n == 0 && options.shape.k == 0, "no size: the backend's");
     ok(options.on == ON_ANY && options.check && options.bench == CHOICE_DEFAULT && options.repeat == 1,
        "other defaults");
     ok(options.data == (1u << DATA_INTEGERS | 1u << DATA_NORMAL) && !options.data_given, "both kinds of data");
@@ -138,11 +138,12 @@ static void accepts_good_lines(void) {
     char line[64];
     snprintf(line, sizeof line, "--m 1 --n %d --k 8192", MAX_SIZE);
     options = accepts(line);
-    ok(options.m == 1 && options.n == MAX_SIZE && options.k == 8192, "the sizes arrive, the largest too");
+    ok(options.shape.m == 1 && options.shape.n == MAX_SIZE && options.shape.k == 8192,
+       "the sizes arrive, the largest too");
     options = accepts("--m=0007");
-    is_int(options.m, 7, "leading zeros are decimal");
+    is_int(options.shape.m, 7, "leading zeros are decimal");
     options = accepts("--m 5 --m 6");
-    is_int(options.m, 6, "the last of two counts");
+    is_int(options.shape.m, 6, "the last of two counts");
     is_int(accepts("--on gpu").on, ON_GPU, "--on gpu");
     is_int(accepts("--on model").on, ON_MODEL, "--on model");
     options = accepts("--seed 18446744073709551615");
@@ -156,8 +157,8 @@ static void accepts_good_lines(void) {
     is_int(accepts("--no-bench").bench, CHOICE_NO, "--no-bench");
     options = accepts("--data zeros");
     ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
-    is_int(accepts("--pad 24").pad, 24, "--pad 24");
-    is_int(accepts("--data integers --k 1048575").k, 1048575, "the largest exact k");
+    is_int(accepts("--pad 24").shape.pad, 24, "--pad 24");
+    is_int(accepts("--data integers --k 1048575").shape.k, 1048575, "the largest exact k");
     options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132");
     ok(options.policy == POLICY_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
            options.count && options.sms == 132,
