@@ -90,7 +90,9 @@ DEVICE uint32_t pack_bf16x2(float low, float high) {
  * of a warp call it. */
 DEVICE int warp_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
-/* True in one thread of the warp, the same one every time. All 32 threads call it. PTX 9.7.13.14 (elect.sync). */
+/* True in one thread of the warp, the same one every time. All 32 threads call it. Call it in the `if` that leads to TMA
+ * instructions: ptxas then issues each once, where behind `threadIdx.x == 0`, or behind a variable that keeps the answer, it
+ * wraps each in a loop over the warp. PTX 9.7.13.14 (elect.sync). */
 DEVICE int elect_one(void) {
     uint32_t chosen;
     asm volatile("{\n"
