@@ -1,8 +1,8 @@
 # Builds the eight programs and runs the tests. `make help` lists the targets.
 #
 # A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
-# two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in common/. What the
-# machine has decides: without nvcc only the model is linked, and the other way round.
+# two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in
+# common/. What the machine has decides: without nvcc only the model is linked, and the other way round.
 #
 # Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
 # do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts".
