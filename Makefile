@@ -116,7 +116,8 @@ FORCE:
 HARNESS_C := $(filter-out common/harness/main.c,$(wildcard common/harness/*.c))
 HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
 HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
-MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c)))
+MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,\
+                   $(wildcard common/model/*.c common/model/*/*.c)))
 COMMON := $(HARNESS_OBJECTS) $(MODEL_OBJECTS)
 chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(if $(HAVE_MODEL),$(1:%=$(B)/model/%.o))
 
@@ -302,4 +303,4 @@ help:
 	@echo
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 
--include $(wildcard $(B)/*/*.d $(B)/tests/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d)

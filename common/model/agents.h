@@ -2,7 +2,7 @@
 #ifndef AGENTS_H
 #define AGENTS_H
 
-#include "core.h"
+#include "core/state.h"
 
 /* A step of the agent's work: all of it, or as much as chance says. Leaves the scheduler's list when nothing is
  * left. */

@@ -2,7 +2,7 @@
 #ifndef LAUNCH_H
 #define LAUNCH_H
 
-#include "core.h"
+#include "core/state.h"
 
 /* Takes down clusters that have ended and starts the next one if none is left. 0 when the grid is done. */
 int launch_next_cluster(void);

@@ -11,19 +11,19 @@
 #include <sys/mman.h>
 
 #include "agents.h"
-#include "clock.h"
-#include "count.h"
-#include "dwarf.h"
-#include "explain.h"
-#include "global.h"
-#include "line.h"
+#include "judge/clock.h"
+#include "tell/count.h"
+#include "place/dwarf.h"
+#include "tell/observe.h"
+#include "mechanism/global.h"
+#include "place/line.h"
 #include "model.h"
-#include "provenance.h"
-#include "report.h"
-#include "schedule.h"
-#include "shadow.h"
+#include "judge/provenance.h"
+#include "judge/bug_report.h"
+#include "core/schedule.h"
+#include "judge/shadow.h"
 #include "sync.h"
-#include "trace.h"
+#include "tell/steps.h"
 
 enum {
     DEFAULT_SMS = 4,

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tensor_map.h"
+#include "data/tensor_map.h"
 
 enum { GEMM_DEBUG_BUILD = 0 };
 

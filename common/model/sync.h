@@ -2,7 +2,7 @@
 #ifndef SYNC_H
 #define SYNC_H
 
-#include "core.h"
+#include "core/state.h"
 
 /* barrier.c: __syncthreads, named barriers, cluster barriers, setmaxnreg. A thread has ended: barriers that wait for
  * all may complete. */

@@ -9,8 +9,8 @@
 #include "replay.h"
 
 #include "../../common/device/wgmma.h"
-#include "../../common/model/matrix.h"
-#include "../../common/model/tensor_map.h"
+#include "../../common/model/data/matrix.h"
+#include "../../common/model/data/tensor_map.h"
 #include "tap.h"
 
 #ifndef SOURCE_ROOT

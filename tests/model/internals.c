@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../common/model/layout.h"
-#include "../../common/model/line.h"
+#include "../../common/model/place/layout.h"
+#include "../../common/model/place/line.h"
 #include "../../common/model/model_count.h"
 #include "../../common/model/model_host.h"
 #include "../../common/model/model_trace.h"

@@ -12,8 +12,8 @@ int main(void) { skip_all("there is no CPU model"); }
 #include <unistd.h>
 
 #include "device/wgmma.h"
-#include "model/matrix.h"
-#include "model/tensor_map.h"
+#include "model/data/matrix.h"
+#include "model/data/tensor_map.h"
 
 enum { COLS = 100, ROWS = 50, LD = 104 };
 static _Alignas(256) uint16_t matrix[ROWS * LD];
