@@ -4,40 +4,45 @@
 
 #include "state.h"
 
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
+/* ---- threads: for the mechanisms --------------------------------------------------------------------------------- */
 
 /* The current thread waits until thread_wake(). */
 void thread_block(Thread *t, Wait wait);
+/* The same for what t->wait says already, of which only kind, site and `what` must hold. */
+void thread_sleep(Thread *t);
+/* Waits in a list, which threads_wake() wakes and empties. */
+void thread_block_in(Thread *t, Thread **waiters, Wait wait);
 void thread_wake(Thread *t);
-/* Wakes a list linked by next_waiter and empties it. */
 void threads_wake(Thread **waiters);
 /* A place where others may come first, if the policy says so. */
 void thread_pause(Thread *t);
-/* The current thread has returned from the kernel, and all its checks are done. */
+/* model.c: the current thread has returned from the kernel. */
 void thread_leave(Thread *t) __attribute__((noreturn));
 
-/* ---- warp-wide instructions -------------------------------------------------------------------------------------- */
+/* The current thread polls: it has asked again at t->poll.address, and t->poll.version is what it found before. Waits
+ * until pollers_wake() says that something has changed there, or nothing else can happen. */
+void poll_wait(Thread *t, Wait wait);
+void pollers_wake(const void *address);
+/* model.c, where nothing else can happen: does anybody poll? Wakes all; 0 if there is none, or they were woken too often
+ * without anything having changed. */
+int pollers_wait(void);
+int pollers_wake_all(void);
 
-/* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
- * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. Reports
- * lanes that are elsewhere. */
-int warp_meet(Thread *t, CollectiveKind kind, uint32_t mask, Site site);
-void warp_go(Warp *w);
-/* Reports lanes that wait in __syncthreads() while others of the warp are at a warp-wide instruction with them. */
-void warp_check_sync(const Warp *w);
-const char *collective_text(CollectiveKind kind);
-
-/* ---- agents ------------------------------------------------------------------------------------------------------ */
+/* ---- asynchronous work: for the mechanisms ----------------------------------------------------------------------- */
 
 void agent_queue(Agent *agent);
 void agent_dequeue(Agent *agent);
 
-/* ---- the launch -------------------------------------------------------------------------------------------------- */
+/* ---- the launch: for model.c ------------------------------------------------------------------------------------- */
 
 void schedule_begin(void);
-void schedule_end(void);
-/* Runs until all clusters have ended. Called on the host's stack. */
-void schedule_run(void);
 void schedule_add_warp(Warp *w);
+/* Runs, on the host's stack, as long as next_cluster() returns 1. stuck(): all threads wait and no asynchronous work is
+ * left; it wakes somebody or ends the launch. */
+void schedule_run(int (*next_cluster)(void), void (*stuck)(void));
+void schedule_end(void);
+
+/* Whoever ends the launch: the fiber of the caller is not continued. */
+void model_stop(void) __attribute__((noreturn));
 
 #endif

@@ -29,8 +29,7 @@ typedef float Four __attribute__((vector_size(16)));
 static float low(uint32_t pair) { return matrix_float((uint16_t)pair); }
 static float high(uint32_t pair) { return matrix_float((uint16_t)(pair >> 16)); }
 
-/* A warp's fragment of A, [16 k][16 rows] with `rows` between two k. */
-static void fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
+void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 4; r++) {
             float *at = out + mma_a_k(lane, r) * rows + mma_a_row(lane, r);
@@ -47,7 +46,7 @@ void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP
         float f[16][8];
         Four row[16][2];
     } b_values, d_values;
-    fragment_a(&av[0][0], 16, a);
+    matrix_fragment_a(&av[0][0], 16, a);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 2; r++) {
             b_values.f[mma_b_k(lane, r)][mma_b_column(lane)] = low(b[lane][r]);
@@ -130,12 +129,6 @@ void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start
     }
 }
 
-void wgmma_registers_load(float *out, const uint32_t *const a[WARPGROUP_SIZE]) {
-    for (int warp = 0; warp < 4; warp++) {
-        fragment_a(out + 16 * warp, WGMMA_M, a + WARP_SIZE * warp);
-    }
-}
-
 /* Four rows by eight columns at a time stay in registers. The products of two bf16 are exact in fp32, so the order of
  * addition, k = 0 .. 15 onto d, alone decides the bits. */
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumulate) {
@@ -157,24 +150,6 @@ void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumul
             for (int i = 0; i < 4; i++) {
                 memcpy(&d[(m + i) * n + column], sum[i], sizeof sum[i]);
             }
-        }
-    }
-}
-
-void wgmma_accumulators_from_threads(float *tile, const float *const d[WARPGROUP_SIZE], int n) {
-    for (int t = 0; t < WARPGROUP_SIZE; t++) {
-        for (int v = 0; v < n / 2; v += 2) {
-            memcpy(&tile[wgmma_accumulator_row(t, v) * n + wgmma_accumulator_column(t, v)], &d[t][v],
-                   2 * sizeof(float));
-        }
-    }
-}
-
-void wgmma_accumulators_to_threads(float *const d[WARPGROUP_SIZE], const float *tile, int n) {
-    for (int t = 0; t < WARPGROUP_SIZE; t++) {
-        for (int v = 0; v < n / 2; v += 2) {
-            memcpy(&d[t][v], &tile[wgmma_accumulator_row(t, v) * n + wgmma_accumulator_column(t, v)],
-                   2 * sizeof(float));
         }
     }
 }

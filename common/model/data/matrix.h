@@ -1,8 +1,8 @@
 /* matrix.h - what the tensor-core instructions do with their data: which thread holds which element, where a descriptor
  * finds an operand in shared memory, and the products.
  *
- * Data functions only: no state between calls, no scheduling, no checks of ordering. The model's core calls them once
- * all threads of the warp or warpgroup have come; the tests replay vectors recorded on a GPU on them. Shapes are named
+ * Data functions only: no state between calls, no scheduling, no checks of ordering. The mechanisms call them once all
+ * threads of the warp or warpgroup have come; judges and tellers ask who holds what. Shapes are named
  * as in PTX: D[M][N] += A[M][K] * B[K][N]; "row" of an operand is m for A and n for B. */
 #ifndef MATRIX_H
 #define MATRIX_H
@@ -15,7 +15,6 @@ enum {
     MATRIX_K = 16, /* bf16: 32 bytes */
     WGMMA_M = 64,
     WGMMA_MAX_N = 256,
-    MATRIX_CHUNK_BYTES = 16, /* an operand is read in chunks of 8 bf16 */
 };
 
 static inline float matrix_float(uint16_t bits) {
@@ -53,6 +52,9 @@ void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP
 void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                          const uint32_t *const b[WARP_SIZE]);
 
+/* Convert a warp's fragment of A to float: out[16 k][16 rows], `rows` floats from one k to the next. */
+void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]);
+
 /* ---- one warpgroup: wgmma m64nNk16 ------------------------------------------------------------------------------- */
 
 /* A matrix descriptor's fields (wgmma.h shows the bits). Bytes, not the encoded units. */
@@ -85,9 +87,6 @@ int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int
 void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start, const uint32_t *address, int mn_major,
                         int rows);
 
-/* The same for A from registers: a[thread] is uint32_t[4]; out[16][64]. */
-void wgmma_registers_load(float *out, const uint32_t *const a[WARPGROUP_SIZE]);
-
 /* d[64][n] = a * b, or += if accumulate; a[16][64] and b[16][n] as the loads above give them. n: 8..256, multiple of
  * 8. */
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumulate);
@@ -95,9 +94,5 @@ void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumul
 /* Element of D that thread t (0..127) of the warpgroup holds in d[v], v = 0 .. n / 2 - 1. */
 static inline int wgmma_accumulator_row(int t, int v) { return 16 * (t / 32) + t % 32 / 4 + 8 * (v / 2 % 2); }
 static inline int wgmma_accumulator_column(int t, int v) { return 8 * (v / 4) + 2 * (t % 4) + v % 2; }
-
-/* Between D[64][n] and the threads' registers: d[thread] is float[n / 2]. */
-void wgmma_accumulators_from_threads(float *tile, const float *const d[WARPGROUP_SIZE], int n);
-void wgmma_accumulators_to_threads(float *const d[WARPGROUP_SIZE], const float *tile, int n);
 
 #endif

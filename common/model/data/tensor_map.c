@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../tell/observe.h"
-
 enum { SHARED_ALIGNMENT = 128 };
 
 static int element_bytes(int type) {
@@ -135,29 +133,22 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
     return 0;
 }
 
-int model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
-                        int box_cols, int swizzle) {
-    char why[200];
+int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
+                         int box_cols, int swizzle, char *why, size_t why_size) {
     if (rows < 1 || cols < 1 || ld < 0 || box_rows < 1 || box_cols < 1) {
-        snprintf(why, sizeof why, "sizes must be positive");
-    } else {
-        uint64_t size[2] = {(uint64_t)cols, (uint64_t)rows};
-        uint64_t stride[1] = {(uint64_t)ld * sizeof(bf16)};
-        uint32_t box[2] = {(uint32_t)box_cols, (uint32_t)box_rows};
-        uint32_t step[2] = {1, 1};
-        if (tensor_map_encode(map, TENSOR_BFLOAT16, 2, base, size, stride, box, step, 0, swizzle, 2, TENSOR_FILL_ZERO,
-                              why, sizeof why) == 0) {
-            map->name = name;
-            map->seal = seal_of(map);
-            observe_map(map);
-            return 0;
-        }
+        return refuse(why, why_size, "sizes must be positive");
     }
-    fprintf(stderr,
-            "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, swizzle "
-            "%d)\n",
-            name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
-    return 3;
+    uint64_t size[2] = {(uint64_t)cols, (uint64_t)rows};
+    uint64_t stride[1] = {(uint64_t)ld * sizeof(bf16)};
+    uint32_t box[2] = {(uint32_t)box_cols, (uint32_t)box_rows};
+    uint32_t step[2] = {1, 1};
+    if (tensor_map_encode(map, TENSOR_BFLOAT16, 2, base, size, stride, box, step, 0, swizzle, 2, TENSOR_FILL_ZERO, why,
+                          why_size) != 0) {
+        return 1;
+    }
+    map->name = name;
+    map->seal = seal_of(map);
+    return 0;
 }
 
 const char *tensor_map_fault(const TensorMap *map) {
@@ -257,21 +248,19 @@ int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
     return 1;
 }
 
-static void *global_bytes(const TensorChunk *chunk) { return (void *)(uintptr_t)chunk->global; }
-
 void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]) {
     uint64_t fill = map->fill == TENSOR_FILL_NAN ? fill_nan(map->type) : 0;
     for (int i = chunk->end; i < TENSOR_CHUNK_BYTES; i += map->element_bytes) {
         memcpy(shared + i, &fill, map->element_bytes);
     }
     if (chunk->end > 0) {
-        memcpy(shared, global_bytes(chunk), (size_t)chunk->end);
+        memcpy(shared, tensor_chunk_global(chunk), (size_t)chunk->end);
     }
 }
 
 void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]) {
     if (chunk->end > 0) {
-        memcpy(global_bytes(chunk), shared, (size_t)chunk->end);
+        memcpy(tensor_chunk_global(chunk), shared, (size_t)chunk->end);
     }
 }
 
@@ -292,7 +281,7 @@ int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8
         map->type != TENSOR_INT32 && map->type != TENSOR_UINT64) {
         return 1;
     }
-    uint8_t *global = global_bytes(chunk);
+    uint8_t *global = tensor_chunk_global(chunk);
     for (int i = 0; i < chunk->end; i += map->element_bytes, global += map->element_bytes) {
         union {
             uint16_t h;

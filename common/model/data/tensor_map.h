@@ -57,12 +57,6 @@ typedef struct {
 } TensorMap;
 _Static_assert(sizeof(TensorMap) == 128 && _Alignof(TensorMap) == 64, "as the driver's CUtensorMap");
 
-/* tensor_map_2d() of tma.h in the model build: a bf16 matrix [rows][ld] of which the first `cols` elements of a row
- * count; swizzle is a Swizzle of tma.h. Returns 0, or 3 after printing one line on stderr that says which argument is
- * not acceptable and what would be. `name` must outlive the map. Called by the chapters' launch functions. */
-int model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
-                        int box_cols, int swizzle);
-
 /* cuTensorMapEncodeTiled with the driver's arguments: size[rank] in elements, stride[rank - 1] in bytes, box[rank],
  * step[rank] (the driver's elementStrides). Returns 0, or 1 where the driver returns CUDA_ERROR_INVALID_VALUE, with the
  * reason in `why` (one sentence without a newline; size why_size). Also refused, and said so: what the driver takes and
@@ -70,6 +64,10 @@ int model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int 
 int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
                       const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
                       int l2_promotion, int fill, char *why, size_t why_size);
+
+/* The same for a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; `name` must outlive the map. */
+int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
+                         int box_cols, int swizzle, char *why, size_t why_size);
 
 /* NULL if `map` is a tensor map at a 64-byte aligned address, otherwise what is wrong with it (a constant string). */
 const char *tensor_map_fault(const TensorMap *map);
@@ -103,6 +101,9 @@ typedef struct {
     uint64_t global;                /* address of its first element, 16-byte aligned; not valid if end is 0 */
     int begin, end;                 /* the bytes of global memory that are read or written: begin is 0, end 0..16 */
 } TensorChunk;
+
+/* The bytes of global memory that it reads or writes begin here. */
+static inline void *tensor_chunk_global(const TensorChunk *chunk) { return (void *)(uintptr_t)chunk->global; }
 
 /* A walk over the chunks of one copy, in the order of shared memory before the swizzle: dimension 0 fastest. It may
  * stop anywhere and go on later: `TensorWalk w = tensor_walk(map, coord, address); while (tensor_next(&w, &chunk))

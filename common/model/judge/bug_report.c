@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/memory.h"
+#include "../core/schedule.h"
 #include "../place/line.h"
 
 enum { FULL_REPORTS = 3, MAX_REPORTS = 10 };
@@ -108,10 +110,11 @@ void report_place(const char *label, const Thread *t, Site site, const char *wha
 }
 
 void report_barrier(const Barrier *b) {
+    char name[PHRASE_SIZE];
     report_line("barrier",
                 "%s of CTA %d: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
-                b->name, b->cta->block, (unsigned long long)b->phase, b->pending, b->expected, (long long)b->tx,
-                (unsigned long long)b->announced, (unsigned long long)b->brought);
+                barrier_text(b, name), b->cta->block, (unsigned long long)b->phase, b->pending, b->expected,
+                (long long)b->tx, (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
 
 static size_t first_lines(const char *text, int lines) {
@@ -125,7 +128,7 @@ static size_t first_lines(const char *text, int lines) {
 
 void report_end(int fatal) {
     append("  %-9s%s\n", "on a GPU", rules[reports.rule].gpu);
-    append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay", device.kernel_name,
+    append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay", device.launch.name,
            policies[device.options.policy], device.options.seed, (unsigned long long)device.step);
     if (!device.options.quiet) {
         fflush(stdout);
@@ -165,21 +168,23 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
 
 /* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
-const char *thread_role(const Thread *t) {
-    /* Roles exist only in kernels in which nobody does both jobs. */
-    const Cta *cta = t->cta;
-    int loads = 0, math = 0;
-    for (int i = 0; i < cta->threads; i++) {
-        if (cta->thread[i].loads && cta->thread[i].math) {
+void roles_cta_begin(Cta *cta) { cta->roles = cta_alloc(cta, sizeof *cta->roles); }
+
+/* "" or what the thread's behaviour makes it. Roles exist only in kernels in which nobody does both jobs. */
+static const char *thread_role(const Thread *t) {
+    const CtaRoles *roles = t->cta->roles;
+    int loads = 0, multiplies = 0;
+    for (int i = 0; i < t->cta->threads; i++) {
+        if (roles->thread[i].loads && roles->thread[i].multiplies) {
             return "";
         }
-        loads |= cta->thread[i].loads;
-        math |= cta->thread[i].math;
+        loads |= roles->thread[i].loads;
+        multiplies |= roles->thread[i].multiplies;
     }
-    if (!loads || !math) {
+    if (!loads || !multiplies) {
         return "";
     }
-    return t->loads ? "producer" : t->math ? "consumer" : "";
+    return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
 }
 
 const char *thread_text(const Thread *t, char *text) {
@@ -196,5 +201,13 @@ const char *threads_text(const Thread *t, int count, char *text) {
     const char *role = thread_role(t);
     snprintf(text, PHRASE_SIZE, "%d threads of CTA %d (first: warp %d lane %d%s%s)", count, t->cta->block, t->warp->id,
              t->lane, *role ? ", " : "", role);
+    return text;
+}
+
+const char *barrier_text(const Barrier *b, char *text) {
+    int length = snprintf(text, PHRASE_SIZE, "%s", b->array);
+    if (b->index >= 0) {
+        snprintf(text + length, PHRASE_SIZE - (size_t)length, "[%d]", b->index);
+    }
     return text;
 }

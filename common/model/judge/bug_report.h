@@ -23,16 +23,26 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
 /* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. */
 const char *thread_text(const Thread *t, char *text);
 const char *threads_text(const Thread *t, int count, char *text);
-/* "" or what the thread's behaviour makes it: "producer", "consumer". */
-const char *thread_role(const Thread *t);
+const char *barrier_text(const Barrier *b, char *text); /* "full[2]" */
 
-/* Reports of this launch. */
+/* What a thread has done, which makes it a producer or a consumer: for event.c. */
+typedef struct CtaRoles {
+    struct {
+        uint8_t loads, multiplies;
+    } thread[THREAD_LIMIT];
+} CtaRoles;
+void roles_cta_begin(Cta *cta);
+static inline void role_loads(Thread *t) { t->cta->roles->thread[t->id].loads = 1; }
+static inline void role_multiplies(Warp *w) {
+    for (int lane = 0; lane < w->lanes; lane++) {
+        w->cta->roles->thread[w->thread[lane].id].multiplies = 1;
+    }
+}
+
+/* Reports of this launch; for event.c and model.c. */
 int report_count(void);
 void report_launch_begin(void);
 /* Says how many were left out. */
 void report_launch_end(void);
-
-/* Leaves the launch: the fiber of the caller is not continued. */
-void model_stop(void) __attribute__((noreturn));
 
 #endif

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/state.h"
+#include "../core/schedule.h"
 #include "../place/line.h"
 #include "bug_report.h"
+#include "phases.h"
 
 enum { MAX_GROUPS = 16 };
 
@@ -24,7 +25,7 @@ static int same_wait(const Thread *x, const Thread *y) {
 
 /* Where a thread is now, as part of a sentence. */
 static const char *whereabouts(const Thread *t, char *text) {
-    char place[160];
+    char place[160], name[PHRASE_SIZE];
     const Wait *wait = &t->wait;
     if (t->state == THREAD_EXITED) {
         snprintf(text, PHRASE_SIZE, "it has returned from the kernel");
@@ -35,7 +36,7 @@ static const char *whereabouts(const Thread *t, char *text) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
         snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", (unsigned long long)wait->phase,
-                 wait->barrier->name, place);
+                 barrier_text(wait->barrier, name), place);
         break;
     case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place); break;
     default: snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
@@ -47,22 +48,23 @@ static const char *whereabouts(const Thread *t, char *text) {
 static int contributors(const Barrier *b, const Thread **thread, const Barrier **where, Site *site, int limit) {
     int found = 0;
     for (int pass = 0; pass < 2; pass++) { /* this barrier first, then its siblings */
-        for (int i = 0; i < b->cta->barriers; i++) {
-            const Barrier *other = b->cta->barrier[i];
-            if (pass == 0 ? other != b : other == b || other->array != b->array) {
+        for (int i = 0; i < b->cta->mbarriers.count; i++) {
+            const Barrier *other = b->cta->mbarriers.list[i];
+            const BarrierFacts *f = other->facts;
+            if (pass == 0 ? other != b : other == b || other->init != b->init) {
                 continue;
             }
-            uint32_t kept = other->arrival_count < BARRIER_HISTORY ? other->arrival_count : BARRIER_HISTORY;
+            uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;
             for (uint32_t k = 1; k <= kept; k++) {
-                uint32_t at = (other->arrival_count - k) % BARRIER_HISTORY;
+                uint32_t at = (f->arrivals - k) % ARRIVAL_HISTORY;
                 int known = 0;
-                for (int f = 0; f < found; f++) {
-                    known |= thread[f] == other->arrival[at].thread;
+                for (int n = 0; n < found; n++) {
+                    known |= thread[n] == f->arrival[at].thread;
                 }
                 if (!known && found < limit) {
-                    thread[found] = other->arrival[at].thread;
+                    thread[found] = f->arrival[at].thread;
                     where[found] = other;
-                    site[found++] = other->arrival[at].site;
+                    site[found++] = f->arrival[at].site;
                 }
             }
         }
@@ -71,9 +73,10 @@ static int contributors(const Barrier *b, const Thread **thread, const Barrier *
 }
 
 static int arrived_in_phase(const Barrier *b, const Thread *t) {
-    uint32_t kept = b->arrival_count < BARRIER_HISTORY ? b->arrival_count : BARRIER_HISTORY;
+    const BarrierFacts *f = b->facts;
+    uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;
     for (uint32_t k = 0; k < kept; k++) {
-        if (b->arrival[k].thread == t && b->arrival[k].phase == b->phase) {
+        if (f->arrival[k].thread == t && f->arrival[k].phase == b->phase) {
             return 1;
         }
     }
@@ -82,7 +85,7 @@ static int arrived_in_phase(const Barrier *b, const Thread *t) {
 
 static void explain_mbarrier(const Thread *t) {
     const Barrier *b = t->wait.barrier;
-    char who[PHRASE_SIZE], now[PHRASE_SIZE], place[160];
+    char who[PHRASE_SIZE], now[PHRASE_SIZE], name[PHRASE_SIZE], place[160];
     if (b->pending > 0 && b->tx != 0) {
         report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected,
                     (long long)b->tx);
@@ -102,12 +105,12 @@ static void explain_mbarrier(const Thread *t) {
     Site site[4];
     int count = contributors(b, thread, where, site, 4);
     if (count == 0) {
-        report_line("", "nobody has ever arrived at %s", b->name);
+        report_line("", "nobody has ever arrived at %s", barrier_text(b, name));
     }
     for (int i = 0; i < count; i++) {
         report_line("", "%s %s %s (%s): %s", thread_text(thread[i], who),
-                    arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at", where[i]->name,
-                    site_text(site[i], place, sizeof place), whereabouts(thread[i], now));
+                    arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at",
+                    barrier_text(where[i], name), site_text(site[i], place, sizeof place), whereabouts(thread[i], now));
     }
 }
 
@@ -138,7 +141,7 @@ static void explain_warp(const Thread *t) {
     const Warp *w = t->warp;
     char now[PHRASE_SIZE];
     for (int lane = 0; lane < w->lanes; lane++) {
-        if ((w->collective_mask & ~w->arrived) >> lane & 1) {
+        if ((w->meeting.mask & ~w->meeting.arrived) >> lane & 1) {
             report_line("", "absent: lane %d; %s", lane, whereabouts(&w->thread[lane], now));
             break;
         }
@@ -158,14 +161,14 @@ static void explain_warpgroup(const Thread *t) {
 
 static void explain_registers(const Thread *t) {
     report_line("", "the warp needs %d registers, %d are in the CTA's pool; warps of this CTA own:", t->wait.amount,
-                t->cta->free_registers);
+                t->cta->registers.free);
     for (int i = 0; i < t->cta->warps; i += 4) {
         report_line("", "  warpgroup %d: %d registers a thread", i / 4, t->cta->warp[i].registers);
     }
 }
 
 static void explain(const Thread *t, int count) {
-    char place[160], who[PHRASE_SIZE];
+    char place[160], who[PHRASE_SIZE], name[PHRASE_SIZE];
     const Wait *wait = &t->wait;
     site_text(wait->site, place, sizeof place);
     threads_text(t, count, who);
@@ -173,7 +176,7 @@ static void explain(const Thread *t, int count) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
         report_line("waiting", "%s: %s, for phase %llu of %s (parity %u)", place, who, (unsigned long long)wait->phase,
-                    wait->barrier->name, wait->parity);
+                    barrier_text(wait->barrier, name), wait->parity);
         explain_mbarrier(t);
         break;
     case WAIT_NAMED:
@@ -194,7 +197,7 @@ static void explain(const Thread *t, int count) {
         break;
     case WAIT_CLUSTER:
         report_line("waiting", "%s: %s, for the cluster barrier: %d of %d threads have arrived", place, who,
-                    t->cta->cluster->arrived, t->cta->cluster->live);
+                    t->cta->cluster->barrier.arrived, t->cta->cluster->live);
         break;
     case WAIT_INIT:
         report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
@@ -255,7 +258,7 @@ void report_deadlock(void) {
                     continue;
                 }
                 const Warp *w = t->warp;
-                if (t->wait.kind == WAIT_WARP && (w->arrived & w->collective_mask) == w->collective_mask) {
+                if (t->wait.kind == WAIT_WARP && (w->meeting.arrived & w->meeting.mask) == w->meeting.mask) {
                     continue; /* all have come: they wait for the lane that does the work, which is told of */
                 }
                 if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/memory.h"
 #include "bug_report.h"
 
-enum { TENSORS = 128 };
+enum { TENSORS = 128, MATRIX_TAGS = 256 };
 
 typedef struct {
     uintptr_t base;
@@ -44,7 +45,7 @@ static int tensor_add(const Tensor *tensor) {
 
 Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
     Tag tag = {TENSOR_UNKNOWN, 0, 0, 0};
-    if (device.options.no_provenance || map->rank != 2) {
+    if (map->rank != 2) {
         return tag;
     }
     if (known.last_base != map->base) {
@@ -71,7 +72,7 @@ void model_describe_matrix(const void *base, const char *name, int rows, int col
 
 Tag tag_of_global(const void *p) {
     Tag tag = {TENSOR_UNKNOWN, 0, 0, 0};
-    for (int i = 1; i < known.count && !device.options.no_provenance; i++) {
+    for (int i = 1; i < known.count; i++) {
         const Tensor *tensor = &known.tensor[i];
         uintptr_t offset = (uintptr_t)p - tensor->base;
         if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
@@ -101,7 +102,12 @@ static void forget(int i) {
     known.tensor[i].name = "";
 }
 
-void provenance_forget_maps(void) {
+void provenance_forget_memory(const void *p, size_t bytes) {
+    for (int i = 1; i < known.count; i++) {
+        if (known.tensor[i].base - (uintptr_t)p < bytes) {
+            forget(i);
+        }
+    }
     known.last_base = 0;
     known.last = 0;
     for (int i = 1; i < known.count; i++) {
@@ -112,15 +118,6 @@ void provenance_forget_maps(void) {
     while (known.count > 1 && known.tensor[known.count - 1].base == UINTPTR_MAX) {
         known.count--;
     }
-}
-
-void provenance_forget_memory(const void *p, size_t bytes) {
-    for (int i = 1; i < known.count; i++) {
-        if (known.tensor[i].base - (uintptr_t)p < bytes) {
-            forget(i);
-        }
-    }
-    provenance_forget_maps();
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
@@ -185,40 +182,53 @@ static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
     }
 }
 
-void provenance_product(Thread *t, AccumulatorTile *tile, Tag a, Tag b, int accumulate, Site site) {
+void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
+    const Warpgroup *g = t->warp->warpgroup;
+    Tag *tile_a = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].a;
+    Tag *tile_b = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].b;
     char x[PHRASE_SIZE], y[PHRASE_SIZE];
-    if (!accumulate) {
-        tile->a_tag = tile->b_tag = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    if (!product->accumulate) {
+        *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     }
     if (!has_place(a) || !has_place(b)) {
         return;
     }
     if (a.column != b.column) {
-        report_pair(t, "product of pieces with different k", a, b, site);
+        report_pair(t, "product of pieces with different k", a, b, product->site);
         return;
     }
-    if (has_place(tile->a_tag) && (tile->a_tag.tensor != a.tensor || tile->a_tag.row != a.row ||
-                                   tile->b_tag.tensor != b.tensor || tile->b_tag.row != b.row)) {
+    if (has_place(*tile_a) &&
+        (tile_a->tensor != a.tensor || tile_a->row != a.row || tile_b->tensor != b.tensor || tile_b->row != b.row)) {
         if (report_begin(RULE_PROVENANCE)) {
-            report_place("now", t, site, "product added to a tile of other rows or columns");
+            report_place("now", t, product->site, "product added to a tile of other rows or columns");
             report_line("operand", "the tile began with rows %d of %s and %d of %s; now A begins with %s, B with %s",
-                        tile->a_tag.row, known.tensor[tile->a_tag.tensor].name, tile->b_tag.row,
-                        known.tensor[tile->b_tag.tensor].name, tag_text(a, x), tag_text(b, y));
+                        tile_a->row, known.tensor[tile_a->tensor].name, tile_b->row, known.tensor[tile_b->tensor].name,
+                        tag_text(a, x), tag_text(b, y));
             report_end(0);
         }
         return;
     }
-    tile->a_tag = a;
-    tile->b_tag = b;
+    *tile_a = a;
+    *tile_b = b;
 }
 
 /* ---- fragments --------------------------------------------------------------------------------------------------- */
 
+/* An 8x8 matrix in registers. */
+typedef struct MatrixTag {
+    uintptr_t address; /* of lane 0's register; 0: none */
+    Tag tag[8];        /* of the rows of the matrix */
+    int regular;       /* all known, row after row */
+} MatrixTag;
+
+void provenance_cta_begin(Cta *cta) { cta->fragments = cta_alloc(cta, sizeof *cta->fragments); }
+
 static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
+    MatrixTag *table = w->cta->fragments->warp[w->id];
     uintptr_t address = (uintptr_t)register0;
     unsigned first = (unsigned)(address / 4) % MATRIX_TAGS;
     for (unsigned i = 0; i < 8; i++) {
-        MatrixTag *tag = &w->matrix_tags[(first + i) % MATRIX_TAGS];
+        MatrixTag *tag = &table[(first + i) % MATRIX_TAGS];
         if (tag->address == address) {
             return tag;
         }
@@ -227,20 +237,17 @@ static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
             return make ? tag : NULL;
         }
     }
-    return make ? &w->matrix_tags[first] : NULL;
+    return make ? &table[first] : NULL;
 }
 
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE], Site site) {
-    if (device.options.no_provenance) {
-        return;
-    }
-    if (w->matrix_tags == NULL) {
-        w->matrix_tags = model_alloc_zero(MATRIX_TAGS * sizeof *w->matrix_tags);
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) {
+    MatrixTag **table = &w->cta->fragments->warp[w->id];
+    if (*table == NULL) {
+        *table = cta_alloc(w->cta, MATRIX_TAGS * sizeof **table);
     }
     for (int i = 0; i < 4; i++) {
         MatrixTag *matrix = matrix_tag(w, &r0[i], 1);
         matrix->address = (uintptr_t)&r0[i];
-        matrix->site = site;
         memcpy(matrix->tag, &tag[8 * i], sizeof matrix->tag);
         matrix->regular = 1;
         for (int row = 0; row < 8; row++) {
@@ -252,6 +259,9 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE], 
 }
 
 void provenance_forget(Warp *w, const void *p, uint32_t size) {
+    if (w->cta->fragments->warp[w->id] == NULL) {
+        return;
+    }
     uintptr_t begin = (uintptr_t)p & ~(uintptr_t)3;
     for (uintptr_t address = begin; address < (uintptr_t)p + size; address += 4) {
         MatrixTag *tag = matrix_tag(w, (const void *)address, 0);
@@ -269,11 +279,10 @@ static int fits_quickly(const MatrixTag *matrix, Tag origin, int row0, int k0) {
            matrix->tag[0].column == origin.column + k0;
 }
 
-void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, const float *d0, Site site) {
-    if (w->matrix_tags == NULL) {
+void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site) {
+    if (w->cta->fragments->warp[w->id] == NULL) {
         return;
     }
-    (void)d0;
     Thread *t = &w->thread[0];
     Tag a = {TENSOR_UNKNOWN, 0, 0, 0}, b = a;
     for (int i = 0; i < 6; i++) {

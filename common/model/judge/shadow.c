@@ -12,180 +12,159 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "../core/memory.h"
 #include "../place/layout.h"
-#include "provenance.h"
 #include "bug_report.h"
 
 enum { BLOCK_READS = 6 };
 
-typedef struct {
+typedef struct ReadBlock {
     Access read[BLOCK_READS];
     uint32_t next;
 } ReadBlock;
 
-typedef struct ShadowPool {
-    Cell (*split)[CHUNK_CELLS]; /* from 1 */
-    uint32_t splits, splits_capacity;
-    uint32_t free_split; /* linked by the first cell's more_reads */
-    ReadBlock *block;    /* from 1 */
-    uint32_t blocks, blocks_capacity;
-    uint32_t free_block;
-    Chunk *chunk;
-    uint32_t chunks;
-} ShadowPool;
-
 /* By slot, kept from CTA to CTA. */
 static struct {
-    ShadowPool *pool;
+    CtaShadow *of;
     int slots;
 } shadows;
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-void shadow_new(Cta *cta) {
-    if (device.sms > shadows.slots) {
-        /* CTAs point at their pools: none may move while one lives. All slots of a launch are made at once. */
-        int slots = device.sms;
-        shadows.pool = model_realloc(shadows.pool, (size_t)slots * sizeof *shadows.pool);
-        memset(&shadows.pool[shadows.slots], 0, (size_t)(slots - shadows.slots) * sizeof *shadows.pool);
+void shadow_cta_begin(Cta *cta) {
+    if (device.launch.sms > shadows.slots) {
+        /* CTAs point at theirs: none may move while one lives. All slots of a launch are made at once. */
+        int slots = device.launch.sms;
+        shadows.of = model_realloc(shadows.of, (size_t)slots * sizeof *shadows.of);
+        memset(&shadows.of[shadows.slots], 0, (size_t)(slots - shadows.slots) * sizeof *shadows.of);
         shadows.slots = slots;
     }
-    ShadowPool *pool = &shadows.pool[cta->slot];
+    CtaShadow *s = cta->shadow = &shadows.of[cta->slot];
     uint32_t chunks = (cta->shared_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    if (pool->chunk == NULL || pool->chunks < chunks) {
-        free(pool->chunk);
-        pool->chunk = model_alloc((size_t)chunks * sizeof *pool->chunk);
-        pool->chunks = chunks;
+    if (s->chunk == NULL || s->chunks < chunks) {
+        free(s->chunk);
+        s->chunk = model_alloc((size_t)chunks * sizeof *s->chunk);
+        s->chunks = chunks;
     }
-    memset(pool->chunk, 0, (size_t)chunks * sizeof *pool->chunk);
-    pool->splits = pool->blocks = 1;
-    pool->free_split = pool->free_block = 0;
-    cta->pool = pool;
-    cta->chunk = pool->chunk;
-    /* Whoever reads what nobody has written sees NaN, not what the last CTA left. */
-    memset(cta->shared, 0xff, cta->shared_bytes);
+    memset(s->chunk, 0, (size_t)chunks * sizeof *s->chunk);
+    s->splits = s->blocks = 1;
+    s->free_split = s->free_block = 0;
 }
 
-void shadow_free(Cta *cta) {
-    cta->pool = NULL;
-    cta->chunk = NULL;
-}
-
-void shadow_free_all(void) {
+void shadow_shutdown(void) {
     for (int i = 0; i < shadows.slots; i++) {
-        free(shadows.pool[i].split);
-        free(shadows.pool[i].block);
-        free(shadows.pool[i].chunk);
+        free(shadows.of[i].split);
+        free(shadows.of[i].block);
+        free(shadows.of[i].chunk);
     }
-    free(shadows.pool);
+    free(shadows.of);
     memset(&shadows, 0, sizeof shadows);
 }
 
-static uint32_t block_new(ShadowPool *pool) {
-    uint32_t i = pool->free_block;
+static uint32_t block_new(CtaShadow *s) {
+    uint32_t i = s->free_block;
     if (i != 0) {
-        pool->free_block = pool->block[i].next;
+        s->free_block = s->block[i].next;
     } else {
-        if (pool->blocks >= pool->blocks_capacity) {
-            pool->blocks_capacity = pool->blocks_capacity > 0 ? 2 * pool->blocks_capacity : 256;
-            pool->block = model_realloc(pool->block, pool->blocks_capacity * sizeof *pool->block);
+        if (s->blocks >= s->blocks_capacity) {
+            s->blocks_capacity = s->blocks_capacity > 0 ? 2 * s->blocks_capacity : 256;
+            s->block = model_realloc(s->block, s->blocks_capacity * sizeof *s->block);
         }
-        i = pool->blocks++;
+        i = s->blocks++;
     }
-    pool->block[i].next = 0;
+    s->block[i].next = 0;
     return i;
 }
 
-static void blocks_free(ShadowPool *pool, uint32_t i) {
+static void blocks_free(CtaShadow *s, uint32_t i) {
     while (i != 0) {
-        uint32_t next = pool->block[i].next;
-        pool->block[i].next = pool->free_block;
-        pool->free_block = i;
+        uint32_t next = s->block[i].next;
+        s->block[i].next = s->free_block;
+        s->free_block = i;
         i = next;
     }
 }
 
-static void forget_reads(ShadowPool *pool, Cell *cell) {
+static void forget_reads(CtaShadow *s, Cell *cell) {
     if (cell->more_reads != 0) {
-        blocks_free(pool, cell->more_reads);
+        blocks_free(s, cell->more_reads);
         cell->more_reads = 0;
     }
     cell->reads = 0;
 }
 
 /* The n-th read of a cell. */
-static Access *read_at(ShadowPool *pool, Cell *cell, uint32_t n) {
+static Access *read_at(CtaShadow *s, Cell *cell, uint32_t n) {
     if (n < CELL_READS) {
         return &cell->read[n];
     }
     n -= CELL_READS;
     uint32_t block = cell->more_reads;
     for (; n >= BLOCK_READS; n -= BLOCK_READS) {
-        block = pool->block[block].next;
+        block = s->block[block].next;
     }
-    return &pool->block[block].read[n];
+    return &s->block[block].read[n];
 }
 
-static void read_append(ShadowPool *pool, Cell *cell, const Access *access) {
+static void read_append(CtaShadow *s, Cell *cell, const Access *access) {
     uint32_t n = cell->reads++;
     if (n >= CELL_READS && (n - CELL_READS) % BLOCK_READS == 0) {
-        uint32_t added = block_new(pool), last = cell->more_reads;
+        uint32_t added = block_new(s), last = cell->more_reads;
         if (last == 0) {
             cell->more_reads = added;
         } else {
-            while (pool->block[last].next != 0) {
-                last = pool->block[last].next;
+            while (s->block[last].next != 0) {
+                last = s->block[last].next;
             }
-            pool->block[last].next = added;
+            s->block[last].next = added;
         }
     }
-    *read_at(pool, cell, n) = *access;
+    *read_at(s, cell, n) = *access;
 }
 
 /* The chunk's 8 cells of 2 bytes. */
-static Cell *split(ShadowPool *pool, Chunk *chunk) {
+static Cell *split(CtaShadow *s, Chunk *chunk) {
     if (chunk->split == 0) {
-        uint32_t i = pool->free_split;
+        uint32_t i = s->free_split;
         if (i != 0) {
-            pool->free_split = pool->split[i][0].more_reads;
+            s->free_split = s->split[i][0].more_reads;
         } else {
-            if (pool->splits >= pool->splits_capacity) {
-                pool->splits_capacity = pool->splits_capacity > 0 ? 2 * pool->splits_capacity : 256;
-                pool->split = model_realloc(pool->split, pool->splits_capacity * sizeof *pool->split);
+            if (s->splits >= s->splits_capacity) {
+                s->splits_capacity = s->splits_capacity > 0 ? 2 * s->splits_capacity : 256;
+                s->split = model_realloc(s->split, s->splits_capacity * sizeof *s->split);
             }
-            i = pool->splits++;
+            i = s->splits++;
         }
         chunk->split = i;
         for (int c = 0; c < CHUNK_CELLS; c++) {
-            Cell *cell = &pool->split[i][c];
+            Cell *cell = &s->split[i][c];
             cell->write = chunk->cell.write;
             cell->reads = cell->more_reads = 0;
             for (uint32_t n = 0; n < chunk->cell.reads; n++) {
-                read_append(pool, cell, read_at(pool, &chunk->cell, n));
+                read_append(s, cell, read_at(s, &chunk->cell, n));
             }
         }
-        forget_reads(pool, &chunk->cell);
+        forget_reads(s, &chunk->cell);
     }
-    return pool->split[chunk->split];
+    return s->split[chunk->split];
 }
 
 /* A whole chunk is written: one cell is enough again. */
-static void unsplit(ShadowPool *pool, Chunk *chunk) {
+static void unsplit(CtaShadow *s, Chunk *chunk) {
     if (chunk->split != 0) {
-        Cell *cells = pool->split[chunk->split];
+        Cell *cells = s->split[chunk->split];
         for (int c = 0; c < CHUNK_CELLS; c++) {
-            forget_reads(pool, &cells[c]);
+            forget_reads(s, &cells[c]);
         }
-        cells[0].more_reads = pool->free_split;
-        pool->free_split = chunk->split;
+        cells[0].more_reads = s->free_split;
+        s->free_split = chunk->split;
         chunk->split = 0;
     }
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-uint32_t shared_offset(Thread *t, const void *p, uint32_t bytes, const char *what, Site site) {
+uint32_t shadow_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site) {
     uintptr_t offset = (uintptr_t)p - (uintptr_t)t->cta->shared;
     if (offset >= t->cta->shared_bytes || bytes > t->cta->shared_bytes - offset) {
         report_misuse(RULE_SHARED_BOUNDS, site, 1, "%s at byte %lld, %u bytes; the CTA has %u bytes of shared memory",
@@ -194,59 +173,64 @@ uint32_t shared_offset(Thread *t, const void *p, uint32_t bytes, const char *wha
     return (uint32_t)offset;
 }
 
-void shadow_set_barrier(Cta *cta, uint32_t offset, int alive) {
-    uint8_t bit = (uint8_t)(1 << offset % CHUNK_BYTES / 8);
-    Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
-    chunk->barriers = (uint8_t)(alive ? chunk->barriers | bit : chunk->barriers & ~bit);
+void shadow_address(const Cta *cta, const void *p) {
+    if ((uintptr_t)p - (uintptr_t)cta->shared > SHARED_STRIDE) {
+        report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory",
+                      p);
+    }
+}
+
+void shadow_set_barrier(Cta *cta, uint32_t offset) {
+    cta->shadow->chunk[offset / CHUNK_BYTES].barriers |= (uint8_t)(1 << offset % CHUNK_BYTES / 8);
 }
 
 const Access *shadow_writer(const Cta *cta, uint32_t offset) {
-    const Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
-    return chunk->split == 0 ? &chunk->cell.write : &cta->pool->split[chunk->split][offset % CHUNK_BYTES / 2].write;
+    const Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
+    return chunk->split == 0 ? &chunk->cell.write : &cta->shadow->split[chunk->split][offset % CHUNK_BYTES / 2].write;
 }
 
 const char *access_text(AccessKind kind) {
-    static const char *const text[ACCESS_KINDS] = {
-        [ACCESS_NONE] = "nothing",
-        [ACCESS_PLAIN_READ] = "load",
-        [ACCESS_PLAIN_WRITE] = "store",
-        [ACCESS_LDMATRIX] = "ldmatrix",
-        [ACCESS_STMATRIX] = "stmatrix",
-        [ACCESS_CP_ASYNC] = "cp.async",
-        [ACCESS_TMA_LOAD] = "TMA load",
-        [ACCESS_TMA_STORE] = "TMA store (reading shared memory)",
-        [ACCESS_WGMMA_A] = "wgmma reading A",
-        [ACCESS_WGMMA_B] = "wgmma reading B",
+    static const char *const text[] = {
+#define ACCESS(id, name, is_async) name,
+        ACCESSES(ACCESS)
+#undef ACCESS
     };
     return text[kind];
+}
+
+static inline int is_async_proxy(unsigned kind) {
+    static const uint8_t is_async[] = {
+#define ACCESS(id, name, is_async) is_async,
+        ACCESSES(ACCESS)
+#undef ACCESS
+    };
+    return is_async[kind];
 }
 
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 /* Why the earlier access is not known to be over. */
 static void report_missing(const Actor *actor, const Access *before) {
-    const Cluster *cluster = actor->thread->cta->cluster;
-    const Barrier *barrier = cluster->barrier_of[before->component];
-    const Warpgroup *g = cluster->warpgroup_of[before->component];
-    const Thread *owner = cluster->thread_of[before->component];
-    if (barrier != NULL) {
-        uint32_t seen = clock_tick(actor->thread->clock.base, before->component).known;
+    const ComponentOwner *owner = component_owner(actor->thread->cta->cluster, before->component);
+    char name[PHRASE_SIZE];
+    if (owner->barrier != NULL) {
+        uint32_t seen = clock_tick(actor->thread->clock->base, before->component).known;
         if (seen == 0) {
             report_line("missing", "the load counts for phase %u of %s; this thread knows no completed phase of it",
-                        before->epoch - 1, barrier->name);
+                        before->epoch - 1, barrier_text(owner->barrier, name));
         } else {
             report_line("missing", "the load counts for phase %u of %s; this thread knows only phases up to %u",
-                        before->epoch - 1, barrier->name, seen - 1);
+                        before->epoch - 1, barrier_text(owner->barrier, name), seen - 1);
         }
-        report_barrier(barrier);
-    } else if (g != NULL) {
+        report_barrier(owner->barrier);
+    } else if (owner->warpgroup != NULL) {
         report_line("missing",
                     "the wgmma is in group %u of warpgroup %d: nothing that this thread has waited for says that a "
                     "wgmma.wait_group covered it",
-                    before->epoch - 1, g->id);
+                    before->epoch - 1, owner->warpgroup->id);
     } else if (before->kind == ACCESS_CP_ASYNC) {
         report_line("missing", "the copy is in group %u of its thread's cp.async groups: %s", before->epoch - 1,
-                    owner == actor->thread
+                    owner->thread == actor->thread
                         ? "this thread has not waited for it"
                         : "its thread's cp.async.wait_group and a barrier after it must come between");
     } else if (before->kind == ACCESS_TMA_STORE) {
@@ -261,15 +245,16 @@ static void report_missing(const Actor *actor, const Access *before) {
 }
 
 static const Thread *issuer_of(const Actor *actor, const Access *access) {
-    return actor->thread->cta->cluster->thread_of[access->issuer];
+    return component_owner(actor->thread->cta->cluster, access->issuer)->thread;
 }
 
 static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
     char text[PHRASE_SIZE];
     Tag tag = *shadow_tag(cta, offset);
     char place[PHRASE_SIZE] = "";
-    if (device.shared_type != NULL) {
-        layout_text(device.shared_file, device.shared_type, device.shared_variable, offset, place, sizeof place);
+    if (device.launch.shared_type != NULL) {
+        layout_text(device.launch.shared_file, device.launch.shared_type, device.launch.shared_variable, offset, place,
+                    sizeof place);
     }
     report_line("memory", "%s%sshared memory of CTA %d, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
                 cta->block, offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
@@ -292,7 +277,8 @@ static void report_race(Cta *cta, const Actor *actor, ModelRule rule, const Acce
         report_missing(actor, before);
     }
     if (actor->barrier != NULL) {
-        report_line("stage", "the load is counted by %s", actor->barrier->name);
+        char name[PHRASE_SIZE];
+        report_line("stage", "the load is counted by %s", barrier_text(actor->barrier, name));
     }
     report_end(0);
 }
@@ -309,9 +295,9 @@ static void report_barrier_written(Cta *cta, const Actor *actor, uint32_t offset
     if (report_begin(RULE_BARRIER_OVERWRITTEN)) {
         report_place("now", actor->thread, actor->site, access_text(actor->kind));
         for (int half = 0; half < 2; half++) {
-            uint16_t index = cta->barrier_at[offset / CHUNK_BYTES * 2 + (uint32_t)half];
+            uint16_t index = cta->mbarriers.at[offset / CHUNK_BYTES * 2 + (uint32_t)half];
             if (index != 0) {
-                report_barrier(cta->barrier[index - 1]);
+                report_barrier(cta->mbarriers.list[index - 1]);
                 break;
             }
         }
@@ -326,7 +312,7 @@ static int knows(Actor *actor, Component component, uint32_t epoch) {
     if (actor->warp == NULL) {
         return thread_knows(actor->thread, component, epoch);
     }
-    if (clock_tick(actor->warp->thread[0].clock.base, component).known >= epoch) {
+    if (clock_tick(actor->warp->thread[0].clock->base, component).known >= epoch) {
         return 1;
     }
     actor->beyond_base = 1;
@@ -342,7 +328,7 @@ static int fenced(Actor *actor, Component component, uint32_t epoch) {
     if (actor->warp == NULL) {
         return thread_fenced(actor->thread, component, epoch);
     }
-    if (clock_tick(actor->warp->thread[0].clock.base, component).fenced >= epoch) {
+    if (clock_tick(actor->warp->thread[0].clock->base, component).fenced >= epoch) {
         return 1;
     }
     actor->beyond_base = 1;
@@ -363,7 +349,7 @@ static inline void check_order(Cta *cta, Actor *actor, const Access *before, Mod
     }
     if (!knows(actor, before->component, before->epoch)) {
         report_race(cta, actor, race, before, offset, size);
-    } else if (access_is_async_proxy(actor->kind) && !access_is_async_proxy((AccessKind)before->kind) &&
+    } else if (is_async_proxy(actor->kind) && !is_async_proxy(before->kind) &&
                !(race == RULE_RACE_WAR && device.options.lenient) && !fenced(actor, before->component, before->epoch)) {
         report_race(cta, actor, RULE_PROXY_FENCE, before, offset, size);
     } else {
@@ -378,28 +364,28 @@ static Access access_of(const Actor *actor) {
 }
 
 static void cell_read(Cta *cta, Actor *actor, Cell *cell, uint32_t offset, uint32_t size) {
-    ShadowPool *pool = cta->pool;
+    CtaShadow *s = cta->shadow;
     check_order(cta, actor, &cell->write, RULE_RACE_RAW, offset, size);
     Access mine = access_of(actor);
-    int async = access_is_async_proxy(actor->kind);
+    int async = is_async_proxy(actor->kind);
     for (uint32_t n = 0; n < cell->reads; n++) {
-        Access *read = read_at(pool, cell, n);
-        if (access_is_async_proxy((AccessKind)read->kind) == async && (read->bytes & ~mine.bytes) == 0 &&
+        Access *read = read_at(s, cell, n);
+        if (is_async_proxy(read->kind) == async && (read->bytes & ~mine.bytes) == 0 &&
             (read->component == mine.component || knows(actor, read->component, read->epoch))) {
             *read = mine;
             return;
         }
     }
-    read_append(pool, cell, &mine);
+    read_append(s, cell, &mine);
 }
 
 static void cell_write(Cta *cta, Actor *actor, Cell *cell, uint32_t offset, uint32_t size) {
-    ShadowPool *pool = cta->pool;
+    CtaShadow *s = cta->shadow;
     check_order(cta, actor, &cell->write, RULE_RACE_WAW, offset, size);
     for (uint32_t n = 0; n < cell->reads; n++) {
-        check_order(cta, actor, read_at(pool, cell, n), RULE_RACE_WAR, offset, size);
+        check_order(cta, actor, read_at(s, cell, n), RULE_RACE_WAR, offset, size);
     }
-    forget_reads(pool, cell);
+    forget_reads(s, cell);
     cell->write = access_of(actor);
 }
 
@@ -413,7 +399,7 @@ Actor actor_plain(Thread *t, AccessKind kind, Site site) {
                    .site = site,
                    .passed = thread_component(t)};
     /* Its own ordinary accesses are in program order; for the async proxy they still need a fence. */
-    actor.passed_epoch = access_is_async_proxy(kind) ? 0 : UINT32_MAX;
+    actor.passed_epoch = is_async_proxy(kind) ? 0 : UINT32_MAX;
     return actor;
 }
 
@@ -429,7 +415,7 @@ static inline uint8_t bytes_of_cell(uint32_t c, uint32_t begin, uint32_t end) {
 
 void shadow_read(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
     while (size > 0) {
-        Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
+        Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
         uint32_t begin = offset % CHUNK_BYTES;
         uint32_t end = begin + size < CHUNK_BYTES ? begin + size : CHUNK_BYTES;
         uint8_t mask = cell_mask(begin, end);
@@ -441,10 +427,10 @@ void shadow_read(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
             cell_read(cta, actor, &chunk->cell, offset, CHUNK_BYTES);
         } else {
             /* split() may move the pool: the cells are found again for each. */
-            split(cta->pool, chunk);
+            split(cta->shadow, chunk);
             for (uint32_t c = begin / 2; c < (end + 1) / 2; c++) {
                 actor->bytes = bytes_of_cell(c, begin, end);
-                cell_read(cta, actor, &cta->pool->split[chunk->split][c], offset, end - begin);
+                cell_read(cta, actor, &cta->shadow->split[chunk->split][c], offset, end - begin);
             }
         }
         offset += end - begin;
@@ -454,7 +440,7 @@ void shadow_read(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
 
 void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
     while (size > 0) {
-        Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
+        Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
         uint32_t begin = offset % CHUNK_BYTES;
         uint32_t end = begin + size < CHUNK_BYTES ? begin + size : CHUNK_BYTES;
         if (chunk->barriers != 0 && ((begin < 8 && (chunk->barriers & 1)) || (end > 8 && (chunk->barriers & 2)))) {
@@ -464,18 +450,18 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
         if (begin == 0 && end == CHUNK_BYTES) {
             if (chunk->split != 0) {
                 for (uint32_t c = 0; c < CHUNK_CELLS; c++) {
-                    cell_write(cta, actor, &cta->pool->split[chunk->split][c], offset, CHUNK_BYTES);
+                    cell_write(cta, actor, &cta->shadow->split[chunk->split][c], offset, CHUNK_BYTES);
                 }
-                chunk->cell.write = cta->pool->split[chunk->split][0].write;
-                unsplit(cta->pool, chunk);
+                chunk->cell.write = cta->shadow->split[chunk->split][0].write;
+                unsplit(cta->shadow, chunk);
             } else {
                 cell_write(cta, actor, &chunk->cell, offset, CHUNK_BYTES);
             }
         } else {
-            split(cta->pool, chunk);
+            split(cta->shadow, chunk);
             for (uint32_t c = begin / 2; c < (end + 1) / 2; c++) {
                 actor->bytes = bytes_of_cell(c, begin, end);
-                cell_write(cta, actor, &cta->pool->split[chunk->split][c], offset, end - begin);
+                cell_write(cta, actor, &cta->shadow->split[chunk->split][c], offset, end - begin);
             }
         }
         chunk->written |= cell_mask(begin, end);
@@ -485,14 +471,24 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
     }
 }
 
+void shadow_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    uint32_t offset = shadow_bounds(t, p, size, write ? "store" : "load", site);
+    Actor actor = actor_plain(t, write ? ACCESS_PLAIN_WRITE : ACCESS_PLAIN_READ, site);
+    if (write) {
+        shadow_write(t->cta, &actor, offset, size);
+    } else {
+        shadow_read(t->cta, &actor, offset, size);
+    }
+}
+
 void shadow_check_read(Cta *cta, Actor *actor, uint32_t offset) {
-    Chunk *chunk = &cta->chunk[offset / CHUNK_BYTES];
+    Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
     actor->bytes = 3;
     if (chunk->split == 0) {
         check_order(cta, actor, &chunk->cell.write, RULE_RACE_RAW, offset, CHUNK_BYTES);
         return;
     }
     for (uint32_t c = 0; c < CHUNK_CELLS; c++) {
-        check_order(cta, actor, &cta->pool->split[chunk->split][c].write, RULE_RACE_RAW, offset, CHUNK_BYTES);
+        check_order(cta, actor, &cta->shadow->split[chunk->split][c].write, RULE_RACE_RAW, offset, CHUNK_BYTES);
     }
 }

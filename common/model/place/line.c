@@ -16,19 +16,19 @@
 static int first_object(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
     (void)data;
-    device.image_base = (uintptr_t)info->dlpi_addr;
+    device.image.base = (uintptr_t)info->dlpi_addr;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X)) {
-            device.code_begin = segment->p_vaddr;
-            device.code_end = segment->p_vaddr + segment->p_memsz;
+            device.image.code_begin = segment->p_vaddr;
+            device.image.code_end = segment->p_vaddr + segment->p_memsz;
         }
     }
     return 1; /* the program itself comes first */
 }
 
 void line_init(void) {
-    if (device.code_end == 0) {
+    if (device.image.code_end == 0) {
         dl_iterate_phdr(first_object, NULL);
     }
 }
@@ -234,9 +234,9 @@ static int find_row(const Unit *unit, uint64_t address, Row *found) {
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
 
-static int is_code(Site site) { return site >= device.code_begin && site < device.code_end; }
+static int is_code(Site site) { return site >= device.image.code_begin && site < device.image.code_end; }
 
-static const char *literal(Site site) { return (const char *)(device.image_base + site); }
+static const char *literal(Site site) { return (const char *)(device.image.base + site); }
 
 /* The file as the compiler was told it: relative to where it ran, without that place. */
 static void file_name(const Unit *unit, uint64_t i, char *text, size_t size) {

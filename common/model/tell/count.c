@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/memory.h"
+
 enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
 /* One instruction of a warp: what each lane takes. */
@@ -26,7 +28,7 @@ typedef struct {
     uint32_t number[WARP_SIZE]; /* accesses so far */
 } SiteUse;
 
-struct WarpCount {
+typedef struct WarpCount {
     Group *group;
     int groups, capacity;
     int first[SITES]; /* of groups, by hash */
@@ -40,7 +42,11 @@ struct WarpCount {
         Site site;
         uintptr_t end;
     } last[WARP_SIZE];
-};
+} WarpCount;
+
+typedef struct CtaCount {
+    WarpCount *warp[WARP_LIMIT]; /* NULL: nothing yet */
+} CtaCount;
 
 unsigned long long counts[COUNT_KINDS];
 
@@ -169,41 +175,30 @@ static void count_group(const Group *g) {
     }
 }
 
-void count_matrix(int store, const void *const row[WARP_SIZE]) {
-    Group g = {.lanes = 0xffffffffu};
-    if (!device.options.count) {
-        return;
-    }
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        g.address[lane] = (uintptr_t)row[lane];
-        g.size[lane] = CHUNK_BYTES;
-    }
-    if (store) {
-        count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
-    } else {
-        count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
-    }
-}
-
 /* ---- collecting it ----------------------------------------------------------------------------------------------- */
 
-static void forget(struct WarpCount *c) {
+static void forget(WarpCount *c) {
     c->groups = c->sites = 0;
     memset(c->first, 0xff, sizeof c->first);
     memset(c->last, 0xff, sizeof c->last);
     memset(c->site, 0, sizeof c->site);
 }
 
-static struct WarpCount *count_of(Warp *w) {
-    if (w->count == NULL) {
-        w->count = model_alloc_zero(sizeof *w->count);
-        forget(w->count);
+static WarpCount *count_of(const Warp *w) {
+    Cta *cta = w->cta;
+    if (cta->count == NULL) {
+        cta->count = cta_alloc(cta, sizeof *cta->count);
     }
-    return w->count;
+    WarpCount **c = &cta->count->warp[w->id];
+    if (*c == NULL) {
+        *c = cta_alloc(cta, sizeof **c);
+        forget(*c);
+    }
+    return *c;
 }
 
 /* The lane's number for its next access at this site. Beyond SITES places they share one number. */
-static uint32_t *number_of(struct WarpCount *c, Site site, int lane) {
+static uint32_t *number_of(WarpCount *c, Site site, int lane) {
     unsigned i = site * 2654435761u >> 16;
     while (c->site[i % (2 * SITES)].site != site && c->site[i % (2 * SITES)].site != 0 && c->sites < SITES) {
         i++;
@@ -216,23 +211,20 @@ static uint32_t *number_of(struct WarpCount *c, Site site, int lane) {
     return &use->number[lane];
 }
 
-static int group_of(struct WarpCount *c, Site site, CountedAccess how, uint32_t number) {
+static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number) {
     int *first = &c->first[(site * 31 + number) % SITES];
     for (int i = *first; i >= 0; i = c->group[i].next) {
         if (c->group[i].site == site && c->group[i].how == how && c->group[i].number == number) {
             return i;
         }
     }
-    if (c->groups == c->capacity) {
-        c->capacity = c->capacity > 0 ? 2 * c->capacity : 64;
-        c->group = model_realloc(c->group, (size_t)c->capacity * sizeof *c->group);
-    }
+    c->group = model_room(c->group, c->groups + 1, &c->capacity, sizeof *c->group);
     c->group[c->groups] = (Group){.site = site, .how = how, .number = number, .next = *first};
     return *first = c->groups++;
 }
 
 void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
-    struct WarpCount *c = count_of(t->warp);
+    WarpCount *c = count_of(t->warp);
     uintptr_t address = (uintptr_t)p;
     int lane = t->lane, before = c->last[lane].group;
     /* The compiler may have split a 16-byte access into words: neighbours, one after the other, from different places in the
@@ -252,7 +244,7 @@ void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_
 }
 
 void count_together(Warp *w) {
-    struct WarpCount *c = w->count;
+    WarpCount *c = w->cta->count != NULL ? w->cta->count->warp[w->id] : NULL;
     if (c == NULL || c->groups == 0) {
         return;
     }
@@ -267,7 +259,7 @@ void count_barrier(const Thread *t, ModelCount which) {
         return;
     }
     Warp *w = t->warp;
-    struct WarpCount *c = count_of(w);
+    WarpCount *c = count_of(w);
     c->in_barrier |= 1u << t->lane;
     if ((c->in_barrier | w->exited) == w->all) {
         c->in_barrier = 0;
@@ -278,26 +270,16 @@ void count_barrier(const Thread *t, ModelCount which) {
 
 void count_launch_begin(void) {
     memset(counts, 0, sizeof counts);
-    count_add(COUNT_CTAS, (unsigned)device.grid);
-    count_add(COUNT_CTA_THREADS, (unsigned)device.block);
-    count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.shared_bytes);
+    count_add(COUNT_CTAS, (unsigned)device.launch.grid);
+    count_add(COUNT_CTA_THREADS, (unsigned)device.launch.block);
+    count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.launch.shared_bytes);
 }
 
 void count_cta_end(Cta *cta) {
-    uint64_t steps = 0;
-    for (int i = 0; i < cta->threads; i++) {
-        steps = cta->thread[i].time > steps ? cta->thread[i].time : steps;
-    }
-    if (device.options.count && steps > counts[COUNT_CTA_STEPS]) {
-        counts[COUNT_CTA_STEPS] = steps;
-    }
-    for (int i = 0; i < cta->warps; i++) {
-        Warp *w = &cta->warp[i];
-        if (w->count != NULL) {
-            count_together(w);
-            free(w->count->group);
-            free(w->count);
-            w->count = NULL;
+    for (int i = 0; cta->count != NULL && i < cta->warps; i++) {
+        if (cta->count->warp[i] != NULL) {
+            count_together(&cta->warp[i]);
+            free(cta->count->warp[i]->group);
         }
     }
 }
@@ -318,31 +300,78 @@ void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
 }
 
 void count_copy_group(const Thread *t) {
-    uint32_t waited = t->copy_component != 0 ? t->clock.own[t->copy_component].tick.known : 0;
     count_add(COUNT_COPY_GROUPS, t->lane == 0);
-    if (device.options.count && t->copy_groups - waited > counts[COUNT_COPY_DEPTH]) {
-        counts[COUNT_COPY_DEPTH] = t->copy_groups - waited;
-    }
+    count_at_least(COUNT_COPY_DEPTH, t->copies.groups + 1 - t->copies.waited);
 }
 
-void count_fragment(Warp *w, const uint32_t *r) {
+static Group rows_of(const void *const row[WARP_SIZE]) {
+    Group g = {.lanes = 0xffffffffu};
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        g.address[lane] = (uintptr_t)row[lane];
+        g.size[lane] = CHUNK_BYTES;
+    }
+    return g;
+}
+
+void count_ldmatrix(Warp *w, const uint32_t *r0, const void *const row[WARP_SIZE]) {
     if (device.options.count) {
-        struct WarpCount *c = count_of(w);
-        c->fragment[c->fragments++ % FRAGMENTS] = r;
+        Group g = rows_of(row);
+        WarpCount *c = count_of(w);
+        count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
+        c->fragment[c->fragments++ % FRAGMENTS] = r0;
     }
 }
 
-void count_mma(Warp *w, const uint32_t *a, const uint32_t *b) {
+void count_stmatrix(void *const row[WARP_SIZE]) {
+    if (device.options.count) {
+        Group g = rows_of((const void *const *)row);
+        count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
+    }
+}
+
+void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
     if (!device.options.count) {
         return;
     }
-    struct WarpCount *c = count_of(w);
+    WarpCount *c = count_of(w);
     int behind = 0;
     for (int i = 0; i < c->fragments && i < FRAGMENTS; i++) {
-        behind |= (uintptr_t)a - (uintptr_t)c->fragment[i] < 16 || (uintptr_t)b - (uintptr_t)c->fragment[i] < 16;
+        behind |= (uintptr_t)a0 - (uintptr_t)c->fragment[i] < 16 || (uintptr_t)b0 - (uintptr_t)c->fragment[i] < 16;
     }
     c->fragments = 0;
     counts[COUNT_MMA]++;
     counts[COUNT_MMA_BEHIND] += (unsigned)behind;
     counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * 16;
+}
+
+void count_wgmma(const Product *product) {
+    unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
+    count_add(COUNT_WGMMA, 1);
+    count_add(COUNT_WGMMA_BYTES, rows * 16 * 2);
+    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * 16);
+}
+
+/* Bytes of global memory that a copy touches. */
+static unsigned long long box_bytes(TensorWalk walk) {
+    unsigned long long bytes = 0;
+    TensorChunk chunk;
+    while (tensor_next(&walk, &chunk)) {
+        bytes += (unsigned long long)(chunk.end - chunk.begin);
+    }
+    return bytes;
+}
+
+void count_load(const TmaLoad *load) {
+    if (device.options.count) {
+        counts[COUNT_TMA_LOADS]++;
+        counts[COUNT_TMA_LOAD_BYTES] += box_bytes(load->walk);
+        counts[COUNT_TMA_FILLED_BYTES] += (unsigned long long)tensor_box_bytes(&load->map) * (unsigned)load->targets;
+    }
+}
+
+void count_store(const TmaCopy *copy) {
+    if (device.options.count) {
+        counts[COUNT_TMA_STORES]++;
+        counts[COUNT_TMA_STORE_BYTES] += box_bytes(tensor_walk_store(copy->map, copy->coord, 0));
+    }
 }

@@ -1,4 +1,5 @@
-/* count.h - the rest of the model tells what happens; count.c adds it up. All do nothing without ModelOptions.count. */
+/* count.h - what a launch does, added up. All do nothing without ModelOptions.count, and are for event.c, but count_span()
+ * and count_at_least(), which are for steps.c. */
 #ifndef COUNT_H
 #define COUNT_H
 
@@ -23,6 +24,11 @@ static inline void count_add(ModelCount which, unsigned long long amount) {
         counts[which] += amount;
     }
 }
+static inline void count_at_least(ModelCount which, unsigned long long amount) {
+    if (device.options.count && counts[which] < amount) {
+        counts[which] = amount;
+    }
+}
 
 /* One thread's access. The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes,
  * counted since the warp was last together. */
@@ -36,16 +42,21 @@ static inline void count_access(const Thread *t, CountedAccess how, const void *
 void count_together(Warp *w);
 /* The thread waits at __syncthreads() or a named barrier. */
 void count_barrier(const Thread *t, ModelCount which);
-/* ldmatrix or stmatrix with these rows. */
-void count_matrix(int store, const void *const row[WARP_SIZE]);
+/* ldmatrix, stmatrix. */
+void count_ldmatrix(Warp *w, const uint32_t *r0, const void *const row[WARP_SIZE]);
+void count_stmatrix(void *const row[WARP_SIZE]);
 
-/* The thread has closed a group of cp.async. */
+/* The thread closes a group of cp.async. */
 void count_copy_group(const Thread *t);
-/* The warp has loaded four registers by ldmatrix, of which this is lane 0's first; it multiplies with such. */
-void count_fragment(Warp *w, const uint32_t *r);
-void count_mma(Warp *w, const uint32_t *a, const uint32_t *b);
+void count_load(const TmaLoad *load);
+void count_store(const TmaCopy *copy);
+/* a0, b0: lane 0's registers. */
+void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0);
 /* The thread waited, for the timeline. */
 void count_span(const Thread *t, TraceKind kind, uint64_t steps);
+
+/* Of wgmma: a product that the first warp issues. */
+void count_wgmma(const Product *product);
 
 void count_launch_begin(void);
 void count_cta_end(Cta *cta);

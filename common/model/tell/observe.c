@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/schedule.h"
+#include "../judge/shadow.h"
 #include "../place/layout.h"
 #include "../place/line.h"
-#include "../judge/bug_report.h"
-#include "../judge/shadow.h"
 
 /* The launch's observer, NULL if there is none. */
 static ModelObserver *observer(void) { return device.options.observer; }
@@ -17,11 +17,11 @@ static ModelObserver *observer(void) { return device.options.observer; }
 void observe_launch(void) {
     ModelObserver *o = observer();
     if (o != NULL) {
-        o->kernel = device.kernel_name;
-        o->grid = device.grid;
-        o->block = device.block;
-        o->cluster = device.cluster_size;
-        o->shared_bytes = device.shared_bytes;
+        o->kernel = device.launch.name;
+        o->grid = device.launch.grid;
+        o->block = device.launch.block;
+        o->cluster = device.launch.cluster_size;
+        o->shared_bytes = device.launch.shared_bytes;
     }
 }
 
@@ -35,40 +35,33 @@ void observe_map(const TensorMap *map) {
 void observe_shared(void) {
     ModelObserver *o = observer();
     if (o != NULL) {
-        o->shared_file = device.shared_file;
-        o->shared_type = device.shared_type;
-        o->shared_variable = device.shared_variable;
+        o->shared_file = device.launch.shared_file;
+        o->shared_type = device.launch.shared_type;
+        o->shared_variable = device.launch.shared_variable;
     }
 }
 
-/* A barrier's name without its index. */
-static void array_name(const char *name, char *text, size_t size) {
-    snprintf(text, size, "%.*s", (int)strcspn(name, "["), name);
-}
-
 static BarrierFact *barrier_fact(ModelObserver *o, const Barrier *b) {
-    char name[32];
-    array_name(b->name, name, sizeof name);
     for (int i = 0; i < o->barriers; i++) {
-        if (strcmp(o->barrier[i].name, name) == 0) {
+        if (strcmp(o->barrier[i].name, b->array) == 0) {
             return &o->barrier[i];
         }
     }
     return NULL;
 }
 
-void observe_barriers(const Barrier *first, int count, int arrivals) {
+void observe_barrier(const Barrier *b, int how_many, Site site) {
     ModelObserver *o = observer();
-    if (o == NULL || o->barriers == FACT_BARRIERS || barrier_fact(o, first) != NULL) {
+    if (o == NULL || o->barriers == FACT_BARRIERS || barrier_fact(o, b) != NULL) {
         return;
     }
     BarrierFact *fact = &o->barrier[o->barriers++];
     memset(fact, 0, sizeof *fact);
-    array_name(first->name, fact->name, sizeof fact->name);
-    fact->count = count;
-    fact->arrivals = arrivals;
-    fact->offset = first->offset;
-    fact->place = first->init_site;
+    snprintf(fact->name, sizeof fact->name, "%s", b->array);
+    fact->count = how_many;
+    fact->arrivals = b->expected;
+    fact->offset = b->offset;
+    fact->place = site;
 }
 
 void observe_sync(int id, int threads, Site site) {
@@ -93,8 +86,8 @@ void observe_announcement(const Barrier *b, int bytes) {
 
 void observe_copies(const Thread *t, Site site) {
     ModelObserver *o = observer();
-    if (o != NULL && (int)t->copies_in_group > o->copies_in_group) {
-        o->copies_in_group = (int)t->copies_in_group;
+    if (o != NULL && (int)t->copies.in_group > o->copies_in_group) {
+        o->copies_in_group = (int)t->copies.in_group;
         o->copies_place = site;
     }
 }
@@ -162,28 +155,6 @@ static void observe_row(ModelObserver *o, const Thread *t, int is_a, int row) {
     }
 }
 
-void observe_load(const Thread *t, const TensorMap *map, const int *coord, const Barrier *b, int multicast, Site site) {
-    ModelObserver *o = observer();
-    if (o == NULL) {
-        return;
-    }
-    /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
-    if (map->base == (uintptr_t)o->a || map->base == (uintptr_t)o->b) {
-        observe_row(o, t, map->base == (uintptr_t)o->a, coord[1]);
-    }
-    LoadFact fact = {.bytes = (int)tensor_box_bytes(map), .multicast = multicast, .place = site};
-    snprintf(fact.map, sizeof fact.map, "%s", map->name != NULL ? map->name : "a tensor");
-    array_name(b->name, fact.barrier, sizeof fact.barrier);
-    for (int i = 0; i < o->loads; i++) {
-        if (o->load[i].place == site && strcmp(o->load[i].map, fact.map) == 0) {
-            return;
-        }
-    }
-    if (o->loads < FACT_LOADS) {
-        o->load[o->loads++] = fact;
-    }
-}
-
 static int covers(const void *p, uint32_t size, const void *element) {
     return (uintptr_t)element - (uintptr_t)p < size;
 }
@@ -197,10 +168,10 @@ static void observe_load_of(OperandFact *operand, const Thread *t, uint32_t size
     }
 }
 
-int observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site) {
+void observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site) {
     ModelObserver *o = observer();
     if (o == NULL) {
-        return 0;
+        return;
     }
     if (o->stop_when_stored && o->store_bytes > 0) {
         model_stop(); /* the access before this one was the store, and has happened */
@@ -210,7 +181,7 @@ int observe_global(const Thread *t, const void *p, uint32_t size, int write, Sit
             o->stored = actor_of(t, site);
             o->store_bytes = (int)size;
         }
-        return 1;
+        return;
     }
     uintptr_t a = (uintptr_t)p - (uintptr_t)o->a, b = (uintptr_t)p - (uintptr_t)o->b;
     if (o->a_row > 0 && a / o->a_row < (uintptr_t)o->a_rows) {
@@ -225,7 +196,41 @@ int observe_global(const Thread *t, const void *p, uint32_t size, int write, Sit
             observe_load_of(&o->operand_b, t, size, site);
         }
     }
-    return 1;
+}
+
+static void add_load(ModelObserver *o, const TmaLoad *load, const Barrier *b) {
+    LoadFact fact = {
+        .bytes = (int)tensor_box_bytes(&load->map), .multicast = load->copy.mask != 0, .place = load->copy.site};
+    snprintf(fact.map, sizeof fact.map, "%s", load->map.name != NULL ? load->map.name : "a tensor");
+    snprintf(fact.barrier, sizeof fact.barrier, "%s", b->array);
+    for (int i = 0; i < o->loads; i++) {
+        if (o->load[i].place == fact.place && strcmp(o->load[i].map, fact.map) == 0) {
+            return;
+        }
+    }
+    if (o->loads < FACT_LOADS) {
+        o->load[o->loads++] = fact;
+    }
+}
+
+void observe_load(const TmaLoad *load, int target) {
+    ModelObserver *o = observer();
+    const Thread *t = load->copy.thread;
+    if (o == NULL) {
+        return;
+    }
+    /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
+    if (load->map.base == (uintptr_t)o->a || load->map.base == (uintptr_t)o->b) {
+        observe_row(o, t, load->map.base == (uintptr_t)o->a, load->copy.coord[1]);
+    }
+    add_load(o, load, load->barrier[target]);
+    TensorWalk walk = load->walk;
+    TensorChunk chunk;
+    while (target == 0 && tensor_next(&walk, &chunk)) {
+        if (chunk.end > 0) {
+            observe_global(t, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, load->copy.site);
+        }
+    }
 }
 
 /* ---- what lies in shared memory ---------------------------------------------------------------------------------- */
@@ -233,7 +238,7 @@ int observe_global(const Thread *t, const void *p, uint32_t size, int write, Sit
 /* Who wrote this byte last. */
 static const char *writer_of(const Cta *cta, uint32_t offset, Doer *who) {
     const Access *write = shadow_writer(cta, offset);
-    const Thread *t = write->issuer < cta->cluster->components ? cta->cluster->thread_of[write->issuer] : NULL;
+    const Thread *t = component_owner(cta->cluster, write->issuer)->thread;
     *who = (Doer){t != NULL ? t->cta->block : -1, t != NULL ? t->id : -1, write->site};
     return access_text((AccessKind)write->kind);
 }
@@ -247,9 +252,9 @@ static void look_at(OperandFact *operand, const Cta *cta, uint32_t offset, const
     operand->writer = writer_of(cta, offset, &operand->written);
 }
 
-void observe_store(const Thread *t, const void *p, uint32_t size, uint32_t offset, Site site) {
-    ModelObserver *o = observer();
-    if (o == NULL || !covers(p, size, o->c_at) || (o->stored.thread >= 0 && o->store_bytes > 0)) {
+/* 16 bytes of a store: from byte `offset` of shared memory to `p`. */
+static void add_store(ModelObserver *o, const Thread *t, const void *p, uint32_t size, uint32_t offset, Site site) {
+    if (!covers(p, size, o->c_at) || (o->stored.thread >= 0 && o->store_bytes > 0)) {
         return;
     }
     o->stored = actor_of(t, site);
@@ -258,10 +263,32 @@ void observe_store(const Thread *t, const void *p, uint32_t size, uint32_t offse
     o->packer = writer_of(t->cta, o->store_offset, &o->packed);
 }
 
-void observe_written(const void *p, uint32_t size) {
+void observe_store(const TmaCopy *copy) {
     ModelObserver *o = observer();
-    if (o != NULL && o->stop_when_stored && o->stored.thread >= 0 && covers(p, size, o->c_at)) {
-        model_stop();
+    const Thread *t = copy->thread;
+    uint32_t box = shared_offset(t->cta, copy->shared);
+    TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + box);
+    TensorChunk chunk;
+    while (o != NULL && tensor_next(&walk, &chunk)) {
+        if (chunk.end > 0) {
+            const void *p = tensor_chunk_global(&chunk);
+            add_store(o, t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
+            observe_global(t, p, (uint32_t)chunk.end, 1, copy->site);
+        }
+    }
+}
+
+void observe_stored(const TmaStore *store) {
+    ModelObserver *o = observer();
+    if (o == NULL || !o->stop_when_stored || o->stored.thread < 0 || store->copy.add) {
+        return;
+    }
+    TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
+    TensorChunk chunk;
+    while (tensor_next(&walk, &chunk)) {
+        if (covers(tensor_chunk_global(&chunk), (uint32_t)chunk.end, o->c_at)) {
+            model_stop();
+        }
     }
 }
 
@@ -269,8 +296,7 @@ void observe_written(const void *p, uint32_t size) {
 
 /* From the top of the thread's stack down to its accumulator: the same in all threads that run the same code. */
 static size_t depth_of(const Thread *t, const float *d) {
-    size_t skip = (size_t)(t->id * 7 % 32) * 128;
-    return (size_t)(t->fiber.stack + FIBER_STACK_BYTES - skip - (const uint8_t *)d);
+    return (size_t)(t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id) - (const uint8_t *)d);
 }
 
 static void measure(ModelObserver *o, const Thread *t, const float *d, int count) {
@@ -331,7 +357,7 @@ static int is_watched(const ModelObserver *o, const Warp *w) {
     return 1;
 }
 
-void observe_ldmatrix(Warp *w, uint32_t *const out[WARP_SIZE], const void *const in[WARP_SIZE], Site site) {
+void observe_ldmatrix(const Warp *w, uint32_t *const out[WARP_SIZE], const void *const in[WARP_SIZE], Site site) {
     ModelObserver *o = observer();
     if (!is_watched(o, w)) {
         return;
@@ -399,7 +425,7 @@ static int b_column(int lane, int r) {
 }
 
 /* If this product multiplies the traced elements into the watched accumulator d[v] of `lane`: notes how. */
-static void trace_mma(ModelObserver *o, Warp *w, int lane, int v, const uint32_t *const a[WARP_SIZE],
+static void trace_mma(ModelObserver *o, const Warp *w, int lane, int v, const uint32_t *const a[WARP_SIZE],
                       const uint32_t *const b[WARP_SIZE], Site site) {
     int row = mma_d_row(lane, v), column = mma_d_column(lane, v);
     Half from_a = find_half(a, 4, mma_a_row, mma_a_k, row, o->a_value);
@@ -415,7 +441,7 @@ static void trace_mma(ModelObserver *o, Warp *w, int lane, int v, const uint32_t
     }
 }
 
-void observe_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void observe_mma(const Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                  const uint32_t *const b[WARP_SIZE], Site site) {
     ModelObserver *o = observer();
     if (o == NULL) {
@@ -440,7 +466,7 @@ void observe_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WAR
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void observe_issue(const Warpgroup *g, const Product *product) {
+void observe_issued(const Warpgroup *g, const Product *product) {
     ModelObserver *o = observer();
     for (int i = 0; o != NULL && i < o->products; i++) {
         const ProductFact *known = &o->product[i];
@@ -478,7 +504,7 @@ static void trace_product(ModelObserver *o, const Warpgroup *g, const Product *p
     }
 }
 
-void observe_product(Warpgroup *g, const Product *product) {
+void observe_done(const Warpgroup *g, const Product *product) {
     ModelObserver *o = observer();
     if (o == NULL) {
         return;
