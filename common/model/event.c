@@ -43,14 +43,14 @@ void event_cluster_begin(Cluster *cluster) { clock_cluster_begin(cluster); }
 void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
 
 void event_cta_begin(Cta *cta) {
+    cta->roles = cta_alloc(cta, sizeof *cta->roles);
+    cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->phases = cta_alloc(cta, sizeof *cta->phases);
+    cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
+    cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
     clock_cta_begin(cta);
-    roles_cta_begin(cta);
     shadow_cta_begin(cta);
-    provenance_cta_begin(cta);
-    phases_cta_begin(cta);
-    convergence_cta_begin(cta);
     products_cta_begin(cta);
-    transfers_cta_begin(cta);
     steps_cta_begin(cta);
 }
 
@@ -122,15 +122,10 @@ void event_atomic(Thread *t, const void *p, const char *what, Site site) {
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
-void event_warp_incomplete(WarpInstruction instruction, uint32_t returned, Site site) {
-    convergence_incomplete(instruction, returned, site);
+void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+    convergence_apart(t, instruction, mask, site);
 }
 
-void event_warp_diverged(Thread *t, WarpInstruction instruction, Site site) {
-    convergence_diverged(t, instruction, site);
-}
-
-void event_warp_in_sync(Warp *w) { convergence_in_sync(w); }
 void event_warp_together(Warp *w) { count_together(w); }
 void event_syncwarp(Warp *w) { clock_syncwarp(w); }
 
@@ -177,14 +172,13 @@ void event_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
 }
 
 void event_copy_commit(Thread *t, Site site) {
-    transfers_copy_commit(t);
     count_copy_group(t);
     observe_copies(t, site);
     steps_copy_commit(t);
 }
 
 void event_copy_wait(Thread *t, int newest, uint32_t done, Site site) {
-    transfers_copy_wait(newest, site);
+    report_negative(RULE_ALIGNMENT, site, "cp_async_wait_group", newest);
     clock_copy_wait(t, done);
     count_add(COUNT_COPY_WAITS, t->lane == 0);
     steps_copy_wait(t, newest, done);
@@ -192,14 +186,11 @@ void event_copy_wait(Thread *t, int newest, uint32_t done, Site site) {
 
 /* ---- barriers of the CTA and of the cluster, registers ----------------------------------------------------------- */
 
-void event_syncthreads(Thread *t, Site site) { convergence_syncthreads(t, site); }
-void event_named_barrier(Thread *t, int id, int threads, Site site) { convergence_named(t, id, threads, site); }
-
-void event_barrier_arrive(Thread *t, int id, int expected, int waits, int all, Site site) {
-    observe_sync(id, expected, site);
+void event_barrier_arrive(Thread *t, int id, int expected, int waits, Site site) {
     convergence_arrive(t, id, expected, site);
+    observe_sync(id, expected > 0 ? expected : t->cta->threads - t->cta->exited, site);
     if (waits) {
-        count_barrier(t, all ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS);
+        count_barrier(t, expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS);
     }
     steps_barrier_arrive(t, id);
 }
@@ -236,19 +227,16 @@ void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
 
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
 
-void event_mbarrier_init_asked(int how_many, int arrivals, Site site) { phases_init_asked(how_many, arrivals, site); }
-void event_mbarrier_init(Thread *t, const void *bar, Site site) { phases_init(t, bar, site); }
-
-void event_mbarrier_made(Thread *t, Barrier *b, int how_many, Site site) {
-    phases_made(t, b, site);
+void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site) {
+    phases_init(t, b, how_many, site);
     barrier_row(b, MBARRIER_INIT, 0);
     observe_barrier(b, how_many, site);
 }
 
 void event_mbarrier_init_fence(Thread *t) { phases_init_fence(t); }
 
-void event_mbarrier_reach(Thread *t, Cta *cta, const void *bar, Site site, const char *what, int by_engine) {
-    phases_reach(t, cta, bar, site, what, by_engine);
+void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    phases_reach(t, rank, bar, site, what, by_engine);
 }
 
 void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int by_engine) {
@@ -262,8 +250,6 @@ void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what) {
         steps_mbarrier_arrive(t, b);
     }
 }
-
-void event_mbarrier_arrive_remote(Thread *t, int rank, Site site) { phases_arrive_remote(t, rank, site); }
 
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
     phases_announced(t, b, bytes, site);
@@ -322,13 +308,10 @@ void event_tma_store(const TmaCopy *copy) {
 
 void event_tma_stored(const TmaStore *store) { observe_stored(store); }
 
-void event_bulk_commit(Thread *t) {
-    transfers_bulk_commit(t);
-    steps_bulk_commit(t);
-}
+void event_bulk_commit(Thread *t) { steps_bulk_commit(t); }
 
 void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) {
-    transfers_bulk_wait(newest, site);
+    report_negative(RULE_TMA_OPERAND, site, "bulk_wait_group", newest);
     clock_bulk_wait(t, read, done);
     steps_bulk_wait(t, newest, read, done);
 }
@@ -364,9 +347,9 @@ void event_wgmma_done(Warpgroup *g, Product *product) {
 }
 
 void event_wgmma_commit(Warp *w) { count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0); }
-void event_wgmma_wait_asked(int newest, Site site) { products_wait_asked(newest, site); }
 
 void event_wgmma_wait(Warp *w, int newest, Site site) {
+    report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
     products_wait(w, newest, site);
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }

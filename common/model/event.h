@@ -48,11 +48,9 @@ void event_atomic(Thread *t, const void *p, const char *what, Site site);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
 
-/* Lanes of w->meeting.mask have returned from the kernel. A lane comes to another instruction, or another mask, than
- * those who wait. Lanes that must come wait in __syncthreads(). */
-void event_warp_incomplete(WarpInstruction instruction, uint32_t returned, Site site) __attribute__((noreturn));
-void event_warp_diverged(Thread *t, WarpInstruction instruction, Site site) __attribute__((noreturn));
-void event_warp_in_sync(Warp *w) __attribute__((noreturn));
+/* The lanes of `mask` do not execute an instruction together: one comes to another instruction, or another mask, than
+ * those who wait, or some have returned from the kernel or wait in __syncthreads(). */
+void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) __attribute__((noreturn));
 /* All lanes of the warp are at one instruction. */
 void event_warp_together(Warp *w);
 void event_syncwarp(Warp *w);
@@ -76,10 +74,8 @@ void event_copy_wait(Thread *t, int newest, uint32_t done, Site site);
 
 /* ---- barriers of the CTA and of the cluster: barrier.c ----------------------------------------------------------- */
 
-void event_syncthreads(Thread *t, Site site);
-void event_named_barrier(Thread *t, int id, int threads, Site site);
-/* At number id, which `expected` threads make complete. waits: or goes on at once; all: by __syncthreads(). */
-void event_barrier_arrive(Thread *t, int id, int expected, int waits, int all, Site site);
+/* At number id, which `expected` threads make complete; 0: all that have not returned. waits: or goes on at once. */
+void event_barrier_arrive(Thread *t, int id, int expected, int waits, Site site);
 /* All who wait for it are in its list, the last one too. */
 void event_barrier_complete(Cta *cta, int id);
 /* The thread, which waited, goes on. */
@@ -96,17 +92,15 @@ void event_setmaxnreg(Warp *w, int increase, int registers, Site site);
 
 /* ---- mbarriers: mbarrier.c --------------------------------------------------------------------------------------- */
 
-void event_mbarrier_init_asked(int how_many, int arrivals, Site site);
-/* The memory at `bar` in its own CTA is to become a barrier; it has become one, the first of how_many or another. */
-void event_mbarrier_init(Thread *t, const void *bar, Site site);
-void event_mbarrier_made(Thread *t, Barrier *b, int how_many, Site site);
+/* The thread makes one of how_many barriers. */
+void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site);
 void event_mbarrier_init_fence(Thread *t);
-/* The barrier at the place of `bar` in `cta` is wanted; it is there. */
-void event_mbarrier_reach(Thread *t, Cta *cta, const void *bar, Site site, const char *what, int by_engine);
+/* The barrier at the place of `bar` in CTA `rank` of the cluster is wanted, by the thread or the copy engine; it is there.
+ */
+void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int by_engine);
 /* With b->pending 0 the arrival does not count. */
 void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what);
-void event_mbarrier_arrive_remote(Thread *t, int rank, Site site);
 /* The bytes are part of b->tx. */
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site);
 /* Bytes of a copy have come, and are no more part of b->tx. by: who has completed them itself; NULL: a load. */
@@ -161,8 +155,7 @@ void event_wgmma_unset(Site site);
 void event_wgmma_issued(Warpgroup *g, const Product *product);
 void event_wgmma_done(Warpgroup *g, Product *product);
 void event_wgmma_commit(Warp *w);
-/* Lanes have come together or not; `done` groups are over then; they are. */
-void event_wgmma_wait_asked(int newest, Site site);
+/* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 

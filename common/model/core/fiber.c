@@ -28,21 +28,6 @@ void fiber_stacks_unmap(uint8_t *stacks, int count) {
     }
 }
 
-#ifdef MODEL_UCONTEXT
-
-void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void)) {
-    fiber->stack = stack;
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = stack;
-    fiber->context.uc_stack.ss_size = FIBER_STACK_BYTES - skip;
-    fiber->context.uc_link = NULL;
-    makecontext(&fiber->context, entry, 0);
-}
-
-static void raw_switch(Fiber *from, Fiber *to) { swapcontext(&from->context, &to->context); }
-
-#else
-
 /* model_fiber_switch(void **save_sp, void *load_sp): the registers that a function must preserve go onto the old stack
  * and come from the new one. The floating-point control words are the same in all fibers. */
 void model_fiber_switch(void **save_sp, void *load_sp);
@@ -70,7 +55,7 @@ __asm__(".text\n"
         "    ret\n"
         ".size model_fiber_switch, . - model_fiber_switch\n");
 enum { SAVED_WORDS = 8, ENTRY_WORD = 6 }; /* six registers, the return address, and one word for the alignment */
-#else
+#elif defined(__aarch64__)
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl model_fiber_switch\n"
@@ -104,6 +89,8 @@ __asm__(".text\n"
         "    ret\n"
         ".size model_fiber_switch, . - model_fiber_switch\n");
 enum { SAVED_WORDS = 20, ENTRY_WORD = 11 }; /* x30, the return address, is the twelfth word */
+#else
+#error "the CPU model runs on x86-64 and aarch64"
 #endif
 
 void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void)) {
@@ -116,8 +103,6 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
 }
 
 static void raw_switch(Fiber *from, Fiber *to) { model_fiber_switch(&from->sp, to->sp); }
-
-#endif
 
 #ifdef __SANITIZE_ADDRESS__
 

@@ -1,20 +1,10 @@
-/* fiber.h - the switch between CUDA threads: a stack for each and one function that changes stacks.
- *
- * x86-64 and aarch64 have a switch of their own (about 20 times as fast as ucontext, whose swapcontext makes a system
- * call for the signal mask); elsewhere, and with -DMODEL_UCONTEXT, it is ucontext. */
+/* fiber.h - the switch between CUDA threads: a stack for each and one function that changes stacks. It is written for
+ * x86-64 and aarch64; ucontext would be 20 times slower, as its swapcontext makes a system call for the signal mask. */
 #ifndef FIBER_H
 #define FIBER_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#if !defined(MODEL_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
-#define MODEL_UCONTEXT
-#endif
-
-#ifdef MODEL_UCONTEXT
-#include <ucontext.h>
-#endif
 
 enum {
     FIBER_STACK_BYTES = 64 * 1024,
@@ -23,11 +13,7 @@ enum {
 
 typedef struct {
     uint8_t *stack; /* lowest byte; NULL for the context that came with the OS thread */
-#ifdef MODEL_UCONTEXT
-    ucontext_t context;
-#else
     void *sp;
-#endif
 #ifdef __SANITIZE_ADDRESS__
     void *fake_stack;
 #endif

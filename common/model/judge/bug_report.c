@@ -79,6 +79,12 @@ int report_begin(ModelRule rule) {
     return 1;
 }
 
+void report_begin_last(ModelRule rule) {
+    if (!report_begin(rule)) {
+        model_stop();
+    }
+}
+
 static void append(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void append(const char *format, ...) {
     va_list arguments;
@@ -166,9 +172,13 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
     report_end(fatal);
 }
 
-/* ---- phrases ----------------------------------------------------------------------------------------------------- */
+void report_negative(ModelRule rule, Site site, const char *what, int newest) {
+    if (newest < 0) {
+        report_misuse(rule, site, 1, "%s(%d): accepted is 0 or more", what, newest);
+    }
+}
 
-void roles_cta_begin(Cta *cta) { cta->roles = cta_alloc(cta, sizeof *cta->roles); }
+/* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
 /* "" or what the thread's behaviour makes it. Roles exist only in kernels in which nobody does both jobs. */
 static const char *thread_role(const Thread *t) {

@@ -8,6 +8,8 @@ enum { REPORT_SIZE = 8192, PHRASE_SIZE = 256 };
 
 /* Starts a report. Returns 0 if this rule has been reported in this launch: then nothing more may be said about it. */
 int report_begin(ModelRule rule);
+/* The same for a bug after which the launch cannot go on: ends it if nothing more may be said. */
+void report_begin_last(ModelRule rule);
 /* A line of it: a label ("now", "before", "barrier") and a text. */
 void report_line(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Label, thread and place with its source line. `what` is what the thread does there. */
@@ -20,6 +22,9 @@ void report_end(int fatal);
 /* A report that is two lines and a place: for misuse that needs no history. */
 void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* "wait_group(-1): accepted is 0 or more", if it is so. */
+void report_negative(ModelRule rule, Site site, const char *what, int newest);
+
 /* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. */
 const char *thread_text(const Thread *t, char *text);
 const char *threads_text(const Thread *t, int count, char *text);
@@ -31,7 +36,6 @@ typedef struct CtaRoles {
         uint8_t loads, multiplies;
     } thread[THREAD_LIMIT];
 } CtaRoles;
-void roles_cta_begin(Cta *cta);
 static inline void role_loads(Thread *t) { t->cta->roles->thread[t->id].loads = 1; }
 static inline void role_multiplies(Warp *w) {
     for (int lane = 0; lane < w->lanes; lane++) {

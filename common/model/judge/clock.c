@@ -173,13 +173,11 @@ void clock_cluster_begin(Cluster *cluster) {
     int capacity = component_limit();
     cluster->clock = model_alloc_zero(sizeof *cluster->clock + (size_t)capacity * sizeof cluster->clock->owner[0]);
     cluster->clock->capacity = capacity;
-    cluster->barrier.handover = model_alloc_zero(sizeof *cluster->barrier.handover);
 }
 
 void clock_cluster_end(Cluster *cluster) {
-    clock_unref(cluster->barrier.handover->arriving);
-    clock_unref(cluster->barrier.handover->released);
-    free(cluster->barrier.handover);
+    clock_unref(cluster->barrier.arriving);
+    clock_unref(cluster->barrier.released);
     free(cluster->clock);
 }
 
@@ -301,8 +299,8 @@ void clock_barrier_complete(Clock **arriving, Thread *waiters) {
 }
 
 void clock_cluster_arrive(Thread *t, int release) {
-    const Cluster *cluster = t->cta->cluster;
-    Clock **arriving = &cluster->barrier.handover->arriving;
+    Cluster *cluster = t->cta->cluster;
+    Clock **arriving = &cluster->barrier.arriving;
     if (release) {
         thread_release(t, arriving);
         return;
@@ -319,13 +317,12 @@ void clock_cluster_arrive(Thread *t, int release) {
 }
 
 void clock_cluster_complete(Cluster *cluster) {
-    Handover *handover = cluster->barrier.handover;
-    clock_unref(handover->released);
-    handover->released = handover->arriving;
-    handover->arriving = NULL;
+    clock_unref(cluster->barrier.released);
+    cluster->barrier.released = cluster->barrier.arriving;
+    cluster->barrier.arriving = NULL;
 }
 
-void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.handover->released); }
+void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.released); }
 
 static void raise_own(Thread *t, int index, uint32_t known) {
     if (index != 0 && known > t->clock->own[index].tick.known) {

@@ -59,11 +59,6 @@ typedef struct CtaClock {
     Clock *exit; /* what all exited threads knew */
 } CtaClock;
 
-/* From those who arrive somewhere to those who go on. */
-typedef struct Handover {
-    Clock *arriving, *released;
-} Handover;
-
 /* ---- for event.c: launch, clusters, CTAs ------------------------------------------------------------------------- */
 
 void clock_launch_begin(void);

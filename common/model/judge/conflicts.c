@@ -31,28 +31,25 @@ static struct {
 } now;
 
 static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
-    if (report_begin(RULE_GLOBAL_BOUNDS)) {
-        report_place("now", t, site, what);
-        const Allocation *below = global_below(p);
-        if (below != NULL) {
-            report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size,
-                        (long long)(p - below->begin), below->name, (long long)(below->end - below->begin));
-        } else {
-            report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
-        }
-        report_end(1);
+    const Allocation *below = global_below(p);
+    report_begin_last(RULE_GLOBAL_BOUNDS);
+    report_place("now", t, site, what);
+    if (below != NULL) {
+        report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size, (long long)(p - below->begin),
+                    below->name, (long long)(below->end - below->begin));
+    } else {
+        report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
     }
-    model_stop();
+    report_end(1);
 }
 
 void conflicts_unknown(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    if (report_begin(RULE_GLOBAL_BOUNDS)) {
-        report_place("now", t, site, write ? "store" : "load");
-        report_line("memory",
-                    "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own",
-                    size, p);
-        report_end(1);
-    }
+    report_begin_last(RULE_GLOBAL_BOUNDS);
+    report_place("now", t, site, write ? "store" : "load");
+    report_line("memory",
+                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
+                p);
+    report_end(1);
     model_stop();
 }
 

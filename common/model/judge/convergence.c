@@ -7,8 +7,6 @@
 #include "../core/schedule.h"
 #include "bug_report.h"
 
-void convergence_cta_begin(Cta *cta) { cta->convergence = cta_alloc(cta, sizeof *cta->convergence); }
-
 void convergence_cta_end(Cta *cta) {
     for (int i = 0; i < NAMED_BARRIERS; i++) {
         clock_unref(cta->convergence->named[i].arriving);
@@ -18,36 +16,36 @@ void convergence_cta_end(Cta *cta) {
 /* ---- a warp ------------------------------------------------------------------------------------------------------ */
 
 static void report_apart(const Thread *now, Site site, const char *what, const Thread *but, Site but_site,
-                         const char *but_what) __attribute__((noreturn));
-static void report_apart(const Thread *now, Site site, const char *what, const Thread *but, Site but_site,
                          const char *but_what) {
-    if (report_begin(RULE_CONVERGENCE)) {
-        report_place("now", now, site, what);
-        report_place("but", but, but_site, but_what);
-        report_line("rule", "all lanes of a warp execute the same one of these instructions together");
-        report_end(1);
-    }
-    model_stop();
+    report_begin_last(RULE_CONVERGENCE);
+    report_place("now", now, site, what);
+    report_place("but", but, but_site, but_what);
+    report_line("rule", "all lanes of a warp execute the same one of these instructions together");
+    report_end(1);
 }
 
 static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread[__builtin_ctz(lanes)]; }
 
-void convergence_incomplete(WarpInstruction instruction, uint32_t returned, Site site) {
-    report_misuse(RULE_CONVERGENCE, site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
-                  warp_instruction_text(instruction), __builtin_ctz(returned));
-    model_stop();
-}
-
-void convergence_diverged(Thread *t, WarpInstruction instruction, Site site) {
-    const WarpMeeting *m = &t->warp->meeting;
-    report_apart(t, site, warp_instruction_text(instruction), first_of(t->warp, m->arrived), m->site,
-                 warp_instruction_text(m->instruction));
-}
-
-void convergence_in_sync(const Warp *w) {
+/* Lanes wait in __syncthreads() that are needed at the warp's instruction. */
+static void report_in_sync(const Warp *w) {
     const WarpMeeting *m = &w->meeting;
     report_apart(first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction),
                  first_of(w, w->barriers.in_sync & m->mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
+}
+
+void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+    Warp *w = t->warp;
+    WarpMeeting *m = &w->meeting;
+    const char *what = warp_instruction_text(instruction);
+    if (m->arrived == 0 && (mask & w->exited)) {
+        report_misuse(RULE_CONVERGENCE, site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
+                      what, first_of(w, mask & w->exited)->lane);
+    } else if (instruction != m->instruction || site != m->site || mask != m->mask) {
+        report_apart(t, site, what, first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction));
+    }
+    m->arrived |= 1u << t->lane;
+    report_in_sync(w);
+    model_stop();
 }
 
 void convergence_returned(Thread *t) {
@@ -62,27 +60,26 @@ void convergence_returned(Thread *t) {
 
 /* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
 
-void convergence_syncthreads(Thread *t, Site site) {
+/* __syncthreads() of lanes of one warp in different places, or while others are at a warp-wide instruction. */
+static void check_sync(Thread *t, Site site) {
     const Warp *w = t->warp;
     CtaConvergence *c = t->cta->convergence;
     int seen = t->cta->named[0].generation + 1;
     if (c->sync[w->id].seen == seen && c->sync[w->id].site != site) {
-        if (report_begin(RULE_CONVERGENCE)) {
-            report_place("now", t, site, "__syncthreads");
-            report_place("but", NULL, c->sync[w->id].site, "__syncthreads by other lanes of the same warp");
-            report_line("rule", "all lanes of a warp execute the same __syncthreads together");
-            report_end(1);
-        }
-        model_stop();
+        report_begin_last(RULE_CONVERGENCE);
+        report_place("now", t, site, "__syncthreads");
+        report_place("but", NULL, c->sync[w->id].site, "__syncthreads by other lanes of the same warp");
+        report_line("rule", "all lanes of a warp execute the same __syncthreads together");
+        report_end(1);
     }
     c->sync[w->id].seen = seen;
     c->sync[w->id].site = site;
     if (w->meeting.arrived != 0 && (w->barriers.in_sync & w->meeting.mask)) {
-        convergence_in_sync(w);
+        report_in_sync(w);
     }
 }
 
-void convergence_named(Thread *t, int id, int threads, Site site) {
+static void check_named(const Thread *t, int id, int threads, Site site) {
     if (id < 0 || id >= NAMED_BARRIERS) {
         report_misuse(RULE_NAMED_BARRIER, site, 1, "barrier %d: a CTA has barriers 0 to 15", id);
     }
@@ -94,29 +91,30 @@ void convergence_named(Thread *t, int id, int threads, Site site) {
 }
 
 static void report_other_use(Thread *t, int id, int expected, Site site) {
-    if (report_begin(RULE_NAMED_BARRIER)) {
-        char text[PHRASE_SIZE];
-        snprintf(text, sizeof text, "barrier %d for %d threads", id, expected);
-        report_place("now", t, site, text);
-        snprintf(text, sizeof text, "the same barrier for %d threads", t->cta->named[id].expected);
-        report_place("before", t->cta->convergence->named[id].first, t->cta->convergence->named[id].site, text);
-        report_end(1);
-    }
-    model_stop();
+    char text[PHRASE_SIZE];
+    report_begin_last(RULE_NAMED_BARRIER);
+    snprintf(text, sizeof text, "barrier %d for %d threads", id, expected);
+    report_place("now", t, site, text);
+    snprintf(text, sizeof text, "the same barrier for %d threads", t->cta->named[id].expected);
+    report_place("before", t->cta->convergence->named[id].first, t->cta->convergence->named[id].site, text);
+    report_end(1);
 }
 
 static void report_second_arrival(Thread *t, int id, Site site) {
     const NamedBarrier *b = &t->cta->named[id];
-    if (report_begin(RULE_NAMED_BARRIER)) {
-        report_place("now", t, site, "arrival at a barrier at which this warp has arrived already");
-        report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived,
-                    b->expected);
-        report_end(1);
-    }
-    model_stop();
+    report_begin_last(RULE_NAMED_BARRIER);
+    report_place("now", t, site, "arrival at a barrier at which this warp has arrived already");
+    report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived, b->expected);
+    report_end(1);
 }
 
 void convergence_arrive(Thread *t, int id, int expected, Site site) {
+    if (expected == 0) {
+        check_sync(t, site);
+        expected = t->cta->threads - t->cta->exited;
+    } else {
+        check_named(t, id, expected, site);
+    }
     const NamedBarrier *b = &t->cta->named[id];
     CtaConvergence *c = t->cta->convergence;
     if (b->arrived == 0) {

@@ -18,17 +18,11 @@ typedef struct CtaConvergence {
     } sync[WARP_LIMIT];
 } CtaConvergence;
 
-void convergence_cta_begin(Cta *cta);
 void convergence_cta_end(Cta *cta);
 void convergence_returned(Thread *t);
 
-/* All of these three report and stop. */
-void convergence_incomplete(WarpInstruction instruction, uint32_t returned, Site site) __attribute__((noreturn));
-void convergence_diverged(Thread *t, WarpInstruction instruction, Site site) __attribute__((noreturn));
-void convergence_in_sync(const Warp *w) __attribute__((noreturn));
-
-void convergence_syncthreads(Thread *t, Site site);
-void convergence_named(Thread *t, int id, int threads, Site site);
+/* Reports and stops. */
+void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) __attribute__((noreturn));
 void convergence_arrive(Thread *t, int id, int expected, Site site);
 void convergence_complete(Cta *cta, int id);
 void convergence_cluster_arrive(Thread *t, Site site);

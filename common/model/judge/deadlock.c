@@ -280,16 +280,15 @@ void report_deadlock(void) {
             }
         }
     }
-    if (report_begin(verdict())) {
-        for (int g = 0; g < groups; g++) {
-            explain(group[g], count[g]);
-        }
-        if (more > 0) {
-            report_line("and", "%d more threads wait%s", more, device.clusters > 1 ? ", in this and other CTAs" : "");
-        }
-        report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
-                    total);
-        report_end(1);
+    report_begin_last(verdict());
+    for (int g = 0; g < groups; g++) {
+        explain(group[g], count[g]);
     }
+    if (more > 0) {
+        report_line("and", "%d more threads wait%s", more, device.clusters > 1 ? ", in this and other CTAs" : "");
+    }
+    report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
+                total);
+    report_end(1);
     model_stop();
 }

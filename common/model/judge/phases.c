@@ -11,14 +11,12 @@
 #include "bug_report.h"
 #include "shadow.h"
 
-void phases_cta_begin(Cta *cta) { cta->phases = cta_alloc(cta, sizeof *cta->phases); }
-
 void phases_cta_end(Cta *cta) {
     for (int i = 0; i < cta->mbarriers.count; i++) {
         BarrierFacts *f = cta->mbarriers.list[i]->facts;
         if (f != NULL) {
-            clock_unref(f->handover.arriving);
-            clock_unref(f->handover.released);
+            clock_unref(f->arriving);
+            clock_unref(f->released);
             free(f->passed);
         }
     }
@@ -45,46 +43,38 @@ static void report_init_order(Thread *t, const Barrier *b, Site site, const char
 
 /* ---- making and finding them ------------------------------------------------------------------------------------- */
 
-static uint32_t check_address(const Thread *t, const void *bar, const char *what, Site site) {
+static void check_address(const Thread *t, const void *bar, const char *what, Site site) {
     uint32_t offset = shadow_bounds(t, bar, BARRIER_BYTES, what, site);
     if (offset % BARRIER_BYTES != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at byte %u of shared memory: an mbarrier is 8-byte aligned", what,
                       offset);
     }
-    return offset;
 }
 
-void phases_init_asked(int how_many, int arrivals, Site site) {
-    if (how_many < 1 || arrivals < 1 || arrivals > ARRIVAL_LIMIT) {
+void phases_init(Thread *t, Barrier *b, int how_many, Site site) {
+    Cta *cta = t->cta;
+    if (how_many < 1 || b->expected < 1 || b->expected > ARRIVAL_LIMIT) {
         report_misuse(RULE_BARRIER_UNINIT, site, 1,
                       "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
                       "barriers with 1 to 1048575 arrivals",
-                      how_many, arrivals);
+                      how_many, b->expected);
     }
-}
-
-void phases_init(Thread *t, const void *bar, Site site) {
-    Cta *cta = t->cta;
-    uint32_t offset = check_address(t, bar, "mbarrier_init", site);
-    uint16_t old = cta->mbarriers.at[offset / BARRIER_BYTES];
+    check_address(t, cta->shared + b->offset, "mbarrier_init", site);
+    uint16_t old = cta->mbarriers.at[b->offset / BARRIER_BYTES];
     if (old != 0) {
-        const Barrier *b = cta->mbarriers.list[old - 1];
-        if (report_begin(RULE_BARRIER_REINIT)) {
-            report_place("now", t, site, "mbarrier_init");
-            report_place("before", b->facts->init_thread, b->facts->init_site, "mbarrier_init of the same 8 bytes");
-            report_barrier(b);
-            report_end(1);
-        }
-        model_stop();
+        const Barrier *before = cta->mbarriers.list[old - 1];
+        report_begin_last(RULE_BARRIER_REINIT);
+        report_place("now", t, site, "mbarrier_init");
+        report_place("before", before->facts->init_thread, before->facts->init_site,
+                     "mbarrier_init of the same 8 bytes");
+        report_barrier(before);
+        report_end(1);
     }
     Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, site);
-    shadow_write(cta, &actor, offset, BARRIER_BYTES);
-    shadow_set_barrier(cta, offset);
-}
-
-void phases_made(Thread *t, Barrier *b, Site site) {
-    b->facts = cta_alloc(b->cta, sizeof *b->facts);
-    *b->facts = (BarrierFacts){.component = component_new(b->cta->cluster, (ComponentOwner){.barrier = b}),
+    shadow_write(cta, &actor, b->offset, BARRIER_BYTES);
+    shadow_set_barrier(cta, b->offset);
+    b->facts = cta_alloc(cta, sizeof *b->facts);
+    *b->facts = (BarrierFacts){.component = component_new(cta->cluster, (ComponentOwner){.barrier = b}),
                                .init_component = thread_component(t),
                                .init_epoch = thread_epoch(t),
                                .init_site = site,
@@ -113,15 +103,13 @@ static void touch(Thread *t, Cta *cta, Site site) {
     p->touched_site[thread_component(t)] = site;
 }
 
-void phases_arrive_remote(Thread *t, int rank, Site site) {
-    if (rank < 0 || rank >= t->cta->cluster->size) {
-        report_misuse(RULE_CLUSTER_RANK, site, 1, "mbarrier_arrive_remote to CTA %d of a cluster of %d", rank,
-                      t->cta->cluster->size);
-    }
-}
-
-void phases_reach(Thread *t, Cta *cta, const void *bar, Site site, const char *what, int by_engine) {
+void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    const Cluster *cluster = t->cta->cluster;
     check_address(t, bar, by_engine ? "TMA load, its barrier" : what, site);
+    if (rank < 0 || rank >= cluster->size) {
+        report_misuse(RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what, rank, cluster->size);
+    }
+    Cta *cta = cluster->cta[rank];
     if (cta->live == 0) {
         report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what,
                       cta->block);
@@ -170,18 +158,16 @@ void phases_arrive(Thread *t, Barrier *b, Site site, const char *what) {
         f->arrival[i].thread = t;
         f->arrival[i].site = site;
         f->arrival[i].phase = b->phase;
-        thread_release(t, &f->handover.arriving);
+        thread_release(t, &f->arriving);
     }
 }
 
 static void check_tx(const Thread *t, const Barrier *b, Site site) {
     if (b->tx > TX_LIMIT || b->tx < -TX_LIMIT) {
-        if (report_begin(RULE_TX_RANGE)) {
-            report_place("now", t, site, "transaction count");
-            report_barrier(b);
-            report_end(1);
-        }
-        model_stop();
+        report_begin_last(RULE_TX_RANGE);
+        report_place("now", t, site, "transaction count");
+        report_barrier(b);
+        report_end(1);
     }
 }
 
@@ -279,15 +265,15 @@ void phases_complete(Barrier *b) {
                     (unsigned long long)(f->issued - b->brought));
         report_end(0);
     }
-    Clock *released = f->handover.arriving != NULL ? f->handover.arriving : clock_new();
+    Clock *released = f->arriving != NULL ? f->arriving : clock_new();
     for (int i = 0; i < f->passed_count; i++) {
         check_passed(b, &f->passed[i], released);
     }
     f->passed_count = 0;
     clock_raise(released, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
-    clock_unref(f->handover.released);
-    f->handover.released = released;
-    f->handover.arriving = NULL;
+    clock_unref(f->released);
+    f->released = released;
+    f->arriving = NULL;
     f->issued = 0;
 }
 
@@ -338,7 +324,7 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
     f->last_wait[t->id] = (LastWait){1, b->phase, thread_epoch(t), t->warp->products.groups, site};
-    thread_acquire(t, f->handover.released);
+    thread_acquire(t, f->released);
 }
 
 /* ---- the end of a CTA -------------------------------------------------------------------------------------------- */

@@ -26,7 +26,8 @@ typedef struct {
 /* Of a barrier. */
 typedef struct BarrierFacts {
     Component component; /* its clock value: phases completed */
-    Handover handover;   /* of this phase; of the last completed one */
+    /* What the arrivals of this phase release, and what the last completed one released. */
+    Clock *arriving, *released;
 
     /* Bytes of loads started for this phase; 1 + the last phase for which one was started, 0: none; that load. */
     uint64_t issued, load_phase;
@@ -60,18 +61,15 @@ typedef struct CtaPhases {
     Site *touched_site;
 } CtaPhases;
 
-void phases_cta_begin(Cta *cta);
 void phases_cta_returned(Cta *cta);
 void phases_cta_end(Cta *cta);
 
-void phases_init_asked(int how_many, int arrivals, Site site);
-void phases_init(Thread *t, const void *bar, Site site);
-void phases_made(Thread *t, Barrier *b, Site site);
+/* One of how_many. */
+void phases_init(Thread *t, Barrier *b, int how_many, Site site);
 void phases_init_fence(Thread *t);
-void phases_reach(Thread *t, Cta *cta, const void *bar, Site site, const char *what, int by_engine);
+void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine);
 void phases_arrive(Thread *t, Barrier *b, Site site, const char *what);
-void phases_arrive_remote(Thread *t, int rank, Site site);
 void phases_announced(Thread *t, const Barrier *b, int bytes, Site site);
 void phases_landed(Barrier *b, Thread *by, Site site);
 void phases_lack_bytes(const Barrier *b);

@@ -127,28 +127,23 @@ void products_unset(Site site) {
 /* ---- wgmma: the warps of a warpgroup ----------------------------------------------------------------------------- */
 
 static void report_different(const Warp *w, const Product *product, Site site, const char *what) {
-    if (report_begin(RULE_WGMMA_OPERANDS)) {
-        report_place("now", &w->thread[0], site, "wgmma");
-        report_place("but", NULL, product->site, "the same product in another warp of the warpgroup");
-        report_line("rule",
-                    "the four warps of a warpgroup issue the same wgmmas in the same order; here they differ in %s",
-                    what);
-        report_end(1);
-    }
-    model_stop();
+    report_begin_last(RULE_WGMMA_OPERANDS);
+    report_place("now", &w->thread[0], site, "wgmma");
+    report_place("but", NULL, product->site, "the same product in another warp of the warpgroup");
+    report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order; here they differ in %s",
+                what);
+    report_end(1);
 }
 
 static void report_left(const Warp *w, const Warp *left, Site site) {
-    if (report_begin(RULE_CONVERGENCE)) {
-        report_place("now", &w->thread[0], site, "wgmma");
-        report_line("absent",
-                    "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
-                    "issue more",
-                    left->id, (unsigned long long)left->products.issued);
-        report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order");
-        report_end(1);
-    }
-    model_stop();
+    report_begin_last(RULE_CONVERGENCE);
+    report_place("now", &w->thread[0], site, "wgmma");
+    report_line("absent",
+                "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
+                "issue more",
+                left->id, (unsigned long long)left->products.issued);
+    report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order");
+    report_end(1);
 }
 
 static void check_lanes(const Warp *w, const Product *wanted) {
@@ -281,12 +276,6 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
 }
 
 /* ---- wgmma: groups ----------------------------------------------------------------------------------------------- */
-
-void products_wait_asked(int newest, Site site) {
-    if (newest < 0) {
-        report_misuse(RULE_WGMMA_OPERANDS, site, 1, "wgmma_wait_group(%d): accepted is 0 or more", newest);
-    }
-}
 
 void products_wait(Warp *w, int newest, Site site) {
     const WarpProducts *p = &w->products;

@@ -29,7 +29,6 @@ void products_warp(Warp *w, const Product *wanted);
 void products_part(Warp *w, Product *product, const Product *wanted, int first);
 void products_unset(Site site);
 void products_done(Product *product);
-void products_wait_asked(int newest, Site site);
 void products_wait(Warp *w, int newest, Site site);
 
 #endif

@@ -221,8 +221,6 @@ typedef struct MatrixTag {
     int regular;       /* all known, row after row */
 } MatrixTag;
 
-void provenance_cta_begin(Cta *cta) { cta->fragments = cta_alloc(cta, sizeof *cta->fragments); }
-
 static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
     MatrixTag *table = w->cta->fragments->warp[w->id];
     uintptr_t address = (uintptr_t)register0;

@@ -29,8 +29,6 @@ typedef struct CtaFragments {
         Tag a, b; /* row of A and of B that it is the product of */
     } tile[WARPGROUP_LIMIT][ACCUMULATOR_TILES];
 } CtaFragments;
-/* For event.c: a CTA begins. */
-void provenance_cta_begin(Cta *cta);
 
 /* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i; r0 is lane 0's register array. */
 void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]);

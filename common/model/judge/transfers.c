@@ -11,8 +11,6 @@
 #include "phases.h"
 #include "shadow.h"
 
-void transfers_cta_begin(Cta *cta) { cta->transfers = cta_alloc(cta, sizeof *cta->transfers); }
-
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
 
 void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
@@ -39,20 +37,8 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
                    .site = site};
     shadow_write(t->cta, &actor, offset, CHUNK_BYTES);
     *shadow_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
-    t->cta->transfers->thread[t->id].copy_site = site;
+    t->cta->transfers->copy[t->id] = (LastTransfer){site, t->copies.groups + 1};
     role_loads(t);
-}
-
-void transfers_copy_commit(Thread *t) {
-    if (t->copies.in_group > 0) {
-        t->cta->transfers->thread[t->id].copy_group = t->copies.groups + 1;
-    }
-}
-
-void transfers_copy_wait(int newest, Site site) {
-    if (newest < 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "cp_async_wait_group(%d): accepted is 0 or more", newest);
-    }
 }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
@@ -140,44 +126,29 @@ void transfers_store(const TmaCopy *copy) {
                              "TMA store");
         }
     }
-    t->cta->transfers->thread[t->id].store_site = copy->site;
-}
-
-void transfers_bulk_commit(Thread *t) {
-    if (t->stores.in_group > 0) {
-        t->cta->transfers->thread[t->id].store_group = t->stores.groups + 1;
-    }
-}
-
-void transfers_bulk_wait(int newest, Site site) {
-    if (newest < 0) {
-        report_misuse(RULE_TMA_OPERAND, site, 1, "bulk_wait_group(%d): accepted is 0 or more", newest);
-    }
+    t->cta->transfers->store[t->id] = (LastTransfer){copy->site, t->stores.groups + 1};
 }
 
 /* ---- the end of a thread ----------------------------------------------------------------------------------------- */
 
 void transfers_returned(Thread *t) {
-    Site copy_site = t->cta->transfers->thread[t->id].copy_site;
-    Site store_site = t->cta->transfers->thread[t->id].store_site;
-    uint32_t copy_group = t->cta->transfers->thread[t->id].copy_group;
-    uint32_t store_group = t->cta->transfers->thread[t->id].store_group;
+    LastTransfer copy = t->cta->transfers->copy[t->id], store = t->cta->transfers->store[t->id];
     if (t->copies.in_group > 0) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, copy_site, 0,
+        report_misuse(RULE_EXIT_IN_FLIGHT, copy.site, 0,
                       "cp.async that no commit_group closes: the thread has returned");
-    } else if (copy_group > t->copies.waited) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, copy_site, 0,
+    } else if (copy.group > t->copies.waited) {
+        report_misuse(RULE_EXIT_IN_FLIGHT, copy.site, 0,
                       "cp.async of group %u: the thread has returned and has waited only for the %u groups before",
-                      copy_group - 1, t->copies.waited);
+                      copy.group - 1, t->copies.waited);
     }
     if (t->stores.in_group > 0) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, store_site, 0,
+        report_misuse(RULE_EXIT_IN_FLIGHT, store.site, 0,
                       "TMA store that no bulk_commit_group closes: the thread has returned");
-    } else if (store_group > t->stores.read) {
+    } else if (store.group > t->stores.read) {
         report_misuse(
-            RULE_EXIT_IN_FLIGHT, store_site, 0,
+            RULE_EXIT_IN_FLIGHT, store.site, 0,
             "TMA store of group %u: the thread has returned without a bulk_wait_group that covers it, and its "
             "CTA's shared memory may go while the copy engine reads it",
-            store_group - 1);
+            store.group - 1);
     }
 }

@@ -38,12 +38,12 @@ static void credit_returned(Warp *w, NamedBarrier *b, int id) {
 static void named_arrive(Thread *t, int id, int expected, int waits, const char *what, Site site) {
     Cta *cta = t->cta;
     Warp *w = t->warp;
-    NamedBarrier *b = &cta->named[id];
     int all = expected == 0;
+    event_barrier_arrive(t, id, expected, waits, site);
+    NamedBarrier *b = &cta->named[id];
     if (all) {
         expected = cta->threads - cta->exited;
     }
-    event_barrier_arrive(t, id, expected, waits, all, site);
     if (b->arrived == 0) {
         b->expected = expected;
         b->uses_all = all;
@@ -76,22 +76,19 @@ static void named_arrive(Thread *t, int id, int expected, int waits, const char 
 
 void model_syncthreads(const char *here) {
     Thread *t = current_thread();
-    Site site = site_of(here);
     t->warp->barriers.in_sync |= 1u << t->lane;
-    event_syncthreads(t, site);
-    named_arrive(t, 0, 0, 1, "__syncthreads", site);
+    named_arrive(t, 0, 0, 1, "__syncthreads", site_of(here));
 }
 
+/* A count of 0 is no __syncthreads(). */
+static int counted(int threads) { return threads != 0 ? threads : -1; }
+
 void model_named_barrier_sync(int id, int threads, const char *here) {
-    Thread *t = current_thread();
-    event_named_barrier(t, id, threads, site_of(here));
-    named_arrive(t, id, threads, 1, "barrier.sync", site_of(here));
+    named_arrive(current_thread(), id, counted(threads), 1, "barrier.sync", site_of(here));
 }
 
 void model_named_barrier_arrive(int id, int threads, const char *here) {
-    Thread *t = current_thread();
-    event_named_barrier(t, id, threads, site_of(here));
-    named_arrive(t, id, threads, 0, "barrier.arrive", site_of(here));
+    named_arrive(current_thread(), id, counted(threads), 0, "barrier.arrive", site_of(here));
 }
 
 /* ---- the cluster barrier ----------------------------------------------------------------------------------------- */

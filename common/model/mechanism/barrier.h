@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     int arrived, generation;
     Thread *waiters;
-    struct Handover *handover; /* judge/clock.c */
+    struct Clock *arriving, *released; /* judge/clock.c */
 } ClusterBarrier;
 
 /* A thread's part. */

@@ -34,7 +34,6 @@ static Barrier *barrier_new(Cta *cta, uint32_t offset, int arrivals, const char 
     Barrier *b = cta_alloc(cta, sizeof *b);
     all->list = model_room(all->list, all->count + 1, &all->capacity, sizeof *all->list);
     all->list[all->count++] = b;
-    all->at[offset / BARRIER_BYTES] = (uint16_t)all->count;
     b->cta = cta;
     b->offset = offset;
     b->expected = b->pending = arrivals;
@@ -61,7 +60,6 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     Cta *cta = t->cta;
     Site site = site_of(here);
     char array[32];
-    event_mbarrier_init_asked(how_many, arrivals, site);
     short_name(expression, array, sizeof array);
     int first = 0;
     int single = how_many == 1 && strchr(expression, '[') == NULL;
@@ -71,11 +69,10 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
         first += b->index >= 0 && strcmp(b->array, array) == 0;
     }
     cta->mbarriers.inits++;
-    for (int i = 0; i < how_many; i++) {
-        const uint8_t *bar = (uint8_t *)bars + (size_t)i * BARRIER_BYTES;
-        event_mbarrier_init(t, bar, site);
-        uint32_t offset = shared_offset(cta, bar);
-        event_mbarrier_made(t, barrier_new(cta, offset, arrivals, array, single ? -1 : first + i), how_many, site);
+    for (int i = 0; i < how_many || i == 0; i++) {
+        uint32_t offset = shared_offset(cta, bars) + (uint32_t)i * BARRIER_BYTES;
+        event_mbarrier_init(t, barrier_new(cta, offset, arrivals, array, single ? -1 : first + i), how_many, site);
+        cta->mbarriers.at[offset / BARRIER_BYTES] = (uint16_t)cta->mbarriers.count;
         wake_who_waits_for_init(cta, offset);
     }
 }
@@ -87,8 +84,9 @@ void model_mbarrier_init_fence(const char *here) {
 
 /* ---- finding them ------------------------------------------------------------------------------------------------ */
 
-Barrier *mbarrier_reach(Thread *t, Cta *cta, const void *bar, Site site, const char *what, int by_engine) {
-    event_mbarrier_reach(t, cta, bar, site, what, by_engine);
+Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    event_mbarrier_reach(t, rank, bar, site, what, by_engine);
+    Cta *cta = t->cta->cluster->cta[rank];
     uint32_t offset = shared_offset(t->cta, bar);
     const uint16_t *at = &cta->mbarriers.at[offset / BARRIER_BYTES];
     while (*at == 0) {
@@ -102,7 +100,7 @@ Barrier *mbarrier_reach(Thread *t, Cta *cta, const void *bar, Site site, const c
 }
 
 static Barrier *own(Thread *t, const void *bar, Site site, const char *what) {
-    return mbarrier_reach(t, t->cta, bar, site, what, 0);
+    return mbarrier_reach(t, t->cta->rank, bar, site, what, 0);
 }
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
@@ -160,8 +158,7 @@ void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
 void model_mbarrier_arrive_remote(void *bar, int rank, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    event_mbarrier_arrive_remote(t, rank, site);
-    Barrier *b = mbarrier_reach(t, t->cta->cluster->cta[rank], bar, site, "mbarrier_arrive_remote", 0);
+    Barrier *b = mbarrier_reach(t, rank, bar, site, "mbarrier_arrive_remote", 0);
     arrive(t, b, site, "mbarrier_arrive_remote");
     event_mbarrier_changed(b, MBARRIER_ARRIVE_REMOTE, t->cta->block);
     try_complete(b);

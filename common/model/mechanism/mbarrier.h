@@ -34,9 +34,9 @@ typedef struct {
 void mbarriers_begin(Cta *cta);
 void mbarriers_free(Cta *cta);
 
-/* For this file and tma.c: the barrier at the same place in `cta` as `bar` in the thread's own CTA. Waits if it has not
- * been initialised. by_engine: the copy engine is to use it, not the thread. */
-Barrier *mbarrier_reach(Thread *t, Cta *cta, const void *bar, Site site, const char *what, int by_engine);
+/* For this file and tma.c: the barrier at the same place in CTA `rank` of the cluster as `bar` in the thread's own. Waits
+ * if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
+Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 /* tma.c: bytes of a copy have landed. */
 void mbarrier_land(Barrier *b, uint32_t bytes);
 

@@ -102,7 +102,7 @@ static void start_load(TmaCopy copy) {
         Cta *cta = cluster->cta[i];
         if (copy.mask == 0 ? cta == t->cta : copy.mask >> i & 1) {
             target[targets] = cta;
-            barrier[targets++] = mbarrier_reach(t, cta, copy.bar, copy.site, "TMA load", 1);
+            barrier[targets++] = mbarrier_reach(t, i, copy.bar, copy.site, "TMA load", 1);
         }
     }
     TmaLoad *load = model_alloc_zero(sizeof *load);

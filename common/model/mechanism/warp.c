@@ -13,16 +13,12 @@ int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
         m->instruction = instruction;
         m->site = site;
         m->mask = mask;
-        if (mask & w->exited) {
-            event_warp_incomplete(instruction, mask & w->exited, site);
-        }
-    } else if (instruction != m->instruction || site != m->site || mask != m->mask) {
-        event_warp_diverged(t, instruction, site);
+    }
+    if (instruction != m->instruction || site != m->site || mask != m->mask ||
+        (mask & (w->exited | w->barriers.in_sync)) != 0) {
+        event_warp_apart(t, instruction, mask, site);
     }
     m->arrived |= 1u << t->lane;
-    if (w->barriers.in_sync & mask) {
-        event_warp_in_sync(w);
-    }
     if ((m->arrived & mask) == mask) {
         if (mask == w->all) {
             event_warp_together(w);

@@ -273,7 +273,6 @@ void model_wgmma_wait_group(int newest, const char *here) {
     Warp *w = t->warp;
     Warpgroup *g = w->warpgroup;
     Site site = site_of(here);
-    event_wgmma_wait_asked(newest, site);
     if (!warp_meet(t, WARP_WGMMA_WAIT, 0xffffffffu, site)) {
         return;
     }

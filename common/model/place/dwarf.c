@@ -139,11 +139,45 @@ int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size) {
     return 1;
 }
 
-const char *dwarf_string_at(const char *section, uint64_t offset) {
+static const char *string_at(const char *section, uint64_t offset) {
     Bytes table = dwarf_section(section);
     if (table.p == NULL || offset >= (uint64_t)(table.end - table.p)) {
         return "";
     }
     Bytes rest = {table.p + offset, table.end};
     return dwarf_string(&rest);
+}
+
+uint64_t dwarf_form(Bytes *b, uint64_t form, int offset_size, int address_size, int64_t constant, const char **text) {
+    enum { OFFSET = -1, ADDRESS = -2, ULEB = -3 };
+    static const int8_t bytes_of[] = {
+        [0x01] = ADDRESS, [0x05] = 2,      [0x06] = 4,    [0x07] = 8,    [0x0b] = 1, [0x0c] = 1,
+        [0x0f] = ULEB,    [0x10] = OFFSET, [0x11] = 1,    [0x12] = 2,    [0x13] = 4, [0x14] = 8,
+        [0x15] = ULEB,    [0x17] = OFFSET, [0x1a] = ULEB, [0x1b] = ULEB, [0x1c] = 4, [0x1d] = OFFSET,
+        [0x20] = 8,       [0x22] = ULEB,   [0x23] = ULEB, [0x25] = 1,    [0x26] = 2, [0x27] = 3,
+        [0x28] = 4,       [0x29] = 1,      [0x2a] = 2,    [0x2b] = 3,    [0x2c] = 4,
+    };
+    switch (form) {
+    case 0x03: dwarf_skip(b, dwarf_number(b, 2)); return 0; /* block2 */
+    case 0x04: dwarf_skip(b, dwarf_number(b, 4)); return 0; /* block4 */
+    case 0x08: *text = dwarf_string(b); return 0;
+    case 0x09:
+    case 0x18: dwarf_skip(b, dwarf_uleb(b)); return 0;      /* block, exprloc */
+    case 0x0a: dwarf_skip(b, dwarf_number(b, 1)); return 0; /* block1 */
+    case 0x0d: return (uint64_t)dwarf_sleb(b);              /* sdata */
+    case 0x0e: *text = string_at(".debug_str", dwarf_number(b, offset_size)); return 0;
+    case 0x19: return 1;                    /* flag_present */
+    case 0x1e: dwarf_skip(b, 16); return 0; /* data16 */
+    case 0x1f: *text = string_at(".debug_line_str", dwarf_number(b, offset_size)); return 0;
+    case 0x21: return (uint64_t)constant; /* implicit_const */
+    }
+    int bytes = form < sizeof bytes_of ? bytes_of[form] : 0;
+    if (bytes == 0) {
+        b->p = b->end;
+        return 0;
+    }
+    return bytes == ULEB ? dwarf_uleb(b)
+                         : dwarf_number(b, bytes == OFFSET    ? offset_size
+                                           : bytes == ADDRESS ? address_size
+                                                              : bytes);
 }

@@ -25,7 +25,8 @@ void dwarf_skip(Bytes *b, uint64_t bytes);
  * in this unit. Returns 0 if there is none that is whole. */
 int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size);
 
-/* The string at an offset of a section. */
-const char *dwarf_string_at(const char *section, uint64_t offset);
+/* A value of this form in a unit with these sizes of offsets and addresses; `constant` is what the abbreviation says for
+ * an implicit one. Strings go to *text. Unknown forms take all of the bytes. */
+uint64_t dwarf_form(Bytes *b, uint64_t form, int offset_size, int address_size, int64_t constant, const char **text);
 
 #endif

@@ -49,54 +49,6 @@ typedef struct {
     const uint8_t *next;
 } Entry;
 
-/* Reads a value of this form; strings go to *text. */
-static uint64_t read_form(const Unit *unit, Bytes *b, uint64_t form, int64_t constant, const char **text) {
-    switch (form) {
-    case 0x01: return dwarf_number(b, unit->address_size);  /* addr */
-    case 0x03: dwarf_skip(b, dwarf_number(b, 2)); return 0; /* block2 */
-    case 0x04: dwarf_skip(b, dwarf_number(b, 4)); return 0; /* block4 */
-    case 0x05:
-    case 0x12:
-    case 0x26:
-    case 0x2a: return dwarf_number(b, 2); /* 2 bytes */
-    case 0x06:
-    case 0x13:
-    case 0x1c:
-    case 0x28:
-    case 0x2c: return dwarf_number(b, 4); /* 4 bytes */
-    case 0x07:
-    case 0x14:
-    case 0x20: return dwarf_number(b, 8);         /* 8 bytes */
-    case 0x08: *text = dwarf_string(b); return 0; /* string */
-    case 0x09:
-    case 0x18: dwarf_skip(b, dwarf_uleb(b)); return 0;      /* block, exprloc */
-    case 0x0a: dwarf_skip(b, dwarf_number(b, 1)); return 0; /* block1 */
-    case 0x0b:
-    case 0x0c:
-    case 0x11:
-    case 0x25:
-    case 0x29: return dwarf_number(b, 1);                                                           /* 1 byte */
-    case 0x0d: return (uint64_t)dwarf_sleb(b);                                                      /* sdata */
-    case 0x0e: *text = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size)); return 0; /* strp */
-    case 0x0f:
-    case 0x15:
-    case 0x1a:
-    case 0x1b:
-    case 0x22:
-    case 0x23: return dwarf_uleb(b); /* uleb */
-    case 0x10:
-    case 0x17:
-    case 0x1d: return dwarf_number(b, unit->offset_size); /* offsets */
-    case 0x19: return 1;                                  /* flag_present */
-    case 0x1e: dwarf_skip(b, 16); return 0;               /* data16 */
-    case 0x1f: *text = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size)); return 0;
-    case 0x21: return (uint64_t)constant;  /* implicit_const */
-    case 0x27: dwarf_skip(b, 3); return 0; /* strx3 */
-    case 0x2b: dwarf_skip(b, 3); return 0; /* addrx3 */
-    default: b->p = b->end; return 0;
-    }
-}
-
 /* The abbreviation with this code, behind its code. */
 static Bytes abbreviation(const Unit *unit, uint64_t code) {
     Bytes table = dwarf_section(".debug_abbrev");
@@ -135,7 +87,7 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
                 break;
             }
             const char *text = NULL;
-            uint64_t value = read_form(unit, &b, form, constant, &text);
+            uint64_t value = dwarf_form(&b, form, unit->offset_size, unit->address_size, constant, &text);
             switch (attribute) {
             case AT_NAME: entry.name = text != NULL ? text : ""; break;
             case AT_SIZE: entry.size = value; break;

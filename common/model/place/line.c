@@ -68,26 +68,7 @@ static void read_entries(Bytes *b, Unit *unit, int files) {
         uint64_t directory = 0;
         for (int i = 0; i < formats; i++) {
             const char *s = NULL;
-            uint64_t value = 0;
-            switch (form[i]) {
-            case 0x08: s = dwarf_string(b); break; /* DW_FORM_string */
-            case 0x1f:
-                s = dwarf_string_at(".debug_line_str", dwarf_number(b, unit->offset_size));
-                break;                                                                               /* line_strp */
-            case 0x0e: s = dwarf_string_at(".debug_str", dwarf_number(b, unit->offset_size)); break; /* strp */
-            case 0x0b: value = dwarf_number(b, 1); break;                                            /* data1 */
-            case 0x05: value = dwarf_number(b, 2); break;                                            /* data2 */
-            case 0x06: value = dwarf_number(b, 4); break;                                            /* data4 */
-            case 0x07: value = dwarf_number(b, 8); break;                                            /* data8 */
-            case 0x0f: value = dwarf_uleb(b); break;                                                 /* udata */
-            case 0x1e: b->p += b->end - b->p >= 16 ? 16 : b->end - b->p; break;                      /* data16 */
-            case 0x09: {                                                                             /* block */
-                uint64_t length = dwarf_uleb(b);
-                b->p += length < (uint64_t)(b->end - b->p) ? (ptrdiff_t)length : b->end - b->p;
-                break;
-            }
-            default: b->p = b->end; return;
-            }
+            uint64_t value = dwarf_form(b, form[i], unit->offset_size, 8, 0, &s);
             if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
                 name = s;
             } else if (what[i] == 2) { /* DW_LNCT_directory_index */
