@@ -23,8 +23,6 @@ enum {
     PAINTED_BYTES = 6 * 1024, /* of a new thread's stack: registers that were never set show as UNSET_BITS */
 };
 
-Device device;
-
 /* Stacks and CTA slots are kept from launch to launch. */
 static struct {
     struct {
