@@ -291,7 +291,7 @@ void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {
     for (int i = 0; i < load->targets; i++) {
-        phases_load(load->barrier[i], load->copy.thread, tensor_box_bytes(&load->map), load->copy.site);
+        phases_load(load->barrier[i], &load->copy, tensor_box_bytes(&load->map));
         transfers_load(load, i);
         observe_load(load, i);
     }

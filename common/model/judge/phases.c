@@ -4,6 +4,7 @@
  * the loads that it counts are known to be over. */
 #include "phases.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../core/memory.h"
@@ -43,11 +44,14 @@ static void report_init_order(Thread *t, const Barrier *b, Site site, const char
 
 /* ---- making and finding them ------------------------------------------------------------------------------------- */
 
-static void check_address(const Thread *t, const void *bar, const char *what, Site site) {
-    uint32_t offset = shadow_bounds(t, bar, BARRIER_BYTES, what, site);
-    if (offset % BARRIER_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "%s at byte %u of shared memory: an mbarrier is 8-byte aligned", what,
-                      offset);
+static void check_address(const Thread *t, const void *bar, Site site, const char *what, int by_engine) {
+    uintptr_t offset = (uintptr_t)bar - (uintptr_t)t->cta->shared;
+    if (offset % BARRIER_BYTES != 0 || offset + BARRIER_BYTES > t->cta->shared_bytes) {
+        char text[PHRASE_SIZE];
+        snprintf(text, sizeof text, "%s%s", what, by_engine ? ", its barrier" : "");
+        shadow_bounds(t, bar, BARRIER_BYTES, text, site);
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s at byte %u of shared memory: an mbarrier is 8-byte aligned", text,
+                      shared_offset(t->cta, bar));
     }
 }
 
@@ -59,7 +63,7 @@ void phases_init(Thread *t, Barrier *b, int how_many, Site site) {
                       "barriers with 1 to 1048575 arrivals",
                       how_many, b->expected);
     }
-    check_address(t, cta->shared + b->offset, "mbarrier_init", site);
+    check_address(t, cta->shared + b->offset, site, "mbarrier_init", 0);
     uint16_t old = cta->mbarriers.at[b->offset / BARRIER_BYTES];
     if (old != 0) {
         const Barrier *before = cta->mbarriers.list[old - 1];
@@ -105,7 +109,7 @@ static void touch(Thread *t, Cta *cta, Site site) {
 
 void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
     const Cluster *cluster = t->cta->cluster;
-    check_address(t, bar, by_engine ? "TMA load, its barrier" : what, site);
+    check_address(t, bar, site, what, by_engine);
     if (rank < 0 || rank >= cluster->size) {
         report_misuse(RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what, rank, cluster->size);
     }
@@ -180,14 +184,14 @@ void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
     check_tx(t, b, site);
 }
 
-void phases_load(Barrier *b, Thread *t, uint32_t bytes, Site site) {
+void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     BarrierFacts *f = b->facts;
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
-    uint32_t meant = thread_newest(t, f->component).known;
+    uint32_t meant = thread_newest(copy->thread, f->component).known;
     if (b->phase > meant && report_begin(RULE_TX_COUNT)) {
         char name[PHRASE_SIZE];
-        report_place("now", t, site, "TMA load");
+        report_place("now", copy->thread, copy->site, copy->what);
         report_barrier(b);
         report_line("count",
                     "phase %u of %s is complete already, though this load, which it should count, starts only now: "
@@ -197,14 +201,16 @@ void phases_load(Barrier *b, Thread *t, uint32_t bytes, Site site) {
     }
     f->issued += bytes;
     f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
-    f->load_site = site;
-    f->load_thread = t;
+    f->load_site = copy->site;
+    f->load_thread = copy->thread;
+    f->load_what = copy->what;
 }
 
 void phases_landed(Barrier *b, Thread *by, Site site) {
     if (by != NULL) {
         b->facts->load_thread = by;
         b->facts->load_site = site;
+        b->facts->load_what = "mbarrier_complete_tx";
     }
     check_tx(b->facts->load_thread, b, b->facts->load_site);
 }
@@ -213,7 +219,9 @@ static int begin_tx_count(const Barrier *b) {
     if (!report_begin(RULE_TX_COUNT)) {
         return 0;
     }
-    report_place("load", b->facts->load_thread, b->facts->load_site, "TMA load counted by this barrier");
+    char what[PHRASE_SIZE];
+    snprintf(what, sizeof what, "%s counted by this barrier", b->facts->load_what);
+    report_place("load", b->facts->load_thread, b->facts->load_site, what);
     report_barrier(b);
     return 1;
 }
@@ -333,7 +341,7 @@ static void check_left(const Barrier *b) {
     const BarrierFacts *f = b->facts;
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
         char name[PHRASE_SIZE];
-        report_place("load", f->load_thread, f->load_site, "TMA load");
+        report_place("load", f->load_thread, f->load_site, f->load_what);
         report_barrier(b);
         report_line("missing",
                     "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "

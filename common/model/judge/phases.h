@@ -33,6 +33,7 @@ typedef struct BarrierFacts {
     uint64_t issued, load_phase;
     Site load_site;
     Thread *load_thread;
+    const char *load_what;
 
     uint64_t observed; /* phases that some thread has seen complete */
     /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
@@ -76,7 +77,7 @@ void phases_lack_bytes(const Barrier *b);
 void phases_complete(Barrier *b);
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
 void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site);
-/* A load that this barrier counts starts. */
-void phases_load(Barrier *b, Thread *t, uint32_t bytes, Site site);
+/* A load of so many bytes that this barrier counts starts. */
+void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);
 
 #endif

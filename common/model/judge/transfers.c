@@ -57,8 +57,8 @@ static void check_map(const TensorMap *map, int rank, const char *what, Site sit
 void transfers_prefetch(const TensorMap *map, Site site) { check_map(map, 0, "prefetch of a tensor map", site); }
 
 /* Map, box and coordinates; returns where the box lies in shared memory. */
-static uint32_t check_copy(const TmaCopy *copy, const char *what,
-                           const char *(*fault_of)(const TensorMap *, const int *)) {
+static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
+    const char *what = copy->what;
     check_map(copy->map, copy->rank, what, copy->site);
     uint32_t offset = shadow_bounds(copy->thread, copy->shared, tensor_box_span(copy->map), what, copy->site);
     if (offset % tensor_box_alignment(copy->map) != 0) {
@@ -76,10 +76,10 @@ static uint32_t check_copy(const TmaCopy *copy, const char *what,
 
 void transfers_load_asked(const TmaCopy *copy) {
     const Cluster *cluster = copy->thread->cta->cluster;
-    check_copy(copy, "TMA load", tensor_load_fault);
+    check_copy(copy, tensor_load_fault);
     if (copy->mask >> cluster->size != 0) {
-        report_misuse(RULE_CLUSTER_RANK, copy->site, 1, "TMA load with multicast mask 0x%x in a cluster of %d CTAs",
-                      (unsigned)copy->mask, cluster->size);
+        report_misuse(RULE_CLUSTER_RANK, copy->site, 1, "%s with multicast mask 0x%x in a cluster of %d CTAs",
+                      copy->what, (unsigned)copy->mask, cluster->size);
     }
     role_loads(copy->thread);
 }
@@ -102,14 +102,14 @@ void transfers_load(const TmaLoad *load, int target) {
         *shadow_tag(cta, offset) = tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_READ,
-                             thread_component(t), thread_epoch(t), load->copy.site, "TMA load");
+                             thread_component(t), thread_epoch(t), load->copy.site, load->copy.what);
         }
     }
 }
 
 void transfers_store(const TmaCopy *copy) {
     Thread *t = copy->thread;
-    uint32_t offset = check_copy(copy, "TMA store", tensor_store_fault);
+    uint32_t offset = check_copy(copy, tensor_store_fault);
     Actor actor = {.thread = t,
                    .kind = ACCESS_TMA_STORE,
                    .component = reads_component(t),
@@ -123,7 +123,7 @@ void transfers_store(const TmaCopy *copy) {
             shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
                              copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, t->stores.groups + 1, copy->site,
-                             "TMA store");
+                             copy->what);
         }
     }
     t->cta->transfers->store[t->id] = (LastTransfer){copy->site, t->stores.groups + 1};

@@ -102,7 +102,7 @@ static void start_load(TmaCopy copy) {
         Cta *cta = cluster->cta[i];
         if (copy.mask == 0 ? cta == t->cta : copy.mask >> i & 1) {
             target[targets] = cta;
-            barrier[targets++] = mbarrier_reach(t, i, copy.bar, copy.site, "TMA load", 1);
+            barrier[targets++] = mbarrier_reach(t, i, copy.bar, copy.site, copy.what, 1);
         }
     }
     TmaLoad *load = model_alloc_zero(sizeof *load);
@@ -127,13 +127,25 @@ static void start_load(TmaCopy copy) {
 }
 
 void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here) {
-    start_load((TmaCopy){
-        .map = map, .rank = 2, .coord = {c0, c1}, .shared = dst, .bar = bar, .mask = mask, .site = site_of(here)});
+    start_load((TmaCopy){.what = "TMA load",
+                         .map = map,
+                         .rank = 2,
+                         .coord = {c0, c1},
+                         .shared = dst,
+                         .bar = bar,
+                         .mask = mask,
+                         .site = site_of(here)});
 }
 
 void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here) {
-    start_load((TmaCopy){
-        .map = map, .rank = 3, .coord = {c0, c1, c2}, .shared = dst, .bar = bar, .mask = mask, .site = site_of(here)});
+    start_load((TmaCopy){.what = "TMA load",
+                         .map = map,
+                         .rank = 3,
+                         .coord = {c0, c1, c2},
+                         .shared = dst,
+                         .bar = bar,
+                         .mask = mask,
+                         .site = site_of(here)});
 }
 
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
@@ -201,12 +213,23 @@ static void start_store(TmaCopy copy) {
 }
 
 void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here) {
-    start_store((TmaCopy){.map = map, .rank = 2, .coord = {c0, c1}, .shared = src, .add = add, .site = site_of(here)});
+    start_store((TmaCopy){.what = "TMA store",
+                          .map = map,
+                          .rank = 2,
+                          .coord = {c0, c1},
+                          .shared = src,
+                          .add = add,
+                          .site = site_of(here)});
 }
 
 void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here) {
-    start_store(
-        (TmaCopy){.map = map, .rank = 3, .coord = {c0, c1, c2}, .shared = src, .add = add, .site = site_of(here)});
+    start_store((TmaCopy){.what = "TMA store",
+                          .map = map,
+                          .rank = 3,
+                          .coord = {c0, c1, c2},
+                          .shared = src,
+                          .add = add,
+                          .site = site_of(here)});
 }
 
 void model_bulk_commit_group(const char *here) {

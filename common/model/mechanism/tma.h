@@ -6,6 +6,7 @@
 
 /* One instruction. */
 typedef struct {
+    const char *what; /* its name in reports */
     Thread *thread;
     const TensorMap *map;
     int rank; /* coordinates */
