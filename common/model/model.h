@@ -38,6 +38,14 @@ ModelIndex model_grid_dim(void) __attribute__((const));
 #define gridDim (model_grid_dim())
 #define warpSize 32
 
+/* Loaded and stored as a whole, which the model is to see: clang copies a struct by memcpy(), which -fsanitize=thread does
+ * not tell it. */
+#ifdef __clang__
+typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
+typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
+typedef float float4 __attribute__((ext_vector_type(4)));
+typedef float float2 __attribute__((ext_vector_type(2)));
+#else
 typedef struct __attribute__((aligned(16), may_alias)) {
     uint32_t x, y, z, w;
 } uint4;
@@ -50,6 +58,7 @@ typedef struct __attribute__((aligned(16), may_alias)) {
 typedef struct __attribute__((aligned(8), may_alias)) {
     float x, y;
 } float2;
+#endif
 
 /* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));

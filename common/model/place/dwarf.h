@@ -25,8 +25,15 @@ void dwarf_skip(Bytes *b, uint64_t bytes);
  * in this unit. Returns 0 if there is none that is whole. */
 int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size);
 
-/* A value of this form in a unit with these sizes of offsets and addresses; `constant` is what the abbreviation says for
- * an implicit one. Strings go to *text. Unknown forms take all of the bytes. */
-uint64_t dwarf_form(Bytes *b, uint64_t form, int offset_size, int address_size, int64_t constant, const char **text);
+/* What a form means depends on its unit: bytes of an offset and of an address, where its part of .debug_str_offsets
+ * begins. */
+typedef struct {
+    int offset_size, address_size;
+    uint64_t strings;
+} DwarfUnit;
+
+/* A value of this form; `constant` is what the abbreviation says for an implicit one. Strings go to *text. Unknown forms
+ * take all of the bytes. */
+uint64_t dwarf_form(Bytes *b, uint64_t form, const DwarfUnit *unit, int64_t constant, const char **text);
 
 #endif

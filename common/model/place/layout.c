@@ -28,12 +28,14 @@ enum {
     AT_MEMBER_LOCATION = 0x38,
     AT_FILE = 0x3a,
     AT_TYPE = 0x49,
+    AT_STR_OFFSETS_BASE = 0x72,
     MAX_DIMENSIONS = 6,
     MAX_DEPTH = 12,
 };
 
 typedef struct {
-    int version, offset_size, address_size;
+    int version;
+    DwarfUnit of;
     const uint8_t *begin; /* of the unit: types are named by their distance from here */
     Bytes entries;
     uint64_t abbreviations;
@@ -44,7 +46,7 @@ typedef struct {
     int children;
     const char *name;
     uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
-    uint64_t file, value;
+    uint64_t file, value, strings;
     int has_bound, has_count;
     const uint8_t *next;
 } Entry;
@@ -87,7 +89,7 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
                 break;
             }
             const char *text = NULL;
-            uint64_t value = dwarf_form(&b, form, unit->offset_size, unit->address_size, constant, &text);
+            uint64_t value = dwarf_form(&b, form, &unit->of, constant, &text);
             switch (attribute) {
             case AT_NAME: entry.name = text != NULL ? text : ""; break;
             case AT_SIZE: entry.size = value; break;
@@ -103,6 +105,7 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
             case AT_TYPE: entry.type = value; break;
             case AT_FILE: entry.file = value; break;
             case AT_CONST_VALUE: entry.value = value; break;
+            case AT_STR_OFFSETS_BASE: entry.strings = value; break;
             default: break;
             }
         }
@@ -201,19 +204,20 @@ static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *j
 static int read_unit(Bytes *all, Unit *unit) {
     Bytes b;
     unit->begin = all->p;
-    if (!dwarf_unit(all, &b, &unit->offset_size)) {
+    unit->of.strings = 0;
+    if (!dwarf_unit(all, &b, &unit->of.offset_size)) {
         return 0;
     }
     unit->version = (int)dwarf_number(&b, 2);
     if (unit->version == 5) {
         uint64_t kind = dwarf_number(&b, 1);
-        unit->address_size = (int)dwarf_number(&b, 1);
-        unit->abbreviations = dwarf_number(&b, unit->offset_size);
+        unit->of.address_size = (int)dwarf_number(&b, 1);
+        unit->abbreviations = dwarf_number(&b, unit->of.offset_size);
         unit->entries = b;
         return kind == 1; /* an ordinary unit */
     }
-    unit->abbreviations = dwarf_number(&b, unit->offset_size);
-    unit->address_size = (int)dwarf_number(&b, 1);
+    unit->abbreviations = dwarf_number(&b, unit->of.offset_size);
+    unit->of.address_size = (int)dwarf_number(&b, 1);
     unit->entries = b;
     return unit->version >= 2 && unit->version <= 4;
 }
@@ -223,6 +227,7 @@ static Entry find_unit(const char *file, Unit *unit) {
     Bytes all = dwarf_section(".debug_info");
     while (all.p != NULL && all.p < all.end) {
         if (read_unit(&all, unit)) {
+            unit->of.strings = read_entry(unit, unit->entries.p).strings; /* by which its own name is found */
             Entry root = read_entry(unit, unit->entries.p);
             if (strcmp(root.name, file) == 0) {
                 return root;

@@ -68,7 +68,7 @@ static void read_entries(Bytes *b, Unit *unit, int files) {
         uint64_t directory = 0;
         for (int i = 0; i < formats; i++) {
             const char *s = NULL;
-            uint64_t value = dwarf_form(b, form[i], unit->offset_size, 8, 0, &s);
+            uint64_t value = dwarf_form(b, form[i], &(DwarfUnit){unit->offset_size, 8, 0}, 0, &s);
             if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
                 name = s;
             } else if (what[i] == 2) { /* DW_LNCT_directory_index */
