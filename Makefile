@@ -50,9 +50,12 @@ NO_BACKEND := $(NO_NVCC), and there is no CPU model (common/model/model.c)
 C_WARNINGS := -Wall -Wextra -Werror
 C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU) $(if $(HAVE_MODEL),,-DGEMM_NO_MODEL)
-# The model links its own __tsan_* functions and so sees every memory access of a chapter. -Wno-psabi: gcc would remark
-# that a struct with tensor maps, which are 64-byte aligned, is passed by value.
-C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing -fno-tree-loop-distribute-patterns
+# The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset() that
+# the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that a struct
+# with tensor maps, which are 64-byte aligned, is passed by value.
+NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c -E - </dev/null >/dev/null 2>&1 && \
+                                  echo -fno-tree-loop-distribute-patterns),-fno-builtin-memset -fno-builtin-memcpy)
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS)
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
@@ -119,7 +122,8 @@ HARNESS_C := $(filter-out common/harness/main.c,$(wildcard common/harness/*.c))
 HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
 HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
 TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
-MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c)))
+MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,\
+                   $(wildcard common/model/*.c common/model/*/*.c)))
 COMMON := $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
 chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(if $(HAVE_MODEL),$(1:%=$(B)/model/%.o))
 
@@ -309,4 +313,4 @@ help:
 	@echo
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 
--include $(wildcard $(B)/*/*.d $(B)/tests/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d)

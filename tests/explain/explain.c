@@ -8,7 +8,7 @@
  *     explain 20 07    20 of them, only chapters whose name contains "07" */
 #include "device/swizzle.h"
 #include "harness/explain.h"
-#include "model/matrix.h"
+#include "model/data/matrix.h"
 #include "model/model_host.h"
 #include "tap.h"
 

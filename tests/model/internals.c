@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../common/model/layout.h"
-#include "../../common/model/line.h"
+#include "../../common/model/place/layout.h"
+#include "../../common/model/place/line.h"
 #include "../../common/model/model_count.h"
 #include "../../common/model/model_host.h"
 #include "../../common/model/model_trace.h"
@@ -247,12 +247,6 @@ static void test_limits(void) {
     model_forget_reports();
     is_int(c->run(c->bug), 4, "a launch that is stopped by its first report returns 4");
     is_int(model_reports(), 1, "and has made one report");
-    c = find_case("copy WRONG_CHUNK");
-    options = (ModelOptions){.quiet = 1, .no_provenance = 1};
-    model_configure(&options);
-    model_forget_reports();
-    is_int(c->run(c->bug), 1, "without provenance a wrong lane address gives wrong numbers");
-    is_int(model_reports(), 0, "and no report");
     c = find_case("ring NO_INIT_FENCE");
     options = (ModelOptions){.quiet = 1, .lenient = 1};
     model_configure(&options);
