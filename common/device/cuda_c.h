@@ -11,18 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "status.h"
+
 #define STRINGIFY_TOKEN(x) #x
 #define STRINGIFY(x) STRINGIFY_TOKEN(x)
 #define HERE __FILE__ ":" STRINGIFY(__LINE__) /* the source line, as a string literal */
-
-/* What a call on the host came to; also the exit status of every program. */
-typedef enum {
-    GEMM_OK = 0,
-    GEMM_WRONG = 1,     /* the result differs from the reference */
-    GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
-    GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
-    GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
-} GemmStatus;
 
 /* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
 typedef uint16_t bf16;

@@ -212,9 +212,9 @@ static void stuck(void) {
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
 
-static int refuse(const char *name, const char *what, int value, const char *accepted) {
+static GemmStatus refuse(const char *name, const char *what, int value, const char *accepted) {
     fprintf(stderr, "launch of %s: %s is %d, accepted is %s\n", name, what, value, accepted);
-    return 3;
+    return GEMM_DEVICE;
 }
 
 static void unmap_shared(void) {
@@ -240,14 +240,14 @@ static void set_up(int sms) {
     }
 }
 
-int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                 const void *params) {
+GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                        const void *params) {
     const ModelOptions *o = &device.options;
     int sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
     int cluster_size = cluster > 0 ? cluster : 1;
     if (device.running) {
         fprintf(stderr, "launch of %s: a kernel cannot launch another one\n", name);
-        return 3;
+        return GEMM_DEVICE;
     }
     if (grid < 1) {
         return refuse(name, "the grid", grid, "1 or more");
@@ -293,7 +293,7 @@ int model_launch(const void *kernel, const char *name, int grid, int block, int 
     free(device.cluster);
     device.cluster = NULL;
     device.running = 0;
-    return report_count() > 0 ? 4 : 0;
+    return report_count() > 0 ? GEMM_MODEL_BUG : GEMM_OK;
 }
 
 void model_configure(const ModelOptions *options) { device.options = *options; }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../device/status.h"
 #include "data/tensor_map.h"
 
 enum { GEMM_DEBUG_BUILD = 0 };
@@ -82,14 +83,14 @@ typedef struct {
     int overlap; /* launches never overlap here */
 } LaunchShape;
 
-/* Runs the kernel to its end. Returns 0; 3 after one line on stderr for a launch that the driver would refuse; 4 if the
- * model reported a bug. */
-int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                 const void *params);
+/* Runs the kernel to its end. Returns GEMM_DEVICE after one line on stderr for a launch that the driver would refuse,
+ * GEMM_MODEL_BUG if the model reported a bug. */
+GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                        const void *params);
 
 struct CUstream_st;
-static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                struct CUstream_st *stream) {
+static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                       struct CUstream_st *stream) {
     (void)stream;
     return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, params);
 }
@@ -212,10 +213,10 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
 void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
- * Swizzle of tma.h. Returns 0, or 3 after one line on stderr that says which argument is not acceptable and what would
- * be. `name` must outlive the map. Host. */
-int model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
-                        int box_cols, int swizzle);
+ * Swizzle of tma.h. Returns GEMM_DEVICE after one line on stderr that says which argument is not acceptable and what
+ * would be. `name` must outlive the map. Host. */
+GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                               int box_rows, int box_cols, int swizzle);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
 /* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
 void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);

@@ -84,7 +84,7 @@ GemmStatus wgmma_alone_launch(void *wgmma_alone) {
                          .overlap = 0};
     switch (w->n) {
 #define EACH_WIDTH(n) \
-    case n: return (GemmStatus)launch_kernel(KERNEL(wgmma_alone_##n), shape, &p, w->stream);
+    case n: return launch_kernel(KERNEL(wgmma_alone_##n), shape, &p, w->stream);
         WGMMA_WIDTHS(EACH_WIDTH)
 #undef EACH_WIDTH
     }

@@ -9,6 +9,7 @@
 #include "../../common/model/place/layout.h"
 #include "../../common/model/place/line.h"
 #include "../../common/model/model_count.h"
+#include "../../common/device/status.h"
 #include "../../common/model/model_host.h"
 #include "../../common/model/model_trace.h"
 #include "../unit/tap.h"
@@ -16,8 +17,8 @@
 #include "cases.h"
 #include "count_pattern.h"
 
-int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                 const void *params);
+GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                        const void *params);
 
 static const Case *find_case(const char *name) {
     const struct {

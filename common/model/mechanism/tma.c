@@ -19,18 +19,18 @@ enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
 static TmaLoad *loads;
 static TmaStore *stores;
 
-int model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
-                        int box_cols, int swizzle) {
+GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                               int box_rows, int box_cols, int swizzle) {
     char why[200];
     if (tensor_map_encode_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, why, sizeof why) == 0) {
         event_tensor_map(map);
-        return 0;
+        return GEMM_OK;
     }
     fprintf(stderr,
             "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, swizzle "
             "%d)\n",
             name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
-    return 3;
+    return GEMM_DEVICE;
 }
 
 void model_tma_prefetch_map(const TensorMap *map, const char *here) { event_tensor_map_prefetch(map, site_of(here)); }
