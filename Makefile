@@ -254,13 +254,16 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
                    CHAPTERS='$(CHAPTERS)'
 
 ## make test|build everything and run all tests that this machine can run; says what was skipped and why
+## make check-model|run the tests of the CPU model alone, on every chapter
 ## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
 ## make bench|time all chapters and cuBLAS in one process, interleaved; needs a GPU
 ## make figures|bring the tables in the READMEs and the picture of the ladder up to date with tests/bench/results
-.PHONY: test check-gpu sanitize bench figures
+.PHONY: test check-model check-gpu sanitize bench figures
 test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
+check-model: $(UNIT_TESTS) $(CONFORM_TEST)
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(CONFORM_TEST)
 check-gpu: $(GPU_TESTS)
 	$(GPU_TESTS) $(ARGS)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
@@ -296,6 +299,11 @@ endef
 $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
+
+## make test-aarch64|run the chapters and the model's tests for 64-bit Arm under qemu-user; needs qemu-user and gcc-aarch64-linux-gnu
+.PHONY: test-aarch64
+test-aarch64:
+	@tests/tools/aarch64
 
 ## make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
 ## make print-nvcc|name the nvcc that is used; nothing if none
