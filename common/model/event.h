@@ -108,21 +108,11 @@ void event_mbarrier_landed(Barrier *b, Thread *by, uint32_t bytes, Site site);
 /* All arrivals have come, and the phase waits for bytes. */
 void event_mbarrier_lacks_bytes(Barrier *b);
 void event_mbarrier_complete(Barrier *b);
-/* test: does not wait. */
+/* The thread asks for the phase of this parity; then it waits, or not. */
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site);
 /* The thread has been let through by the phase before b->phase; it waited for `phase`. */
 void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, Site site);
-/* What --barriers shows, after it has happened. */
-typedef enum {
-    MBARRIER_INIT,
-    MBARRIER_ARRIVE,        /* amount: arrivals */
-    MBARRIER_ARRIVE_REMOTE, /* CTA */
-    MBARRIER_EXPECT,        /* bytes */
-    MBARRIER_ARRIVE_EXPECT, /* bytes */
-    MBARRIER_LANDED,        /* bytes */
-    MBARRIER_COMPLETE,
-    MBARRIER_WAIT, /* parity */
-} MbarrierChange;
+/* After it has happened: for --barriers. */
 void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount);
 
 /* ---- the copy engine: tma.c -------------------------------------------------------------------------------------- */

@@ -30,6 +30,18 @@ typedef struct {
     uint16_t *at; /* by offset / 8: 1 + index; 0: none */
 } CtaBarriers;
 
+/* What happens to a barrier, with an amount. */
+typedef enum {
+    MBARRIER_INIT,
+    MBARRIER_ARRIVE,        /* amount: arrivals */
+    MBARRIER_ARRIVE_REMOTE, /* CTA */
+    MBARRIER_EXPECT,        /* bytes */
+    MBARRIER_ARRIVE_EXPECT, /* bytes */
+    MBARRIER_LANDED,        /* bytes */
+    MBARRIER_COMPLETE,
+    MBARRIER_WAIT, /* parity */
+} MbarrierChange;
+
 /* model.c: a CTA begins; it ends. */
 void mbarriers_begin(Cta *cta);
 void mbarriers_free(Cta *cta);

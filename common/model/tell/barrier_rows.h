@@ -2,7 +2,7 @@
 #ifndef BARRIER_ROWS_H
 #define BARRIER_ROWS_H
 
-#include "../event.h"
+#include "../core/state.h"
 
 void barrier_row(const Barrier *b, MbarrierChange how, long long amount);
 
