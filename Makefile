@@ -1,8 +1,8 @@
 # Builds the eight programs and runs the tests. `make help` lists the targets.
 #
 # A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
-# two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in common/. What the
-# machine has decides: without nvcc only the model is linked, and the other way round.
+# two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in
+# common/. What the machine has decides: without nvcc only the model is linked, and the other way round.
 #
 # Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
 # do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts".
@@ -50,9 +50,12 @@ NO_BACKEND := $(NO_NVCC), and there is no CPU model (common/model/model.c)
 C_WARNINGS := -Wall -Wextra -Werror
 C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU) $(if $(HAVE_MODEL),,-DGEMM_NO_MODEL)
-# The model links its own __tsan_* functions and so sees every memory access of a chapter. -Wno-psabi: gcc would remark
-# that a struct with tensor maps, which are 64-byte aligned, is passed by value.
-C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing -fno-tree-loop-distribute-patterns
+# The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset() that
+# the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that a struct
+# with tensor maps, which are 64-byte aligned, is passed by value.
+NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c -E - </dev/null >/dev/null 2>&1 && \
+                                  echo -fno-tree-loop-distribute-patterns),-fno-builtin-memset -fno-builtin-memcpy)
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS)
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
@@ -119,7 +122,8 @@ HARNESS_C := $(filter-out common/harness/main.c,$(wildcard common/harness/*.c))
 HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
 HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
 TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
-MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c)))
+MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,\
+                   $(wildcard common/model/*.c common/model/*/*.c)))
 COMMON := $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
 chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(if $(HAVE_MODEL),$(1:%=$(B)/model/%.o))
 
@@ -243,11 +247,14 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
                    CHAPTERS='$(CHAPTERS)'
 
 ## make test|build everything and run all tests that this machine can run; says what was skipped and why
+## make check-model|run the tests of the CPU model alone, on every chapter
 ## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
-.PHONY: test check-gpu sanitize
+.PHONY: test check-model check-gpu sanitize
 test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
+check-model: $(UNIT_TESTS) $(CONFORM_TEST)
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(CONFORM_TEST)
 check-gpu: $(GPU_TESTS)
 	$(GPU_TESTS) $(ARGS)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
@@ -276,6 +283,11 @@ $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
+## make test-aarch64|run the chapters and the model's tests for 64-bit Arm under qemu-user; needs qemu-user and gcc-aarch64-linux-gnu
+.PHONY: test-aarch64
+test-aarch64:
+	@tests/tools/aarch64
+
 ## make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
 ## make print-nvcc|name the nvcc that is used; nothing if none
 ## make clean|remove everything that was built
@@ -292,4 +304,4 @@ help:
 	@echo
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 
--include $(wildcard $(B)/*/*.d $(B)/tests/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d)

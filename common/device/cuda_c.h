@@ -11,18 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "status.h"
+
 #define STRINGIFY_TOKEN(x) #x
 #define STRINGIFY(x) STRINGIFY_TOKEN(x)
 #define HERE __FILE__ ":" STRINGIFY(__LINE__) /* the source line, as a string literal */
-
-/* What a call on the host came to; also the exit status of every program. */
-typedef enum {
-    GEMM_OK = 0,
-    GEMM_WRONG = 1,     /* the result differs from the reference */
-    GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
-    GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
-    GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
-} GemmStatus;
 
 /* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
 typedef uint16_t bf16;
@@ -90,7 +83,9 @@ DEVICE uint32_t pack_bf16x2(float low, float high) {
  * of a warp call it. */
 DEVICE int warp_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
-/* True in one thread of the warp, the same one every time. All 32 threads call it. PTX 9.7.13.14 (elect.sync). */
+/* True in one thread of the warp, the same one every time. All 32 threads call it. Call it in the `if` that leads to TMA
+ * instructions: ptxas then issues each once, where behind `threadIdx.x == 0`, or behind a variable that keeps the answer, it
+ * wraps each in a loop over the warp. PTX 9.7.13.14 (elect.sync). */
 DEVICE int elect_one(void) {
     uint32_t chosen;
     asm volatile("{\n"

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "../model/matrix.h"
+#include "../model/data/matrix.h"
 #include "../model/model_host.h"
 
 enum {

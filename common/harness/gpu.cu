@@ -393,7 +393,7 @@ static void free_trace_buffers(void) {
     memset(&traced.buffers, 0, sizeof traced.buffers);
 }
 
-int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
+GemmStatus trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
     const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
     int warps = ceil_div(threads, 32);
     size_t all_warps = (size_t)ctas * warps;
@@ -412,10 +412,12 @@ int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
     traced.launches++;
     traced.buffers.tail = (uint32_t)((records - 1) * sizeof(TraceRecord));
     *buffers = traced.buffers;
-    return 0;
+    return GEMM_OK;
 }
 
-int trace_kernel_follows(void) { return cuda_status(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord"); }
+GemmStatus trace_kernel_follows(void) {
+    return cuda_status(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord");
+}
 
 static void read_device_text(uint64_t address, char *text, size_t size) {
     size_t i = 0;

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tensor_map.h"
+#include "../device/status.h"
+#include "data/tensor_map.h"
 
 enum { GEMM_DEBUG_BUILD = 0 };
 
@@ -38,6 +39,14 @@ ModelIndex model_grid_dim(void) __attribute__((const));
 #define gridDim (model_grid_dim())
 #define warpSize 32
 
+/* Loaded and stored as a whole, which the model is to see: clang copies a struct by memcpy(), which -fsanitize=thread does
+ * not tell it. */
+#ifdef __clang__
+typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
+typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
+typedef float float4 __attribute__((ext_vector_type(4)));
+typedef float float2 __attribute__((ext_vector_type(2)));
+#else
 typedef struct __attribute__((aligned(16), may_alias)) {
     uint32_t x, y, z, w;
 } uint4;
@@ -50,6 +59,7 @@ typedef struct __attribute__((aligned(16), may_alias)) {
 typedef struct __attribute__((aligned(8), may_alias)) {
     float x, y;
 } float2;
+#endif
 
 /* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
@@ -73,14 +83,14 @@ typedef struct {
     int overlap; /* launches never overlap here */
 } LaunchShape;
 
-/* Runs the kernel to its end. Returns 0; 3 after one line on stderr for a launch that the driver would refuse; 4 if the
- * model reported a bug. */
-int model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                 const void *params);
+/* Runs the kernel to its end. Returns GEMM_DEVICE after one line on stderr for a launch that the driver would refuse,
+ * GEMM_MODEL_BUG if the model reported a bug. */
+GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                        const void *params);
 
 struct CUstream_st;
-static inline int launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                struct CUstream_st *stream) {
+static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
+                                       struct CUstream_st *stream) {
     (void)stream;
     return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, params);
 }
@@ -193,17 +203,20 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
 void model_mbarrier_init_fence(const char *here);
-void model_mbarrier_arrive(void *bar, const char *here);
+void model_mbarrier_arrive_count(void *bar, int count, const char *here);
+static inline void model_mbarrier_arrive(void *bar, const char *here) { model_mbarrier_arrive_count(bar, 1, here); }
 void model_mbarrier_arrive_remote(void *bar, int rank, const char *here);
 void model_mbarrier_expect_tx(void *bar, int bytes, const char *here);
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here);
-/* For scripts that hold the model to the hardware (tests/conform): what the copy engine does, and many arrivals at
- * once. */
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
-void model_mbarrier_arrive_count(void *bar, int count, const char *here);
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here);
 void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
 
+/* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
+ * Swizzle of tma.h. Returns GEMM_DEVICE after one line on stderr that says which argument is not acceptable and what
+ * would be. `name` must outlive the map. Host. */
+GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                               int box_rows, int box_cols, int swizzle);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
 /* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
 void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tensor_map.h"
+#include "data/tensor_map.h"
 
 enum {
     FACT_MAPS = 8,

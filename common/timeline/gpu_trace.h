@@ -3,9 +3,10 @@
 #ifndef GPU_TRACE_H
 #define GPU_TRACE_H
 
+#include "../device/status.h"
 #include "../model/model_trace.h"
 
-/* A record is mostly an event of events.h with the same kind and index. Others are:
+/* A record is mostly an event of model_trace.h with the same kind and index. Others are:
  *
  * TRACE_COPY                the commit of a group of cp.async; when it landed is not known yet
  * TRACE_STORE               a group of bulk stores, from its first instruction to its commit; likewise
@@ -78,9 +79,9 @@ int trace_add_cta(Trace *trace, const CtaRecords *records);
 int trace_place_products(Trace *trace);
 
 /* Called by every launch of a traced kernel; whoever links one provides them (harness/gpu.cu). Buffers for a launch of
- * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. */
-int trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
-int trace_kernel_follows(void);
+ * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE after one line on stderr. */
+GemmStatus trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
+GemmStatus trace_kernel_follows(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* cases.h - what the conformance vectors cover. One list for the recorder (record.cu, on a GPU) and for the replay on
- * the CPU model (replay.c, replay_kernels.c), so that the two cannot drift apart. Data only, no code that a build
+ * the CPU model (replay.c), so that the two cannot drift apart. Data only, no code that a build
  * could change.
  *
  * A result is a status and a list of 16-bit words. All values are small integers or indices that bf16 and fp32 hold
@@ -695,6 +695,7 @@ typedef enum {
     GROUPS
 } Group;
 
+/* What all groups have in common: their cases begin with a name. */
 static inline const char *group_name(Group group) {
     static const char *const names[GROUPS] = {"encode", "tma", "wgmma", "warp", "mbarrier", "barrier", "setmaxnreg"};
     return names[group];
@@ -708,17 +709,12 @@ static inline int group_size(Group group) {
 }
 
 static inline const char *case_name(Group group, int i) {
-    switch (group) {
-    case GROUP_ENCODE: return encode_cases[i].name;
-    case GROUP_TMA: return tma_cases[i].name;
-    case GROUP_WGMMA: return wgmma_cases[i].name;
-    case GROUP_WARP: return warp_cases[i].name;
-    case GROUP_MBARRIER: return mbarrier_cases[i].name;
-    case GROUP_BARRIER: return barrier_cases[i].name;
-    case GROUP_SETMAXNREG: return setmaxnreg_cases[i].name;
-    case GROUPS: break;
-    }
-    return "";
+    const char *const *const first[GROUPS] = {&encode_cases[0].name,    &tma_cases[0].name,      &wgmma_cases[0].name,
+                                              &warp_cases[0].name,      &mbarrier_cases[0].name, &barrier_cases[0].name,
+                                              &setmaxnreg_cases[0].name};
+    const size_t size[GROUPS] = {sizeof(EncodeCase),   sizeof(TmaCase),     sizeof(WgmmaCase),     sizeof(WarpCase),
+                                 sizeof(MbarrierCase), sizeof(BarrierCase), sizeof(SetmaxnregCase)};
+    return *(const char *const *)(const void *)((const char *)first[group] + (size_t)i * size[group]);
 }
 
 static inline uint32_t digest(uint32_t hash, const void *from, const void *to) {

@@ -20,15 +20,12 @@ $(CONFORM_RECORD): FORCE
 endif
 
 ifneq ($(HAVE_MODEL),)
-# The kernels, compiled as chapters are for the model.
-$(B)/tests/conform/replay_kernels.o: tests/conform/replay_kernels.c $(CC_STAMP)
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(compile_c) $(C_CHAPTER)
+# The kernels and what compares their results, compiled as chapters are for the model.
+$(B)/tests/conform/replay.o: tests/conform/replay.c $(CC_STAMP)
+	$(call c_object,$(C_CHAPTER))
 
-$(CONFORM_TEST): $(B)/tests/conform/replay.o $(B)/tests/conform/replay_kernels.o $(MODEL_OBJECTS) $(LINK_STAMP)
-	$(call say,LINK,$@)
-	$(Q)$(call link,$(filter %.o,$^))
+$(CONFORM_TEST): $(B)/tests/conform/replay.o $(MODEL_OBJECTS) $(LINK_STAMP)
+	$(program)
 else
 $(CONFORM_TEST): $(LINK_STAMP)
 	$(call skipping_test,there is no CPU model)

@@ -1,12 +1,5 @@
-/* kernels.h - the cases that are programs rather than data: mbarrier scripts, barriers with exited threads, setmaxnreg.
- * One source for the GPU (record.cu) and the CPU model (replay_kernels.c), as the chapters are.
- *
- * The including file defines first
- *     CONFORM_COMPLETE_TX(bar, bytes)   mbarrier.complete_tx
- *     CONFORM_ARRIVE_COUNT(bar, count)  mbarrier.arrive with a count
- *     CONFORM_DONE(p, i)                note that op i of a script is done, so that the record says which one traps
- *     CONFORM_DELAY()                   let the others go first
- *     CONFORM_WATCHDOG(p)               in CTAs past p.ctas: end the launch if it hangs, and return */
+/* kernels.h - the cases as kernels: one source for the GPU (record.cu) and the CPU model (replay.c), as the
+ * chapters are. First the instructions that common/device has no wrapper for. */
 #ifndef CONFORM_KERNELS_H
 #define CONFORM_KERNELS_H
 
@@ -15,8 +8,90 @@
 #include "../../common/device/barrier.h"
 #include "../../common/device/cluster.h"
 #include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
 #include "../../common/device/registers.h"
+#include "../../common/device/tma.h"
+#include "../../common/device/wgmma.h"
 #include "cases.h"
+#include "vectors.h"
+
+/* complete_tx(bar, bytes), arrive_count(bar, count): mbarrier.complete_tx, mbarrier.arrive with a count.
+ * delay_us(us): let the others go first.
+ * script_done(p, i): op i of a script is done, so that the record says which one traps.
+ * watch(p): in CTAs past p->ctas; end the launch if it hangs. */
+#ifdef GEMM_MODEL
+
+#define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
+#define arrive_count(bar, count) model_mbarrier_arrive_count(bar, count, HERE)
+#define tma_load_3d(dst, map, c0, c1, c2, bar) model_tma_load_3d(dst, map, c0, c1, c2, bar, 0, HERE)
+#define tma_store_3d(map, src, c0, c1, c2) model_tma_store_3d(map, src, c0, c1, c2, 0, HERE)
+#define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
+    model_wgmma_ss(n, d, a, b, accumulate, major_a, major_b, HERE)
+#define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...) \
+    model_wgmma_rs(n, d, a, b, accumulate, major_b, HERE)
+#define delay_us(us) ((void)0)
+#define script_done(p, i) ((void)0)
+#define watch(p) ((void)0)
+enum { WATCHERS = 0 };
+
+#else
+
+DEVICE void complete_tx(MBarrier *bar, int bytes) {
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
+                 : "memory");
+}
+
+DEVICE void arrive_count(MBarrier *bar, int count) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
+}
+
+DEVICE void tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, MBarrier *bar) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
+        :
+        : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(bar))
+        : "memory");
+}
+
+DEVICE void tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];"
+                 :
+                 : "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(src))
+                 : "memory");
+}
+
+#define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
+    WGMMA_SS(n, count, a_, b_, p_, #major_a ", " #major_b, a, b, accumulate, __VA_ARGS__)
+
+#define WGMMA_NAMES_4 "%0, %1, %2, %3"
+#define WGMMA_NAMES_12 WGMMA_NAMES_8 ", %8, %9, %10, %11"
+
+/* As WGMMA_SS of wgmma.h, with A from registers r0_ .. r3_. */
+#define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...)               \
+    asm volatile("{\n"                                                                                 \
+                 ".reg .pred p;\n"                                                                     \
+                 "setp.ne.b32 p, %" #p_ ", 0;\n"                                                       \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" WGMMA_NAMES_##count      \
+                 "}, {%" #r0_ ", %" #r1_ ", %" #r2_ ", %" #r3_ "}, %" #b_ ", p, 1, 1, " #major_b ";\n" \
+                 "}\n"                                                                                 \
+                 : __VA_ARGS__                                                                         \
+                 : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "l"(b), "r"(accumulate))
+
+DEVICE uint64_t global_timer(void) {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+DEVICE void delay_us(int us) {
+    uint64_t start = global_timer();
+    while (global_timer() - start < (uint64_t)us * 1000) {
+    }
+}
+
+#endif
+
+/* ---- mbarriers, barriers, setmaxnreg ------------------------------------------------------------------------------ */
 
 typedef struct {
     MBarrier bar;
@@ -25,8 +100,17 @@ typedef struct {
 typedef struct {
     MbarrierOp op[MB_MAX_OPS];
     uint16_t *out;           /* a word for each test */
-    volatile uint32_t *done; /* ops that are done; NULL on the model */
+    volatile uint32_t *done; /* ops that are done, on a GPU */
 } ScriptParams;
+
+#ifndef GEMM_MODEL
+/* A trap comes a little after its instruction. */
+DEVICE void script_done(const ScriptParams *p, int i) {
+    delay_us(20);
+    *p->done = (uint32_t)i + 1;
+    __threadfence_system();
+}
+#endif
 
 static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
     SHARED_MEMORY(ScriptShared, s);
@@ -42,12 +126,12 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             mbarrier_init_fence();
             break;
         case MB_EXPECT: mbarrier_expect_tx(&s->bar, argument); break;
-        case MB_COMPLETE: CONFORM_COMPLETE_TX(&s->bar, argument); break;
+        case MB_COMPLETE: complete_tx(&s->bar, argument); break;
         case MB_ARRIVE:
             if (argument == 1) {
                 mbarrier_arrive(&s->bar);
             } else {
-                CONFORM_ARRIVE_COUNT(&s->bar, argument);
+                arrive_count(&s->bar, argument);
             }
             break;
         case MB_ARRIVE_EXPECT: mbarrier_arrive_expect_tx(&s->bar, argument); break;
@@ -57,19 +141,10 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 1);
             break;
         }
-        CONFORM_DONE(p, i);
+        script_done(&p, i);
     }
 }
 KERNEL_ENTRY(mbarrier_script, ScriptParams);
-
-/* Words that a script produces. */
-static inline int script_tests(const MbarrierCase *c) {
-    int tests = 0;
-    for (int i = 0; i < MB_MAX_OPS && c->op[i].op != MB_END; i++) {
-        tests += c->op[i].op == MB_TEST ? 1 : c->op[i].op == MB_BOTH ? 2 : 0;
-    }
-    return tests;
-}
 
 typedef struct {
     int what;
@@ -79,64 +154,58 @@ typedef struct {
     uint32_t *hang;    /* set by the watchdog */
 } BarrierParams;
 
+#ifndef GEMM_MODEL
+enum { WATCH_MS = 20, WATCHERS = 1 };
+
+/* Thread 0 of the watching CTA: return when all survivors have got through; after a while say that it hangs, and trap. */
+DEVICE void watch(const BarrierParams *p) {
+    uint64_t start = global_timer();
+    while (threadIdx.x == 0) {
+        int through = 0;
+        for (int i = 0; i < p->ctas * p->threads; i++) {
+            through += ((const volatile uint16_t *)p->out)[i];
+        }
+        if (through >= p->survivors) {
+            return;
+        }
+        if (global_timer() - start > (uint64_t)WATCH_MS * 1000000) {
+            *(volatile uint32_t *)p->hang = 1;
+            __threadfence_system();
+            __trap();
+        }
+    }
+}
+#endif
+
 static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
     SHARED_MEMORY(ScriptShared, s);
-    CONFORM_WATCHDOG(p);
-    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    switch (p.what) {
-    case BARRIER_CTA_WARP_EXITED:
-        if (warp == 1) {
-            return;
-        }
-        CONFORM_DELAY();
-        __syncthreads();
-        break;
-    case BARRIER_CTA_WARP_EXITS_LATE:
-        if (warp == 1) {
-            CONFORM_DELAY();
-            return;
-        }
-        __syncthreads();
-        break;
-    case BARRIER_CTA_LANES_EXITED:
-        if (warp == 1 && lane >= 16) {
-            return;
-        }
-        __syncthreads();
-        break;
-    case BARRIER_NAMED_WARP_EXITED:
-        if (warp == 1) {
-            return;
-        }
-        named_barrier_sync(1, 64);
-        break;
-    case BARRIER_NAMED_WARP_EXITS_LATE:
-        if (warp == 1) {
-            CONFORM_DELAY();
-            return;
-        }
-        named_barrier_sync(1, 64);
-        break;
-    case BARRIER_NAMED_LANES_EXITED:
-        if (warp == 1 && lane >= 16) {
-            return;
-        }
-        named_barrier_sync(1, 64);
-        break;
-    case BARRIER_NAMED_ARRIVED_AND_EXITED:
-        if (warp == 1) {
+    if ((int)blockIdx.x >= p.ctas) {
+        watch(&p);
+        return;
+    }
+    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, what = p.what;
+    int leaves = what == BARRIER_NAMED_OTHERS_EXITED  ? warp == 2
+                 : what == BARRIER_CLUSTER_CTA_EXITED ? cluster_cta_rank() == 1
+                 : what == BARRIER_CTA_LANES_EXITED || what == BARRIER_NAMED_LANES_EXITED
+                     ? warp == 1 && lane >= 16
+                     : what != BARRIER_CTA_IN_ONE_ROLE && warp == 1;
+    if (what == BARRIER_CTA_WARP_EXITS_LATE || what == BARRIER_NAMED_WARP_EXITS_LATE ? leaves
+        : what == BARRIER_CTA_WARP_EXITED || what == BARRIER_NAMED_OTHERS_EXITED || what == BARRIER_CLUSTER_CTA_EXITED
+            ? !leaves
+            : 0) {
+        delay_us(50);
+    }
+    if (leaves) {
+        if (what == BARRIER_NAMED_ARRIVED_AND_EXITED) {
             named_barrier_arrive(1, 64);
-            return;
         }
-        named_barrier_sync(1, 64);
-        break;
-    case BARRIER_NAMED_OTHERS_EXITED:
-        if (warp == 2) {
-            return;
-        }
-        CONFORM_DELAY();
-        named_barrier_sync(1, 64);
-        break;
+        return;
+    }
+    switch (what) {
+    case BARRIER_CTA_WARP_EXITED:
+    case BARRIER_CTA_WARP_EXITS_LATE:
+    case BARRIER_CTA_LANES_EXITED: __syncthreads(); break;
+    case BARRIER_CLUSTER_CTA_EXITED: cluster_sync(); break;
     case BARRIER_CTA_IN_ONE_ROLE:
         if (threadIdx.x == 0) {
             mbarrier_init(&s->bar, 1, 32);
@@ -150,13 +219,7 @@ static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
             mbarrier_wait_parity(&s->bar, 0);
         }
         break;
-    case BARRIER_CLUSTER_CTA_EXITED:
-        if (cluster_cta_rank() == 1) {
-            return;
-        }
-        CONFORM_DELAY();
-        cluster_sync();
-        break;
+    default: named_barrier_sync(1, 64);
     }
     p.out[(int)blockIdx.x * p.threads + (int)threadIdx.x] = 1;
 }
@@ -170,7 +233,10 @@ KERNEL_ENTRY(barrier_case, BarrierParams);
 
 #define SETMAXNREG_KERNEL(name, threads, a0, r0, a1, r1, a2, r2, a3, r3, a4, r4)                                      \
     static __global__ void __launch_bounds__(threads, 1) setmaxnreg_##name(const __grid_constant__ BarrierParams p) { \
-        CONFORM_WATCHDOG(p);                                                                                          \
+        if ((int)blockIdx.x >= p.ctas) {                                                                              \
+            watch(&p);                                                                                                \
+            return;                                                                                                   \
+        }                                                                                                             \
         int warpgroup = warp_uniform((int)threadIdx.x / 128);                                                         \
         if (warpgroup == 0) {                                                                                         \
             SETMAXNREG_DO_##a0(r0);                                                                                   \
@@ -189,13 +255,460 @@ KERNEL_ENTRY(barrier_case, BarrierParams);
 
 SETMAXNREG_CASES(SETMAXNREG_KERNEL)
 
-/* Threads of a setmaxnreg case that do not exit. */
-static inline int setmaxnreg_survivors(const SetmaxnregCase *c) {
-    int threads = c->threads;
-    for (int i = 0; i < 5; i++) {
-        threads -= c->action[i] == SETMAXNREG_EXIT ? 128 : 0;
+/* ---- TMA --------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    TensorMap map;
+    TmaCase c;
+    bf16 *out; /* loads: [cluster][1 + TMA_WINDOW / 2] */
+} TmaParams;
+
+typedef struct {
+    bf16 window[TMA_WINDOW / 2];
+    MBarrier bar;
+    uint32_t arrived;
+} TmaShared;
+
+/* 65536 bytes are announced. Once everything must have landed, the thread completes the rest itself, 16 bytes at a
+ * time, until the phase flips: what it did not have to complete is what the copies brought. */
+static __global__ void tma_load_case(const __grid_constant__ TmaParams p) {
+    SHARED_MEMORY(TmaShared, s);
+    int rank = cluster_cta_rank();
+    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
+        s->window[i] = tma_window_word(&p.c, i);
     }
-    return threads;
+    fence_proxy_async();
+    if (threadIdx.x == 0) {
+        mbarrier_init(&s->bar, 1, 1);
+        mbarrier_init_fence();
+        mbarrier_arrive_expect_tx(&s->bar, TMA_ANNOUNCED);
+    }
+    cluster_sync();
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < p.c.copies; i++) {
+            const TmaCopy *copy = &p.c.copy[i];
+            uint8_t *dst = (uint8_t *)s->window + copy->offset;
+            if (copy->issuer != rank) {
+                continue;
+            }
+            if (copy->mask != 0) {
+                tma_load_2d_multicast(dst, &p.map, copy->coord[0], copy->coord[1], &s->bar, copy->mask);
+            } else if (p.c.rank == 2) {
+                tma_load_2d(dst, &p.map, copy->coord[0], copy->coord[1], &s->bar);
+            } else {
+                tma_load_3d(dst, &p.map, copy->coord[0], copy->coord[1], copy->coord[2], &s->bar);
+            }
+        }
+        delay_us(100);
+    }
+    cluster_sync();
+    if (threadIdx.x == 0) {
+        uint32_t rest = 0;
+        while (!mbarrier_test_wait_parity(&s->bar, 0) && rest <= TMA_ANNOUNCED) {
+            complete_tx(&s->bar, 16);
+            rest += 16;
+        }
+        s->arrived = TMA_ANNOUNCED - rest;
+    }
+    __syncthreads();
+    bf16 *out = p.out + rank * (1 + TMA_WINDOW / 2);
+    if (threadIdx.x == 0) {
+        out[0] = (bf16)s->arrived;
+    }
+    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
+        out[1 + i] = s->window[i];
+    }
+    cluster_sync();
+}
+KERNEL_ENTRY(tma_load_case, TmaParams);
+
+static __global__ void tma_store_case(const __grid_constant__ TmaParams p) {
+    SHARED_MEMORY(TmaShared, s);
+    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
+        s->window[i] = tma_window_word(&p.c, i);
+    }
+    fence_proxy_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const TmaCopy *copy = &p.c.copy[0];
+        uint8_t *src = (uint8_t *)s->window + copy->offset;
+        if (p.c.op == TMA_ADD) {
+            tma_reduce_add_2d(&p.map, src, copy->coord[0], copy->coord[1]);
+        } else if (p.c.rank == 2) {
+            tma_store_2d(&p.map, src, copy->coord[0], copy->coord[1]);
+        } else {
+            tma_store_3d(&p.map, src, copy->coord[0], copy->coord[1], copy->coord[2]);
+        }
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+KERNEL_ENTRY(tma_store_case, TmaParams);
+
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    WgmmaCase c;
+    int pass;
+    uint16_t *out;     /* [128][n / 2] */
+    uint32_t *inexact; /* set if a result is not a 16-bit integer, or shared memory is not aligned */
+} WgmmaParams;
+
+typedef struct {
+    bf16 word[WGMMA_SHARED / 2];
+} WgmmaShared;
+
+DEVICE uint64_t case_descriptor(const WgmmaOperand *o, uint32_t shared) {
+    return wgmma_descriptor_fields(shared + o->start, o->leading, o->stride, o->swizzle) | (uint64_t)o->base_offset
+                                                                                               << 49;
+}
+
+DEVICE void wgmma_fill(const WgmmaParams *p, WgmmaShared *s) {
+    for (int i = (int)threadIdx.x; i < WGMMA_SHARED / 2; i += (int)blockDim.x) {
+        s->word[i] = wgmma_shared_word(p->c.data, p->pass, i);
+    }
+    if ((shared_address(s) & 1023) != 0) {
+        *p->inexact = 2;
+    }
+    fence_proxy_async();
+    __syncthreads();
+}
+
+DEVICE void wgmma_dump(const WgmmaParams *p, const float *d, int count) {
+    UNROLL
+    for (int v = 0; v < count; v++) {
+        int value = (int)d[v];
+        if ((float)(int16_t)value != d[v]) {
+            *p->inexact = 1;
+        }
+        p->out[(int)threadIdx.x * count + v] = (uint16_t)value;
+    }
+}
+
+DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        r[i] = wgmma_a_register(p->c.data, p->pass, (int)threadIdx.x + 128 * step, i);
+    }
+}
+
+/* Products of d, b, accumulate and what `operand_a` makes, each started by `issue`. */
+#define WGMMA_KERNEL(name, count, operand_a, issue)                                                \
+    static __global__ void __launch_bounds__(128) name(const __grid_constant__ WgmmaParams p) {    \
+        SHARED_MEMORY(WgmmaShared, s);                                                             \
+        float d[count];                                                                            \
+        UNROLL                                                                                     \
+        for (int v = 0; v < count; v++) {                                                          \
+            d[v] = (float)(v % 5);                                                                 \
+        }                                                                                          \
+        wgmma_fill(&p, s);                                                                         \
+        for (int step = 0; step < p.c.steps; step++) {                                             \
+            operand_a;                                                                             \
+            uint64_t b = case_descriptor(&p.c.b, shared_address(s) + (uint32_t)step * p.c.b_step); \
+            int accumulate = step > 0 || p.c.accumulate;                                           \
+            wgmma_fence();                                                                         \
+            issue;                                                                                 \
+            wgmma_commit_group();                                                                  \
+            wgmma_wait_group(0);                                                                   \
+            registers_settled(d, count);                                                           \
+        }                                                                                          \
+        wgmma_dump(&p, d, count);                                                                  \
+    }                                                                                              \
+    KERNEL_ENTRY(name, WgmmaParams);
+
+/* clang-format off */
+/* SS(n, accumulators of a thread, numbers of the operands a, b and p behind them, majors, accumulators), and RS(), whose
+ * operand a is four registers. */
+#define WGMMA_KERNELS(SS, RS)                                                                                     \
+    SS(8, 4, 4, 5, 6, 0, 0, WGMMA_REGS_4(d, 0))                                                                   \
+    SS(16, 8, 8, 9, 10, 0, 0, WGMMA_REGS_8(d, 0))                                                                 \
+    SS(24, 12, 12, 13, 14, 0, 0, WGMMA_REGS_8(d, 0), WGMMA_REGS_4(d, 8))                                          \
+    SS(64, 32, 32, 33, 34, 0, 0, WGMMA_REGS_32(d, 0))                                                             \
+    SS(112, 56, 56, 57, 58, 0, 0, WGMMA_REGS_32(d, 0), WGMMA_REGS_16(d, 32), WGMMA_REGS_8(d, 48))                 \
+    SS(128, 64, 64, 65, 66, 0, 0, WGMMA_REGS_64(d, 0))                                                            \
+    SS(160, 80, 80, 81, 82, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64))                                      \
+    SS(176, 88, 88, 89, 90, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64), WGMMA_REGS_8(d, 80))                 \
+    SS(192, 96, 96, 97, 98, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_32(d, 64))                                      \
+    SS(256, 128, 128, 129, 130, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64))                                  \
+    SS(16, 8, 8, 9, 10, 1, 0, WGMMA_REGS_8(d, 0))                                                                 \
+    SS(24, 12, 12, 13, 14, 0, 1, WGMMA_REGS_8(d, 0), WGMMA_REGS_4(d, 8))                                          \
+    SS(64, 32, 32, 33, 34, 0, 1, WGMMA_REGS_32(d, 0))                                                             \
+    SS(64, 32, 32, 33, 34, 1, 0, WGMMA_REGS_32(d, 0))                                                             \
+    SS(64, 32, 32, 33, 34, 1, 1, WGMMA_REGS_32(d, 0))                                                             \
+    SS(128, 64, 64, 65, 66, 0, 1, WGMMA_REGS_64(d, 0))                                                            \
+    SS(256, 128, 128, 129, 130, 0, 1, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64))                                  \
+    RS(16, 8, 8, 9, 10, 11, 12, 13, 0, WGMMA_REGS_8(d, 0))                                                        \
+    RS(64, 32, 32, 33, 34, 35, 36, 37, 0, WGMMA_REGS_32(d, 0))                                                    \
+    RS(64, 32, 32, 33, 34, 35, 36, 37, 1, WGMMA_REGS_32(d, 0))                                                    \
+    RS(256, 128, 128, 129, 130, 131, 132, 133, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64))
+
+#define SS_KERNEL(n, count, a_, b_, p_, major_a, major_b, ...)                                                    \
+    WGMMA_KERNEL(wgmma_ss_##n##_##major_a##major_b, count,                                                        \
+                 uint64_t a = case_descriptor(&p.c.a, shared_address(s) + (uint32_t)step * p.c.a_step),           \
+                 CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, __VA_ARGS__))
+#define RS_KERNEL(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, ...)                                             \
+    WGMMA_KERNEL(wgmma_rs_##n##_0##major_b, count, uint32_t r[4]; case_fragment(&p, step, r),                     \
+                 CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, r, b, accumulate, __VA_ARGS__))
+WGMMA_KERNELS(SS_KERNEL, RS_KERNEL)
+
+#define SS_ROW(n, count, a_, b_, p_, major_a, major_b, ...) \
+    {n, 0, major_a, major_b, KERNEL(wgmma_ss_##n##_##major_a##major_b)},
+#define RS_ROW(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, ...) \
+    {n, 1, 0, major_b, KERNEL(wgmma_rs_##n##_0##major_b)},
+static const struct {
+    int n, from_registers, major_a, major_b;
+    const void *kernel;
+    const char *name;
+} wgmma_kernels[] = {WGMMA_KERNELS(SS_ROW, RS_ROW)};
+/* clang-format on */
+
+/* ---- one warp ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    WarpCase c;
+    uint16_t *out;
+} WarpParams;
+
+typedef struct {
+    bf16 word[WARP_SHARED / 2];
+} WarpShared;
+
+static __global__ void warp_case(const __grid_constant__ WarpParams p) {
+    SHARED_MEMORY(WarpShared, s);
+    int lane = (int)threadIdx.x;
+    for (int i = lane; i < WARP_SHARED / 2; i += 32) {
+        s->word[i] = p.c.op == WARP_LDMATRIX ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
+    }
+    __syncthreads();
+    uint8_t *row = (uint8_t *)s->word + warp_row_offset(p.c.rows, lane);
+    if (p.c.op == WARP_LDMATRIX) {
+        uint32_t r[4];
+        ldmatrix_x4(r, row);
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            p.out[lane * 8 + i * 2] = (uint16_t)r[i];
+            p.out[lane * 8 + i * 2 + 1] = (uint16_t)(r[i] >> 16);
+        }
+    } else if (p.c.op == WARP_STMATRIX) {
+        uint32_t r[4];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            r[i] = (uint32_t)(8 * lane + 2 * i) | (uint32_t)(8 * lane + 2 * i + 1) << 16;
+        }
+        stmatrix_x4(row, r);
+        __syncthreads();
+        for (int i = lane; i < WARP_SHARED / 2; i += 32) {
+            p.out[i] = s->word[i];
+        }
+    } else {
+        uint32_t a[4], b[2];
+        float d[4];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            a[i] = warp_mma_operand(p.c.rows, lane, i);
+            d[i] = warp_mma_start(p.c.rows, lane, i);
+        }
+        b[0] = warp_mma_operand(p.c.rows, lane, 4);
+        b[1] = warp_mma_operand(p.c.rows, lane, 5);
+        mma_m16n8k16(d, a, b);
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            p.out[lane * 4 + i] = (uint16_t)(int)d[i];
+        }
+    }
+}
+KERNEL_ENTRY(warp_case, WarpParams);
+
+/* ---- running them ------------------------------------------------------------------------------------------------ */
+
+enum { CASE_WORDS = 1 << 16, NOTE_BYTES = 600 };
+
+/* What became of a case. */
+typedef struct {
+    CaseStatus status;
+    int count;
+    uint16_t words[CASE_WORDS];
+    char note[NOTE_BYTES]; /* empty, or a remark */
+} Outcome;
+
+/* Memory that kernels reach. */
+typedef struct {
+    uint16_t *out;    /* CASE_WORDS words */
+    uint16_t *global; /* CASE_WORDS words */
+    uint32_t *flags;  /* that the host can read at any time: HANG, FAULT, DONE */
+} Machine;
+enum { FLAG_HANG, FLAG_FAULT, FLAG_DONE };
+
+/* record.cu and replay.c have these; 0 or an error. machine_wait() gets what launch_kernel() returned;
+ * machine_encode() is cuTensorMapEncodeTiled, which refuses with 1. */
+static int machine_copy(void *to, const void *from, size_t bytes, int to_machine);
+static int machine_wait(int launched);
+static int machine_encode(TensorMap *map, int type, int rank, void *base, const uint64_t *size, const uint64_t *stride,
+                          const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int fill);
+
+/* Launches, and fetches the case's words. */
+static int run_kernel(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
+                      const void *params, const uint16_t *from, Outcome *o) {
+    LaunchShape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.grid = grid;
+    shape.block = block;
+    shape.cluster = cluster;
+    shape.shared_bytes = shared_bytes;
+    int error = machine_wait(launch_kernel(kernel, name, shape, params, NULL));
+    return error ? error : machine_copy(o->words, from, (size_t)o->count * 2, 0);
+}
+
+static int run_encode(const Machine *m, const EncodeCase *c, Outcome *o) {
+    TensorMap map;
+    int result = machine_encode(&map, c->type, c->rank, (uint8_t *)m->global + c->misaligned, c->size, c->stride,
+                                c->box, c->step, c->interleave, c->swizzle, c->fill);
+    o->words[0] = result != 0;
+    o->count = 1;
+    snprintf(o->note, NOTE_BYTES, "CUresult %d", result);
+    return 0;
+}
+
+static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
+    TmaParams p;
+    int words = tma_global_words(c);
+    memset((void *)&p, 0, sizeof p);
+    p.c = *c;
+    p.out = m->out;
+    for (int i = 0; i < words; i++) {
+        o->words[i] = tma_global_word(c, i);
+    }
+    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1);
+    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, c->step,
+                                 0, c->swizzle, c->fill);
+    if (refused || error) {
+        snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
+        return error ? error : 1;
+    }
+    if (c->op == TMA_LOAD) {
+        o->count = c->cluster * (1 + TMA_WINDOW / 2);
+        return run_kernel(KERNEL(tma_load_case), c->cluster, 128, c->cluster, (int)sizeof(TmaShared), &p, m->out, o);
+    }
+    o->count = words;
+    return run_kernel(KERNEL(tma_store_case), 1, 128, 0, (int)sizeof(TmaShared), &p, m->global, o);
+}
+
+static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
+    static uint16_t low[CASE_WORDS];
+    int k = 0;
+    while (k < COUNT_OF(wgmma_kernels) &&
+           (wgmma_kernels[k].n != c->n || wgmma_kernels[k].from_registers != c->from_registers ||
+            wgmma_kernels[k].major_a != c->a.mn_major || wgmma_kernels[k].major_b != c->b.mn_major)) {
+        k++;
+    }
+    if (k == COUNT_OF(wgmma_kernels)) {
+        snprintf(o->note, NOTE_BYTES, "kernels.h has no kernel for n = %d with these majors", c->n);
+        return 1;
+    }
+    o->count = 128 * c->n / 2;
+    for (int pass = 0; pass < (c->data == WGMMA_PROBE ? 2 : 1); pass++) {
+        WgmmaParams p;
+        memset((void *)&p, 0, sizeof p);
+        p.c = *c;
+        p.pass = pass;
+        p.out = m->out;
+        p.inexact = &m->flags[FLAG_FAULT];
+        *p.inexact = 0;
+        memcpy(low, o->words, (size_t)o->count * 2);
+        int error = run_kernel(wgmma_kernels[k].kernel, wgmma_kernels[k].name, 1, 128, 0, (int)sizeof(WgmmaShared), &p,
+                               m->out, o);
+        if (error) {
+            return error;
+        }
+        if (m->flags[FLAG_FAULT] != 0) {
+            snprintf(o->note, NOTE_BYTES, "%s",
+                     m->flags[FLAG_FAULT] == 1 ? "a result is not a 16-bit integer" : "shared memory is not aligned");
+            return 1;
+        }
+        for (int i = 0; i < o->count && pass == 1; i++) {
+            o->words[i] = (uint16_t)(low[i] + 256 * o->words[i]);
+        }
+    }
+    return 0;
+}
+
+static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
+    WarpParams p;
+    memset((void *)&p, 0, sizeof p);
+    p.c = *c;
+    p.out = m->out;
+    o->count = c->op == WARP_LDMATRIX ? 32 * 8 : c->op == WARP_STMATRIX ? WARP_SHARED / 2 : 32 * 4;
+    return run_kernel(KERNEL(warp_case), 1, 32, 0, (int)sizeof(WarpShared), &p, m->out, o);
+}
+
+static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
+    static const char *const names[] = {
+        "end", "init", "expect_tx", "complete_tx", "arrive", "arrive.expect_tx", "test_wait", "two test_waits"};
+    ScriptParams p;
+    memset((void *)&p, 0, sizeof p);
+    memcpy(p.op, c->op, sizeof p.op);
+    p.out = m->out;
+    p.done = &m->flags[FLAG_DONE];
+    *p.done = 0;
+    for (int i = 0; i < MB_MAX_OPS; i++) {
+        o->count += c->op[i].op == MB_TEST ? 1 : c->op[i].op == MB_BOTH ? 2 : 0;
+    }
+    int error = run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
+    if (error) {
+        uint32_t done = *p.done;
+        const MbarrierOp *op = &c->op[done < MB_MAX_OPS ? done : MB_MAX_OPS - 1];
+        snprintf(o->note, NOTE_BYTES, "at op %u of the script, %s %d", done + 1, names[op->op], op->argument);
+    }
+    return error;
+}
+
+/* On a GPU one more CTA, or cluster, watches. */
+static int run_watched(const Machine *m, const void *kernel, const char *name, BarrierParams *p, int cluster,
+                       Outcome *o) {
+    int watchers = WATCHERS * (cluster > 0 ? cluster : 1);
+    o->count = p->ctas * p->threads;
+    p->out = m->out;
+    p->hang = &m->flags[FLAG_HANG];
+    memset(o->words, 0, (size_t)o->count * 2);
+    int error = machine_copy(m->out, o->words, (size_t)o->count * 2, 1);
+    return error ? error
+                 : run_kernel(kernel, name, p->ctas + watchers, p->threads, cluster, (int)sizeof(ScriptShared), p,
+                              m->out, o);
+}
+
+static int run_barrier(const Machine *m, const BarrierCase *c, Outcome *o) {
+    BarrierParams p = {c->what, c->threads, c->ctas, c->survivors, NULL, NULL};
+    return run_watched(m, KERNEL(barrier_case), &p, c->cluster, o);
+}
+
+#define SETMAXNREG_ENTRY(name, ...) {KERNEL(setmaxnreg_##name)},
+static const struct {
+    const void *kernel;
+    const char *name;
+} setmaxnreg_kernels[] = {SETMAXNREG_CASES(SETMAXNREG_ENTRY)};
+
+static int run_setmaxnreg(const Machine *m, int i, Outcome *o) {
+    const SetmaxnregCase *c = &setmaxnreg_cases[i];
+    BarrierParams p = {0, c->threads, 1, c->threads, NULL, NULL};
+    for (int g = 0; g < 5; g++) {
+        p.survivors -= c->action[g] == SETMAXNREG_EXIT ? 128 : 0;
+    }
+    return run_watched(m, setmaxnreg_kernels[i].kernel, setmaxnreg_kernels[i].name, &p, 0, o);
+}
+
+/* 0, or an error of the machine's. */
+static int run_case(const Machine *m, Group group, int i, Outcome *o) {
+    o->count = 0;
+    o->note[0] = '\0';
+    switch (group) {
+    case GROUP_ENCODE: return run_encode(m, &encode_cases[i], o);
+    case GROUP_TMA: return run_tma(m, &tma_cases[i], o);
+    case GROUP_WGMMA: return run_wgmma(m, &wgmma_cases[i], o);
+    case GROUP_WARP: return run_warp(m, &warp_cases[i], o);
+    case GROUP_MBARRIER: return run_mbarrier(m, &mbarrier_cases[i], o);
+    case GROUP_BARRIER: return run_barrier(m, &barrier_cases[i], o);
+    default: return run_setmaxnreg(m, i, o);
+    }
 }
 
 #endif

@@ -10,7 +10,6 @@
 #ifndef CONFORM_VECTORS_H
 #define CONFORM_VECTORS_H
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,82 +68,64 @@ typedef struct {
     char fault[200]; /* empty, or what is wrong with the file */
 } VectorFile;
 
-/* Next token of at most size - 1 characters; the comment lines in between are skipped. 0 at the end of the file. */
-static inline int next_token(FILE *file, char *token, int size, int *line) {
-    int c, n = 0;
-    while ((c = fgetc(file)) != EOF && (isspace(c) || c == '#')) {
-        while (c == '#' && (c = fgetc(file)) != EOF && c != '\n') {
-            c = '#';
-        }
-        *line += c == '\n';
+/* One more word, or n of them, from a token; 0 if it is none or there are too many. */
+static inline int add_words(Vector *v, int *at, const char *token) {
+    char *end;
+    unsigned long word = strtoul(token, &end, 16);
+    char kind = *end;
+    int n = kind == '\0' ? 1 : atoi(end + 1);
+    if (end == token || word > 0xffff || n < 1 || n > v->count - *at || (kind != '\0' && kind != '*' && kind != '+')) {
+        return 0;
     }
-    for (; c != EOF && !isspace(c) && n < size - 1; c = fgetc(file)) {
-        token[n++] = (char)c;
+    for (int i = 0; i < n; i++) {
+        v->words[(*at)++] = (uint16_t)(kind == '+' ? word + (unsigned long)i : word);
     }
-    *line += c == '\n';
-    token[n] = '\0';
-    return n > 0;
+    return 1;
+}
+
+/* The line that begins a case; 0 if it is not whole. */
+static inline int begin_case(Vector *v, const char *line) {
+    char status[16];
+    int digest = 0, behind = 0, length = 0;
+    memset(v, 0, sizeof *v);
+    if (sscanf(line, "case %31s %63s %n%8x%n %15s %d %n", v->group, v->name, &digest, &v->digest, &behind, status,
+               &v->count, &length) != 5 ||
+        behind - digest != 8 || line[length] != '\0' || v->count < 0 || v->count > 1 << 24) {
+        return 0;
+    }
+    while (v->status < CASE_STATUSES && strcmp(status, case_status_name(v->status)) != 0) {
+        v->status = (CaseStatus)(v->status + 1);
+    }
+    v->words = (uint16_t *)calloc((size_t)v->count + 1, sizeof(uint16_t));
+    return v->status < CASE_STATUSES;
 }
 
 /* Reads a file of vectors; count 0 and no fault if there is none. The caller frees with free_vectors(). */
 static inline VectorFile read_vectors(const char *path) {
     VectorFile all = {0, NULL, ""};
     FILE *file = fopen(path, "r");
-    char token[128];
-    int line = 1;
-    if (file == NULL) {
-        return all;
-    }
-    int more = next_token(file, token, sizeof token, &line);
-    while (more && all.fault[0] == '\0') {
-        Vector v;
-        char digest[16], status[16], *digest_end;
-        memset(&v, 0, sizeof v);
-        int case_line = line;
-        if (strcmp(token, "case") != 0 || !next_token(file, v.group, sizeof v.group, &line) ||
-            !next_token(file, v.name, sizeof v.name, &line) || !next_token(file, digest, sizeof digest, &line) ||
-            !next_token(file, status, sizeof status, &line) || !next_token(file, token, sizeof token, &line)) {
-            snprintf(all.fault, sizeof all.fault, "%s:%d: a case line is expected here, not \"%.20s\"", path, case_line,
-                     token);
-            break;
-        }
-        int count = atoi(token), at = 0;
-        for (v.status = CASE_OK; v.status < CASE_STATUSES && strcmp(status, case_status_name(v.status)) != 0;) {
-            v.status = (CaseStatus)(v.status + 1);
-        }
-        v.digest = (uint32_t)strtoul(digest, &digest_end, 16);
-        if (v.status == CASE_STATUSES || count < 0 || count > 1 << 24 || strlen(digest) != 8 || *digest_end != '\0') {
-            snprintf(all.fault, sizeof all.fault, "%s:%d: case %s: bad digest, status or word count", path, case_line,
-                     v.name);
-            break;
-        }
-        v.words = (uint16_t *)calloc((size_t)count + 1, sizeof(uint16_t));
-        v.count = count;
-        while ((more = next_token(file, token, sizeof token, &line)) && strcmp(token, "case") != 0) {
-            char *end;
-            unsigned long word = strtoul(token, &end, 16);
-            char kind = *end;
-            int n = kind == '\0' ? 1 : atoi(end + 1);
-            if (end == token || word > 0xffff || n < 1 || n > count - at ||
-                (kind != '\0' && kind != '*' && kind != '+')) {
-                snprintf(all.fault, sizeof all.fault, "%s:%d: case %s: bad word \"%.20s\", or more than %d words", path,
-                         line, v.name, token, count);
-                break;
-            }
-            for (int i = 0; i < n; i++) {
-                v.words[at++] = (uint16_t)(kind == '+' ? word + (unsigned long)i : word);
+    char line[512];
+    int at = 0, whole = 1;
+    while (file != NULL && whole && fgets(line, sizeof line, file) != NULL) {
+        Vector *last = all.count > 0 ? &all.vectors[all.count - 1] : NULL;
+        if (strncmp(line, "case ", 5) == 0) {
+            whole = last == NULL || at == last->count;
+            all.vectors = (Vector *)realloc(all.vectors, (size_t)(all.count + 1) * sizeof(Vector));
+            whole = begin_case(&all.vectors[all.count++], line) && whole;
+            at = 0;
+        } else if (line[0] != '#') {
+            for (char *token = strtok(line, " \n"); token != NULL && whole; token = strtok(NULL, " \n")) {
+                whole = last != NULL && add_words(last, &at, token);
             }
         }
-        if (all.fault[0] == '\0' && at != count) {
-            snprintf(all.fault, sizeof all.fault, "%s:%d: case %s has %d words instead of %d", path, case_line, v.name,
-                     at, count);
-        }
-        all.vectors = (Vector *)realloc(all.vectors, (size_t)(all.count + 1) * sizeof(Vector));
-        all.vectors[all.count++] = v;
     }
-    fclose(file);
-    if (all.count == 0 && all.fault[0] == '\0') {
-        snprintf(all.fault, sizeof all.fault, "%s holds no case", path);
+    whole = whole && all.count > 0 && at == all.vectors[all.count - 1].count;
+    if (file != NULL) {
+        if (!whole) {
+            snprintf(all.fault, sizeof all.fault, "%s is damaged at case %s", path,
+                     all.count > 0 ? all.vectors[all.count - 1].name : "1");
+        }
+        fclose(file);
     }
     return all;
 }

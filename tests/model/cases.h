@@ -6,7 +6,7 @@
 
 typedef struct {
     const char *name;
-    const char *rule;    /* what must be reported; NULL: nothing, and the numbers must be right */
+    const char *rule;    /* what must be reported; NULL: nothing, and the numbers must be right; "# REASON": skipped */
     int (*run)(int bug); /* 0: right numbers, 1: wrong ones, else the status of the launch */
     int bug;
 } Case;

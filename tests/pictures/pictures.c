@@ -12,7 +12,7 @@
 #include "device/swizzle.h"
 #include "device/tile_order.h"
 #include "gemm.h"
-#include "model/matrix.h"
+#include "model/data/matrix.h"
 
 enum { WIDTH = 960, MARGIN = 20 };
 

@@ -5,19 +5,23 @@
 
 # The instruction's name at the start of a statement, and for each chapter: + must have it, - must not, . may.
 TABLE='
-    name                                 01 02 03 04 05 06 07 08
-    ldmatrix\.sync                        -  +  +  +  +  .  .  .
-    mma\.sync                             -  +  +  +  +  .  .  .
-    cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .
-    mbarrier\.init                        -  -  -  -  +  +  +  +
-    mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +
-    mbarrier\.try_wait                    -  -  -  -  +  +  +  +
-    cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +
-    wgmma\.mma_async                      -  -  -  -  -  +  +  +
-    wgmma\.wait_group                     -  -  -  -  -  +  +  +
-    setmaxnreg\.dec                       -  -  -  -  -  -  +  +
-    setmaxnreg\.inc                       -  -  -  -  -  -  +  +
-    cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +
+    name                                 01 02 03 04 05 06 07 08 09
+    ldmatrix\.sync                        -  +  +  +  +  .  .  .  .
+    mma\.sync                             -  +  +  +  +  .  .  .  .
+    cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .
+    mbarrier\.init                        -  -  -  -  +  +  +  +  +
+    mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +
+    mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +
+    cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +
+    wgmma\.mma_async                      -  -  -  -  -  +  +  +  +
+    wgmma\.wait_group                     -  -  -  -  -  +  +  +  +
+    setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +
+    setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +
+    cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +
+    elect\.sync                           -  -  -  -  +  +  +  +  +
+    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +
+    griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +
+    atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +
 '
 
 # has PATTERN FILE: a statement may follow a brace, a label or a predicate; comments and file names do not count.
@@ -62,7 +66,7 @@ has mma.sync, which a later chapter introduces" "the same is refused as 01"
     printf '\t%s\n' '{ @!p setmaxnreg.dec.sync.aligned.u32 40; }' '@%p1 wgmma.wait_group.sync.aligned 0;' >>"$sample"
     like "$(verdicts 02_sample "$sample")" "has wgmma.wait_group.*has setmaxnreg.dec" \
         "a statement behind a brace or a predicate is seen"
-    like "$(verdicts 09_sample "$sample")" "no column for chapter 09" "a chapter that the table does not know is refused"
+    like "$(verdicts 90_sample "$sample")" "no column for chapter 90" "a chapter that the table does not know is refused"
     rm -f "$sample"
 }
 

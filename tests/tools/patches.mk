@@ -1,7 +1,6 @@
 # patches.mk - bugs, exercises and experiments, the patches of the chapters; included by the Makefile at the top.
 
 PATCHES := tests/tools/patches
-PATCH_TESTS := $(addprefix tests/tools/,patches.t bugs.t exercises.t experiments.t)
 
 # What that tool needs to build a patched chapter. Warnings about it do not matter; reports take their lines from -g.
 # Without line tables, which would make the program of all bugs several times as large.
@@ -29,7 +28,7 @@ $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%
 	$(call say,LINK,$@)
 	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $@
 endif
-$(PATCH_TESTS): $(call patch_needs,$(CHAPTERS))
+test: $(call patch_needs,$(CHAPTERS))
 
 ## make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
 ## make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is

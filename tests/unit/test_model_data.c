@@ -12,8 +12,9 @@ int main(void) { skip_all("there is no CPU model"); }
 #include <unistd.h>
 
 #include "device/wgmma.h"
-#include "model/matrix.h"
-#include "model/tensor_map.h"
+#include "model/data/matrix.h"
+#include "model/data/tensor_map.h"
+#include "model/model.h"
 
 enum { COLS = 100, ROWS = 50, LD = 104 };
 static _Alignas(256) uint16_t matrix[ROWS * LD];
@@ -590,10 +591,9 @@ static void test_mn_major(void) {
 /* D[64][n] by plain loops over what the addresses and fragments name. */
 static int product_is_right(int n, int a_major, int b_major, int from_registers, int accumulate) {
     static _Alignas(1024) uint16_t shared[32768];
-    static float a[16 * 64], b[16 * 256], tile[64 * 256], d[128][128];
+    static float a[16 * 64], b[16 * 256], tile[64 * 256];
     uint32_t address[512], registers[128][4];
     const uint32_t *fragment[128];
-    float *threads[128];
     int right = 1;
     for (int i = 0; i < 32768; i++) {
         shared[i] = bf16_of(small((uint32_t)i));
@@ -604,17 +604,18 @@ static int product_is_right(int n, int a_major, int b_major, int from_registers,
     WgmmaDescriptor ad = wgmma_descriptor_decode(a_bits), bd = wgmma_descriptor_decode(b_bits);
     for (int t = 0; t < 128; t++) {
         fragment[t] = registers[t];
-        threads[t] = d[t];
         for (int r = 0; r < 4; r++) {
             registers[t][r] = pair_of(small((uint32_t)(t * 8 + 2 * r)), small((uint32_t)(t * 8 + 2 * r + 1)));
         }
         for (int v = 0; v < n / 2; v++) {
-            d[t][v] = (float)small((uint32_t)(90000 + t * 128 + v));
+            tile[wgmma_accumulator_row(t, v) * n + wgmma_accumulator_column(t, v)] =
+                (float)small((uint32_t)(90000 + t * 128 + v));
         }
     }
-    wgmma_accumulators_from_threads(tile, (const float *const *)threads, n);
     if (from_registers) {
-        wgmma_registers_load(a, fragment);
+        for (int warp = 0; warp < 4; warp++) {
+            matrix_fragment_a(a + 16 * warp, 64, fragment + 32 * warp);
+        }
     } else {
         right = right && wgmma_operand_addresses(&ad, a_major, 64, address) == 128;
         wgmma_operand_load(a, (const uint8_t *)shared, 1024, address, a_major, 64);
@@ -622,7 +623,6 @@ static int product_is_right(int n, int a_major, int b_major, int from_registers,
     right = right && wgmma_operand_addresses(&bd, b_major, n, address) == 2 * n;
     wgmma_operand_load(b, (const uint8_t *)shared, 1024, address, b_major, n);
     wgmma_multiply(tile, a, b, n, accumulate);
-    wgmma_accumulators_to_threads(threads, tile, n);
 
     for (int t = 0; t < 128; t++) {
         int w = t / 32, l = t % 32;
@@ -642,9 +642,10 @@ static int product_is_right(int n, int a_major, int b_major, int from_registers,
                 }
                 sum += factor * small(b_at / 2);
             }
-            if (d[t][v] != (float)sum) {
-                return diag("n %d, thread %d, d[%d] = D(%d, %d) is %g, expected %d", n, t, v, row, column,
-                            (double)d[t][v], sum);
+            float d = tile[wgmma_accumulator_row(t, v) * n + wgmma_accumulator_column(t, v)];
+            if (d != (float)sum) {
+                return diag("n %d, thread %d, d[%d] = D(%d, %d) is %g, expected %d", n, t, v, row, column, (double)d,
+                            sum);
             }
         }
     }

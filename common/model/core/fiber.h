@@ -1,0 +1,46 @@
+/* fiber.h - the switch between CUDA threads: a stack for each and one function that changes stacks. It is written for
+ * x86-64 and aarch64; ucontext would be 20 times slower, as its swapcontext makes a system call for the signal mask. */
+#ifndef FIBER_H
+#define FIBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    FIBER_STACK_BYTES = 64 * 1024,
+    FIBER_GUARD_BYTES = 4096, /* below each stack, not accessible */
+};
+
+typedef struct {
+    uint8_t *stack; /* lowest byte; NULL for the context that came with the OS thread */
+    void *sp;
+#ifdef __SANITIZE_ADDRESS__
+    void *fake_stack;
+#endif
+} Fiber;
+
+/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. */
+uint8_t *fiber_stacks_map(int count);
+void fiber_stacks_unmap(uint8_t *stacks, int count);
+static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {
+    return stacks + (size_t)i * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES) + FIBER_GUARD_BYTES;
+}
+
+/* Make the fiber call entry() at its first switch, on `stack`, `skip` bytes (a multiple of 64) below its top. entry()
+ * must not return. */
+void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void));
+
+/* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
+void fiber_switch(Fiber *from, Fiber *to);
+
+/* For the address sanitizer, nothing else: before a stack is used again whose fiber was abandoned, and as the first
+ * call of entry(). */
+#ifdef __SANITIZE_ADDRESS__
+void fiber_recycle(uint8_t *stack);
+void fiber_arrived(void);
+#else
+static inline void fiber_recycle(uint8_t *stack) { (void)stack; }
+static inline void fiber_arrived(void) {}
+#endif
+
+#endif

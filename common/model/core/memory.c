@@ -1,0 +1,126 @@
+/* memory.c - see memory.h. */
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "state.h"
+
+enum { PAGE = 4096, GAP = 16 * PAGE, ALLOCATIONS = 256 };
+
+static void *checked(void *p) {
+    if (p == NULL) {
+        fprintf(stderr, "the CPU model ran out of memory\n");
+        exit(3);
+    }
+    return p;
+}
+
+void *model_alloc(size_t bytes) { return checked(malloc(bytes > 0 ? bytes : 1)); }
+void *model_alloc_zero(size_t bytes) { return checked(calloc(1, bytes > 0 ? bytes : 1)); }
+void *model_realloc(void *p, size_t bytes) { return checked(realloc(p, bytes)); }
+
+void *model_room(void *p, int need, int *capacity, size_t bytes) {
+    if (need <= *capacity) {
+        return p;
+    }
+    *capacity = *capacity > 0 ? 2 * *capacity : 16;
+    *capacity = *capacity < need ? need : *capacity;
+    return model_realloc(p, (size_t)*capacity * bytes);
+}
+
+typedef struct Block {
+    struct Block *next;
+    _Alignas(16) uint8_t bytes[];
+} Block;
+
+void *cta_alloc(Cta *cta, size_t bytes) {
+    Block *block = model_alloc_zero(sizeof *block + bytes);
+    block->next = cta->memory;
+    cta->memory = block;
+    return block->bytes;
+}
+
+void cta_free_memory(Cta *cta) {
+    while (cta->memory != NULL) {
+        Block *next = cta->memory->next;
+        free(cta->memory);
+        cta->memory = next;
+    }
+}
+
+/* ---- global memory ----------------------------------------------------------------------------------------------- */
+
+uintptr_t global_begin;
+Allocation *global_last[GLOBAL_HINTS];
+
+static struct {
+    Allocation list[ALLOCATIONS]; /* by address */
+    int count;
+} global;
+
+static int reserve(void) {
+    if (global_begin == 0) {
+        void *p = mmap(NULL, GLOBAL_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        global_begin = p == MAP_FAILED ? 0 : (uintptr_t)p;
+    }
+    return global_begin != 0;
+}
+
+void *global_map(size_t bytes, const char *name) {
+    size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (!reserve() || global.count == ALLOCATIONS || bytes == 0 || mapped > GLOBAL_SPAN / 4) {
+        return NULL;
+    }
+    uintptr_t at = global_begin + GAP;
+    int i = 0;
+    for (; i < global.count && global.list[i].mapped - at < mapped + GAP; i++) {
+        at = global.list[i].mapped_end + GAP;
+    }
+    if (at + mapped + GAP > global_begin + GLOBAL_SPAN || mprotect((void *)at, mapped, PROT_READ | PROT_WRITE) != 0) {
+        return NULL;
+    }
+    memmove(&global.list[i + 1], &global.list[i], (size_t)(global.count - i) * sizeof global.list[0]);
+    global.count++;
+    global.list[i] = (Allocation){at, at + bytes, at, at + mapped, name, NULL, 0};
+    memset(global_last, 0, sizeof global_last);
+    return (void *)at;
+}
+
+void global_unmap(Allocation *at) {
+    int i = (int)(at - global.list);
+    /* A fresh mapping gives the pages back and closes the range. */
+    (void)!mmap((void *)at->mapped, at->mapped_end - at->mapped, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    global.count--;
+    memmove(at, at + 1, (size_t)(global.count - i) * sizeof *at);
+    memset(global_last, 0, sizeof global_last);
+}
+
+void global_release(void) {
+    if (global_begin != 0) {
+        munmap((void *)global_begin, GLOBAL_SPAN);
+        global_begin = 0;
+    }
+}
+
+Allocation *global_search(uintptr_t p, uint32_t hint) {
+    for (int i = 0; i < global.count; i++) {
+        if (p - global.list[i].begin < global.list[i].end - global.list[i].begin) {
+            return global_last[hint % GLOBAL_HINTS] = &global.list[i];
+        }
+    }
+    return NULL;
+}
+
+const Allocation *global_below(uintptr_t p) {
+    const Allocation *below = NULL;
+    for (int i = 0; i < global.count && global.list[i].begin <= p; i++) {
+        below = &global.list[i];
+    }
+    return below;
+}
+
+Allocation *global_first(void) { return global.count > 0 ? &global.list[0] : NULL; }

@@ -1,0 +1,53 @@
+/* memory.h - memory of the model's own, and the table of what stands for the GPU's global memory. Everybody calls it. */
+#ifndef MODEL_MEMORY_H
+#define MODEL_MEMORY_H
+
+#include "types.h"
+
+/* The model cannot go on without memory: these end the process with one line on stderr. */
+void *model_alloc(size_t bytes);
+void *model_alloc_zero(size_t bytes);
+void *model_realloc(void *p, size_t bytes);
+/* Zeroed, and freed with the CTA. */
+void *cta_alloc(Cta *cta, size_t bytes);
+/* p, for `need` things of so many bytes each: as it is, or a larger copy. *capacity: of p, 0 if p is NULL. */
+void *model_room(void *p, int need, int *capacity, size_t bytes);
+/* model.c: a CTA has ended. */
+void cta_free_memory(Cta *cta);
+
+/* ---- global memory ----------------------------------------------------------------------------------------------- */
+
+/* One model_global_alloc(), in a large reserved range with unused pages between. */
+typedef struct {
+    uintptr_t begin, end; /* as asked for */
+    uintptr_t mapped, mapped_end;
+    const char *name;
+    struct GlobalCell *cell; /* judge/conflicts.c, and the last launch that wrote here */
+    uint32_t written_launch;
+} Allocation;
+
+/* Is p an address in the range that global memory is taken from? */
+extern uintptr_t global_begin;
+enum { GLOBAL_SHIFT = 40 };
+#define GLOBAL_SPAN ((uintptr_t)1 << GLOBAL_SHIFT)
+static inline int global_is(const void *p) { return (uintptr_t)p - global_begin < GLOBAL_SPAN && global_begin != 0; }
+
+/* mechanism/global.c. NULL if there is not enough; `at` one that global_find() returned. */
+void *global_map(size_t bytes, const char *name);
+void global_unmap(Allocation *at);
+/* Gives the range back; there is no allocation any more. */
+void global_release(void);
+/* The allocation in which p lies, or NULL; `hint`, any number, is the same for calls that mostly find the same one. */
+enum { GLOBAL_HINTS = 16 };
+extern Allocation *global_last[GLOBAL_HINTS];
+Allocation *global_search(uintptr_t p, uint32_t hint);
+static inline Allocation *global_find(uintptr_t p, uint32_t hint) {
+    Allocation *last = global_last[hint % GLOBAL_HINTS];
+    return last != NULL && p - last->begin < last->end - last->begin ? last : global_search(p, hint);
+}
+/* The last allocation that begins at p or before; NULL if none does. */
+const Allocation *global_below(uintptr_t p);
+/* The first allocation; NULL if there is none. */
+Allocation *global_first(void);
+
+#endif

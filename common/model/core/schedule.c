@@ -1,0 +1,349 @@
+/* schedule.c - the scheduler.
+ *
+ * What it picks from: warps that have a ready lane, and agents (asynchronous work that can make a step). A warp keeps
+ * running until all its lanes wait. The choice is made on the stack of whoever stops, so that going on to the next
+ * thread costs one switch. Everything that is random comes from one generator: policy and seed replay a run. */
+#include "schedule.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+enum {
+    PCT_INTERVAL = 400,    /* scheduling steps between two changes of priority, on average */
+    POLL_PATIENCE = 25000, /* fruitless wake-ups of pollers before this is called a livelock */
+    PAUSE_ODDS = 4,        /* one in so many places that allow a pause makes one */
+};
+
+static struct {
+    Warp **ready;
+    int ready_count, ready_capacity;
+    Agent **agent;
+    int agent_count, agent_capacity;
+    uint64_t next_change; /* pct: the step of the next change of priority */
+    Thread *pollers;      /* who polls something that does not change */
+    int poll_wakes;       /* times they were woken without anything having happened */
+    void (*stuck)(void);
+    int stop;       /* the launch is to be abandoned */
+    Fiber host;     /* the context that called schedule_run() */
+    Fiber *context; /* whose stack is in use */
+    jmp_buf escape; /* out of the launch, from the host's stack */
+} s;
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static void queue_warp(Warp *w) {
+    if (w->queued < 0) {
+        s.ready = model_room(s.ready, s.ready_count + 1, &s.ready_capacity, sizeof *s.ready);
+        w->queued = s.ready_count;
+        s.ready[s.ready_count++] = w;
+    }
+}
+
+/* Takes the i-th warp out; the order of the rest stays. */
+static Warp *take_warp(int i) {
+    Warp *w = s.ready[i];
+    s.ready_count--;
+    for (; i < s.ready_count; i++) {
+        s.ready[i] = s.ready[i + 1];
+        s.ready[i]->queued = i;
+    }
+    w->queued = -1;
+    return w;
+}
+
+void agent_queue(Agent *agent) {
+    if (agent->queued < 0) {
+        s.agent = model_room(s.agent, s.agent_count + 1, &s.agent_capacity, sizeof *s.agent);
+        agent->queued = s.agent_count;
+        if (device.options.policy == MODEL_PCT) {
+            agent->priority = (int)(random_next() >> 34);
+        }
+        s.agent[s.agent_count++] = agent;
+    }
+}
+
+void agent_dequeue(Agent *agent) {
+    if (agent->queued >= 0) {
+        s.agent_count--;
+        for (int i = agent->queued; i < s.agent_count; i++) {
+            s.agent[i] = s.agent[i + 1];
+            s.agent[i]->queued = i;
+        }
+        agent->queued = -1;
+    }
+}
+
+void schedule_add_warp(Warp *w) {
+    w->queued = -1;
+    w->priority = device.options.policy == MODEL_PCT ? (int)(random_next() >> 34) : 0;
+    queue_warp(w);
+}
+
+void schedule_begin(void) {
+    s.ready_count = s.agent_count = 0;
+    device.step = 0;
+    device.random = (uint64_t)device.options.seed * 0x9e3779b97f4a7c15u + (uint64_t)device.options.policy;
+    s.next_change = PCT_INTERVAL;
+    s.poll_wakes = 0;
+    s.pollers = NULL;
+}
+
+void schedule_end(void) {
+    free(s.ready);
+    free(s.agent);
+    s.ready = NULL;
+    s.agent = NULL;
+    s.ready_count = s.ready_capacity = s.agent_count = s.agent_capacity = 0;
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+static Thread *earliest_lane(Warp *w) {
+    Thread *earliest = NULL;
+    for (uint32_t lanes = w->ready; lanes != 0; lanes &= lanes - 1) {
+        Thread *t = &w->thread[__builtin_ctz(lanes)];
+        if (earliest == NULL || device.order(t) < device.order(earliest)) {
+            earliest = t;
+        }
+    }
+    return earliest;
+}
+
+/* Index in s.ready[], which is not empty. */
+static int earliest_warp(void) {
+    int earliest = 0;
+    for (int i = 1; i < s.ready_count; i++) {
+        if (device.order(earliest_lane(s.ready[i])) < device.order(earliest_lane(s.ready[earliest]))) {
+            earliest = i;
+        }
+    }
+    return earliest;
+}
+
+static Thread *ready_lane(Warp *w) {
+    if (device.order != NULL) {
+        return earliest_lane(w);
+    }
+    uint32_t later = w->ready & ~((1u << w->first_lane) - 1);
+    return &w->thread[__builtin_ctz(later != 0 ? later : w->ready)];
+}
+
+static void step(Agent *agent, int whole) { agent->step(agent, whole); }
+
+/* PCT: the highest priority goes on, until it blocks or a change point makes it the lowest. */
+static Thread *pick_by_priority(void) {
+    Warp *warp = NULL;
+    Agent *agent = NULL;
+    for (int i = 0; i < s.ready_count; i++) {
+        if (warp == NULL || s.ready[i]->priority > warp->priority) {
+            warp = s.ready[i];
+        }
+    }
+    for (int i = 0; i < s.agent_count; i++) {
+        if (agent == NULL || s.agent[i]->priority > agent->priority) {
+            agent = s.agent[i];
+        }
+    }
+    int agent_first = agent != NULL && (warp == NULL || agent->priority > warp->priority);
+    if (device.step >= s.next_change) {
+        s.next_change = device.step + 1 + random_below(2 * PCT_INTERVAL);
+        *(agent_first ? &agent->priority : &warp->priority) = -(int)random_below(1 << 20);
+    }
+    if (agent_first) {
+        step(agent, 0);
+        return NULL;
+    }
+    return ready_lane(take_warp(warp->queued));
+}
+
+/* Never NULL; runs agents as the policy says. */
+static Thread *pick(void) {
+    for (;;) {
+        device.step++;
+        if (s.ready_count == 0 && s.agent_count == 0) {
+            s.stuck();
+            continue;
+        }
+        switch (device.options.policy) {
+        case MODEL_EAGER:
+            while (s.agent_count > 0) {
+                step(s.agent[0], 1);
+            }
+            if (s.ready_count > 0) {
+                return ready_lane(take_warp(device.order != NULL ? earliest_warp() : 0));
+            }
+            break;
+        case MODEL_LAZY:
+            if (s.ready_count > 0) {
+                return ready_lane(take_warp(0));
+            }
+            step(s.agent[0], 1);
+            break;
+        case MODEL_RANDOM: {
+            int i = (int)random_below((uint32_t)(s.ready_count + s.agent_count));
+            if (i < s.ready_count) {
+                Warp *w = take_warp(i);
+                w->first_lane = (int)random_below(WARP_SIZE);
+                return ready_lane(w);
+            }
+            step(s.agent[i - s.ready_count], 0);
+            break;
+        }
+        default: {
+            Thread *t = pick_by_priority();
+            if (t != NULL) {
+                return t;
+            }
+        }
+        }
+    }
+}
+
+/* Leaves the stack in use for t's. */
+static void go_to(Thread *t) {
+    Fiber *from = s.context;
+    t->warp->ready &= ~(1u << t->lane);
+    device.current = t;
+    if (from == &t->fiber) {
+        return;
+    }
+    s.context = &t->fiber;
+    fiber_switch(from, &t->fiber);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+void thread_wake(Thread *t) {
+    if (t->state == THREAD_BLOCKED) {
+        t->state = THREAD_READY;
+        t->wait.kind = WAIT_NONE;
+        t->warp->ready |= 1u << t->lane;
+        if (device.current == NULL || device.current->warp != t->warp) {
+            queue_warp(t->warp);
+        }
+    }
+}
+
+void threads_wake(Thread **waiters) {
+    Thread *t = *waiters;
+    *waiters = NULL;
+    while (t != NULL) {
+        Thread *next = t->next_waiter;
+        t->next_waiter = NULL;
+        thread_wake(t);
+        t = next;
+    }
+}
+
+/* Goes on elsewhere: another lane of the warp first. */
+static void yield_from(Thread *t) {
+    if (t->warp->ready != 0) {
+        go_to(ready_lane(t->warp));
+        return;
+    }
+    device.current = NULL; /* a wake-up from here on queues this warp too */
+    go_to(pick());
+}
+
+void thread_sleep(Thread *t) {
+    t->state = THREAD_BLOCKED;
+    yield_from(t);
+}
+
+void thread_block(Thread *t, Wait wait) {
+    t->wait = wait;
+    thread_sleep(t);
+}
+
+void thread_block_in(Thread *t, Thread **waiters, Wait wait) {
+    t->next_waiter = *waiters;
+    *waiters = t;
+    thread_block(t, wait);
+}
+
+/* Others are behind in time. */
+static int is_ahead(const Thread *t) {
+    return (t->warp->ready != 0 && device.order(earliest_lane(t->warp)) < device.order(t)) ||
+           (s.ready_count > 0 && device.order(earliest_lane(s.ready[earliest_warp()])) < device.order(t));
+}
+
+void thread_pause(Thread *t) {
+    if (device.order != NULL ? !is_ahead(t) : device.options.policy < MODEL_RANDOM || random_below(PAUSE_ODDS) != 0) {
+        return;
+    }
+    t->warp->ready |= 1u << t->lane;
+    device.current = NULL;
+    queue_warp(t->warp);
+    go_to(pick());
+}
+
+/* ---- polling -------------------------------------------------------------------------------------------------------- */
+
+void poll_wait(Thread *t, Wait wait) { thread_block_in(t, &s.pollers, wait); }
+
+/* Those who poll this address, or all if NULL. */
+static int wake_pollers(const void *address) {
+    int woken = 0;
+    Thread **link = &s.pollers;
+    while (*link != NULL) {
+        Thread *t = *link;
+        if (address == NULL || t->poll.address == address) {
+            *link = t->next_waiter;
+            t->next_waiter = NULL;
+            thread_wake(t);
+            woken++;
+        } else {
+            link = &t->next_waiter;
+        }
+    }
+    return woken;
+}
+
+void pollers_wake(const void *address) {
+    s.poll_wakes = 0;
+    wake_pollers(address);
+}
+
+int pollers_wait(void) { return s.pollers != NULL; }
+int pollers_wake_all(void) { return s.poll_wakes++ < POLL_PATIENCE && wake_pollers(NULL) > 0; }
+
+/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+
+void thread_leave(Thread *t) {
+    t->state = THREAD_EXITED;
+    if (t->cta->cluster->live > 0) {
+        yield_from(t);
+    }
+    /* The last of its cluster: the host takes it down and may use its stacks again. */
+    device.current = NULL;
+    s.context = &s.host;
+    fiber_switch(&t->fiber, &s.host);
+    abort(); /* nobody continues a thread that has ended */
+}
+
+void model_stop(void) {
+    Fiber *from = s.context;
+    s.stop = 1;
+    device.current = NULL;
+    s.context = &s.host;
+    if (from == &s.host) {
+        longjmp(s.escape, 1);
+    }
+    fiber_switch(from, &s.host);
+    abort();
+}
+
+void schedule_run(int (*next_cluster)(void), void (*stuck)(void)) {
+    s.stuck = stuck;
+    s.stop = 0;
+    device.current = NULL;
+    s.context = &s.host;
+    if (setjmp(s.escape) == 0) {
+        while (!s.stop && next_cluster()) {
+            go_to(pick());
+        }
+    }
+    device.current = NULL;
+}

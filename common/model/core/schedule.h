@@ -1,0 +1,48 @@
+/* schedule.h - who runs next: the warps and the asynchronous work of the running clusters. */
+#ifndef SCHEDULE_H
+#define SCHEDULE_H
+
+#include "state.h"
+
+/* ---- threads: for the mechanisms --------------------------------------------------------------------------------- */
+
+/* The current thread waits until thread_wake(). */
+void thread_block(Thread *t, Wait wait);
+/* The same for what t->wait says already, of which only kind, site and `what` must hold. */
+void thread_sleep(Thread *t);
+/* Waits in a list, which threads_wake() wakes and empties. */
+void thread_block_in(Thread *t, Thread **waiters, Wait wait);
+void thread_wake(Thread *t);
+void threads_wake(Thread **waiters);
+/* A place where others may come first, if the policy says so. */
+void thread_pause(Thread *t);
+/* model.c: the current thread has returned from the kernel. */
+void thread_leave(Thread *t) __attribute__((noreturn));
+
+/* The current thread polls: it has asked again at t->poll.address, and t->poll.version is what it found before. Waits
+ * until pollers_wake() says that something has changed there, or nothing else can happen. */
+void poll_wait(Thread *t, Wait wait);
+void pollers_wake(const void *address);
+/* model.c, where nothing else can happen: does anybody poll? Wakes all; 0 if there is none, or they were woken too often
+ * without anything having changed. */
+int pollers_wait(void);
+int pollers_wake_all(void);
+
+/* ---- asynchronous work: for the mechanisms ----------------------------------------------------------------------- */
+
+void agent_queue(Agent *agent);
+void agent_dequeue(Agent *agent);
+
+/* ---- the launch: for model.c ------------------------------------------------------------------------------------- */
+
+void schedule_begin(void);
+void schedule_add_warp(Warp *w);
+/* Runs, on the host's stack, as long as next_cluster() returns 1. stuck(): all threads wait and no asynchronous work is
+ * left; it wakes somebody or ends the launch. */
+void schedule_run(int (*next_cluster)(void), void (*stuck)(void));
+void schedule_end(void);
+
+/* Whoever ends the launch: the fiber of the caller is not continued. */
+void model_stop(void) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,4 @@
+/* state.c - see state.h. */
+#include "state.h"
+
+Device device;

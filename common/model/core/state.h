@@ -1,0 +1,164 @@
+/* state.h - the modelled device: clusters, CTAs, warpgroups, warps, threads, and what each mechanism keeps in them.
+ *
+ * One OS thread runs everything. A CUDA thread is a fiber; a warp is what the scheduler picks; asynchronous work is an
+ * agent that the scheduler steps. Every mechanism declares its own part of the state in its header. What a file of
+ * judge/ or tell/ keeps about a CTA, a thread or a barrier is a struct of that file: here is a pointer to it, and
+ * nobody else looks behind that. Nothing of this is visible to kernels (model.h) or the harness (model_host.h). */
+#ifndef MODEL_STATE_H
+#define MODEL_STATE_H
+
+#include "../mechanism/barrier.h"
+#include "../mechanism/copy.h"
+#include "../mechanism/mbarrier.h"
+#include "../mechanism/registers.h"
+#include "../mechanism/tma.h"
+#include "../mechanism/warp.h"
+#include "../mechanism/wgmma.h"
+#include "../model_host.h"
+#include "fiber.h"
+#include "types.h"
+
+typedef enum { THREAD_READY, THREAD_BLOCKED, THREAD_EXITED } ThreadState;
+
+struct Thread {
+    Fiber fiber;
+    Cta *cta;
+    Warp *warp;
+    int id; /* in the CTA */
+    int lane;
+    ThreadState state;
+    Wait wait;
+    Thread *next_waiter;
+    struct { /* the last question that found nothing new, to tell a loop from a single question: schedule.h */
+        const void *address;
+        uint64_t version;
+    } poll;
+    ThreadCopies copies;
+    ThreadStores stores;
+    ThreadBarriers barriers;
+    Accumulators accumulators;
+    struct ThreadClock *clock; /* judge/clock.c */
+    struct ThreadSteps *steps; /* tell/steps.c; NULL: nobody measures */
+};
+
+struct Warp {
+    Cta *cta;
+    Warpgroup *warpgroup;
+    int id; /* in the CTA */
+    int lanes;
+    Thread *thread; /* [lanes] */
+    /* Masks of lanes. */
+    uint32_t all, exited, ready;
+    /* The scheduler's. */
+    int queued; /* index in its list of ready warps, -1: not there */
+    int priority;
+    int first_lane; /* random policies start a turn at a random lane */
+
+    WarpMeeting meeting;
+    WarpBarriers barriers;
+    Agent copies; /* cp.async of all lanes */
+    WarpProducts products;
+    int registers; /* a thread, setmaxnreg */
+};
+
+struct Warpgroup {
+    Cta *cta;
+    int id;
+    WarpgroupProducts products;
+    RegisterChange registers;
+};
+
+struct Cta {
+    Cluster *cluster;
+    int slot; /* its place among the running ones */
+    int block, rank;
+    int threads, warps, warpgroups;
+    int live, exited; /* threads */
+    Thread *thread;
+    Warp *warp;
+    Warpgroup *warpgroup;
+    uint8_t *shared;
+    uint32_t shared_bytes;
+    struct Block *memory; /* memory.h: what lives as long as the CTA */
+
+    CtaBarriers mbarriers;
+    NamedBarrier named[NAMED_BARRIERS];
+    RegisterPool registers;
+
+    struct CtaClock *clock;             /* judge/clock.c */
+    struct CtaRoles *roles;             /* judge/bug_report.c */
+    struct CtaShadow *shadow;           /* judge/shadow.c */
+    struct CtaFragments *fragments;     /* judge/provenance.c */
+    struct CtaPhases *phases;           /* judge/phases.c */
+    struct CtaConvergence *convergence; /* judge/convergence.c */
+    struct CtaProducts *products;       /* judge/products.c */
+    struct CtaTransfers *transfers;     /* judge/transfers.c */
+    struct CtaCount *count;             /* tell/count.c; NULL: nothing has been counted */
+    struct CtaSteps *steps;             /* tell/steps.c; NULL: nobody measures */
+};
+
+struct Cluster {
+    int first_block, size;
+    int live; /* threads */
+    Cta *cta[CLUSTER_LIMIT];
+    uint32_t serial; /* different in every cluster of every launch */
+    ClusterBarrier barrier;
+    struct ClusterClock *clock; /* judge/clock.c */
+};
+
+typedef struct {
+    void (*entry)(const void *);
+    const void *params;
+    const char *name;
+    int grid, block, cluster_size, shared_bytes, sms;
+    /* How the kernel names its shared memory; NULL: not yet. */
+    const char *shared_type, *shared_variable, *shared_file;
+} Launch;
+
+typedef struct {
+    ModelOptions options;
+    int running;     /* a launch is in progress */
+    Thread *current; /* whose code runs; NULL: the host's */
+    uint64_t random; /* state of the generator */
+    uint64_t step;   /* scheduling steps */
+    /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
+    uint64_t (*order)(const Thread *t);
+
+    Launch launch;
+    uint32_t launches, serial; /* launches so far, and clusters of all of them */
+    Cluster **cluster;         /* running */
+    int clusters;
+
+    uint8_t *shared_base; /* of all CTAs */
+    size_t shared_span;
+    struct { /* the program: place/line.c */
+        uintptr_t base;
+        uintptr_t code_begin, code_end; /* relative to base */
+    } image;
+} Device;
+
+extern Device device;
+
+static inline Thread *current_thread(void) { return device.current; }
+
+/* The place of a "file:line" literal, and of an instruction. */
+static inline Site site_of(const void *p) { return (Site)((uintptr_t)p - device.image.base); }
+
+static inline uint64_t random_next(void) {
+    uint64_t x = device.random += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+static inline uint32_t random_below(uint32_t n) { return (uint32_t)((random_next() >> 32) * n >> 32); }
+
+/* Stacks lie a multiple of 4096 bytes apart: without a shift, the same variable of all 32 lanes would compete for the same
+ * few lines of the L1 cache. The shift of a thread's, in bytes. */
+static inline size_t stack_shift(int thread) { return (size_t)(thread * 7 % 32) * 128; }
+
+/* From the start of the CTA's shared memory, if p lies there. */
+static inline uint32_t shared_offset(const Cta *cta, const void *p) {
+    return (uint32_t)((const uint8_t *)p - cta->shared);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* matrix.c - see matrix.h. */
+#include "matrix.h"
+
+#include <string.h>
+
+#include "tensor_map.h"
+
+void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]) {
+    for (int matrix = 0; matrix < 4; matrix++) {
+        for (int lane = 0; lane < WARP_SIZE; lane++) {
+            const uint8_t *from = row[ldmatrix_address_lane(matrix, ldmatrix_row(lane))];
+            memcpy(&r[lane][matrix], from + 2 * ldmatrix_column(lane), 4);
+        }
+    }
+}
+
+void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]) {
+    for (int matrix = 0; matrix < 4; matrix++) {
+        for (int lane = 0; lane < WARP_SIZE; lane++) {
+            uint8_t *to = row[ldmatrix_address_lane(matrix, ldmatrix_row(lane))];
+            memcpy(to + 2 * ldmatrix_column(lane), &r[lane][matrix], 4);
+        }
+    }
+}
+
+/* Columns of a row, added at once: gcc and clang have SIMD instructions for it on any machine. */
+typedef float Four __attribute__((vector_size(16)));
+
+static float low(uint32_t pair) { return matrix_float((uint16_t)pair); }
+static float high(uint32_t pair) { return matrix_float((uint16_t)(pair >> 16)); }
+
+void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int r = 0; r < 4; r++) {
+            float *at = out + mma_a_k(lane, r) * rows + mma_a_row(lane, r);
+            at[0] = low(a[lane][r]);
+            at[rows] = high(a[lane][r]);
+        }
+    }
+}
+
+void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+                         const uint32_t *const b[WARP_SIZE]) {
+    float av[MATRIX_K][16];
+    union {
+        float f[16][8];
+        Four row[16][2];
+    } b_values, d_values;
+    matrix_fragment_a(&av[0][0], 16, a);
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int r = 0; r < 2; r++) {
+            b_values.f[mma_b_k(lane, r)][mma_b_column(lane)] = low(b[lane][r]);
+            b_values.f[mma_b_k(lane, r) + 1][mma_b_column(lane)] = high(b[lane][r]);
+        }
+        for (int v = 0; v < 4; v += 2) {
+            memcpy(&d_values.f[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
+        }
+    }
+    for (int m = 0; m < 16; m++) {
+        for (int k = 0; k < MATRIX_K; k++) {
+            d_values.row[m][0] += av[k][m] * b_values.row[k][0];
+            d_values.row[m][1] += av[k][m] * b_values.row[k][1];
+        }
+    }
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int v = 0; v < 4; v += 2) {
+            memcpy(&d[lane][v], &d_values.f[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
+        }
+    }
+}
+
+WgmmaDescriptor wgmma_descriptor_decode(uint64_t descriptor) {
+    static const int swizzle_bytes[4] = {0, 128, 64, 32};
+    const uint64_t fields =
+        0x3fffu | (uint64_t)0x3fff << 16 | (uint64_t)0x3fff << 32 | (uint64_t)7 << 49 | (uint64_t)3 << 62;
+    WgmmaDescriptor d;
+    d.start = (uint32_t)(descriptor & 0x3fff) << 4;
+    d.leading = (uint32_t)(descriptor >> 16 & 0x3fff) << 4;
+    d.stride = (uint32_t)(descriptor >> 32 & 0x3fff) << 4;
+    d.base_offset = (int)(descriptor >> 49 & 7);
+    d.swizzle_bytes = swizzle_bytes[descriptor >> 62];
+    d.unknown = descriptor & ~fields;
+    return d;
+}
+
+uint32_t wgmma_element_address(const WgmmaDescriptor *d, int mn_major, int row, int k) {
+    static const uint8_t mode[5] = {TENSOR_SWIZZLE_NONE, TENSOR_SWIZZLE_32B, TENSOR_SWIZZLE_64B, 0,
+                                    TENSOR_SWIZZLE_128B};
+    uint32_t r = (uint32_t)row, c = (uint32_t)k;
+    uint32_t span = (uint32_t)d->swizzle_bytes; /* bytes of a row of the pattern */
+    uint32_t address = d->start;
+    if (!mn_major) {
+        if (span == 0) { /* 8 x 16-byte core matrices */
+            address += r / 8 * d->stride + r % 8 * 16 + c / 8 * d->leading + c % 8 * 2;
+        } else {
+            address += r / 8 * d->stride + r % 8 * span + c * 2;
+        }
+    } else {
+        if (span == 0) { /* core matrices of 8 k, each 16 bytes of mn */
+            address += r / 8 * d->stride + c / 8 * d->leading + c % 8 * 16 + r % 8 * 2;
+        } else {
+            uint32_t panel = span / 2;
+            address += r / panel * d->leading + c / 8 * d->stride + c % 8 * span + r % panel * 2;
+        }
+    }
+    uint32_t pattern = (uint32_t)d->base_offset << 7;
+    return tensor_swizzle_address(address - pattern, mode[span / 32]) + pattern;
+}
+
+int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int rows, uint32_t *address) {
+    int chunks = 2 * rows;
+    for (int i = 0; i < chunks; i++) {
+        address[i] =
+            wgmma_element_address(descriptor, mn_major, wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i));
+    }
+    return chunks;
+}
+
+void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start, const uint32_t *address, int mn_major,
+                        int rows) {
+    for (int i = 0; i < 2 * rows; i++) {
+        uint16_t value[8];
+        memcpy(value, shared + (address[i] - shared_start), sizeof value);
+        float *at = out + wgmma_chunk_k(mn_major, i) * rows + wgmma_chunk_row(mn_major, i);
+        int next = mn_major ? 1 : rows;
+        for (int j = 0; j < 8; j++) {
+            at[j * next] = matrix_float(value[j]);
+        }
+    }
+}
+
+/* Four rows by eight columns at a time stay in registers. The products of two bf16 are exact in fp32, so the order of
+ * addition, k = 0 .. 15 onto d, alone decides the bits. */
+void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumulate) {
+    for (int m = 0; m < WGMMA_M; m += 4) {
+        for (int column = 0; column < n; column += 8) {
+            Four sum[4][2] = {{{0}}};
+            for (int i = 0; i < 4 && accumulate; i++) {
+                memcpy(sum[i], &d[(m + i) * n + column], sizeof sum[i]);
+            }
+            for (int k = 0; k < MATRIX_K; k++) {
+                Four row[2];
+                memcpy(row, &b[k * n + column], sizeof row);
+                for (int i = 0; i < 4; i++) {
+                    float factor = a[k * WGMMA_M + m + i];
+                    sum[i][0] += factor * row[0];
+                    sum[i][1] += factor * row[1];
+                }
+            }
+            for (int i = 0; i < 4; i++) {
+                memcpy(&d[(m + i) * n + column], sum[i], sizeof sum[i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+/* tensor_map.c - see tensor_map.h. What the driver refuses is in the comment of cuTensorMapEncodeTiled (cuda.h); where
+ * the driver differs from it, tests/conform/vectors.txt shows what it did. */
+#include "tensor_map.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHARED_ALIGNMENT = 128 };
+
+static int element_bytes(int type) {
+    switch (type) {
+    case TENSOR_UINT8: return 1;
+    case TENSOR_UINT16:
+    case TENSOR_FLOAT16:
+    case TENSOR_BFLOAT16: return 2;
+    case TENSOR_UINT32:
+    case TENSOR_INT32:
+    case TENSOR_FLOAT32: return 4;
+    case TENSOR_UINT64:
+    case TENSOR_INT64:
+    case TENSOR_FLOAT64: return 8;
+    }
+    return 0;
+}
+
+/* What FLOAT_OOB_FILL_NAN writes, measured: the 16 bits 0x7ff7 over and over, a NaN in every floating type. 0: not a type
+ * that this fill is for. */
+static uint64_t fill_nan(int type) {
+    switch (type) {
+    case TENSOR_FLOAT16:
+    case TENSOR_BFLOAT16:
+    case TENSOR_FLOAT32:
+    case TENSOR_FLOAT64: return 0x7ff77ff77ff77ff7u;
+    default: return 0;
+    }
+}
+
+/* Width of the pattern in bytes; 0 for none. */
+static int swizzle_span(int swizzle) { return swizzle == TENSOR_SWIZZLE_NONE ? 0 : 16 << swizzle; }
+
+/* Tells a tensor map from other bytes, and an encoded one from one that was written to afterwards. */
+static uint64_t seal_of(const TensorMap *map) {
+    const uint8_t *bytes = (const uint8_t *)map;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = sizeof map->seal; i < sizeof *map; i++) {
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+__attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, why_size, format, arguments);
+    va_end(arguments);
+    return 1;
+}
+
+int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
+                      const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
+                      int l2_promotion, int fill, char *why, size_t why_size) {
+    int bytes = element_bytes(type);
+    if ((uintptr_t)map % 64 != 0) {
+        return refuse(why, why_size, "the tensor map itself must lie on a multiple of 64 bytes, it is at %p",
+                      (void *)map);
+    }
+    if (bytes == 0) {
+        return refuse(why, why_size, "element type %d is not one that the model knows (0 to 9)", type);
+    }
+    if (rank < 1 || rank > TENSOR_MAX_RANK) {
+        return refuse(why, why_size, "the rank is %d, 1 to %d is possible", rank, TENSOR_MAX_RANK);
+    }
+    if (interleave != 0) {
+        return refuse(why, why_size, "interleave mode %d is not one that the model knows (0)", interleave);
+    }
+    if (swizzle < TENSOR_SWIZZLE_NONE || swizzle > TENSOR_SWIZZLE_128B) {
+        return refuse(why, why_size, "swizzle mode %d is not one of 0 (none), 1 (32 bytes), 2 (64), 3 (128)", swizzle);
+    }
+    if (l2_promotion < 0 || l2_promotion > 3) {
+        return refuse(why, why_size, "L2 promotion %d is not one of 0 to 3", l2_promotion);
+    }
+    if (fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0)) {
+        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with a floating type",
+                      fill);
+    }
+    if ((uintptr_t)base % 16 != 0) {
+        return refuse(why, why_size, "the tensor's address %p must be a multiple of 16 bytes", base);
+    }
+    for (int i = 0; i < rank; i++) {
+        if (size[i] < 1 || size[i] > (uint64_t)1 << 32) {
+            return refuse(why, why_size, "size %llu of dimension %d is not in 1 .. 2^32", (unsigned long long)size[i],
+                          i);
+        }
+        if (i > 0 && (stride[i - 1] % 16 != 0 || stride[i - 1] >= (uint64_t)1 << 40)) {
+            return refuse(why, why_size,
+                          "the stride of dimension %d is %llu bytes: it must be a multiple of 16 below 2^40", i,
+                          (unsigned long long)stride[i - 1]);
+        }
+        if (box[i] < 1 || box[i] > 256) {
+            return refuse(why, why_size, "the box has %u elements in dimension %d, 1 to 256 are possible", box[i], i);
+        }
+        if (step[i] < 1 || step[i] > 8) {
+            return refuse(why, why_size, "the element stride of dimension %d is %u, 1 to 8 are possible", i, step[i]);
+        }
+    }
+    uint32_t row_bytes = box[0] * (uint32_t)bytes;
+    if (row_bytes % 16 != 0) {
+        return refuse(why, why_size, "a row of the box has %u elements, %u bytes: it must be a multiple of 16 bytes",
+                      box[0], row_bytes);
+    }
+    if (swizzle != TENSOR_SWIZZLE_NONE && row_bytes > (uint32_t)swizzle_span(swizzle)) {
+        return refuse(why, why_size, "a row of the box has %u elements, %u bytes: more than the swizzle's %d", box[0],
+                      row_bytes, swizzle_span(swizzle));
+    }
+
+    memset(map, 0, sizeof *map);
+    map->base = (uint64_t)(uintptr_t)base;
+    for (int i = 0; i < TENSOR_MAX_RANK; i++) {
+        map->size[i] = i < rank ? size[i] : 1;
+        map->box[i] = (uint16_t)(i < rank ? box[i] : 1);
+        map->step[i] = (uint8_t)(i > 0 && i < rank ? step[i] : 1);
+        if (i > 0) {
+            map->stride[i - 1] = i < rank ? stride[i - 1] : 0;
+        }
+    }
+    map->rank = (uint8_t)rank;
+    map->type = (uint8_t)type;
+    map->element_bytes = (uint8_t)bytes;
+    map->swizzle = (uint8_t)swizzle;
+    map->fill = (uint8_t)fill;
+    map->seal = seal_of(map);
+    return 0;
+}
+
+int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
+                         int box_cols, int swizzle, char *why, size_t why_size) {
+    if (rows < 1 || cols < 1 || ld < 0 || box_rows < 1 || box_cols < 1) {
+        return refuse(why, why_size, "sizes must be positive");
+    }
+    uint64_t size[2] = {(uint64_t)cols, (uint64_t)rows};
+    uint64_t stride[1] = {(uint64_t)ld * sizeof(bf16)};
+    uint32_t box[2] = {(uint32_t)box_cols, (uint32_t)box_rows};
+    uint32_t step[2] = {1, 1};
+    if (tensor_map_encode(map, TENSOR_BFLOAT16, 2, base, size, stride, box, step, 0, swizzle, 2, TENSOR_FILL_ZERO, why,
+                          why_size) != 0) {
+        return 1;
+    }
+    map->name = name;
+    map->seal = seal_of(map);
+    return 0;
+}
+
+const char *tensor_map_fault(const TensorMap *map) {
+    if ((uintptr_t)map % 64 != 0) {
+        return "its address is not a multiple of 64 bytes";
+    }
+    return map->seal == seal_of(map) ? NULL : "these 128 bytes were not made by tensor_map_2d()";
+}
+
+/* Elements that are copied in dimension i. */
+static uint32_t box_count(const TensorMap *map, int i) { return (map->box[i] + map->step[i] - 1u) / map->step[i]; }
+
+static uint32_t box_row_bytes(const TensorMap *map) { return map->box[0] * (uint32_t)map->element_bytes; }
+
+/* From one row of the box to the next in shared memory. */
+static uint32_t box_row_pitch(const TensorMap *map) {
+    return map->swizzle == TENSOR_SWIZZLE_NONE ? box_row_bytes(map) : (uint32_t)swizzle_span(map->swizzle);
+}
+
+static uint32_t box_rows(const TensorMap *map) {
+    uint32_t rows = 1;
+    for (int i = 1; i < map->rank; i++) {
+        rows *= box_count(map, i);
+    }
+    return rows;
+}
+
+uint32_t tensor_box_bytes(const TensorMap *map) { return box_rows(map) * box_row_bytes(map); }
+
+uint32_t tensor_box_span(const TensorMap *map) { return box_rows(map) * box_row_pitch(map); }
+
+uint32_t tensor_box_alignment(const TensorMap *map) {
+    (void)map;
+    return SHARED_ALIGNMENT;
+}
+
+uint32_t tensor_swizzle_period(const TensorMap *map) {
+    return map->swizzle == TENSOR_SWIZZLE_NONE ? 1 : 8u * (uint32_t)swizzle_span(map->swizzle);
+}
+
+TensorWalk tensor_walk(const TensorMap *map, const int *coord, uint32_t address) {
+    TensorWalk walk;
+    memset(&walk, 0, sizeof walk);
+    walk.map = map;
+    walk.address = address;
+    for (int i = 0; i < map->rank; i++) {
+        walk.coord[i] = coord[i];
+    }
+    return walk;
+}
+
+TensorWalk tensor_walk_store(const TensorMap *map, const int *coord, uint32_t address) {
+    TensorWalk walk = tensor_walk(map, coord, address);
+    walk.whole_chunks = 1;
+    return walk;
+}
+
+static int clamp(int64_t value, int limit) { return value < 0 ? 0 : value > limit ? limit : (int)value; }
+
+int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
+    const TensorMap *map = walk->map;
+    int last = map->rank - 1;
+    if (last > 0 ? walk->at[last] == box_count(map, last) : walk->at[0] == box_row_bytes(map)) {
+        return 0;
+    }
+    int elements = TENSOR_CHUNK_BYTES / map->element_bytes;
+    memset(chunk->coord, 0, sizeof chunk->coord);
+    chunk->coord[0] = walk->coord[0] + walk->at[0] / map->element_bytes;
+    chunk->global = map->base + (uint64_t)chunk->coord[0] * map->element_bytes;
+    int inside = chunk->coord[0] >= 0;
+    for (int i = 1; i <= last; i++) {
+        chunk->coord[i] = walk->coord[i] + (int64_t)walk->at[i] * map->step[i];
+        chunk->global += (uint64_t)chunk->coord[i] * map->stride[i - 1];
+        inside = inside && chunk->coord[i] >= 0 && (uint64_t)chunk->coord[i] < map->size[i];
+    }
+    chunk->begin = 0;
+    chunk->end = inside ? clamp((int64_t)map->size[0] - chunk->coord[0], elements) * map->element_bytes : 0;
+    if (walk->whole_chunks && chunk->end > 0) {
+        chunk->end = TENSOR_CHUNK_BYTES;
+    }
+    chunk->offset = tensor_swizzle_address(walk->address + walk->linear, map->swizzle) - walk->address;
+
+    walk->linear += TENSOR_CHUNK_BYTES;
+    walk->at[0] += TENSOR_CHUNK_BYTES;
+    if (walk->at[0] == box_row_bytes(map)) {
+        walk->linear += box_row_pitch(map) - box_row_bytes(map);
+        for (int i = 0; i < last; i++) {
+            walk->at[i] = 0;
+            if (++walk->at[i + 1] < box_count(map, i + 1)) {
+                break;
+            }
+            if (i + 1 == last) {
+                break;
+            }
+        }
+    }
+    return 1;
+}
+
+void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]) {
+    uint64_t fill = map->fill == TENSOR_FILL_NAN ? fill_nan(map->type) : 0;
+    for (int i = chunk->end; i < TENSOR_CHUNK_BYTES; i += map->element_bytes) {
+        memcpy(shared + i, &fill, map->element_bytes);
+    }
+    if (chunk->end > 0) {
+        memcpy(shared, tensor_chunk_global(chunk), (size_t)chunk->end);
+    }
+}
+
+void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]) {
+    if (chunk->end > 0) {
+        memcpy(tensor_chunk_global(chunk), shared, (size_t)chunk->end);
+    }
+}
+
+static uint16_t add_bf16(uint16_t a, uint16_t b) {
+    union {
+        uint32_t u;
+        float f;
+    } x = {(uint32_t)a << 16}, y = {(uint32_t)b << 16};
+    x.f += y.f;
+    if (x.f != x.f) {
+        return 0x7fff;
+    }
+    return (uint16_t)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);
+}
+
+int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]) {
+    if (map->type != TENSOR_BFLOAT16 && map->type != TENSOR_FLOAT32 && map->type != TENSOR_UINT32 &&
+        map->type != TENSOR_INT32 && map->type != TENSOR_UINT64) {
+        return 1;
+    }
+    uint8_t *global = tensor_chunk_global(chunk);
+    for (int i = 0; i < chunk->end; i += map->element_bytes, global += map->element_bytes) {
+        union {
+            uint16_t h;
+            uint32_t u;
+            uint64_t l;
+            float f;
+        } a = {0}, b = {0};
+        memcpy(&a, global, map->element_bytes);
+        memcpy(&b, shared + i, map->element_bytes);
+        if (map->type == TENSOR_BFLOAT16) {
+            a.h = add_bf16(a.h, b.h);
+        } else if (map->type == TENSOR_FLOAT32) {
+            a.f += b.f;
+        } else if (map->element_bytes == 4) {
+            a.u += b.u;
+        } else {
+            a.l += b.l;
+        }
+        memcpy(global, &a, map->element_bytes);
+    }
+    return 0;
+}
+
+const char *tensor_load_fault(const TensorMap *map, const int *coord) {
+    if (coord[0] * (int64_t)map->element_bytes % TENSOR_CHUNK_BYTES == 0) {
+        return NULL;
+    }
+    switch (map->element_bytes) {
+    case 1: return "the first coordinate must be a multiple of 16 (16 bytes)";
+    case 2: return "the first coordinate must be a multiple of 8 (16 bytes)";
+    case 4: return "the first coordinate must be a multiple of 4 (16 bytes)";
+    }
+    return "the first coordinate must be a multiple of 2 (16 bytes)";
+}
+
+const char *tensor_store_fault(const TensorMap *map, const int *coord) {
+    for (int i = 0; i < map->rank; i++) {
+        if (coord[i] < 0) {
+            return "a store must not start at a negative coordinate";
+        }
+    }
+    return tensor_load_fault(map, coord);
+}

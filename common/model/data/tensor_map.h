@@ -1,0 +1,148 @@
+/* tensor_map.h - what the copy engine does with a tensor map: encode it, and walk a box of it chunk by chunk.
+ *
+ * Data functions only: no state between calls, no scheduling, no checks of ordering. The model's core calls them; the
+ * tests replay vectors recorded on a GPU on them (tests/conform). What an H200 does and the manual does not say:
+ *   - A copy must start at a multiple of 16 bytes in dimension 0; any other start traps, wherever the box lies.
+ *   - Loads cut a box off at the tensor's last element. Stores and additions cut it off at the next multiple of 16
+ *     bytes: what shared memory holds there overwrites, or is added to, the padding of the row.
+ *   - The rows of a box that are narrower than the swizzle pattern lie as far apart as the pattern is wide. */
+#ifndef TENSOR_MAP_H
+#define TENSOR_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint16_t bf16; /* as in cuda_c.h, which may not be included yet */
+
+enum {
+    TENSOR_MAX_RANK = 5,
+    TENSOR_CHUNK_BYTES = 16, /* the unit in which boxes are laid out, swizzled and tagged */
+};
+
+/* Values of CUtensorMapDataType; those that a GEMM in bf16, fp16, fp32 or integers can meet. */
+typedef enum {
+    TENSOR_UINT8 = 0,
+    TENSOR_UINT16 = 1,
+    TENSOR_UINT32 = 2,
+    TENSOR_INT32 = 3,
+    TENSOR_UINT64 = 4,
+    TENSOR_INT64 = 5,
+    TENSOR_FLOAT16 = 6,
+    TENSOR_FLOAT32 = 7,
+    TENSOR_FLOAT64 = 8,
+    TENSOR_BFLOAT16 = 9,
+} TensorType;
+
+/* Values of CUtensorMapSwizzle, and of Swizzle in tma.h. */
+enum { TENSOR_SWIZZLE_NONE = 0, TENSOR_SWIZZLE_32B = 1, TENSOR_SWIZZLE_64B = 2, TENSOR_SWIZZLE_128B = 3 };
+
+/* Values of CUtensorMapFloatOOBfill. */
+enum { TENSOR_FILL_ZERO = 0, TENSOR_FILL_NAN = 1 };
+
+/* The model's tensor map: 128 bytes, 64-byte aligned, as the driver's. Dimension 0 is the contiguous one. Filled in
+ * only by the encoders below; a kernel passes it on. */
+typedef struct {
+    _Alignas(64) uint64_t seal;           /* set by the encoder: tells a tensor map from other bytes */
+    uint64_t base;                        /* address of element (0, 0, ...) */
+    uint64_t size[TENSOR_MAX_RANK];       /* elements */
+    uint64_t stride[TENSOR_MAX_RANK - 1]; /* bytes from one index of dimension i + 1 to the next */
+    const char *name;                     /* for reports; a string that outlives the map, or NULL */
+    uint16_t box[TENSOR_MAX_RANK];        /* elements traversed in each dimension, 1..256 */
+    uint8_t step[TENSOR_MAX_RANK];        /* of these every step-th is copied, 1..8; dimension 0 always 1 */
+    uint8_t rank;
+    uint8_t type; /* TensorType */
+    uint8_t element_bytes;
+    uint8_t swizzle;
+    uint8_t fill;
+} TensorMap;
+_Static_assert(sizeof(TensorMap) == 128 && _Alignof(TensorMap) == 64, "as the driver's CUtensorMap");
+
+/* cuTensorMapEncodeTiled with the driver's arguments: size[rank] in elements, stride[rank - 1] in bytes, box[rank],
+ * step[rank] (the driver's elementStrides). Returns 0, or 1 where the driver returns CUDA_ERROR_INVALID_VALUE, with the
+ * reason in `why` (one sentence without a newline; size why_size). Also refused, and said so: what the driver takes and
+ * this model does not know (interleaved layouts, 4- and 6-bit types, types that round while copying). */
+int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
+                      const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
+                      int l2_promotion, int fill, char *why, size_t why_size);
+
+/* The same for a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; `name` must outlive the map. */
+int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
+                         int box_cols, int swizzle, char *why, size_t why_size);
+
+/* NULL if `map` is a tensor map at a 64-byte aligned address, otherwise what is wrong with it (a constant string). */
+const char *tensor_map_fault(const TensorMap *map);
+
+/* Bytes that one copy moves into or out of shared memory: the full box, whatever lies outside the tensor. This is what
+ * a load brings to its barrier's tx-count. */
+uint32_t tensor_box_bytes(const TensorMap *map);
+
+/* Bytes after the start of the box within which all of it lies. More than tensor_box_bytes() only if the swizzle
+ * pattern is wider than a row of the box: the rows then lie as far apart as the pattern is wide. */
+uint32_t tensor_box_span(const TensorMap *map);
+
+/* Bytes on which the box must start in shared memory for the instruction to be valid (128). */
+uint32_t tensor_box_alignment(const TensorMap *map);
+
+/* Bytes after which the swizzle pattern repeats: 1 (none), 256, 512 or 1024. A box that starts on a multiple of it has
+ * the pattern that swizzle.h describes. */
+uint32_t tensor_swizzle_period(const TensorMap *map);
+
+/* Shared address after the swizzle: the hardware XORs address bits, so the same tile lies differently if it starts
+ * elsewhere. `swizzle` as in TensorMap. */
+static inline uint32_t tensor_swizzle_address(uint32_t address, int swizzle) {
+    static const uint8_t mask[4] = {0, 1, 3, 7};
+    return address ^ (address >> 7 & mask[swizzle]) << 4;
+}
+
+/* 16 bytes of a box. */
+typedef struct {
+    uint32_t offset; /* in shared memory, from the start of the box, after the swizzle; 16-byte aligned */
+    int64_t coord[TENSOR_MAX_RANK]; /* of its first element; may lie outside the tensor. 0 beyond the rank */
+    uint64_t global;                /* address of its first element, 16-byte aligned; not valid if end is 0 */
+    int begin, end;                 /* the bytes of global memory that are read or written: begin is 0, end 0..16 */
+} TensorChunk;
+
+/* The bytes of global memory that it reads or writes begin here. */
+static inline void *tensor_chunk_global(const TensorChunk *chunk) { return (void *)(uintptr_t)chunk->global; }
+
+/* A walk over the chunks of one copy, in the order of shared memory before the swizzle: dimension 0 fastest. It may
+ * stop anywhere and go on later: `TensorWalk w = tensor_walk(map, coord, address); while (tensor_next(&w, &chunk))
+ * ...`. */
+typedef struct {
+    const TensorMap *map;
+    int whole_chunks;               /* a store: what is at all in the tensor is written up to the chunk's end */
+    uint32_t address;               /* of the box in the shared-memory window */
+    int64_t coord[TENSOR_MAX_RANK]; /* where the box begins */
+    uint32_t at[TENSOR_MAX_RANK];   /* next chunk: bytes in dimension 0, indices of the box in the others */
+    uint32_t linear;                /* its offset before the swizzle */
+} TensorWalk;
+
+/* The walk of a load. coord[map->rank]: the copy's coordinates, in elements, signed, without a tensor_load_fault();
+ * address: shared-window address of the box (the CTA's own view), whose bits 7..9 enter the swizzle. */
+TensorWalk tensor_walk(const TensorMap *map, const int *coord, uint32_t address);
+
+/* The walk of a store or of an addition, without a tensor_store_fault(). */
+TensorWalk tensor_walk_store(const TensorMap *map, const int *coord, uint32_t address);
+
+/* The next chunk; 0 after the last. */
+int tensor_next(TensorWalk *walk, TensorChunk *chunk);
+
+/* What a load writes to the chunk's place in shared memory: all 16 bytes, with fill outside the tensor. Reads global
+ * memory at chunk->global + begin .. end - 1. */
+void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]);
+
+/* What a store does with the chunk: writes bytes begin .. end - 1 to global memory. */
+void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
+
+/* The same for a reduction with .add. Returns 0, or 1 if the hardware has no addition for the map's element type or the
+ * model does not know it (known: bf16, float32, uint32, int32, uint64). */
+int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
+
+/* NULL, or why a load may not start at these coordinates (a constant string): the hardware traps with an
+ * illegal-instruction error. */
+const char *tensor_load_fault(const TensorMap *map, const int *coord);
+
+/* The same for a store or an addition. */
+const char *tensor_store_fault(const TensorMap *map, const int *coord);
+
+#endif

@@ -1,0 +1,360 @@
+/* event.c - who listens to what, and in which order: rules first, then what is told. Nothing happens here itself. */
+#include "event.h"
+
+#include "judge/bug_report.h"
+#include "judge/clock.h"
+#include "judge/conflicts.h"
+#include "judge/convergence.h"
+#include "judge/deadlock.h"
+#include "judge/phases.h"
+#include "judge/products.h"
+#include "judge/provenance.h"
+#include "judge/shadow.h"
+#include "judge/transfers.h"
+#include "place/dwarf.h"
+#include "tell/barrier_rows.h"
+#include "tell/count.h"
+#include "tell/observe.h"
+#include "tell/steps.h"
+
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
+
+void event_launch_begin(void) {
+    report_launch_begin();
+    clock_launch_begin();
+    count_launch_begin();
+    observe_launch();
+    steps_launch_begin();
+}
+
+void event_launch_end(void) {
+    clock_launch_end();
+    report_launch_end();
+}
+
+void event_shutdown(void) {
+    shadow_shutdown();
+    steps_shutdown();
+    model_forget_reports();
+    dwarf_close();
+}
+
+void event_cluster_begin(Cluster *cluster) { clock_cluster_begin(cluster); }
+void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
+
+void event_cta_begin(Cta *cta) {
+    cta->roles = cta_alloc(cta, sizeof *cta->roles);
+    cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->phases = cta_alloc(cta, sizeof *cta->phases);
+    cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
+    cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
+    clock_cta_begin(cta);
+    shadow_cta_begin(cta);
+    products_cta_begin(cta);
+    steps_cta_begin(cta);
+}
+
+void event_cta_returned(Cta *cta) {
+    phases_cta_returned(cta);
+    steps_cta_returned(cta);
+}
+
+void event_cta_end(Cta *cta) {
+    products_cta_end(cta);
+    convergence_cta_end(cta);
+    phases_cta_end(cta);
+    clock_cta_end(cta);
+    steps_cta_end(cta);
+    count_cta_end(cta);
+}
+
+void event_thread_returned(Thread *t) {
+    products_returned(t);
+    transfers_returned(t);
+    convergence_returned(t);
+    clock_thread_returned(t);
+}
+
+void event_shared_memory(void) { observe_shared(); }
+void event_shared_address(const Cta *cta, const void *p) { shadow_address(cta, p); }
+void event_tile(Thread *t, int row, int col) { steps_tile(t, row, col); }
+void event_stuck(void) { report_deadlock(); }
+
+/* ---- ordinary accesses, global memory ---------------------------------------------------------------------------- */
+
+void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    conflicts_spin(t, p, size, write, site);
+    shadow_access(t, p, size, write, site);
+    count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
+    if (t->steps != NULL) {
+        steps_plain(t, 0, write, size);
+    }
+}
+
+void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    conflicts_plain(t, p, size, write, site);
+    count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
+    if (device.options.observer != NULL) {
+        observe_global(t, p, size, write, site);
+    }
+    if (t->steps != NULL) {
+        steps_plain(t, 1, write, size);
+    }
+}
+
+void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    products_accessed(t, p, size, write, site);
+}
+
+void event_stack_store(Thread *t, const void *p, uint32_t size) { provenance_forget(t->warp, p, size); }
+
+void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    conflicts_unknown(t, p, size, write, site);
+}
+
+void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
+
+void event_atomic(Thread *t, const void *p, const char *what, Site site) {
+    conflicts_atomic(t, p, what, site);
+    count_add(COUNT_ATOMICS, 1);
+    observe_global(t, p, 4, 1, site);
+}
+
+/* ---- warps ------------------------------------------------------------------------------------------------------- */
+
+void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+    convergence_apart(t, instruction, mask, site);
+}
+
+void event_warp_together(Warp *w) { count_together(w); }
+void event_syncwarp(Warp *w) { clock_syncwarp(w); }
+
+void event_shuffle(Warp *w, int transposes) {
+    count_add(COUNT_SHUFFLES, 1);
+    steps_shuffle(w, transposes);
+}
+
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
+    products_ldmatrix(w, r, row, site);
+    count_ldmatrix(w, r[0], row);
+    observe_ldmatrix(w, r, row, site);
+    steps_ldmatrix(w, r[0]);
+}
+
+void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
+    products_stmatrix(w, row, site);
+    count_stmatrix(row);
+    steps_stmatrix(w);
+}
+
+void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+               const uint32_t *const b[WARP_SIZE], Site site) {
+    products_mma(w, d, a, b, site);
+    count_mma(w, a[0], b[0]);
+    steps_mma(w, a[0], b[0]);
+}
+
+void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+                    const uint32_t *const b[WARP_SIZE], Site site) {
+    observe_mma(w, d, a, b, site);
+}
+
+/* ---- cp.async ---------------------------------------------------------------------------------------------------- */
+
+void event_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
+    transfers_copy(t, dst, src, bytes, site);
+    count_access(t, COUNTED_COPY_FROM, src, (uint32_t)bytes, site);
+    count_access(t, COUNTED_COPY_TO, dst, CHUNK_BYTES, site);
+    if (bytes > 0) {
+        observe_global(t, src, (uint32_t)bytes, 0, site);
+    }
+    steps_copy(t);
+}
+
+void event_copy_commit(Thread *t, Site site) {
+    count_copy_group(t);
+    observe_copies(t, site);
+    steps_copy_commit(t);
+}
+
+void event_copy_wait(Thread *t, int newest, uint32_t done, Site site) {
+    report_negative(RULE_ALIGNMENT, site, "cp_async_wait_group", newest);
+    clock_copy_wait(t, done);
+    count_add(COUNT_COPY_WAITS, t->lane == 0);
+    steps_copy_wait(t, newest, done);
+}
+
+/* ---- barriers of the CTA and of the cluster, registers ----------------------------------------------------------- */
+
+void event_barrier_arrive(Thread *t, int id, int expected, int waits, Site site) {
+    convergence_arrive(t, id, expected, site);
+    observe_sync(id, expected > 0 ? expected : t->cta->threads - t->cta->exited, site);
+    if (waits) {
+        count_barrier(t, expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS);
+    }
+    steps_barrier_arrive(t, id);
+}
+
+void event_barrier_complete(Cta *cta, int id) {
+    convergence_complete(cta, id);
+    steps_barrier_complete(cta, id);
+}
+
+void event_barrier_passed(Thread *t, int id) { steps_barrier_passed(t, id); }
+
+void event_cluster_arrive(Thread *t, int release, Site site) {
+    convergence_cluster_arrive(t, site);
+    clock_cluster_arrive(t, release);
+    steps_cluster_arrive(t);
+}
+
+void event_cluster_complete(Cluster *cluster) {
+    clock_cluster_complete(cluster);
+    steps_cluster_complete(cluster);
+}
+
+void event_cluster_wait(Thread *t, Site site) { convergence_cluster_wait(t, site); }
+
+void event_cluster_passed(Thread *t) {
+    clock_cluster_passed(t);
+    steps_cluster_passed(t);
+}
+
+void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
+    convergence_setmaxnreg(w, increase, registers, site);
+    observe_registers(w, increase, registers, site);
+}
+
+/* ---- mbarriers --------------------------------------------------------------------------------------------------- */
+
+void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site) {
+    phases_init(t, b, how_many, site);
+    barrier_row(b, MBARRIER_INIT, 0);
+    observe_barrier(b, how_many, site);
+}
+
+void event_mbarrier_init_fence(Thread *t) { phases_init_fence(t); }
+
+void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    phases_reach(t, rank, bar, site, what, by_engine);
+}
+
+void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int by_engine) {
+    phases_use(t, b, site, what, by_engine);
+}
+
+void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what) {
+    phases_arrive(t, b, site, what);
+    if (b->pending > 0) {
+        count_add(COUNT_MBARRIER_ARRIVALS, 1);
+        steps_mbarrier_arrive(t, b);
+    }
+}
+
+void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
+    phases_announced(t, b, bytes, site);
+    observe_announcement(b, bytes);
+}
+
+void event_mbarrier_landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
+    phases_landed(b, by, site);
+    barrier_row(b, MBARRIER_LANDED, bytes);
+}
+
+void event_mbarrier_lacks_bytes(Barrier *b) { phases_lack_bytes(b); }
+
+void event_mbarrier_complete(Barrier *b) {
+    phases_complete(b);
+    barrier_row(b, MBARRIER_COMPLETE, 0);
+    count_add(COUNT_MBARRIER_PHASES, 1);
+    steps_mbarrier_complete(b);
+}
+
+void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
+    phases_wait(t, b, parity, site);
+    steps_mbarrier_wait(t);
+}
+
+void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
+    phases_passed(t, b, phase, site);
+    count_add(COUNT_MBARRIER_WAITS, 1);
+    steps_mbarrier_passed(t, b);
+}
+
+void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount) { barrier_row(b, how, amount); }
+
+/* ---- the copy engine --------------------------------------------------------------------------------------------- */
+
+void event_tensor_map(const TensorMap *map) { observe_map(map); }
+void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
+
+void event_tma_load(const TmaLoad *load) {
+    for (int i = 0; i < load->targets; i++) {
+        phases_load(load->barrier[i], &load->copy, tensor_box_bytes(&load->map));
+        transfers_load(load, i);
+        observe_load(load, i);
+    }
+    count_load(load);
+    steps_load(load);
+}
+
+void event_tma_store(const TmaCopy *copy) {
+    transfers_store(copy);
+    count_store(copy);
+    observe_store(copy);
+    steps_store(copy);
+}
+
+void event_tma_stored(const TmaStore *store) { observe_stored(store); }
+
+void event_bulk_commit(Thread *t) { steps_bulk_commit(t); }
+
+void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) {
+    report_negative(RULE_TMA_OPERAND, site, "bulk_wait_group", newest);
+    clock_bulk_wait(t, read, done);
+    steps_bulk_wait(t, newest, read, done);
+}
+
+void event_fence_proxy(Thread *t) {
+    clock_fence(t);
+    count_add(COUNT_PROXY_FENCES, 1);
+}
+
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
+
+void event_wgmma_fence(Warp *w) { products_fence(w); }
+void event_wgmma_warp(Warp *w, const Product *wanted) { products_warp(w, wanted); }
+
+void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first) {
+    products_part(w, product, wanted, first);
+    if (first) {
+        count_wgmma(product);
+    }
+    steps_wgmma_part(w, product);
+}
+
+void event_wgmma_unset(Site site) { products_unset(site); }
+
+void event_wgmma_issued(Warpgroup *g, const Product *product) {
+    observe_issued(g, product);
+    steps_wgmma_issued(g, product);
+}
+
+void event_wgmma_done(Warpgroup *g, Product *product) {
+    products_done(product);
+    observe_done(g, product);
+}
+
+void event_wgmma_commit(Warp *w) { count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0); }
+
+void event_wgmma_wait(Warp *w, int newest, Site site) {
+    report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
+    products_wait(w, newest, site);
+    count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
+}
+
+void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
+    clock_wgmma_waited(w, done);
+    steps_wgmma_waited(w, newest, done);
+}

@@ -1,0 +1,223 @@
+/* bug_report.c - writes reports, counts them, and ends a launch that has had enough of them.
+ *
+ *     model: RACE_WAR: Write to data that may still be read
+ *       now      07.cu:88: TMA load ... by CTA 0 warp 0 lane 0 (producer)
+ *                    tma_load_2d(...);
+ *       before   07.cu:104: ...
+ *       barrier  ...
+ *       on a GPU ...
+ *       replay   --policy random --schedule-seed 7 */
+#include "bug_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "../place/line.h"
+
+enum { FULL_REPORTS = 3, MAX_REPORTS = 10 };
+
+static const struct {
+    const char *name, *title, *gpu;
+} rules[] = {
+#define RULE(id, title, gpu) {#id, title, gpu},
+#include "../rules.h"
+#undef RULE
+};
+
+static const char *const policies[] = {"eager", "lazy", "random", "pct"};
+
+static struct {
+    ModelReport *list;
+    int count, capacity;
+    char text[REPORT_SIZE];
+    size_t length;
+    ModelRule rule;
+    int in_launch;         /* printed */
+    int again[RULE_COUNT]; /* times a rule was met in this launch */
+} reports;
+
+const char *model_rule_name(ModelRule rule) { return (unsigned)rule < RULE_COUNT ? rules[rule].name : NULL; }
+int model_reports(void) { return reports.count; }
+const ModelReport *model_report(int index) { return index >= 0 && index < reports.count ? &reports.list[index] : NULL; }
+
+void model_forget_reports(void) {
+    for (int i = 0; i < reports.count; i++) {
+        free((char *)reports.list[i].text);
+    }
+    free(reports.list);
+    memset(&reports, 0, sizeof reports);
+}
+
+int report_count(void) { return reports.in_launch; }
+
+void report_launch_begin(void) {
+    reports.in_launch = 0;
+    memset(reports.again, 0, sizeof reports.again);
+}
+
+void report_launch_end(void) {
+    for (int rule = 0; rule < RULE_COUNT && !device.options.quiet; rule++) {
+        if (reports.again[rule] > 1) {
+            fprintf(stderr, "model: %s was met %d more times in this launch\n", rules[rule].name,
+                    reports.again[rule] - 1);
+        }
+    }
+}
+
+int report_begin(ModelRule rule) {
+    if (reports.again[rule]++ > 0) {
+        return 0;
+    }
+    reports.rule = rule;
+    reports.length = 0;
+    reports.length +=
+        (size_t)snprintf(reports.text, sizeof reports.text, "model: %s: %s\n", rules[rule].name, rules[rule].title);
+    return 1;
+}
+
+void report_begin_last(ModelRule rule) {
+    if (!report_begin(rule)) {
+        model_stop();
+    }
+}
+
+static void append(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void append(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(reports.text + reports.length, sizeof reports.text - reports.length, format, arguments);
+    va_end(arguments);
+    reports.length += (size_t)n;
+    if (reports.length >= sizeof reports.text) {
+        reports.length = sizeof reports.text - 1;
+    }
+}
+
+void report_line(const char *label, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    append("  %-9s%s\n", label, text);
+}
+
+void report_place(const char *label, const Thread *t, Site site, const char *what) {
+    char place[512], source[256], who[PHRASE_SIZE];
+    site_text(site, place, sizeof place);
+    append("  %-9s%s: %s%s%s\n", label, place, what, t != NULL ? " by " : "", t != NULL ? thread_text(t, who) : "");
+    if (site_source(site, source, sizeof source)[0] != '\0') {
+        append("  %-9s    %s\n", "", source);
+    }
+}
+
+void report_barrier(const Barrier *b) {
+    char name[PHRASE_SIZE];
+    report_line("barrier",
+                "%s of CTA %d: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
+                barrier_text(b, name), b->cta->block, (unsigned long long)b->phase, b->pending, b->expected,
+                (long long)b->tx, (unsigned long long)b->announced, (unsigned long long)b->brought);
+}
+
+static size_t first_lines(const char *text, int lines) {
+    const char *p = text;
+    for (; lines > 0 && *p != '\0'; lines--) {
+        p += strcspn(p, "\n");
+        p += *p != '\0';
+    }
+    return (size_t)(p - text);
+}
+
+void report_end(int fatal) {
+    append("  %-9s%s\n", "on a GPU", rules[reports.rule].gpu);
+    append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay", device.launch.name,
+           policies[device.options.policy], device.options.seed, (unsigned long long)device.step);
+    if (!device.options.quiet) {
+        fflush(stdout);
+        /* What follows a bug is mostly its consequence: named, but not told in full. */
+        size_t length = reports.in_launch < FULL_REPORTS ? reports.length : first_lines(reports.text, 2);
+        fwrite(reports.text, 1, length, stderr);
+    }
+    if (reports.count == reports.capacity) {
+        reports.capacity = reports.capacity > 0 ? 2 * reports.capacity : 16;
+        reports.list = model_realloc(reports.list, (size_t)reports.capacity * sizeof *reports.list);
+    }
+    char *copy = model_alloc(reports.length + 1);
+    memcpy(copy, reports.text, reports.length + 1);
+    reports.list[reports.count++] = (ModelReport){reports.rule, copy};
+    reports.in_launch++;
+    int limit = device.options.max_reports > 0 ? device.options.max_reports : MAX_REPORTS;
+    if (fatal || reports.in_launch >= limit) {
+        model_stop();
+    }
+}
+
+void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...) {
+    if (!report_begin(rule)) {
+        if (fatal) {
+            model_stop();
+        }
+        return;
+    }
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    report_place("now", current_thread(), site, text);
+    report_end(fatal);
+}
+
+void report_negative(ModelRule rule, Site site, const char *what, int newest) {
+    if (newest < 0) {
+        report_misuse(rule, site, 1, "%s(%d): accepted is 0 or more", what, newest);
+    }
+}
+
+/* ---- phrases ----------------------------------------------------------------------------------------------------- */
+
+/* "" or what the thread's behaviour makes it. Roles exist only in kernels in which nobody does both jobs. */
+static const char *thread_role(const Thread *t) {
+    const CtaRoles *roles = t->cta->roles;
+    int loads = 0, multiplies = 0;
+    for (int i = 0; i < t->cta->threads; i++) {
+        if (roles->thread[i].loads && roles->thread[i].multiplies) {
+            return "";
+        }
+        loads |= roles->thread[i].loads;
+        multiplies |= roles->thread[i].multiplies;
+    }
+    if (!loads || !multiplies) {
+        return "";
+    }
+    return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
+}
+
+const char *thread_text(const Thread *t, char *text) {
+    const char *role = thread_role(t);
+    snprintf(text, PHRASE_SIZE, "CTA %d warp %d lane %d%s%s%s", t->cta->block, t->warp->id, t->lane, *role ? " (" : "",
+             role, *role ? ")" : "");
+    return text;
+}
+
+const char *threads_text(const Thread *t, int count, char *text) {
+    if (count <= 1) {
+        return thread_text(t, text);
+    }
+    const char *role = thread_role(t);
+    snprintf(text, PHRASE_SIZE, "%d threads of CTA %d (first: warp %d lane %d%s%s)", count, t->cta->block, t->warp->id,
+             t->lane, *role ? ", " : "", role);
+    return text;
+}
+
+const char *barrier_text(const Barrier *b, char *text) {
+    int length = snprintf(text, PHRASE_SIZE, "%s", b->array);
+    if (b->index >= 0) {
+        snprintf(text + length, PHRASE_SIZE - (size_t)length, "[%d]", b->index);
+    }
+    return text;
+}

@@ -1,0 +1,52 @@
+/* bug_report.h - what the model says about a bug. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "../core/state.h"
+
+enum { REPORT_SIZE = 8192, PHRASE_SIZE = 256 };
+
+/* Starts a report. Returns 0 if this rule has been reported in this launch: then nothing more may be said about it. */
+int report_begin(ModelRule rule);
+/* The same for a bug after which the launch cannot go on: ends it if nothing more may be said. */
+void report_begin_last(ModelRule rule);
+/* A line of it: a label ("now", "before", "barrier") and a text. */
+void report_line(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Label, thread and place with its source line. `what` is what the thread does there. */
+void report_place(const char *label, const Thread *t, Site site, const char *what);
+void report_barrier(const Barrier *b);
+/* Prints it. If the launch cannot go on (`fatal`) or has had its reports, leaves the fiber for good and does not
+ * return. */
+void report_end(int fatal);
+
+/* A report that is two lines and a place: for misuse that needs no history. */
+void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* "wait_group(-1): accepted is 0 or more", if it is so. */
+void report_negative(ModelRule rule, Site site, const char *what, int newest);
+
+/* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. */
+const char *thread_text(const Thread *t, char *text);
+const char *threads_text(const Thread *t, int count, char *text);
+const char *barrier_text(const Barrier *b, char *text); /* "full[2]" */
+
+/* What a thread has done, which makes it a producer or a consumer: for event.c. */
+typedef struct CtaRoles {
+    struct {
+        uint8_t loads, multiplies;
+    } thread[THREAD_LIMIT];
+} CtaRoles;
+static inline void role_loads(Thread *t) { t->cta->roles->thread[t->id].loads = 1; }
+static inline void role_multiplies(Warp *w) {
+    for (int lane = 0; lane < w->lanes; lane++) {
+        w->cta->roles->thread[w->thread[lane].id].multiplies = 1;
+    }
+}
+
+/* Reports of this launch; for event.c and model.c. */
+int report_count(void);
+void report_launch_begin(void);
+/* Says how many were left out. */
+void report_launch_end(void);
+
+#endif

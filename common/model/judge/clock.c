@@ -1,0 +1,377 @@
+/* clock.c - vector clocks that threads share.
+ *
+ * After a barrier all its threads know the same, up to their own later accesses. So a thread's clock is a pointer to a
+ * shared, immutable clock and a few values of its own, and joining the same two clocks for 128 threads is done once: a
+ * table remembers the last joins. */
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+
+enum { MEMO = 256, SPARE_LIMIT = 64 };
+
+static struct {
+    int capacity;
+    Clock *spare[SPARE_LIMIT];
+    int spares;
+    struct {
+        Clock *base, *released, *result; /* released NULL: the result of a fence */
+    } memo[MEMO];
+} pool;
+
+/* Threads that arrive one after the other mostly share their base: it is joined once. The base is held, so that no
+ * other clock can get its address. */
+static struct {
+    Clock *into;
+    Clock *base;
+} last_release;
+
+Clock *clock_new(void) {
+    Clock *clock;
+    if (pool.spares > 0) {
+        clock = pool.spare[--pool.spares];
+    } else {
+        clock = model_alloc(sizeof *clock + (size_t)pool.capacity * sizeof clock->tick[0]);
+    }
+    clock->refs = 1;
+    clock->count = 0;
+    if (last_release.into == clock) {
+        last_release.into = NULL;
+    }
+    return clock;
+}
+
+Clock *clock_ref(Clock *clock) {
+    if (clock != NULL) {
+        clock->refs++;
+    }
+    return clock;
+}
+
+void clock_unref(Clock *clock) {
+    if (clock != NULL && --clock->refs == 0) {
+        if (pool.spares < SPARE_LIMIT) {
+            pool.spare[pool.spares++] = clock;
+        } else {
+            free(clock);
+        }
+    }
+}
+
+void clock_launch_end(void) {
+    for (int i = 0; i < MEMO; i++) {
+        clock_unref(pool.memo[i].base);
+        clock_unref(pool.memo[i].released);
+        clock_unref(pool.memo[i].result);
+    }
+    memset(pool.memo, 0, sizeof pool.memo);
+    clock_unref(last_release.base);
+    last_release.base = NULL;
+    last_release.into = NULL;
+    while (pool.spares > 0) {
+        free(pool.spare[--pool.spares]);
+    }
+    pool.capacity = 0;
+}
+
+static void grow(Clock *clock, int count) {
+    if (count > clock->count) {
+        memset(&clock->tick[clock->count], 0, (size_t)(count - clock->count) * sizeof clock->tick[0]);
+        clock->count = count;
+    }
+}
+
+void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced) {
+    grow(clock, component + 1);
+    Tick *tick = &clock->tick[component];
+    tick->known = known > tick->known ? known : tick->known;
+    tick->fenced = fenced > tick->fenced ? fenced : tick->fenced;
+}
+
+static void clock_join(Clock *into, const Clock *from) {
+    if (from == NULL || from == into) {
+        return;
+    }
+    grow(into, from->count);
+    uint32_t *restrict x = &into->tick[0].known;
+    const uint32_t *restrict y = &from->tick[0].known;
+    for (int i = 0; i < 2 * from->count; i++) {
+        x[i] = x[i] > y[i] ? x[i] : y[i];
+    }
+}
+
+/* ---- components -------------------------------------------------------------------------------------------------- */
+
+Component component_new(Cluster *cluster, ComponentOwner owner) {
+    ClusterClock *clock = cluster->clock;
+    if (clock->count == clock->capacity) {
+        fprintf(stderr, "the CPU model ran out of clock components: a CTA has too many barriers\n");
+        exit(3);
+    }
+    clock->owner[clock->count] = owner;
+    return (Component)clock->count++;
+}
+
+/* The index in clock->own[] of a component of the thread's own. */
+static int own_index(Thread *t, Component component) {
+    ThreadClock *clock = t->clock;
+    for (int i = 0; i < clock->own_count; i++) {
+        if (clock->own[i].component == component) {
+            return i;
+        }
+    }
+    clock->own[clock->own_count] = (PrivateTick){component, clock_tick(clock->base, component)};
+    return clock->own_count++;
+}
+
+static Component own_component(Thread *t, int *index) {
+    if (*index == 0) {
+        *index = own_index(t, component_new(t->cta->cluster, (ComponentOwner){.thread = t}));
+    }
+    return t->clock->own[*index].component;
+}
+
+Component copies_component(Thread *t) { return own_component(t, &t->clock->copies); }
+Component reads_component(Thread *t) { return own_component(t, &t->clock->read); }
+Component writes_component(Thread *t) { return own_component(t, &t->clock->written); }
+
+Component products_component(Warpgroup *g) {
+    int *component = &g->cta->clock->warpgroup[g->id];
+    if (*component < 0) {
+        *component = component_new(g->cta->cluster, (ComponentOwner){.warpgroup = g});
+    }
+    return (Component)*component;
+}
+
+Tick thread_newest(const Thread *t, Component component) {
+    Tick newest = clock_tick(t->clock->base, component);
+    for (int i = 0; i < t->clock->own_count; i++) {
+        const PrivateTick *own = &t->clock->own[i];
+        if (own->component == component && own->tick.known > newest.known) {
+            newest = own->tick;
+        }
+    }
+    return newest;
+}
+
+/* ---- launch, clusters, CTAs -------------------------------------------------------------------------------------- */
+
+/* For every thread, its cp.async, its two kinds of bulk groups; for every CTA, barriers and warpgroups. */
+static int component_limit(void) {
+    return device.launch.cluster_size * (4 * device.launch.block + SHARED_LIMIT / 256 + 16) + 8;
+}
+
+void clock_launch_begin(void) {
+    clock_launch_end();
+    pool.capacity = component_limit();
+}
+
+void clock_cluster_begin(Cluster *cluster) {
+    int capacity = component_limit();
+    cluster->clock = model_alloc_zero(sizeof *cluster->clock + (size_t)capacity * sizeof cluster->clock->owner[0]);
+    cluster->clock->capacity = capacity;
+}
+
+void clock_cluster_end(Cluster *cluster) {
+    clock_unref(cluster->barrier.arriving);
+    clock_unref(cluster->barrier.released);
+    free(cluster->clock);
+}
+
+void clock_cta_begin(Cta *cta) {
+    cta->clock = cta_alloc(cta, sizeof *cta->clock);
+    memset(cta->clock->warpgroup, 0xff, sizeof cta->clock->warpgroup);
+    ThreadClock *clock = cta_alloc(cta, (size_t)cta->threads * sizeof *clock);
+    for (int i = 0; i < cta->threads; i++) {
+        Thread *t = &cta->thread[i];
+        t->clock = &clock[i];
+        own_index(t, component_new(cta->cluster, (ComponentOwner){.thread = t}));
+        t->clock->own[0].tick.known = 1;
+    }
+}
+
+void clock_cta_end(Cta *cta) {
+    for (int i = 0; i < cta->threads; i++) {
+        clock_unref(cta->thread[i].clock->base);
+    }
+    clock_unref(cta->clock->exit);
+}
+
+void clock_thread_returned(Thread *t) {
+    if (t->cta->clock->exit == NULL) {
+        t->cta->clock->exit = clock_new();
+    }
+    thread_release(t, &t->cta->clock->exit);
+}
+
+/* ---- what moves knowledge ---------------------------------------------------------------------------------------- */
+
+void thread_release(Thread *t, Clock **into) {
+    if (*into == NULL) {
+        *into = clock_new();
+    }
+    if (last_release.into != *into || last_release.base != t->clock->base) {
+        clock_join(*into, t->clock->base);
+        last_release.into = *into;
+        clock_ref(t->clock->base);
+        clock_unref(last_release.base);
+        last_release.base = t->clock->base;
+    }
+    for (int i = 0; i < t->clock->own_count; i++) {
+        const PrivateTick *own = &t->clock->own[i];
+        clock_raise(*into, own->component, own->tick.known, own->tick.fenced);
+    }
+    t->clock->own[0].tick.known++;
+}
+
+static unsigned memo_index(const Clock *base, const Clock *released) {
+    uint64_t h = (uint64_t)(uintptr_t)base * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)released * 0xc2b2ae3d27d4eb4fu;
+    return (unsigned)(h >> 40) % MEMO;
+}
+
+static void set_base(Thread *t, Clock *base) {
+    clock_ref(base);
+    clock_unref(t->clock->base);
+    t->clock->base = base;
+}
+
+static void remember(unsigned i, Clock *base, Clock *released, Clock *result) {
+    clock_ref(base);
+    clock_ref(released);
+    clock_ref(result);
+    clock_unref(pool.memo[i].base);
+    clock_unref(pool.memo[i].released);
+    clock_unref(pool.memo[i].result);
+    pool.memo[i].base = base;
+    pool.memo[i].released = released;
+    pool.memo[i].result = result;
+}
+
+void thread_acquire(Thread *t, Clock *released) {
+    Clock *base = t->clock->base;
+    if (released == NULL || released == base) {
+        return;
+    }
+    if (base == NULL) {
+        set_base(t, released);
+        return;
+    }
+    unsigned i = memo_index(base, released);
+    if (pool.memo[i].base == base && pool.memo[i].released == released) {
+        set_base(t, pool.memo[i].result);
+        return;
+    }
+    Clock *result = clock_new();
+    clock_join(result, released);
+    clock_join(result, base);
+    if (result->count == released->count &&
+        memcmp(result->tick, released->tick, (size_t)result->count * sizeof result->tick[0]) == 0) {
+        /* Nothing new on this side: share, so that roles that have met have one clock again. */
+        clock_unref(result);
+        result = clock_ref(released);
+    }
+    remember(i, base, released, result);
+    set_base(t, result);
+    clock_unref(result);
+}
+
+void clock_syncwarp(Warp *w) {
+    Clock *together = NULL;
+    for (uint32_t lanes = w->meeting.arrived; lanes != 0; lanes &= lanes - 1) {
+        thread_release(&w->thread[__builtin_ctz(lanes)], &together);
+    }
+    for (uint32_t lanes = w->meeting.arrived; lanes != 0; lanes &= lanes - 1) {
+        set_base(&w->thread[__builtin_ctz(lanes)], together);
+    }
+    clock_unref(together);
+}
+
+void clock_barrier_complete(Clock **arriving, Thread *waiters) {
+    /* All took part in it: it knows all that each of them does. */
+    for (Thread *t = waiters; t != NULL; t = t->next_waiter) {
+        set_base(t, *arriving);
+    }
+    clock_unref(*arriving);
+    *arriving = NULL;
+}
+
+void clock_cluster_arrive(Thread *t, int release) {
+    Cluster *cluster = t->cta->cluster;
+    Clock **arriving = &cluster->barrier.arriving;
+    if (release) {
+        thread_release(t, arriving);
+        return;
+    }
+    /* A relaxed arrival says nothing of ordinary accesses. */
+    for (int rank = 0; rank < cluster->size; rank++) {
+        const CtaClock *clock = cluster->cta[rank]->clock;
+        if (clock->fences > 0) {
+            Tick tick = thread_newest(t, clock->fence);
+            *arriving = *arriving != NULL ? *arriving : clock_new();
+            clock_raise(*arriving, clock->fence, tick.known, tick.fenced);
+        }
+    }
+}
+
+void clock_cluster_complete(Cluster *cluster) {
+    clock_unref(cluster->barrier.released);
+    cluster->barrier.released = cluster->barrier.arriving;
+    cluster->barrier.arriving = NULL;
+}
+
+void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.released); }
+
+static void raise_own(Thread *t, int index, uint32_t known) {
+    if (index != 0 && known > t->clock->own[index].tick.known) {
+        t->clock->own[index].tick.known = known;
+    }
+}
+
+void clock_copy_wait(Thread *t, uint32_t done) { raise_own(t, t->clock->copies, done); }
+
+void clock_bulk_wait(Thread *t, int read, uint32_t done) {
+    raise_own(t, t->clock->read, done);
+    raise_own(t, read ? 0 : t->clock->written, done);
+}
+
+void clock_wgmma_waited(Warp *w, uint64_t done) {
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        Thread *t = &w->thread[lane];
+        raise_own(t, own_index(t, products_component(w->warpgroup)), (uint32_t)done);
+    }
+}
+
+void clock_init_fence(Thread *t) {
+    CtaClock *clock = t->cta->clock;
+    if (clock->fences++ == 0) {
+        clock->fence = component_new(t->cta->cluster, (ComponentOwner){.thread = t});
+    }
+    raise_own(t, own_index(t, clock->fence), clock->fences);
+}
+
+void clock_fence(Thread *t) {
+    Clock *base = t->clock->base;
+    if (base != NULL) {
+        unsigned i = memo_index(base, NULL);
+        if (pool.memo[i].base != base || pool.memo[i].released != NULL || pool.memo[i].result == NULL) {
+            Clock *result = clock_new();
+            clock_join(result, base);
+            for (int c = 0; c < result->count; c++) {
+                if (result->tick[c].fenced < result->tick[c].known) {
+                    result->tick[c].fenced = result->tick[c].known;
+                }
+            }
+            remember(i, base, NULL, result);
+            clock_unref(result);
+        }
+        set_base(t, pool.memo[i].result);
+    }
+    for (int i = 0; i < t->clock->own_count; i++) {
+        t->clock->own[i].tick.fenced = t->clock->own[i].tick.known;
+    }
+    /* Accesses after the fence are not covered by it. */
+    t->clock->own[0].tick.known++;
+}

@@ -1,0 +1,151 @@
+/* clock.h - what a thread knows to have happened, and how that knowledge moves. For event.c and the other judges.
+ *
+ * Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
+ * barrier's phases, a warpgroup's wgmma groups, a thread's cp.async or bulk groups. An access's epoch is (component,
+ * value); a thread knows it if its clock's value is at least that. Each component has a second value: up to where
+ * accesses through the generic proxy are covered by a proxy fence. */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include "../core/state.h"
+
+typedef uint16_t Component;
+
+typedef struct {
+    uint32_t known;
+    uint32_t fenced;
+} Tick;
+
+/* Immutable once shared: threads that have passed the same barriers share one. */
+typedef struct Clock {
+    int refs;
+    int count;
+    Tick tick[];
+} Clock;
+
+enum { PRIVATE_LIMIT = 6 };
+
+/* What a thread knows beyond its shared clock: its own component and those only it waits for. */
+typedef struct {
+    Component component;
+    Tick tick;
+} PrivateTick;
+
+typedef struct ThreadClock {
+    Clock *base; /* may be NULL: knows nothing */
+    PrivateTick own[PRIVATE_LIMIT];
+    int own_count; /* own[0] is the thread's own component */
+    /* Indices in own[] of what counts its cp.async groups, and its bulk groups as they are read and written; 0: none
+     * yet. */
+    int copies, read, written;
+} ThreadClock;
+
+/* What a component counts for: a thread, or work of it; a barrier's phases; a warpgroup's products. */
+typedef struct {
+    Thread *thread;
+    Barrier *barrier;
+    Warpgroup *warpgroup;
+} ComponentOwner;
+
+typedef struct ClusterClock {
+    int count, capacity;
+    ComponentOwner owner[];
+} ClusterClock;
+
+typedef struct CtaClock {
+    int warpgroup[WARPGROUP_LIMIT]; /* component; -1: none yet */
+    Component fence;                /* counts calls of mbarrier_init_fence() */
+    uint32_t fences;
+    Clock *exit; /* what all exited threads knew */
+} CtaClock;
+
+/* ---- for event.c: launch, clusters, CTAs ------------------------------------------------------------------------- */
+
+void clock_launch_begin(void);
+void clock_launch_end(void);
+void clock_cluster_begin(Cluster *cluster);
+void clock_cluster_end(Cluster *cluster);
+void clock_cta_begin(Cta *cta);
+void clock_cta_end(Cta *cta);
+void clock_thread_returned(Thread *t);
+
+/* ---- for event.c: what moves knowledge --------------------------------------------------------------------------- */
+
+void clock_syncwarp(Warp *w);
+/* A barrier of the CTA is complete, for those in its list. */
+void clock_barrier_complete(Clock **arriving, Thread *waiters);
+void clock_cluster_arrive(Thread *t, int release);
+void clock_cluster_complete(Cluster *cluster);
+void clock_cluster_passed(Thread *t);
+/* The thread has waited for its groups, the warp for its warpgroup's. */
+void clock_copy_wait(Thread *t, uint32_t done);
+void clock_bulk_wait(Thread *t, int read, uint32_t done);
+void clock_wgmma_waited(Warp *w, uint64_t done);
+/* mbarrier_init_fence(): cta->clock->fences counts it. */
+void clock_init_fence(Thread *t);
+/* fence.proxy.async */
+void clock_fence(Thread *t);
+
+/* ---- for the other judges ---------------------------------------------------------------------------------------- */
+
+Clock *clock_new(void);
+Clock *clock_ref(Clock *clock);
+void clock_unref(Clock *clock);
+/* Raise a component. `clock` is not shared. */
+void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
+
+static inline Tick clock_tick(const Clock *clock, Component component) {
+    return clock != NULL && component < clock->count ? clock->tick[component] : (Tick){0, 0};
+}
+
+/* A new component of the cluster's clocks. */
+Component component_new(Cluster *cluster, ComponentOwner owner);
+static inline const ComponentOwner *component_owner(const Cluster *cluster, Component component) {
+    return &cluster->clock->owner[component];
+}
+/* Those of asynchronous work, made with the first of it. */
+Component copies_component(Thread *t);
+Component reads_component(Thread *t);
+Component writes_component(Thread *t);
+Component products_component(Warpgroup *g);
+
+/* Does the thread know an access with this epoch? Is it covered by a proxy fence that the thread knows of? */
+static inline int thread_knows(const Thread *t, Component component, uint32_t epoch) {
+    const ThreadClock *clock = t->clock;
+    if (clock->base != NULL && component < clock->base->count && clock->base->tick[component].known >= epoch) {
+        return 1;
+    }
+    for (int i = 0; i < clock->own_count; i++) {
+        if (clock->own[i].component == component) {
+            return clock->own[i].tick.known >= epoch;
+        }
+    }
+    return 0;
+}
+
+static inline int thread_fenced(const Thread *t, Component component, uint32_t epoch) {
+    const ThreadClock *clock = t->clock;
+    if (clock->base != NULL && component < clock->base->count && clock->base->tick[component].fenced >= epoch) {
+        return 1;
+    }
+    for (int i = 0; i < clock->own_count; i++) {
+        if (clock->own[i].component == component) {
+            return clock->own[i].tick.fenced >= epoch;
+        }
+    }
+    return 0;
+}
+
+/* The newest value of a component that the thread knows. */
+Tick thread_newest(const Thread *t, Component component);
+
+/* The epoch of an access that the thread makes now. */
+static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }
+static inline Component thread_component(const Thread *t) { return t->clock->own[0].component; }
+
+/* *into |= what the thread knows; its later accesses are not part of it. *into is made if NULL. */
+void thread_release(Thread *t, Clock **into);
+/* The thread learns what `released` knows. */
+void thread_acquire(Thread *t, Clock *released);
+
+#endif

@@ -1,0 +1,172 @@
+/* convergence.c - see convergence.h. */
+#include "convergence.h"
+
+#include <stdio.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "bug_report.h"
+
+void convergence_cta_end(Cta *cta) {
+    for (int i = 0; i < NAMED_BARRIERS; i++) {
+        clock_unref(cta->convergence->named[i].arriving);
+    }
+}
+
+/* ---- a warp ------------------------------------------------------------------------------------------------------ */
+
+static void report_apart(const Thread *now, Site site, const char *what, const Thread *but, Site but_site,
+                         const char *but_what) {
+    report_begin_last(RULE_CONVERGENCE);
+    report_place("now", now, site, what);
+    report_place("but", but, but_site, but_what);
+    report_line("rule", "all lanes of a warp execute the same one of these instructions together");
+    report_end(1);
+}
+
+static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread[__builtin_ctz(lanes)]; }
+
+/* Lanes wait in __syncthreads() that are needed at the warp's instruction. */
+static void report_in_sync(const Warp *w) {
+    const WarpMeeting *m = &w->meeting;
+    report_apart(first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction),
+                 first_of(w, w->barriers.in_sync & m->mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
+}
+
+void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+    Warp *w = t->warp;
+    WarpMeeting *m = &w->meeting;
+    const char *what = warp_instruction_text(instruction);
+    if (m->arrived == 0 && (mask & w->exited)) {
+        report_misuse(RULE_CONVERGENCE, site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
+                      what, first_of(w, mask & w->exited)->lane);
+    } else if (instruction != m->instruction || site != m->site || mask != m->mask) {
+        report_apart(t, site, what, first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction));
+    }
+    m->arrived |= 1u << t->lane;
+    report_in_sync(w);
+    model_stop();
+}
+
+void convergence_returned(Thread *t) {
+    const Warp *w = t->warp;
+    const WarpMeeting *m = &w->meeting;
+    if (m->arrived & m->mask) {
+        report_misuse(RULE_CONVERGENCE, m->site, 1,
+                      "%s in lane %d, which all lanes of the warp must execute; lane %d has returned from the kernel",
+                      warp_instruction_text(m->instruction), first_of(w, m->arrived)->lane, t->lane);
+    }
+}
+
+/* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
+
+/* __syncthreads() of lanes of one warp in different places, or while others are at a warp-wide instruction. */
+static void check_sync(Thread *t, Site site) {
+    const Warp *w = t->warp;
+    CtaConvergence *c = t->cta->convergence;
+    int seen = t->cta->named[0].generation + 1;
+    if (c->sync[w->id].seen == seen && c->sync[w->id].site != site) {
+        report_begin_last(RULE_CONVERGENCE);
+        report_place("now", t, site, "__syncthreads");
+        report_place("but", NULL, c->sync[w->id].site, "__syncthreads by other lanes of the same warp");
+        report_line("rule", "all lanes of a warp execute the same __syncthreads together");
+        report_end(1);
+    }
+    c->sync[w->id].seen = seen;
+    c->sync[w->id].site = site;
+    if (w->meeting.arrived != 0 && (w->barriers.in_sync & w->meeting.mask)) {
+        report_in_sync(w);
+    }
+}
+
+static void check_named(const Thread *t, int id, int threads, Site site) {
+    if (id < 0 || id >= NAMED_BARRIERS) {
+        report_misuse(RULE_NAMED_BARRIER, site, 1, "barrier %d: a CTA has barriers 0 to 15", id);
+    }
+    if (threads < WARP_SIZE || threads % WARP_SIZE != 0 || threads > t->cta->warps * WARP_SIZE) {
+        report_misuse(RULE_NAMED_BARRIER, site, 1,
+                      "barrier %d for %d threads: the count is a multiple of 32 and not more than the CTA's %d", id,
+                      threads, t->cta->threads);
+    }
+}
+
+static void report_other_use(Thread *t, int id, int expected, Site site) {
+    char text[PHRASE_SIZE];
+    report_begin_last(RULE_NAMED_BARRIER);
+    snprintf(text, sizeof text, "barrier %d for %d threads", id, expected);
+    report_place("now", t, site, text);
+    snprintf(text, sizeof text, "the same barrier for %d threads", t->cta->named[id].expected);
+    report_place("before", t->cta->convergence->named[id].first, t->cta->convergence->named[id].site, text);
+    report_end(1);
+}
+
+static void report_second_arrival(Thread *t, int id, Site site) {
+    const NamedBarrier *b = &t->cta->named[id];
+    report_begin_last(RULE_NAMED_BARRIER);
+    report_place("now", t, site, "arrival at a barrier at which this warp has arrived already");
+    report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived, b->expected);
+    report_end(1);
+}
+
+void convergence_arrive(Thread *t, int id, int expected, Site site) {
+    if (expected == 0) {
+        check_sync(t, site);
+        expected = t->cta->threads - t->cta->exited;
+    } else {
+        check_named(t, id, expected, site);
+    }
+    const NamedBarrier *b = &t->cta->named[id];
+    CtaConvergence *c = t->cta->convergence;
+    if (b->arrived == 0) {
+        c->named[id].site = site;
+        c->named[id].first = t;
+    } else if (expected != b->expected) {
+        report_other_use(t, id, expected, site);
+    }
+    /* PTX leaves it undefined if a warp arrives twice in one generation; the lanes of a warp come one by one here. */
+    if (t->barriers.named_seen[id] == b->generation + 1) {
+        report_second_arrival(t, id, site);
+    }
+    thread_release(t, &c->named[id].arriving);
+}
+
+void convergence_complete(Cta *cta, int id) {
+    clock_barrier_complete(&cta->convergence->named[id].arriving, cta->named[id].waiters);
+}
+
+/* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
+
+void convergence_cluster_arrive(Thread *t, Site site) {
+    if (t->barriers.cluster_arrived) {
+        report_misuse(RULE_NAMED_BARRIER, site, 1,
+                      "second arrival at the cluster barrier without a cluster_wait() between");
+    }
+}
+
+void convergence_cluster_wait(Thread *t, Site site) {
+    if (!t->barriers.cluster_arrived) {
+        report_misuse(RULE_NAMED_BARRIER, site, 1, "cluster_wait() without an arrival before it");
+    }
+}
+
+void convergence_setmaxnreg(Warp *w, int increase, int registers, Site site) {
+    const RegisterChange *others = &w->warpgroup->registers;
+    for (int lane = 0; lane < w->lanes; lane++) {
+        if (w->meeting.operands[lane].i[0] != registers) {
+            report_misuse(RULE_CONVERGENCE, site, 1, "setmaxnreg with different counts in the lanes of a warp");
+        }
+    }
+    if (registers < 24 || registers > 256 || registers % 8 != 0) {
+        report_misuse(RULE_SETMAXNREG, site, 1,
+                      "setmaxnreg with %d registers: accepted are multiples of 8 in 24 .. 256", registers);
+    }
+    if (increase ? registers < w->registers : registers > w->registers) {
+        report_misuse(RULE_SETMAXNREG, site, 1, "setmaxnreg.%s to %d registers in a warp that owns %d",
+                      increase ? "inc" : "dec", registers, w->registers);
+    }
+    if (others->arrivals > 0 && (others->increase != increase || others->count != registers)) {
+        report_misuse(RULE_CONVERGENCE, site, 1,
+                      "setmaxnreg to %d registers; another warp of the warpgroup asks for %d", registers,
+                      others->count);
+    }
+}

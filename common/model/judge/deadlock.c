@@ -1,0 +1,294 @@
+/* deadlock.c - explains a deadlock.
+ *
+ * Threads that wait for the same thing at the same place are told together. For an mbarrier the report says what its
+ * phase lacks and follows those who have brought such things before, to this barrier or another of its array, to where
+ * they are now. */
+#include "deadlock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/schedule.h"
+#include "../place/line.h"
+#include "bug_report.h"
+#include "phases.h"
+
+enum { MAX_GROUPS = 16 };
+
+static int same_wait(const Thread *x, const Thread *y) {
+    const Wait *a = &x->wait, *b = &y->wait;
+    return x->cta == y->cta && a->kind == b->kind && a->site == b->site && a->barrier == b->barrier &&
+           a->phase == b->phase && a->id == b->id && a->cta == b->cta && a->address == b->address &&
+           (a->kind != WAIT_WARP || x->warp == y->warp) &&
+           (a->kind != WAIT_WARPGROUP || x->warp->warpgroup == y->warp->warpgroup);
+}
+
+/* Where a thread is now, as part of a sentence. */
+static const char *whereabouts(const Thread *t, char *text) {
+    char place[160], name[PHRASE_SIZE];
+    const Wait *wait = &t->wait;
+    if (t->state == THREAD_EXITED) {
+        snprintf(text, PHRASE_SIZE, "it has returned from the kernel");
+        return text;
+    }
+    site_text(wait->site, place, sizeof place);
+    switch (wait->kind) {
+    case WAIT_MBARRIER:
+    case WAIT_POLL:
+        snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", (unsigned long long)wait->phase,
+                 barrier_text(wait->barrier, name), place);
+        break;
+    case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place); break;
+    default: snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
+    }
+    return text;
+}
+
+/* Who has arrived at barriers of this one's array before, newest first: at most `limit` different threads. */
+static int contributors(const Barrier *b, const Thread **thread, const Barrier **where, Site *site, int limit) {
+    int found = 0;
+    for (int pass = 0; pass < 2; pass++) { /* this barrier first, then its siblings */
+        for (int i = 0; i < b->cta->mbarriers.count; i++) {
+            const Barrier *other = b->cta->mbarriers.list[i];
+            const BarrierFacts *f = other->facts;
+            if (pass == 0 ? other != b : other == b || other->init != b->init) {
+                continue;
+            }
+            uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;
+            for (uint32_t k = 1; k <= kept; k++) {
+                uint32_t at = (f->arrivals - k) % ARRIVAL_HISTORY;
+                int known = 0;
+                for (int n = 0; n < found; n++) {
+                    known |= thread[n] == f->arrival[at].thread;
+                }
+                if (!known && found < limit) {
+                    thread[found] = f->arrival[at].thread;
+                    where[found] = other;
+                    site[found++] = f->arrival[at].site;
+                }
+            }
+        }
+    }
+    return found;
+}
+
+static int arrived_in_phase(const Barrier *b, const Thread *t) {
+    const BarrierFacts *f = b->facts;
+    uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;
+    for (uint32_t k = 0; k < kept; k++) {
+        if (f->arrival[k].thread == t && f->arrival[k].phase == b->phase) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void explain_mbarrier(const Thread *t) {
+    const Barrier *b = t->wait.barrier;
+    char who[PHRASE_SIZE], now[PHRASE_SIZE], name[PHRASE_SIZE], place[160];
+    if (b->pending > 0 && b->tx != 0) {
+        report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected,
+                    (long long)b->tx);
+    } else if (b->pending > 0) {
+        report_line("", "%d of %d arrivals are missing%s", b->pending, b->expected,
+                    b->announced > 0 ? "; the bytes are complete" : "");
+    }
+    if (b->tx > 0) {
+        report_line("", "%s%lld bytes are missing: %llu announced, %llu brought by loads",
+                    b->pending > 0 ? "" : "all arrivals have come, ", (long long)b->tx,
+                    (unsigned long long)b->announced, (unsigned long long)b->brought);
+    } else if (b->tx < 0) {
+        report_line("", "loads have brought %lld bytes more than were announced", (long long)-b->tx);
+    }
+    const Thread *thread[4];
+    const Barrier *where[4];
+    Site site[4];
+    int count = contributors(b, thread, where, site, 4);
+    if (count == 0) {
+        report_line("", "nobody has ever arrived at %s", barrier_text(b, name));
+    }
+    for (int i = 0; i < count; i++) {
+        report_line("", "%s %s %s (%s): %s", thread_text(thread[i], who),
+                    arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at",
+                    barrier_text(where[i], name), site_text(site[i], place, sizeof place), whereabouts(thread[i], now));
+    }
+}
+
+static void explain_named(const Thread *t) {
+    const NamedBarrier *b = &t->cta->named[t->wait.id];
+    char now[PHRASE_SIZE], who[PHRASE_SIZE];
+    report_line("", "%d of %d threads have arrived at barrier %d", b->arrived, b->expected, t->wait.id);
+    if (!b->uses_all) {
+        return;
+    }
+    /* One absent thread of each kind. */
+    const Thread *last = NULL;
+    int told = 0;
+    for (int i = 0; i < t->cta->threads && told < 3; i++) {
+        const Thread *other = &t->cta->thread[i];
+        if (other->state == THREAD_EXITED || (other->wait.kind == WAIT_NAMED && other->wait.id == t->wait.id)) {
+            continue;
+        }
+        if (last == NULL || !same_wait(last, other)) {
+            report_line("", "absent: %s; %s", thread_text(other, who), whereabouts(other, now));
+            told++;
+        }
+        last = other;
+    }
+}
+
+static void explain_warp(const Thread *t) {
+    const Warp *w = t->warp;
+    char now[PHRASE_SIZE];
+    for (int lane = 0; lane < w->lanes; lane++) {
+        if ((w->meeting.mask & ~w->meeting.arrived) >> lane & 1) {
+            report_line("", "absent: lane %d; %s", lane, whereabouts(&w->thread[lane], now));
+            break;
+        }
+    }
+}
+
+static void explain_warpgroup(const Thread *t) {
+    char who[PHRASE_SIZE], now[PHRASE_SIZE];
+    const Warpgroup *g = t->warp->warpgroup;
+    for (int i = g->id * 4; i < g->id * 4 + 4 && i < t->cta->warps; i++) {
+        const Thread *other = &t->cta->warp[i].thread[0];
+        if (!same_wait(t, other) && other->warp != t->warp) {
+            report_line("", "absent: %s; %s", thread_text(other, who), whereabouts(other, now));
+        }
+    }
+}
+
+static void explain_registers(const Thread *t) {
+    report_line("", "the warp needs %d registers, %d are in the CTA's pool; warps of this CTA own:", t->wait.amount,
+                t->cta->registers.free);
+    for (int i = 0; i < t->cta->warps; i += 4) {
+        report_line("", "  warpgroup %d: %d registers a thread", i / 4, t->cta->warp[i].registers);
+    }
+}
+
+static void explain(const Thread *t, int count) {
+    char place[160], who[PHRASE_SIZE], name[PHRASE_SIZE];
+    const Wait *wait = &t->wait;
+    site_text(wait->site, place, sizeof place);
+    threads_text(t, count, who);
+    switch (wait->kind) {
+    case WAIT_MBARRIER:
+    case WAIT_POLL:
+        report_line("waiting", "%s: %s, for phase %llu of %s (parity %u)", place, who, (unsigned long long)wait->phase,
+                    barrier_text(wait->barrier, name), wait->parity);
+        explain_mbarrier(t);
+        break;
+    case WAIT_NAMED:
+        report_line("waiting", "%s: %s, %s", place, who, wait->what);
+        explain_named(t);
+        break;
+    case WAIT_WARP:
+        report_line("waiting", "%s: %s, for the rest of the warp at %s", place, who, wait->what);
+        explain_warp(t);
+        break;
+    case WAIT_WARPGROUP:
+        report_line("waiting", "%s: %s, for the other warps of the warpgroup at %s", place, who, wait->what);
+        explain_warpgroup(t);
+        break;
+    case WAIT_REGISTERS:
+        report_line("waiting", "%s: %s, %s", place, who, wait->what);
+        explain_registers(t);
+        break;
+    case WAIT_CLUSTER:
+        report_line("waiting", "%s: %s, for the cluster barrier: %d of %d threads have arrived", place, who,
+                    t->cta->cluster->barrier.arrived, t->cta->cluster->live);
+        break;
+    case WAIT_INIT:
+        report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
+                    who, wait->what, wait->id, wait->cta->block);
+        break;
+    case WAIT_COUNTER:
+        report_line("waiting", "%s: %s, polls a global counter whose value is %u", place, who, wait->value);
+        break;
+    case WAIT_NONE: break;
+    }
+}
+
+/* What kind of wait is the cause, if the graph says so: mbarriers first. */
+static ModelRule verdict(void) {
+    int others = 0, polls = 0, registers = 0, uninitialised = 0;
+    for (int c = 0; c < device.clusters; c++) {
+        for (int rank = 0; rank < device.cluster[c]->size; rank++) {
+            const Cta *cta = device.cluster[c]->cta[rank];
+            for (int i = 0; i < cta->threads; i++) {
+                const Thread *t = &cta->thread[i];
+                if (t->state == THREAD_BLOCKED) {
+                    int together = t->wait.kind == WAIT_WARP || t->wait.kind == WAIT_WARPGROUP;
+                    int poll = t->wait.kind == WAIT_COUNTER || t->wait.kind == WAIT_POLL;
+                    polls += poll;
+                    registers += t->wait.kind == WAIT_REGISTERS;
+                    uninitialised += t->wait.kind == WAIT_INIT;
+                    others += !together && !poll && t->wait.kind != WAIT_REGISTERS;
+                }
+            }
+        }
+    }
+    if (uninitialised > 0) {
+        return RULE_BARRIER_UNINIT;
+    }
+    if (registers > 0) {
+        return RULE_SETMAXNREG;
+    }
+    if (polls > 0) {
+        return RULE_LIVELOCK;
+    }
+    if (others == 0) {
+        return RULE_CONVERGENCE;
+    }
+    return RULE_DEADLOCK;
+}
+
+void report_deadlock(void) {
+    const Thread *group[MAX_GROUPS];
+    int count[MAX_GROUPS], groups = 0, more = 0, exited = 0, total = 0;
+    for (int c = 0; c < device.clusters; c++) {
+        for (int rank = 0; rank < device.cluster[c]->size; rank++) {
+            const Cta *cta = device.cluster[c]->cta[rank];
+            for (int i = 0; i < cta->threads; i++) {
+                const Thread *t = &cta->thread[i];
+                total++;
+                if (t->state != THREAD_BLOCKED) {
+                    exited++;
+                    continue;
+                }
+                const Warp *w = t->warp;
+                if (t->wait.kind == WAIT_WARP && (w->meeting.arrived & w->meeting.mask) == w->meeting.mask) {
+                    continue; /* all have come: they wait for the lane that does the work, which is told of */
+                }
+                if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {
+                    more++; /* the same story again */
+                    continue;
+                }
+                int g = 0;
+                while (g < groups && !same_wait(group[g], t)) {
+                    g++;
+                }
+                if (g < groups) {
+                    count[g]++;
+                } else if (groups < MAX_GROUPS) {
+                    group[groups] = t;
+                    count[groups++] = 1;
+                } else {
+                    more++;
+                }
+            }
+        }
+    }
+    report_begin_last(verdict());
+    for (int g = 0; g < groups; g++) {
+        explain(group[g], count[g]);
+    }
+    if (more > 0) {
+        report_line("and", "%d more threads wait%s", more, device.clusters > 1 ? ", in this and other CTAs" : "");
+    }
+    report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
+                total);
+    report_end(1);
+    model_stop();
+}

@@ -1,0 +1,374 @@
+/* phases.c - see phases.h.
+ *
+ * A phase releases what its arrivals release, and one more: its completion itself is a component of the clocks, by which
+ * the loads that it counts are known to be over. */
+#include "phases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "bug_report.h"
+#include "shadow.h"
+
+void phases_cta_end(Cta *cta) {
+    for (int i = 0; i < cta->mbarriers.count; i++) {
+        BarrierFacts *f = cta->mbarriers.list[i]->facts;
+        if (f != NULL) {
+            clock_unref(f->arriving);
+            clock_unref(f->released);
+            free(f->passed);
+        }
+    }
+}
+
+/* Lines of a report: the last arrival, if there was one; the place of the initialisation. */
+static void report_last_arrival(const char *label, const Barrier *b, const char *what) {
+    const BarrierFacts *f = b->facts;
+    if (f->arrivals > 0) {
+        uint32_t last = (f->arrivals - 1) % ARRIVAL_HISTORY;
+        report_place(label, f->arrival[last].thread, f->arrival[last].site, what);
+    }
+}
+
+static void report_init_order(Thread *t, const Barrier *b, Site site, const char *what, const char *missing) {
+    if (report_begin(RULE_BARRIER_INIT_ORDER)) {
+        report_place("now", t, site, what);
+        report_place("before", b->facts->init_thread, b->facts->init_site, "mbarrier_init");
+        report_barrier(b);
+        report_line("missing", "%s", missing);
+        report_end(0);
+    }
+}
+
+/* ---- making and finding them ------------------------------------------------------------------------------------- */
+
+static void check_address(const Thread *t, const void *bar, Site site, const char *what, int by_engine) {
+    uintptr_t offset = (uintptr_t)bar - (uintptr_t)t->cta->shared;
+    if (offset % BARRIER_BYTES != 0 || offset + BARRIER_BYTES > t->cta->shared_bytes) {
+        char text[PHRASE_SIZE];
+        snprintf(text, sizeof text, "%s%s", what, by_engine ? ", its barrier" : "");
+        shadow_bounds(t, bar, BARRIER_BYTES, text, site);
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s at byte %u of shared memory: an mbarrier is 8-byte aligned", text,
+                      shared_offset(t->cta, bar));
+    }
+}
+
+void phases_init(Thread *t, Barrier *b, int how_many, Site site) {
+    Cta *cta = t->cta;
+    if (how_many < 1 || b->expected < 1 || b->expected > ARRIVAL_LIMIT) {
+        report_misuse(RULE_BARRIER_UNINIT, site, 1,
+                      "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
+                      "barriers with 1 to 1048575 arrivals",
+                      how_many, b->expected);
+    }
+    check_address(t, cta->shared + b->offset, site, "mbarrier_init", 0);
+    uint16_t old = cta->mbarriers.at[b->offset / BARRIER_BYTES];
+    if (old != 0) {
+        const Barrier *before = cta->mbarriers.list[old - 1];
+        report_begin_last(RULE_BARRIER_REINIT);
+        report_place("now", t, site, "mbarrier_init");
+        report_place("before", before->facts->init_thread, before->facts->init_site,
+                     "mbarrier_init of the same 8 bytes");
+        report_barrier(before);
+        report_end(1);
+    }
+    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, site);
+    shadow_write(cta, &actor, b->offset, BARRIER_BYTES);
+    shadow_set_barrier(cta, b->offset);
+    b->facts = cta_alloc(cta, sizeof *b->facts);
+    *b->facts = (BarrierFacts){.component = component_new(cta->cluster, (ComponentOwner){.barrier = b}),
+                               .init_component = thread_component(t),
+                               .init_epoch = thread_epoch(t),
+                               .init_site = site,
+                               .init_thread = t};
+}
+
+void phases_init_fence(Thread *t) {
+    clock_init_fence(t);
+    for (int i = 0; i < t->cta->mbarriers.count; i++) {
+        BarrierFacts *f = t->cta->mbarriers.list[i]->facts;
+        if (f->init_fence == 0 && f->init_thread == t) {
+            f->init_fence = t->cta->clock->fences;
+        }
+    }
+}
+
+/* The thread reaches into another CTA of its cluster, which must outlive that. */
+static void touch(Thread *t, Cta *cta, Site site) {
+    CtaPhases *p = cta->phases;
+    if (p->touched == NULL) {
+        size_t components = (size_t)cta->cluster->clock->capacity;
+        p->touched = cta_alloc(cta, components * sizeof *p->touched);
+        p->touched_site = cta_alloc(cta, components * sizeof *p->touched_site);
+    }
+    p->touched[thread_component(t)] = thread_epoch(t);
+    p->touched_site[thread_component(t)] = site;
+}
+
+void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    const Cluster *cluster = t->cta->cluster;
+    check_address(t, bar, site, what, by_engine);
+    if (rank < 0 || rank >= cluster->size) {
+        report_misuse(RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what, rank, cluster->size);
+    }
+    Cta *cta = cluster->cta[rank];
+    if (cta->live == 0) {
+        report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what,
+                      cta->block);
+    }
+    if (cta != t->cta && !by_engine) {
+        touch(t, cta, site);
+    }
+}
+
+void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine) {
+    const BarrierFacts *f = b->facts;
+    int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
+    int known = by_fence || thread_knows(t, f->init_component, f->init_epoch);
+    if (!known || (b->cta != t->cta && !by_fence)) {
+        report_init_order(t, b, site, what,
+                          f->init_fence == 0 ? "mbarrier_init_fence() by the thread that initialises, and a barrier "
+                                               "(of the cluster, if there is one) after it"
+                                             : "a barrier (of the cluster, if there is one) after "
+                                               "mbarrier_init_fence()");
+    }
+    if (by_engine && f->init_fence == 0 && !device.options.lenient) {
+        report_init_order(t, b, site, what,
+                          "mbarrier_init_fence() by the thread that initialises: it is what publishes the barrier to "
+                          "the copy engine");
+    }
+}
+
+/* ---- arrivals and bytes ------------------------------------------------------------------------------------------ */
+
+void phases_arrive(Thread *t, Barrier *b, Site site, const char *what) {
+    BarrierFacts *f = b->facts;
+    if ((b->pending == 0 || (b->phase > 0 && f->observed < b->phase)) && report_begin(RULE_ARRIVE_OVERFLOW)) {
+        report_place("now", t, site, what);
+        report_last_arrival("before", b, "the arrival before this one");
+        report_barrier(b);
+        if (b->pending == 0) {
+            report_line("count", "all %d arrivals of phase %llu have come", b->expected, (unsigned long long)b->phase);
+        } else {
+            report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet",
+                        (unsigned long long)b->phase, (unsigned long long)b->phase - 1);
+        }
+        report_end(0);
+    }
+    if (b->pending > 0) {
+        uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
+        f->arrival[i].thread = t;
+        f->arrival[i].site = site;
+        f->arrival[i].phase = b->phase;
+        thread_release(t, &f->arriving);
+    }
+}
+
+static void check_tx(const Thread *t, const Barrier *b, Site site) {
+    if (b->tx > TX_LIMIT || b->tx < -TX_LIMIT) {
+        report_begin_last(RULE_TX_RANGE);
+        report_place("now", t, site, "transaction count");
+        report_barrier(b);
+        report_end(1);
+    }
+}
+
+void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
+    if (bytes < 0 || bytes > TX_LIMIT) {
+        char name[PHRASE_SIZE];
+        report_misuse(RULE_TX_RANGE, site, 1, "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes,
+                      barrier_text(b, name));
+    }
+    check_tx(t, b, site);
+}
+
+void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
+    BarrierFacts *f = b->facts;
+    /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
+     * bytes were announced for it. */
+    uint32_t meant = thread_newest(copy->thread, f->component).known;
+    if (b->phase > meant && report_begin(RULE_TX_COUNT)) {
+        char name[PHRASE_SIZE];
+        report_place("now", copy->thread, copy->site, copy->what);
+        report_barrier(b);
+        report_line("count",
+                    "phase %u of %s is complete already, though this load, which it should count, starts only now: "
+                    "what was announced for it, and has landed, was less than all its loads bring",
+                    meant, barrier_text(b, name));
+        report_end(0);
+    }
+    f->issued += bytes;
+    f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
+    f->load_site = copy->site;
+    f->load_thread = copy->thread;
+    f->load_what = copy->what;
+}
+
+void phases_landed(Barrier *b, Thread *by, Site site) {
+    if (by != NULL) {
+        b->facts->load_thread = by;
+        b->facts->load_site = site;
+        b->facts->load_what = "mbarrier_complete_tx";
+    }
+    check_tx(b->facts->load_thread, b, b->facts->load_site);
+}
+
+static int begin_tx_count(const Barrier *b) {
+    if (!report_begin(RULE_TX_COUNT)) {
+        return 0;
+    }
+    char what[PHRASE_SIZE];
+    snprintf(what, sizeof what, "%s counted by this barrier", b->facts->load_what);
+    report_place("load", b->facts->load_thread, b->facts->load_site, what);
+    report_barrier(b);
+    return 1;
+}
+
+/* All arrivals have come, so nothing more will be announced; if more has landed than was, the phase cannot complete. */
+void phases_lack_bytes(const Barrier *b) {
+    if (b->tx < 0 && b->facts->load_phase != 0 && begin_tx_count(b)) {
+        report_line("count",
+                    "all arrivals of phase %llu have come, %llu bytes were announced, and %lld more have landed",
+                    (unsigned long long)b->phase, (unsigned long long)b->announced, (long long)-b->tx);
+        report_end(0);
+    }
+}
+
+/* ---- phases ------------------------------------------------------------------------------------------------------ */
+
+/* Does the completion come after this wait? By a chain of barriers, or by wgmmas that the waiting warp issued after it
+ * and that are known to be done. */
+static int is_over(const Passed *p, const Clock *released) {
+    if (clock_tick(released, thread_component(p->thread)).known >= p->epoch) {
+        return 1;
+    }
+    const Warpgroup *g = p->thread->warp->warpgroup;
+    int component = g->cta->clock->warpgroup[g->id];
+    uint32_t groups = component >= 0 ? clock_tick(released, (Component)component).known : 0;
+    return groups > 0 && g->products.group_end[(groups - 1) % GROUP_HISTORY] > p->products;
+}
+
+static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
+    if (!is_over(p, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
+        report_place("wait", p->thread, p->site, "wait that the phase before lets through");
+        report_barrier(b);
+        report_last_arrival("arrival", b, "completes the phase");
+        report_line("phase",
+                    "phase %llu completes, and nothing makes it come after that wait: had the waiting thread been "
+                    "slower, it would have found the parity changed, and waited for phase %llu instead",
+                    (unsigned long long)b->phase, (unsigned long long)b->phase);
+        report_end(0);
+    }
+}
+
+void phases_complete(Barrier *b) {
+    BarrierFacts *f = b->facts;
+    if (b->brought < f->issued && begin_tx_count(b)) {
+        report_line("count",
+                    "phase %llu completes now; its loads bring %llu bytes, %llu were announced, %llu are still on "
+                    "their way",
+                    (unsigned long long)b->phase, (unsigned long long)f->issued, (unsigned long long)b->announced,
+                    (unsigned long long)(f->issued - b->brought));
+        report_end(0);
+    }
+    Clock *released = f->arriving != NULL ? f->arriving : clock_new();
+    for (int i = 0; i < f->passed_count; i++) {
+        check_passed(b, &f->passed[i], released);
+    }
+    f->passed_count = 0;
+    clock_raise(released, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
+    clock_unref(f->released);
+    f->released = released;
+    f->arriving = NULL;
+    f->issued = 0;
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+/* The thread waits with the parity of its own last wait, though it has done something since, and knows of no newer
+ * phase: it has not advanced its phase. */
+void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
+    const BarrierFacts *f = b->facts;
+    if (f->last_wait == NULL) {
+        return;
+    }
+    const LastWait *last = &f->last_wait[t->id];
+    int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
+    if (last->waited && !idle && ((last->observed - 1) & 1) == parity &&
+        !thread_knows(t, f->component, (uint32_t)last->observed + 1) && report_begin(RULE_PHASE_STALE)) {
+        report_place("now", t, site, "wait");
+        report_place("before", t, last->site, "its last wait on this barrier");
+        report_barrier(b);
+        if (last->observed == 0) {
+            report_line("phase",
+                        "parity %u again: the first wait with it was let through by the fresh barrier; phase 0, the "
+                        "next one, has parity 0",
+                        parity);
+        } else {
+            report_line("phase", "parity %u again, which was phase %llu; the next one, phase %llu, has parity %u",
+                        parity, (unsigned long long)last->observed - 1, (unsigned long long)last->observed, parity ^ 1);
+        }
+        report_end(0);
+    }
+}
+
+void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
+    BarrierFacts *f = b->facts;
+    if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
+        report_place("now", t, site, "mbarrier_wait_parity");
+        report_barrier(b);
+        report_line("phase",
+                    "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
+                    "the parity is the same as before",
+                    (unsigned long long)phase, (unsigned long long)phase + 1);
+        report_end(0);
+    }
+    f->observed = b->phase > f->observed ? b->phase : f->observed;
+    f->passed = model_room(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
+    f->passed[f->passed_count++] = (Passed){t, thread_epoch(t), t->warp->products.issued, site};
+    if (f->last_wait == NULL) {
+        f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
+    }
+    f->last_wait[t->id] = (LastWait){1, b->phase, thread_epoch(t), t->warp->products.groups, site};
+    thread_acquire(t, f->released);
+}
+
+/* ---- the end of a CTA -------------------------------------------------------------------------------------------- */
+
+static void check_left(const Barrier *b) {
+    const BarrierFacts *f = b->facts;
+    if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
+        char name[PHRASE_SIZE];
+        report_place("load", f->load_thread, f->load_site, f->load_what);
+        report_barrier(b);
+        report_line("missing",
+                    "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "
+                    "over, and all its threads have returned",
+                    b->cta->block, (unsigned long long)f->load_phase - 1, barrier_text(b, name));
+        report_end(0);
+    } else if (f->load_phase <= f->observed && b->tx != 0 && report_begin(RULE_TX_COUNT)) {
+        report_barrier(b);
+        report_line("count", "all threads of CTA %d have returned, and the phase is still open", b->cta->block);
+        report_end(0);
+    }
+}
+
+void phases_cta_returned(Cta *cta) {
+    for (int i = 0; i < cta->mbarriers.count; i++) {
+        check_left(cta->mbarriers.list[i]);
+    }
+    for (int c = 0; cta->phases->touched != NULL && c < cta->cluster->clock->count; c++) {
+        if (cta->phases->touched[c] > clock_tick(cta->clock->exit, (Component)c).known &&
+            report_begin(RULE_CLUSTER_EXIT)) {
+            report_place("touched", component_owner(cta->cluster, (Component)c)->thread, cta->phases->touched_site[c],
+                         "access to another CTA");
+            report_line("missing",
+                        "all threads of CTA %d have returned, and none of them has waited for anything that "
+                        "comes after it",
+                        cta->block);
+            report_end(0);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/* phases.h - the rules of mbarriers: initialisation and its order, arrivals, bytes, phases. All for event.c. */
+#ifndef PHASES_H
+#define PHASES_H
+
+#include "clock.h"
+
+enum { ARRIVAL_HISTORY = 8 };
+
+/* A wait that a phase has let through. */
+typedef struct {
+    Thread *thread;
+    uint32_t epoch;
+    uint64_t products; /* wgmmas that its warp had issued */
+    Site site;
+} Passed;
+
+/* A thread's last wait on a barrier. */
+typedef struct {
+    int waited;        /* at all */
+    uint64_t observed; /* phases that it has so seen complete */
+    uint32_t epoch;    /* the thread's, then */
+    uint64_t groups;   /* of wgmma that its warp had committed */
+    Site site;
+} LastWait;
+
+/* Of a barrier. */
+typedef struct BarrierFacts {
+    Component component; /* its clock value: phases completed */
+    /* What the arrivals of this phase release, and what the last completed one released. */
+    Clock *arriving, *released;
+
+    /* Bytes of loads started for this phase; 1 + the last phase for which one was started, 0: none; that load. */
+    uint64_t issued, load_phase;
+    Site load_site;
+    Thread *load_thread;
+    const char *load_what;
+
+    uint64_t observed; /* phases that some thread has seen complete */
+    /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
+    Passed *passed;
+    int passed_count, passed_capacity;
+    LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */
+
+    Component init_component;
+    uint32_t init_epoch;
+    uint32_t init_fence; /* value of the CTA's fence component that publishes it; 0: not fenced */
+    Site init_site;
+    Thread *init_thread;
+
+    /* The last few who arrived, for reports. */
+    struct {
+        Thread *thread;
+        Site site;
+        uint64_t phase;
+    } arrival[ARRIVAL_HISTORY];
+    uint32_t arrivals;
+} BarrierFacts;
+
+/* Of a CTA: what threads of others have done in it, by component: the epoch of the last access to a barrier of its own. */
+typedef struct CtaPhases {
+    uint32_t *touched;
+    Site *touched_site;
+} CtaPhases;
+
+void phases_cta_returned(Cta *cta);
+void phases_cta_end(Cta *cta);
+
+/* One of how_many. */
+void phases_init(Thread *t, Barrier *b, int how_many, Site site);
+void phases_init_fence(Thread *t);
+void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
+void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine);
+void phases_arrive(Thread *t, Barrier *b, Site site, const char *what);
+void phases_announced(Thread *t, const Barrier *b, int bytes, Site site);
+void phases_landed(Barrier *b, Thread *by, Site site);
+void phases_lack_bytes(const Barrier *b);
+void phases_complete(Barrier *b);
+void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
+void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site);
+/* A load of so many bytes that this barrier counts starts. */
+void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);
+
+#endif

@@ -1,0 +1,307 @@
+/* provenance.c - tags on 16-byte chunks.
+ *
+ * A copy that knows where its data comes from (TMA, or cp.async from a described matrix) leaves a tag with each chunk;
+ * an ordinary store removes it. When an operand is read, the tags must advance as the operand's rows and k do: a wrong
+ * swizzle, descriptor or lane address breaks that even if the numbers happen to be equal. Operands without tags, and
+ * zeros from outside a matrix, fit everywhere. */
+#include "provenance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "bug_report.h"
+
+enum { TENSORS = 128, MATRIX_TAGS = 256 };
+
+typedef struct {
+    uintptr_t base;
+    const char *name;
+    int of_map; /* known from a tensor map: for one launch */
+    size_t row_bytes;
+    int rows, columns, element_bytes;
+} Tensor;
+
+static struct {
+    Tensor tensor[TENSORS]; /* from 1 */
+    int count;
+    uintptr_t last_base;
+    int last;
+} known = {.count = 1};
+
+static int tensor_add(const Tensor *tensor) {
+    for (int i = 1; i < known.count; i++) {
+        if (known.tensor[i].base == tensor->base) {
+            return i;
+        }
+    }
+    if (known.count == TENSORS) {
+        return TENSOR_UNKNOWN;
+    }
+    known.tensor[known.count] = *tensor;
+    return known.count++;
+}
+
+Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
+    Tag tag = {TENSOR_UNKNOWN, 0, 0, 0};
+    if (map->rank != 2) {
+        return tag;
+    }
+    if (known.last_base != map->base) {
+        Tensor tensor = {(uintptr_t)map->base, map->name != NULL ? map->name : "tensor", 1, 0, 0, 0, 0};
+        known.last = tensor_add(&tensor);
+        known.last_base = map->base;
+    }
+    tag.tensor = (uint16_t)known.last;
+    tag.row = (int32_t)coord[1];
+    tag.column = (int32_t)coord[0];
+    return tag;
+}
+
+void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes) {
+    Tensor tensor = {(uintptr_t)base, name, 0, (size_t)ld * (size_t)element_bytes, rows, cols, element_bytes};
+    for (int i = 1; i < known.count; i++) {
+        if (known.tensor[i].base == tensor.base) {
+            known.tensor[i] = tensor;
+            return;
+        }
+    }
+    tensor_add(&tensor);
+}
+
+Tag tag_of_global(const void *p) {
+    Tag tag = {TENSOR_UNKNOWN, 0, 0, 0};
+    for (int i = 1; i < known.count; i++) {
+        const Tensor *tensor = &known.tensor[i];
+        uintptr_t offset = (uintptr_t)p - tensor->base;
+        if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
+            tag.tensor = (uint16_t)i;
+            tag.row = (int32_t)(offset / tensor->row_bytes);
+            tag.column = (int32_t)(offset % tensor->row_bytes) / tensor->element_bytes;
+            break;
+        }
+    }
+    return tag;
+}
+
+const char *tag_text(Tag tag, char *text) {
+    if (tag.tensor == TENSOR_UNKNOWN) {
+        snprintf(text, PHRASE_SIZE, "data of unknown origin");
+    } else if (tag.tensor == TENSOR_ZEROS) {
+        snprintf(text, PHRASE_SIZE, "zeros");
+    } else {
+        snprintf(text, PHRASE_SIZE, "%s(%d,%d)", known.tensor[tag.tensor].name, tag.row, tag.column);
+    }
+    return text;
+}
+
+static void forget(int i) {
+    known.tensor[i].base = UINTPTR_MAX;
+    known.tensor[i].row_bytes = 0;
+    known.tensor[i].name = "";
+}
+
+void provenance_forget_memory(const void *p, size_t bytes) {
+    for (int i = 1; i < known.count; i++) {
+        if (known.tensor[i].base - (uintptr_t)p < bytes) {
+            forget(i);
+        }
+    }
+    known.last_base = 0;
+    known.last = 0;
+    for (int i = 1; i < known.count; i++) {
+        if (known.tensor[i].of_map) {
+            forget(i);
+        }
+    }
+    while (known.count > 1 && known.tensor[known.count - 1].base == UINTPTR_MAX) {
+        known.count--;
+    }
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor != TENSOR_ZEROS; }
+
+/* Reports that the piece at (row, k) of the operand is `got`, where the pieces seen so far ask for `expected`. */
+static void report_piece(Thread *t, const char *operand, int row, int k, Tag expected, Tag got, Site site) {
+    char e[PHRASE_SIZE], g[PHRASE_SIZE];
+    if (report_begin(RULE_PROVENANCE)) {
+        report_place("now", t, site, operand);
+        report_line("operand", "row %d, k %d to %d: expected the chunk of %s, fetched the chunk of %s", row, k, k + 7,
+                    tag_text(expected, e), tag_text(got, g));
+        report_line("see", "swizzle, descriptor (start, strides, mode), and the address each lane gives");
+        report_end(0);
+    }
+}
+
+/* One piece of an operand: fits or is reported. *origin is the tag of (0, 0), once a piece is known. */
+static int check_piece(Thread *t, const char *operand, Tag *origin, Tag tag, int row, int k, int mn_major, Site site) {
+    if (!has_place(tag)) {
+        return 1;
+    }
+    int down = mn_major ? k : row, right = mn_major ? row : k;
+    if (origin->tensor == TENSOR_UNKNOWN) {
+        *origin = (Tag){tag.tensor, 0, tag.row - down, tag.column - right};
+        return 1;
+    }
+    if (tag.tensor == origin->tensor && tag.row == origin->row + down && tag.column == origin->column + right) {
+        return 1;
+    }
+    Tag expected = {origin->tensor, 0, origin->row + down, origin->column + right};
+    int last_row = known.tensor[tag.tensor].rows - 1;
+    if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row &&
+        expected.row > last_row) {
+        return 1; /* rows outside the matrix may repeat its last row: what they give is not stored */
+    }
+    report_piece(t, operand, row, k, expected, tag, site);
+    return 0;
+}
+
+Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site) {
+    Tag origin = {TENSOR_UNKNOWN, 0, 0, 0};
+    for (int i = 0; i < 2 * rows; i++) {
+        if (!check_piece(t, operand, &origin, tag[i], wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i),
+                         mn_major, site)) {
+            return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+        }
+    }
+    if (mn_major) {
+        origin = (Tag){origin.tensor, 0, origin.column, origin.row};
+    }
+    return origin;
+}
+
+static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
+    char x[PHRASE_SIZE], y[PHRASE_SIZE];
+    if (report_begin(RULE_PROVENANCE)) {
+        report_place("now", t, site, what);
+        report_line("operand", "A begins with the chunk of %s, B with the chunk of %s", tag_text(a, x), tag_text(b, y));
+        report_end(0);
+    }
+}
+
+void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
+    const Warpgroup *g = t->warp->warpgroup;
+    Tag *tile_a = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].a;
+    Tag *tile_b = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].b;
+    char x[PHRASE_SIZE], y[PHRASE_SIZE];
+    if (!product->accumulate) {
+        *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    }
+    if (!has_place(a) || !has_place(b)) {
+        return;
+    }
+    if (a.column != b.column) {
+        report_pair(t, "product of pieces with different k", a, b, product->site);
+        return;
+    }
+    if (has_place(*tile_a) &&
+        (tile_a->tensor != a.tensor || tile_a->row != a.row || tile_b->tensor != b.tensor || tile_b->row != b.row)) {
+        if (report_begin(RULE_PROVENANCE)) {
+            report_place("now", t, product->site, "product added to a tile of other rows or columns");
+            report_line("operand", "the tile began with rows %d of %s and %d of %s; now A begins with %s, B with %s",
+                        tile_a->row, known.tensor[tile_a->tensor].name, tile_b->row, known.tensor[tile_b->tensor].name,
+                        tag_text(a, x), tag_text(b, y));
+            report_end(0);
+        }
+        return;
+    }
+    *tile_a = a;
+    *tile_b = b;
+}
+
+/* ---- fragments --------------------------------------------------------------------------------------------------- */
+
+/* An 8x8 matrix in registers. */
+typedef struct MatrixTag {
+    uintptr_t address; /* of lane 0's register; 0: none */
+    Tag tag[8];        /* of the rows of the matrix */
+    int regular;       /* all known, row after row */
+} MatrixTag;
+
+static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
+    MatrixTag *table = w->cta->fragments->warp[w->id];
+    uintptr_t address = (uintptr_t)register0;
+    unsigned first = (unsigned)(address / 4) % MATRIX_TAGS;
+    for (unsigned i = 0; i < 8; i++) {
+        MatrixTag *tag = &table[(first + i) % MATRIX_TAGS];
+        if (tag->address == address) {
+            return tag;
+        }
+        if (tag->address == 0) {
+            tag->address = make ? address : 0;
+            return make ? tag : NULL;
+        }
+    }
+    return make ? &table[first] : NULL;
+}
+
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) {
+    MatrixTag **table = &w->cta->fragments->warp[w->id];
+    if (*table == NULL) {
+        *table = cta_alloc(w->cta, MATRIX_TAGS * sizeof **table);
+    }
+    for (int i = 0; i < 4; i++) {
+        MatrixTag *matrix = matrix_tag(w, &r0[i], 1);
+        matrix->address = (uintptr_t)&r0[i];
+        memcpy(matrix->tag, &tag[8 * i], sizeof matrix->tag);
+        matrix->regular = 1;
+        for (int row = 0; row < 8; row++) {
+            Tag first = tag[8 * i], here = tag[8 * i + row];
+            matrix->regular &= has_place(here) && here.tensor == first.tensor && here.row == first.row + row &&
+                               here.column == first.column;
+        }
+    }
+}
+
+void provenance_forget(Warp *w, const void *p, uint32_t size) {
+    if (w->cta->fragments->warp[w->id] == NULL) {
+        return;
+    }
+    uintptr_t begin = (uintptr_t)p & ~(uintptr_t)3;
+    for (uintptr_t address = begin; address < (uintptr_t)p + size; address += 4) {
+        MatrixTag *tag = matrix_tag(w, (const void *)address, 0);
+        if (tag != NULL) {
+            /* The place in the table stays taken: others may lie behind it. */
+            memset(tag->tag, 0, sizeof tag->tag);
+            tag->regular = 0;
+        }
+    }
+}
+
+/* Matrix `matrix` of a fragment holds rows row0.. and k k0..; 1 if it is where `origin` says without a closer look. */
+static int fits_quickly(const MatrixTag *matrix, Tag origin, int row0, int k0) {
+    return matrix->regular && matrix->tag[0].tensor == origin.tensor && matrix->tag[0].row == origin.row + row0 &&
+           matrix->tag[0].column == origin.column + k0;
+}
+
+void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site) {
+    if (w->cta->fragments->warp[w->id] == NULL) {
+        return;
+    }
+    Thread *t = &w->thread[0];
+    Tag a = {TENSOR_UNKNOWN, 0, 0, 0}, b = a;
+    for (int i = 0; i < 6; i++) {
+        int is_a = i < 4;
+        const MatrixTag *matrix = matrix_tag(w, is_a ? &a0[i] : &b0[i - 4], 0);
+        if (matrix == NULL) {
+            continue;
+        }
+        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * 8 : (i - 4) * 8;
+        Tag *origin = is_a ? &a : &b;
+        if (origin->tensor != TENSOR_UNKNOWN && fits_quickly(matrix, *origin, row0, k0)) {
+            continue;
+        }
+        for (int row = 0; row < 8; row++) {
+            if (!check_piece(t, is_a ? "mma.sync, fragment of A" : "mma.sync, fragment of B", origin, matrix->tag[row],
+                             row0 + row, k0, 0, site)) {
+                return;
+            }
+        }
+    }
+    if (has_place(a) && has_place(b) && a.column != b.column) {
+        report_pair(t, "product of fragments with different k", a, b, site);
+    }
+}

@@ -1,0 +1,50 @@
+/* provenance.h - which elements of which matrix lie in a chunk of shared memory or in a fragment, and whether an
+ * operand is made of the right ones. */
+#ifndef PROVENANCE_H
+#define PROVENANCE_H
+
+#include "../core/state.h"
+
+enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff };
+
+/* Which 8 elements a chunk of 16 bytes holds: 8 columns of a row. */
+typedef struct {
+    uint16_t tensor; /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c */
+    uint16_t unused;
+    int32_t row;
+    int32_t column;
+} Tag;
+
+/* The tag of a chunk that a copy by this map brings; coord as in TensorChunk. */
+Tag tag_of_map(const TensorMap *map, const int64_t *coord);
+/* The tag of 16 bytes of global memory, if they lie in a matrix that was described. */
+Tag tag_of_global(const void *p);
+/* "A(8,16)": row and column of its first element. Returns text, PHRASE_SIZE bytes. */
+const char *tag_text(Tag tag, char *text);
+
+/* What a warp's registers hold, and a warpgroup's tiles of accumulators. */
+typedef struct CtaFragments {
+    struct MatrixTag *warp[WARP_LIMIT]; /* a table by the address of lane 0's register; NULL: nothing yet */
+    struct {
+        Tag a, b; /* row of A and of B that it is the product of */
+    } tile[WARPGROUP_LIMIT][ACCUMULATOR_TILES];
+} CtaFragments;
+
+/* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i; r0 is lane 0's register array. */
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]);
+/* A warp multiplies fragments; a0, b0 are lane 0's arrays. */
+void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site);
+/* For event.c: lane 0 has stored to its stack at p: fragments there are no longer what was loaded. */
+void provenance_forget(Warp *w, const void *p, uint32_t size);
+
+/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(). Reports pieces that do not fit
+ * and returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and
+ * column of the result are exchanged, so that row is always that of the operand and column its k. */
+Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site);
+/* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. */
+void provenance_product(Thread *t, const Product *product, Tag a, Tag b);
+
+/* Memory is freed: matrices in it have names no more. */
+void provenance_forget_memory(const void *p, size_t bytes);
+
+#endif

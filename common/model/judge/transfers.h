@@ -1,0 +1,27 @@
+/* transfers.h - the rules of cp.async and of the copy engine: operands, the memory on both sides, groups that somebody
+ * must wait for. All for event.c. */
+#ifndef TRANSFERS_H
+#define TRANSFERS_H
+
+#include "clock.h"
+
+/* A thread's last copy: its place, and its group + 1; 0: there was none. */
+typedef struct {
+    Site site;
+    uint32_t group;
+} LastTransfer;
+typedef struct CtaTransfers {
+    LastTransfer copy[THREAD_LIMIT], store[THREAD_LIMIT];
+} CtaTransfers;
+
+void transfers_returned(Thread *t);
+
+void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site);
+
+void transfers_prefetch(const TensorMap *map, Site site);
+void transfers_load_asked(const TmaCopy *copy);
+/* Into one of its targets. */
+void transfers_load(const TmaLoad *load, int target);
+void transfers_store(const TmaCopy *copy);
+
+#endif

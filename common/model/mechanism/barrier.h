@@ -1,0 +1,45 @@
+/* barrier.h - __syncthreads() and the numbered barriers of a CTA, and the cluster's barrier. What kernels call is in
+ * model.h. */
+#ifndef MODEL_BARRIER_H
+#define MODEL_BARRIER_H
+
+#include "../core/types.h"
+
+enum { NAMED_BARRIERS = 16 };
+
+/* Number 0 is __syncthreads() too. */
+typedef struct {
+    int expected; /* of the generation in progress; 0: none in progress */
+    int arrived;
+    int generation;
+    int uses_all; /* __syncthreads(): expects all threads that have not exited */
+    Thread *waiters;
+} NamedBarrier;
+
+typedef struct {
+    int arrived, generation;
+    Thread *waiters;
+    struct Clock *arriving, *released; /* judge/clock.c */
+} ClusterBarrier;
+
+/* A thread's part. */
+typedef struct {
+    uint8_t cluster_arrived;
+    int cluster_generation;         /* of its arrival */
+    int named_seen[NAMED_BARRIERS]; /* 1 + the generation in which it arrived last */
+} ThreadBarriers;
+
+/* A warp's part. */
+typedef struct {
+    uint32_t in_sync; /* lanes that wait at __syncthreads() */
+    struct {
+        int seen;     /* 1 + the generation that the rest is about */
+        int credited; /* lanes that have returned were counted */
+        uint32_t arrived;
+    } named[NAMED_BARRIERS];
+} WarpBarriers;
+
+/* model.c: a thread has ended; barriers that wait for all may complete. */
+void barriers_thread_exit(Thread *t);
+
+#endif

@@ -1,0 +1,85 @@
+/* copy.c - cp.async: 16-byte copies that each thread starts, groups and waits for.
+ *
+ * A copy happens some time between its issue and the wait that covers it; until then its destination holds NaN. */
+#include "copy.h"
+
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "../event.h"
+#include "../model.h"
+
+static PendingCopy *pending(Thread *t, uint32_t number) {
+    return &t->copies.pending[number & (t->copies.capacity - 1)];
+}
+
+static PendingCopy *pending_add(Thread *t) {
+    ThreadCopies *c = &t->copies;
+    if (c->tail - c->head == c->capacity) {
+        uint32_t capacity = c->capacity > 0 ? 2 * c->capacity : 32;
+        PendingCopy *larger = cta_alloc(t->cta, capacity * sizeof *larger);
+        for (uint32_t i = c->head; i != c->tail; i++) {
+            larger[i & (capacity - 1)] = *pending(t, i);
+        }
+        c->pending = larger;
+        c->capacity = capacity;
+    }
+    return pending(t, c->tail++);
+}
+
+static void copy_oldest(Thread *t) {
+    const PendingCopy *copy = pending(t, t->copies.head++);
+    memcpy(copy->dst, copy->src, copy->bytes);
+    memset(copy->dst + copy->bytes, 0, CHUNK_BYTES - (size_t)copy->bytes);
+}
+
+/* Those of all lanes. */
+static void copies_step(Agent *agent, int whole) {
+    Warp *w = (Warp *)(void *)((char *)agent - offsetof(Warp, copies));
+    int left = 0;
+    int chosen = (int)random_below(WARP_SIZE);
+    for (int lane = 0; lane < w->lanes; lane++) {
+        Thread *t = &w->thread[lane];
+        if (whole) {
+            while (t->copies.head != t->copies.tail) {
+                copy_oldest(t);
+            }
+        } else if (t->copies.head != t->copies.tail && (lane ^ chosen) % 4 == 0) {
+            copy_oldest(t);
+        }
+        left |= t->copies.head != t->copies.tail;
+    }
+    if (!left) {
+        agent_dequeue(agent);
+    }
+}
+
+void copies_begin(Warp *w) { w->copies = (Agent){.step = copies_step, .queued = -1}; }
+
+void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) {
+    Thread *t = current_thread();
+    event_copy(t, dst, src, bytes, site_of(here));
+    memset(dst, 0xff, CHUNK_BYTES);
+    *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->copies.groups};
+    t->copies.in_group++;
+    agent_queue(&t->warp->copies);
+}
+
+void model_cp_async_commit_group(const char *here) {
+    Thread *t = current_thread();
+    event_copy_commit(t, site_of(here));
+    t->copies.in_group = 0;
+    t->copies.groups++;
+}
+
+void model_cp_async_wait_group(int newest, const char *here) {
+    Thread *t = current_thread();
+    ThreadCopies *c = &t->copies;
+    uint32_t done = c->groups > (uint32_t)newest ? c->groups - (uint32_t)newest : 0;
+    event_copy_wait(t, newest, done, site_of(here));
+    while (c->head != c->tail && pending(t, c->head)->group < done) {
+        copy_oldest(t);
+    }
+    c->waited = done > c->waited ? done : c->waited;
+}

@@ -1,0 +1,28 @@
+/* copy.h - cp.async: 16-byte copies that each thread starts, groups and waits for. What kernels call is in model.h. */
+#ifndef MODEL_COPY_H
+#define MODEL_COPY_H
+
+#include "../core/types.h"
+
+/* A copy that has not happened. */
+typedef struct {
+    uint8_t *dst;
+    const uint8_t *src;
+    uint8_t bytes;
+    uint32_t group;
+} PendingCopy;
+
+/* Of a thread: a ring of such copies, in the order of issue, and its groups. */
+typedef struct {
+    PendingCopy *pending;
+    uint32_t head, tail; /* counters; index modulo the capacity */
+    uint32_t capacity;   /* a power of two */
+    uint32_t groups;     /* committed */
+    uint32_t in_group;   /* issued since the last commit */
+    uint32_t waited;     /* groups that a wait has covered */
+} ThreadCopies;
+
+/* model.c: a warp begins. */
+void copies_begin(Warp *w);
+
+#endif

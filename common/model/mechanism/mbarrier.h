@@ -1,0 +1,55 @@
+/* mbarrier.h - barriers in shared memory that count arrivals and bytes, with the exact state of the hardware's. What
+ * kernels call is in model.h. */
+#ifndef MODEL_MBARRIER_H
+#define MODEL_MBARRIER_H
+
+#include "../core/types.h"
+
+enum { BARRIER_BYTES = 8, TX_LIMIT = (1 << 20) - 1, ARRIVAL_LIMIT = (1 << 20) - 1 };
+
+struct Barrier {
+    Cta *cta;
+    uint32_t offset; /* in the CTA's shared memory */
+    char array[32];  /* "full" of full[2] */
+    int index;       /* 2; -1: it stands alone */
+    int init;        /* barriers of one mbarrier_init() share a number */
+    int expected, pending;
+    int64_t tx;
+    uint64_t phase;
+    uint64_t announced, brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
+    Thread *waiters;
+    struct BarrierFacts *facts; /* judge/phases.c */
+    struct BarrierSteps *steps; /* tell/steps.c */
+};
+
+/* Of a CTA. */
+typedef struct {
+    Barrier **list;
+    int count, capacity;
+    int inits;    /* calls of mbarrier_init() */
+    uint16_t *at; /* by offset / 8: 1 + index; 0: none */
+} CtaBarriers;
+
+/* What happens to a barrier, with an amount. */
+typedef enum {
+    MBARRIER_INIT,
+    MBARRIER_ARRIVE,        /* amount: arrivals */
+    MBARRIER_ARRIVE_REMOTE, /* CTA */
+    MBARRIER_EXPECT,        /* bytes */
+    MBARRIER_ARRIVE_EXPECT, /* bytes */
+    MBARRIER_LANDED,        /* bytes */
+    MBARRIER_COMPLETE,
+    MBARRIER_WAIT, /* parity */
+} MbarrierChange;
+
+/* model.c: a CTA begins; it ends. */
+void mbarriers_begin(Cta *cta);
+void mbarriers_free(Cta *cta);
+
+/* For this file and tma.c: the barrier at the same place in CTA `rank` of the cluster as `bar` in the thread's own. Waits
+ * if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
+Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
+/* tma.c: bytes of a copy have landed. */
+void mbarrier_land(Barrier *b, uint32_t bytes);
+
+#endif

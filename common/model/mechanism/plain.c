@@ -1,0 +1,60 @@
+/* plain.c - see plain.h. */
+#include "plain.h"
+
+#include "../core/memory.h"
+#include "../event.h"
+
+/* Constants and variables of the program, and what the host left on its stack, are no concern of the model's; what is
+ * neither those nor GPU memory would be an illegal address on a GPU. */
+static int in_program(const void *p) {
+    extern char __executable_start[], end[];
+    return (const char *)p >= __executable_start && (const char *)p < end;
+}
+
+static inline void plain_access(const void *p, uint32_t size, int write, const void *return_address) {
+    Thread *t = device.current;
+    if (t == NULL) {
+        return;
+    }
+    uintptr_t address = (uintptr_t)p;
+    if (address - (uintptr_t)t->fiber.stack < FIBER_STACK_BYTES) {
+        if (address - t->accumulators.begin < t->accumulators.bytes) {
+            event_accumulator_access(t, p, size, write, site_of(return_address));
+        }
+        if (write && t->lane == 0) {
+            event_stack_store(t, p, size);
+        }
+    } else if (global_is(p)) {
+        event_global_access(t, p, size, write, site_of(return_address));
+    } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
+        event_shared_access(t, p, size, write, site_of(return_address));
+    } else if (!in_program(p)) {
+        event_unknown_access(t, p, size, write, site_of(return_address));
+    }
+}
+
+#define ACCESS(name, bytes, write) \
+    void __tsan_##name##bytes(void *p) { plain_access(p, bytes, write, __builtin_return_address(0)); }
+PLAIN_ACCESSES(ACCESS)
+
+void __tsan_read_range(void *p, size_t size) { plain_access(p, (uint32_t)size, 0, __builtin_return_address(0)); }
+void __tsan_write_range(void *p, size_t size) { plain_access(p, (uint32_t)size, 1, __builtin_return_address(0)); }
+
+#define READ_WRITE(bytes)                                       \
+    void __tsan_read_write##bytes(void *p) {                    \
+        plain_access(p, bytes, 0, __builtin_return_address(0)); \
+        plain_access(p, bytes, 1, __builtin_return_address(0)); \
+    }
+READ_WRITE(1)
+READ_WRITE(2)
+READ_WRITE(4)
+READ_WRITE(8)
+READ_WRITE(16)
+
+void __tsan_init(void) {}
+void __tsan_func_entry(void *caller) { (void)caller; }
+void __tsan_func_exit(void) {}
+void __tsan_vptr_update(void **p, void *value) {
+    (void)p;
+    (void)value;
+}

@@ -1,0 +1,23 @@
+/* registers.h - setmaxnreg: warps give registers to their CTA's pool and take them from it. What kernels call is in
+ * model.h. */
+#ifndef MODEL_REGISTERS_H
+#define MODEL_REGISTERS_H
+
+#include "../core/types.h"
+
+/* Of a CTA. */
+typedef struct {
+    int free;
+    Thread *waiters; /* for more */
+} RegisterPool;
+
+/* Of a warpgroup, whose warps change their registers together: how many have come, to do what. */
+typedef struct {
+    int arrivals, increase, count;
+    Thread *waiters; /* for the other warps */
+} RegisterChange;
+
+/* model.c: what the launch gives a warp's threads. */
+int registers_at_launch(int threads);
+
+#endif

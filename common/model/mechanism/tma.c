@@ -1,0 +1,292 @@
+/* tma.c - the copy engine: boxes of tensors into and out of shared memory.
+ *
+ * A copy is an agent. A load brings its box in pieces, in whatever order the schedule has, and counts them on its
+ * barrier; until then the box holds NaN. A store reads shared memory at one moment and writes global memory at a later
+ * one: two events, with a wait for each. */
+#include "tma.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "../event.h"
+#include "../model.h"
+
+enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
+
+static TmaLoad *loads;
+static TmaStore *stores;
+
+GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                               int box_rows, int box_cols, int swizzle) {
+    char why[200];
+    if (tensor_map_encode_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, why, sizeof why) == 0) {
+        event_tensor_map(map);
+        return GEMM_OK;
+    }
+    fprintf(stderr,
+            "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, swizzle "
+            "%d)\n",
+            name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
+    return GEMM_DEVICE;
+}
+
+void model_tma_prefetch_map(const TensorMap *map, const char *here) { event_tensor_map_prefetch(map, site_of(here)); }
+
+/* ---- loads ------------------------------------------------------------------------------------------------------- */
+
+static void load_free(TmaLoad *load) {
+    agent_dequeue(&load->agent);
+    *load->link = load->next;
+    if (load->next != NULL) {
+        load->next->link = load->link;
+    }
+    free(load);
+}
+
+static void load_step(Agent *agent, int whole) {
+    TmaLoad *load = (TmaLoad *)(void *)agent;
+    uint32_t chunks = tensor_box_bytes(&load->map) / CHUNK_BYTES;
+    /* Pieces of whole KB: --barriers then reads like the talk's slides. */
+    uint32_t wanted = whole ? chunks : PIECE_CHUNKS * (1 + random_below((chunks + PIECE_CHUNKS - 1) / PIECE_CHUNKS));
+    uint32_t moved = 0;
+    TensorChunk chunk;
+    int more = 1;
+    while (moved < wanted && (more = tensor_next(&load->walk, &chunk))) {
+        uint8_t *first = load->target[0]->shared + load->offset + chunk.offset;
+        tensor_chunk_load(&load->map, &chunk, first);
+        for (int i = 1; i < load->targets; i++) {
+            memcpy(load->target[i]->shared + load->offset + chunk.offset, first, CHUNK_BYTES);
+        }
+        moved++;
+    }
+    TensorWalk rest = load->walk;
+    int targets = load->targets;
+    Barrier *barrier[CLUSTER_LIMIT];
+    memcpy(barrier, load->barrier, sizeof barrier);
+    if (!more || !tensor_next(&rest, &chunk)) {
+        load_free(load);
+    }
+    for (int i = 0; i < targets && moved > 0; i++) {
+        mbarrier_land(barrier[i], moved * CHUNK_BYTES);
+    }
+}
+
+/* Nobody finds anything in the box until the load has brought it. Between its rows may lie what is not part of it. */
+static void poison(const TmaLoad *load) {
+    uint32_t span = tensor_box_span(&load->map);
+    for (int i = 0; i < load->targets; i++) {
+        uint8_t *box = load->target[i]->shared + load->offset;
+        if (span == tensor_box_bytes(&load->map)) {
+            memset(box, 0xff, span);
+            continue;
+        }
+        TensorWalk walk = load->walk;
+        TensorChunk chunk;
+        while (tensor_next(&walk, &chunk)) {
+            memset(box + chunk.offset, 0xff, CHUNK_BYTES);
+        }
+    }
+}
+
+static void start_load(TmaCopy copy) {
+    Thread *t = copy.thread = current_thread();
+    Cluster *cluster = t->cta->cluster;
+    event_tma_load_asked(&copy);
+    Cta *target[CLUSTER_LIMIT];
+    Barrier *barrier[CLUSTER_LIMIT];
+    int targets = 0;
+    for (int i = 0; i < cluster->size; i++) {
+        Cta *cta = cluster->cta[i];
+        if (copy.mask == 0 ? cta == t->cta : copy.mask >> i & 1) {
+            target[targets] = cta;
+            barrier[targets++] = mbarrier_reach(t, i, copy.bar, copy.site, copy.what, 1);
+        }
+    }
+    TmaLoad *load = model_alloc_zero(sizeof *load);
+    load->agent = (Agent){.step = load_step, .queued = -1};
+    load->next = loads;
+    load->link = &loads;
+    if (loads != NULL) {
+        loads->link = &load->next;
+    }
+    loads = load;
+    load->map = *copy.map;
+    load->copy = copy;
+    load->copy.map = &load->map;
+    load->offset = shared_offset(t->cta, copy.shared);
+    load->walk = tensor_walk(&load->map, copy.coord, SHARED_RESERVED + load->offset);
+    load->targets = targets;
+    memcpy(load->target, target, sizeof target);
+    memcpy(load->barrier, barrier, sizeof barrier);
+    event_tma_load(load);
+    poison(load);
+    agent_queue(&load->agent);
+}
+
+void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here) {
+    start_load((TmaCopy){.what = "TMA load",
+                         .map = map,
+                         .rank = 2,
+                         .coord = {c0, c1},
+                         .shared = dst,
+                         .bar = bar,
+                         .mask = mask,
+                         .site = site_of(here)});
+}
+
+void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here) {
+    start_load((TmaCopy){.what = "TMA load",
+                         .map = map,
+                         .rank = 3,
+                         .coord = {c0, c1, c2},
+                         .shared = dst,
+                         .bar = bar,
+                         .mask = mask,
+                         .site = site_of(here)});
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
+
+static void store_free(TmaStore *store) {
+    agent_dequeue(&store->agent);
+    *store->link = store->next;
+    if (store->next != NULL) {
+        store->next->link = store->link;
+    }
+    free(store->data);
+    free(store);
+}
+
+static void store_read(TmaStore *store) {
+    if (store->data == NULL) {
+        uint32_t bytes = tensor_box_span(&store->map);
+        store->data = model_alloc(bytes);
+        memcpy(store->data, store->copy.thread->cta->shared + store->offset, bytes);
+    }
+}
+
+static void store_write(TmaStore *store) {
+    store_read(store);
+    TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
+    TensorChunk chunk;
+    while (tensor_next(&walk, &chunk)) {
+        if (store->copy.add) {
+            tensor_chunk_add(&store->map, &chunk, store->data + chunk.offset);
+        } else {
+            tensor_chunk_store(&chunk, store->data + chunk.offset);
+        }
+    }
+    event_tma_stored(store);
+    store_free(store);
+}
+
+static void store_step(Agent *agent, int whole) {
+    TmaStore *store = (TmaStore *)(void *)agent;
+    if (store->data == NULL && !whole) {
+        store_read(store);
+    } else {
+        store_write(store);
+    }
+}
+
+static void start_store(TmaCopy copy) {
+    Thread *t = copy.thread = current_thread();
+    event_tma_store(&copy);
+    TmaStore *store = model_alloc_zero(sizeof *store);
+    store->agent = (Agent){.step = store_step, .queued = -1};
+    store->next = stores;
+    store->link = &stores;
+    if (stores != NULL) {
+        stores->link = &store->next;
+    }
+    stores = store;
+    store->map = *copy.map;
+    store->copy = copy;
+    store->copy.map = &store->map;
+    store->offset = shared_offset(t->cta, copy.shared);
+    store->group = t->stores.groups;
+    t->stores.in_group++;
+    agent_queue(&store->agent);
+}
+
+void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here) {
+    start_store((TmaCopy){.what = "TMA store",
+                          .map = map,
+                          .rank = 2,
+                          .coord = {c0, c1},
+                          .shared = src,
+                          .add = add,
+                          .site = site_of(here)});
+}
+
+void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here) {
+    start_store((TmaCopy){.what = "TMA store",
+                          .map = map,
+                          .rank = 3,
+                          .coord = {c0, c1, c2},
+                          .shared = src,
+                          .add = add,
+                          .site = site_of(here)});
+}
+
+void model_bulk_commit_group(const char *here) {
+    Thread *t = current_thread();
+    (void)here;
+    event_bulk_commit(t);
+    t->stores.in_group = 0;
+    t->stores.groups++;
+    thread_pause(t);
+}
+
+void model_bulk_wait_group(int newest, int read, const char *here) {
+    Thread *t = current_thread();
+    uint32_t done = t->stores.groups > (uint32_t)newest ? t->stores.groups - (uint32_t)newest : 0;
+    event_bulk_wait(t, newest, read, done, site_of(here));
+    for (TmaStore *store = stores, *next; store != NULL; store = next) {
+        next = store->next;
+        if (store->copy.thread == t && store->group < done) {
+            if (read) {
+                store_read(store);
+            } else {
+                store_write(store);
+            }
+        }
+    }
+    t->stores.read = done > t->stores.read ? done : t->stores.read;
+    t->stores.written = !read && done > t->stores.written ? done : t->stores.written;
+    thread_pause(t);
+}
+
+void model_fence_proxy_async(const char *here) {
+    (void)here;
+    event_fence_proxy(current_thread());
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+void tma_cluster_end(Cluster *cluster) {
+    for (TmaStore *store = stores, *next; store != NULL; store = next) {
+        next = store->next;
+        if (store->copy.thread->cta->cluster == cluster) {
+            store_write(store);
+        }
+    }
+    for (TmaLoad *load = loads, *next; load != NULL; load = next) {
+        next = load->next;
+        if (load->copy.thread->cta->cluster == cluster) {
+            load_free(load);
+        }
+    }
+}
+
+void tma_end(void) {
+    while (stores != NULL) {
+        store_free(stores);
+    }
+    while (loads != NULL) {
+        load_free(loads);
+    }
+}

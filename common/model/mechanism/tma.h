@@ -1,0 +1,56 @@
+/* tma.h - the copy engine: boxes of tensors into and out of shared memory. What kernels call is in model.h. */
+#ifndef MODEL_TMA_H
+#define MODEL_TMA_H
+
+#include "../core/types.h"
+
+/* One instruction. */
+typedef struct {
+    const char *what; /* its name in reports */
+    Thread *thread;
+    const TensorMap *map;
+    int rank; /* coordinates */
+    int coord[TENSOR_MAX_RANK];
+    const void *shared; /* the box */
+    const void *bar;    /* a load's barrier */
+    int mask;           /* a load's targets in the cluster; 0: no multicast */
+    int add;            /* a store that adds */
+    Site site;
+} TmaCopy;
+
+/* A load on its way. */
+typedef struct TmaLoad {
+    Agent agent;
+    struct TmaLoad *next, **link;
+    TmaCopy copy; /* its map is the one below */
+    TensorMap map;
+    TensorWalk walk; /* what has not landed */
+    uint32_t offset; /* in each target's shared memory */
+    int targets;
+    Cta *target[CLUSTER_LIMIT];
+    Barrier *barrier[CLUSTER_LIMIT];
+} TmaLoad;
+
+/* A store on its way. */
+typedef struct TmaStore {
+    Agent agent;
+    struct TmaStore *next, **link;
+    TmaCopy copy; /* as above */
+    TensorMap map;
+    uint32_t offset;
+    uint32_t group;
+    uint8_t *data; /* what was read; NULL: not yet */
+} TmaStore;
+
+/* A thread's bulk groups. */
+typedef struct {
+    uint32_t groups;        /* committed */
+    uint32_t in_group;      /* stores since the last commit */
+    uint32_t read, written; /* groups that a wait has covered */
+} ThreadStores;
+
+/* model.c: a cluster ends; the launch does. */
+void tma_cluster_end(Cluster *cluster);
+void tma_end(void);
+
+#endif

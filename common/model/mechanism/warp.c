@@ -1,0 +1,155 @@
+/* warp.c - see warp.h. */
+#include "warp.h"
+
+#include "../core/schedule.h"
+#include "../event.h"
+#include "../model.h"
+
+int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+    Warp *w = t->warp;
+    WarpMeeting *m = &w->meeting;
+    mask &= w->all;
+    if (m->arrived == 0) {
+        m->instruction = instruction;
+        m->site = site;
+        m->mask = mask;
+    }
+    if (instruction != m->instruction || site != m->site || mask != m->mask ||
+        (mask & (w->exited | w->barriers.in_sync)) != 0) {
+        event_warp_apart(t, instruction, mask, site);
+    }
+    m->arrived |= 1u << t->lane;
+    if ((m->arrived & mask) == mask) {
+        if (mask == w->all) {
+            event_warp_together(w);
+        }
+        return 1;
+    }
+    t->wait.kind = WAIT_WARP;
+    t->wait.site = site;
+    t->wait.what = warp_instruction_text(instruction);
+    thread_sleep(t);
+    return 0;
+}
+
+void warp_go(Warp *w) {
+    uint32_t others = w->meeting.arrived & ~(1u << current_thread()->lane);
+    w->meeting.arrived = 0;
+    w->ready |= others;
+    while (others != 0) {
+        Thread *t = &w->thread[__builtin_ctz(others)];
+        others &= others - 1;
+        t->state = THREAD_READY;
+        t->wait.kind = WAIT_NONE;
+    }
+}
+
+/* ---- shuffles ---------------------------------------------------------------------------------------------------- */
+
+void model_syncwarp(uint32_t mask, const char *here) {
+    Thread *t = current_thread();
+    if (warp_meet(t, WARP_SYNCWARP, mask, site_of(here))) {
+        event_syncwarp(t->warp);
+        warp_go(t->warp);
+    }
+}
+
+uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, const char *here) {
+    Thread *t = current_thread();
+    Warp *w = t->warp;
+    WarpMeeting *m = &w->meeting;
+    m->operands[t->lane].u[0] = value;
+    m->operands[t->lane].i[0] = which;
+    if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
+        event_shuffle(w, how == MODEL_SHFL_XOR);
+        for (int lane = 0; lane < w->lanes; lane++) {
+            int operand = m->operands[lane].i[0];
+            int from = how == MODEL_SHFL_INDEX ? operand & 31
+                       : how == MODEL_SHFL_XOR ? lane ^ operand
+                       : how == MODEL_SHFL_UP  ? lane - operand
+                                               : lane + operand;
+            if (from < 0 || from >= w->lanes) {
+                from = lane;
+            }
+            m->result[lane] = (uint32_t)m->operands[from].u[0];
+        }
+        warp_go(w);
+    }
+    return m->result[t->lane];
+}
+
+int model_elect_one(const char *here) {
+    Thread *t = current_thread();
+    if (warp_meet(t, WARP_ELECT, 0xffffffffu, site_of(here))) {
+        warp_go(t->warp);
+    }
+    return t->lane == 0;
+}
+
+/* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
+
+void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
+    Thread *t = current_thread();
+    Warp *w = t->warp;
+    Site site = site_of(here);
+    w->meeting.operands[t->lane].p[0] = r;
+    w->meeting.operands[t->lane].p[1] = row;
+    if (!warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site)) {
+        return;
+    }
+    uint32_t *out[WARP_SIZE];
+    const void *in[WARP_SIZE];
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        out[lane] = (uint32_t *)(uintptr_t)w->meeting.operands[lane].p[0];
+        in[lane] = w->meeting.operands[lane].p[1];
+    }
+    event_ldmatrix(w, out, in, site);
+    matrix_ldmatrix_x4(out, in);
+    warp_go(w);
+}
+
+void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
+    Thread *t = current_thread();
+    Warp *w = t->warp;
+    Site site = site_of(here);
+    w->meeting.operands[t->lane].p[0] = r;
+    w->meeting.operands[t->lane].p[1] = row;
+    if (!warp_meet(t, WARP_STMATRIX, 0xffffffffu, site)) {
+        return;
+    }
+    void *out[WARP_SIZE];
+    const uint32_t *in[WARP_SIZE];
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        in[lane] = w->meeting.operands[lane].p[0];
+        out[lane] = (void *)(uintptr_t)w->meeting.operands[lane].p[1];
+    }
+    event_stmatrix(w, out, site);
+    matrix_stmatrix_x4(out, in);
+    warp_go(w);
+}
+
+/* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
+
+void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here) {
+    Thread *t = current_thread();
+    Warp *w = t->warp;
+    Site site = site_of(here);
+    LaneOperands *mine = &w->meeting.operands[t->lane];
+    mine->p[0] = d;
+    mine->p[1] = a;
+    mine->p[2] = b;
+    if (!warp_meet(t, WARP_MMA, 0xffffffffu, site)) {
+        return;
+    }
+    float *ds[WARP_SIZE];
+    const uint32_t *as[WARP_SIZE], *bs[WARP_SIZE];
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        ds[lane] = (float *)(uintptr_t)w->meeting.operands[lane].p[0];
+        as[lane] = w->meeting.operands[lane].p[1];
+        bs[lane] = w->meeting.operands[lane].p[2];
+    }
+    event_mma(w, ds, as, bs, site);
+    matrix_mma_m16n8k16(ds, as, bs);
+    event_mma_done(w, ds, as, bs, site);
+    warp_go(w);
+}

@@ -1,0 +1,59 @@
+/* warp.h - what the 32 threads of a warp execute together: how they meet, shuffles, ldmatrix, mma.sync. What kernels
+ * call is in model.h. */
+#ifndef MODEL_WARP_H
+#define MODEL_WARP_H
+
+#include "../core/types.h"
+
+#define WARP_INSTRUCTIONS(INSTRUCTION)              \
+    INSTRUCTION(SYNCWARP, "__syncwarp")             \
+    INSTRUCTION(SHUFFLE, "shfl.sync")               \
+    INSTRUCTION(ELECT, "elect.sync")                \
+    INSTRUCTION(LDMATRIX, "ldmatrix")               \
+    INSTRUCTION(STMATRIX, "stmatrix")               \
+    INSTRUCTION(MMA, "mma.sync")                    \
+    INSTRUCTION(SETMAXNREG, "setmaxnreg")           \
+    INSTRUCTION(WGMMA_FENCE, "wgmma.fence")         \
+    INSTRUCTION(WGMMA, "wgmma.mma_async")           \
+    INSTRUCTION(WGMMA_COMMIT, "wgmma.commit_group") \
+    INSTRUCTION(WGMMA_WAIT, "wgmma.wait_group")
+
+typedef enum {
+#define INSTRUCTION(id, name) WARP_##id,
+    WARP_INSTRUCTIONS(INSTRUCTION)
+#undef INSTRUCTION
+} WarpInstruction;
+
+static inline const char *warp_instruction_text(WarpInstruction instruction) {
+    static const char *const text[] = {
+#define INSTRUCTION(id, name) name,
+        WARP_INSTRUCTIONS(INSTRUCTION)
+#undef INSTRUCTION
+    };
+    return text[instruction];
+}
+
+/* Operands, one set a lane. */
+typedef struct {
+    const void *p[3];
+    uint64_t u[2];
+    int i[1];
+} LaneOperands;
+
+/* The instruction in progress. */
+typedef struct {
+    WarpInstruction instruction;
+    Site site;
+    uint32_t mask;    /* who must come */
+    uint32_t arrived; /* 0: none is in progress */
+    LaneOperands operands[WARP_SIZE];
+    uint32_t result[WARP_SIZE];
+} WarpMeeting;
+
+/* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
+ * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. For the
+ * mechanisms whose instructions are warp-wide. */
+int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site);
+void warp_go(Warp *w);
+
+#endif

@@ -1,0 +1,303 @@
+/* wgmma.c - products of a warpgroup: issued by its four warps, executed when the schedule says, waited for by groups.
+ *
+ * Each warp issues its part when it comes; warps need not meet. A product can execute once all four have issued it, and
+ * products execute in order. From its first product until a wait that covers its last one, a tile of accumulators lives
+ * here and the registers hold NaN. */
+#include "wgmma.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "../event.h"
+#include "../model.h"
+
+static Product *product_new(WarpgroupProducts *p) {
+    if (p->issued - p->first == p->capacity) {
+        uint32_t capacity = p->capacity > 0 ? 2 * p->capacity : 32;
+        Product *product = model_alloc_zero(capacity * sizeof *product);
+        for (uint64_t i = p->first; i < p->issued; i++) {
+            product[i & (capacity - 1)] = *product_at(p, i);
+        }
+        free(p->product);
+        p->product = product;
+        p->capacity = capacity;
+    }
+    return product_at(p, p->issued++);
+}
+
+/* ---- accumulators ------------------------------------------------------------------------------------------------ */
+
+/* The thread's number in its warpgroup. */
+static int member(const Thread *t) { return t->id % WARPGROUP_SIZE; }
+
+/* Loads and stores on the thread's accumulators are watched. */
+static void guard(Thread *t) {
+    uintptr_t begin = UINTPTR_MAX, end = 0;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        const AccumulatorTile *tile = &t->warp->warpgroup->products.tile[i];
+        uintptr_t d = (uintptr_t)tile->d[member(t)];
+        if (d != 0) {
+            begin = d < begin ? d : begin;
+            end = d + (uintptr_t)tile->n / 2 * sizeof(float) > end ? d + (uintptr_t)tile->n / 2 * sizeof(float) : end;
+        }
+    }
+    t->accumulators.begin = begin;
+    t->accumulators.bytes = end > begin ? end - begin : 0;
+}
+
+/* The tile whose registers begin at d in this thread; made if there is none. NULL if there are too many. */
+static AccumulatorTile *find_tile(WarpgroupProducts *p, const Thread *t, const float *d, int n) {
+    AccumulatorTile *free_tile = NULL;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        AccumulatorTile *tile = &p->tile[i];
+        if (tile->d[member(t)] == d && tile->n == n) {
+            return tile;
+        }
+        if (tile->taken == 0 && (free_tile == NULL || tile->used < free_tile->used)) {
+            free_tile = tile;
+        }
+    }
+    if (free_tile != NULL) {
+        memset(free_tile->d, 0, sizeof free_tile->d);
+        if (free_tile->n != n) {
+            free(free_tile->tile);
+            free_tile->tile = model_alloc((size_t)WGMMA_M * (size_t)n * sizeof(float));
+            free_tile->n = n;
+        }
+    }
+    return free_tile;
+}
+
+/* The warp's registers move into the tile. Their values count only if they are added to; 1 if one was never set. */
+static int take_registers(Warp *w, AccumulatorTile *tile, int accumulate) {
+    int n = tile->n, unset = 0;
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        Thread *t = &w->thread[lane];
+        int i = member(t);
+        float *d = tile->d[i];
+        for (int v = 0; v < n / 2; v++) {
+            if (accumulate) {
+                unset |= model_bits(d[v]) == UNSET_BITS;
+                tile->tile[wgmma_accumulator_row(i, v) * n + wgmma_accumulator_column(i, v)] = d[v];
+            }
+            d[v] = NAN;
+        }
+        guard(t);
+    }
+    tile->taken |= (uint8_t)(1 << w->id % 4);
+    return unset;
+}
+
+static void give_registers(Warp *w, AccumulatorTile *tile) {
+    int n = tile->n;
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        int i = member(&w->thread[lane]);
+        float *d = tile->d[i];
+        for (int v = 0; v < n / 2; v++) {
+            d[v] = tile->tile[wgmma_accumulator_row(i, v) * n + wgmma_accumulator_column(i, v)];
+        }
+    }
+    tile->taken &= (uint8_t) ~(1 << w->id % 4);
+}
+
+/* A from registers: the rows of one warp. */
+static void load_fragments(Warp *w, Product *product) {
+    if (product->a_values == NULL) {
+        product->a_values = model_alloc_zero(MATRIX_K * WGMMA_M * sizeof(float));
+    }
+    const uint32_t *a[WARP_SIZE];
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        a[lane] = w->meeting.operands[lane].p[1];
+    }
+    matrix_fragment_a(product->a_values + 16 * (w->id % 4), WGMMA_M, a);
+}
+
+/* ---- execution --------------------------------------------------------------------------------------------------- */
+
+static void load_operand(float *values, const Cta *cta, uint64_t bits, int mn_major, int rows) {
+    static uint32_t address[2 * WGMMA_MAX_N];
+    WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
+    wgmma_operand_addresses(&descriptor, mn_major, rows, address);
+    wgmma_operand_load(values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+}
+
+static void execute(Warpgroup *g) {
+    static float a[MATRIX_K * WGMMA_M], b[MATRIX_K * WGMMA_MAX_N];
+    Product *product = product_at(&g->products, g->products.first++);
+    if (!product->rs) {
+        load_operand(a, g->cta, product->a, product->a_major, WGMMA_M);
+    }
+    load_operand(b, g->cta, product->b, product->b_major, product->n);
+    wgmma_multiply(product->tile->tile, product->rs ? product->a_values : a, b, product->n, product->accumulate);
+    event_wgmma_done(g, product);
+    free(product->a_values);
+}
+
+static int executable(const WarpgroupProducts *p) {
+    return p->first < p->issued && product_at(p, p->first)->issued_by == 15;
+}
+
+static void wgmma_step(Agent *agent, int whole) {
+    Warpgroup *g = (Warpgroup *)(void *)((char *)agent - offsetof(Warpgroup, products.agent));
+    do {
+        if (executable(&g->products)) {
+            execute(g);
+        }
+    } while (whole && executable(&g->products));
+    if (!executable(&g->products)) {
+        agent_dequeue(agent);
+    }
+}
+
+void wgmma_begin(Warpgroup *g) { g->products.agent = (Agent){.step = wgmma_step, .queued = -1}; }
+
+void wgmma_free(Warpgroup *g) {
+    WarpgroupProducts *p = &g->products;
+    agent_dequeue(&p->agent);
+    for (uint64_t i = p->first; i < p->issued; i++) {
+        free(product_at(p, i)->a_values);
+    }
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        free(p->tile[i].tile);
+    }
+    free(p->product);
+}
+
+/* ---- issue ------------------------------------------------------------------------------------------------------- */
+
+/* The warp's product, of which other warps may have issued their part. */
+static Product *issue_part(Warp *w, const Product *wanted) {
+    WarpgroupProducts *p = &w->warpgroup->products;
+    int first = w->products.issued == p->issued;
+    Product *product = first ? product_new(p) : product_at(p, w->products.issued);
+    if (first) {
+        *product = *wanted;
+        product->number = w->products.issued;
+        product->group = w->products.groups;
+        product->tile = find_tile(p, &w->thread[0], w->meeting.operands[0].p[0], wanted->n);
+    }
+    event_wgmma_part(w, product, wanted, first);
+    if (first) {
+        product->tile->used = p->issued;
+        product->tile->site = wanted->site;
+    }
+    return product;
+}
+
+/* All lanes of the warp have come. */
+static void issue(Warp *w, const Product *wanted) {
+    Warpgroup *g = w->warpgroup;
+    int part = w->id % 4, bit = 1 << part;
+    event_wgmma_warp(w, wanted);
+    Product *product = issue_part(w, wanted);
+    AccumulatorTile *tile = product->tile;
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting.operands[lane].p[0];
+    }
+    if (!(tile->taken & bit) && take_registers(w, tile, wanted->accumulate)) {
+        event_wgmma_unset(wanted->site);
+    }
+    tile->last[part] = ++w->products.issued;
+    if (wanted->rs) {
+        load_fragments(w, product);
+    }
+    product->issued_by |= (uint8_t)bit;
+    if (product->issued_by == 15) {
+        event_wgmma_issued(g, product);
+        agent_queue(&g->products.agent);
+        threads_wake(&g->products.waiters);
+    }
+}
+
+static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) {
+    Thread *t = current_thread();
+    LaneOperands *mine = &t->warp->meeting.operands[t->lane];
+    mine->p[0] = d;
+    mine->p[1] = a_registers;
+    mine->u[0] = wanted->a;
+    mine->u[1] = wanted->b;
+    mine->i[0] = wanted->accumulate;
+    if (warp_meet(t, WARP_WGMMA, 0xffffffffu, wanted->site)) {
+        issue(t->warp, wanted);
+        warp_go(t->warp);
+    }
+}
+
+void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
+                    const char *here) {
+    Product wanted = {.n = n,
+                      .a = a,
+                      .b = b,
+                      .accumulate = accumulate != 0,
+                      .a_major = a_major,
+                      .b_major = b_major,
+                      .site = site_of(here)};
+    wgmma(&wanted, d, NULL);
+}
+
+void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here) {
+    Product wanted = {
+        .n = n, .rs = 1, .b = b, .accumulate = accumulate != 0, .b_major = b_major, .site = site_of(here)};
+    wgmma(&wanted, d, a);
+}
+
+/* ---- fence, commit, wait ----------------------------------------------------------------------------------------- */
+
+void model_wgmma_fence(const char *here) {
+    Thread *t = current_thread();
+    if (warp_meet(t, WARP_WGMMA_FENCE, 0xffffffffu, site_of(here))) {
+        event_wgmma_fence(t->warp);
+        warp_go(t->warp);
+    }
+}
+
+void model_wgmma_commit_group(const char *here) {
+    Thread *t = current_thread();
+    Warp *w = t->warp;
+    WarpProducts *p = &w->products;
+    if (warp_meet(t, WARP_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
+        event_wgmma_commit(w);
+        w->warpgroup->products.group_end[p->groups % GROUP_HISTORY] = p->issued;
+        p->committed = p->issued;
+        p->groups++;
+        warp_go(w);
+        thread_pause(t);
+    }
+}
+
+void model_wgmma_wait_group(int newest, const char *here) {
+    Thread *t = current_thread();
+    Warp *w = t->warp;
+    Warpgroup *g = w->warpgroup;
+    Site site = site_of(here);
+    if (!warp_meet(t, WARP_WGMMA_WAIT, 0xffffffffu, site)) {
+        return;
+    }
+    event_wgmma_wait(w, newest, site);
+    uint64_t groups = w->products.groups;
+    uint64_t done = groups > (uint64_t)newest ? groups - (uint64_t)newest : 0;
+    if (done > w->products.waited) {
+        uint64_t end = g->products.group_end[(done - 1) % GROUP_HISTORY];
+        while (g->products.first < end) {
+            if (executable(&g->products)) {
+                execute(g);
+            } else {
+                thread_block_in(t, &g->products.waiters,
+                                (Wait){.kind = WAIT_WARPGROUP, .site = site, .what = "wgmma_wait_group"});
+            }
+        }
+        for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+            AccumulatorTile *tile = &g->products.tile[i];
+            if ((tile->taken >> w->id % 4 & 1) && tile->last[w->id % 4] <= end) {
+                give_registers(w, tile);
+            }
+        }
+        w->products.waited = done;
+        event_wgmma_waited(w, newest, done);
+    }
+    warp_go(w);
+    thread_pause(t);
+}

@@ -1,0 +1,67 @@
+/* wgmma.h - products of a warpgroup: issued by its four warps, executed when the schedule says, waited for by groups.
+ * What kernels call is in model.h. */
+#ifndef MODEL_WGMMA_H
+#define MODEL_WGMMA_H
+
+#include "../core/types.h"
+
+enum { ACCUMULATOR_TILES = 8, GROUP_HISTORY = 64 };
+
+typedef struct {
+    int n;
+    int rs; /* A from registers */
+    uint64_t a, b;
+    int accumulate, a_major, b_major;
+    Site site;
+    uint64_t number;   /* of the warpgroup's, from 0 */
+    uint64_t group;    /* from 0 */
+    uint8_t issued_by; /* mask of warps */
+    struct AccumulatorTile *tile;
+    float *a_values;    /* rs: [16][64] */
+    struct Clock *base; /* judge/products.c */
+} Product;
+
+/* 64 x n accumulators of a warpgroup. While products work on it the values are here, and NaN in the registers. */
+typedef struct AccumulatorTile {
+    float *d[WARPGROUP_SIZE]; /* the threads' registers */
+    int n;
+    uint8_t taken;    /* mask of warps whose registers are here */
+    uint64_t last[4]; /* by warp: 1 + number of its last product on it */
+    uint64_t used;    /* 1 + number of the last product, of all warps */
+    Site site;        /* of that */
+    float *tile;      /* [64][n] */
+} AccumulatorTile;
+
+/* Of a warpgroup. */
+typedef struct {
+    Agent agent;
+    Product *product;       /* numbers first .. issued - 1, modulo the capacity, a power of two */
+    uint64_t first, issued; /* oldest not executed; next one of the warp that is furthest */
+    uint32_t capacity;
+    AccumulatorTile tile[ACCUMULATOR_TILES];
+    uint64_t group_end[GROUP_HISTORY]; /* 1 + the last product of a group */
+    Thread *waiters;                   /* for other warps to issue their part */
+} WarpgroupProducts;
+
+/* Of a warp. */
+typedef struct {
+    uint64_t issued;    /* products */
+    uint64_t groups;    /* committed */
+    uint64_t committed; /* products */
+    uint64_t waited;    /* groups that a wait has covered */
+} WarpProducts;
+
+/* Of a thread: stack addresses [begin, begin + bytes) hold all accumulators that wgmma knows. */
+typedef struct {
+    uintptr_t begin, bytes;
+} Accumulators;
+
+static inline Product *product_at(const WarpgroupProducts *p, uint64_t number) {
+    return &p->product[number & (p->capacity - 1)];
+}
+
+/* model.c: a warpgroup begins; it ends. */
+void wgmma_begin(Warpgroup *g);
+void wgmma_free(Warpgroup *g);
+
+#endif

@@ -1,0 +1,194 @@
+/* dwarf.c - sections of the program's file, and the encodings of DWARF. Little-endian machines, as both that have a
+ * switch of their own are. */
+#include "dwarf.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    uint8_t *file;
+    size_t bytes;
+    int tried;
+} image;
+
+static void open_image(void) {
+    if (image.tried) {
+        return;
+    }
+    image.tried = 1;
+    int fd = open("/proc/self/exe", O_RDONLY);
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        image.bytes = (size_t)status.st_size;
+        void *file = mmap(NULL, image.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        image.file = file == MAP_FAILED ? NULL : file;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void dwarf_close(void) {
+    if (image.file != NULL) {
+        munmap(image.file, image.bytes);
+    }
+    memset(&image, 0, sizeof image);
+}
+
+Bytes dwarf_section(const char *name) {
+    Bytes none = {NULL, NULL};
+    open_image();
+    const ElfW(Ehdr) *header = (const void *)image.file;
+    if (image.file == NULL || image.bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_shoff + (size_t)header->e_shnum * sizeof(ElfW(Shdr)) > image.bytes ||
+        header->e_shstrndx >= header->e_shnum) {
+        return none;
+    }
+    const ElfW(Shdr) *sections = (const void *)(image.file + header->e_shoff);
+    const ElfW(Shdr) *names = &sections[header->e_shstrndx];
+    for (int i = 0; i < header->e_shnum; i++) {
+        const ElfW(Shdr) *s = &sections[i];
+        if (names->sh_offset + s->sh_name < image.bytes &&
+            strcmp((const char *)image.file + names->sh_offset + s->sh_name, name) == 0 &&
+            !(s->sh_flags & SHF_COMPRESSED) && s->sh_offset + s->sh_size <= image.bytes) {
+            return (Bytes){image.file + s->sh_offset, image.file + s->sh_offset + s->sh_size};
+        }
+    }
+    return none;
+}
+
+void dwarf_skip(Bytes *b, uint64_t bytes) {
+    b->p += bytes < (uint64_t)(b->end - b->p) ? (ptrdiff_t)bytes : b->end - b->p;
+}
+
+uint64_t dwarf_number(Bytes *b, int size) {
+    uint64_t value = 0;
+    if (size > 8 || b->end - b->p < size) {
+        b->p = b->end;
+        return 0;
+    }
+    memcpy(&value, b->p, (size_t)size);
+    b->p += size;
+    return value;
+}
+
+uint64_t dwarf_uleb(Bytes *b) {
+    uint64_t value = 0;
+    for (int shift = 0; b->p < b->end; shift += 7) {
+        uint8_t byte = *b->p++;
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        }
+        if (!(byte & 0x80)) {
+            break;
+        }
+    }
+    return value;
+}
+
+int64_t dwarf_sleb(Bytes *b) {
+    uint64_t value = 0;
+    int shift = 0;
+    uint8_t byte = 0;
+    while (b->p < b->end) {
+        byte = *b->p++;
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        }
+        shift += 7;
+        if (!(byte & 0x80)) {
+            break;
+        }
+    }
+    if (shift < 64 && (byte & 0x40)) {
+        value |= ~(uint64_t)0 << shift;
+    }
+    return (int64_t)value;
+}
+
+const char *dwarf_string(Bytes *b) {
+    const char *s = (const char *)b->p;
+    size_t length = strnlen(s, (size_t)(b->end - b->p));
+    if (b->p + length >= b->end) {
+        b->p = b->end;
+        return "";
+    }
+    b->p += length + 1;
+    return s;
+}
+
+int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size) {
+    uint64_t length = dwarf_number(all, 4);
+    *offset_size = 4;
+    if (length == 0xffffffff) {
+        length = dwarf_number(all, 8);
+        *offset_size = 8;
+    }
+    if (length == 0 || length > (uint64_t)(all->end - all->p)) {
+        all->p = all->end;
+        return 0;
+    }
+    unit->p = all->p;
+    unit->end = all->p + length;
+    all->p += length;
+    return 1;
+}
+
+static const char *string_at(const char *section, uint64_t offset) {
+    Bytes table = dwarf_section(section);
+    if (table.p == NULL || offset >= (uint64_t)(table.end - table.p)) {
+        return "";
+    }
+    Bytes rest = {table.p + offset, table.end};
+    return dwarf_string(&rest);
+}
+
+/* The i-th string of a unit. */
+static const char *indexed_string(const DwarfUnit *unit, uint64_t i) {
+    Bytes offsets = dwarf_section(".debug_str_offsets");
+    dwarf_skip(&offsets, unit->strings + i * (uint64_t)unit->offset_size);
+    return string_at(".debug_str", dwarf_number(&offsets, unit->offset_size));
+}
+
+uint64_t dwarf_form(Bytes *b, uint64_t form, const DwarfUnit *unit, int64_t constant, const char **text) {
+    enum { OFFSET = -1, ADDRESS = -2, ULEB = -3 };
+    static const int8_t bytes_of[] = {
+        [0x01] = ADDRESS, [0x05] = 2,      [0x06] = 4,    [0x07] = 8, [0x0b] = 1,      [0x0c] = 1,
+        [0x0f] = ULEB,    [0x10] = OFFSET, [0x11] = 1,    [0x12] = 2, [0x13] = 4,      [0x14] = 8,
+        [0x15] = ULEB,    [0x17] = OFFSET, [0x1b] = ULEB, [0x1c] = 4, [0x1d] = OFFSET, [0x20] = 8,
+        [0x22] = ULEB,    [0x23] = ULEB,   [0x29] = 1,    [0x2a] = 2, [0x2b] = 3,      [0x2c] = 4,
+    };
+    switch (form) {
+    case 0x03: dwarf_skip(b, dwarf_number(b, 2)); return 0; /* block2 */
+    case 0x04: dwarf_skip(b, dwarf_number(b, 4)); return 0; /* block4 */
+    case 0x08: *text = dwarf_string(b); return 0;
+    case 0x09:
+    case 0x18: dwarf_skip(b, dwarf_uleb(b)); return 0;      /* block, exprloc */
+    case 0x0a: dwarf_skip(b, dwarf_number(b, 1)); return 0; /* block1 */
+    case 0x0d: return (uint64_t)dwarf_sleb(b);              /* sdata */
+    case 0x0e: *text = string_at(".debug_str", dwarf_number(b, unit->offset_size)); return 0;
+    case 0x1a: *text = indexed_string(unit, dwarf_uleb(b)); return 0; /* strx */
+    case 0x19: return 1;                                              /* flag_present */
+    case 0x1e: dwarf_skip(b, 16); return 0;                           /* data16 */
+    case 0x1f: *text = string_at(".debug_line_str", dwarf_number(b, unit->offset_size)); return 0;
+    case 0x21: return (uint64_t)constant; /* implicit_const */
+    case 0x25:
+    case 0x26:
+    case 0x27:
+    case 0x28: *text = indexed_string(unit, dwarf_number(b, (int)form - 0x24)); return 0; /* strx1 to strx4 */
+    }
+    int bytes = form < sizeof bytes_of ? bytes_of[form] : 0;
+    if (bytes == 0) {
+        b->p = b->end;
+        return 0;
+    }
+    return bytes == ULEB ? dwarf_uleb(b)
+                         : dwarf_number(b, bytes == OFFSET    ? unit->offset_size
+                                           : bytes == ADDRESS ? unit->address_size
+                                                              : bytes);
+}

@@ -1,0 +1,365 @@
+/* layout.c - finds a struct in the program's debug information (.debug_info, DWARF 4 and 5) and walks into it.
+ *
+ * A unit is a tree of entries in a row; an entry begins with a number that selects its form from the unit's table of
+ * abbreviations. Only what leads from a type's name to its members is looked at; the rest is stepped over. */
+#include "layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dwarf.h"
+
+enum {
+    TAG_ARRAY = 0x01,
+    TAG_ENUM = 0x04,
+    TAG_MEMBER = 0x0d,
+    TAG_STRUCT = 0x13,
+    TAG_TYPEDEF = 0x16,
+    TAG_SUBRANGE = 0x21,
+    TAG_CONST = 0x26,
+    TAG_ENUMERATOR = 0x28,
+    TAG_VARIABLE = 0x34,
+    TAG_VOLATILE = 0x35,
+    AT_NAME = 0x03,
+    AT_SIZE = 0x0b,
+    AT_CONST_VALUE = 0x1c,
+    AT_UPPER_BOUND = 0x2f,
+    AT_COUNT = 0x37,
+    AT_MEMBER_LOCATION = 0x38,
+    AT_FILE = 0x3a,
+    AT_TYPE = 0x49,
+    AT_STR_OFFSETS_BASE = 0x72,
+    MAX_DIMENSIONS = 6,
+    MAX_DEPTH = 12,
+};
+
+typedef struct {
+    int version;
+    DwarfUnit of;
+    const uint8_t *begin; /* of the unit: types are named by their distance from here */
+    Bytes entries;
+    uint64_t abbreviations;
+} Unit;
+
+typedef struct {
+    uint64_t tag; /* 0: end of a list of children */
+    int children;
+    const char *name;
+    uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
+    uint64_t file, value, strings;
+    int has_bound, has_count;
+    const uint8_t *next;
+} Entry;
+
+/* The abbreviation with this code, behind its code. */
+static Bytes abbreviation(const Unit *unit, uint64_t code) {
+    Bytes table = dwarf_section(".debug_abbrev");
+    dwarf_skip(&table, unit->abbreviations);
+    while (table.p != NULL && table.p < table.end) {
+        uint64_t here = dwarf_uleb(&table);
+        if (here == code || here == 0) {
+            break;
+        }
+        dwarf_uleb(&table);
+        dwarf_number(&table, 1);
+        uint64_t attribute, form;
+        do {
+            attribute = dwarf_uleb(&table);
+            form = dwarf_uleb(&table);
+            if (form == 0x21) {
+                dwarf_sleb(&table);
+            }
+        } while (attribute != 0 || form != 0);
+    }
+    return table;
+}
+
+static Entry read_entry(const Unit *unit, const uint8_t *at) {
+    Entry entry = {.name = ""};
+    Bytes b = {at, unit->entries.end};
+    uint64_t code = at < unit->entries.end ? dwarf_uleb(&b) : 0;
+    if (code != 0) {
+        Bytes form_list = abbreviation(unit, code);
+        entry.tag = dwarf_uleb(&form_list);
+        entry.children = (int)dwarf_number(&form_list, 1);
+        for (;;) {
+            uint64_t attribute = dwarf_uleb(&form_list), form = dwarf_uleb(&form_list);
+            int64_t constant = form == 0x21 ? dwarf_sleb(&form_list) : 0;
+            if (attribute == 0 && form == 0) {
+                break;
+            }
+            const char *text = NULL;
+            uint64_t value = dwarf_form(&b, form, &unit->of, constant, &text);
+            switch (attribute) {
+            case AT_NAME: entry.name = text != NULL ? text : ""; break;
+            case AT_SIZE: entry.size = value; break;
+            case AT_UPPER_BOUND:
+                entry.bound = value;
+                entry.has_bound = 1;
+                break;
+            case AT_COUNT:
+                entry.count = value;
+                entry.has_count = 1;
+                break;
+            case AT_MEMBER_LOCATION: entry.location = value; break;
+            case AT_TYPE: entry.type = value; break;
+            case AT_FILE: entry.file = value; break;
+            case AT_CONST_VALUE: entry.value = value; break;
+            case AT_STR_OFFSETS_BASE: entry.strings = value; break;
+            default: break;
+            }
+        }
+    }
+    entry.next = b.p;
+    return entry;
+}
+
+static Entry type_entry(const Unit *unit, uint64_t type) { return read_entry(unit, unit->begin + type); }
+
+/* Steps over an entry's children. */
+static const uint8_t *behind(const Unit *unit, const Entry *entry) {
+    const uint8_t *p = entry->next;
+    int depth = entry->children ? 1 : 0;
+    while (depth > 0 && p < unit->entries.end) {
+        Entry child = read_entry(unit, p);
+        p = child.next;
+        depth += child.tag == 0 ? -1 : child.children;
+    }
+    return p;
+}
+
+static int dimensions(const Unit *unit, const Entry *array, uint64_t *extent) {
+    int count = 0;
+    for (const uint8_t *p = array->next; array->children && p < unit->entries.end;) {
+        Entry child = read_entry(unit, p);
+        if (child.tag == 0) {
+            break;
+        }
+        if (child.tag == TAG_SUBRANGE && count < MAX_DIMENSIONS) {
+            extent[count++] = child.has_count ? child.count : child.has_bound ? child.bound + 1 : 1;
+        }
+        p = behind(unit, &child);
+    }
+    return count;
+}
+
+static uint64_t type_size(const Unit *unit, uint64_t type, int depth) {
+    Entry entry = type_entry(unit, type);
+    if (entry.tag == TAG_ARRAY && entry.size == 0 && depth < MAX_DEPTH) {
+        uint64_t extent[MAX_DIMENSIONS], size = type_size(unit, entry.type, depth + 1);
+        for (int i = dimensions(unit, &entry, extent); i > 0; i--) {
+            size *= extent[i - 1];
+        }
+        return size;
+    }
+    return entry.size == 0 && entry.type != 0 && depth < MAX_DEPTH ? type_size(unit, entry.type, depth + 1)
+                                                                   : entry.size;
+}
+
+/* Appends what lies at `offset` of the type. */
+static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *joint, char *text, size_t size,
+                 int depth) {
+    Entry entry = type_entry(unit, type);
+    size_t length = strlen(text);
+    if (depth > MAX_DEPTH) {
+        return;
+    }
+    if (entry.tag == TAG_TYPEDEF || entry.tag == TAG_CONST || entry.tag == TAG_VOLATILE) {
+        walk(unit, entry.type, offset, joint, text, size, depth + 1);
+    } else if (entry.tag == TAG_STRUCT && entry.children) {
+        Entry best = {.tag = 0};
+        for (const uint8_t *p = entry.next; p < unit->entries.end;) {
+            Entry member = read_entry(unit, p);
+            if (member.tag == 0) {
+                break;
+            }
+            if (member.tag == TAG_MEMBER && member.location <= offset &&
+                (best.tag == 0 || member.location >= best.location)) {
+                best = member;
+            }
+            p = behind(unit, &member);
+        }
+        if (best.tag != 0 && offset - best.location < type_size(unit, best.type, 0)) {
+            snprintf(text + length, size - length, "%s%s", joint, best.name);
+            walk(unit, best.type, offset - best.location, ".", text, size, depth + 1);
+        }
+    } else if (entry.tag == TAG_ARRAY) {
+        uint64_t extent[MAX_DIMENSIONS], element = type_size(unit, entry.type, 0);
+        int count = dimensions(unit, &entry, extent);
+        uint64_t stride = element;
+        for (int i = 1; i < count; i++) {
+            stride *= extent[i];
+        }
+        for (int i = 0; i < count && stride > 0; i++) {
+            length = strlen(text);
+            snprintf(text + length, size - length, "[%llu]", (unsigned long long)(offset / stride));
+            offset %= stride;
+            stride = i + 1 < count ? stride / extent[i + 1] : stride;
+        }
+        walk(unit, entry.type, offset, ".", text, size, depth + 1);
+    }
+}
+
+/* Reads the header of the next unit and moves *all behind it; 0 if its form is not known here. */
+static int read_unit(Bytes *all, Unit *unit) {
+    Bytes b;
+    unit->begin = all->p;
+    unit->of.strings = 0;
+    if (!dwarf_unit(all, &b, &unit->of.offset_size)) {
+        return 0;
+    }
+    unit->version = (int)dwarf_number(&b, 2);
+    if (unit->version == 5) {
+        uint64_t kind = dwarf_number(&b, 1);
+        unit->of.address_size = (int)dwarf_number(&b, 1);
+        unit->abbreviations = dwarf_number(&b, unit->of.offset_size);
+        unit->entries = b;
+        return kind == 1; /* an ordinary unit */
+    }
+    unit->abbreviations = dwarf_number(&b, unit->of.offset_size);
+    unit->of.address_size = (int)dwarf_number(&b, 1);
+    unit->entries = b;
+    return unit->version >= 2 && unit->version <= 4;
+}
+
+/* The unit that was compiled from `file`: its root, tag 0 if there is none. */
+static Entry find_unit(const char *file, Unit *unit) {
+    Bytes all = dwarf_section(".debug_info");
+    while (all.p != NULL && all.p < all.end) {
+        if (read_unit(&all, unit)) {
+            unit->of.strings = read_entry(unit, unit->entries.p).strings; /* by which its own name is found */
+            Entry root = read_entry(unit, unit->entries.p);
+            if (strcmp(root.name, file) == 0) {
+                return root;
+            }
+        }
+    }
+    return (Entry){.tag = 0};
+}
+
+static Entry find_typedef(const char *file, const char *type, Unit *unit) {
+    Entry root = find_unit(file, unit);
+    for (const uint8_t *p = root.next; root.tag != 0 && p < unit->entries.end;) {
+        Entry entry = read_entry(unit, p);
+        if (entry.tag == 0 || (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0)) {
+            return entry;
+        }
+        p = behind(unit, &entry);
+    }
+    return (Entry){.tag = 0};
+}
+
+const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text,
+                        size_t size) {
+    Unit unit;
+    text[0] = '\0';
+    Entry entry = find_typedef(file, type, &unit);
+    if (entry.tag != 0) {
+        uint64_t bytes = type_size(&unit, entry.type, 0);
+        const char *joint = "->";
+        snprintf(text, size, "%s", variable);
+        if (bytes > 0 && offset >= bytes) {
+            /* A struct for each stage. */
+            snprintf(text, size, "%s[%llu]", variable, (unsigned long long)(offset / bytes));
+            joint = ".";
+            offset %= bytes;
+        }
+        walk(&unit, entry.type, offset, joint, text, size, 0);
+    }
+    return text;
+}
+
+/* "bf16[4][8192]" */
+static void type_text(const Unit *unit, uint64_t type, char *text, size_t size) {
+    Entry entry = type_entry(unit, type);
+    if (entry.tag == TAG_ARRAY) {
+        uint64_t extent[MAX_DIMENSIONS];
+        int count = dimensions(unit, &entry, extent);
+        type_text(unit, entry.type, text, size);
+        for (int i = 0; i < count; i++) {
+            size_t length = strlen(text);
+            snprintf(text + length, size - length, "[%llu]", (unsigned long long)extent[i]);
+        }
+    } else {
+        snprintf(text, size, "%s", entry.name);
+    }
+}
+
+int layout_members(const char *file, const char *type, ModelMember *list, int most, uint64_t *size) {
+    Unit unit;
+    int count = 0;
+    Entry entry = find_typedef(file, type, &unit);
+    *size = 0;
+    if (entry.tag == 0) {
+        return 0;
+    }
+    *size = type_size(&unit, entry.type, 0);
+    Entry structure = type_entry(&unit, entry.type);
+    for (const uint8_t *p = structure.next; structure.tag == TAG_STRUCT && p < unit.entries.end;) {
+        Entry member = read_entry(&unit, p);
+        if (member.tag == 0) {
+            break;
+        }
+        if (member.tag == TAG_MEMBER && count < most) {
+            snprintf(list[count].name, sizeof list[count].name, "%s", member.name);
+            type_text(&unit, member.type, list[count].type, sizeof list[count].type);
+            list[count].offset = member.location;
+            list[count++].bytes = type_size(&unit, member.type, 0);
+        }
+        p = behind(&unit, &member);
+    }
+    return count;
+}
+
+/* Has the enum a name by a typedef? */
+static int is_named(const Unit *unit, const Entry *root, uint64_t type) {
+    for (const uint8_t *p = root->next; p < unit->entries.end;) {
+        Entry entry = read_entry(unit, p);
+        if (entry.tag == 0) {
+            break;
+        }
+        if (entry.tag == TAG_TYPEDEF && entry.type == type) {
+            return 1;
+        }
+        p = behind(unit, &entry);
+    }
+    return 0;
+}
+
+/* The number of the source file itself: where the chapter's record is declared. */
+static uint64_t own_file(const Unit *unit, const Entry *root) {
+    for (const uint8_t *p = root->next; root->tag != 0 && p < unit->entries.end;) {
+        Entry entry = read_entry(unit, p);
+        if (entry.tag == 0 || (entry.tag == TAG_VARIABLE && strncmp(entry.name, "model_chapter_", 14) == 0)) {
+            return entry.file;
+        }
+        p = behind(unit, &entry);
+    }
+    return 0;
+}
+
+int layout_constants(const char *file, ModelConstant *list, int most) {
+    Unit unit;
+    int count = 0;
+    Entry root = find_unit(file, &unit);
+    uint64_t own = own_file(&unit, &root);
+    for (const uint8_t *p = root.next; root.tag != 0 && p < unit.entries.end;) {
+        Entry entry = read_entry(&unit, p);
+        if (entry.tag == 0) {
+            break;
+        }
+        int wanted = entry.tag == TAG_ENUM && entry.file == own && entry.name[0] == '\0' &&
+                     !is_named(&unit, &root, (uint64_t)(p - unit.begin));
+        for (const uint8_t *c = entry.next; wanted && count < most;) {
+            Entry constant = read_entry(&unit, c);
+            if (constant.tag != TAG_ENUMERATOR) {
+                break;
+            }
+            snprintf(list[count].name, sizeof list[count].name, "%s", constant.name);
+            list[count++].value = (int64_t)constant.value;
+            c = constant.next;
+        }
+        p = behind(&unit, &entry);
+    }
+    return count;
+}

@@ -1,0 +1,299 @@
+/* line.c - reads the program's own line table (.debug_line, DWARF 2 to 5) from /proc/self/exe.
+ *
+ * Only when a report is written: a plain load or store is known by the address of its instruction. The table is a
+ * program for a small machine that emits rows (address, file, line); the row that covers the address is the answer. */
+#include "line.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dwarf.h"
+
+/* ---- where the program lies -------------------------------------------------------------------------------------- */
+
+static int first_object(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    (void)data;
+    device.image.base = (uintptr_t)info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X)) {
+            device.image.code_begin = segment->p_vaddr;
+            device.image.code_end = segment->p_vaddr + segment->p_memsz;
+        }
+    }
+    return 1; /* the program itself comes first */
+}
+
+void line_init(void) {
+    if (device.image.code_end == 0) {
+        dl_iterate_phdr(first_object, NULL);
+    }
+}
+
+/* ---- the header of one unit -------------------------------------------------------------------------------------- */
+
+enum { MAX_FILES = 1024, FORMATS = 16 };
+
+typedef struct {
+    int version, offset_size, min_length, max_ops, default_is_stmt, line_base, line_range, opcode_base;
+    uint8_t opcode_lengths[256];
+    const char *directory[MAX_FILES];
+    int directories;
+    struct {
+        const char *name;
+        uint64_t directory;
+    } file[MAX_FILES]; /* as numbered in the line program */
+    int files;
+    Bytes program;
+} Unit;
+
+/* DWARF 5 describes its tables of directories and files by pairs (what, form). */
+static void read_entries(Bytes *b, Unit *unit, int files) {
+    uint64_t what[FORMATS], form[FORMATS];
+    int formats = (int)dwarf_number(b, 1);
+    for (int i = 0; i < formats; i++) {
+        uint64_t w = dwarf_uleb(b), f = dwarf_uleb(b);
+        if (i < FORMATS) {
+            what[i] = w;
+            form[i] = f;
+        }
+    }
+    formats = formats < FORMATS ? formats : FORMATS;
+    uint64_t count = dwarf_uleb(b);
+    for (uint64_t entry = 0; entry < count && b->p < b->end; entry++) {
+        const char *name = "";
+        uint64_t directory = 0;
+        for (int i = 0; i < formats; i++) {
+            const char *s = NULL;
+            uint64_t value = dwarf_form(b, form[i], &(DwarfUnit){unit->offset_size, 8, 0}, 0, &s);
+            if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
+                name = s;
+            } else if (what[i] == 2) { /* DW_LNCT_directory_index */
+                directory = value;
+            }
+        }
+        if (files && unit->files < MAX_FILES) {
+            unit->file[unit->files].name = name;
+            unit->file[unit->files++].directory = directory;
+        } else if (!files && unit->directories < MAX_FILES) {
+            unit->directory[unit->directories++] = name;
+        }
+    }
+}
+
+/* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
+static int read_unit(Bytes *all, Unit *unit) {
+    Bytes b;
+    if (!dwarf_unit(all, &b, &unit->offset_size)) {
+        return 0;
+    }
+    unit->version = (int)dwarf_number(&b, 2);
+    if (unit->version < 2 || unit->version > 5) {
+        return 0;
+    }
+    if (unit->version >= 5) {
+        dwarf_number(&b, 1); /* address size */
+        dwarf_number(&b, 1); /* segment selector size */
+    }
+    uint64_t header = dwarf_number(&b, unit->offset_size);
+    if (header > (uint64_t)(b.end - b.p)) {
+        return 0;
+    }
+    unit->program = (Bytes){b.p + header, b.end};
+    b.end = b.p + header;
+    unit->min_length = (int)dwarf_number(&b, 1);
+    unit->max_ops = unit->version >= 4 ? (int)dwarf_number(&b, 1) : 1;
+    unit->default_is_stmt = (int)dwarf_number(&b, 1);
+    unit->line_base = (int8_t)dwarf_number(&b, 1);
+    unit->line_range = (int)dwarf_number(&b, 1);
+    unit->opcode_base = (int)dwarf_number(&b, 1);
+    for (int i = 1; i < unit->opcode_base; i++) {
+        unit->opcode_lengths[i] = (uint8_t)dwarf_number(&b, 1);
+    }
+    unit->files = unit->directories = 0;
+    if (unit->version >= 5) {
+        read_entries(&b, unit, 0);
+        read_entries(&b, unit, 1);
+    } else {
+        unit->directory[unit->directories++] = ""; /* both count from 1; 0 is where the compiler ran */
+        while (b.p < b.end) {
+            const char *name = dwarf_string(&b);
+            if (*name == '\0') {
+                break;
+            }
+            if (unit->directories < MAX_FILES) {
+                unit->directory[unit->directories++] = name;
+            }
+        }
+        unit->file[unit->files].name = "";
+        unit->file[unit->files++].directory = 0;
+        while (b.p < b.end) {
+            const char *name = dwarf_string(&b);
+            if (*name == '\0') {
+                break;
+            }
+            uint64_t directory = dwarf_uleb(&b);
+            dwarf_uleb(&b);
+            dwarf_uleb(&b);
+            if (unit->files < MAX_FILES) {
+                unit->file[unit->files].name = name;
+                unit->file[unit->files++].directory = directory;
+            }
+        }
+    }
+    return unit->line_range > 0;
+}
+
+/* ---- the line program -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t address;
+    uint64_t file;
+    int64_t line;
+} Row;
+
+/* Runs the unit's program; 1 if a row covers `address`. */
+static int find_row(const Unit *unit, uint64_t address, Row *found) {
+    Bytes b = unit->program;
+    while (b.p < b.end) {
+        Row row = {0, 1, 1}, last = {0, 0, 0};
+        int have_last = 0, end = 0;
+        while (b.p < b.end && !end) {
+            int emit = 0;
+            int opcode = (int)dwarf_number(&b, 1);
+            if (opcode >= unit->opcode_base) {
+                int adjusted = opcode - unit->opcode_base;
+                row.address += (uint64_t)(adjusted / unit->line_range * unit->min_length);
+                row.line += unit->line_base + adjusted % unit->line_range;
+                emit = 1;
+            } else if (opcode == 0) {
+                uint64_t length = dwarf_uleb(&b);
+                if (length == 0 || length > (uint64_t)(b.end - b.p)) {
+                    return 0;
+                }
+                Bytes extended = {b.p, b.p + length};
+                b.p += length;
+                switch (dwarf_number(&extended, 1)) {
+                case 1: /* DW_LNE_end_sequence */
+                    emit = 1;
+                    end = 1;
+                    break;
+                case 2: /* DW_LNE_set_address */ row.address = dwarf_number(&extended, (int)(length - 1)); break;
+                default: break;
+                }
+            } else {
+                switch (opcode) {
+                case 1: emit = 1; break;                                                   /* copy */
+                case 2: row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length; break; /* advance_pc */
+                case 3: row.line += dwarf_sleb(&b); break;                                 /* advance_line */
+                case 4: row.file = dwarf_uleb(&b); break;                                  /* set_file */
+                case 8:                                                                    /* const_add_pc */
+                    row.address += (uint64_t)((255 - unit->opcode_base) / unit->line_range * unit->min_length);
+                    break;
+                case 9: row.address += dwarf_number(&b, 2); break; /* fixed_advance_pc */
+                default:
+                    for (int i = 0; i < unit->opcode_lengths[opcode]; i++) {
+                        dwarf_uleb(&b);
+                    }
+                }
+            }
+            if (emit) {
+                if (have_last && last.address <= address && address < row.address) {
+                    *found = last;
+                    return 1;
+                }
+                last = row;
+                have_last = 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- sites ------------------------------------------------------------------------------------------------------- */
+
+static int is_code(Site site) { return site >= device.image.code_begin && site < device.image.code_end; }
+
+static const char *literal(Site site) { return (const char *)(device.image.base + site); }
+
+/* The file as the compiler was told it: relative to where it ran, without that place. */
+static void file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
+    uint64_t d = unit->file[i].directory;
+    const char *directory = d > 0 && d < (uint64_t)unit->directories ? unit->directory[d] : "";
+    const char *here = unit->version >= 5 && unit->directories > 0 ? unit->directory[0] : "";
+    size_t length = strlen(here);
+    if (length > 0 && strncmp(directory, here, length) == 0 &&
+        (directory[length] == '/' || directory[length] == '\0')) {
+        directory += length + (directory[length] == '/');
+    }
+    snprintf(text, size, "%s%s%s", directory, *directory != '\0' ? "/" : "", unit->file[i].name);
+}
+
+/* File and line of a site; 0 if unknown. */
+static int locate(Site site, char *file, size_t size, int *line) {
+    static Unit unit; /* large, and only one report is written at a time */
+    Bytes all = dwarf_section(".debug_line");
+    while (all.p != NULL && all.p < all.end) {
+        Row row;
+        /* The site is a return address: the call before it belongs to the line. */
+        if (read_unit(&all, &unit) && find_row(&unit, (uint64_t)site - 1, &row) && row.file < (uint64_t)unit.files) {
+            file_name(&unit, row.file, file, size);
+            *line = (int)row.line;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *site_text(Site site, char *text, size_t size) {
+    char file[512];
+    int line;
+    if (site == 0) {
+        snprintf(text, size, "unknown place");
+    } else if (!is_code(site)) {
+        snprintf(text, size, "%s", literal(site));
+    } else if (locate(site, file, sizeof file, &line)) {
+        snprintf(text, size, "%s:%d", file, line);
+    } else {
+        snprintf(text, size, "instruction 0x%x (no line table)", site);
+    }
+    return text;
+}
+
+const char *site_source(Site site, char *text, size_t size) {
+    char place[512];
+    text[0] = '\0';
+    if (site == 0) {
+        return text;
+    }
+    site_text(site, place, sizeof place);
+    char *colon = strrchr(place, ':');
+    if (colon == NULL) {
+        return text;
+    }
+    *colon = '\0';
+    int line = atoi(colon + 1);
+    FILE *file = fopen(place, "r");
+    if (file == NULL) {
+        /* Programs are started in the chapter's directory too. */
+        char above[520];
+        snprintf(above, sizeof above, "../%s", place);
+        file = fopen(above, "r");
+    }
+    if (file == NULL) {
+        return text;
+    }
+    char buffer[512];
+    for (int i = 1; fgets(buffer, sizeof buffer, file) != NULL; i++) {
+        if (i == line) {
+            const char *start = buffer + strspn(buffer, " \t");
+            snprintf(text, size, "%.*s", (int)strcspn(start, "\n"), start);
+            break;
+        }
+    }
+    fclose(file);
+    return text;
+}

@@ -1,0 +1,377 @@
+/* count.c - what a launch did, in numbers.
+ *
+ * Warp-wide instructions and what a single thread does are just added up. An ordinary access is seen once for each lane, and
+ * lanes run one after the other; what belongs to one instruction of the warp is collected until the warp is together again,
+ * at the next instruction that all lanes execute, and then looked at as the hardware would: which banks, lines, sectors. */
+#include "count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+
+enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
+
+/* One instruction of a warp: what each lane takes. */
+typedef struct {
+    Site site;
+    CountedAccess how;
+    uint32_t number; /* of the accesses at this site since the warp was together */
+    uint32_t lanes;  /* mask */
+    uintptr_t address[WARP_SIZE];
+    uint8_t size[WARP_SIZE];
+    int next; /* of the same hash, -1: none */
+} Group;
+
+typedef struct {
+    Site site;
+    uint32_t number[WARP_SIZE]; /* accesses so far */
+} SiteUse;
+
+typedef struct WarpCount {
+    Group *group;
+    int groups, capacity;
+    int first[SITES]; /* of groups, by hash */
+    SiteUse site[2 * SITES];
+    int sites;
+    uint32_t in_barrier;                 /* lanes that have come to the CTA's barrier */
+    const uint32_t *fragment[FRAGMENTS]; /* loaded since the last mma.sync: lane 0's registers */
+    int fragments;
+    struct {
+        int group; /* last one of this lane, -1: none */
+        Site site;
+        uintptr_t end;
+    } last[WARP_SIZE];
+} WarpCount;
+
+typedef struct CtaCount {
+    WarpCount *warp[WARP_LIMIT]; /* NULL: nothing yet */
+} CtaCount;
+
+unsigned long long counts[COUNT_KINDS];
+
+const char *model_count_name(ModelCount which) {
+    static const char *const names[COUNT_KINDS] = {
+#define COUNT(id, name) name,
+        MODEL_COUNTS(COUNT)
+#undef COUNT
+    };
+    return names[which];
+}
+
+unsigned long long model_count(ModelCount which) { return counts[which]; }
+
+/* ---- one instruction of a warp ----------------------------------------------------------------------------------- */
+
+/* Lanes that are served together: 8 of 16 bytes, 16 of 8, or all. */
+static int part_lanes(uint32_t bytes) { return bytes > 8 ? 8 : bytes > 4 ? 16 : 32; }
+
+static uint32_t widest(const Group *g) {
+    uint32_t bytes = 0;
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        if (g->lanes >> lane & 1 && g->size[lane] > bytes) {
+            bytes = g->size[lane];
+        }
+    }
+    return bytes;
+}
+
+/* How many different blocks of `block` bytes lanes [from, to) touch. */
+static int different(const Group *g, int from, int to, uintptr_t block) {
+    uintptr_t seen[4 * WARP_SIZE];
+    int count = 0;
+    for (int lane = from; lane < to; lane++) {
+        if (!(g->lanes >> lane & 1) || g->size[lane] == 0) {
+            continue;
+        }
+        for (uintptr_t b = g->address[lane] / block; b <= (g->address[lane] + g->size[lane] - 1) / block; b++) {
+            int i = 0;
+            while (i < count && seen[i] != b) {
+                i++;
+            }
+            if (i == count && count < 4 * WARP_SIZE) {
+                seen[count++] = b;
+            }
+        }
+    }
+    return count;
+}
+
+/* Passes through the banks for lanes [from, to), and how many their words would need at least. */
+static int passes(const Group *g, int from, int to, int *least) {
+    uintptr_t word[4 * WARP_SIZE];
+    int in_bank[BANKS] = {0}, words = 0, most = 0;
+    for (int lane = from; lane < to; lane++) {
+        if (!(g->lanes >> lane & 1) || g->size[lane] == 0) {
+            continue;
+        }
+        uintptr_t last = (g->address[lane] + g->size[lane] - 1) / WORD_BYTES;
+        for (uintptr_t w = g->address[lane] / WORD_BYTES; w <= last; w++) {
+            int i = 0;
+            while (i < words && word[i] != w) {
+                i++;
+            }
+            if (i == words && words < 4 * WARP_SIZE) {
+                word[words++] = w;
+                int *bank = &in_bank[w % BANKS];
+                most = ++*bank > most ? *bank : most;
+            }
+        }
+    }
+    *least = (words + BANKS - 1) / BANKS;
+    return most;
+}
+
+static void count_shared(const Group *g, ModelCount instructions, ModelCount all_passes, ModelCount conflicts) {
+    int part = part_lanes(widest(g));
+    counts[instructions]++;
+    for (int lane = 0; lane < WARP_SIZE; lane += part) {
+        int least, needed = passes(g, lane, lane + part, &least);
+        counts[all_passes] += (unsigned)needed;
+        counts[conflicts] += (unsigned)(needed - least);
+    }
+}
+
+static unsigned bytes_of(const Group *g) {
+    unsigned bytes = 0;
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        bytes += g->lanes >> lane & 1 ? g->size[lane] : 0;
+    }
+    return bytes;
+}
+
+static void count_global(const Group *g, ModelCount instructions, ModelCount bytes, ModelCount sectors,
+                         ModelCount lines) {
+    int part = part_lanes(widest(g));
+    counts[instructions]++;
+    counts[bytes] += bytes_of(g);
+    counts[sectors] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES);
+    for (int lane = 0; lane < WARP_SIZE; lane += part) {
+        counts[lines] += (unsigned)different(g, lane, lane + part, LINE_BYTES);
+    }
+}
+
+static void count_group(const Group *g) {
+    switch (g->how) {
+    case COUNTED_GLOBAL_LOAD:
+        count_global(g, COUNT_GLOBAL_LOADS, COUNT_GLOBAL_LOAD_BYTES, COUNT_GLOBAL_LOAD_SECTORS,
+                     COUNT_GLOBAL_LOAD_LINES);
+        break;
+    case COUNTED_GLOBAL_STORE:
+        count_global(g, COUNT_GLOBAL_STORES, COUNT_GLOBAL_STORE_BYTES, COUNT_GLOBAL_STORE_SECTORS,
+                     COUNT_GLOBAL_STORE_LINES);
+        break;
+    case COUNTED_SHARED_LOAD:
+        count_shared(g, COUNT_SHARED_LOADS, COUNT_SHARED_LOAD_PASSES, COUNT_SHARED_LOAD_CONFLICTS);
+        break;
+    case COUNTED_SHARED_STORE:
+        count_shared(g, COUNT_SHARED_STORES, COUNT_SHARED_STORE_PASSES, COUNT_SHARED_STORE_CONFLICTS);
+        break;
+    case COUNTED_COPY_FROM:
+        counts[COUNT_COPY_BYTES] += bytes_of(g);
+        counts[COUNT_COPY_SECTORS] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES);
+        break;
+    case COUNTED_COPY_TO: count_shared(g, COUNT_COPIES, COUNT_COPY_PASSES, COUNT_COPY_CONFLICTS); break;
+    }
+}
+
+/* ---- collecting it ----------------------------------------------------------------------------------------------- */
+
+static void forget(WarpCount *c) {
+    c->groups = c->sites = 0;
+    memset(c->first, 0xff, sizeof c->first);
+    memset(c->last, 0xff, sizeof c->last);
+    memset(c->site, 0, sizeof c->site);
+}
+
+static WarpCount *count_of(const Warp *w) {
+    Cta *cta = w->cta;
+    if (cta->count == NULL) {
+        cta->count = cta_alloc(cta, sizeof *cta->count);
+    }
+    WarpCount **c = &cta->count->warp[w->id];
+    if (*c == NULL) {
+        *c = cta_alloc(cta, sizeof **c);
+        forget(*c);
+    }
+    return *c;
+}
+
+/* The lane's number for its next access at this site. Beyond SITES places they share one number. */
+static uint32_t *number_of(WarpCount *c, Site site, int lane) {
+    unsigned i = site * 2654435761u >> 16;
+    while (c->site[i % (2 * SITES)].site != site && c->site[i % (2 * SITES)].site != 0 && c->sites < SITES) {
+        i++;
+    }
+    SiteUse *use = &c->site[i % (2 * SITES)];
+    if (use->site == 0) {
+        use->site = site;
+        c->sites++;
+    }
+    return &use->number[lane];
+}
+
+static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number) {
+    int *first = &c->first[(site * 31 + number) % SITES];
+    for (int i = *first; i >= 0; i = c->group[i].next) {
+        if (c->group[i].site == site && c->group[i].how == how && c->group[i].number == number) {
+            return i;
+        }
+    }
+    c->group = model_room(c->group, c->groups + 1, &c->capacity, sizeof *c->group);
+    c->group[c->groups] = (Group){.site = site, .how = how, .number = number, .next = *first};
+    return *first = c->groups++;
+}
+
+void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
+    WarpCount *c = count_of(t->warp);
+    uintptr_t address = (uintptr_t)p;
+    int lane = t->lane, before = c->last[lane].group;
+    /* The compiler may have split a 16-byte access into words: neighbours, one after the other, from different places in the
+     * code. A loop over elements has one place. */
+    if (before >= 0 && c->group[before].how == how && c->last[lane].site != site && c->last[lane].end == address &&
+        address % CHUNK_BYTES != 0 && address % CHUNK_BYTES + size <= CHUNK_BYTES) {
+        c->group[before].size[lane] = (uint8_t)(c->group[before].size[lane] + size);
+    } else {
+        before = group_of(c, site, how, (*number_of(c, site, lane))++);
+        c->group[before].lanes |= 1u << lane;
+        c->group[before].address[lane] = address;
+        c->group[before].size[lane] = (uint8_t)size;
+    }
+    c->last[lane].group = before;
+    c->last[lane].site = site;
+    c->last[lane].end = address + size;
+}
+
+void count_together(Warp *w) {
+    WarpCount *c = w->cta->count != NULL ? w->cta->count->warp[w->id] : NULL;
+    if (c == NULL || c->groups == 0) {
+        return;
+    }
+    for (int i = 0; i < c->groups; i++) {
+        count_group(&c->group[i]);
+    }
+    forget(c);
+}
+
+void count_barrier(const Thread *t, ModelCount which) {
+    if (!device.options.count) {
+        return;
+    }
+    Warp *w = t->warp;
+    WarpCount *c = count_of(w);
+    c->in_barrier |= 1u << t->lane;
+    if ((c->in_barrier | w->exited) == w->all) {
+        c->in_barrier = 0;
+        counts[which]++;
+        count_together(w);
+    }
+}
+
+void count_launch_begin(void) {
+    memset(counts, 0, sizeof counts);
+    count_add(COUNT_CTAS, (unsigned)device.launch.grid);
+    count_add(COUNT_CTA_THREADS, (unsigned)device.launch.block);
+    count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.launch.shared_bytes);
+}
+
+void count_cta_end(Cta *cta) {
+    for (int i = 0; cta->count != NULL && i < cta->warps; i++) {
+        if (cta->count->warp[i] != NULL) {
+            count_together(&cta->warp[i]);
+            free(cta->count->warp[i]->group);
+        }
+    }
+}
+
+void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
+    if (t->lane != 0) {
+        return;
+    }
+    if (kind == TRACE_COPY_WAIT) {
+        count_add(COUNT_COPY_WAIT_STEPS, steps);
+    } else if (kind == TRACE_BARRIER) {
+        count_add(COUNT_SYNC_STEPS, steps);
+    } else if (kind == TRACE_WAIT) {
+        count_add(COUNT_MBARRIER_STEPS, steps);
+    } else if (kind == TRACE_WGMMA_WAIT && t->warp->id % 4 == 0) {
+        count_add(COUNT_WGMMA_STEPS, steps);
+    }
+}
+
+void count_copy_group(const Thread *t) {
+    count_add(COUNT_COPY_GROUPS, t->lane == 0);
+    count_at_least(COUNT_COPY_DEPTH, t->copies.groups + 1 - t->copies.waited);
+}
+
+static Group rows_of(const void *const row[WARP_SIZE]) {
+    Group g = {.lanes = 0xffffffffu};
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        g.address[lane] = (uintptr_t)row[lane];
+        g.size[lane] = CHUNK_BYTES;
+    }
+    return g;
+}
+
+void count_ldmatrix(Warp *w, const uint32_t *r0, const void *const row[WARP_SIZE]) {
+    if (device.options.count) {
+        Group g = rows_of(row);
+        WarpCount *c = count_of(w);
+        count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
+        c->fragment[c->fragments++ % FRAGMENTS] = r0;
+    }
+}
+
+void count_stmatrix(void *const row[WARP_SIZE]) {
+    if (device.options.count) {
+        Group g = rows_of((const void *const *)row);
+        count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
+    }
+}
+
+void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
+    if (!device.options.count) {
+        return;
+    }
+    WarpCount *c = count_of(w);
+    int behind = 0;
+    for (int i = 0; i < c->fragments && i < FRAGMENTS; i++) {
+        behind |= (uintptr_t)a0 - (uintptr_t)c->fragment[i] < 16 || (uintptr_t)b0 - (uintptr_t)c->fragment[i] < 16;
+    }
+    c->fragments = 0;
+    counts[COUNT_MMA]++;
+    counts[COUNT_MMA_BEHIND] += (unsigned)behind;
+    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * 16;
+}
+
+void count_wgmma(const Product *product) {
+    unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
+    count_add(COUNT_WGMMA, 1);
+    count_add(COUNT_WGMMA_BYTES, rows * 16 * 2);
+    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * 16);
+}
+
+/* Bytes of global memory that a copy touches. */
+static unsigned long long box_bytes(TensorWalk walk) {
+    unsigned long long bytes = 0;
+    TensorChunk chunk;
+    while (tensor_next(&walk, &chunk)) {
+        bytes += (unsigned long long)(chunk.end - chunk.begin);
+    }
+    return bytes;
+}
+
+void count_load(const TmaLoad *load) {
+    if (device.options.count) {
+        counts[COUNT_TMA_LOADS]++;
+        counts[COUNT_TMA_LOAD_BYTES] += box_bytes(load->walk);
+        counts[COUNT_TMA_FILLED_BYTES] += (unsigned long long)tensor_box_bytes(&load->map) * (unsigned)load->targets;
+    }
+}
+
+void count_store(const TmaCopy *copy) {
+    if (device.options.count) {
+        counts[COUNT_TMA_STORES]++;
+        counts[COUNT_TMA_STORE_BYTES] += box_bytes(tensor_walk_store(copy->map, copy->coord, 0));
+    }
+}

@@ -1,0 +1,571 @@
+/* steps.c - see steps.h. */
+#include "steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../model_trace.h"
+#include "costs.h"
+#include "count.h"
+
+enum {
+    MAX_EVENTS = 4 * 1024 * 1024,
+    MAX_SMS = 1024,
+    GROUP_TIMES = 16,    /* of cp.async and bulk groups */
+    PRODUCT_TIMES = 256, /* of products that some warps have issued and others not */
+    FRAGMENT_TIMES = 64, /* a power of two */
+};
+
+typedef struct ThreadSteps {
+    uint64_t time;
+    uint64_t wait_begin;
+    /* When the last groups of cp.async were committed, and when they have landed; the path is busy until. */
+    uint64_t copy_commit[GROUP_TIMES], copy_ready[GROUP_TIMES], copy_path;
+    /* Ordinary loads whose values are not used yet: since load_begin. */
+    int loading, load_groups;
+    uint64_t load_begin, load_ready;
+    /* Of the open bulk group; when the last groups have been read, and when all is written. */
+    uint64_t store_begin, store_read[GROUP_TIMES], store_ready;
+} ThreadSteps;
+
+typedef struct {
+    /* What the warp does now. */
+    int busy;
+    TraceKind kind;
+    uint64_t begin, end;
+    /* When the shared memory's path is free for it; fragments on their way, by lane 0's registers. */
+    uint64_t shared;
+    struct {
+        uintptr_t address;
+        uint64_t time;
+    } fragment[FRAGMENT_TIMES];
+} WarpSteps;
+
+typedef struct {
+    uint64_t product[PRODUCT_TIMES];                               /* when its last part was issued */
+    uint64_t group_begin[GROUP_HISTORY], group_end[GROUP_HISTORY]; /* on the tensor cores */
+    uint64_t begun, traced;                                        /* groups */
+} WarpgroupSteps;
+
+/* When its last arrival came; when those who wait may go on. */
+typedef struct BarrierSteps {
+    uint64_t arriving, released;
+} BarrierSteps;
+
+typedef struct CtaSteps {
+    int sm;
+    uint64_t start;
+    uint64_t loads, stores, tensor; /* until when copy engine and tensor cores are busy */
+    BarrierSteps named[NAMED_BARRIERS];
+    BarrierSteps cluster; /* in rank 0 */
+    WarpSteps warp[WARP_LIMIT];
+    WarpgroupSteps warpgroup[WARPGROUP_LIMIT];
+} CtaSteps;
+
+static struct {
+    TraceEvent *event;
+    int count, capacity;
+    uint64_t lost;
+    uint64_t sm_time[MAX_SMS]; /* the SM is free from here on */
+    uint8_t sm_taken[MAX_SMS];
+} trace;
+
+static uint64_t later(uint64_t x, uint64_t y) { return x > y ? x : y; }
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+size_t model_trace_events(const TraceEvent **events, uint64_t *lost) {
+    *events = trace.event;
+    *lost = trace.lost;
+    return (size_t)trace.count;
+}
+
+static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
+    if (!device.options.trace) {
+        return;
+    }
+    if (trace.count == MAX_EVENTS) {
+        trace.lost++;
+        return;
+    }
+    trace.event = model_room(trace.event, trace.count + 1, &trace.capacity, sizeof *trace.event);
+    event.cta = cta->block;
+    event.sm = cta->steps->sm;
+    event.stage = -1;
+    if (barrier != NULL) {
+        snprintf(event.name, sizeof event.name, "%.*s", (int)sizeof event.name - 1, barrier->array);
+        event.stage = barrier->index;
+    }
+    trace.event[trace.count++] = event;
+}
+
+static WarpSteps *steps_of(const Warp *w) { return &w->cta->steps->warp[w->id]; }
+
+/* What the warp has been doing ends, at the latest when something else begins. */
+static void finish_work(Warp *w, uint64_t before) {
+    WarpSteps *s = steps_of(w);
+    if (s->busy) {
+        uint64_t end = s->end < before ? s->end : before;
+        if (end > s->begin) {
+            add(w->cta, (TraceEvent){.begin = s->begin, .end = end, .warp = w->id, .kind = s->kind}, NULL);
+        }
+        s->busy = 0;
+    }
+}
+
+/* The thread waited from `begin` until now. Of a warp, lane 0 counts. */
+static void waited(const Thread *t, TraceKind kind, uint64_t begin, int index, const Barrier *barrier) {
+    uint64_t end = t->steps->time;
+    count_span(t, kind, end - begin);
+    if (t->lane == 0) {
+        finish_work(t->warp, begin);
+        add(t->cta, (TraceEvent){.begin = begin, .end = end, .warp = t->warp->id, .index = index, .kind = kind},
+            barrier);
+    }
+}
+
+/* The warp did this; what follows without anything else between becomes one event. */
+static void worked(Warp *w, TraceKind kind, uint64_t begin, uint64_t end) {
+    WarpSteps *s = steps_of(w);
+    if (s->busy && s->kind == kind) {
+        s->end = later(s->end, end);
+        return;
+    }
+    if (s->busy && s->kind == TRACE_FRAGMENTS && kind == TRACE_MMA) {
+        s->end = begin; /* the fragments are there when the first product can begin */
+    }
+    finish_work(w, begin);
+    s->busy = 1;
+    s->kind = kind;
+    s->begin = begin;
+    s->end = end;
+}
+
+/* Asynchronous work of the CTA. */
+static void went_on(const Cta *cta, TraceKind kind, int unit, uint64_t begin, uint64_t end, int index) {
+    add(cta, (TraceEvent){.begin = begin, .end = end, .warp = -1, .unit = unit, .index = index, .kind = kind}, NULL);
+}
+
+/* ---- launch and CTAs --------------------------------------------------------------------------------------------- */
+
+static uint64_t time_of(const Thread *t) { return t->steps->time; }
+
+void steps_launch_begin(void) {
+    trace.count = 0;
+    trace.lost = 0;
+    memset(trace.sm_time, 0, sizeof trace.sm_time);
+    memset(trace.sm_taken, 0, sizeof trace.sm_taken);
+    /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
+     * that order. */
+    device.order = device.options.trace && device.options.policy == MODEL_EAGER ? time_of : NULL;
+}
+
+void steps_shutdown(void) {
+    free(trace.event);
+    trace.event = NULL;
+    trace.count = trace.capacity = 0;
+}
+
+/* CTAs run here one after the other; on the timeline each begins where an SM is free first. */
+static void take_sm(Cta *cta) {
+    CtaSteps *s = cta->steps;
+    int sms = device.launch.sms < MAX_SMS ? device.launch.sms : MAX_SMS;
+    s->sm = -1;
+    for (int i = 0; i < sms; i++) {
+        if (!trace.sm_taken[i] && (s->sm < 0 || trace.sm_time[i] < trace.sm_time[s->sm])) {
+            s->sm = i;
+        }
+    }
+    s->sm = s->sm < 0 ? 0 : s->sm;
+    trace.sm_taken[s->sm] = 1;
+    s->start = s->loads = s->stores = s->tensor = trace.sm_time[s->sm];
+}
+
+void steps_cta_begin(Cta *cta) {
+    if (!device.options.trace && !device.options.count) {
+        return;
+    }
+    cta->steps = cta_alloc(cta, sizeof *cta->steps);
+    if (device.options.trace) {
+        take_sm(cta);
+    }
+    ThreadSteps *steps = cta_alloc(cta, (size_t)cta->threads * sizeof *steps);
+    for (int i = 0; i < cta->threads; i++) {
+        cta->thread[i].steps = &steps[i];
+        steps[i].time = cta->steps->start;
+    }
+}
+
+static uint64_t longest(const Cta *cta) {
+    uint64_t end = 0;
+    for (int i = 0; i < cta->threads; i++) {
+        end = later(end, cta->thread[i].steps->time);
+    }
+    return end;
+}
+
+void steps_cta_returned(Cta *cta) {
+    if (!device.options.trace) {
+        return;
+    }
+    uint64_t end = later(longest(cta), cta->steps->start + 1);
+    for (int i = 0; i < cta->warps; i++) {
+        finish_work(&cta->warp[i], end);
+    }
+    went_on(cta, TRACE_CTA, 0, cta->steps->start, end, 0);
+    trace.sm_time[cta->steps->sm] = end + CTA_START;
+    trace.sm_taken[cta->steps->sm] = 0;
+}
+
+void steps_cta_end(Cta *cta) {
+    if (cta->steps != NULL) {
+        count_at_least(COUNT_CTA_STEPS, longest(cta));
+    }
+}
+
+void steps_tile(Thread *t, int row, int col) {
+    if (t->steps != NULL && t->lane == 0) {
+        uint64_t now = t->steps->time;
+        finish_work(t->warp, now);
+        add(t->cta,
+            (TraceEvent){.begin = now, .end = now, .warp = t->warp->id, .row = row, .col = col, .kind = TRACE_TILE},
+            NULL);
+    }
+}
+
+/* ---- ordinary accesses ------------------------------------------------------------------------------------------- */
+
+/* A thread's share of a path that all of the CTA's threads use. */
+static uint64_t share(const Thread *t, uint32_t size, uint32_t bytes_a_step) {
+    return later((uint64_t)size * (uint64_t)t->cta->threads / bytes_a_step, 1);
+}
+
+static void plain_load(Thread *t, int is_global, uint32_t size) {
+    ThreadSteps *s = t->steps;
+    uint64_t begin = s->time;
+    s->time += share(t, size, is_global ? LOAD_BYTES_A_STEP : SHARED_BYTES_A_STEP);
+    if (is_global) {
+        s->load_ready = s->time + LOAD_LATENCY;
+        s->load_begin = s->loading ? s->load_begin : begin;
+        s->loading = 1;
+        if (device.launch.shared_bytes == 0 && t->lane == 0) {
+            /* Without shared memory, loads and products alternate: what the thread does until its epilogue. */
+            worked(t->warp, TRACE_MMA, begin, s->time);
+        }
+    }
+}
+
+static void plain_store(Thread *t, int is_global, uint32_t size) {
+    ThreadSteps *s = t->steps;
+    uint64_t begin = s->time;
+    if (s->loading && s->load_ready > begin) { /* what is stored comes from what was loaded */
+        WarpSteps *w = steps_of(t->warp);
+        s->time = s->load_ready;
+        if (t->lane == 0 && device.launch.shared_bytes > 0) {
+            went_on(t->cta, TRACE_COPY, t->warp->id, s->load_begin, s->load_ready, s->load_groups++);
+        }
+        if (t->lane == 0 && w->busy && w->kind == TRACE_MMA) {
+            w->end = s->load_ready;
+        } else {
+            waited(t, TRACE_COPY_WAIT, begin, 0, NULL);
+        }
+        begin = s->time;
+    }
+    s->loading = 0;
+    s->time += share(t, size, is_global ? STORE_BYTES_A_STEP : SHARED_BYTES_A_STEP);
+    if (is_global && t->lane == 0) {
+        worked(t->warp, TRACE_EPILOGUE, begin, s->time);
+    }
+}
+
+void steps_plain(Thread *t, int is_global, int write, uint32_t size) {
+    if (device.options.trace) {
+        (write ? plain_store : plain_load)(t, is_global, size);
+    }
+}
+
+/* ---- warps ------------------------------------------------------------------------------------------------------- */
+
+/* The lanes go on together, not before `from`, and take `cost` steps. Returns when they began. */
+static uint64_t together(Warp *w, uint64_t from, uint64_t cost) {
+    uint64_t begin = from;
+    for (int lane = 0; lane < w->lanes; lane++) {
+        begin = later(begin, w->thread[lane].steps->time);
+    }
+    for (int lane = 0; lane < w->lanes; lane++) {
+        w->thread[lane].steps->time = begin + cost;
+    }
+    return begin;
+}
+
+/* Steps in which an ldmatrix or stmatrix of each of the CTA's warps passes through shared memory. */
+static uint64_t shared_steps(const Warp *w) {
+    return 4 * WARP_SIZE * 4 * (uint64_t)w->cta->warps / SHARED_BYTES_A_STEP;
+}
+
+void steps_shuffle(Warp *w, int transposes) {
+    if (w->cta->steps != NULL) {
+        uint64_t begin = together(w, 0, COST_SHUFFLE);
+        if (transposes) { /* the epilogue begins */
+            worked(w, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
+        }
+    }
+}
+
+/* Fragments are on their way while the warp goes on: whoever uses the register waits. */
+void steps_ldmatrix(Warp *w, const uint32_t *r0) {
+    if (w->cta->steps != NULL) {
+        WarpSteps *s = steps_of(w);
+        uintptr_t address = (uintptr_t)r0 >> 4;
+        uint64_t begin = together(w, 0, COST_LDMATRIX);
+        s->shared = later(s->shared, begin) + shared_steps(w);
+        s->fragment[address % FRAGMENT_TIMES].address = address;
+        s->fragment[address % FRAGMENT_TIMES].time = s->shared + SHARED_LATENCY;
+        worked(w, TRACE_FRAGMENTS, begin, begin + COST_LDMATRIX);
+    }
+}
+
+static uint64_t loaded(const Warp *w, const uint32_t *r0) {
+    uintptr_t address = (uintptr_t)r0 >> 4;
+    const WarpSteps *s = steps_of(w);
+    return s->fragment[address % FRAGMENT_TIMES].address == address ? s->fragment[address % FRAGMENT_TIMES].time : 0;
+}
+
+void steps_stmatrix(Warp *w) {
+    if (w->cta->steps != NULL) {
+        uint64_t begin = together(w, 0, shared_steps(w));
+        worked(w, TRACE_EPILOGUE, begin, begin + shared_steps(w));
+    }
+}
+
+void steps_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
+    if (w->cta->steps != NULL) {
+        /* Each of the SM's four tensor cores serves every fourth warp. */
+        uint64_t cost = STEPS_A_MMA * (uint64_t)((w->cta->warps + 3) / 4);
+        uint64_t begin = together(w, later(loaded(w, a0), loaded(w, b0)), cost);
+        worked(w, TRACE_MMA, begin, begin + cost);
+    }
+}
+
+/* ---- cp.async ---------------------------------------------------------------------------------------------------- */
+
+void steps_copy(Thread *t) {
+    ThreadSteps *s = t->steps;
+    if (s != NULL) {
+        /* A thread has its share of the path from L2. */
+        s->time += COST_COPY;
+        s->copy_path = later(s->copy_path, s->time) + CHUNK_BYTES * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
+        s->copy_ready[t->copies.groups % GROUP_TIMES] = s->copy_path + LOAD_LATENCY;
+    }
+}
+
+void steps_copy_commit(Thread *t) {
+    if (t->steps != NULL) {
+        t->steps->copy_commit[t->copies.groups % GROUP_TIMES] = t->steps->time;
+        t->steps->copy_ready[(t->copies.groups + 1) % GROUP_TIMES] = 0;
+    }
+}
+
+void steps_copy_wait(Thread *t, int newest, uint32_t done) {
+    ThreadSteps *s = t->steps;
+    if (s == NULL) {
+        return;
+    }
+    /* The groups that no wait has covered yet. An empty one is no copy. */
+    for (uint32_t group = t->copies.waited; t->lane == 0 && group < done && t->copies.groups - group < GROUP_TIMES;
+         group++) {
+        uint64_t begin = s->copy_commit[group % GROUP_TIMES], end = s->copy_ready[group % GROUP_TIMES];
+        if (end > begin) {
+            went_on(t->cta, TRACE_COPY, t->warp->id, begin, end, (int)group);
+        }
+    }
+    uint64_t begin = s->time;
+    s->time = later(begin + COST_WAIT, done > 0 ? s->copy_ready[(done - 1) % GROUP_TIMES] : 0);
+    waited(t, TRACE_COPY_WAIT, begin, newest, NULL);
+}
+
+/* ---- barriers ---------------------------------------------------------------------------------------------------- */
+
+static void arrive(Thread *t, BarrierSteps *b) { b->arriving = later(b->arriving, t->steps->time); }
+
+void steps_barrier_arrive(Thread *t, int id) {
+    if (t->steps != NULL) {
+        arrive(t, &t->cta->steps->named[id]);
+        t->steps->wait_begin = t->steps->time;
+    }
+}
+
+void steps_barrier_complete(Cta *cta, int id) {
+    if (cta->steps != NULL) {
+        uint64_t time = cta->steps->named[id].arriving + COST_BARRIER;
+        cta->steps->named[id].arriving = 0;
+        for (Thread *t = cta->named[id].waiters; t != NULL; t = t->next_waiter) {
+            t->steps->time = later(t->steps->time, time);
+        }
+    }
+}
+
+void steps_barrier_passed(Thread *t, int id) {
+    if (t->steps != NULL) {
+        waited(t, TRACE_BARRIER, t->steps->wait_begin, id, NULL);
+    }
+}
+
+void steps_cluster_arrive(Thread *t) {
+    if (t->steps != NULL) {
+        arrive(t, &t->cta->cluster->cta[0]->steps->cluster);
+    }
+}
+
+void steps_cluster_complete(Cluster *cluster) {
+    CtaSteps *s = cluster->cta[0]->steps;
+    if (s != NULL) {
+        s->cluster = (BarrierSteps){.released = s->cluster.arriving + COST_BARRIER};
+    }
+}
+
+void steps_cluster_passed(Thread *t) {
+    if (t->steps != NULL) {
+        t->steps->time = later(t->steps->time, t->cta->cluster->cta[0]->steps->cluster.released);
+    }
+}
+
+/* ---- mbarriers --------------------------------------------------------------------------------------------------- */
+
+static BarrierSteps *steps_at(Barrier *b) {
+    if (b->steps == NULL) {
+        b->steps = cta_alloc(b->cta, sizeof *b->steps);
+    }
+    return b->steps;
+}
+
+void steps_mbarrier_arrive(Thread *t, Barrier *b) {
+    if (t->steps != NULL) {
+        arrive(t, steps_at(b));
+    }
+}
+
+void steps_mbarrier_complete(Barrier *b) {
+    if (b->cta->steps != NULL) {
+        *steps_at(b) = (BarrierSteps){.released = steps_at(b)->arriving};
+    }
+}
+
+void steps_mbarrier_wait(Thread *t) {
+    if (t->steps != NULL) {
+        t->steps->wait_begin = t->steps->time;
+    }
+}
+
+void steps_mbarrier_passed(Thread *t, const Barrier *b) {
+    if (t->steps != NULL) {
+        t->steps->time = later(t->steps->time, b->steps != NULL ? b->steps->released : 0) + COST_WAIT;
+        waited(t, TRACE_WAIT, t->steps->wait_begin, (int)((b->phase + 1) & 1), b);
+    }
+}
+
+/* ---- the copy engine --------------------------------------------------------------------------------------------- */
+
+/* The engine of a CTA is busy with loads, or with stores, for so many more steps; returns until when. */
+static uint64_t engine(const Thread *t, uint64_t *busy, uint64_t steps) {
+    *busy = later(*busy, t->steps->time) + steps;
+    return *busy;
+}
+
+void steps_load(const TmaLoad *load) {
+    const Thread *t = load->copy.thread;
+    if (t->steps == NULL) {
+        return;
+    }
+    uint32_t bytes = tensor_box_bytes(&load->map);
+    uint64_t begin = t->steps->time;
+    t->steps->time += COST_TMA;
+    uint64_t end = engine(t, &t->cta->steps->loads, bytes / LOAD_BYTES_A_STEP) + TMA_LATENCY;
+    for (int i = 0; i < load->targets; i++) {
+        BarrierSteps *b = steps_at(load->barrier[i]);
+        b->arriving = later(b->arriving, end);
+        add(load->target[i],
+            (TraceEvent){.begin = begin, .end = end, .warp = -1, .bytes = (int)bytes, .kind = TRACE_LOAD},
+            load->barrier[i]);
+    }
+}
+
+void steps_store(const TmaCopy *copy) {
+    const Thread *t = copy->thread;
+    ThreadSteps *s = t->steps;
+    if (s == NULL) {
+        return;
+    }
+    uint32_t bytes = tensor_box_bytes(copy->map);
+    if (t->stores.in_group == 0) {
+        s->store_begin = s->time;
+    }
+    s->time += COST_TMA;
+    s->store_ready = engine(t, &t->cta->steps->stores, bytes / STORE_BYTES_A_STEP);
+    s->store_read[t->stores.groups % GROUP_TIMES] = s->time + SHARED_LATENCY + bytes / LOAD_BYTES_A_STEP;
+}
+
+void steps_bulk_commit(Thread *t) {
+    if (t->steps != NULL && t->stores.in_group > 0) {
+        went_on(t->cta, TRACE_STORE, t->warp->id, t->steps->store_begin, t->steps->store_ready, (int)t->stores.groups);
+    }
+}
+
+void steps_bulk_wait(Thread *t, int newest, int read, uint32_t done) {
+    ThreadSteps *s = t->steps;
+    if (s != NULL) {
+        uint64_t begin = s->time;
+        uint64_t ready = done == 0 ? 0 : read ? s->store_read[(done - 1) % GROUP_TIMES] : s->store_ready;
+        s->time = later(begin, ready) + COST_WAIT;
+        waited(t, TRACE_STORE_WAIT, begin, newest, NULL);
+    }
+}
+
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
+
+void steps_wgmma_part(Warp *w, const Product *product) {
+    if (w->cta->steps == NULL) {
+        return;
+    }
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        w->thread[lane].steps->time += COST_WGMMA;
+    }
+    uint64_t *time = &w->cta->steps->warpgroup[w->warpgroup->id].product[product->number % PRODUCT_TIMES];
+    *time = later(product->issued_by != 0 ? *time : 0, w->thread[0].steps->time);
+}
+
+void steps_wgmma_issued(Warpgroup *g, const Product *product) {
+    CtaSteps *cta = g->cta->steps;
+    if (cta == NULL) {
+        return;
+    }
+    WarpgroupSteps *s = &cta->warpgroup[g->id];
+    uint64_t begin = later(s->product[product->number % PRODUCT_TIMES], cta->tensor);
+    cta->tensor = begin + (uint64_t)product->n / WGMMA_COLUMNS_A_STEP;
+    if (s->begun <= product->group) {
+        s->begun = product->group + 1;
+        s->group_begin[product->group % GROUP_HISTORY] = begin;
+    }
+    s->group_end[product->group % GROUP_HISTORY] = cta->tensor;
+}
+
+void steps_wgmma_waited(Warp *w, int newest, uint64_t done) {
+    if (w->cta->steps == NULL) {
+        return;
+    }
+    WarpgroupSteps *s = &w->cta->steps->warpgroup[w->warpgroup->id];
+    for (; s->traced < done; s->traced++) {
+        uint64_t slot = s->traced % GROUP_HISTORY;
+        if (s->group_end[slot] > s->group_begin[slot]) { /* not an empty group */
+            went_on(w->cta, TRACE_WGMMA, w->warpgroup->id, s->group_begin[slot], s->group_end[slot], (int)s->traced);
+        }
+    }
+    uint64_t begin = w->thread[0].steps->time;
+    uint64_t time = later(begin, s->group_end[(done - 1) % GROUP_HISTORY]) + COST_WAIT;
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        w->thread[lane].steps->time = later(w->thread[lane].steps->time, time);
+    }
+    waited(&w->thread[0], TRACE_WGMMA_WAIT, begin, newest, NULL);
+}
