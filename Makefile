@@ -253,8 +253,9 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 .PHONY: test check-model check-gpu sanitize
 test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
-check-model: $(UNIT_TESTS) $(CONFORM_TEST)
-	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(CONFORM_TEST)
+CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
+check-model: $(CHECK_MODEL)
+	@$(TEST_ENVIRONMENT) tests/run $(CHECK_MODEL)
 check-gpu: $(GPU_TESTS)
 	$(GPU_TESTS) $(ARGS)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
@@ -290,13 +291,16 @@ test-aarch64:
 
 ## make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
 ## make print-nvcc|name the nvcc that is used; nothing if none
+## make print-model-tests|name the programs that check-model runs
 ## make clean|remove everything that was built
 ## make help|this list
-.PHONY: format print-nvcc clean help
+.PHONY: format print-nvcc print-model-tests clean help
 format:
 	@tests/tools/format.t --write
 print-nvcc:
 	@$(if $(HAVE_NVCC),echo '$(NVCC)',:)
+print-model-tests:
+	@echo $(CHECK_MODEL)
 clean:
 	rm -rf build $(PROGRAMS)
 help:

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -15,8 +16,10 @@ uint8_t *fiber_stacks_map(int count) {
     if (stacks == MAP_FAILED) {
         return NULL;
     }
-    for (int i = 0; i < count; i++) {
-        /* Without the guard an overflow would damage the next stack; not fatal if the kernel runs out of mappings. */
+    /* Without the guard an overflow would damage the next stack; not fatal if the kernel runs out of mappings. Pages are
+     * larger on some kernels for Arm: there a guard would take the stack above it. */
+    int guards = sysconf(_SC_PAGESIZE) <= FIBER_GUARD_BYTES ? count : 0;
+    for (int i = 0; i < guards; i++) {
         (void)!mprotect(fiber_stack(stacks, i) - FIBER_GUARD_BYTES, FIBER_GUARD_BYTES, PROT_NONE);
     }
     return stacks;

@@ -8,7 +8,8 @@
 
 #include "state.h"
 
-enum { PAGE = 4096, GAP = 16 * PAGE, ALLOCATIONS = 256 };
+/* A page: the largest that a kernel for Arm may have. */
+enum { PAGE = 64 * 1024, GAP = PAGE, ALLOCATIONS = 256 };
 
 static void *checked(void *p) {
     if (p == NULL) {

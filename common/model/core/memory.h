@@ -26,9 +26,10 @@ typedef struct {
     uint32_t written_launch;
 } Allocation;
 
-/* Is p an address in the range that global memory is taken from? */
+/* Is p an address in the range that global memory is taken from? Its size: some kernels for Arm give a process no more
+ * than 2^39 bytes, and qemu-user keeps 24 bytes of its own for every reserved page. */
 extern uintptr_t global_begin;
-enum { GLOBAL_SHIFT = 40 };
+enum { GLOBAL_SHIFT = 36 };
 #define GLOBAL_SPAN ((uintptr_t)1 << GLOBAL_SHIFT)
 static inline int global_is(const void *p) { return (uintptr_t)p - global_begin < GLOBAL_SPAN && global_begin != 0; }
 

@@ -13,7 +13,10 @@
 
 /* ---- where the program lies -------------------------------------------------------------------------------------- */
 
+/* The literals that are sites may follow the code in the same segment, as GNU ld has it for aarch64: code ends at etext
+ * (man 3 end). */
 static int first_object(struct dl_phdr_info *info, size_t size, void *data) {
+    extern char etext[];
     (void)size;
     (void)data;
     device.image.base = (uintptr_t)info->dlpi_addr;
@@ -21,7 +24,7 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *data) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X)) {
             device.image.code_begin = segment->p_vaddr;
-            device.image.code_end = segment->p_vaddr + segment->p_memsz;
+            device.image.code_end = (uintptr_t)etext - device.image.base;
         }
     }
     return 1; /* the program itself comes first */
