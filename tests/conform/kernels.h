@@ -12,7 +12,7 @@
 #include "../../common/device/registers.h"
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
-#include "cases.h"
+#include "covered.h"
 #include "vectors.h"
 
 /* complete_tx(bar, bytes), arrive_count(bar, count): mbarrier.complete_tx, mbarrier.arrive with a count.

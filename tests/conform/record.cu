@@ -1,4 +1,4 @@
-/* record.cu - runs the cases of cases.h on a Hopper GPU and writes the results to OUTDIR/vectors.txt.
+/* record.cu - runs the cases of covered.h on a Hopper GPU and writes the results to OUTDIR/vectors.txt.
  *
  *     build/release/tests/conform/record OUTDIR
  *

@@ -246,7 +246,7 @@ static int write_all(const char *path) {
         fprintf(stderr, "cannot write %s\n", path);
         return 2;
     }
-    fprintf(file, "# What the CPU model makes of the cases of tests/conform/cases.h; not a recording.\n");
+    fprintf(file, "# What the CPU model makes of the cases of tests/conform/covered.h; not a recording.\n");
     for (Group group = 0; group < GROUPS; group++) {
         fprintf(file, "\n# ---- %s\n", group_name(group));
         for (int i = 0; i < group_size(group); i++) {

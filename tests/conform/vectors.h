@@ -4,7 +4,7 @@
  *     case tma load_none_inside 6b1e0c52 ok 2049
  *     100 dddd*8 1+8 ...
  *
- * A case line has the group, the name, the digest of the case's parameters (cases.h), what happened (ok, hang, trap)
+ * A case line has the group, the name, the digest of the case's parameters (covered.h), what happened (ok, hang, trap)
  * and the number of 16-bit words that follow, in hex: "a" is one word, "a*n" the same n times, "a+n" n words that count
  * up from a; n is decimal. */
 #ifndef CONFORM_VECTORS_H

@@ -3,7 +3,7 @@
 # cases: small kernels, right ones and wrong ones. chapters: every chapter over edge sizes, policies and seeds.
 # internals: what a kernel cannot show. All print TAP.
 
-MODEL_TESTS := $(B)/tests/model/cases $(B)/tests/model/chapters $(B)/tests/model/internals
+MODEL_TESTS := $(B)/tests/model/cases $(B)/tests/model/every_chapter $(B)/tests/model/internals
 MORE_TESTS += $(MODEL_TESTS)
 MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard tests/model/kernels_*.c))
 
@@ -12,12 +12,12 @@ ifneq ($(HAVE_MODEL),)
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER) $(if $(filter %/kernels_access.o,$@),-gdwarf-4))
 
-$(B)/tests/model/chapters.o: tests/model/chapters.c $(CHAPTERS_INC) $(CC_STAMP) $(BACKEND_STAMP)
+$(B)/tests/model/every_chapter.o: tests/model/every_chapter.c $(CHAPTERS_INC) $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
 
 $(B)/tests/model/cases $(B)/tests/model/internals: %: %.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-$(B)/tests/model/chapters: $(B)/tests/model/chapters.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) $(LINK_STAMP)
+$(B)/tests/model/every_chapter: $(B)/tests/model/every_chapter.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
 else
 $(MODEL_TESTS): $(LINK_STAMP)
@@ -30,14 +30,14 @@ endif
 # model as ever: what $(4) ends takes back what $(2) says.
 instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.link NVCC= CFLAGS='-g $(2)' \
                LDFLAGS='$(3)' C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
-INSTRUMENTED := tests/model/cases tests/model/internals tests/model/chapters tests/conform/replay \
-                tests/unit/test_model_data tests/explain/explain
+INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapter tests/conform/replay \
+                tests/unit/test_model_data tests/explain/truth
 # One seed a policy, and sizes up to a tile.
 .PHONY: run-instrumented
 run-instrumented:
 	$(Q)for test in $(INSTRUMENTED); do \
 	    printf '  RUN    %s\n' $(B)/$$test; \
-	    case $$test in */chapters) set -- 1 0 2200000;; */explain) set -- 1;; *) set --;; esac; \
+	    case $$test in */every_chapter) set -- 1 0 2200000;; */truth) set -- 1;; *) set --;; esac; \
 	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done

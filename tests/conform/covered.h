@@ -1,11 +1,10 @@
-/* cases.h - what the conformance vectors cover. One list for the recorder (record.cu, on a GPU) and for the replay on
- * the CPU model (replay.c), so that the two cannot drift apart. Data only, no code that a build
- * could change.
+/* covered.h - what the conformance vectors cover. One list for the recorder (record.cu, on a GPU) and for the replay
+ * on the CPU model (replay.c), so that the two cannot drift apart. Data only, no code that a build could change.
  *
  * A result is a status and a list of 16-bit words. All values are small integers or indices that bf16 and fp32 hold
  * exactly. A vector carries a digest of its case's parameters: change a case, and its old vector no longer counts. */
-#ifndef CONFORM_CASES_H
-#define CONFORM_CASES_H
+#ifndef CONFORM_COVERED_H
+#define CONFORM_COVERED_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
-/* explain.c - does --explain tell the truth? TAP.
+/* truth.c - does --explain tell the truth? TAP.
  *
  * It is asked for random elements of C, in every chapter, at sizes with and without edges. Then the whole problem runs
  * with random data, somebody looks at the register that it has named, and what is there must be that element's sum, to
  * the bit. So that this can fail: the registers and lanes beside it must hold something else.
  *
- *     explain          three elements for each chapter and size
- *     explain 20 07    20 of them, only chapters whose name contains "07" */
+ *     truth          three elements for each chapter and size
+ *     truth 20 07    20 of them, only chapters whose name contains "07" */
 #include "device/swizzle.h"
 #include "harness/explain.h"
 #include "model/data/matrix.h"

@@ -1,10 +1,10 @@
-/* chapters.c - every chapter, unchanged, on the model: right numbers and no report over edge sizes, variants, policies
+/* every_chapter.c - every chapter, unchanged, on the model: right numbers and no report over edge sizes, variants, policies
  * and seeds. TAP.
  *
- *     chapters              two seeds for each policy
- *     chapters 25           25 of them
- *     chapters 25 07        only chapters whose name contains "07"
- *     chapters 25 0 500000  only sizes with at most so many products */
+ *     every_chapter              two seeds for each policy
+ *     every_chapter 25           25 of them
+ *     every_chapter 25 07        only chapters whose name contains "07"
+ *     every_chapter 25 0 500000  only sizes with at most so many products */
 #include <sys/wait.h>
 #include <unistd.h>
 
