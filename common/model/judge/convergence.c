@@ -51,7 +51,7 @@ void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Si
 void convergence_returned(Thread *t) {
     const Warp *w = t->warp;
     const WarpMeeting *m = &w->meeting;
-    if (m->arrived & m->mask) {
+    if ((m->arrived & m->mask) && (m->mask >> t->lane & 1)) {
         report_misuse(RULE_CONVERGENCE, m->site, 1,
                       "%s in lane %d, which all lanes of the warp must execute; lane %d has returned from the kernel",
                       warp_instruction_text(m->instruction), first_of(w, m->arrived)->lane, t->lane);
