@@ -1,7 +1,7 @@
 /* conflicts.c - see conflicts.h.
  *
  * Most memory is only read in a launch and needs no more than the bounds check; once a launch writes an allocation, a
- * cell for every 2 bytes remembers who did. */
+ * cell for every 2 bytes remembers who did, and which of the two. */
 #include "conflicts.h"
 
 #include <sys/mman.h>
@@ -18,11 +18,12 @@ typedef struct GlobalCell {
     Site site;
     Component component;
     uint8_t atomic;
-    uint8_t unused;
+    uint8_t bytes;        /* bit 0 the low one, bit 1 the high one */
     uint32_t read_serial; /* of one reader */
     uint32_t read_epoch;
     Site read_site;
     Component read_component;
+    uint8_t read_bytes;
 } GlobalCell;
 
 static struct {
@@ -117,11 +118,13 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
         return;
     }
     uint32_t serial = t->cta->cluster->serial;
-    for (uintptr_t i = (p - a->begin) / 2; i <= (p - a->begin + size - 1) / 2; i++) {
+    uintptr_t begin = p - a->begin, end = begin + size;
+    for (uintptr_t i = begin / 2; i <= (end - 1) / 2; i++) {
         GlobalCell *c = &cell[i];
+        uint8_t bytes = (uint8_t)((2 * i >= begin) | (2 * i + 1 < end) << 1);
         int both_atomic = how == GLOBAL_ATOMIC && c->atomic;
-        if (c->serial != 0 && !both_atomic && !(c->serial == serial && c->component == component) &&
-            conflicts(t, c->serial, c->component, c->epoch)) {
+        if (c->serial != 0 && (c->bytes & bytes) && !both_atomic &&
+            !(c->serial == serial && c->component == component) && conflicts(t, c->serial, c->component, c->epoch)) {
             report_conflict(t, a, p, what, site, c->serial, c->component, c->site, "write");
         }
         if (how == GLOBAL_READ) {
@@ -129,10 +132,12 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
             c->read_epoch = epoch;
             c->read_site = site;
             c->read_component = component;
+            c->read_bytes = bytes;
             continue;
         }
-        if (c->read_serial != 0 && !(c->read_serial == serial && c->read_component == component) &&
-            how == GLOBAL_WRITE && conflicts(t, c->read_serial, c->read_component, c->read_epoch)) {
+        if (c->read_serial != 0 && (c->read_bytes & bytes) &&
+            !(c->read_serial == serial && c->read_component == component) && how == GLOBAL_WRITE &&
+            conflicts(t, c->read_serial, c->read_component, c->read_epoch)) {
             report_conflict(t, a, p, what, site, c->read_serial, c->read_component, c->read_site, "read");
         }
         c->serial = serial;
@@ -140,6 +145,7 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
         c->site = site;
         c->component = component;
         c->atomic = how == GLOBAL_ATOMIC;
+        c->bytes = bytes;
     }
 }
 
