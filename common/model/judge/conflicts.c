@@ -44,9 +44,9 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
     report_end(1);
 }
 
-void conflicts_unknown(Thread *t, const void *p, uint32_t size, int write, Site site) {
+void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
     report_begin_last(RULE_GLOBAL_BOUNDS);
-    report_place("now", t, site, write ? "store" : "load");
+    report_place("now", t, site, what);
     report_line("memory",
                 "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
                 p);
@@ -97,6 +97,9 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
                       uint32_t epoch, Site site, const char *what) {
     uintptr_t p = (uintptr_t)pointer;
     Allocation *a = global_find(p, site / 8);
+    if (a == NULL && !global_is(pointer)) {
+        conflicts_unknown(t, pointer, size, site, what);
+    }
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }
@@ -149,6 +152,10 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
     }
 }
 
+void conflicts_read(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    conflicts_access(t, p, size, GLOBAL_READ, thread_component(t), thread_epoch(t), site, what);
+}
+
 /* Loads of one place from one instruction, with nothing else between: an ordinary load orders nothing, and no thread
  * stops at it, so that such a loop would run for ever. */
 enum { SPIN_LIMIT = 1 << 20 };
@@ -186,9 +193,6 @@ void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site si
 void conflicts_atomic(Thread *t, const void *p, const char *what, Site site) {
     if ((uintptr_t)p % 4 != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
-    }
-    if (!global_is(p)) {
-        conflicts_unknown(t, p, 4, 1, site);
     }
     conflicts_access(t, p, 4, GLOBAL_ATOMIC, thread_component(t), thread_epoch(t), site, what);
 }
