@@ -126,7 +126,10 @@ void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Sit
     convergence_apart(t, instruction, mask, site);
 }
 
-void event_warp_together(Warp *w) { count_together(w); }
+void event_warp_together(Warp *w) {
+    convergence_together(w);
+    count_together(w);
+}
 void event_syncwarp(Warp *w) { clock_syncwarp(w); }
 
 void event_shuffle(Warp *w, int transposes) {

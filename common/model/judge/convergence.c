@@ -48,6 +48,14 @@ void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Si
     model_stop();
 }
 
+void convergence_together(const Warp *w) {
+    WarpInstruction instruction = w->meeting.instruction;
+    if (w->lanes < WARP_SIZE && warp_instruction_whole(instruction)) {
+        report_misuse(RULE_CONVERGENCE, w->meeting.site, 1, "%s in a warp of %d threads: it needs all 32",
+                      warp_instruction_text(instruction), w->lanes);
+    }
+}
+
 void convergence_returned(Thread *t) {
     const Warp *w = t->warp;
     const WarpMeeting *m = &w->meeting;
