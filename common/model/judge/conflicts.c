@@ -31,7 +31,20 @@ static struct {
     uint32_t launch;
 } now;
 
+void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    report_begin_last(RULE_GLOBAL_BOUNDS);
+    report_place("now", t, site, what);
+    report_line("memory",
+                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
+                p);
+    report_end(1);
+    model_stop();
+}
+
 static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
+    if (!global_is((const void *)p)) {
+        conflicts_unknown(t, (const void *)p, size, site, what);
+    }
     const Allocation *below = global_below(p);
     report_begin_last(RULE_GLOBAL_BOUNDS);
     report_place("now", t, site, what);
@@ -42,16 +55,6 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
         report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
     }
     report_end(1);
-}
-
-void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
-    report_begin_last(RULE_GLOBAL_BOUNDS);
-    report_place("now", t, site, what);
-    report_line("memory",
-                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
-                p);
-    report_end(1);
-    model_stop();
 }
 
 static int in_this_launch(uint32_t serial) { return serial > now.first_serial; }
@@ -97,9 +100,6 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
                       uint32_t epoch, Site site, const char *what) {
     uintptr_t p = (uintptr_t)pointer;
     Allocation *a = global_find(p, site / 8);
-    if (a == NULL && !global_is(pointer)) {
-        conflicts_unknown(t, pointer, size, site, what);
-    }
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }

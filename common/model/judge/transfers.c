@@ -136,8 +136,8 @@ void transfers_returned(Thread *t) {
                           text->commit);
         } else if (group > g->waited) {
             report_misuse(RULE_EXIT_IN_FLIGHT, site, 0,
-                          "%s of group %u: the thread has returned, and its %s covers only the first %u of %u groups",
-                          text->copies, group - 1, text->wait, g->waited, g->committed);
+                          "%s of group %u: the thread has returned, and has waited for %u of its %u groups (%s)",
+                          text->copies, group - 1, g->waited, g->committed, text->wait);
         }
     }
 }
