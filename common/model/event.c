@@ -109,7 +109,7 @@ void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write
 void event_stack_store(Thread *t, const void *p, uint32_t size) { provenance_forget(t->warp, p, size); }
 
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    conflicts_unknown(t, p, size, write, site);
+    conflicts_unknown(t, p, size, site, write ? "store" : "load");
 }
 
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
@@ -126,7 +126,10 @@ void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Sit
     convergence_apart(t, instruction, mask, site);
 }
 
-void event_warp_together(Warp *w) { count_together(w); }
+void event_warp_together(Warp *w) {
+    convergence_together(w);
+    count_together(w);
+}
 void event_syncwarp(Warp *w) { clock_syncwarp(w); }
 
 void event_shuffle(Warp *w, int transposes) {
@@ -171,17 +174,19 @@ void event_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
     steps_copy(t);
 }
 
-void event_copy_commit(Thread *t, Site site) {
-    count_copy_group(t);
-    observe_copies(t, site);
-    steps_copy_commit(t);
+/* ---- groups of a thread's copies --------------------------------------------------------------------------------- */
+
+void event_group_commit(Thread *t, GroupKind kind, Site site) {
+    count_group_commit(t, kind);
+    observe_group_commit(t, kind, site);
+    steps_group_commit(t, kind);
 }
 
-void event_copy_wait(Thread *t, int newest, uint32_t done, Site site) {
-    report_negative(RULE_ALIGNMENT, site, "cp_async_wait_group", newest);
-    clock_copy_wait(t, done);
-    count_add(COUNT_COPY_WAITS, t->lane == 0);
-    steps_copy_wait(t, newest, done);
+void event_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done, Site site) {
+    report_negative(RULE_ALIGNMENT, site, group_text(kind)->wait, newest);
+    clock_group_wait(t, kind, done);
+    count_group_wait(t, kind);
+    steps_group_wait(t, kind, newest, done);
 }
 
 /* ---- barriers of the CTA and of the cluster, registers ----------------------------------------------------------- */
@@ -312,7 +317,10 @@ void event_bulk_commit(Thread *t) { steps_bulk_commit(t); }
 
 void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) {
     report_negative(RULE_TMA_OPERAND, site, "bulk_wait_group", newest);
-    clock_bulk_wait(t, read, done);
+    clock_group_wait(t, GROUP_READS, done);
+    if (!read) {
+        clock_group_wait(t, GROUP_WRITES, done);
+    }
     steps_bulk_wait(t, newest, read, done);
 }
 

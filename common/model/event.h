@@ -68,9 +68,12 @@ void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[
 /* ---- cp.async: copy.c -------------------------------------------------------------------------------------------- */
 
 void event_copy(Thread *t, void *dst, const void *src, int bytes, Site site);
-void event_copy_commit(Thread *t, Site site);
+
+/* ---- groups of a thread's copies: group.c, and copy.c for its own ------------------------------------------------ */
+
+void event_group_commit(Thread *t, GroupKind kind, Site site);
 /* `done` groups are over then. */
-void event_copy_wait(Thread *t, int newest, uint32_t done, Site site);
+void event_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done, Site site);
 
 /* ---- barriers of the CTA and of the cluster: barrier.c ----------------------------------------------------------- */
 

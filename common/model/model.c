@@ -194,7 +194,7 @@ static void take_down(Cluster *cluster) {
 static int next_cluster(void) {
     for (int i = 0; i < device.clusters; i++) {
         if (device.cluster[i]->live == 0) {
-            tma_cluster_end(device.cluster[i]);
+            flights_cluster_end(device.cluster[i]);
             take_down(device.cluster[i]);
             device.cluster[i--] = device.cluster[--device.clusters];
         }
@@ -284,7 +284,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
 
     schedule_run(next_cluster, stuck);
 
-    tma_end();
+    flights_end();
     while (device.clusters > 0) { /* only if the launch was abandoned */
         take_down(device.cluster[--device.clusters]);
     }

@@ -64,11 +64,9 @@ static void each(const Case *cases, int count, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    each(ring_cases, ring_case_count, argc, argv);
-    each(copy_cases, copy_case_count, argc, argv);
-    each(plain_cases, plain_case_count, argc, argv);
-    each(cluster_cases, cluster_case_count, argc, argv);
-    each(access_cases, access_case_count, argc, argv);
+#define LIST(name) each(name##_cases, name##_case_count, argc, argv);
+    CASE_LISTS(LIST)
+#undef LIST
     model_shutdown();
     return argc < 2 ? tap_done() : 0;
 }

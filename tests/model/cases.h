@@ -11,7 +11,13 @@ typedef struct {
     int bug;
 } Case;
 
-extern const Case ring_cases[], copy_cases[], plain_cases[], cluster_cases[], access_cases[];
-extern const int ring_case_count, copy_case_count, plain_case_count, cluster_case_count, access_case_count;
+/* Lists of them, one in each kernels_NAME.c. */
+#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access)
+
+#define LIST(name)                    \
+    extern const Case name##_cases[]; \
+    extern const int name##_case_count;
+CASE_LISTS(LIST)
+#undef LIST
 
 #endif

@@ -12,9 +12,11 @@
 enum { THREADS = 128, GRID = 6, N = THREADS * GRID };
 
 typedef enum {
-    RIGHT_REVERSE, /* through shared memory */
-    RIGHT_BYTES,   /* single bytes and halves of one chunk by different threads */
+    RIGHT_REVERSE,      /* through shared memory */
+    RIGHT_BYTES,        /* single bytes and halves of one chunk by different threads */
+    RIGHT_GLOBAL_BYTES, /* of one pair by neighbouring threads */
     RIGHT_SHUFFLE,
+    RIGHT_SHUFFLE_PART, /* by half a warp, while the other has yet to pick up the result of the last one */
     RIGHT_SYNCWARP,
     RIGHT_EARLY_RETURN, /* the others meet without those who have returned */
     RIGHT_SIGNAL,       /* barrier.arrive by one half, barrier.sync by the other */
@@ -34,7 +36,9 @@ typedef enum {
     GLOBAL_NULL,
     GLOBAL_HOST,
     SAME_PLACE,
+    SAME_BYTE,
     READ_OTHERS,
+    READ_OTHERS_BYTE,
     WRITE_READ_BY_OTHERS,
     NAMED_COUNT,
     NAMED_ID,
@@ -143,6 +147,16 @@ DEVICE void shuffle(const Params *p, int id) {
     (void)value;
 }
 
+DEVICE void shuffle_part(const Params *p, int id) {
+    int lane = (int)threadIdx.x % 32;
+    int value = __shfl_xor_sync(0xffffffffu, p->in[id], 16), other = value;
+    if (lane < 16) {
+        other = __shfl_xor_sync(0x0000ffffu, -1 - lane, 8);
+    }
+    int right = value == p->in[id ^ 16] && other == (lane < 16 ? -1 - (lane ^ 8) : value);
+    p->out[id] = right ? p->in[id / 128 * 128 + 127 - id % 128] : -1;
+}
+
 DEVICE void syncwarp(Shared *s, const Params *p, int id) {
     int thread = (int)threadIdx.x, mirrored = thread ^ 31;
     s->value[thread] = p->in[id];
@@ -178,7 +192,18 @@ DEVICE void global(const Params *p, int id) {
     case GLOBAL_PAST_END: p->out[id + (id == N - 1)] = 1; break;
     case GLOBAL_NULL: *(volatile int *)(uintptr_t)(id == 9 ? 64 : (uintptr_t)&p->out[id]) = 1; break;
     case GLOBAL_HOST: p->out[id] = *(volatile int *)p->counter; break;
+    case RIGHT_GLOBAL_BYTES:
+        if (id < 64) {
+            ((uint8_t *)p->counter)[id] = (uint8_t)id;
+        }
+        p->out[id] = p->in[id / 128 * 128 + 127 - id % 128];
+        break;
     case SAME_PLACE: p->out[id % THREADS] = id; break;
+    case SAME_BYTE: ((uint8_t *)p->out)[id / 2] = 1; break;
+    case READ_OTHERS_BYTE:
+        ((uint8_t *)p->out)[id] = 1;
+        p->in[id] = ((uint8_t *)p->out)[id ^ 1];
+        break;
     case READ_OTHERS:
         p->out[id] = 1;
         p->in[id] = p->out[(id + THREADS) % N];
@@ -282,6 +307,7 @@ static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_cons
     case RIGHT_SHUFFLE:
     case SHUFFLE_DIVERGED:
     case SHUFFLE_HALF: shuffle(&p, id); break;
+    case RIGHT_SHUFFLE_PART: shuffle_part(&p, id); break;
     case RIGHT_SYNCWARP:
     case NO_SYNCWARP: syncwarp(s, &p, id); break;
     case RIGHT_EARLY_RETURN:
@@ -299,12 +325,15 @@ static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_cons
     case NAMED_TWICE:
     case NAMED_TOO_MANY:
     case SIGNAL_MISSING: signal(s, &p, id); break;
+    case RIGHT_GLOBAL_BYTES:
     case RIGHT_ATOMIC:
     case GLOBAL_PAST_END:
     case GLOBAL_NULL:
     case GLOBAL_HOST:
     case SAME_PLACE:
+    case SAME_BYTE:
     case READ_OTHERS:
+    case READ_OTHERS_BYTE:
     case WRITE_READ_BY_OTHERS:
     case COUNTER_MISALIGNED: global(&p, id); break;
     case RIGHT_COUNTER:
@@ -368,7 +397,9 @@ static int run(int bug) {
 const Case plain_cases[] = {
     RIGHT_CASE(RIGHT_REVERSE),
     RIGHT_CASE(RIGHT_BYTES),
+    RIGHT_CASE(RIGHT_GLOBAL_BYTES),
     RIGHT_CASE(RIGHT_SHUFFLE),
+    RIGHT_CASE(RIGHT_SHUFFLE_PART),
     RIGHT_CASE(RIGHT_SYNCWARP),
     RIGHT_CASE(RIGHT_EARLY_RETURN),
     RIGHT_CASE(RIGHT_SIGNAL),
@@ -388,7 +419,9 @@ const Case plain_cases[] = {
     WRONG_CASE(GLOBAL_NULL, GLOBAL_BOUNDS),
     WRONG_CASE(GLOBAL_HOST, GLOBAL_BOUNDS),
     WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT),
+    WRONG_CASE(SAME_BYTE, GLOBAL_CONFLICT),
     WRONG_CASE(READ_OTHERS, GLOBAL_CONFLICT),
+    WRONG_CASE(READ_OTHERS_BYTE, GLOBAL_CONFLICT),
     WRONG_CASE(WRITE_READ_BY_OTHERS, GLOBAL_CONFLICT),
     WRONG_CASE(NAMED_COUNT, NAMED_BARRIER),
     WRONG_CASE(NAMED_ID, NAMED_BARRIER),

@@ -137,7 +137,13 @@ is_none('every file of the model has a level', grep { !defined rank($_, \@levels
 is_none('no file of the model calls upward', upward(\%model, \@levels));
 my $circle = circle(uses(\%model));
 is_none('the calls between its files form no circle', defined $circle ? $circle : ());
-is_none('no layer calls upward', upward(\%objects, \@layers));
+# A build of the model alone lacks what lies above it.
+my @missing = map { "$B/$_" } grep { my $layer = $_; !grep { index($_, $layer) == 0 } keys %objects } @layers;
+my $NOTHING = "no objects in @missing: make test builds them";
+SKIP: {
+    skip $NOTHING, 1 if @missing;
+    is_none('no layer calls upward', upward(\%objects, \@layers));
+}
 
 my @sources = map { files("common/$_", qr/\.(c|h|cu)$/) } qw(device model timeline harness);
 my @up = map { includes_upward($_, read_text($_)) } @sources;
@@ -204,10 +210,13 @@ is(scalar upward(with('model_core/judge/extra.o', $call->('extra', 'event_fence_
     'seen: a judge calls an event');
 is(scalar upward(with('model_core/mechanism/extra.o', $call->('extra', 'event_fence_proxy')), \@levels), 0,
     'allowed: a mechanism calls an event');
-is(scalar upward(with('model_core/extra.o', $call->('extra', 'model_backend')), \@layers), 1,
-    'seen: the model calls the harness');
-is(scalar upward(with('timeline/extra.o', $call->('extra', 'model_backend')), \@layers), 1,
-    'seen: the timeline calls the harness');
+SKIP: {
+    skip $NOTHING, 2 if @missing;
+    is(scalar upward(with('model_core/extra.o', $call->('extra', 'model_backend')), \@layers), 1,
+        'seen: the model calls the harness');
+    is(scalar upward(with('timeline/extra.o', $call->('extra', 'model_backend')), \@layers), 1,
+        'seen: the timeline calls the harness');
+}
 ok(defined circle(uses(with('model_core/judge/x.o', $call->('x', 'y'), 'model_core/judge/y.o', $call->('y', 'x')))),
     'seen: two files of one level call each other');
 ok(!defined rank('model_core/extra/extra.o', \@levels), 'seen: a file without a level');

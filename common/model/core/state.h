@@ -9,6 +9,7 @@
 
 #include "../mechanism/barrier.h"
 #include "../mechanism/copy.h"
+#include "../mechanism/group.h"
 #include "../mechanism/mbarrier.h"
 #include "../mechanism/registers.h"
 #include "../mechanism/tma.h"
@@ -34,7 +35,7 @@ struct Thread {
         uint64_t version;
     } poll;
     ThreadCopies copies;
-    ThreadStores stores;
+    ThreadGroups groups[GROUP_KINDS];
     ThreadBarriers barriers;
     Accumulators accumulators;
     struct ThreadClock *clock; /* judge/clock.c */

@@ -168,7 +168,11 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    report_place("now", current_thread(), site, text);
+    report_place("now", NULL, site, text);
+    if (current_thread() != NULL) {
+        char who[PHRASE_SIZE];
+        report_line("by", "%s", thread_text(current_thread(), who));
+    }
     report_end(fatal);
 }
 

@@ -19,7 +19,7 @@ void report_barrier(const Barrier *b);
  * return. */
 void report_end(int fatal);
 
-/* A report that is two lines and a place: for misuse that needs no history. */
+/* A report that is a sentence, a place and the current thread: for misuse that needs no history. */
 void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* "wait_group(-1): accepted is 0 or more", if it is so. */

@@ -13,6 +13,15 @@
 
 enum { MEMO = 256, SPARE_LIMIT = 64 };
 
+/* Components: of a thread, itself and its groups; of a CTA, barriers, warpgroups and the fence of their
+ * initialisation. */
+enum {
+    THREAD_COMPONENTS = 1 + GROUP_KINDS,
+    CTA_COMPONENTS = SHARED_LIMIT / 256 + 16,
+    MOST_COMPONENTS = CLUSTER_LIMIT * (THREAD_COMPONENTS * THREAD_LIMIT + CTA_COMPONENTS),
+};
+_Static_assert(MOST_COMPONENTS <= UINT16_MAX, "there are more kinds of groups than a Component can number");
+
 static struct {
     int capacity;
     Clock *spare[SPARE_LIMIT];
@@ -105,11 +114,15 @@ static void clock_join(Clock *into, const Clock *from) {
 
 /* ---- components -------------------------------------------------------------------------------------------------- */
 
+static void give_up(const char *why) {
+    fprintf(stderr, "the CPU model ran out of clock components: %s\n", why);
+    exit(3);
+}
+
 Component component_new(Cluster *cluster, ComponentOwner owner) {
     ClusterClock *clock = cluster->clock;
     if (clock->count == clock->capacity) {
-        fprintf(stderr, "the CPU model ran out of clock components: a CTA has too many barriers\n");
-        exit(3);
+        give_up("a CTA has too many barriers");
     }
     clock->owner[clock->count] = owner;
     return (Component)clock->count++;
@@ -123,20 +136,29 @@ static int own_index(Thread *t, Component component) {
             return i;
         }
     }
+    if (clock->own_count == PRIVATE_LIMIT) {
+        give_up("a thread waits for more kinds of work than PRIVATE_LIMIT of clock.h");
+    }
     clock->own[clock->own_count] = (PrivateTick){component, clock_tick(clock->base, component)};
     return clock->own_count++;
 }
 
-static Component own_component(Thread *t, int *index) {
+Component group_component(Thread *t, GroupKind kind) {
+    int *index = &t->clock->group[kind];
     if (*index == 0) {
         *index = own_index(t, component_new(t->cta->cluster, (ComponentOwner){.thread = t}));
     }
     return t->clock->own[*index].component;
 }
 
-Component copies_component(Thread *t) { return own_component(t, &t->clock->copies); }
-Component reads_component(Thread *t) { return own_component(t, &t->clock->read); }
-Component writes_component(Thread *t) { return own_component(t, &t->clock->written); }
+GroupKind component_group(const Thread *t, Component component) {
+    const ThreadClock *clock = t->clock;
+    int kind = 0;
+    while (kind < GROUP_KINDS && (clock->group[kind] == 0 || clock->own[clock->group[kind]].component != component)) {
+        kind++;
+    }
+    return (GroupKind)kind;
+}
 
 Component products_component(Warpgroup *g) {
     int *component = &g->cta->clock->warpgroup[g->id];
@@ -159,9 +181,8 @@ Tick thread_newest(const Thread *t, Component component) {
 
 /* ---- launch, clusters, CTAs -------------------------------------------------------------------------------------- */
 
-/* For every thread, its cp.async, its two kinds of bulk groups; for every CTA, barriers and warpgroups. */
 static int component_limit(void) {
-    return device.launch.cluster_size * (4 * device.launch.block + SHARED_LIMIT / 256 + 16) + 8;
+    return device.launch.cluster_size * (THREAD_COMPONENTS * device.launch.block + CTA_COMPONENTS);
 }
 
 void clock_launch_begin(void) {
@@ -330,12 +351,7 @@ static void raise_own(Thread *t, int index, uint32_t known) {
     }
 }
 
-void clock_copy_wait(Thread *t, uint32_t done) { raise_own(t, t->clock->copies, done); }
-
-void clock_bulk_wait(Thread *t, int read, uint32_t done) {
-    raise_own(t, t->clock->read, done);
-    raise_own(t, read ? 0 : t->clock->written, done);
-}
+void clock_group_wait(Thread *t, GroupKind kind, uint32_t done) { raise_own(t, t->clock->group[kind], done); }
 
 void clock_wgmma_waited(Warp *w, uint64_t done) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {

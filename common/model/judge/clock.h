@@ -23,7 +23,8 @@ typedef struct Clock {
     Tick tick[];
 } Clock;
 
-enum { PRIVATE_LIMIT = 6 };
+/* Itself, its groups, its warpgroup's products, its CTA's calls of mbarrier_init_fence(). */
+enum { PRIVATE_LIMIT = 1 + GROUP_KINDS + 2 };
 
 /* What a thread knows beyond its shared clock: its own component and those only it waits for. */
 typedef struct {
@@ -34,10 +35,8 @@ typedef struct {
 typedef struct ThreadClock {
     Clock *base; /* may be NULL: knows nothing */
     PrivateTick own[PRIVATE_LIMIT];
-    int own_count; /* own[0] is the thread's own component */
-    /* Indices in own[] of what counts its cp.async groups, and its bulk groups as they are read and written; 0: none
-     * yet. */
-    int copies, read, written;
+    int own_count;          /* own[0] is the thread's own component */
+    int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
 } ThreadClock;
 
 /* What a component counts for: a thread, or work of it; a barrier's phases; a warpgroup's products. */
@@ -78,8 +77,7 @@ void clock_cluster_arrive(Thread *t, int release);
 void clock_cluster_complete(Cluster *cluster);
 void clock_cluster_passed(Thread *t);
 /* The thread has waited for its groups, the warp for its warpgroup's. */
-void clock_copy_wait(Thread *t, uint32_t done);
-void clock_bulk_wait(Thread *t, int read, uint32_t done);
+void clock_group_wait(Thread *t, GroupKind kind, uint32_t done);
 void clock_wgmma_waited(Warp *w, uint64_t done);
 /* mbarrier_init_fence(): cta->clock->fences counts it. */
 void clock_init_fence(Thread *t);
@@ -104,10 +102,11 @@ static inline const ComponentOwner *component_owner(const Cluster *cluster, Comp
     return &cluster->clock->owner[component];
 }
 /* Those of asynchronous work, made with the first of it. */
-Component copies_component(Thread *t);
-Component reads_component(Thread *t);
-Component writes_component(Thread *t);
+Component group_component(Thread *t, GroupKind kind);
 Component products_component(Warpgroup *g);
+
+/* What kind of the thread's groups a component counts; GROUP_KINDS: none. */
+GroupKind component_group(const Thread *t, Component component);
 
 /* Does the thread know an access with this epoch? Is it covered by a proxy fence that the thread knows of? */
 static inline int thread_knows(const Thread *t, Component component, uint32_t epoch) {

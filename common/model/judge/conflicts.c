@@ -1,7 +1,7 @@
 /* conflicts.c - see conflicts.h.
  *
  * Most memory is only read in a launch and needs no more than the bounds check; once a launch writes an allocation, a
- * cell for every 2 bytes remembers who did. */
+ * cell for every 2 bytes remembers who did, and which of the two. */
 #include "conflicts.h"
 
 #include <sys/mman.h>
@@ -18,11 +18,12 @@ typedef struct GlobalCell {
     Site site;
     Component component;
     uint8_t atomic;
-    uint8_t unused;
+    uint8_t bytes;        /* bit 0 the low one, bit 1 the high one */
     uint32_t read_serial; /* of one reader */
     uint32_t read_epoch;
     Site read_site;
     Component read_component;
+    uint8_t read_bytes;
 } GlobalCell;
 
 static struct {
@@ -30,7 +31,20 @@ static struct {
     uint32_t launch;
 } now;
 
+void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    report_begin_last(RULE_GLOBAL_BOUNDS);
+    report_place("now", t, site, what);
+    report_line("memory",
+                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
+                p);
+    report_end(1);
+    model_stop();
+}
+
 static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
+    if (!global_is((const void *)p)) {
+        conflicts_unknown(t, (const void *)p, size, site, what);
+    }
     const Allocation *below = global_below(p);
     report_begin_last(RULE_GLOBAL_BOUNDS);
     report_place("now", t, site, what);
@@ -41,16 +55,6 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
         report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
     }
     report_end(1);
-}
-
-void conflicts_unknown(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    report_begin_last(RULE_GLOBAL_BOUNDS);
-    report_place("now", t, site, write ? "store" : "load");
-    report_line("memory",
-                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
-                p);
-    report_end(1);
-    model_stop();
 }
 
 static int in_this_launch(uint32_t serial) { return serial > now.first_serial; }
@@ -117,11 +121,13 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
         return;
     }
     uint32_t serial = t->cta->cluster->serial;
-    for (uintptr_t i = (p - a->begin) / 2; i <= (p - a->begin + size - 1) / 2; i++) {
+    uintptr_t begin = p - a->begin, end = begin + size;
+    for (uintptr_t i = begin / 2; i <= (end - 1) / 2; i++) {
         GlobalCell *c = &cell[i];
+        uint8_t bytes = (uint8_t)((2 * i >= begin) | (2 * i + 1 < end) << 1);
         int both_atomic = how == GLOBAL_ATOMIC && c->atomic;
-        if (c->serial != 0 && !both_atomic && !(c->serial == serial && c->component == component) &&
-            conflicts(t, c->serial, c->component, c->epoch)) {
+        if (c->serial != 0 && (c->bytes & bytes) && !both_atomic &&
+            !(c->serial == serial && c->component == component) && conflicts(t, c->serial, c->component, c->epoch)) {
             report_conflict(t, a, p, what, site, c->serial, c->component, c->site, "write");
         }
         if (how == GLOBAL_READ) {
@@ -129,10 +135,12 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
             c->read_epoch = epoch;
             c->read_site = site;
             c->read_component = component;
+            c->read_bytes = bytes;
             continue;
         }
-        if (c->read_serial != 0 && !(c->read_serial == serial && c->read_component == component) &&
-            how == GLOBAL_WRITE && conflicts(t, c->read_serial, c->read_component, c->read_epoch)) {
+        if (c->read_serial != 0 && (c->read_bytes & bytes) &&
+            !(c->read_serial == serial && c->read_component == component) && how == GLOBAL_WRITE &&
+            conflicts(t, c->read_serial, c->read_component, c->read_epoch)) {
             report_conflict(t, a, p, what, site, c->read_serial, c->read_component, c->read_site, "read");
         }
         c->serial = serial;
@@ -140,7 +148,12 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
         c->site = site;
         c->component = component;
         c->atomic = how == GLOBAL_ATOMIC;
+        c->bytes = bytes;
     }
+}
+
+void conflicts_read(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    conflicts_access(t, p, size, GLOBAL_READ, thread_component(t), thread_epoch(t), site, what);
 }
 
 /* Loads of one place from one instruction, with nothing else between: an ordinary load orders nothing, and no thread
@@ -180,9 +193,6 @@ void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site si
 void conflicts_atomic(Thread *t, const void *p, const char *what, Site site) {
     if ((uintptr_t)p % 4 != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
-    }
-    if (!global_is(p)) {
-        conflicts_unknown(t, p, 4, 1, site);
     }
     conflicts_access(t, p, 4, GLOBAL_ATOMIC, thread_component(t), thread_epoch(t), site, what);
 }

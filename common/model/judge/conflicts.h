@@ -8,9 +8,11 @@
 typedef enum { GLOBAL_READ, GLOBAL_WRITE, GLOBAL_ATOMIC } GlobalAccess;
 
 /* For the other judges, of what copies do, and for event.c, of ordinary accesses. t: who is to blame; component and epoch
- * as in shadow.h. Stops the launch if the access is outside every allocation. */
+ * as in shadow.h. Stops the launch if the access is outside every allocation, or p no address of global memory. */
 void conflicts_access(Thread *t, const void *p, uint32_t size, GlobalAccess how, Component component, uint32_t epoch,
                       Site site, const char *what);
+/* The same for a copy's read, as an access of the thread that starts it. */
+void conflicts_read(Thread *t, const void *p, uint32_t size, Site site, const char *what);
 
 /* For event.c. */
 void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site site);
@@ -19,6 +21,6 @@ void conflicts_free(Allocation *allocation);
 /* Ordinary access to memory of a kernel: is it a loop that nothing ends? */
 void conflicts_spin(const Thread *t, const void *p, uint32_t size, int write, Site site);
 /* An address that is in no memory the model knows. */
-void conflicts_unknown(Thread *t, const void *p, uint32_t size, int write, Site site) __attribute__((noreturn));
+void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) __attribute__((noreturn));
 
 #endif

@@ -48,10 +48,18 @@ void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Si
     model_stop();
 }
 
+void convergence_together(const Warp *w) {
+    WarpInstruction instruction = w->meeting.instruction;
+    if (w->lanes < WARP_SIZE && warp_instruction_whole(instruction)) {
+        report_misuse(RULE_CONVERGENCE, w->meeting.site, 1, "%s in a warp of %d threads: it needs all 32",
+                      warp_instruction_text(instruction), w->lanes);
+    }
+}
+
 void convergence_returned(Thread *t) {
     const Warp *w = t->warp;
     const WarpMeeting *m = &w->meeting;
-    if (m->arrived & m->mask) {
+    if ((m->arrived & m->mask) && (m->mask >> t->lane & 1)) {
         report_misuse(RULE_CONVERGENCE, m->site, 1,
                       "%s in lane %d, which all lanes of the warp must execute; lane %d has returned from the kernel",
                       warp_instruction_text(m->instruction), first_of(w, m->arrived)->lane, t->lane);

@@ -27,13 +27,6 @@ void products_done(Product *product) { clock_unref(product->base); }
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
-static void check_whole(const Warp *w, WarpInstruction instruction, Site site) {
-    if (w->lanes < WARP_SIZE) {
-        report_misuse(RULE_CONVERGENCE, site, 1, "%s in a warp of %d threads: it needs all 32",
-                      warp_instruction_text(instruction), w->lanes);
-    }
-}
-
 /* Lane's address as an offset in shared memory. */
 static uint32_t row_offset(const Warp *w, int lane, const void *row, const char *what, Site site) {
     uint32_t offset = shadow_bounds(&w->thread[lane], row, CHUNK_BYTES, what, site);
@@ -46,7 +39,6 @@ static uint32_t row_offset(const Warp *w, int lane, const void *row, const char 
 
 void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
     Tag tag[WARP_SIZE];
-    check_whole(w, WARP_LDMATRIX, site);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, row[lane], "ldmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
@@ -58,7 +50,6 @@ void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const 
 }
 
 void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
-    check_whole(w, WARP_STMATRIX, site);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, row[lane], "stmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);
@@ -69,7 +60,6 @@ void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
 void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                   const uint32_t *const b[WARP_SIZE], Site site) {
     role_multiplies(w);
-    check_whole(w, WARP_MMA, site);
     if (model_bits(d[0][0]) == UNSET_BITS || a[0][0] == UNSET_BITS || b[0][0] == UNSET_BITS) {
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }

@@ -213,6 +213,7 @@ static inline int is_async_proxy(unsigned kind) {
 static void report_missing(const Actor *actor, const Access *before) {
     const ComponentOwner *owner = component_owner(actor->thread->cta->cluster, before->component);
     char name[PHRASE_SIZE];
+    GroupKind kind;
     if (owner->barrier != NULL) {
         uint32_t seen = clock_tick(actor->thread->clock->base, before->component).known;
         if (seen == 0) {
@@ -228,17 +229,14 @@ static void report_missing(const Actor *actor, const Access *before) {
                     "the wgmma is in group %u of warpgroup %d: nothing that this thread has waited for says that a "
                     "wgmma.wait_group covered it",
                     before->epoch - 1, owner->warpgroup->id);
-    } else if (before->kind == ACCESS_CP_ASYNC) {
-        report_line("missing", "the copy is in group %u of its thread's cp.async groups: %s", before->epoch - 1,
+    } else if ((kind = component_group(owner->thread, before->component)) != GROUP_KINDS) {
+        const GroupText *text = group_text(kind);
+        report_line("missing",
                     owner->thread == actor->thread
-                        ? "this thread has not waited for it"
-                        : "its thread's cp.async.wait_group and a barrier after it must come between");
-    } else if (before->kind == ACCESS_TMA_STORE) {
-        report_line(
-            "missing",
-            "the store is in bulk group %u of its thread: that thread's bulk_wait_group_read and a barrier after "
-            "it must come between",
-            before->epoch - 1);
+                        ? "the copy is in group %u of its thread's %s groups: this thread has not waited for it (%s)"
+                        : "the copy is in group %u of its thread's %s groups: its thread's %s and a barrier after it "
+                          "must come between",
+                    before->epoch - 1, text->copies, text->wait);
     } else {
         report_line("missing", "no barrier that both threads take part in lies between");
     }

@@ -11,6 +11,14 @@
 #include "phases.h"
 #include "shadow.h"
 
+/* The access of a copy that the thread starts in its open group. Before it returns it must have waited for it. */
+static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site site) {
+    uint32_t epoch = t->groups[group].committed + 1;
+    t->cta->transfers->last[group][t->id].site = site;
+    t->cta->transfers->last[group][t->id].group = epoch;
+    return (Actor){.thread = t, .kind = access, .component = group_component(t, group), .epoch = epoch, .site = site};
+}
+
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
 
 void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
@@ -25,19 +33,11 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
                       src, offset);
     }
     if (bytes > 0) {
-        if (!global_is(src)) {
-            conflicts_unknown(t, src, (uint32_t)bytes, 0, site);
-        }
-        conflicts_access(t, src, (uint32_t)bytes, GLOBAL_READ, thread_component(t), thread_epoch(t), site, "cp.async");
+        conflicts_read(t, src, (uint32_t)bytes, site, "cp.async");
     }
-    Actor actor = {.thread = t,
-                   .kind = ACCESS_CP_ASYNC,
-                   .component = copies_component(t),
-                   .epoch = t->copies.groups + 1,
-                   .site = site};
+    Actor actor = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, site);
     shadow_write(t->cta, &actor, offset, CHUNK_BYTES);
     *shadow_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
-    t->cta->transfers->copy[t->id] = (LastTransfer){site, t->copies.groups + 1};
     role_loads(t);
 }
 
@@ -101,8 +101,8 @@ void transfers_load(const TmaLoad *load, int target) {
         shadow_write(cta, &actor, offset, CHUNK_BYTES);
         *shadow_tag(cta, offset) = tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
-            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_READ,
-                             thread_component(t), thread_epoch(t), load->copy.site, load->copy.what);
+            conflicts_read(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), load->copy.site,
+                           load->copy.what);
         }
     }
 }
@@ -110,45 +110,34 @@ void transfers_load(const TmaLoad *load, int target) {
 void transfers_store(const TmaCopy *copy) {
     Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
-    Actor actor = {.thread = t,
-                   .kind = ACCESS_TMA_STORE,
-                   .component = reads_component(t),
-                   .epoch = t->stores.groups + 1,
-                   .site = copy->site};
-    Component written = writes_component(t);
+    Actor actor = actor_of_group(t, GROUP_READS, ACCESS_TMA_STORE, copy->site);
+    Component written = group_component(t, GROUP_WRITES);
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         if (chunk.begin < chunk.end) {
             shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
-                             copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, t->stores.groups + 1, copy->site,
-                             copy->what);
+                             copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, actor.epoch, copy->site, copy->what);
         }
     }
-    t->cta->transfers->store[t->id] = (LastTransfer){copy->site, t->stores.groups + 1};
 }
 
 /* ---- the end of a thread ----------------------------------------------------------------------------------------- */
 
 void transfers_returned(Thread *t) {
-    LastTransfer copy = t->cta->transfers->copy[t->id], store = t->cta->transfers->store[t->id];
-    if (t->copies.in_group > 0) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, copy.site, 0,
-                      "cp.async that no commit_group closes: the thread has returned");
-    } else if (copy.group > t->copies.waited) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, copy.site, 0,
-                      "cp.async of group %u: the thread has returned and has waited only for the %u groups before",
-                      copy.group - 1, t->copies.waited);
-    }
-    if (t->stores.in_group > 0) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, store.site, 0,
-                      "TMA store that no bulk_commit_group closes: the thread has returned");
-    } else if (store.group > t->stores.read) {
-        report_misuse(
-            RULE_EXIT_IN_FLIGHT, store.site, 0,
-            "TMA store of group %u: the thread has returned without a bulk_wait_group that covers it, and its "
-            "CTA's shared memory may go while the copy engine reads it",
-            store.group - 1);
+    for (int kind = 0; kind < GROUP_KINDS; kind++) {
+        const ThreadGroups *g = &t->groups[kind];
+        const GroupText *text = group_text((GroupKind)kind);
+        Site site = t->cta->transfers->last[kind][t->id].site;
+        uint32_t group = t->cta->transfers->last[kind][t->id].group;
+        if (g->open > 0) {
+            report_misuse(RULE_EXIT_IN_FLIGHT, site, 0, "%s that no %s closes: the thread has returned", text->copies,
+                          text->commit);
+        } else if (group > g->waited) {
+            report_misuse(RULE_EXIT_IN_FLIGHT, site, 0,
+                          "%s of group %u: the thread has returned, and has waited for %u of its %u groups (%s)",
+                          text->copies, group - 1, g->waited, g->committed, text->wait);
+        }
     }
 }

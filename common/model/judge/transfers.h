@@ -5,13 +5,12 @@
 
 #include "clock.h"
 
-/* A thread's last copy: its place, and its group + 1; 0: there was none. */
-typedef struct {
-    Site site;
-    uint32_t group;
-} LastTransfer;
+/* A thread's last copy in groups of each kind: its place, and its group + 1; 0: there was none. */
 typedef struct CtaTransfers {
-    LastTransfer copy[THREAD_LIMIT], store[THREAD_LIMIT];
+    struct {
+        Site site;
+        uint32_t group;
+    } last[GROUP_KINDS][THREAD_LIMIT];
 } CtaTransfers;
 
 void transfers_returned(Thread *t);

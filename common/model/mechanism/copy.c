@@ -61,25 +61,24 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
     Thread *t = current_thread();
     event_copy(t, dst, src, bytes, site_of(here));
     memset(dst, 0xff, CHUNK_BYTES);
-    *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->copies.groups};
-    t->copies.in_group++;
+    *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->groups[GROUP_COPIES].committed};
+    t->groups[GROUP_COPIES].open++;
     agent_queue(&t->warp->copies);
 }
 
 void model_cp_async_commit_group(const char *here) {
     Thread *t = current_thread();
-    event_copy_commit(t, site_of(here));
-    t->copies.in_group = 0;
-    t->copies.groups++;
+    event_group_commit(t, GROUP_COPIES, site_of(here));
+    groups_close(&t->groups[GROUP_COPIES]);
 }
 
 void model_cp_async_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
-    ThreadCopies *c = &t->copies;
-    uint32_t done = c->groups > (uint32_t)newest ? c->groups - (uint32_t)newest : 0;
-    event_copy_wait(t, newest, done, site_of(here));
+    const ThreadCopies *c = &t->copies;
+    uint32_t done = groups_covered(&t->groups[GROUP_COPIES], newest);
+    event_group_wait(t, GROUP_COPIES, newest, done, site_of(here));
     while (c->head != c->tail && pending(t, c->head)->group < done) {
         copy_oldest(t);
     }
-    c->waited = done > c->waited ? done : c->waited;
+    groups_waited(&t->groups[GROUP_COPIES], done);
 }

@@ -12,14 +12,11 @@ typedef struct {
     uint32_t group;
 } PendingCopy;
 
-/* Of a thread: a ring of such copies, in the order of issue, and its groups. */
+/* Of a thread: a ring of such copies, in the order of issue. */
 typedef struct {
     PendingCopy *pending;
     uint32_t head, tail; /* counters; index modulo the capacity */
     uint32_t capacity;   /* a power of two */
-    uint32_t groups;     /* committed */
-    uint32_t in_group;   /* issued since the last commit */
-    uint32_t waited;     /* groups that a wait has covered */
 } ThreadCopies;
 
 /* model.c: a warp begins. */

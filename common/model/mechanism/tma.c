@@ -6,7 +6,6 @@
 #include "tma.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../core/memory.h"
@@ -15,9 +14,6 @@
 #include "../model.h"
 
 enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
-
-static TmaLoad *loads;
-static TmaStore *stores;
 
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle) {
@@ -36,15 +32,6 @@ GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *bas
 void model_tma_prefetch_map(const TensorMap *map, const char *here) { event_tensor_map_prefetch(map, site_of(here)); }
 
 /* ---- loads ------------------------------------------------------------------------------------------------------- */
-
-static void load_free(TmaLoad *load) {
-    agent_dequeue(&load->agent);
-    *load->link = load->next;
-    if (load->next != NULL) {
-        load->next->link = load->link;
-    }
-    free(load);
-}
 
 static void load_step(Agent *agent, int whole) {
     TmaLoad *load = (TmaLoad *)(void *)agent;
@@ -67,7 +54,7 @@ static void load_step(Agent *agent, int whole) {
     Barrier *barrier[CLUSTER_LIMIT];
     memcpy(barrier, load->barrier, sizeof barrier);
     if (!more || !tensor_next(&rest, &chunk)) {
-        load_free(load);
+        flight_end(&load->flight);
     }
     for (int i = 0; i < targets && moved > 0; i++) {
         mbarrier_land(barrier[i], moved * CHUNK_BYTES);
@@ -105,14 +92,7 @@ static void start_load(TmaCopy copy) {
             barrier[targets++] = mbarrier_reach(t, i, copy.bar, copy.site, copy.what, 1);
         }
     }
-    TmaLoad *load = model_alloc_zero(sizeof *load);
-    load->agent = (Agent){.step = load_step, .queued = -1};
-    load->next = loads;
-    load->link = &loads;
-    if (loads != NULL) {
-        loads->link = &load->next;
-    }
-    loads = load;
+    TmaLoad *load = flight_begin(sizeof *load, t, GROUP_KINDS, load_step);
     load->map = *copy.map;
     load->copy = copy;
     load->copy.map = &load->map;
@@ -123,7 +103,6 @@ static void start_load(TmaCopy copy) {
     memcpy(load->barrier, barrier, sizeof barrier);
     event_tma_load(load);
     poison(load);
-    agent_queue(&load->agent);
 }
 
 void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here) {
@@ -150,21 +129,10 @@ void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, 
 
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
 
-static void store_free(TmaStore *store) {
-    agent_dequeue(&store->agent);
-    *store->link = store->next;
-    if (store->next != NULL) {
-        store->next->link = store->link;
-    }
-    free(store->data);
-    free(store);
-}
-
 static void store_read(TmaStore *store) {
-    if (store->data == NULL) {
-        uint32_t bytes = tensor_box_span(&store->map);
-        store->data = model_alloc(bytes);
-        memcpy(store->data, store->copy.thread->cta->shared + store->offset, bytes);
+    if (!store->read) {
+        memcpy(store->data, store->copy.thread->cta->shared + store->offset, tensor_box_span(&store->map));
+        store->read = 1;
     }
 }
 
@@ -180,12 +148,12 @@ static void store_write(TmaStore *store) {
         }
     }
     event_tma_stored(store);
-    store_free(store);
+    flight_end(&store->flight);
 }
 
 static void store_step(Agent *agent, int whole) {
     TmaStore *store = (TmaStore *)(void *)agent;
-    if (store->data == NULL && !whole) {
+    if (!store->read && !whole) {
         store_read(store);
     } else {
         store_write(store);
@@ -195,21 +163,11 @@ static void store_step(Agent *agent, int whole) {
 static void start_store(TmaCopy copy) {
     Thread *t = copy.thread = current_thread();
     event_tma_store(&copy);
-    TmaStore *store = model_alloc_zero(sizeof *store);
-    store->agent = (Agent){.step = store_step, .queued = -1};
-    store->next = stores;
-    store->link = &stores;
-    if (stores != NULL) {
-        stores->link = &store->next;
-    }
-    stores = store;
+    TmaStore *store = flight_begin(sizeof *store + tensor_box_span(copy.map), t, GROUP_READS, store_step);
     store->map = *copy.map;
     store->copy = copy;
     store->copy.map = &store->map;
     store->offset = shared_offset(t->cta, copy.shared);
-    store->group = t->stores.groups;
-    t->stores.in_group++;
-    agent_queue(&store->agent);
 }
 
 void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here) {
@@ -232,61 +190,32 @@ void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, i
                           .site = site_of(here)});
 }
 
+/* Stores lie in READS, and WRITES counts along. */
 void model_bulk_commit_group(const char *here) {
     Thread *t = current_thread();
     (void)here;
     event_bulk_commit(t);
-    t->stores.in_group = 0;
-    t->stores.groups++;
+    groups_close(&t->groups[GROUP_READS]);
+    groups_close(&t->groups[GROUP_WRITES]);
     thread_pause(t);
 }
 
+static void finish_read(Flight *flight) { store_read((TmaStore *)(void *)flight); }
+static void finish_write(Flight *flight) { store_write((TmaStore *)(void *)flight); }
+
 void model_bulk_wait_group(int newest, int read, const char *here) {
     Thread *t = current_thread();
-    uint32_t done = t->stores.groups > (uint32_t)newest ? t->stores.groups - (uint32_t)newest : 0;
+    uint32_t done = groups_covered(&t->groups[GROUP_READS], newest);
     event_bulk_wait(t, newest, read, done, site_of(here));
-    for (TmaStore *store = stores, *next; store != NULL; store = next) {
-        next = store->next;
-        if (store->copy.thread == t && store->group < done) {
-            if (read) {
-                store_read(store);
-            } else {
-                store_write(store);
-            }
-        }
+    flights_finish(t, GROUP_READS, done, read ? finish_read : finish_write);
+    groups_waited(&t->groups[GROUP_READS], done);
+    if (!read) {
+        groups_waited(&t->groups[GROUP_WRITES], done);
     }
-    t->stores.read = done > t->stores.read ? done : t->stores.read;
-    t->stores.written = !read && done > t->stores.written ? done : t->stores.written;
     thread_pause(t);
 }
 
 void model_fence_proxy_async(const char *here) {
     (void)here;
     event_fence_proxy(current_thread());
-}
-
-/* ---- ends -------------------------------------------------------------------------------------------------------- */
-
-void tma_cluster_end(Cluster *cluster) {
-    for (TmaStore *store = stores, *next; store != NULL; store = next) {
-        next = store->next;
-        if (store->copy.thread->cta->cluster == cluster) {
-            store_write(store);
-        }
-    }
-    for (TmaLoad *load = loads, *next; load != NULL; load = next) {
-        next = load->next;
-        if (load->copy.thread->cta->cluster == cluster) {
-            load_free(load);
-        }
-    }
-}
-
-void tma_end(void) {
-    while (stores != NULL) {
-        store_free(stores);
-    }
-    while (loads != NULL) {
-        load_free(loads);
-    }
 }

@@ -3,6 +3,7 @@
 #define MODEL_TMA_H
 
 #include "../core/types.h"
+#include "group.h"
 
 /* One instruction. */
 typedef struct {
@@ -19,9 +20,8 @@ typedef struct {
 } TmaCopy;
 
 /* A load on its way. */
-typedef struct TmaLoad {
-    Agent agent;
-    struct TmaLoad *next, **link;
+typedef struct {
+    Flight flight;
     TmaCopy copy; /* its map is the one below */
     TensorMap map;
     TensorWalk walk; /* what has not landed */
@@ -32,25 +32,13 @@ typedef struct TmaLoad {
 } TmaLoad;
 
 /* A store on its way. */
-typedef struct TmaStore {
-    Agent agent;
-    struct TmaStore *next, **link;
+typedef struct {
+    Flight flight;
     TmaCopy copy; /* as above */
     TensorMap map;
     uint32_t offset;
-    uint32_t group;
-    uint8_t *data; /* what was read; NULL: not yet */
+    int read;       /* `data` is */
+    uint8_t data[]; /* the box */
 } TmaStore;
-
-/* A thread's bulk groups. */
-typedef struct {
-    uint32_t groups;        /* committed */
-    uint32_t in_group;      /* stores since the last commit */
-    uint32_t read, written; /* groups that a wait has covered */
-} ThreadStores;
-
-/* model.c: a cluster ends; the launch does. */
-void tma_cluster_end(Cluster *cluster);
-void tma_end(void);
 
 #endif

@@ -62,8 +62,9 @@ uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, 
     m->operands[t->lane].i[0] = which;
     if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
         event_shuffle(w, how == MODEL_SHFL_XOR);
-        for (int lane = 0; lane < w->lanes; lane++) {
-            int operand = m->operands[lane].i[0];
+        /* A lane that takes no part may still have to pick up the result of the last one. */
+        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+            int lane = __builtin_ctz(lanes), operand = m->operands[lane].i[0];
             int from = how == MODEL_SHFL_INDEX ? operand & 31
                        : how == MODEL_SHFL_XOR ? lane ^ operand
                        : how == MODEL_SHFL_UP  ? lane - operand

@@ -299,9 +299,17 @@ void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
     }
 }
 
-void count_copy_group(const Thread *t) {
-    count_add(COUNT_COPY_GROUPS, t->lane == 0);
-    count_at_least(COUNT_COPY_DEPTH, t->copies.groups + 1 - t->copies.waited);
+void count_group_commit(const Thread *t, GroupKind kind) {
+    if (kind == GROUP_COPIES) {
+        count_add(COUNT_COPY_GROUPS, t->lane == 0);
+        count_at_least(COUNT_COPY_DEPTH, t->groups[kind].committed + 1 - t->groups[kind].waited);
+    }
+}
+
+void count_group_wait(const Thread *t, GroupKind kind) {
+    if (kind == GROUP_COPIES) {
+        count_add(COUNT_COPY_WAITS, t->lane == 0);
+    }
 }
 
 static Group rows_of(const void *const row[WARP_SIZE]) {

@@ -46,8 +46,9 @@ void count_barrier(const Thread *t, ModelCount which);
 void count_ldmatrix(Warp *w, const uint32_t *r0, const void *const row[WARP_SIZE]);
 void count_stmatrix(void *const row[WARP_SIZE]);
 
-/* The thread closes a group of cp.async. */
-void count_copy_group(const Thread *t);
+/* The thread closes a group of copies; it waits for some. */
+void count_group_commit(const Thread *t, GroupKind kind);
+void count_group_wait(const Thread *t, GroupKind kind);
 void count_load(const TmaLoad *load);
 void count_store(const TmaCopy *copy);
 /* a0, b0: lane 0's registers. */

@@ -84,10 +84,10 @@ void observe_announcement(const Barrier *b, int bytes) {
     }
 }
 
-void observe_copies(const Thread *t, Site site) {
+void observe_group_commit(const Thread *t, GroupKind kind, Site site) {
     ModelObserver *o = observer();
-    if (o != NULL && (int)t->copies.in_group > o->copies_in_group) {
-        o->copies_in_group = (int)t->copies.in_group;
+    if (o != NULL && kind == GROUP_COPIES && (int)t->groups[kind].open > o->copies_in_group) {
+        o->copies_in_group = (int)t->groups[kind].open;
         o->copies_place = site;
     }
 }

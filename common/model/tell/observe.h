@@ -14,8 +14,8 @@ void observe_barrier(const Barrier *b, int how_many, Site site);
 void observe_announcement(const Barrier *b, int bytes);
 /* __syncthreads() is barrier 0. */
 void observe_sync(int id, int threads, Site site);
-/* A thread closes a group of cp.async. */
-void observe_copies(const Thread *t, Site site);
+/* A thread closes a group of copies. */
+void observe_group_commit(const Thread *t, GroupKind kind, Site site);
 void observe_registers(const Warp *w, int increase, int registers, Site site);
 /* An access to global memory by a thread. */
 void observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site);

@@ -13,7 +13,7 @@
 enum {
     MAX_EVENTS = 4 * 1024 * 1024,
     MAX_SMS = 1024,
-    GROUP_TIMES = 16,    /* of cp.async and bulk groups */
+    GROUP_TIMES = 16,    /* of each kind of groups */
     PRODUCT_TIMES = 256, /* of products that some warps have issued and others not */
     FRAGMENT_TIMES = 64, /* a power of two */
 };
@@ -21,13 +21,16 @@ enum {
 typedef struct ThreadSteps {
     uint64_t time;
     uint64_t wait_begin;
-    /* When the last groups of cp.async were committed, and when they have landed; the path is busy until. */
-    uint64_t copy_commit[GROUP_TIMES], copy_ready[GROUP_TIMES], copy_path;
+    /* When the last groups were committed, and when a wait for them may end. */
+    struct {
+        uint64_t commit[GROUP_TIMES], ready[GROUP_TIMES];
+    } group[GROUP_KINDS];
+    uint64_t copy_path; /* of cp.async: busy until */
     /* Ordinary loads whose values are not used yet: since load_begin. */
     int loading, load_groups;
     uint64_t load_begin, load_ready;
-    /* Of the open bulk group; when the last groups have been read, and when all is written. */
-    uint64_t store_begin, store_read[GROUP_TIMES], store_ready;
+    /* Of the open bulk group; when all is written. */
+    uint64_t store_begin, store_ready;
 } ThreadSteps;
 
 typedef struct {
@@ -351,38 +354,45 @@ void steps_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
 
+/* When the thread's open group is ready, as far as is known. */
+static uint64_t *group_ready(const Thread *t, GroupKind kind) {
+    return &t->steps->group[kind].ready[t->groups[kind].committed % GROUP_TIMES];
+}
+
 void steps_copy(Thread *t) {
     ThreadSteps *s = t->steps;
     if (s != NULL) {
         /* A thread has its share of the path from L2. */
         s->time += COST_COPY;
         s->copy_path = later(s->copy_path, s->time) + CHUNK_BYTES * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
-        s->copy_ready[t->copies.groups % GROUP_TIMES] = s->copy_path + LOAD_LATENCY;
+        *group_ready(t, GROUP_COPIES) = s->copy_path + LOAD_LATENCY;
     }
 }
 
-void steps_copy_commit(Thread *t) {
+void steps_group_commit(Thread *t, GroupKind kind) {
     if (t->steps != NULL) {
-        t->steps->copy_commit[t->copies.groups % GROUP_TIMES] = t->steps->time;
-        t->steps->copy_ready[(t->copies.groups + 1) % GROUP_TIMES] = 0;
+        uint32_t group = t->groups[kind].committed;
+        t->steps->group[kind].commit[group % GROUP_TIMES] = t->steps->time;
+        t->steps->group[kind].ready[(group + 1) % GROUP_TIMES] = 0;
     }
 }
 
-void steps_copy_wait(Thread *t, int newest, uint32_t done) {
+void steps_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done) {
     ThreadSteps *s = t->steps;
     if (s == NULL) {
         return;
     }
+    const ThreadGroups *g = &t->groups[kind];
+    const uint64_t *commit = s->group[kind].commit, *ready = s->group[kind].ready;
     /* The groups that no wait has covered yet. An empty one is no copy. */
-    for (uint32_t group = t->copies.waited; t->lane == 0 && group < done && t->copies.groups - group < GROUP_TIMES;
-         group++) {
-        uint64_t begin = s->copy_commit[group % GROUP_TIMES], end = s->copy_ready[group % GROUP_TIMES];
+    for (uint32_t group = g->waited; t->lane == 0 && group < done && g->committed - group < GROUP_TIMES; group++) {
+        uint64_t begin = commit[group % GROUP_TIMES], end = ready[group % GROUP_TIMES];
         if (end > begin) {
             went_on(t->cta, TRACE_COPY, t->warp->id, begin, end, (int)group);
         }
     }
     uint64_t begin = s->time;
-    s->time = later(begin + COST_WAIT, done > 0 ? s->copy_ready[(done - 1) % GROUP_TIMES] : 0);
+    s->time = later(begin + COST_WAIT, done > 0 ? ready[(done - 1) % GROUP_TIMES] : 0);
     waited(t, TRACE_COPY_WAIT, begin, newest, NULL);
 }
 
@@ -499,17 +509,18 @@ void steps_store(const TmaCopy *copy) {
         return;
     }
     uint32_t bytes = tensor_box_bytes(copy->map);
-    if (t->stores.in_group == 0) {
+    if (t->groups[GROUP_READS].open == 0) {
         s->store_begin = s->time;
     }
     s->time += COST_TMA;
     s->store_ready = engine(t, &t->cta->steps->stores, bytes / STORE_BYTES_A_STEP);
-    s->store_read[t->stores.groups % GROUP_TIMES] = s->time + SHARED_LATENCY + bytes / LOAD_BYTES_A_STEP;
+    *group_ready(t, GROUP_READS) = s->time + SHARED_LATENCY + bytes / LOAD_BYTES_A_STEP;
 }
 
 void steps_bulk_commit(Thread *t) {
-    if (t->steps != NULL && t->stores.in_group > 0) {
-        went_on(t->cta, TRACE_STORE, t->warp->id, t->steps->store_begin, t->steps->store_ready, (int)t->stores.groups);
+    const ThreadGroups *g = &t->groups[GROUP_READS];
+    if (t->steps != NULL && g->open > 0) {
+        went_on(t->cta, TRACE_STORE, t->warp->id, t->steps->store_begin, t->steps->store_ready, (int)g->committed);
     }
 }
 
@@ -517,7 +528,7 @@ void steps_bulk_wait(Thread *t, int newest, int read, uint32_t done) {
     ThreadSteps *s = t->steps;
     if (s != NULL) {
         uint64_t begin = s->time;
-        uint64_t ready = done == 0 ? 0 : read ? s->store_read[(done - 1) % GROUP_TIMES] : s->store_ready;
+        uint64_t ready = done == 0 ? 0 : read ? s->group[GROUP_READS].ready[(done - 1) % GROUP_TIMES] : s->store_ready;
         s->time = later(begin, ready) + COST_WAIT;
         waited(t, TRACE_STORE_WAIT, begin, newest, NULL);
     }

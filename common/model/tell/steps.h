@@ -24,8 +24,8 @@ void steps_stmatrix(Warp *w);
 void steps_mma(Warp *w, const uint32_t *a0, const uint32_t *b0);
 
 void steps_copy(Thread *t);
-void steps_copy_commit(Thread *t);
-void steps_copy_wait(Thread *t, int newest, uint32_t done);
+void steps_group_commit(Thread *t, GroupKind kind);
+void steps_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done);
 
 void steps_barrier_arrive(Thread *t, int id);
 void steps_barrier_complete(Cta *cta, int id);

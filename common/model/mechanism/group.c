@@ -1,0 +1,81 @@
+/* group.c - see group.h. */
+#include "group.h"
+
+#include <stdlib.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "../event.h"
+
+static Flight *flights;
+
+void *flight_begin(size_t bytes, Thread *t, int kind, void (*step)(Agent *agent, int whole)) {
+    Flight *flight = model_alloc_zero(bytes);
+    *flight =
+        (Flight){.agent = {.step = step, .queued = -1}, .next = flights, .link = &flights, .thread = t, .kind = kind};
+    if (flights != NULL) {
+        flights->link = &flight->next;
+    }
+    flights = flight;
+    if (kind < GROUP_KINDS) {
+        flight->group = t->groups[kind].committed;
+        t->groups[kind].open++;
+    }
+    agent_queue(&flight->agent);
+    return flight;
+}
+
+void flight_end(Flight *flight) {
+    agent_dequeue(&flight->agent);
+    *flight->link = flight->next;
+    if (flight->next != NULL) {
+        flight->next->link = flight->link;
+    }
+    free(flight);
+}
+
+void flights_finish(Thread *t, GroupKind kind, uint32_t done, void (*finish)(Flight *flight)) {
+    for (Flight *flight = flights, *next; flight != NULL; flight = next) {
+        next = flight->next;
+        if (flight->thread == t && flight->kind == (int)kind && flight->group < done) {
+            finish(flight);
+        }
+    }
+}
+
+static void finish_whole(Flight *flight) { flight->agent.step(&flight->agent, 1); }
+
+void group_commit(GroupKind kind, const char *here) {
+    Thread *t = current_thread();
+    event_group_commit(t, kind, site_of(here));
+    groups_close(&t->groups[kind]);
+    thread_pause(t);
+}
+
+void group_wait(GroupKind kind, int newest, const char *here) {
+    Thread *t = current_thread();
+    uint32_t done = groups_covered(&t->groups[kind], newest);
+    event_group_wait(t, kind, newest, done, site_of(here));
+    flights_finish(t, kind, done, finish_whole);
+    groups_waited(&t->groups[kind], done);
+    thread_pause(t);
+}
+
+void flights_cluster_end(const Cluster *cluster) {
+    for (Flight *flight = flights, *next; flight != NULL; flight = next) {
+        next = flight->next;
+        if (flight->thread->cta->cluster == cluster) {
+            if (flight->kind < GROUP_KINDS) {
+                finish_whole(flight);
+            } else {
+                flight_end(flight);
+            }
+        }
+    }
+}
+
+void flights_end(void) {
+    while (flights != NULL) {
+        flight_end(flights);
+    }
+}
