@@ -28,7 +28,8 @@ static const Case *find_case(const char *name) {
                {copy_cases, copy_case_count},
                {plain_cases, plain_case_count},
                {cluster_cases, cluster_case_count},
-               {access_cases, access_case_count}};
+               {access_cases, access_case_count},
+               {right_cases, right_case_count}};
     for (size_t a = 0; a < sizeof all / sizeof all[0]; a++) {
         for (int i = 0; i < all[a].count; i++) {
             if (strcmp(all[a].cases[i].name, name) == 0) {

@@ -14,6 +14,7 @@ enum {
     PCT_INTERVAL = 400,    /* scheduling steps between two changes of priority, on average */
     POLL_PATIENCE = 25000, /* fruitless wake-ups of pollers before this is called a livelock */
     PAUSE_ODDS = 4,        /* one in so many places that allow a pause makes one */
+    POLL_TURNS = 16,       /* so many questions in vain are a loop */
 };
 
 static struct {
@@ -281,6 +282,35 @@ void thread_pause(Thread *t) {
 
 /* ---- polling -------------------------------------------------------------------------------------------------------- */
 
+static int has_asked(const ThreadPolls *p, const void *address) {
+    for (int i = 0; i < POLLS_KEPT; i++) {
+        if (p->asked[i] == address) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int poll_again(Thread *t, const void *address, uint64_t version, int in_vain) {
+    ThreadPolls *p = &t->poll;
+    int same = p->address == address && p->version == version;
+    p->address = address;
+    p->version = version;
+    if (!same) {
+        int known = has_asked(p, address);
+        if (!known) {
+            p->asked[p->next++ % POLLS_KEPT] = address;
+        }
+        p->again += known || in_vain;
+        if (p->again < POLL_TURNS) {
+            return 0;
+        }
+    }
+    p->again = 0;
+    p->in_turn = !same;
+    return 1;
+}
+
 void poll_wait(Thread *t, Wait wait) { thread_block_in(t, &s.pollers, wait); }
 
 /* Those who poll this address, or all if NULL. */
@@ -289,7 +319,7 @@ static int wake_pollers(const void *address) {
     Thread **link = &s.pollers;
     while (*link != NULL) {
         Thread *t = *link;
-        if (address == NULL || t->poll.address == address) {
+        if (address == NULL || t->poll.address == address || (t->poll.in_turn && has_asked(&t->poll, address))) {
             *link = t->next_waiter;
             t->next_waiter = NULL;
             thread_wake(t);

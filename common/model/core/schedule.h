@@ -19,8 +19,10 @@ void thread_pause(Thread *t);
 /* model.c: the current thread has returned from the kernel. */
 void thread_leave(Thread *t) __attribute__((noreturn));
 
-/* The current thread polls: it has asked again at t->poll.address, and t->poll.version is what it found before. Waits
- * until pollers_wake() says that something has changed there, or nothing else can happen. */
+/* The current thread asks at `address`, where `version` is what it finds, `in_vain` if that is known not to be what it waits
+ * for. Is that a loop? Then it must let others run: poll_wait() waits until pollers_wake() says that something has changed
+ * there, or where it asked before if it asks at several places in turn, or nothing else can happen. */
+int poll_again(Thread *t, const void *address, uint64_t version, int in_vain);
 void poll_wait(Thread *t, Wait wait);
 void pollers_wake(const void *address);
 /* model.c, where nothing else can happen: does anybody poll? Wakes all; 0 if there is none, or they were woken too often

@@ -21,6 +21,17 @@
 
 typedef enum { THREAD_READY, THREAD_BLOCKED, THREAD_EXITED } ThreadState;
 
+/* A thread's questions that found nothing new, to tell a loop from single ones: schedule.c. */
+enum { POLLS_KEPT = 32 };
+typedef struct {
+    const void *address; /* of the last one */
+    uint64_t version;    /* what it found */
+    const void *asked[POLLS_KEPT];
+    int next;    /* in asked[] */
+    int again;   /* questions in vain since it last waited */
+    int in_turn; /* it waits for a change at any of them, not only at `address` */
+} ThreadPolls;
+
 struct Thread {
     Fiber fiber;
     Cta *cta;
@@ -30,10 +41,7 @@ struct Thread {
     ThreadState state;
     Wait wait;
     Thread *next_waiter;
-    struct { /* the last question that found nothing new, to tell a loop from a single question: schedule.h */
-        const void *address;
-        uint64_t version;
-    } poll;
+    ThreadPolls poll;
     ThreadCopies copies;
     ThreadGroups groups[GROUP_KINDS];
     ThreadBarriers barriers;

@@ -162,6 +162,7 @@ void phases_arrive(Thread *t, Barrier *b, Site site, const char *what) {
         f->arrival[i].thread = t;
         f->arrival[i].site = site;
         f->arrival[i].phase = b->phase;
+        t->cta->phases->thread[t->id].arrivals++;
         thread_release(t, &f->arriving);
     }
 }
@@ -203,12 +204,14 @@ void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
     f->load_site = copy->site;
     f->load_thread = copy->thread;
+    f->load_epoch = thread_epoch(copy->thread);
     f->load_what = copy->what;
 }
 
 void phases_landed(Barrier *b, Thread *by, Site site) {
     if (by != NULL) {
         b->facts->load_thread = by;
+        b->facts->load_epoch = thread_epoch(by);
         b->facts->load_site = site;
         b->facts->load_what = "mbarrier_complete_tx";
     }
@@ -287,6 +290,31 @@ void phases_complete(Barrier *b) {
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
+/* Has the thread come round to this barrier? It has waited for all others of its array for which it ever waits. */
+static int has_come_round(const Thread *t, const Barrier *b) {
+    const CtaBarriers *all = &b->cta->mbarriers;
+    for (int i = 0; i < all->count; i++) {
+        const Barrier *other = all->list[i];
+        const LastWait *last = other->facts->last_wait;
+        if (other != b && other->init == b->init && last != NULL && last[t->id].waited &&
+            last[t->id].order < b->facts->last_wait[t->id].order) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Must a second wait for the same phase be a mistake? To look again is allowed, as long as the next phase cannot complete
+ * meanwhile, which check_passed() sees. It is one if the next phase has completed, or the thread knows of a load for it, or
+ * has handed on what the phase brought, and come round to this barrier. */
+static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
+    const BarrierFacts *f = b->facts;
+    int handed_on = last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products.groups;
+    return b->phase > last->observed || (handed_on && has_come_round(t, b)) ||
+           (f->load_phase > last->observed && f->load_thread->cta->cluster == t->cta->cluster &&
+            thread_knows(t, thread_component(f->load_thread), f->load_epoch));
+}
+
 /* The thread waits with the parity of its own last wait, though it has done something since, and knows of no newer
  * phase: it has not advanced its phase. */
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
@@ -297,7 +325,7 @@ void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
     const LastWait *last = &f->last_wait[t->id];
     int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
     if (last->waited && !idle && ((last->observed - 1) & 1) == parity &&
-        !thread_knows(t, f->component, (uint32_t)last->observed + 1) && report_begin(RULE_PHASE_STALE)) {
+        !thread_knows(t, f->component, (uint32_t)last->observed + 1) && is_stale(t, b, last) && report_begin(RULE_PHASE_STALE)) {
         report_place("now", t, site, "wait");
         report_place("before", t, last->site, "its last wait on this barrier");
         report_barrier(b);
@@ -331,7 +359,13 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
-    f->last_wait[t->id] = (LastWait){1, b->phase, thread_epoch(t), t->warp->products.groups, site};
+    f->last_wait[t->id] = (LastWait){.waited = 1,
+                                          .observed = b->phase,
+                                          .epoch = thread_epoch(t),
+                                          .groups = t->warp->products.groups,
+                                          .arrivals = t->cta->phases->thread[t->id].arrivals,
+                                          .order = ++t->cta->phases->thread[t->id].waits,
+                                          .site = site};
     thread_acquire(t, f->released);
 }
 

@@ -20,6 +20,8 @@ typedef struct {
     uint64_t observed; /* phases that it has so seen complete */
     uint32_t epoch;    /* the thread's, then */
     uint64_t groups;   /* of wgmma that its warp had committed */
+    uint32_t arrivals; /* that it had made, at any barrier */
+    uint32_t order;    /* the thread's waits are numbered from 1 */
     Site site;
 } LastWait;
 
@@ -33,6 +35,7 @@ typedef struct BarrierFacts {
     uint64_t issued, load_phase;
     Site load_site;
     Thread *load_thread;
+    uint32_t load_epoch;
     const char *load_what;
 
     uint64_t observed; /* phases that some thread has seen complete */
@@ -60,6 +63,9 @@ typedef struct BarrierFacts {
 typedef struct CtaPhases {
     uint32_t *touched;
     Site *touched_site;
+    struct { /* by thread: its arrivals at barriers, and waits that were let through */
+        uint32_t arrivals, waits;
+    } thread[THREAD_LIMIT];
 } CtaPhases;
 
 void phases_cta_returned(Cta *cta);

@@ -52,16 +52,13 @@ void model_global_counter_set(int *counter, int value, const char *here) {
 int model_global_counter_read(const int *counter, const char *here) {
     Thread *t = current_thread();
     event_atomic(t, counter, "atomic load", site_of(here));
-    if (t->poll.address == counter && t->poll.version == version) {
-        /* Asked again, and nothing has changed: this is a loop. It goes on when the counter does, or when nothing else
-         * can happen. */
+    if (poll_again(t, counter, version, 0)) {
         poll_wait(t, (Wait){.kind = WAIT_COUNTER,
                             .site = site_of(here),
                             .what = "poll of a global counter",
                             .address = counter,
                             .value = (uint32_t)*counter});
     }
-    t->poll.address = counter;
     t->poll.version = version;
     return *counter;
 }

@@ -198,8 +198,7 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
     Barrier *b = own(t, bar, site, "mbarrier_test_wait_parity");
     parity &= 1;
     event_mbarrier_wait(t, b, parity, site);
-    if ((b->phase & 1) == parity && t->poll.address == b && t->poll.version == b->phase) {
-        /* Asked again, and nothing has changed: a loop. */
+    if ((b->phase & 1) == parity && poll_again(t, b, b->phase, 1)) {
         poll_wait(t, (Wait){.kind = WAIT_POLL,
                             .site = site,
                             .what = "mbarrier_test_wait_parity in a loop",
@@ -207,9 +206,8 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
                             .phase = b->phase,
                             .parity = parity});
     }
-    t->poll.address = b;
-    t->poll.version = b->phase;
     if ((b->phase & 1) == parity) {
+        t->poll.version = b->phase;
         return 0;
     }
     event_mbarrier_passed(t, b, b->phase - 1, site);
