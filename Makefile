@@ -55,7 +55,10 @@ C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU) $(if $(HAVE_MODEL),,-DGEMM_NO_MO
 # with tensor maps, which are 64-byte aligned, is passed by value.
 NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c -E - </dev/null >/dev/null 2>&1 && \
                                   echo -fno-tree-loop-distribute-patterns),-fno-builtin-memset -fno-builtin-memcpy)
-C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS)
+# A large frame must not jump over the page that ends a thread's stack.
+STACK_PROBES := $(shell $(CC) -Werror -fstack-clash-protection -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
+                        echo -fstack-clash-protection)
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES)
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread

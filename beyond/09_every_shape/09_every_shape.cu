@@ -348,7 +348,11 @@ static GemmStatus launch(const Gemm *g) {
         fprintf(stderr, "09_every_shape has no variant '%s' for a GPU of %d SMs; it has:", g->tuning.variant,
                 g->sm_count);
         for (int i = 0; i < VARIANTS; i++) {
-            fprintf(stderr, " %s", variants[i].name);
+            if (variants[i].cluster <= g->sm_count) {
+                fprintf(stderr, " %s", variants[i].name);
+            } else {
+                fprintf(stderr, " %s (from %d SMs on)", variants[i].name, variants[i].cluster);
+            }
         }
         fprintf(stderr, "\n");
         return GEMM_USAGE;

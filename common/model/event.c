@@ -112,12 +112,16 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
     conflicts_unknown(t, p, size, site, write ? "store" : "load");
 }
 
+void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    conflicts_misaligned(t, p, size, site, write ? "store" : "load");
+}
+
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
 
-void event_atomic(Thread *t, const void *p, const char *what, Site site) {
-    conflicts_atomic(t, p, what, site);
+void event_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
+    conflicts_atomic(t, p, write, what, site);
     count_add(COUNT_ATOMICS, 1);
-    observe_global(t, p, 4, 1, site);
+    observe_global(t, p, 4, write, site);
 }
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
@@ -131,6 +135,8 @@ void event_warp_together(Warp *w) {
     count_together(w);
 }
 void event_syncwarp(Warp *w) { clock_syncwarp(w); }
+
+void event_shuffle_source(Warp *w, int lane, int from) { convergence_shuffle_source(w, lane, from); }
 
 void event_shuffle(Warp *w, int transposes) {
     count_add(COUNT_SHUFFLES, 1);
@@ -280,8 +286,8 @@ void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
     steps_mbarrier_wait(t);
 }
 
-void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
-    phases_passed(t, b, phase, site);
+void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
+    phases_passed(t, b, phase, asked, site);
     count_add(COUNT_MBARRIER_WAITS, 1);
     steps_mbarrier_passed(t, b);
 }

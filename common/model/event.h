@@ -39,12 +39,14 @@ void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write
 /* By lane 0 to its stack. */
 void event_stack_store(Thread *t, const void *p, uint32_t size);
 /* Of memory that is none of a kernel's. */
+/* Ends the launch. */
+void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site);
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) __attribute__((noreturn));
 
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-void event_atomic(Thread *t, const void *p, const char *what, Site site);
+void event_atomic(Thread *t, const void *p, int write, const char *what, Site site);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
 
@@ -55,6 +57,8 @@ void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Sit
 void event_warp_together(Warp *w);
 void event_syncwarp(Warp *w);
 /* transposes: by XOR. */
+/* A lane reads from one that takes no part. */
+void event_shuffle_source(Warp *w, int lane, int from);
 void event_shuffle(Warp *w, int transposes);
 /* Registers and addresses by lane. */
 void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site);
@@ -113,8 +117,9 @@ void event_mbarrier_lacks_bytes(Barrier *b);
 void event_mbarrier_complete(Barrier *b);
 /* The thread asks for the phase of this parity; then it waits, or not. */
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site);
-/* The thread has been let through by the phase before b->phase; it waited for `phase`. */
-void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, Site site);
+/* The thread has been let through by the phase before b->phase; it waited for `phase`, or has asked for it by
+ * test_wait. */
+void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
 /* After it has happened: for --barriers. */
 void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount);
 

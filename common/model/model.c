@@ -15,11 +15,14 @@
 #include "core/schedule.h"
 #include "event.h"
 #include "judge/bug_report.h"
+#include "judge/fault.h"
 #include "mechanism/global.h"
 #include "place/line.h"
 
 enum {
     DEFAULT_SMS = 4,
+    /* A guard costs two mappings, of which a process has 65530. What overflows does so in the first CTAs too. */
+    GUARDED_STACKS = 16 * THREAD_LIMIT,
     PAINTED_BYTES = 6 * 1024, /* of a new thread's stack: registers that were never set show as UNSET_BITS */
 };
 
@@ -95,7 +98,7 @@ static void thread_begin(Cta *cta, int id) {
 static void map_stacks(int slot) {
     if (launch.slot[slot].threads < device.launch.block) {
         fiber_stacks_unmap(launch.slot[slot].stacks, launch.slot[slot].threads);
-        launch.slot[slot].stacks = fiber_stacks_map(device.launch.block);
+        launch.slot[slot].stacks = fiber_stacks_map(device.launch.block, slot * device.launch.block < GUARDED_STACKS);
         launch.slot[slot].threads = device.launch.block;
         give_up_without(launch.slot[slot].stacks);
     }
@@ -226,6 +229,7 @@ static void unmap_shared(void) {
 
 static void set_up(int sms) {
     line_init();
+    fault_catch();
     if (launch.slots < sms) {
         launch.slot = model_realloc(launch.slot, (size_t)sms * sizeof *launch.slot);
         memset(&launch.slot[launch.slots], 0, (size_t)(sms - launch.slots) * sizeof *launch.slot);
@@ -249,14 +253,20 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
         fprintf(stderr, "launch of %s: a kernel cannot launch another one\n", name);
         return GEMM_DEVICE;
     }
+    if (cluster < 0 || cluster > CLUSTER_LIMIT) {
+        return refuse(name, "the cluster size", cluster, "0 to 8");
+    }
+    if (cluster_size > sms) { /* before the grid, which may be 0 for that reason */
+        fprintf(stderr,
+                "launch of %s: a cluster of %d CTAs needs as many SMs, and the device has %d: --sms %d or more\n", name,
+                cluster, sms, cluster);
+        return GEMM_DEVICE;
+    }
     if (grid < 1) {
         return refuse(name, "the grid", grid, "1 or more");
     }
     if (block < 1 || block > THREAD_LIMIT) {
         return refuse(name, "the number of threads in a CTA", block, "1 to 1024");
-    }
-    if (cluster < 0 || cluster > CLUSTER_LIMIT || cluster_size > sms) {
-        return refuse(name, "the cluster size", cluster, "0 to 8, and not more than the device has SMs");
     }
     if (grid % cluster_size != 0) {
         return refuse(name, "the grid", grid, "a multiple of the cluster size");
@@ -282,7 +292,9 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     event_launch_begin();
     schedule_begin();
 
+    fault_launch_begin();
     schedule_run(next_cluster, stuck);
+    fault_launch_end();
 
     flights_end();
     while (device.clusters > 0) { /* only if the launch was abandoned */
@@ -296,7 +308,10 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     return report_count() > 0 ? GEMM_MODEL_BUG : GEMM_OK;
 }
 
-void model_configure(const ModelOptions *options) { device.options = *options; }
+void model_configure(const ModelOptions *options) {
+    device.options = *options;
+    fault_catch();
+}
 
 void model_shutdown(void) {
     for (int i = 0; i < launch.slots; i++) {

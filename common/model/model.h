@@ -144,18 +144,41 @@ void model_syncwarp(uint32_t mask, const char *here);
 #define __syncwarp(...) model_syncwarp(MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, ) 0xffffffffu), HERE)
 
 typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
-uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, const char *here);
-static inline int model_shfl_int(ModelShuffle how, uint32_t mask, int value, int which, const char *here) {
-    return (int)model_shfl(how, mask, (uint32_t)value, which, here);
-}
+uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, const char *here);
+/* CUDA's types; what is smaller than an int becomes one, and any other type is an error. */
+#define MODEL_SHFL_OF(name, type)                                                                                    \
+    static inline type model_shfl_##name(ModelShuffle how, uint32_t mask, type value, int which, const char *here) { \
+        return (type)model_shfl(how, mask, (uint64_t)value, which, here);                                            \
+    }
+MODEL_SHFL_OF(int, int)
+MODEL_SHFL_OF(unsigned, unsigned)
+MODEL_SHFL_OF(long, long)
+MODEL_SHFL_OF(unsigned_long, unsigned long)
+MODEL_SHFL_OF(long_long, long long)
+MODEL_SHFL_OF(unsigned_long_long, unsigned long long)
 static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, const char *here) {
-    return model_float(model_shfl(how, mask, model_bits(value), which, here));
+    return model_float((uint32_t)model_shfl(how, mask, model_bits(value), which, here));
 }
-#define MODEL_SHFL(how, mask, value, which) \
-    _Generic((value), float                 \
-             : model_shfl_float, int        \
-             : model_shfl_int, default      \
-             : model_shfl)(how, mask, value, which, HERE)
+static inline double model_shfl_double(ModelShuffle how, uint32_t mask, double value, int which, const char *here) {
+    union {
+        double d;
+        uint64_t u;
+    } x = {value};
+    x.u = model_shfl(how, mask, x.u, which, here);
+    return x.d;
+}
+/* clang-format off */
+#define MODEL_SHFL(how, mask, value, which)                        \
+    _Generic((value) + 0,                                          \
+             int: model_shfl_int,                                  \
+             unsigned: model_shfl_unsigned,                        \
+             long: model_shfl_long,                                \
+             unsigned long: model_shfl_unsigned_long,              \
+             long long: model_shfl_long_long,                      \
+             unsigned long long: model_shfl_unsigned_long_long,    \
+             float: model_shfl_float,                              \
+             double: model_shfl_double)(how, mask, value, which, HERE)
+/* clang-format on */
 #define __shfl_sync(mask, value, lane) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, lane)
 #define __shfl_xor_sync(mask, value, bits) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, bits)
 #define __shfl_up_sync(mask, value, delta) MODEL_SHFL(MODEL_SHFL_UP, mask, value, delta)

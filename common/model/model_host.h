@@ -19,6 +19,7 @@ typedef struct {
     int barriers;            /* 1: print every event of an mbarrier to stdout */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
     int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
+    int patience;            /* seconds of CPU time in which nothing happens before a loop is called endless; 0: 20 */
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace; /* 1: record events for a timeline (model_trace.h); eager then goes in the order of their time */
     int count; /* 1: count what a launch does (model_count.h) */

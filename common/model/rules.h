@@ -12,8 +12,8 @@ RULE(RACE_WAR, "Write to data that may still be read",
 RULE(RACE_WAW, "Two writes to the same place without an order", "either value may remain; which one depends on timing")
 RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same shared memory without fence.proxy.async between",
      "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
-RULE(GLOBAL_CONFLICT, "CTAs access the same global memory, at least one writes, and nothing orders them",
-     "either value may remain; which one depends on the order in which CTAs run")
+RULE(GLOBAL_CONFLICT, "Threads access the same global memory, at least one writes, and nothing orders them",
+     "either value may remain; which one depends on the order in which threads run")
 
 /* ---- places */
 RULE(UNINIT_SHARED, "Read of shared memory that nobody has written", "reads what the last kernel left there")
@@ -23,6 +23,8 @@ RULE(GLOBAL_BOUNDS, "Access outside every allocation of global memory",
      "an illegal-address error, or silent damage to another allocation")
 RULE(ALIGNMENT, "Address that the instruction does not accept",
      "a misaligned-address error; with a swizzle, data at the wrong places")
+RULE(SHARED_ATOMIC, "Atomic on shared memory, which this model does not do",
+     "nothing wrong by itself: the model knows atomics on global memory only")
 RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept",
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
@@ -55,6 +57,9 @@ RULE(NAMED_BARRIER, "Barrier used with a count or in a way that does not fit its
      "hangs, or releases threads too early")
 RULE(SETMAXNREG, "setmaxnreg that cannot be satisfied or is not allowed", "hangs in the increase, or traps")
 RULE(LIVELOCK, "A thread polls without end and nothing else can happen", "hangs until it is killed")
+RULE(ENDLESS, "A thread runs on, and nothing else happens", "hangs until it is killed")
+RULE(FAULT, "Code of a kernel that a processor cannot execute",
+     "an illegal-address error, or numbers without meaning: a GPU does not stop at a division by zero")
 
 /* ---- clusters and exit */
 RULE(CLUSTER_RANK, "CTA number outside the cluster", "a launch failure at run time")

@@ -20,4 +20,9 @@ typedef struct {
 CASE_LISTS(LIST)
 #undef LIST
 
+/* kernels_right.c: so many CTAs of 1024 threads meet. */
+int right_meeting(int ctas);
+/* One thread runs for ever. */
+int right_loop(void);
+
 #endif

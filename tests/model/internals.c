@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../common/model/place/layout.h"
@@ -24,12 +25,8 @@ static const Case *find_case(const char *name) {
     const struct {
         const Case *cases;
         int count;
-    } all[] = {{ring_cases, ring_case_count},
-               {copy_cases, copy_case_count},
-               {plain_cases, plain_case_count},
-               {cluster_cases, cluster_case_count},
-               {access_cases, access_case_count},
-               {right_cases, right_case_count}};
+    } all[] = {{ring_cases, ring_case_count},       {copy_cases, copy_case_count},     {plain_cases, plain_case_count},
+               {cluster_cases, cluster_case_count}, {access_cases, access_case_count}, {right_cases, right_case_count}};
     for (size_t a = 0; a < sizeof all / sizeof all[0]; a++) {
         for (int i = 0; i < all[a].count; i++) {
             if (strcmp(all[a].cases[i].name, name) == 0) {
@@ -138,6 +135,18 @@ static void test_reports(void) {
                                   "s->value[place] = p->in[id];", "s->value[63]", NULL});
     reports("plain GLOBAL_PAST_END", (const char *const[]){"4 bytes at byte 3072 of out, which has 3072 bytes", NULL});
     reports("plain REGISTERS_SUM", (const char *const[]){"warpgroup 2: 168 registers a thread", NULL});
+    reports("right WRITE_AND_ATOMIC_READ",
+            (const char *const[]){"Threads access the same global memory", "atomic load by CTA 0 warp 0 lane 1",
+                                  "write by", NULL});
+    reports("right READ_THEN_ATOMIC", (const char *const[]){"load by CTA 0", "atomic access by", NULL});
+    reports("right PART_READS_OUTSIDE",
+            (const char *const[]){"with mask 0x0000ffff: lane 0 reads from lane 16, which is not in the mask", NULL});
+    reports("right RECURSION",
+            (const char *const[]){"kernels_right.c:", "CTA 0 warp 1 lane 5", "local[depth % 64] =", "64 KB", NULL});
+    reports("right LARGE_ARRAY", (const char *const[]){"kernels_right.c:", "large(", "64 KB", NULL});
+    reports("right MISALIGNED_VECTOR",
+            (const char *const[]){"MISALIGNED_VECTOR:", "16 bytes at byte 4 of counter", NULL});
+    reports("right SHARED_ATOMIC", (const char *const[]){"atomicAdd at byte 12 of shared memory", NULL});
     reports("cluster NO_END_SYNC", (const char *const[]){"mbarrier_arrive_remote", NULL});
 }
 
@@ -260,7 +269,42 @@ static void test_limits(void) {
     is_int(model_launch(NULL, "kernel", 3, 32, 2, 0, NULL), 3,
            "a grid that is not a multiple of the cluster is refused");
     is_int(model_launch(NULL, "kernel", 8, 32, 8, 0, NULL), 3, "a cluster larger than the device is refused");
+    is_int(model_launch(NULL, "kernel", 0, 32, 8, 0, NULL), 3, "... also if the grid is empty for that reason");
     is_int(model_launch(NULL, "kernel", 1, 32, 0, 227 * 1024 + 1, NULL), 3, "too much shared memory is refused");
+}
+
+/* What would end the program, or keep it for ever. */
+static void test_faults(void) {
+    static int *volatile nowhere;
+    ModelOptions options = {.quiet = 1, .patience = 1};
+    model_configure(&options);
+    model_forget_reports();
+    is_int(right_loop(), 4, "a loop without loads ends the launch");
+    const char *text = model_reports() == 1 ? model_report(0)->text : "";
+    contains(text, "ENDLESS", "... as one that does not end");
+    contains(text, "CTA 0 warp 1 lane 5", "... by its thread");
+    contains(text, "kernels_right.c:", "... at its line");
+    fflush(stdout);
+    int ends[2], status = 0;
+    pid_t child = pipe(ends) == 0 ? fork() : -1;
+    if (child == 0) {
+        dup2(ends[1], 2);
+        nowhere[2] = 1;
+        _exit(0);
+    }
+    char said[1000] = "";
+    close(ends[1]);
+    ssize_t length = read(ends[0], said, sizeof said - 1);
+    close(ends[0]);
+    ok(length > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 4,
+       "a fault outside of a kernel: exit status 4");
+    contains(said, "tests/model/internals.c:", "... and a sentence with the place");
+    contains(said, "SIGSEGV at address 0x8, outside of a kernel", "... and what it was");
+    /* Two mappings for each of these stacks would be more than a process may have. */
+    enum { CTAS = 33 };
+    options = (ModelOptions){.quiet = 1, .sms = CTAS};
+    model_configure(&options);
+    is_int(right_meeting(CTAS), 0, "33 CTAs of 1024 threads run beside each other");
 }
 
 static void test_memory(void) {
@@ -369,6 +413,7 @@ int main(void) {
     test_hooks();
     test_places();
     test_limits();
+    test_faults();
     test_memory();
     test_trace();
     test_count();

@@ -17,8 +17,30 @@ typedef enum {
     RIGHT_POLL_BARRIER_ROW, /* ... more barriers than anybody remembers */
     RIGHT_POLL_COUNTERS,    /* ... two counters */
     RIGHT_POLL_AND_COUNT,   /* ... and counts its turns where others see it */
+    RIGHT_WAIT_TWICE,       /* for the same phase, behind a __syncthreads() */
+    RIGHT_PEEK,             /* for the phase after the next, and a wait for it all the same */
+    RIGHT_PARTS,            /* halves of a warp meet on their own, quarters too */
+    RIGHT_WIDE,             /* shuffles of 64 bits */
+    RIGHT_READ_BOTH,        /* ordinary and atomic loads of what nobody writes */
     POLL_BARRIERS_NEVER,
     POLL_COUNTERS_NEVER,
+    WAIT_NO_FLIP,
+    PARTS_OVERLAP,
+    PART_ABSENT,
+    PART_WITHOUT_ITSELF,
+    PART_READS_OUTSIDE,
+    READ_THEN_ATOMIC,
+    WRITE_AND_ATOMIC_READ,
+    SHARED_ATOMIC,
+    RIGHT_TWO_WORDS, /* 16 bytes as a struct of two words, at a multiple of 8 */
+    DIVIDE_BY_ZERO,
+    RECURSION,
+    LARGE_ARRAY,
+    LOOP,
+    MISALIGNED_VECTOR,
+    MISALIGNED_BY_8,
+    MISALIGNED_WORD,
+    MISALIGNED_STORE,
 } Bug;
 
 typedef struct {
@@ -28,7 +50,7 @@ typedef struct {
 
 typedef struct {
     int *out;     /* [GRID * THREADS] */
-    int *counter; /* [4] */
+    int *counter; /* [16] */
     int bug;
 } Params;
 
@@ -86,6 +108,179 @@ DEVICE int poll_counters(const Params *p) {
     return 1;
 }
 
+/* A ring of two stages: warp 0 fills, warp 1 empties. */
+DEVICE int hand_over(Shared *s, const Params *p) {
+    int thread = (int)threadIdx.x, lane = thread % 32, right = 1;
+    if (thread == 0) {
+        mbarrier_init(s->full, 2, 32);
+        mbarrier_init(s->empty, 2, 32);
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    for (int i = 0; i < 10; i++) {
+        int stage = i % 2;
+        uint32_t parity = (uint32_t)i / 2 % 2;
+        if (thread < 32) {
+            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
+            s->value[stage * 32 + lane] = i + lane;
+            mbarrier_arrive(&s->full[stage]);
+        } else if (thread < 64) {
+            mbarrier_wait_parity(&s->full[stage], p->bug == WAIT_NO_FLIP ? 0 : parity);
+            if (p->bug == RIGHT_PEEK) {
+                mbarrier_test_wait_parity(&s->full[1 - stage], (uint32_t)(i + 1) / 2 % 2);
+            }
+            right &= s->value[stage * 32 + (lane ^ 5)] == i + (lane ^ 5);
+            mbarrier_arrive(&s->empty[stage]);
+        }
+    }
+    return right;
+}
+
+/* Each phase is filled by thread 0, and all wait for it twice. */
+DEVICE int wait_twice(Shared *s) {
+    int thread = (int)threadIdx.x, right = 1;
+    if (thread == 0) {
+        mbarrier_init(s->full, 1, 1);
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    for (int i = 0; i < 6; i++) {
+        if (thread == 0) {
+            s->value[0] = i;
+            mbarrier_arrive(&s->full[0]);
+        }
+        mbarrier_wait_parity(&s->full[0], (uint32_t)i % 2);
+        right &= s->value[0] == i;
+        __syncthreads();
+        mbarrier_wait_parity(&s->full[0], (uint32_t)i % 2);
+        right &= mbarrier_test_wait_parity(&s->full[0], (uint32_t)i % 2) && s->value[0] == i;
+        __syncthreads();
+    }
+    return right;
+}
+
+DEVICE int parts(Shared *s, const Params *p) {
+    int thread = (int)threadIdx.x, lane = thread % 32, half = lane / 16, sum = lane, quarter = lane;
+    uint32_t halves = 0xffffu << 16 * half;
+    if (p->bug == PARTS_OVERLAP && half == 0) {
+        halves = 0x1ffffu;
+    }
+    if (p->bug == PART_ABSENT && lane == 3) {
+        return 1;
+    }
+    if (p->bug == PART_WITHOUT_ITSELF && lane == 20) {
+        halves = 0xffffu;
+    }
+    if (p->bug == PART_READS_OUTSIDE) {
+        sum = __shfl_sync(halves, sum, 16);
+    }
+    if (half == 0) {
+        for (int step = 8; step > 0; step /= 2) {
+            sum += __shfl_xor_sync(halves, sum, step);
+        }
+    } else {
+        for (int step = 1; step < 16; step *= 2) {
+            sum += __shfl_xor_sync(halves, sum, step);
+        }
+    }
+    for (int step = 1; step < 8; step *= 2) {
+        quarter += __shfl_xor_sync(0xffu << lane / 8 * 8, quarter, step);
+    }
+    s->value[thread] = sum;
+    if (lane < 8) {
+        __syncwarp(0xffu);
+        sum = s->value[thread ^ 7];
+    } else {
+        __syncwarp(0xffffff00u);
+        sum = s->value[thread ^ 1];
+    }
+    return sum == (half == 0 ? 120 : 376) && quarter == 28 + 64 * (lane / 8);
+}
+
+DEVICE int wide(void) {
+    int lane = (int)threadIdx.x % 32;
+    uint64_t bits = 0x123456789abcdef0u * (uint64_t)(lane + 1);
+    uint64_t other = __shfl_xor_sync(0xffffffffu, bits, 3);
+    long long below = __shfl_up_sync(0xffffffffu, -(long long)bits, 1);
+    double last = __shfl_sync(0xffffffffu, 1.0 / (lane + 1), 31), next = __shfl_down_sync(0xffffffffu, lane + 1e-9, 1);
+    bf16 half = (bf16)__shfl_sync(0xffffffffu, (bf16)lane, 7);
+    return other == 0x123456789abcdef0u * (uint64_t)((lane ^ 3) + 1) &&
+           below == -(long long)(0x123456789abcdef0u * (uint64_t)(lane > 0 ? lane : 1)) && last == 1.0 / 32 &&
+           next == (lane < 31 ? lane + 1 + 1e-9 : lane + 1e-9) && half == 7;
+}
+
+DEVICE int read_both(Shared *s, const Params *p) {
+    int first = blockIdx.x == 0 && threadIdx.x == 0, right = 1;
+    switch (p->bug) {
+    case READ_THEN_ATOMIC:
+        if (threadIdx.x == 64) {
+            global_counter_add(p->counter, 1);
+        } else {
+            right = *(volatile int *)p->counter >= 0;
+        }
+        break;
+    case WRITE_AND_ATOMIC_READ:
+        if (first) {
+            *(volatile int *)p->counter = 1;
+        } else {
+            right = global_counter_read(p->counter) >= 0;
+        }
+        break;
+    case SHARED_ATOMIC: atomicAdd(&s->value[3], 1); break;
+    default:
+        if (first) {
+            global_counter_set(p->counter + 1, 1);
+        }
+        right = threadIdx.x % 2 ? global_counter_read(p->counter) == 0 : *(volatile int *)p->counter == 0;
+    }
+    return right;
+}
+
+static __attribute__((noinline)) int deeper(volatile int *from, int depth) {
+    volatile int local[64];
+    local[depth % 64] = from[depth % 64];
+    return depth < 1 << 20 ? deeper(local, depth + 1) + local[depth % 64] : 0;
+}
+
+static __attribute__((noinline)) int large(int i) {
+    volatile uint8_t local[100000];
+    local[i] = 1;
+    return local[i];
+}
+
+typedef struct {
+    uint64_t low, high;
+} TwoWords;
+
+DEVICE int faults(Shared *s, const Params *p) {
+    static volatile int zero;
+    volatile int many[64] = {0};
+    int thread = (int)threadIdx.x;
+    char *bytes = (char *)p->counter;
+    if (thread != 37) {
+        return 1;
+    }
+    switch (p->bug) {
+    case DIVIDE_BY_ZERO: return 5 / zero;
+    case RECURSION: return deeper(many, 0);
+    case LARGE_ARRAY: return large(thread);
+    case LOOP:
+        for (unsigned i = 1; zero == 0 && i != 0; i += 2) {
+        }
+        return 1;
+    case MISALIGNED_VECTOR: *(uint4 *)(s->value + 4) = *(const uint4 *)(bytes + 4); return 1;
+    case MISALIGNED_BY_8: *(uint4 *)(s->value + 4) = *(const uint4 *)(bytes + 8); return 1;
+    case MISALIGNED_WORD: return *(volatile int *)((char *)s->value + 2);
+    case MISALIGNED_STORE: *(volatile uint64_t *)((char *)s->value + 4) = 1; return 1;
+    default: {
+        TwoWords *words = (TwoWords *)(void *)(s->value + 2);
+        words[1] = (TwoWords){1, 2};
+        TwoWords copy = words[1];
+        return copy.low == 1 && copy.high == 2;
+    }
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     int id = (int)(blockIdx.x * blockDim.x + threadIdx.x), result = 1;
@@ -97,7 +292,25 @@ static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_cons
     case RIGHT_POLL_COUNTERS:
     case RIGHT_POLL_AND_COUNT:
     case POLL_COUNTERS_NEVER: result = poll_counters(&p); break;
-    default: break;
+    case RIGHT_WAIT_TWICE: result = wait_twice(s); break;
+    case RIGHT_PEEK:
+    case WAIT_NO_FLIP: result = hand_over(s, &p); break;
+    case RIGHT_PARTS:
+    case PARTS_OVERLAP:
+    case PART_ABSENT:
+    case PART_WITHOUT_ITSELF:
+    case PART_READS_OUTSIDE: result = parts(s, &p); break;
+    case RIGHT_WIDE: result = wide(); break;
+    case RIGHT_TWO_WORDS:
+    case DIVIDE_BY_ZERO:
+    case RECURSION:
+    case LARGE_ARRAY:
+    case LOOP:
+    case MISALIGNED_VECTOR:
+    case MISALIGNED_BY_8:
+    case MISALIGNED_WORD:
+    case MISALIGNED_STORE: result = faults(s, &p); break;
+    default: result = read_both(s, &p);
     }
     p.out[id] = result;
 }
@@ -105,9 +318,9 @@ KERNEL_ENTRY(right_kernel, Params);
 
 static int run(int bug) {
     int *out = model_global_alloc(GRID * THREADS * sizeof *out, "out");
-    int *counter = model_global_alloc(4 * sizeof *counter, "counter");
+    int *counter = model_global_alloc(16 * sizeof *counter, "counter");
     memset(out, 0, GRID * THREADS * sizeof *out);
-    memset(counter, 0, 4 * sizeof *counter);
+    memset(counter, 0, 16 * sizeof *counter);
     Params p = {out, counter, bug};
     LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL);
@@ -119,17 +332,58 @@ static int run(int bug) {
     return status;
 }
 
+int right_loop(void) { return run(LOOP); }
+
+int right_meeting(int ctas) {
+    int *out = model_global_alloc((size_t)ctas * 1024 * sizeof *out, "out");
+    int *counter = model_global_alloc(2 * sizeof *counter, "counter");
+    memset(counter, 0, 2 * sizeof *counter);
+    Params p = {out, counter, RIGHT_POLL_COUNTERS};
+    LaunchShape shape = {.grid = ctas, .block = 1024, .shared_bytes = sizeof(Shared)};
+    int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL);
+    model_global_free(out);
+    model_global_free(counter);
+    return status;
+}
+
 #define RIGHT_CASE(bug) \
     { "right " #bug, NULL, run, bug }
 #define WRONG_CASE(bug, rule) \
     { "right " #bug, #rule, run, bug }
+#ifdef __x86_64__
+#define INTEL_CASE(bug, rule) WRONG_CASE(bug, rule)
+#else
+#define INTEL_CASE(bug, rule) \
+    { "right " #bug, "# this processor does not stop at it", run, bug }
+#endif
 const Case right_cases[] = {
     RIGHT_CASE(RIGHT_EMPTY_GROUPS),
     RIGHT_CASE(RIGHT_POLL_BARRIERS),
     RIGHT_CASE(RIGHT_POLL_BARRIER_ROW),
     RIGHT_CASE(RIGHT_POLL_COUNTERS),
     RIGHT_CASE(RIGHT_POLL_AND_COUNT),
+    RIGHT_CASE(RIGHT_WAIT_TWICE),
+    RIGHT_CASE(RIGHT_PEEK),
+    RIGHT_CASE(RIGHT_PARTS),
+    RIGHT_CASE(RIGHT_WIDE),
+    RIGHT_CASE(RIGHT_READ_BOTH),
     WRONG_CASE(POLL_BARRIERS_NEVER, LIVELOCK),
     WRONG_CASE(POLL_COUNTERS_NEVER, LIVELOCK),
+    WRONG_CASE(WAIT_NO_FLIP, PHASE_STALE),
+    WRONG_CASE(PARTS_OVERLAP, CONVERGENCE),
+    WRONG_CASE(PART_ABSENT, CONVERGENCE),
+    WRONG_CASE(PART_WITHOUT_ITSELF, CONVERGENCE),
+    WRONG_CASE(PART_READS_OUTSIDE, CONVERGENCE),
+    WRONG_CASE(READ_THEN_ATOMIC, GLOBAL_CONFLICT),
+    WRONG_CASE(WRITE_AND_ATOMIC_READ, GLOBAL_CONFLICT),
+    WRONG_CASE(SHARED_ATOMIC, SHARED_ATOMIC),
+    RIGHT_CASE(RIGHT_TWO_WORDS),
+    INTEL_CASE(DIVIDE_BY_ZERO, FAULT),
+    WRONG_CASE(RECURSION, FAULT),
+    INTEL_CASE(LARGE_ARRAY, FAULT),
+    WRONG_CASE(MISALIGNED_VECTOR, ALIGNMENT),
+    INTEL_CASE(MISALIGNED_BY_8, ALIGNMENT),
+    WRONG_CASE(MISALIGNED_WORD, ALIGNMENT),
+    WRONG_CASE(MISALIGNED_STORE, ALIGNMENT),
 };
 const int right_case_count = sizeof right_cases / sizeof right_cases[0];

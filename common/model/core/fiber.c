@@ -10,7 +10,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-uint8_t *fiber_stacks_map(int count) {
+uint8_t *fiber_stacks_map(int count, int guarded) {
     size_t bytes = (size_t)count * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES);
     uint8_t *stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED) {
@@ -18,7 +18,7 @@ uint8_t *fiber_stacks_map(int count) {
     }
     /* Without the guard an overflow would damage the next stack; not fatal if the kernel runs out of mappings. Pages are
      * larger on some kernels for Arm: there a guard would take the stack above it. */
-    int guards = sysconf(_SC_PAGESIZE) <= FIBER_GUARD_BYTES ? count : 0;
+    int guards = guarded && sysconf(_SC_PAGESIZE) <= FIBER_GUARD_BYTES ? count : 0;
     for (int i = 0; i < guards; i++) {
         (void)!mprotect(fiber_stack(stacks, i) - FIBER_GUARD_BYTES, FIBER_GUARD_BYTES, PROT_NONE);
     }

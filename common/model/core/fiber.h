@@ -19,8 +19,8 @@ typedef struct {
 #endif
 } Fiber;
 
-/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. */
-uint8_t *fiber_stacks_map(int count);
+/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. guarded: an overflow ends in a signal. */
+uint8_t *fiber_stacks_map(int count, int guarded);
 void fiber_stacks_unmap(uint8_t *stacks, int count);
 static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {
     return stacks + (size_t)i * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES) + FIBER_GUARD_BYTES;

@@ -24,6 +24,7 @@ typedef struct GlobalCell {
     Site read_site;
     Component read_component;
     uint8_t read_bytes;
+    uint8_t read_atomic;
 } GlobalCell;
 
 static struct {
@@ -121,16 +122,22 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
         return;
     }
     uint32_t serial = t->cta->cluster->serial;
+    int atomic = how == GLOBAL_ATOMIC || how == GLOBAL_ATOMIC_READ;
     uintptr_t begin = p - a->begin, end = begin + size;
     for (uintptr_t i = begin / 2; i <= (end - 1) / 2; i++) {
         GlobalCell *c = &cell[i];
         uint8_t bytes = (uint8_t)((2 * i >= begin) | (2 * i + 1 < end) << 1);
-        int both_atomic = how == GLOBAL_ATOMIC && c->atomic;
+        int both_atomic = atomic && c->atomic;
         if (c->serial != 0 && (c->bytes & bytes) && !both_atomic &&
             !(c->serial == serial && c->component == component) && conflicts(t, c->serial, c->component, c->epoch)) {
-            report_conflict(t, a, p, what, site, c->serial, c->component, c->site, "write");
+            report_conflict(t, a, p, what, site, c->serial, c->component, c->site,
+                            c->atomic ? "atomic access" : "write");
         }
-        if (how == GLOBAL_READ) {
+        if (how == GLOBAL_READ || how == GLOBAL_ATOMIC_READ) {
+            if (atomic && in_this_launch(c->read_serial) && !c->read_atomic) {
+                continue; /* the ordinary read remains: it conflicts with more */
+            }
+            c->read_atomic = (uint8_t)atomic;
             c->read_serial = serial;
             c->read_epoch = epoch;
             c->read_site = site;
@@ -139,9 +146,10 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
             continue;
         }
         if (c->read_serial != 0 && (c->read_bytes & bytes) &&
-            !(c->read_serial == serial && c->read_component == component) && how == GLOBAL_WRITE &&
+            !(c->read_serial == serial && c->read_component == component) && !(atomic && c->read_atomic) &&
             conflicts(t, c->read_serial, c->read_component, c->read_epoch)) {
-            report_conflict(t, a, p, what, site, c->read_serial, c->read_component, c->read_site, "read");
+            report_conflict(t, a, p, what, site, c->read_serial, c->read_component, c->read_site,
+                            c->read_atomic ? "atomic read" : "read");
         }
         c->serial = serial;
         c->epoch = epoch;
@@ -190,11 +198,30 @@ void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site si
                      write ? "store" : "load");
 }
 
-void conflicts_atomic(Thread *t, const void *p, const char *what, Site site) {
+static int is_shared(const void *p) { return (uintptr_t)p - (uintptr_t)device.shared_base < device.shared_span; }
+
+void conflicts_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
+    if (is_shared(p)) {
+        report_misuse(RULE_SHARED_ATOMIC, site, 1, "%s at byte %u of shared memory", what, shared_offset(t->cta, p));
+    }
     if ((uintptr_t)p % 4 != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
     }
-    conflicts_access(t, p, 4, GLOBAL_ATOMIC, thread_component(t), thread_epoch(t), site, what);
+    conflicts_access(t, p, 4, write ? GLOBAL_ATOMIC : GLOBAL_ATOMIC_READ, thread_component(t), thread_epoch(t), site,
+                     what);
+}
+
+void conflicts_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    report_begin_last(RULE_ALIGNMENT);
+    report_place("now", t, site, what);
+    if (is_shared(p)) {
+        report_line("memory", "%u bytes at byte %u of shared memory", size, shared_offset(t->cta, p));
+    } else {
+        const Allocation *a = global_below((uintptr_t)p);
+        report_line("memory", "%u bytes at byte %lld of %s", size, a != NULL ? (long long)((uintptr_t)p - a->begin) : 0,
+                    a != NULL && (uintptr_t)p < a->end ? a->name : "a local variable");
+    }
+    report_end(1);
 }
 
 void conflicts_free(Allocation *a) {

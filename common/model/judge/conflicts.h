@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "../core/memory.h"
 
-typedef enum { GLOBAL_READ, GLOBAL_WRITE, GLOBAL_ATOMIC } GlobalAccess;
+typedef enum { GLOBAL_READ, GLOBAL_WRITE, GLOBAL_ATOMIC, GLOBAL_ATOMIC_READ } GlobalAccess;
 
 /* For the other judges, of what copies do, and for event.c, of ordinary accesses. t: who is to blame; component and epoch
  * as in shadow.h. Stops the launch if the access is outside every allocation, or p no address of global memory. */
@@ -16,10 +16,13 @@ void conflicts_read(Thread *t, const void *p, uint32_t size, Site site, const ch
 
 /* For event.c. */
 void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site site);
-void conflicts_atomic(Thread *t, const void *p, const char *what, Site site);
+/* write: it may change the word. */
+void conflicts_atomic(Thread *t, const void *p, int write, const char *what, Site site);
 void conflicts_free(Allocation *allocation);
 /* Ordinary access to memory of a kernel: is it a loop that nothing ends? */
 void conflicts_spin(const Thread *t, const void *p, uint32_t size, int write, Site site);
+/* Ordinary access at an address that does not suit its size. */
+void conflicts_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what);
 /* An address that is in no memory the model knows. */
 void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) __attribute__((noreturn));
 

@@ -27,16 +27,19 @@ static void report_apart(const Thread *now, Site site, const char *what, const T
 static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread[__builtin_ctz(lanes)]; }
 
 /* Lanes wait in __syncthreads() that are needed at the warp's instruction. */
-static void report_in_sync(const Warp *w) {
-    const WarpMeeting *m = &w->meeting;
-    report_apart(first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction),
-                 first_of(w, w->barriers.in_sync & m->mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
+static void report_in_sync(const Warp *w, WarpPart part) {
+    report_apart(first_of(w, part.arrived), part.site, warp_instruction_text(part.instruction),
+                 first_of(w, w->barriers.in_sync & part.mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
 }
 
 void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
     WarpMeeting *m = &w->meeting;
     const char *what = warp_instruction_text(instruction);
+    if (!((mask | ~w->all) >> t->lane & 1)) {
+        report_misuse(RULE_CONVERGENCE, site, 1, "%s with mask 0x%08x by lane %d, which is not in it", what, mask,
+                      t->lane);
+    }
     if (m->arrived == 0 && (mask & w->exited)) {
         report_misuse(RULE_CONVERGENCE, site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
                       what, first_of(w, mask & w->exited)->lane);
@@ -44,8 +47,14 @@ void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Si
         report_apart(t, site, what, first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction));
     }
     m->arrived |= 1u << t->lane;
-    report_in_sync(w);
+    report_in_sync(w, warp_part(m, -1));
     model_stop();
+}
+
+void convergence_shuffle_source(const Warp *w, int lane, int from) {
+    report_misuse(RULE_CONVERGENCE, w->meeting.site, 0,
+                  "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask", w->meeting.mask,
+                  lane, from);
 }
 
 void convergence_together(const Warp *w) {
@@ -59,10 +68,14 @@ void convergence_together(const Warp *w) {
 void convergence_returned(Thread *t) {
     const Warp *w = t->warp;
     const WarpMeeting *m = &w->meeting;
-    if ((m->arrived & m->mask) && (m->mask >> t->lane & 1)) {
-        report_misuse(RULE_CONVERGENCE, m->site, 1,
-                      "%s in lane %d, which all lanes of the warp must execute; lane %d has returned from the kernel",
-                      warp_instruction_text(m->instruction), first_of(w, m->arrived)->lane, t->lane);
+    for (int i = -1; i < m->parts; i++) {
+        WarpPart part = warp_part(m, i);
+        if ((part.arrived & part.mask) && (part.mask >> t->lane & 1)) {
+            report_misuse(RULE_CONVERGENCE, part.site, 1,
+                          "%s in lane %d, which all lanes of %s must execute; lane %d has returned from the kernel",
+                          warp_instruction_text(part.instruction), first_of(w, part.arrived)->lane,
+                          part.mask == w->all ? "the warp" : "its mask", t->lane);
+        }
     }
 }
 
@@ -82,8 +95,11 @@ static void check_sync(Thread *t, Site site) {
     }
     c->sync[w->id].seen = seen;
     c->sync[w->id].site = site;
-    if (w->meeting.arrived != 0 && (w->barriers.in_sync & w->meeting.mask)) {
-        report_in_sync(w);
+    for (int i = -1; i < w->meeting.parts; i++) {
+        WarpPart part = warp_part(&w->meeting, i);
+        if (part.arrived != 0 && (w->barriers.in_sync & part.mask)) {
+            report_in_sync(w, part);
+        }
     }
 }
 

@@ -137,11 +137,22 @@ static void explain_named(const Thread *t) {
     }
 }
 
+/* The warp-wide instruction at which the thread waits. */
+static WarpPart part_of(const Thread *t) {
+    const WarpMeeting *m = &t->warp->meeting;
+    int i = -1;
+    while (i + 1 < m->parts && !(warp_part(m, i).arrived >> t->lane & 1)) {
+        i++;
+    }
+    return warp_part(m, i);
+}
+
 static void explain_warp(const Thread *t) {
     const Warp *w = t->warp;
     char now[PHRASE_SIZE];
+    WarpPart part = part_of(t);
     for (int lane = 0; lane < w->lanes; lane++) {
-        if ((w->meeting.mask & ~w->meeting.arrived) >> lane & 1) {
+        if ((part.mask & ~part.arrived) >> lane & 1) {
             report_line("", "absent: lane %d; %s", lane, whereabouts(&w->thread[lane], now));
             break;
         }
@@ -257,8 +268,8 @@ void report_deadlock(void) {
                     exited++;
                     continue;
                 }
-                const Warp *w = t->warp;
-                if (t->wait.kind == WAIT_WARP && (w->meeting.arrived & w->meeting.mask) == w->meeting.mask) {
+                WarpPart part = part_of(t);
+                if (t->wait.kind == WAIT_WARP && (part.arrived & part.mask) == part.mask) {
                     continue; /* all have come: they wait for the lane that does the work, which is told of */
                 }
                 if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {

@@ -290,18 +290,20 @@ void phases_complete(Barrier *b) {
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* Has the thread come round to this barrier? It has waited for all others of its array for which it ever waits. */
-static int has_come_round(const Thread *t, const Barrier *b) {
+/* Has the thread come round to this barrier? Since its last look at it, it has waited for others of its array: for one, or,
+ * if that look was a question ahead of its time, for all for which it ever waits. */
+static int has_come_round(const Thread *t, const Barrier *b, const LastWait *last) {
     const CtaBarriers *all = &b->cta->mbarriers;
+    int others = 0, since = 0;
     for (int i = 0; i < all->count; i++) {
         const Barrier *other = all->list[i];
-        const LastWait *last = other->facts->last_wait;
-        if (other != b && other->init == b->init && last != NULL && last[t->id].waited &&
-            last[t->id].order < b->facts->last_wait[t->id].order) {
-            return 0;
+        const LastWait *seen = other->facts->last_wait;
+        if (other != b && other->init == b->init && seen != NULL && seen[t->id].waited) {
+            others++;
+            since += seen[t->id].order > last->order;
         }
     }
-    return 1;
+    return last->asked ? since == others : since > 0 || others == 0;
 }
 
 /* Must a second wait for the same phase be a mistake? To look again is allowed, as long as the next phase cannot complete
@@ -309,8 +311,9 @@ static int has_come_round(const Thread *t, const Barrier *b) {
  * has handed on what the phase brought, and come round to this barrier. */
 static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
     const BarrierFacts *f = b->facts;
-    int handed_on = last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products.groups;
-    return b->phase > last->observed || (handed_on && has_come_round(t, b)) ||
+    int handed_on =
+        last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products.groups;
+    return b->phase > last->observed || (handed_on && has_come_round(t, b, last)) ||
            (f->load_phase > last->observed && f->load_thread->cta->cluster == t->cta->cluster &&
             thread_knows(t, thread_component(f->load_thread), f->load_epoch));
 }
@@ -325,7 +328,8 @@ void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
     const LastWait *last = &f->last_wait[t->id];
     int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
     if (last->waited && !idle && ((last->observed - 1) & 1) == parity &&
-        !thread_knows(t, f->component, (uint32_t)last->observed + 1) && is_stale(t, b, last) && report_begin(RULE_PHASE_STALE)) {
+        !thread_knows(t, f->component, (uint32_t)last->observed + 1) && is_stale(t, b, last) &&
+        report_begin(RULE_PHASE_STALE)) {
         report_place("now", t, site, "wait");
         report_place("before", t, last->site, "its last wait on this barrier");
         report_barrier(b);
@@ -342,7 +346,7 @@ void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
     }
 }
 
-void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
+void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
     BarrierFacts *f = b->facts;
     if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("now", t, site, "mbarrier_wait_parity");
@@ -360,12 +364,13 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
     f->last_wait[t->id] = (LastWait){.waited = 1,
-                                          .observed = b->phase,
-                                          .epoch = thread_epoch(t),
-                                          .groups = t->warp->products.groups,
-                                          .arrivals = t->cta->phases->thread[t->id].arrivals,
-                                          .order = ++t->cta->phases->thread[t->id].waits,
-                                          .site = site};
+                                     .asked = asked,
+                                     .observed = b->phase,
+                                     .epoch = thread_epoch(t),
+                                     .groups = t->warp->products.groups,
+                                     .arrivals = t->cta->phases->thread[t->id].arrivals,
+                                     .order = ++t->cta->phases->thread[t->id].waits,
+                                     .site = site};
     thread_acquire(t, f->released);
 }
 

@@ -17,6 +17,7 @@ typedef struct {
 /* A thread's last wait on a barrier. */
 typedef struct {
     int waited;        /* at all */
+    int asked;         /* by test_wait */
     uint64_t observed; /* phases that it has so seen complete */
     uint32_t epoch;    /* the thread's, then */
     uint64_t groups;   /* of wgmma that its warp had committed */
@@ -82,7 +83,7 @@ void phases_landed(Barrier *b, Thread *by, Site site);
 void phases_lack_bytes(const Barrier *b);
 void phases_complete(Barrier *b);
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
-void phases_passed(Thread *t, Barrier *b, uint64_t phase, Site site);
+void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
 /* A load of so many bytes that this barrier counts starts. */
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);
 

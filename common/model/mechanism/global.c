@@ -33,7 +33,7 @@ static void changed(const void *p) {
 
 int model_global_counter_add(int *counter, int amount, const char *here) {
     Thread *t = current_thread();
-    event_atomic(t, counter, "atomic add", site_of(here));
+    event_atomic(t, counter, 1, "atomic add", site_of(here));
     int before = *counter;
     *counter = (int)((unsigned)before + (unsigned)amount);
     changed(counter);
@@ -43,7 +43,7 @@ int model_global_counter_add(int *counter, int amount, const char *here) {
 
 void model_global_counter_set(int *counter, int value, const char *here) {
     Thread *t = current_thread();
-    event_atomic(t, counter, "atomic store", site_of(here));
+    event_atomic(t, counter, 1, "atomic store", site_of(here));
     *counter = value;
     changed(counter);
     thread_pause(t);
@@ -51,7 +51,7 @@ void model_global_counter_set(int *counter, int value, const char *here) {
 
 int model_global_counter_read(const int *counter, const char *here) {
     Thread *t = current_thread();
-    event_atomic(t, counter, "atomic load", site_of(here));
+    event_atomic(t, counter, 0, "atomic load", site_of(here));
     if (poll_again(t, counter, version, 0)) {
         poll_wait(t, (Wait){.kind = WAIT_COUNTER,
                             .site = site_of(here),
@@ -64,7 +64,7 @@ int model_global_counter_read(const int *counter, const char *here) {
 }
 
 uint32_t model_atomic_add(uint32_t *p, uint32_t amount, const char *here) {
-    event_atomic(current_thread(), p, "atomicAdd", site_of(here));
+    event_atomic(current_thread(), p, 1, "atomicAdd", site_of(here));
     uint32_t before = *p;
     *p = before + amount;
     changed(p);
@@ -72,7 +72,7 @@ uint32_t model_atomic_add(uint32_t *p, uint32_t amount, const char *here) {
 }
 
 float model_atomic_add_float(float *p, float amount, const char *here) {
-    event_atomic(current_thread(), p, "atomicAdd", site_of(here));
+    event_atomic(current_thread(), p, 1, "atomicAdd", site_of(here));
     float before = *p;
     *p = before + amount;
     return before;

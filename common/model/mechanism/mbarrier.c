@@ -210,7 +210,7 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
         t->poll.version = b->phase;
         return 0;
     }
-    event_mbarrier_passed(t, b, b->phase - 1, site);
+    event_mbarrier_passed(t, b, b->phase - 1, 1, site);
     thread_pause(t);
     return 1;
 }
@@ -235,6 +235,6 @@ void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
                                .phase = phase,
                                .parity = parity});
     }
-    event_mbarrier_passed(t, b, phase, site);
+    event_mbarrier_passed(t, b, phase, 0, site);
     thread_pause(t);
 }

@@ -5,17 +5,54 @@
 #include "../event.h"
 #include "../model.h"
 
+/* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the last. */
+static void exchange(WarpMeeting *m, int i) {
+    WarpPart now = warp_part(m, -1), other = {.arrived = 0};
+    if (i < m->parts) {
+        other = m->part[i];
+        m->part[i] = m->part[--m->parts];
+    }
+    m->instruction = other.instruction;
+    m->site = other.site;
+    m->mask = other.mask;
+    m->arrived = other.arrived;
+    if (now.arrived != 0) {
+        m->part[m->parts++] = now;
+    }
+}
+
+/* A lane comes with this mask: the meeting of that mask becomes the one in progress, or none does. But one of another mask
+ * where lanes that it needs wait for it: nobody can go on, and that is the one to report. */
+static void turn_to(WarpMeeting *m, uint32_t mask, int lane) {
+    int i = m->parts;
+    if (m->arrived == 0 || m->mask != mask) {
+        for (i = 0; i < m->parts && m->part[i].mask != mask;) {
+            i++;
+        }
+        exchange(m, i);
+    }
+    for (i = 0; i < m->parts; i++) {
+        if ((m->part[i].arrived & mask) != 0 && (m->part[i].mask >> lane & 1)) {
+            exchange(m, i);
+            return;
+        }
+    }
+}
+
 int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
     WarpMeeting *m = &w->meeting;
     mask &= w->all;
+    if (m->parts > 0 || (m->arrived != 0 && m->mask != mask)) {
+        turn_to(m, mask, t->lane);
+    }
     if (m->arrived == 0) {
         m->instruction = instruction;
         m->site = site;
         m->mask = mask;
     }
     if (instruction != m->instruction || site != m->site || mask != m->mask ||
-        (mask & (w->exited | w->barriers.in_sync)) != 0) {
+        (mask & (w->exited | w->barriers.in_sync)) != 0 || !(mask >> t->lane & 1)) {
         event_warp_apart(t, instruction, mask, site);
     }
     m->arrived |= 1u << t->lane;
@@ -54,7 +91,7 @@ void model_syncwarp(uint32_t mask, const char *here) {
     }
 }
 
-uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, const char *here) {
+uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = &w->meeting;
@@ -72,7 +109,10 @@ uint32_t model_shfl(ModelShuffle how, uint32_t mask, uint32_t value, int which, 
             if (from < 0 || from >= w->lanes) {
                 from = lane;
             }
-            m->result[lane] = (uint32_t)m->operands[from].u[0];
+            if (!(m->arrived >> from & 1)) {
+                event_shuffle_source(w, lane, from);
+            }
+            m->result[lane] = m->operands[from].u[0];
         }
         warp_go(w);
     }

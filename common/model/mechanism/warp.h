@@ -50,15 +50,29 @@ typedef struct {
     int i[1];
 } LaneOperands;
 
+/* Part of the warp at an instruction with a mask of its own, while others are elsewhere. */
+typedef struct {
+    WarpInstruction instruction;
+    Site site;
+    uint32_t mask, arrived;
+} WarpPart;
+
 /* The instruction in progress. */
 typedef struct {
     WarpInstruction instruction;
     Site site;
     uint32_t mask;    /* who must come */
     uint32_t arrived; /* 0: none is in progress */
+    int parts;        /* others in progress, of other masks */
     LaneOperands operands[WARP_SIZE];
-    uint32_t result[WARP_SIZE];
+    uint64_t result[WARP_SIZE];
+    WarpPart part[WARP_SIZE];
 } WarpMeeting;
+
+/* What is in progress: -1 the last one, from 0 the other `parts`. */
+static inline WarpPart warp_part(const WarpMeeting *m, int i) {
+    return i >= 0 ? m->part[i] : (WarpPart){m->instruction, m->site, m->mask, m->arrived};
+}
 
 /* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
  * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. For the

@@ -1,0 +1,192 @@
+/* fault.c - see fault.h.
+ *
+ * Faults are synchronous: the handler interrupts the kernel's own code, on a stack of its own, and may do what the kernel
+ * could have done there. A launch that is stopped leaves the handler for good, by a switch to the host's stack. The timer's
+ * signal comes anywhere: it reports only where it has interrupted code of this program, not of the C library. */
+#include "fault.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../core/schedule.h"
+#include "../place/line.h"
+#include "bug_report.h"
+
+enum {
+    HANDLER_STACK = 256 * 1024,
+    PATIENCE = 20,         /* seconds of CPU time without a step, unless the options say otherwise */
+    TICKS = 4,             /* a second */
+    WORDS_SEARCHED = 1024, /* of a stack, for a place in the kernel */
+};
+
+static struct {
+    int caught;     /* handlers are in place */
+    int in_handler; /* a fault in the report itself */
+    uint64_t step;  /* at the last tick at which something had happened */
+    int ticks;      /* since then */
+    _Alignas(64) uint8_t stack[HANDLER_STACK];
+} fault;
+
+static uintptr_t program_counter(const void *context) {
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    return (uintptr_t)m->gregs[REG_RIP];
+#else
+    return (uintptr_t)m->pc;
+#endif
+}
+
+static int in_program(uintptr_t pc) {
+    return pc - device.image.base >= device.image.code_begin && pc - device.image.base < device.image.code_end;
+}
+
+/* The line table is asked for the instruction before a return address. */
+static Site site_at(uintptr_t pc) { return in_program(pc) ? site_of((const void *)pc) + 1 : 0; }
+
+/* Code that kernels call, not a kernel's own. */
+static int is_the_models(Site site) {
+    char place[512];
+    return strstr(site_text(site, place, sizeof place), "common/model/") != NULL;
+}
+
+/* The place in the kernel: where the thread is, or, in code of the model, who may have called that: the first words on the
+ * stack that are places of other code. */
+static Site kernel_site(const Thread *t, const void *context) {
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    uintptr_t sp = (uintptr_t)m->gregs[REG_RSP];
+#else
+    uintptr_t sp = (uintptr_t)m->sp;
+#endif
+    uintptr_t bottom = (uintptr_t)t->fiber.stack, top = bottom + FIBER_STACK_BYTES;
+    Site site = site_at(program_counter(context));
+    if (site != 0 && !is_the_models(site)) {
+        return site;
+    }
+    sp = sp < bottom ? bottom : (sp + 7) / 8 * 8;
+    for (int i = 0; i < WORDS_SEARCHED && sp + 8 <= top; i++, sp += 8) {
+        uintptr_t word = *(const uintptr_t *)sp;
+        if (in_program(word) && !is_the_models(site_of((const void *)word))) {
+            return site_of((const void *)word);
+        }
+    }
+    return site;
+}
+
+static const char *name_of(int number) {
+    switch (number) {
+    case SIGFPE: return "SIGFPE";
+    case SIGBUS: return "SIGBUS";
+    case SIGILL: return "SIGILL";
+    default: return "SIGSEGV";
+    }
+}
+
+/* The end, with a sentence; by write(), since stdio may be what is broken. */
+static void end_program(int number, uintptr_t pc, const void *address) {
+    char text[1024], place[512], source[256];
+    Site site = site_at(pc);
+    int n = snprintf(text, sizeof text, "%s: signal %s at address %p, outside of a kernel\n    %s\n",
+                     site_text(site, place, sizeof place), name_of(number), address,
+                     site_source(site, source, sizeof source));
+    n = n < (int)sizeof text ? n : (int)sizeof text - 1;
+    if (write(2, text, (size_t)n) == n) {
+        fflush(stdout);
+    }
+    _exit(4);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+    Thread *t = device.current;
+    uintptr_t pc = program_counter(context), address = (uintptr_t)info->si_addr;
+    if (t == NULL || fault.in_handler) {
+        end_program(number, pc, info->si_addr);
+    }
+    fault.in_handler = 1;
+    uintptr_t below = (uintptr_t)t->fiber.stack - address; /* how far under the stack */
+    int overflow = (number == SIGSEGV || number == SIGBUS) && below - 1 < FIBER_GUARD_BYTES;
+    int misaligned =
+        (number == SIGSEGV && info->si_code == SI_KERNEL) || (number == SIGBUS && info->si_code == BUS_ADRALN);
+    ModelRule rule = misaligned ? RULE_ALIGNMENT : RULE_FAULT;
+    if (!report_begin(rule)) {
+        fault.in_handler = 0;
+        model_stop();
+    }
+    report_place("now", t, kernel_site(t, context), misaligned ? "vector load or store" : "code of the kernel");
+    if (overflow) {
+        report_line("signal", "the stack is full: a thread has %d KB here for local variables and calls",
+                    FIBER_STACK_BYTES / 1024);
+    } else if (number == SIGFPE) {
+        report_line("signal", "SIGFPE: integer division by zero, or of the least number by -1");
+    } else if (misaligned) {
+        report_line("memory", "the address is not a multiple of the vector's size");
+    } else if (!in_program(pc)) {
+        report_line("signal", "%s at address %p, in no code of this program: is a local array written past its end?",
+                    name_of(number), (void *)address);
+    } else {
+        report_line("signal", "%s at address %p", name_of(number), (void *)address);
+    }
+    fault.in_handler = 0;
+    report_end(1);
+}
+
+/* ---- loops without end ------------------------------------------------------------------------------------------- */
+
+static void on_tick(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    Thread *t = device.current;
+    if (t == NULL || fault.in_handler || device.step != fault.step) {
+        fault.step = device.step;
+        fault.ticks = 0;
+        return;
+    }
+    int patience = TICKS * (device.options.patience > 0 ? device.options.patience : PATIENCE);
+    uintptr_t pc = program_counter(context);
+    if (++fault.ticks < patience || !in_program(pc)) {
+        return;
+    }
+    report_begin_last(RULE_ENDLESS);
+    report_place("now", t, kernel_site(t, context), "still running");
+    report_line("time", "%d s of CPU time, in which no other warp ran and nothing was waited for", fault.ticks / TICKS);
+    report_end(1);
+}
+
+/* ---- handlers ---------------------------------------------------------------------------------------------------- */
+
+void fault_catch(void) {
+    if (fault.caught) {
+        return;
+    }
+    fault.caught = 1;
+    line_init();
+    stack_t stack = {.ss_sp = fault.stack, .ss_size = sizeof fault.stack};
+    /* The handler may be left by a switch of stacks: its signal must not stay blocked. */
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    if (sigaltstack(&stack, NULL) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+    action.sa_sigaction = on_tick;
+    action.sa_flags |= SA_RESTART;
+    sigaction(SIGVTALRM, &action, NULL);
+}
+
+static void set_timer(long microseconds) {
+    struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+    setitimer(ITIMER_VIRTUAL, &timer, NULL);
+}
+
+void fault_launch_begin(void) {
+    fault.ticks = 0;
+    set_timer(1000000 / TICKS);
+}
+
+void fault_launch_end(void) { set_timer(0); }
