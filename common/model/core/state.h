@@ -41,13 +41,13 @@ struct Thread {
     ThreadState state;
     Wait wait;
     Thread *next_waiter;
-    ThreadPolls poll;
     ThreadCopies copies;
     ThreadGroups groups[GROUP_KINDS];
     ThreadBarriers barriers;
     Accumulators accumulators;
     struct ThreadClock *clock; /* judge/clock.c */
     struct ThreadSteps *steps; /* tell/steps.c; NULL: nobody measures */
+    ThreadPolls poll;          /* seldom used, and large */
 };
 
 struct Warp {
