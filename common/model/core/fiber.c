@@ -27,6 +27,9 @@ uint8_t *fiber_stacks_map(int count, int guarded) {
 
 void fiber_stacks_unmap(uint8_t *stacks, int count) {
     if (stacks != NULL) {
+        for (int i = 0; i < count; i++) { /* what is mapped here next is no stack */
+            fiber_recycle(fiber_stack(stacks, i));
+        }
         munmap(stacks, (size_t)count * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES));
     }
 }
