@@ -33,12 +33,6 @@ typedef struct CUstream_st *Stream;
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#ifdef GEMM_DEBUG
-enum { GEMM_DEBUG_BUILD = 1 };
-#else
-enum { GEMM_DEBUG_BUILD = 0 };
-#endif
-
 /* Functions of a kernel. Always inlined, so that register arrays keep compile-time indices. */
 #define DEVICE static __device__ __forceinline__
 /* Functions that host and kernel share. */

@@ -21,7 +21,6 @@
 enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
     RECORD_LANDED,                 /* this thread saw its loads of a phase landed; data: the barrier's address */
-    RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
     RECORD_PRODUCTS = 4,           /* bits of a TRACE_WGMMA_WAIT's number that count groups */
 };
 
