@@ -1,4 +1,4 @@
-# Builds the eight programs and runs the tests. `make help` lists the targets.
+# Builds the chapters' programs and runs the tests. `make help` lists the targets.
 #
 # A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
 # two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in
