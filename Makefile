@@ -208,7 +208,7 @@ endif
 # ---- tests --------------------------------------------------------------------------------------------------------
 
 # Test programs print TAP. A test that cannot be built here is made all the same, as a script that says why it skips.
-UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c $(if $(HAVE_MODEL),tests/model/test_*.c)))
+UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 GPU_TESTS := $(B)/tests/gpu/chapters
 TOOL_TESTS := $(wildcard tests/tools/*.t)
 C_TEST := $(C_BACKENDS) -I$(B)/include -Itests/unit
