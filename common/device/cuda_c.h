@@ -117,7 +117,8 @@ static inline GemmStatus cuda_status(cudaError_t error, const char *what) {
 }
 
 /* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream)`.
- * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
+ * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next
+ * synchronisation. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        Stream stream) {
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);

@@ -78,7 +78,8 @@ int trace_add_cta(Trace *trace, const CtaRecords *records);
 int trace_place_products(Trace *trace);
 
 /* Called by every launch of a traced kernel; whoever links one provides them (harness/gpu.cu). Buffers for a launch of
- * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE after one line on stderr. */
+ * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE
+ * after one line on stderr. */
 GemmStatus trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
 GemmStatus trace_kernel_follows(void);
 

@@ -1,5 +1,5 @@
 /* pictures.c - draws the mechanisms, as SVG, from the functions that the kernels and the model use: swizzle.h, pipeline.h,
- * tile_order.h, and the fragment maps of common/model/matrix.h, which tests/conform holds to an H200. So a picture
+ * tile_order.h, and the fragment maps of common/model/data/matrix.h, which tests/conform holds to an H200. So a picture
  * cannot show anything else than the code does.
  *
  *     pictures DIRECTORY    writes DIRECTORY/02_smem_tiled/swizzle.svg and the others; the directories must be there */
