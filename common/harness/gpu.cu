@@ -451,7 +451,7 @@ static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceRecord 
             return GEMM_DEVICE;
         }
     }
-    return trace_place_products(trace) ? GEMM_DEVICE : GEMM_OK;
+    return trace_place_products(trace);
 }
 
 static GemmStatus gpu_trace_end(Trace *trace) {
