@@ -1,4 +1,4 @@
-# Builds the eight programs and runs the tests. `make help` lists the targets.
+# Builds the chapters' programs and runs the tests. `make help` lists the targets.
 #
 # A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
 # two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in
@@ -211,7 +211,7 @@ endif
 # ---- tests --------------------------------------------------------------------------------------------------------
 
 # Test programs print TAP. A test that cannot be built here is made all the same, as a script that says why it skips.
-UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c $(if $(HAVE_MODEL),tests/model/test_*.c)))
+UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 GPU_TESTS := $(B)/tests/gpu/chapters
 TOOL_TESTS := $(wildcard tests/tools/*.t)
 C_TEST := $(C_BACKENDS) -I$(B)/include -Itests/unit

@@ -137,7 +137,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             }
             if (step == 2 && k_tile + STAGES - 1 < k_tiles && warp == 0 && elect_one()) {
                 /* Into the stage of the previous k-tile, which all have read: see the barrier above. In the middle of the
-                 * k-tile: right behind the barrier it costs about 5 % (see this chapter's README). */
+                 * k-tile: right behind the barrier it costs 7 % (see notes.md). */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
             }
             multiply(acc, &fragments[step % 2]);

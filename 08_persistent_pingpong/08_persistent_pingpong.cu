@@ -289,4 +289,4 @@ static void describe(const Gemm *g, char *text, size_t size) {
 }
 
 CHAPTER(08_persistent_pingpong, .adds = "persistent CTAs, ping-pong consumers, TMA store", .needs = NEEDS_SM90A,
-        .launch = launch, .describe = describe);
+        .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe);

@@ -53,6 +53,9 @@ typedef enum {
     NEEDS_SM90A = 901, /* Hopper only: wgmma and setmaxnreg are not forward compatible */
 } GpuNeed;
 
+/* What of a Tuning a chapter heeds. */
+enum { CHOOSES_VARIANT = 1, CHOOSES_TILE_GROUP = 2, CHOOSES_MEET = 4 };
+
 typedef struct {
     const char *name; /* directory and program; CHAPTER(06_wgmma_ss, ...) makes it "06_wgmma_ss" */
     const char *adds; /* what is new, in a line */
@@ -62,8 +65,8 @@ typedef struct {
     GemmStatus (*launch)(const Gemm *problem);
     /* Bytes of workspace this problem needs; NULL if none ever. */
     size_t (*workspace_bytes)(const Gemm *problem);
-    /* One line about what launch() would choose for this problem (tile, schedule, ...), without a newline; NULL if
-     * there is nothing to choose. */
+    int choices; /* CHOOSES_..., or'ed; none: the same kernel for every problem */
+    /* With choices: one line about what launch() would choose for this problem (tile, schedule, ...), without a newline. */
     void (*describe)(const Gemm *problem, char *text, size_t size);
 } Chapter;
 

@@ -392,4 +392,5 @@ static void describe(const Gemm *g, char *text, size_t size) {
 }
 
 CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
-        .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .describe = describe);
+        .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes,
+        .choices = CHOOSES_VARIANT | CHOOSES_TILE_GROUP | CHOOSES_MEET, .describe = describe);

@@ -33,12 +33,6 @@ typedef struct CUstream_st *Stream;
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#ifdef GEMM_DEBUG
-enum { GEMM_DEBUG_BUILD = 1 };
-#else
-enum { GEMM_DEBUG_BUILD = 0 };
-#endif
-
 /* Functions of a kernel. Always inlined, so that register arrays keep compile-time indices. */
 #define DEVICE static __device__ __forceinline__
 /* Functions that host and kernel share. */
@@ -123,7 +117,8 @@ static inline GemmStatus cuda_status(cudaError_t error, const char *what) {
 }
 
 /* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream)`.
- * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
+ * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next
+ * synchronisation. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        Stream stream) {
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);

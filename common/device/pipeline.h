@@ -13,25 +13,23 @@
 typedef struct {
     int index;      /* stage, 0 .. stages - 1 */
     uint32_t phase; /* parity that this role waits for at this stage */
-    uint32_t count; /* k-tiles passed */
 } PipelineState;
 
 /* A consumer starts at stage 0 and waits for phase 0 to complete: parity 0. */
 HOST_DEVICE PipelineState consumer_start_state(void) {
-    PipelineState state = {0, 0, 0};
+    PipelineState state = {0, 0};
     return state;
 }
 
 /* The producer starts at stage 0 with parity 1: a fresh empty barrier counts the phase before 0 as complete, so the first
  * lap finds every stage free. */
 HOST_DEVICE PipelineState producer_start_state(void) {
-    PipelineState state = {0, 1, 0};
+    PipelineState state = {0, 1};
     return state;
 }
 
 /* To the next stage; past the last one back to stage 0, where the awaited phase is the next one: the parity flips. */
 HOST_DEVICE void pipeline_advance(PipelineState *state, int stages) {
-    state->count++;
     state->index++;
     if (state->index == stages) {
         state->index = 0;
@@ -42,7 +40,6 @@ HOST_DEVICE void pipeline_advance(PipelineState *state, int stages) {
 /* Over `k_tiles` stages at once, where another consumer takes them. */
 HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stages) {
     int position = state->index + k_tiles;
-    state->count += (uint32_t)k_tiles;
     state->phase ^= (uint32_t)(position / stages) & 1;
     state->index = position % stages;
 }

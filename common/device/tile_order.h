@@ -23,7 +23,7 @@ HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     tile.m = first_row + in_group % rows;
     tile.n = in_group / rows;
 #ifdef GEMM_MODEL
-    model_trace_tile(tile.m, tile.n);
+    model_tile_taken(tile.m, tile.n);
 #endif
     return tile;
 }

@@ -37,7 +37,8 @@ enum {
 typedef struct {
     const char *name; /* "gpu" or "model", as after --on */
     int default_size; /* M = N = K where none is given */
-    int is_model;     /* runs on the CPU: schedules can be chosen and events counted, and time says nothing */
+    int is_model;     /* runs on the CPU: schedules can be chosen and events counted */
+    int has_timer;    /* time says something */
 
     /* Takes the device. need: what the chapter needs; the first device that has it is used. On failure returns
      * GEMM_DEVICE, prints nothing and puts into `why` what was found instead. */
@@ -69,7 +70,7 @@ typedef struct {
     /* The model alone: what the last launch did, for --count. */
     void (*print_counts)(FILE *out);
 
-    /* Timing; not on the model. */
+    /* With a timer. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */
     GemmStatus (*reached)(int slot, int *yes);              /* without waiting */
     GemmStatus (*elapsed_ms)(int from, int to, double *ms); /* waits for `to` */

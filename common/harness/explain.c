@@ -39,10 +39,8 @@ static void forget(const Explanation *e, ModelObserver *seen) {
     memset(seen, 0, sizeof *seen);
     seen->a = g->a;
     seen->b = g->b;
-    seen->c = g->c;
     seen->a_row = (size_t)g->lda * sizeof(bf16);
     seen->b_row = (size_t)g->ldb * sizeof(bf16);
-    seen->c_row = (size_t)g->ldc * sizeof(bf16);
     seen->a_rows = g->m;
     seen->b_rows = g->n;
     seen->thread = seen->stored.thread = seen->packed.thread = -1;

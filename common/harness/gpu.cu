@@ -451,7 +451,7 @@ static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceRecord 
             return GEMM_DEVICE;
         }
     }
-    return trace_place_products(trace) ? GEMM_DEVICE : GEMM_OK;
+    return trace_place_products(trace);
 }
 
 static GemmStatus gpu_trace_end(Trace *trace) {
@@ -492,6 +492,7 @@ const Backend *gpu_backend(void) {
         .name = "gpu",
         .default_size = 8192,
         .is_model = 0,
+        .has_timer = 1,
         .open = gpu_open,
         .close = gpu_close,
         .allocate = gpu_allocate,

@@ -246,8 +246,19 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm ge
 #endif
 }
 
+/* An option that asks for a choice that the chapter does not have; NULL: none. */
+static const char *unheeded_choice(const Chapter *chapter, const Tuning *tuning) {
+    int asked = (tuning->variant ? CHOOSES_VARIANT : 0) | (tuning->tile_group ? CHOOSES_TILE_GROUP : 0) |
+                (tuning->meet ? CHOOSES_MEET : 0);
+    int unheeded = asked & ~chapter->choices;
+    return unheeded & CHOOSES_VARIANT      ? "--variant"
+           : unheeded & CHOOSES_TILE_GROUP ? "--tile-group"
+           : unheeded & CHOOSES_MEET       ? "--meet"
+                                           : NULL;
+}
+
 static GemmStatus run_on(const Options *options, Stage *stage) {
-    int timed = !stage->backend->is_model && options->bench != CHOICE_NO && !options_trace(options);
+    int timed = stage->backend->has_timer && options->bench != CHOICE_NO && !options_trace(options);
     Shape shape = options->shape;
     if (options_trace(options)) {
         traced_size(stage->backend, &shape);
@@ -260,11 +271,12 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     int for_speed = timed || (options_trace(options) && !stage->backend->is_model);
     shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : 8;
     char message[OPTIONS_MESSAGE_SIZE];
-    if (!stage->chapter->describe && (options->tuning.variant || options->tuning.tile_group || options->tuning.meet)) {
-        fprintf(stderr, "--variant, --tile-group, --meet: %s has nothing to choose\n", stage->chapter->name);
+    const char *unheeded = unheeded_choice(stage->chapter, &options->tuning);
+    if (unheeded) {
+        fprintf(stderr, "%s: %s does not have that choice\n", unheeded, stage->chapter->name);
         return GEMM_USAGE;
     }
-    if (stage->backend->is_model && (options->bench == CHOICE_YES || options->csv)) {
+    if (!stage->backend->has_timer && (options->bench == CHOICE_YES || options->csv)) {
         fprintf(stderr, "--bench, --csv: only a GPU can be timed, and this runs on the CPU model\n");
         return GEMM_USAGE;
     }

@@ -218,7 +218,7 @@ static void set_defaults(Options *options) {
     options->data = 1u << DATA_INTEGERS | 1u << DATA_NORMAL;
     options->shape.pad = -1;
     options->repeat = 1;
-    options->policy = POLICY_RANDOM;
+    options->policy = MODEL_RANDOM;
     options->schedule_seed = 1;
     options->schedules = 1;
     options->sms = DEFAULT_MODEL_SMS;
@@ -287,7 +287,7 @@ static int take_option(int option, const char *value, Options *options, char mes
         return index >= 0;
     case OPTION_POLICY:
         index = parse_name("--policy", value, policy_names, 0, message);
-        options->policy = (Policy)index;
+        options->policy = (ModelPolicy)index;
         options->policy_given = 1;
         return index >= 0;
     case OPTION_SCHEDULE_SEED:
@@ -391,7 +391,7 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
     }
     free(arguments);
     if (options_trace(options)) { /* one SM, so that one picture has all of a small problem */
-        options->policy = options->policy_given ? options->policy : POLICY_EAGER;
+        options->policy = options->policy_given ? options->policy : MODEL_EAGER;
         options->sms = options->sms_given ? options->sms : 1;
     }
     return good && (options->help || is_consistent(options, message));

@@ -3,6 +3,7 @@
 #define OPTIONS_H
 
 #include "../gemm.h"
+#include "../model/model_host.h"
 #include "data.h"
 
 enum {
@@ -15,9 +16,6 @@ enum {
 };
 
 typedef enum { ON_ANY, ON_GPU, ON_MODEL } Place;
-
-/* The model's choice of what happens next; same numbers as ModelOptions.policy. */
-typedef enum { POLICY_EAGER, POLICY_LAZY, POLICY_RANDOM, POLICY_PCT } Policy;
 
 /* "eager", "lazy", "random", "pct", NULL. */
 extern const char *const policy_names[5];
@@ -39,7 +37,7 @@ typedef struct {
     int data_given;         /* --data was on the command line */
     int repeat;             /* --repeat: checked launches for each kind of data; all must give the same bits */
     const char *csv;        /* --csv FILE; NULL if not given */
-    Policy policy;          /* --policy (model) */
+    ModelPolicy policy;     /* --policy (model) */
     uint64_t schedule_seed; /* --schedule-seed (model) */
     int schedules;          /* --schedules (model): runs with schedule_seed, schedule_seed + 1, ... */
     int barriers;           /* --barriers (model): print every barrier event */

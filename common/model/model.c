@@ -346,7 +346,7 @@ uint32_t model_shared_address(const void *p) {
     return SHARED_RESERVED + shared_offset(cta, p);
 }
 
-void model_trace_tile(int row, int col) {
+void model_tile_taken(int row, int col) {
     if (device.current != NULL) {
         event_tile(device.current, row, col);
     }

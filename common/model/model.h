@@ -11,8 +11,6 @@
 #include "../device/status.h"
 #include "data/tensor_map.h"
 
-enum { GEMM_DEBUG_BUILD = 0 };
-
 /* ---- CUDA's words ------------------------------------------------------------------------------------------------ */
 
 #define DEVICE static inline
@@ -196,8 +194,8 @@ int model_cluster_cta_rank(void) __attribute__((const));
 void model_cluster_arrive(int release, const char *here);
 void model_cluster_wait(const char *here);
 
-/* The thread takes a tile of C: for the timeline. */
-void model_trace_tile(int row, int col);
+/* The thread takes a tile of C. */
+void model_tile_taken(int row, int col);
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 

@@ -91,7 +91,6 @@ typedef struct {
     uint64_t descriptor;
     /* 01: the thread's own load. */
     Doer load;
-    int load_bytes;
 } OperandFact;
 
 /* What to do to the accumulators of mma.sync and wgmma after every product. */
@@ -104,8 +103,8 @@ typedef enum {
 
 typedef struct ModelObserver {
     /* Set by the caller. */
-    const void *a, *b, *c; /* matrices; rows lie so many bytes apart: */
-    size_t a_row, b_row, c_row;
+    const void *a, *b; /* matrices; rows lie so many bytes apart: */
+    size_t a_row, b_row;
     int a_rows, b_rows;
     Numbering number;
     int stop_when_stored; /* the launch ends when C[R][C] has been written: the rest of it does not matter */

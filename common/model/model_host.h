@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* How the model decides what happens next; numbers as Policy in common/harness/options.h. */
+/* How the model decides what happens next. */
 typedef enum {
     MODEL_EAGER,  /* asynchronous work finishes as soon as its issuer stops: the schedule that hides most bugs */
     MODEL_LAZY,   /* ... only when no thread can go on without it: the one that shows most */
@@ -14,7 +14,7 @@ typedef enum {
 
 /* Zero is the default in every member. */
 typedef struct {
-    int policy;              /* ModelPolicy */
+    ModelPolicy policy;
     unsigned long long seed; /* with the policy, replays a run exactly */
     int barriers;            /* 1: print every event of an mbarrier to stdout */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */

@@ -331,7 +331,7 @@ static void drop_empty_copies(Decoder *d) {
     d->trace->count = kept;
 }
 
-int trace_add_cta(Trace *trace, const CtaRecords *in) {
+GemmStatus trace_add_cta(Trace *trace, const CtaRecords *in) {
     Decoder d;
     memset(&d, 0, sizeof d);
     d.trace = trace;
@@ -358,7 +358,7 @@ int trace_add_cta(Trace *trace, const CtaRecords *in) {
     }
     drop_empty_copies(&d);
     add(&d, TRACE_CTA, begin, end);
-    return d.failed ? 3 : 0;
+    return d.failed ? GEMM_DEVICE : GEMM_OK;
 }
 
 static int earlier(const void *a, const void *b) {
@@ -366,12 +366,12 @@ static int earlier(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-int trace_place_products(Trace *trace) {
+GemmStatus trace_place_products(Trace *trace) {
     TraceEvent **product = (TraceEvent **)malloc((trace->count + 1) * sizeof *product);
     size_t count = 0;
     if (product == NULL) {
         fprintf(stderr, "no memory to put the products of the trace in order\n");
-        return 3;
+        return GEMM_DEVICE;
     }
     for (size_t i = 0; i < trace->count; i++) {
         if (trace->event[i].kind == TRACE_WGMMA) {
@@ -394,5 +394,5 @@ int trace_place_products(Trace *trace) {
         free_at = e->end > free_at ? e->end : free_at;
     }
     free(product);
-    return 0;
+    return GEMM_OK;
 }

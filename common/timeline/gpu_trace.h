@@ -21,7 +21,6 @@
 enum {
     RECORD_BARRIERS = TRACE_KINDS, /* mbarrier_init: begin and end are the address of a name; number: how many */
     RECORD_LANDED,                 /* this thread saw its loads of a phase landed; data: the barrier's address */
-    RECORD_NOTHING = 0xff,         /* as the kind of an open span: none */
     RECORD_PRODUCTS = 4,           /* bits of a TRACE_WGMMA_WAIT's number that count groups */
 };
 
@@ -67,19 +66,20 @@ enum { TRACE_CTA_WARPS = 32 };
 extern "C" {
 #endif
 
-/* Each returns 0, or 3 after one line on stderr. */
+/* Each returns GEMM_OK, or GEMM_DEVICE after one line on stderr. */
 
 /* Adds the CTA's events to the trace and its losses to trace->lost. Fails without memory, as the next. */
-int trace_add_cta(Trace *trace, const CtaRecords *records);
+GemmStatus trace_add_cta(Trace *trace, const CtaRecords *records);
 
 /* When all CTAs of one SM are in: gives each TRACE_WGMMA the time in which the tensor cores worked on it. Known are its
  * issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run one after
  * the other in the order of their issue; a group that somebody really waited for ends with that wait, any other after as
  * many cycles as its products need at 2048 multiply-adds a cycle. */
-int trace_place_products(Trace *trace);
+GemmStatus trace_place_products(Trace *trace);
 
 /* Called by every launch of a traced kernel; whoever links one provides them (harness/gpu.cu). Buffers for a launch of
- * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE after one line on stderr. */
+ * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE
+ * after one line on stderr. */
 GemmStatus trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
 GemmStatus trace_kernel_follows(void);
 

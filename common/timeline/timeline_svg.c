@@ -469,7 +469,7 @@ void timeline_svg(FILE *out, const Timeline *t) {
 
 /* ---- all chapters ------------------------------------------------------------------------------------------------ */
 
-enum { BAND = 24, BAND_GAP = 10, NAME_WIDTH = 190 };
+enum { BAND = 24, BAND_GAP = 10 };
 
 /* How much of each pixel the tensor cores had work, as a bar of that height. */
 static void draw_band(FILE *out, const Recording *r, double scale, double y, int pixels) {

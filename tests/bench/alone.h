@@ -13,12 +13,10 @@ typedef enum {
     ALONE_COPY,     /* cudaMemcpyAsync from device to device */
 } AloneKind;
 
-enum { ALONE_VALUES = 256 * 256 }; /* what `data` must have */
-
 typedef struct {
     AloneKind kind;
     int n;            /* ALONE_WGMMA: one of ALONE_WIDTHS */
-    const bf16 *data; /* what is multiplied, on the device */
+    const bf16 *data; /* what is multiplied, 256 x 256 on the device */
     Buffer from, to;  /* ALONE_COPY: alike in size */
     int sm_count;
     Stream stream;

@@ -121,7 +121,8 @@ is(row('README.md', '| [01_one]'), '| [01_one](01_one/) | – | – | – | – 
 is(row('README.md', '| [07_seven](07_seven/) | 8192³ | 800'), '| [07_seven](07_seven/) | 8192³ | 800.0 | 790.0 to 810.0 | 1.250 | 1500 | 600 | 0.750 | 0.750 |',
     'sustained: watts over TFLOP/s, and their ratio');
 is(row('README.md', '| wgmma'), '| wgmma of some shape | 200.00 | 199.00 to 201.00 | TFLOP/s |', 'limits');
-is(row('07_seven/README.md', '| 16384³ | 11520'), '| 16384³ | 11520.0 | 90.0 to 18000.0 | 115.200 | 50.0 | 0.500 | 230.40 |', 'chapter 07 beside chapter 02');
+is(row('07_seven/README.md', '| 16384³ | 11520'), '| 16384³ | 11520.0 | 90.0 to 18000.0 | 115.200 | 50.0 | 0.500 | 230.4 |', 'chapter 07 beside chapter 02');
+like(row('07_seven/README.md', '| 8192 x 7168 x 2048'), qr/ \| 1\.800 \|$/, '... by their ratio, to three digits below 10');
 is(row('07_seven/README.md', '| 4096 x 14336 x 4096 | 100'), '| 4096 x 14336 x 4096 | 100 | – | 0.500 | 0.900 | – |', 'shapes');
 like(slurp('README.md'), qr{^NVIDIA H200, 2026-01-02, commit newer, mode paused: .*\(\Q$csv\E\)$}m, 'the run is named');
 like(slurp('07_seven/README.md'), qr{\(\.\./\Q$csv\E\)}, 'a link starts from the file it is in');

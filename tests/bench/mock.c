@@ -8,7 +8,6 @@
 #include "alone.h"
 #include "harness/cublas.h"
 #include "harness/nvml.h"
-#include "harness/problem.h"
 
 enum { MOST_BYTES = 1 << 28 }; /* what is larger is not really there */
 

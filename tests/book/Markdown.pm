@@ -95,7 +95,8 @@ sub anchors {
     return \%anchors;
 }
 
-# links(LINES): all links and images, [line number, target].
+# links(LINES): all links and images, [line number, target, text]; the text is '' where it has brackets itself, or the link is
+# no [..](..).
 sub links {
     my @found;
     my @lines = prose(@_);
@@ -104,7 +105,8 @@ sub links {
     while ($text =~ /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^ {0,3}\[[^\]]+\]:[ ]*(\S+)[ ]*$|<(?:a|img)\b[^>]*?(?:href|src)="([^"]+)"/gm) {
         my $target = defined $1 ? $1 : defined $2 ? $2 : $3;
         my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
-        push @found, [ $line, $target ];
+        my ($name) = substr($text, 0, $-[0]) =~ /\[([^\[\]]*)\z/;
+        push @found, [ $line, $target, $name // '' ];
     }
     return @found;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does every link within the repository lead somewhere, and would check_links say so if one did not?
+# Does every link within the repository lead where it says, and would check_links say so if one did not?
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/book/check_links
@@ -7,7 +7,7 @@ command -v perl >/dev/null || skip_all "perl was not found"
 cd "$top" || exit 1
 
 said=$("$check" 2>&1)
-ok $? "every link of every Markdown file leads somewhere"
+ok $? "every link of every Markdown file leads where it says"
 like "$said" '^[1-9][0-9][0-9]+ links$' "and there are some"
 
 scratch=$(mktemp -d) || exit 1
@@ -25,6 +25,9 @@ and
 ```
 TEXT
 : >part/deep/a.svg
+mkdir -p 01_one beyond/02_two
+: >01_one/page.md
+: >beyond/02_two/page.md
 # judge STATUS PATTERN NAME
 judge() {
     said=$("$check" 2>&1)
@@ -34,6 +37,8 @@ judge() {
 front() { printf '# Front page\n\n%s\n' "$1" >README.md; }
 front '[good](part/page.md#first-heading)'
 judge 0 '^6 links$' "good links"
+front '[01](01_one/page.md) [chapter 02](beyond/02_two/) [02_two and more](beyond/02_two/page.md) [64_byte](part/page.md) [0123](part/)'
+judge 0 '^10 links$' "links that name a chapter, and numbers that are none"
 while IFS="|" read -r link pattern; do
     front "text
 $link"
@@ -48,6 +53,9 @@ done <<'LIST'
 [anchor](#first-heading)|README.md has no such heading
 [line](part/deep/a.svg#L3)|moves with every change
 [reference]: part/none.md|no such file
+[02](01_one/page.md)|its text names chapter 02
+[01 some bug](beyond/02_two/page.md)|its text names chapter 01
+[Chapter 01](#front-page)|its text names chapter 01
 <img src="part/none.svg">|no such file
 LIST
 mkdir build && : >build/page.md

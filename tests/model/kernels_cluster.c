@@ -3,7 +3,6 @@
 
 #include "../../common/device/cluster.h"
 #include "../../common/device/mbarrier.h"
-#include "../../common/device/swizzle.h"
 #include "../../common/device/tma.h"
 
 #include "../../common/model/model_host.h"

@@ -5,7 +5,6 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/pipeline.h"
-#include "../../common/device/registers.h"
 #include "../../common/device/swizzle.h"
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"

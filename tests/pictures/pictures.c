@@ -1,5 +1,5 @@
 /* pictures.c - draws the mechanisms, as SVG, from the functions that the kernels and the model use: swizzle.h, pipeline.h,
- * tile_order.h, and the fragment maps of common/model/matrix.h, which tests/conform holds to an H200. So a picture
+ * tile_order.h, and the fragment maps of common/model/data/matrix.h, which tests/conform holds to an H200. So a picture
  * cannot show anything else than the code does.
  *
  *     pictures DIRECTORY    writes DIRECTORY/02_smem_tiled/swizzle.svg and the others; the directories must be there */
@@ -333,7 +333,7 @@ static void draw_ring(const char *directory) {
         text(i == 2 || i == 4 ? "m s e" : "t h e", LEFT - 12, y_of[i] + 25, "%s", rows[i]);
     }
     for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
-        int x = LEFT + k_tile * WIDE, lap = (int)consumer.count / STAGES;
+        int x = LEFT + k_tile * WIDE, lap = k_tile / STAGES;
         text("t c", x + WIDE / 2, TOP - 10, "%d", k_tile);
         colour(consumer.index, x, y_of[0], WIDE - 4, HIGH);
         text("t h c", x + WIDE / 2 - 2, y_of[0] + 25, "%d", consumer.index);

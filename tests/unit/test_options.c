@@ -160,16 +160,16 @@ static void accepts_good_lines(void) {
     is_int(accepts("--pad 24").shape.pad, 24, "--pad 24");
     is_int(accepts("--data integers --k 1048575").shape.k, 1048575, "the largest exact k");
     options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132");
-    ok(options.policy == POLICY_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
+    ok(options.policy == MODEL_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
            options.count && options.sms == 132,
        "the model's options");
     options = accepts("--timeline");
     ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options),
        "--timeline");
-    ok(options.policy == POLICY_EAGER && options.sms == 1, "... by default with eager on one SM");
+    ok(options.policy == MODEL_EAGER && options.sms == 1, "... by default with eager on one SM");
     options = accepts("--timeline=7 --timeline-window 5:700 --policy lazy --sms 3");
     ok(options.timeline_cta == 7 && options.window_begin == 5 && options.window_end == 700, "a CTA and a window");
-    ok(options.policy == POLICY_LAZY && options.sms == 3, "... with what is asked for");
+    ok(options.policy == MODEL_LAZY && options.sms == 3, "... with what is asked for");
     options = accepts("--timeline-svg a.svg --trace b.json --trace-events c.csv");
     ok(!options.timeline && strcmp(options.timeline_svg, "a.svg") == 0 && strcmp(options.trace, "b.json") == 0 &&
            strcmp(options.trace_events, "c.csv") == 0 && options_trace(&options),

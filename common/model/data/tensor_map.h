@@ -20,7 +20,7 @@ enum {
 };
 
 /* Values of CUtensorMapDataType; those that a GEMM in bf16, fp16, fp32 or integers can meet. */
-typedef enum {
+enum {
     TENSOR_UINT8 = 0,
     TENSOR_UINT16 = 1,
     TENSOR_UINT32 = 2,
@@ -31,7 +31,7 @@ typedef enum {
     TENSOR_FLOAT32 = 7,
     TENSOR_FLOAT64 = 8,
     TENSOR_BFLOAT16 = 9,
-} TensorType;
+};
 
 /* Values of CUtensorMapSwizzle, and of Swizzle in tma.h. */
 enum { TENSOR_SWIZZLE_NONE = 0, TENSOR_SWIZZLE_32B = 1, TENSOR_SWIZZLE_64B = 2, TENSOR_SWIZZLE_128B = 3 };
@@ -50,7 +50,7 @@ typedef struct {
     uint16_t box[TENSOR_MAX_RANK];        /* elements traversed in each dimension, 1..256 */
     uint8_t step[TENSOR_MAX_RANK];        /* of these every step-th is copied, 1..8; dimension 0 always 1 */
     uint8_t rank;
-    uint8_t type; /* TensorType */
+    uint8_t type; /* TENSOR_... */
     uint8_t element_bytes;
     uint8_t swizzle;
     uint8_t fill;

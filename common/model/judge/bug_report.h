@@ -1,6 +1,6 @@
 /* bug_report.h - what the model says about a bug. */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef BUG_REPORT_H
+#define BUG_REPORT_H
 
 #include "../core/state.h"
 

@@ -41,7 +41,7 @@ void line_init(void) {
 enum { MAX_FILES = 1024, FORMATS = 16 };
 
 typedef struct {
-    int version, offset_size, min_length, max_ops, default_is_stmt, line_base, line_range, opcode_base;
+    int version, offset_size, min_length, line_base, line_range, opcode_base;
     uint8_t opcode_lengths[256];
     const char *directory[MAX_FILES];
     int directories;
@@ -108,8 +108,7 @@ static int read_unit(Bytes *all, Unit *unit) {
     unit->program = (Bytes){b.p + header, b.end};
     b.end = b.p + header;
     unit->min_length = (int)dwarf_number(&b, 1);
-    unit->max_ops = unit->version >= 4 ? (int)dwarf_number(&b, 1) : 1;
-    unit->default_is_stmt = (int)dwarf_number(&b, 1);
+    dwarf_number(&b, unit->version >= 4 ? 2 : 1); /* operations an instruction, is_stmt: not asked */
     unit->line_base = (int8_t)dwarf_number(&b, 1);
     unit->line_range = (int)dwarf_number(&b, 1);
     unit->opcode_base = (int)dwarf_number(&b, 1);

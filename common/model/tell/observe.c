@@ -161,10 +161,9 @@ static int covers(const void *p, uint32_t size, const void *element) {
 
 static Doer actor_of(const Thread *t, Site site) { return (Doer){t->cta->block, t->id, site}; }
 
-static void observe_load_of(OperandFact *operand, const Thread *t, uint32_t size, Site site) {
+static void observe_load_of(OperandFact *operand, const Thread *t, Site site) {
     if (operand->load.thread < 0) {
         operand->load = actor_of(t, site);
-        operand->load_bytes = (int)size;
     }
 }
 
@@ -191,9 +190,9 @@ void observe_global(const Thread *t, const void *p, uint32_t size, int write, Si
     }
     if (o->thread == t->id && o->cta == t->cta->block) {
         if (covers(p, size, o->a_at)) {
-            observe_load_of(&o->operand_a, t, size, site);
+            observe_load_of(&o->operand_a, t, site);
         } else if (covers(p, size, o->b_at)) {
-            observe_load_of(&o->operand_b, t, size, site);
+            observe_load_of(&o->operand_b, t, site);
         }
     }
 }
