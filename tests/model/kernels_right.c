@@ -244,6 +244,7 @@ static __attribute__((noinline)) int deeper(volatile int *from, int depth) {
 
 static __attribute__((noinline)) int large(int i) {
     volatile uint8_t local[100000];
+    __asm__ volatile("" ::"r"(local)); /* all of it is wanted: clang keeps one byte else */
     local[i] = 1;
     return local[i];
 }
