@@ -142,7 +142,9 @@ static void test_reports(void) {
     reports("right PART_READS_OUTSIDE",
             (const char *const[]){"with mask 0x0000ffff: lane 0 reads from lane 16, which is not in the mask", NULL});
     reports("right RECURSION", (const char *const[]){"kernels_right.c:", "CTA 0 warp 1 lane 5", "64 KB", NULL});
-    reports("right LARGE_ARRAY", (const char *const[]){"kernels_right.c:", "large(", "64 KB", NULL});
+    if (find_case("right LARGE_ARRAY")->rule[0] != '#') { /* another processor may not stop there */
+        reports("right LARGE_ARRAY", (const char *const[]){"kernels_right.c:", "large(", "64 KB", NULL});
+    }
     reports("right MISALIGNED_VECTOR",
             (const char *const[]){"MISALIGNED_VECTOR:", "16 bytes at byte 4 of counter", NULL});
     reports("right SHARED_ATOMIC", (const char *const[]){"atomicAdd at byte 12 of shared memory", NULL});
