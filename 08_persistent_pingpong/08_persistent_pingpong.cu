@@ -4,7 +4,7 @@
  *               consumers finish this one. Ping-pong: the two consumers take turns; while one multiplies a whole 128 x BN
  *               tile, the other converts and stores its last one. The epilogue goes through swizzled shared memory and
  *               leaves by TMA store. The width of the tile is chosen so that the last wave of tiles is not nearly empty.
- * What limits it   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.
+ * What holds it back   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.
  * Run           make 08 && ./08_persistent_pingpong, here; from the top, make run-08 */
 #include "../common/gemm.h"
 
