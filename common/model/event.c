@@ -254,12 +254,25 @@ void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int 
     phases_use(t, b, site, what, by_engine);
 }
 
-void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    phases_arrive(t, b, site, what);
+void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
+
+void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    phases_arrive(t, b, count, site, what);
     if (b->pending > 0) {
-        count_add(COUNT_MBARRIER_ARRIVALS, 1);
+        count_add(COUNT_MBARRIER_ARRIVALS, (unsigned)count);
         steps_mbarrier_arrive(t, b);
     }
+}
+
+void event_mbarrier_copies(Thread *t, Barrier *b, Site site) {
+    phases_copies(t, b, site);
+    transfers_tracked(t);
+    steps_copies(t, b);
+}
+
+void event_mbarrier_copies_arrive(Thread *t, Barrier *b) {
+    phases_copies_arrive(t, b);
+    count_add(COUNT_MBARRIER_ARRIVALS, b->pending > 0);
 }
 
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
@@ -283,6 +296,11 @@ void event_mbarrier_complete(Barrier *b) {
 
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
     phases_wait(t, b, parity, site);
+    steps_mbarrier_wait(t);
+}
+
+void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+    phases_wait_token(b, of, phase, site);
     steps_mbarrier_wait(t);
 }
 

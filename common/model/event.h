@@ -106,8 +106,13 @@ void event_mbarrier_init_fence(Thread *t);
  */
 void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int by_engine);
-/* With b->pending 0 the arrival does not count. */
-void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what);
+/* The thread ends the barrier's life. */
+void event_mbarrier_inval(Thread *t, Barrier *b, Site site);
+/* `count` arrivals; those beyond b->pending do not count. */
+void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
+/* The barrier gets an arrival when the thread's copies so far are done; they are. */
+void event_mbarrier_copies(Thread *t, Barrier *b, Site site);
+void event_mbarrier_copies_arrive(Thread *t, Barrier *b);
 /* The bytes are part of b->tx. */
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site);
 /* Bytes of a copy have come, and are no more part of b->tx. by: who has completed them itself; NULL: a load. */
@@ -117,6 +122,8 @@ void event_mbarrier_lacks_bytes(Barrier *b);
 void event_mbarrier_complete(Barrier *b);
 /* The thread asks for the phase of this parity; then it waits, or not. */
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site);
+/* The thread asks for `phase` with a token of barrier `of`; NULL: it is no token. */
+void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site);
 /* The thread has been let through by the phase before b->phase; it waited for `phase`, or has asked for it by
  * test_wait. */
 void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);

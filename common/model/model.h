@@ -220,6 +220,8 @@ uint32_t model_shared_address(const void *p);
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
 void model_cp_async_commit_group(const char *here);
 void model_cp_async_wait_group(int newest, const char *here);
+/* counts: the arrival is among those of mbarrier_init(), noinc. */
+void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here);
 
 void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here);
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
@@ -228,14 +230,22 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
 void model_mbarrier_init_fence(const char *here);
+void model_mbarrier_inval(void *bar, const char *here);
 void model_mbarrier_arrive_count(void *bar, int count, const char *here);
 static inline void model_mbarrier_arrive(void *bar, const char *here) { model_mbarrier_arrive_count(bar, 1, here); }
+uint64_t model_mbarrier_arrive_token(void *bar, const char *here);
 void model_mbarrier_arrive_remote(void *bar, int rank, const char *here);
 void model_mbarrier_expect_tx(void *bar, int bytes, const char *here);
+void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char *here);
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here);
+void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, const char *here);
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here);
+int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here);
 void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
+int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here);
+int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here);
+void model_mbarrier_wait(void *bar, uint64_t token, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
  * Swizzle of tma.h. Returns GEMM_DEVICE after one line on stderr that says which argument is not acceptable and what

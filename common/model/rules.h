@@ -31,7 +31,7 @@ RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
      "wrong numbers in every run; test data with too much symmetry hides it")
 
 /* ---- mbarriers */
-RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",
+RULE(BARRIER_UNINIT, "Use of an mbarrier that is not initialised",
      "hangs or passes at once, depending on what the memory held")
 RULE(BARRIER_INIT_ORDER, "Use of an mbarrier whose initialisation is not ordered before",
      "usually passes; hangs in the rare run in which the initialising thread is late")
@@ -45,6 +45,10 @@ RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has see
      "a slow thread finds the parity come round: it hangs, or takes the wrong lap's data; seldom, and at small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
+RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier",
+     "the barrier looks at one bit of it: the wait passes at once or hangs, as that bit happens to be")
+RULE(BARRIER_INVAL, "mbarrier.inval of a barrier that may still be in use",
+     "whoever still waits or arrives finds garbage: hangs, passes early, or traps, in the runs in which it is late")
 RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies bring",
      "too few announced: the phase completes while data is still on its way; too many: it never completes")
 RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1", "the count wraps: hangs or passes early")

@@ -112,6 +112,11 @@ static void clock_join(Clock *into, const Clock *from) {
     }
 }
 
+void clock_add(Clock **into, const Clock *from) {
+    *into = *into != NULL ? *into : clock_new();
+    clock_join(*into, from);
+}
+
 /* ---- components -------------------------------------------------------------------------------------------------- */
 
 static void give_up(const char *why) {

@@ -89,6 +89,8 @@ void clock_fence(Thread *t);
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
+/* *into |= from; *into is not shared, and made if NULL. */
+void clock_add(Clock **into, const Clock *from);
 /* Raise a component. `clock` is not shared. */
 void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
@@ -19,6 +20,10 @@ void phases_cta_end(Cta *cta) {
             clock_unref(f->arriving);
             clock_unref(f->released);
             free(f->passed);
+            for (int k = 0; k < f->copies_count; k++) {
+                clock_unref(f->copies[k].known);
+            }
+            free(f->copies);
         }
     }
 }
@@ -83,6 +88,62 @@ void phases_init(Thread *t, Barrier *b, int how_many, Site site) {
                                .init_epoch = thread_epoch(t),
                                .init_site = site,
                                .init_thread = t};
+    b->facts->used = cta_alloc(cta, (size_t)(cta->cluster->size * cta->threads) * sizeof *b->facts->used);
+}
+
+/* The last of the others' uses that t does not know to be over; NULL: there is none. */
+static const Thread *used_by(const Thread *t, const Barrier *b) {
+    const Cluster *cluster = b->cta->cluster;
+    for (int rank = 0; rank < cluster->size; rank++) {
+        for (int i = 0; i < b->cta->threads; i++) {
+            const Thread *other = &cluster->cta[rank]->thread[i];
+            uint32_t epoch = b->facts->used[rank * b->cta->threads + i];
+            if (epoch != 0 && other != t && !thread_knows(t, thread_component(other), epoch)) {
+                return other;
+            }
+        }
+    }
+    return NULL;
+}
+
+void phases_inval(Thread *t, Barrier *b, Site site) {
+    BarrierFacts *f = b->facts;
+    const Thread *other = used_by(t, b);
+    int load = f->load_phase > thread_newest(t, f->component).known;
+    if (other != NULL || load || f->copies_count > 0 || b->tx != 0) {
+        char who[PHRASE_SIZE];
+        report_begin_last(RULE_BARRIER_INVAL);
+        report_place("now", t, site, "mbarrier_inval");
+        if (load || f->copies_count > 0) {
+            report_place("before", f->load_thread, f->load_site, f->load_what);
+        }
+        report_barrier(b);
+        report_line("missing", "%s%s",
+                    other != NULL ? "a barrier between this and the last use by "
+                                  : "a wait for the copies that it counts",
+                    other != NULL ? thread_text(other, who) : "");
+        report_end(1);
+    }
+    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, site);
+    shadow_end_barrier(b->cta, &actor, b->offset);
+    f->inval_site = site;
+    f->inval_thread = t;
+}
+
+/* Someone wants the barrier at this place of a CTA, and there is none: has there been one? */
+static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, const char *what) {
+    uint32_t offset = shared_offset(t->cta, bar);
+    for (int i = cta->mbarriers.count - 1; i >= 0 && cta->mbarriers.at[offset / BARRIER_BYTES] == 0; i--) {
+        const Barrier *b = cta->mbarriers.list[i];
+        if (b->offset == offset) {
+            report_begin_last(RULE_BARRIER_UNINIT);
+            report_place("now", t, site, what);
+            report_place("before", b->facts->inval_thread, b->facts->inval_site, "mbarrier_inval");
+            report_barrier(b);
+            report_line("missing", "mbarrier_init, and a barrier after it: the memory holds no mbarrier any more");
+            report_end(1);
+        }
+    }
 }
 
 void phases_init_fence(Thread *t) {
@@ -121,10 +182,12 @@ void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *w
     if (cta != t->cta && !by_engine) {
         touch(t, cta, site);
     }
+    check_gone(t, cta, bar, site, what);
 }
 
 void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine) {
     const BarrierFacts *f = b->facts;
+    f->used[t->cta->rank * t->cta->threads + t->id] = thread_epoch(t);
     int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
     int known = by_fence || thread_knows(t, f->init_component, f->init_epoch);
     if (!known || (b->cta != t->cta && !by_fence)) {
@@ -143,28 +206,76 @@ void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by
 
 /* ---- arrivals and bytes ------------------------------------------------------------------------------------------ */
 
-void phases_arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    BarrierFacts *f = b->facts;
-    if ((b->pending == 0 || (b->phase > 0 && f->observed < b->phase)) && report_begin(RULE_ARRIVE_OVERFLOW)) {
+static void check_arrival(const Thread *t, const Barrier *b, int count, Site site, const char *what) {
+    const BarrierFacts *f = b->facts;
+    if ((b->pending < count || (b->phase > 0 && f->observed < b->phase)) && report_begin(RULE_ARRIVE_OVERFLOW)) {
         report_place("now", t, site, what);
         report_last_arrival("before", b, "the arrival before this one");
         report_barrier(b);
         if (b->pending == 0) {
             report_line("count", "all %d arrivals of phase %llu have come", b->expected, (unsigned long long)b->phase);
+        } else if (b->pending < count) {
+            report_line("count", "%d arrivals at once; phase %llu lacks %d", count, (unsigned long long)b->phase,
+                        b->pending);
         } else {
             report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet",
                         (unsigned long long)b->phase, (unsigned long long)b->phase - 1);
         }
         report_end(0);
     }
+}
+
+static void note_arrival(Thread *t, BarrierFacts *f, uint64_t phase, Site site) {
+    uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
+    f->arrival[i].thread = t;
+    f->arrival[i].site = site;
+    f->arrival[i].phase = phase;
+}
+
+void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    BarrierFacts *f = b->facts;
+    if (count < 1 || count > ARRIVAL_LIMIT) {
+        report_misuse(RULE_ARRIVE_OVERFLOW, site, 1, "%s of %d arrivals: accepted are 1 to %d", what, count,
+                      ARRIVAL_LIMIT);
+    }
+    check_arrival(t, b, count, site, what);
     if (b->pending > 0) {
-        uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
-        f->arrival[i].thread = t;
-        f->arrival[i].site = site;
-        f->arrival[i].phase = b->phase;
+        note_arrival(t, f, b->phase, site);
         t->cta->phases->thread[t->id].arrivals++;
         thread_release(t, &f->arriving);
     }
+}
+
+/* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
+ * nothing that the thread has written itself. */
+void phases_copies(Thread *t, Barrier *b, Site site) {
+    BarrierFacts *f = b->facts;
+    group_component(t, GROUP_COPIES);
+    f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
+    f->copies[f->copies_count++] =
+        (CopyArrival){t, clock_ref(t->clock->base), t->groups[GROUP_COPIES].committed + 1, site};
+    f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
+    f->load_site = site;
+    f->load_thread = t;
+    f->load_epoch = thread_epoch(t);
+    f->load_what = "cp.async.mbarrier.arrive";
+}
+
+void phases_copies_arrive(Thread *t, Barrier *b) {
+    BarrierFacts *f = b->facts;
+    int i = 0;
+    while (f->copies[i].thread != t) {
+        i++;
+    }
+    CopyArrival arrival = f->copies[i];
+    memmove(&f->copies[i], &f->copies[i + 1], (size_t)(--f->copies_count - i) * sizeof arrival);
+    check_arrival(t, b, 1, arrival.site, "cp.async.mbarrier.arrive");
+    if (b->pending > 0) {
+        note_arrival(t, f, b->phase, arrival.site);
+        clock_add(&f->arriving, arrival.known);
+        clock_raise(f->arriving, group_component(t, GROUP_COPIES), arrival.epoch, 0);
+    }
+    clock_unref(arrival.known);
 }
 
 static void check_tx(const Thread *t, const Barrier *b, Site site) {
@@ -346,10 +457,25 @@ void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
     }
 }
 
+void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+    char name[PHRASE_SIZE], other[PHRASE_SIZE];
+    if (of != b) {
+        report_misuse(RULE_PHASE_TOKEN, site, 1, "wait at %s with %s%s", barrier_text(b, name),
+                      of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, other) : "");
+    }
+    if (b->phase > phase + 1) {
+        report_misuse(
+            RULE_PHASE_SKIPPED, site, 0,
+            "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
+            "the phase in progress and the one before apart",
+            barrier_text(b, name), (unsigned long long)phase, (unsigned long long)phase + 1);
+    }
+}
+
 void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
     BarrierFacts *f = b->facts;
     if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("now", t, site, "mbarrier_wait_parity");
+        report_place("now", t, site, "wait");
         report_barrier(b);
         report_line("phase",
                     "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
@@ -378,6 +504,9 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
 
 static void check_left(const Barrier *b) {
     const BarrierFacts *f = b->facts;
+    if (f->inval_thread != NULL) {
+        return;
+    }
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
         char name[PHRASE_SIZE];
         report_place("load", f->load_thread, f->load_site, f->load_what);

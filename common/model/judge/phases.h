@@ -26,6 +26,14 @@ typedef struct {
     Site site;
 } LastWait;
 
+/* Copies of a thread that will arrive: what it knew, and up to where its copies are over then. */
+typedef struct {
+    Thread *thread;
+    Clock *known;
+    uint32_t epoch;
+    Site site;
+} CopyArrival;
+
 /* Of a barrier. */
 typedef struct BarrierFacts {
     Component component; /* its clock value: phases completed */
@@ -44,12 +52,17 @@ typedef struct BarrierFacts {
     Passed *passed;
     int passed_count, passed_capacity;
     LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */
+    uint32_t *used;      /* by thread of the cluster: its epoch at its last use */
+    CopyArrival *copies; /* in the order in which they were asked for */
+    int copies_count, copies_capacity;
 
     Component init_component;
     uint32_t init_epoch;
     uint32_t init_fence; /* value of the CTA's fence component that publishes it; 0: not fenced */
     Site init_site;
     Thread *init_thread;
+    Site inval_site;
+    Thread *inval_thread; /* NULL: it lives */
 
     /* The last few who arrived, for reports. */
     struct {
@@ -77,12 +90,16 @@ void phases_init(Thread *t, Barrier *b, int how_many, Site site);
 void phases_init_fence(Thread *t);
 void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine);
-void phases_arrive(Thread *t, Barrier *b, Site site, const char *what);
+void phases_inval(Thread *t, Barrier *b, Site site);
+void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
+void phases_copies(Thread *t, Barrier *b, Site site);
+void phases_copies_arrive(Thread *t, Barrier *b);
 void phases_announced(Thread *t, const Barrier *b, int bytes, Site site);
 void phases_landed(Barrier *b, Thread *by, Site site);
 void phases_lack_bytes(const Barrier *b);
 void phases_complete(Barrier *b);
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
+void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site);
 void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
 /* A load of so many bytes that this barrier counts starts. */
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);

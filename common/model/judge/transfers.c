@@ -41,6 +41,8 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     role_loads(t);
 }
 
+void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id].group = 0; }
+
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
 static void check_map(const TensorMap *map, int rank, const char *what, Site site) {

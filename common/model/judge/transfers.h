@@ -15,6 +15,8 @@ typedef struct CtaTransfers {
 
 void transfers_returned(Thread *t);
 
+/* An mbarrier counts the copies of the thread so far. */
+void transfers_tracked(Thread *t);
 void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site);
 
 void transfers_prefetch(const TensorMap *map, Site site);
