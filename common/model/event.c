@@ -231,6 +231,18 @@ void event_cluster_passed(Thread *t) {
     steps_cluster_passed(t);
 }
 
+void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    transfers_cluster_access(t, rank, p, size, write, site);
+    if (t->steps != NULL) {
+        steps_plain(t, 0, write, size);
+    }
+}
+
+void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    transfers_st_async(t, b, p, size, site);
+    steps_st_async(t, b);
+}
+
 void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     convergence_setmaxnreg(w, increase, registers, site);
     observe_registers(w, increase, registers, site);

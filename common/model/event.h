@@ -92,6 +92,13 @@ void event_cluster_complete(Cluster *cluster);
 void event_cluster_wait(Thread *t, Site site);
 void event_cluster_passed(Thread *t);
 
+/* ---- shared memory of other CTAs: cluster.c ---------------------------------------------------------------------- */
+
+/* At the place of p in CTA `rank`, if there is one. */
+void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site);
+/* Into the CTA of the barrier, which counts it. */
+void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site);
+
 /* ---- setmaxnreg: registers.c ------------------------------------------------------------------------------------- */
 
 /* All lanes of the warp have come. */

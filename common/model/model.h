@@ -58,6 +58,11 @@ typedef struct __attribute__((aligned(8), may_alias)) {
 } float2;
 #endif
 
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return (uint4){x, y, z, w}; }
+static inline uint2 make_uint2(uint32_t x, uint32_t y) { return (uint2){x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return (float4){x, y, z, w}; }
+static inline float2 make_float2(float x, float y) { return (float2){x, y}; }
+
 /* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
 #define SHARED_MEMORY(type, name) type *name = (type *)model_shared_memory(#type, #name, __FILE__)
@@ -193,6 +198,27 @@ void model_setmaxnreg(int increase, int registers, const char *here);
 int model_cluster_cta_rank(void) __attribute__((const));
 void model_cluster_arrive(int release, const char *here);
 void model_cluster_wait(const char *here);
+
+/* Of the same place as p in CTA `rank`. */
+void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
+void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
+void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
+#define MODEL_CLUSTER_OF(name, type)                                                                             \
+    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
+        type value;                                                                                              \
+        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
+        return value;                                                                                            \
+    }                                                                                                            \
+    static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
+        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
+    }                                                                                                            \
+    static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
+        model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
+    }
+MODEL_CLUSTER_OF(u32, uint32_t)
+MODEL_CLUSTER_OF(u64, uint64_t)
+MODEL_CLUSTER_OF(f32, float)
+MODEL_CLUSTER_OF(v4, uint4)
 
 /* The thread takes a tile of C. */
 void model_tile_taken(int row, int col);

@@ -69,6 +69,8 @@ RULE(FAULT, "Code of a kernel that a processor cannot execute",
 RULE(CLUSTER_RANK, "CTA number outside the cluster", "a launch failure at run time")
 RULE(CLUSTER_EXIT, "Shared memory or a barrier of a CTA that may already have ended",
      "a launch failure in some runs; seldom at small sizes")
+RULE(CLUSTER_START, "Shared memory of a CTA that may not have started",
+     "a launch failure, or what the CTA before left there; seldom, since the CTAs of a cluster start nearly together")
 RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has waited for",
      "often nothing; at times the copy lands in the next CTA's shared memory, or reads it")
 

@@ -48,6 +48,7 @@ typedef struct {
 
 typedef struct ClusterClock {
     int count, capacity;
+    Component started; /* 1: the cluster barrier has been passed once, so all CTAs have started; 0: not made yet */
     ComponentOwner owner[];
 } ClusterClock;
 
@@ -139,6 +140,9 @@ static inline int thread_fenced(const Thread *t, Component component, uint32_t e
 
 /* The newest value of a component that the thread knows. */
 Tick thread_newest(const Thread *t, Component component);
+
+/* Does the thread know that the CTA of its cluster has started? */
+int cluster_started(const Thread *t, const Cta *cta);
 
 /* The epoch of an access that the thread makes now. */
 static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }

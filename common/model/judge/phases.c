@@ -13,6 +13,12 @@
 #include "bug_report.h"
 #include "shadow.h"
 
+static void forget_loads(BarrierFacts *f) {
+    while (f->loads_count > 0) {
+        clock_unref(f->loads[--f->loads_count].known);
+    }
+}
+
 void phases_cta_end(Cta *cta) {
     for (int i = 0; i < cta->mbarriers.count; i++) {
         BarrierFacts *f = cta->mbarriers.list[i]->facts;
@@ -20,6 +26,8 @@ void phases_cta_end(Cta *cta) {
             clock_unref(f->arriving);
             clock_unref(f->released);
             free(f->passed);
+            forget_loads(f);
+            free(f->loads);
             for (int k = 0; k < f->copies_count; k++) {
                 clock_unref(f->copies[k].known);
             }
@@ -156,9 +164,11 @@ void phases_init_fence(Thread *t) {
     }
 }
 
-/* The thread reaches into another CTA of its cluster, which must outlive that. */
-static void touch(Thread *t, Cta *cta, Site site) {
+void phases_touch(Thread *t, Cta *cta, Site site) {
     CtaPhases *p = cta->phases;
+    if (cta == t->cta) {
+        return;
+    }
     if (p->touched == NULL) {
         size_t components = (size_t)cta->cluster->clock->capacity;
         p->touched = cta_alloc(cta, components * sizeof *p->touched);
@@ -168,19 +178,23 @@ static void touch(Thread *t, Cta *cta, Site site) {
     p->touched_site[thread_component(t)] = site;
 }
 
-void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+void phases_peer(const Thread *t, int rank, const char *what, Site site) {
     const Cluster *cluster = t->cta->cluster;
-    check_address(t, bar, site, what, by_engine);
     if (rank < 0 || rank >= cluster->size) {
         report_misuse(RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what, rank, cluster->size);
     }
-    Cta *cta = cluster->cta[rank];
-    if (cta->live == 0) {
+    if (cluster->cta[rank]->live == 0) {
         report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what,
-                      cta->block);
+                      cluster->cta[rank]->block);
     }
-    if (cta != t->cta && !by_engine) {
-        touch(t, cta, site);
+}
+
+void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    check_address(t, bar, site, what, by_engine);
+    phases_peer(t, rank, what, site);
+    Cta *cta = t->cta->cluster->cta[rank];
+    if (!by_engine) {
+        phases_touch(t, cta, site);
     }
     check_gone(t, cta, bar, site, what);
 }
@@ -296,8 +310,30 @@ void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
     check_tx(t, b, site);
 }
 
+static void note_load(const Barrier *b, Thread *t) {
+    BarrierFacts *f = b->facts;
+    CtaPhases *p = t->cta->phases;
+    StartedLoad load = {f->component, (uint32_t)b->phase + 1, p->thread[t->id].waits};
+    if (p->thread[t->id].loads == NULL) {
+        p->thread[t->id].loads = cta_alloc(t->cta, LOADS_KEPT * sizeof load);
+    }
+    StartedLoad *last = &p->thread[t->id].loads[p->thread[t->id].started % LOADS_KEPT];
+    if (last->component != load.component || last->phase != load.phase) {
+        last = &p->thread[t->id].loads[++p->thread[t->id].started % LOADS_KEPT];
+    }
+    *last = load;
+    for (int i = 0; i < f->loads_count; i++) {
+        if (f->loads[i].thread == t) {
+            return; /* what it knew at its first one */
+        }
+    }
+    f->loads = model_room(f->loads, f->loads_count + 1, &f->loads_capacity, sizeof *f->loads);
+    f->loads[f->loads_count++] = (Issued){t, clock_ref(t->clock->base), thread_epoch(t)};
+}
+
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     BarrierFacts *f = b->facts;
+    note_load(b, copy->thread);
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
     uint32_t meant = thread_newest(copy->thread, f->component).known;
@@ -352,11 +388,26 @@ void phases_lack_bytes(const Barrier *b) {
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-/* Does the completion come after this wait? By a chain of barriers, or by wgmmas that the waiting warp issued after it
+/* Does the completion come after this wait? By a chain of barriers that leads to its arrivals or to the start of a load that
+ * it counts, by a load that the waiting thread started after it and that is known to have come, or by wgmmas that the waiting warp issued after it
  * and that are known to be done. */
-static int is_over(const Passed *p, const Clock *released) {
-    if (clock_tick(released, thread_component(p->thread)).known >= p->epoch) {
+static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released) {
+    Component waiter = thread_component(p->thread);
+    if (clock_tick(released, waiter).known >= p->epoch) {
         return 1;
+    }
+    for (int i = 0; i < f->loads_count; i++) {
+        const Issued *load = &f->loads[i];
+        if (clock_tick(load->known, waiter).known >= p->epoch ||
+            (load->thread == p->thread && load->epoch >= p->epoch)) {
+            return 1;
+        }
+    }
+    const StartedLoad *started = p->thread->cta->phases->thread[p->thread->id].loads;
+    for (int i = 0; i < LOADS_KEPT && started != NULL; i++) {
+        if (started[i].waits >= p->order && clock_tick(released, started[i].component).known >= started[i].phase) {
+            return 1;
+        }
     }
     const Warpgroup *g = p->thread->warp->warpgroup;
     int component = g->cta->clock->warpgroup[g->id];
@@ -365,7 +416,7 @@ static int is_over(const Passed *p, const Clock *released) {
 }
 
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
-    if (!is_over(p, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
+    if (!is_over(p, b->facts, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("wait", p->thread, p->site, "wait that the phase before lets through");
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");
@@ -392,6 +443,7 @@ void phases_complete(Barrier *b) {
         check_passed(b, &f->passed[i], released);
     }
     f->passed_count = 0;
+    forget_loads(f);
     clock_raise(released, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
     clock_unref(f->released);
     f->released = released;
@@ -485,7 +537,8 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
     }
     f->observed = b->phase > f->observed ? b->phase : f->observed;
     f->passed = model_room(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
-    f->passed[f->passed_count++] = (Passed){t, thread_epoch(t), t->warp->products.issued, site};
+    f->passed[f->passed_count++] =
+        (Passed){t, thread_epoch(t), ++t->cta->phases->thread[t->id].waits, t->warp->products.issued, site};
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
@@ -495,7 +548,7 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
                                      .epoch = thread_epoch(t),
                                      .groups = t->warp->products.groups,
                                      .arrivals = t->cta->phases->thread[t->id].arrivals,
-                                     .order = ++t->cta->phases->thread[t->id].waits,
+                                     .order = t->cta->phases->thread[t->id].waits,
                                      .site = site};
     thread_acquire(t, f->released);
 }

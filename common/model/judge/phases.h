@@ -4,12 +4,13 @@
 
 #include "clock.h"
 
-enum { ARRIVAL_HISTORY = 8 };
+enum { ARRIVAL_HISTORY = 8, LOADS_KEPT = 16 };
 
 /* A wait that a phase has let through. */
 typedef struct {
     Thread *thread;
     uint32_t epoch;
+    uint32_t order;    /* the thread's waits are numbered from 1 */
     uint64_t products; /* wgmmas that its warp had issued */
     Site site;
 } Passed;
@@ -22,9 +23,22 @@ typedef struct {
     uint32_t epoch;    /* the thread's, then */
     uint64_t groups;   /* of wgmma that its warp had committed */
     uint32_t arrivals; /* that it had made, at any barrier */
-    uint32_t order;    /* the thread's waits are numbered from 1 */
+    uint32_t order;    /* as above */
     Site site;
 } LastWait;
+
+/* A load that a thread has started: the phase that counts it, from 1, and the waits that the thread had behind it. */
+typedef struct {
+    Component component;
+    uint32_t phase, waits;
+} StartedLoad;
+
+/* A load that a phase counts: who started it, and what it knew. */
+typedef struct {
+    Thread *thread;
+    Clock *known;
+    uint32_t epoch;
+} Issued;
 
 /* Copies of a thread that will arrive: what it knew, and up to where its copies are over then. */
 typedef struct {
@@ -46,6 +60,8 @@ typedef struct BarrierFacts {
     Thread *load_thread;
     uint32_t load_epoch;
     const char *load_what;
+    Issued *loads; /* of this phase, one of each thread */
+    int loads_count, loads_capacity;
 
     uint64_t observed; /* phases that some thread has seen complete */
     /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
@@ -79,6 +95,8 @@ typedef struct CtaPhases {
     Site *touched_site;
     struct { /* by thread: its arrivals at barriers, and waits that were let through */
         uint32_t arrivals, waits;
+        StartedLoad *loads; /* [LOADS_KEPT], the last ones; NULL: it starts none */
+        uint32_t started;
     } thread[THREAD_LIMIT];
 } CtaPhases;
 
@@ -101,6 +119,9 @@ void phases_complete(Barrier *b);
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
 void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site);
 void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
+/* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
+void phases_peer(const Thread *t, int rank, const char *what, Site site);
+void phases_touch(Thread *t, Cta *cta, Site site);
 /* A load of so many bytes that this barrier counts starts. */
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);
 

@@ -16,7 +16,10 @@
     ACCESS(TMA_LOAD, "TMA load", 1)                           \
     ACCESS(TMA_STORE, "TMA store (reading shared memory)", 1) \
     ACCESS(WGMMA_A, "wgmma reading A", 1)                     \
-    ACCESS(WGMMA_B, "wgmma reading B", 1)
+    ACCESS(WGMMA_B, "wgmma reading B", 1)                     \
+    ACCESS(CLUSTER_READ, "ld.shared::cluster", 0)             \
+    ACCESS(CLUSTER_WRITE, "st.shared::cluster", 0)            \
+    ACCESS(ST_ASYNC, "st.async", 0)
 
 typedef enum {
 #define ACCESS(id, name, is_async) ACCESS_##id,

@@ -19,6 +19,9 @@ void transfers_returned(Thread *t);
 void transfers_tracked(Thread *t);
 void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site);
 
+void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site);
+void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site);
+
 void transfers_prefetch(const TensorMap *map, Site site);
 void transfers_load_asked(const TmaCopy *copy);
 /* Into one of its targets. */

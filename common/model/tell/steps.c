@@ -468,6 +468,12 @@ void steps_copies(Thread *t, Barrier *b) {
     }
 }
 
+void steps_st_async(Thread *t, Barrier *b) {
+    if (t->steps != NULL) {
+        steps_at(b)->arriving = later(steps_at(b)->arriving, t->steps->time + SHARED_LATENCY);
+    }
+}
+
 void steps_mbarrier_complete(Barrier *b) {
     if (b->cta->steps != NULL) {
         *steps_at(b) = (BarrierSteps){.released = steps_at(b)->arriving};
