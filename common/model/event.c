@@ -143,6 +143,10 @@ void event_shuffle(Warp *w, int transposes) {
     steps_shuffle(w, transposes);
 }
 
+void event_shuffle_width(int width, Site site) { convergence_shuffle_width(width, site); }
+
+void event_vote(Warp *w) { steps_shuffle(w, 0); }
+
 void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
     products_ldmatrix(w, r, row, site);
     count_ldmatrix(w, r[0], row);

@@ -60,6 +60,9 @@ void event_syncwarp(Warp *w);
 /* A lane reads from one that takes no part. */
 void event_shuffle_source(Warp *w, int lane, int from);
 void event_shuffle(Warp *w, int transposes);
+void event_shuffle_width(int width, Site site);
+/* vote, or match. */
+void event_vote(Warp *w);
 /* Registers and addresses by lane. */
 void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site);
 void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site);
