@@ -270,6 +270,9 @@ int model_cluster_cta_rank(void) __attribute__((const));
 void model_cluster_arrive(int release, const char *here);
 void model_cluster_wait(const char *here);
 
+/* The thread takes a tile of C. */
+void model_tile_taken(int row, int col);
+
 /* Of the same place as p in CTA `rank`. */
 void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
 void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
@@ -290,9 +293,6 @@ MODEL_CLUSTER_OF(u32, uint32_t)
 MODEL_CLUSTER_OF(u64, uint64_t)
 MODEL_CLUSTER_OF(f32, float)
 MODEL_CLUSTER_OF(v4, uint4)
-
-/* The thread takes a tile of C. */
-void model_tile_taken(int row, int col);
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
