@@ -273,27 +273,6 @@ void model_cluster_wait(const char *here);
 /* The thread takes a tile of C. */
 void model_tile_taken(int row, int col);
 
-/* Of the same place as p in CTA `rank`. */
-void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
-void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
-void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
-#define MODEL_CLUSTER_OF(name, type)                                                                             \
-    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
-        type value;                                                                                              \
-        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
-        return value;                                                                                            \
-    }                                                                                                            \
-    static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
-        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
-    }                                                                                                            \
-    static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
-        model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
-    }
-MODEL_CLUSTER_OF(u32, uint32_t)
-MODEL_CLUSTER_OF(u64, uint64_t)
-MODEL_CLUSTER_OF(f32, float)
-MODEL_CLUSTER_OF(v4, uint4)
-
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
 int model_global_counter_add(int *counter, int amount, const char *here);
@@ -367,5 +346,28 @@ void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int
 void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
+
+/* ---- shared memory of the other CTAs of a cluster ----------------------------------------------------------------- */
+
+/* Of the same place as p in CTA `rank`. */
+void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
+void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
+void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
+#define MODEL_CLUSTER_OF(name, type)                                                                             \
+    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
+        type value;                                                                                              \
+        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
+        return value;                                                                                            \
+    }                                                                                                            \
+    static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
+        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
+    }                                                                                                            \
+    static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
+        model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
+    }
+MODEL_CLUSTER_OF(u32, uint32_t)
+MODEL_CLUSTER_OF(u64, uint64_t)
+MODEL_CLUSTER_OF(f32, float)
+MODEL_CLUSTER_OF(v4, uint4)
 
 #endif
