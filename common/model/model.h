@@ -347,7 +347,7 @@ void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumula
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 
-/* ---- shared memory of the other CTAs of a cluster ----------------------------------------------------------------- */
+/* ---- shared memory of the other CTAs of a cluster ---------------------------------------------------------------- */
 
 /* Of the same place as p in CTA `rank`. */
 void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);

@@ -1,5 +1,5 @@
-/* cluster.h - shared memory of the other CTAs of a cluster: loads, stores, and stores that an mbarrier counts. What kernels
- * call is in model.h. */
+/* cluster.h - shared memory of the other CTAs of a cluster: loads, stores, and stores that an mbarrier counts. What
+ * kernels call is in model.h. */
 #ifndef MODEL_CLUSTER_H
 #define MODEL_CLUSTER_H
 
