@@ -32,6 +32,13 @@ my %unbroken = map { chomp; split /\t/, $_, 2 } <$unbroken>;
 is($unbroken{$_}, 'ok', "unbroken, 4 policies x 5 seeds: $_") for sort keys %unbroken;
 is_deeply([ sort keys %unbroken ], [ sort keys %runs ], 'each of them was run');
 
+# ---- what the GPUs did with them
+
+is(Patches::stale($_), '', "$_->{id}: its records are of its source, or it has none") for @bugs;
+my ($recorded) = grep { Patches::recorded($_, 'h200') } @bugs;
+my ($edited) = Patches::load(edited($recorded->{id}, sub { s/^(\+.*)/$1;/m }, $recorded->{name}));
+like(Patches::stale($edited), qr/recorded with another source/, 'one whose patch has changed since: not accepted');
+
 # ---- what the texts tell of them
 
 my %tells = (
