@@ -244,11 +244,12 @@ store('01_one/bugs/first.patch', $first);
 
 store('book/bugs.md', "# Bugs\n<!-- bugs -->\n<!-- end of bugs -->\nend\n");
 store('book/troubleshooting.md', "# Trouble\n<!-- symptoms -->\nold\n<!-- end of symptoms -->\n");
+store('book/field_bugs.md', "# Field\n<!-- field -->\n<!-- end of field -->\n");
 store('01_one/exercises/change.patch', "# order: 1\n# question: what?\n# hint: so\n# effect: this\n# run: --m 1\n# show: \$PROGRAM \$SOURCE\n"
     . "# before: a\n# after: b\n# h200: not timed\n" . $patch =~ s/^#.*\n//mgr);
 store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## Further reading\n");
-ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
-ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
+ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
+ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
 like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| hang \/ right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
 like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n## Further reading\n\z/ms, 'an exercise');
