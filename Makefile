@@ -179,7 +179,8 @@ $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 $(B)/traced/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=64)
 
-$(B)/model/$(1).o: $(3).cu $(CC_STAMP)
+$(B)/model/$(1).o: $(3).cu tests/tools/launch_check $(CC_STAMP)
+	$(Q)tests/tools/launch_check $$<
 	$$(call c_object,-x c $(C_CHAPTER))
 
 $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
