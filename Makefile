@@ -58,7 +58,10 @@ NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c 
 # A large frame must not jump over the page that ends a thread's stack.
 STACK_PROBES := $(shell $(CC) -Werror -fstack-clash-protection -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
                         echo -fstack-clash-protection)
-C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES)
+# Vectors stay whole: else a store of 16 bytes becomes four of 4, and neither its alignment nor its origin can be judged.
+WHOLE_VECTORS := $(shell $(CC) -Werror -fno-tree-sra -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && echo -fno-tree-sra)
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES) \
+             $(WHOLE_VECTORS)
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread

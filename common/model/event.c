@@ -9,6 +9,7 @@
 #include "judge/phases.h"
 #include "judge/products.h"
 #include "judge/provenance.h"
+#include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
 #include "place/dwarf.h"
@@ -45,6 +46,7 @@ void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
 void event_cta_begin(Cta *cta) {
     cta->roles = cta_alloc(cta, sizeof *cta->roles);
     cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->results = cta_alloc(cta, sizeof *cta->results);
     cta->phases = cta_alloc(cta, sizeof *cta->phases);
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
@@ -85,6 +87,9 @@ void event_stuck(void) { report_deadlock(); }
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_spin(t, p, size, write, site);
     shadow_access(t, p, size, write, site);
+    if (write && size == CHUNK_BYTES) {
+        provenance_stored(t, (uint32_t)((const uint8_t *)p - t->cta->shared));
+    }
     count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
     if (t->steps != NULL) {
         steps_plain(t, 0, write, size);
@@ -93,6 +98,11 @@ void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Sit
 
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_plain(t, p, size, write, site);
+    if (write) {
+        results_stored(t, p, size, site);
+    } else if (size == CHUNK_BYTES) {
+        provenance_loaded(t, p);
+    }
     count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
     if (device.options.observer != NULL) {
         observe_global(t, p, size, write, site);
@@ -312,6 +322,7 @@ void event_tma_load(const TmaLoad *load) {
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
+    results_tma_store(copy);
     count_store(copy);
     observe_store(copy);
     steps_store(copy);

@@ -29,6 +29,10 @@ RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
      "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(RESULT_PLACE, "A result goes to a place in C that it does not belong to",
+     "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(PRODUCT_DISCARDED, "Products are replaced before anyone has read them",
+     "wrong numbers in every run: a part of each sum is missing")
 
 /* ---- mbarriers */
 RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",

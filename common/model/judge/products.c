@@ -5,6 +5,7 @@
 #include "../core/schedule.h"
 #include "../model.h"
 #include "bug_report.h"
+#include "results.h"
 #include "shadow.h"
 
 void products_cta_begin(Cta *cta) {
@@ -43,7 +44,7 @@ void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const 
         uint32_t offset = row_offset(w, lane, row[lane], "ldmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
-        tag[lane] = *shadow_tag(w->cta, offset);
+        tag[lane] = provenance_of(w->cta, offset);
     }
     provenance_ldmatrix(w, r[0], tag);
     w->cta->products->warp[w->id].loaded = 1;
@@ -54,6 +55,7 @@ void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
         uint32_t offset = row_offset(w, lane, row[lane], "stmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);
         shadow_write(w->cta, &actor, offset, CHUNK_BYTES);
+        *shadow_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
     }
 }
 
@@ -63,7 +65,10 @@ void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WA
     if (model_bits(d[0][0]) == UNSET_BITS || a[0][0] == UNSET_BITS || b[0][0] == UNSET_BITS) {
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
-    provenance_mma(w, a[0], b[0], site);
+    Tag first_a, first_b;
+    if (provenance_mma(w, a[0], b[0], site, &first_a, &first_b)) {
+        results_fragment(w->cta, first_a, first_b);
+    }
 }
 
 /* ---- wgmma: registers -------------------------------------------------------------------------------------------- */
@@ -76,6 +81,7 @@ void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site 
         if (d == 0 || (uintptr_t)p + size <= d || (uintptr_t)p >= d + (uintptr_t)tile->n / 2 * sizeof(float)) {
             continue;
         }
+        provenance_accumulators(w->warpgroup, i, write);
         t->cta->products->warp[w->id].touched = 1;
         t->cta->products->warp[w->id].touched_site = site;
         if ((tile->taken >> w->id % 4 & 1) && report_begin(RULE_WGMMA_IN_FLIGHT)) {
@@ -221,7 +227,7 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (first) {
             shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
-            tag[i] = *shadow_tag(w->cta, offset);
+            tag[i] = provenance_of(w->cta, offset);
         } else {
             shadow_check_read(w->cta, &actor, offset);
         }
@@ -257,7 +263,9 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {
-            provenance_product(t, product, a, b);
+            if (provenance_product(t, product, a, b)) {
+                results_tile(t->cta, a, b, WGMMA_M, product->n);
+            }
             product->base = beyond_base ? NULL : clock_ref(t->clock->base);
         }
     }
