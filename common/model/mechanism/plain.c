@@ -22,7 +22,7 @@ static inline void access_at(const void *p, uint32_t size, int write, const void
             event_accumulator_access(t, p, size, write, site_of(return_address));
         }
         if (write && t->lane == 0) {
-            event_stack_store(t, p, size);
+            event_stack_store(t, p, size, site_of(return_address));
         }
     } else if (global_is(p)) {
         event_global_access(t, p, size, write, site_of(return_address));
