@@ -116,7 +116,10 @@ void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write
     products_accessed(t, p, size, write, site);
 }
 
-void event_stack_store(Thread *t, const void *p, uint32_t size) { provenance_forget(t->warp, p, size); }
+void event_stack_store(Thread *t, const void *p, uint32_t size, Site site) {
+    provenance_forget(t->warp, p, size);
+    products_stored(t->warp, p, size, site);
+}
 
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_unknown(t, p, size, site, write ? "store" : "load");
@@ -348,7 +351,7 @@ void event_fence_proxy(Thread *t) {
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void event_wgmma_fence(Warp *w) { products_fence(w); }
+void event_wgmma_fence(Warp *w, Site site) { products_fence(w, site); }
 void event_wgmma_warp(Warp *w, const Product *wanted) { products_warp(w, wanted); }
 
 void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first) {
@@ -371,7 +374,10 @@ void event_wgmma_done(Warpgroup *g, Product *product) {
     observe_done(g, product);
 }
 
-void event_wgmma_commit(Warp *w) { count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0); }
+void event_wgmma_commit(Warp *w) {
+    products_commit(w);
+    count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
+}
 
 void event_wgmma_wait(Warp *w, int newest, Site site) {
     report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
@@ -381,5 +387,6 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
 
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);
+    products_waited(w, done);
     steps_wgmma_waited(w, newest, done);
 }

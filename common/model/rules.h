@@ -78,7 +78,8 @@ RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fe
 RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
      "the wait does not cover it: accumulators may be read too early")
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
-     "ptxas inserts a wait (note C7514 or C7517): numbers are right, but the products no longer overlap")
+     "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
+     "fragments of A: wrong numbers")
 RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")

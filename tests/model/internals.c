@@ -305,7 +305,16 @@ static void test_faults(void) {
     enum { CTAS = 33 };
     options = (ModelOptions){.quiet = 1, .sms = CTAS};
     model_configure(&options);
-    is_int(right_meeting(CTAS), 0, "33 CTAs of 1024 threads run beside each other");
+    is_int(right_meeting(CTAS, 0), 0, "33 CTAs of 1024 threads run beside each other");
+    for (int overflow = 1; overflow <= 3; overflow++) {
+        model_forget_reports();
+        ok(right_meeting(CTAS, overflow) == 4, "a stack without a guard overflows, way %d", overflow);
+        text = model_reports() == 1 ? model_report(0)->text : "";
+        contains(text, "the stack is full", "... and the report says so");
+        contains(text, "CTA 32 warp 1 lane 5", "... by its thread");
+        contains(text, "kernels_right.c:", "... at its line");
+    }
+    is_int(right_meeting(CTAS, 0), 0, "... and the next launch is right");
 }
 
 static void test_memory(void) {
