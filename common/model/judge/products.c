@@ -396,7 +396,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {
             if (provenance_product(t, product, a, b)) {
-                results_tile(t->cta, a, b, WGMMA_M, product->n);
+                results_tile(w->warpgroup, a, b, WGMMA_M, product->n);
             }
             product->base = beyond_base ? NULL : clock_ref(t->clock->base);
         }

@@ -16,17 +16,18 @@ static int max(int a, int b) { return a > b ? a : b; }
 
 static int is_matrix(Tag tag, const char *name) { return strcmp(tag_matrix(tag), name) == 0; }
 
-void results_tile(Cta *cta, Tag a, Tag b, int rows, int columns) {
+void results_tile(Warpgroup *g, Tag a, Tag b, int rows, int columns) {
     int exchanged = is_matrix(a, "B") && is_matrix(b, "A");
     if (!exchanged && !(is_matrix(a, "A") && is_matrix(b, "B"))) {
         return;
     }
-    CtaResults *r = cta->results;
+    WarpgroupResults *r = &g->cta->results->warpgroup[g->id];
     uint32_t i = r->count++ % RESULT_PLACES;
     r->place[i].row = exchanged ? b.row : a.row;
     r->place[i].column = exchanged ? a.row : b.row;
     r->place[i].rows = exchanged ? columns : rows;
     r->place[i].columns = exchanged ? rows : columns;
+    g->cta->results->any = 1;
 }
 
 void results_fragment(Cta *cta, Tag a, Tag b) {
@@ -37,6 +38,7 @@ void results_fragment(Cta *cta, Tag a, Tag b) {
         }
         r->row_begin = a.row;
         r->column_begin = b.row;
+        r->any = 1;
     }
     r->row_begin = min(r->row_begin, a.row);
     r->row_end = max(r->row_end, a.row + 16);
@@ -44,47 +46,52 @@ void results_fragment(Cta *cta, Tag a, Tag b) {
     r->column_end = max(r->column_end, b.row + 8);
 }
 
-/* One of the CTA's products belongs to this element of C. */
-static int is_covered(const CtaResults *r, int row, int column) {
-    if (row >= r->row_begin && row < r->row_end && column >= r->column_begin && column < r->column_end) {
-        return 1;
-    }
-    uint32_t places = r->count < RESULT_PLACES ? r->count : RESULT_PLACES;
-    for (uint32_t i = 1; i <= places; i++) {
-        int down = row - r->place[(r->count - i) % RESULT_PLACES].row;
-        int right = column - r->place[(r->count - i) % RESULT_PLACES].column;
-        if (down >= 0 && down < r->place[(r->count - i) % RESULT_PLACES].rows && right >= 0 &&
-            right < r->place[(r->count - i) % RESULT_PLACES].columns) {
+static int is_in_tile(const WarpgroupResults *r, int row, int column) {
+    for (uint32_t i = r->count; i > 0 && i + RESULT_PLACES > r->count; i--) {
+        uint32_t at = (i - 1) % RESULT_PLACES;
+        if (row >= r->place[at].row && row < r->place[at].row + r->place[at].rows && column >= r->place[at].column &&
+            column < r->place[at].column + r->place[at].columns) {
             return 1;
         }
     }
     return 0;
 }
 
+/* One of the CTA's products belongs to this element of C. */
+static int is_covered(const Thread *t, int row, int column) {
+    const CtaResults *r = t->cta->results;
+    int covered = is_in_tile(&r->warpgroup[t->warp->warpgroup->id], row, column) ||
+                  (row >= r->row_begin && row < r->row_end && column >= r->column_begin && column < r->column_end);
+    for (int i = 0; i < t->cta->warpgroups && !covered; i++) {
+        covered = is_in_tile(&r->warpgroup[i], row, column);
+    }
+    return covered;
+}
+
 static void check_place(Thread *t, int row, int column, const char *what, Site site) {
     const CtaResults *r = t->cta->results;
-    if (is_covered(r, row, column) || !report_begin(RULE_RESULT_PLACE)) {
+    if (is_covered(t, row, column) || !report_begin(RULE_RESULT_PLACE)) {
         return;
     }
     report_place("now", t, site, what);
-    if (r->count > 0) {
-        uint32_t last = (r->count - 1) % RESULT_PLACES;
-        report_line(
-            "operand",
-            "the place is C(%d,%d); the CTA's last product is of rows %d to %d of A and %d to %d of B, and none "
-            "of those before it reaches there",
-            row, column, r->place[last].row, r->place[last].row + r->place[last].rows - 1, r->place[last].column,
-            r->place[last].column + r->place[last].columns - 1);
-    } else {
-        report_line("operand", "the place is C(%d,%d); the CTA has multiplied rows %d to %d of A and %d to %d of B",
-                    row, column, r->row_begin, r->row_end - 1, r->column_begin, r->column_end - 1);
+    report_line("place", "C(%d,%d): no product of this CTA is of row %d of A and row %d of B", row, column, row,
+                column);
+    const WarpgroupResults *own = &r->warpgroup[t->warp->warpgroup->id];
+    if (own->count > 0) {
+        uint32_t last = (own->count - 1) % RESULT_PLACES;
+        report_line("operand", "the warpgroup's last product is of rows %d to %d of A and %d to %d of B",
+                    own->place[last].row, own->place[last].row + own->place[last].rows - 1, own->place[last].column,
+                    own->place[last].column + own->place[last].columns - 1);
+    } else if (r->row_end > 0) {
+        report_line("operand", "the CTA has multiplied rows %d to %d of A and %d to %d of B", r->row_begin,
+                    r->row_end - 1, r->column_begin, r->column_end - 1);
     }
     report_line("see", "the rows that each warpgroup's operands begin with, and the place that the epilogue stores to");
     report_end(0);
 }
 
 void results_stored(Thread *t, const void *p, uint32_t size, Site site) {
-    if (t->cta->results->count == 0 && t->cta->results->row_end == 0) {
+    if (!t->cta->results->any) {
         return;
     }
     Tag tag = tag_of_global(p);
@@ -126,7 +133,7 @@ void results_tma_store(const TmaCopy *copy) {
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     Tag above[COLUMNS];
     memset(above, 0, sizeof above);
-    int placed = cta->results->count > 0 && is_matrix(tag_of_map(copy->map, walk.coord), "C");
+    int placed = cta->results->any && is_matrix(tag_of_map(copy->map, walk.coord), "C");
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         int column = (int)(chunk.coord[0] - copy->coord[0]), row = (int)(chunk.coord[1] - copy->coord[1]);
