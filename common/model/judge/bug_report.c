@@ -258,21 +258,24 @@ void report_negative(ModelRule rule, Site site, const char *what, int newest) {
 
 /* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
-/* "" or what the thread's behaviour makes it. Roles exist only in kernels in which nobody does both jobs. */
+/* "" or what the thread's behaviour, or that of its warpgroup, makes it. Roles exist only in kernels in which nobody does
+ * both jobs. */
 static const char *thread_role(const Thread *t) {
     const CtaRoles *roles = t->cta->roles;
-    int loads = 0, multiplies = 0;
-    for (int i = 0; i < t->cta->threads; i++) {
+    int loads = 0, multiplies = 0, group = t->warp->warpgroup->id;
+    for (int i = 0; i < t->cta->threads && roles->known; i++) {
         if (roles->thread[i].loads && roles->thread[i].multiplies) {
             return "";
         }
-        loads |= roles->thread[i].loads;
-        multiplies |= roles->thread[i].multiplies;
+        if (i / WARPGROUP_SIZE == group) {
+            loads |= roles->thread[i].loads;
+            multiplies |= roles->thread[i].multiplies;
+        }
     }
-    if (!loads || !multiplies) {
-        return "";
+    if (loads && multiplies) { /* a role for each warp */
+        return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
     }
-    return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
+    return loads ? "producer" : multiplies || (roles->known && roles->grown[group]) ? "consumer" : "";
 }
 
 const char *thread_text(const Thread *t, char *text) {
