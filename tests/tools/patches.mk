@@ -52,7 +52,7 @@ $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 ## make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
 ## make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU
 .PHONY: patches exercises-gpu bugs-gpu
-patches: $(if $(filter break solve map build judge default,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
+patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
 	@$(PATCHES) $(ARGS)
 exercises-gpu:
 	@$(PATCHES) object exercises
