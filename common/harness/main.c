@@ -339,7 +339,9 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     if (stage->chapter->describe) {
         char text[256] = "";
         stage->chapter->describe(&run->gemm, text, sizeof text);
-        printf("kernel   %s\n", text);
+        if (*text) { /* else launch() will say what is wrong */
+            printf("kernel   %s\n", text);
+        }
     }
     warn_if_slow(options, stage, gemm);
     if (options_trace(options)) {

@@ -36,6 +36,9 @@ typedef enum {
     DIVIDE_BY_ZERO,
     RECURSION,
     LARGE_ARRAY,
+    LOCAL_INDEX,
+    DAMAGED_STACK,
+    ABORT,
     LOOP,
     MISALIGNED_VECTOR,
     MISALIGNED_BY_8,
@@ -249,6 +252,19 @@ static __attribute__((noinline)) int large(int i) {
     return local[i];
 }
 
+static __attribute__((noinline)) int far(int i) {
+    volatile int local[8];
+    volatile long long away = (long long)i << 33;
+    local[i % 8] = i;
+    return local[-away];
+}
+
+/* As if an array had been written past its end. */
+static __attribute__((noinline)) int damaged(void) {
+    ((volatile uint64_t *)__builtin_frame_address(0))[1] = 0xdeadbeefdeadbeef;
+    return 0;
+}
+
 typedef struct {
     uint64_t low, high;
 } TwoWords;
@@ -265,6 +281,9 @@ DEVICE int faults(Shared *s, const Params *p) {
     case DIVIDE_BY_ZERO: return 5 / zero;
     case RECURSION: return deeper(many, 0);
     case LARGE_ARRAY: return large(thread);
+    case LOCAL_INDEX: return far(thread);
+    case DAMAGED_STACK: return damaged();
+    case ABORT: abort();
     case LOOP:
         for (unsigned i = 1; zero == 0 && i != 0; i += 2) {
         }
@@ -306,6 +325,9 @@ static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_cons
     case DIVIDE_BY_ZERO:
     case RECURSION:
     case LARGE_ARRAY:
+    case LOCAL_INDEX:
+    case DAMAGED_STACK:
+    case ABORT:
     case LOOP:
     case MISALIGNED_VECTOR:
     case MISALIGNED_BY_8:
@@ -382,6 +404,9 @@ const Case right_cases[] = {
     INTEL_CASE(DIVIDE_BY_ZERO, FAULT),
     WRONG_CASE(RECURSION, FAULT),
     INTEL_CASE(LARGE_ARRAY, FAULT),
+    WRONG_CASE(LOCAL_INDEX, FAULT),
+    WRONG_CASE(DAMAGED_STACK, FAULT),
+    WRONG_CASE(ABORT, FAULT),
     WRONG_CASE(MISALIGNED_VECTOR, ALIGNMENT),
     INTEL_CASE(MISALIGNED_BY_8, ALIGNMENT),
     WRONG_CASE(MISALIGNED_WORD, ALIGNMENT),
