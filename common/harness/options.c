@@ -113,7 +113,7 @@ void print_usage(FILE *out, const char *program) {
         "  --variant NAME        one of the chapter's variants (another name lists them)\n"
         "  --tile-group G        tile rows walked together\n"
         "  --meet yes|no         producers wait for each other before each tile\n"
-        "on the model:\n"
+        "on the model (without any option but --on, also at two odd sizes, in all policies and variants):\n"
         "  --policy NAME         what happens next: eager, lazy, random or pct\n"
         "                        (default random; eager for a timeline)\n"
         "  --schedule-seed S     with the policy, replays a run (default 1)\n"
@@ -387,6 +387,7 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
             good = 0;
         } else {
             good = take_option(option, optarg, options, message);
+            options->named |= option != OPTION_ON && option != OPTION_NO_BENCH;
         }
     }
     if (good && !options->help && optind < argc) { /* getopt_long() leaves the rest at the end */

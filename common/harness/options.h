@@ -49,6 +49,7 @@ typedef struct {
     int explain;            /* --explain or --explain-element */
     int explain_element;    /* --explain-element R,C[,K]: */
     int element[3];         /* ... its row, column and k */
+    int named;              /* an option other than --on and --no-bench was on the command line */
     int policy_given;       /* --policy was on the command line; so for the next */
     int sms_given;
     int timeline;          /* --timeline[=CTA]: draw one CTA in the terminal */

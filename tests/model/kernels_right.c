@@ -37,6 +37,9 @@ typedef enum {
     RECURSION,
     RECURSION_IN_REGISTERS, /* without local variables in memory */
     LARGE_ARRAY,
+    LOCAL_INDEX,
+    DAMAGED_STACK,
+    ABORT,
     LOOP,
     MISALIGNED_VECTOR,
     MISALIGNED_BY_8,
@@ -256,6 +259,19 @@ static __attribute__((noinline)) int large(int i) {
     return local[i];
 }
 
+static __attribute__((noinline)) int far(int i) {
+    volatile int local[8];
+    volatile long long away = (long long)i << 33;
+    local[i % 8] = i;
+    return local[-away];
+}
+
+/* As if an array had been written past its end. */
+static __attribute__((noinline)) int damaged(void) {
+    ((volatile uint64_t *)__builtin_frame_address(0))[1] = 0xdeadbeefdeadbeef;
+    return 0;
+}
+
 typedef struct {
     uint64_t low, high;
 } TwoWords;
@@ -273,6 +289,9 @@ DEVICE int faults(Shared *s, const Params *p, int bug) {
     case RECURSION: return deeper(many, 0);
     case RECURSION_IN_REGISTERS: return deeper_in_registers(many, 0);
     case LARGE_ARRAY: return large(thread);
+    case LOCAL_INDEX: return far(thread);
+    case DAMAGED_STACK: return damaged();
+    case ABORT: abort();
     case LOOP:
         for (unsigned i = 1; zero == 0 && i != 0; i += 2) {
         }
@@ -315,6 +334,9 @@ static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_cons
     case RECURSION:
     case RECURSION_IN_REGISTERS:
     case LARGE_ARRAY:
+    case LOCAL_INDEX:
+    case DAMAGED_STACK:
+    case ABORT:
     case LOOP:
     case MISALIGNED_VECTOR:
     case MISALIGNED_BY_8:
@@ -396,6 +418,9 @@ const Case right_cases[] = {
     WRONG_CASE(RECURSION, FAULT),
     WRONG_CASE(RECURSION_IN_REGISTERS, FAULT),
     INTEL_CASE(LARGE_ARRAY, FAULT),
+    WRONG_CASE(LOCAL_INDEX, FAULT),
+    WRONG_CASE(DAMAGED_STACK, FAULT),
+    WRONG_CASE(ABORT, FAULT),
     WRONG_CASE(MISALIGNED_VECTOR, ALIGNMENT),
     INTEL_CASE(MISALIGNED_BY_8, ALIGNMENT),
     WRONG_CASE(MISALIGNED_WORD, ALIGNMENT),
