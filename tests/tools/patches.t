@@ -83,6 +83,13 @@ is(said('tests/tools/patches break 09'), sprintf("%-42s %s\n", 'choice', 'anothe
 ends(2, 'break 09 nothing', qr/\ABUG=nothing: chapter 09 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
 ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is not there');
 
+store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
+is(said('tests/tools/patches list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
+ends(0, 'lab 01', qr{\Amy/01_one.cu\n  fill 1 holes, HOLE 1 to HOLE 1.*\n  then: make check-01\n\z}, 'lab');
+is(contents('my/01_one.cu'), join('', @lines[ 0 .. 3 ], "/* HOLE 1: 5 */\n", @lines[ 5 .. 13, 15 .. 19 ]), 'it is put into my/');
+ends(1, 'lab 01', qr/already/, 'once');
+unlink '01_one/lab.patch';
+
 # ---- put in
 
 ends(0, 'apply 01_first copy', qr/\A\z/, 'apply');
