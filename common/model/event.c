@@ -298,6 +298,10 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 
 void event_tensor_map(const TensorMap *map) { observe_map(map); }
 void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    transfers_bulk(t, shared, global, bytes, what, site);
+}
+
 void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {

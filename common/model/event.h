@@ -128,6 +128,8 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 /* tensor_map_2d() has made a map; a kernel fetches one ahead. */
 void event_tensor_map(const TensorMap *map);
 void event_tensor_map_prefetch(const TensorMap *map, Site site);
+/* A range of bytes is to be copied between shared and global memory: before the events of a load or store. */
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site);
 /* The operands are known; then targets and barriers are. */
 void event_tma_load_asked(const TmaCopy *copy);
 void event_tma_load(const TmaLoad *load);

@@ -242,13 +242,19 @@ void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
  * would be. `name` must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle);
+/* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
+GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
+                               const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
+                               int fill_nan);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
-/* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
-void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
-void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here);
+/* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
+void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
+                    int mask, const char *here);
 /* add: reduce into global memory instead of overwriting it. */
-void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here);
-void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here);
+void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
+                     const char *here);
+void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here);
+void model_bulk_store(void *dst, const void *src, int bytes, const char *here);
 void model_bulk_commit_group(const char *here);
 void model_bulk_wait_group(int newest, int read, const char *here);
 void model_fence_proxy_async(const char *here);

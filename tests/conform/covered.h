@@ -315,6 +315,124 @@ HOST_DEVICE bf16 tma_window_word(const TmaCase *c, int i) {
                                 : conform_bf16(i * 5 % 11 - 5);
 }
 
+/* ---- copies of ranges, and of boxes of every rank ----------------------------------------------------------------- */
+
+enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
+
+/* Words, and results, are those of the TMA's cases; global memory is BULK_WORDS long. */
+typedef struct {
+    const char *name;
+    int op; /* TMA_LOAD, TMA_STORE */
+    int bytes, shared_offset, global_offset;
+    int misuse; /* an operand that the manual does not allow: the model must report it */
+} BulkCase;
+
+static const BulkCase bulk_cases[] = {
+    {"load_16", TMA_LOAD, 16, 0, 0, 0},
+    {"load_48_between", TMA_LOAD, 48, 16, 32, 0},
+    {"load_1040", TMA_LOAD, 1040, 144, 48, 0},
+    {"load_4096", TMA_LOAD, 4096, 0, 0, 0},
+    {"load_0", TMA_LOAD, 0, 0, 0, 1},
+    {"load_24", TMA_LOAD, 24, 0, 0, 1},
+    {"load_from_8", TMA_LOAD, 32, 0, 8, 1},
+    {"load_to_8", TMA_LOAD, 32, 8, 0, 1},
+    {"store_16", TMA_STORE, 16, 0, 0, 0},
+    {"store_48_between", TMA_STORE, 48, 16, 32, 0},
+    {"store_1040", TMA_STORE, 1040, 144, 48, 0},
+    {"store_0", TMA_STORE, 0, 0, 0, 1},
+    {"store_24", TMA_STORE, 24, 0, 0, 1},
+    {"store_to_8", TMA_STORE, 32, 0, 8, 1},
+    {"store_from_8", TMA_STORE, 32, 8, 0, 1},
+};
+
+/* One copy by tensor_map_nd()'s map. */
+typedef struct {
+    const char *name;
+    int op, type, element_bytes, rank;
+    uint64_t size[5], stride[4];
+    uint32_t box[5];
+    int swizzle, fill;
+    int offset, coord[5];
+} TensorCase;
+
+/* clang-format off */
+#define TENSOR_1D(name, op, type, bytes, size, box, fill, offset, c0) \
+    {name, op, type, bytes, 1, {size, 1, 1, 1, 1}, {0, 0, 0, 0}, {box, 1, 1, 1, 1}, 0, fill, offset, {c0, 0, 0, 0, 0}}
+#define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, fill, c0, c1) \
+    {name, op, type, bytes, 2, {cols, 20, 1, 1, 1}, {208, 0, 0, 0}, {box0, box1, 1, 1, 1}, swizzle, fill, 0, \
+     {c0, c1, 0, 0, 0}}
+/* Rows of `cols` elements in pitches of 80 bytes; 6, 5, 4 and 3 of them in the other dimensions. */
+#define TENSOR_5D(name, op, type, bytes, rank, cols, box0, box1, box2, box3, box4, swizzle, fill, ...) \
+    {name, op, type, bytes, rank, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, swizzle, \
+     fill, 0, {__VA_ARGS__}}
+
+static const TensorCase tensor_cases[] = {
+    TENSOR_1D("load_1d_bf16", TMA_LOAD, 9, 2, 500, 256, 0, 0, 16),
+    TENSOR_1D("load_1d_edge", TMA_LOAD, 9, 2, 500, 256, 0, 128, 400),
+    TENSOR_1D("load_1d_before", TMA_LOAD, 9, 2, 500, 64, 0, 0, -24),
+    TENSOR_1D("load_1d_fp32", TMA_LOAD, 7, 4, 500, 128, 1, 0, 400),
+    TENSOR_1D("load_1d_uint8", TMA_LOAD, 0, 1, 500, 240, 0, 0, 320),
+    TENSOR_1D("load_1d_unaligned_8", TMA_LOAD, 9, 2, 500, 64, 0, 0, 4),
+    TENSOR_1D("store_1d_bf16", TMA_STORE, 9, 2, 500, 256, 0, 128, 16),
+    TENSOR_1D("store_1d_edge", TMA_STORE, 7, 4, 499, 128, 0, 0, 400),
+    TENSOR_1D("add_1d_fp32", TMA_ADD, 7, 4, 500, 128, 0, 0, 16),
+    TENSOR_1D("add_1d_bf16_edge", TMA_ADD, 9, 2, 500, 128, 0, 0, 400),
+    TENSOR_2D("load_fp8_sw128", TMA_LOAD, 0, 1, 200, 128, 16, 3, 0, 16, 3),
+    TENSOR_2D("load_fp8_sw128_corner", TMA_LOAD, 0, 1, 197, 128, 16, 3, 0, 96, 11),
+    TENSOR_2D("load_fp8_sw32", TMA_LOAD, 0, 1, 200, 32, 16, 1, 0, 16, 3),
+    TENSOR_2D("load_fp32_sw64", TMA_LOAD, 7, 4, 50, 16, 16, 2, 0, 4, 3),
+    TENSOR_2D("load_int32_sw128", TMA_LOAD, 3, 4, 50, 32, 16, 3, 0, 28, 3),
+    TENSOR_2D("store_fp8_sw128", TMA_STORE, 0, 1, 200, 128, 16, 3, 0, 16, 3),
+    TENSOR_2D("store_fp32_sw128", TMA_STORE, 7, 4, 50, 32, 16, 3, 0, 4, 3),
+    TENSOR_2D("add_fp32_none", TMA_ADD, 7, 4, 50, 16, 8, 0, 0, 4, 3),
+    TENSOR_2D("add_fp32_sw128", TMA_ADD, 7, 4, 50, 32, 16, 3, 0, 4, 3),
+    TENSOR_2D("add_fp32_sw128_corner", TMA_ADD, 7, 4, 49, 32, 16, 3, 0, 28, 11),
+    TENSOR_5D("load_3d_fp32", TMA_LOAD, 7, 4, 3, 20, 8, 4, 3, 1, 1, 0, 0, 4, 1, 1, 0, 0),
+    TENSOR_5D("load_4d_bf16", TMA_LOAD, 9, 2, 4, 40, 16, 4, 3, 2, 1, 0, 0, 8, 1, 1, 1, 0),
+    TENSOR_5D("load_4d_bf16_sw64", TMA_LOAD, 9, 2, 4, 40, 32, 3, 3, 2, 1, 2, 0, 8, 1, 1, 1, 0),
+    TENSOR_5D("load_5d_bf16", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, 1),
+    TENSOR_5D("load_5d_bf16_sw32", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 1, 0, 8, 2, 3, 2, 1),
+    TENSOR_5D("load_5d_corner", TMA_LOAD, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 0, 32, 4, 4, 3, 2),
+    TENSOR_5D("load_5d_before", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, -8, -1, -1, -1, -1),
+    TENSOR_5D("load_5d_nan", TMA_LOAD, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 1, 32, 4, 4, 3, 2),
+    TENSOR_5D("load_5d_fp8", TMA_LOAD, 0, 1, 5, 80, 32, 3, 2, 2, 2, 0, 0, 16, 1, 1, 1, 1),
+    TENSOR_5D("load_5d_unaligned_8", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
+    TENSOR_5D("store_4d_bf16", TMA_STORE, 9, 2, 4, 40, 16, 4, 3, 2, 1, 0, 0, 8, 1, 1, 1, 0),
+    TENSOR_5D("store_5d_bf16", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, 1),
+    TENSOR_5D("store_5d_corner", TMA_STORE, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 0, 32, 4, 4, 3, 2),
+    TENSOR_5D("store_5d_before", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, -1),
+    TENSOR_5D("add_3d_bf16", TMA_ADD, 9, 2, 3, 40, 16, 4, 3, 1, 1, 0, 0, 8, 1, 1, 0, 0),
+    TENSOR_5D("add_4d_int32", TMA_ADD, 3, 4, 4, 20, 8, 4, 3, 2, 1, 0, 0, 4, 1, 1, 1, 0),
+    TENSOR_5D("add_5d_fp32", TMA_ADD, 7, 4, 5, 20, 8, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
+};
+/* clang-format on */
+
+HOST_DEVICE int tensor_global_words(const TensorCase *c) {
+    uint64_t bytes =
+        c->rank == 1 ? c->size[0] * (uint64_t)c->element_bytes : c->size[c->rank - 1] * c->stride[c->rank - 2];
+    return 2 * TMA_GUARD + (int)(bytes / 2) + 16;
+}
+
+/* What is added: small integers in bf16, fp32 or int32. Word i of them. */
+HOST_DEVICE bf16 tensor_number(const TensorCase *c, int i, int value) {
+    return c->type == 9                ? conform_bf16(value)
+           : c->type == 7              ? (i & 1 ? conform_bf16(value) : (bf16)0)
+           : (i & 1) == 0 || value < 0 ? (bf16)value
+                                       : (bf16)0;
+}
+
+HOST_DEVICE bf16 tensor_global_word(const TensorCase *c, int i) {
+    return c->op == TMA_LOAD    ? (bf16)(i + 1)
+           : c->op == TMA_STORE ? (bf16)CONFORM_UNWRITTEN
+                                : tensor_number(c, i, (c->type == 9 ? i : i / 2) % 7 - 3);
+}
+
+HOST_DEVICE bf16 tensor_window_word(const TensorCase *c, int i) {
+    return c->op == TMA_LOAD    ? (bf16)CONFORM_UNWRITTEN
+           : c->op == TMA_STORE ? (bf16)(i + 1)
+                                : tensor_number(c, i, (c->type == 9 ? i : i / 2) * 5 % 11 - 5);
+}
+
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 /* What shared memory and the A registers hold, and what the result is.
@@ -691,28 +809,33 @@ typedef enum {
     GROUP_MBARRIER,
     GROUP_BARRIER,
     GROUP_SETMAXNREG,
+    GROUP_BULK,
+    GROUP_TENSOR,
     GROUPS
 } Group;
 
 /* What all groups have in common: their cases begin with a name. */
 static inline const char *group_name(Group group) {
-    static const char *const names[GROUPS] = {"encode", "tma", "wgmma", "warp", "mbarrier", "barrier", "setmaxnreg"};
+    static const char *const names[GROUPS] = {"encode",  "tma",        "wgmma", "warp",  "mbarrier",
+                                              "barrier", "setmaxnreg", "bulk",  "tensor"};
     return names[group];
 }
 
 static inline int group_size(Group group) {
-    const int sizes[GROUPS] = {COUNT_OF(encode_cases),    COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
-                               COUNT_OF(warp_cases),      COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
-                               COUNT_OF(setmaxnreg_cases)};
+    const int sizes[GROUPS] = {COUNT_OF(encode_cases),     COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
+                               COUNT_OF(warp_cases),       COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
+                               COUNT_OF(setmaxnreg_cases), COUNT_OF(bulk_cases),     COUNT_OF(tensor_cases)};
     return sizes[group];
 }
 
 static inline const char *case_name(Group group, int i) {
-    const char *const *const first[GROUPS] = {&encode_cases[0].name,    &tma_cases[0].name,      &wgmma_cases[0].name,
-                                              &warp_cases[0].name,      &mbarrier_cases[0].name, &barrier_cases[0].name,
-                                              &setmaxnreg_cases[0].name};
-    const size_t size[GROUPS] = {sizeof(EncodeCase),   sizeof(TmaCase),     sizeof(WgmmaCase),     sizeof(WarpCase),
-                                 sizeof(MbarrierCase), sizeof(BarrierCase), sizeof(SetmaxnregCase)};
+    const char *const *const first[GROUPS] = {
+        &encode_cases[0].name,     &tma_cases[0].name,      &wgmma_cases[0].name,
+        &warp_cases[0].name,       &mbarrier_cases[0].name, &barrier_cases[0].name,
+        &setmaxnreg_cases[0].name, &bulk_cases[0].name,     &tensor_cases[0].name};
+    const size_t size[GROUPS] = {sizeof(EncodeCase),     sizeof(TmaCase),      sizeof(WgmmaCase),
+                                 sizeof(WarpCase),       sizeof(MbarrierCase), sizeof(BarrierCase),
+                                 sizeof(SetmaxnregCase), sizeof(BulkCase),     sizeof(TensorCase)};
     return *(const char *const *)(const void *)((const char *)first[group] + (size_t)i * size[group]);
 }
 
@@ -737,6 +860,8 @@ static inline uint32_t case_digest(Group group, int i) {
     case GROUP_MBARRIER: return digest(start, mbarrier_cases[i].op, &mbarrier_cases[i].op[MB_MAX_OPS]);
     case GROUP_BARRIER: return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
     case GROUP_SETMAXNREG: return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
+    case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);
+    case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].coord[5]);
     case GROUPS: break;
     }
     return 0;

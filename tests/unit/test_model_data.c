@@ -363,6 +363,55 @@ static void test_steps_and_panels(void) {
     ok(!tensor_next(&walk, &chunk), "a walk that is over stays over");
 }
 
+/* Five dimensions: every chunk's index in the tensor, and its place in the box, by counting. */
+static void test_five_dimensions(void) {
+    static const uint64_t size[5] = {80, 6, 5, 4, 3}, stride[4] = {80, 480, 2400, 9600};
+    static const uint32_t box[5] = {32, 3, 2, 2, 2}, step[5] = {1, 1, 1, 1, 1};
+    const int start[5] = {64, 4, 1, 3, -1};
+    TensorMap map;
+    TensorChunk chunk;
+    is_int(tensor_map_encode(&map, TENSOR_UINT8, 5, matrix, size, stride, box, step, 0, TENSOR_SWIZZLE_NONE, 0,
+                             TENSOR_FILL_ZERO, why, sizeof why),
+           0, "a tensor of bytes in five dimensions");
+    is_int((long)tensor_box_bytes(&map), 32 * 24, "... whose box is 32 x 3 x 2 x 2 x 2 bytes");
+    TensorWalk walk = tensor_walk(&map, start, 1024);
+    int i = 0, right = 1;
+    for (; tensor_next(&walk, &chunk); i++) {
+        int at[5] = {64 + i % 2 * 16, 4 + i / 2 % 3, 1 + i / 6 % 2, 3 + i / 12 % 2, -1 + i / 24};
+        uint64_t global = (uint64_t)(uintptr_t)matrix + (uint64_t)at[0];
+        int inside = at[0] < 80 && at[1] < 6 && at[3] < 4 && at[4] >= 0;
+        for (int d = 1; d < 5; d++) {
+            right = right && chunk.coord[d] == at[d];
+            global += (uint64_t)at[d] * stride[d - 1];
+        }
+        right = right && chunk.coord[0] == at[0] && chunk.offset == (uint32_t)i * 16 &&
+                chunk.end == (inside ? 16 : 0) && (!inside || chunk.global == global);
+    }
+    ok(right && i == 48, "... is walked dimension 0 first, and ends at each edge");
+}
+
+/* A range: 16-byte pieces side by side, on both sides. */
+static void test_range(void) {
+    TensorMap map;
+    TensorChunk chunk;
+    const int start[1] = {0};
+    uint8_t shared[16];
+    tensor_map_range(&map, matrix + 24, 208 * 1024);
+    ok(tensor_map_fault(&map) == NULL && tensor_box_bytes(&map) == 208 * 1024 && tensor_box_span(&map) == 208 * 1024 &&
+           tensor_box_alignment(&map) == 16 && tensor_load_fault(&map, start) == NULL,
+       "a range of 208 KB is a box on a multiple of 16 bytes");
+    tensor_map_range(&map, matrix + 24, 48);
+    TensorWalk walk = tensor_walk_store(&map, start, 1024 + 16);
+    int i = 0, right = 1;
+    for (; tensor_next(&walk, &chunk); i++) {
+        right = right && chunk.offset == (uint32_t)i * 16 && tensor_chunk_global(&chunk) == matrix + 24 + i * 8 &&
+                chunk.begin == 0 && chunk.end == 16;
+        tensor_chunk_load(&map, &chunk, shared);
+        right = right && memcmp(shared, matrix + 24 + i * 8, 16) == 0;
+    }
+    ok(right && i == 3, "... of 48 bytes three pieces");
+}
+
 static void test_copies(void) {
     TensorMap map;
     uint8_t shared[16];
@@ -687,6 +736,8 @@ int main(void) {
     test_starts();
     test_narrow();
     test_steps_and_panels();
+    test_five_dimensions();
+    test_range();
     test_copies();
     test_warp();
     test_descriptor();

@@ -54,6 +54,7 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
         known.last_base = map->base;
     }
     tag.tensor = (uint16_t)known.last;
+    tag.element_bytes = map->element_bytes;
     tag.row = (int32_t)coord[1];
     tag.column = (int32_t)coord[0];
     return tag;
@@ -77,6 +78,7 @@ Tag tag_of_global(const void *p) {
         uintptr_t offset = (uintptr_t)p - tensor->base;
         if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
             tag.tensor = (uint16_t)i;
+            tag.element_bytes = (uint16_t)tensor->element_bytes;
             tag.row = (int32_t)(offset / tensor->row_bytes);
             tag.column = (int32_t)(offset % tensor->row_bytes) / tensor->element_bytes;
             break;

@@ -7,10 +7,10 @@
 
 enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff };
 
-/* Which 8 elements a chunk of 16 bytes holds: 8 columns of a row. */
+/* Which elements a chunk of 16 bytes holds: neighbouring columns of a row, 8 of bf16. */
 typedef struct {
-    uint16_t tensor; /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c */
-    uint16_t unused;
+    uint16_t tensor;        /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c */
+    uint16_t element_bytes; /* row and column count these */
     int32_t row;
     int32_t column;
 } Tag;
