@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "../device/status.h"
+#include "data/element.h"
 #include "data/tensor_map.h"
 
 /* ---- CUDA's words ------------------------------------------------------------------------------------------------ */
@@ -221,9 +222,10 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
 void model_cp_async_commit_group(const char *here);
 void model_cp_async_wait_group(int newest, const char *here);
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here);
+/* trans: every 8x8 matrix is transposed. */
+void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here);
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
-void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here);
+void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here);
 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
@@ -264,6 +266,10 @@ void model_wgmma_fence(const char *here);
 void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
                     const char *here);
 void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
+/* Of another type than bf16; both operands K-major. */
+void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here);
+void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
+                       const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 

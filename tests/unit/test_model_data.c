@@ -671,7 +671,7 @@ static int product_is_right(int n, int a_major, int b_major, int from_registers,
     }
     right = right && wgmma_operand_addresses(&bd, b_major, n, address) == 2 * n;
     wgmma_operand_load(b, (const uint8_t *)shared, 1024, address, b_major, n);
-    wgmma_multiply(tile, a, b, n, accumulate);
+    wgmma_multiply(tile, a, b, n, MATRIX_K, accumulate);
 
     for (int t = 0; t < 128; t++) {
         int w = t / 32, l = t % 32;

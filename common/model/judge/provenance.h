@@ -30,17 +30,18 @@ typedef struct CtaFragments {
     } tile[WARPGROUP_LIMIT][ACCUMULATOR_TILES];
 } CtaFragments;
 
-/* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i; r0 is lane 0's register array. */
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]);
+/* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i in memory; r0 is lane 0's register array. */
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]);
 /* A warp multiplies fragments; a0, b0 are lane 0's arrays. */
-void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site);
+void provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site);
 /* For event.c: lane 0 has stored to its stack at p: fragments there are no longer what was loaded. */
 void provenance_forget(Warp *w, const void *p, uint32_t size);
 
-/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(). Reports pieces that do not fit
- * and returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and
+/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(); those that count elements of
+ * another size than the type's say nothing. Reports pieces that do not fit and returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and
  * column of the result are exchanged, so that row is always that of the operand and column its k. */
-Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site);
+Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixType type, int mn_major, int rows,
+                       Site site);
 /* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. */
 void provenance_product(Thread *t, const Product *product, Tag a, Tag b);
 
