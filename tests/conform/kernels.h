@@ -47,9 +47,6 @@ DEVICE void arrive_count(MBarrier *bar, int count) {
 #define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
     WGMMA_SS(n, count, a_, b_, p_, #major_a ", " #major_b, a, b, accumulate, __VA_ARGS__)
 
-#define WGMMA_NAMES_4 "%0, %1, %2, %3"
-#define WGMMA_NAMES_12 WGMMA_NAMES_8 ", %8, %9, %10, %11"
-
 /* As WGMMA_SS of wgmma.h, with A from registers r0_ .. r3_. */
 #define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...)               \
     asm volatile("{\n"                                                                                 \
@@ -541,6 +538,93 @@ static const struct {
 } wgmma_kernels[] = {WGMMA_KERNELS(SS_ROW, RS_ROW)};
 /* clang-format on */
 
+/* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
+
+typedef struct {
+    ProductCase c;
+    uint16_t *out;
+} ProductParams;
+
+typedef struct {
+    uint32_t word[PRODUCT_SHARED / 4];
+} ProductShared;
+
+DEVICE uint64_t product_descriptor(const uint8_t *tile, int trans, int step) {
+    return trans ? wgmma_descriptor_mn(tile, 8192) + (uint64_t)(step * WGMMA_K16_STEP_MN)
+                 : wgmma_descriptor(tile) + (uint64_t)(step * WGMMA_K16_STEP);
+}
+
+DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        r[i] = conform_elements(type, (uint32_t)((step * 128 + (int)threadIdx.x) * 16 + i * 4) + 99991, 0);
+    }
+}
+
+/* Operand A of a kind. */
+#define PRODUCT_A_SHARED(kind) uint64_t a = product_descriptor(tile, product_a_trans(kind), step)
+#define PRODUCT_A_REGISTERS(kind) \
+    uint32_t a[4];                \
+    product_fragment(type, step, a)
+#define PRODUCT_A_ss PRODUCT_A_SHARED
+#define PRODUCT_A_rs PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_trans_a PRODUCT_A_SHARED
+#define PRODUCT_A_ss_trans_b PRODUCT_A_SHARED
+#define PRODUCT_A_ss_trans_ab PRODUCT_A_SHARED
+#define PRODUCT_A_rs_trans_b PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_f16 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_f16 PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_e4m3 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_e4m3 PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_e5m2 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_e5m2 PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_tf32 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_tf32 PRODUCT_A_REGISTERS
+
+#define PRODUCT_KERNEL(kind_, n, suffix, low_bits_)                                                    \
+    static __global__ void __launch_bounds__(128)                                                      \
+        product_##kind_##_##n##suffix(const __grid_constant__ ProductParams p) {                       \
+        SHARED_MEMORY(ProductShared, s);                                                               \
+        const uint8_t *tile = (const uint8_t *)s->word;                                                \
+        int type = product_type(PRODUCT_##kind_), thread = (int)threadIdx.x;                           \
+        float d[n / 2];                                                                                \
+        for (int i = thread; i < PRODUCT_SHARED / 4; i += 128) {                                       \
+            s->word[i] = conform_elements(type, (uint32_t)i * 4, p.c.low_bits);                        \
+        }                                                                                              \
+        fence_proxy_async();                                                                           \
+        __syncthreads();                                                                               \
+        UNROLL_ONCE                                                                                    \
+        for (int step = 0; step < PRODUCT_STEPS; step++) {                                             \
+            PRODUCT_A_##kind_(PRODUCT_##kind_);                                                        \
+            uint64_t b = product_descriptor(tile + PRODUCT_B, product_b_trans(PRODUCT_##kind_), step); \
+            wgmma_fence();                                                                             \
+            wgmma_##kind_(n, d, a, b, step > 0);                                                       \
+            wgmma_commit_group();                                                                      \
+            wgmma_wait_group(0);                                                                       \
+            registers_settled(d, n / 2);                                                               \
+        }                                                                                              \
+        int sum = 0;                                                                                   \
+        UNROLL                                                                                         \
+        for (int v = 0; v < n / 2; v++) {                                                              \
+            if (n == 8) {                                                                              \
+                p.out[thread * (n / 2) + v] = (uint16_t)(int)d[v];                                     \
+            }                                                                                          \
+            sum += (2 * v + 1) * (int)d[v];                                                            \
+        }                                                                                              \
+        if (n != 8) {                                                                                  \
+            p.out[thread] = (uint16_t)sum;                                                             \
+        }                                                                                              \
+    }                                                                                                  \
+    KERNEL_ENTRY(product_##kind_##_##n##suffix, ProductParams);
+PRODUCT_CASES(PRODUCT_KERNEL)
+
+#define PRODUCT_ENTRY(kind, n, suffix, low_bits) {KERNEL(product_##kind##_##n##suffix)},
+/* By number of the case. */
+static const struct {
+    const void *kernel;
+    const char *name;
+} product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
+
 /* ---- one warp ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -556,13 +640,17 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
     SHARED_MEMORY(WarpShared, s);
     int lane = (int)threadIdx.x;
     for (int i = lane; i < WARP_SHARED / 2; i += 32) {
-        s->word[i] = p.c.op == WARP_LDMATRIX ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
+        s->word[i] = p.c.op == WARP_LDMATRIX || p.c.op == WARP_LDMATRIX_TRANS ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
     }
     __syncthreads();
     uint8_t *row = (uint8_t *)s->word + warp_row_offset(p.c.rows, lane);
-    if (p.c.op == WARP_LDMATRIX) {
+    if (p.c.op == WARP_LDMATRIX || p.c.op == WARP_LDMATRIX_TRANS) {
         uint32_t r[4];
-        ldmatrix_x4(r, row);
+        if (p.c.op == WARP_LDMATRIX) {
+            ldmatrix_x4(r, row);
+        } else {
+            ldmatrix_x4_trans(r, row);
+        }
         UNROLL
         for (int i = 0; i < 4; i++) {
             p.out[lane * 8 + i * 2] = (uint16_t)r[i];
@@ -584,12 +672,19 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
         float d[4];
         UNROLL
         for (int i = 0; i < 4; i++) {
-            a[i] = warp_mma_operand(p.c.rows, lane, i);
+            a[i] = p.c.op == WARP_MMA ? warp_mma_operand(p.c.rows, lane, i) : warp_mma_operand_of(p.c.op, lane, i);
             d[i] = warp_mma_start(p.c.rows, lane, i);
         }
-        b[0] = warp_mma_operand(p.c.rows, lane, 4);
-        b[1] = warp_mma_operand(p.c.rows, lane, 5);
-        mma_m16n8k16(d, a, b);
+        for (int i = 0; i < 2; i++) {
+            b[i] =
+                p.c.op == WARP_MMA ? warp_mma_operand(p.c.rows, lane, 4 + i) : warp_mma_operand_of(p.c.op, lane, 4 + i);
+        }
+        switch (p.c.op) {
+        case WARP_MMA: mma_m16n8k16(d, a, b); break;
+        case WARP_MMA_F16: mma_m16n8k16_f16(d, a, b); break;
+        case WARP_MMA_E4M3: mma_m16n8k32_e4m3(d, a, b); break;
+        default: mma_m16n8k8_tf32(d, a, b); break;
+        }
         UNROLL
         for (int i = 0; i < 4; i++) {
             p.out[lane * 4 + i] = (uint16_t)(int)d[i];
@@ -755,12 +850,24 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     return 0;
 }
 
+static int run_product(const Machine *m, int i, Outcome *o) {
+    ProductParams p;
+    memset((void *)&p, 0, sizeof p);
+    p.c = product_cases[i];
+    p.out = m->out;
+    o->count = p.c.n == 8 ? 128 * 4 : 128;
+    return run_kernel(product_kernels[i].kernel, product_kernels[i].name, 1, 128, 0, (int)sizeof(ProductShared), &p,
+                      m->out, o);
+}
+
 static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
     WarpParams p;
     memset((void *)&p, 0, sizeof p);
     p.c = *c;
     p.out = m->out;
-    o->count = c->op == WARP_LDMATRIX ? 32 * 8 : c->op == WARP_STMATRIX ? WARP_SHARED / 2 : 32 * 4;
+    o->count = c->op == WARP_LDMATRIX || c->op == WARP_LDMATRIX_TRANS ? 32 * 8
+               : c->op == WARP_STMATRIX                               ? WARP_SHARED / 2
+                                                                      : 32 * 4;
     return run_kernel(KERNEL(warp_case), 1, 32, 0, (int)sizeof(WarpShared), &p, m->out, o);
 }
 
@@ -832,7 +939,8 @@ static int run_case(const Machine *m, Group group, int i, Outcome *o) {
     case GROUP_BARRIER: return run_barrier(m, &barrier_cases[i], o);
     case GROUP_SETMAXNREG: return run_setmaxnreg(m, i, o);
     case GROUP_BULK: return run_bulk(m, &bulk_cases[i], o);
-    default: return run_tensor(m, &tensor_cases[i], o);
+    case GROUP_TENSOR: return run_tensor(m, &tensor_cases[i], o);
+    default: return run_product(m, i, o);
     }
 }
 
