@@ -43,12 +43,13 @@ typedef struct {
 #define PRODUCTS_OF_WIDTH(n)      \
     PRODUCT_KERNEL(ss, n, shared) \
     PRODUCT_KERNEL(rs, n, registers)
-#define EACH_WIDTH(WIDTH)                                                                                             \
-    WIDTH(8)                                                                                                          \
-    WIDTH(16) WIDTH(24) WIDTH(32) WIDTH(40) WIDTH(48) WIDTH(56) WIDTH(64) WIDTH(72) WIDTH(80) WIDTH(88) WIDTH(96)     \
-        WIDTH(104) WIDTH(112) WIDTH(120) WIDTH(128) WIDTH(136) WIDTH(144) WIDTH(152) WIDTH(160) WIDTH(168) WIDTH(176) \
-            WIDTH(184) WIDTH(192) WIDTH(200) WIDTH(208) WIDTH(216) WIDTH(224) WIDTH(232) WIDTH(240) WIDTH(248)        \
-                WIDTH(256)
+/* clang-format off */
+#define EACH_WIDTH(WIDTH)                                                                               \
+    WIDTH(8) WIDTH(16) WIDTH(24) WIDTH(32) WIDTH(40) WIDTH(48) WIDTH(56) WIDTH(64) WIDTH(72) WIDTH(80)  \
+    WIDTH(88) WIDTH(96) WIDTH(104) WIDTH(112) WIDTH(120) WIDTH(128) WIDTH(136) WIDTH(144) WIDTH(152)    \
+    WIDTH(160) WIDTH(168) WIDTH(176) WIDTH(184) WIDTH(192) WIDTH(200) WIDTH(208) WIDTH(216) WIDTH(224)  \
+    WIDTH(232) WIDTH(240) WIDTH(248) WIDTH(256)
+/* clang-format on */
 EACH_WIDTH(PRODUCTS_OF_WIDTH)
 
 #define PRODUCTS_OF_KIND(kind, operand) PRODUCT_KERNEL(kind, 8, operand) PRODUCT_KERNEL(kind, 256, operand)

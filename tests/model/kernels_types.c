@@ -1,6 +1,7 @@
 /* kernels_types.c - products of every element type, width and major: wgmma of one warpgroup, mma.sync of one warp. */
 #include "../../common/gemm.h"
 
+#include "../../common/device/bulk_copy.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/swizzle.h"
@@ -33,7 +34,8 @@ typedef enum {
     MMA_F16,
     MMA_E4M3,
     MMA_TF32,
-    MMA_TRANS_B, /* B lies [k][n] */
+    MMA_TRANS_B,   /* B lies [k][n] */
+    MMA_BULK_ROWS, /* B comes row by row, by bulk copies, without a swizzle */
     TYPES_DIFFER,
     K_ADVANCE_E4M3,
     SWIZZLE_E4M3,
@@ -50,6 +52,7 @@ typedef enum {
     MMA_TRANS_MISSING,
     MMA_TRANS_OTHER_ROWS,
     MMA_TRANS_DIFFERENT_K,
+    MMA_BULK_OTHER_ROW,
 } Kind;
 
 typedef struct {
@@ -60,11 +63,14 @@ typedef struct {
 
 typedef struct {
     TensorMap map_a, map_b;
+    const uint8_t *b;
     float *d; /* [64][n] */
     int kind, n;
     int a_trans, b_trans;
     int k_tile; /* elements of k in a tile */
 } Params;
+
+DEVICE int in_rows(int kind) { return kind == MMA_BULK_ROWS || kind == MMA_BULK_OTHER_ROW; }
 
 DEVICE void load_tiles(Shared *s, const Params *p) {
     int panels = p->b_trans ? (p->n + PANEL - 1) / PANEL : 1;
@@ -73,7 +79,11 @@ DEVICE void load_tiles(Shared *s, const Params *p) {
     for (int tile = 0; tile < TILES; tile++) {
         int k = tile * p->k_tile / (p->kind == BYTES_AS_BF16 ? 2 : 1);
         tma_load_2d(s->a[tile], &p->map_a, p->a_trans ? 0 : k, p->a_trans ? k : 0, &s->full);
-        for (int panel = 0; panel < panels; panel++) {
+        for (int row = 0; row < p->n && in_rows(p->kind); row++) {
+            int from = p->kind == MMA_BULK_OTHER_ROW && row == 5 ? 7 : row;
+            bulk_load(s->b[tile] + row * ROW_BYTES, p->b + (from * TILES + tile) * ROW_BYTES, ROW_BYTES, &s->full);
+        }
+        for (int panel = 0; panel < panels && !in_rows(p->kind); panel++) {
             int c0 = p->b_trans ? panel * PANEL : k, c1 = p->b_trans ? k : 0;
             tma_load_2d(s->b[tile] + panel * PANEL_BYTES, &p->map_b, c0, c1, &s->full);
         }
@@ -183,7 +193,9 @@ DEVICE void warp_products(Shared *s, const Params *p) {
             }
         } else {
             int more = kind == MMA_CHUNK_E4M3 ? 0 : lane / 8 % 2;
-            ldmatrix_x4(b, row_at(s->b[b_tile], lane % 8 + lane / 16 * 8, chunk + more));
+            int row = lane % 8 + lane / 16 * 8;
+            ldmatrix_x4(b, in_rows(kind) ? &s->b[b_tile][row * ROW_BYTES + (chunk + more) * 16]
+                                         : row_at(s->b[b_tile], row, chunk + more));
         }
         for (int j = 0; j < 2; j++) {
             switch (kind) {
@@ -202,7 +214,7 @@ DEVICE void warp_products(Shared *s, const Params *p) {
     }
 }
 
-static int is_mma(int kind) { return (kind >= MMA_BF16 && kind <= MMA_TRANS_B) || kind >= MMA_CHUNK_E4M3; }
+static int is_mma(int kind) { return (kind >= MMA_BF16 && kind <= MMA_BULK_ROWS) || kind >= MMA_CHUNK_E4M3; }
 
 static __global__ void __launch_bounds__(THREADS, 1) types_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
@@ -290,13 +302,17 @@ static int run_width(int kind, int n) {
     p.a_trans = kind == SS_TRANS_A || kind == SS_TRANS_AB;
     p.b_trans = is_one_of(kind, SS_TRANS_B, SS_TRANS_AB, RS_TRANS_B, MMA_TRANS_B) ||
                 is_one_of(kind, PANELS_SWAPPED, STEP_AS_K_MAJOR, TAKEN_AS_K_MAJOR, OTHER_COLUMNS_TRANS_B) ||
-                kind >= MMA_TRANS_MISSING;
+                (kind >= MMA_TRANS_MISSING && kind <= MMA_TRANS_DIFFERENT_K);
     MatrixType type = type_of(kind);
     int bytes = matrix_element_bytes(type), depth = TILES * ROW_BYTES / bytes;
     p.k_tile = ROW_BYTES / bytes;
     uint8_t *a = model_global_alloc((size_t)(64 * depth * bytes), "A");
     uint8_t *b = model_global_alloc((size_t)(MAX_N * depth * bytes), "B");
     p.d = model_global_alloc(64 * MAX_N * sizeof *p.d, "D");
+    p.b = b;
+    if (in_rows(kind)) {
+        model_describe_matrix(b, "B", n, depth, depth, bytes);
+    }
     fill(a, type, 0, 64, depth, p.a_trans);
     fill(b, type, 1, n, depth, p.b_trans);
     int status = 3;
@@ -359,6 +375,7 @@ const Case types_cases[] = {
     RIGHT_CASE(MMA_E4M3),
     RIGHT_CASE(MMA_TF32),
     RIGHT_CASE(MMA_TRANS_B),
+    RIGHT_CASE(MMA_BULK_ROWS),
     WRONG_CASE(TYPES_DIFFER, WGMMA_OPERANDS),
     WRONG_CASE(K_ADVANCE_E4M3, PROVENANCE),
     WRONG_CASE(SWIZZLE_E4M3, PROVENANCE),
@@ -380,5 +397,6 @@ const Case types_cases[] = {
     WRONG_CASE(MMA_TRANS_MISSING, PROVENANCE),
     WRONG_CASE(MMA_TRANS_OTHER_ROWS, PROVENANCE),
     WRONG_CASE(MMA_TRANS_DIFFERENT_K, PROVENANCE),
+    WRONG_CASE(MMA_BULK_OTHER_ROW, PROVENANCE),
 };
 const int types_case_count = sizeof types_cases / sizeof types_cases[0];
