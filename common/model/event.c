@@ -156,10 +156,12 @@ void event_shuffle(Warp *w, int transposes) {
     steps_shuffle(w, transposes);
 }
 
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
-    products_ldmatrix(w, r, row, site);
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
+    products_ldmatrix(w, r, row, trans, site);
     count_ldmatrix(w, r[0], row);
-    observe_ldmatrix(w, r, row, site);
+    if (!trans) {
+        observe_ldmatrix(w, r, row, site);
+    }
     steps_ldmatrix(w, r[0]);
 }
 
@@ -169,16 +171,16 @@ void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     steps_stmatrix(w);
 }
 
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site) {
-    products_mma(w, d, a, b, site);
-    count_mma(w, a[0], b[0]);
+    products_mma(w, type, d, a, b, site);
+    count_mma(w, type, a[0], b[0]);
     steps_mma(w, a[0], b[0]);
 }
 
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site) {
-    observe_mma(w, d, a, b, site);
+    observe_mma(w, type, d, a, b, site);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
@@ -311,6 +313,10 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 
 void event_tensor_map(const TensorMap *map) { observe_map(map); }
 void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    transfers_bulk(t, shared, global, bytes, what, site);
+}
+
 void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {

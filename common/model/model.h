@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "../device/status.h"
+#include "data/element.h"
 #include "data/tensor_map.h"
 
 /* ---- CUDA's words ------------------------------------------------------------------------------------------------ */
@@ -221,9 +222,10 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
 void model_cp_async_commit_group(const char *here);
 void model_cp_async_wait_group(int newest, const char *here);
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here);
+/* trans: every 8x8 matrix is transposed. */
+void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here);
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
-void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here);
+void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here);
 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
@@ -242,13 +244,19 @@ void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
  * would be. `name` must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle);
+/* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
+GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
+                               const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
+                               int fill_nan);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
-/* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
-void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
-void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here);
+/* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
+void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
+                    int mask, const char *here);
 /* add: reduce into global memory instead of overwriting it. */
-void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here);
-void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here);
+void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
+                     const char *here);
+void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here);
+void model_bulk_store(void *dst, const void *src, int bytes, const char *here);
 void model_bulk_commit_group(const char *here);
 void model_bulk_wait_group(int newest, int read, const char *here);
 void model_fence_proxy_async(const char *here);
@@ -258,6 +266,10 @@ void model_wgmma_fence(const char *here);
 void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
                     const char *here);
 void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
+/* Of another type than bf16; both operands K-major. */
+void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here);
+void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
+                       const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 

@@ -12,7 +12,8 @@ typedef struct {
 } Case;
 
 /* Lists of them, one in each kernels_NAME.c. */
-#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(roles)
+#define CASE_LISTS(LIST) \
+    LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(tensor) LIST(types) LIST(roles)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \

@@ -6,16 +6,18 @@
 #include "provenance.h"
 
 /* Kinds of access: ACCESS(id, name in reports, 1 if it is made through the async proxy). */
-#define ACCESSES(ACCESS)                                      \
-    ACCESS(NONE, "nothing", 0)                                \
-    ACCESS(PLAIN_READ, "load", 0)                             \
-    ACCESS(PLAIN_WRITE, "store", 0)                           \
-    ACCESS(LDMATRIX, "ldmatrix", 0)                           \
-    ACCESS(STMATRIX, "stmatrix", 0)                           \
-    ACCESS(CP_ASYNC, "cp.async", 0)                           \
-    ACCESS(TMA_LOAD, "TMA load", 1)                           \
-    ACCESS(TMA_STORE, "TMA store (reading shared memory)", 1) \
-    ACCESS(WGMMA_A, "wgmma reading A", 1)                     \
+#define ACCESSES(ACCESS)                                        \
+    ACCESS(NONE, "nothing", 0)                                  \
+    ACCESS(PLAIN_READ, "load", 0)                               \
+    ACCESS(PLAIN_WRITE, "store", 0)                             \
+    ACCESS(LDMATRIX, "ldmatrix", 0)                             \
+    ACCESS(STMATRIX, "stmatrix", 0)                             \
+    ACCESS(CP_ASYNC, "cp.async", 0)                             \
+    ACCESS(TMA_LOAD, "TMA load", 1)                             \
+    ACCESS(TMA_STORE, "TMA store (reading shared memory)", 1)   \
+    ACCESS(BULK_LOAD, "bulk load", 1)                           \
+    ACCESS(BULK_STORE, "bulk store (reading shared memory)", 1) \
+    ACCESS(WGMMA_A, "wgmma reading A", 1)                       \
     ACCESS(WGMMA_B, "wgmma reading B", 1)
 
 typedef enum {
