@@ -30,6 +30,7 @@ static void model_set_schedule(const Options *options, uint64_t seed) {
                                 .seed = seed,
                                 .barriers = options->barriers,
                                 .sms = options->sms,
+                                .chain = 1,
                                 .count = options->count};
     model_configure(&configured);
 }

@@ -12,7 +12,7 @@ typedef struct {
 } Case;
 
 /* Lists of them, one in each kernels_NAME.c. */
-#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right)
+#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(global)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \
@@ -22,6 +22,9 @@ CASE_LISTS(LIST)
 
 /* kernels_right.c: so many CTAs of 1024 threads meet. */
 int right_meeting(int ctas);
+/* kernels_global.c: so many CTAs meet three times; each adds to what its neighbour has left. */
+int global_meeting(int ctas);
+int global_fixup(int ctas, int down);
 /* One thread runs for ever. */
 int right_loop(void);
 
