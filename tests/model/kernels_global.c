@@ -22,6 +22,8 @@ typedef enum {
     SPLIT_NO_FENCE,
     SPLIT_STORES_NO_FENCE,
     SPLIT_NO_ACQUIRE,
+    RIGHT_SPLIT_RESET, /* who comes last sets the counter to zero by an ordinary store */
+    SPLIT_RESET_BY_FIRST,
     SPLIT_NO_BARRIER_AFTER,
     /* neighbours exchange data by flags */
     RIGHT_FLAGS,
@@ -124,6 +126,9 @@ DEVICE int split(Shared *s, const Params *p, int block, int thread) {
             }
         }
         s->last = before == GRID - 1;
+        if ((BUG(RIGHT_SPLIT_RESET) && before == GRID - 1) || (BUG(SPLIT_RESET_BY_FIRST) && before == 0)) {
+            *p->word = 0;
+        }
     }
     if (!BUG(SPLIT_NO_BARRIER_AFTER)) {
         __syncthreads();
@@ -513,6 +518,8 @@ const Case global_cases[] = {
     WRONG_CASE(SPLIT_NO_FENCE, GLOBAL_CONFLICT),
     WRONG_CASE(SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT),
     WRONG_CASE(SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_SPLIT_RESET),
+    WRONG_CASE(SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT),
     WRONG_CASE(SPLIT_NO_BARRIER_AFTER, GLOBAL_CONFLICT),
     RIGHT_CASE(RIGHT_FLAGS),
     RIGHT_CASE(RIGHT_FLAGS_FENCES),

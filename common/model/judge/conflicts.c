@@ -222,9 +222,15 @@ static void check_others(Thread *t, const Allocation *a, uintptr_t p, const char
                          GlobalCell *c) {
     const int overwrites = access_of[mine->how].writes && !access_of[mine->how].atomic;
     uint32_t kept = 0, last = 0, n = 0;
+    int seen = 0; /* by an atomic that this thread knows: older ones are in the order of the word's values before it */
     for (uint32_t i = first_of(c); i != 0;) {
         const GlobalEvent *e = &others.list[i].event;
-        check(t, a, p, what, mine, e);
+        if (!seen || !access_of[e->how].writes) {
+            check(t, a, p, what, mine, e);
+        }
+        if (mine->how == GLOBAL_WRITE && access_of[e->how].atomic && e->serial > now.here.first) {
+            seen = e->how != GLOBAL_ATOMIC_STORE && (seen || world_knows(t, e->serial, e->component, e->epoch));
+        }
         int covered = (e->bytes & ~mine->bytes) == 0 &&
                       (overwrites || (e->how == mine->how && e->serial > now.here.first &&
                                       ((e->serial == mine->serial && e->component == mine->component) ||
@@ -348,8 +354,11 @@ void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder ord
         return;
     }
     world_acquire(t, p, kind, order);
-    conflicts_access(t, p, 4, kind == ATOMIC_LOAD ? GLOBAL_ATOMIC_READ : GLOBAL_ATOMIC, thread_component(t),
-                     thread_epoch(t), site, what);
+    conflicts_access(t, p, 4,
+                     kind == ATOMIC_LOAD    ? GLOBAL_ATOMIC_READ
+                     : kind == ATOMIC_STORE ? GLOBAL_ATOMIC_STORE
+                                            : GLOBAL_ATOMIC,
+                     thread_component(t), thread_epoch(t), site, what);
     world_release(t, p, kind, order, site);
 }
 

@@ -5,12 +5,13 @@
 #include "../core/memory.h"
 #include "clock.h"
 
-/* HOW(id, name in reports, 1 if it writes, 1 if atomic, 1 if it goes through the async proxy) */
+/* HOW(id, name in reports, 1 if it writes, 1 if atomic, 1 if it goes through the async proxy). ATOMIC reads and writes. */
 #define GLOBAL_ACCESSES(HOW)                                     \
     HOW(READ, "load", 0, 0, 0)                                   \
     HOW(WRITE, "store", 1, 0, 0)                                 \
     HOW(ATOMIC, "atomic access", 1, 1, 0)                        \
     HOW(ATOMIC_READ, "atomic load", 0, 1, 0)                     \
+    HOW(ATOMIC_STORE, "atomic store", 1, 1, 0)                   \
     HOW(TMA_READ, "TMA load (reading global memory)", 0, 0, 1)   \
     HOW(TMA_WRITE, "TMA store (writing global memory)", 1, 0, 1) \
     HOW(TMA_ADD, "TMA reduction (adding to global memory)", 1, 1, 1)
