@@ -1,5 +1,5 @@
 /* kernels_global.c - CTAs that talk through global memory: flags, counters, locks, grid barriers; its proxies; launches
- * that overlap; atomics on shared memory. */
+ * that overlap; atomics on shared memory. tests/gpu/global.cu runs them on a GPU. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/global_atomic.h"
@@ -449,6 +449,11 @@ static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(cons
 }
 KERNEL_ENTRY(launch_kernel_pair, Params);
 
+/* Both launches of a pair are in flight on a GPU. */
+#ifdef GEMM_MODEL
+static int finished(int launched) { return launched; }
+#endif
+
 static int run_pair(const Params *params) {
     Params p = *params;
     int status = 0;
@@ -457,6 +462,7 @@ static int run_pair(const Params *params) {
         shape.overlap = p.launch == 1 && p.bug != RIGHT_OVERLAP_NOT;
         status = launch_kernel(KERNEL(launch_kernel_pair), shape, &p, NULL);
     }
+    status = finished(status);
     for (int i = 0; i < GRID * LAUNCH_THREADS && status == 0; i++) {
         status = p.out[i] != 1 || p.part[i] != 2;
     }
@@ -468,11 +474,11 @@ static int run_grid(int bug, int ctas) {
     int words = ctas > 16 ? ctas : 16;
     Params p;
     memset(&p, 0, sizeof p);
-    p.sum = model_global_alloc(THREADS * sizeof *p.sum, "sum");
-    p.part = model_global_alloc((size_t)ctas * THREADS * sizeof *p.part, "part");
-    p.out = model_global_alloc((size_t)ctas * THREADS * sizeof *p.out, "out");
-    p.word = model_global_alloc((size_t)words * sizeof *p.word, "word");
-    p.copy = model_global_alloc(ELEMENTS * sizeof *p.copy, "copy");
+    p.sum = (float *)model_global_alloc(THREADS * sizeof *p.sum, "sum");
+    p.part = (int *)model_global_alloc((size_t)ctas * THREADS * sizeof *p.part, "part");
+    p.out = (int *)model_global_alloc((size_t)ctas * THREADS * sizeof *p.out, "out");
+    p.word = (int *)model_global_alloc((size_t)words * sizeof *p.word, "word");
+    p.copy = (bf16 *)model_global_alloc(ELEMENTS * sizeof *p.copy, "copy");
     memset(p.sum, 0, THREADS * sizeof *p.sum);
     memset(p.part, 0, (size_t)ctas * THREADS * sizeof *p.part);
     memset(p.out, 0, (size_t)ctas * THREADS * sizeof *p.out);
@@ -484,7 +490,7 @@ static int run_grid(int bug, int ctas) {
         status = run_pair(&p);
     } else if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE) == GEMM_OK) {
         LaunchShape shape = {.grid = ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(global_kernel), shape, &p, NULL);
+        status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL));
         for (int i = 0; i < ctas * THREADS && status == 0; i++) {
             status = p.out[i] != 1;
         }
