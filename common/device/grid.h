@@ -14,8 +14,8 @@
  * grid_dependency_launch(): the next launch may start as soon as all CTAs of this one have called this or have ended. */
 #if defined(GEMM_MODEL)
 
-#define grid_dependency_wait() ((void)0) /* launches of the model do not overlap */
-#define grid_dependency_launch() ((void)0)
+#define grid_dependency_wait() model_grid_dependency_wait()
+#define grid_dependency_launch() model_grid_dependency_launch()
 
 #elif defined(__CUDACC__)
 

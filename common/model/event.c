@@ -12,6 +12,7 @@
 #include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
+#include "judge/world.h"
 #include "place/dwarf.h"
 #include "tell/barrier_rows.h"
 #include "tell/count.h"
@@ -23,6 +24,7 @@
 void event_launch_begin(void) {
     report_launch_begin();
     clock_launch_begin();
+    conflicts_launch_begin();
     count_launch_begin();
     observe_launch();
     steps_launch_begin();
@@ -35,6 +37,7 @@ void event_launch_end(void) {
 
 void event_shutdown(void) {
     shadow_shutdown();
+    conflicts_shutdown();
     steps_shutdown();
     model_forget_reports();
     dwarf_close();
@@ -131,11 +134,16 @@ void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site s
 
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
 
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
-    conflicts_atomic(t, p, write, what, site);
-    count_add(COUNT_ATOMICS, 1);
-    observe_global(t, p, 4, write, site);
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
+    conflicts_atomic(t, p, kind, order, what, site);
+    if (global_is(p)) {
+        count_add(COUNT_ATOMICS, 1);
+        observe_global(t, p, 4, kind != ATOMIC_LOAD, site);
+    }
 }
+
+void event_fence(Thread *t) { world_fence(t); }
+void event_grid_wait(Thread *t) { clock_grid_wait(t); }
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
@@ -350,8 +358,13 @@ void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) 
     steps_bulk_wait(t, newest, read, done);
 }
 
-void event_fence_proxy(Thread *t) {
-    clock_fence(t);
+void event_fence_proxy(Thread *t, int shared, int global) {
+    if (shared) {
+        clock_fence(t);
+    }
+    if (global) {
+        world_fence_proxy(t);
+    }
     count_add(COUNT_PROXY_FENCES, 1);
 }
 

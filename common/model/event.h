@@ -46,7 +46,11 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site);
+/* To 4 bytes, of shared memory too. */
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site);
+/* fence.acq_rel.gpu */
+void event_fence(Thread *t);
+void event_grid_wait(Thread *t);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
 
@@ -139,7 +143,7 @@ void event_tma_stored(const TmaStore *store);
 void event_bulk_commit(Thread *t);
 /* `done` groups are over then: read from shared memory if `read`, else written to global memory. */
 void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site);
-void event_fence_proxy(Thread *t);
+void event_fence_proxy(Thread *t, int shared, int global);
 
 /* ---- wgmma: wgmma.c ---------------------------------------------------------------------------------------------- */
 

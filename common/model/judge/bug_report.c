@@ -123,9 +123,14 @@ void report_line(const char *label, const char *format, ...) {
 }
 
 void report_place(const char *label, const Thread *t, Site site, const char *what) {
-    char place[512], source[256], who[PHRASE_SIZE];
+    char who[PHRASE_SIZE] = "";
+    report_place_of(label, t != NULL ? thread_text(t, who) : who, site, what);
+}
+
+void report_place_of(const char *label, const char *who, Site site, const char *what) {
+    char place[512], source[256];
     site_text(site, place, sizeof place);
-    append("  %-9s%s: %s%s%s\n", label, place, what, t != NULL ? " by " : "", t != NULL ? thread_text(t, who) : "");
+    append("  %-9s%s: %s%s%s\n", label, place, what, *who != '\0' ? " by " : "", who);
     if (site_source(site, source, sizeof source)[0] != '\0') {
         append("%*s%s\n", SOURCE_AT, "", source);
     }

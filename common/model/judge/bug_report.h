@@ -14,6 +14,8 @@ void report_begin_last(ModelRule rule);
 void report_line(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Label, thread and place with its source line. `what` is what the thread does there. */
 void report_place(const char *label, const Thread *t, Site site, const char *what);
+/* The same with `who` in words; "": nobody. */
+void report_place_of(const char *label, const char *who, Site site, const char *what);
 void report_barrier(const Barrier *b);
 /* Prints it. If the launch cannot go on (`fatal`) or has had its reports, leaves the fiber for good and does not
  * return. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../core/memory.h"
+#include "world.h"
 
 enum { MEMO = 256, SPARE_LIMIT = 64 };
 
@@ -47,6 +48,8 @@ Clock *clock_new(void) {
     }
     clock->refs = 1;
     clock->count = 0;
+    clock->waited = 0;
+    clock->world = NULL;
     if (last_release.into == clock) {
         last_release.into = NULL;
     }
@@ -62,6 +65,9 @@ Clock *clock_ref(Clock *clock) {
 
 void clock_unref(Clock *clock) {
     if (clock != NULL && --clock->refs == 0) {
+        if (clock->world != NULL) {
+            world_unref(clock->world);
+        }
         if (pool.spares < SPARE_LIMIT) {
             pool.spare[pool.spares++] = clock;
         } else {
@@ -71,6 +77,7 @@ void clock_unref(Clock *clock) {
 }
 
 void clock_launch_end(void) {
+    world_launch_end();
     for (int i = 0; i < MEMO; i++) {
         clock_unref(pool.memo[i].base);
         clock_unref(pool.memo[i].released);
@@ -100,11 +107,15 @@ void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fen
     tick->fenced = fenced > tick->fenced ? fenced : tick->fenced;
 }
 
-static void clock_join(Clock *into, const Clock *from) {
+void clock_join(Clock *into, const Clock *from) {
     if (from == NULL || from == into) {
         return;
     }
     grow(into, from->count);
+    into->waited |= from->waited;
+    if (from->world != NULL) {
+        world_join(&into->world, from->world);
+    }
     uint32_t *restrict x = &into->tick[0].known;
     const uint32_t *restrict y = &from->tick[0].known;
     for (int i = 0; i < 2 * from->count; i++) {
@@ -217,6 +228,7 @@ void clock_cta_begin(Cta *cta) {
 void clock_cta_end(Cta *cta) {
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock->base);
+        world_thread_end(&cta->thread[i]);
     }
     clock_unref(cta->clock->exit);
 }
@@ -245,6 +257,7 @@ void thread_release(Thread *t, Clock **into) {
         const PrivateTick *own = &t->clock->own[i];
         clock_raise(*into, own->component, own->tick.known, own->tick.fenced);
     }
+    (*into)->waited |= t->clock->waited;
     t->clock->own[0].tick.known++;
 }
 
@@ -288,7 +301,7 @@ void thread_acquire(Thread *t, Clock *released) {
     Clock *result = clock_new();
     clock_join(result, released);
     clock_join(result, base);
-    if (result->count == released->count &&
+    if (result->count == released->count && result->waited == released->waited && result->world == released->world &&
         memcmp(result->tick, released->tick, (size_t)result->count * sizeof result->tick[0]) == 0) {
         /* Nothing new on this side: share, so that roles that have met have one clock again. */
         clock_unref(result);
@@ -367,6 +380,8 @@ void clock_init_fence(Thread *t) {
     }
     raise_own(t, own_index(t, clock->fence), clock->fences);
 }
+
+void clock_grid_wait(Thread *t) { t->clock->waited = 1; }
 
 void clock_fence(Thread *t) {
     Clock *base = t->clock->base;

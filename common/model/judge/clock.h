@@ -20,6 +20,8 @@ typedef struct {
 typedef struct Clock {
     int refs;
     int count;
+    int waited;          /* for the launch before to end: grid_dependency_wait() */
+    struct World *world; /* what came by way of global memory (world.h); may be NULL */
     Tick tick[];
 } Clock;
 
@@ -37,6 +39,10 @@ typedef struct ThreadClock {
     PrivateTick own[PRIVATE_LIMIT];
     int own_count;          /* own[0] is the thread's own component */
     int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
+    int waited;             /* as in Clock */
+    /* world.h: what its relaxed atomics have seen, which a fence makes known; what the last fence lets them hand on. */
+    struct World *seen;
+    struct FenceClock *fence;
 } ThreadClock;
 
 /* What a component counts for: a thread, or work of it; a barrier's phases; a warpgroup's products. */
@@ -81,8 +87,9 @@ void clock_group_wait(Thread *t, GroupKind kind, uint32_t done);
 void clock_wgmma_waited(Warp *w, uint64_t done);
 /* mbarrier_init_fence(): cta->clock->fences counts it. */
 void clock_init_fence(Thread *t);
-/* fence.proxy.async */
+/* fence.proxy.async for shared memory */
 void clock_fence(Thread *t);
+void clock_grid_wait(Thread *t);
 
 /* ---- for the other judges ---------------------------------------------------------------------------------------- */
 
@@ -91,6 +98,8 @@ Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
 /* Raise a component. `clock` is not shared. */
 void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
+/* *into |= from, which may be NULL. */
+void clock_join(Clock *into, const Clock *from);
 
 static inline Tick clock_tick(const Clock *clock, Component component) {
     return clock != NULL && component < clock->count ? clock->tick[component] : (Tick){0, 0};
@@ -137,6 +146,10 @@ static inline int thread_fenced(const Thread *t, Component component, uint32_t e
 
 /* The newest value of a component that the thread knows. */
 Tick thread_newest(const Thread *t, Component component);
+
+static inline int thread_waited(const Thread *t) {
+    return t->clock->waited || (t->clock->base != NULL && t->clock->base->waited);
+}
 
 /* The epoch of an access that the thread makes now. */
 static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }

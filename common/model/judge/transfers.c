@@ -126,8 +126,8 @@ void transfers_load(const TmaLoad *load, int target) {
         *shadow_tag(cta, offset) =
             is_range(&load->map) ? tag_of_global(tensor_chunk_global(&chunk)) : tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
-            conflicts_read(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), load->copy.site,
-                           load->copy.what);
+            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_TMA_READ,
+                             actor.component, actor.epoch, load->copy.site, load->copy.what);
         }
     }
 }
@@ -148,7 +148,8 @@ void transfers_store(const TmaCopy *copy) {
         if (chunk.begin < chunk.end) {
             shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
-                             copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, actor.epoch, copy->site, copy->what);
+                             copy->add ? GLOBAL_TMA_ADD : GLOBAL_TMA_WRITE, written, actor.epoch, copy->site,
+                             copy->what);
         }
     }
 }
