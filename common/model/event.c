@@ -31,6 +31,7 @@ void event_launch_begin(void) {
 }
 
 void event_launch_end(void) {
+    world_launch_end();
     clock_launch_end();
     report_launch_end();
 }
@@ -68,6 +69,7 @@ void event_cta_end(Cta *cta) {
     products_cta_end(cta);
     convergence_cta_end(cta);
     phases_cta_end(cta);
+    world_cta_end(cta);
     clock_cta_end(cta);
     steps_cta_end(cta);
     count_cta_end(cta);

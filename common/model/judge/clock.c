@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "../core/memory.h"
-#include "world.h"
 
 enum { MEMO = 256, SPARE_LIMIT = 64 };
 
@@ -77,7 +76,6 @@ void clock_unref(Clock *clock) {
 }
 
 void clock_launch_end(void) {
-    world_launch_end();
     for (int i = 0; i < MEMO; i++) {
         clock_unref(pool.memo[i].base);
         clock_unref(pool.memo[i].released);
@@ -121,6 +119,97 @@ void clock_join(Clock *into, const Clock *from) {
     for (int i = 0; i < 2 * from->count; i++) {
         x[i] = x[i] > y[i] ? x[i] : y[i];
     }
+}
+
+/* ---- of several clusters ----------------------------------------------------------------------------------------- */
+
+World *world_new(int count) {
+    World *world = model_alloc_zero(sizeof *world + (size_t)count * sizeof world->part[0]);
+    world->refs = 1;
+    return world;
+}
+
+World *world_ref(World *world) {
+    world->refs++;
+    return world;
+}
+
+void world_unref(World *world) {
+    if (world != NULL && --world->refs == 0) {
+        for (int i = 0; i < world->count; i++) {
+            clock_unref(world->part[i].known);
+            clock_unref(world->part[i].fenced);
+        }
+        free(world);
+    }
+}
+
+static int covers(const Clock *a, const Clock *b) {
+    if (b == NULL || a == b) {
+        return 1;
+    }
+    if (a == NULL || a->count < b->count) {
+        return 0;
+    }
+    for (int i = 0; i < b->count; i++) {
+        if (a->tick[i].known < b->tick[i].known) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+Clock *clock_joined(Clock *a, Clock *b) {
+    if (covers(a, b)) {
+        return clock_ref(a);
+    }
+    if (covers(b, a)) {
+        return clock_ref(b);
+    }
+    Clock *clock = clock_new();
+    clock_join(clock, a);
+    clock_join(clock, b);
+    return clock;
+}
+
+static int world_covers(const World *a, const World *b) {
+    int i = 0;
+    for (int k = 0; k < b->count; k++) {
+        while (i < a->count && a->part[i].serial < b->part[k].serial) {
+            i++;
+        }
+        if (i == a->count || a->part[i].serial != b->part[k].serial || !covers(a->part[i].known, b->part[k].known) ||
+            !covers(a->part[i].fenced, b->part[k].fenced)) {
+            return 0;
+        }
+    }
+    return a->waited >= b->waited;
+}
+
+void world_join(World **into, World *from) {
+    World *a = *into, *b = from;
+    if (b == NULL || a == b || (a != NULL && world_covers(a, b))) {
+        return;
+    }
+    if (a == NULL || world_covers(b, a)) {
+        *into = world_ref(b);
+        world_unref(a);
+        return;
+    }
+    World *world = world_new(a->count + b->count);
+    world->waited = a->waited | b->waited;
+    for (int i = 0, k = 0; i < a->count || k < b->count;) {
+        WorldPart *part = &world->part[world->count++];
+        const WorldPart none = {0, NULL, NULL};
+        int from_a = k == b->count || (i < a->count && a->part[i].serial <= b->part[k].serial);
+        int from_b = i == a->count || (k < b->count && b->part[k].serial <= a->part[i].serial);
+        const WorldPart *x = from_a ? &a->part[i++] : &none, *y = from_b ? &b->part[k++] : &none;
+        part->serial = from_a ? x->serial : y->serial;
+        part->known = clock_joined(x->known, y->known);
+        part->fenced = clock_joined(x->fenced, y->fenced);
+    }
+    *into = world;
+    world_unref(a);
 }
 
 /* ---- components -------------------------------------------------------------------------------------------------- */
@@ -228,7 +317,6 @@ void clock_cta_begin(Cta *cta) {
 void clock_cta_end(Cta *cta) {
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock->base);
-        world_thread_end(&cta->thread[i]);
     }
     clock_unref(cta->clock->exit);
 }

@@ -21,9 +21,24 @@ typedef struct Clock {
     int refs;
     int count;
     int waited;          /* for the launch before to end: grid_dependency_wait() */
-    struct World *world; /* what came by way of global memory (world.h); may be NULL */
+    struct World *world; /* may be NULL */
     Tick tick[];
 } Clock;
+
+/* What is known of one cluster, by its components. Clocks here have no world of their own. */
+typedef struct {
+    uint32_t serial; /* of the cluster */
+    Clock *known;    /* NULL: nothing */
+    Clock *fenced;   /* what a proxy fence for global memory covers; NULL: nothing */
+} WorldPart;
+
+/* What came by way of global memory (world.h). Immutable once shared. */
+typedef struct World {
+    int refs;
+    int waited; /* as in Clock */
+    int count;
+    WorldPart part[]; /* by serial */
+} World;
 
 /* Itself, its groups, its warpgroup's products, its CTA's calls of mbarrier_init_fence(). */
 enum { PRIVATE_LIMIT = 1 + GROUP_KINDS + 2 };
@@ -100,6 +115,13 @@ void clock_unref(Clock *clock);
 void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
 /* *into |= from, which may be NULL. */
 void clock_join(Clock *into, const Clock *from);
+/* Both in one, which may be one of them; either may be NULL. */
+Clock *clock_joined(Clock *a, Clock *b);
+World *world_new(int count);
+World *world_ref(World *world);
+void world_unref(World *world);
+/* *into |= from: *into is replaced. */
+void world_join(World **into, World *from);
 
 static inline Tick clock_tick(const Clock *clock, Component component) {
     return clock != NULL && component < clock->count ? clock->tick[component] : (Tick){0, 0};

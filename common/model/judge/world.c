@@ -32,95 +32,6 @@ static struct {
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
-static World *world_new(int count) {
-    World *world = model_alloc_zero(sizeof *world + (size_t)count * sizeof world->part[0]);
-    world->refs = 1;
-    return world;
-}
-
-static World *world_ref(World *world) {
-    world->refs++;
-    return world;
-}
-
-void world_unref(World *world) {
-    if (world != NULL && --world->refs == 0) {
-        for (int i = 0; i < world->count; i++) {
-            clock_unref(world->part[i].known);
-            clock_unref(world->part[i].fenced);
-        }
-        free(world);
-    }
-}
-
-static int covers(const Clock *a, const Clock *b) {
-    if (b == NULL || a == b) {
-        return 1;
-    }
-    if (a == NULL || a->count < b->count) {
-        return 0;
-    }
-    for (int i = 0; i < b->count; i++) {
-        if (a->tick[i].known < b->tick[i].known) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static Clock *joined(Clock *a, Clock *b) {
-    if (covers(a, b)) {
-        return clock_ref(a);
-    }
-    if (covers(b, a)) {
-        return clock_ref(b);
-    }
-    Clock *clock = clock_new();
-    clock_join(clock, a);
-    clock_join(clock, b);
-    return clock;
-}
-
-static int world_covers(const World *a, const World *b) {
-    int i = 0;
-    for (int k = 0; k < b->count; k++) {
-        while (i < a->count && a->part[i].serial < b->part[k].serial) {
-            i++;
-        }
-        if (i == a->count || a->part[i].serial != b->part[k].serial || !covers(a->part[i].known, b->part[k].known) ||
-            !covers(a->part[i].fenced, b->part[k].fenced)) {
-            return 0;
-        }
-    }
-    return a->waited >= b->waited;
-}
-
-void world_join(World **into, World *from) {
-    World *a = *into, *b = from;
-    if (b == NULL || a == b || (a != NULL && world_covers(a, b))) {
-        return;
-    }
-    if (a == NULL || world_covers(b, a)) {
-        *into = world_ref(b);
-        world_unref(a);
-        return;
-    }
-    World *world = world_new(a->count + b->count);
-    world->waited = a->waited | b->waited;
-    for (int i = 0, k = 0; i < a->count || k < b->count;) {
-        WorldPart *part = &world->part[world->count++];
-        const WorldPart none = {0, NULL, NULL};
-        int from_a = k == b->count || (i < a->count && a->part[i].serial <= b->part[k].serial);
-        int from_b = i == a->count || (k < b->count && b->part[k].serial <= a->part[i].serial);
-        const WorldPart *x = from_a ? &a->part[i++] : &none, *y = from_b ? &b->part[k++] : &none;
-        part->serial = from_a ? x->serial : y->serial;
-        part->known = joined(x->known, y->known);
-        part->fenced = joined(x->fenced, y->fenced);
-    }
-    *into = world;
-    world_unref(a);
-}
-
 static const WorldPart *part_of(const World *world, uint32_t serial) {
     int low = 0, high = world != NULL ? world->count : 0;
     while (low < high) {
@@ -215,12 +126,14 @@ void world_launch_end(void) {
     memset(&words, 0, sizeof words);
 }
 
-void world_thread_end(Thread *t) {
-    FenceClock *fence = t->clock->fence;
-    world_unref(t->clock->seen);
-    if (fence != NULL) {
-        clock_unref(fence->base);
-        world_unref(fence->world);
+void world_cta_end(Cta *cta) {
+    for (int i = 0; i < cta->threads; i++) {
+        FenceClock *fence = cta->thread[i].clock->fence;
+        world_unref(cta->thread[i].clock->seen);
+        if (fence != NULL) {
+            clock_unref(fence->base);
+            world_unref(fence->world);
+        }
     }
 }
 
@@ -304,7 +217,7 @@ void world_fence_proxy(Thread *t) {
     for (int i = 0; i < now->count; i++) {
         fenced->part[i].serial = now->part[i].serial;
         fenced->part[i].known = clock_ref(now->part[i].known);
-        fenced->part[i].fenced = joined(now->part[i].known, now->part[i].fenced);
+        fenced->part[i].fenced = clock_joined(now->part[i].known, now->part[i].fenced);
     }
     learn(t, fenced);
     world_unref(now);

@@ -1,4 +1,4 @@
-/* world.h - what threads know of other clusters: knowledge that passes through global memory. For event.c, clock.c and
+/* world.h - what threads know of other clusters: knowledge that passes through global memory. For event.c and
  * conflicts.c.
  *
  * A release puts what its thread knows beside the word that it writes; an acquire that reads the word takes it from
@@ -10,29 +10,6 @@
 
 #include "clock.h"
 
-/* What is known of one cluster, by its components. Clocks here have no world of their own. */
-typedef struct {
-    uint32_t serial; /* of the cluster */
-    Clock *known;    /* NULL: nothing */
-    Clock *fenced;   /* what a proxy fence for global memory covers; NULL: nothing */
-} WorldPart;
-
-/* Immutable once shared. */
-typedef struct World {
-    int refs;
-    int waited; /* as in Clock */
-    int count;
-    WorldPart part[]; /* by serial */
-} World;
-
-/* ---- for clock.c ------------------------------------------------------------------------------------------------- */
-
-void world_unref(World *world);
-/* *into |= from: *into is replaced. */
-void world_join(World **into, World *from);
-void world_thread_end(Thread *t);
-void world_launch_end(void);
-
 /* ---- for event.c ------------------------------------------------------------------------------------------------- */
 
 /* An atomic access to a word of global memory: before it is done, and behind it. */
@@ -42,6 +19,8 @@ void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder ord
 void world_fence(Thread *t);
 /* fence.proxy.async for global memory */
 void world_fence_proxy(Thread *t);
+void world_cta_end(Cta *cta);
+void world_launch_end(void);
 
 /* ---- for conflicts.c --------------------------------------------------------------------------------------------- */
 
