@@ -13,7 +13,7 @@ typedef struct {
 
 /* Lists of them, one in each kernels_NAME.c. */
 #define CASE_LISTS(LIST) \
-    LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(tensor) LIST(types)
+    LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(tensor) LIST(types) LIST(roles)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \
@@ -21,8 +21,9 @@ typedef struct {
 CASE_LISTS(LIST)
 #undef LIST
 
-/* kernels_right.c: so many CTAs of 1024 threads meet. */
-int right_meeting(int ctas);
+/* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in one of
+ * three ways; 0: none. */
+int right_meeting(int ctas, int overflow);
 /* One thread runs for ever. */
 int right_loop(void);
 
