@@ -758,6 +758,25 @@ HOST_DEVICE int product_b_trans(int kind) {
     return kind == PRODUCT_ss_trans_b || kind == PRODUCT_ss_trans_ab || kind == PRODUCT_rs_trans_b;
 }
 
+/* ---- from a matrix in memory to its product ----------------------------------------------------------------------- */
+
+/* TMA loads two k-tiles of A, 64 rows, and of B, 128, with rows of 128 bytes and the 128-byte swizzle; what is MN-major
+ * lies [k][64] or [k][128] in memory and comes in panels of 64. Eight products of the kind multiply them. Global memory:
+ * conform_elements() word by word, B behind A. The result is of each thread the sum of (2v + 1) d[v]. */
+typedef struct {
+    const char *name;
+    int kind;
+} TileCase;
+
+enum { TILE_N = 128, TILE_TILES = 2, TILE_A_BYTES = 64 * 128, TILE_B_BYTES = TILE_N * 128 };
+
+#define TILE_CASES(TILE) \
+    TILE(ss) TILE(ss_trans_a) TILE(ss_trans_b) TILE(ss_trans_ab) TILE(ss_f16) TILE(ss_e4m3) TILE(ss_e5m2) TILE(ss_tf32)
+
+#define TILE_ROW(kind) {#kind, PRODUCT_##kind},
+static const TileCase tile_cases[] = {TILE_CASES(TILE_ROW)};
+#undef TILE_ROW
+
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
 /* A script of one thread on one barrier. The result has a word for each test, two for each MB_BOTH. */
@@ -935,13 +954,14 @@ typedef enum {
     GROUP_BULK,
     GROUP_TENSOR,
     GROUP_PRODUCT,
+    GROUP_TILE,
     GROUPS
 } Group;
 
 /* What all groups have in common: their cases begin with a name. */
 static inline const char *group_name(Group group) {
-    static const char *const names[GROUPS] = {"encode",  "tma",        "wgmma", "warp",   "mbarrier",
-                                              "barrier", "setmaxnreg", "bulk",  "tensor", "product"};
+    static const char *const names[GROUPS] = {"encode",     "tma",  "wgmma",  "warp",    "mbarrier", "barrier",
+                                              "setmaxnreg", "bulk", "tensor", "product", "tile"};
     return names[group];
 }
 
@@ -949,7 +969,7 @@ static inline int group_size(Group group) {
     const int sizes[GROUPS] = {COUNT_OF(encode_cases),     COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
                                COUNT_OF(warp_cases),       COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
                                COUNT_OF(setmaxnreg_cases), COUNT_OF(bulk_cases),     COUNT_OF(tensor_cases),
-                               COUNT_OF(product_cases)};
+                               COUNT_OF(product_cases),    COUNT_OF(tile_cases)};
     return sizes[group];
 }
 
@@ -957,10 +977,10 @@ static inline const char *case_name(Group group, int i) {
     const char *const *const first[GROUPS] = {
         &encode_cases[0].name,   &tma_cases[0].name,     &wgmma_cases[0].name,      &warp_cases[0].name,
         &mbarrier_cases[0].name, &barrier_cases[0].name, &setmaxnreg_cases[0].name, &bulk_cases[0].name,
-        &tensor_cases[0].name,   &product_cases[0].name};
+        &tensor_cases[0].name,   &product_cases[0].name, &tile_cases[0].name};
     const size_t size[GROUPS] = {sizeof(EncodeCase),   sizeof(TmaCase),     sizeof(WgmmaCase),      sizeof(WarpCase),
                                  sizeof(MbarrierCase), sizeof(BarrierCase), sizeof(SetmaxnregCase), sizeof(BulkCase),
-                                 sizeof(TensorCase),   sizeof(ProductCase)};
+                                 sizeof(TensorCase),   sizeof(ProductCase), sizeof(TileCase)};
     return *(const char *const *)(const void *)((const char *)first[group] + (size_t)i * size[group]);
 }
 
@@ -988,6 +1008,7 @@ static inline uint32_t case_digest(Group group, int i) {
     case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);
     case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].coord[5]);
     case GROUP_PRODUCT: return digest(start, &product_cases[i].kind, &product_cases[i].low_bits + 1);
+    case GROUP_TILE: return digest(start, &tile_cases[i].kind, &tile_cases[i].kind + 1);
     case GROUPS: break;
     }
     return 0;

@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
         for (int i = thread; i < ROWS * COLS; i += THREADS) {
             s->out[i / COLS][i % COLS] = 2 * s->in[i / COLS][i % COLS];
         }
-        if (bug != STORE_NO_FENCE) {
+        if (bug != STORE_NO_FENCE || round < ROUNDS - 1) {
             fence_proxy_async(); /* for the stores of `out` and, in the next round, the loads of `in` */
         }
         if (bug == LOAD_OVER_READ) {
