@@ -263,8 +263,8 @@ void report_negative(ModelRule rule, Site site, const char *what, int newest) {
 
 /* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
-/* "" or what the thread's behaviour, or that of its warpgroup, makes it. Roles exist only in kernels in which nobody does
- * both jobs. */
+/* "" or what the thread's behaviour, or that of its warpgroup, makes it: who has done neither job yet is known by the
+ * registers that it takes or gives. Roles exist only in kernels in which nobody does both jobs. */
 static const char *thread_role(const Thread *t) {
     const CtaRoles *roles = t->cta->roles;
     int loads = 0, multiplies = 0, group = t->warp->warpgroup->id;
@@ -280,7 +280,13 @@ static const char *thread_role(const Thread *t) {
     if (loads && multiplies) { /* a role for each warp */
         return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
     }
-    return loads ? "producer" : multiplies || (roles->known && roles->grown[group]) ? "consumer" : "";
+    int grown = 0, shrunk = 0;
+    for (int i = 0; i < t->cta->warpgroups; i++) {
+        grown += roles->grown[i];
+        shrunk += roles->shrunk[i];
+    }
+    int feeds = shrunk == 1 && grown > 0 && roles->shrunk[group];
+    return loads || feeds ? "producer" : multiplies || roles->grown[group] ? "consumer" : "";
 }
 
 const char *thread_text(const Thread *t, char *text) {

@@ -40,7 +40,7 @@ typedef struct CtaRoles {
     struct {
         uint8_t loads, multiplies;
     } thread[THREAD_LIMIT];
-    uint8_t grown[WARPGROUP_LIMIT]; /* by setmaxnreg */
+    uint8_t grown[WARPGROUP_LIMIT], shrunk[WARPGROUP_LIMIT]; /* by setmaxnreg */
 } CtaRoles;
 static inline void role_loads(Thread *t, int refills) {
     CtaRoles *roles = t->cta->roles;
@@ -54,7 +54,7 @@ static inline void role_multiplies(Warp *w) {
 }
 static inline void role_registers(Warp *w, int increase) {
     w->cta->roles->known = 1;
-    w->cta->roles->grown[w->warpgroup->id] = (uint8_t)increase;
+    (increase ? w->cta->roles->grown : w->cta->roles->shrunk)[w->warpgroup->id] = 1;
 }
 
 /* Reports of this launch; for event.c and model.c. */
