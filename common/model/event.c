@@ -440,6 +440,8 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
 
+void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
+
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);
     products_waited(w, done);

@@ -178,6 +178,8 @@ void event_wgmma_done(Warpgroup *g, Product *product);
 void event_wgmma_commit(Warp *w);
 /* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
+/* The compiler has been told that these accumulators have changed. */
+void event_wgmma_settled(Thread *t, const float *d, int count);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 
 #endif

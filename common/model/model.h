@@ -422,5 +422,6 @@ void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint
                        const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
+void model_registers_settled(const float *d, int count);
 
 #endif

@@ -87,6 +87,8 @@ RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
      "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
      "fragments of A: wrong numbers")
+RULE(WGMMA_UNSETTLED, "Accumulators are used after the wait without registers_settled()",
+     "right as long as the compiler leaves the use behind the wait; nothing tells it to")
 RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")
