@@ -272,27 +272,6 @@ int model_cluster_cta_rank(void) __attribute__((const));
 void model_cluster_arrive(int release, const char *here);
 void model_cluster_wait(const char *here);
 
-/* Of the same place as p in CTA `rank`. */
-void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
-void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
-void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
-#define MODEL_CLUSTER_OF(name, type)                                                                             \
-    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
-        type value;                                                                                              \
-        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
-        return value;                                                                                            \
-    }                                                                                                            \
-    static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
-        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
-    }                                                                                                            \
-    static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
-        model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
-    }
-MODEL_CLUSTER_OF(u32, uint32_t)
-MODEL_CLUSTER_OF(u64, uint64_t)
-MODEL_CLUSTER_OF(f32, float)
-MODEL_CLUSTER_OF(v4, uint4)
-
 /* The thread takes a tile of C. */
 void model_tile_taken(int row, int col);
 
@@ -423,5 +402,28 @@ void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 void model_registers_settled(const float *d, int count);
+
+/* ---- shared memory of the other CTAs of a cluster ----------------------------------------------------------------- */
+
+/* Of the same place as p in CTA `rank`. */
+void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
+void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
+void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
+#define MODEL_CLUSTER_OF(name, type)                                                                             \
+    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
+        type value;                                                                                              \
+        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
+        return value;                                                                                            \
+    }                                                                                                            \
+    static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
+        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
+    }                                                                                                            \
+    static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
+        model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
+    }
+MODEL_CLUSTER_OF(u32, uint32_t)
+MODEL_CLUSTER_OF(u64, uint64_t)
+MODEL_CLUSTER_OF(f32, float)
+MODEL_CLUSTER_OF(v4, uint4)
 
 #endif

@@ -146,11 +146,10 @@ static int shuffled(int kind, int lane, int operand, int width) {
 static float expected(int bug, int lane, int i) {
     float x = 1 + (float)lane / 32;
     int half = bug == RIGHT_VOTES_HALF, width = 4 << i / 8;
-    uint32_t mask = !half ? ALL : lane < 16 ? HALF : (uint32_t)HALF << 16, thirds = 0, above = 0;
+    uint32_t mask = !half ? ALL : lane < 16 ? HALF : (uint32_t)HALF << 16, thirds = 0;
     int alike = 0;
     for (int other = 0; other < 32; other++) {
         thirds |= (uint32_t)(other % 3 != 0) << other;
-        above |= (uint32_t)(other > 7) << other;
         alike += other % 5 == lane % 5;
     }
     switch (bug) {

@@ -9,8 +9,9 @@ HEADERS='mbarrier cluster cp_async'
 # missing HEADER SOURCE: wrappers of the header that the source does not call
 missing() {
     local name
-    for name in $(sed -nE 's/^DEVICE [a-z0-9_]+ \*?([a-z0-9_]+)\(.*/\1/p; s/^#define ([a-z0-9_]+)\(.* model_.*/\1/p' "$1" | sort -u); do
-        case $name in mbarrier_init_named | mbarrier_wait_parity_bounded | cluster_address) continue ;; esac # used by others
+    for name in $(sed -nE "s/^DEVICE [a-z0-9_]+ ([a-z0-9_]+)\(.*/\1/p; s/^#define ([a-z0-9_]+)\(.* model_.*/\1/p" "$1" |
+        sort -u); do
+        case $name in mbarrier_init_named | mbarrier_wait_parity_bounded | cluster_address) continue ;; esac # others call them
         grep -qE "(^|[^a-z0-9_])$name\(" "$2" || echo "$name"
     done
 }
@@ -25,8 +26,10 @@ is "$(missing common/device/mbarrier.h "$output/less.cu")" "mbarrier_inval" "one
 
 compile_model() { $CC $C_SUBSET -DGEMM_MODEL -Wno-psabi -fsyntax-only -x c "$1" 2>&1; }
 is "$(compile_model $SOURCE)" "" "the model takes them"
-printf '#include "%s/common/gemm.h"\nvoid f(void);\nvoid f(void) {\n    static __shared__ float tile[4];\n    tile[0] = 1;\n}\n' \
-    "$PWD" >"$output/shared.cu"
+cat >"$output/shared.cu" <<EOF
+#include "$PWD/common/gemm.h"
+static __shared__ float tile[4];
+EOF
 like "$(compile_model "$output/shared.cu")" "the model has no __shared__ variables" "a __shared__ variable is refused"
 
 if [ -n "${NO_NVCC:-}" ] || [ -z "${NVCC:-}" ]; then
