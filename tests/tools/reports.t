@@ -86,6 +86,8 @@ is(join(', ', grep { !/none/ } sort keys %$without), '', 'without a role: all wa
 my $with = roles(map { "bugs/$_" } qw(07_released_before_wgmma_wait 07_producer_starts_with_parity_0
     08_no_barrier_before_store 08_last_k_tile_never_released));
 ok($with->{'0 producer'} && $with->{'4 consumer'} && $with->{'8 consumer'}, 'in 07 and 08 they have theirs');
+my ($early) = said(built('bugs/07_producer_starts_with_parity_0'));
+like($early, qr/warp 0 lane 0 \(producer\).*first: warp 4 lane\s+0, consumer\)/s, 'also before either has done its job');
 is(join(', ', grep { /^[0-3] consumer|^(?:[4-9]|1.) producer/ } sort keys %$with), '', 'and nobody has another');
 
 # ---- a wrong result ------------------------------------------------------------------------------------------------

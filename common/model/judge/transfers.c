@@ -43,6 +43,53 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     role_loads(t, 0);
 }
 
+void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id].group = 0; }
+
+/* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
+
+/* Where the access lies in CTA `rank`. */
+static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
+    uint32_t offset = shadow_bounds(t, p, size, what, site);
+    phases_peer(t, rank, what, site);
+    const Cta *peer = t->cta->cluster->cta[rank];
+    if (offset % size != 0) {
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what, size, offset);
+    }
+    if (!cluster_started(t, peer)) {
+        report_misuse(
+            RULE_CLUSTER_START, site, 0,
+            "%s into CTA %d: this thread has passed no cluster barrier, and knows of nothing that CTA has done", what,
+            peer->block);
+    }
+    return offset;
+}
+
+void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    AccessKind kind = write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
+    uint32_t offset = check_peer(t, rank, p, size, access_text(kind), site);
+    Cta *peer = t->cta->cluster->cta[rank];
+    Actor actor = actor_plain(t, kind, site);
+    phases_touch(t, peer, site);
+    if (write) {
+        shadow_write(peer, &actor, offset, size);
+    } else {
+        shadow_read(peer, &actor, offset, size);
+    }
+}
+
+void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    const char *what = access_text(ACCESS_ST_ASYNC);
+    uint32_t offset = check_peer(t, b->cta->rank, p, size, what, site);
+    phases_load(b, &(TmaCopy){.what = what, .thread = t, .site = site}, size);
+    Actor actor = {.thread = t,
+                   .kind = ACCESS_ST_ASYNC,
+                   .component = b->facts->component,
+                   .epoch = (uint32_t)b->phase + 1,
+                   .site = site,
+                   .barrier = b};
+    shadow_write(b->cta, &actor, offset, size);
+}
+
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
 static void check_map(const TensorMap *map, int rank, const char *what, Site site) {
@@ -126,8 +173,8 @@ void transfers_load(const TmaLoad *load, int target) {
         *shadow_tag(cta, offset) =
             is_range(&load->map) ? tag_of_global(tensor_chunk_global(&chunk)) : tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
-            conflicts_read(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), load->copy.site,
-                           load->copy.what);
+            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_TMA_READ,
+                             actor.component, actor.epoch, load->copy.site, load->copy.what);
         }
     }
 }
@@ -148,7 +195,8 @@ void transfers_store(const TmaCopy *copy) {
         if (chunk.begin < chunk.end) {
             shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
-                             copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, actor.epoch, copy->site, copy->what);
+                             copy->add ? GLOBAL_TMA_ADD : GLOBAL_TMA_WRITE, written, actor.epoch, copy->site,
+                             copy->what);
         }
     }
 }

@@ -230,7 +230,4 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
     thread_pause(t);
 }
 
-void model_fence_proxy_async(const char *here) {
-    (void)here;
-    event_fence_proxy(current_thread());
-}
+void model_fence_proxy_async(int shared, int global) { event_fence_proxy(current_thread(), shared, global); }
