@@ -35,6 +35,11 @@ typedef enum {
     FLAGS_PLAIN_STORE,
     FLAGS_PLAIN_LOAD,
     FLAGS_CHAIN_BROKEN, /* ... copies it to another word */
+    /* CTA 3 waits for the others, and then writes what they have read, or reads what CTA 0 has written */
+    RIGHT_READERS,
+    READERS_ONE_IS_LATE,
+    RIGHT_RELAY,    /* CTA 1 adds to the flag of CTA 0 */
+    RELAY_REPLACES, /* ... stores to it */
     /* all CTAs meet, again and again */
     RIGHT_GRID_BARRIER,
     GRID_BARRIER_RELAXED,
@@ -190,6 +195,41 @@ DEVICE int flags(const Params *p, int block, int thread) {
     }
     __syncthreads();
     return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || BUG(FLAGS_PLAIN_LOAD);
+}
+
+DEVICE int relay(const Params *p, int block, int thread) {
+    int replaces = BUG(RELAY_REPLACES), passes_on = replaces || BUG(RIGHT_RELAY), right = 1;
+    if (thread != 0) {
+        return 1;
+    }
+    if (passes_on) {
+        if (block == 0) {
+            p->part[0] = 5;
+            global_store(release, p->word, 1);
+        } else if (block == 1) {
+            while (global_load(relaxed, p->word) == 0) {
+            }
+            if (replaces) {
+                global_store(relaxed, p->word, 2);
+            } else {
+                global_add(relaxed, p->word, 1);
+            }
+        } else if (block == 3) {
+            while (global_load(relaxed, p->word) < 2) {
+            }
+            right = global_load(acquire, p->word) == 2 && p->part[0] == 5;
+        }
+    } else if (block < 3) {
+        right = p->part[0] == 0 || BUG(READERS_ONE_IS_LATE);
+        global_store(release, &p->word[block], 1);
+    } else {
+        for (int i = 0; i < 3; i++) {
+            while (!(i == 1 && BUG(READERS_ONE_IS_LATE)) && global_load(acquire, &p->word[i]) == 0) {
+            }
+        }
+        p->part[0] = 1;
+    }
+    return right;
 }
 
 DEVICE int grid_barrier(const Params *p, int block, int thread) {
@@ -393,6 +433,8 @@ static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_con
         result = split(s, p, block, thread);
     } else if (p->bug <= FLAGS_CHAIN_BROKEN) {
         result = flags(p, block, thread);
+    } else if (p->bug <= RELAY_REPLACES) {
+        result = relay(p, block, thread);
     } else if (p->bug <= GRID_BARRIER_TOO_MANY) {
         result = grid_barrier(p, block, thread);
     } else if (p->bug <= FIXUP_EARLY) {
@@ -536,6 +578,10 @@ const Case global_cases[] = {
     WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT),
     WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT),
     WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_READERS),
+    WRONG_CASE(READERS_ONE_IS_LATE, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_RELAY),
+    WRONG_CASE(RELAY_REPLACES, GLOBAL_CONFLICT),
     RIGHT_CASE(RIGHT_GRID_BARRIER),
     WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT),
     WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT),
