@@ -57,6 +57,7 @@ typedef enum {
     /* a copy in global memory, then TMA */
     RIGHT_PROXY_WRITERS,
     RIGHT_PROXY_ISSUER,
+    RIGHT_PROXY_ALL,
     RIGHT_PROXY_FLAG_WRITERS, /* from the CTA before */
     RIGHT_PROXY_FLAG_ISSUER,
     RIGHT_LOAD_THEN_STORE,
@@ -358,6 +359,8 @@ DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
     }
     if (BUG(PROXY_SHARED_ONLY)) {
         fence_proxy_async();
+    } else if (BUG(RIGHT_PROXY_ALL)) {
+        fence_proxy_async_all();
     } else if (!BUG(NO_PROXY) && !BUG(PROXY_FLAG_NONE) && !BUG(RIGHT_PROXY_ISSUER) && !BUG(RIGHT_PROXY_FLAG_ISSUER) &&
                (!BUG(PROXY_ISSUER_EARLY) || thread == 0)) {
         fence_proxy_async_global();
@@ -596,6 +599,7 @@ const Case global_cases[] = {
     RIGHT_CASE(RIGHT_VALUES),
     RIGHT_CASE(RIGHT_PROXY_WRITERS),
     RIGHT_CASE(RIGHT_PROXY_ISSUER),
+    RIGHT_CASE(RIGHT_PROXY_ALL),
     RIGHT_CASE(RIGHT_PROXY_FLAG_WRITERS),
     RIGHT_CASE(RIGHT_PROXY_FLAG_ISSUER),
     RIGHT_CASE(RIGHT_LOAD_THEN_STORE),
