@@ -13,7 +13,7 @@ RULE(RACE_WAW, "Two writes to the same place without an order", "either value ma
 RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same memory without fence.proxy.async between",
      "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
 RULE(GLOBAL_CONFLICT, "Threads access the same global memory, at least one writes, and nothing orders them",
-     "either value may remain; which one depends on the order in which threads run")
+     "either value may remain, or be read; which one depends on the order in which threads run")
 RULE(LAUNCH_OVERLAP, "Access to global memory that the launch before may still use, without griddepcontrol.wait",
      "right while launches come one at a time; in a chain of launches it now and then reads what is not yet there, or "
      "overwrites what is still read")
