@@ -34,8 +34,11 @@ static int machine_encode(TensorMap *map, int type, int rank, void *base, const 
                              sizeof why);
 }
 
-/* The scripts ask for both parities to see the state; as a way of waiting that would be wrong, as the model says. */
-static int is_advice(ModelRule rule) { return rule == RULE_PHASE_STALE || rule == RULE_PHASE_SKIPPED; }
+/* The scripts ask for both parities to see the state; as a way of waiting that would be wrong, as the model says.
+ * And bytes may hold a phase open for an announcement; whether they will be there is what the model asks. */
+static int is_advice(ModelRule rule) {
+    return rule == RULE_PHASE_STALE || rule == RULE_PHASE_SKIPPED || rule == RULE_TX_COUNT;
+}
 
 /* Of the first report that is no advice, the first line goes into the note. A deadlock or an increase that can never be
  * satisfied is what the hardware shows as a hang; any other report is an error that it would let pass or trap on. */
