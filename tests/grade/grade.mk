@@ -33,3 +33,11 @@ $(foreach c,$(filter-out 01_%,$(CHAPTERS)),$(eval $(call grade_rules,$(c),$(call
 .PHONY: grade
 grade: $(call grade_needs,$(CHAPTERS))
 	@$(GRADE) $(ARGS)
+
+## make grade-bugs|is every bug of the chapters marked down, and by the rule that its patch names?
+.PHONY: grade-bugs
+grade-bugs: $(call grade_needs,$(CHAPTERS))
+	@tests/grade/bugs $(ARGS)
+
+MORE_TESTS += tests/grade/grade.t
+test: $(call grade_needs,$(CHAPTERS))

@@ -246,7 +246,7 @@ static void run(int index, const Request *request) {
     DeviceInfo device = {.sm_count = request->sms, .free_bytes = SIZE_MAX};
     Shape shape = {request->m, request->n, request->k, request->pad};
     Problem problem;
-    if (late == MOST_LATE) {
+    if (late >= MOST_LATE) {
         tell(index, "outcome", "late");
         tell(index, "said", "not run: others before it were late\n");
         return;
@@ -272,6 +272,7 @@ static void run(int index, const Request *request) {
         tell_end(index, "died", stop(wait == ENDED));
     } else {
         tell_reply(index, request, &reply, &problem);
+        late += reply.reports > 0 && reply.rule[0] == RULE_ENDLESS;
         if (subject.gpu && reply.status != GEMM_OK) {
             stop(0); /* the error stays with the process */
         }

@@ -14,7 +14,7 @@
 
 extern const Chapter SUBMISSION;
 
-enum { PATIENCE = 4, MEMORY_PAGE = 65536 }; /* seconds; a page of the model's global memory */
+enum { PATIENCE = 2, MEMORY_PAGE = 65536 }; /* seconds; a page of the model's global memory */
 
 static void must(int yes, const char *what) {
     if (!yes) {
