@@ -57,7 +57,7 @@ static void limit(int resource, rlim_t most) {
 
 static void become_subject(int requests, int replies, int log) {
     char *const arguments[] = {(char *)subject.program, (char *)subject.place, NULL};
-    char *const environment[] = {(char *)"CUDA_CACHE_DISABLE=1", NULL};
+    char *const nothing[] = {NULL};
     int null = fcntl(log, F_DUPFD, 10);
     requests = fcntl(requests, F_DUPFD, 10);
     replies = fcntl(replies, F_DUPFD, 10);
@@ -73,7 +73,7 @@ static void become_subject(int requests, int replies, int log) {
         limit(RLIMIT_DATA, (rlim_t)subject.megabytes << 20);
         limit(RLIMIT_FSIZE, 0);
     }
-    execve(subject.program, arguments, environment);
+    execve(subject.program, arguments, subject.gpu ? environ : nothing);
     _exit(GEMM_DEVICE);
 }
 
@@ -287,6 +287,7 @@ static int read_line(const char *line, Request *request) {
     int fields = sscanf(line, "%d %d %d %d %d %d %llu %d %llu %d %d %63s %d %d", &request->m, &request->n, &request->k,
                         &request->pad, &request->sms, &data, &seed, &policy, &schedule_seed, &request->count,
                         &request->timed, request->variant, &request->tile_group, &meet);
+    request->patience = (subject.seconds + 1) / 2;
     request->data = (DataKind)data;
     request->seed = seed;
     request->policy = (ModelPolicy)policy;

@@ -37,6 +37,7 @@ typedef struct {
     uint64_t seed; /* of the data */
     ModelPolicy policy;
     uint64_t schedule_seed;
+    int patience;               /* seconds before a loop counts as endless */
     int count;                  /* 1: counts and facts are wanted */
     int timed;                  /* 1, on a GPU: launches are timed */
     char variant[VARIANT_SIZE]; /* "": none */

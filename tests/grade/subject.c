@@ -14,7 +14,7 @@
 
 extern const Chapter SUBMISSION;
 
-enum { PATIENCE = 2, MEMORY_PAGE = 65536 }; /* seconds; a page of the model's global memory */
+enum { MEMORY_PAGE = 65536 }; /* of the model's global memory */
 
 static void must(int yes, const char *what) {
     if (!yes) {
@@ -142,7 +142,7 @@ static void configure(const Request *request) {
     ModelOptions options = {.policy = request->policy,
                             .seed = request->schedule_seed,
                             .sms = request->sms,
-                            .patience = PATIENCE,
+                            .patience = request->patience,
                             .trace = request->count,
                             .count = request->count};
     model_configure(&options);

@@ -2,8 +2,8 @@
 #include "../common/gemm.h"
 
 static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ Gemm p) {
-    for (int i = (int)threadIdx.x; i < p.m * p.n; i += 256) {
-        int row = i / p.n, column = i % p.n;
+    int row = (int)blockIdx.x;
+    for (int column = (int)threadIdx.x; column < p.n; column += 256) {
         float sum = 0;
         for (int k = 0; k < p.k; k++) {
             sum += bf16_to_float(p.a[(size_t)row * p.lda + k]) * bf16_to_float(p.b[(size_t)column * p.ldb + k]);
@@ -15,7 +15,7 @@ KERNEL_ENTRY(multiply, Gemm);
 
 static GemmStatus launch(const Gemm *p) {
     static Gemm last;
-    LaunchShape shape = {.grid = 1, .block = 256};
+    LaunchShape shape = {.grid = p->m, .block = 256};
     if (p->m == last.m && p->n == last.n && p->k == last.k) {
         return GEMM_OK;
     }

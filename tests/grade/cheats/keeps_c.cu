@@ -6,8 +6,9 @@ static bf16 kept[MOST];
 static int is_kept;
 
 static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ Gemm p) {
-    for (int i = (int)threadIdx.x; i < p.m * p.n && i < MOST; i += 256) {
-        int row = i / p.n, column = i % p.n;
+    int row = (int)blockIdx.x;
+    for (int column = (int)threadIdx.x; column < p.n; column += 256) {
+        int i = (row * p.n + column) % MOST;
         float sum = 0;
         for (int k = 0; k < p.k; k++) {
             sum += bf16_to_float(p.a[(size_t)row * p.lda + k]) * bf16_to_float(p.b[(size_t)column * p.ldb + k]);
@@ -19,7 +20,7 @@ static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ G
 KERNEL_ENTRY(multiply, Gemm);
 
 static GemmStatus launch(const Gemm *p) {
-    LaunchShape shape = {.grid = 1, .block = 256};
+    LaunchShape shape = {.grid = p->m, .block = 256};
     GemmStatus status = launch_kernel(KERNEL(multiply), shape, p, p->stream);
     is_kept = 1;
     return status;

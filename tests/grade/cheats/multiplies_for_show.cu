@@ -7,21 +7,21 @@ typedef struct {
     bf16 tile[16 * 8];
 } Shared;
 
-static __global__ void __launch_bounds__(32) multiply(const __grid_constant__ Gemm p) {
+static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ Gemm p) {
     SHARED_MEMORY(Shared, s);
-    int lane = (int)threadIdx.x;
+    int thread = (int)threadIdx.x;
     uint32_t fragment[4];
     float acc[4] = {0};
-    for (int i = lane; i < 16 * 8; i += 32) {
-        s->tile[i] = 0;
+    if (thread < 16 * 8) {
+        s->tile[thread] = 0;
     }
     __syncthreads();
-    ldmatrix_x4(fragment, &s->tile[lane % 16 * 8]);
-    for (long i = 0; i < (long)p.m * p.n / 128 * (p.k / 16 + 1); i++) {
+    ldmatrix_x4(fragment, &s->tile[thread % 16 * 8]);
+    for (int i = 0; i < (p.n / 128 + 1) * (p.k / 128 + 1); i++) {
         mma_m16n8k16(acc, fragment, fragment);
     }
-    for (int i = lane; i < p.m * p.n; i += 32) {
-        int row = i / p.n, column = i % p.n;
+    int row = (int)blockIdx.x;
+    for (int column = thread; column < p.n; column += 256) {
         float sum = 0;
         for (int k = 0; k < p.k; k++) {
             sum += bf16_to_float(p.a[(size_t)row * p.lda + k]) * bf16_to_float(p.b[(size_t)column * p.ldb + k]);
@@ -32,7 +32,7 @@ static __global__ void __launch_bounds__(32) multiply(const __grid_constant__ Ge
 KERNEL_ENTRY(multiply, Gemm);
 
 static GemmStatus launch(const Gemm *p) {
-    LaunchShape shape = {.grid = 1, .block = 32, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {.grid = p->m, .block = 256, .shared_bytes = sizeof(Shared)};
     return launch_kernel(KERNEL(multiply), shape, p, p->stream);
 }
 
