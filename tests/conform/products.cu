@@ -1,27 +1,22 @@
-/* wrappers.cu - kernels that use wrappers of common/device that neither a chapter nor a case of kernels.h has, so that
- * nvcc sees their PTX. Compiled by `make test` where nvcc is, never run. ptxas must not serialise a wgmma. */
+/* products.cu - wgmma of every width and of every kind, so that nvcc and ptxas see their PTX. Compiled by `make test`
+ * where nvcc is, never run; a note that a wgmma was serialised fails the build. */
 #include "../../common/gemm.h"
 
-#include "../../common/device/bulk_copy.h"
-#include "../../common/device/mma_sync.h"
-#include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 
 typedef struct {
-    TensorMap map;
     float *out;
     const uint32_t *in;
-} WrapperParams;
+} ProductParams;
 
 typedef struct {
     uint8_t tile[65536];
-    MBarrier bar;
-} WrapperShared;
+} ProductShared;
 
 /* One product of this width and kind, as wgmma_NAME(n, ..) has it. A from registers is what `in` holds. */
 #define PRODUCT_KERNEL(kind, n, operand)                                                                   \
-    __global__ void __launch_bounds__(128) product_##kind##_##n(const __grid_constant__ WrapperParams p) { \
-        SHARED_MEMORY(WrapperShared, s);                                                                   \
+    __global__ void __launch_bounds__(128) product_##kind##_##n(const __grid_constant__ ProductParams p) { \
+        SHARED_MEMORY(ProductShared, s);                                                                   \
         float d[n / 2];                                                                                    \
         uint32_t registers[4];                                                                             \
         uint64_t shared = wgmma_descriptor(s->tile), b = wgmma_descriptor_mn(s->tile + 32768, 8192);       \
@@ -67,8 +62,8 @@ PRODUCTS_OF_KIND(ss_tf32, shared)
 PRODUCTS_OF_KIND(rs_tf32, registers)
 
 /* Two steps that follow each other without a wait between, of the widest product with A from registers. */
-__global__ void __launch_bounds__(128) products_in_flight(const __grid_constant__ WrapperParams p) {
-    SHARED_MEMORY(WrapperShared, s);
+__global__ void __launch_bounds__(128) products_in_flight(const __grid_constant__ ProductParams p) {
+    SHARED_MEMORY(ProductShared, s);
     float d[128];
     uint32_t a[2][4];
     uint64_t b = wgmma_descriptor_mn(s->tile, 8192);
@@ -86,36 +81,4 @@ __global__ void __launch_bounds__(128) products_in_flight(const __grid_constant_
     for (int i = 0; i < 128; i++) {
         p.out[(int)threadIdx.x * 128 + i] = d[i];
     }
-}
-
-__global__ void copies(const __grid_constant__ WrapperParams p) {
-    SHARED_MEMORY(WrapperShared, s);
-    bulk_load(s->tile, p.in, 1024, &s->bar);
-    tma_load_1d(s->tile, &p.map, 0, &s->bar);
-    tma_load_2d_hint(s->tile, &p.map, 0, 1, &s->bar, l2_evict_first());
-    tma_load_2d_hint(s->tile, &p.map, 0, 1, &s->bar, l2_evict_last());
-    tma_load_3d(s->tile, &p.map, 0, 1, 2, &s->bar);
-    tma_load_4d(s->tile, &p.map, 0, 1, 2, 3, &s->bar);
-    tma_load_5d(s->tile, &p.map, 0, 1, 2, 3, 4, &s->bar);
-    bulk_store(p.out, s->tile, 1024);
-    tma_store_1d(&p.map, s->tile, 0);
-    tma_store_3d(&p.map, s->tile, 0, 1, 2);
-    tma_store_4d(&p.map, s->tile, 0, 1, 2, 3);
-    tma_store_5d(&p.map, s->tile, 0, 1, 2, 3, 4);
-    tma_reduce_add_1d(&p.map, s->tile, 0);
-    tma_reduce_add_3d(&p.map, s->tile, 0, 1, 2);
-    tma_reduce_add_4d(&p.map, s->tile, 0, 1, 2, 3);
-    tma_reduce_add_5d(&p.map, s->tile, 0, 1, 2, 3, 4);
-}
-
-__global__ void fragments(const __grid_constant__ WrapperParams p) {
-    SHARED_MEMORY(WrapperShared, s);
-    float d[4] = {0, 0, 0, 0};
-    uint32_t a[4], b[4];
-    ldmatrix_x4(a, s->tile + threadIdx.x * 16);
-    ldmatrix_x4_trans(b, s->tile + threadIdx.x * 16);
-    mma_m16n8k16_f16(d, a, b);
-    mma_m16n8k32_e4m3(d, a, b);
-    mma_m16n8k8_tf32(d, a, b);
-    p.out[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
