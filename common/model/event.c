@@ -9,8 +9,10 @@
 #include "judge/phases.h"
 #include "judge/products.h"
 #include "judge/provenance.h"
+#include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
+#include "judge/world.h"
 #include "place/dwarf.h"
 #include "tell/barrier_rows.h"
 #include "tell/count.h"
@@ -22,18 +24,21 @@
 void event_launch_begin(void) {
     report_launch_begin();
     clock_launch_begin();
+    conflicts_launch_begin();
     count_launch_begin();
     observe_launch();
     steps_launch_begin();
 }
 
 void event_launch_end(void) {
+    world_launch_end();
     clock_launch_end();
     report_launch_end();
 }
 
 void event_shutdown(void) {
     shadow_shutdown();
+    conflicts_shutdown();
     steps_shutdown();
     model_forget_reports();
     dwarf_close();
@@ -45,6 +50,7 @@ void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
 void event_cta_begin(Cta *cta) {
     cta->roles = cta_alloc(cta, sizeof *cta->roles);
     cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->results = cta_alloc(cta, sizeof *cta->results);
     cta->phases = cta_alloc(cta, sizeof *cta->phases);
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
@@ -63,6 +69,7 @@ void event_cta_end(Cta *cta) {
     products_cta_end(cta);
     convergence_cta_end(cta);
     phases_cta_end(cta);
+    world_cta_end(cta);
     clock_cta_end(cta);
     steps_cta_end(cta);
     count_cta_end(cta);
@@ -85,6 +92,9 @@ void event_stuck(void) { report_deadlock(); }
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_spin(t, p, size, write, site);
     shadow_access(t, p, size, write, site);
+    if (write && size == CHUNK_BYTES) {
+        provenance_stored(t, (uint32_t)((const uint8_t *)p - t->cta->shared));
+    }
     count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
     if (t->steps != NULL) {
         steps_plain(t, 0, write, size);
@@ -93,6 +103,11 @@ void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Sit
 
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_plain(t, p, size, write, site);
+    if (write) {
+        results_stored(t, p, size, site);
+    } else if (size == CHUNK_BYTES) {
+        provenance_loaded(t, p);
+    }
     count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
     if (device.options.observer != NULL) {
         observe_global(t, p, size, write, site);
@@ -121,11 +136,16 @@ void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site s
 
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
 
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
-    conflicts_atomic(t, p, write, what, site);
-    count_add(COUNT_ATOMICS, 1);
-    observe_global(t, p, 4, write, site);
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
+    conflicts_atomic(t, p, kind, order, what, site);
+    if (global_is(p)) {
+        count_add(COUNT_ATOMICS, 1);
+        observe_global(t, p, 4, kind != ATOMIC_LOAD, site);
+    }
 }
+
+void event_fence(Thread *t) { world_fence(t); }
+void event_grid_wait(Thread *t) { clock_grid_wait(t); }
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
@@ -146,10 +166,12 @@ void event_shuffle(Warp *w, int transposes) {
     steps_shuffle(w, transposes);
 }
 
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
-    products_ldmatrix(w, r, row, site);
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
+    products_ldmatrix(w, r, row, trans, site);
     count_ldmatrix(w, r[0], row);
-    observe_ldmatrix(w, r, row, site);
+    if (!trans) {
+        observe_ldmatrix(w, r, row, site);
+    }
     steps_ldmatrix(w, r[0]);
 }
 
@@ -159,16 +181,16 @@ void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     steps_stmatrix(w);
 }
 
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site) {
-    products_mma(w, d, a, b, site);
-    count_mma(w, a[0], b[0]);
+    products_mma(w, type, d, a, b, site);
+    count_mma(w, type, a[0], b[0]);
     steps_mma(w, a[0], b[0]);
 }
 
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site) {
-    observe_mma(w, d, a, b, site);
+    observe_mma(w, type, d, a, b, site);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
@@ -301,6 +323,10 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 
 void event_tensor_map(const TensorMap *map) { observe_map(map); }
 void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    transfers_bulk(t, shared, global, bytes, what, site);
+}
+
 void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {
@@ -315,6 +341,7 @@ void event_tma_load(const TmaLoad *load) {
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
+    results_tma_store(copy);
     count_store(copy);
     observe_store(copy);
     steps_store(copy);
@@ -333,8 +360,13 @@ void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) 
     steps_bulk_wait(t, newest, read, done);
 }
 
-void event_fence_proxy(Thread *t) {
-    clock_fence(t);
+void event_fence_proxy(Thread *t, int shared, int global) {
+    if (shared) {
+        clock_fence(t);
+    }
+    if (global) {
+        world_fence_proxy(t);
+    }
     count_add(COUNT_PROXY_FENCES, 1);
 }
 

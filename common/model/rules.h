@@ -10,10 +10,13 @@ RULE(RACE_RAW, "Read of data that is not yet known to be there",
 RULE(RACE_WAR, "Write to data that may still be read",
      "the reader gets a mixture of old and new data, seldom and under load; most runs look right")
 RULE(RACE_WAW, "Two writes to the same place without an order", "either value may remain; which one depends on timing")
-RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same shared memory without fence.proxy.async between",
+RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same memory without fence.proxy.async between",
      "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
 RULE(GLOBAL_CONFLICT, "Threads access the same global memory, at least one writes, and nothing orders them",
      "either value may remain; which one depends on the order in which threads run")
+RULE(LAUNCH_OVERLAP, "Access to global memory that the launch before may still use, without griddepcontrol.wait",
+     "right while launches come one at a time; in a chain of launches it now and then reads what is not yet there, or "
+     "overwrites what is still read")
 
 /* ---- places */
 RULE(UNINIT_SHARED, "Read of shared memory that nobody has written", "reads what the last kernel left there")
@@ -23,12 +26,14 @@ RULE(GLOBAL_BOUNDS, "Access outside every allocation of global memory",
      "an illegal-address error, or silent damage to another allocation")
 RULE(ALIGNMENT, "Address that the instruction does not accept",
      "a misaligned-address error; with a swizzle, data at the wrong places")
-RULE(SHARED_ATOMIC, "Atomic on shared memory, which this model does not do",
-     "nothing wrong by itself: the model knows atomics on global memory only")
 RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept",
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
      "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(RESULT_PLACE, "A result goes to a place in C that it does not belong to",
+     "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(PRODUCT_DISCARDED, "Products are replaced before anyone has read them",
+     "wrong numbers in every run: a part of each sum is missing")
 
 /* ---- mbarriers */
 RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",

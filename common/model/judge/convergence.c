@@ -200,6 +200,7 @@ void convergence_cluster_wait(Thread *t, Site site) {
 
 void convergence_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     const RegisterChange *others = &w->warpgroup->registers;
+    role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
         if (w->meeting.operands[lane].i[0] != registers) {
             report_misuse(RULE_CONVERGENCE, site, 1, "setmaxnreg with different counts in the lanes of a warp");

@@ -82,11 +82,22 @@ static Site kernel_site(const Thread *t, const void *context, int raised) {
     return site;
 }
 
+/* Is it a return that has failed? */
+static int returns_at(uintptr_t pc) {
+#if defined(__x86_64__)
+    return in_program(pc) && *(const uint8_t *)pc == 0xc3;
+#else
+    (void)pc;
+    return 0;
+#endif
+}
+
 static const char *name_of(int number) {
     switch (number) {
     case SIGFPE: return "SIGFPE";
     case SIGBUS: return "SIGBUS";
     case SIGILL: return "SIGILL";
+    case SIGABRT: return "SIGABRT";
     default: return "SIGSEGV";
     }
 }
@@ -124,8 +135,9 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     int raised = info->si_code <= 0;                       /* plain.c */
     int overflow = raised ? stack_pointer(context) - (uintptr_t)t->fiber.stack >= FIBER_STACK_BYTES
                           : (number == SIGSEGV || number == SIGBUS) && below - 1 < FIBER_GUARD_BYTES;
-    int misaligned =
-        (number == SIGSEGV && info->si_code == SI_KERNEL) || (number == SIGBUS && info->si_code == BUS_ADRALN);
+    int returns = returns_at(pc);
+    int misaligned = !returns && ((number == SIGSEGV && info->si_code == SI_KERNEL) ||
+                                  (number == SIGBUS && info->si_code == BUS_ADRALN));
     ModelRule rule = misaligned ? RULE_ALIGNMENT : RULE_FAULT;
     if (!report_begin(rule)) {
         fault.in_handler = 0;
@@ -137,11 +149,13 @@ static void on_fault(int number, siginfo_t *info, void *context) {
                     FIBER_STACK_BYTES / 1024);
     } else if (number == SIGFPE) {
         report_line("signal", "SIGFPE: integer division by zero, or of the least number by -1");
+    } else if (number == SIGABRT) {
+        report_line("signal", "SIGABRT: by assert(), by abort(), or since the C library has found damaged memory");
     } else if (misaligned) {
         report_line("memory", "the address is not a multiple of the vector's size");
-    } else if (!in_program(pc)) {
-        report_line("signal", "%s at address %p, in no code of this program: is a local array written past its end?",
-                    name_of(number), (void *)address);
+    } else if (returns || !in_program(pc)) {
+        report_line("signal", "%s: the place to return to is damaged: is a local array written past its end?",
+                    name_of(number));
     } else {
         report_line("signal", "%s at address %p", name_of(number), (void *)address);
     }
@@ -183,7 +197,7 @@ void fault_catch(void) {
     stack_t stack = {.ss_sp = fault.stack, .ss_size = sizeof fault.stack};
     /* The handler may be left by a switch of stacks: its signal must not stay blocked. */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     if (sigaltstack(&stack, NULL) != 0) {
         return;
     }

@@ -18,6 +18,7 @@ void transfers_returned(Thread *t);
 void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site);
 
 void transfers_prefetch(const TensorMap *map, Site site);
+void transfers_bulk(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site);
 void transfers_load_asked(const TmaCopy *copy);
 /* Into one of its targets. */
 void transfers_load(const TmaLoad *load, int target);
