@@ -1,4 +1,5 @@
-/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself. PTX 9.7.13.5. */
+/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself; global_atomic.h has
+ * what orders more. PTX 9.7.13.5. */
 #ifndef GLOBAL_COUNTER_H
 #define GLOBAL_COUNTER_H
 

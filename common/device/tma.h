@@ -41,7 +41,7 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
  *
  * fence_proxy_async_global(): the same for global memory, before the copy engine loads what was stored by ordinary stores
  * in this launch, or stores over it. The writing thread calls it before it hands the data on, or the thread that starts
- * the copy behind what orders the two.
+ * the copy behind what orders the two. fence_proxy_async_all(): for shared and global memory.
  *
  * Host:
  *
@@ -61,6 +61,7 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 #define bulk_wait_group(N) model_bulk_wait_group(N, 0, HERE)
 #define fence_proxy_async() model_fence_proxy_async(1, 0)
 #define fence_proxy_async_global() model_fence_proxy_async(0, 1)
+#define fence_proxy_async_all() model_fence_proxy_async(1, 1)
 #define tensor_map_2d model_tensor_map_2d
 
 #elif defined(__CUDACC__)
@@ -108,6 +109,8 @@ DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;"
 DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+
+DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
                                      const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,

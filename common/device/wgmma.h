@@ -97,7 +97,7 @@ HOST_DEVICE uint64_t wgmma_descriptor_mn_major_128b(uint32_t address, uint32_t p
 #define wgmma_fence() model_wgmma_fence(HERE)
 #define wgmma_commit_group() model_wgmma_commit_group(HERE)
 #define wgmma_wait_group(N) model_wgmma_wait_group(N, HERE)
-#define registers_settled(d, count) ((void)0)
+#define registers_settled(d, count) model_registers_settled(d, count)
 #define wgmma_m64n64k16(d, a, b, accumulate) wgmma_ss(64, d, a, b, accumulate)
 #define wgmma_m64n112k16(d, a, b, accumulate) wgmma_ss(112, d, a, b, accumulate)
 #define wgmma_m64n128k16(d, a, b, accumulate) wgmma_ss(128, d, a, b, accumulate)

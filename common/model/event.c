@@ -166,6 +166,10 @@ void event_shuffle(Warp *w, int transposes) {
     steps_shuffle(w, transposes);
 }
 
+void event_shuffle_width(int width, Site site) { convergence_shuffle_width(width, site); }
+
+void event_vote(Warp *w) { steps_shuffle(w, 0); }
+
 void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
     products_ldmatrix(w, r, row, trans, site);
     count_ldmatrix(w, r[0], row);
@@ -256,6 +260,18 @@ void event_cluster_passed(Thread *t) {
     steps_cluster_passed(t);
 }
 
+void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    transfers_cluster_access(t, rank, p, size, write, site);
+    if (t->steps != NULL) {
+        steps_plain(t, 0, write, size);
+    }
+}
+
+void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    transfers_st_async(t, b, p, size, site);
+    steps_st_async(t, b);
+}
+
 void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     convergence_setmaxnreg(w, increase, registers, site);
     observe_registers(w, increase, registers, site);
@@ -279,12 +295,25 @@ void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int 
     phases_use(t, b, site, what, by_engine);
 }
 
-void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    phases_arrive(t, b, site, what);
+void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
+
+void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    phases_arrive(t, b, count, site, what);
     if (b->pending > 0) {
-        count_add(COUNT_MBARRIER_ARRIVALS, 1);
+        count_add(COUNT_MBARRIER_ARRIVALS, (unsigned)count);
         steps_mbarrier_arrive(t, b);
     }
+}
+
+void event_mbarrier_copies(Thread *t, Barrier *b, Site site) {
+    phases_copies(t, b, site);
+    transfers_tracked(t);
+    steps_copies(t, b);
+}
+
+void event_mbarrier_copies_arrive(Thread *t, Barrier *b) {
+    phases_copies_arrive(t, b);
+    count_add(COUNT_MBARRIER_ARRIVALS, b->pending > 0);
 }
 
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
@@ -308,6 +337,11 @@ void event_mbarrier_complete(Barrier *b) {
 
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
     phases_wait(t, b, parity, site);
+    steps_mbarrier_wait(t);
+}
+
+void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+    phases_wait_token(b, of, phase, site);
     steps_mbarrier_wait(t);
 }
 
@@ -405,6 +439,8 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
     products_wait(w, newest, site);
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
+
+void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
 
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);

@@ -631,18 +631,23 @@ enum {
     WARP_MMA_F16,
     WARP_MMA_E4M3,
     WARP_MMA_TF32,
-    WARP_MMA_TF32_LOW_BITS /* with bits set that tf32 does not have */
+    WARP_MMA_TF32_LOW_BITS, /* with bits set that tf32 does not have */
+    WARP_SHUFFLES,
+    WARP_VOTES,
 };
 enum { WARP_SHARED = 4096 }; /* bytes */
 
 /* ldmatrix: shared memory's words are 0, 1, 2, ...; the result is r[0..3] of each lane, low half first.
  * stmatrix: half h (0, 1) of lane l's r[i] is 8 l + 2 i + h; the result is shared memory.
- * mma: small integers; the result is d[0..3] of each lane. */
+ * mma: small integers; the result is d[0..3] of each lane.
+ * shuffles: of lane numbers; the result is WARP_ANSWERS of each lane, and so for votes and matches. */
 typedef struct {
     const char *name;
     int op;
-    int rows; /* where the lanes' rows lie, below; for mma a seed */
+    int rows; /* where the lanes' rows lie, below; for mma a seed; for shuffles a width; for votes a mask */
 } WarpCase;
+
+enum { WARP_ANSWERS = 12 };
 
 enum { ROWS_DENSE, ROWS_SWIZZLED, ROWS_SCATTERED };
 
@@ -657,6 +662,10 @@ static const WarpCase warp_cases[] = {
     {"ldmatrix_trans_scattered", WARP_LDMATRIX_TRANS, ROWS_SCATTERED},
     {"mma_f16", WARP_MMA_F16, 0},                          {"mma_e4m3", WARP_MMA_E4M3, 0},
     {"mma_tf32", WARP_MMA_TF32, 0},                        {"mma_tf32_low_bits", WARP_MMA_TF32_LOW_BITS, 0},
+    {"shuffles_width_32", WARP_SHUFFLES, 32},              {"shuffles_width_16", WARP_SHUFFLES, 16},
+    {"shuffles_width_8", WARP_SHUFFLES, 8},                {"shuffles_width_2", WARP_SHUFFLES, 2},
+    {"shuffles_width_1", WARP_SHUFFLES, 1},                {"votes", WARP_VOTES, -1},
+    {"votes_half", WARP_VOTES, 0xffff},
 };
 /* clang-format on */
 
@@ -789,6 +798,12 @@ enum {
     MB_ARRIVE_EXPECT, /* bytes */
     MB_TEST,          /* test_wait of this parity: 1 if complete */
     MB_BOTH,          /* test_wait of parity 0, then of parity 1 */
+    MB_TOKEN,         /* an arrival; its token is kept under this number, 0 or 1 */
+    MB_TEST_TOKEN,    /* test_wait, then try_wait with a hint of 1000 ns, with the token kept under this number */
+    MB_TRY,           /* try_wait of this parity, then the same with a hint of 1000 ns */
+    MB_INVAL,         /* end it */
+    MB_COPIES,        /* a cp.async, then cp.async.mbarrier.arrive.noinc, and time for both */
+    MB_COPIES_INC,    /* the same with cp.async.mbarrier.arrive */
 };
 
 enum { MB_MAX_OPS = 24 };
@@ -836,6 +851,23 @@ static const MbarrierCase mbarrier_cases[] = {
     {"count_2", 0,
      {{MB_INIT, 3}, {MB_ARRIVE, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 3}, {MB_BOTH, 0}}},
     {"count_largest", 0, {{MB_INIT, 1048575}, {MB_ARRIVE, 1048574}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"tokens", 0,
+     {{MB_INIT, 2}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_TOKEN, 1}, {MB_TEST_TOKEN, 0}, {MB_TEST_TOKEN, 1},
+      {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 1}}},
+    {"token_of_a_last_arrival", 0, /* it counts for the phase that it ends */
+     {{MB_INIT, 1}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_TOKEN, 1}, {MB_TEST_TOKEN, 1}}},
+    {"token_bytes", 0,
+     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_COMPLETE, 64}, {MB_TEST_TOKEN, 0}}},
+    {"try_wait", 0, {{MB_INIT, 1}, {MB_TRY, 0}, {MB_TRY, 1}, {MB_ARRIVE, 1}, {MB_TRY, 0}, {MB_TRY, 1}}},
+    {"init_again", 0,
+     {{MB_INIT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_INVAL, 0}, {MB_INIT, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0},
+      {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"copies_count", 0, {{MB_INIT, 2}, {MB_COPIES, 0}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"copies_arrive_for_all", 0, {{MB_INIT, 1}, {MB_COPIES, 0}, {MB_BOTH, 0}, {MB_COPIES, 0}, {MB_BOTH, 0}}},
+    {"copies_inc_count_for_nothing", 0,
+     {{MB_INIT, 1}, {MB_COPIES_INC, 0}, {MB_BOTH, 0}, {MB_COPIES_INC, 0}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"token_old", 1, /* a phase more is complete than the barrier can tell */
+     {{MB_INIT, 1}, {MB_TOKEN, 0}, {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 0}, {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 0}}},
     {"over_arrival", 1, /* the phase waits for bytes only, and one more arrives */
      {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 64}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0},
       {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
@@ -875,6 +907,10 @@ enum {
     BARRIER_CTA_IN_ONE_ROLE,
     BARRIER_CLUSTER_CTA_EXITED,
     BARRIER_NAMED_WARP_EXITS_LATE,
+    BARRIER_PEER_LOADS, /* 1 only for threads that get the right numbers from the other CTA, else 2 */
+    BARRIER_PEER_STORES,
+    BARRIER_PEER_ASYNC,
+    BARRIER_PEER_ANNOUNCES,
 };
 
 typedef struct {
@@ -895,6 +931,10 @@ static const BarrierCase barrier_cases[] = {
     {"named_others_exited", BARRIER_NAMED_OTHERS_EXITED, 96, 1, 0, 64},
     {"cta_in_one_role", BARRIER_CTA_IN_ONE_ROLE, 64, 1, 0, 64},
     {"cluster_cta_exited", BARRIER_CLUSTER_CTA_EXITED, 32, 2, 2, 32},
+    {"peer_loads", BARRIER_PEER_LOADS, 64, 2, 2, 128},
+    {"peer_stores", BARRIER_PEER_STORES, 64, 2, 2, 128},
+    {"peer_st_async", BARRIER_PEER_ASYNC, 64, 2, 2, 128},
+    {"peer_announces", BARRIER_PEER_ANNOUNCES, 64, 2, 2, 128},
 };
 
 /* ---- setmaxnreg -------------------------------------------------------------------------------------------------- */

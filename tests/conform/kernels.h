@@ -7,6 +7,7 @@
 
 #include "../../common/device/barrier.h"
 #include "../../common/device/cluster.h"
+#include "../../common/device/cp_async.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/registers.h"
@@ -16,14 +17,13 @@
 #include "covered.h"
 #include "vectors.h"
 
-/* complete_tx(bar, bytes), arrive_count(bar, count): mbarrier.complete_tx, mbarrier.arrive with a count.
+/* complete_tx(bar, bytes): mbarrier.complete_tx.
  * delay_us(us): let the others go first.
  * script_done(p, i): op i of a script is done, so that the record says which one traps.
  * watch(p): in CTAs past p->ctas; end the launch if it hangs. */
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
-#define arrive_count(bar, count) model_mbarrier_arrive_count(bar, count, HERE)
 #define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
     model_wgmma_ss(n, d, a, b, accumulate, major_a, major_b, HERE)
 #define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...) \
@@ -38,10 +38,6 @@ enum { WATCHERS = 0 };
 DEVICE void complete_tx(MBarrier *bar, int bytes) {
     asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
-}
-
-DEVICE void arrive_count(MBarrier *bar, int count) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
 }
 
 #define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
@@ -76,11 +72,15 @@ DEVICE void delay_us(int us) {
 
 typedef struct {
     MBarrier bar;
+    uint64_t token[2];
+    uint4 copied;
+    uint4 kept[64], got[64]; /* by thread: what a neighbour reads, what it writes */
 } ScriptShared;
 
 typedef struct {
     MbarrierOp op[MB_MAX_OPS];
     uint16_t *out;           /* a word for each test */
+    const uint4 *from;       /* what is copied */
     volatile uint32_t *done; /* ops that are done, on a GPU */
 } ScriptParams;
 
@@ -112,7 +112,7 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             if (argument == 1) {
                 mbarrier_arrive(&s->bar);
             } else {
-                arrive_count(&s->bar, argument);
+                mbarrier_arrive_count(&s->bar, argument);
             }
             break;
         case MB_ARRIVE_EXPECT: mbarrier_arrive_expect_tx(&s->bar, argument); break;
@@ -120,6 +120,28 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
         case MB_BOTH:
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 0);
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 1);
+            break;
+        case MB_TOKEN: s->token[argument] = mbarrier_arrive_token(&s->bar); break;
+        case MB_TEST_TOKEN:
+            p.out[tests++] = (uint16_t)mbarrier_test_wait(&s->bar, s->token[argument]);
+            p.out[tests++] = (uint16_t)mbarrier_try_wait_hint(&s->bar, s->token[argument], 1000);
+            break;
+        case MB_TRY:
+            p.out[tests++] = (uint16_t)mbarrier_try_wait_parity(&s->bar, (uint32_t)argument);
+            p.out[tests++] = (uint16_t)mbarrier_try_wait_parity_hint(&s->bar, (uint32_t)argument, 1000);
+            break;
+        case MB_INVAL: mbarrier_inval(&s->bar); break;
+        case MB_COPIES:
+        case MB_COPIES_INC:
+            cp_async_16(&s->copied, p.from);
+            if (p.op[i].op == MB_COPIES) {
+                cp_async_mbarrier_arrive_noinc(&s->bar);
+            } else {
+                cp_async_mbarrier_arrive(&s->bar);
+            }
+            cp_async_commit_group();
+            cp_async_wait_group(0);
+            delay_us(20); /* the arrival comes by itself */
             break;
         }
         script_done(&p, i);
@@ -158,6 +180,55 @@ DEVICE void watch(const BarrierParams *p) {
 }
 #endif
 
+/* Threads exchange numbers with those of the other CTA of their cluster. */
+DEVICE int exchange(ScriptShared *s, int what) {
+    int rank = cluster_cta_rank(), peer = 1 - rank, thread = (int)threadIdx.x, other = 63 - thread;
+    uint32_t mine = (uint32_t)(1000 * rank + thread), want = (uint32_t)(1000 * peer + other), last = want + 3;
+    s->kept[thread] = make_uint4(mine, mine + 1, mine + 2, mine + 3);
+    if (thread == 0) {
+        mbarrier_init(&s->bar, 1, 1);
+        mbarrier_init_fence();
+    }
+    cluster_sync();
+    uint4 v = make_uint4(mine, mine + 1, mine + 2, mine + 3);
+    if (what == BARRIER_PEER_LOADS) {
+        v = cluster_load_v4(&s->kept[other], peer);
+        v.y = cluster_load_u32(&s->kept[other].y, peer);
+        v.z = (uint32_t)cluster_load_u64(&s->kept[other].z, peer);
+        last = __float_as_uint(cluster_load_f32(&s->kept[other].w, peer));
+    } else {
+        if (thread == 0 && what != BARRIER_PEER_STORES) {
+            if (what == BARRIER_PEER_ASYNC) {
+                mbarrier_arrive_expect_tx(&s->bar, 64 * 16);
+            } else {
+                mbarrier_expect_tx_remote(&s->bar, peer, 64 * 16 - 16);
+                mbarrier_arrive_expect_tx_remote(&s->bar, peer, 16);
+            }
+        }
+        if (what == BARRIER_PEER_STORES) {
+            cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, 0, 0));
+            cluster_store_u32(&s->got[other].y, peer, v.y);
+            cluster_store_u64(&s->got[other].z, peer, (uint64_t)v.w << 32 | v.z);
+            cluster_store_f32(&s->got[other].y, peer, __uint_as_float(v.y));
+        } else if (thread % 2 == 0) {
+            st_async_v4(&s->got[other], peer, v, &s->bar);
+        } else {
+            st_async_u32(&s->got[other].x, peer, v.x, &s->bar);
+            st_async_f32(&s->got[other].y, peer, __uint_as_float(v.y), &s->bar);
+            st_async_u64(&s->got[other].z, peer, (uint64_t)v.w << 32 | v.z, &s->bar);
+        }
+        if (what == BARRIER_PEER_STORES) {
+            cluster_sync();
+        } else {
+            mbarrier_wait_parity_cluster(&s->bar, 0);
+        }
+        v = s->got[thread];
+        last = v.w;
+    }
+    cluster_sync();
+    return v.x == want && v.y == want + 1 && v.z == want + 2 && v.w == want + 3 && last == want + 3 ? 1 : 2;
+}
+
 static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
     SHARED_MEMORY(ScriptShared, s);
     if ((int)blockIdx.x >= p.ctas) {
@@ -165,6 +236,10 @@ static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
         return;
     }
     int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, what = p.what;
+    if (what >= BARRIER_PEER_LOADS) {
+        p.out[(int)blockIdx.x * p.threads + (int)threadIdx.x] = (uint16_t)exchange(s, what);
+        return;
+    }
     int leaves = what == BARRIER_NAMED_OTHERS_EXITED  ? warp == 2
                  : what == BARRIER_CLUSTER_CTA_EXITED ? cluster_cta_rank() == 1
                  : what == BARRIER_CTA_LANES_EXITED || what == BARRIER_NAMED_LANES_EXITED
@@ -737,6 +812,45 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
         for (int i = lane; i < WARP_SHARED / 2; i += 32) {
             p.out[i] = s->word[i];
         }
+    } else if (p.c.op == WARP_SHUFFLES) {
+        const uint32_t all = 0xffffffffu;
+        uint16_t *out = p.out + lane * WARP_ANSWERS;
+        int width = p.c.rows;
+        out[0] = (uint16_t)__shfl_sync(all, lane, 1, width);
+        out[1] = (uint16_t)__shfl_sync(all, lane, lane * 5 + 3, width);
+        out[2] = (uint16_t)__shfl_sync(all, lane, -3, width);
+        out[3] = (uint16_t)__shfl_up_sync(all, lane, 1, width);
+        out[4] = (uint16_t)__shfl_up_sync(all, lane, 7, width);
+        out[5] = (uint16_t)__shfl_up_sync(all, lane, 33, width);
+        out[6] = (uint16_t)__shfl_down_sync(all, lane, 1, width);
+        out[7] = (uint16_t)__shfl_down_sync(all, lane, 7, width);
+        out[8] = (uint16_t)__shfl_down_sync(all, lane, 34, width);
+        out[9] = (uint16_t)__shfl_xor_sync(all, lane, 1, width);
+        out[10] = (uint16_t)__shfl_xor_sync(all, lane, 12, width);
+        out[11] = (uint16_t)__shfl_xor_sync(all, lane, 48, width);
+    } else if (p.c.op == WARP_VOTES) {
+        uint32_t mask = (uint32_t)p.c.rows;
+        uint16_t *out = p.out + lane * WARP_ANSWERS;
+        int same = 7;
+        for (int i = 0; i < WARP_ANSWERS; i++) {
+            out[i] = 0;
+        }
+        if (mask >> lane & 1) {
+            uint32_t ballot = __ballot_sync(mask, lane % 3), match = __match_any_sync(mask, lane / 5);
+            uint32_t alike = __match_all_sync(mask, lane / 16, &same);
+            out[0] = (uint16_t)ballot;
+            out[1] = (uint16_t)(ballot >> 16);
+            out[2] = (uint16_t)__any_sync(mask, lane == 9);
+            out[3] = (uint16_t)__any_sync(mask, lane > 40);
+            out[4] = (uint16_t)__all_sync(mask, lane < 16);
+            out[5] = (uint16_t)__all_sync(mask, lane < 9);
+            out[6] = (uint16_t)match;
+            out[7] = (uint16_t)(match >> 16);
+            out[8] = (uint16_t)alike;
+            out[9] = (uint16_t)(alike >> 16);
+            out[10] = (uint16_t)same;
+            out[11] = (uint16_t)(__popc(ballot) + 64 * __ffs((int)match) + 4096 * (__clz((int)match) & 15));
+        }
     } else {
         uint32_t a[4], b[2];
         float d[4];
@@ -966,21 +1080,26 @@ static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
     p.out = m->out;
     o->count = c->op == WARP_LDMATRIX || c->op == WARP_LDMATRIX_TRANS ? 32 * 8
                : c->op == WARP_STMATRIX                               ? WARP_SHARED / 2
+               : c->op == WARP_SHUFFLES || c->op == WARP_VOTES        ? 32 * WARP_ANSWERS
                                                                       : 32 * 4;
     return run_kernel(KERNEL(warp_case), 1, 32, 0, (int)sizeof(WarpShared), &p, m->out, o);
 }
 
 static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
     static const char *const names[] = {
-        "end", "init", "expect_tx", "complete_tx", "arrive", "arrive.expect_tx", "test_wait", "two test_waits"};
+        "end",       "init",           "expect_tx",         "complete_tx",      "arrive",   "arrive.expect_tx",
+        "test_wait", "two test_waits", "arrive with token", "waits with token", "try_wait", "inval",
+        "cp.async",  "cp.async, inc"};
     ScriptParams p;
     memset((void *)&p, 0, sizeof p);
     memcpy(p.op, c->op, sizeof p.op);
     p.out = m->out;
+    p.from = (const uint4 *)(const void *)m->global;
     p.done = &m->flags[FLAG_DONE];
     *p.done = 0;
     for (int i = 0; i < MB_MAX_OPS; i++) {
-        o->count += c->op[i].op == MB_TEST ? 1 : c->op[i].op == MB_BOTH ? 2 : 0;
+        int op = c->op[i].op;
+        o->count += op == MB_TEST ? 1 : op == MB_BOTH || op == MB_TEST_TOKEN || op == MB_TRY ? 2 : 0;
     }
     int error = run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
     if (error) {

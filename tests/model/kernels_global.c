@@ -35,6 +35,11 @@ typedef enum {
     FLAGS_PLAIN_STORE,
     FLAGS_PLAIN_LOAD,
     FLAGS_CHAIN_BROKEN, /* ... copies it to another word */
+    /* CTA 3 waits for the others, and then writes what they have read, or reads what CTA 0 has written */
+    RIGHT_READERS,
+    READERS_ONE_IS_LATE,
+    RIGHT_RELAY,    /* CTA 1 adds to the flag of CTA 0 */
+    RELAY_REPLACES, /* ... stores to it */
     /* all CTAs meet, again and again */
     RIGHT_GRID_BARRIER,
     GRID_BARRIER_RELAXED,
@@ -52,6 +57,7 @@ typedef enum {
     /* a copy in global memory, then TMA */
     RIGHT_PROXY_WRITERS,
     RIGHT_PROXY_ISSUER,
+    RIGHT_PROXY_ALL,
     RIGHT_PROXY_FLAG_WRITERS, /* from the CTA before */
     RIGHT_PROXY_FLAG_ISSUER,
     RIGHT_LOAD_THEN_STORE,
@@ -192,6 +198,41 @@ DEVICE int flags(const Params *p, int block, int thread) {
     return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || BUG(FLAGS_PLAIN_LOAD);
 }
 
+DEVICE int relay(const Params *p, int block, int thread) {
+    int replaces = BUG(RELAY_REPLACES), passes_on = replaces || BUG(RIGHT_RELAY), right = 1;
+    if (thread != 0) {
+        return 1;
+    }
+    if (passes_on) {
+        if (block == 0) {
+            p->part[0] = 5;
+            global_store(release, p->word, 1);
+        } else if (block == 1) {
+            while (global_load(relaxed, p->word) == 0) {
+            }
+            if (replaces) {
+                global_store(relaxed, p->word, 2);
+            } else {
+                global_add(relaxed, p->word, 1);
+            }
+        } else if (block == 3) {
+            while (global_load(relaxed, p->word) < 2) {
+            }
+            right = global_load(acquire, p->word) == 2 && p->part[0] == 5;
+        }
+    } else if (block < 3) {
+        right = p->part[0] == 0 || BUG(READERS_ONE_IS_LATE);
+        global_store(release, &p->word[block], 1);
+    } else {
+        for (int i = 0; i < 3; i++) {
+            while (!(i == 1 && BUG(READERS_ONE_IS_LATE)) && global_load(acquire, &p->word[i]) == 0) {
+            }
+        }
+        p->part[0] = 1;
+    }
+    return right;
+}
+
 DEVICE int grid_barrier(const Params *p, int block, int thread) {
     int right = 1, ctas = (int)gridDim.x, relaxed_only = BUG(GRID_BARRIER_RELAXED);
     for (int round = 1; round <= ROUNDS; round++) {
@@ -318,6 +359,8 @@ DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
     }
     if (BUG(PROXY_SHARED_ONLY)) {
         fence_proxy_async();
+    } else if (BUG(RIGHT_PROXY_ALL)) {
+        fence_proxy_async_all();
     } else if (!BUG(NO_PROXY) && !BUG(PROXY_FLAG_NONE) && !BUG(RIGHT_PROXY_ISSUER) && !BUG(RIGHT_PROXY_FLAG_ISSUER) &&
                (!BUG(PROXY_ISSUER_EARLY) || thread == 0)) {
         fence_proxy_async_global();
@@ -393,6 +436,8 @@ static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_con
         result = split(s, p, block, thread);
     } else if (p->bug <= FLAGS_CHAIN_BROKEN) {
         result = flags(p, block, thread);
+    } else if (p->bug <= RELAY_REPLACES) {
+        result = relay(p, block, thread);
     } else if (p->bug <= GRID_BARRIER_TOO_MANY) {
         result = grid_barrier(p, block, thread);
     } else if (p->bug <= FIXUP_EARLY) {
@@ -536,6 +581,10 @@ const Case global_cases[] = {
     WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT),
     WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT),
     WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_READERS),
+    WRONG_CASE(READERS_ONE_IS_LATE, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_RELAY),
+    WRONG_CASE(RELAY_REPLACES, GLOBAL_CONFLICT),
     RIGHT_CASE(RIGHT_GRID_BARRIER),
     WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT),
     WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT),
@@ -550,6 +599,7 @@ const Case global_cases[] = {
     RIGHT_CASE(RIGHT_VALUES),
     RIGHT_CASE(RIGHT_PROXY_WRITERS),
     RIGHT_CASE(RIGHT_PROXY_ISSUER),
+    RIGHT_CASE(RIGHT_PROXY_ALL),
     RIGHT_CASE(RIGHT_PROXY_FLAG_WRITERS),
     RIGHT_CASE(RIGHT_PROXY_FLAG_ISSUER),
     RIGHT_CASE(RIGHT_LOAD_THEN_STORE),

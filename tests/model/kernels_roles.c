@@ -397,6 +397,7 @@ DEVICE void consume(Shared *s, const Params *p) {
     float *out = p->out + consumer * BM * BN;
     for (int set = 0; set < 1 + (bug == RIGHT_TWO_SETS); set++) {
         wgmma_wait_group(bug == RIGHT_TWO_SETS ? 1 - set : 0);
+        registers_settled(acc[set], BN / 2);
         for (int v = 0; v < BN / 2 && (!idles(bug) || consumer == 0); v++) {
             int row = warp * 16 + lane / 4 + v / 2 % 2 * 8, col = v / 4 * 8 + lane % 4 * 2 + v % 2;
             out[row * BN + col] = acc[set][v] + (set > 0 ? out[row * BN + col] : 0);

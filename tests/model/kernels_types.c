@@ -46,6 +46,7 @@ typedef enum {
     TAKEN_AS_K_MAJOR,
     RS_NO_FENCE,
     READ_IN_FLIGHT,
+    FRAGMENT_REFILLED, /* while the product that reads it may go on */
     WIDTH_12,
     MMA_CHUNK_E4M3,
     MMA_DIFFERENT_K_TF32,
@@ -118,6 +119,7 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
             wgmma_ss_e4m3(n, acc, a, b, accumulate);
         }
         break;
+    case FRAGMENT_REFILLED:
     case RS_E4M3: wgmma_rs_e4m3(n, acc, registers, b, accumulate); break;
     case SS_E5M2: wgmma_ss_e5m2(n, acc, a, b, accumulate); break;
     case RS_E5M2: wgmma_rs_e5m2(n, acc, registers, b, accumulate); break;
@@ -163,6 +165,9 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
     wgmma_commit_group();
     if (kind == READ_IN_FLIGHT) {
         p->d[thread] = acc[p->n / 2 - 1];
+    }
+    if (kind == FRAGMENT_REFILLED) {
+        ldmatrix_x4(registers[TILES * 4 - 1], row_at(s->a[0], warp * 16 + lane % 16, lane / 16));
     }
     wgmma_wait_group(0);
     registers_settled(acc, MAX_N / 2);
@@ -238,7 +243,8 @@ KERNEL_ENTRY(types_kernel, Params);
 static int is_one_of(int kind, int a, int b, int c, int d) { return kind == a || kind == b || kind == c || kind == d; }
 
 static MatrixType type_of(int kind) {
-    return is_one_of(kind, SS_F16, RS_F16, MMA_F16, -1)                                 ? MATRIX_F16
+    return kind == FRAGMENT_REFILLED                                                    ? MATRIX_E4M3
+           : is_one_of(kind, SS_F16, RS_F16, MMA_F16, -1)                               ? MATRIX_F16
            : is_one_of(kind, SS_E5M2, RS_E5M2, -1, -1)                                  ? MATRIX_E5M2
            : is_one_of(kind, SS_E4M3, RS_E4M3, MMA_E4M3, MMA_CHUNK_E4M3)                ? MATRIX_E4M3
            : is_one_of(kind, TYPES_DIFFER, K_ADVANCE_E4M3, SWIZZLE_E4M3, BYTES_AS_BF16) ? MATRIX_E4M3
@@ -391,6 +397,7 @@ const Case types_cases[] = {
 #else
     WRONG_CASE(READ_IN_FLIGHT, WGMMA_IN_FLIGHT),
 #endif
+    WRONG_CASE(FRAGMENT_REFILLED, WGMMA_IN_FLIGHT),
     WRONG_CASE(WIDTH_12, WGMMA_OPERANDS),
     WRONG_CASE(MMA_CHUNK_E4M3, PROVENANCE),
     WRONG_CASE(MMA_DIFFERENT_K_TF32, PROVENANCE),

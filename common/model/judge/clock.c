@@ -121,6 +121,11 @@ void clock_join(Clock *into, const Clock *from) {
     }
 }
 
+void clock_add(Clock **into, const Clock *from) {
+    *into = *into != NULL ? *into : clock_new();
+    clock_join(*into, from);
+}
+
 /* ---- of several clusters ----------------------------------------------------------------------------------------- */
 
 World *world_new(int count) {
@@ -439,9 +444,26 @@ void clock_cluster_arrive(Thread *t, int release) {
 }
 
 void clock_cluster_complete(Cluster *cluster) {
+    Clock **arriving = &cluster->barrier.arriving;
+    if (cluster->size > 1) {
+        if (cluster->clock->started == 0) {
+            cluster->clock->started = component_new(cluster, (ComponentOwner){.thread = NULL});
+        }
+        *arriving = *arriving != NULL ? *arriving : clock_new();
+        clock_raise(*arriving, cluster->clock->started, 1, 1);
+    }
     clock_unref(cluster->barrier.released);
     cluster->barrier.released = cluster->barrier.arriving;
     cluster->barrier.arriving = NULL;
+}
+
+int cluster_started(const Thread *t, const Cta *cta) {
+    Component started = cta->cluster->clock->started;
+    int known = cta == t->cta || (started != 0 && thread_knows(t, started, 1));
+    for (int i = 0; i < cta->threads && !known; i++) {
+        known = thread_knows(t, thread_component(&cta->thread[i]), 1);
+    }
+    return known;
 }
 
 void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.released); }

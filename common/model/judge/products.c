@@ -60,6 +60,27 @@ static void check_fragments(Thread *t, const void *p, uint32_t size, const char 
     }
 }
 
+static void report_unsettled(Thread *t, Site site, Site product) {
+    if (report_begin(RULE_WGMMA_UNSETTLED)) {
+        report_place("now", t, site, "access to an accumulator");
+        report_place("before", t, product, "wgmma on it");
+        report_line("missing",
+                    "registers_settled() between wgmma_wait_group and this: for the compiler the accumulators "
+                    "have their values since the wgmma was issued");
+        report_end(0);
+    }
+}
+
+void products_settled(Thread *t, const float *d, int count) {
+    const Warp *w = t->warp;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+        if (tile->d[t->id % WARPGROUP_SIZE] == d && tile->n / 2 <= count && !(tile->taken >> w->id % 4 & 1)) {
+            facts(w)->unsettled &= (uint8_t) ~(1u << i);
+        }
+    }
+}
+
 void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
     const Warp *w = t->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
@@ -74,6 +95,8 @@ void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site 
         if (tile->taken >> w->id % 4 & 1) {
             report_in_flight(t, site, write ? "store to an accumulator" : "load of an accumulator", tile->site,
                              "wgmma on it");
+        } else if (facts(w)->unsettled >> i & 1) {
+            report_unsettled(t, site, tile->site);
         }
     }
     if (write) {
@@ -405,6 +428,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         }
     }
     facts(w)->site = wanted->site;
+    facts(w)->unsettled |= (uint8_t)(1u << (product->tile - w->warpgroup->products.tile));
     if (wanted->rs) {
         remember_fragment(w, product);
     }

@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     int touched;       /* accumulators were accessed since the last wgmma.fence, or there was none */
     Site touched_site; /* where; 0: there was no fence yet */
+    uint8_t unsettled; /* mask of tiles of accumulators: a product, and no registers_settled() since */
     /* What was written since then, until somebody knows what registers a wgmma uses. */
     RegisterWrite write[WRITES_KEPT];
     int writes, next_write;
@@ -58,6 +59,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first);
 void products_unset(Site site);
 void products_done(Product *product);
 void products_wait(Warp *w, int newest, Site site);
+void products_settled(Thread *t, const float *d, int count);
 void products_waited(Warp *w, uint64_t done);
 
 #endif

@@ -484,6 +484,14 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
     }
 }
 
+void shadow_end_barrier(Cta *cta, Actor *actor, uint32_t offset) {
+    Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
+    uint32_t begin = offset % CHUNK_BYTES;
+    chunk->barriers &= (uint8_t) ~(1 << begin / 8);
+    shadow_write(cta, actor, offset, BARRIER_BYTES);
+    chunk->written &= (uint8_t)~cell_mask(begin, begin + BARRIER_BYTES);
+}
+
 void shadow_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     uint32_t offset = shadow_bounds(t, p, size, write ? "store" : "load", site);
     Actor actor = actor_plain(t, write ? ACCESS_PLAIN_WRITE : ACCESS_PLAIN_READ, site);

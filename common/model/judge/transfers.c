@@ -43,6 +43,53 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     role_loads(t, 0);
 }
 
+void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id].group = 0; }
+
+/* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
+
+/* Where the access lies in CTA `rank`. */
+static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
+    uint32_t offset = shadow_bounds(t, p, size, what, site);
+    phases_peer(t, rank, what, site);
+    const Cta *peer = t->cta->cluster->cta[rank];
+    if (offset % size != 0) {
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what, size, offset);
+    }
+    if (!cluster_started(t, peer)) {
+        report_misuse(
+            RULE_CLUSTER_START, site, 0,
+            "%s into CTA %d: this thread has passed no cluster barrier, and knows of nothing that CTA has done", what,
+            peer->block);
+    }
+    return offset;
+}
+
+void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    AccessKind kind = write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
+    uint32_t offset = check_peer(t, rank, p, size, access_text(kind), site);
+    Cta *peer = t->cta->cluster->cta[rank];
+    Actor actor = actor_plain(t, kind, site);
+    phases_touch(t, peer, site);
+    if (write) {
+        shadow_write(peer, &actor, offset, size);
+    } else {
+        shadow_read(peer, &actor, offset, size);
+    }
+}
+
+void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    const char *what = access_text(ACCESS_ST_ASYNC);
+    uint32_t offset = check_peer(t, b->cta->rank, p, size, what, site);
+    phases_load(b, &(TmaCopy){.what = what, .thread = t, .site = site}, size);
+    Actor actor = {.thread = t,
+                   .kind = ACCESS_ST_ASYNC,
+                   .component = b->facts->component,
+                   .epoch = (uint32_t)b->phase + 1,
+                   .site = site,
+                   .barrier = b};
+    shadow_write(b->cta, &actor, offset, size);
+}
+
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
 static void check_map(const TensorMap *map, int rank, const char *what, Site site) {

@@ -288,6 +288,8 @@ void model_wgmma_commit_group(const char *here) {
     }
 }
 
+void model_registers_settled(const float *d, int count) { event_wgmma_settled(current_thread(), d, count); }
+
 void model_wgmma_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
