@@ -47,7 +47,8 @@ RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
 RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
      "phases complete that nobody has waited for: later waits pass too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
-     "a slow thread finds the parity come round: it hangs, or takes the wrong lap's data; seldom, and at small sizes")
+     "a slow or an early thread takes one phase for another: it hangs, or reads another lap's data; seldom, and at "
+     "small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
 RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier",
