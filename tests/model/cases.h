@@ -12,12 +12,12 @@ typedef struct {
 } Case;
 
 /* Lists of them, one in each kernels_NAME.c. */
-#define CASE_LISTS(LIST)                                                                                               \
-    LIST(ring)                                                                                                         \
-    LIST(copy)                                                                                                         \
-    LIST(plain)                                                                                                        \
-    LIST(cluster) LIST(access) LIST(right) LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) \
-        LIST(warp)
+#define CASE_LISTS(LIST) \
+    LIST(ring)           \
+    LIST(copy)           \
+    LIST(plain)          \
+    LIST(cluster)        \
+    LIST(access) LIST(right) LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \

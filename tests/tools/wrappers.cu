@@ -114,6 +114,7 @@ static __global__ void tma_kernel(const __grid_constant__ TmaParams p) {
     tma_load_5d(s->v, map, 0, 1, 2, 3, 4, bar);
     fence_proxy_async();
     fence_proxy_async_global();
+    fence_proxy_async_all();
     bulk_store(p.global, s->v, 512);
     tma_store_1d(map, s->v, 0);
     tma_store_2d(map, s->v, 0, 1);
