@@ -9,6 +9,7 @@
 #include "judge/phases.h"
 #include "judge/products.h"
 #include "judge/provenance.h"
+#include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
 #include "judge/world.h"
@@ -49,6 +50,7 @@ void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
 void event_cta_begin(Cta *cta) {
     cta->roles = cta_alloc(cta, sizeof *cta->roles);
     cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->results = cta_alloc(cta, sizeof *cta->results);
     cta->phases = cta_alloc(cta, sizeof *cta->phases);
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
@@ -90,6 +92,9 @@ void event_stuck(void) { report_deadlock(); }
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_spin(t, p, size, write, site);
     shadow_access(t, p, size, write, site);
+    if (write && size == CHUNK_BYTES) {
+        provenance_stored(t, (uint32_t)((const uint8_t *)p - t->cta->shared));
+    }
     count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
     if (t->steps != NULL) {
         steps_plain(t, 0, write, size);
@@ -98,6 +103,11 @@ void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Sit
 
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_plain(t, p, size, write, site);
+    if (write) {
+        results_stored(t, p, size, site);
+    } else if (size == CHUNK_BYTES) {
+        provenance_loaded(t, p);
+    }
     count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
     if (device.options.observer != NULL) {
         observe_global(t, p, size, write, site);
@@ -111,7 +121,10 @@ void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write
     products_accessed(t, p, size, write, site);
 }
 
-void event_stack_store(Thread *t, const void *p, uint32_t size) { provenance_forget(t->warp, p, size); }
+void event_stack_store(Thread *t, const void *p, uint32_t size, Site site) {
+    provenance_forget(t->warp, p, size);
+    products_stored(t->warp, p, size, site);
+}
 
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_unknown(t, p, size, site, write ? "store" : "load");
@@ -153,10 +166,16 @@ void event_shuffle(Warp *w, int transposes) {
     steps_shuffle(w, transposes);
 }
 
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
-    products_ldmatrix(w, r, row, site);
+void event_shuffle_width(int width, Site site) { convergence_shuffle_width(width, site); }
+
+void event_vote(Warp *w) { steps_shuffle(w, 0); }
+
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
+    products_ldmatrix(w, r, row, trans, site);
     count_ldmatrix(w, r[0], row);
-    observe_ldmatrix(w, r, row, site);
+    if (!trans) {
+        observe_ldmatrix(w, r, row, site);
+    }
     steps_ldmatrix(w, r[0]);
 }
 
@@ -166,16 +185,16 @@ void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     steps_stmatrix(w);
 }
 
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site) {
-    products_mma(w, d, a, b, site);
-    count_mma(w, a[0], b[0]);
+    products_mma(w, type, d, a, b, site);
+    count_mma(w, type, a[0], b[0]);
     steps_mma(w, a[0], b[0]);
 }
 
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site) {
-    observe_mma(w, d, a, b, site);
+    observe_mma(w, type, d, a, b, site);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
@@ -241,6 +260,18 @@ void event_cluster_passed(Thread *t) {
     steps_cluster_passed(t);
 }
 
+void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    transfers_cluster_access(t, rank, p, size, write, site);
+    if (t->steps != NULL) {
+        steps_plain(t, 0, write, size);
+    }
+}
+
+void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    transfers_st_async(t, b, p, size, site);
+    steps_st_async(t, b);
+}
+
 void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     convergence_setmaxnreg(w, increase, registers, site);
     observe_registers(w, increase, registers, site);
@@ -264,12 +295,25 @@ void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int 
     phases_use(t, b, site, what, by_engine);
 }
 
-void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    phases_arrive(t, b, site, what);
+void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
+
+void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    phases_arrive(t, b, count, site, what);
     if (b->pending > 0) {
-        count_add(COUNT_MBARRIER_ARRIVALS, 1);
+        count_add(COUNT_MBARRIER_ARRIVALS, (unsigned)count);
         steps_mbarrier_arrive(t, b);
     }
+}
+
+void event_mbarrier_copies(Thread *t, Barrier *b, Site site) {
+    phases_copies(t, b, site);
+    transfers_tracked(t);
+    steps_copies(t, b);
+}
+
+void event_mbarrier_copies_arrive(Thread *t, Barrier *b) {
+    phases_copies_arrive(t, b);
+    count_add(COUNT_MBARRIER_ARRIVALS, b->pending > 0);
 }
 
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
@@ -296,6 +340,11 @@ void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
     steps_mbarrier_wait(t);
 }
 
+void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+    phases_wait_token(b, of, phase, site);
+    steps_mbarrier_wait(t);
+}
+
 void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
     phases_passed(t, b, phase, asked, site);
     count_add(COUNT_MBARRIER_WAITS, 1);
@@ -308,6 +357,10 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 
 void event_tensor_map(const TensorMap *map) { observe_map(map); }
 void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    transfers_bulk(t, shared, global, bytes, what, site);
+}
+
 void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {
@@ -322,6 +375,7 @@ void event_tma_load(const TmaLoad *load) {
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
+    results_tma_store(copy);
     count_store(copy);
     observe_store(copy);
     steps_store(copy);
@@ -352,7 +406,7 @@ void event_fence_proxy(Thread *t, int shared, int global) {
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void event_wgmma_fence(Warp *w) { products_fence(w); }
+void event_wgmma_fence(Warp *w, Site site) { products_fence(w, site); }
 void event_wgmma_warp(Warp *w, const Product *wanted) { products_warp(w, wanted); }
 
 void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first) {
@@ -375,7 +429,10 @@ void event_wgmma_done(Warpgroup *g, Product *product) {
     observe_done(g, product);
 }
 
-void event_wgmma_commit(Warp *w) { count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0); }
+void event_wgmma_commit(Warp *w) {
+    products_commit(w);
+    count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
+}
 
 void event_wgmma_wait(Warp *w, int newest, Site site) {
     report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
@@ -383,7 +440,10 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
 
+void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
+
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);
+    products_waited(w, done);
     steps_wgmma_waited(w, newest, done);
 }

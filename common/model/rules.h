@@ -30,9 +30,13 @@ RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
      "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(RESULT_PLACE, "A result goes to a place in C that it does not belong to",
+     "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(PRODUCT_DISCARDED, "Products are replaced before anyone has read them",
+     "wrong numbers in every run: a part of each sum is missing")
 
 /* ---- mbarriers */
-RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",
+RULE(BARRIER_UNINIT, "Use of an mbarrier that is not initialised",
      "hangs or passes at once, depending on what the memory held")
 RULE(BARRIER_INIT_ORDER, "Use of an mbarrier whose initialisation is not ordered before",
      "usually passes; hangs in the rare run in which the initialising thread is late")
@@ -46,6 +50,10 @@ RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has see
      "a slow thread finds the parity come round: it hangs, or takes the wrong lap's data; seldom, and at small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
+RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier",
+     "the barrier looks at one bit of it: the wait passes at once or hangs, as that bit happens to be")
+RULE(BARRIER_INVAL, "mbarrier.inval of a barrier that may still be in use",
+     "whoever still waits or arrives finds garbage: hangs, passes early, or traps, in the runs in which it is late")
 RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies bring",
      "too few announced: the phase completes while data is still on its way; too many: it never completes")
 RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1", "the count wraps: hangs or passes early")
@@ -66,6 +74,8 @@ RULE(FAULT, "Code of a kernel that a processor cannot execute",
 RULE(CLUSTER_RANK, "CTA number outside the cluster", "a launch failure at run time")
 RULE(CLUSTER_EXIT, "Shared memory or a barrier of a CTA that may already have ended",
      "a launch failure in some runs; seldom at small sizes")
+RULE(CLUSTER_START, "Shared memory of a CTA that may not have started",
+     "a launch failure, or what the CTA before left there; seldom, since the CTAs of a cluster start nearly together")
 RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has waited for",
      "often nothing; at times the copy lands in the next CTA's shared memory, or reads it")
 
@@ -75,7 +85,10 @@ RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fe
 RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
      "the wait does not cover it: accumulators may be read too early")
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
-     "ptxas inserts a wait (note C7514 or C7517): numbers are right, but the products no longer overlap")
+     "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
+     "fragments of A: wrong numbers")
+RULE(WGMMA_UNSETTLED, "Accumulators are used after the wait without registers_settled()",
+     "right as long as the compiler leaves the use behind the wait; nothing tells it to")
 RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")

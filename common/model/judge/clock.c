@@ -13,11 +13,11 @@
 
 enum { MEMO = 256, SPARE_LIMIT = 64 };
 
-/* Components: of a thread, itself and its groups; of a CTA, barriers, warpgroups and the fence of their
- * initialisation. */
+/* Components: of a thread, itself and its groups; of a CTA, barriers, numbered ones too, warpgroups and the fence of
+ * their initialisation. */
 enum {
     THREAD_COMPONENTS = 1 + GROUP_KINDS,
-    CTA_COMPONENTS = SHARED_LIMIT / 256 + 16,
+    CTA_COMPONENTS = SHARED_LIMIT / 256 + 16 + NAMED_BARRIERS,
     MOST_COMPONENTS = CLUSTER_LIMIT * (THREAD_COMPONENTS * THREAD_LIMIT + CTA_COMPONENTS),
 };
 _Static_assert(MOST_COMPONENTS <= UINT16_MAX, "there are more kinds of groups than a Component can number");
@@ -119,6 +119,11 @@ void clock_join(Clock *into, const Clock *from) {
     for (int i = 0; i < 2 * from->count; i++) {
         x[i] = x[i] > y[i] ? x[i] : y[i];
     }
+}
+
+void clock_add(Clock **into, const Clock *from) {
+    *into = *into != NULL ? *into : clock_new();
+    clock_join(*into, from);
 }
 
 /* ---- of several clusters ----------------------------------------------------------------------------------------- */
@@ -439,9 +444,26 @@ void clock_cluster_arrive(Thread *t, int release) {
 }
 
 void clock_cluster_complete(Cluster *cluster) {
+    Clock **arriving = &cluster->barrier.arriving;
+    if (cluster->size > 1) {
+        if (cluster->clock->started == 0) {
+            cluster->clock->started = component_new(cluster, (ComponentOwner){.thread = NULL});
+        }
+        *arriving = *arriving != NULL ? *arriving : clock_new();
+        clock_raise(*arriving, cluster->clock->started, 1, 1);
+    }
     clock_unref(cluster->barrier.released);
     cluster->barrier.released = cluster->barrier.arriving;
     cluster->barrier.arriving = NULL;
+}
+
+int cluster_started(const Thread *t, const Cta *cta) {
+    Component started = cta->cluster->clock->started;
+    int known = cta == t->cta || (started != 0 && thread_knows(t, started, 1));
+    for (int i = 0; i < cta->threads && !known; i++) {
+        known = thread_knows(t, thread_component(&cta->thread[i]), 1);
+    }
+    return known;
 }
 
 void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.released); }

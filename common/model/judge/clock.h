@@ -69,6 +69,7 @@ typedef struct {
 
 typedef struct ClusterClock {
     int count, capacity;
+    Component started; /* 1: the cluster barrier has been passed once, so all CTAs have started; 0: not made yet */
     ComponentOwner owner[];
 } ClusterClock;
 
@@ -111,6 +112,8 @@ void clock_grid_wait(Thread *t);
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
+/* *into |= from; *into is not shared, and made if NULL. */
+void clock_add(Clock **into, const Clock *from);
 /* Raise a component. `clock` is not shared. */
 void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
 /* *into |= from, which may be NULL. */
@@ -172,6 +175,8 @@ Tick thread_newest(const Thread *t, Component component);
 static inline int thread_waited(const Thread *t) {
     return t->clock->waited || (t->clock->base != NULL && t->clock->base->waited);
 }
+/* Does the thread know that the CTA of its cluster has started? */
+int cluster_started(const Thread *t, const Cta *cta);
 
 /* The epoch of an access that the thread makes now. */
 static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }

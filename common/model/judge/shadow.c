@@ -249,7 +249,7 @@ static const Thread *issuer_of(const Actor *actor, const Access *access) {
 
 static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
     char text[PHRASE_SIZE];
-    Tag tag = *shadow_tag(cta, offset);
+    Tag tag = provenance_of(cta, offset);
     char place[PHRASE_SIZE] = "";
     if (device.launch.shared_type != NULL) {
         layout_text(device.launch.shared_file, device.launch.shared_type, device.launch.shared_variable, offset, place,
@@ -482,6 +482,14 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
         offset += end - begin;
         size -= end - begin;
     }
+}
+
+void shadow_end_barrier(Cta *cta, Actor *actor, uint32_t offset) {
+    Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
+    uint32_t begin = offset % CHUNK_BYTES;
+    chunk->barriers &= (uint8_t) ~(1 << begin / 8);
+    shadow_write(cta, actor, offset, BARRIER_BYTES);
+    chunk->written &= (uint8_t)~cell_mask(begin, begin + BARRIER_BYTES);
 }
 
 void shadow_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
