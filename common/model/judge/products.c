@@ -143,6 +143,7 @@ void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const 
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
         tag[lane] = provenance_of(w->cta, offset);
+        w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
     provenance_ldmatrix(w, r[0], trans, tag);
     for (int lane = 0; lane < WARP_SIZE && facts(w)->fragments > 0; lane++) {
@@ -373,6 +374,7 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
         if (first) {
             shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
             tag[i] = provenance_of(w->cta, offset);
+            w->cta->results->unknown |= tag[i].tensor == TENSOR_UNKNOWN;
         } else {
             shadow_check_read(w->cta, &actor, offset);
         }
@@ -418,6 +420,8 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         Tag a = {TENSOR_UNKNOWN, 0, 0, 0};
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
+        } else {
+            w->cta->results->unknown = 1;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {

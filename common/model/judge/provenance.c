@@ -109,20 +109,26 @@ void provenance_stored(Thread *t, uint32_t offset) {
     }
 }
 
-/* Of the chunks that the thread had loaded before it stored here, the last with this content. Equal words have no place:
- * they may be of many. */
+/* Of the chunks that the thread had loaded before it stored here, the only one with this content. A chunk that ends in
+ * zeros may be a part of one: it has no place. */
 static Tag carried_tag(const Cta *cta, uint32_t offset, Tag tag) {
-    const uint8_t *here = cta->shared + offset;
-    if (memcmp(here, here + 4, CHUNK_BYTES - 4) != 0) {
-        uint32_t last = (uint32_t)tag.column, now = cta->fragments->carried[tag.row].count;
-        for (uint32_t i = last; i > 0 && i + CARRIED > now && i + CARRIED / 2 > last; i--) {
-            const void *chunk = cta->fragments->carried[tag.row].chunk[(i - 1) % CARRIED];
-            if (memcmp(here, chunk, CHUNK_BYTES) == 0) {
-                return tag_of_global(chunk);
+    const Tag unknown = {TENSOR_UNKNOWN, 0, 0, 0};
+    const uint32_t *here = (const uint32_t *)(cta->shared + offset);
+    const void *match = NULL;
+    if (here[3] == 0) {
+        return unknown;
+    }
+    uint32_t last = (uint32_t)tag.column, now = cta->fragments->carried[tag.row].count;
+    for (uint32_t i = last; i > 0 && i + CARRIED > now && i + CARRIED / 2 > last; i--) {
+        const void *chunk = cta->fragments->carried[tag.row].chunk[(i - 1) % CARRIED];
+        if (memcmp(here, chunk, CHUNK_BYTES) == 0 && match != chunk) {
+            if (match != NULL) {
+                return unknown;
             }
+            match = chunk;
         }
     }
-    return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    return match != NULL ? tag_of_global(match) : unknown;
 }
 
 Tag provenance_of(Cta *cta, uint32_t offset) {
