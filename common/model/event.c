@@ -9,8 +9,10 @@
 #include "judge/phases.h"
 #include "judge/products.h"
 #include "judge/provenance.h"
+#include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
+#include "judge/world.h"
 #include "place/dwarf.h"
 #include "tell/barrier_rows.h"
 #include "tell/count.h"
@@ -22,18 +24,21 @@
 void event_launch_begin(void) {
     report_launch_begin();
     clock_launch_begin();
+    conflicts_launch_begin();
     count_launch_begin();
     observe_launch();
     steps_launch_begin();
 }
 
 void event_launch_end(void) {
+    world_launch_end();
     clock_launch_end();
     report_launch_end();
 }
 
 void event_shutdown(void) {
     shadow_shutdown();
+    conflicts_shutdown();
     steps_shutdown();
     model_forget_reports();
     dwarf_close();
@@ -45,6 +50,7 @@ void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
 void event_cta_begin(Cta *cta) {
     cta->roles = cta_alloc(cta, sizeof *cta->roles);
     cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->results = cta_alloc(cta, sizeof *cta->results);
     cta->phases = cta_alloc(cta, sizeof *cta->phases);
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
@@ -63,6 +69,7 @@ void event_cta_end(Cta *cta) {
     products_cta_end(cta);
     convergence_cta_end(cta);
     phases_cta_end(cta);
+    world_cta_end(cta);
     clock_cta_end(cta);
     steps_cta_end(cta);
     count_cta_end(cta);
@@ -85,6 +92,9 @@ void event_stuck(void) { report_deadlock(); }
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_spin(t, p, size, write, site);
     shadow_access(t, p, size, write, site);
+    if (write && size == CHUNK_BYTES) {
+        provenance_stored(t, (uint32_t)((const uint8_t *)p - t->cta->shared));
+    }
     count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
     if (t->steps != NULL) {
         steps_plain(t, 0, write, size);
@@ -93,6 +103,11 @@ void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Sit
 
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_plain(t, p, size, write, site);
+    if (write) {
+        results_stored(t, p, size, site);
+    } else if (size == CHUNK_BYTES) {
+        provenance_loaded(t, p);
+    }
     count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
     if (device.options.observer != NULL) {
         observe_global(t, p, size, write, site);
@@ -106,7 +121,10 @@ void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write
     products_accessed(t, p, size, write, site);
 }
 
-void event_stack_store(Thread *t, const void *p, uint32_t size) { provenance_forget(t->warp, p, size); }
+void event_stack_store(Thread *t, const void *p, uint32_t size, Site site) {
+    provenance_forget(t->warp, p, size);
+    products_stored(t->warp, p, size, site);
+}
 
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_unknown(t, p, size, site, write ? "store" : "load");
@@ -118,11 +136,16 @@ void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site s
 
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
 
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
-    conflicts_atomic(t, p, write, what, site);
-    count_add(COUNT_ATOMICS, 1);
-    observe_global(t, p, 4, write, site);
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
+    conflicts_atomic(t, p, kind, order, what, site);
+    if (global_is(p)) {
+        count_add(COUNT_ATOMICS, 1);
+        observe_global(t, p, 4, kind != ATOMIC_LOAD, site);
+    }
 }
+
+void event_fence(Thread *t) { world_fence(t); }
+void event_grid_wait(Thread *t) { clock_grid_wait(t); }
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
@@ -147,10 +170,12 @@ void event_shuffle_width(int width, Site site) { convergence_shuffle_width(width
 
 void event_vote(Warp *w) { steps_shuffle(w, 0); }
 
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
-    products_ldmatrix(w, r, row, site);
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
+    products_ldmatrix(w, r, row, trans, site);
     count_ldmatrix(w, r[0], row);
-    observe_ldmatrix(w, r, row, site);
+    if (!trans) {
+        observe_ldmatrix(w, r, row, site);
+    }
     steps_ldmatrix(w, r[0]);
 }
 
@@ -160,16 +185,16 @@ void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     steps_stmatrix(w);
 }
 
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site) {
-    products_mma(w, d, a, b, site);
-    count_mma(w, a[0], b[0]);
+    products_mma(w, type, d, a, b, site);
+    count_mma(w, type, a[0], b[0]);
     steps_mma(w, a[0], b[0]);
 }
 
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site) {
-    observe_mma(w, d, a, b, site);
+    observe_mma(w, type, d, a, b, site);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
@@ -332,6 +357,10 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 
 void event_tensor_map(const TensorMap *map) { observe_map(map); }
 void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    transfers_bulk(t, shared, global, bytes, what, site);
+}
+
 void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {
@@ -346,6 +375,7 @@ void event_tma_load(const TmaLoad *load) {
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
+    results_tma_store(copy);
     count_store(copy);
     observe_store(copy);
     steps_store(copy);
@@ -364,14 +394,19 @@ void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) 
     steps_bulk_wait(t, newest, read, done);
 }
 
-void event_fence_proxy(Thread *t) {
-    clock_fence(t);
+void event_fence_proxy(Thread *t, int shared, int global) {
+    if (shared) {
+        clock_fence(t);
+    }
+    if (global) {
+        world_fence_proxy(t);
+    }
     count_add(COUNT_PROXY_FENCES, 1);
 }
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void event_wgmma_fence(Warp *w) { products_fence(w); }
+void event_wgmma_fence(Warp *w, Site site) { products_fence(w, site); }
 void event_wgmma_warp(Warp *w, const Product *wanted) { products_warp(w, wanted); }
 
 void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first) {
@@ -394,7 +429,10 @@ void event_wgmma_done(Warpgroup *g, Product *product) {
     observe_done(g, product);
 }
 
-void event_wgmma_commit(Warp *w) { count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0); }
+void event_wgmma_commit(Warp *w) {
+    products_commit(w);
+    count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
+}
 
 void event_wgmma_wait(Warp *w, int newest, Site site) {
     report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
@@ -402,7 +440,10 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
 
+void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
+
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);
+    products_waited(w, done);
     steps_wgmma_waited(w, newest, done);
 }

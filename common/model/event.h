@@ -34,10 +34,10 @@ void event_stuck(void) __attribute__((noreturn));
 
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site);
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site);
-/* Of registers that wgmma knows as accumulators. */
+/* Of registers that wgmma knows as accumulators or fragments, or that lie between such. */
 void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write, Site site);
 /* By lane 0 to its stack. */
-void event_stack_store(Thread *t, const void *p, uint32_t size);
+void event_stack_store(Thread *t, const void *p, uint32_t size, Site site);
 /* Of memory that is none of a kernel's. */
 /* Ends the launch. */
 void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site);
@@ -46,7 +46,11 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site);
+/* To 4 bytes, of shared memory too. */
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site);
+/* fence.acq_rel.gpu */
+void event_fence(Thread *t);
+void event_grid_wait(Thread *t);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
 
@@ -64,12 +68,12 @@ void event_shuffle_width(int width, Site site);
 /* vote, or match. */
 void event_vote(Warp *w);
 /* Registers and addresses by lane. */
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site);
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site);
 void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site);
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site);
 /* The product has been added to d. */
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site);
 
 /* ---- cp.async: copy.c -------------------------------------------------------------------------------------------- */
@@ -145,6 +149,8 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 /* tensor_map_2d() has made a map; a kernel fetches one ahead. */
 void event_tensor_map(const TensorMap *map);
 void event_tensor_map_prefetch(const TensorMap *map, Site site);
+/* A range of bytes is to be copied between shared and global memory: before the events of a load or store. */
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site);
 /* The operands are known; then targets and barriers are. */
 void event_tma_load_asked(const TmaCopy *copy);
 void event_tma_load(const TmaLoad *load);
@@ -154,12 +160,12 @@ void event_tma_stored(const TmaStore *store);
 void event_bulk_commit(Thread *t);
 /* `done` groups are over then: read from shared memory if `read`, else written to global memory. */
 void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site);
-void event_fence_proxy(Thread *t);
+void event_fence_proxy(Thread *t, int shared, int global);
 
 /* ---- wgmma: wgmma.c ---------------------------------------------------------------------------------------------- */
 
 /* All lanes of the warp have come. */
-void event_wgmma_fence(Warp *w);
+void event_wgmma_fence(Warp *w, Site site);
 void event_wgmma_warp(Warp *w, const Product *wanted);
 /* The warp's part of a product, with d in its lanes' operands; first: no other warp has issued its own. product->tile is
  * NULL if there are too many. */
@@ -172,6 +178,8 @@ void event_wgmma_done(Warpgroup *g, Product *product);
 void event_wgmma_commit(Warp *w);
 /* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
+/* The compiler has been told that these accumulators have changed. */
+void event_wgmma_settled(Thread *t, const float *d, int count);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 
 #endif

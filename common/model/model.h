@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "../device/status.h"
+#include "data/element.h"
 #include "data/tensor_map.h"
 
 /* ---- CUDA's words ------------------------------------------------------------------------------------------------ */
@@ -90,19 +91,20 @@ typedef struct {
     int block;
     int cluster;
     int shared_bytes;
-    int overlap; /* launches never overlap here */
+    int overlap; /* launches run one after the other, but are judged as if they overlapped */
 } LaunchShape;
 
 /* Runs the kernel to its end. Returns GEMM_DEVICE after one line on stderr for a launch that the driver would refuse,
  * GEMM_MODEL_BUG if the model reported a bug. */
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        const void *params);
+                        int overlap, const void *params);
 
 struct CUstream_st;
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        struct CUstream_st *stream) {
     (void)stream;
-    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, params);
+    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, shape.overlap,
+                        params);
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
@@ -275,18 +277,59 @@ void model_tile_taken(int row, int col);
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
-int model_global_counter_add(int *counter, int amount, const char *here);
-int model_global_counter_read(const int *counter, const char *here);
-void model_global_counter_set(int *counter, int value, const char *here);
+/* The bits of MemoryOrder in core/types.h. */
+typedef enum { MODEL_relaxed, MODEL_acquire, MODEL_release, MODEL_acq_rel } ModelOrder;
+typedef enum {
+    MODEL_ADD,
+    MODEL_MAX, /* of int */
+    MODEL_MAX_UNSIGNED,
+    MODEL_EXCHANGE,
+    MODEL_CAS, /* `value` if the word is `expected` */
+    MODEL_ADD_FLOAT,
+} ModelAtomic;
+/* On 4 bytes, of global or shared memory; returns what they were. */
+uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected, ModelOrder order, const char *here);
+uint32_t model_load(const void *p, ModelOrder order, const char *here);
+void model_store(void *p, uint32_t value, ModelOrder order, const char *here);
 
-uint32_t model_atomic_add(uint32_t *p, uint32_t amount, const char *here);
-float model_atomic_add_float(float *p, float amount, const char *here);
-static inline int model_atomic_add_int(int *p, int amount, const char *here) {
-    return (int)model_atomic_add((uint32_t *)p, (uint32_t)amount, here);
+void model_fence_gpu(const char *here);
+#define __threadfence() model_fence_gpu(HERE)
+void model_grid_dependency_wait(void);
+void model_grid_dependency_launch(void);
+
+/* CUDA's, which are relaxed, by the pointer's type. */
+#define MODEL_ATOMIC_OF(name, type, op, bits, value_of)                            \
+    static inline type model_##name(type *p, type value, const char *here) {       \
+        return value_of(model_atomic(op, p, bits(value), 0, MODEL_relaxed, here)); \
+    }
+#define MODEL_BITS(x) ((uint32_t)(x))
+#define MODEL_INT(x) ((int)(x))
+MODEL_ATOMIC_OF(atomic_add_int, int, MODEL_ADD, MODEL_BITS, MODEL_INT)
+MODEL_ATOMIC_OF(atomic_add_unsigned, unsigned, MODEL_ADD, MODEL_BITS, MODEL_BITS)
+MODEL_ATOMIC_OF(atomic_add_float, float, MODEL_ADD_FLOAT, model_bits, model_float)
+MODEL_ATOMIC_OF(atomic_max_int, int, MODEL_MAX, MODEL_BITS, MODEL_INT)
+MODEL_ATOMIC_OF(atomic_max_unsigned, unsigned, MODEL_MAX_UNSIGNED, MODEL_BITS, MODEL_BITS)
+MODEL_ATOMIC_OF(atomic_exchange_int, int, MODEL_EXCHANGE, MODEL_BITS, MODEL_INT)
+MODEL_ATOMIC_OF(atomic_exchange_unsigned, unsigned, MODEL_EXCHANGE, MODEL_BITS, MODEL_BITS)
+MODEL_ATOMIC_OF(atomic_exchange_float, float, MODEL_EXCHANGE, model_bits, model_float)
+/* clang-format off */
+#define atomicAdd(p, value)                                                                                   \
+    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int,                               \
+             unsigned *: model_atomic_add_unsigned)(p, value, HERE)
+#define atomicMax(p, value)                                                                                   \
+    _Generic((p), int *: model_atomic_max_int, unsigned *: model_atomic_max_unsigned)(p, value, HERE)
+#define atomicExch(p, value)                                                                                  \
+    _Generic((p), float *: model_atomic_exchange_float, int *: model_atomic_exchange_int,                     \
+             unsigned *: model_atomic_exchange_unsigned)(p, value, HERE)
+/* clang-format on */
+static inline int model_cas_int(int *p, int expected, int value, const char *here) {
+    return (int)model_atomic(MODEL_CAS, p, (uint32_t)value, (uint32_t)expected, MODEL_relaxed, here);
 }
-#define atomicAdd(p, amount) \
-    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int, default: model_atomic_add) \
-    (p, amount, HERE)
+static inline unsigned model_cas_unsigned(unsigned *p, unsigned expected, unsigned value, const char *here) {
+    return model_atomic(MODEL_CAS, p, value, expected, MODEL_relaxed, here);
+}
+#define atomicCAS(p, expected, value) \
+    _Generic((p), int * : model_cas_int, unsigned * : model_cas_unsigned)(p, expected, value, HERE)
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
@@ -299,9 +342,10 @@ void model_cp_async_wait_group(int newest, const char *here);
 /* counts: the arrival is among those of mbarrier_init(), noinc. */
 void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here);
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here);
+/* trans: every 8x8 matrix is transposed. */
+void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here);
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
-void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here);
+void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here);
 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
@@ -328,24 +372,36 @@ void model_mbarrier_wait(void *bar, uint64_t token, const char *here);
  * would be. `name` must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle);
+/* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
+GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
+                               const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
+                               int fill_nan);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
-/* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
-void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
-void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here);
+/* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
+void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
+                    int mask, const char *here);
 /* add: reduce into global memory instead of overwriting it. */
-void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here);
-void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here);
+void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
+                     const char *here);
+void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here);
+void model_bulk_store(void *dst, const void *src, int bytes, const char *here);
 void model_bulk_commit_group(const char *here);
 void model_bulk_wait_group(int newest, int read, const char *here);
-void model_fence_proxy_async(const char *here);
+/* shared, global: memory that it is for. */
+void model_fence_proxy_async(int shared, int global);
 
 void model_wgmma_fence(const char *here);
 /* n: columns of the product; majors: 1 if the operand is MN-major. */
 void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
                     const char *here);
 void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
+/* Of another type than bf16; both operands K-major. */
+void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here);
+void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
+                       const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
+void model_registers_settled(const float *d, int count);
 
 /* ---- shared memory of the other CTAs of a cluster ---------------------------------------------------------------- */
 

@@ -9,7 +9,8 @@
  * than those words would need if they were spread evenly. Lines: a part's different 128-byte lines of global memory;
  * sectors: the whole access's different 32-byte sectors. Behind the ldmatrix of
  * an operand: the warp has issued no other mma.sync since, so this one has to wait for it. Steps: the rough cost model of
- * the timeline, not speed. */
+ * the timeline, not speed. Roles: in the CTA
+ * that has most of them. */
 #define MODEL_COUNTS(COUNT)                                               \
     COUNT(CTAS, "CTAs")                                                   \
     COUNT(CTA_THREADS, "threads of a CTA")                                \
@@ -66,7 +67,10 @@
     COUNT(SYNC_STEPS, "steps waited at __syncthreads and named barriers") \
     COUNT(MBARRIER_STEPS, "steps waited at mbarriers, warps")             \
     COUNT(WGMMA_STEPS, "steps waited for wgmma, warpgroups")              \
-    COUNT(CTA_STEPS, "steps of the longest CTA")
+    COUNT(CTA_STEPS, "steps of the longest CTA")                          \
+    COUNT(LOADERS, "roles, threads that start asynchronous loads")        \
+    COUNT(MULTIPLIERS, "roles, threads that multiply")                    \
+    COUNT(BOTH_ROLES, "roles, threads that do both")
 
 typedef enum {
 #define COUNT(id, name) COUNT_##id,

@@ -18,12 +18,15 @@ typedef struct {
     unsigned long long seed; /* with the policy, replays a run exactly */
     int barriers;            /* 1: print every event of an mbarrier to stdout */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
+    int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
     int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
     int patience;            /* seconds of CPU time in which nothing happens before a loop is called endless; 0: 20 */
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace; /* 1: record events for a timeline (model_trace.h); eager then goes in the order of their time */
     int count; /* 1: count what a launch does (model_count.h) */
-    int quiet; /* 1: print no report; model_report() still has them */
+    int chain; /* 1: a launch that may overlap the one before is one of a chain of layers: that one reads and writes what
+                  this one does */
+    int quiet;                      /* 1: print no report; model_report() still has them */
     int first_block, blocks;        /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
     struct ModelObserver *observer; /* who writes down what a launch sets up (model_explain.h); NULL: nobody */
 } ModelOptions;

@@ -10,10 +10,13 @@ RULE(RACE_RAW, "Read of data that is not yet known to be there",
 RULE(RACE_WAR, "Write to data that may still be read",
      "the reader gets a mixture of old and new data, seldom and under load; most runs look right")
 RULE(RACE_WAW, "Two writes to the same place without an order", "either value may remain; which one depends on timing")
-RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same shared memory without fence.proxy.async between",
+RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same memory without fence.proxy.async between",
      "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
 RULE(GLOBAL_CONFLICT, "Threads access the same global memory, at least one writes, and nothing orders them",
-     "either value may remain; which one depends on the order in which threads run")
+     "either value may remain, or be read; which one depends on the order in which threads run")
+RULE(LAUNCH_OVERLAP, "Access to global memory that the launch before may still use, without griddepcontrol.wait",
+     "right while launches come one at a time; in a chain of launches it now and then reads what is not yet there, or "
+     "overwrites what is still read")
 
 /* ---- places */
 RULE(UNINIT_SHARED, "Read of shared memory that nobody has written", "reads what the last kernel left there")
@@ -23,12 +26,14 @@ RULE(GLOBAL_BOUNDS, "Access outside every allocation of global memory",
      "an illegal-address error, or silent damage to another allocation")
 RULE(ALIGNMENT, "Address that the instruction does not accept",
      "a misaligned-address error; with a swizzle, data at the wrong places")
-RULE(SHARED_ATOMIC, "Atomic on shared memory, which this model does not do",
-     "nothing wrong by itself: the model knows atomics on global memory only")
 RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept",
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
      "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(RESULT_PLACE, "A result goes to a place in C that it does not belong to",
+     "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(PRODUCT_DISCARDED, "Products are replaced before anyone has read them",
+     "wrong numbers in every run: a part of each sum is missing")
 
 /* ---- mbarriers */
 RULE(BARRIER_UNINIT, "Use of an mbarrier that is not initialised",
@@ -42,7 +47,8 @@ RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
 RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
      "phases complete that nobody has waited for: later waits pass too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
-     "a slow thread finds the parity come round: it hangs, or takes the wrong lap's data; seldom, and at small sizes")
+     "a slow or an early thread takes one phase for another: it hangs, or reads another lap's data; seldom, and at "
+     "small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
 RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier",
@@ -80,7 +86,10 @@ RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fe
 RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
      "the wait does not cover it: accumulators may be read too early")
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
-     "ptxas inserts a wait (note C7514 or C7517): numbers are right, but the products no longer overlap")
+     "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
+     "fragments of A: wrong numbers")
+RULE(WGMMA_UNSETTLED, "Accumulators are used after the wait without registers_settled()",
+     "right as long as the compiler leaves the use behind the wait; nothing tells it to")
 RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")

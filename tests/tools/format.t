@@ -9,8 +9,8 @@ my $wanted = 14;
 my ($tool) = grep { (`$_ --version 2>/dev/null` // '') =~ /version $wanted\./ } "clang-format-$wanted", 'clang-format';
 plan skip_all => "clang-format $wanted was not found" unless $tool;
 
-# The files below these directories, but for what is built.
-my @files = split /\n/, `find . -mindepth 1 \\( -name '.*' -o -path ./build \\) -prune -o \\( -name '*.[ch]' -o -name '*.cu' \\) -print`;
+# The files below these directories, but for what is built, and what a learner writes.
+my @files = split /\n/, `find . -mindepth 1 \\( -name '.*' -o -path ./build -o -path ./my \\) -prune -o \\( -name '*.[ch]' -o -name '*.cu' \\) -print`;
 s{^\./}{} for @files;
 @files = sort @files;
 

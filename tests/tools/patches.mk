@@ -1,8 +1,8 @@
-# patches.mk - bugs, exercises and experiments, the patches of the chapters; included by the Makefile at the top.
+# patches.mk - bugs, exercises, experiments and labs, the patches of the chapters; included by the Makefile at the top.
 
 PATCHES := tests/tools/patches
 
-# What that tool needs to build a patched chapter. Warnings about it do not matter; reports take their lines from -g.
+# What that tool needs to build a patched chapter. Warnings about it matter in a lab alone; reports take their lines from -g.
 # Without line tables, which would make the program of all bugs several times as large.
 export PATCH_B = $(B)
 export PATCH_HAVE_MODEL = $(HAVE_MODEL)
@@ -34,9 +34,10 @@ test: $(call patch_needs,$(CHAPTERS))
 ## make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 ## make exercise-07|the exercises of chapter 07, with a hint for each
 ## make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
+## make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; RULE=name: provoke that report; BUG=name: mend it
 # $(1): chapter, $(2): its number
 define patch_rules
-.PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2)
+.PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
 break-$(2): $(if $(BUG),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
 	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)'
 map-$(2): $(call patch_needs,$(1))
@@ -45,6 +46,8 @@ exercise-$(2):
 	@$(PATCHES) solve $(2)
 solve-$(2): $(if $(EX),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
 	@$(PATCHES) solve $(2) '$$(EX)' '$$(ON)' $$(ARGS)
+lab-$(2):
+	@$(PATCHES) lab $(2) '$$(RULE)' '$$(BUG)'
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 

@@ -2,9 +2,12 @@
  * tests/tools/wrappers.t compiles this, and asks for what is missing. Nobody runs it. */
 #include "../../common/gemm.h"
 
+#include "../../common/device/bulk_copy.h"
 #include "../../common/device/cluster.h"
 #include "../../common/device/cp_async.h"
 #include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
+#include "../../common/device/tma_nd.h"
 
 typedef struct {
     uint4 v[32];
@@ -89,15 +92,72 @@ static __global__ void warp_kernel(const __grid_constant__ Params p) {
                                 (uint32_t)__float_as_int(make_float2(x, x).y));
 }
 
+/* A kernel of its own: tensor maps make parameters large. */
+typedef struct {
+    TensorMap map;
+    uint4 *global;
+} TmaParams;
+
+static __global__ void tma_kernel(const __grid_constant__ TmaParams p) {
+    SHARED_MEMORY(Shared, s);
+    const TensorMap *map = &p.map;
+    MBarrier *bar = s->bar;
+    tma_prefetch_map(map);
+    bulk_load(s->v, p.global, 512, bar);
+    tma_load_1d(s->v, map, 0, bar);
+    tma_load_2d(s->v, map, 0, 1, bar);
+    tma_load_2d_hint(s->v, map, 0, 1, bar, l2_evict_first());
+    tma_load_2d_hint(s->v, map, 0, 1, bar, l2_evict_last());
+    tma_load_2d_multicast(s->v, map, 0, 1, bar, 3);
+    tma_load_3d(s->v, map, 0, 1, 2, bar);
+    tma_load_4d(s->v, map, 0, 1, 2, 3, bar);
+    tma_load_5d(s->v, map, 0, 1, 2, 3, 4, bar);
+    fence_proxy_async();
+    fence_proxy_async_global();
+    fence_proxy_async_all();
+    bulk_store(p.global, s->v, 512);
+    tma_store_1d(map, s->v, 0);
+    tma_store_2d(map, s->v, 0, 1);
+    tma_store_3d(map, s->v, 0, 1, 2);
+    tma_store_4d(map, s->v, 0, 1, 2, 3);
+    tma_store_5d(map, s->v, 0, 1, 2, 3, 4);
+    tma_reduce_add_1d(map, s->v, 0);
+    tma_reduce_add_2d(map, s->v, 0, 1);
+    tma_reduce_add_3d(map, s->v, 0, 1, 2);
+    tma_reduce_add_4d(map, s->v, 0, 1, 2, 3);
+    tma_reduce_add_5d(map, s->v, 0, 1, 2, 3, 4);
+    bulk_commit_group();
+    bulk_wait_group_read(0);
+    bulk_wait_group(0);
+}
+
+static __global__ void fragment_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    float d[4] = {0, 0, 0, 0};
+    uint32_t a[4], b[4];
+    ldmatrix_x4(a, &s->v[threadIdx.x]);
+    ldmatrix_x4_trans(b, &s->v[threadIdx.x]);
+    mma_m16n8k16(d, a, b);
+    mma_m16n8k16_f16(d, a, b);
+    mma_m16n8k32_e4m3(d, a, b);
+    mma_m16n8k8_tf32(d, a, b);
+    stmatrix_x4(&s->v[threadIdx.x], a);
+    p.global[threadIdx.x].x = (uint32_t)(d[0] + d[1] + d[2] + d[3]);
+}
+
+KERNEL_ENTRY(tma_kernel, TmaParams);
+KERNEL_ENTRY(fragment_kernel, Params);
 KERNEL_ENTRY(mbarrier_kernel, Params);
 KERNEL_ENTRY(copy_kernel, Params);
 KERNEL_ENTRY(cluster_kernel, Params);
 KERNEL_ENTRY(warp_kernel, Params);
 
-int launch_wrappers(const Params *p);
-int launch_wrappers(const Params *p) {
+int launch_wrappers(const Params *p, const TmaParams *tma);
+int launch_wrappers(const Params *p, const TmaParams *tma) {
     LaunchShape shape = {1, 32, 0, (int)sizeof(Shared), 0};
-    return (int)launch_kernel(KERNEL(mbarrier_kernel), shape, p, NULL) +
+    return (int)launch_kernel(KERNEL(tma_kernel), shape, tma, NULL) +
+           (int)launch_kernel(KERNEL(fragment_kernel), shape, p, NULL) +
+           (int)launch_kernel(KERNEL(mbarrier_kernel), shape, p, NULL) +
            (int)launch_kernel(KERNEL(copy_kernel), shape, p, NULL) +
            (int)launch_kernel(KERNEL(cluster_kernel), shape, p, NULL) +
            (int)launch_kernel(KERNEL(warp_kernel), shape, p, NULL);

@@ -1,10 +1,13 @@
 /* products.c - see products.h. */
 #include "products.h"
 
+#include <stdlib.h>
+
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../model.h"
 #include "bug_report.h"
+#include "results.h"
 #include "shadow.h"
 
 void products_cta_begin(Cta *cta) {
@@ -15,6 +18,9 @@ void products_cta_begin(Cta *cta) {
 }
 
 void products_cta_end(Cta *cta) {
+    for (int i = 0; i < cta->warps; i++) {
+        free(cta->products->warp[i].fragment);
+    }
     for (int i = 0; i < cta->warpgroups; i++) {
         const WarpgroupProducts *p = &cta->warpgroup[i].products;
         for (uint64_t number = p->first; number < p->issued; number++) {
@@ -24,6 +30,99 @@ void products_cta_end(Cta *cta) {
 }
 
 void products_done(Product *product) { clock_unref(product->base); }
+
+/* ---- registers of wgmma ------------------------------------------------------------------------------------------ */
+
+static WarpFacts *facts(const Warp *w) { return &w->cta->products->warp[w->id]; }
+
+static int overlap(uintptr_t p, uint32_t size, uintptr_t begin, uintptr_t bytes) {
+    return p < begin + bytes && begin < p + size;
+}
+
+static void report_in_flight(Thread *t, Site site, const char *what, Site before, const char *before_what) {
+    if (report_begin(RULE_WGMMA_IN_FLIGHT)) {
+        report_place("now", t, site, what);
+        report_place("before", t, before, before_what);
+        report_line("missing",
+                    "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
+                    (unsigned long long)t->warp->products.groups, (unsigned long long)t->warp->products.waited);
+        report_end(0);
+    }
+}
+
+/* Registers that a product in flight reads A from are written. */
+static void check_fragments(Thread *t, const void *p, uint32_t size, const char *what, Site site) {
+    const WarpFacts *f = facts(t->warp);
+    for (int i = 0; i < f->fragments; i++) {
+        if (overlap((uintptr_t)p, size, f->fragment[i].a[t->lane], FRAGMENT_BYTES)) {
+            report_in_flight(t, site, what, f->fragment[i].site, "wgmma that reads A from it");
+        }
+    }
+}
+
+static void report_unsettled(Thread *t, Site site, Site product) {
+    if (report_begin(RULE_WGMMA_UNSETTLED)) {
+        report_place("now", t, site, "access to an accumulator");
+        report_place("before", t, product, "wgmma on it");
+        report_line("missing",
+                    "registers_settled() between wgmma_wait_group and this: for the compiler the accumulators "
+                    "have their values since the wgmma was issued");
+        report_end(0);
+    }
+}
+
+void products_settled(Thread *t, const float *d, int count) {
+    const Warp *w = t->warp;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+        if (tile->d[t->id % WARPGROUP_SIZE] == d && tile->n / 2 <= count && !(tile->taken >> w->id % 4 & 1)) {
+            facts(w)->unsettled &= (uint8_t) ~(1u << i);
+        }
+    }
+}
+
+void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    const Warp *w = t->warp;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+        uintptr_t d = (uintptr_t)tile->d[t->id % WARPGROUP_SIZE];
+        if (d == 0 || !overlap((uintptr_t)p, size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
+            continue;
+        }
+        provenance_accumulators(w->warpgroup, i, write);
+        facts(w)->touched = 1;
+        facts(w)->touched_site = site;
+        if (tile->taken >> w->id % 4 & 1) {
+            report_in_flight(t, site, write ? "store to an accumulator" : "load of an accumulator", tile->site,
+                             "wgmma on it");
+        } else if (facts(w)->unsettled >> i & 1) {
+            report_unsettled(t, site, tile->site);
+        }
+    }
+    if (write) {
+        check_fragments(t, p, size, "store to a fragment of A", site);
+    }
+}
+
+void products_stored(Warp *w, const void *p, uint32_t size, Site site) {
+    WarpFacts *f = facts(w);
+    uintptr_t begin = (uintptr_t)p;
+    if (f->touched) {
+        return;
+    }
+    for (int i = 0; i < f->writes; i++) {
+        if (f->write[i].end == begin) {
+            f->write[i].end += size;
+            return;
+        }
+        if (f->write[i].begin <= begin && begin + size <= f->write[i].end) {
+            return;
+        }
+    }
+    f->write[f->next_write] = (RegisterWrite){begin, begin + size, site};
+    f->next_write = (f->next_write + 1) % WRITES_KEPT;
+    f->writes += f->writes < WRITES_KEPT;
+}
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
@@ -37,16 +136,20 @@ static uint32_t row_offset(const Warp *w, int lane, const void *row, const char 
     return offset;
 }
 
-void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
+void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
     Tag tag[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, row[lane], "ldmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
-        tag[lane] = *shadow_tag(w->cta, offset);
+        tag[lane] = provenance_of(w->cta, offset);
+        w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
-    provenance_ldmatrix(w, r[0], tag);
-    w->cta->products->warp[w->id].loaded = 1;
+    provenance_ldmatrix(w, r[0], trans, tag);
+    for (int lane = 0; lane < WARP_SIZE && facts(w)->fragments > 0; lane++) {
+        check_fragments(&w->thread[lane], r[lane], 4 * sizeof *r[lane], "ldmatrix into a fragment of A", site);
+    }
+    products_stored(w, r[0], 4 * sizeof *r[0], site);
 }
 
 void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
@@ -54,50 +157,61 @@ void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
         uint32_t offset = row_offset(w, lane, row[lane], "stmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);
         shadow_write(w->cta, &actor, offset, CHUNK_BYTES);
+        *shadow_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
     }
 }
 
-void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void products_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                   const uint32_t *const b[WARP_SIZE], Site site) {
     role_multiplies(w);
     if (model_bits(d[0][0]) == UNSET_BITS || a[0][0] == UNSET_BITS || b[0][0] == UNSET_BITS) {
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
-    provenance_mma(w, a[0], b[0], site);
-}
-
-/* ---- wgmma: registers -------------------------------------------------------------------------------------------- */
-
-void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    const Warp *w = t->warp;
-    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
-        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
-        uintptr_t d = (uintptr_t)tile->d[t->id % WARPGROUP_SIZE];
-        if (d == 0 || (uintptr_t)p + size <= d || (uintptr_t)p >= d + (uintptr_t)tile->n / 2 * sizeof(float)) {
-            continue;
-        }
-        t->cta->products->warp[w->id].touched = 1;
-        t->cta->products->warp[w->id].touched_site = site;
-        if ((tile->taken >> w->id % 4 & 1) && report_begin(RULE_WGMMA_IN_FLIGHT)) {
-            report_place("now", t, site, write ? "store to an accumulator" : "load of an accumulator");
-            report_place("before", t, tile->site, "wgmma on it");
-            report_line("missing",
-                        "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
-                        (unsigned long long)w->products.groups, (unsigned long long)w->products.waited);
-            report_end(0);
-        }
+    Tag first_a, first_b;
+    if (provenance_mma(w, type, a[0], b[0], site, &first_a, &first_b)) {
+        results_fragment(w->cta, first_a, first_b);
     }
 }
 
-void products_fence(Warp *w) { w->cta->products->warp[w->id].touched = w->cta->products->warp[w->id].loaded = 0; }
+/* ---- wgmma: fences ----------------------------------------------------------------------------------------------- */
 
-static void check_fence(const Warp *w, int rs, Site site) {
-    Site before = w->cta->products->warp[w->id].touched_site;
-    if (!w->cta->products->warp[w->id].touched && !(rs && w->cta->products->warp[w->id].loaded)) {
-        return;
+static void forget_writes(WarpFacts *f) { f->touched = f->writes = f->next_write = 0; }
+
+static void executed(WarpFacts *f, uint32_t what) { f->order = f->order * 31 + what; }
+
+void products_fence(Warp *w, Site site) {
+    WarpFacts *f = facts(w);
+    forget_writes(f);
+    f->fences++;
+    f->fence_site = site;
+    executed(f, 1);
+}
+
+/* Where it wrote to these registers since the fence; 0: nowhere. */
+static Site written(const WarpFacts *f, const void *registers, uint32_t bytes) {
+    for (int i = 0; i < f->writes; i++) {
+        if (overlap((uintptr_t)registers, bytes, f->write[i].begin, f->write[i].end - f->write[i].begin)) {
+            return f->write[i].site;
+        }
+    }
+    return 0;
+}
+
+static void check_fence(const Warp *w, const Product *wanted) {
+    WarpFacts *f = facts(w);
+    const LaneOperands *lane = &w->meeting.operands[0];
+    Site before = f->touched_site;
+    if (!f->touched) {
+        before = written(f, lane->p[0], (uint32_t)wanted->n / 2 * sizeof(float));
+        if (before == 0 && wanted->rs) {
+            before = written(f, lane->p[1], FRAGMENT_BYTES);
+        }
+        if (before == 0) {
+            return;
+        }
     }
     if (report_begin(RULE_WGMMA_FENCE)) {
-        report_place("now", &w->thread[0], site, "wgmma");
+        report_place("now", &w->thread[0], wanted->site, "wgmma");
         if (before != 0) {
             report_place("before", NULL, before, "access to its registers");
         }
@@ -105,7 +219,7 @@ static void check_fence(const Warp *w, int rs, Site site) {
                     before != 0 ? "wgmma_fence() between the two" : "wgmma_fence() before the warp's first wgmma");
         report_end(0);
     }
-    w->cta->products->warp[w->id].touched = w->cta->products->warp[w->id].loaded = 0;
+    forget_writes(f);
 }
 
 void products_unset(Site site) {
@@ -164,13 +278,14 @@ void products_warp(Warp *w, const Product *wanted) {
             report_left(w, other, site);
         }
     }
-    check_fence(w, wanted->rs, site);
+    check_fence(w, wanted);
 }
 
 static void check_same(const Warp *w, const Product *product, const Product *wanted) {
-    if (product->n != wanted->n || product->rs != wanted->rs || product->accumulate != wanted->accumulate ||
-        product->a_major != wanted->a_major || product->b_major != wanted->b_major) {
-        report_different(w, product, wanted->site, "shape, majors or the accumulate predicate");
+    if (product->n != wanted->n || product->type != wanted->type || product->rs != wanted->rs ||
+        product->accumulate != wanted->accumulate || product->a_major != wanted->a_major ||
+        product->b_major != wanted->b_major) {
+        report_different(w, product, wanted->site, "shape, type, majors or the accumulate predicate");
     } else if (product->a != wanted->a || product->b != wanted->b) {
         report_different(w, product, wanted->site, "descriptors");
     } else if (product->group != w->products.groups) {
@@ -178,10 +293,46 @@ static void check_same(const Warp *w, const Product *product, const Product *wan
     }
 }
 
+/* Two warps of a warpgroup have not executed the same fences, commits and waits: before the wgmma at `site`, or, with 0,
+ * before they returned. */
+static void report_order(const Warp *w, const WarpFacts *mine, const Warp *other, const WarpFacts *theirs, Site site) {
+    if (!report_begin(RULE_CONVERGENCE)) {
+        return;
+    }
+    int fences = mine->fences != theirs->fences && mine->waits == theirs->waits;
+    int more = fences ? mine->fences > theirs->fences : mine->waits >= theirs->waits;
+    const Warp *who = more ? w : other;
+    report_place("now", &who->thread[0], fences ? facts(who)->fence_site : facts(who)->wait_site,
+                 fences ? "wgmma_fence" : "wgmma_wait_group");
+    if (site != 0) {
+        report_place("before", &w->thread[0], site, "wgmma");
+    }
+    report_line("count", "warp %d has come to %s with %u fences and %u waits, warp %d with %u and %u", w->id,
+                site != 0 ? "this wgmma" : "its end", mine->fences, mine->waits, other->id, theirs->fences,
+                theirs->waits);
+    report_line("rule",
+                "the four warps of a warpgroup execute the same wgmma_fence, commit_group and wait_group, in the "
+                "same order");
+    report_end(0);
+}
+
+/* The first warp that issues a product leaves there what it had executed; the others compare. */
+static void check_order(const Warp *w, Product *product, int first) {
+    const WarpFacts *f = facts(w);
+    if (first) {
+        product->before.fences = f->fences;
+        product->before.waits = f->waits;
+        product->before.order = f->order;
+    } else if (product->before.order != f->order) {
+        WarpFacts theirs = {.fences = product->before.fences, .waits = product->before.waits};
+        report_order(w, f, &w->cta->warp[w->id / 4 * 4 + __builtin_ctz(product->issued_by)], &theirs, product->site);
+    }
+}
+
 /* ---- wgmma: operands --------------------------------------------------------------------------------------------- */
 
-static void check_descriptor(const Thread *t, uint64_t bits, int mn_major, int rows, const char *operand, Site site,
-                             uint32_t *address) {
+static void check_descriptor(const Thread *t, MatrixType type, uint64_t bits, int mn_major, int rows,
+                             const char *operand, Site site, uint32_t *address) {
     WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
     if (descriptor.unknown != 0) {
         report_misuse(RULE_WGMMA_DESCRIPTOR, site, 1,
@@ -197,7 +348,7 @@ static void check_descriptor(const Thread *t, uint64_t bits, int mn_major, int r
                 "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
                 "at byte %lld of the CTA's %u bytes of shared memory",
                 descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
-                wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i), operand,
+                wgmma_chunk_row(mn_major, i), wgmma_chunk_k_of(type, mn_major, i), operand,
                 (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
         }
     }
@@ -216,12 +367,14 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
                    .component = products_component(w->warpgroup),
                    .epoch = (uint32_t)product->group + 1,
                    .site = product->site};
-    check_descriptor(t, is_a ? product->a : product->b, mn_major, rows, is_a ? "A" : "B", product->site, address);
+    check_descriptor(t, product->type, is_a ? product->a : product->b, mn_major, rows, is_a ? "A" : "B", product->site,
+                     address);
     for (int i = 0; i < 2 * rows; i++) {
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (first) {
             shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
-            tag[i] = *shadow_tag(w->cta, offset);
+            tag[i] = provenance_of(w->cta, offset);
+            w->cta->results->unknown |= tag[i].tensor == TENSOR_UNKNOWN;
         } else {
             shadow_check_read(w->cta, &actor, offset);
         }
@@ -230,7 +383,19 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
     if (!first) {
         return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     }
-    return provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, mn_major, rows, product->site);
+    return provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, product->type, mn_major, rows,
+                              product->site);
+}
+
+static void remember_fragment(const Warp *w, const Product *product) {
+    WarpFacts *f = facts(w);
+    f->fragment = model_room(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
+    FragmentRead *read = &f->fragment[f->fragments++];
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        read->a[lane] = (uintptr_t)w->meeting.operands[lane].p[1];
+    }
+    read->number = product->number + 1;
+    read->site = product->site;
 }
 
 void products_part(Warp *w, Product *product, const Product *wanted, int first) {
@@ -242,6 +407,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
     if (!first) {
         check_same(w, product, wanted);
     }
+    check_order(w, product, first);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const float *known = product->tile->d[w->thread[lane].id % WARPGROUP_SIZE];
         if (known != NULL && known != w->meeting.operands[lane].p[0]) {
@@ -254,28 +420,53 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         Tag a = {TENSOR_UNKNOWN, 0, 0, 0};
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
+        } else {
+            w->cta->results->unknown = 1;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {
-            provenance_product(t, product, a, b);
+            if (provenance_product(t, product, a, b)) {
+                results_tile(w->warpgroup, a, b, WGMMA_M, product->n);
+            }
             product->base = beyond_base ? NULL : clock_ref(t->clock->base);
         }
     }
-    w->cta->products->warp[w->id].site = wanted->site;
+    facts(w)->site = wanted->site;
+    facts(w)->unsettled |= (uint8_t)(1u << (product->tile - w->warpgroup->products.tile));
+    if (wanted->rs) {
+        remember_fragment(w, product);
+    }
     role_multiplies(w);
 }
 
 /* ---- wgmma: groups ----------------------------------------------------------------------------------------------- */
 
+void products_commit(Warp *w) { executed(facts(w), 2); }
+
 void products_wait(Warp *w, int newest, Site site) {
     const WarpProducts *p = &w->products;
+    facts(w)->waits++;
+    facts(w)->wait_site = site;
+    executed(facts(w), 3 + (uint32_t)newest);
     if (newest == 0 && p->issued > p->committed && report_begin(RULE_WGMMA_COMMIT)) {
         report_place("now", &w->thread[0], site, "wgmma_wait_group(0)");
-        report_place("before", NULL, w->cta->products->warp[w->id].site, "wgmma that is in no committed group");
+        report_place("before", NULL, facts(w)->site, "wgmma that is in no committed group");
         report_line("missing", "wgmma_commit_group(): %llu products are not covered by the wait",
                     (unsigned long long)(p->issued - p->committed));
         report_end(0);
     }
+}
+
+void products_waited(Warp *w, uint64_t done) {
+    WarpFacts *f = facts(w);
+    uint64_t end = w->warpgroup->products.group_end[(done - 1) % GROUP_HISTORY];
+    int left = 0;
+    for (int i = 0; i < f->fragments; i++) {
+        if (f->fragment[i].number > end) {
+            f->fragment[left++] = f->fragment[i];
+        }
+    }
+    f->fragments = left;
 }
 
 void products_returned(Thread *t) {
@@ -286,7 +477,10 @@ void products_returned(Thread *t) {
     for (int i = w->id / 4 * 4; i < w->id / 4 * 4 + 4 && i < w->cta->warps; i++) {
         const Warp *other = &w->cta->warp[i];
         if (other->products.issued > w->products.issued) {
-            report_left(other, w, w->cta->products->warp[i].site);
+            report_left(other, w, facts(other)->site);
+        }
+        if ((other->exited & 1) && facts(other)->order != facts(w)->order) {
+            report_order(w, facts(w), other, facts(other), 0);
         }
     }
     if (w->products.issued == 0) {
@@ -295,7 +489,7 @@ void products_returned(Thread *t) {
     uint64_t waited = w->products.waited;
     uint64_t covered = waited > 0 ? w->warpgroup->products.group_end[(waited - 1) % GROUP_HISTORY] : 0;
     if (w->products.issued > covered) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, w->cta->products->warp[w->id].site, 0,
+        report_misuse(RULE_EXIT_IN_FLIGHT, facts(w)->site, 0,
                       "wgmma: the warp has returned without a wgmma_wait_group that covers it");
     }
 }

@@ -13,6 +13,8 @@
 #include "../core/memory.h"
 #include "bug_report.h"
 
+#include "shadow.h"
+
 enum { TENSORS = 128, MATRIX_TAGS = 256 };
 
 typedef struct {
@@ -28,7 +30,7 @@ static struct {
     int count;
     uintptr_t last_base;
     int last;
-} known = {.count = 1};
+} known = {.tensor[0].name = "", .count = 1};
 
 static int tensor_add(const Tensor *tensor) {
     for (int i = 1; i < known.count; i++) {
@@ -54,6 +56,7 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
         known.last_base = map->base;
     }
     tag.tensor = (uint16_t)known.last;
+    tag.element_bytes = map->element_bytes;
     tag.row = (int32_t)coord[1];
     tag.column = (int32_t)coord[0];
     return tag;
@@ -77,6 +80,7 @@ Tag tag_of_global(const void *p) {
         uintptr_t offset = (uintptr_t)p - tensor->base;
         if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
             tag.tensor = (uint16_t)i;
+            tag.element_bytes = (uint16_t)tensor->element_bytes;
             tag.row = (int32_t)(offset / tensor->row_bytes);
             tag.column = (int32_t)(offset % tensor->row_bytes) / tensor->element_bytes;
             break;
@@ -85,11 +89,65 @@ Tag tag_of_global(const void *p) {
     return tag;
 }
 
+/* ---- by way of registers ----------------------------------------------------------------------------------------- */
+
+void provenance_loaded(Thread *t, const void *p) {
+    CtaFragments *f = t->cta->fragments;
+    if ((uintptr_t)p % CHUNK_BYTES != 0 || tag_of_global(p).tensor == TENSOR_UNKNOWN) {
+        return;
+    }
+    if (f->carried == NULL) {
+        f->carried = cta_alloc(t->cta, (size_t)t->cta->threads * sizeof *f->carried);
+    }
+    f->carried[t->id].chunk[f->carried[t->id].count++ % CARRIED] = p;
+}
+
+void provenance_stored(Thread *t, uint32_t offset) {
+    const CtaFragments *f = t->cta->fragments;
+    if (f->carried != NULL && f->carried[t->id].count > 0 && offset % CHUNK_BYTES == 0) {
+        *shadow_tag(t->cta, offset) = (Tag){TENSOR_CARRIED, 0, t->id, (int32_t)f->carried[t->id].count};
+    }
+}
+
+/* Of the chunks that the thread had loaded before it stored here, the only one with this content. A chunk that ends in
+ * zeros may be a part of one: it has no place. */
+static Tag carried_tag(const Cta *cta, uint32_t offset, Tag tag) {
+    const Tag unknown = {TENSOR_UNKNOWN, 0, 0, 0};
+    const uint32_t *here = (const uint32_t *)(cta->shared + offset);
+    const void *match = NULL;
+    if (here[3] == 0) {
+        return unknown;
+    }
+    uint32_t last = (uint32_t)tag.column, now = cta->fragments->carried[tag.row].count;
+    for (uint32_t i = last; i > 0 && i + CARRIED > now && i + CARRIED / 2 > last; i--) {
+        const void *chunk = cta->fragments->carried[tag.row].chunk[(i - 1) % CARRIED];
+        if (memcmp(here, chunk, CHUNK_BYTES) == 0 && match != chunk) {
+            if (match != NULL) {
+                return unknown;
+            }
+            match = chunk;
+        }
+    }
+    return match != NULL ? tag_of_global(match) : unknown;
+}
+
+Tag provenance_of(Cta *cta, uint32_t offset) {
+    Tag *tag = shadow_tag(cta, offset);
+    if (tag->tensor == TENSOR_CARRIED) {
+        *tag = carried_tag(cta, offset, *tag);
+    }
+    return *tag;
+}
+
+const char *tag_matrix(Tag tag) { return tag.tensor < TENSORS ? known.tensor[tag.tensor].name : ""; }
+
 const char *tag_text(Tag tag, char *text) {
     if (tag.tensor == TENSOR_UNKNOWN) {
         snprintf(text, PHRASE_SIZE, "data of unknown origin");
     } else if (tag.tensor == TENSOR_ZEROS) {
         snprintf(text, PHRASE_SIZE, "zeros");
+    } else if (tag.tensor == TENSOR_STAGED) {
+        snprintf(text, PHRASE_SIZE, "a tile of results");
     } else {
         snprintf(text, PHRASE_SIZE, "%s(%d,%d)", known.tensor[tag.tensor].name, tag.row, tag.column);
     }
@@ -122,55 +180,74 @@ void provenance_forget_memory(const void *p, size_t bytes) {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor != TENSOR_ZEROS; }
+static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor < TENSORS; }
+
+/* The operand that pieces are checked for. */
+typedef struct {
+    Thread *t;
+    const char *name;
+    int element_bytes, mn_major;
+    Site site;
+    Tag origin; /* of (0, 0), once a piece is known */
+} Operand;
 
 /* Reports that the piece at (row, k) of the operand is `got`, where the pieces seen so far ask for `expected`. */
-static void report_piece(Thread *t, const char *operand, int row, int k, Tag expected, Tag got, Site site) {
+static void report_piece(const Operand *o, int row, int k, Tag expected, Tag got) {
     char e[PHRASE_SIZE], g[PHRASE_SIZE];
     if (report_begin(RULE_PROVENANCE)) {
-        report_place("now", t, site, operand);
-        report_line("operand", "row %d, k %d to %d: expected the chunk of %s, fetched the chunk of %s", row, k, k + 7,
-                    tag_text(expected, e), tag_text(got, g));
+        report_place("now", o->t, o->site, o->name);
+        if (o->mn_major) {
+            report_line("operand", "rows %d to %d, k %d: expected the chunk of %s, fetched the chunk of %s", row,
+                        row + CHUNK_BYTES / o->element_bytes - 1, k, tag_text(expected, e), tag_text(got, g));
+        } else {
+            report_line("operand", "row %d, k %d to %d: expected the chunk of %s, fetched the chunk of %s", row, k,
+                        k + CHUNK_BYTES / o->element_bytes - 1, tag_text(expected, e), tag_text(got, g));
+        }
         report_line("see", "swizzle, descriptor (start, strides, mode), and the address each lane gives");
         report_end(0);
     }
 }
 
-/* One piece of an operand: fits or is reported. *origin is the tag of (0, 0), once a piece is known. */
-static int check_piece(Thread *t, const char *operand, Tag *origin, Tag tag, int row, int k, int mn_major, Site site) {
-    if (!has_place(tag)) {
+/* One piece of an operand: fits or is reported. */
+static int check_piece(Operand *o, Tag tag, int row, int k) {
+    if (!has_place(tag) || tag.element_bytes != o->element_bytes) {
         return 1;
     }
-    int down = mn_major ? k : row, right = mn_major ? row : k;
+    Tag *origin = &o->origin;
+    int down = o->mn_major ? k : row, right = o->mn_major ? row : k;
     if (origin->tensor == TENSOR_UNKNOWN) {
-        *origin = (Tag){tag.tensor, 0, tag.row - down, tag.column - right};
+        *origin = (Tag){tag.tensor, tag.element_bytes, tag.row - down, tag.column - right};
         return 1;
     }
     if (tag.tensor == origin->tensor && tag.row == origin->row + down && tag.column == origin->column + right) {
         return 1;
     }
-    Tag expected = {origin->tensor, 0, origin->row + down, origin->column + right};
+    Tag expected = {origin->tensor, origin->element_bytes, origin->row + down, origin->column + right};
     int last_row = known.tensor[tag.tensor].rows - 1;
     if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row &&
         expected.row > last_row) {
         return 1; /* rows outside the matrix may repeat its last row: what they give is not stored */
     }
-    report_piece(t, operand, row, k, expected, tag, site);
+    report_piece(o, row, k, expected, tag);
     return 0;
 }
 
-Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site) {
-    Tag origin = {TENSOR_UNKNOWN, 0, 0, 0};
+/* Row and column of (0, 0) as the operand's row and k. */
+static Tag origin_of(const Operand *o) {
+    Tag origin = o->origin;
+    return o->mn_major ? (Tag){origin.tensor, origin.element_bytes, origin.column, origin.row} : origin;
+}
+
+Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixType type, int mn_major, int rows,
+                       Site site) {
+    Operand o = {t, operand, matrix_element_bytes(type), mn_major, site, {TENSOR_UNKNOWN, 0, 0, 0}};
+    int k_step = CHUNK_BYTES / o.element_bytes;
     for (int i = 0; i < 2 * rows; i++) {
-        if (!check_piece(t, operand, &origin, tag[i], wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i),
-                         mn_major, site)) {
+        if (!check_piece(&o, tag[i], wgmma_chunk_row(mn_major, i), mn_major ? i % 16 : i % 2 * k_step)) {
             return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
         }
     }
-    if (mn_major) {
-        origin = (Tag){origin.tensor, 0, origin.column, origin.row};
-    }
-    return origin;
+    return origin_of(&o);
 }
 
 static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
@@ -182,20 +259,49 @@ static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
     }
 }
 
-void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
+/* Its first row is in its matrix, as far as that is known: what becomes of rows outside does not matter. */
+static int is_inside(Tag tag) { return known.tensor[tag.tensor].rows == 0 || tag.row < known.tensor[tag.tensor].rows; }
+
+void provenance_accumulators(Warpgroup *g, int tile, int write) {
+    CtaFragments *fragments = g->cta->fragments;
+    if (write) {
+        fragments->tile[g->id][tile].a = fragments->tile[g->id][tile].b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    } else {
+        fragments->tile[g->id][tile].unread = 0;
+    }
+}
+
+static void check_discarded(Thread *t, const Product *product, int unread, Tag a, Tag b, Site before) {
+    if (unread == 0 || !has_place(a) || !is_inside(a) || !is_inside(b) || !report_begin(RULE_PRODUCT_DISCARDED)) {
+        return;
+    }
+    report_place("now", t, product->site, "wgmma that replaces its accumulators (accumulate 0)");
+    report_place("before", NULL, before, "the last product in them");
+    report_line("operand", "no thread has read what was there: rows from %d of %s and %d of %s, products so far: %d",
+                a.row, known.tensor[a.tensor].name, b.row, known.tensor[b.tensor].name, unread);
+    report_end(0);
+}
+
+int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
     const Warpgroup *g = t->warp->warpgroup;
-    Tag *tile_a = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].a;
-    Tag *tile_b = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].b;
+    CtaFragments *fragments = t->cta->fragments;
+    ptrdiff_t tile = product->tile - g->products.tile;
+    Tag *tile_a = &fragments->tile[g->id][tile].a, *tile_b = &fragments->tile[g->id][tile].b;
+    int *unread = &fragments->tile[g->id][tile].unread;
     char x[PHRASE_SIZE], y[PHRASE_SIZE];
     if (!product->accumulate) {
+        check_discarded(t, product, *unread, *tile_a, *tile_b, fragments->tile[g->id][tile].site);
         *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+        *unread = 0;
     }
+    ++*unread;
+    fragments->tile[g->id][tile].site = product->site;
     if (!has_place(a) || !has_place(b)) {
-        return;
+        return 0;
     }
     if (a.column != b.column) {
         report_pair(t, "product of pieces with different k", a, b, product->site);
-        return;
+        return 0;
     }
     if (has_place(*tile_a) &&
         (tile_a->tensor != a.tensor || tile_a->row != a.row || tile_b->tensor != b.tensor || tile_b->row != b.row)) {
@@ -206,10 +312,12 @@ void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
                         tag_text(a, x), tag_text(b, y));
             report_end(0);
         }
-        return;
+        return 0;
     }
+    int first = !has_place(*tile_a);
     *tile_a = a;
     *tile_b = b;
+    return first;
 }
 
 /* ---- fragments --------------------------------------------------------------------------------------------------- */
@@ -217,8 +325,9 @@ void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
 /* An 8x8 matrix in registers. */
 typedef struct MatrixTag {
     uintptr_t address; /* of lane 0's register; 0: none */
-    Tag tag[8];        /* of the rows of the matrix */
-    int regular;       /* all known, row after row */
+    Tag tag[8];        /* of the rows of the matrix, as they lie in memory */
+    uint8_t regular;   /* all known, row after row */
+    uint8_t trans;     /* in the registers it is transposed */
 } MatrixTag;
 
 static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
@@ -238,7 +347,7 @@ static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
     return make ? &table[first] : NULL;
 }
 
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) {
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]) {
     MatrixTag **table = &w->cta->fragments->warp[w->id];
     if (*table == NULL) {
         *table = cta_alloc(w->cta, MATRIX_TAGS * sizeof **table);
@@ -248,6 +357,7 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) 
         matrix->address = (uintptr_t)&r0[i];
         memcpy(matrix->tag, &tag[8 * i], sizeof matrix->tag);
         matrix->regular = 1;
+        matrix->trans = trans != 0;
         for (int row = 0; row < 8; row++) {
             Tag first = tag[8 * i], here = tag[8 * i + row];
             matrix->regular &= has_place(here) && here.tensor == first.tensor && here.row == first.row + row &&
@@ -272,36 +382,57 @@ void provenance_forget(Warp *w, const void *p, uint32_t size) {
 }
 
 /* Matrix `matrix` of a fragment holds rows row0.. and k k0..; 1 if it is where `origin` says without a closer look. */
-static int fits_quickly(const MatrixTag *matrix, Tag origin, int row0, int k0) {
-    return matrix->regular && matrix->tag[0].tensor == origin.tensor && matrix->tag[0].row == origin.row + row0 &&
-           matrix->tag[0].column == origin.column + k0;
+static int fits_quickly(const MatrixTag *matrix, const Operand *o, int row0, int k0) {
+    Tag origin = o->origin;
+    return matrix->regular && matrix->tag[0].tensor == origin.tensor &&
+           matrix->tag[0].element_bytes == o->element_bytes &&
+           matrix->tag[0].row == origin.row + (o->mn_major ? k0 : row0) &&
+           matrix->tag[0].column == origin.column + (o->mn_major ? row0 : k0);
 }
 
-void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site) {
+/* Matrices of one operand come from memory all as they are or all transposed; else nothing is said. */
+static int same_trans(const Operand *o, const MatrixTag *matrix) {
+    return o->origin.tensor == TENSOR_UNKNOWN || o->mn_major == matrix->trans;
+}
+
+int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
+    *a = *b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     if (w->cta->fragments->warp[w->id] == NULL) {
-        return;
+        return 0;
     }
-    Thread *t = &w->thread[0];
-    Tag a = {TENSOR_UNKNOWN, 0, 0, 0}, b = a;
+    int bytes = matrix_element_bytes(type), chunk = CHUNK_BYTES / bytes;
+    Operand operands[2] = {
+        {&w->thread[0], "mma.sync, fragment of A", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
+        {&w->thread[0], "mma.sync, fragment of B", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
+    };
     for (int i = 0; i < 6; i++) {
         int is_a = i < 4;
         const MatrixTag *matrix = matrix_tag(w, is_a ? &a0[i] : &b0[i - 4], 0);
         if (matrix == NULL) {
             continue;
         }
-        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * 8 : (i - 4) * 8;
-        Tag *origin = is_a ? &a : &b;
-        if (origin->tensor != TENSOR_UNKNOWN && fits_quickly(matrix, *origin, row0, k0)) {
+        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * chunk : (i - 4) * chunk;
+        Operand *o = is_a ? &operands[0] : &operands[1];
+        if (!same_trans(o, matrix) || (matrix->trans && bytes != 2)) {
+            return 0;
+        }
+        o->mn_major = matrix->trans;
+        if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
             continue;
         }
-        for (int row = 0; row < 8; row++) {
-            if (!check_piece(t, is_a ? "mma.sync, fragment of A" : "mma.sync, fragment of B", origin, matrix->tag[row],
-                             row0 + row, k0, 0, site)) {
-                return;
+        for (int i8 = 0; i8 < 8; i8++) {
+            if (!check_piece(o, matrix->tag[i8], row0 + (matrix->trans ? 0 : i8), k0 + (matrix->trans ? i8 : 0))) {
+                return 0;
             }
         }
     }
-    if (has_place(a) && has_place(b) && a.column != b.column) {
-        report_pair(t, "product of fragments with different k", a, b, site);
+    *a = origin_of(&operands[0]);
+    *b = origin_of(&operands[1]);
+    if (!has_place(*a) || !has_place(*b)) {
+        return 0;
     }
+    if (a->column != b->column) {
+        report_pair(&w->thread[0], "product of fragments with different k", *a, *b, site);
+    }
+    return 1;
 }

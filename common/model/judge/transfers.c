@@ -5,6 +5,8 @@
  * thread's group. */
 #include "transfers.h"
 
+#include <stdio.h>
+
 #include "../core/memory.h"
 #include "bug_report.h"
 #include "conflicts.h"
@@ -38,7 +40,7 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     Actor actor = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, site);
     shadow_write(t->cta, &actor, offset, CHUNK_BYTES);
     *shadow_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
-    role_loads(t);
+    role_loads(t, 0);
 }
 
 void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id].group = 0; }
@@ -103,6 +105,27 @@ static void check_map(const TensorMap *map, int rank, const char *what, Site sit
 
 void transfers_prefetch(const TensorMap *map, Site site) { check_map(map, 0, "prefetch of a tensor map", site); }
 
+void transfers_bulk(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    uint32_t offset = shadow_bounds(t, shared, bytes > 0 ? (uint32_t)bytes : 1, what, site);
+    if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)global % CHUNK_BYTES != 0) {
+        report_misuse(RULE_ALIGNMENT, site, 1,
+                      "%s of %d bytes between address %p and byte %u of shared memory: all three are multiples of 16",
+                      what, bytes, global, offset);
+    }
+}
+
+static int is_range(const TensorMap *map) { return map->type == TENSOR_RANGE; }
+
+/* "(8, 16)". */
+static const char *coordinates(const TmaCopy *copy, char *text) {
+    int length = 0;
+    for (int i = 0; i < copy->map->rank; i++) {
+        length += snprintf(text + length, (size_t)(PHRASE_SIZE - length), "%s%d", i > 0 ? ", " : "(", copy->coord[i]);
+    }
+    snprintf(text + length, (size_t)(PHRASE_SIZE - length), ")");
+    return text;
+}
+
 /* Map, box and coordinates; returns where the box lies in shared memory. */
 static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
     const char *what = copy->what;
@@ -115,28 +138,29 @@ static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const Te
     }
     const char *fault = fault_of(copy->map, copy->coord);
     if (fault != NULL) {
-        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s at (%d, %d): %s", what, copy->coord[0], copy->coord[1],
-                      fault);
+        char text[PHRASE_SIZE];
+        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s at %s: %s", what, coordinates(copy, text), fault);
     }
     return offset;
 }
 
 void transfers_load_asked(const TmaCopy *copy) {
     const Cluster *cluster = copy->thread->cta->cluster;
+    role_loads(copy->thread, 0);
     check_copy(copy, tensor_load_fault);
     if (copy->mask >> cluster->size != 0) {
         report_misuse(RULE_CLUSTER_RANK, copy->site, 1, "%s with multicast mask 0x%x in a cluster of %d CTAs",
                       copy->what, (unsigned)copy->mask, cluster->size);
     }
-    role_loads(copy->thread);
 }
 
 void transfers_load(const TmaLoad *load, int target) {
     Thread *t = load->copy.thread;
     Cta *cta = load->target[target];
     const Barrier *b = load->barrier[target];
+    role_loads(t, b->phase > 0);
     Actor actor = {.thread = t,
-                   .kind = ACCESS_TMA_LOAD,
+                   .kind = is_range(&load->map) ? ACCESS_BULK_LOAD : ACCESS_TMA_LOAD,
                    .component = b->facts->component,
                    .epoch = (uint32_t)b->phase + 1,
                    .site = load->copy.site,
@@ -146,10 +170,11 @@ void transfers_load(const TmaLoad *load, int target) {
     while (tensor_next(&walk, &chunk)) {
         uint32_t offset = load->offset + chunk.offset;
         shadow_write(cta, &actor, offset, CHUNK_BYTES);
-        *shadow_tag(cta, offset) = tag_of_map(&load->map, chunk.coord);
+        *shadow_tag(cta, offset) =
+            is_range(&load->map) ? tag_of_global(tensor_chunk_global(&chunk)) : tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
-            conflicts_read(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), load->copy.site,
-                           load->copy.what);
+            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_TMA_READ,
+                             actor.component, actor.epoch, load->copy.site, load->copy.what);
         }
     }
 }
@@ -157,7 +182,12 @@ void transfers_load(const TmaLoad *load, int target) {
 void transfers_store(const TmaCopy *copy) {
     Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
-    Actor actor = actor_of_group(t, GROUP_READS, ACCESS_TMA_STORE, copy->site);
+    if (copy->add && !tensor_can_add(copy->map)) {
+        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s that adds: the model adds bf16, fp32 and integers only",
+                      copy->what);
+    }
+    AccessKind kind = is_range(copy->map) ? ACCESS_BULK_STORE : ACCESS_TMA_STORE;
+    Actor actor = actor_of_group(t, GROUP_READS, kind, copy->site);
     Component written = group_component(t, GROUP_WRITES);
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
@@ -165,7 +195,8 @@ void transfers_store(const TmaCopy *copy) {
         if (chunk.begin < chunk.end) {
             shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
-                             copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, actor.epoch, copy->site, copy->what);
+                             copy->add ? GLOBAL_TMA_ADD : GLOBAL_TMA_WRITE, written, actor.epoch, copy->site,
+                             copy->what);
         }
     }
 }

@@ -23,6 +23,7 @@ void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size,
 void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site);
 
 void transfers_prefetch(const TensorMap *map, Site site);
+void transfers_bulk(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site);
 void transfers_load_asked(const TmaCopy *copy);
 /* Into one of its targets. */
 void transfers_load(const TmaLoad *load, int target);

@@ -197,7 +197,7 @@ int model_elect_one(const char *here) {
 
 /* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
+void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
@@ -212,8 +212,8 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
         out[lane] = (uint32_t *)(uintptr_t)w->meeting.operands[lane].p[0];
         in[lane] = w->meeting.operands[lane].p[1];
     }
-    event_ldmatrix(w, out, in, site);
-    matrix_ldmatrix_x4(out, in);
+    event_ldmatrix(w, out, in, trans, site);
+    (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, in);
     warp_go(w);
 }
 
@@ -239,7 +239,7 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
 
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
-void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here) {
+void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
@@ -257,8 +257,12 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
         as[lane] = w->meeting.operands[lane].p[1];
         bs[lane] = w->meeting.operands[lane].p[2];
     }
-    event_mma(w, ds, as, bs, site);
-    matrix_mma_m16n8k16(ds, as, bs);
-    event_mma_done(w, ds, as, bs, site);
+    event_mma(w, type, ds, as, bs, site);
+    if (type == MATRIX_BF16) {
+        matrix_mma_m16n8k16(ds, as, bs);
+    } else {
+        matrix_mma(type, ds, as, bs);
+    }
+    event_mma_done(w, type, ds, as, bs, site);
     warp_go(w);
 }

@@ -5,10 +5,11 @@
 
 #include "../core/types.h"
 
-enum { ACCUMULATOR_TILES = 8, GROUP_HISTORY = 64 };
+enum { ACCUMULATOR_TILES = 8, GROUP_HISTORY = 64, FRAGMENT_BYTES = 16 }; /* of A, a thread */
 
 typedef struct {
     int n;
+    MatrixType type;
     int rs; /* A from registers */
     uint64_t a, b;
     int accumulate, a_major, b_major;
@@ -17,8 +18,11 @@ typedef struct {
     uint64_t group;    /* from 0 */
     uint8_t issued_by; /* mask of warps */
     struct AccumulatorTile *tile;
-    float *a_values;    /* rs: [16][64] */
+    float *a_values;    /* rs: [k][64] */
     struct Clock *base; /* judge/products.c */
+    struct {            /* the same: what the first of its warps had executed before it */
+        uint32_t fences, waits, order;
+    } before;
 } Product;
 
 /* 64 x n accumulators of a warpgroup. While products work on it the values are here, and NaN in the registers. */
@@ -51,7 +55,7 @@ typedef struct {
     uint64_t waited;    /* groups that a wait has covered */
 } WarpProducts;
 
-/* Of a thread: stack addresses [begin, begin + bytes) hold all accumulators that wgmma knows. */
+/* Of a thread: stack addresses [begin, begin + bytes) hold all accumulators, and fragments of A, that wgmma knows. */
 typedef struct {
     uintptr_t begin, bytes;
 } Accumulators;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../core/memory.h"
+#include "../judge/bug_report.h"
 
 enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
@@ -275,7 +276,23 @@ void count_launch_begin(void) {
     count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.launch.shared_bytes);
 }
 
+static void count_roles(const Cta *cta) {
+    unsigned loaders = 0, multipliers = 0, both = 0;
+    for (int i = 0; i < cta->threads; i++) {
+        unsigned loads = cta->roles->thread[i].loads, multiplies = cta->roles->thread[i].multiplies;
+        loaders += loads;
+        multipliers += multiplies;
+        both += loads & multiplies;
+    }
+    count_at_least(COUNT_LOADERS, loaders);
+    count_at_least(COUNT_MULTIPLIERS, multipliers);
+    count_at_least(COUNT_BOTH_ROLES, both);
+}
+
 void count_cta_end(Cta *cta) {
+    if (device.options.count) {
+        count_roles(cta);
+    }
     for (int i = 0; cta->count != NULL && i < cta->warps; i++) {
         if (cta->count->warp[i] != NULL) {
             count_together(&cta->warp[i]);
@@ -337,7 +354,7 @@ void count_stmatrix(void *const row[WARP_SIZE]) {
     }
 }
 
-void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
+void count_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0) {
     if (!device.options.count) {
         return;
     }
@@ -349,14 +366,14 @@ void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
     c->fragments = 0;
     counts[COUNT_MMA]++;
     counts[COUNT_MMA_BEHIND] += (unsigned)behind;
-    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * 16;
+    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * (unsigned)matrix_k(type);
 }
 
 void count_wgmma(const Product *product) {
     unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
     count_add(COUNT_WGMMA, 1);
-    count_add(COUNT_WGMMA_BYTES, rows * 16 * 2);
-    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * 16);
+    count_add(COUNT_WGMMA_BYTES, rows * MATRIX_K_BYTES);
+    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * (unsigned)matrix_k(product->type));
 }
 
 /* Bytes of global memory that a copy touches. */

@@ -1,0 +1,26 @@
+/* Takes the second of two launches of one size for the first one. Judged: wrong at */
+#include "../common/gemm.h"
+
+static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ Gemm p) {
+    int row = (int)blockIdx.x;
+    for (int column = (int)threadIdx.x; column < p.n; column += 256) {
+        float sum = 0;
+        for (int k = 0; k < p.k; k++) {
+            sum += bf16_to_float(p.a[(size_t)row * p.lda + k]) * bf16_to_float(p.b[(size_t)column * p.ldb + k]);
+        }
+        p.c[(size_t)row * p.ldc + column] = float_to_bf16(sum);
+    }
+}
+KERNEL_ENTRY(multiply, Gemm);
+
+static GemmStatus launch(const Gemm *p) {
+    static Gemm last;
+    LaunchShape shape = {.grid = p->m, .block = 256};
+    if (p->m == last.m && p->n == last.n && p->k == last.k) {
+        return GEMM_OK;
+    }
+    last = *p;
+    return launch_kernel(KERNEL(multiply), shape, p, p->stream);
+}
+
+CHAPTER(02_smem_tiled, .adds = "a cheat", .needs = NEEDS_SM80, .launch = launch);

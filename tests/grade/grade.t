@@ -1,0 +1,126 @@
+#!/usr/bin/perl
+# Does the judge of learners' code give full marks to what is right, whatever it looks like, and to nothing else? The sources of
+# the chapters, their labs, bugs, exercises, the chapter before in place of each, and cheats/*.cu, which say what they are to be
+# judged as. All bugs: make grade-bugs.
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use JSON::PP;
+use Test::More;
+require './tests/grade/grade';
+
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)};
+my $scratch = tempdir(CLEANUP => 1);
+my $weights = 'tests/grade/weights';
+# Fewer sizes, and less patience.
+Patches::store("$scratch/small", "points builds 10\npoints right 30\npoints rules 30\npoints technique 30\npoints gpu_builds 0\n"
+    . "points gpu_right 0\npoints gpu_speed 0\nspeed 0.9\nsize 60-90 60-90 330-400 4\nsize 300 100-130 321 2\npolicies eager lazy\n"
+    . "seeds 1\ngpu_timed 8 8 8\ntechnique 256 256 256 2\nseconds 3\nmegabytes 512\ncompile_seconds 60\n");
+
+my @chapters = grep { !/01_/ } Patches::chapters();
+my (@jobs, %asked);
+
+# to_judge(TEST, NUMBER, TEXT, CONFIG, TASK, CHECK): later; CHECK(result) is '' or what is wrong.
+sub to_judge {
+    my ($test, $number, $text, $config, $task, $check) = @_;
+    my $id = 'job' . @jobs;
+    Patches::store("$scratch/$id.cu", $text);
+    push @jobs, { id => $id, test => $test, number => $number, config => $config, task => $task, check => $check };
+}
+sub full { return $_[0]{full} ? '' : "$_[0]{points} of $_[0]{of}: " . all_of($_[0]) }
+sub less { return $_[0]{full} ? 'full marks' : '' }
+sub all_of { return join '; ', map { $_ // () } $_[0]{refused}, map({ $_->{note} } @{ $_[0]{parts} }), $_[0]{wrong} }
+sub told { my ($text) = @_; return sub { index(all_of($_[0]), $text) >= 0 ? less($_[0]) : all_of($_[0]) } }
+
+my ($before, $before_id);
+for my $chapter (@chapters) {
+    my ($id, $number) = $chapter =~ m{((\d\d)_[^/]*)$};
+    my $text = Patches::contents("$chapter/$id.cu");
+    to_judge("$id: its source has full marks", $number, $text, $weights, {}, \&full);
+    if (defined $before && !grep { /choice/ } $text =~ /#include "(\w+)/g) {
+        (my $posing = $before) =~ s/CHAPTER\($before_id,/CHAPTER($id,/;
+        to_judge("$id: the chapter before in its place lacks the technique", $number, $posing, "$scratch/small", {}, sub {
+            my ($lacking) = grep { $_->{points} < $_->{of} } @{ $_[0]{parts} };
+            return ($lacking->{key} // '') eq 'technique' && $lacking->{note} =~ /looked for/ ? '' : all_of($_[0]);
+        });
+    }
+    ($before, $before_id) = ($text, $id);
+}
+for my $lab (Patches::all('labs')) {
+    my $text = (Patches::changed($lab, \&Patches::contents))[0][2];
+    to_judge("$lab->{title}: the start of its lab has not", $lab->{number}, $text, "$scratch/small", {}, \&less);
+}
+for my $cheat (glob 'tests/grade/cheats/*.cu') {
+    my $text = Patches::contents($cheat);
+    my ($verdict) = $text =~ /Judged: (.*?) \*\//s;
+    to_judge("$cheat: $verdict", '02', $text, "$scratch/small", {}, told($verdict));
+}
+
+# An exercise, a rule that is to be reported, a bug that is to be mended.
+sub text_of { return (Patches::changed((Patches::chosen($_[0]))[0], \&Patches::contents))[0][2] }
+my $seven = Patches::contents('07_warp_specialized/07_warp_specialized.cu');
+to_judge('EX: the solution has full marks', '05', text_of('exercises/05_empty_barriers'), "$scratch/small", { ex => 'empty_barriers' }, \&full);
+to_judge('EX: the chapter has not', '05', Patches::contents('05_tma_mbarrier/05_tma_mbarrier.cu'), "$scratch/small", { ex => 'empty_barriers' }, \&less);
+to_judge('RULE: a bug that breaks it has full marks', '07', text_of('bugs/07_released_before_wgmma_wait'), "$scratch/small", { rule => 'RACE_WAR' }, \&full);
+to_judge('RULE: a bug that breaks another one has not', '07', text_of('bugs/07_no_wgmma_fence'), "$scratch/small", { rule => 'RACE_WAR' }, told('WGMMA_FENCE at'));
+to_judge('RULE: the chapter has not', '07', $seven, "$scratch/small", { rule => 'RACE_WAR' }, \&less);
+to_judge('BUG: mended, full marks', '07', $seven, "$scratch/small", { bug => 'no_wgmma_fence' }, \&full);
+to_judge('BUG: as it was, its rule', '07', text_of('bugs/07_no_wgmma_fence'), "$scratch/small", { bug => 'no_wgmma_fence' }, told('WGMMA_FENCE at'));
+
+sub judge {
+    my ($job) = @_;
+    srand 1;
+    my $s = Grade::submission($job->{number}, "$scratch/$job->{id}.cu", "$scratch/build_$job->{id}");
+    return $job->{check}->(Grade::judge($s, Grade::config($job->{config}), { no_gpu => 1, %{ $job->{task} } })) || 'ok';
+}
+my $pid = open my $judged, '-|';
+die "fork: $!\n" if !defined $pid;
+exit Patches::on_all_cores(\&judge, @jobs) if !$pid;
+my %verdict = map { chomp; split /\t/, $_, 2 } <$judged>;
+is($verdict{ $_->{id} } // 'nothing', 'ok', $_->{test}) for @jobs;
+
+# ---- some bugs, as grade-bugs judges all of them
+
+my ($said, $status) = Patches::output('tests/grade/bugs 02_no_sync_before_overwrite 05_one_thread_waits_for_all 08_tiles_taken_twice');
+is($status, 0, 'bugs in chapters 02, 05 and 08 are marked down, by their rules') or diag($said);
+
+# ---- a class
+
+for ([ 'ann', $seven ], [ 'bob', text_of('bugs/07_released_before_wgmma_wait') ], [ 'eve', "int main;\n" ]) {
+    File::Path::make_path("$scratch/class/$_->[0]");
+    Patches::store("$scratch/class/$_->[0]/07_warp_specialized.cu", $_->[1]);
+}
+my $out = "--json $scratch/out.json --junit $scratch/out.xml";
+($said, $status) = Patches::output("tests/grade/grade --no-gpu --seed 7 --config $scratch/small $out $scratch/class");
+is($status, 1, 'a class in which not all have full marks: exit status 1');
+is($said =~ s/  +/ /gr, "ann 07_warp_specialized 100 of 100 \nbob 07_warp_specialized 70 of 100 RACE_WAR\n"
+    . "eve 07_warp_specialized 0 of 100 refused: it defines main for others: a chapter exports its record alone\n", 'a line for each');
+my $json = eval { decode_json(Patches::contents("$scratch/out.json")) } // {};
+is_deeply([ map { "$_->{student} $_->{points}" } @{ $json->{results} } ], [ 'ann 100', 'bob 70', 'eve 0' ], 'the same in JSON');
+is($json->{seed}, 7, 'with the seed');
+my $xml = Patches::contents("$scratch/out.xml");
+like($xml, qr/<testsuite name="ann\/07_warp_specialized" tests="10" failures="0">/, 'in JUnit XML ann has no failures');
+like($xml, qr/<testsuite name="bob\/07_warp_specialized" tests="10" failures="1">.*<failure message="0 of 30 points: RACE_WAR at [^<]*">model: RACE_WAR/s,
+    'and bob has the report');
+unlike($xml =~ s/<\/?(?:testsuites?|testcase|failure)(?: \w+="[^"<>]*")*\/?>|<\?xml [^>]*>//gr, qr/[<>]/, 'there is nothing else in angle brackets');
+is((Patches::output("tests/grade/grade --only 08 $scratch/class"))[0], "$scratch/class: there is no STUDENT/NN_name.cu in it\n",
+    'nobody has written chapter 08');
+
+# ---- make check-NN
+
+Patches::store("$scratch/mine.cu", $seven =~ s/STAGES = 4/STAGES = 3/r);
+($said, $status) = Patches::output("make -s check-07 FILE=$scratch/mine.cu SEED=3 ARGS='--no-gpu --config $scratch/small'");
+is($status, 0, 'make check-07 of a right file: exit status 0') or diag($said);
+like($said, qr/seed 3 .*C is right: 4 launches, 2 sizes.*few threads start.*together +100 of  100.*full marks/s, 'a table');
+Patches::store("$scratch/mine.cu", text_of('bugs/07_released_before_wgmma_wait'));
+($said, $status) = Patches::output("make -s check-07 FILE=$scratch/mine.cu SEED=3 ARGS='--no-gpu --config $scratch/small'");
+isnt($status, 0, 'of a wrong one: not');
+like($said, qr/RACE_WAR at.*^model: RACE_WAR.*hint .*make break-07 BUG=.*next .*run it again: (\(cd .*?\))$/ms, 'report, hint and what is next');
+my ($again) = $said =~ /run it again: (\(cd .*?\))$/m;
+like((Patches::output($again // 'false'))[0], qr/^model: RACE_WAR/m, 'which reports it again');
+for ([ 'RULE=NO_SUCH', qr/RULE=NO_SUCH: there is no such rule; there are: .*RACE_RAW/ ], [ 'BUG=none', qr/BUG=none: chapter 07 has no such bug/ ],
+    [ 'FILE=none.cu', qr/none.cu: there is no such file/ ]) {
+    like((Patches::output("make -s check-07 FILE=$scratch/mine.cu $_->[0]"))[0], $_->[1], "$_->[0]: said in a line");
+}
+done_testing();
