@@ -58,7 +58,10 @@ NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c 
 # A large frame must not jump over the page that ends a thread's stack.
 STACK_PROBES := $(shell $(CC) -Werror -fstack-clash-protection -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
                         echo -fstack-clash-protection)
-C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES)
+# Vectors stay whole: else a store of 16 bytes becomes four of 4, and neither its alignment nor its origin can be judged.
+WHOLE_VECTORS := $(shell $(CC) -Werror -fno-tree-sra -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && echo -fno-tree-sra)
+C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES) \
+             $(WHOLE_VECTORS)
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
@@ -179,7 +182,8 @@ $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 $(B)/traced/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=64)
 
-$(B)/model/$(1).o: $(3).cu $(CC_STAMP)
+$(B)/model/$(1).o: $(3).cu tests/tools/launch_check $(CC_STAMP)
+	$(Q)tests/tools/launch_check $$<
 	$$(call c_object,-x c $(C_CHAPTER))
 
 $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)

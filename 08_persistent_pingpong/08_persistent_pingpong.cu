@@ -288,5 +288,7 @@ static void describe(const Gemm *g, char *text, size_t size) {
     }
 }
 
+static const char *variant(int index) { return index < WIDTHS ? widths[index].name : NULL; }
+
 CHAPTER(08_persistent_pingpong, .adds = "persistent CTAs, ping-pong consumers, TMA store", .needs = NEEDS_SM90A,
-        .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe);
+        .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe, .variant = variant);

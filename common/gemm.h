@@ -58,6 +58,9 @@ enum { CHOOSES_VARIANT = 1, CHOOSES_TILE_GROUP = 2, CHOOSES_MEET = 4 };
 
 typedef struct {
     const char *name; /* directory and program; CHAPTER(06_wgmma_ss, ...) makes it "06_wgmma_ss" */
+    /* Of a copy that tests/tools/patches has changed: "BUG=name", as make map-06 takes it, or "" if it takes no such patch.
+     * NULL: the chapter as it is. */
+    const char *patch;
     const char *adds; /* what is new, in a line */
     GpuNeed needs;
     /* Starts one multiplication on problem->stream and returns without waiting for it. On failure prints one line to
@@ -68,6 +71,8 @@ typedef struct {
     int choices; /* CHOOSES_..., or'ed; none: the same kernel for every problem */
     /* With choices: one line about what launch() would choose for this problem (tile, schedule, ...), without a newline. */
     void (*describe)(const Gemm *problem, char *text, size_t size);
+    /* With CHOOSES_VARIANT: the names of the variants, from index 0 on; NULL behind the last. */
+    const char *(*variant)(int index);
 } Chapter;
 
 /* The chapter's record, at file scope; what is not named is absent:
@@ -81,14 +86,17 @@ typedef struct {
 #elif !defined(CHAPTER_SYMBOL)
 #define CHAPTER_SYMBOL(id) gpu_chapter_##id
 #endif
+#ifndef CHAPTER_PATCH
+#define CHAPTER_PATCH NULL
+#endif
 #ifdef __cplusplus
 #define CHAPTER(id, ...)                         \
     extern "C" const Chapter CHAPTER_SYMBOL(id); \
-    extern "C" const Chapter CHAPTER_SYMBOL(id) = {.name = #id, __VA_ARGS__}
+    extern "C" const Chapter CHAPTER_SYMBOL(id) = {.name = #id, .patch = CHAPTER_PATCH, __VA_ARGS__}
 #else
 #define CHAPTER(id, ...)                     \
     extern const Chapter CHAPTER_SYMBOL(id); \
-    const Chapter CHAPTER_SYMBOL(id) = {.name = #id, __VA_ARGS__}
+    const Chapter CHAPTER_SYMBOL(id) = {.name = #id, .patch = CHAPTER_PATCH, __VA_ARGS__}
 #endif
 
 HOST_DEVICE int ceil_div(int a, int b) { return a / b + (a % b != 0); }

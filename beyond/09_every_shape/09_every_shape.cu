@@ -391,6 +391,8 @@ static void describe(const Gemm *g, char *text, size_t size) {
     }
 }
 
+static const char *variant(int index) { return index < VARIANTS ? variants[index].name : NULL; }
+
 CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
         .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes,
-        .choices = CHOOSES_VARIANT | CHOOSES_TILE_GROUP | CHOOSES_MEET, .describe = describe);
+        .choices = CHOOSES_VARIANT | CHOOSES_TILE_GROUP | CHOOSES_MEET, .describe = describe, .variant = variant);

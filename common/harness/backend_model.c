@@ -15,7 +15,7 @@ static GemmStatus model_open(const Options *options, GpuNeed need, DeviceInfo *i
     memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "CPU model");
     info->sm_count = options->sms;
-    info->shared_bytes = 227 * 1024; /* as on Hopper */
+    info->shared_bytes = options->shared * 1024;
     /* The model keeps state beside every byte of a matrix. */
     info->free_bytes = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);
     return GEMM_OK;
@@ -30,6 +30,7 @@ static void model_set_schedule(const Options *options, uint64_t seed) {
                                 .seed = seed,
                                 .barriers = options->barriers,
                                 .sms = options->sms,
+                                .shared = options->shared * 1024,
                                 .count = options->count};
     model_configure(&configured);
 }

@@ -4,6 +4,8 @@
 #include "report.h"
 #include "traced.h"
 
+#include <stdarg.h>
+
 #define PASTE_TOKENS(a, b) a##b
 #define PASTE(a, b) PASTE_TOKENS(a, b)
 #ifndef GEMM_NO_GPU
@@ -81,38 +83,103 @@ static GemmStatus set_stage(const Options *options, Stage *stage) {
     return status;
 }
 
+enum { COMMAND_SIZE = 512, PAD_TO_FIND_BUGS = 8 };
+
+static void append(char text[COMMAND_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char text[COMMAND_SIZE], const char *format, ...) {
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, COMMAND_SIZE - used, format, arguments);
+    va_end(arguments);
+}
+
+/* The options with which the model repeats this launch as the first one. What is a default is left out, but for what the
+ * reader has to see. */
+static void replay_options(const Options *options, const ChapterRun *run, uint64_t seed, char text[COMMAND_SIZE]) {
+    const Problem *problem = run->problem;
+    const Tuning *tuning = &run->gemm.tuning;
+    text[0] = 0;
+    append(text, "--m %d --n %d --k %d", run->gemm.m, run->gemm.n, run->gemm.k);
+    if (options->shape.pad >= 0) {
+        append(text, " --pad %d", options->shape.pad);
+    }
+    if (tuning->variant) {
+        append(text, " --variant %s", tuning->variant);
+    }
+    if (tuning->tile_group) {
+        append(text, " --tile-group %d", tuning->tile_group);
+    }
+    if (tuning->meet) {
+        append(text, " --meet %s", tuning->meet == CHOICE_YES ? "yes" : "no");
+    }
+    if (options->sms != DEFAULT_MODEL_SMS) {
+        append(text, " --sms %d", options->sms);
+    }
+    if (problem->seed != 1) {
+        append(text, " --seed %llu", (unsigned long long)problem->seed);
+    }
+    if (problem->data != DATA_INTEGERS) {
+        append(text, " --data %s", data_names[problem->data]);
+    }
+    append(text, " --policy %s", policy_names[options->policy]);
+    if (seed != 1) {
+        append(text, " --schedule-seed %llu", (unsigned long long)seed);
+    }
+}
+
+/* Behind a wrong result of the model: the command that draws it. */
+static void point_to_map(const ChapterRun *run, const char *replay) {
+    const char *patch = run->chapter->patch;
+    printf("map      make map-%.2s %s%sARGS=\"%s\"\n", run->chapter->name, patch ? patch : "", patch ? " " : "",
+           replay);
+}
+
+/* One checked launch. What is wrong with it is told, and how to see it again. */
+static GemmStatus check_launch(const Options *options, const Stage *stage, ChapterRun *run, uint64_t seed, long number,
+                               Tally *tally) {
+    const Problem *problem = run->problem;
+    char replay[COMMAND_SIZE] = "";
+    if (stage->backend->is_model) {
+        stage->backend->set_schedule(options, seed);
+        replay_options(options, run, seed, replay);
+    }
+    GemmStatus status = run_checked(run, tally);
+    if (status == GEMM_MODEL_BUG) {
+        fprintf(stderr, "the model found a bug in this launch:\n  %s\n", replay);
+    }
+    if (status != GEMM_OK || tally_is_right(tally)) {
+        return status;
+    }
+    if (stage->backend->is_model) {
+        printf("launch   %s\n", replay);
+    } else {
+        printf("--data %s, launch %ld:\n", data_names[problem->data], number);
+    }
+    status = problem_explain(problem, tally, stdout);
+    if (stage->backend->is_model) {
+        point_to_map(run, replay);
+    }
+    return status == GEMM_OK ? GEMM_WRONG : status;
+}
+
 /* `repeat` checked launches with one kind of data; on the model, that many for each of `schedules` and every one with a
  * schedule of its own. All must be right and give the same bits. */
 static GemmStatus check_data(const Options *options, const Stage *stage, ChapterRun *run, const Problem *problem) {
-    const char *data = data_names[problem->data];
     long launches = (long)options->repeat * (stage->backend->is_model ? options->schedules : 1);
     uint64_t fingerprint = 0;
     float worst = 0;
     Tally tally;
     for (long i = 0; i < launches; i++) {
         uint64_t seed = options->schedule_seed + (uint64_t)i;
-        char replay[96] = "";
-        if (stage->backend->is_model) {
-            stage->backend->set_schedule(options, seed);
-            snprintf(replay, sizeof replay, ", --policy %s --schedule-seed %llu", policy_names[options->policy],
-                     (unsigned long long)seed);
-        }
-        GemmStatus status = run_checked(run, &tally);
-        if (status == GEMM_MODEL_BUG) {
-            fprintf(stderr, "the model found a bug in this launch: --data %s%s\n", data, replay);
-        }
+        GemmStatus status = check_launch(options, stage, run, seed, i + 1, &tally);
         if (status != GEMM_OK) {
             return status;
         }
-        if (!tally_is_right(&tally)) {
-            printf("--data %s, launch %ld%s:\n", data, i + 1, replay);
-            status = problem_explain(problem, &tally, stdout);
-            return status == GEMM_OK ? GEMM_WRONG : status;
-        }
         if (i > 0 && tally.fingerprint != fingerprint) {
-            printf("WRONG    --data %s, launch %ld%s: some bit differs from the first launch, though both results are "
-                   "within tolerance\n",
-                   data, i + 1, replay);
+            printf("WRONG    --data %s, launch %ld: some bit differs from the first launch, though both results are\n"
+                   "         within tolerance\n",
+                   data_names[problem->data], i + 1);
             return GEMM_WRONG;
         }
         fingerprint = tally.fingerprint;
@@ -121,6 +188,84 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
     tally.worst = worst;
     print_right(stdout, problem, &tally, launches, "");
     return GEMM_OK;
+}
+
+/* ---- the model's round --------------------------------------------------------------------------------------------- */
+
+/* What a run without options adds to the default size: edges in every direction, and too few k-tiles to fill the stages.
+ * Each with some policies (bit 1 << ModelPolicy) and, where the chapter has them, in every variant. */
+enum {
+    EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
+    ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
+};
+static const struct {
+    int m, n, k, sms, policies;
+} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM}, {129, 264, 40, 2, EACH_POLICY}};
+
+static void print_round(const Options *options, int policies, int variants) {
+    const Shape *shape = &options->shape;
+    printf("right    %d x %d x %d", shape->m, shape->n, shape->k);
+    if (options->sms != DEFAULT_MODEL_SMS) {
+        printf(" on %d SMs", options->sms);
+    }
+    printf(": integers exact, --policy");
+    const char *before = " ";
+    for (int policy = 0; policy_names[policy]; policy++) {
+        if (policies >> policy & 1) {
+            printf("%s%s", before, policy_names[policy]);
+            before = ", ";
+        }
+    }
+    if (variants) {
+        printf(", each of %d variants", variants);
+    }
+    printf("\n");
+}
+
+/* One size, in all its policies and variants. */
+static GemmStatus check_size(Options *options, const Stage *stage, const DeviceInfo *device, int policies) {
+    const Chapter *chapter = stage->chapter;
+    Shape shape = options->shape;
+    Problem problem;
+    ChapterRun run;
+    Tally tally;
+    int variants = 0;
+    while (chapter->variant && chapter->variant(variants)) {
+        variants++;
+    }
+    shape.pad = PAD_TO_FIND_BUGS;
+    GemmStatus status = problem_open(&problem, stage->backend, device, shape, options->seed);
+    status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
+    for (int i = 0; status == GEMM_OK && i < (variants ? variants : 1); i++) {
+        problem.gemm.tuning.variant = variants ? chapter->variant(i) : NULL;
+        status = run_open(&run, &problem, chapter);
+        for (int policy = 0; status == GEMM_OK && policy_names[policy]; policy++) {
+            options->policy = (ModelPolicy)policy;
+            if (policies >> policy & 1) {
+                status = check_launch(options, stage, &run, options->schedule_seed, 1, &tally);
+            }
+        }
+        run_close(&run);
+    }
+    problem_close(&problem);
+    if (status == GEMM_OK) {
+        print_round(options, policies, variants);
+    }
+    return status;
+}
+
+/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. */
+static GemmStatus check_round(const Options *options, const Stage *stage) {
+    GemmStatus status = GEMM_OK;
+    for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0] && status == GEMM_OK; i++) {
+        Options one = *options;
+        DeviceInfo device = stage->device;
+        one.shape = (Shape){round_sizes[i].m, round_sizes[i].n, round_sizes[i].k, -1};
+        one.sms = device.sm_count = round_sizes[i].sms;
+        fflush(stdout);
+        status = check_size(&one, stage, &device, round_sizes[i].policies);
+    }
+    return status;
 }
 
 /* The result as the last timed launch left it. */
@@ -194,7 +339,9 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     if (stage->chapter->describe) {
         char text[256] = "";
         stage->chapter->describe(&run->gemm, text, sizeof text);
-        printf("kernel   %s\n", text);
+        if (*text) { /* else launch() will say what is wrong */
+            printf("kernel   %s\n", text);
+        }
     }
     warn_if_slow(options, stage, gemm);
     if (options_trace(options)) {
@@ -269,7 +416,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     shape.k = shape.k ? shape.k : size;
     /* Padded rows find more bugs; but they cost speed, which a timed or recorded launch is to show. */
     int for_speed = timed || (options_trace(options) && !stage->backend->is_model);
-    shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : 8;
+    shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : PAD_TO_FIND_BUGS;
     char message[OPTIONS_MESSAGE_SIZE];
     const char *unheeded = unheeded_choice(stage->chapter, &options->tuning);
     if (unheeded) {
@@ -326,6 +473,9 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         if (status == GEMM_OK) {
             status = run_problem(options, stage, &problem, &run, timed, cublas, csv);
             run_close(&run);
+            if (status == GEMM_OK && stage->backend->is_model && !options->named) {
+                status = check_round(options, stage);
+            }
         }
         problem_close(&problem);
     }

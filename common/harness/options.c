@@ -33,6 +33,7 @@ enum {
     OPTION_BARRIERS,
     OPTION_COUNT,
     OPTION_SMS,
+    OPTION_SHARED,
     OPTION_EXPLAIN,
     OPTION_EXPLAIN_ELEMENT,
     OPTION_TIMELINE,
@@ -66,6 +67,7 @@ static const struct option long_options[] = {
     {"barriers", no_argument, NULL, OPTION_BARRIERS},
     {"count", no_argument, NULL, OPTION_COUNT},
     {"sms", required_argument, NULL, OPTION_SMS},
+    {"shared", required_argument, NULL, OPTION_SHARED},
     {"explain", no_argument, NULL, OPTION_EXPLAIN},
     {"explain-element", required_argument, NULL, OPTION_EXPLAIN_ELEMENT},
     {"timeline", optional_argument, NULL, OPTION_TIMELINE},
@@ -111,7 +113,7 @@ void print_usage(FILE *out, const char *program) {
         "  --variant NAME        one of the chapter's variants (another name lists them)\n"
         "  --tile-group G        tile rows walked together\n"
         "  --meet yes|no         producers wait for each other before each tile\n"
-        "on the model:\n"
+        "on the model (without any option but --on, also at two odd sizes, in all policies and variants):\n"
         "  --policy NAME         what happens next: eager, lazy, random or pct\n"
         "                        (default random; eager for a timeline)\n"
         "  --schedule-seed S     with the policy, replays a run (default 1)\n"
@@ -119,10 +121,11 @@ void print_usage(FILE *out, const char *program) {
         "  --barriers            print every barrier event\n"
         "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
         "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
+        "  --shared KIB          shared memory that a CTA may have (default %d)\n"
         "\n"
         "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
         "             4 the model found a bug in the kernel\n",
-        program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS);
+        program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS, DEFAULT_MODEL_SHARED);
 }
 
 int parse_number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
@@ -222,6 +225,7 @@ static void set_defaults(Options *options) {
     options->schedule_seed = 1;
     options->schedules = 1;
     options->sms = DEFAULT_MODEL_SMS;
+    options->shared = DEFAULT_MODEL_SHARED;
     options->timeline_cta = -1;
 }
 
@@ -296,6 +300,7 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_BARRIERS: options->barriers = 1; return 1;
     case OPTION_COUNT: options->count = 1; return 1;
     case OPTION_SMS: options->sms_given = 1; return parse_int("--sms", value, 1, 1024, &options->sms, message);
+    case OPTION_SHARED: return parse_int("--shared", value, 1, DEFAULT_MODEL_SHARED, &options->shared, message);
     case OPTION_EXPLAIN: options->explain = 1; return 1;
     case OPTION_EXPLAIN_ELEMENT:
         options->explain = options->explain_element = 1;
@@ -382,6 +387,7 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
             good = 0;
         } else {
             good = take_option(option, optarg, options, message);
+            options->named |= option != OPTION_ON && option != OPTION_NO_BENCH;
         }
     }
     if (good && !options->help && optind < argc) { /* getopt_long() leaves the rest at the end */

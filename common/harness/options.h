@@ -12,6 +12,7 @@ enum {
     MAX_PAD = 4096,             /* extra elements behind a row */
     DEFAULT_ROUNDS = 5,
     DEFAULT_MODEL_SMS = 4,
+    DEFAULT_MODEL_SHARED = 227, /* KiB, as on Hopper */
     OPTIONS_MESSAGE_SIZE = 256,
 };
 
@@ -44,9 +45,11 @@ typedef struct {
     int count;              /* --count (model): print what the last launch did, in numbers */
     Tuning tuning;          /* --variant, --tile-group, --meet */
     int sms;                /* --sms (model): SMs of the modelled GPU */
+    int shared;             /* --shared (model): KiB of shared memory that a CTA may have */
     int explain;            /* --explain or --explain-element */
     int explain_element;    /* --explain-element R,C[,K]: */
     int element[3];         /* ... its row, column and k */
+    int named;              /* an option other than --on and --no-bench was on the command line */
     int policy_given;       /* --policy was on the command line; so for the next */
     int sms_given;
     int timeline;          /* --timeline[=CTA]: draw one CTA in the terminal */

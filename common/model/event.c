@@ -9,6 +9,7 @@
 #include "judge/phases.h"
 #include "judge/products.h"
 #include "judge/provenance.h"
+#include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
 #include "place/dwarf.h"
@@ -45,6 +46,7 @@ void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
 void event_cta_begin(Cta *cta) {
     cta->roles = cta_alloc(cta, sizeof *cta->roles);
     cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
+    cta->results = cta_alloc(cta, sizeof *cta->results);
     cta->phases = cta_alloc(cta, sizeof *cta->phases);
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
@@ -85,6 +87,9 @@ void event_stuck(void) { report_deadlock(); }
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_spin(t, p, size, write, site);
     shadow_access(t, p, size, write, site);
+    if (write && size == CHUNK_BYTES) {
+        provenance_stored(t, (uint32_t)((const uint8_t *)p - t->cta->shared));
+    }
     count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
     if (t->steps != NULL) {
         steps_plain(t, 0, write, size);
@@ -93,6 +98,11 @@ void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Sit
 
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_plain(t, p, size, write, site);
+    if (write) {
+        results_stored(t, p, size, site);
+    } else if (size == CHUNK_BYTES) {
+        provenance_loaded(t, p);
+    }
     count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
     if (device.options.observer != NULL) {
         observe_global(t, p, size, write, site);
@@ -106,7 +116,10 @@ void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write
     products_accessed(t, p, size, write, site);
 }
 
-void event_stack_store(Thread *t, const void *p, uint32_t size) { provenance_forget(t->warp, p, size); }
+void event_stack_store(Thread *t, const void *p, uint32_t size, Site site) {
+    provenance_forget(t->warp, p, size);
+    products_stored(t->warp, p, size, site);
+}
 
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     conflicts_unknown(t, p, size, site, write ? "store" : "load");
@@ -312,6 +325,7 @@ void event_tma_load(const TmaLoad *load) {
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
+    results_tma_store(copy);
     count_store(copy);
     observe_store(copy);
     steps_store(copy);
@@ -337,7 +351,7 @@ void event_fence_proxy(Thread *t) {
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void event_wgmma_fence(Warp *w) { products_fence(w); }
+void event_wgmma_fence(Warp *w, Site site) { products_fence(w, site); }
 void event_wgmma_warp(Warp *w, const Product *wanted) { products_warp(w, wanted); }
 
 void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first) {
@@ -360,7 +374,10 @@ void event_wgmma_done(Warpgroup *g, Product *product) {
     observe_done(g, product);
 }
 
-void event_wgmma_commit(Warp *w) { count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0); }
+void event_wgmma_commit(Warp *w) {
+    products_commit(w);
+    count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
+}
 
 void event_wgmma_wait(Warp *w, int newest, Site site) {
     report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
@@ -370,5 +387,6 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
 
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);
+    products_waited(w, done);
     steps_wgmma_waited(w, newest, done);
 }

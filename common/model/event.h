@@ -34,10 +34,10 @@ void event_stuck(void) __attribute__((noreturn));
 
 void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site);
 void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site);
-/* Of registers that wgmma knows as accumulators. */
+/* Of registers that wgmma knows as accumulators or fragments, or that lie between such. */
 void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write, Site site);
 /* By lane 0 to its stack. */
-void event_stack_store(Thread *t, const void *p, uint32_t size);
+void event_stack_store(Thread *t, const void *p, uint32_t size, Site site);
 /* Of memory that is none of a kernel's. */
 /* Ends the launch. */
 void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site);
@@ -142,7 +142,7 @@ void event_fence_proxy(Thread *t);
 /* ---- wgmma: wgmma.c ---------------------------------------------------------------------------------------------- */
 
 /* All lanes of the warp have come. */
-void event_wgmma_fence(Warp *w);
+void event_wgmma_fence(Warp *w, Site site);
 void event_wgmma_warp(Warp *w, const Product *wanted);
 /* The warp's part of a product, with d in its lanes' operands; first: no other warp has issued its own. product->tile is
  * NULL if there are too many. */

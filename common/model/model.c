@@ -271,8 +271,11 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     if (grid % cluster_size != 0) {
         return refuse(name, "the grid", grid, "a multiple of the cluster size");
     }
-    if (shared_bytes < 0 || shared_bytes > SHARED_LIMIT) {
-        return refuse(name, "the shared memory of a CTA", shared_bytes, "0 to 232448 bytes");
+    int limit = o->shared > 0 ? o->shared : SHARED_LIMIT;
+    if (shared_bytes < 0 || shared_bytes > limit) {
+        char accepted[64];
+        snprintf(accepted, sizeof accepted, "0 to %d bytes", limit);
+        return refuse(name, "the shared memory of a CTA", shared_bytes, accepted);
     }
     set_up(sms);
     device.running = 1;

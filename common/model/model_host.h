@@ -18,6 +18,7 @@ typedef struct {
     unsigned long long seed; /* with the policy, replays a run exactly */
     int barriers;            /* 1: print every event of an mbarrier to stdout */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
+    int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
     int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
     int patience;            /* seconds of CPU time in which nothing happens before a loop is called endless; 0: 20 */
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */

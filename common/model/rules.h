@@ -29,6 +29,10 @@ RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
      "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(RESULT_PLACE, "A result goes to a place in C that it does not belong to",
+     "wrong numbers in every run; test data with too much symmetry hides it")
+RULE(PRODUCT_DISCARDED, "Products are replaced before anyone has read them",
+     "wrong numbers in every run: a part of each sum is missing")
 
 /* ---- mbarriers */
 RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",
@@ -74,7 +78,8 @@ RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fe
 RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
      "the wait does not cover it: accumulators may be read too early")
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
-     "ptxas inserts a wait (note C7514 or C7517): numbers are right, but the products no longer overlap")
+     "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
+     "fragments of A: wrong numbers")
 RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")

@@ -83,10 +83,11 @@ sub slug {
     return $heading;
 }
 
-# anchors(LINES): a hash of the anchors of all headings.
+# anchors(LINES): a hash of the anchors of all headings, and of those that stand as <a id="..."> in the text.
 sub anchors {
     my (%anchors, %seen);
     for my $line (prose(@_)) {
+        $anchors{$1} = 1 while $line =~ /<a id="([\w-]+)">/g;
         next if $line !~ /^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
         my $slug = slug($1);
         my $times = $seen{$slug}++;

@@ -18,7 +18,7 @@ cat >part/page.md <<'TEXT'
 # First heading
 [up](../README.md) [anchor](../README.md#front-page) [own](#first-heading) [a
 link over two lines](deep/) ![picture](deep/a.svg) [web](https://example.org/none) `[code](none.md)`
-and
+and <a id="own_name"></a>
 [9.7]: four of them
 ``` text
 [block](none.md)
@@ -35,8 +35,8 @@ judge() {
     like "$said" "$2" "$3: named"
 }
 front() { printf '# Front page\n\n%s\n' "$1" >README.md; }
-front '[good](part/page.md#first-heading)'
-judge 0 '^6 links$' "good links"
+front '[good](part/page.md#first-heading) [named](part/page.md#own_name)'
+judge 0 '^7 links$' "good links"
 front '[01](01_one/page.md) [chapter 02](beyond/02_two/) [02_two and more](beyond/02_two/page.md) [64_byte](part/page.md) [0123](part/)'
 judge 0 '^10 links$' "links that name a chapter, and numbers that are none"
 while IFS="|" read -r link pattern; do
@@ -50,6 +50,7 @@ done <<'LIST'
 [root](/part/page.md)|no such file
 ![picture](part/deep/b.svg)|no such file
 [anchor](part/page.md#second-heading)|part/page.md has no such heading
+[anchor](part/page.md#other_name)|part/page.md has no such heading
 [anchor](#first-heading)|README.md has no such heading
 [line](part/deep/a.svg#L3)|moves with every change
 [reference]: part/none.md|no such file

@@ -16,10 +16,11 @@ typedef struct {
     const char *name;
     const char *options;    /* as after "# run:" */
     const char *notes;      /* of ptxas, or why it does not compile; "" */
+    const char *source;     /* compiler and fingerprint of what was compiled */
     const Chapter *chapter; /* NULL: it does not compile */
 } Bug;
 
-/* EACH_BUG(symbol, name, options, notes), EACH_MISSING(name, options, notes) */
+/* EACH_BUG(symbol, name, options, notes, source), EACH_MISSING(name, options, notes, source) */
 #define EACH_BUG(symbol, ...) extern const Chapter symbol;
 #define EACH_MISSING(...)
 #include "bugs.inc"
@@ -262,7 +263,7 @@ static void run_bug(const Bug *bug, FILE *out) {
         int k = i || !known ? more_sizes[i ? i - 1 : 0].k : options.shape.k;
         fprintf(out, "\t%dx%dx%d: %s", m, n, k, outcome[i]);
     }
-    fprintf(out, "%s%s\n", bug->notes[0] ? "\tnotes: " : "", bug->notes);
+    fprintf(out, "%s%s\tsource: %s\n", bug->notes[0] ? "\tnotes: " : "", bug->notes, bug->source);
     fflush(out);
     fprintf(stderr, "%-50s %.1f s  %s | %s | %s\n", bug->name, (now_ms() - start) / 1e3, outcome[0], outcome[1],
             outcome[2]);

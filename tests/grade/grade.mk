@@ -34,7 +34,7 @@ $(foreach c,$(filter-out 01_%,$(CHAPTERS)),$(eval $(call grade_rules,$(c),$(call
 grade: $(call grade_needs,$(CHAPTERS))
 	@$(GRADE) $(ARGS)
 
-## make grade-bugs|is every bug of the chapters marked down, and by the rule that its patch names?
+## make grade-bugs|is every bug of the chapters marked down, by the rule that its patch names, and no exercise's solution?
 .PHONY: grade-bugs
 grade-bugs: $(call grade_needs,$(CHAPTERS))
 	@tests/grade/bugs $(ARGS)

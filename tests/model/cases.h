@@ -12,7 +12,7 @@ typedef struct {
 } Case;
 
 /* Lists of them, one in each kernels_NAME.c. */
-#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right)
+#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(roles)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \
@@ -20,8 +20,9 @@ typedef struct {
 CASE_LISTS(LIST)
 #undef LIST
 
-/* kernels_right.c: so many CTAs of 1024 threads meet. */
-int right_meeting(int ctas);
+/* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in one of
+ * three ways; 0: none. */
+int right_meeting(int ctas, int overflow);
 /* One thread runs for ever. */
 int right_loop(void);
 

@@ -142,6 +142,11 @@ static void test_reports(void) {
     reports("right PART_READS_OUTSIDE",
             (const char *const[]){"with mask 0x0000ffff: lane 0 reads from lane 16, which is not in the mask", NULL});
     reports("right RECURSION", (const char *const[]){"kernels_right.c:", "CTA 0 warp 1 lane 5", "64 KB", NULL});
+    reports("right LOCAL_INDEX", (const char *const[]){"kernels_right.c:", "local[-away]", "CTA 0 warp 1 lane 5",
+                                                       "SIGSEGV at address", NULL});
+    reports("right DAMAGED_STACK", (const char *const[]){"kernels_right.c:", "CTA 0 warp 1 lane 5",
+                                                         "the place to return to is damaged", NULL});
+    reports("right ABORT", (const char *const[]){"kernels_right.c:", "CTA 0 warp 1 lane 5", "by abort()", NULL});
     if (find_case("right LARGE_ARRAY")->rule[0] != '#') { /* another processor may not stop there */
         reports("right LARGE_ARRAY", (const char *const[]){"kernels_right.c:", "large(", "64 KB", NULL});
     }
@@ -151,21 +156,53 @@ static void test_reports(void) {
     reports("cluster NO_END_SYNC", (const char *const[]){"mbarrier_arrive_remote", NULL});
 }
 
+/* Takes back, in place, how a printed report is folded. Returns the length of its longest line before. */
+static int unfold(char *text) {
+    int longest = 0, folds = 0;
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        int length = (int)strcspn(from, "\n");
+        longest = (from == text || from[-1] == '\n') && length > longest ? length : longest;
+        if (*from == '\n' && strspn(from + 1, " ") == 13) {
+            *to++ = ' ';
+            from += 13;
+            folds++;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    ok(folds > 0, "%d lines were folded", folds);
+    return longest;
+}
+
+/* Is the line at *printed that of *report, where it quotes source perhaps cut? Goes on to the next line of both. */
+static int is_line(const char **printed, const char **report) {
+    size_t shown = strcspn(*printed, "\n"), length = strcspn(*report, "\n");
+    int cut = shown == 100 && length > 100 && strncmp(*report, "               ", 15) == 0 &&
+              strncmp(*printed + 97, "...", 3) == 0;
+    int same = cut ? strncmp(*printed, *report, 97) == 0 : shown == length && strncmp(*printed, *report, length) == 0;
+    *printed += shown + 1;
+    *report += length + 1;
+    return same;
+}
+
 /* What goes to stderr: the first three bugs of a launch in full, the others in two lines, repetitions as a number. */
 static void test_printing(void) {
     const Case *c = find_case("ring NO_FULL_WAIT");
     ModelOptions options = {0};
     char *text = output_of(c, &options, 2);
     ok(model_reports() > 3, "%s breaks more than three rules", c->name);
+    int longest = unfold(text);
+    ok(longest <= 100 && longest > 90, "the longest line has %d columns", longest);
     const char *p = text;
     for (int i = 0; i < model_reports(); i++) {
-        const char *report = model_report(i)->text, *end = report;
-        for (int line = 0; line < 2; line++) {
-            end = strchr(end, '\n') + 1;
+        const char *report = model_report(i)->text;
+        int same = 1;
+        for (int line = 0; same && *report != '\0' && (i < 3 || line < 2); line++) {
+            same = is_line(&p, &report);
         }
-        size_t length = i < 3 ? strlen(report) : (size_t)(end - report);
-        ok(strncmp(p, report, length) == 0, "report %d is printed %s", i, i < 3 ? "in full" : "in two lines");
-        p += length;
+        ok(same, "report %d is printed %s", i, i < 3 ? "in full" : "in two lines");
     }
     contains(p, "more times in this launch", "repetitions are counted");
     free(text);
@@ -305,7 +342,16 @@ static void test_faults(void) {
     enum { CTAS = 33 };
     options = (ModelOptions){.quiet = 1, .sms = CTAS};
     model_configure(&options);
-    is_int(right_meeting(CTAS), 0, "33 CTAs of 1024 threads run beside each other");
+    is_int(right_meeting(CTAS, 0), 0, "33 CTAs of 1024 threads run beside each other");
+    for (int overflow = 1; overflow <= 3; overflow++) {
+        model_forget_reports();
+        ok(right_meeting(CTAS, overflow) == 4, "a stack without a guard overflows, way %d", overflow);
+        text = model_reports() == 1 ? model_report(0)->text : "";
+        contains(text, "the stack is full", "... and the report says so");
+        contains(text, "CTA 32 warp 1 lane 5", "... by its thread");
+        contains(text, "kernels_right.c:", "... at its line");
+    }
+    is_int(right_meeting(CTAS, 0), 0, "... and the next launch is right");
 }
 
 static void test_memory(void) {

@@ -35,7 +35,11 @@ typedef enum {
     RIGHT_TWO_WORDS, /* 16 bytes as a struct of two words, at a multiple of 8 */
     DIVIDE_BY_ZERO,
     RECURSION,
+    RECURSION_IN_REGISTERS, /* without local variables in memory */
     LARGE_ARRAY,
+    LOCAL_INDEX,
+    DAMAGED_STACK,
+    ABORT,
     LOOP,
     MISALIGNED_VECTOR,
     MISALIGNED_BY_8,
@@ -52,6 +56,7 @@ typedef struct {
     int *out;     /* [GRID * THREADS] */
     int *counter; /* [16] */
     int bug;
+    int last; /* a bug of the last CTA, besides */
 } Params;
 
 DEVICE void empty_groups(void) {
@@ -242,6 +247,11 @@ static __attribute__((noinline)) int deeper(volatile int *from, int depth) {
     return depth < 1 << 20 ? deeper(local, depth + 1) + local[depth % 64] : 0;
 }
 
+static __attribute__((noinline)) int deeper_in_registers(volatile int *from, int depth) {
+    int here = from[depth % 64];
+    return depth < 10000 ? deeper_in_registers(from, depth + 1) * 3 + here : 0;
+}
+
 static __attribute__((noinline)) int large(int i) {
     volatile uint8_t local[100000];
     __asm__ volatile("" ::"r"(local)); /* all of it is wanted: clang keeps one byte else */
@@ -249,11 +259,24 @@ static __attribute__((noinline)) int large(int i) {
     return local[i];
 }
 
+static __attribute__((noinline)) int far(int i) {
+    volatile int local[8];
+    volatile long long away = (long long)i << 33;
+    local[i % 8] = i;
+    return local[-away];
+}
+
+/* As if an array had been written past its end. */
+static __attribute__((noinline)) int damaged(void) {
+    ((volatile uint64_t *)__builtin_frame_address(0))[1] = 0xdeadbeefdeadbeef;
+    return 0;
+}
+
 typedef struct {
     uint64_t low, high;
 } TwoWords;
 
-DEVICE int faults(Shared *s, const Params *p) {
+DEVICE int faults(Shared *s, const Params *p, int bug) {
     static volatile int zero;
     volatile int many[64] = {0};
     int thread = (int)threadIdx.x;
@@ -261,10 +284,14 @@ DEVICE int faults(Shared *s, const Params *p) {
     if (thread != 37) {
         return 1;
     }
-    switch (p->bug) {
+    switch (bug) {
     case DIVIDE_BY_ZERO: return 5 / zero;
     case RECURSION: return deeper(many, 0);
+    case RECURSION_IN_REGISTERS: return deeper_in_registers(many, 0);
     case LARGE_ARRAY: return large(thread);
+    case LOCAL_INDEX: return far(thread);
+    case DAMAGED_STACK: return damaged();
+    case ABORT: abort();
     case LOOP:
         for (unsigned i = 1; zero == 0 && i != 0; i += 2) {
         }
@@ -305,13 +332,20 @@ static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_cons
     case RIGHT_TWO_WORDS:
     case DIVIDE_BY_ZERO:
     case RECURSION:
+    case RECURSION_IN_REGISTERS:
     case LARGE_ARRAY:
+    case LOCAL_INDEX:
+    case DAMAGED_STACK:
+    case ABORT:
     case LOOP:
     case MISALIGNED_VECTOR:
     case MISALIGNED_BY_8:
     case MISALIGNED_WORD:
-    case MISALIGNED_STORE: result = faults(s, &p); break;
+    case MISALIGNED_STORE: result = faults(s, &p, p.bug); break;
     default: result = read_both(s, &p);
+    }
+    if (p.last != 0 && blockIdx.x + 1 == gridDim.x) {
+        result = faults(s, &p, p.last);
     }
     p.out[id] = result;
 }
@@ -322,7 +356,7 @@ static int run(int bug) {
     int *counter = model_global_alloc(16 * sizeof *counter, "counter");
     memset(out, 0, GRID * THREADS * sizeof *out);
     memset(counter, 0, 16 * sizeof *counter);
-    Params p = {out, counter, bug};
+    Params p = {out, counter, bug, 0};
     LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL);
     for (int i = 0; i < GRID * THREADS && status == 0; i++) {
@@ -335,11 +369,12 @@ static int run(int bug) {
 
 int right_loop(void) { return run(LOOP); }
 
-int right_meeting(int ctas) {
+int right_meeting(int ctas, int overflow) {
     int *out = model_global_alloc((size_t)ctas * 1024 * sizeof *out, "out");
     int *counter = model_global_alloc(2 * sizeof *counter, "counter");
     memset(counter, 0, 2 * sizeof *counter);
-    Params p = {out, counter, RIGHT_POLL_COUNTERS};
+    const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};
+    Params p = {out, counter, RIGHT_POLL_COUNTERS, last[overflow]};
     LaunchShape shape = {.grid = ctas, .block = 1024, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL);
     model_global_free(out);
@@ -381,7 +416,11 @@ const Case right_cases[] = {
     RIGHT_CASE(RIGHT_TWO_WORDS),
     INTEL_CASE(DIVIDE_BY_ZERO, FAULT),
     WRONG_CASE(RECURSION, FAULT),
+    WRONG_CASE(RECURSION_IN_REGISTERS, FAULT),
     INTEL_CASE(LARGE_ARRAY, FAULT),
+    WRONG_CASE(LOCAL_INDEX, FAULT),
+    WRONG_CASE(DAMAGED_STACK, FAULT),
+    WRONG_CASE(ABORT, FAULT),
     WRONG_CASE(MISALIGNED_VECTOR, ALIGNMENT),
     INTEL_CASE(MISALIGNED_BY_8, ALIGNMENT),
     WRONG_CASE(MISALIGNED_WORD, ALIGNMENT),

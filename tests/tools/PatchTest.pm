@@ -1,4 +1,4 @@
-# PatchTest.pm - what the tests of bugs, exercises and experiments share.
+# PatchTest.pm - what the tests of bugs, exercises, experiments and labs share.
 package PatchTest;
 use strict;
 use warnings;
@@ -32,8 +32,8 @@ my $scratch = tempdir(CLEANUP => 1);
 sub edited {
     my ($id, $edit, $name) = @_;
     my ($p) = Patches::chosen($id);
-    $name //= 'unsound';
-    my $directory = "$scratch/$p->{title}/$p->{kind}";
+    $name //= $p->{kind} eq 'labs' ? 'lab' : 'unsound';
+    my $directory = "$scratch/$p->{title}" . ($p->{kind} eq 'labs' ? '' : "/$p->{kind}");
     make_path($directory);
     local $_ = $p->{comment} . $p->{diff};
     $edit->();

@@ -12,6 +12,10 @@ my @bugs = Patches::all('bugs');
 cmp_ok(scalar @bugs, '>=', 60, 'there are ' . @bugs . ' bugs, 60 or more');
 my @results = each_is_accepted('judge', 'bugs');
 
+# Whoever runs a program without options must not need luck: that run has several sizes, policies and variants.
+my @green = map { ($_->[3] // '') =~ /^[A-Z]/ ? () : $_->[0] } @results;
+cmp_ok(scalar @green, '<=', @bugs / 20, 'a run without options names ' . (@bugs - @green) . ' of ' . @bugs . " bugs, all but: @green");
+
 # ---- the chapters without them, with the same options: no report, and right
 
 my %runs = map { ("$_->{title} " . Patches::value($_, 'run') => $_) } @bugs;
@@ -31,6 +35,13 @@ sub is_right {
 my %unbroken = map { chomp; split /\t/, $_, 2 } <$unbroken>;
 is($unbroken{$_}, 'ok', "unbroken, 4 policies x 5 seeds: $_") for sort keys %unbroken;
 is_deeply([ sort keys %unbroken ], [ sort keys %runs ], 'each of them was run');
+
+# ---- what the GPUs did with them
+
+is(Patches::stale($_), '', "$_->{id}: its records are of its source, or it has none") for @bugs;
+my ($recorded) = grep { Patches::recorded($_, 'h200') } @bugs;
+my ($edited) = Patches::load(edited($recorded->{id}, sub { s/^(\+.*)/$1;/m }, $recorded->{name}));
+like(Patches::stale($edited), qr/recorded with another source/, 'one whose patch has changed since: not accepted');
 
 # ---- what the texts tell of them
 
@@ -70,6 +81,10 @@ for (
     my ($edit, $pattern, $name) = @$_;
     judged_as($sound, $edit, $pattern, $name =~ /^accepted/ ? $name : "not accepted: $name");
 }
+
+judged_as('bugs/07_launch_bounds_for_fewer_threads', sub { s/^# names: .*/# names: something else/m }, 'the build fails otherwise: ',
+    'not accepted: a build that fails with other words');
+
 
 # ---- make break-NN
 

@@ -34,6 +34,7 @@ store('01_one/bugs/first.patch', <<'TEXT');
 # verdict: RACE_RAW
 # run: --m 1
 # h200: not run yet
+# h100: not run yet
 # lesson: a lesson
 # names: one
 # names: two
@@ -58,7 +59,7 @@ my $choice = <<'TEXT';
 +2
  three
 TEXT
-store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# lesson: another\n$choice");
+store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# h100: not run yet\n# lesson: another\n$choice");
 store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n$choice");
 
 # ---- which patches there are
@@ -81,6 +82,13 @@ ends(3, 'build 01_first', qr/\Athe compilers are not known here.*make patches.*\
 is(said('tests/tools/patches break 09'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists beyond's bugs");
 ends(2, 'break 09 nothing', qr/\ABUG=nothing: chapter 09 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
 ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is not there');
+
+store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
+is(said('tests/tools/patches list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
+ends(0, 'lab 01', qr{\Amy/01_one.cu\n  fill 1 holes, HOLE 1 to HOLE 1.*\n  then: make check-01\n\z}, 'lab');
+is(contents('my/01_one.cu'), join('', @lines[ 0 .. 3 ], "/* HOLE 1: 5 */\n", @lines[ 5 .. 13, 15 .. 19 ]), 'it is put into my/');
+ends(1, 'lab 01', qr/already/, 'once');
+unlink '01_one/lab.patch';
 
 # ---- put in
 
@@ -126,14 +134,31 @@ store('01_one/01_one.cu', join '', @lines);
 
 store('nvcc', <<'TEXT');
 #!/bin/sh
+[ "$1" != --version ] || { echo 'Cuda compilation tools, release 9.9, V9.9.1' && exit; }
 echo run >>"$TREE/runs"
 cat "$TREE/report"
-for last; do :; done
-grep -q error "$TREE/report" || : >"$last"
+for word; do
+    case $before in
+    -c) source=${word##*/} ;;
+    -o) object=$word ;;
+    --keep-dir) kept=$word ;;
+    esac
+    before=$word
+done
+case $PWD in *choice*) code=other ;; *) code=same ;; esac
+grep -q error "$TREE/report" || { : >"$object" && cp "$TREE/cubin_$code" "$kept/${source%.cu}.cubin"; }
 TEXT
 chmod 0755, 'nvcc';
+# cubin(CODE): as little of an ELF file as has a section .text.kernel with that code, behind one of names.
+sub cubin {
+    my $names = "\0.text.kernel\0.names\0";
+    return pack('x40 Q x10 S S S', 64, 64, 2, 1) . pack('L x20 Q Q x24', 1, 192 + length $names, length $_[0])
+        . pack('L x20 Q Q x24', 14, 192, length $names) . $names . $_[0];
+}
 my $report = "ptxas info : Compiling entry function 'k' for 'sm_90a'\nptxas info : Function properties for k\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
 store('report', $report);
+store('cubin_same', cubin('same'));
+store('cubin_other', cubin('other'));
 store('common/gemm.h', '');
 @ENV{qw(TREE PATCH_NVCC PATCH_NO_NVCC PATCH_B)} = ($tree, "$tree/nvcc", '', 'build/release');
 sub compiles {
@@ -159,14 +184,17 @@ store('report', $report . "error: no\n");
 $ENV{PATCH_NVCC} .= ' -DMORE';
 ends(1, 'object experiments', qr/^09_choice\terror: no\t/m, 'an experiment that does not compile');
 ends(0, 'object bugs/01', qr/^01_first\tok\tdoes not compile: error: no/m, 'a bug may');
-is(said('tests/tools/patches gpu-table 2>/dev/null'), "EACH_MISSING(\"01_first\", \"--m 1\", \"does not compile: error: no\")\n"
-    . "EACH_MISSING(\"09_choice\", \"\", \"does not compile: error: no\")\n", 'the table says so');
+# table(): gpu-table, x for each fingerprint.
+sub table { return said('tests/tools/patches gpu-table 2>/dev/null') =~ s/, [0-9a-f]{12}"/, x"/gr }
+is(table(), "EACH_MISSING(\"01_first\", \"--m 1\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n"
+    . "EACH_MISSING(\"09_choice\", \"\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n", 'the table says so');
 store('report', $report =~ s/0 bytes spill stores/8 bytes spill stores/r . "ptxas info : (C7510) Potential Performance Loss\n");
 $ENV{PATCH_NVCC} .= ' -DSPILLS';
 ends(1, 'object experiments', qr/8 bytes of spill stores.*C7510/, 'an experiment that spills');
 ok(!-e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'it has no object');
-is(said('tests/tools/patches gpu-table 2>/dev/null'), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills\")\n"
-    . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\")\n", 'a bug may');
+is(table(), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills same machine code\", \"nvcc 9.9.1, x\")\n"
+    . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\", \"nvcc 9.9.1, x\")\n",
+    'a bug may; one is the same machine code as its chapter');
 store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n# ptxas: it spills\n$choice");
 $ENV{PATCH_NVCC} .= ' -DMEANT';
 ends(0, 'object experiments', qr/^09_choice\tok\tC7510 spills/m, 'an experiment that spills, as it says');
@@ -178,33 +206,59 @@ ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'withou
 
 # ---- what a GPU did
 
+# fingerprint(ID): compiler and fingerprint of a bug. stale(ID): what is wrong with its records.
+sub fingerprint { return said("perl -e 'require qq{./tests/tools/patches}; print qq{nvcc 1.2.3, }, Patches::fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{nvcc 1.2.3})'") }
+sub stale { return said("perl -e 'require qq{./tests/tools/patches}; print Patches::stale(Patches::chosen(qq{bugs/$_[0]}))'") }
+my %source = (first => fingerprint('01_first'), choice => fingerprint('09_choice'));
+
 store('results', <<"TEXT");
 # date 2026-02-03, 100 launches a size
-# device A GPU
-01_first\t128x256x640: wrong in 3 of 100 (0.5 of C)\t1024x1024x1024: right in 100 of 100\t3000x5000x1000: right in 100 of 100
-09_choice\t1x1x1: hang\t1024x1024x1024: hang\t3000x5000x1000: not run
-02_none\t1x1x1: hang
+# device NVIDIA H200, 132 SMs
+01_first\t128x256x640: wrong in 3 of 100 (0.5 of C)\t1024x1024x1024: right in 100 of 100\t3000x5000x1000: right in 100 of 100\tsource: $source{first}
+09_choice\t1x1x1: hang\t1024x1024x1024: hang\t3000x5000x1000: not run\tsource: $source{choice}
+02_none\t1x1x1: hang\tsource: nvcc 1.2.3, 0123456789ab
 TEXT
 ends(0, 'record results', qr/there is no bug 02_none\n2 patches changed\n\z/, 'record');
-is(said('tests/tools/patches show 01_first h200'), "wrong in 3 of 300 runs, all at 128x256x640, 2026-02-03\n", 'a race that shows at one size');
-is(said('tests/tools/patches show bugs/09_choice h200'), "hang, 2026-02-03\n", 'a hang');
-store('results', "# date 2026-02-04, x\n01_first\t1x1x1: trap: a kernel failed (cudaErrorLaunchFailure)\t"
-    . "2x2x2: right in 100 of 100\t3x3x3: wrong in 7 of 100\n09_choice\t1x1x1: right in 100 of 100\tnotes: C7514 spills C7517\n");
+is(said('tests/tools/patches show 01_first h200'), "wrong in 3 of 300 runs, all at 128x256x640, 2026-02-03, $source{first}\n", 'a race that shows at one size');
+is(said('tests/tools/patches show bugs/09_choice h200'), "hang, 2026-02-03, $source{choice}\n", 'a hang');
+store('results', "# date 2026-02-04, x\n# device NVIDIA H100 80GB HBM3\n01_first\t1x1x1: trap: a kernel failed (cudaErrorLaunchFailure)\t"
+    . "2x2x2: right in 100 of 100\t3x3x3: wrong in 7 of 100\tsource: $source{first}\n"
+    . "09_choice\t1x1x1: right in 100 of 100\tnotes: C7514 spills C7517 same machine code\tsource: $source{choice}\n");
 ends(0, 'record results', qr/\A2 patches changed\n\z/, 'record again');
-is(said('tests/tools/patches show 01_first h200'), "wrong in 7 of 200 runs, all at 3x3x3; trap (cudaErrorLaunchFailure) at 1x1x1, 2026-02-04\n", 'a trap and a race');
-is(said('tests/tools/patches show bugs/09_choice h200'), "right in 100 runs; repaired by ptxas (C7514, C7517), 2026-02-04\n", 'what ptxas repairs');
+is(said('tests/tools/patches show 01_first h100'), "wrong in 7 of 200 runs, all at 3x3x3; trap (cudaErrorLaunchFailure) at 1x1x1, 2026-02-04, $source{first}\n", 'a trap and a race');
+is(said('tests/tools/patches show bugs/09_choice h100'),
+    "right in 100 runs; repaired by ptxas (C7514, C7517); the same machine code as without it, 2026-02-04, $source{choice}\n", 'what ptxas repairs');
+store('results', "# date 2026-02-04, x\n# device NVIDIA A100\n01_first\t1x1x1: hang\tsource: $source{first}\n");
+ends(1, 'record results', qr/^results: bugs are recorded on: h200 h100$/m, 'another GPU');
+store('results', "# date 2026-02-04, x\n# device NVIDIA H100\n01_first\t1x1x1: hang\n");
+ends(1, 'record results', qr/^results: 01_first: it does not say of which source$/m, 'a line without its source');
+
+is(stale('01_first'), '', 'a record of the source as it is');
+my $source = contents('01_one/01_one.cu');
+store('01_one/01_one.cu', "/* a new comment */ line   0\n$source");
+isnt(stale('01_first'), '', 'a line more: stale');
+store('01_one/01_one.cu', "/* a new comment */\n" . $source =~ s/ 2\n/   2 \/\/ two\n/r);
+is(stale('01_first'), '', 'other comments and blanks: as it was');
+store('01_one/01_one.cu', $source);
+my $first = contents('01_one/bugs/first.patch');
+store('01_one/bugs/first.patch', $first =~ s/^\+line .*/+line six/mr);
+like(stale('01_first'), qr/^`# h200:` was recorded with another source/, 'another bug: stale');
+store('01_one/bugs/first.patch', $first =~ s/nvcc 1\.2\.3/nvcc 1.2.4/r);
+like(stale('01_first'), qr/^`# h200:` was recorded with another source/, 'another compiler: stale');
+store('01_one/bugs/first.patch', $first);
 
 # ---- what the texts tell
 
 store('book/bugs.md', "# Bugs\n<!-- bugs -->\n<!-- end of bugs -->\nend\n");
 store('book/troubleshooting.md', "# Trouble\n<!-- symptoms -->\nold\n<!-- end of symptoms -->\n");
+store('book/field_bugs.md', "# Field\n<!-- field -->\n<!-- end of field -->\n");
 store('01_one/exercises/change.patch', "# order: 1\n# question: what?\n# hint: so\n# effect: this\n# run: --m 1\n# show: \$PROGRAM \$SOURCE\n"
     . "# before: a\n# after: b\n# h200: not timed\n" . $patch =~ s/^#.*\n//mgr);
 store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## Further reading\n");
-ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
-ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
+ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
+ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
-like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
+like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| hang \/ right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
 like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n## Further reading\n\z/ms, 'an exercise');
 store('01_one/README.md', "# One\n");
 ends(1, 'tables --write', qr/\A01_one.README.md: it has no section Further reading\n\z/, 'no place for the exercises');

@@ -46,6 +46,24 @@ like "$err" "--variant: 01_naive does not have that choice" "01_naive: --variant
 run 08_persistent_pingpong/08_persistent_pingpong --on model --variant pingpong_128x128 --meet no
 is "$status:$err" "2:--meet: 08_persistent_pingpong does not have that choice" "08: --meet is refused, --variant is not"
 
+# What 09 divides by comes from options: none of them may be zero.
+if [ -n "$HAVE_MODEL" ]; then
+    nine=beyond/09_every_shape/09_every_shape
+    run $nine --on model --m 200 --n 300 --k 70 --sms 1 --variant cooperative_128x256_cluster_2
+    is "$status" 2 "09: a cluster of two on one SM is refused"
+    like "$err" "^09_every_shape has no variant 'cooperative_128x256_cluster_2' for a GPU of 1 SMs; it has: .*from 2 SMs on" \
+        "09: a cluster of two on one SM is refused: said"
+    hidden=1
+    [[ $out == *$'\nkernel '* ]] || hidden=0
+    ok $hidden "09: nothing is said of a kernel that there is not"
+    for group in 1 3 1073741824 2147418112; do
+        for variant in cooperative_128x256_cluster_2 cooperative_256x192 pingpong_128x112; do
+            run $nine --on model --m 200 --n 300 --k 70 --data integers --variant $variant --tile-group $group
+            is "$status:$err" "0:" "09: $variant, --tile-group $group"
+        done
+    done
+fi
+
 # Each with a part of the line it must get.
 while read -r arguments; do
     pattern=${arguments#* | }

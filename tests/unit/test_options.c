@@ -59,6 +59,7 @@ static const Refusal refusals[] = {
     {"--schedules 0", "--schedules", "1 to 1000000"},
     {"--schedule-seed x", "--schedule-seed", "0 to 18446744073709551615"},
     {"--sms 0", "--sms", "1 to 1024"},
+    {"--shared 228", "--shared", "1 to 227"},
     {"--pad 4", "--pad", "multiple of 8"},
     {"--pad 8192", "--pad", "0 to 4096"},
     {"--csv ''", "--csv", "empty"},
@@ -159,9 +160,9 @@ static void accepts_good_lines(void) {
     ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
     is_int(accepts("--pad 24").shape.pad, 24, "--pad 24");
     is_int(accepts("--data integers --k 1048575").shape.k, 1048575, "the largest exact k");
-    options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132");
+    options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132 --shared 99");
     ok(options.policy == MODEL_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
-           options.count && options.sms == 132,
+           options.count && options.sms == 132 && options.shared == 99,
        "the model's options");
     options = accepts("--timeline");
     ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options),

@@ -98,6 +98,7 @@ struct Cta {
     struct CtaRoles *roles;             /* judge/bug_report.c */
     struct CtaShadow *shadow;           /* judge/shadow.c */
     struct CtaFragments *fragments;     /* judge/provenance.c */
+    struct CtaResults *results;         /* judge/results.c */
     struct CtaPhases *phases;           /* judge/phases.c */
     struct CtaConvergence *convergence; /* judge/convergence.c */
     struct CtaProducts *products;       /* judge/products.c */

@@ -6,19 +6,35 @@
  *       before   07.cu:104: ...
  *       barrier  ...
  *       on a GPU ...
- *       replay   --policy random --schedule-seed 7 */
+ *       replay   --policy random --schedule-seed 7
+ *       more     book/rules.md#race_war
+ *
+ * It is kept in lines as long as they are, and folded for the terminal when it is printed. */
 #include "bug_report.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../place/line.h"
 
-enum { FULL_REPORTS = 3, MAX_REPORTS = 10 };
+enum {
+    FULL_REPORTS = 3,
+    MAX_REPORTS = 10,
+    /* Columns: of a page; the fewest that are heeded; where a text begins behind its label, its continuation, and source. */
+    PAGE = 100,
+    LEAST_COLUMNS = 40,
+    TEXT_AT = 11,
+    CONTINUED_AT = TEXT_AT + 2,
+    SOURCE_AT = TEXT_AT + 4,
+};
 
 static const struct {
     const char *name, *title, *gpu;
@@ -111,7 +127,7 @@ void report_place(const char *label, const Thread *t, Site site, const char *wha
     site_text(site, place, sizeof place);
     append("  %-9s%s: %s%s%s\n", label, place, what, t != NULL ? " by " : "", t != NULL ? thread_text(t, who) : "");
     if (site_source(site, source, sizeof source)[0] != '\0') {
-        append("  %-9s    %s\n", "", source);
+        append("%*s%s\n", SOURCE_AT, "", source);
     }
 }
 
@@ -123,24 +139,82 @@ void report_barrier(const Barrier *b) {
                 (long long)b->tx, (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
 
-static size_t first_lines(const char *text, int lines) {
-    const char *p = text;
-    for (; lines > 0 && *p != '\0'; lines--) {
-        p += strcspn(p, "\n");
-        p += *p != '\0';
+/* ---- on paper ------------------------------------------------------------------------------------------------------ */
+
+static int page_columns(void) {
+    struct winsize size;
+    int terminal = isatty(2) && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return !terminal ? PAGE : size.ws_col < LEAST_COLUMNS ? LEAST_COLUMNS : size.ws_col;
+}
+
+/* On a terminal that has any, unless the reader objects: https://no-color.org. */
+static int has_colour(void) {
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(2) && (no_color == NULL || *no_color == '\0') && terminal != NULL && *terminal != '\0' &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+/* How many bytes of text fit into so many columns: up to the last blank, or the first one if a word is longer. */
+static size_t fitting(const char *text, size_t length, size_t columns) {
+    size_t end = columns;
+    if (length <= columns) {
+        return length;
     }
-    return (size_t)(p - text);
+    while (end > 0 && text[end] != ' ') {
+        end--;
+    }
+    for (end = end > 0 ? end : columns; end < length && text[end] != ' ';) {
+        end++;
+    }
+    return end;
+}
+
+/* Prints a line: folds what is said, cuts what is quoted. `marked`: its first so many bytes stand out. */
+static void print_line(const char *line, size_t length, size_t columns, size_t marked, const char *mark) {
+    const char *end_mark = *mark != '\0' ? "\033[0m" : "";
+    size_t blanks = strspn(line, " ");
+    if (blanks >= SOURCE_AT) {
+        int cut = length > columns;
+        fprintf(stderr, "%.*s%s\n", (int)(cut ? columns - 3 : length), line, cut ? "..." : "");
+        return;
+    }
+    size_t first = fitting(line + marked, length - marked, columns - marked);
+    fprintf(stderr, "%s%.*s%s%.*s\n", mark, (int)marked, line, end_mark, (int)first, line + marked);
+    for (size_t at = marked + first; at < length; at += first) {
+        at++; /* the blank */
+        first = fitting(line + at, length - at, columns - CONTINUED_AT);
+        fprintf(stderr, "%*s%.*s\n", CONTINUED_AT, "", (int)first, line + at);
+    }
+}
+
+/* The first so many lines of a report. The rule stands out, and the labels. */
+static void print_lines(const char *text, int lines) {
+    int colour = has_colour();
+    size_t columns = (size_t)page_columns();
+    for (int i = 0; i < lines && *text != '\0'; i++) {
+        size_t length = strcspn(text, "\n");
+        size_t marked = i > 0 ? TEXT_AT : strcspn(text, " ") + 1 + strcspn(text + strcspn(text, " ") + 1, " ");
+        print_line(text, length, columns, marked < length ? marked : 0,
+                   !colour  ? ""
+                   : i == 0 ? "\033[1;31m"
+                            : "\033[1m");
+        text += length + 1;
+    }
 }
 
 void report_end(int fatal) {
     append("  %-9s%s\n", "on a GPU", rules[reports.rule].gpu);
     append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay", device.launch.name,
            policies[device.options.policy], device.options.seed, (unsigned long long)device.step);
+    append("  %-9sbook/rules.md#", "more");
+    for (const char *p = rules[reports.rule].name; *p != '\0'; p++) {
+        append("%c", tolower((unsigned char)*p));
+    }
+    append("\n");
     if (!device.options.quiet) {
         fflush(stdout);
         /* What follows a bug is mostly its consequence: named, but not told in full. */
-        size_t length = reports.in_launch < FULL_REPORTS ? reports.length : first_lines(reports.text, 2);
-        fwrite(reports.text, 1, length, stderr);
+        print_lines(reports.text, reports.in_launch < FULL_REPORTS ? INT_MAX : 2);
     }
     if (reports.count == reports.capacity) {
         reports.capacity = reports.capacity > 0 ? 2 * reports.capacity : 16;
@@ -184,21 +258,24 @@ void report_negative(ModelRule rule, Site site, const char *what, int newest) {
 
 /* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
-/* "" or what the thread's behaviour makes it. Roles exist only in kernels in which nobody does both jobs. */
+/* "" or what the thread's behaviour, or that of its warpgroup, makes it. Roles exist only in kernels in which nobody does
+ * both jobs. */
 static const char *thread_role(const Thread *t) {
     const CtaRoles *roles = t->cta->roles;
-    int loads = 0, multiplies = 0;
-    for (int i = 0; i < t->cta->threads; i++) {
+    int loads = 0, multiplies = 0, group = t->warp->warpgroup->id;
+    for (int i = 0; i < t->cta->threads && roles->known; i++) {
         if (roles->thread[i].loads && roles->thread[i].multiplies) {
             return "";
         }
-        loads |= roles->thread[i].loads;
-        multiplies |= roles->thread[i].multiplies;
+        if (i / WARPGROUP_SIZE == group) {
+            loads |= roles->thread[i].loads;
+            multiplies |= roles->thread[i].multiplies;
+        }
     }
-    if (!loads || !multiplies) {
-        return "";
+    if (loads && multiplies) { /* a role for each warp */
+        return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
     }
-    return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
+    return loads ? "producer" : multiplies || (roles->known && roles->grown[group]) ? "consumer" : "";
 }
 
 const char *thread_text(const Thread *t, char *text) {

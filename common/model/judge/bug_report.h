@@ -30,17 +30,29 @@ const char *thread_text(const Thread *t, char *text);
 const char *threads_text(const Thread *t, int count, char *text);
 const char *barrier_text(const Barrier *b, char *text); /* "full[2]" */
 
-/* What a thread has done, which makes it a producer or a consumer: for event.c. */
+/* What makes a thread a producer or a consumer: for event.c and judges. That one loads and another one multiplies is not
+ * enough: the first may multiply later. Roles exist for certain where warpgroups give registers to each other, and where a
+ * thread refills a stage and has never multiplied. */
 typedef struct CtaRoles {
+    int known;
     struct {
         uint8_t loads, multiplies;
     } thread[THREAD_LIMIT];
+    uint8_t grown[WARPGROUP_LIMIT]; /* by setmaxnreg */
 } CtaRoles;
-static inline void role_loads(Thread *t) { t->cta->roles->thread[t->id].loads = 1; }
+static inline void role_loads(Thread *t, int refills) {
+    CtaRoles *roles = t->cta->roles;
+    roles->thread[t->id].loads = 1;
+    roles->known |= refills && !roles->thread[t->id].multiplies;
+}
 static inline void role_multiplies(Warp *w) {
     for (int lane = 0; lane < w->lanes; lane++) {
         w->cta->roles->thread[w->thread[lane].id].multiplies = 1;
     }
+}
+static inline void role_registers(Warp *w, int increase) {
+    w->cta->roles->known = 1;
+    w->cta->roles->grown[w->warpgroup->id] = (uint8_t)increase;
 }
 
 /* Reports of this launch; for event.c and model.c. */

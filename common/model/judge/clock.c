@@ -13,11 +13,11 @@
 
 enum { MEMO = 256, SPARE_LIMIT = 64 };
 
-/* Components: of a thread, itself and its groups; of a CTA, barriers, warpgroups and the fence of their
- * initialisation. */
+/* Components: of a thread, itself and its groups; of a CTA, barriers, numbered ones too, warpgroups and the fence of
+ * their initialisation. */
 enum {
     THREAD_COMPONENTS = 1 + GROUP_KINDS,
-    CTA_COMPONENTS = SHARED_LIMIT / 256 + 16,
+    CTA_COMPONENTS = SHARED_LIMIT / 256 + 16 + NAMED_BARRIERS,
     MOST_COMPONENTS = CLUSTER_LIMIT * (THREAD_COMPONENTS * THREAD_LIMIT + CTA_COMPONENTS),
 };
 _Static_assert(MOST_COMPONENTS <= UINT16_MAX, "there are more kinds of groups than a Component can number");

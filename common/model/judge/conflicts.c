@@ -82,7 +82,9 @@ static void report_conflict(Thread *t, const Allocation *a, uintptr_t p, const c
     report_place("before", other, before, before_what);
     report_line("memory", "%s, byte %llu%s%s%s", a->name, (unsigned long long)(p - a->begin),
                 place.tensor != TENSOR_UNKNOWN ? ": " : "", place.tensor != TENSOR_UNKNOWN ? tag_text(place, tag) : "",
-                other == NULL ? "; the earlier access was made by another cluster of this launch" : "");
+                other != NULL                    ? ""
+                : device.launch.cluster_size > 1 ? "; the earlier access was made by another cluster of this launch"
+                                                 : "; the earlier access was made by another CTA of this launch");
     report_end(0);
 }
 

@@ -132,6 +132,22 @@ static void report_second_arrival(Thread *t, int id, Site site) {
     report_end(1);
 }
 
+/* Whose arrival has nothing to do with the last generation might have been counted in it. */
+static void check_last_is_over(const Thread *t, int id, Site site) {
+    const CtaConvergence *c = t->cta->convergence;
+    int generation = t->cta->named[id].generation;
+    if (generation > 0 && clock_tick(t->clock->base, c->named[id].component).known < (uint32_t)generation &&
+        report_begin(RULE_NAMED_BARRIER)) {
+        report_place("now", t, site, "arrival at a numbered barrier");
+        report_place("before", c->named[id].last_first, c->named[id].last_site, "first arrival when it last completed");
+        report_line("barrier",
+                    "%d: it has completed %d times, and nothing tells this thread that the last time is over: had it "
+                    "come sooner, it would have been counted among those threads",
+                    id, generation);
+        report_end(0);
+    }
+}
+
 void convergence_arrive(Thread *t, int id, int expected, Site site) {
     if (expected == 0) {
         check_sync(t, site);
@@ -151,11 +167,20 @@ void convergence_arrive(Thread *t, int id, int expected, Site site) {
     if (t->barriers.named_seen[id] == b->generation + 1) {
         report_second_arrival(t, id, site);
     }
+    check_last_is_over(t, id, site);
     thread_release(t, &c->named[id].arriving);
 }
 
 void convergence_complete(Cta *cta, int id) {
-    clock_barrier_complete(&cta->convergence->named[id].arriving, cta->named[id].waiters);
+    CtaConvergence *c = cta->convergence;
+    uint32_t complete = (uint32_t)cta->named[id].generation + 1;
+    if (c->named[id].component == 0) {
+        c->named[id].component = component_new(cta->cluster, (ComponentOwner){.thread = c->named[id].first});
+    }
+    c->named[id].last_site = c->named[id].site;
+    c->named[id].last_first = c->named[id].first;
+    clock_raise(c->named[id].arriving, c->named[id].component, complete, complete);
+    clock_barrier_complete(&c->named[id].arriving, cta->named[id].waiters);
 }
 
 /* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
@@ -175,6 +200,7 @@ void convergence_cluster_wait(Thread *t, Site site) {
 
 void convergence_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     const RegisterChange *others = &w->warpgroup->registers;
+    role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
         if (w->meeting.operands[lane].i[0] != registers) {
             report_misuse(RULE_CONVERGENCE, site, 1, "setmaxnreg with different counts in the lanes of a warp");

@@ -11,6 +11,10 @@ typedef struct CtaConvergence {
         Clock *arriving;
         Site site; /* of the first arrival */
         Thread *first;
+        /* Counts generations, for those who waited; 0: none is complete. */
+        Component component;
+        Site last_site; /* of the first arrival in the last complete one */
+        Thread *last_first;
     } named[NAMED_BARRIERS];
     struct { /* a warp's last __syncthreads() by one of its lanes */
         Site site;

@@ -257,7 +257,7 @@ static ModelRule verdict(void) {
 
 void report_deadlock(void) {
     const Thread *group[MAX_GROUPS];
-    int count[MAX_GROUPS], groups = 0, more = 0, exited = 0, total = 0;
+    int count[MAX_GROUPS], groups = 0, more = 0, elsewhere = 0, exited = 0, total = 0;
     for (int c = 0; c < device.clusters; c++) {
         for (int rank = 0; rank < device.cluster[c]->size; rank++) {
             const Cta *cta = device.cluster[c]->cta[rank];
@@ -273,7 +273,7 @@ void report_deadlock(void) {
                     continue; /* all have come: they wait for the lane that does the work, which is told of */
                 }
                 if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {
-                    more++; /* the same story again */
+                    elsewhere++; /* the same story again */
                     continue;
                 }
                 int g = 0;
@@ -296,7 +296,11 @@ void report_deadlock(void) {
         explain(group[g], count[g]);
     }
     if (more > 0) {
-        report_line("and", "%d more threads wait%s", more, device.clusters > 1 ? ", in this and other CTAs" : "");
+        report_line("and", "%d more threads wait", more);
+    }
+    if (elsewhere > 0) {
+        report_line("and", "%d threads of other %s wait", elsewhere,
+                    group[0]->cta->cluster->size > 1 ? "clusters" : "CTAs");
     }
     report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
                 total);

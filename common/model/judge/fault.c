@@ -40,6 +40,15 @@ static uintptr_t program_counter(const void *context) {
 #endif
 }
 
+static uintptr_t stack_pointer(const void *context) {
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    return (uintptr_t)m->gregs[REG_RSP];
+#else
+    return (uintptr_t)m->sp;
+#endif
+}
+
 static int in_program(uintptr_t pc) {
     return pc - device.image.base >= device.image.code_begin && pc - device.image.base < device.image.code_end;
 }
@@ -55,19 +64,15 @@ static int is_the_models(Site site) {
 
 /* The place in the kernel: where the thread is, or, in code of the model, who may have called that: the first words on the
  * stack that are places of other code. */
-static Site kernel_site(const Thread *t, const void *context) {
-    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
-#if defined(__x86_64__)
-    uintptr_t sp = (uintptr_t)m->gregs[REG_RSP];
-#else
-    uintptr_t sp = (uintptr_t)m->sp;
-#endif
+static Site kernel_site(const Thread *t, const void *context, int raised) {
+    uintptr_t sp = stack_pointer(context);
     uintptr_t bottom = (uintptr_t)t->fiber.stack, top = bottom + FIBER_STACK_BYTES;
     Site site = site_at(program_counter(context));
     if (site != 0 && !is_the_models(site)) {
         return site;
     }
-    sp = sp < bottom ? bottom : (sp + 7) / 8 * 8;
+    /* What was raised below the stack may be searched from there: it is no guard. */
+    sp = sp < bottom && !raised ? bottom : (sp + 7) / 8 * 8;
     for (int i = 0; i < WORDS_SEARCHED && sp + 8 <= top; i++, sp += 8) {
         uintptr_t word = *(const uintptr_t *)sp;
         if (in_program(word) && !is_the_models(site_of((const void *)word))) {
@@ -77,11 +82,22 @@ static Site kernel_site(const Thread *t, const void *context) {
     return site;
 }
 
+/* Is it a return that has failed? */
+static int returns_at(uintptr_t pc) {
+#if defined(__x86_64__)
+    return in_program(pc) && *(const uint8_t *)pc == 0xc3;
+#else
+    (void)pc;
+    return 0;
+#endif
+}
+
 static const char *name_of(int number) {
     switch (number) {
     case SIGFPE: return "SIGFPE";
     case SIGBUS: return "SIGBUS";
     case SIGILL: return "SIGILL";
+    case SIGABRT: return "SIGABRT";
     default: return "SIGSEGV";
     }
 }
@@ -116,25 +132,30 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     }
     fault.in_handler = 1;
     uintptr_t below = (uintptr_t)t->fiber.stack - address; /* how far under the stack */
-    int overflow = (number == SIGSEGV || number == SIGBUS) && below - 1 < FIBER_GUARD_BYTES;
-    int misaligned =
-        (number == SIGSEGV && info->si_code == SI_KERNEL) || (number == SIGBUS && info->si_code == BUS_ADRALN);
+    int raised = info->si_code <= 0;                       /* plain.c */
+    int overflow = raised ? stack_pointer(context) - (uintptr_t)t->fiber.stack >= FIBER_STACK_BYTES
+                          : (number == SIGSEGV || number == SIGBUS) && below - 1 < FIBER_GUARD_BYTES;
+    int returns = returns_at(pc);
+    int misaligned = !returns && ((number == SIGSEGV && info->si_code == SI_KERNEL) ||
+                                  (number == SIGBUS && info->si_code == BUS_ADRALN));
     ModelRule rule = misaligned ? RULE_ALIGNMENT : RULE_FAULT;
     if (!report_begin(rule)) {
         fault.in_handler = 0;
         model_stop();
     }
-    report_place("now", t, kernel_site(t, context), misaligned ? "vector load or store" : "code of the kernel");
+    report_place("now", t, kernel_site(t, context, raised), misaligned ? "vector load or store" : "code of the kernel");
     if (overflow) {
         report_line("signal", "the stack is full: a thread has %d KB here for local variables and calls",
                     FIBER_STACK_BYTES / 1024);
     } else if (number == SIGFPE) {
         report_line("signal", "SIGFPE: integer division by zero, or of the least number by -1");
+    } else if (number == SIGABRT) {
+        report_line("signal", "SIGABRT: by assert(), by abort(), or since the C library has found damaged memory");
     } else if (misaligned) {
         report_line("memory", "the address is not a multiple of the vector's size");
-    } else if (!in_program(pc)) {
-        report_line("signal", "%s at address %p, in no code of this program: is a local array written past its end?",
-                    name_of(number), (void *)address);
+    } else if (returns || !in_program(pc)) {
+        report_line("signal", "%s: the place to return to is damaged: is a local array written past its end?",
+                    name_of(number));
     } else {
         report_line("signal", "%s at address %p", name_of(number), (void *)address);
     }
@@ -160,7 +181,7 @@ static void on_tick(int number, siginfo_t *info, void *context) {
         return;
     }
     report_begin_last(RULE_ENDLESS);
-    report_place("now", t, kernel_site(t, context), "still running");
+    report_place("now", t, kernel_site(t, context, 0), "still running");
     report_line("time", "%d s of CPU time, in which no other warp ran and nothing was waited for", fault.ticks / TICKS);
     report_end(1);
 }
@@ -176,7 +197,7 @@ void fault_catch(void) {
     stack_t stack = {.ss_sp = fault.stack, .ss_size = sizeof fault.stack};
     /* The handler may be left by a switch of stacks: its signal must not stay blocked. */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     if (sigaltstack(&stack, NULL) != 0) {
         return;
     }

@@ -18,6 +18,8 @@ void phases_cta_end(Cta *cta) {
         if (f != NULL) {
             clock_unref(f->arriving);
             clock_unref(f->released);
+            clock_unref(f->before);
+            free(f->announced);
             free(f->passed);
         }
     }
@@ -177,10 +179,15 @@ static void check_tx(const Thread *t, const Barrier *b, Site site) {
 }
 
 void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
+    BarrierFacts *f = b->facts;
     if (bytes < 0 || bytes > TX_LIMIT) {
         char name[PHRASE_SIZE];
         report_misuse(RULE_TX_RANGE, site, 1, "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes,
                       barrier_text(b, name));
+    }
+    if (bytes > 0) {
+        f->announced = model_room(f->announced, f->announced_count + 1, &f->announced_capacity, sizeof *f->announced);
+        f->announced[f->announced_count++] = (Announced){t, thread_epoch(t), site};
     }
     check_tx(t, b, site);
 }
@@ -266,6 +273,20 @@ static void check_passed(const Barrier *b, const Passed *p, const Clock *release
     }
 }
 
+/* An arrival that comes after it holds the phase open for an announcement: the thread's own, or that of one who knows. */
+static void check_announced(const Barrier *b, const Announced *a, const Clock *released) {
+    if (clock_tick(released, thread_component(a->thread)).known < a->epoch && report_begin(RULE_TX_COUNT)) {
+        report_place("now", a->thread, a->site, "mbarrier_expect_tx");
+        report_barrier(b);
+        report_last_arrival("arrival", b, "nothing makes it come after the announcement");
+        report_line("count",
+                    "no arrival of phase %llu is known to come after these bytes were announced: had the bytes before "
+                    "them landed first, the phase would have been complete, and these would count for the next",
+                    (unsigned long long)b->phase);
+        report_end(0);
+    }
+}
+
 void phases_complete(Barrier *b) {
     BarrierFacts *f = b->facts;
     if (b->brought < f->issued && begin_tx_count(b)) {
@@ -281,9 +302,16 @@ void phases_complete(Barrier *b) {
         check_passed(b, &f->passed[i], released);
     }
     f->passed_count = 0;
+    for (int i = 0; i < f->announced_count; i++) {
+        check_announced(b, &f->announced[i], released);
+    }
+    f->announced_count = 0;
     clock_raise(released, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
-    clock_unref(f->released);
+    clock_unref(f->before);
+    f->before = f->released;
+    f->before_bytes = f->released_bytes;
     f->released = released;
+    f->released_bytes = b->announced > 0 || b->brought > 0;
     f->arriving = NULL;
     f->issued = 0;
 }
@@ -318,18 +346,65 @@ static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
             thread_knows(t, thread_component(f->load_thread), f->load_epoch));
 }
 
-/* The thread waits with the parity of its own last wait, though it has done something since, and knows of no newer
- * phase: it has not advanced its phase. */
-void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
+/* Does the thread know of every arrival that released this? */
+static int knows_arrivals(const Thread *t, const Clock *released, Component completion) {
+    for (int c = 0; released != NULL && c < released->count; c++) {
+        if (c != completion && released->tick[c].known > thread_newest(t, (Component)c).known) {
+            return 0;
+        }
+    }
+    return released != NULL;
+}
+
+/* How many phases the thread knows to be complete: from a wait, its own or another thread's, or because it knows of all
+ * arrivals of one that counted no bytes. */
+static uint64_t phases_known(const Thread *t, const Barrier *b) {
     const BarrierFacts *f = b->facts;
-    if (f->last_wait == NULL) {
+    uint64_t known = clock_tick(t->clock->base, f->component).known;
+    if (known < b->phase && !f->released_bytes && knows_arrivals(t, f->released, f->component)) {
+        known = b->phase;
+    } else if (known + 1 < b->phase && !f->before_bytes && knows_arrivals(t, f->before, f->component)) {
+        known = b->phase - 1;
+    }
+    return known;
+}
+
+/* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
+static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
+    uint64_t phase = (b->phase & 1) == parity ? b->phase : b->phase - 1; /* that ends this wait */
+    if (b->phase > 0 && clock_tick(t->clock->base, b->facts->component).known < phase && phases_known(t, b) < phase &&
+        report_begin(RULE_PHASE_SKIPPED)) {
+        report_place("now", t, site, "wait");
+        report_barrier(b);
+        report_last_arrival("arrival", b, "the last one at this barrier");
+        report_line("phase",
+                    "it waits for phase %llu by its parity %u, and nothing tells this thread that phase %llu is "
+                    "complete: had it come sooner, an older phase of that parity would have let it through",
+                    (unsigned long long)phase, parity, (unsigned long long)phase - 1);
+        report_end(0);
+    }
+}
+
+/* Does the thread wait with the parity of its own last wait, though it has done something since, and knows of no newer
+ * phase? Then it has not advanced its phase. */
+static int repeats_parity(const Thread *t, const Barrier *b, uint32_t parity) {
+    const BarrierFacts *f = b->facts;
+    const LastWait *last = f->last_wait != NULL ? &f->last_wait[t->id] : NULL;
+    if (last == NULL || !last->waited) {
+        return 0;
+    }
+    int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
+    return !idle && ((last->observed - 1) & 1) == parity &&
+           !thread_knows(t, f->component, (uint32_t)last->observed + 1) && is_stale(t, b, last);
+}
+
+void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
+    if (!repeats_parity(t, b, parity)) {
+        check_knows_before(t, b, parity, site);
         return;
     }
-    const LastWait *last = &f->last_wait[t->id];
-    int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
-    if (last->waited && !idle && ((last->observed - 1) & 1) == parity &&
-        !thread_knows(t, f->component, (uint32_t)last->observed + 1) && is_stale(t, b, last) &&
-        report_begin(RULE_PHASE_STALE)) {
+    const LastWait *last = &b->facts->last_wait[t->id];
+    if (report_begin(RULE_PHASE_STALE)) {
         report_place("now", t, site, "wait");
         report_place("before", t, last->site, "its last wait on this barrier");
         report_barrier(b);

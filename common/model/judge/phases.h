@@ -26,11 +26,23 @@ typedef struct {
     Site site;
 } LastWait;
 
+/* Bytes announced for a phase. */
+typedef struct {
+    Thread *thread;
+    uint32_t epoch;
+    Site site;
+} Announced;
+
 /* Of a barrier. */
 typedef struct BarrierFacts {
     Component component; /* its clock value: phases completed */
-    /* What the arrivals of this phase release, and what the last completed one released. */
-    Clock *arriving, *released;
+    /* What the arrivals of this phase release; what the last completed one released, and the one before. */
+    Clock *arriving, *released, *before;
+    int released_bytes, before_bytes; /* those phases counted bytes */
+
+    /* Announcements of this phase: each must be known to one of its arrivals, or the phase may be over before it. */
+    Announced *announced;
+    int announced_count, announced_capacity;
 
     /* Bytes of loads started for this phase; 1 + the last phase for which one was started, 0: none; that load. */
     uint64_t issued, load_phase;

@@ -1,10 +1,13 @@
 /* products.c - see products.h. */
 #include "products.h"
 
+#include <stdlib.h>
+
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../model.h"
 #include "bug_report.h"
+#include "results.h"
 #include "shadow.h"
 
 void products_cta_begin(Cta *cta) {
@@ -15,6 +18,9 @@ void products_cta_begin(Cta *cta) {
 }
 
 void products_cta_end(Cta *cta) {
+    for (int i = 0; i < cta->warps; i++) {
+        free(cta->products->warp[i].fragment);
+    }
     for (int i = 0; i < cta->warpgroups; i++) {
         const WarpgroupProducts *p = &cta->warpgroup[i].products;
         for (uint64_t number = p->first; number < p->issued; number++) {
@@ -24,6 +30,76 @@ void products_cta_end(Cta *cta) {
 }
 
 void products_done(Product *product) { clock_unref(product->base); }
+
+/* ---- registers of wgmma ------------------------------------------------------------------------------------------ */
+
+static WarpFacts *facts(const Warp *w) { return &w->cta->products->warp[w->id]; }
+
+static int overlap(uintptr_t p, uint32_t size, uintptr_t begin, uintptr_t bytes) {
+    return p < begin + bytes && begin < p + size;
+}
+
+static void report_in_flight(Thread *t, Site site, const char *what, Site before, const char *before_what) {
+    if (report_begin(RULE_WGMMA_IN_FLIGHT)) {
+        report_place("now", t, site, what);
+        report_place("before", t, before, before_what);
+        report_line("missing",
+                    "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
+                    (unsigned long long)t->warp->products.groups, (unsigned long long)t->warp->products.waited);
+        report_end(0);
+    }
+}
+
+/* Registers that a product in flight reads A from are written. */
+static void check_fragments(Thread *t, const void *p, uint32_t size, const char *what, Site site) {
+    const WarpFacts *f = facts(t->warp);
+    for (int i = 0; i < f->fragments; i++) {
+        if (overlap((uintptr_t)p, size, f->fragment[i].a[t->lane], FRAGMENT_BYTES)) {
+            report_in_flight(t, site, what, f->fragment[i].site, "wgmma that reads A from it");
+        }
+    }
+}
+
+void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
+    const Warp *w = t->warp;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+        uintptr_t d = (uintptr_t)tile->d[t->id % WARPGROUP_SIZE];
+        if (d == 0 || !overlap((uintptr_t)p, size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
+            continue;
+        }
+        provenance_accumulators(w->warpgroup, i, write);
+        facts(w)->touched = 1;
+        facts(w)->touched_site = site;
+        if (tile->taken >> w->id % 4 & 1) {
+            report_in_flight(t, site, write ? "store to an accumulator" : "load of an accumulator", tile->site,
+                             "wgmma on it");
+        }
+    }
+    if (write) {
+        check_fragments(t, p, size, "store to a fragment of A", site);
+    }
+}
+
+void products_stored(Warp *w, const void *p, uint32_t size, Site site) {
+    WarpFacts *f = facts(w);
+    uintptr_t begin = (uintptr_t)p;
+    if (f->touched) {
+        return;
+    }
+    for (int i = 0; i < f->writes; i++) {
+        if (f->write[i].end == begin) {
+            f->write[i].end += size;
+            return;
+        }
+        if (f->write[i].begin <= begin && begin + size <= f->write[i].end) {
+            return;
+        }
+    }
+    f->write[f->next_write] = (RegisterWrite){begin, begin + size, site};
+    f->next_write = (f->next_write + 1) % WRITES_KEPT;
+    f->writes += f->writes < WRITES_KEPT;
+}
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
@@ -43,10 +119,13 @@ void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const 
         uint32_t offset = row_offset(w, lane, row[lane], "ldmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
-        tag[lane] = *shadow_tag(w->cta, offset);
+        tag[lane] = provenance_of(w->cta, offset);
     }
     provenance_ldmatrix(w, r[0], tag);
-    w->cta->products->warp[w->id].loaded = 1;
+    for (int lane = 0; lane < WARP_SIZE && facts(w)->fragments > 0; lane++) {
+        check_fragments(&w->thread[lane], r[lane], 4 * sizeof *r[lane], "ldmatrix into a fragment of A", site);
+    }
+    products_stored(w, r[0], 4 * sizeof *r[0], site);
 }
 
 void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
@@ -54,6 +133,7 @@ void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
         uint32_t offset = row_offset(w, lane, row[lane], "stmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);
         shadow_write(w->cta, &actor, offset, CHUNK_BYTES);
+        *shadow_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
     }
 }
 
@@ -63,41 +143,51 @@ void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WA
     if (model_bits(d[0][0]) == UNSET_BITS || a[0][0] == UNSET_BITS || b[0][0] == UNSET_BITS) {
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
-    provenance_mma(w, a[0], b[0], site);
-}
-
-/* ---- wgmma: registers -------------------------------------------------------------------------------------------- */
-
-void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    const Warp *w = t->warp;
-    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
-        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
-        uintptr_t d = (uintptr_t)tile->d[t->id % WARPGROUP_SIZE];
-        if (d == 0 || (uintptr_t)p + size <= d || (uintptr_t)p >= d + (uintptr_t)tile->n / 2 * sizeof(float)) {
-            continue;
-        }
-        t->cta->products->warp[w->id].touched = 1;
-        t->cta->products->warp[w->id].touched_site = site;
-        if ((tile->taken >> w->id % 4 & 1) && report_begin(RULE_WGMMA_IN_FLIGHT)) {
-            report_place("now", t, site, write ? "store to an accumulator" : "load of an accumulator");
-            report_place("before", t, tile->site, "wgmma on it");
-            report_line("missing",
-                        "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
-                        (unsigned long long)w->products.groups, (unsigned long long)w->products.waited);
-            report_end(0);
-        }
+    Tag first_a, first_b;
+    if (provenance_mma(w, a[0], b[0], site, &first_a, &first_b)) {
+        results_fragment(w->cta, first_a, first_b);
     }
 }
 
-void products_fence(Warp *w) { w->cta->products->warp[w->id].touched = w->cta->products->warp[w->id].loaded = 0; }
+/* ---- wgmma: fences ----------------------------------------------------------------------------------------------- */
 
-static void check_fence(const Warp *w, int rs, Site site) {
-    Site before = w->cta->products->warp[w->id].touched_site;
-    if (!w->cta->products->warp[w->id].touched && !(rs && w->cta->products->warp[w->id].loaded)) {
-        return;
+static void forget_writes(WarpFacts *f) { f->touched = f->writes = f->next_write = 0; }
+
+static void executed(WarpFacts *f, uint32_t what) { f->order = f->order * 31 + what; }
+
+void products_fence(Warp *w, Site site) {
+    WarpFacts *f = facts(w);
+    forget_writes(f);
+    f->fences++;
+    f->fence_site = site;
+    executed(f, 1);
+}
+
+/* Where it wrote to these registers since the fence; 0: nowhere. */
+static Site written(const WarpFacts *f, const void *registers, uint32_t bytes) {
+    for (int i = 0; i < f->writes; i++) {
+        if (overlap((uintptr_t)registers, bytes, f->write[i].begin, f->write[i].end - f->write[i].begin)) {
+            return f->write[i].site;
+        }
+    }
+    return 0;
+}
+
+static void check_fence(const Warp *w, const Product *wanted) {
+    WarpFacts *f = facts(w);
+    const LaneOperands *lane = &w->meeting.operands[0];
+    Site before = f->touched_site;
+    if (!f->touched) {
+        before = written(f, lane->p[0], (uint32_t)wanted->n / 2 * sizeof(float));
+        if (before == 0 && wanted->rs) {
+            before = written(f, lane->p[1], FRAGMENT_BYTES);
+        }
+        if (before == 0) {
+            return;
+        }
     }
     if (report_begin(RULE_WGMMA_FENCE)) {
-        report_place("now", &w->thread[0], site, "wgmma");
+        report_place("now", &w->thread[0], wanted->site, "wgmma");
         if (before != 0) {
             report_place("before", NULL, before, "access to its registers");
         }
@@ -105,7 +195,7 @@ static void check_fence(const Warp *w, int rs, Site site) {
                     before != 0 ? "wgmma_fence() between the two" : "wgmma_fence() before the warp's first wgmma");
         report_end(0);
     }
-    w->cta->products->warp[w->id].touched = w->cta->products->warp[w->id].loaded = 0;
+    forget_writes(f);
 }
 
 void products_unset(Site site) {
@@ -164,7 +254,7 @@ void products_warp(Warp *w, const Product *wanted) {
             report_left(w, other, site);
         }
     }
-    check_fence(w, wanted->rs, site);
+    check_fence(w, wanted);
 }
 
 static void check_same(const Warp *w, const Product *product, const Product *wanted) {
@@ -175,6 +265,42 @@ static void check_same(const Warp *w, const Product *product, const Product *wan
         report_different(w, product, wanted->site, "descriptors");
     } else if (product->group != w->products.groups) {
         report_different(w, product, wanted->site, "the number of groups committed before");
+    }
+}
+
+/* Two warps of a warpgroup have not executed the same fences, commits and waits: before the wgmma at `site`, or, with 0,
+ * before they returned. */
+static void report_order(const Warp *w, const WarpFacts *mine, const Warp *other, const WarpFacts *theirs, Site site) {
+    if (!report_begin(RULE_CONVERGENCE)) {
+        return;
+    }
+    int fences = mine->fences != theirs->fences && mine->waits == theirs->waits;
+    int more = fences ? mine->fences > theirs->fences : mine->waits >= theirs->waits;
+    const Warp *who = more ? w : other;
+    report_place("now", &who->thread[0], fences ? facts(who)->fence_site : facts(who)->wait_site,
+                 fences ? "wgmma_fence" : "wgmma_wait_group");
+    if (site != 0) {
+        report_place("before", &w->thread[0], site, "wgmma");
+    }
+    report_line("count", "warp %d has come to %s with %u fences and %u waits, warp %d with %u and %u", w->id,
+                site != 0 ? "this wgmma" : "its end", mine->fences, mine->waits, other->id, theirs->fences,
+                theirs->waits);
+    report_line("rule",
+                "the four warps of a warpgroup execute the same wgmma_fence, commit_group and wait_group, in the "
+                "same order");
+    report_end(0);
+}
+
+/* The first warp that issues a product leaves there what it had executed; the others compare. */
+static void check_order(const Warp *w, Product *product, int first) {
+    const WarpFacts *f = facts(w);
+    if (first) {
+        product->before.fences = f->fences;
+        product->before.waits = f->waits;
+        product->before.order = f->order;
+    } else if (product->before.order != f->order) {
+        WarpFacts theirs = {.fences = product->before.fences, .waits = product->before.waits};
+        report_order(w, f, &w->cta->warp[w->id / 4 * 4 + __builtin_ctz(product->issued_by)], &theirs, product->site);
     }
 }
 
@@ -221,7 +347,7 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (first) {
             shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
-            tag[i] = *shadow_tag(w->cta, offset);
+            tag[i] = provenance_of(w->cta, offset);
         } else {
             shadow_check_read(w->cta, &actor, offset);
         }
@@ -233,6 +359,17 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
     return provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, mn_major, rows, product->site);
 }
 
+static void remember_fragment(const Warp *w, const Product *product) {
+    WarpFacts *f = facts(w);
+    f->fragment = model_room(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
+    FragmentRead *read = &f->fragment[f->fragments++];
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        read->a[lane] = (uintptr_t)w->meeting.operands[lane].p[1];
+    }
+    read->number = product->number + 1;
+    read->site = product->site;
+}
+
 void products_part(Warp *w, Product *product, const Product *wanted, int first) {
     Thread *t = &w->thread[0];
     if (product->tile == NULL) {
@@ -242,6 +379,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
     if (!first) {
         check_same(w, product, wanted);
     }
+    check_order(w, product, first);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const float *known = product->tile->d[w->thread[lane].id % WARPGROUP_SIZE];
         if (known != NULL && known != w->meeting.operands[lane].p[0]) {
@@ -257,25 +395,47 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {
-            provenance_product(t, product, a, b);
+            if (provenance_product(t, product, a, b)) {
+                results_tile(w->warpgroup, a, b, WGMMA_M, product->n);
+            }
             product->base = beyond_base ? NULL : clock_ref(t->clock->base);
         }
     }
-    w->cta->products->warp[w->id].site = wanted->site;
+    facts(w)->site = wanted->site;
+    if (wanted->rs) {
+        remember_fragment(w, product);
+    }
     role_multiplies(w);
 }
 
 /* ---- wgmma: groups ----------------------------------------------------------------------------------------------- */
 
+void products_commit(Warp *w) { executed(facts(w), 2); }
+
 void products_wait(Warp *w, int newest, Site site) {
     const WarpProducts *p = &w->products;
+    facts(w)->waits++;
+    facts(w)->wait_site = site;
+    executed(facts(w), 3 + (uint32_t)newest);
     if (newest == 0 && p->issued > p->committed && report_begin(RULE_WGMMA_COMMIT)) {
         report_place("now", &w->thread[0], site, "wgmma_wait_group(0)");
-        report_place("before", NULL, w->cta->products->warp[w->id].site, "wgmma that is in no committed group");
+        report_place("before", NULL, facts(w)->site, "wgmma that is in no committed group");
         report_line("missing", "wgmma_commit_group(): %llu products are not covered by the wait",
                     (unsigned long long)(p->issued - p->committed));
         report_end(0);
     }
+}
+
+void products_waited(Warp *w, uint64_t done) {
+    WarpFacts *f = facts(w);
+    uint64_t end = w->warpgroup->products.group_end[(done - 1) % GROUP_HISTORY];
+    int left = 0;
+    for (int i = 0; i < f->fragments; i++) {
+        if (f->fragment[i].number > end) {
+            f->fragment[left++] = f->fragment[i];
+        }
+    }
+    f->fragments = left;
 }
 
 void products_returned(Thread *t) {
@@ -286,7 +446,10 @@ void products_returned(Thread *t) {
     for (int i = w->id / 4 * 4; i < w->id / 4 * 4 + 4 && i < w->cta->warps; i++) {
         const Warp *other = &w->cta->warp[i];
         if (other->products.issued > w->products.issued) {
-            report_left(other, w, w->cta->products->warp[i].site);
+            report_left(other, w, facts(other)->site);
+        }
+        if ((other->exited & 1) && facts(other)->order != facts(w)->order) {
+            report_order(w, facts(w), other, facts(other), 0);
         }
     }
     if (w->products.issued == 0) {
@@ -295,7 +458,7 @@ void products_returned(Thread *t) {
     uint64_t waited = w->products.waited;
     uint64_t covered = waited > 0 ? w->warpgroup->products.group_end[(waited - 1) % GROUP_HISTORY] : 0;
     if (w->products.issued > covered) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, w->cta->products->warp[w->id].site, 0,
+        report_misuse(RULE_EXIT_IN_FLIGHT, facts(w)->site, 0,
                       "wgmma: the warp has returned without a wgmma_wait_group that covers it");
     }
 }

@@ -4,14 +4,39 @@
 
 #include "../core/state.h"
 
-/* Of a CTA, by warp. */
+/* Registers of lane 0 that were written. */
+typedef struct {
+    uintptr_t begin, end;
+    Site site;
+} RegisterWrite;
+enum { WRITES_KEPT = 16 };
+
+/* A fragment that a product reads from registers. */
+typedef struct {
+    uintptr_t a[WARP_SIZE]; /* by lane */
+    uint64_t number;        /* 1 + the product's */
+    Site site;
+} FragmentRead;
+
+/* Of a warp. */
+typedef struct {
+    int touched;       /* accumulators were accessed since the last wgmma.fence, or there was none */
+    Site touched_site; /* where; 0: there was no fence yet */
+    /* What was written since then, until somebody knows what registers a wgmma uses. */
+    RegisterWrite write[WRITES_KEPT];
+    int writes, next_write;
+    /* Fragments of products that no wait of this warp covers. */
+    FragmentRead *fragment;
+    int fragments, fragment_capacity;
+    /* What it has executed, to be the same in the four warps. */
+    uint32_t fences, waits, order;
+    Site fence_site, wait_site; /* of the last ones */
+    Site site;                  /* of the last wgmma */
+} WarpFacts;
+
+/* Of a CTA. */
 typedef struct CtaProducts {
-    struct {
-        int touched;       /* accumulators were accessed since the last wgmma.fence, or there was none */
-        Site touched_site; /* where; 0: there was no fence yet */
-        int loaded;        /* fragments were, by ldmatrix */
-        Site site;         /* of the last wgmma */
-    } warp[WARP_LIMIT];
+    WarpFacts warp[WARP_LIMIT];
 } CtaProducts;
 
 void products_cta_begin(Cta *cta);
@@ -24,11 +49,15 @@ void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WA
                   const uint32_t *const b[WARP_SIZE], Site site);
 
 void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site);
-void products_fence(Warp *w);
+/* Lane 0 stores to its stack, where registers may be. */
+void products_stored(Warp *w, const void *p, uint32_t size, Site site);
+void products_fence(Warp *w, Site site);
+void products_commit(Warp *w);
 void products_warp(Warp *w, const Product *wanted);
 void products_part(Warp *w, Product *product, const Product *wanted, int first);
 void products_unset(Site site);
 void products_done(Product *product);
 void products_wait(Warp *w, int newest, Site site);
+void products_waited(Warp *w, uint64_t done);
 
 #endif

@@ -13,6 +13,8 @@
 #include "../core/memory.h"
 #include "bug_report.h"
 
+#include "shadow.h"
+
 enum { TENSORS = 128, MATRIX_TAGS = 256 };
 
 typedef struct {
@@ -28,7 +30,7 @@ static struct {
     int count;
     uintptr_t last_base;
     int last;
-} known = {.count = 1};
+} known = {.tensor[0].name = "", .count = 1};
 
 static int tensor_add(const Tensor *tensor) {
     for (int i = 1; i < known.count; i++) {
@@ -85,11 +87,59 @@ Tag tag_of_global(const void *p) {
     return tag;
 }
 
+/* ---- by way of registers ----------------------------------------------------------------------------------------- */
+
+void provenance_loaded(Thread *t, const void *p) {
+    CtaFragments *f = t->cta->fragments;
+    if ((uintptr_t)p % CHUNK_BYTES != 0 || tag_of_global(p).tensor == TENSOR_UNKNOWN) {
+        return;
+    }
+    if (f->carried == NULL) {
+        f->carried = cta_alloc(t->cta, (size_t)t->cta->threads * sizeof *f->carried);
+    }
+    f->carried[t->id].chunk[f->carried[t->id].count++ % CARRIED] = p;
+}
+
+void provenance_stored(Thread *t, uint32_t offset) {
+    const CtaFragments *f = t->cta->fragments;
+    if (f->carried != NULL && f->carried[t->id].count > 0 && offset % CHUNK_BYTES == 0) {
+        *shadow_tag(t->cta, offset) = (Tag){TENSOR_CARRIED, 0, t->id, (int32_t)f->carried[t->id].count};
+    }
+}
+
+/* Of the chunks that the thread had loaded before it stored here, the last with this content. Equal words have no place:
+ * they may be of many. */
+static Tag carried_tag(const Cta *cta, uint32_t offset, Tag tag) {
+    const uint8_t *here = cta->shared + offset;
+    if (memcmp(here, here + 4, CHUNK_BYTES - 4) != 0) {
+        uint32_t last = (uint32_t)tag.column, now = cta->fragments->carried[tag.row].count;
+        for (uint32_t i = last; i > 0 && i + CARRIED > now && i + CARRIED / 2 > last; i--) {
+            const void *chunk = cta->fragments->carried[tag.row].chunk[(i - 1) % CARRIED];
+            if (memcmp(here, chunk, CHUNK_BYTES) == 0) {
+                return tag_of_global(chunk);
+            }
+        }
+    }
+    return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+}
+
+Tag provenance_of(Cta *cta, uint32_t offset) {
+    Tag *tag = shadow_tag(cta, offset);
+    if (tag->tensor == TENSOR_CARRIED) {
+        *tag = carried_tag(cta, offset, *tag);
+    }
+    return *tag;
+}
+
+const char *tag_matrix(Tag tag) { return tag.tensor < TENSORS ? known.tensor[tag.tensor].name : ""; }
+
 const char *tag_text(Tag tag, char *text) {
     if (tag.tensor == TENSOR_UNKNOWN) {
         snprintf(text, PHRASE_SIZE, "data of unknown origin");
     } else if (tag.tensor == TENSOR_ZEROS) {
         snprintf(text, PHRASE_SIZE, "zeros");
+    } else if (tag.tensor == TENSOR_STAGED) {
+        snprintf(text, PHRASE_SIZE, "a tile of results");
     } else {
         snprintf(text, PHRASE_SIZE, "%s(%d,%d)", known.tensor[tag.tensor].name, tag.row, tag.column);
     }
@@ -122,7 +172,7 @@ void provenance_forget_memory(const void *p, size_t bytes) {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor != TENSOR_ZEROS; }
+static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor < TENSORS; }
 
 /* Reports that the piece at (row, k) of the operand is `got`, where the pieces seen so far ask for `expected`. */
 static void report_piece(Thread *t, const char *operand, int row, int k, Tag expected, Tag got, Site site) {
@@ -182,20 +232,49 @@ static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
     }
 }
 
-void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
+/* Its first row is in its matrix, as far as that is known: what becomes of rows outside does not matter. */
+static int is_inside(Tag tag) { return known.tensor[tag.tensor].rows == 0 || tag.row < known.tensor[tag.tensor].rows; }
+
+void provenance_accumulators(Warpgroup *g, int tile, int write) {
+    CtaFragments *fragments = g->cta->fragments;
+    if (write) {
+        fragments->tile[g->id][tile].a = fragments->tile[g->id][tile].b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    } else {
+        fragments->tile[g->id][tile].unread = 0;
+    }
+}
+
+static void check_discarded(Thread *t, const Product *product, int unread, Tag a, Tag b, Site before) {
+    if (unread == 0 || !has_place(a) || !is_inside(a) || !is_inside(b) || !report_begin(RULE_PRODUCT_DISCARDED)) {
+        return;
+    }
+    report_place("now", t, product->site, "wgmma that replaces its accumulators (accumulate 0)");
+    report_place("before", NULL, before, "the last product in them");
+    report_line("operand", "no thread has read what was there: rows from %d of %s and %d of %s, products so far: %d",
+                a.row, known.tensor[a.tensor].name, b.row, known.tensor[b.tensor].name, unread);
+    report_end(0);
+}
+
+int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
     const Warpgroup *g = t->warp->warpgroup;
-    Tag *tile_a = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].a;
-    Tag *tile_b = &t->cta->fragments->tile[g->id][product->tile - g->products.tile].b;
+    CtaFragments *fragments = t->cta->fragments;
+    ptrdiff_t tile = product->tile - g->products.tile;
+    Tag *tile_a = &fragments->tile[g->id][tile].a, *tile_b = &fragments->tile[g->id][tile].b;
+    int *unread = &fragments->tile[g->id][tile].unread;
     char x[PHRASE_SIZE], y[PHRASE_SIZE];
     if (!product->accumulate) {
+        check_discarded(t, product, *unread, *tile_a, *tile_b, fragments->tile[g->id][tile].site);
         *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+        *unread = 0;
     }
+    ++*unread;
+    fragments->tile[g->id][tile].site = product->site;
     if (!has_place(a) || !has_place(b)) {
-        return;
+        return 0;
     }
     if (a.column != b.column) {
         report_pair(t, "product of pieces with different k", a, b, product->site);
-        return;
+        return 0;
     }
     if (has_place(*tile_a) &&
         (tile_a->tensor != a.tensor || tile_a->row != a.row || tile_b->tensor != b.tensor || tile_b->row != b.row)) {
@@ -206,10 +285,12 @@ void provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
                         tag_text(a, x), tag_text(b, y));
             report_end(0);
         }
-        return;
+        return 0;
     }
+    int first = !has_place(*tile_a);
     *tile_a = a;
     *tile_b = b;
+    return first;
 }
 
 /* ---- fragments --------------------------------------------------------------------------------------------------- */
@@ -277,12 +358,12 @@ static int fits_quickly(const MatrixTag *matrix, Tag origin, int row0, int k0) {
            matrix->tag[0].column == origin.column + k0;
 }
 
-void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site) {
+int provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
+    *a = *b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     if (w->cta->fragments->warp[w->id] == NULL) {
-        return;
+        return 0;
     }
     Thread *t = &w->thread[0];
-    Tag a = {TENSOR_UNKNOWN, 0, 0, 0}, b = a;
     for (int i = 0; i < 6; i++) {
         int is_a = i < 4;
         const MatrixTag *matrix = matrix_tag(w, is_a ? &a0[i] : &b0[i - 4], 0);
@@ -290,18 +371,22 @@ void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site) 
             continue;
         }
         int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * 8 : (i - 4) * 8;
-        Tag *origin = is_a ? &a : &b;
+        Tag *origin = is_a ? a : b;
         if (origin->tensor != TENSOR_UNKNOWN && fits_quickly(matrix, *origin, row0, k0)) {
             continue;
         }
         for (int row = 0; row < 8; row++) {
             if (!check_piece(t, is_a ? "mma.sync, fragment of A" : "mma.sync, fragment of B", origin, matrix->tag[row],
                              row0 + row, k0, 0, site)) {
-                return;
+                return 0;
             }
         }
     }
-    if (has_place(a) && has_place(b) && a.column != b.column) {
-        report_pair(t, "product of fragments with different k", a, b, site);
+    if (!has_place(*a) || !has_place(*b)) {
+        return 0;
     }
+    if (a->column != b->column) {
+        report_pair(t, "product of fragments with different k", *a, *b, site);
+    }
+    return 1;
 }

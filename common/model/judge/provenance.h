@@ -5,11 +5,12 @@
 
 #include "../core/state.h"
 
-enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff };
+enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff, TENSOR_STAGED = 0xfffe, TENSOR_CARRIED = 0xfffd };
 
 /* Which 8 elements a chunk of 16 bytes holds: 8 columns of a row. */
 typedef struct {
-    uint16_t tensor; /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c */
+    uint16_t tensor; /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c; or row and column mean something else:
+                        TENSOR_STAGED in results.c, TENSOR_CARRIED in provenance_of() */
     uint16_t unused;
     int32_t row;
     int32_t column;
@@ -19,21 +20,37 @@ typedef struct {
 Tag tag_of_map(const TensorMap *map, const int64_t *coord);
 /* The tag of 16 bytes of global memory, if they lie in a matrix that was described. */
 Tag tag_of_global(const void *p);
+/* "A"; empty if it is of no matrix. */
+const char *tag_matrix(Tag tag);
 /* "A(8,16)": row and column of its first element. Returns text, PHRASE_SIZE bytes. */
 const char *tag_text(Tag tag, char *text);
 
-/* What a warp's registers hold, and a warpgroup's tiles of accumulators. */
+/* What a warp's registers hold, a warpgroup's tiles of accumulators, and the last chunks of matrices that a thread has
+ * loaded. */
+enum { CARRIED = 64 };
 typedef struct CtaFragments {
+    struct {
+        uint32_t count;
+        const void *chunk[CARRIED];
+    } * carried;                        /* by thread; NULL: nothing yet */
     struct MatrixTag *warp[WARP_LIMIT]; /* a table by the address of lane 0's register; NULL: nothing yet */
     struct {
-        Tag a, b; /* row of A and of B that it is the product of */
+        Tag a, b;   /* row of A and of B that it is the product of */
+        int unread; /* products that nobody has read */
+        Site site;  /* of the last of them */
     } tile[WARPGROUP_LIMIT][ACCUMULATOR_TILES];
 } CtaFragments;
 
+/* For event.c: a thread has loaded 16 bytes of global memory; it has stored 16 bytes of shared memory. */
+void provenance_loaded(Thread *t, const void *p);
+void provenance_stored(Thread *t, uint32_t offset);
+/* The tag of a chunk of shared memory. */
+Tag provenance_of(Cta *cta, uint32_t offset);
+
 /* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i; r0 is lane 0's register array. */
 void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]);
-/* A warp multiplies fragments; a0, b0 are lane 0's arrays. */
-void provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site);
+/* A warp multiplies fragments; a0, b0 are lane 0's arrays. 1: the fragments begin with the elements *a and *b. */
+int provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
 /* For event.c: lane 0 has stored to its stack at p: fragments there are no longer what was loaded. */
 void provenance_forget(Warp *w, const void *p, uint32_t size);
 
@@ -41,8 +58,12 @@ void provenance_forget(Warp *w, const void *p, uint32_t size);
  * and returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and
  * column of the result are exchanged, so that row is always that of the operand and column its k. */
 Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site);
-/* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. */
-void provenance_product(Thread *t, const Product *product, Tag a, Tag b);
+/* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. 1: with this product they
+ * are known. */
+int provenance_product(Thread *t, const Product *product, Tag a, Tag b);
+
+/* A thread has stored to the accumulators of a tile, or read them. */
+void provenance_accumulators(Warpgroup *g, int tile, int write);
 
 /* Memory is freed: matrices in it have names no more. */
 void provenance_forget_memory(const void *p, size_t bytes);

@@ -248,7 +248,7 @@ static const Thread *issuer_of(const Actor *actor, const Access *access) {
 
 static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
     char text[PHRASE_SIZE];
-    Tag tag = *shadow_tag(cta, offset);
+    Tag tag = provenance_of(cta, offset);
     char place[PHRASE_SIZE] = "";
     if (device.launch.shared_type != NULL) {
         layout_text(device.launch.shared_file, device.launch.shared_type, device.launch.shared_variable, offset, place,

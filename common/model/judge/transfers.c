@@ -38,7 +38,7 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     Actor actor = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, site);
     shadow_write(t->cta, &actor, offset, CHUNK_BYTES);
     *shadow_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
-    role_loads(t);
+    role_loads(t, 0);
 }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
@@ -76,18 +76,19 @@ static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const Te
 
 void transfers_load_asked(const TmaCopy *copy) {
     const Cluster *cluster = copy->thread->cta->cluster;
+    role_loads(copy->thread, 0);
     check_copy(copy, tensor_load_fault);
     if (copy->mask >> cluster->size != 0) {
         report_misuse(RULE_CLUSTER_RANK, copy->site, 1, "%s with multicast mask 0x%x in a cluster of %d CTAs",
                       copy->what, (unsigned)copy->mask, cluster->size);
     }
-    role_loads(copy->thread);
 }
 
 void transfers_load(const TmaLoad *load, int target) {
     Thread *t = load->copy.thread;
     Cta *cta = load->target[target];
     const Barrier *b = load->barrier[target];
+    role_loads(t, b->phase > 0);
     Actor actor = {.thread = t,
                    .kind = ACCESS_TMA_LOAD,
                    .component = b->facts->component,

@@ -33,19 +33,16 @@ static Product *product_new(WarpgroupProducts *p) {
 /* The thread's number in its warpgroup. */
 static int member(const Thread *t) { return t->id % WARPGROUP_SIZE; }
 
-/* Loads and stores on the thread's accumulators are watched. */
-static void guard(Thread *t) {
-    uintptr_t begin = UINTPTR_MAX, end = 0;
-    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
-        const AccumulatorTile *tile = &t->warp->warpgroup->products.tile[i];
-        uintptr_t d = (uintptr_t)tile->d[member(t)];
-        if (d != 0) {
-            begin = d < begin ? d : begin;
-            end = d + (uintptr_t)tile->n / 2 * sizeof(float) > end ? d + (uintptr_t)tile->n / 2 * sizeof(float) : end;
-        }
+/* Loads and stores on the thread's accumulators and fragments are watched. */
+static void watch(Thread *t, const void *registers, uintptr_t bytes) {
+    uintptr_t begin = (uintptr_t)registers, end = begin + bytes;
+    if (t->accumulators.bytes > 0) {
+        uintptr_t old = t->accumulators.begin, old_end = old + t->accumulators.bytes;
+        begin = old < begin ? old : begin;
+        end = old_end > end ? old_end : end;
     }
     t->accumulators.begin = begin;
-    t->accumulators.bytes = end > begin ? end - begin : 0;
+    t->accumulators.bytes = end - begin;
 }
 
 /* The tile whose registers begin at d in this thread; made if there is none. NULL if there are too many. */
@@ -85,7 +82,7 @@ static int take_registers(Warp *w, AccumulatorTile *tile, int accumulate) {
             }
             d[v] = NAN;
         }
-        guard(t);
+        watch(t, d, (uintptr_t)n / 2 * sizeof(float));
     }
     tile->taken |= (uint8_t)(1 << w->id % 4);
     return unset;
@@ -111,6 +108,7 @@ static void load_fragments(Warp *w, Product *product) {
     const uint32_t *a[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         a[lane] = w->meeting.operands[lane].p[1];
+        watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
     matrix_fragment_a(product->a_values + 16 * (w->id % 4), WGMMA_M, a);
 }
@@ -248,8 +246,9 @@ void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumula
 
 void model_wgmma_fence(const char *here) {
     Thread *t = current_thread();
-    if (warp_meet(t, WARP_WGMMA_FENCE, 0xffffffffu, site_of(here))) {
-        event_wgmma_fence(t->warp);
+    Site site = site_of(here);
+    if (warp_meet(t, WARP_WGMMA_FENCE, 0xffffffffu, site)) {
+        event_wgmma_fence(t->warp, site);
         warp_go(t->warp);
     }
 }

@@ -5,7 +5,7 @@
 
 #include "../core/types.h"
 
-enum { ACCUMULATOR_TILES = 8, GROUP_HISTORY = 64 };
+enum { ACCUMULATOR_TILES = 8, GROUP_HISTORY = 64, FRAGMENT_BYTES = 16 }; /* of A, a thread */
 
 typedef struct {
     int n;
@@ -19,6 +19,9 @@ typedef struct {
     struct AccumulatorTile *tile;
     float *a_values;    /* rs: [16][64] */
     struct Clock *base; /* judge/products.c */
+    struct {            /* the same: what the first of its warps had executed before it */
+        uint32_t fences, waits, order;
+    } before;
 } Product;
 
 /* 64 x n accumulators of a warpgroup. While products work on it the values are here, and NaN in the registers. */
@@ -51,7 +54,7 @@ typedef struct {
     uint64_t waited;    /* groups that a wait has covered */
 } WarpProducts;
 
-/* Of a thread: stack addresses [begin, begin + bytes) hold all accumulators that wgmma knows. */
+/* Of a thread: stack addresses [begin, begin + bytes) hold all accumulators, and fragments of A, that wgmma knows. */
 typedef struct {
     uintptr_t begin, bytes;
 } Accumulators;

@@ -1,0 +1,35 @@
+/* results.h - what a CTA has multiplied must be read, and go to its own rows and columns of C. */
+#ifndef RESULTS_H
+#define RESULTS_H
+
+#include "provenance.h"
+
+enum { RESULT_PLACES = 8 };
+
+/* The last tiles of a warpgroup: a result may be stored a few tiles later than it was computed. */
+typedef struct {
+    struct {
+        int row, column, rows, columns;
+    } place[RESULT_PLACES];
+    uint32_t count; /* of all that there were */
+} WarpgroupResults;
+
+/* Of a CTA. */
+typedef struct CtaResults {
+    WarpgroupResults warpgroup[WARPGROUP_LIMIT];
+    int row_begin, row_end, column_begin, column_end; /* around all fragments that its warps have multiplied */
+    int any;                                          /* tiles or fragments of known origin */
+    uint32_t staged;                                  /* stmatrix instructions */
+} CtaResults;
+
+/* For the other judges: a tile of products of rows that begin with the elements a and b of A and B. */
+void results_tile(Warpgroup *g, Tag a, Tag b, int rows, int columns);
+void results_fragment(Cta *cta, Tag a, Tag b);
+/* stmatrix: the chunk is row `row` of a matrix, whose number is counted by the CTA. */
+Tag results_staged(Cta *cta, int matrix, int row);
+
+/* For event.c: an ordinary store to global memory; a TMA store. */
+void results_stored(Thread *t, const void *p, uint32_t size, Site site);
+void results_tma_store(const TmaCopy *copy);
+
+#endif

@@ -1,0 +1,550 @@
+/* kernels_roles.c - a producer, two consumer warpgroups and a ring: the ways in which right kernels wait, arrive, announce
+ * and take turns, and next to them what must be named whatever the schedule. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/barrier.h"
+#include "../../common/device/cp_async.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
+#include "../../common/device/swizzle.h"
+#include "../../common/device/tma.h"
+#include "../../common/device/wgmma.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+/* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B; where they take turns, the same
+ * rows. */
+enum { BM = 64, BN = 64, BK = 64, CONSUMERS = 2, PRODUCER = 128 * CONSUMERS, THREADS = PRODUCER + 64 };
+enum { STAGES = 3, K_TILES = 8, STEPS = BK / 16, A_BYTES = CONSUMERS * BM * BK * 2, B_BYTES = BN * BK * 2 };
+
+typedef enum {
+    RIGHT,
+    /* the producer */
+    RIGHT_EXPECT_IN_TWO,   /* expect_tx for A, then arrive.expect_tx for B */
+    RIGHT_EXPECT_BY_OTHER, /* another thread announces B, before a __syncwarp() and the arrival */
+    RIGHT_LOADS_FIRST,     /* loads, then arrive.expect_tx */
+    RIGHT_FULL_FOR_EACH,   /* barriers of their own for A and B */
+    RIGHT_EMPTY_AHEAD,     /* it waits for the stage of the next k-tile before it fills this one */
+    RIGHT_FIRST_LAP_FREE,  /* it asks for no stage in the first lap */
+    RIGHT_NO_TAIL,
+    RIGHT_B_BY_CP_ASYNC, /* all 64 threads copy B, fence and arrive; one of them loads A */
+    RIGHT_REFILL_NAMED,  /* there is none: the consumers meet at a numbered barrier, and one of their threads loads */
+    RIGHT_REFILL_MET,    /* ... at an mbarrier at which all arrive and wait */
+    /* the consumers' waits */
+    RIGHT_POLLS,       /* test_wait in a loop */
+    RIGHT_ASKS,        /* test_wait, and a wait if it was in vain */
+    RIGHT_ASKS_AHEAD,  /* test_wait for the next k-tile, and a wait all the same */
+    RIGHT_WAITS_TWICE, /* ... for the same phase, before the stage is released */
+    RIGHT_LANE_WAITS,  /* one lane of each warp, then __syncwarp() */
+    RIGHT_ONE_WAITS,   /* one thread of each consumer, then a barrier of the warpgroup */
+    RIGHT_HANDED_ON,   /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
+    /* their releases */
+    RIGHT_ALL_ARRIVE,
+    RIGHT_WARPS_ARRIVE, /* a lane of each warp */
+    RIGHT_LATE_RELEASE, /* wait_group(2), two k-tiles late */
+    RIGHT_ONE_STAGE,
+    RIGHT_TWO_STAGES,
+    /* their products */
+    RIGHT_STEP_GROUPS, /* a group for each k16 step; the wait leaves a k-tile's */
+    RIGHT_FENCE_ONCE,  /* before the main loop */
+    RIGHT_TWO_SETS,    /* of accumulators, in turn; one is read while the products on the other go on */
+    RIGHT_EMPTY_GROUPS, /* a consumer that issues no products fences, commits and waits; the stages are refilled as above */
+    RIGHT_ZEROED,       /* accumulators are set to zero before the loop, and always added to */
+    RIGHT_FRAGMENTS,    /* A from registers, two sets in turn */
+    RIGHT_LOADED_AHEAD, /* ... the next set is loaded between the fence and the products on this one */
+    /* turns: each k-tile is for one consumer */
+    RIGHT_TURNS_BOTH,   /* the other one waits for it and releases it too */
+    RIGHT_TURNS_HANDED, /* numbered barriers hand the turn on, as CUTLASS does */
+    RIGHT_TURNS_EVEN,   /* an even number of stages: each consumer has its own */
+    /* phases without bytes */
+    RIGHT_OWN_ARRIVAL,   /* a thread arrives for phase 0, and waits for phase 1 */
+    RIGHT_KNOWN_ARRIVAL, /* a thread that knows of that arrival waits for phase 1 */
+    EXPECT_AFTER_ARRIVAL,
+    EXPECT_BY_OTHER,
+    HANDED_ON_BY_ONE_NUMBER,
+    NAMED_SHARED,
+    NAMED_SWAPPED,
+    TURNS,
+    UNKNOWN_ARRIVAL,
+    IDLE_RELEASES, /* as with empty groups; one thread releases, though no product holds the others together */
+    ONE_WARP_WAITS,
+    ONE_WARP_FENCES,
+    WAITS_DIFFER,
+    ONE_WARP_WAITS_AGAIN, /* at its end */
+    ZEROED_BEHIND_FENCE,
+    FRAGMENTS_RELOADED,
+    FRAGMENT_STORED,
+    FRAGMENT_BEHIND_FENCE,
+} Bug;
+
+typedef struct {
+    bf16 a[STAGES][CONSUMERS * BM * BK]; /* 128-byte swizzle */
+    bf16 b[STAGES][BN * BK];
+    MBarrier full[STAGES], full_b[STAGES], empty[STAGES], met, extra;
+} Shared;
+
+typedef struct {
+    TensorMap map_a, map_b;
+    const bf16 *b;
+    float *out; /* [CONSUMERS][BM][BN] */
+    int bug, stages, zero;
+} Params;
+
+DEVICE int turns(int bug) {
+    return bug == TURNS || bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED || bug == RIGHT_TURNS_EVEN;
+}
+
+DEVICE int refills(int bug) {
+    return bug == RIGHT_REFILL_NAMED || bug == RIGHT_REFILL_MET || bug == RIGHT_EMPTY_GROUPS;
+}
+
+/* Only the first consumer multiplies. */
+DEVICE int idles(int bug) { return bug == RIGHT_EMPTY_GROUPS || bug == IDLE_RELEASES; }
+
+DEVICE int from_registers(int bug) {
+    return bug == RIGHT_FRAGMENTS || bug == RIGHT_LOADED_AHEAD || bug == FRAGMENTS_RELOADED || bug == FRAGMENT_STORED ||
+           bug == FRAGMENT_BEHIND_FENCE;
+}
+
+/* ---- the producer ------------------------------------------------------------------------------------------------ */
+
+/* One thread. */
+DEVICE void load(Shared *s, const Params *p, int k_tile) {
+    const int bug = p->bug, stage = k_tile % p->stages;
+    MBarrier *full = &s->full[stage], *full_b = bug == RIGHT_FULL_FOR_EACH ? &s->full_b[stage] : full;
+    switch (bug) {
+    case RIGHT_EXPECT_IN_TWO:
+        mbarrier_expect_tx(full, A_BYTES);
+        mbarrier_arrive_expect_tx(full, B_BYTES);
+        break;
+    case EXPECT_AFTER_ARRIVAL:
+    case RIGHT_EXPECT_BY_OTHER:
+    case EXPECT_BY_OTHER:
+    case RIGHT_B_BY_CP_ASYNC: mbarrier_arrive_expect_tx(full, A_BYTES); break;
+    case RIGHT_FULL_FOR_EACH:
+        mbarrier_arrive_expect_tx(full, A_BYTES);
+        mbarrier_arrive_expect_tx(full_b, B_BYTES);
+        break;
+    case RIGHT_LOADS_FIRST: break;
+    default: mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
+    }
+    tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, 0, full);
+    if (bug == EXPECT_AFTER_ARRIVAL) {
+        mbarrier_expect_tx(full, B_BYTES);
+    }
+    if (bug != RIGHT_B_BY_CP_ASYNC) {
+        tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, 0, full_b);
+    }
+    if (bug == RIGHT_LOADS_FIRST) {
+        mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
+    }
+}
+
+DEVICE void wait_empty(Shared *s, const Params *p, int k_tile) {
+    int lap = k_tile / p->stages;
+    if (p->bug != RIGHT_FIRST_LAP_FREE || lap > 0) {
+        mbarrier_wait_parity(&s->empty[k_tile % p->stages], (uint32_t)(lap & 1) ^ 1);
+    }
+}
+
+/* The two producer warps. */
+DEVICE void produce(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    int thread = (int)threadIdx.x - PRODUCER, k_tile = 0;
+    int two = bug == RIGHT_EXPECT_BY_OTHER || bug == EXPECT_BY_OTHER;
+    if (thread >= 32 && (bug == RIGHT_HANDED_ON || bug == HANDED_ON_BY_ONE_NUMBER)) {
+        for (; k_tile < K_TILES; k_tile++) {
+            int stage = k_tile % p->stages;
+            mbarrier_wait_parity(&s->full[stage], (uint32_t)(k_tile / p->stages) & 1);
+            named_barrier_arrive(3 + (bug == RIGHT_HANDED_ON ? stage : 0), 128 * CONSUMERS + 32);
+        }
+    } else if (bug == RIGHT_B_BY_CP_ASYNC) {
+        for (; k_tile < K_TILES; k_tile++) {
+            int stage = k_tile % p->stages;
+            wait_empty(s, p, k_tile);
+            for (int row = thread / 8; row < BN; row += 8) {
+                cp_async_16(&s->b[stage][swizzled_index(row, thread % 8)],
+                            p->b + row * K_TILES * BK + k_tile * BK + thread % 8 * 8);
+            }
+            if (thread == 0) {
+                load(s, p, k_tile);
+            }
+            cp_async_commit_group();
+            cp_async_wait_group(0);
+            fence_proxy_async();
+            mbarrier_arrive(&s->full[stage]);
+        }
+    } else if (thread == 0 || (two && thread == 1)) {
+        if (bug == RIGHT_EMPTY_AHEAD) {
+            wait_empty(s, p, 0);
+        }
+        for (; k_tile < K_TILES; k_tile++) {
+            if (bug != RIGHT_EMPTY_AHEAD) {
+                wait_empty(s, p, k_tile);
+            } else if (k_tile + 1 < K_TILES) {
+                wait_empty(s, p, k_tile + 1);
+            }
+            if (two && thread == 1) {
+                mbarrier_expect_tx(&s->full[k_tile % p->stages], B_BYTES);
+            }
+            if (bug == RIGHT_EXPECT_BY_OTHER) {
+                __syncwarp(3);
+            }
+            if (thread == 0) {
+                load(s, p, k_tile);
+            }
+        }
+        for (int i = 0; i < p->stages && bug != RIGHT_NO_TAIL; i++) {
+            wait_empty(s, p, k_tile + i);
+        }
+    }
+}
+
+/* ---- the consumers ----------------------------------------------------------------------------------------------- */
+
+DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
+    const int bug = p->bug, stage = k_tile % p->stages;
+    int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128, number = 1 + consumer;
+    uint32_t parity = (uint32_t)(k_tile / p->stages) & 1;
+    MBarrier *full = &s->full[stage];
+    switch (bug) {
+    case RIGHT_POLLS:
+        for (int turn = 0; !mbarrier_test_wait_parity(full, parity); turn++) {
+        }
+        break;
+    case RIGHT_ASKS:
+        if (!mbarrier_test_wait_parity(full, parity)) {
+            mbarrier_wait_parity(full, parity);
+        }
+        break;
+    case RIGHT_LANE_WAITS:
+        if (thread % 32 == k_tile) {
+            mbarrier_wait_parity(full, parity);
+        }
+        __syncwarp();
+        break;
+    case NAMED_SHARED:
+    case NAMED_SWAPPED:
+    case RIGHT_ONE_WAITS:
+        if (thread == 0) {
+            mbarrier_wait_parity(full, parity);
+        }
+        number = bug == NAMED_SHARED ? 1 : bug == NAMED_SWAPPED && k_tile % 2 == 1 ? 2 - consumer : number;
+        named_barrier_sync(number, 128);
+        break;
+    case RIGHT_HANDED_ON: named_barrier_sync(3 + stage, 128 * CONSUMERS + 32); break;
+    case HANDED_ON_BY_ONE_NUMBER: named_barrier_sync(3, 128 * CONSUMERS + 32); break;
+    case RIGHT_FULL_FOR_EACH:
+        mbarrier_wait_parity(&s->full_b[stage], parity);
+        mbarrier_wait_parity(full, parity);
+        break;
+    default: mbarrier_wait_parity(full, parity);
+    }
+    if (bug == RIGHT_WAITS_TWICE) {
+        __syncwarp();
+        mbarrier_wait_parity(full, parity);
+    }
+}
+
+DEVICE void load_fragments(Shared *s, const Params *p, uint32_t fragment[STEPS][4], int k_tile) {
+    int row = (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 16, half = (int)threadIdx.x % 32 / 16;
+    for (int step = 0; step < STEPS; step++) {
+        ldmatrix_x4(fragment[step], &s->a[k_tile % p->stages][swizzled_index(row, 2 * step + half)]);
+    }
+    /* ldmatrix has read the stage through the generic proxy. */
+    fence_proxy_async();
+}
+
+DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2][STEPS][4], int k_tile, int first) {
+    const int bug = p->bug, stage = k_tile % p->stages;
+    int consumer = (int)threadIdx.x / 128, warp = (int)threadIdx.x / 32 % 4, set = k_tile % 2;
+    uint64_t a = wgmma_descriptor(&s->a[stage][turns(bug) ? 0 : consumer * BM * BK]);
+    uint64_t b = wgmma_descriptor(s->b[stage]);
+    if (from_registers(bug)) {
+        set = bug == FRAGMENTS_RELOADED ? 0 : set;
+        if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
+            load_fragments(s, p, fragment[set], k_tile);
+        }
+    }
+    if (bug != RIGHT_FENCE_ONCE || first) {
+        wgmma_fence();
+    }
+    if (bug == ONE_WARP_FENCES && warp == 2) {
+        wgmma_fence();
+    }
+    if (bug == RIGHT_LOADED_AHEAD && k_tile + 1 < K_TILES) {
+        wait_full(s, p, k_tile + 1);
+        load_fragments(s, p, fragment[1 - set], k_tile + 1);
+    }
+    if (bug == FRAGMENT_BEHIND_FENCE) {
+        fragment[set][1][2] += (uint32_t)p->zero;
+    }
+    for (int i = 0; i < BN / 2 && bug == ZEROED_BEHIND_FENCE && first; i++) {
+        acc[i] = 0;
+    }
+    int add = bug == RIGHT_ZEROED || bug == ZEROED_BEHIND_FENCE || !first;
+    for (int step = 0; step < STEPS; step++) {
+        if (from_registers(bug)) {
+            wgmma_m64n64k16_rs(acc, fragment[set][step], b + step * WGMMA_K16_STEP, add || step > 0);
+        } else if (!idles(bug) || consumer == 0) {
+            wgmma_m64n64k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, add || step > 0);
+        }
+        if (bug == RIGHT_STEP_GROUPS && step < STEPS - 1) {
+            wgmma_commit_group();
+        }
+    }
+    wgmma_commit_group();
+    if (bug == FRAGMENT_STORED) {
+        fragment[set][1][2] += (uint32_t)p->zero;
+    }
+}
+
+DEVICE void release(Shared *s, const Params *p, int k_tile) {
+    const int bug = p->bug;
+    int thread = (int)threadIdx.x % 128;
+    if (k_tile < 0) {
+        return;
+    }
+    if (from_registers(bug)) {
+        named_barrier_sync(1 + (int)threadIdx.x / 128, 128);
+    }
+    int arrives = bug == RIGHT_ALL_ARRIVE || (bug == RIGHT_WARPS_ARRIVE ? thread % 32 == 5 : thread == 0);
+    if (arrives) {
+        mbarrier_arrive(&s->empty[k_tile % p->stages]);
+    }
+}
+
+/* All consumers meet, and one of their threads fills the stage of k-tile `k_tile`. */
+DEVICE void refill(Shared *s, const Params *p, int k_tile, uint32_t parity) {
+    if (p->bug != RIGHT_REFILL_MET) {
+        named_barrier_sync(15, 128 * CONSUMERS);
+    } else {
+        mbarrier_arrive(&s->met);
+        mbarrier_wait_parity(&s->met, parity);
+    }
+    if (threadIdx.x == 128) {
+        load(s, p, k_tile);
+    }
+}
+
+DEVICE void consume(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+    int late = bug == RIGHT_LATE_RELEASE                                           ? 2
+               : turns(bug) || bug == RIGHT_ONE_STAGE || bug == RIGHT_LOADED_AHEAD ? 0
+                                                                                   : 1; /* k-tiles in flight */
+    float acc[2][BN / 2];
+    uint32_t fragment[2][STEPS][4];
+    if (bug == RIGHT_ZEROED) {
+        for (int i = 0; i < BN / 2; i++) {
+            acc[0][i] = 0;
+        }
+    }
+    for (int k_tile = 0; k_tile < p->stages && refills(bug) && threadIdx.x == 128; k_tile++) {
+        load(s, p, k_tile);
+    }
+    if (bug == RIGHT_TURNS_HANDED && consumer == 1) {
+        named_barrier_arrive(6, 128 * CONSUMERS); /* consumer 0's first turn is free */
+    }
+    for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
+        int mine = !turns(bug) || k_tile % 2 == consumer, set = bug == RIGHT_TWO_SETS ? k_tile % 2 : 0;
+        if (!mine) {
+            if (bug == RIGHT_TURNS_BOTH) {
+                wait_full(s, p, k_tile);
+                named_barrier_sync(1 + consumer, 128);
+                release(s, p, k_tile);
+            }
+            continue;
+        }
+        if (bug == RIGHT_TURNS_HANDED) {
+            named_barrier_sync(6 + consumer, 128 * CONSUMERS);
+        }
+        if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
+            wait_full(s, p, k_tile);
+        }
+        multiply(s, p, acc[set], fragment, k_tile, k_tile < (turns(bug) || bug == RIGHT_TWO_SETS ? 2 : 1));
+        if (bug == RIGHT_TURNS_HANDED) {
+            named_barrier_arrive(7 - consumer, 128 * CONSUMERS);
+        }
+        if (bug == RIGHT_ASKS_AHEAD && k_tile + 1 < K_TILES) {
+            mbarrier_test_wait_parity(&s->full[(k_tile + 1) % p->stages], (uint32_t)((k_tile + 1) / p->stages) & 1);
+        }
+        if (bug == WAITS_DIFFER && warp == 0) {
+            wgmma_wait_group(0);
+        } else if (bug != ONE_WARP_WAITS || warp == 0) {
+            wgmma_wait_group(bug == RIGHT_STEP_GROUPS ? STEPS : late);
+        }
+        if (!refills(bug)) {
+            release(s, p, k_tile - late);
+        } else if (k_tile > 0 && k_tile - 1 + p->stages < K_TILES) {
+            refill(s, p, k_tile - 1 + p->stages, (uint32_t)(k_tile - 1) & 1);
+        }
+    }
+    float *out = p->out + consumer * BM * BN;
+    for (int set = 0; set < 1 + (bug == RIGHT_TWO_SETS); set++) {
+        wgmma_wait_group(bug == RIGHT_TWO_SETS ? 1 - set : 0);
+        for (int v = 0; v < BN / 2 && (!idles(bug) || consumer == 0); v++) {
+            int row = warp * 16 + lane / 4 + v / 2 % 2 * 8, col = v / 4 * 8 + lane % 4 * 2 + v % 2;
+            out[row * BN + col] = acc[set][v] + (set > 0 ? out[row * BN + col] : 0);
+        }
+    }
+    if (bug == ONE_WARP_WAITS_AGAIN && warp == 0) {
+        wgmma_wait_group(0);
+    }
+    for (int k_tile = K_TILES - late; k_tile < K_TILES && !refills(bug); k_tile++) {
+        release(s, p, k_tile);
+    }
+}
+
+/* ---- phases without bytes ---------------------------------------------------------------------------------------- */
+
+DEVICE void arrivals(Shared *s, const Params *p) {
+    const int bug = p->bug, thread = (int)threadIdx.x;
+    if (thread == 0 && bug != UNKNOWN_ARRIVAL) {
+        mbarrier_arrive(&s->extra);
+    }
+    __syncthreads();
+    if (thread == 0 && bug == UNKNOWN_ARRIVAL) {
+        mbarrier_arrive(&s->extra);
+    } else if (thread == 32) {
+        mbarrier_wait_parity(&s->extra, 0);
+        mbarrier_arrive(&s->extra);
+    } else if (thread == (bug == RIGHT_OWN_ARRIVAL ? 0 : 64)) {
+        mbarrier_wait_parity(&s->extra, 1);
+    }
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(THREADS, 1) roles_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    const int bug = p.bug;
+    if (threadIdx.x == 0) {
+        mbarrier_init(s->full, p.stages, bug == RIGHT_B_BY_CP_ASYNC ? 65 : 1);
+        mbarrier_init(s->full_b, p.stages, 1);
+        mbarrier_init(s->empty, p.stages,
+                      bug == RIGHT_ALL_ARRIVE                 ? 128 * CONSUMERS
+                      : bug == RIGHT_WARPS_ARRIVE             ? 4 * CONSUMERS
+                      : turns(bug) && bug != RIGHT_TURNS_BOTH ? 1
+                                                              : CONSUMERS);
+        mbarrier_init(&s->met, 1, 128 * CONSUMERS);
+        mbarrier_init(&s->extra, 1, 1);
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    if (bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL || bug == UNKNOWN_ARRIVAL) {
+        arrivals(s, &p);
+    } else if (threadIdx.x < PRODUCER) {
+        consume(s, &p);
+    } else if (!refills(bug)) {
+        produce(s, &p);
+    }
+}
+KERNEL_ENTRY(roles_kernel, Params);
+
+static int run(int bug) {
+    enum { K = K_TILES * BK, ROWS = CONSUMERS * BM };
+    bf16 *a = model_global_alloc(ROWS * K * sizeof *a, "A"), *b = model_global_alloc(BN * K * sizeof *b, "B");
+    float *out = model_global_alloc(ROWS * BN * sizeof *out, "out");
+    for (int k = 0; k < K; k++) {
+        for (int i = 0; i < ROWS; i++) {
+            a[i * K + k] = float_to_bf16((float)((i * 7 + k * 3) % 5 - 2));
+        }
+        for (int i = 0; i < BN; i++) {
+            b[i * K + k] = float_to_bf16((float)((i * 5 + k * 11) % 7 - 3));
+        }
+    }
+    memset(out, 0xff, ROWS * BN * sizeof *out);
+    Params p;
+    memset(&p, 0, sizeof p);
+    p.b = b;
+    p.out = out;
+    p.bug = bug;
+    p.stages = bug == RIGHT_ONE_STAGE ? 1 : bug == RIGHT_TWO_STAGES || bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
+    int status = tensor_map_2d(&p.map_a, "A", a, ROWS, K, K, ROWS, BK, SWIZZLE_128B) ||
+                 tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B);
+    if (status == 0) {
+        LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
+        status = launch_kernel(KERNEL(roles_kernel), shape, &p, NULL);
+    }
+    int right = bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL; /* they multiply nothing */
+    for (int i = 0; i < (turns(bug) || idles(bug) ? BM : ROWS) && status == 0 && !right; i++) {
+        for (int j = 0; j < BN; j++) {
+            float sum = 0, got = out[i * BN + j] + (turns(bug) ? out[(BM + i) * BN + j] : 0);
+            for (int k = 0; k < K; k++) {
+                sum += bf16_to_float(a[i * K + k]) * bf16_to_float(b[j * K + k]);
+            }
+            status |= got != sum;
+        }
+    }
+    model_global_free(a);
+    model_global_free(b);
+    model_global_free(out);
+    return status;
+}
+
+#define RIGHT_CASE(bug) \
+    { "roles " #bug, NULL, run, bug }
+#define WRONG_CASE(bug, rule) \
+    { "roles " #bug, #rule, run, bug }
+#ifdef __clang__
+#define LOCAL_CASE(bug, rule) \
+    { "roles " #bug, "# clang tells -fsanitize=thread of no access to a local array by a known index", run, bug }
+#else
+#define LOCAL_CASE(bug, rule) WRONG_CASE(bug, rule)
+#endif
+const Case roles_cases[] = {
+    RIGHT_CASE(RIGHT),
+    RIGHT_CASE(RIGHT_EXPECT_IN_TWO),
+    RIGHT_CASE(RIGHT_EXPECT_BY_OTHER),
+    RIGHT_CASE(RIGHT_LOADS_FIRST),
+    RIGHT_CASE(RIGHT_FULL_FOR_EACH),
+    RIGHT_CASE(RIGHT_EMPTY_AHEAD),
+    RIGHT_CASE(RIGHT_FIRST_LAP_FREE),
+    RIGHT_CASE(RIGHT_NO_TAIL),
+    RIGHT_CASE(RIGHT_B_BY_CP_ASYNC),
+    RIGHT_CASE(RIGHT_REFILL_NAMED),
+    RIGHT_CASE(RIGHT_REFILL_MET),
+    RIGHT_CASE(RIGHT_POLLS),
+    RIGHT_CASE(RIGHT_ASKS),
+    RIGHT_CASE(RIGHT_ASKS_AHEAD),
+    RIGHT_CASE(RIGHT_WAITS_TWICE),
+    RIGHT_CASE(RIGHT_LANE_WAITS),
+    RIGHT_CASE(RIGHT_ONE_WAITS),
+    RIGHT_CASE(RIGHT_HANDED_ON),
+    RIGHT_CASE(RIGHT_ALL_ARRIVE),
+    RIGHT_CASE(RIGHT_WARPS_ARRIVE),
+    RIGHT_CASE(RIGHT_LATE_RELEASE),
+    RIGHT_CASE(RIGHT_ONE_STAGE),
+    RIGHT_CASE(RIGHT_TWO_STAGES),
+    RIGHT_CASE(RIGHT_STEP_GROUPS),
+    RIGHT_CASE(RIGHT_FENCE_ONCE),
+    RIGHT_CASE(RIGHT_TWO_SETS),
+    RIGHT_CASE(RIGHT_EMPTY_GROUPS),
+    RIGHT_CASE(RIGHT_ZEROED),
+    RIGHT_CASE(RIGHT_FRAGMENTS),
+    RIGHT_CASE(RIGHT_LOADED_AHEAD),
+    RIGHT_CASE(RIGHT_TURNS_BOTH),
+    RIGHT_CASE(RIGHT_TURNS_HANDED),
+    RIGHT_CASE(RIGHT_TURNS_EVEN),
+    RIGHT_CASE(RIGHT_OWN_ARRIVAL),
+    RIGHT_CASE(RIGHT_KNOWN_ARRIVAL),
+    WRONG_CASE(EXPECT_AFTER_ARRIVAL, TX_COUNT),
+    WRONG_CASE(EXPECT_BY_OTHER, TX_COUNT),
+    WRONG_CASE(HANDED_ON_BY_ONE_NUMBER, NAMED_BARRIER),
+    WRONG_CASE(NAMED_SHARED, NAMED_BARRIER),
+    WRONG_CASE(NAMED_SWAPPED, NAMED_BARRIER),
+    WRONG_CASE(TURNS, PHASE_SKIPPED),
+    WRONG_CASE(UNKNOWN_ARRIVAL, PHASE_SKIPPED),
+    WRONG_CASE(IDLE_RELEASES, PHASE_SKIPPED),
+    WRONG_CASE(ONE_WARP_WAITS, CONVERGENCE),
+    WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE),
+    WRONG_CASE(WAITS_DIFFER, CONVERGENCE),
+    WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE),
+    LOCAL_CASE(ZEROED_BEHIND_FENCE, WGMMA_FENCE),
+    WRONG_CASE(FRAGMENTS_RELOADED, WGMMA_IN_FLIGHT),
+    LOCAL_CASE(FRAGMENT_STORED, WGMMA_IN_FLIGHT),
+    LOCAL_CASE(FRAGMENT_BEHIND_FENCE, WGMMA_FENCE),
+};
+const int roles_case_count = sizeof roles_cases / sizeof roles_cases[0];

@@ -1,0 +1,131 @@
+#!/usr/bin/perl
+# Does each lab put a file before a learner that compiles, differs from the chapter in its holes alone, and is wrong with every
+# one of them? And would this test notice if not?
+use strict;
+use warnings;
+use Cwd 'getcwd';
+use File::Temp 'tempdir';
+use lib 'tests/tools';
+use Test::More;
+use PatchTest;
+
+my $top = getcwd();
+my @labs = Patches::all('labs');
+is_deeply([ map { $_->{chapter} } @labs ], [ grep { !/^01_/ && -e "$_/README.md" } Patches::chapters() ],
+    'each chapter that has one before it has a lab');
+
+SKIP: {
+    skip('the labs on the model: there is no CPU model', 1) if !$ENV{HAVE_MODEL};
+    each_is_accepted('judge', 'labs');
+
+    # ---- labs that must fail
+
+    judged_as('labs/07_lab', @$_) for (
+        [ sub { }, 'ok\t', 'accepted: as it is, in another place' ],
+        [ sub { s/^# verdict: .*/# verdict: RACE_WAR/m }, '20 runs are not as stated: reported ', 'not accepted: another verdict' ],
+        [ sub { s/^# verdict: .*/# verdict: RACE_WAR or DEADLOCK/m }, 'its `# verdict:` is a hang', 'not accepted: a hang' ],
+        [ sub { s/^# run.*\n//m }, 'it has 0 lines `# run:`', 'not accepted: no options' ],
+        [ sub { s/^(\+ .*HOLE 3.*)/$1\n+            consumer_wait(s->full, state);/m; s/UNINIT_SHARED/BARRIER_UNINIT/ }, 'with hole 3 alone.*: exit status 0',
+            'not accepted: a stub that is right' ],
+        [ sub { s/HOLE 3:/HOLE 4:/ }, 'hole 3 has another number', 'not accepted: wrong numbers' ],
+        [ sub { s/(HOLE 3: .*)\*\//join "\n+ *", "$1", 1 .. 4, "*\/"/e }, 'the comment of hole 3 has more than 5 lines',
+            'not accepted: a long comment' ],
+        [ sub { s/^(\+ .*HOLE 3.*)/join "\n+", $1, ('(void)0;') x 5/me }, 'the stub of hole 3 has more than 4 lines', 'not accepted: a long stub' ],
+        [ sub { $_ .= "\@\@ -103,2 +92,2 \@\@\n-KERNEL_ENTRY(gemm_kernel, Params);\n+KERNEL_ENTRY(gemm_kernel,  Params);\n" },
+            'line \d+ of the chapter is changed outside of a hole', 'not accepted: a change outside of a hole' ],
+        [ sub { s/^\+( *\(void\)&thread)/+ int unused;\n+$1/m }, 'it cannot be built: .*unused', 'not accepted: a warning' ],
+        [ sub { s/^-( *)consumer_wait/-$1consumer_weit/m }, '.*stand in no place', 'not accepted: it does not apply' ],
+    );
+    my $hole = sub { return join '', map { "/* HOLE $_: */\nline $_\n" } 1 .. $_[0] };
+    for (
+        [ 2, "line 1\nline 2\n", 'it has 2 holes, not 3 to 6', 'too few' ],
+        [ 7, join('', map { "line $_\n" } 1 .. 7), 'it has 7 holes, not 3 to 6', 'too many' ],
+        [ 3, "line 1\n" . "gone\n" x 21 . "line 2\nline 3\n", 'hole 2 takes more than 20 lines', 'a large hole' ],
+    ) {
+        my ($count, $lines, $pattern, $name) = @$_;
+        eval { Patches::holes($lines, $hole->($count)) };
+        like(Patches::problem($@), qr/$pattern/, "not accepted: $name");
+    }
+}
+
+# ---- with nvcc: no warning there either
+
+SKIP: {
+    skip("the labs, compiled for the GPU: $ENV{NO_NVCC}", 1) if $ENV{NO_NVCC};
+    each_is_accepted('object', 'labs');
+    my ($said) = tool('object ' . edited('labs/07_lab', sub { s/^\+( *\(void\)&thread)/+ int unused = 0;\n+$1/m }));
+    like($said, qr/^07_lab\t.*unused/m, 'not accepted: a warning of nvcc');
+}
+
+# ---- make lab-NN, in a tree of its own: what a learner has written is nobody else's
+
+my $tree = tempdir(CLEANUP => 1);
+symlink "$top/$_", "$tree/$_" or die "$_: $!\n" for grep { !m{^(?:build|my)$} } glob '*';
+my $cc = ($ENV{CC} // 'gcc') . ' ' . ($ENV{C_SUBSET} // '-std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror');
+sub lab { return said("cd $tree && tests/tools/patches lab $_[0]") }
+sub written { return Patches::contents("$tree/my/$_[0].cu") }
+
+for my $p (@labs) {
+    my ($said, $status) = lab($p->{number});
+    is($status, 0, "make lab-$p->{number}");
+    like($said, qr{\Amy/$p->{title}\.cu\n.*HOLE 1 to HOLE \d.*\n.*make check-$p->{number}\n\z}s, 'says what to do');
+    my (undef, undef, $start) = @{ (Patches::changed($p, \&Patches::contents))[0] };
+    is(written($p->{title}) =~ s/^#include.*\n//mgr, $start =~ s/^#include.*\n//mgr, 'writes the starting file');
+    ($said, $status) = said("cd $tree && $cc -Wno-psabi -DGEMM_MODEL -fsyntax-only -x c my/$p->{title}.cu");
+    is("$status$said", '0', 'which compiles where it is');
+}
+Patches::store("$tree/my/05_tma_mbarrier.cu", "mine\n");
+for my $words ('05', '05 DEADLOCK', '05 "" parity_never_flips') {
+    my ($said, $status) = lab($words);
+    is($status, 1, "lab $words does not overwrite what is there");
+    like($said, qr{\Amy/05_tma_mbarrier.cu is there already.*afresh.*mv my/05_tma_mbarrier.cu .*\n\z}, 'says how to start afresh');
+    is(written('05_tma_mbarrier'), "mine\n", 'and it stays');
+}
+for (
+    [ '01', qr/\Achapter 01 has no lab\n\z/ ], [ '77', qr/\Athere is no chapter 77\n\z/ ],
+    [ '07 NO_SUCH_RULE', qr/\ARULE=NO_SUCH_RULE: there is no such rule; there are: .*\bDEADLOCK\b.*\n\z/ ],
+    [ '07 "" no_such_bug', qr/\ABUG=no_such_bug: .* no_full_wait.*\n\z/ ], [ '07 DEADLOCK no_full_wait', qr/\ARULE= or BUG=, not both\n\z/ ],
+) {
+    my ($words, $pattern) = @$_;
+    my ($said, $status) = lab($words);
+    is($status, 2, "lab $words: exit status 2");
+    like($said, $pattern, 'in a line');
+}
+
+# ---- a report to provoke, a bug to mend
+
+unlink glob "$tree/my/*";
+my $chapter = Patches::contents('07_warp_specialized/07_warp_specialized.cu');
+my ($said, $status) = lab('07 PROXY_FENCE');
+is($status, 0, 'RULE=PROXY_FENCE');
+like($said, qr/PROXY_FENCE: Ordinary access.*make check-07 RULE=PROXY_FENCE/s, 'says what to provoke');
+like(written('07_warp_specialized'), qr{\A/\*[^/]*PROXY_FENCE: Ordinary.*fence[.]proxy[.]async.*On a GPU: .*? \*/\n\n\Q$chapter\E\z}s, 'the chapter, and above it the task');
+my %rules = Patches::rules();
+is(scalar keys %rules, scalar(() = Patches::contents('common/model/rules.h') =~ /^RULE\(/mg), 'each rule of the model can be asked for');
+unlink glob "$tree/my/*";
+($said, $status) = lab('07 "" no_full_wait');
+is($status, 0, 'BUG=no_full_wait');
+like($said, qr/bug.*make check-07 BUG=no_full_wait/s, 'says what to do');
+my ($bug) = Patches::all('bugs', '07');
+($bug) = grep { $_->{name} eq 'no_full_wait' } Patches::all('bugs', '07');
+my $broken = (Patches::changed($bug, \&Patches::contents))[0][2];
+like(written('07_warp_specialized'), qr{\A/\* [^/]*no_full_wait[^/]*\*/\n\n\Q$broken\E\z}, 'the broken chapter');
+unlink glob "$tree/my/*";
+is((lab('01 RACE_WAW'))[1], 0, 'a chapter without a lab can be made to report');
+my @elsewhere = grep { my @c = eval { Patches::changed($_, \&Patches::contents) }; @c != 1 || $c[0][0] ne $_->{source} } Patches::all('bugs');
+is(join(' ', map { $_->{id} } @elsewhere), '', 'each bug is in its source alone, and so can be given out');
+
+# ---- by make, and kept from git
+
+($said, $status) = said('make -s lab-01');
+is($status, 2, 'make lab-01 fails');
+like($said, qr/^chapter 01 has no lab$/m, 'since there is none');
+($said, $status) = said('make -s lab-07 RULE=NO_SUCH_RULE BUG=');
+like($said, qr/^RULE=NO_SUCH_RULE: /m, 'make hands RULE over');
+($said, $status) = said('make -s lab-07 BUG=no_such_bug');
+like($said, qr/^BUG=no_such_bug: /m, 'and BUG');
+SKIP: {
+    skip('this is no git checkout', 1) if (said('git rev-parse --is-inside-work-tree'))[1];
+    is((said('git check-ignore -q my/07_warp_specialized.cu'))[1], 0, 'git does not see what a learner writes');
+}
+done_testing();

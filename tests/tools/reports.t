@@ -1,0 +1,130 @@
+#!/usr/bin/perl
+# Do reports of the CPU model fit the page or the terminal, have colour only there, name roles as the chapters have them, and
+# lead to their rule? Does a wrong result lead to the map that draws it? Is what is run without options what --help promises?
+use strict;
+use warnings;
+use lib 'tests/tools';
+use Test::More;
+use PatchTest;
+
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+
+# built(PATCH): builds a copy of it outside of the tree: other tests build the same ones. The command that runs it.
+sub built {
+    my ($id) = @_;
+    my ($p) = Patches::chosen($id =~ /\.patch$/ ? $id : edited($id, sub { }, $id =~ s{.*/}{}r));
+    my $directory = Patches::build($p);
+    return "cd $directory && ./program --on model " . Patches::value($p, 'run');
+}
+
+# ---- the rule's place ----------------------------------------------------------------------------------------------
+
+my @rules = Patches::contents('common/model/rules.h') =~ /^RULE\((\w+),/mg;
+my $page = Patches::contents('book/rules.md');
+cmp_ok(scalar @rules, '>=', 30, 'rules.h has ' . @rules . ' rules');
+my @told = $page =~ /^\| <a id="(\w+)"><\/a>/mg;
+is_deeply([ sort @told ], [ sort map { lc } @rules ], 'book/rules.md has a line for each, and no other');
+my @unlike = grep { $page !~ /^\| <a id="\L$_\E"><\/a>$_ \| \S.*\| .*\|$/m } @rules;
+is("@unlike", '', 'each line begins with the rule that its anchor names, and says what mends it');
+
+my $released = built('bugs/07_released_before_wgmma_wait');
+my ($said, $status) = said($released);
+is($status, 4, 'a bug: exit status 4');
+like($said, qr/^  replay .*\n  more     book\/rules\.md#race_war\n/m, 'its report ends with its place there');
+
+# ---- as wide as the page -------------------------------------------------------------------------------------------
+
+sub longest { return (sort { $b <=> $a } map { length } split /\n/, $_[0])[0] }
+my ($report) = $said =~ /^(model: .*?#race_war\n)/ms;
+cmp_ok(longest($report), '<=', 100, 'no line has more than 100 columns');
+like($report, qr/^  missing  the wgmma .*\n {13}\S/m, 'one that is longer is folded');
+unlike($said, qr/\e/, 'no colour outside of a terminal');
+
+# in_terminal(COLUMNS, ENVIRONMENT, COMMAND): what it prints in a terminal.
+sub in_terminal {
+    my ($columns, $environment, $command) = @_;
+    Patches::store("$ENV{B}/reports.sh", "stty cols $columns rows 40; $command\n");
+    my ($text) = said("env -u NO_COLOR $environment script -qec 'sh $ENV{B}/reports.sh' /dev/null </dev/null");
+    unlink "$ENV{B}/reports.sh";
+    return $text =~ s/\r//gr;
+}
+SKIP: {
+    skip 'script (of bsdutils) was not found', 8 if in_terminal(60, 'TERM=xterm', 'stty size') !~ /^40 60$/m;
+    my $text = in_terminal(60, 'TERM=xterm', $released);
+    my ($coloured) = $text =~ /^(\e\[1;31mmodel: RACE_WAR:.*?#race_war\n)/ms;
+    ok(defined $coloured, 'in a terminal the rule is red') or diag($text);
+    like($coloured // '', qr/^\e\[1m  before   \e\[0m\S/m, 'and labels are bold');
+    (my $plain = $coloured // '') =~ s/\e\[[0-9;]*m//g;
+    is(longest($plain), 60, 'of 60 columns, no line has more');
+    like($plain, qr/^ {15}\S.*\.\.\.$/m, 'what is quoted is cut');
+    my ($narrow, $wide) = map { s/\n {13}(?! )/ /gr =~ s/^ {15}.*\n//mgr } $plain, $report;
+    is($narrow, $wide, 'what is said is whole');
+    my $few = longest(join "\n", in_terminal(30, 'TERM=dumb', $released) =~ /^( {13}\S+ .*)$/mg);
+    ok($few > 30 && $few <= 40, "fewer than 40 columns are taken for 40: $few");
+    unlike(in_terminal(60, 'TERM=xterm NO_COLOR=1', $released), qr/\e/, 'no colour with NO_COLOR');
+    unlike(in_terminal(60, 'TERM=dumb', $released), qr/\e/, 'none with TERM=dumb');
+}
+
+# ---- roles ---------------------------------------------------------------------------------------------------------
+
+# roles(BUG...): of each warp that reports of these bugs name, the roles: "0 producer". Over all policies.
+sub roles {
+    my %seen;
+    for my $run (map { built($_) } @_) {
+        for my $policy (qw(eager lazy random pct)) {
+            my ($text) = said("$run --policy $policy");
+            $text =~ s/\n {13}(?! )/ /g;
+            $seen{"$1 " . ($2 // 'none')}++ while $text =~ /warp (\d+) lane \d+(?: \(|, )?(producer|consumer)?/g;
+        }
+    }
+    return \%seen;
+}
+my $without = roles(map { "bugs/$_" } qw(04_no_sync_before_next_k_tile 05_first_wait_for_parity_1 05_no_barrier_before_refill
+    06_k_step_not_divided_by_16 06_refilled_without_syncthreads));
+cmp_ok(scalar keys %$without, '>=', 8, 'reports of 04 to 06 name ' . keys(%$without) . ' warps');
+is(join(', ', grep { !/none/ } sort keys %$without), '', 'without a role: all warps do all jobs there');
+my $with = roles(map { "bugs/$_" } qw(07_released_before_wgmma_wait 07_producer_starts_with_parity_0
+    08_no_barrier_before_store 08_last_k_tile_never_released));
+ok($with->{'0 producer'} && $with->{'4 consumer'} && $with->{'8 consumer'}, 'in 07 and 08 they have theirs');
+is(join(', ', grep { /^[0-3] consumer|^(?:[4-9]|1.) producer/ } sort keys %$with), '', 'and nobody has another');
+
+# ---- a wrong result ------------------------------------------------------------------------------------------------
+
+# Accumulators that begin with 3: nothing that a rule forbids.
+my $wrong = edited('bugs/02_no_sync_after_store', sub {
+    my ($line) = Patches::contents('02_smem_tiled/02_smem_tiled.cu') =~ /^(    float acc\[.*\n)/m;
+    s/^@@.*//ms;
+    $_ .= "@@ -1,1 +1,1 @@\n-$line+" . ($line =~ s/\{0\}/{3}/r);
+}, 'begins_with_3');
+my $command = built($wrong);
+($said, $status) = said($command =~ s/ --m .*/ --m 70 --n 130 --k 33 --data normal --policy lazy --schedule-seed 7/r);
+is($status, 1, 'a wrong result: exit status 1') or diag($said);
+my ($map) = $said =~ /^map      (make map-02 BUG=\S+ ARGS=".*")$/m;
+is($map, "make map-02 BUG=$wrong ARGS=\"--m 70 --n 130 --k 33 --data normal --policy lazy --schedule-seed 7\"",
+    'it leads to the map of this patch, with what this launch needs');
+($said, $status) = said($map =~ s/^make map-02 BUG=(\S+) ARGS="(.*)"$/tests\/tools\/patches map 02 $1 $2/r);
+is($status, 0, 'which can be drawn');
+like($said, qr/^WRONG .*^C\[70\]\[130\], a character.*^ +0 .*[+#]/ms, 'and shows it');
+like((said("$map -n NVCC="))[0], qr{patches map 02 '\Q$wrong\E' --m 70}, 'make passes all of it on');
+($said) = said($command);
+like($said, qr/^map .*ARGS="--m 128 --n 128 --k 256 --policy random"$/m, 'defaults are left out');
+is((tool("map 03 $wrong"))[1], 2, 'a patch of another chapter is refused');
+
+# ---- a run without options -----------------------------------------------------------------------------------------
+
+my %more = ('02_smem_tiled' => '', '08_persistent_pingpong' => ', each of 3 variants',
+    'beyond/09_every_shape' => ', each of 8 variants');
+for my $chapter (sort keys %more) {
+    my $program = "$chapter/" . ($chapter =~ s{.*/}{}r) . ' --on model';
+    my ($all, $ended) = said($program);
+    is($ended, 0, "$chapter without options");
+    like($all, qr/^problem  C\[512\]\[512\].*^right    integers: 262144.*^right    normal: 262144/ms, 'the default size');
+    like($all, qr/^right    200 x 300 x 333: integers exact, --policy eager, lazy, pct\Q$more{$chapter}\E
+right    129 x 264 x 40 on 2 SMs: integers exact, --policy eager, lazy, random, pct\Q$more{$chapter}\E
+\z/m, 'two odd sizes, all policies and variants, in a line each');
+}
+for my $option ('--m 512', '--n 512', '--k 512', '--policy random', '--schedule-seed 1', '--seed 1', '--sms 4') {
+    my ($one, $ended) = said("02_smem_tiled/02_smem_tiled --on model $option");
+    is($ended . ':' . (() = $one =~ /^right /mg), '0:2', "$option: that alone");
+}
+done_testing();
