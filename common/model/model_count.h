@@ -68,7 +68,7 @@
     COUNT(MBARRIER_STEPS, "steps waited at mbarriers, warps")             \
     COUNT(WGMMA_STEPS, "steps waited for wgmma, warpgroups")              \
     COUNT(CTA_STEPS, "steps of the longest CTA")                          \
-    COUNT(LOADERS, "roles, threads that start asynchronous loads")              \
+    COUNT(LOADERS, "roles, threads that start asynchronous loads")        \
     COUNT(MULTIPLIERS, "roles, threads that multiply")                    \
     COUNT(BOTH_ROLES, "roles, threads that do both")
 
