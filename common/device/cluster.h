@@ -9,13 +9,38 @@
  * cluster_arrive_relaxed(), cluster_wait(): barrier of all threads of the cluster, in two halves. The arrive is relaxed:
  * it publishes no ordinary stores; barrier initialisation is published by mbarrier_init_fence() before it. PTX 9.7.13.3.
  *
- * cluster_sync(): both halves, with release and acquire. */
+ * cluster_sync(): both halves, with release and acquire.
+ *
+ * Distributed shared memory: `p` is an address in the own CTA, and stands for the same place in CTA `rank` of the cluster
+ * (mapa, PTX 9.7.9.23). Any thread. The CTA must be known to have started, and must not end before the access is over: a
+ * cluster_sync() before the first and after the last. Between accesses of different CTAs to the same bytes lies a
+ * cluster_sync(), or mbarrier_arrive_release_cluster() and mbarrier_wait_parity_cluster(). `p` is a multiple of the size.
+ *
+ * cluster_load_u32(p, rank), _u64, _f32, _v4: the value there; _v4 is a uint4. PTX 9.7.9.8 (ld.shared::cluster).
+ *
+ * cluster_store_u32(p, rank, value), _u64, _f32, _v4: an ordinary store. PTX 9.7.9.11 (st.shared::cluster).
+ *
+ * st_async_u32(p, rank, value, bar), _u64, _f32, _v4: start a store; when it is done its bytes complete at the barrier at
+ * the place of `bar` in the same CTA `rank`, whose threads may read what has come once they have waited there with
+ * mbarrier_wait_parity_cluster(). Nobody else knows when it is done. PTX 9.7.9.12 (st.async). */
 #ifdef GEMM_MODEL
 
 #define cluster_cta_rank() model_cluster_cta_rank()
 #define cluster_arrive_relaxed() model_cluster_arrive(0, HERE)
 #define cluster_wait() model_cluster_wait(HERE)
 #define cluster_sync() (model_cluster_arrive(1, HERE), model_cluster_wait(HERE))
+#define cluster_load_u32(p, rank) model_cluster_load_u32(p, rank, HERE)
+#define cluster_load_u64(p, rank) model_cluster_load_u64(p, rank, HERE)
+#define cluster_load_f32(p, rank) model_cluster_load_f32(p, rank, HERE)
+#define cluster_load_v4(p, rank) model_cluster_load_v4(p, rank, HERE)
+#define cluster_store_u32(p, rank, value) model_cluster_store_u32(p, rank, value, HERE)
+#define cluster_store_u64(p, rank, value) model_cluster_store_u64(p, rank, value, HERE)
+#define cluster_store_f32(p, rank, value) model_cluster_store_f32(p, rank, value, HERE)
+#define cluster_store_v4(p, rank, value) model_cluster_store_v4(p, rank, value, HERE)
+#define st_async_u32(p, rank, value, bar) model_st_async_u32(p, rank, value, bar, HERE)
+#define st_async_u64(p, rank, value, bar) model_st_async_u64(p, rank, value, bar, HERE)
+#define st_async_f32(p, rank, value, bar) model_st_async_f32(p, rank, value, bar, HERE)
+#define st_async_v4(p, rank, value, bar) model_st_async_v4(p, rank, value, bar, HERE)
 
 #elif defined(__CUDACC__)
 
@@ -29,6 +54,57 @@ DEVICE void cluster_wait(void) { asm volatile("barrier.cluster.wait.acquire.alig
 DEVICE void cluster_sync(void) {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     cluster_wait();
+}
+
+/* The place of p in CTA `rank`, as an address in the window of the cluster's shared memory. */
+DEVICE uint32_t cluster_address(const void *p, int rank) {
+    uint32_t address;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(p)), "r"(rank));
+    return address;
+}
+
+#define CLUSTER_ACCESSES(name, type, ptx, constraint)                                                          \
+    DEVICE type cluster_load_##name(const void *p, int rank) {                                                 \
+        type value;                                                                                            \
+        asm volatile("ld.shared::cluster." ptx " %0, [%1];"                                                    \
+                     : "=" constraint(value)                                                                   \
+                     : "r"(cluster_address(p, rank))                                                           \
+                     : "memory");                                                                              \
+        return value;                                                                                          \
+    }                                                                                                          \
+    DEVICE void cluster_store_##name(void *p, int rank, type value) {                                          \
+        asm volatile("st.shared::cluster." ptx " [%0], %1;" ::"r"(cluster_address(p, rank)), constraint(value) \
+                     : "memory");                                                                              \
+    }                                                                                                          \
+    DEVICE void st_async_##name(void *p, int rank, type value, void *bar) {                                    \
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes." ptx                              \
+                     " [%0], %1, [%2];" ::"r"(cluster_address(p, rank)),                                       \
+                     constraint(value), "r"(cluster_address(bar, rank))                                        \
+                     : "memory");                                                                              \
+    }
+CLUSTER_ACCESSES(u32, uint32_t, "u32", "r")
+CLUSTER_ACCESSES(u64, uint64_t, "u64", "l")
+CLUSTER_ACCESSES(f32, float, "f32", "f")
+#undef CLUSTER_ACCESSES
+
+DEVICE uint4 cluster_load_v4(const void *p, int rank) {
+    uint4 v;
+    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(cluster_address(p, rank))
+                 : "memory");
+    return v;
+}
+DEVICE void cluster_store_v4(void *p, int rank, uint4 v) {
+    asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(cluster_address(p, rank)), "r"(v.x),
+                 "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+DEVICE void st_async_v4(void *p, int rank, uint4 v, void *bar) {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                     cluster_address(p, rank)),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(cluster_address(bar, rank))
+                 : "memory");
 }
 
 #endif

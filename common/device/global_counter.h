@@ -1,4 +1,5 @@
-/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself. PTX 9.7.13.5. */
+/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself; global_atomic.h has
+ * what orders more. PTX 9.7.13.5. */
 #ifndef GLOBAL_COUNTER_H
 #define GLOBAL_COUNTER_H
 
@@ -9,9 +10,10 @@
  * global_counter_set(counter, value): store. */
 #if defined(GEMM_MODEL)
 
-#define global_counter_add(counter, amount) model_global_counter_add(counter, amount, HERE)
-#define global_counter_read(counter) model_global_counter_read(counter, HERE)
-#define global_counter_set(counter, value) model_global_counter_set(counter, value, HERE)
+#define global_counter_add(counter, amount) \
+    ((int)model_atomic(MODEL_ADD, counter, (uint32_t)(amount), 0, MODEL_relaxed, HERE))
+#define global_counter_read(counter) ((int)model_load(counter, MODEL_relaxed, HERE))
+#define global_counter_set(counter, value) model_store(counter, (uint32_t)(value), MODEL_relaxed, HERE)
 
 #elif defined(__CUDACC__)
 

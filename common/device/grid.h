@@ -8,14 +8,15 @@
 #include "cuda_c.h"
 
 /* grid_dependency_wait(): wait until the launches before this one have ended and their writes can be seen. Every thread,
- * before its first access to global memory that an earlier launch may have written, or may still read. Returns at once in
- * a launch without overlap.
+ * before its first access to global memory that an earlier launch may have written, or may still read, or a thread that
+ * barriers order before it: a producer may wait for the consumers of what it loads. Returns at once in a launch without
+ * overlap.
  *
  * grid_dependency_launch(): the next launch may start as soon as all CTAs of this one have called this or have ended. */
 #if defined(GEMM_MODEL)
 
-#define grid_dependency_wait() ((void)0) /* launches of the model do not overlap */
-#define grid_dependency_launch() ((void)0)
+#define grid_dependency_wait() model_grid_dependency_wait()
+#define grid_dependency_launch() model_grid_dependency_launch()
 
 #elif defined(__CUDACC__)
 

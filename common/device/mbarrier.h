@@ -31,25 +31,60 @@ typedef struct {
  *
  * mbarrier_arrive_remote(bar, rank): the same on the barrier at the same place in CTA `rank` of the cluster.
  *
- * mbarrier_expect_tx(bar, bytes): announce bytes, without an arrival.
+ * mbarrier_arrive_count(bar, count): `count` arrivals (1 to 2^20 - 1, and not more than are pending) of one thread.
+ *
+ * mbarrier_arrive_release_cluster(bar, rank): as mbarrier_arrive_remote(), and the CTA that waits, by
+ * mbarrier_wait_parity_cluster(), may read what this thread has written by ordinary stores.
+ *
+ * mbarrier_expect_tx(bar, bytes): announce bytes, without an arrival. PTX 9.7.13.15.11.
  *
  * mbarrier_arrive_expect_tx(bar, bytes): announce bytes, then one arrival: the usual call of a thread that starts copies.
  * The bytes are those of the full boxes, also where a box hangs over the edge of the tensor. PTX 9.7.13.15.13.
  *
+ * mbarrier_expect_tx_remote(bar, rank, bytes), mbarrier_arrive_expect_tx_remote(bar, rank, bytes): the same on the barrier
+ * at the same place in CTA `rank` of the cluster, for bytes that land there.
+ *
  * mbarrier_test_wait_parity(bar, parity): nonzero if the phase with this parity is complete. Never blocks.
  *
+ * mbarrier_try_wait_parity(bar, parity): the same, but may suspend the thread for a while first. 0 says nothing: ask again.
+ * mbarrier_try_wait_parity_hint(bar, parity, ns): for about so many nanoseconds at most.
+ *
  * mbarrier_wait_parity(bar, parity): wait until it is. Acquires: what was written before the arrivals, and what the
- * copies counted by this phase have brought, may be read afterwards. Only on barriers of the own CTA. PTX 9.7.13.15.16. */
+ * copies counted by this phase have brought, may be read afterwards. Only on barriers of the own CTA. PTX 9.7.13.15.16.
+ *
+ * mbarrier_wait_parity_cluster(bar, parity): acquires from the whole cluster: for data that came by ordinary or
+ * asynchronous stores of a peer CTA (cluster.h).
+ *
+ * mbarrier_arrive_token(bar): one arrival; returns a token for the phase that it counts for, from which no thread has to
+ * keep a parity. mbarrier_test_wait(bar, token), mbarrier_try_wait(bar, token), mbarrier_try_wait_hint(bar, token, ns),
+ * mbarrier_wait(bar, token): as those with a parity. A token is good until the phase after its own is complete.
+ *
+ * mbarrier_inval(bar): ends the barrier's life, so that its memory may serve for something else, or be initialised anew.
+ * One thread, once a barrier has ordered all other uses before. PTX 9.7.13.15.10. */
 #if defined(GEMM_MODEL)
 
 #define mbarrier_init(bars, how_many, arrivals) model_mbarrier_init(bars, how_many, arrivals, #bars, HERE)
 #define mbarrier_init_fence() model_mbarrier_init_fence(HERE)
 #define mbarrier_arrive(bar) model_mbarrier_arrive(bar, HERE)
 #define mbarrier_arrive_remote(bar, rank) model_mbarrier_arrive_remote(bar, rank, HERE)
+#define mbarrier_arrive_count(bar, count) model_mbarrier_arrive_count(bar, count, HERE)
+#define mbarrier_arrive_release_cluster(bar, rank) model_mbarrier_arrive_remote(bar, rank, HERE)
 #define mbarrier_expect_tx(bar, bytes) model_mbarrier_expect_tx(bar, bytes, HERE)
 #define mbarrier_arrive_expect_tx(bar, bytes) model_mbarrier_arrive_expect_tx(bar, bytes, HERE)
+#define mbarrier_expect_tx_remote(bar, rank, bytes) model_mbarrier_expect_tx_remote(bar, rank, bytes, HERE)
+#define mbarrier_arrive_expect_tx_remote(bar, rank, bytes) \
+    model_mbarrier_arrive_expect_tx_remote(bar, rank, bytes, HERE)
 #define mbarrier_test_wait_parity(bar, parity) model_mbarrier_test_wait_parity(bar, parity, HERE)
+#define mbarrier_try_wait_parity(bar, parity) model_mbarrier_try_wait_parity(bar, parity, HERE)
+#define mbarrier_try_wait_parity_hint(bar, parity, ns) ((void)(ns), model_mbarrier_try_wait_parity(bar, parity, HERE))
 #define mbarrier_wait_parity(bar, parity) model_mbarrier_wait_parity(bar, parity, HERE)
+#define mbarrier_wait_parity_cluster(bar, parity) model_mbarrier_wait_parity(bar, parity, HERE)
+#define mbarrier_arrive_token(bar) model_mbarrier_arrive_token(bar, HERE)
+#define mbarrier_test_wait(bar, token) model_mbarrier_test_wait(bar, token, HERE)
+#define mbarrier_try_wait(bar, token) model_mbarrier_try_wait(bar, token, HERE)
+#define mbarrier_try_wait_hint(bar, token, ns) ((void)(ns), model_mbarrier_try_wait(bar, token, HERE))
+#define mbarrier_wait(bar, token) model_mbarrier_wait(bar, token, HERE)
+#define mbarrier_inval(bar) model_mbarrier_inval(bar, HERE)
 
 #elif defined(__CUDACC__)
 
@@ -90,6 +125,20 @@ DEVICE void mbarrier_arrive_remote(MBarrier *bar, int rank) {
                  : "memory");
 }
 
+DEVICE void mbarrier_arrive_release_cluster(MBarrier *bar, int rank) {
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(rank)
+                 : "memory");
+}
+
+DEVICE void mbarrier_arrive_count(MBarrier *bar, int count) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
+}
+
 DEVICE void mbarrier_expect_tx(MBarrier *bar, int bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
@@ -100,31 +149,79 @@ DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
                  : "memory");
 }
 
-DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) {
-    uint32_t complete;
+DEVICE void mbarrier_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
     asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n"
-                 "}\n"
-                 : "=r"(complete)
-                 : "r"(shared_address(bar)), "r"(parity)
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [remote], %2;\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(rank), "r"(bytes)
                  : "memory");
-    return (int)complete;
 }
 
-/* try_wait may suspend the thread for a while and still return false: it has to be asked again. */
+DEVICE void mbarrier_arrive_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [remote], %2;\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(rank), "r"(bytes)
+                 : "memory");
+}
+
+DEVICE uint64_t mbarrier_arrive_token(MBarrier *bar) {
+    uint64_t token;
+    asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(token) : "r"(shared_address(bar)) : "memory");
+    return token;
+}
+
+/* A question: `form` behind "mbarrier.", and what tells the phase. */
+#define MBARRIER_ASK(form, operand, ...)                           \
+    uint32_t complete;                                             \
+    asm volatile("{\n"                                             \
+                 ".reg .pred p;\n"                                 \
+                 "mbarrier." form ".b64 p, [%1], %2" operand ";\n" \
+                 "selp.u32 %0, 1, 0, p;\n"                         \
+                 "}\n"                                             \
+                 : "=r"(complete)                                  \
+                 : "r"(shared_address(bar)), __VA_ARGS__           \
+                 : "memory");                                      \
+    return (int)complete
+
+DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) {
+    MBARRIER_ASK("test_wait.parity.shared::cta", "", "r"(parity));
+}
 DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) {
-    uint32_t complete;
+    MBARRIER_ASK("try_wait.parity.shared::cta", "", "r"(parity));
+}
+DEVICE int mbarrier_try_wait_parity_hint(MBarrier *bar, uint32_t parity, uint32_t ns) {
+    MBARRIER_ASK("try_wait.parity.shared::cta", ", %3", "r"(parity), "r"(ns));
+}
+DEVICE int mbarrier_test_wait(MBarrier *bar, uint64_t token) { MBARRIER_ASK("test_wait.shared::cta", "", "l"(token)); }
+DEVICE int mbarrier_try_wait(MBarrier *bar, uint64_t token) { MBARRIER_ASK("try_wait.shared::cta", "", "l"(token)); }
+DEVICE int mbarrier_try_wait_hint(MBarrier *bar, uint64_t token, uint32_t ns) {
+    MBARRIER_ASK("try_wait.shared::cta", ", %3", "l"(token), "r"(ns));
+}
+#undef MBARRIER_ASK
+
+DEVICE void mbarrier_wait(MBarrier *bar, uint64_t token) {
+    while (!mbarrier_try_wait(bar, token)) {
+    }
+}
+
+DEVICE void mbarrier_wait_parity_cluster(MBarrier *bar, uint32_t parity) {
     asm volatile("{\n"
                  ".reg .pred p;\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n"
-                 "}\n"
-                 : "=r"(complete)
-                 : "r"(shared_address(bar)), "r"(parity)
+                 "again:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again;\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(parity)
                  : "memory");
-    return (int)complete;
+}
+
+DEVICE void mbarrier_inval(MBarrier *bar) {
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
 #ifdef GEMM_DEBUG

@@ -16,19 +16,36 @@
  * the next of row l / 4 of matrix i. Conflict-free if the 8 rows of a matrix lie in 8 different 16-byte columns.
  * PTX 9.7.14.5.15.
  *
+ * ldmatrix_x4_trans(r, row): the same, each matrix transposed: lane l receives elements l / 4 of rows 2(l % 4) and the
+ * next. For an operand whose k are the rows in shared memory: B as [k][n]. Two-byte elements only.
+ *
  * stmatrix_x4(row, r): the mirror: store four 8x8 matrices. sm_90. PTX 9.7.14.5.16.
  *
- * mma_m16n8k16(d, a, b): float d[4] += A (16x16, uint32_t a[4]) * B (16x8, uint32_t b[2]). PTX 9.7.14.5.14. */
+ * mma_m16n8k16(d, a, b): float d[4] += A (16x16, uint32_t a[4]) * B (16x8, uint32_t b[2]). PTX 9.7.14.5.14.
+ * mma_m16n8k16_f16: of fp16. mma_m16n8k32_e4m3: of fp8, sm_89. mma_m16n8k8_tf32: of fp32 whose lower 13 bits do not
+ * count. A register holds the same four bytes of its row, so the formulas above hold with 4 and 16 in place of 2 and 8 for
+ * fp8, with 1 and 4 for tf32; ldmatrix_x4 loads all of them. */
 #ifdef GEMM_MODEL
 
-#define ldmatrix_x4(r, row) model_ldmatrix_x4(r, row, HERE)
+#define ldmatrix_x4(r, row) model_ldmatrix_x4(r, row, 0, HERE)
+#define ldmatrix_x4_trans(r, row) model_ldmatrix_x4(r, row, 1, HERE)
 #define stmatrix_x4(row, r) model_stmatrix_x4(row, r, HERE)
-#define mma_m16n8k16(d, a, b) model_mma_m16n8k16(d, a, b, HERE)
+#define mma_m16n8k16(d, a, b) model_mma(MATRIX_BF16, d, a, b, HERE)
+#define mma_m16n8k16_f16(d, a, b) model_mma(MATRIX_F16, d, a, b, HERE)
+#define mma_m16n8k32_e4m3(d, a, b) model_mma(MATRIX_E4M3, d, a, b, HERE)
+#define mma_m16n8k8_tf32(d, a, b) model_mma(MATRIX_TF32, d, a, b, HERE)
 
 #elif defined(__CUDACC__)
 
 DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(shared_address(row))
                  : "memory");
@@ -47,6 +64,16 @@ DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+
+#define MMA_SYNC(name, instruction)                                                                            \
+    DEVICE void name(float d[4], const uint32_t a[4], const uint32_t b[2]) {                                   \
+        asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                               \
+    }
+MMA_SYNC(mma_m16n8k16_f16, "m16n8k16.row.col.f32.f16.f16.f32")
+MMA_SYNC(mma_m16n8k32_e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32")
+MMA_SYNC(mma_m16n8k8_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 
 #endif
 #endif

@@ -39,6 +39,10 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
  * fence_proxy_async(): orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses
  * of the copy engine and of wgmma (the async proxy). PTX 9.7.13.4.
  *
+ * fence_proxy_async_global(): the same for global memory, before the copy engine loads what was stored by ordinary stores
+ * in this launch, or stores over it. The writing thread calls it before it hands the data on, or the thread that starts
+ * the copy behind what orders the two. fence_proxy_async_all(): for shared and global memory.
+ *
  * Host:
  *
  * tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle): describe a bf16 matrix [rows][ld], of which
@@ -48,14 +52,16 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 #if defined(GEMM_MODEL)
 
 #define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
-#define tma_load_2d(dst, map, c0, c1, bar) model_tma_load_2d(dst, map, c0, c1, bar, 0, HERE)
-#define tma_load_2d_multicast(dst, map, c0, c1, bar, mask) model_tma_load_2d(dst, map, c0, c1, bar, mask, HERE)
-#define tma_store_2d(map, src, c0, c1) model_tma_store_2d(map, src, c0, c1, 0, HERE)
-#define tma_reduce_add_2d(map, src, c0, c1) model_tma_store_2d(map, src, c0, c1, 1, HERE)
+#define tma_load_2d(dst, map, c0, c1, bar) model_tma_load(dst, map, 2, c0, c1, 0, 0, 0, bar, 0, HERE)
+#define tma_load_2d_multicast(dst, map, c0, c1, bar, mask) model_tma_load(dst, map, 2, c0, c1, 0, 0, 0, bar, mask, HERE)
+#define tma_store_2d(map, src, c0, c1) model_tma_store(map, src, 2, c0, c1, 0, 0, 0, 0, HERE)
+#define tma_reduce_add_2d(map, src, c0, c1) model_tma_store(map, src, 2, c0, c1, 0, 0, 0, 1, HERE)
 #define bulk_commit_group() model_bulk_commit_group(HERE)
 #define bulk_wait_group_read(N) model_bulk_wait_group(N, 1, HERE)
 #define bulk_wait_group(N) model_bulk_wait_group(N, 0, HERE)
-#define fence_proxy_async() model_fence_proxy_async(HERE)
+#define fence_proxy_async() model_fence_proxy_async(1, 0)
+#define fence_proxy_async_global() model_fence_proxy_async(0, 1)
+#define fence_proxy_async_all() model_fence_proxy_async(1, 1)
 #define tensor_map_2d model_tensor_map_2d
 
 #elif defined(__CUDACC__)
@@ -101,6 +107,10 @@ DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;"
 #define bulk_wait_group(N) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory")
 
 DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+
+DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
                                      const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,

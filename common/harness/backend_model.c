@@ -31,6 +31,7 @@ static void model_set_schedule(const Options *options, uint64_t seed) {
                                 .barriers = options->barriers,
                                 .sms = options->sms,
                                 .shared = options->shared * 1024,
+                                .chain = 1,
                                 .count = options->count};
     model_configure(&configured);
 }

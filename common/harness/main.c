@@ -192,15 +192,18 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
 
 /* ---- the model's round --------------------------------------------------------------------------------------------- */
 
-/* What a run without options adds to the default size: edges in every direction, and too few k-tiles to fill the stages.
- * Each with some policies (bit 1 << ModelPolicy) and, where the chapter has them, in every variant. */
+/* What a run without options adds to the default size: edges in every direction; and too few k-tiles to fill the stages, an
+ * odd number of tile rows for a cluster of two, producers that meet if they can. Each with some policies (bit
+ * 1 << ModelPolicy) and, where the chapter has them, in every variant. */
 enum {
     EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
     ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
 };
 static const struct {
     int m, n, k, sms, policies;
-} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM}, {129, 264, 40, 2, EACH_POLICY}};
+    Choice meet;
+} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM, CHOICE_DEFAULT},
+                   {260, 264, 40, 2, EACH_POLICY, CHOICE_YES}};
 
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
@@ -215,6 +218,9 @@ static void print_round(const Options *options, int policies, int variants) {
             printf("%s%s", before, policy_names[policy]);
             before = ", ";
         }
+    }
+    if (options->tuning.meet == CHOICE_YES) {
+        printf(", --meet yes");
     }
     if (variants) {
         printf(", each of %d variants", variants);
@@ -237,6 +243,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     GemmStatus status = problem_open(&problem, stage->backend, device, shape, options->seed);
     status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
     for (int i = 0; status == GEMM_OK && i < (variants ? variants : 1); i++) {
+        problem.gemm.tuning = options->tuning;
         problem.gemm.tuning.variant = variants ? chapter->variant(i) : NULL;
         status = run_open(&run, &problem, chapter);
         for (int policy = 0; status == GEMM_OK && policy_names[policy]; policy++) {
@@ -262,6 +269,7 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         DeviceInfo device = stage->device;
         one.shape = (Shape){round_sizes[i].m, round_sizes[i].n, round_sizes[i].k, -1};
         one.sms = device.sm_count = round_sizes[i].sms;
+        one.tuning.meet = stage->chapter->choices & CHOOSES_MEET ? round_sizes[i].meet : CHOICE_DEFAULT;
         fflush(stdout);
         status = check_size(&one, stage, &device, round_sizes[i].policies);
     }

@@ -12,6 +12,7 @@
 #include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
+#include "judge/world.h"
 #include "place/dwarf.h"
 #include "tell/barrier_rows.h"
 #include "tell/count.h"
@@ -23,18 +24,21 @@
 void event_launch_begin(void) {
     report_launch_begin();
     clock_launch_begin();
+    conflicts_launch_begin();
     count_launch_begin();
     observe_launch();
     steps_launch_begin();
 }
 
 void event_launch_end(void) {
+    world_launch_end();
     clock_launch_end();
     report_launch_end();
 }
 
 void event_shutdown(void) {
     shadow_shutdown();
+    conflicts_shutdown();
     steps_shutdown();
     model_forget_reports();
     dwarf_close();
@@ -65,6 +69,7 @@ void event_cta_end(Cta *cta) {
     products_cta_end(cta);
     convergence_cta_end(cta);
     phases_cta_end(cta);
+    world_cta_end(cta);
     clock_cta_end(cta);
     steps_cta_end(cta);
     count_cta_end(cta);
@@ -131,11 +136,16 @@ void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site s
 
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
 
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
-    conflicts_atomic(t, p, write, what, site);
-    count_add(COUNT_ATOMICS, 1);
-    observe_global(t, p, 4, write, site);
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
+    conflicts_atomic(t, p, kind, order, what, site);
+    if (global_is(p)) {
+        count_add(COUNT_ATOMICS, 1);
+        observe_global(t, p, 4, kind != ATOMIC_LOAD, site);
+    }
 }
+
+void event_fence(Thread *t) { world_fence(t); }
+void event_grid_wait(Thread *t) { clock_grid_wait(t); }
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
@@ -156,10 +166,16 @@ void event_shuffle(Warp *w, int transposes) {
     steps_shuffle(w, transposes);
 }
 
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
-    products_ldmatrix(w, r, row, site);
+void event_shuffle_width(int width, Site site) { convergence_shuffle_width(width, site); }
+
+void event_vote(Warp *w) { steps_shuffle(w, 0); }
+
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
+    products_ldmatrix(w, r, row, trans, site);
     count_ldmatrix(w, r[0], row);
-    observe_ldmatrix(w, r, row, site);
+    if (!trans) {
+        observe_ldmatrix(w, r, row, site);
+    }
     steps_ldmatrix(w, r[0]);
 }
 
@@ -169,16 +185,16 @@ void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     steps_stmatrix(w);
 }
 
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site) {
-    products_mma(w, d, a, b, site);
-    count_mma(w, a[0], b[0]);
+    products_mma(w, type, d, a, b, site);
+    count_mma(w, type, a[0], b[0]);
     steps_mma(w, a[0], b[0]);
 }
 
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site) {
-    observe_mma(w, d, a, b, site);
+    observe_mma(w, type, d, a, b, site);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
@@ -244,6 +260,18 @@ void event_cluster_passed(Thread *t) {
     steps_cluster_passed(t);
 }
 
+void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    transfers_cluster_access(t, rank, p, size, write, site);
+    if (t->steps != NULL) {
+        steps_plain(t, 0, write, size);
+    }
+}
+
+void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    transfers_st_async(t, b, p, size, site);
+    steps_st_async(t, b);
+}
+
 void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     convergence_setmaxnreg(w, increase, registers, site);
     observe_registers(w, increase, registers, site);
@@ -267,12 +295,25 @@ void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int 
     phases_use(t, b, site, what, by_engine);
 }
 
-void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    phases_arrive(t, b, site, what);
+void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
+
+void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    phases_arrive(t, b, count, site, what);
     if (b->pending > 0) {
-        count_add(COUNT_MBARRIER_ARRIVALS, 1);
+        count_add(COUNT_MBARRIER_ARRIVALS, (unsigned)count);
         steps_mbarrier_arrive(t, b);
     }
+}
+
+void event_mbarrier_copies(Thread *t, Barrier *b, Site site) {
+    phases_copies(t, b, site);
+    transfers_tracked(t);
+    steps_copies(t, b);
+}
+
+void event_mbarrier_copies_arrive(Thread *t, Barrier *b) {
+    phases_copies_arrive(t, b);
+    count_add(COUNT_MBARRIER_ARRIVALS, b->pending > 0);
 }
 
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
@@ -299,6 +340,11 @@ void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
     steps_mbarrier_wait(t);
 }
 
+void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+    phases_wait_token(b, of, phase, site);
+    steps_mbarrier_wait(t);
+}
+
 void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
     phases_passed(t, b, phase, asked, site);
     count_add(COUNT_MBARRIER_WAITS, 1);
@@ -311,6 +357,10 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 
 void event_tensor_map(const TensorMap *map) { observe_map(map); }
 void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    transfers_bulk(t, shared, global, bytes, what, site);
+}
+
 void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
 
 void event_tma_load(const TmaLoad *load) {
@@ -344,8 +394,13 @@ void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) 
     steps_bulk_wait(t, newest, read, done);
 }
 
-void event_fence_proxy(Thread *t) {
-    clock_fence(t);
+void event_fence_proxy(Thread *t, int shared, int global) {
+    if (shared) {
+        clock_fence(t);
+    }
+    if (global) {
+        world_fence_proxy(t);
+    }
     count_add(COUNT_PROXY_FENCES, 1);
 }
 
@@ -384,6 +439,8 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
     products_wait(w, newest, site);
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
+
+void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
 
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);

@@ -46,7 +46,11 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-void event_atomic(Thread *t, const void *p, int write, const char *what, Site site);
+/* To 4 bytes, of shared memory too. */
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site);
+/* fence.acq_rel.gpu */
+void event_fence(Thread *t);
+void event_grid_wait(Thread *t);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
 
@@ -60,13 +64,16 @@ void event_syncwarp(Warp *w);
 /* A lane reads from one that takes no part. */
 void event_shuffle_source(Warp *w, int lane, int from);
 void event_shuffle(Warp *w, int transposes);
+void event_shuffle_width(int width, Site site);
+/* vote, or match. */
+void event_vote(Warp *w);
 /* Registers and addresses by lane. */
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site);
+void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site);
 void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site);
-void event_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                const uint32_t *const b[WARP_SIZE], Site site);
 /* The product has been added to d. */
-void event_mma_done(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                     const uint32_t *const b[WARP_SIZE], Site site);
 
 /* ---- cp.async: copy.c -------------------------------------------------------------------------------------------- */
@@ -92,6 +99,13 @@ void event_cluster_complete(Cluster *cluster);
 void event_cluster_wait(Thread *t, Site site);
 void event_cluster_passed(Thread *t);
 
+/* ---- shared memory of other CTAs: cluster.c ---------------------------------------------------------------------- */
+
+/* At the place of p in CTA `rank`, if there is one. */
+void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site);
+/* Into the CTA of the barrier, which counts it. */
+void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site);
+
 /* ---- setmaxnreg: registers.c ------------------------------------------------------------------------------------- */
 
 /* All lanes of the warp have come. */
@@ -106,8 +120,13 @@ void event_mbarrier_init_fence(Thread *t);
  */
 void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int by_engine);
-/* With b->pending 0 the arrival does not count. */
-void event_mbarrier_arrive(Thread *t, Barrier *b, Site site, const char *what);
+/* The thread ends the barrier's life. */
+void event_mbarrier_inval(Thread *t, Barrier *b, Site site);
+/* `count` arrivals; those beyond b->pending do not count. */
+void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
+/* The barrier gets an arrival when the thread's copies so far are done; they are. */
+void event_mbarrier_copies(Thread *t, Barrier *b, Site site);
+void event_mbarrier_copies_arrive(Thread *t, Barrier *b);
 /* The bytes are part of b->tx. */
 void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site);
 /* Bytes of a copy have come, and are no more part of b->tx. by: who has completed them itself; NULL: a load. */
@@ -117,6 +136,8 @@ void event_mbarrier_lacks_bytes(Barrier *b);
 void event_mbarrier_complete(Barrier *b);
 /* The thread asks for the phase of this parity; then it waits, or not. */
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site);
+/* The thread asks for `phase` with a token of barrier `of`; NULL: it is no token. */
+void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site);
 /* The thread has been let through by the phase before b->phase; it waited for `phase`, or has asked for it by
  * test_wait. */
 void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
@@ -128,6 +149,8 @@ void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amou
 /* tensor_map_2d() has made a map; a kernel fetches one ahead. */
 void event_tensor_map(const TensorMap *map);
 void event_tensor_map_prefetch(const TensorMap *map, Site site);
+/* A range of bytes is to be copied between shared and global memory: before the events of a load or store. */
+void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site);
 /* The operands are known; then targets and barriers are. */
 void event_tma_load_asked(const TmaCopy *copy);
 void event_tma_load(const TmaLoad *load);
@@ -137,7 +160,7 @@ void event_tma_stored(const TmaStore *store);
 void event_bulk_commit(Thread *t);
 /* `done` groups are over then: read from shared memory if `read`, else written to global memory. */
 void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site);
-void event_fence_proxy(Thread *t);
+void event_fence_proxy(Thread *t, int shared, int global);
 
 /* ---- wgmma: wgmma.c ---------------------------------------------------------------------------------------------- */
 
@@ -155,6 +178,8 @@ void event_wgmma_done(Warpgroup *g, Product *product);
 void event_wgmma_commit(Warp *w);
 /* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
+/* The compiler has been told that these accumulators have changed. */
+void event_wgmma_settled(Thread *t, const float *d, int count);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 
 #endif

@@ -2,8 +2,9 @@
  * and the harness call is in model.h and model_host.h.
  *
  * The device has a few SMs, each with room for one CTA. Clusters run one after the other, which is quick and finds the
- * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. Only if all
- * threads wait and one of them polls for another CTA, or nothing else helps, the next cluster starts beside. */
+ * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. The next one
+ * starts beside if all threads wait and one of them polls for another CTA, and under random policies where a thread has
+ * executed an atomic. */
 #include "model.h"
 
 #include <stdio.h>
@@ -169,6 +170,7 @@ static int start_cluster(void) {
     cluster->live = cluster->size * device.launch.block;
     cluster->serial = ++device.serial;
     launch.next_block += cluster->size;
+    device.launch.waiting -= cluster->size;
     device.cluster[device.clusters++] = cluster;
     event_cluster_begin(cluster);
     for (int rank = 0, slot = 0; rank < cluster->size; slot++) {
@@ -245,7 +247,7 @@ static void set_up(int sms) {
 }
 
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        const void *params) {
+                        int overlap, const void *params) {
     const ModelOptions *o = &device.options;
     int sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
     int cluster_size = cluster > 0 ? cluster : 1;
@@ -278,6 +280,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
         return refuse(name, "the shared memory of a CTA", shared_bytes, accepted);
     }
     set_up(sms);
+    int dependents_before = device.launch.dependents;
     device.running = 1;
     device.launch = (Launch){.entry = (void (*)(const void *))(uintptr_t)kernel,
                              .params = params,
@@ -286,9 +289,12 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
                              .block = block,
                              .cluster_size = cluster_size,
                              .shared_bytes = shared_bytes,
-                             .sms = sms};
+                             .sms = sms,
+                             .overlap = overlap,
+                             .dependents_before = dependents_before};
     launch.next_block = o->first_block;
     launch.end_block = o->blocks != 0 && o->first_block + o->blocks < grid ? o->first_block + o->blocks : grid;
+    device.launch.waiting = launch.end_block - launch.next_block;
     device.clusters = 0;
     device.cluster = model_alloc((size_t)sms * sizeof *device.cluster);
     device.launches++;
@@ -296,7 +302,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     schedule_begin();
 
     fault_launch_begin();
-    schedule_run(next_cluster, stuck);
+    schedule_run(next_cluster, stuck, start_cluster);
     fault_launch_end();
 
     flights_end();

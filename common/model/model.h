@@ -5,10 +5,12 @@
 #ifndef MODEL_H
 #define MODEL_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../device/status.h"
+#include "data/element.h"
 #include "data/tensor_map.h"
 
 /* ---- CUDA's words ------------------------------------------------------------------------------------------------ */
@@ -20,6 +22,8 @@
 #define __global__ inline __attribute__((always_inline)) /* see KERNEL_ENTRY */
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __shared__ \
+    _Pragma("GCC error \"the model has no __shared__ variables: make it a member of SHARED_MEMORY()'s struct\"")
 
 typedef struct {
     unsigned x, y, z;
@@ -58,6 +62,11 @@ typedef struct __attribute__((aligned(8), may_alias)) {
 } float2;
 #endif
 
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return (uint4){x, y, z, w}; }
+static inline uint2 make_uint2(uint32_t x, uint32_t y) { return (uint2){x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return (float4){x, y, z, w}; }
+static inline float2 make_float2(float x, float y) { return (float2){x, y}; }
+
 /* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
 #define SHARED_MEMORY(type, name) type *name = (type *)model_shared_memory(#type, #name, __FILE__)
@@ -82,22 +91,43 @@ typedef struct {
     int block;
     int cluster;
     int shared_bytes;
-    int overlap; /* launches never overlap here */
+    int overlap; /* launches run one after the other, but are judged as if they overlapped */
 } LaunchShape;
 
 /* Runs the kernel to its end. Returns GEMM_DEVICE after one line on stderr for a launch that the driver would refuse,
  * GEMM_MODEL_BUG if the model reported a bug. */
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        const void *params);
+                        int overlap, const void *params);
 
 struct CUstream_st;
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        struct CUstream_st *stream) {
     (void)stream;
-    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, params);
+    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, shape.overlap,
+                        params);
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
+
+/* What nvcc knows beyond <math.h>. A GPU's rsqrtf() is off by up to 2 units in the last place, and the functions that begin
+ * with two underscores are coarser still; these are rounded well. Macros, since the C library has such names itself. */
+static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
+#define __expf(x) expf(x)
+#define __exp10f(x) powf(10.0f, x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __log10f(x) log10f(x)
+#define __powf(x, y) powf(x, y)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+static inline float __fdividef(float x, float y) { return x / y; }
+static inline float __saturatef(float x) { return x > 0 ? fminf(x, 1) : 0; }
+/* Rounded to nearest even, and not contracted into a fused multiply-add. */
+static inline float __fadd_rn(float x, float y) { return x + y; }
+static inline float __fmul_rn(float x, float y) { return x * y; }
+static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+static inline float __frcp_rn(float x) { return 1 / x; }
+static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 
 static inline float model_float(uint32_t bits) {
     union {
@@ -114,6 +144,11 @@ static inline uint32_t model_bits(float value) {
     } x = {value};
     return x.u;
 }
+
+static inline float __uint_as_float(unsigned bits) { return model_float(bits); }
+static inline float __int_as_float(int bits) { return model_float((uint32_t)bits); }
+static inline unsigned __float_as_uint(float value) { return model_bits(value); }
+static inline int __float_as_int(float value) { return (int)model_bits(value); }
 
 static inline float bf16_to_float(bf16 x) { return model_float((uint32_t)x << 16); }
 
@@ -142,11 +177,13 @@ void model_syncwarp(uint32_t mask, const char *here);
 #define __syncwarp(...) model_syncwarp(MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, ) 0xffffffffu), HERE)
 
 typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
-uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, const char *here);
+/* Among `width` lanes that follow one another. */
+uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here);
 /* CUDA's types; what is smaller than an int becomes one, and any other type is an error. */
-#define MODEL_SHFL_OF(name, type)                                                                                    \
-    static inline type model_shfl_##name(ModelShuffle how, uint32_t mask, type value, int which, const char *here) { \
-        return (type)model_shfl(how, mask, (uint64_t)value, which, here);                                            \
+#define MODEL_SHFL_OF(name, type)                                                                           \
+    static inline type model_shfl_##name(ModelShuffle how, uint32_t mask, type value, int which, int width, \
+                                         const char *here) {                                                \
+        return (type)model_shfl(how, mask, (uint64_t)value, which, width, here);                            \
     }
 MODEL_SHFL_OF(int, int)
 MODEL_SHFL_OF(unsigned, unsigned)
@@ -154,19 +191,21 @@ MODEL_SHFL_OF(long, long)
 MODEL_SHFL_OF(unsigned_long, unsigned long)
 MODEL_SHFL_OF(long_long, long long)
 MODEL_SHFL_OF(unsigned_long_long, unsigned long long)
-static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, const char *here) {
-    return model_float((uint32_t)model_shfl(how, mask, model_bits(value), which, here));
+static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, int width,
+                                     const char *here) {
+    return model_float((uint32_t)model_shfl(how, mask, model_bits(value), which, width, here));
 }
-static inline double model_shfl_double(ModelShuffle how, uint32_t mask, double value, int which, const char *here) {
+static inline double model_shfl_double(ModelShuffle how, uint32_t mask, double value, int which, int width,
+                                       const char *here) {
     union {
         double d;
         uint64_t u;
     } x = {value};
-    x.u = model_shfl(how, mask, x.u, which, here);
+    x.u = model_shfl(how, mask, x.u, which, width, here);
     return x.d;
 }
 /* clang-format off */
-#define MODEL_SHFL(how, mask, value, which)                        \
+#define MODEL_SHFL(how, mask, value, which, width, ...)            \
     _Generic((value) + 0,                                          \
              int: model_shfl_int,                                  \
              unsigned: model_shfl_unsigned,                        \
@@ -175,16 +214,55 @@ static inline double model_shfl_double(ModelShuffle how, uint32_t mask, double v
              long long: model_shfl_long_long,                      \
              unsigned long long: model_shfl_unsigned_long_long,    \
              float: model_shfl_float,                              \
-             double: model_shfl_double)(how, mask, value, which, HERE)
+             double: model_shfl_double)(how, mask, value, which, width, HERE)
 /* clang-format on */
-#define __shfl_sync(mask, value, lane) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, lane)
-#define __shfl_xor_sync(mask, value, bits) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, bits)
-#define __shfl_up_sync(mask, value, delta) MODEL_SHFL(MODEL_SHFL_UP, mask, value, delta)
-#define __shfl_down_sync(mask, value, delta) MODEL_SHFL(MODEL_SHFL_DOWN, mask, value, delta)
+#define __shfl_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, __VA_ARGS__, 32, 0)
+#define __shfl_xor_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, __VA_ARGS__, 32, 0)
+#define __shfl_up_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_UP, mask, value, __VA_ARGS__, 32, 0)
+#define __shfl_down_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_DOWN, mask, value, __VA_ARGS__, 32, 0)
+
+typedef enum { MODEL_VOTE_BALLOT, MODEL_VOTE_ANY, MODEL_VOTE_ALL } ModelVote;
+uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here);
+#define __ballot_sync(mask, predicate) model_vote(MODEL_VOTE_BALLOT, mask, (predicate) != 0, HERE)
+#define __any_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ANY, mask, (predicate) != 0, HERE))
+#define __all_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ALL, mask, (predicate) != 0, HERE))
+
+/* all: NULL for match.any; else 1 goes there if all lanes of the mask have the same value, and their mask is returned. */
+uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here);
+static inline uint32_t model_match_float(uint32_t mask, float value, int *all, const char *here) {
+    return model_match(mask, model_bits(value), all, here);
+}
+static inline uint32_t model_match_double(uint32_t mask, double value, int *all, const char *here) {
+    union {
+        double d;
+        uint64_t u;
+    } x = {value};
+    return model_match(mask, x.u, all, here);
+}
+#define MODEL_MATCH(mask, value, all)      \
+    _Generic((value) + 0, float            \
+             : model_match_float, double   \
+             : model_match_double, default \
+             : model_match)(mask, value, all, HERE)
+#define __match_any_sync(mask, value) MODEL_MATCH(mask, value, NULL)
+#define __match_all_sync(mask, value, all) MODEL_MATCH(mask, value, all)
+
+/* The lanes that happen to execute this together: here each does so alone. */
+uint32_t model_activemask(void);
+#define __activemask() model_activemask()
+void model_nanosleep(unsigned ns);
+#define __nanosleep(ns) model_nanosleep(ns)
+
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+/* The lowest bit that is set, from 1; 0: none. */
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 
 int model_elect_one(const char *here);
 #define elect_one() model_elect_one(HERE)
-#define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, HERE)
+#define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, 32, HERE)
 
 void model_named_barrier_sync(int id, int threads, const char *here);
 void model_named_barrier_arrive(int id, int threads, const char *here);
@@ -199,18 +277,59 @@ void model_tile_taken(int row, int col);
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
-int model_global_counter_add(int *counter, int amount, const char *here);
-int model_global_counter_read(const int *counter, const char *here);
-void model_global_counter_set(int *counter, int value, const char *here);
+/* The bits of MemoryOrder in core/types.h. */
+typedef enum { MODEL_relaxed, MODEL_acquire, MODEL_release, MODEL_acq_rel } ModelOrder;
+typedef enum {
+    MODEL_ADD,
+    MODEL_MAX, /* of int */
+    MODEL_MAX_UNSIGNED,
+    MODEL_EXCHANGE,
+    MODEL_CAS, /* `value` if the word is `expected` */
+    MODEL_ADD_FLOAT,
+} ModelAtomic;
+/* On 4 bytes, of global or shared memory; returns what they were. */
+uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected, ModelOrder order, const char *here);
+uint32_t model_load(const void *p, ModelOrder order, const char *here);
+void model_store(void *p, uint32_t value, ModelOrder order, const char *here);
 
-uint32_t model_atomic_add(uint32_t *p, uint32_t amount, const char *here);
-float model_atomic_add_float(float *p, float amount, const char *here);
-static inline int model_atomic_add_int(int *p, int amount, const char *here) {
-    return (int)model_atomic_add((uint32_t *)p, (uint32_t)amount, here);
+void model_fence_gpu(const char *here);
+#define __threadfence() model_fence_gpu(HERE)
+void model_grid_dependency_wait(void);
+void model_grid_dependency_launch(void);
+
+/* CUDA's, which are relaxed, by the pointer's type. */
+#define MODEL_ATOMIC_OF(name, type, op, bits, value_of)                            \
+    static inline type model_##name(type *p, type value, const char *here) {       \
+        return value_of(model_atomic(op, p, bits(value), 0, MODEL_relaxed, here)); \
+    }
+#define MODEL_BITS(x) ((uint32_t)(x))
+#define MODEL_INT(x) ((int)(x))
+MODEL_ATOMIC_OF(atomic_add_int, int, MODEL_ADD, MODEL_BITS, MODEL_INT)
+MODEL_ATOMIC_OF(atomic_add_unsigned, unsigned, MODEL_ADD, MODEL_BITS, MODEL_BITS)
+MODEL_ATOMIC_OF(atomic_add_float, float, MODEL_ADD_FLOAT, model_bits, model_float)
+MODEL_ATOMIC_OF(atomic_max_int, int, MODEL_MAX, MODEL_BITS, MODEL_INT)
+MODEL_ATOMIC_OF(atomic_max_unsigned, unsigned, MODEL_MAX_UNSIGNED, MODEL_BITS, MODEL_BITS)
+MODEL_ATOMIC_OF(atomic_exchange_int, int, MODEL_EXCHANGE, MODEL_BITS, MODEL_INT)
+MODEL_ATOMIC_OF(atomic_exchange_unsigned, unsigned, MODEL_EXCHANGE, MODEL_BITS, MODEL_BITS)
+MODEL_ATOMIC_OF(atomic_exchange_float, float, MODEL_EXCHANGE, model_bits, model_float)
+/* clang-format off */
+#define atomicAdd(p, value)                                                                                   \
+    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int,                               \
+             unsigned *: model_atomic_add_unsigned)(p, value, HERE)
+#define atomicMax(p, value)                                                                                   \
+    _Generic((p), int *: model_atomic_max_int, unsigned *: model_atomic_max_unsigned)(p, value, HERE)
+#define atomicExch(p, value)                                                                                  \
+    _Generic((p), float *: model_atomic_exchange_float, int *: model_atomic_exchange_int,                     \
+             unsigned *: model_atomic_exchange_unsigned)(p, value, HERE)
+/* clang-format on */
+static inline int model_cas_int(int *p, int expected, int value, const char *here) {
+    return (int)model_atomic(MODEL_CAS, p, (uint32_t)value, (uint32_t)expected, MODEL_relaxed, here);
 }
-#define atomicAdd(p, amount) \
-    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int, default: model_atomic_add) \
-    (p, amount, HERE)
+static inline unsigned model_cas_unsigned(unsigned *p, unsigned expected, unsigned value, const char *here) {
+    return model_atomic(MODEL_CAS, p, value, expected, MODEL_relaxed, here);
+}
+#define atomicCAS(p, expected, value) \
+    _Generic((p), int * : model_cas_int, unsigned * : model_cas_unsigned)(p, expected, value, HERE)
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
@@ -220,45 +339,91 @@ uint32_t model_shared_address(const void *p);
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
 void model_cp_async_commit_group(const char *here);
 void model_cp_async_wait_group(int newest, const char *here);
+/* counts: the arrival is among those of mbarrier_init(), noinc. */
+void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here);
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here);
+/* trans: every 8x8 matrix is transposed. */
+void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here);
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
-void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here);
+void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here);
 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
 void model_mbarrier_init_fence(const char *here);
+void model_mbarrier_inval(void *bar, const char *here);
 void model_mbarrier_arrive_count(void *bar, int count, const char *here);
 static inline void model_mbarrier_arrive(void *bar, const char *here) { model_mbarrier_arrive_count(bar, 1, here); }
+uint64_t model_mbarrier_arrive_token(void *bar, const char *here);
 void model_mbarrier_arrive_remote(void *bar, int rank, const char *here);
 void model_mbarrier_expect_tx(void *bar, int bytes, const char *here);
+void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char *here);
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here);
+void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, const char *here);
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here);
+int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here);
 void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
+int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here);
+int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here);
+void model_mbarrier_wait(void *bar, uint64_t token, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
  * Swizzle of tma.h. Returns GEMM_DEVICE after one line on stderr that says which argument is not acceptable and what
  * would be. `name` must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle);
+/* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
+GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
+                               const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
+                               int fill_nan);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
-/* mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
-void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
-void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here);
+/* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
+void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
+                    int mask, const char *here);
 /* add: reduce into global memory instead of overwriting it. */
-void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here);
-void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here);
+void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
+                     const char *here);
+void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here);
+void model_bulk_store(void *dst, const void *src, int bytes, const char *here);
 void model_bulk_commit_group(const char *here);
 void model_bulk_wait_group(int newest, int read, const char *here);
-void model_fence_proxy_async(const char *here);
+/* shared, global: memory that it is for. */
+void model_fence_proxy_async(int shared, int global);
 
 void model_wgmma_fence(const char *here);
 /* n: columns of the product; majors: 1 if the operand is MN-major. */
 void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
                     const char *here);
 void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
+/* Of another type than bf16; both operands K-major. */
+void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here);
+void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
+                       const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
+void model_registers_settled(const float *d, int count);
+
+/* ---- shared memory of the other CTAs of a cluster ----------------------------------------------------------------- */
+
+/* Of the same place as p in CTA `rank`. */
+void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
+void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
+void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
+#define MODEL_CLUSTER_OF(name, type)                                                                             \
+    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
+        type value;                                                                                              \
+        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
+        return value;                                                                                            \
+    }                                                                                                            \
+    static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
+        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
+    }                                                                                                            \
+    static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
+        model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
+    }
+MODEL_CLUSTER_OF(u32, uint32_t)
+MODEL_CLUSTER_OF(u64, uint64_t)
+MODEL_CLUSTER_OF(f32, float)
+MODEL_CLUSTER_OF(v4, uint4)
 
 #endif

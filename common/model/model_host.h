@@ -24,7 +24,9 @@ typedef struct {
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace; /* 1: record events for a timeline (model_trace.h); eager then goes in the order of their time */
     int count; /* 1: count what a launch does (model_count.h) */
-    int quiet; /* 1: print no report; model_report() still has them */
+    int chain; /* 1: a launch that may overlap the one before is one of a chain of layers: that one reads and writes what
+                  this one does */
+    int quiet;                      /* 1: print no report; model_report() still has them */
     int first_block, blocks;        /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
     struct ModelObserver *observer; /* who writes down what a launch sets up (model_explain.h); NULL: nobody */
 } ModelOptions;

@@ -10,10 +10,13 @@ RULE(RACE_RAW, "Read of data that is not yet known to be there",
 RULE(RACE_WAR, "Write to data that may still be read",
      "the reader gets a mixture of old and new data, seldom and under load; most runs look right")
 RULE(RACE_WAW, "Two writes to the same place without an order", "either value may remain; which one depends on timing")
-RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same shared memory without fence.proxy.async between",
+RULE(PROXY_FENCE, "Ordinary access and async-proxy access to the same memory without fence.proxy.async between",
      "mostly right; now and then the async unit sees stale data, because it does not look where ordinary stores wait")
 RULE(GLOBAL_CONFLICT, "Threads access the same global memory, at least one writes, and nothing orders them",
-     "either value may remain; which one depends on the order in which threads run")
+     "either value may remain, or be read; which one depends on the order in which threads run")
+RULE(LAUNCH_OVERLAP, "Access to global memory that the launch before may still use, without griddepcontrol.wait",
+     "right while launches come one at a time; in a chain of launches it now and then reads what is not yet there, or "
+     "overwrites what is still read")
 
 /* ---- places */
 RULE(UNINIT_SHARED, "Read of shared memory that nobody has written", "reads what the last kernel left there")
@@ -23,8 +26,6 @@ RULE(GLOBAL_BOUNDS, "Access outside every allocation of global memory",
      "an illegal-address error, or silent damage to another allocation")
 RULE(ALIGNMENT, "Address that the instruction does not accept",
      "a misaligned-address error; with a swizzle, data at the wrong places")
-RULE(SHARED_ATOMIC, "Atomic on shared memory, which this model does not do",
-     "nothing wrong by itself: the model knows atomics on global memory only")
 RULE(TMA_OPERAND, "TMA copy with an operand that the instruction does not accept",
      "an illegal-instruction error, or nothing is copied")
 RULE(PROVENANCE, "A matrix operand is made of the wrong pieces",
@@ -35,7 +36,7 @@ RULE(PRODUCT_DISCARDED, "Products are replaced before anyone has read them",
      "wrong numbers in every run: a part of each sum is missing")
 
 /* ---- mbarriers */
-RULE(BARRIER_UNINIT, "Use of an mbarrier that was never initialised",
+RULE(BARRIER_UNINIT, "Use of an mbarrier that is not initialised",
      "hangs or passes at once, depending on what the memory held")
 RULE(BARRIER_INIT_ORDER, "Use of an mbarrier whose initialisation is not ordered before",
      "usually passes; hangs in the rare run in which the initialising thread is late")
@@ -46,9 +47,14 @@ RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
 RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
      "phases complete that nobody has waited for: later waits pass too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
-     "a slow thread finds the parity come round: it hangs, or takes the wrong lap's data; seldom, and at small sizes")
+     "a slow or an early thread takes one phase for another: it hangs, or reads another lap's data; seldom, and at "
+     "small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
+RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier",
+     "the barrier looks at one bit of it: the wait passes at once or hangs, as that bit happens to be")
+RULE(BARRIER_INVAL, "mbarrier.inval of a barrier that may still be in use",
+     "whoever still waits or arrives finds garbage: hangs, passes early, or traps, in the runs in which it is late")
 RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies bring",
      "too few announced: the phase completes while data is still on its way; too many: it never completes")
 RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1", "the count wraps: hangs or passes early")
@@ -69,6 +75,8 @@ RULE(FAULT, "Code of a kernel that a processor cannot execute",
 RULE(CLUSTER_RANK, "CTA number outside the cluster", "a launch failure at run time")
 RULE(CLUSTER_EXIT, "Shared memory or a barrier of a CTA that may already have ended",
      "a launch failure in some runs; seldom at small sizes")
+RULE(CLUSTER_START, "Shared memory of a CTA that may not have started",
+     "a launch failure, or what the CTA before left there; seldom, since the CTAs of a cluster start nearly together")
 RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has waited for",
      "often nothing; at times the copy lands in the next CTA's shared memory, or reads it")
 
@@ -80,6 +88,8 @@ RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
      "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
      "fragments of A: wrong numbers")
+RULE(WGMMA_UNSETTLED, "Accumulators are used after the wait without registers_settled()",
+     "right as long as the compiler leaves the use behind the wait; nothing tells it to")
 RULE(WGMMA_OPERANDS, "The warps of a warpgroup issue different wgmmas", "undefined: wrong numbers in part of the tile")
 RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")

@@ -9,7 +9,15 @@ CONFORM_RECORD := $(B)/tests/conform/record
 .PHONY: conform-record
 conform-record: $(CONFORM_RECORD)
 
+# Products of every width and kind.
 ifneq ($(HAVE_NVCC),)
+test: $(B)/tests/conform/products.o
+$(B)/tests/conform/products.o: tests/conform/products.cu tests/tools/ptxas_check $(NVCC_STAMP)
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(compile_cuda) $(ARCH_SM90A) -Xptxas=-v -c $< -o $@ >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas) >&2; exit 1; }
+	$(Q)tests/tools/ptxas_check $(@:.o=.ptxas) || { rm -f $@; exit 1; }
+
 $(CONFORM_RECORD): tests/conform/record.cu $(NVCC_STAMP)
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)

@@ -37,6 +37,35 @@ HOST_DEVICE int conform_hash(uint32_t i, int range) {
     return (int)(i % (uint32_t)range);
 }
 
+/* Types of element, in the order of the model's MatrixType. */
+enum { CONFORM_BF16, CONFORM_F16, CONFORM_E4M3, CONFORM_E5M2, CONFORM_TF32 };
+
+HOST_DEVICE int conform_element_bytes(int type) {
+    return type == CONFORM_TF32 ? 4 : type == CONFORM_E4M3 || type == CONFORM_E5M2 ? 1 : 2;
+}
+
+/* The bits of an integer -3..3, which all of them hold exactly. */
+HOST_DEVICE uint32_t conform_element(int type, int value) {
+    uint32_t magnitude = (uint32_t)(value < 0 ? -value : value);
+    int fraction = type == CONFORM_BF16 ? 7 : type == CONFORM_F16 ? 10 : type == CONFORM_E4M3 ? 3 : 2;
+    int bias = type == CONFORM_E4M3 ? 7 : type == CONFORM_F16 || type == CONFORM_E5M2 ? 15 : 127;
+    int sign = 8 * conform_element_bytes(type) - 1;
+    uint32_t exponent = (uint32_t)bias + (magnitude > 1);
+    fraction = type == CONFORM_TF32 ? 23 : fraction;
+    return (uint32_t)(value < 0) << sign |
+           (magnitude == 0 ? 0 : exponent << fraction | (magnitude == 3 ? 1u << (fraction - 1) : 0));
+}
+
+/* Four bytes of small integers that look random; low_bits: also in the 13 bits that a tf32 does not have. */
+HOST_DEVICE uint32_t conform_elements(int type, uint32_t number, int low_bits) {
+    int bytes = conform_element_bytes(type);
+    uint32_t word = low_bits ? (uint32_t)conform_hash(number + 31337, 8192) : 0;
+    for (int i = 0; i < 4 / bytes; i++) {
+        word |= conform_element(type, conform_hash(number + (uint32_t)i, 7) - 3) << (8 * bytes * i);
+    }
+    return word;
+}
+
 /* ---- tensor maps: what the encoder accepts ----------------------------------------------------------------------- */
 
 /* Arguments of cuTensorMapEncodeTiled. The result is one word: 0 accepted, 1 refused. */
@@ -315,6 +344,124 @@ HOST_DEVICE bf16 tma_window_word(const TmaCase *c, int i) {
                                 : conform_bf16(i * 5 % 11 - 5);
 }
 
+/* ---- copies of ranges, and of boxes of every rank ----------------------------------------------------------------- */
+
+enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
+
+/* Words, and results, are those of the TMA's cases; global memory is BULK_WORDS long. */
+typedef struct {
+    const char *name;
+    int op; /* TMA_LOAD, TMA_STORE */
+    int bytes, shared_offset, global_offset;
+    int misuse; /* an operand that the manual does not allow: the model must report it */
+} BulkCase;
+
+static const BulkCase bulk_cases[] = {
+    {"load_16", TMA_LOAD, 16, 0, 0, 0},
+    {"load_48_between", TMA_LOAD, 48, 16, 32, 0},
+    {"load_1040", TMA_LOAD, 1040, 144, 48, 0},
+    {"load_4096", TMA_LOAD, 4096, 0, 0, 0},
+    {"load_0", TMA_LOAD, 0, 0, 0, 1},
+    {"load_24", TMA_LOAD, 24, 0, 0, 1},
+    {"load_from_8", TMA_LOAD, 32, 0, 8, 1},
+    {"load_to_8", TMA_LOAD, 32, 8, 0, 1},
+    {"store_16", TMA_STORE, 16, 0, 0, 0},
+    {"store_48_between", TMA_STORE, 48, 16, 32, 0},
+    {"store_1040", TMA_STORE, 1040, 144, 48, 0},
+    {"store_0", TMA_STORE, 0, 0, 0, 1},
+    {"store_24", TMA_STORE, 24, 0, 0, 1},
+    {"store_to_8", TMA_STORE, 32, 0, 8, 1},
+    {"store_from_8", TMA_STORE, 32, 8, 0, 1},
+};
+
+/* One copy by tensor_map_nd()'s map. */
+typedef struct {
+    const char *name;
+    int op, type, element_bytes, rank;
+    uint64_t size[5], stride[4];
+    uint32_t box[5];
+    int swizzle, fill;
+    int offset, coord[5];
+} TensorCase;
+
+/* clang-format off */
+#define TENSOR_1D(name, op, type, bytes, size, box, fill, offset, c0) \
+    {name, op, type, bytes, 1, {size, 1, 1, 1, 1}, {0, 0, 0, 0}, {box, 1, 1, 1, 1}, 0, fill, offset, {c0, 0, 0, 0, 0}}
+#define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, fill, c0, c1) \
+    {name, op, type, bytes, 2, {cols, 20, 1, 1, 1}, {208, 0, 0, 0}, {box0, box1, 1, 1, 1}, swizzle, fill, 0, \
+     {c0, c1, 0, 0, 0}}
+/* Rows of `cols` elements in pitches of 80 bytes; 6, 5, 4 and 3 of them in the other dimensions. */
+#define TENSOR_5D(name, op, type, bytes, rank, cols, box0, box1, box2, box3, box4, swizzle, fill, ...) \
+    {name, op, type, bytes, rank, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, swizzle, \
+     fill, 0, {__VA_ARGS__}}
+
+static const TensorCase tensor_cases[] = {
+    TENSOR_1D("load_1d_bf16", TMA_LOAD, 9, 2, 500, 256, 0, 0, 16),
+    TENSOR_1D("load_1d_edge", TMA_LOAD, 9, 2, 500, 256, 0, 128, 400),
+    TENSOR_1D("load_1d_before", TMA_LOAD, 9, 2, 500, 64, 0, 0, -24),
+    TENSOR_1D("load_1d_fp32", TMA_LOAD, 7, 4, 500, 128, 1, 0, 400),
+    TENSOR_1D("load_1d_uint8", TMA_LOAD, 0, 1, 500, 240, 0, 0, 320),
+    TENSOR_1D("load_1d_unaligned_8", TMA_LOAD, 9, 2, 500, 64, 0, 0, 4),
+    TENSOR_1D("store_1d_bf16", TMA_STORE, 9, 2, 500, 256, 0, 128, 16),
+    TENSOR_1D("store_1d_edge", TMA_STORE, 7, 4, 499, 128, 0, 0, 400),
+    TENSOR_1D("add_1d_fp32", TMA_ADD, 7, 4, 500, 128, 0, 0, 16),
+    TENSOR_1D("add_1d_bf16_edge", TMA_ADD, 9, 2, 500, 128, 0, 0, 400),
+    TENSOR_2D("load_fp8_sw128", TMA_LOAD, 0, 1, 200, 128, 16, 3, 0, 16, 3),
+    TENSOR_2D("load_fp8_sw128_corner", TMA_LOAD, 0, 1, 197, 128, 16, 3, 0, 96, 11),
+    TENSOR_2D("load_fp8_sw32", TMA_LOAD, 0, 1, 200, 32, 16, 1, 0, 16, 3),
+    TENSOR_2D("load_fp32_sw64", TMA_LOAD, 7, 4, 50, 16, 16, 2, 0, 4, 3),
+    TENSOR_2D("load_int32_sw128", TMA_LOAD, 3, 4, 50, 32, 16, 3, 0, 28, 3),
+    TENSOR_2D("store_fp8_sw128", TMA_STORE, 0, 1, 200, 128, 16, 3, 0, 16, 3),
+    TENSOR_2D("store_fp32_sw128", TMA_STORE, 7, 4, 50, 32, 16, 3, 0, 4, 3),
+    TENSOR_2D("add_fp32_none", TMA_ADD, 7, 4, 50, 16, 8, 0, 0, 4, 3),
+    TENSOR_2D("add_fp32_sw128", TMA_ADD, 7, 4, 50, 32, 16, 3, 0, 4, 3),
+    TENSOR_2D("add_fp32_sw128_corner", TMA_ADD, 7, 4, 49, 32, 16, 3, 0, 28, 11),
+    TENSOR_5D("load_3d_fp32", TMA_LOAD, 7, 4, 3, 20, 8, 4, 3, 1, 1, 0, 0, 4, 1, 1, 0, 0),
+    TENSOR_5D("load_4d_bf16", TMA_LOAD, 9, 2, 4, 40, 16, 4, 3, 2, 1, 0, 0, 8, 1, 1, 1, 0),
+    TENSOR_5D("load_4d_bf16_sw64", TMA_LOAD, 9, 2, 4, 40, 32, 3, 3, 2, 1, 2, 0, 8, 1, 1, 1, 0),
+    TENSOR_5D("load_5d_bf16", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, 1),
+    TENSOR_5D("load_5d_bf16_sw32", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 1, 0, 8, 2, 3, 2, 1),
+    TENSOR_5D("load_5d_corner", TMA_LOAD, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 0, 32, 4, 4, 3, 2),
+    TENSOR_5D("load_5d_before", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, -8, -1, -1, -1, -1),
+    TENSOR_5D("load_5d_nan", TMA_LOAD, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 1, 32, 4, 4, 3, 2),
+    TENSOR_5D("load_5d_fp8", TMA_LOAD, 0, 1, 5, 80, 32, 3, 2, 2, 2, 0, 0, 16, 1, 1, 1, 1),
+    TENSOR_5D("load_5d_unaligned_8", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
+    TENSOR_5D("store_4d_bf16", TMA_STORE, 9, 2, 4, 40, 16, 4, 3, 2, 1, 0, 0, 8, 1, 1, 1, 0),
+    TENSOR_5D("store_5d_bf16", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, 1),
+    TENSOR_5D("store_5d_corner", TMA_STORE, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 0, 32, 4, 4, 3, 2),
+    TENSOR_5D("store_5d_before", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, -1),
+    TENSOR_5D("add_3d_bf16", TMA_ADD, 9, 2, 3, 40, 16, 4, 3, 1, 1, 0, 0, 8, 1, 1, 0, 0),
+    TENSOR_5D("add_4d_int32", TMA_ADD, 3, 4, 4, 20, 8, 4, 3, 2, 1, 0, 0, 4, 1, 1, 1, 0),
+    TENSOR_5D("add_5d_fp32", TMA_ADD, 7, 4, 5, 20, 8, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
+};
+/* clang-format on */
+
+HOST_DEVICE int tensor_global_words(const TensorCase *c) {
+    uint64_t bytes =
+        c->rank == 1 ? c->size[0] * (uint64_t)c->element_bytes : c->size[c->rank - 1] * c->stride[c->rank - 2];
+    return 2 * TMA_GUARD + (int)(bytes / 2) + 16;
+}
+
+/* What is added: small integers in bf16, fp32 or int32. Word i of them. */
+HOST_DEVICE bf16 tensor_number(const TensorCase *c, int i, int value) {
+    return c->type == 9                ? conform_bf16(value)
+           : c->type == 7              ? (i & 1 ? conform_bf16(value) : (bf16)0)
+           : (i & 1) == 0 || value < 0 ? (bf16)value
+                                       : (bf16)0;
+}
+
+HOST_DEVICE bf16 tensor_global_word(const TensorCase *c, int i) {
+    return c->op == TMA_LOAD    ? (bf16)(i + 1)
+           : c->op == TMA_STORE ? (bf16)CONFORM_UNWRITTEN
+                                : tensor_number(c, i, (c->type == 9 ? i : i / 2) % 7 - 3);
+}
+
+HOST_DEVICE bf16 tensor_window_word(const TensorCase *c, int i) {
+    return c->op == TMA_LOAD    ? (bf16)CONFORM_UNWRITTEN
+           : c->op == TMA_STORE ? (bf16)(i + 1)
+                                : tensor_number(c, i, (c->type == 9 ? i : i / 2) * 5 % 11 - 5);
+}
+
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 /* What shared memory and the A registers hold, and what the result is.
@@ -476,17 +623,31 @@ HOST_DEVICE uint32_t wgmma_a_register(int data, int pass, int t, int r) {
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
-enum { WARP_LDMATRIX, WARP_STMATRIX, WARP_MMA };
+enum {
+    WARP_LDMATRIX,
+    WARP_STMATRIX,
+    WARP_MMA,
+    WARP_LDMATRIX_TRANS,
+    WARP_MMA_F16,
+    WARP_MMA_E4M3,
+    WARP_MMA_TF32,
+    WARP_MMA_TF32_LOW_BITS, /* with bits set that tf32 does not have */
+    WARP_SHUFFLES,
+    WARP_VOTES,
+};
 enum { WARP_SHARED = 4096 }; /* bytes */
 
 /* ldmatrix: shared memory's words are 0, 1, 2, ...; the result is r[0..3] of each lane, low half first.
  * stmatrix: half h (0, 1) of lane l's r[i] is 8 l + 2 i + h; the result is shared memory.
- * mma: small integers; the result is d[0..3] of each lane. */
+ * mma: small integers; the result is d[0..3] of each lane.
+ * shuffles: of lane numbers; the result is WARP_ANSWERS of each lane, and so for votes and matches. */
 typedef struct {
     const char *name;
     int op;
-    int rows; /* where the lanes' rows lie, below; for mma a seed */
+    int rows; /* where the lanes' rows lie, below; for mma a seed; for shuffles a width; for votes a mask */
 } WarpCase;
+
+enum { WARP_ANSWERS = 12 };
 
 enum { ROWS_DENSE, ROWS_SWIZZLED, ROWS_SCATTERED };
 
@@ -496,6 +657,15 @@ static const WarpCase warp_cases[] = {
     {"ldmatrix_scattered", WARP_LDMATRIX, ROWS_SCATTERED}, {"stmatrix_dense", WARP_STMATRIX, ROWS_DENSE},
     {"stmatrix_swizzled", WARP_STMATRIX, ROWS_SWIZZLED},   {"stmatrix_scattered", WARP_STMATRIX, ROWS_SCATTERED},
     {"mma_0", WARP_MMA, 0},                                {"mma_1", WARP_MMA, 1000},
+    {"ldmatrix_trans_dense", WARP_LDMATRIX_TRANS, ROWS_DENSE},
+    {"ldmatrix_trans_swizzled", WARP_LDMATRIX_TRANS, ROWS_SWIZZLED},
+    {"ldmatrix_trans_scattered", WARP_LDMATRIX_TRANS, ROWS_SCATTERED},
+    {"mma_f16", WARP_MMA_F16, 0},                          {"mma_e4m3", WARP_MMA_E4M3, 0},
+    {"mma_tf32", WARP_MMA_TF32, 0},                        {"mma_tf32_low_bits", WARP_MMA_TF32_LOW_BITS, 0},
+    {"shuffles_width_32", WARP_SHUFFLES, 32},              {"shuffles_width_16", WARP_SHUFFLES, 16},
+    {"shuffles_width_8", WARP_SHUFFLES, 8},                {"shuffles_width_2", WARP_SHUFFLES, 2},
+    {"shuffles_width_1", WARP_SHUFFLES, 1},                {"votes", WARP_VOTES, -1},
+    {"votes_half", WARP_VOTES, 0xffff},
 };
 /* clang-format on */
 
@@ -513,9 +683,108 @@ HOST_DEVICE uint32_t warp_mma_operand(int seed, int lane, int r) {
     return conform_bf16(conform_hash(i, 9) - 4) | (uint32_t)conform_bf16(conform_hash(i + 1, 9) - 4) << 16;
 }
 
+/* The same of another type: one, two or four elements. */
+HOST_DEVICE uint32_t warp_mma_operand_of(int op, int lane, int r) {
+    int type = op == WARP_MMA_F16 ? CONFORM_F16 : op == WARP_MMA_E4M3 ? CONFORM_E4M3 : CONFORM_TF32;
+    return conform_elements(type, (uint32_t)(lane * 24 + r * 4), op == WARP_MMA_TF32_LOW_BITS);
+}
+
 HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
     return (float)(conform_hash((uint32_t)(seed + lane * 4 + i), 21) - 10);
 }
+
+/* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
+
+/* PRODUCT_KINDS(KIND): name behind wgmma_, type. */
+#define PRODUCT_KINDS(KIND)         \
+    KIND(ss, CONFORM_BF16)          \
+    KIND(rs, CONFORM_BF16)          \
+    KIND(ss_trans_a, CONFORM_BF16)  \
+    KIND(ss_trans_b, CONFORM_BF16)  \
+    KIND(ss_trans_ab, CONFORM_BF16) \
+    KIND(rs_trans_b, CONFORM_BF16)  \
+    KIND(ss_f16, CONFORM_F16)       \
+    KIND(rs_f16, CONFORM_F16)       \
+    KIND(ss_e4m3, CONFORM_E4M3)     \
+    KIND(rs_e4m3, CONFORM_E4M3)     \
+    KIND(ss_e5m2, CONFORM_E5M2)     \
+    KIND(rs_e5m2, CONFORM_E5M2)     \
+    KIND(ss_tf32, CONFORM_TF32)     \
+    KIND(rs_tf32, CONFORM_TF32)
+
+typedef enum {
+#define KIND(name, type) PRODUCT_##name,
+    PRODUCT_KINDS(KIND)
+#undef KIND
+} ProductKind;
+
+/* Small integers of the type in shared memory, word by word conform_elements(): A at the start, its tile of 64 rows (MN-
+ * major: 64 k) of 128 bytes with the 128-byte swizzle, B behind it, 256 such rows (panels of 64 k). Four products, one for
+ * each 32 bytes of k or 16 rows; the first one sets D. A from registers: conform_elements() by thread and step.
+ * The result is D as integers in register order, if n is 8; else of each thread the sum of (2v + 1) d[v]. */
+typedef struct {
+    const char *name;
+    int kind, n, low_bits;
+} ProductCase;
+
+enum { PRODUCT_B = 8192, PRODUCT_SHARED = PRODUCT_B + 32768, PRODUCT_STEPS = 4 };
+
+/* clang-format off */
+#define PRODUCT_ALL_WIDTHS(PRODUCT, kind) \
+    PRODUCT(kind, 8,, 0) PRODUCT(kind, 16,, 0) PRODUCT(kind, 24,, 0) PRODUCT(kind, 32,, 0) PRODUCT(kind, 40,, 0) \
+    PRODUCT(kind, 48,, 0) PRODUCT(kind, 56,, 0) PRODUCT(kind, 64,, 0) PRODUCT(kind, 72,, 0) PRODUCT(kind, 80,, 0) \
+    PRODUCT(kind, 88,, 0) PRODUCT(kind, 96,, 0) PRODUCT(kind, 104,, 0) PRODUCT(kind, 112,, 0) PRODUCT(kind, 120,, 0) \
+    PRODUCT(kind, 128,, 0) PRODUCT(kind, 136,, 0) PRODUCT(kind, 144,, 0) PRODUCT(kind, 152,, 0) \
+    PRODUCT(kind, 160,, 0) PRODUCT(kind, 168,, 0) PRODUCT(kind, 176,, 0) PRODUCT(kind, 184,, 0) \
+    PRODUCT(kind, 192,, 0) PRODUCT(kind, 200,, 0) PRODUCT(kind, 208,, 0) PRODUCT(kind, 216,, 0) \
+    PRODUCT(kind, 224,, 0) PRODUCT(kind, 232,, 0) PRODUCT(kind, 240,, 0) PRODUCT(kind, 248,, 0) PRODUCT(kind, 256,, 0)
+#define PRODUCT_SOME_WIDTHS(PRODUCT, kind) \
+    PRODUCT(kind, 8,, 0) PRODUCT(kind, 64,, 0) PRODUCT(kind, 72,, 0) PRODUCT(kind, 256,, 0)
+/* PRODUCT(kind, n, behind the name, low_bits). */
+#define PRODUCT_CASES(PRODUCT) \
+    PRODUCT_ALL_WIDTHS(PRODUCT, ss) PRODUCT_ALL_WIDTHS(PRODUCT, rs) PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_a) \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_b) PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_ab) \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_trans_b) PRODUCT_SOME_WIDTHS(PRODUCT, ss_f16) PRODUCT_SOME_WIDTHS(PRODUCT, rs_f16) \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_e4m3) PRODUCT_SOME_WIDTHS(PRODUCT, rs_e4m3) PRODUCT_SOME_WIDTHS(PRODUCT, ss_e5m2) \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_e5m2) PRODUCT_SOME_WIDTHS(PRODUCT, ss_tf32) PRODUCT_SOME_WIDTHS(PRODUCT, rs_tf32) \
+    PRODUCT(ss_tf32, 8, _low_bits, 1)
+
+#define PRODUCT_ROW(kind, n, suffix, low_bits) {#kind "_n" #n #suffix, PRODUCT_##kind, n, low_bits},
+static const ProductCase product_cases[] = {PRODUCT_CASES(PRODUCT_ROW)};
+#undef PRODUCT_ROW
+/* clang-format on */
+
+HOST_DEVICE int product_type(int kind) {
+#define KIND(name, type) \
+    case PRODUCT_##name: return type;
+    switch (kind) { PRODUCT_KINDS(KIND) }
+#undef KIND
+    return CONFORM_BF16;
+}
+
+HOST_DEVICE int product_a_trans(int kind) { return kind == PRODUCT_ss_trans_a || kind == PRODUCT_ss_trans_ab; }
+HOST_DEVICE int product_b_trans(int kind) {
+    return kind == PRODUCT_ss_trans_b || kind == PRODUCT_ss_trans_ab || kind == PRODUCT_rs_trans_b;
+}
+
+/* ---- from a matrix in memory to its product ----------------------------------------------------------------------- */
+
+/* TMA loads two k-tiles of A, 64 rows, and of B, 128, with rows of 128 bytes and the 128-byte swizzle; what is MN-major
+ * lies [k][64] or [k][128] in memory and comes in panels of 64. Eight products of the kind multiply them. Global memory:
+ * conform_elements() word by word, B behind A. The result is of each thread the sum of (2v + 1) d[v]. */
+typedef struct {
+    const char *name;
+    int kind;
+} TileCase;
+
+enum { TILE_N = 128, TILE_TILES = 2, TILE_A_BYTES = 64 * 128, TILE_B_BYTES = TILE_N * 128 };
+
+#define TILE_CASES(TILE) \
+    TILE(ss) TILE(ss_trans_a) TILE(ss_trans_b) TILE(ss_trans_ab) TILE(ss_f16) TILE(ss_e4m3) TILE(ss_e5m2) TILE(ss_tf32)
+
+#define TILE_ROW(kind) {#kind, PRODUCT_##kind},
+static const TileCase tile_cases[] = {TILE_CASES(TILE_ROW)};
+#undef TILE_ROW
 
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
@@ -529,6 +798,12 @@ enum {
     MB_ARRIVE_EXPECT, /* bytes */
     MB_TEST,          /* test_wait of this parity: 1 if complete */
     MB_BOTH,          /* test_wait of parity 0, then of parity 1 */
+    MB_TOKEN,         /* an arrival; its token is kept under this number, 0 or 1 */
+    MB_TEST_TOKEN,    /* test_wait, then try_wait with a hint of 1000 ns, with the token kept under this number */
+    MB_TRY,           /* try_wait of this parity, then the same with a hint of 1000 ns */
+    MB_INVAL,         /* end it */
+    MB_COPIES,        /* a cp.async, then cp.async.mbarrier.arrive.noinc, and time for both */
+    MB_COPIES_INC,    /* the same with cp.async.mbarrier.arrive */
 };
 
 enum { MB_MAX_OPS = 24 };
@@ -576,6 +851,23 @@ static const MbarrierCase mbarrier_cases[] = {
     {"count_2", 0,
      {{MB_INIT, 3}, {MB_ARRIVE, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 3}, {MB_BOTH, 0}}},
     {"count_largest", 0, {{MB_INIT, 1048575}, {MB_ARRIVE, 1048574}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"tokens", 0,
+     {{MB_INIT, 2}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_TOKEN, 1}, {MB_TEST_TOKEN, 0}, {MB_TEST_TOKEN, 1},
+      {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 1}}},
+    {"token_of_a_last_arrival", 0, /* it counts for the phase that it ends */
+     {{MB_INIT, 1}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_TOKEN, 1}, {MB_TEST_TOKEN, 1}}},
+    {"token_bytes", 0,
+     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_COMPLETE, 64}, {MB_TEST_TOKEN, 0}}},
+    {"try_wait", 0, {{MB_INIT, 1}, {MB_TRY, 0}, {MB_TRY, 1}, {MB_ARRIVE, 1}, {MB_TRY, 0}, {MB_TRY, 1}}},
+    {"init_again", 0,
+     {{MB_INIT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_INVAL, 0}, {MB_INIT, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0},
+      {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"copies_count", 0, {{MB_INIT, 2}, {MB_COPIES, 0}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"copies_arrive_for_all", 0, {{MB_INIT, 1}, {MB_COPIES, 0}, {MB_BOTH, 0}, {MB_COPIES, 0}, {MB_BOTH, 0}}},
+    {"copies_inc_count_for_nothing", 0,
+     {{MB_INIT, 1}, {MB_COPIES_INC, 0}, {MB_BOTH, 0}, {MB_COPIES_INC, 0}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
+    {"token_old", 1, /* a phase more is complete than the barrier can tell */
+     {{MB_INIT, 1}, {MB_TOKEN, 0}, {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 0}, {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 0}}},
     {"over_arrival", 1, /* the phase waits for bytes only, and one more arrives */
      {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 64}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0},
       {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
@@ -615,6 +907,10 @@ enum {
     BARRIER_CTA_IN_ONE_ROLE,
     BARRIER_CLUSTER_CTA_EXITED,
     BARRIER_NAMED_WARP_EXITS_LATE,
+    BARRIER_PEER_LOADS, /* 1 only for threads that get the right numbers from the other CTA, else 2 */
+    BARRIER_PEER_STORES,
+    BARRIER_PEER_ASYNC,
+    BARRIER_PEER_ANNOUNCES,
 };
 
 typedef struct {
@@ -635,6 +931,10 @@ static const BarrierCase barrier_cases[] = {
     {"named_others_exited", BARRIER_NAMED_OTHERS_EXITED, 96, 1, 0, 64},
     {"cta_in_one_role", BARRIER_CTA_IN_ONE_ROLE, 64, 1, 0, 64},
     {"cluster_cta_exited", BARRIER_CLUSTER_CTA_EXITED, 32, 2, 2, 32},
+    {"peer_loads", BARRIER_PEER_LOADS, 64, 2, 2, 128},
+    {"peer_stores", BARRIER_PEER_STORES, 64, 2, 2, 128},
+    {"peer_st_async", BARRIER_PEER_ASYNC, 64, 2, 2, 128},
+    {"peer_announces", BARRIER_PEER_ANNOUNCES, 64, 2, 2, 128},
 };
 
 /* ---- setmaxnreg -------------------------------------------------------------------------------------------------- */
@@ -691,28 +991,36 @@ typedef enum {
     GROUP_MBARRIER,
     GROUP_BARRIER,
     GROUP_SETMAXNREG,
+    GROUP_BULK,
+    GROUP_TENSOR,
+    GROUP_PRODUCT,
+    GROUP_TILE,
     GROUPS
 } Group;
 
 /* What all groups have in common: their cases begin with a name. */
 static inline const char *group_name(Group group) {
-    static const char *const names[GROUPS] = {"encode", "tma", "wgmma", "warp", "mbarrier", "barrier", "setmaxnreg"};
+    static const char *const names[GROUPS] = {"encode",     "tma",  "wgmma",  "warp",    "mbarrier", "barrier",
+                                              "setmaxnreg", "bulk", "tensor", "product", "tile"};
     return names[group];
 }
 
 static inline int group_size(Group group) {
-    const int sizes[GROUPS] = {COUNT_OF(encode_cases),    COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
-                               COUNT_OF(warp_cases),      COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
-                               COUNT_OF(setmaxnreg_cases)};
+    const int sizes[GROUPS] = {COUNT_OF(encode_cases),     COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
+                               COUNT_OF(warp_cases),       COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
+                               COUNT_OF(setmaxnreg_cases), COUNT_OF(bulk_cases),     COUNT_OF(tensor_cases),
+                               COUNT_OF(product_cases),    COUNT_OF(tile_cases)};
     return sizes[group];
 }
 
 static inline const char *case_name(Group group, int i) {
-    const char *const *const first[GROUPS] = {&encode_cases[0].name,    &tma_cases[0].name,      &wgmma_cases[0].name,
-                                              &warp_cases[0].name,      &mbarrier_cases[0].name, &barrier_cases[0].name,
-                                              &setmaxnreg_cases[0].name};
-    const size_t size[GROUPS] = {sizeof(EncodeCase),   sizeof(TmaCase),     sizeof(WgmmaCase),     sizeof(WarpCase),
-                                 sizeof(MbarrierCase), sizeof(BarrierCase), sizeof(SetmaxnregCase)};
+    const char *const *const first[GROUPS] = {
+        &encode_cases[0].name,   &tma_cases[0].name,     &wgmma_cases[0].name,      &warp_cases[0].name,
+        &mbarrier_cases[0].name, &barrier_cases[0].name, &setmaxnreg_cases[0].name, &bulk_cases[0].name,
+        &tensor_cases[0].name,   &product_cases[0].name, &tile_cases[0].name};
+    const size_t size[GROUPS] = {sizeof(EncodeCase),   sizeof(TmaCase),     sizeof(WgmmaCase),      sizeof(WarpCase),
+                                 sizeof(MbarrierCase), sizeof(BarrierCase), sizeof(SetmaxnregCase), sizeof(BulkCase),
+                                 sizeof(TensorCase),   sizeof(ProductCase), sizeof(TileCase)};
     return *(const char *const *)(const void *)((const char *)first[group] + (size_t)i * size[group]);
 }
 
@@ -737,6 +1045,10 @@ static inline uint32_t case_digest(Group group, int i) {
     case GROUP_MBARRIER: return digest(start, mbarrier_cases[i].op, &mbarrier_cases[i].op[MB_MAX_OPS]);
     case GROUP_BARRIER: return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
     case GROUP_SETMAXNREG: return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
+    case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);
+    case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].coord[5]);
+    case GROUP_PRODUCT: return digest(start, &product_cases[i].kind, &product_cases[i].low_bits + 1);
+    case GROUP_TILE: return digest(start, &tile_cases[i].kind, &tile_cases[i].kind + 1);
     case GROUPS: break;
     }
     return 0;

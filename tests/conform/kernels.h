@@ -7,24 +7,23 @@
 
 #include "../../common/device/barrier.h"
 #include "../../common/device/cluster.h"
+#include "../../common/device/cp_async.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/registers.h"
-#include "../../common/device/tma.h"
+#include "../../common/device/bulk_copy.h"
+#include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 #include "covered.h"
 #include "vectors.h"
 
-/* complete_tx(bar, bytes), arrive_count(bar, count): mbarrier.complete_tx, mbarrier.arrive with a count.
+/* complete_tx(bar, bytes): mbarrier.complete_tx.
  * delay_us(us): let the others go first.
  * script_done(p, i): op i of a script is done, so that the record says which one traps.
  * watch(p): in CTAs past p->ctas; end the launch if it hangs. */
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
-#define arrive_count(bar, count) model_mbarrier_arrive_count(bar, count, HERE)
-#define tma_load_3d(dst, map, c0, c1, c2, bar) model_tma_load_3d(dst, map, c0, c1, c2, bar, 0, HERE)
-#define tma_store_3d(map, src, c0, c1, c2) model_tma_store_3d(map, src, c0, c1, c2, 0, HERE)
 #define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
     model_wgmma_ss(n, d, a, b, accumulate, major_a, major_b, HERE)
 #define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...) \
@@ -41,30 +40,8 @@ DEVICE void complete_tx(MBarrier *bar, int bytes) {
                  : "memory");
 }
 
-DEVICE void arrive_count(MBarrier *bar, int count) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
-}
-
-DEVICE void tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, MBarrier *bar) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
-        :
-        : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(bar))
-        : "memory");
-}
-
-DEVICE void tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2) {
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];"
-                 :
-                 : "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(shared_address(src))
-                 : "memory");
-}
-
 #define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
     WGMMA_SS(n, count, a_, b_, p_, #major_a ", " #major_b, a, b, accumulate, __VA_ARGS__)
-
-#define WGMMA_NAMES_4 "%0, %1, %2, %3"
-#define WGMMA_NAMES_12 WGMMA_NAMES_8 ", %8, %9, %10, %11"
 
 /* As WGMMA_SS of wgmma.h, with A from registers r0_ .. r3_. */
 #define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...)               \
@@ -95,11 +72,15 @@ DEVICE void delay_us(int us) {
 
 typedef struct {
     MBarrier bar;
+    uint64_t token[2];
+    uint4 copied;
+    uint4 kept[64], got[64]; /* by thread: what a neighbour reads, what it writes */
 } ScriptShared;
 
 typedef struct {
     MbarrierOp op[MB_MAX_OPS];
     uint16_t *out;           /* a word for each test */
+    const uint4 *from;       /* what is copied */
     volatile uint32_t *done; /* ops that are done, on a GPU */
 } ScriptParams;
 
@@ -131,7 +112,7 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             if (argument == 1) {
                 mbarrier_arrive(&s->bar);
             } else {
-                arrive_count(&s->bar, argument);
+                mbarrier_arrive_count(&s->bar, argument);
             }
             break;
         case MB_ARRIVE_EXPECT: mbarrier_arrive_expect_tx(&s->bar, argument); break;
@@ -139,6 +120,28 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
         case MB_BOTH:
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 0);
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 1);
+            break;
+        case MB_TOKEN: s->token[argument] = mbarrier_arrive_token(&s->bar); break;
+        case MB_TEST_TOKEN:
+            p.out[tests++] = (uint16_t)mbarrier_test_wait(&s->bar, s->token[argument]);
+            p.out[tests++] = (uint16_t)mbarrier_try_wait_hint(&s->bar, s->token[argument], 1000);
+            break;
+        case MB_TRY:
+            p.out[tests++] = (uint16_t)mbarrier_try_wait_parity(&s->bar, (uint32_t)argument);
+            p.out[tests++] = (uint16_t)mbarrier_try_wait_parity_hint(&s->bar, (uint32_t)argument, 1000);
+            break;
+        case MB_INVAL: mbarrier_inval(&s->bar); break;
+        case MB_COPIES:
+        case MB_COPIES_INC:
+            cp_async_16(&s->copied, p.from);
+            if (p.op[i].op == MB_COPIES) {
+                cp_async_mbarrier_arrive_noinc(&s->bar);
+            } else {
+                cp_async_mbarrier_arrive(&s->bar);
+            }
+            cp_async_commit_group();
+            cp_async_wait_group(0);
+            delay_us(20); /* the arrival comes by itself */
             break;
         }
         script_done(&p, i);
@@ -177,6 +180,55 @@ DEVICE void watch(const BarrierParams *p) {
 }
 #endif
 
+/* Threads exchange numbers with those of the other CTA of their cluster. */
+DEVICE int exchange(ScriptShared *s, int what) {
+    int rank = cluster_cta_rank(), peer = 1 - rank, thread = (int)threadIdx.x, other = 63 - thread;
+    uint32_t mine = (uint32_t)(1000 * rank + thread), want = (uint32_t)(1000 * peer + other), last = want + 3;
+    s->kept[thread] = make_uint4(mine, mine + 1, mine + 2, mine + 3);
+    if (thread == 0) {
+        mbarrier_init(&s->bar, 1, 1);
+        mbarrier_init_fence();
+    }
+    cluster_sync();
+    uint4 v = make_uint4(mine, mine + 1, mine + 2, mine + 3);
+    if (what == BARRIER_PEER_LOADS) {
+        v = cluster_load_v4(&s->kept[other], peer);
+        v.y = cluster_load_u32(&s->kept[other].y, peer);
+        v.z = (uint32_t)cluster_load_u64(&s->kept[other].z, peer);
+        last = __float_as_uint(cluster_load_f32(&s->kept[other].w, peer));
+    } else {
+        if (thread == 0 && what != BARRIER_PEER_STORES) {
+            if (what == BARRIER_PEER_ASYNC) {
+                mbarrier_arrive_expect_tx(&s->bar, 64 * 16);
+            } else {
+                mbarrier_expect_tx_remote(&s->bar, peer, 64 * 16 - 16);
+                mbarrier_arrive_expect_tx_remote(&s->bar, peer, 16);
+            }
+        }
+        if (what == BARRIER_PEER_STORES) {
+            cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, 0, 0));
+            cluster_store_u32(&s->got[other].y, peer, v.y);
+            cluster_store_u64(&s->got[other].z, peer, (uint64_t)v.w << 32 | v.z);
+            cluster_store_f32(&s->got[other].y, peer, __uint_as_float(v.y));
+        } else if (thread % 2 == 0) {
+            st_async_v4(&s->got[other], peer, v, &s->bar);
+        } else {
+            st_async_u32(&s->got[other].x, peer, v.x, &s->bar);
+            st_async_f32(&s->got[other].y, peer, __uint_as_float(v.y), &s->bar);
+            st_async_u64(&s->got[other].z, peer, (uint64_t)v.w << 32 | v.z, &s->bar);
+        }
+        if (what == BARRIER_PEER_STORES) {
+            cluster_sync();
+        } else {
+            mbarrier_wait_parity_cluster(&s->bar, 0);
+        }
+        v = s->got[thread];
+        last = v.w;
+    }
+    cluster_sync();
+    return v.x == want && v.y == want + 1 && v.z == want + 2 && v.w == want + 3 && last == want + 3 ? 1 : 2;
+}
+
 static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
     SHARED_MEMORY(ScriptShared, s);
     if ((int)blockIdx.x >= p.ctas) {
@@ -184,6 +236,10 @@ static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
         return;
     }
     int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, what = p.what;
+    if (what >= BARRIER_PEER_LOADS) {
+        p.out[(int)blockIdx.x * p.threads + (int)threadIdx.x] = (uint16_t)exchange(s, what);
+        return;
+    }
     int leaves = what == BARRIER_NAMED_OTHERS_EXITED  ? warp == 2
                  : what == BARRIER_CLUSTER_CTA_EXITED ? cluster_cta_rank() == 1
                  : what == BARRIER_CTA_LANES_EXITED || what == BARRIER_NAMED_LANES_EXITED
@@ -345,6 +401,101 @@ static __global__ void tma_store_case(const __grid_constant__ TmaParams p) {
 }
 KERNEL_ENTRY(tma_store_case, TmaParams);
 
+/* ---- copies of ranges, and of boxes of every rank ----------------------------------------------------------------- */
+
+typedef struct {
+    TensorMap map;
+    TensorCase c; /* with rank 0: `bulk` is meant */
+    BulkCase bulk;
+    bf16 *global, *out; /* out: of loads */
+} CopyParams;
+
+DEVICE bf16 copy_window_word(const CopyParams *p, int i) {
+    return p->c.rank > 0            ? tensor_window_word(&p->c, i)
+           : p->bulk.op == TMA_LOAD ? (bf16)CONFORM_UNWRITTEN
+                                    : (bf16)(i + 1);
+}
+
+DEVICE void copy_load(TmaShared *s, const CopyParams *p) {
+    const int *c = p->c.coord;
+    uint8_t *window = (uint8_t *)s->window, *dst = window + p->c.offset;
+    switch (p->c.rank) {
+    case 0:
+        bulk_load(window + p->bulk.shared_offset, (uint8_t *)p->global + p->bulk.global_offset, p->bulk.bytes, &s->bar);
+        break;
+    case 1: tma_load_1d(dst, &p->map, c[0], &s->bar); break;
+    case 2: tma_load_2d(dst, &p->map, c[0], c[1], &s->bar); break;
+    case 3: tma_load_3d(dst, &p->map, c[0], c[1], c[2], &s->bar); break;
+    case 4: tma_load_4d(dst, &p->map, c[0], c[1], c[2], c[3], &s->bar); break;
+    default: tma_load_5d(dst, &p->map, c[0], c[1], c[2], c[3], c[4], &s->bar); break;
+    }
+}
+
+DEVICE void copy_store(TmaShared *s, const CopyParams *p) {
+    const int *c = p->c.coord;
+    const uint8_t *window = (const uint8_t *)s->window, *src = window + p->c.offset;
+    switch (p->c.rank + (p->c.op == TMA_ADD ? 10 : 0)) {
+    case 0:
+        bulk_store((uint8_t *)p->global + p->bulk.global_offset, window + p->bulk.shared_offset, p->bulk.bytes);
+        break;
+    case 1: tma_store_1d(&p->map, src, c[0]); break;
+    case 2: tma_store_2d(&p->map, src, c[0], c[1]); break;
+    case 3: tma_store_3d(&p->map, src, c[0], c[1], c[2]); break;
+    case 4: tma_store_4d(&p->map, src, c[0], c[1], c[2], c[3]); break;
+    case 5: tma_store_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
+    case 11: tma_reduce_add_1d(&p->map, src, c[0]); break;
+    case 12: tma_reduce_add_2d(&p->map, src, c[0], c[1]); break;
+    case 13: tma_reduce_add_3d(&p->map, src, c[0], c[1], c[2]); break;
+    case 14: tma_reduce_add_4d(&p->map, src, c[0], c[1], c[2], c[3]); break;
+    default: tma_reduce_add_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
+    }
+}
+
+/* As tma_load_case(). */
+static __global__ void copy_load_case(const __grid_constant__ CopyParams p) {
+    SHARED_MEMORY(TmaShared, s);
+    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
+        s->window[i] = copy_window_word(&p, i);
+    }
+    fence_proxy_async();
+    if (threadIdx.x == 0) {
+        mbarrier_init(&s->bar, 1, 1);
+        mbarrier_init_fence();
+        mbarrier_arrive_expect_tx(&s->bar, TMA_ANNOUNCED);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t rest = 0;
+        copy_load(s, &p);
+        delay_us(100);
+        while (!mbarrier_test_wait_parity(&s->bar, 0) && rest <= TMA_ANNOUNCED) {
+            complete_tx(&s->bar, 16);
+            rest += 16;
+        }
+        p.out[0] = (bf16)(TMA_ANNOUNCED - rest);
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
+        p.out[1 + i] = s->window[i];
+    }
+}
+KERNEL_ENTRY(copy_load_case, CopyParams);
+
+static __global__ void copy_store_case(const __grid_constant__ CopyParams p) {
+    SHARED_MEMORY(TmaShared, s);
+    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
+        s->window[i] = copy_window_word(&p, i);
+    }
+    fence_proxy_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        copy_store(s, &p);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+KERNEL_ENTRY(copy_store_case, CopyParams);
+
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -462,6 +613,163 @@ static const struct {
 } wgmma_kernels[] = {WGMMA_KERNELS(SS_ROW, RS_ROW)};
 /* clang-format on */
 
+/* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
+
+typedef struct {
+    ProductCase c;
+    uint16_t *out;
+} ProductParams;
+
+typedef struct {
+    uint32_t word[PRODUCT_SHARED / 4];
+} ProductShared;
+
+DEVICE uint64_t product_descriptor(const uint8_t *tile, int trans, int step) {
+    return trans ? wgmma_descriptor_mn(tile, 8192) + (uint64_t)(step * WGMMA_K16_STEP_MN)
+                 : wgmma_descriptor(tile) + (uint64_t)(step * WGMMA_K16_STEP);
+}
+
+DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        r[i] = conform_elements(type, (uint32_t)((step * 128 + (int)threadIdx.x) * 16 + i * 4) + 99991, 0);
+    }
+}
+
+/* Operand A of a kind. */
+#define PRODUCT_A_SHARED(kind) uint64_t a = product_descriptor(tile, product_a_trans(kind), step)
+#define PRODUCT_A_REGISTERS(kind) \
+    uint32_t a[4];                \
+    product_fragment(type, step, a)
+#define PRODUCT_A_ss PRODUCT_A_SHARED
+#define PRODUCT_A_rs PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_trans_a PRODUCT_A_SHARED
+#define PRODUCT_A_ss_trans_b PRODUCT_A_SHARED
+#define PRODUCT_A_ss_trans_ab PRODUCT_A_SHARED
+#define PRODUCT_A_rs_trans_b PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_f16 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_f16 PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_e4m3 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_e4m3 PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_e5m2 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_e5m2 PRODUCT_A_REGISTERS
+#define PRODUCT_A_ss_tf32 PRODUCT_A_SHARED
+#define PRODUCT_A_rs_tf32 PRODUCT_A_REGISTERS
+
+#define PRODUCT_KERNEL(kind_, n, suffix, low_bits_)                                                    \
+    static __global__ void __launch_bounds__(128)                                                      \
+        product_##kind_##_##n##suffix(const __grid_constant__ ProductParams p) {                       \
+        SHARED_MEMORY(ProductShared, s);                                                               \
+        const uint8_t *tile = (const uint8_t *)s->word;                                                \
+        int type = product_type(PRODUCT_##kind_), thread = (int)threadIdx.x;                           \
+        float d[n / 2];                                                                                \
+        for (int i = thread; i < PRODUCT_SHARED / 4; i += 128) {                                       \
+            s->word[i] = conform_elements(type, (uint32_t)i * 4, p.c.low_bits);                        \
+        }                                                                                              \
+        fence_proxy_async();                                                                           \
+        __syncthreads();                                                                               \
+        UNROLL_ONCE                                                                                    \
+        for (int step = 0; step < PRODUCT_STEPS; step++) {                                             \
+            PRODUCT_A_##kind_(PRODUCT_##kind_);                                                        \
+            uint64_t b = product_descriptor(tile + PRODUCT_B, product_b_trans(PRODUCT_##kind_), step); \
+            wgmma_fence();                                                                             \
+            wgmma_##kind_(n, d, a, b, step > 0);                                                       \
+            wgmma_commit_group();                                                                      \
+            wgmma_wait_group(0);                                                                       \
+            registers_settled(d, n / 2);                                                               \
+        }                                                                                              \
+        int sum = 0;                                                                                   \
+        UNROLL                                                                                         \
+        for (int v = 0; v < n / 2; v++) {                                                              \
+            if (n == 8) {                                                                              \
+                p.out[thread * (n / 2) + v] = (uint16_t)(int)d[v];                                     \
+            }                                                                                          \
+            sum += (2 * v + 1) * (int)d[v];                                                            \
+        }                                                                                              \
+        if (n != 8) {                                                                                  \
+            p.out[thread] = (uint16_t)sum;                                                             \
+        }                                                                                              \
+    }                                                                                                  \
+    KERNEL_ENTRY(product_##kind_##_##n##suffix, ProductParams);
+PRODUCT_CASES(PRODUCT_KERNEL)
+
+#define PRODUCT_ENTRY(kind, n, suffix, low_bits) {KERNEL(product_##kind##_##n##suffix)},
+/* By number of the case. */
+static const struct {
+    const void *kernel;
+    const char *name;
+} product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
+
+/* ---- from a matrix in memory to its product ----------------------------------------------------------------------- */
+
+typedef struct {
+    TensorMap map_a, map_b;
+    uint16_t *out;
+} TileParams;
+
+typedef struct {
+    uint8_t a[TILE_TILES][TILE_A_BYTES];
+    uint8_t b[TILE_TILES][TILE_B_BYTES];
+    MBarrier full;
+} TileShared;
+
+DEVICE void tile_loads(TileShared *s, const TileParams *p, int kind) {
+    int k_tile = 128 / conform_element_bytes(product_type(kind));
+    mbarrier_arrive_expect_tx(&s->full, TILE_TILES * (TILE_A_BYTES + TILE_B_BYTES));
+    for (int tile = 0; tile < TILE_TILES; tile++) {
+        int k = tile * k_tile;
+        if (product_a_trans(kind)) {
+            tma_load_2d(s->a[tile], &p->map_a, 0, k, &s->full);
+        } else {
+            tma_load_2d(s->a[tile], &p->map_a, k, 0, &s->full);
+        }
+        if (product_b_trans(kind)) {
+            for (int panel = 0; panel < TILE_N / 64; panel++) {
+                tma_load_2d(s->b[tile] + panel * 8192, &p->map_b, panel * 64, k, &s->full);
+            }
+        } else {
+            tma_load_2d(s->b[tile], &p->map_b, k, 0, &s->full);
+        }
+    }
+}
+
+#define TILE_KERNEL(kind)                                                                               \
+    static __global__ void __launch_bounds__(128) tile_##kind(const __grid_constant__ TileParams p) {   \
+        SHARED_MEMORY(TileShared, s);                                                                   \
+        float d[TILE_N / 2];                                                                            \
+        if (threadIdx.x == 0) {                                                                         \
+            mbarrier_init(&s->full, 1, 1);                                                              \
+            mbarrier_init_fence();                                                                      \
+            tile_loads(s, &p, PRODUCT_##kind);                                                          \
+        }                                                                                               \
+        __syncthreads();                                                                                \
+        mbarrier_wait_parity(&s->full, 0);                                                              \
+        wgmma_fence();                                                                                  \
+        UNROLL                                                                                          \
+        for (int step = 0; step < 4 * TILE_TILES; step++) {                                             \
+            uint64_t a = product_descriptor(s->a[step / 4], product_a_trans(PRODUCT_##kind), step % 4); \
+            uint64_t b = product_descriptor(s->b[step / 4], product_b_trans(PRODUCT_##kind), step % 4); \
+            wgmma_##kind(128, d, a, b, step > 0);                                                       \
+        }                                                                                               \
+        wgmma_commit_group();                                                                           \
+        wgmma_wait_group(0);                                                                            \
+        registers_settled(d, TILE_N / 2);                                                               \
+        int sum = 0;                                                                                    \
+        UNROLL                                                                                          \
+        for (int v = 0; v < TILE_N / 2; v++) {                                                          \
+            sum += (2 * v + 1) * (int)d[v];                                                             \
+        }                                                                                               \
+        p.out[threadIdx.x] = (uint16_t)sum;                                                             \
+    }                                                                                                   \
+    KERNEL_ENTRY(tile_##kind, TileParams);
+TILE_CASES(TILE_KERNEL)
+
+#define TILE_ENTRY(kind) {KERNEL(tile_##kind)},
+static const struct {
+    const void *kernel;
+    const char *name;
+} tile_kernels[] = {TILE_CASES(TILE_ENTRY)};
+
 /* ---- one warp ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -477,13 +785,17 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
     SHARED_MEMORY(WarpShared, s);
     int lane = (int)threadIdx.x;
     for (int i = lane; i < WARP_SHARED / 2; i += 32) {
-        s->word[i] = p.c.op == WARP_LDMATRIX ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
+        s->word[i] = p.c.op == WARP_LDMATRIX || p.c.op == WARP_LDMATRIX_TRANS ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
     }
     __syncthreads();
     uint8_t *row = (uint8_t *)s->word + warp_row_offset(p.c.rows, lane);
-    if (p.c.op == WARP_LDMATRIX) {
+    if (p.c.op == WARP_LDMATRIX || p.c.op == WARP_LDMATRIX_TRANS) {
         uint32_t r[4];
-        ldmatrix_x4(r, row);
+        if (p.c.op == WARP_LDMATRIX) {
+            ldmatrix_x4(r, row);
+        } else {
+            ldmatrix_x4_trans(r, row);
+        }
         UNROLL
         for (int i = 0; i < 4; i++) {
             p.out[lane * 8 + i * 2] = (uint16_t)r[i];
@@ -500,17 +812,63 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
         for (int i = lane; i < WARP_SHARED / 2; i += 32) {
             p.out[i] = s->word[i];
         }
+    } else if (p.c.op == WARP_SHUFFLES) {
+        const uint32_t all = 0xffffffffu;
+        uint16_t *out = p.out + lane * WARP_ANSWERS;
+        int width = p.c.rows;
+        out[0] = (uint16_t)__shfl_sync(all, lane, 1, width);
+        out[1] = (uint16_t)__shfl_sync(all, lane, lane * 5 + 3, width);
+        out[2] = (uint16_t)__shfl_sync(all, lane, -3, width);
+        out[3] = (uint16_t)__shfl_up_sync(all, lane, 1, width);
+        out[4] = (uint16_t)__shfl_up_sync(all, lane, 7, width);
+        out[5] = (uint16_t)__shfl_up_sync(all, lane, 33, width);
+        out[6] = (uint16_t)__shfl_down_sync(all, lane, 1, width);
+        out[7] = (uint16_t)__shfl_down_sync(all, lane, 7, width);
+        out[8] = (uint16_t)__shfl_down_sync(all, lane, 34, width);
+        out[9] = (uint16_t)__shfl_xor_sync(all, lane, 1, width);
+        out[10] = (uint16_t)__shfl_xor_sync(all, lane, 12, width);
+        out[11] = (uint16_t)__shfl_xor_sync(all, lane, 48, width);
+    } else if (p.c.op == WARP_VOTES) {
+        uint32_t mask = (uint32_t)p.c.rows;
+        uint16_t *out = p.out + lane * WARP_ANSWERS;
+        int same = 7;
+        for (int i = 0; i < WARP_ANSWERS; i++) {
+            out[i] = 0;
+        }
+        if (mask >> lane & 1) {
+            uint32_t ballot = __ballot_sync(mask, lane % 3), match = __match_any_sync(mask, lane / 5);
+            uint32_t alike = __match_all_sync(mask, lane / 16, &same);
+            out[0] = (uint16_t)ballot;
+            out[1] = (uint16_t)(ballot >> 16);
+            out[2] = (uint16_t)__any_sync(mask, lane == 9);
+            out[3] = (uint16_t)__any_sync(mask, lane > 40);
+            out[4] = (uint16_t)__all_sync(mask, lane < 16);
+            out[5] = (uint16_t)__all_sync(mask, lane < 9);
+            out[6] = (uint16_t)match;
+            out[7] = (uint16_t)(match >> 16);
+            out[8] = (uint16_t)alike;
+            out[9] = (uint16_t)(alike >> 16);
+            out[10] = (uint16_t)same;
+            out[11] = (uint16_t)(__popc(ballot) + 64 * __ffs((int)match) + 4096 * (__clz((int)match) & 15));
+        }
     } else {
         uint32_t a[4], b[2];
         float d[4];
         UNROLL
         for (int i = 0; i < 4; i++) {
-            a[i] = warp_mma_operand(p.c.rows, lane, i);
+            a[i] = p.c.op == WARP_MMA ? warp_mma_operand(p.c.rows, lane, i) : warp_mma_operand_of(p.c.op, lane, i);
             d[i] = warp_mma_start(p.c.rows, lane, i);
         }
-        b[0] = warp_mma_operand(p.c.rows, lane, 4);
-        b[1] = warp_mma_operand(p.c.rows, lane, 5);
-        mma_m16n8k16(d, a, b);
+        for (int i = 0; i < 2; i++) {
+            b[i] =
+                p.c.op == WARP_MMA ? warp_mma_operand(p.c.rows, lane, 4 + i) : warp_mma_operand_of(p.c.op, lane, 4 + i);
+        }
+        switch (p.c.op) {
+        case WARP_MMA: mma_m16n8k16(d, a, b); break;
+        case WARP_MMA_F16: mma_m16n8k16_f16(d, a, b); break;
+        case WARP_MMA_E4M3: mma_m16n8k32_e4m3(d, a, b); break;
+        default: mma_m16n8k8_tf32(d, a, b); break;
+        }
         UNROLL
         for (int i = 0; i < 4; i++) {
             p.out[lane * 4 + i] = (uint16_t)(int)d[i];
@@ -593,6 +951,50 @@ static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
     return run_kernel(KERNEL(tma_store_case), 1, 128, 0, (int)sizeof(TmaShared), &p, m->global, o);
 }
 
+/* A copy whose operands are set: fills global memory, runs it, fetches what it has made. */
+static int run_copy(const Machine *m, CopyParams *p, int op, int words, Outcome *o) {
+    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1);
+    p->out = m->out;
+    if (error) {
+        return error;
+    }
+    if (op == TMA_LOAD) {
+        o->count = 1 + TMA_WINDOW / 2;
+        return run_kernel(KERNEL(copy_load_case), 1, 128, 0, (int)sizeof(TmaShared), p, m->out, o);
+    }
+    o->count = words;
+    return run_kernel(KERNEL(copy_store_case), 1, 128, 0, (int)sizeof(TmaShared), p, m->global, o);
+}
+
+static int run_bulk(const Machine *m, const BulkCase *c, Outcome *o) {
+    CopyParams p;
+    memset((void *)&p, 0, sizeof p);
+    p.bulk = *c;
+    p.global = m->global;
+    for (int i = 0; i < BULK_WORDS; i++) {
+        o->words[i] = c->op == TMA_LOAD ? (uint16_t)(i + 1) : (uint16_t)CONFORM_UNWRITTEN;
+    }
+    return run_copy(m, &p, c->op, BULK_WORDS, o);
+}
+
+static int run_tensor(const Machine *m, const TensorCase *c, Outcome *o) {
+    static const uint32_t step[5] = {1, 1, 1, 1, 1};
+    CopyParams p;
+    int words = tensor_global_words(c);
+    memset((void *)&p, 0, sizeof p);
+    p.c = *c;
+    for (int i = 0; i < words; i++) {
+        o->words[i] = tensor_global_word(c, i);
+    }
+    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, step, 0,
+                                 c->swizzle, c->fill);
+    if (refused) {
+        snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
+        return 1;
+    }
+    return run_copy(m, &p, c->op, words, o);
+}
+
 static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     static uint16_t low[CASE_WORDS];
     int k = 0;
@@ -632,26 +1034,72 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     return 0;
 }
 
+static int run_product(const Machine *m, int i, Outcome *o) {
+    ProductParams p;
+    memset((void *)&p, 0, sizeof p);
+    p.c = product_cases[i];
+    p.out = m->out;
+    o->count = p.c.n == 8 ? 128 * 4 : 128;
+    return run_kernel(product_kernels[i].kernel, product_kernels[i].name, 1, 128, 0, (int)sizeof(ProductShared), &p,
+                      m->out, o);
+}
+
+/* The map of a matrix of `rows` rows, whose k or whose rows are contiguous. */
+static int tile_map(TensorMap *map, int kind, int trans, int rows, void *base) {
+    static const int types[] = {9, 6, 0, 0, 7}; /* CUtensorMapDataType, by CONFORM_BF16 .. */
+    static const uint32_t step[5] = {1, 1, 1, 1, 1};
+    int bytes = conform_element_bytes(product_type(kind)), k_tile = 128 / bytes, depth = TILE_TILES * k_tile;
+    const uint64_t size[5] = {(uint64_t)(trans ? rows : depth), (uint64_t)(trans ? depth : rows), 1, 1, 1};
+    const uint64_t stride[4] = {size[0] * (uint64_t)bytes, 0, 0, 0};
+    const uint32_t box[5] = {(uint32_t)k_tile, (uint32_t)(trans ? k_tile : rows), 1, 1, 1};
+    return machine_encode(map, types[product_type(kind)], 2, base, size, stride, box, step, 0, 3, 0);
+}
+
+static int run_tile(const Machine *m, int i, Outcome *o) {
+    enum { A_WORDS = TILE_TILES * TILE_A_BYTES / 2, WORDS = A_WORDS + TILE_TILES * TILE_B_BYTES / 2 };
+    int kind = tile_cases[i].kind;
+    TileParams p;
+    memset((void *)&p, 0, sizeof p);
+    p.out = m->out;
+    for (int word = 0; word < WORDS; word++) {
+        o->words[word] = (uint16_t)(conform_elements(product_type(kind), (uint32_t)word / 2 * 4, 0) >> 16 * (word % 2));
+    }
+    int error = machine_copy(m->global, o->words, (size_t)WORDS * 2, 1);
+    if (error || tile_map(&p.map_a, kind, product_a_trans(kind), 64, m->global) ||
+        tile_map(&p.map_b, kind, product_b_trans(kind), TILE_N, m->global + A_WORDS)) {
+        return error ? error : 1;
+    }
+    o->count = 128;
+    return run_kernel(tile_kernels[i].kernel, tile_kernels[i].name, 1, 128, 0, (int)sizeof(TileShared), &p, m->out, o);
+}
+
 static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
     WarpParams p;
     memset((void *)&p, 0, sizeof p);
     p.c = *c;
     p.out = m->out;
-    o->count = c->op == WARP_LDMATRIX ? 32 * 8 : c->op == WARP_STMATRIX ? WARP_SHARED / 2 : 32 * 4;
+    o->count = c->op == WARP_LDMATRIX || c->op == WARP_LDMATRIX_TRANS ? 32 * 8
+               : c->op == WARP_STMATRIX                               ? WARP_SHARED / 2
+               : c->op == WARP_SHUFFLES || c->op == WARP_VOTES        ? 32 * WARP_ANSWERS
+                                                                      : 32 * 4;
     return run_kernel(KERNEL(warp_case), 1, 32, 0, (int)sizeof(WarpShared), &p, m->out, o);
 }
 
 static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
     static const char *const names[] = {
-        "end", "init", "expect_tx", "complete_tx", "arrive", "arrive.expect_tx", "test_wait", "two test_waits"};
+        "end",       "init",           "expect_tx",         "complete_tx",      "arrive",   "arrive.expect_tx",
+        "test_wait", "two test_waits", "arrive with token", "waits with token", "try_wait", "inval",
+        "cp.async",  "cp.async, inc"};
     ScriptParams p;
     memset((void *)&p, 0, sizeof p);
     memcpy(p.op, c->op, sizeof p.op);
     p.out = m->out;
+    p.from = (const uint4 *)(const void *)m->global;
     p.done = &m->flags[FLAG_DONE];
     *p.done = 0;
     for (int i = 0; i < MB_MAX_OPS; i++) {
-        o->count += c->op[i].op == MB_TEST ? 1 : c->op[i].op == MB_BOTH ? 2 : 0;
+        int op = c->op[i].op;
+        o->count += op == MB_TEST ? 1 : op == MB_BOTH || op == MB_TEST_TOKEN || op == MB_TRY ? 2 : 0;
     }
     int error = run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
     if (error) {
@@ -707,7 +1155,11 @@ static int run_case(const Machine *m, Group group, int i, Outcome *o) {
     case GROUP_WARP: return run_warp(m, &warp_cases[i], o);
     case GROUP_MBARRIER: return run_mbarrier(m, &mbarrier_cases[i], o);
     case GROUP_BARRIER: return run_barrier(m, &barrier_cases[i], o);
-    default: return run_setmaxnreg(m, i, o);
+    case GROUP_SETMAXNREG: return run_setmaxnreg(m, i, o);
+    case GROUP_BULK: return run_bulk(m, &bulk_cases[i], o);
+    case GROUP_TENSOR: return run_tensor(m, &tensor_cases[i], o);
+    case GROUP_PRODUCT: return run_product(m, i, o);
+    default: return run_tile(m, i, o);
     }
 }
 

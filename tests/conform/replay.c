@@ -34,8 +34,11 @@ static int machine_encode(TensorMap *map, int type, int rank, void *base, const 
                              sizeof why);
 }
 
-/* The scripts ask for both parities to see the state; as a way of waiting that would be wrong, as the model says. */
-static int is_advice(ModelRule rule) { return rule == RULE_PHASE_STALE || rule == RULE_PHASE_SKIPPED; }
+/* The scripts ask for both parities to see the state; as a way of waiting that would be wrong, as the model says.
+ * And bytes may hold a phase open for an announcement; whether they will be there is what the model asks. */
+static int is_advice(ModelRule rule) {
+    return rule == RULE_PHASE_STALE || rule == RULE_PHASE_SKIPPED || rule == RULE_TX_COUNT;
+}
 
 /* Of the first report that is no advice, the first line goes into the note. A deadlock or an increase that can never be
  * satisfied is what the hardware shows as a hang; any other report is an error that it would let pass or trap on. */
@@ -116,7 +119,9 @@ static void explain(Group group, int i, int at, const char *who, int word) {
 }
 
 /* Misuse that the hardware lets pass, or answers in some way of its own: the model must report it. */
-static int is_misuse(Group group, int i) { return group == GROUP_MBARRIER && mbarrier_cases[i].misuse; }
+static int is_misuse(Group group, int i) {
+    return (group == GROUP_MBARRIER && mbarrier_cases[i].misuse) || (group == GROUP_BULK && bulk_cases[i].misuse);
+}
 
 /* Index of the first difference, -1 for none, or the shorter count if the counts differ. */
 static int first_difference(const Outcome *model, const Vector *hardware) {
@@ -279,13 +284,19 @@ int main(int argc, char **argv) {
     }
     int known = 0, unseen = 0;
     for (Group group = 0; group < GROUPS; group++) {
-        int judged = 0;
+        int judged = 0, there = 0;
         for (int i = 0; i < group_size(group); i++) {
             const Vector *hardware = find_vector(&all, group_name(group), case_name(group, i));
             known += hardware != NULL;
+            there += hardware != NULL;
             judged += test_case(group, i, hardware, &unseen) != NOT_RECORDED;
         }
-        ok(judged > 0, "cases of the group %s are recorded", group_name(group));
+        /* A group that is new waits for its recording; one of which every case has changed is an error. */
+        if (there == 0) {
+            skip(group_name(group), "no case of the group is recorded yet: run record.cu on a Hopper GPU");
+        } else {
+            ok(judged > 0, "cases of the group %s are recorded", group_name(group));
+        }
     }
     is_int(all.count, known, "every vector belongs to a case");
     test_cases_differ();

@@ -12,7 +12,12 @@ typedef struct {
 } Case;
 
 /* Lists of them, one in each kernels_NAME.c. */
-#define CASE_LISTS(LIST) LIST(ring) LIST(copy) LIST(plain) LIST(cluster) LIST(access) LIST(right) LIST(roles)
+#define CASE_LISTS(LIST) \
+    LIST(ring)           \
+    LIST(copy)           \
+    LIST(plain)          \
+    LIST(cluster)        \
+    LIST(access) LIST(right) LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \
@@ -23,6 +28,9 @@ CASE_LISTS(LIST)
 /* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in one of
  * three ways; 0: none. */
 int right_meeting(int ctas, int overflow);
+/* kernels_global.c: so many CTAs meet three times; each adds to what its neighbour has left. */
+int global_meeting(int ctas);
+int global_fixup(int ctas, int down);
 /* One thread runs for ever. */
 int right_loop(void);
 

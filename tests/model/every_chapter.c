@@ -90,7 +90,7 @@ static void check(const Chapter *chapter, Size size, const char *variant, int se
         /* What is the same for every seed is run once. */
         int runs = policy == MODEL_EAGER || policy == MODEL_LAZY ? 1 : seeds;
         for (int seed = 0; seed < runs; seed++) {
-            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS};
+            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS, .chain = 1};
             model_configure(&options);
             model_forget_reports();
             g.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;

@@ -19,14 +19,17 @@
 #include "count_pattern.h"
 
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        const void *params);
+                        int overlap, const void *params);
 
 static const Case *find_case(const char *name) {
     const struct {
         const Case *cases;
         int count;
-    } all[] = {{ring_cases, ring_case_count},       {copy_cases, copy_case_count},     {plain_cases, plain_case_count},
-               {cluster_cases, cluster_case_count}, {access_cases, access_case_count}, {right_cases, right_case_count}};
+    } all[] = {
+#define LIST(name) {name##_cases, name##_case_count},
+        CASE_LISTS(LIST)
+#undef LIST
+    };
     for (size_t a = 0; a < sizeof all / sizeof all[0]; a++) {
         for (int i = 0; i < all[a].count; i++) {
             if (strcmp(all[a].cases[i].name, name) == 0) {
@@ -137,8 +140,26 @@ static void test_reports(void) {
     reports("plain REGISTERS_SUM", (const char *const[]){"warpgroup 2: 168 registers a thread", NULL});
     reports("right WRITE_AND_ATOMIC_READ",
             (const char *const[]){"Threads access the same global memory", "atomic load by CTA 0 warp 0 lane 1",
-                                  "write by", NULL});
-    reports("right READ_THEN_ATOMIC", (const char *const[]){"load by CTA 0", "atomic access by", NULL});
+                                  "store by", NULL});
+    reports("right READ_THEN_ATOMIC", (const char *const[]){"load by CTA 0", "atomic add by", NULL});
+    /* What is missing, by who has handed on what. */
+    reports("global SPLIT_NO_BARRIER",
+            (const char *const[]){"atomic access by CTA", "a barrier or a release: what the CTA has handed on", NULL});
+    reports("global FLAGS_STORE_RELAXED",
+            (const char *const[]){"store by CTA 0 warp 0", "a release: neither CTA 0 warp 0", NULL});
+    reports("global FLAGS_LOAD_RELAXED", (const char *const[]){"an acquire: the atomic at ", NULL});
+    reports("global SPLIT_NO_BARRIER_AFTER", (const char *const[]){"a relaxed atomic has read", NULL});
+    reports("global STORE_UNDER_LOAD",
+            (const char *const[]){"store by CTA 0 warp 0", "TMA load (reading global memory) by CTA 0 warp 0 lane 0",
+                                  "a wait for the mbarrier phase", NULL});
+    reports("global TMA_STORE_READ_ONLY",
+            (const char *const[]){"load by CTA 0", "TMA store (writing global memory) by CTA 0 warp 0 lane 0",
+                                  "bulk_wait_group(0) by the thread of the copy", NULL});
+    reports("global NO_PROXY", (const char *const[]){"TMA load by CTA 0 warp 0 lane 0", "store by CTA 0",
+                                                     "fence_proxy_async_global() behind the earlier access", NULL});
+    reports("global GRID_BARRIER_TOO_MANY", (const char *const[]){"4 CTAs of the grid have not begun", NULL});
+    reports("global OVERLAP_NO_WAIT",
+            (const char *const[]){"of the launch before", "grid_dependency_wait(), by this thread", NULL});
     reports("right PART_READS_OUTSIDE",
             (const char *const[]){"with mask 0x0000ffff: lane 0 reads from lane 16, which is not in the mask", NULL});
     reports("right RECURSION", (const char *const[]){"kernels_right.c:", "CTA 0 warp 1 lane 5", "64 KB", NULL});
@@ -152,7 +173,6 @@ static void test_reports(void) {
     }
     reports("right MISALIGNED_VECTOR",
             (const char *const[]){"MISALIGNED_VECTOR:", "16 bytes at byte 4 of counter", NULL});
-    reports("right SHARED_ATOMIC", (const char *const[]){"atomicAdd at byte 12 of shared memory", NULL});
     reports("cluster NO_END_SYNC", (const char *const[]){"mbarrier_arrive_remote", NULL});
 }
 
@@ -302,13 +322,13 @@ static void test_limits(void) {
     is_int(c->run(c->bug), 0, "lenient lets a missing mbarrier_init_fence() pass in one CTA");
     ok(model_report(-1) == NULL && model_report(1000) == NULL && model_rule_name((ModelRule)1000) == NULL,
        "there is no report and no rule of a wrong number");
-    is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, NULL), 3, "an empty grid is refused");
-    is_int(model_launch(NULL, "kernel", 1, 1025, 0, 0, NULL), 3, "a CTA of 1025 threads is refused");
-    is_int(model_launch(NULL, "kernel", 3, 32, 2, 0, NULL), 3,
+    is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, 0, NULL), 3, "an empty grid is refused");
+    is_int(model_launch(NULL, "kernel", 1, 1025, 0, 0, 0, NULL), 3, "a CTA of 1025 threads is refused");
+    is_int(model_launch(NULL, "kernel", 3, 32, 2, 0, 0, NULL), 3,
            "a grid that is not a multiple of the cluster is refused");
-    is_int(model_launch(NULL, "kernel", 8, 32, 8, 0, NULL), 3, "a cluster larger than the device is refused");
-    is_int(model_launch(NULL, "kernel", 0, 32, 8, 0, NULL), 3, "... also if the grid is empty for that reason");
-    is_int(model_launch(NULL, "kernel", 1, 32, 0, 227 * 1024 + 1, NULL), 3, "too much shared memory is refused");
+    is_int(model_launch(NULL, "kernel", 8, 32, 8, 0, 0, NULL), 3, "a cluster larger than the device is refused");
+    is_int(model_launch(NULL, "kernel", 0, 32, 8, 0, 0, NULL), 3, "... also if the grid is empty for that reason");
+    is_int(model_launch(NULL, "kernel", 1, 32, 0, 227 * 1024 + 1, 0, NULL), 3, "too much shared memory is refused");
 }
 
 /* What would end the program, or keep it for ever. */
@@ -339,7 +359,7 @@ static void test_faults(void) {
     contains(said, "tests/model/internals.c:", "... and a sentence with the place");
     contains(said, "SIGSEGV at address 0x8, outside of a kernel", "... and what it was");
     /* Two mappings for each of these stacks would be more than a process may have. */
-    enum { CTAS = 33 };
+    enum { CTAS = 33, GPU_SMS = 132 };
     options = (ModelOptions){.quiet = 1, .sms = CTAS};
     model_configure(&options);
     is_int(right_meeting(CTAS, 0), 0, "33 CTAs of 1024 threads run beside each other");
@@ -352,6 +372,19 @@ static void test_faults(void) {
         contains(text, "kernels_right.c:", "... at its line");
     }
     is_int(right_meeting(CTAS, 0), 0, "... and the next launch is right");
+    for (int policy = MODEL_EAGER; policy <= MODEL_PCT; policy++) {
+        options = (ModelOptions){.quiet = 1, .sms = GPU_SMS, .policy = (ModelPolicy)policy};
+        model_configure(&options);
+        is_int(global_meeting(GPU_SMS), 0, "132 CTAs meet");
+        is_int(global_fixup(GPU_SMS, 0), 0, "... each waits for the one before");
+        is_int(global_fixup(GPU_SMS, 1), 0, "... for the one behind");
+        /* Alone, launches may not overlap; as one of a chain, no memory is touched before the wait. */
+        const Case *alone = find_case("global RIGHT_OVERLAP_OTHER");
+        is_int(alone->run(alone->bug), 0, "memory that the launch before does not touch");
+        options.chain = 1;
+        model_configure(&options);
+        is_int(alone->run(alone->bug), 4, "... which it may touch in a chain of launches");
+    }
 }
 
 static void test_memory(void) {

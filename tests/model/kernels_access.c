@@ -4,7 +4,7 @@
 #include "../../common/gemm.h"
 
 #include "../../common/device/mbarrier.h"
-#include "../../common/device/tma.h"
+#include "../../common/device/tma_nd.h"
 
 #include "../../common/model/model_host.h"
 #include "access.h"
@@ -131,13 +131,13 @@ DEVICE void box_3d(Shared *s, const Params *p) {
         if (p->bug == BOX_RANK_LOAD) {
             tma_load_2d(s->box, &p->map, 0, 0, &s->full);
         } else {
-            model_tma_load_3d(s->box, &p->map, p->bug == BOX_UNALIGNED_LOAD ? 4 : 8, 2, 0, &s->full, 0, HERE);
+            tma_load_3d(s->box, &p->map, p->bug == BOX_UNALIGNED_LOAD ? 4 : 8, 2, 0, &s->full);
         }
         mbarrier_wait_parity(&s->full, 0);
         if (p->bug == BOX_RANK_STORE) {
             tma_store_2d(&p->map_out, s->box, 0, 0);
         } else {
-            model_tma_store_3d(&p->map_out, s->box, p->bug == BOX_UNALIGNED_STORE ? 4 : 8, 2, 0, 0, HERE);
+            tma_store_3d(&p->map_out, s->box, p->bug == BOX_UNALIGNED_STORE ? 4 : 8, 2, 0);
         }
         bulk_commit_group();
         bulk_wait_group(0);

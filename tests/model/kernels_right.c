@@ -31,7 +31,6 @@ typedef enum {
     PART_READS_OUTSIDE,
     READ_THEN_ATOMIC,
     WRITE_AND_ATOMIC_READ,
-    SHARED_ATOMIC,
     RIGHT_TWO_WORDS, /* 16 bytes as a struct of two words, at a multiple of 8 */
     DIVIDE_BY_ZERO,
     RECURSION,
@@ -214,7 +213,7 @@ DEVICE int wide(void) {
            next == (lane < 31 ? lane + 1 + 1e-9 : lane + 1e-9) && half == 7;
 }
 
-DEVICE int read_both(Shared *s, const Params *p) {
+DEVICE int read_both(const Params *p) {
     int first = blockIdx.x == 0 && threadIdx.x == 0, right = 1;
     switch (p->bug) {
     case READ_THEN_ATOMIC:
@@ -231,7 +230,6 @@ DEVICE int read_both(Shared *s, const Params *p) {
             right = global_counter_read(p->counter) >= 0;
         }
         break;
-    case SHARED_ATOMIC: atomicAdd(&s->value[3], 1); break;
     default:
         if (first) {
             global_counter_set(p->counter + 1, 1);
@@ -342,7 +340,7 @@ static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_cons
     case MISALIGNED_BY_8:
     case MISALIGNED_WORD:
     case MISALIGNED_STORE: result = faults(s, &p, p.bug); break;
-    default: result = read_both(s, &p);
+    default: result = read_both(&p);
     }
     if (p.last != 0 && blockIdx.x + 1 == gridDim.x) {
         result = faults(s, &p, p.last);
@@ -412,7 +410,6 @@ const Case right_cases[] = {
     WRONG_CASE(PART_READS_OUTSIDE, CONVERGENCE),
     WRONG_CASE(READ_THEN_ATOMIC, GLOBAL_CONFLICT),
     WRONG_CASE(WRITE_AND_ATOMIC_READ, GLOBAL_CONFLICT),
-    WRONG_CASE(SHARED_ATOMIC, SHARED_ATOMIC),
     RIGHT_CASE(RIGHT_TWO_WORDS),
     INTEL_CASE(DIVIDE_BY_ZERO, FAULT),
     WRONG_CASE(RECURSION, FAULT),

@@ -41,8 +41,9 @@ typedef enum {
     RIGHT_HANDED_ON,   /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
     /* their releases */
     RIGHT_ALL_ARRIVE,
-    RIGHT_WARPS_ARRIVE, /* a lane of each warp */
-    RIGHT_LATE_RELEASE, /* wait_group(2), two k-tiles late */
+    RIGHT_WARPS_ARRIVE,     /* a lane of each warp */
+    RIGHT_SYNCWARP_ARRIVES, /* ... which has read A by ldmatrix, behind a __syncwarp() */
+    RIGHT_LATE_RELEASE,     /* wait_group(2), two k-tiles late */
     RIGHT_ONE_STAGE,
     RIGHT_TWO_STAGES,
     /* their products */
@@ -71,6 +72,7 @@ typedef enum {
     ONE_WARP_WAITS,
     ONE_WARP_FENCES,
     WAITS_DIFFER,
+    WAIT_BEFORE_PRODUCTS, /* in one warp; in the others behind them */
     ONE_WARP_WAITS_AGAIN, /* at its end */
     ZEROED_BEHIND_FENCE,
     FRAGMENTS_RELOADED,
@@ -99,12 +101,15 @@ DEVICE int refills(int bug) {
     return bug == RIGHT_REFILL_NAMED || bug == RIGHT_REFILL_MET || bug == RIGHT_EMPTY_GROUPS;
 }
 
+/* A lane of each warp releases. */
+DEVICE int by_warps(int bug) { return bug == RIGHT_WARPS_ARRIVE || bug == RIGHT_SYNCWARP_ARRIVES; }
+
 /* Only the first consumer multiplies. */
 DEVICE int idles(int bug) { return bug == RIGHT_EMPTY_GROUPS || bug == IDLE_RELEASES; }
 
 DEVICE int from_registers(int bug) {
-    return bug == RIGHT_FRAGMENTS || bug == RIGHT_LOADED_AHEAD || bug == FRAGMENTS_RELOADED || bug == FRAGMENT_STORED ||
-           bug == FRAGMENT_BEHIND_FENCE;
+    return bug == RIGHT_FRAGMENTS || bug == RIGHT_SYNCWARP_ARRIVES || bug == RIGHT_LOADED_AHEAD ||
+           bug == FRAGMENTS_RELOADED || bug == FRAGMENT_STORED || bug == FRAGMENT_BEHIND_FENCE;
 }
 
 /* ---- the producer ------------------------------------------------------------------------------------------------ */
@@ -273,6 +278,9 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
     if (bug == ONE_WARP_FENCES && warp == 2) {
         wgmma_fence();
     }
+    if (bug == WAIT_BEFORE_PRODUCTS && warp == 2) {
+        wgmma_wait_group(1);
+    }
     if (bug == RIGHT_LOADED_AHEAD && k_tile + 1 < K_TILES) {
         wait_full(s, p, k_tile + 1);
         load_fragments(s, p, fragment[1 - set], k_tile + 1);
@@ -294,6 +302,9 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
             wgmma_commit_group();
         }
     }
+    if (bug == WAIT_BEFORE_PRODUCTS && warp != 2) {
+        wgmma_wait_group(1);
+    }
     wgmma_commit_group();
     if (bug == FRAGMENT_STORED) {
         fragment[set][1][2] += (uint32_t)p->zero;
@@ -306,10 +317,12 @@ DEVICE void release(Shared *s, const Params *p, int k_tile) {
     if (k_tile < 0) {
         return;
     }
-    if (from_registers(bug)) {
+    if (bug == RIGHT_SYNCWARP_ARRIVES) {
+        __syncwarp();
+    } else if (from_registers(bug)) {
         named_barrier_sync(1 + (int)threadIdx.x / 128, 128);
     }
-    int arrives = bug == RIGHT_ALL_ARRIVE || (bug == RIGHT_WARPS_ARRIVE ? thread % 32 == 5 : thread == 0);
+    int arrives = bug == RIGHT_ALL_ARRIVE || (by_warps(bug) ? thread % 32 == 5 : thread == 0);
     if (arrives) {
         mbarrier_arrive(&s->empty[k_tile % p->stages]);
     }
@@ -384,6 +397,7 @@ DEVICE void consume(Shared *s, const Params *p) {
     float *out = p->out + consumer * BM * BN;
     for (int set = 0; set < 1 + (bug == RIGHT_TWO_SETS); set++) {
         wgmma_wait_group(bug == RIGHT_TWO_SETS ? 1 - set : 0);
+        registers_settled(acc[set], BN / 2);
         for (int v = 0; v < BN / 2 && (!idles(bug) || consumer == 0); v++) {
             int row = warp * 16 + lane / 4 + v / 2 % 2 * 8, col = v / 4 * 8 + lane % 4 * 2 + v % 2;
             out[row * BN + col] = acc[set][v] + (set > 0 ? out[row * BN + col] : 0);
@@ -425,7 +439,7 @@ static __global__ void __launch_bounds__(THREADS, 1) roles_kernel(const __grid_c
         mbarrier_init(s->full_b, p.stages, 1);
         mbarrier_init(s->empty, p.stages,
                       bug == RIGHT_ALL_ARRIVE                 ? 128 * CONSUMERS
-                      : bug == RIGHT_WARPS_ARRIVE             ? 4 * CONSUMERS
+                      : by_warps(bug)                         ? 4 * CONSUMERS
                       : turns(bug) && bug != RIGHT_TURNS_BOTH ? 1
                                                               : CONSUMERS);
         mbarrier_init(&s->met, 1, 128 * CONSUMERS);
@@ -515,6 +529,7 @@ const Case roles_cases[] = {
     RIGHT_CASE(RIGHT_HANDED_ON),
     RIGHT_CASE(RIGHT_ALL_ARRIVE),
     RIGHT_CASE(RIGHT_WARPS_ARRIVE),
+    RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES),
     RIGHT_CASE(RIGHT_LATE_RELEASE),
     RIGHT_CASE(RIGHT_ONE_STAGE),
     RIGHT_CASE(RIGHT_TWO_STAGES),
@@ -541,6 +556,7 @@ const Case roles_cases[] = {
     WRONG_CASE(ONE_WARP_WAITS, CONVERGENCE),
     WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE),
     WRONG_CASE(WAITS_DIFFER, CONVERGENCE),
+    WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE),
     WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE),
     LOCAL_CASE(ZEROED_BEHIND_FENCE, WGMMA_FENCE),
     WRONG_CASE(FRAGMENTS_RELOADED, WGMMA_IN_FLIGHT),

@@ -9,6 +9,7 @@ int main(void) { skip_all("there is no CPU model"); }
 
 #else
 
+#include <math.h>
 #include <unistd.h>
 
 #include "device/wgmma.h"
@@ -363,6 +364,55 @@ static void test_steps_and_panels(void) {
     ok(!tensor_next(&walk, &chunk), "a walk that is over stays over");
 }
 
+/* Five dimensions: every chunk's index in the tensor, and its place in the box, by counting. */
+static void test_five_dimensions(void) {
+    static const uint64_t size[5] = {80, 6, 5, 4, 3}, stride[4] = {80, 480, 2400, 9600};
+    static const uint32_t box[5] = {32, 3, 2, 2, 2}, step[5] = {1, 1, 1, 1, 1};
+    const int start[5] = {64, 4, 1, 3, -1};
+    TensorMap map;
+    TensorChunk chunk;
+    is_int(tensor_map_encode(&map, TENSOR_UINT8, 5, matrix, size, stride, box, step, 0, TENSOR_SWIZZLE_NONE, 0,
+                             TENSOR_FILL_ZERO, why, sizeof why),
+           0, "a tensor of bytes in five dimensions");
+    is_int((long)tensor_box_bytes(&map), 32 * 24, "... whose box is 32 x 3 x 2 x 2 x 2 bytes");
+    TensorWalk walk = tensor_walk(&map, start, 1024);
+    int i = 0, right = 1;
+    for (; tensor_next(&walk, &chunk); i++) {
+        int at[5] = {64 + i % 2 * 16, 4 + i / 2 % 3, 1 + i / 6 % 2, 3 + i / 12 % 2, -1 + i / 24};
+        uint64_t global = (uint64_t)(uintptr_t)matrix + (uint64_t)at[0];
+        int inside = at[0] < 80 && at[1] < 6 && at[3] < 4 && at[4] >= 0;
+        for (int d = 1; d < 5; d++) {
+            right = right && chunk.coord[d] == at[d];
+            global += (uint64_t)at[d] * stride[d - 1];
+        }
+        right = right && chunk.coord[0] == at[0] && chunk.offset == (uint32_t)i * 16 &&
+                chunk.end == (inside ? 16 : 0) && (!inside || chunk.global == global);
+    }
+    ok(right && i == 48, "... is walked dimension 0 first, and ends at each edge");
+}
+
+/* A range: 16-byte pieces side by side, on both sides. */
+static void test_range(void) {
+    TensorMap map;
+    TensorChunk chunk;
+    const int start[1] = {0};
+    uint8_t shared[16];
+    tensor_map_range(&map, matrix + 24, 208 * 1024);
+    ok(tensor_map_fault(&map) == NULL && tensor_box_bytes(&map) == 208 * 1024 && tensor_box_span(&map) == 208 * 1024 &&
+           tensor_box_alignment(&map) == 16 && tensor_load_fault(&map, start) == NULL,
+       "a range of 208 KB is a box on a multiple of 16 bytes");
+    tensor_map_range(&map, matrix + 24, 48);
+    TensorWalk walk = tensor_walk_store(&map, start, 1024 + 16);
+    int i = 0, right = 1;
+    for (; tensor_next(&walk, &chunk); i++) {
+        right = right && chunk.offset == (uint32_t)i * 16 && tensor_chunk_global(&chunk) == matrix + 24 + i * 8 &&
+                chunk.begin == 0 && chunk.end == 16;
+        tensor_chunk_load(&map, &chunk, shared);
+        right = right && memcmp(shared, matrix + 24 + i * 8, 16) == 0;
+    }
+    ok(right && i == 3, "... of 48 bytes three pieces");
+}
+
 static void test_copies(void) {
     TensorMap map;
     uint8_t shared[16];
@@ -622,7 +672,7 @@ static int product_is_right(int n, int a_major, int b_major, int from_registers,
     }
     right = right && wgmma_operand_addresses(&bd, b_major, n, address) == 2 * n;
     wgmma_operand_load(b, (const uint8_t *)shared, 1024, address, b_major, n);
-    wgmma_multiply(tile, a, b, n, accumulate);
+    wgmma_multiply(tile, a, b, n, MATRIX_K, accumulate);
 
     for (int t = 0; t < 128; t++) {
         int w = t / 32, l = t % 32;
@@ -677,6 +727,195 @@ static void test_products(void) {
     ok(wgmma_accumulator_row(37, 6) == 25 && wgmma_accumulator_column(37, 6) == 10, "thread 37, d[6] is D(25, 10)");
 }
 
+/* ---- other types than bf16 --------------------------------------------------------------------------------------- */
+
+static const char *const type_names[] = {"bf16", "f16", "e4m3", "e5m2", "tf32"};
+
+/* -3 .. 3 in each type, from its definition. */
+static const uint32_t small_bits[5][7] = {
+    {0xc040, 0xc000, 0xbf80, 0, 0x3f80, 0x4000, 0x4040},
+    {0xc200, 0xc000, 0xbc00, 0, 0x3c00, 0x4000, 0x4200},
+    {0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44},
+    {0xc2, 0xc0, 0xbc, 0, 0x3c, 0x40, 0x42},
+    {0xc0400000, 0xc0000000, 0xbf800000, 0, 0x3f800000, 0x40000000, 0x40400000},
+};
+static const int type_bytes[5] = {2, 2, 1, 1, 4};
+
+static void test_elements(void) {
+    static const struct {
+        MatrixType type;
+        uint32_t bits;
+        float value;
+    } values[] = {
+        {MATRIX_BF16, 0xc2c8, -100},     {MATRIX_F16, 0xc500, -5},
+        {MATRIX_F16, 0x0001, 0x1p-24f},  {MATRIX_F16, 0x7bff, 65504},
+        {MATRIX_F16, 0xfc00, -INFINITY}, {MATRIX_E4M3, 0x7e, 448},
+        {MATRIX_E4M3, 0x01, 0x1p-9f},    {MATRIX_E4M3, 0x87, -0x7p-9f},
+        {MATRIX_E4M3, 0x08, 0x1p-6f},    {MATRIX_E5M2, 0x7b, 57344},
+        {MATRIX_E5M2, 0x01, 0x1p-16f},   {MATRIX_E5M2, 0x7c, INFINITY},
+        {MATRIX_TF32, 0x3f801fff, 1},    {MATRIX_TF32, 0xc0493fdb, -3.142578125f},
+    };
+    int right = 1;
+    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++) {
+        float value = matrix_element(values[i].type, values[i].bits);
+        if (value != values[i].value) {
+            right = diag("%s 0x%x is %g, expected %g", type_names[values[i].type], (unsigned)values[i].bits,
+                         (double)value, (double)values[i].value);
+        }
+    }
+    ok(right, "values of elements: large, small, subnormal, infinite");
+    ok(isnan(matrix_element(MATRIX_E4M3, 0x7f)) && isnan(matrix_element(MATRIX_E4M3, 0xff)) &&
+           isnan(matrix_element(MATRIX_E5M2, 0x7d)) && isnan(matrix_element(MATRIX_F16, 0x7e00)),
+       "e4m3's one NaN, and those of others");
+    for (int type = 0; type < 5; type++) {
+        right = matrix_element_bytes((MatrixType)type) == type_bytes[type] &&
+                matrix_k((MatrixType)type) == 32 / type_bytes[type];
+        for (int i = 0; i < 7; i++) {
+            right = right && matrix_element((MatrixType)type, small_bits[type][i]) == (float)(i - 3);
+        }
+        ok(right, "%s: %d bytes, and -3 to 3", type_names[type], type_bytes[type]);
+    }
+}
+
+static int small_7(uint32_t i) { return (int)((i * 2654435761u) >> 16) % 7; }
+
+/* Four bytes of a register or of shared memory: elements number first, first + 1, .. */
+static uint32_t packed(int type, uint32_t first) {
+    uint32_t word = 0;
+    for (int i = 0; i < 4 / type_bytes[type]; i++) {
+        word |= small_bits[type][small_7(first + (uint32_t)i)] << (8 * type_bytes[type] * i);
+    }
+    return word;
+}
+
+/* m16n8k32 of fp8, k16 of fp16, k8 of tf32, with the fragments of the manual: register r of A holds row lane / 4 + 8
+ * (r % 2), bytes 4 (lane % 4) + 16 (r / 2) and the next three. */
+static int mma_is_right(int type) {
+    int bytes = type_bytes[type], depth = 32 / bytes, right = 1;
+    uint32_t a[32][4], b[32][2];
+    float d[32][4];
+    const uint32_t *ar[32], *br[32];
+    float *dr[32];
+    for (int lane = 0; lane < 32; lane++) {
+        int group = lane / 4, in_row = 4 * (lane % 4) / bytes;
+        for (int r = 0; r < 4; r++) {
+            a[lane][r] = packed(type, (uint32_t)((group + 8 * (r % 2)) * 64 + in_row + r / 2 * (16 / bytes)));
+            d[lane][r] = (float)(lane - r);
+        }
+        for (int r = 0; r < 2; r++) {
+            b[lane][r] = packed(type, (uint32_t)(5000 + group * 64 + in_row + r * (16 / bytes)));
+        }
+        ar[lane] = a[lane];
+        br[lane] = b[lane];
+        dr[lane] = d[lane];
+    }
+    matrix_mma((MatrixType)type, dr, ar, br);
+    for (int m = 0; m < 16; m++) {
+        for (int n = 0; n < 8; n++) {
+            int lane = m % 8 * 4 + n / 2, v = m / 8 * 2 + n % 2, sum = lane - v;
+            for (int k = 0; k < depth; k++) {
+                sum += (small_7((uint32_t)(m * 64 + k)) - 3) * (small_7((uint32_t)(5000 + n * 64 + k)) - 3);
+            }
+            right = right && d[lane][v] == (float)sum;
+        }
+    }
+    return right;
+}
+
+/* Tiles of 64 and n rows of 128 bytes, 128-byte swizzle; the third 32 bytes of each row. A also from registers. */
+static int typed_product_is_right(int type, int n, int from_registers) {
+    static _Alignas(1024) uint8_t shared[65536];
+    static float a[32 * 64], b[32 * 256], tile[64 * 256];
+    uint32_t address[512], registers[128][4];
+    const uint32_t *fragment[128];
+    int bytes = type_bytes[type], depth = 32 / bytes, right = 1;
+    for (int row = 0; row < 64 + 256; row++) {
+        for (int word = 0; word < 32; word++) {
+            uint32_t bits = packed(type, (uint32_t)(row * 128 + word * 4 / bytes));
+            memcpy(shared + row * 128 + ((word / 4 ^ (row & 7)) << 4) + word % 4 * 4, &bits, 4);
+        }
+    }
+    for (int t = 0; t < 128; t++) {
+        for (int r = 0; r < 4; r++) {
+            int row = t / 32 * 16 + t % 32 / 4 + 8 * (r % 2), byte = 64 + 4 * (t % 4) + 16 * (r / 2);
+            registers[t][r] = packed(type, (uint32_t)(row * 128 + byte / bytes));
+        }
+        fragment[t] = registers[t];
+    }
+    WgmmaDescriptor ad = wgmma_descriptor_decode(wgmma_descriptor_k_major_128b(1024) + 2 * WGMMA_K16_STEP);
+    WgmmaDescriptor bd = wgmma_descriptor_decode(wgmma_descriptor_k_major_128b(1024 + 8192) + 2 * WGMMA_K16_STEP);
+    if (from_registers) {
+        for (int warp = 0; warp < 4; warp++) {
+            matrix_fragment((MatrixType)type, a + 16 * warp, 64, fragment + 32 * warp);
+        }
+    } else {
+        wgmma_operand_addresses(&ad, 0, 64, address);
+        wgmma_operand_load_of((MatrixType)type, a, shared, 1024, address, 0, 64);
+    }
+    wgmma_operand_addresses(&bd, 0, n, address);
+    wgmma_operand_load_of((MatrixType)type, b, shared, 1024, address, 0, n);
+    wgmma_multiply(tile, a, b, n, depth, 0);
+    for (int i = 0; i < 64; i++) {
+        for (int j = 0; j < n; j++) {
+            int sum = 0;
+            for (int k = 64 / bytes; k < 64 / bytes + depth; k++) {
+                sum += (small_7((uint32_t)(i * 128 + k)) - 3) * (small_7((uint32_t)((64 + j) * 128 + k)) - 3);
+            }
+            right = right && tile[i * n + j] == (float)sum;
+        }
+    }
+    return right;
+}
+
+static void test_types(void) {
+    for (int type = 0; type < 5; type++) {
+        ok(mma_is_right(type), "mma.sync of %s with the fragments of the manual", type_names[type]);
+        ok(typed_product_is_right(type, 8, 0) && typed_product_is_right(type, 136, 0) &&
+               typed_product_is_right(type, 256, 0),
+           "wgmma of %s, n 8, 136 and 256", type_names[type]);
+        ok(typed_product_is_right(type, 72, 1), "... with A from registers");
+    }
+}
+
+/* Rows that lie apart; every matrix is transposed. */
+static void test_transposed(void) {
+    static _Alignas(16) uint16_t shared[1024];
+    uint32_t r[32][4], *registers[32];
+    const void *row[32];
+    int right = 1;
+    for (int i = 0; i < 1024; i++) {
+        shared[i] = (uint16_t)i;
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        registers[lane] = r[lane];
+        row[lane] = &shared[(31 - lane) * 24];
+    }
+    matrix_ldmatrix_x4_trans(registers, row);
+    for (int lane = 0; lane < 32; lane++) {
+        for (int i = 0; i < 4; i++) {
+            uint32_t first = (uint32_t)((31 - (8 * i + 2 * (lane % 4))) * 24 + lane / 4);
+            right = right && r[lane][i] == (first | (first - 24) << 16);
+        }
+    }
+    ok(right, "ldmatrix.trans: lane l gets element l / 4 of rows 2(l %% 4) and the next of each matrix");
+}
+
+/* The descriptor of an MN-major tile: panels of 64 mn, 48 k each; k16 steps of WGMMA_K16_STEP_MN. */
+static void test_mn_descriptor(void) {
+    int right = 1;
+    for (int step = 0; step < 3; step++) {
+        uint64_t descriptor = wgmma_descriptor_mn_major_128b(4096, 48 * 128) + (uint64_t)(step * WGMMA_K16_STEP_MN);
+        for (int row = 0; row < 256; row++) {
+            for (int k = 0; k < 16; k++) {
+                uint32_t expected =
+                    4096 + (uint32_t)(row / 64 * 48 * 128) + place(TENSOR_SWIZZLE_128B, step * 16 + k, row % 64);
+                right = right && element(descriptor, 1, row, k) == expected;
+            }
+        }
+    }
+    ok(right, "wgmma_descriptor_mn_major_128b: 256 rows, three k16 steps of panels with 48 k");
+}
+
 int main(void) {
     test_encoder();
     test_encoder_2d();
@@ -687,12 +926,18 @@ int main(void) {
     test_starts();
     test_narrow();
     test_steps_and_panels();
+    test_five_dimensions();
+    test_range();
     test_copies();
     test_warp();
     test_descriptor();
     test_k_major();
     test_mn_major();
     test_products();
+    test_elements();
+    test_types();
+    test_transposed();
+    test_mn_descriptor();
     return tap_done();
 }
 

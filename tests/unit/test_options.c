@@ -135,6 +135,9 @@ static void accepts_good_lines(void) {
     ok(options.on == ON_ANY && options.check && options.bench == CHOICE_DEFAULT && options.repeat == 1,
        "other defaults");
     ok(options.data == (1u << DATA_INTEGERS | 1u << DATA_NORMAL) && !options.data_given, "both kinds of data");
+    ok(!options.named && !accepts("--on model --no-bench").named, "nothing is named that would be run alone");
+    ok(accepts("--m 512").named && accepts("--seed 1").named && accepts("--on model --policy random").named,
+       "an option that says what to run");
 
     char line[64];
     snprintf(line, sizeof line, "--m 1 --n %d --k 8192", MAX_SIZE);

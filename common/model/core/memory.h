@@ -22,8 +22,7 @@ typedef struct {
     uintptr_t begin, end; /* as asked for */
     uintptr_t mapped, mapped_end;
     const char *name;
-    struct GlobalCell *cell; /* judge/conflicts.c, and the last launch that wrote here */
-    uint32_t written_launch;
+    struct GlobalCell *cell; /* judge/conflicts.c */
 } Allocation;
 
 /* Is p an address in the range that global memory is taken from? Its size: some kernels for Arm give a process no more

@@ -14,6 +14,7 @@ enum {
     PCT_INTERVAL = 400,    /* scheduling steps between two changes of priority, on average */
     POLL_PATIENCE = 25000, /* fruitless wake-ups of pollers before this is called a livelock */
     PAUSE_ODDS = 4,        /* one in so many places that allow a pause makes one */
+    BESIDE_ODDS = 4,       /* ... that let another cluster begin does so */
     POLL_TURNS = 16,       /* so many questions in vain are a loop */
 };
 
@@ -26,6 +27,7 @@ static struct {
     Thread *pollers;      /* who polls something that does not change */
     int poll_wakes;       /* times they were woken without anything having happened */
     void (*stuck)(void);
+    int (*beside)(void);
     int stop;       /* the launch is to be abandoned */
     Fiber host;     /* the context that called schedule_run() */
     Fiber *context; /* whose stack is in use */
@@ -280,6 +282,12 @@ void thread_pause(Thread *t) {
     go_to(pick());
 }
 
+void clusters_mix(void) {
+    if (device.options.policy >= MODEL_RANDOM && device.order == NULL && random_below(BESIDE_ODDS) == 0) {
+        s.beside();
+    }
+}
+
 /* ---- polling -------------------------------------------------------------------------------------------------------- */
 
 static int has_asked(const ThreadPolls *p, const void *address) {
@@ -365,8 +373,9 @@ void model_stop(void) {
     abort();
 }
 
-void schedule_run(int (*next_cluster)(void), void (*stuck)(void)) {
+void schedule_run(int (*next_cluster)(void), void (*stuck)(void), int (*beside)(void)) {
     s.stuck = stuck;
+    s.beside = beside;
     s.stop = 0;
     device.current = NULL;
     s.context = &s.host;

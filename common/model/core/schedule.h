@@ -16,6 +16,8 @@ void thread_wake(Thread *t);
 void threads_wake(Thread **waiters);
 /* A place where others may come first, if the policy says so. */
 void thread_pause(Thread *t);
+/* CTAs talk to each other here: the next cluster may begin beside those that run, if the policy says so. */
+void clusters_mix(void);
 /* model.c: the current thread has returned from the kernel. */
 void thread_leave(Thread *t) __attribute__((noreturn));
 
@@ -40,8 +42,8 @@ void agent_dequeue(Agent *agent);
 void schedule_begin(void);
 void schedule_add_warp(Warp *w);
 /* Runs, on the host's stack, as long as next_cluster() returns 1. stuck(): all threads wait and no asynchronous work is
- * left; it wakes somebody or ends the launch. */
-void schedule_run(int (*next_cluster)(void), void (*stuck)(void));
+ * left; it wakes somebody or ends the launch. beside(): begins one more cluster if there is room. */
+void schedule_run(int (*next_cluster)(void), void (*stuck)(void), int (*beside)(void));
 void schedule_end(void);
 
 /* Whoever ends the launch: the fiber of the caller is not continued. */

@@ -121,6 +121,10 @@ typedef struct {
     const void *params;
     const char *name;
     int grid, block, cluster_size, shared_bytes, sms;
+    int waiting;           /* CTAs that have not begun */
+    int overlap;           /* it may begin before the launch before has ended */
+    int dependents_before; /* ... which has let it: grid_dependency_launch() */
+    int dependents;        /* it has let the next one */
     /* How the kernel names its shared memory; NULL: not yet. */
     const char *shared_type, *shared_variable, *shared_file;
 } Launch;

@@ -33,6 +33,10 @@ typedef struct Cta Cta;
 typedef struct Cluster Cluster;
 typedef struct Barrier Barrier;
 
+/* An atomic access, and what it orders. */
+typedef enum { ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_CHANGE } AtomicKind;
+typedef enum { ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQ_REL } MemoryOrder;
+
 /* Asynchronous work, which the scheduler steps: all of it if `whole`, or as much as chance says. The step leaves the
  * scheduler's list (agent_dequeue()) when nothing is left. Part of the struct of the mechanism whose work it is. */
 typedef struct Agent {

@@ -14,6 +14,19 @@ void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP
     }
 }
 
+void matrix_ldmatrix_x4_trans(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]) {
+    for (int matrix = 0; matrix < 4; matrix++) {
+        for (int lane = 0; lane < WARP_SIZE; lane++) {
+            uint16_t half[2];
+            for (int i = 0; i < 2; i++) {
+                const uint8_t *from = row[ldmatrix_address_lane(matrix, ldmatrix_column(lane) + i)];
+                memcpy(&half[i], from + 2 * ldmatrix_row(lane), 2);
+            }
+            r[lane][matrix] = half[0] | (uint32_t)half[1] << 16;
+        }
+    }
+}
+
 void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]) {
     for (int matrix = 0; matrix < 4; matrix++) {
         for (int lane = 0; lane < WARP_SIZE; lane++) {
@@ -68,6 +81,57 @@ void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP
         }
     }
 }
+
+/* ---- other types than bf16 --------------------------------------------------------------------------------------- */
+
+/* The elements of four or sixteen bytes, `step` floats apart. */
+static void convert(MatrixType type, float *out, int step, const void *from, int bytes) {
+    int size = matrix_element_bytes(type);
+    for (int i = 0; i < bytes / size; i++) {
+        uint32_t bits = 0;
+        memcpy(&bits, (const uint8_t *)from + i * size, (size_t)size);
+        out[i * step] = matrix_element(type, bits);
+    }
+}
+
+/* What bf16 has at k, another type has at this one. */
+static int k_of(MatrixType type, int k) { return 2 * k / matrix_element_bytes(type); }
+
+void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int r = 0; r < 4; r++) {
+            convert(type, out + k_of(type, mma_a_k(lane, r)) * rows + mma_a_row(lane, r), rows, &a[lane][r], 4);
+        }
+    }
+}
+
+void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+                const uint32_t *const b[WARP_SIZE]) {
+    float av[MATRIX_MAX_K][16], bv[MATRIX_MAX_K][8];
+    matrix_fragment(type, &av[0][0], 16, a);
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int r = 0; r < 2; r++) {
+            convert(type, &bv[k_of(type, mma_b_k(lane, r))][mma_b_column(lane)], 8, &b[lane][r], 4);
+        }
+    }
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int v = 0; v < 4; v++) {
+            for (int k = 0; k < matrix_k(type); k++) {
+                d[lane][v] += av[k][mma_d_row(lane, v)] * bv[k][mma_d_column(lane, v)];
+            }
+        }
+    }
+}
+
+void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,
+                           const uint32_t *address, int mn_major, int rows) {
+    for (int i = 0; i < 2 * rows; i++) {
+        float *at = out + wgmma_chunk_k_of(type, mn_major, i) * rows + wgmma_chunk_row(mn_major, i);
+        convert(type, at, mn_major ? 1 : rows, shared + (address[i] - shared_start), 16);
+    }
+}
+
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 WgmmaDescriptor wgmma_descriptor_decode(uint64_t descriptor) {
     static const int swizzle_bytes[4] = {0, 128, 64, 32};
@@ -130,15 +194,16 @@ void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start
 }
 
 /* Four rows by eight columns at a time stay in registers. The products of two bf16 are exact in fp32, so the order of
- * addition, k = 0 .. 15 onto d, alone decides the bits. */
-void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumulate) {
+ * addition, k = 0, 1, .. onto d, alone decides the bits. */
+static inline __attribute__((always_inline)) void multiply(float *d, const float *a, const float *b, int n,
+                                                           const int depth, int accumulate) {
     for (int m = 0; m < WGMMA_M; m += 4) {
         for (int column = 0; column < n; column += 8) {
             Four sum[4][2] = {{{0}}};
             for (int i = 0; i < 4 && accumulate; i++) {
                 memcpy(sum[i], &d[(m + i) * n + column], sizeof sum[i]);
             }
-            for (int k = 0; k < MATRIX_K; k++) {
+            for (int k = 0; k < depth; k++) {
                 Four row[2];
                 memcpy(row, &b[k * n + column], sizeof row);
                 for (int i = 0; i < 4; i++) {
@@ -151,5 +216,13 @@ void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumul
                 memcpy(&d[(m + i) * n + column], sum[i], sizeof sum[i]);
             }
         }
+    }
+}
+
+void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate) {
+    switch (k) {
+    case MATRIX_K: multiply(d, a, b, n, MATRIX_K, accumulate); break;
+    case MATRIX_MAX_K: multiply(d, a, b, n, MATRIX_MAX_K, accumulate); break;
+    default: multiply(d, a, b, n, 8, accumulate); break;
     }
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "element.h"
+
 enum {
     WARP_SIZE = 32,
     WARPGROUP_SIZE = 128,
@@ -44,6 +46,8 @@ static inline int ldmatrix_address_lane(int i, int row) { return 8 * i + row; }
 
 /* ldmatrix.x4: row[32] are the lanes' addresses, 16 readable bytes each; r[lane] receives uint32_t[4]. */
 void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]);
+/* With .trans: each matrix of two-byte elements is transposed on the way. */
+void matrix_ldmatrix_x4_trans(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]);
 
 /* stmatrix.x4, the mirror. */
 void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]);
@@ -52,10 +56,16 @@ void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP
 void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                          const uint32_t *const b[WARP_SIZE]);
 
+/* The same of another type: m16n8k16, k32 or k8. A register holds the same four bytes of its row. */
+void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+                const uint32_t *const b[WARP_SIZE]);
+
 /* Convert a warp's fragment of A to float: out[16 k][16 rows], `rows` floats from one k to the next. */
 void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]);
+/* The same of another type: out[k][16 rows]. */
+void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]);
 
-/* ---- one warpgroup: wgmma m64nNk16 ------------------------------------------------------------------------------- */
+/* ---- one warpgroup: wgmma m64nNk16, k32 and k8 ------------------------------------------------------------------- */
 
 /* A matrix descriptor's fields (wgmma.h shows the bits). Bytes, not the encoded units. */
 typedef struct {
@@ -69,11 +79,15 @@ typedef struct {
 
 WgmmaDescriptor wgmma_descriptor_decode(uint64_t descriptor);
 
-/* An operand of `rows` rows (64 for A, N for B) and 16 k is 2 * rows chunks of 16 bytes.
+/* An operand of `rows` rows (64 for A, N for B) and 32 bytes of k is 2 * rows chunks of 16 bytes. Of bf16:
  *   K-major:  chunk i holds k = 8 (i % 2) .. + 7 of row i / 2
- *   MN-major: chunk i holds rows 8 (i / 16) .. + 7 at k = i % 16 */
+ *   MN-major: chunk i holds rows 8 (i / 16) .. + 7 at k = i % 16
+ * Elements of another size have other numbers of k at the same bytes; MN-major are only those of two. */
 static inline int wgmma_chunk_row(int mn_major, int i) { return mn_major ? i / 16 * 8 : i / 2; }
 static inline int wgmma_chunk_k(int mn_major, int i) { return mn_major ? i % 16 : i % 2 * 8; }
+static inline int wgmma_chunk_k_of(MatrixType type, int mn_major, int i) {
+    return mn_major ? i % 16 : i % 2 * (16 / matrix_element_bytes(type));
+}
 
 /* Shared-window address of the operand's element (row, k), swizzle and base offset applied. */
 uint32_t wgmma_element_address(const WgmmaDescriptor *descriptor, int mn_major, int row, int k);
@@ -86,10 +100,13 @@ int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int
  * address `shared_start`; address[] as above. */
 void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start, const uint32_t *address, int mn_major,
                         int rows);
+/* The same of another type: out[k][rows]. */
+void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,
+                           const uint32_t *address, int mn_major, int rows);
 
-/* d[64][n] = a * b, or += if accumulate; a[16][64] and b[16][n] as the loads above give them. n: 8..256, multiple of
- * 8. */
-void wgmma_multiply(float *d, const float *a, const float *b, int n, int accumulate);
+/* d[64][n] = a * b, or += if accumulate; a[k][64] and b[k][n] as the loads above give them. n: 8..256, multiple of 8; k:
+ * 8, 16, 32. */
+void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate);
 
 /* Element of D that thread t (0..127) of the warpgroup holds in d[v], v = 0 .. n / 2 - 1. */
 static inline int wgmma_accumulator_row(int t, int v) { return 16 * (t / 32) + t % 32 / 4 + 8 * (v / 2 % 2); }

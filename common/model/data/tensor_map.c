@@ -146,16 +146,34 @@ int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int
                           why_size) != 0) {
         return 1;
     }
+    tensor_map_name(map, name);
+    return 0;
+}
+
+void tensor_map_name(TensorMap *map, const char *name) {
     map->name = name;
     map->seal = seal_of(map);
-    return 0;
+}
+
+/* In elements of 16 bytes: a box has up to 65535 of them here, and shared memory fewer. */
+void tensor_map_range(TensorMap *map, const void *base, uint32_t bytes) {
+    memset(map, 0, sizeof *map);
+    map->base = (uint64_t)(uintptr_t)base;
+    for (int i = 0; i < TENSOR_MAX_RANK; i++) {
+        map->size[i] = map->box[i] = map->step[i] = 1;
+    }
+    map->size[0] = map->box[0] = (uint16_t)(bytes / TENSOR_CHUNK_BYTES);
+    map->rank = 1;
+    map->type = TENSOR_RANGE;
+    map->element_bytes = TENSOR_CHUNK_BYTES;
+    map->seal = seal_of(map);
 }
 
 const char *tensor_map_fault(const TensorMap *map) {
     if ((uintptr_t)map % 64 != 0) {
         return "its address is not a multiple of 64 bytes";
     }
-    return map->seal == seal_of(map) ? NULL : "these 128 bytes were not made by tensor_map_2d()";
+    return map->seal == seal_of(map) ? NULL : "these 128 bytes were not made by tensor_map_2d() or tensor_map_nd()";
 }
 
 /* Elements that are copied in dimension i. */
@@ -181,8 +199,7 @@ uint32_t tensor_box_bytes(const TensorMap *map) { return box_rows(map) * box_row
 uint32_t tensor_box_span(const TensorMap *map) { return box_rows(map) * box_row_pitch(map); }
 
 uint32_t tensor_box_alignment(const TensorMap *map) {
-    (void)map;
-    return SHARED_ALIGNMENT;
+    return map->type == TENSOR_RANGE ? TENSOR_CHUNK_BYTES : SHARED_ALIGNMENT;
 }
 
 uint32_t tensor_swizzle_period(const TensorMap *map) {
@@ -276,9 +293,13 @@ static uint16_t add_bf16(uint16_t a, uint16_t b) {
     return (uint16_t)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);
 }
 
+int tensor_can_add(const TensorMap *map) {
+    return map->type == TENSOR_BFLOAT16 || map->type == TENSOR_FLOAT32 || map->type == TENSOR_UINT32 ||
+           map->type == TENSOR_INT32 || map->type == TENSOR_UINT64;
+}
+
 int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]) {
-    if (map->type != TENSOR_BFLOAT16 && map->type != TENSOR_FLOAT32 && map->type != TENSOR_UINT32 &&
-        map->type != TENSOR_INT32 && map->type != TENSOR_UINT64) {
+    if (!tensor_can_add(map)) {
         return 1;
     }
     uint8_t *global = tensor_chunk_global(chunk);

@@ -31,6 +31,7 @@ enum {
     TENSOR_FLOAT32 = 7,
     TENSOR_FLOAT64 = 8,
     TENSOR_BFLOAT16 = 9,
+    TENSOR_RANGE = 255, /* no tensor: what tensor_map_range() makes */
 };
 
 /* Values of CUtensorMapSwizzle, and of Swizzle in tma.h. */
@@ -69,6 +70,13 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
 int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
                          int box_cols, int swizzle, char *why, size_t why_size);
 
+/* A name for reports; it must outlive the map. */
+void tensor_map_name(TensorMap *map, const char *name);
+
+/* `bytes` of memory at `base`, both multiples of 16, as a map whose box at coordinate 0 is all of them: so that a copy of
+ * a range is a copy of a box. */
+void tensor_map_range(TensorMap *map, const void *base, uint32_t bytes);
+
 /* NULL if `map` is a tensor map at a 64-byte aligned address, otherwise what is wrong with it (a constant string). */
 const char *tensor_map_fault(const TensorMap *map);
 
@@ -80,7 +88,7 @@ uint32_t tensor_box_bytes(const TensorMap *map);
  * pattern is wider than a row of the box: the rows then lie as far apart as the pattern is wide. */
 uint32_t tensor_box_span(const TensorMap *map);
 
-/* Bytes on which the box must start in shared memory for the instruction to be valid (128). */
+/* Bytes on which the box must start in shared memory for the instruction to be valid: 128, of a range 16. */
 uint32_t tensor_box_alignment(const TensorMap *map);
 
 /* Bytes after which the swizzle pattern repeats: 1 (none), 256, 512 or 1024. A box that starts on a multiple of it has
@@ -134,8 +142,10 @@ void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t s
 /* What a store does with the chunk: writes bytes begin .. end - 1 to global memory. */
 void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
-/* The same for a reduction with .add. Returns 0, or 1 if the hardware has no addition for the map's element type or the
- * model does not know it (known: bf16, float32, uint32, int32, uint64). */
+/* 1 if the model can add elements of the map's type: bf16, float32, uint32, int32, uint64. */
+int tensor_can_add(const TensorMap *map);
+
+/* The same for a reduction with .add. Returns 0, or 1 if it cannot. */
 int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
 /* NULL, or why a load may not start at these coordinates (a constant string): the hardware traps with an

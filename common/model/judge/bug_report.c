@@ -123,9 +123,14 @@ void report_line(const char *label, const char *format, ...) {
 }
 
 void report_place(const char *label, const Thread *t, Site site, const char *what) {
-    char place[512], source[256], who[PHRASE_SIZE];
+    char who[PHRASE_SIZE] = "";
+    report_place_of(label, t != NULL ? thread_text(t, who) : who, site, what);
+}
+
+void report_place_of(const char *label, const char *who, Site site, const char *what) {
+    char place[512], source[256];
     site_text(site, place, sizeof place);
-    append("  %-9s%s: %s%s%s\n", label, place, what, t != NULL ? " by " : "", t != NULL ? thread_text(t, who) : "");
+    append("  %-9s%s: %s%s%s\n", label, place, what, *who != '\0' ? " by " : "", who);
     if (site_source(site, source, sizeof source)[0] != '\0') {
         append("%*s%s\n", SOURCE_AT, "", source);
     }
@@ -258,8 +263,8 @@ void report_negative(ModelRule rule, Site site, const char *what, int newest) {
 
 /* ---- phrases ----------------------------------------------------------------------------------------------------- */
 
-/* "" or what the thread's behaviour, or that of its warpgroup, makes it. Roles exist only in kernels in which nobody does
- * both jobs. */
+/* "" or what the thread's behaviour, or that of its warpgroup, makes it: who has done neither job yet is known by the
+ * registers that it takes or gives. Roles exist only in kernels in which nobody does both jobs. */
 static const char *thread_role(const Thread *t) {
     const CtaRoles *roles = t->cta->roles;
     int loads = 0, multiplies = 0, group = t->warp->warpgroup->id;
@@ -275,7 +280,13 @@ static const char *thread_role(const Thread *t) {
     if (loads && multiplies) { /* a role for each warp */
         return roles->thread[t->id].loads ? "producer" : roles->thread[t->id].multiplies ? "consumer" : "";
     }
-    return loads ? "producer" : multiplies || (roles->known && roles->grown[group]) ? "consumer" : "";
+    int grown = 0, shrunk = 0;
+    for (int i = 0; i < t->cta->warpgroups; i++) {
+        grown += roles->grown[i];
+        shrunk += roles->shrunk[i];
+    }
+    int feeds = shrunk == 1 && grown > 0 && roles->shrunk[group];
+    return loads || feeds ? "producer" : multiplies || roles->grown[group] ? "consumer" : "";
 }
 
 const char *thread_text(const Thread *t, char *text) {

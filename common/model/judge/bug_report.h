@@ -14,6 +14,8 @@ void report_begin_last(ModelRule rule);
 void report_line(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Label, thread and place with its source line. `what` is what the thread does there. */
 void report_place(const char *label, const Thread *t, Site site, const char *what);
+/* The same with `who` in words; "": nobody. */
+void report_place_of(const char *label, const char *who, Site site, const char *what);
 void report_barrier(const Barrier *b);
 /* Prints it. If the launch cannot go on (`fatal`) or has had its reports, leaves the fiber for good and does not
  * return. */
@@ -38,7 +40,7 @@ typedef struct CtaRoles {
     struct {
         uint8_t loads, multiplies;
     } thread[THREAD_LIMIT];
-    uint8_t grown[WARPGROUP_LIMIT]; /* by setmaxnreg */
+    uint8_t grown[WARPGROUP_LIMIT], shrunk[WARPGROUP_LIMIT]; /* by setmaxnreg */
 } CtaRoles;
 static inline void role_loads(Thread *t, int refills) {
     CtaRoles *roles = t->cta->roles;
@@ -52,7 +54,7 @@ static inline void role_multiplies(Warp *w) {
 }
 static inline void role_registers(Warp *w, int increase) {
     w->cta->roles->known = 1;
-    w->cta->roles->grown[w->warpgroup->id] = (uint8_t)increase;
+    (increase ? w->cta->roles->grown : w->cta->roles->shrunk)[w->warpgroup->id] = 1;
 }
 
 /* Reports of this launch; for event.c and model.c. */

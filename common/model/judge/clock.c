@@ -47,6 +47,8 @@ Clock *clock_new(void) {
     }
     clock->refs = 1;
     clock->count = 0;
+    clock->waited = 0;
+    clock->world = NULL;
     if (last_release.into == clock) {
         last_release.into = NULL;
     }
@@ -62,6 +64,9 @@ Clock *clock_ref(Clock *clock) {
 
 void clock_unref(Clock *clock) {
     if (clock != NULL && --clock->refs == 0) {
+        if (clock->world != NULL) {
+            world_unref(clock->world);
+        }
         if (pool.spares < SPARE_LIMIT) {
             pool.spare[pool.spares++] = clock;
         } else {
@@ -100,16 +105,116 @@ void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fen
     tick->fenced = fenced > tick->fenced ? fenced : tick->fenced;
 }
 
-static void clock_join(Clock *into, const Clock *from) {
+void clock_join(Clock *into, const Clock *from) {
     if (from == NULL || from == into) {
         return;
     }
     grow(into, from->count);
+    into->waited |= from->waited;
+    if (from->world != NULL) {
+        world_join(&into->world, from->world);
+    }
     uint32_t *restrict x = &into->tick[0].known;
     const uint32_t *restrict y = &from->tick[0].known;
     for (int i = 0; i < 2 * from->count; i++) {
         x[i] = x[i] > y[i] ? x[i] : y[i];
     }
+}
+
+void clock_add(Clock **into, const Clock *from) {
+    *into = *into != NULL ? *into : clock_new();
+    clock_join(*into, from);
+}
+
+/* ---- of several clusters ----------------------------------------------------------------------------------------- */
+
+World *world_new(int count) {
+    World *world = model_alloc_zero(sizeof *world + (size_t)count * sizeof world->part[0]);
+    world->refs = 1;
+    return world;
+}
+
+World *world_ref(World *world) {
+    world->refs++;
+    return world;
+}
+
+void world_unref(World *world) {
+    if (world != NULL && --world->refs == 0) {
+        for (int i = 0; i < world->count; i++) {
+            clock_unref(world->part[i].known);
+            clock_unref(world->part[i].fenced);
+        }
+        free(world);
+    }
+}
+
+static int covers(const Clock *a, const Clock *b) {
+    if (b == NULL || a == b) {
+        return 1;
+    }
+    if (a == NULL || a->count < b->count) {
+        return 0;
+    }
+    for (int i = 0; i < b->count; i++) {
+        if (a->tick[i].known < b->tick[i].known) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+Clock *clock_joined(Clock *a, Clock *b) {
+    if (covers(a, b)) {
+        return clock_ref(a);
+    }
+    if (covers(b, a)) {
+        return clock_ref(b);
+    }
+    Clock *clock = clock_new();
+    clock_join(clock, a);
+    clock_join(clock, b);
+    return clock;
+}
+
+static int world_covers(const World *a, const World *b) {
+    int i = 0;
+    for (int k = 0; k < b->count; k++) {
+        while (i < a->count && a->part[i].serial < b->part[k].serial) {
+            i++;
+        }
+        if (i == a->count || a->part[i].serial != b->part[k].serial || !covers(a->part[i].known, b->part[k].known) ||
+            !covers(a->part[i].fenced, b->part[k].fenced)) {
+            return 0;
+        }
+    }
+    return a->waited >= b->waited;
+}
+
+void world_join(World **into, World *from) {
+    World *a = *into, *b = from;
+    if (b == NULL || a == b || (a != NULL && world_covers(a, b))) {
+        return;
+    }
+    if (a == NULL || world_covers(b, a)) {
+        *into = world_ref(b);
+        world_unref(a);
+        return;
+    }
+    World *world = world_new(a->count + b->count);
+    world->waited = a->waited | b->waited;
+    for (int i = 0, k = 0; i < a->count || k < b->count;) {
+        WorldPart *part = &world->part[world->count++];
+        const WorldPart none = {0, NULL, NULL};
+        int from_a = k == b->count || (i < a->count && a->part[i].serial <= b->part[k].serial);
+        int from_b = i == a->count || (k < b->count && b->part[k].serial <= a->part[i].serial);
+        const WorldPart *x = from_a ? &a->part[i++] : &none, *y = from_b ? &b->part[k++] : &none;
+        part->serial = from_a ? x->serial : y->serial;
+        part->known = clock_joined(x->known, y->known);
+        part->fenced = clock_joined(x->fenced, y->fenced);
+    }
+    *into = world;
+    world_unref(a);
 }
 
 /* ---- components -------------------------------------------------------------------------------------------------- */
@@ -245,6 +350,7 @@ void thread_release(Thread *t, Clock **into) {
         const PrivateTick *own = &t->clock->own[i];
         clock_raise(*into, own->component, own->tick.known, own->tick.fenced);
     }
+    (*into)->waited |= t->clock->waited;
     t->clock->own[0].tick.known++;
 }
 
@@ -288,7 +394,7 @@ void thread_acquire(Thread *t, Clock *released) {
     Clock *result = clock_new();
     clock_join(result, released);
     clock_join(result, base);
-    if (result->count == released->count &&
+    if (result->count == released->count && result->waited == released->waited && result->world == released->world &&
         memcmp(result->tick, released->tick, (size_t)result->count * sizeof result->tick[0]) == 0) {
         /* Nothing new on this side: share, so that roles that have met have one clock again. */
         clock_unref(result);
@@ -338,9 +444,26 @@ void clock_cluster_arrive(Thread *t, int release) {
 }
 
 void clock_cluster_complete(Cluster *cluster) {
+    Clock **arriving = &cluster->barrier.arriving;
+    if (cluster->size > 1) {
+        if (cluster->clock->started == 0) {
+            cluster->clock->started = component_new(cluster, (ComponentOwner){.thread = NULL});
+        }
+        *arriving = *arriving != NULL ? *arriving : clock_new();
+        clock_raise(*arriving, cluster->clock->started, 1, 1);
+    }
     clock_unref(cluster->barrier.released);
     cluster->barrier.released = cluster->barrier.arriving;
     cluster->barrier.arriving = NULL;
+}
+
+int cluster_started(const Thread *t, const Cta *cta) {
+    Component started = cta->cluster->clock->started;
+    int known = cta == t->cta || (started != 0 && thread_knows(t, started, 1));
+    for (int i = 0; i < cta->threads && !known; i++) {
+        known = thread_knows(t, thread_component(&cta->thread[i]), 1);
+    }
+    return known;
 }
 
 void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.released); }
@@ -367,6 +490,8 @@ void clock_init_fence(Thread *t) {
     }
     raise_own(t, own_index(t, clock->fence), clock->fences);
 }
+
+void clock_grid_wait(Thread *t) { t->clock->waited = 1; }
 
 void clock_fence(Thread *t) {
     Clock *base = t->clock->base;

@@ -20,8 +20,25 @@ typedef struct {
 typedef struct Clock {
     int refs;
     int count;
+    int waited;          /* for the launch before to end: grid_dependency_wait() */
+    struct World *world; /* may be NULL */
     Tick tick[];
 } Clock;
+
+/* What is known of one cluster, by its components. Clocks here have no world of their own. */
+typedef struct {
+    uint32_t serial; /* of the cluster */
+    Clock *known;    /* NULL: nothing */
+    Clock *fenced;   /* what a proxy fence for global memory covers; NULL: nothing */
+} WorldPart;
+
+/* What came by way of global memory (world.h). Immutable once shared. */
+typedef struct World {
+    int refs;
+    int waited; /* as in Clock */
+    int count;
+    WorldPart part[]; /* by serial */
+} World;
 
 /* Itself, its groups, its warpgroup's products, its CTA's calls of mbarrier_init_fence(). */
 enum { PRIVATE_LIMIT = 1 + GROUP_KINDS + 2 };
@@ -37,6 +54,10 @@ typedef struct ThreadClock {
     PrivateTick own[PRIVATE_LIMIT];
     int own_count;          /* own[0] is the thread's own component */
     int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
+    int waited;             /* as in Clock */
+    /* world.h: what its relaxed atomics have seen, which a fence makes known; what the last fence lets them hand on. */
+    struct World *seen;
+    struct FenceClock *fence;
 } ThreadClock;
 
 /* What a component counts for: a thread, or work of it; a barrier's phases; a warpgroup's products. */
@@ -48,6 +69,7 @@ typedef struct {
 
 typedef struct ClusterClock {
     int count, capacity;
+    Component started; /* 1: the cluster barrier has been passed once, so all CTAs have started; 0: not made yet */
     ComponentOwner owner[];
 } ClusterClock;
 
@@ -81,16 +103,28 @@ void clock_group_wait(Thread *t, GroupKind kind, uint32_t done);
 void clock_wgmma_waited(Warp *w, uint64_t done);
 /* mbarrier_init_fence(): cta->clock->fences counts it. */
 void clock_init_fence(Thread *t);
-/* fence.proxy.async */
+/* fence.proxy.async for shared memory */
 void clock_fence(Thread *t);
+void clock_grid_wait(Thread *t);
 
 /* ---- for the other judges ---------------------------------------------------------------------------------------- */
 
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
+/* *into |= from; *into is not shared, and made if NULL. */
+void clock_add(Clock **into, const Clock *from);
 /* Raise a component. `clock` is not shared. */
 void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
+/* *into |= from, which may be NULL. */
+void clock_join(Clock *into, const Clock *from);
+/* Both in one, which may be one of them; either may be NULL. */
+Clock *clock_joined(Clock *a, Clock *b);
+World *world_new(int count);
+World *world_ref(World *world);
+void world_unref(World *world);
+/* *into |= from: *into is replaced. */
+void world_join(World **into, World *from);
 
 static inline Tick clock_tick(const Clock *clock, Component component) {
     return clock != NULL && component < clock->count ? clock->tick[component] : (Tick){0, 0};
@@ -137,6 +171,12 @@ static inline int thread_fenced(const Thread *t, Component component, uint32_t e
 
 /* The newest value of a component that the thread knows. */
 Tick thread_newest(const Thread *t, Component component);
+
+static inline int thread_waited(const Thread *t) {
+    return t->clock->waited || (t->clock->base != NULL && t->clock->base->waited);
+}
+/* Does the thread know that the CTA of its cluster has started? */
+int cluster_started(const Thread *t, const Cta *cta);
 
 /* The epoch of an access that the thread makes now. */
 static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }

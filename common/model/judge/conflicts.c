@@ -1,36 +1,87 @@
 /* conflicts.c - see conflicts.h.
  *
- * Most memory is only read in a launch and needs no more than the bounds check; once a launch writes an allocation, a
- * cell for every 2 bytes remembers who did, and which of the two. */
+ * Most memory is only read and needs no more than the bounds check. Memory that a launch has ever written, and what is
+ * small, has a cell for every 2 bytes: its last ordinary write, and in a list the reads and atomic accesses behind it. Two
+ * of them are in order if the later one's thread knows the earlier (clock.h; world.h between clusters). A launch that
+ * overlaps the one before looks at that one's cells too: all threads of it are in order behind
+ * grid_dependency_wait(). */
 #include "conflicts.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "../core/schedule.h"
 #include "bug_report.h"
 #include "provenance.h"
+#include "shadow.h"
+#include "world.h"
 
-/* Who wrote (or read) 2 bytes last. A cell of an earlier launch does not count: its serial is older than the
- * launch's. */
-typedef struct GlobalCell {
-    uint32_t serial; /* of the cluster */
+enum {
+    SMALL_BYTES = 4096, /* an allocation of which reads are kept before anybody has written it */
+    OTHERS_LIMIT = 32,  /* reads and atomic accesses of a cell; the oldest are forgotten */
+};
+
+typedef struct {
+    uint32_t serial; /* of the cluster; one of an earlier launch mostly does not count any more */
     uint32_t epoch;
     Site site;
-    Component component;
-    uint8_t atomic;
-    uint8_t bytes;        /* bit 0 the low one, bit 1 the high one */
-    uint32_t read_serial; /* of one reader */
-    uint32_t read_epoch;
-    Site read_site;
-    Component read_component;
-    uint8_t read_bytes;
-    uint8_t read_atomic;
+    Component component, issuer;
+    uint8_t how;   /* GlobalAccess */
+    uint8_t bytes; /* bit 0 the low one, bit 1 the high one */
+} GlobalEvent;
+
+/* Of 2 bytes. */
+typedef struct GlobalCell {
+    GlobalEvent write;
+    uint32_t others; /* index of an Other; none if it is not one of this cell */
 } GlobalCell;
 
+typedef struct {
+    GlobalEvent event;
+    uint32_t next;
+    const GlobalCell *of; /* NULL: free */
+} Other;
+
 static struct {
-    uint32_t first_serial; /* of this launch */
-    uint32_t launch;
+    Other *list; /* from 1 */
+    uint32_t count, free;
+    int capacity;
+} others;
+
+/* Clusters of a launch have the serials behind `first`. */
+typedef struct {
+    uint32_t first;
+    int block, cluster_size, first_block;
+} LaunchFacts;
+
+static struct {
+    LaunchFacts here, before;
+    uint32_t oldest; /* cells up to this serial do not count: those of launches that have ended */
+    int chained;     /* the launch before may still run, and may access all memory */
 } now;
+
+static const struct {
+    const char *text;
+    uint8_t writes, atomic, async;
+} access_of[] = {
+#define HOW(id, text, writes, atomic, async) {text, writes, atomic, async},
+    GLOBAL_ACCESSES(HOW)
+#undef HOW
+};
+
+void conflicts_launch_begin(void) {
+    const Launch *l = &device.launch;
+    now.before = now.here;
+    now.here = (LaunchFacts){device.serial, l->block, l->cluster_size, device.options.first_block};
+    now.chained = l->overlap && device.options.chain;
+    now.oldest = l->overlap && l->dependents_before ? now.before.first : now.here.first;
+    if (now.oldest == now.here.first) {
+        others.count = 1;
+        others.free = 0;
+    }
+}
 
 void conflicts_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
     report_begin_last(RULE_GLOBAL_BOUNDS);
@@ -58,44 +109,157 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
     report_end(1);
 }
 
-static int in_this_launch(uint32_t serial) { return serial > now.first_serial; }
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
-/* Is an earlier access unordered with t's? Accesses of other clusters always are: a launch has nothing that orders
- * them. */
-static int conflicts(const Thread *t, uint32_t serial, Component component, uint32_t epoch) {
-    if (!in_this_launch(serial)) {
-        return 0;
+/* Who made an access: of a cluster that has ended as well. */
+static const char *issuer_text(const GlobalEvent *e, char *text) {
+    for (int i = 0; i < device.clusters; i++) {
+        if (device.cluster[i]->serial == e->serial) {
+            return thread_text(component_owner(device.cluster[i], e->issuer)->thread, text);
+        }
     }
-    return serial != t->cta->cluster->serial || !thread_knows(t, component, epoch);
+    /* The first components of a cluster are its threads'. */
+    const LaunchFacts *l = e->serial > now.here.first ? &now.here : &now.before;
+    int thread = e->issuer % l->block;
+    int cta = l->first_block + (int)(e->serial - l->first - 1) * l->cluster_size + e->issuer / l->block;
+    snprintf(text, PHRASE_SIZE, "CTA %d warp %d lane %d%s", cta, thread / WARP_SIZE, thread % WARP_SIZE,
+             l == &now.before ? " of the launch before" : "");
+    return text;
 }
 
-static void report_conflict(Thread *t, const Allocation *a, uintptr_t p, const char *what, Site site, uint32_t serial,
-                            Component component, Site before, const char *before_what) {
-    if (!report_begin(RULE_GLOBAL_CONFLICT)) {
+static void report_memory(const Allocation *a, uintptr_t p) {
+    char text[PHRASE_SIZE];
+    Tag place = tag_of_global((const void *)p);
+    int named = place.tensor != TENSOR_UNKNOWN;
+    report_line("memory", "%s, byte %llu%s%s", a->name, (unsigned long long)(p - a->begin), named ? ": " : "",
+                named ? tag_text(place, text) : "");
+}
+
+/* e: NULL if it is any access of the launch before. */
+static void report_order(ModelRule rule, Thread *t, const Allocation *a, uintptr_t p, const char *what, Site site,
+                         const GlobalEvent *e) {
+    char who[PHRASE_SIZE];
+    if (!report_begin(rule)) {
         return;
     }
-    char tag[PHRASE_SIZE];
-    Tag place = tag_of_global((const void *)p);
     report_place("now", t, site, what);
-    const Thread *other =
-        serial == t->cta->cluster->serial ? component_owner(t->cta->cluster, component)->thread : NULL;
-    report_place("before", other, before, before_what);
-    report_line("memory", "%s, byte %llu%s%s%s", a->name, (unsigned long long)(p - a->begin),
-                place.tensor != TENSOR_UNKNOWN ? ": " : "", place.tensor != TENSOR_UNKNOWN ? tag_text(place, tag) : "",
-                other != NULL                    ? ""
-                : device.launch.cluster_size > 1 ? "; the earlier access was made by another cluster of this launch"
-                                                 : "; the earlier access was made by another CTA of this launch");
+    if (e != NULL) {
+        report_place_of("before", issuer_text(e, who), e->site, access_of[e->how].text);
+    } else {
+        report_line("before", "the launch before, which may still run: in a chain of layers it writes and reads "
+                              "what this one reads and writes");
+    }
+    report_memory(a, p);
+    if (rule == RULE_LAUNCH_OVERLAP) {
+        report_line("missing", "grid_dependency_wait(), by this thread or by one that is before it at a barrier");
+    } else if (rule == RULE_PROXY_FENCE) {
+        report_line("missing", "fence_proxy_async_global() behind the earlier access: by its thread before it hands "
+                               "it on, or by this one before the copy");
+    } else if (access_of[e->how].async) {
+        report_line("missing",
+                    e->how == GLOBAL_TMA_READ
+                        ? "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is "
+                          "before it"
+                        : "bulk_wait_group(0) by the thread of the copy, and what orders this thread behind it");
+    } else {
+        world_missing(t, e->serial, e->component, e->epoch, who);
+    }
     report_end(0);
 }
 
-/* The cells of an allocation that this launch writes. */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+/* Is t's access, how and bytes of `mine`, in order behind e? */
+static void check(Thread *t, const Allocation *a, uintptr_t p, const char *what, const GlobalEvent *mine,
+                  const GlobalEvent *e) {
+    const int writes = access_of[mine->how].writes, wrote = access_of[e->how].writes;
+    if (e->serial <= now.oldest || !(e->bytes & mine->bytes) || !(writes | wrote) ||
+        (e->serial == mine->serial && e->component == mine->component)) {
+        return;
+    }
+    if (e->serial <= now.here.first) {
+        if (!thread_waited(t)) {
+            report_order(RULE_LAUNCH_OVERLAP, t, a, p, what, mine->site, e);
+        }
+    } else if (access_of[mine->how].atomic && access_of[e->how].atomic) {
+        return;
+    } else if (!world_knows(t, e->serial, e->component, e->epoch)) {
+        report_order(RULE_GLOBAL_CONFLICT, t, a, p, what, mine->site, e);
+    } else if (access_of[mine->how].async && !access_of[e->how].async && wrote &&
+               !world_fenced(t, e->serial, e->component, e->epoch)) {
+        report_order(RULE_PROXY_FENCE, t, a, p, what, mine->site, e);
+    }
+}
+
+/* The list of a cell; 0: empty. */
+static uint32_t first_of(const GlobalCell *c) {
+    return c->others != 0 && c->others < others.count && others.list[c->others].of == c ? c->others : 0;
+}
+
+static void other_add(GlobalCell *c, const GlobalEvent *e) {
+    uint32_t i = others.free;
+    if (i != 0) {
+        others.free = others.list[i].next;
+    } else {
+        others.count += others.count == 0;
+        others.list = model_room(others.list, (int)others.count + 1, &others.capacity, sizeof *others.list);
+        i = others.count++;
+    }
+    others.list[i] = (Other){*e, first_of(c), c};
+    c->others = i;
+}
+
+static uint32_t other_drop(uint32_t i) {
+    uint32_t next = others.list[i].next;
+    others.list[i].of = NULL;
+    others.list[i].next = others.free;
+    others.free = i;
+    return next;
+}
+
+/* Checks the list of a cell, and takes out what need not be kept behind an access that is to be kept. */
+static void check_others(Thread *t, const Allocation *a, uintptr_t p, const char *what, const GlobalEvent *mine,
+                         GlobalCell *c) {
+    const int overwrites = access_of[mine->how].writes && !access_of[mine->how].atomic;
+    uint32_t kept = 0, last = 0, n = 0;
+    int seen = 0; /* by an atomic that this thread knows: older ones are in the order of the word's values before it */
+    for (uint32_t i = first_of(c); i != 0;) {
+        const GlobalEvent *e = &others.list[i].event;
+        if (!seen || !access_of[e->how].writes) {
+            check(t, a, p, what, mine, e);
+        }
+        if (mine->how == GLOBAL_WRITE && access_of[e->how].atomic && e->serial > now.here.first) {
+            seen = e->how != GLOBAL_ATOMIC_STORE && (seen || world_knows(t, e->serial, e->component, e->epoch));
+        }
+        int covered = (e->bytes & ~mine->bytes) == 0 &&
+                      (overwrites || (e->how == mine->how && e->serial > now.here.first &&
+                                      ((e->serial == mine->serial && e->component == mine->component) ||
+                                       world_knows(t, e->serial, e->component, e->epoch))));
+        if (covered || e->serial <= now.oldest || ++n >= OTHERS_LIMIT) {
+            i = other_drop(i);
+            continue;
+        }
+        if (last != 0) {
+            others.list[last].next = i;
+        } else {
+            kept = i;
+        }
+        last = i;
+        i = others.list[i].next;
+    }
+    if (last != 0) {
+        others.list[last].next = 0;
+    }
+    c->others = kept;
+}
+
+/* The cells of an allocation; NULL: its accesses are not kept. */
 static GlobalCell *cells(Allocation *a) {
     if (a->cell == NULL) {
         size_t bytes = (a->end - a->begin + 1) / 2 * sizeof *a->cell;
         void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         a->cell = p == MAP_FAILED ? NULL : p;
     }
-    a->written_launch = device.launches;
     return a->cell;
 }
 
@@ -106,59 +270,38 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }
-    /* Where somebody observes, nobody looks for conflicts: that would take memory for all of C. */
-    if (device.options.observer != NULL || (how == GLOBAL_READ && a->written_launch != device.launches)) {
-        return;
+    if (now.chained && !thread_waited(t)) {
+        report_order(RULE_LAUNCH_OVERLAP, t, a, p, what, site, NULL);
     }
-    if (now.launch != device.launches) {
-        now.launch = device.launches;
-        now.first_serial = t->cta->cluster->serial - 1;
-        for (int i = 0; i < device.clusters; i++) {
-            if (device.cluster[i]->serial <= now.first_serial) {
-                now.first_serial = device.cluster[i]->serial - 1;
-            }
-        }
+    /* Where somebody observes, nobody looks for conflicts: that would take memory for all of C. */
+    if ((a->cell == NULL && !access_of[how].writes && a->end - a->begin > SMALL_BYTES) ||
+        device.options.observer != NULL) {
+        return;
     }
     GlobalCell *cell = cells(a);
     if (cell == NULL) {
         return;
     }
-    uint32_t serial = t->cta->cluster->serial;
-    int atomic = how == GLOBAL_ATOMIC || how == GLOBAL_ATOMIC_READ;
+    GlobalEvent mine = {t->cta->cluster->serial, epoch, site, component, thread_component(t), (uint8_t)how, 3};
+    const int overwrites = access_of[how].writes && !access_of[how].atomic;
     uintptr_t begin = p - a->begin, end = begin + size;
     for (uintptr_t i = begin / 2; i <= (end - 1) / 2; i++) {
         GlobalCell *c = &cell[i];
-        uint8_t bytes = (uint8_t)((2 * i >= begin) | (2 * i + 1 < end) << 1);
-        int both_atomic = atomic && c->atomic;
-        if (c->serial != 0 && (c->bytes & bytes) && !both_atomic &&
-            !(c->serial == serial && c->component == component) && conflicts(t, c->serial, c->component, c->epoch)) {
-            report_conflict(t, a, p, what, site, c->serial, c->component, c->site,
-                            c->atomic ? "atomic access" : "write");
+        mine.bytes = (uint8_t)((2 * i >= begin) | (2 * i + 1 < end) << 1);
+        if (c->write.serial > now.oldest) {
+            check(t, a, p, what, &mine, &c->write);
         }
-        if (how == GLOBAL_READ || how == GLOBAL_ATOMIC_READ) {
-            if (atomic && in_this_launch(c->read_serial) && !c->read_atomic) {
-                continue; /* the ordinary read remains: it conflicts with more */
+        if (c->others != 0) {
+            check_others(t, a, p, what, &mine, c);
+        }
+        if (!overwrites) {
+            other_add(c, &mine);
+        } else {
+            if (c->write.serial > now.oldest && (c->write.bytes & ~mine.bytes) != 0) {
+                other_add(c, &c->write);
             }
-            c->read_atomic = (uint8_t)atomic;
-            c->read_serial = serial;
-            c->read_epoch = epoch;
-            c->read_site = site;
-            c->read_component = component;
-            c->read_bytes = bytes;
-            continue;
+            c->write = mine;
         }
-        if (c->read_serial != 0 && (c->read_bytes & bytes) &&
-            !(c->read_serial == serial && c->read_component == component) && !(atomic && c->read_atomic) &&
-            conflicts(t, c->read_serial, c->read_component, c->read_epoch)) {
-            report_conflict(t, a, p, what, site, c->read_serial, c->read_component, c->read_site,
-                            c->read_atomic ? "atomic read" : "read");
-        }
-        c->serial = serial;
-        c->epoch = epoch;
-        c->site = site;
-        c->component = component;
-        c->atomic = how == GLOBAL_ATOMIC;
-        c->bytes = bytes;
     }
 }
 
@@ -202,15 +345,21 @@ void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site si
 
 static int is_shared(const void *p) { return (uintptr_t)p - (uintptr_t)device.shared_base < device.shared_span; }
 
-void conflicts_atomic(Thread *t, const void *p, int write, const char *what, Site site) {
-    if (is_shared(p)) {
-        report_misuse(RULE_SHARED_ATOMIC, site, 1, "%s at byte %u of shared memory", what, shared_offset(t->cta, p));
-    }
+void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
     if ((uintptr_t)p % 4 != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
     }
-    conflicts_access(t, p, 4, write ? GLOBAL_ATOMIC : GLOBAL_ATOMIC_READ, thread_component(t), thread_epoch(t), site,
-                     what);
+    if (is_shared(p)) {
+        shadow_atomic(t, p, site);
+        return;
+    }
+    world_acquire(t, p, kind, order);
+    conflicts_access(t, p, 4,
+                     kind == ATOMIC_LOAD    ? GLOBAL_ATOMIC_READ
+                     : kind == ATOMIC_STORE ? GLOBAL_ATOMIC_STORE
+                                            : GLOBAL_ATOMIC,
+                     thread_component(t), thread_epoch(t), site, what);
+    world_release(t, p, kind, order, site);
 }
 
 void conflicts_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
@@ -231,4 +380,9 @@ void conflicts_free(Allocation *a) {
     if (a->cell != NULL) {
         munmap(a->cell, (a->end - a->begin + 1) / 2 * sizeof *a->cell);
     }
+}
+
+void conflicts_shutdown(void) {
+    free(others.list);
+    memset(&others, 0, sizeof others);
 }

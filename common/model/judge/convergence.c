@@ -57,6 +57,12 @@ void convergence_shuffle_source(const Warp *w, int lane, int from) {
                   lane, from);
 }
 
+void convergence_shuffle_width(int width, Site site) {
+    if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
+        report_misuse(RULE_CONVERGENCE, site, 1, "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32", width);
+    }
+}
+
 void convergence_together(const Warp *w) {
     WarpInstruction instruction = w->meeting.instruction;
     if (w->lanes < WARP_SIZE && warp_instruction_whole(instruction)) {

@@ -28,6 +28,7 @@ void convergence_returned(Thread *t);
 /* Reports and stops. */
 void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) __attribute__((noreturn));
 void convergence_shuffle_source(const Warp *w, int lane, int from);
+void convergence_shuffle_width(int width, Site site);
 void convergence_together(const Warp *w);
 void convergence_arrive(Thread *t, int id, int expected, Site site);
 void convergence_complete(Cta *cta, int id);

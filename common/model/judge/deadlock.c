@@ -302,6 +302,12 @@ void report_deadlock(void) {
         report_line("and", "%d threads of other %s wait", elsewhere,
                     group[0]->cta->cluster->size > 1 ? "clusters" : "CTAs");
     }
+    if (verdict() == RULE_LIVELOCK && device.launch.waiting > 0) {
+        report_line("absent",
+                    "%d CTAs of the grid have not begun: each of the %d SMs has one that does not end. CTAs that wait "
+                    "for each other must all fit on the SMs at once",
+                    device.launch.waiting, device.launch.sms);
+    }
     report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
                 total);
     report_end(1);

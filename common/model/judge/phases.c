@@ -6,11 +6,18 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "bug_report.h"
 #include "shadow.h"
+
+static void forget_loads(BarrierFacts *f) {
+    while (f->loads_count > 0) {
+        clock_unref(f->loads[--f->loads_count].known);
+    }
+}
 
 void phases_cta_end(Cta *cta) {
     for (int i = 0; i < cta->mbarriers.count; i++) {
@@ -21,6 +28,12 @@ void phases_cta_end(Cta *cta) {
             clock_unref(f->before);
             free(f->announced);
             free(f->passed);
+            forget_loads(f);
+            free(f->loads);
+            for (int k = 0; k < f->copies_count; k++) {
+                clock_unref(f->copies[k].known);
+            }
+            free(f->copies);
         }
     }
 }
@@ -85,6 +98,62 @@ void phases_init(Thread *t, Barrier *b, int how_many, Site site) {
                                .init_epoch = thread_epoch(t),
                                .init_site = site,
                                .init_thread = t};
+    b->facts->used = cta_alloc(cta, (size_t)(cta->cluster->size * cta->threads) * sizeof *b->facts->used);
+}
+
+/* The last of the others' uses that t does not know to be over; NULL: there is none. */
+static const Thread *used_by(const Thread *t, const Barrier *b) {
+    const Cluster *cluster = b->cta->cluster;
+    for (int rank = 0; rank < cluster->size; rank++) {
+        for (int i = 0; i < b->cta->threads; i++) {
+            const Thread *other = &cluster->cta[rank]->thread[i];
+            uint32_t epoch = b->facts->used[rank * b->cta->threads + i];
+            if (epoch != 0 && other != t && !thread_knows(t, thread_component(other), epoch)) {
+                return other;
+            }
+        }
+    }
+    return NULL;
+}
+
+void phases_inval(Thread *t, Barrier *b, Site site) {
+    BarrierFacts *f = b->facts;
+    const Thread *other = used_by(t, b);
+    int load = f->load_phase > thread_newest(t, f->component).known;
+    if (other != NULL || load || f->copies_count > 0 || b->tx != 0) {
+        char who[PHRASE_SIZE];
+        report_begin_last(RULE_BARRIER_INVAL);
+        report_place("now", t, site, "mbarrier_inval");
+        if (load || f->copies_count > 0) {
+            report_place("before", f->load_thread, f->load_site, f->load_what);
+        }
+        report_barrier(b);
+        report_line("missing", "%s%s",
+                    other != NULL ? "a barrier between this and the last use by "
+                                  : "a wait for the copies that it counts",
+                    other != NULL ? thread_text(other, who) : "");
+        report_end(1);
+    }
+    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, site);
+    shadow_end_barrier(b->cta, &actor, b->offset);
+    f->inval_site = site;
+    f->inval_thread = t;
+}
+
+/* Someone wants the barrier at this place of a CTA, and there is none: has there been one? */
+static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, const char *what) {
+    uint32_t offset = shared_offset(t->cta, bar);
+    for (int i = cta->mbarriers.count - 1; i >= 0 && cta->mbarriers.at[offset / BARRIER_BYTES] == 0; i--) {
+        const Barrier *b = cta->mbarriers.list[i];
+        if (b->offset == offset) {
+            report_begin_last(RULE_BARRIER_UNINIT);
+            report_place("now", t, site, what);
+            report_place("before", b->facts->inval_thread, b->facts->inval_site, "mbarrier_inval");
+            report_barrier(b);
+            report_line("missing", "mbarrier_init, and a barrier after it: the memory holds no mbarrier any more");
+            report_end(1);
+        }
+    }
 }
 
 void phases_init_fence(Thread *t) {
@@ -97,9 +166,11 @@ void phases_init_fence(Thread *t) {
     }
 }
 
-/* The thread reaches into another CTA of its cluster, which must outlive that. */
-static void touch(Thread *t, Cta *cta, Site site) {
+void phases_touch(Thread *t, Cta *cta, Site site) {
     CtaPhases *p = cta->phases;
+    if (cta == t->cta) {
+        return;
+    }
     if (p->touched == NULL) {
         size_t components = (size_t)cta->cluster->clock->capacity;
         p->touched = cta_alloc(cta, components * sizeof *p->touched);
@@ -109,24 +180,30 @@ static void touch(Thread *t, Cta *cta, Site site) {
     p->touched_site[thread_component(t)] = site;
 }
 
-void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+void phases_peer(const Thread *t, int rank, const char *what, Site site) {
     const Cluster *cluster = t->cta->cluster;
-    check_address(t, bar, site, what, by_engine);
     if (rank < 0 || rank >= cluster->size) {
         report_misuse(RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what, rank, cluster->size);
     }
-    Cta *cta = cluster->cta[rank];
-    if (cta->live == 0) {
+    if (cluster->cta[rank]->live == 0) {
         report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what,
-                      cta->block);
+                      cluster->cta[rank]->block);
     }
-    if (cta != t->cta && !by_engine) {
-        touch(t, cta, site);
+}
+
+void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
+    check_address(t, bar, site, what, by_engine);
+    phases_peer(t, rank, what, site);
+    Cta *cta = t->cta->cluster->cta[rank];
+    if (!by_engine) {
+        phases_touch(t, cta, site);
     }
+    check_gone(t, cta, bar, site, what);
 }
 
 void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine) {
     const BarrierFacts *f = b->facts;
+    f->used[t->cta->rank * t->cta->threads + t->id] = thread_epoch(t);
     int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
     int known = by_fence || thread_knows(t, f->init_component, f->init_epoch);
     if (!known || (b->cta != t->cta && !by_fence)) {
@@ -145,28 +222,76 @@ void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by
 
 /* ---- arrivals and bytes ------------------------------------------------------------------------------------------ */
 
-void phases_arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    BarrierFacts *f = b->facts;
-    if ((b->pending == 0 || (b->phase > 0 && f->observed < b->phase)) && report_begin(RULE_ARRIVE_OVERFLOW)) {
+static void check_arrival(const Thread *t, const Barrier *b, int count, Site site, const char *what) {
+    const BarrierFacts *f = b->facts;
+    if ((b->pending < count || (b->phase > 0 && f->observed < b->phase)) && report_begin(RULE_ARRIVE_OVERFLOW)) {
         report_place("now", t, site, what);
         report_last_arrival("before", b, "the arrival before this one");
         report_barrier(b);
         if (b->pending == 0) {
             report_line("count", "all %d arrivals of phase %llu have come", b->expected, (unsigned long long)b->phase);
+        } else if (b->pending < count) {
+            report_line("count", "%d arrivals at once; phase %llu lacks %d", count, (unsigned long long)b->phase,
+                        b->pending);
         } else {
             report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet",
                         (unsigned long long)b->phase, (unsigned long long)b->phase - 1);
         }
         report_end(0);
     }
+}
+
+static void note_arrival(Thread *t, BarrierFacts *f, uint64_t phase, Site site) {
+    uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
+    f->arrival[i].thread = t;
+    f->arrival[i].site = site;
+    f->arrival[i].phase = phase;
+}
+
+void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    BarrierFacts *f = b->facts;
+    if (count < 1 || count > ARRIVAL_LIMIT) {
+        report_misuse(RULE_ARRIVE_OVERFLOW, site, 1, "%s of %d arrivals: accepted are 1 to %d", what, count,
+                      ARRIVAL_LIMIT);
+    }
+    check_arrival(t, b, count, site, what);
     if (b->pending > 0) {
-        uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
-        f->arrival[i].thread = t;
-        f->arrival[i].site = site;
-        f->arrival[i].phase = b->phase;
+        note_arrival(t, f, b->phase, site);
         t->cta->phases->thread[t->id].arrivals++;
         thread_release(t, &f->arriving);
     }
+}
+
+/* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
+ * nothing that the thread has written itself. */
+void phases_copies(Thread *t, Barrier *b, Site site) {
+    BarrierFacts *f = b->facts;
+    group_component(t, GROUP_COPIES);
+    f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
+    f->copies[f->copies_count++] =
+        (CopyArrival){t, clock_ref(t->clock->base), t->groups[GROUP_COPIES].committed + 1, site};
+    f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
+    f->load_site = site;
+    f->load_thread = t;
+    f->load_epoch = thread_epoch(t);
+    f->load_what = "cp.async.mbarrier.arrive";
+}
+
+void phases_copies_arrive(Thread *t, Barrier *b) {
+    BarrierFacts *f = b->facts;
+    int i = 0;
+    while (f->copies[i].thread != t) {
+        i++;
+    }
+    CopyArrival arrival = f->copies[i];
+    memmove(&f->copies[i], &f->copies[i + 1], (size_t)(--f->copies_count - i) * sizeof arrival);
+    check_arrival(t, b, 1, arrival.site, "cp.async.mbarrier.arrive");
+    if (b->pending > 0) {
+        note_arrival(t, f, b->phase, arrival.site);
+        clock_add(&f->arriving, arrival.known);
+        clock_raise(f->arriving, group_component(t, GROUP_COPIES), arrival.epoch, 0);
+    }
+    clock_unref(arrival.known);
 }
 
 static void check_tx(const Thread *t, const Barrier *b, Site site) {
@@ -192,8 +317,30 @@ void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
     check_tx(t, b, site);
 }
 
+static void note_load(const Barrier *b, Thread *t) {
+    BarrierFacts *f = b->facts;
+    CtaPhases *p = t->cta->phases;
+    StartedLoad load = {f->component, (uint32_t)b->phase + 1, p->thread[t->id].waits};
+    if (p->thread[t->id].loads == NULL) {
+        p->thread[t->id].loads = cta_alloc(t->cta, LOADS_KEPT * sizeof load);
+    }
+    StartedLoad *last = &p->thread[t->id].loads[p->thread[t->id].started % LOADS_KEPT];
+    if (last->component != load.component || last->phase != load.phase) {
+        last = &p->thread[t->id].loads[++p->thread[t->id].started % LOADS_KEPT];
+    }
+    *last = load;
+    for (int i = 0; i < f->loads_count; i++) {
+        if (f->loads[i].thread == t) {
+            return; /* what it knew at its first one */
+        }
+    }
+    f->loads = model_room(f->loads, f->loads_count + 1, &f->loads_capacity, sizeof *f->loads);
+    f->loads[f->loads_count++] = (Issued){t, clock_ref(t->clock->base), thread_epoch(t)};
+}
+
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     BarrierFacts *f = b->facts;
+    note_load(b, copy->thread);
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
     uint32_t meant = thread_newest(copy->thread, f->component).known;
@@ -248,11 +395,26 @@ void phases_lack_bytes(const Barrier *b) {
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-/* Does the completion come after this wait? By a chain of barriers, or by wgmmas that the waiting warp issued after it
+/* Does the completion come after this wait? By a chain of barriers that leads to its arrivals or to the start of a load that
+ * it counts, by a load that the waiting thread started after it and that is known to have come, or by wgmmas that the waiting warp issued after it
  * and that are known to be done. */
-static int is_over(const Passed *p, const Clock *released) {
-    if (clock_tick(released, thread_component(p->thread)).known >= p->epoch) {
+static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released) {
+    Component waiter = thread_component(p->thread);
+    if (clock_tick(released, waiter).known >= p->epoch) {
         return 1;
+    }
+    for (int i = 0; i < f->loads_count; i++) {
+        const Issued *load = &f->loads[i];
+        if (clock_tick(load->known, waiter).known >= p->epoch ||
+            (load->thread == p->thread && load->epoch >= p->epoch)) {
+            return 1;
+        }
+    }
+    const StartedLoad *started = p->thread->cta->phases->thread[p->thread->id].loads;
+    for (int i = 0; i < LOADS_KEPT && started != NULL; i++) {
+        if (started[i].waits >= p->order && clock_tick(released, started[i].component).known >= started[i].phase) {
+            return 1;
+        }
     }
     const Warpgroup *g = p->thread->warp->warpgroup;
     int component = g->cta->clock->warpgroup[g->id];
@@ -261,7 +423,7 @@ static int is_over(const Passed *p, const Clock *released) {
 }
 
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
-    if (!is_over(p, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
+    if (!is_over(p, b->facts, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("wait", p->thread, p->site, "wait that the phase before lets through");
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");
@@ -306,6 +468,7 @@ void phases_complete(Barrier *b) {
         check_announced(b, &f->announced[i], released);
     }
     f->announced_count = 0;
+    forget_loads(f);
     clock_raise(released, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
     clock_unref(f->before);
     f->before = f->released;
@@ -421,10 +584,25 @@ void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
     }
 }
 
+void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+    char name[PHRASE_SIZE], other[PHRASE_SIZE];
+    if (of != b) {
+        report_misuse(RULE_PHASE_TOKEN, site, 1, "wait at %s with %s%s", barrier_text(b, name),
+                      of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, other) : "");
+    }
+    if (b->phase > phase + 1) {
+        report_misuse(
+            RULE_PHASE_SKIPPED, site, 0,
+            "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
+            "the phase in progress and the one before apart",
+            barrier_text(b, name), (unsigned long long)phase, (unsigned long long)phase + 1);
+    }
+}
+
 void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
     BarrierFacts *f = b->facts;
     if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("now", t, site, "mbarrier_wait_parity");
+        report_place("now", t, site, "wait");
         report_barrier(b);
         report_line("phase",
                     "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
@@ -434,7 +612,8 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
     }
     f->observed = b->phase > f->observed ? b->phase : f->observed;
     f->passed = model_room(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
-    f->passed[f->passed_count++] = (Passed){t, thread_epoch(t), t->warp->products.issued, site};
+    f->passed[f->passed_count++] =
+        (Passed){t, thread_epoch(t), ++t->cta->phases->thread[t->id].waits, t->warp->products.issued, site};
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
@@ -444,7 +623,7 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
                                      .epoch = thread_epoch(t),
                                      .groups = t->warp->products.groups,
                                      .arrivals = t->cta->phases->thread[t->id].arrivals,
-                                     .order = ++t->cta->phases->thread[t->id].waits,
+                                     .order = t->cta->phases->thread[t->id].waits,
                                      .site = site};
     thread_acquire(t, f->released);
 }
@@ -453,6 +632,9 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
 
 static void check_left(const Barrier *b) {
     const BarrierFacts *f = b->facts;
+    if (f->inval_thread != NULL) {
+        return;
+    }
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
         char name[PHRASE_SIZE];
         report_place("load", f->load_thread, f->load_site, f->load_what);

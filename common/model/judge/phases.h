@@ -4,12 +4,13 @@
 
 #include "clock.h"
 
-enum { ARRIVAL_HISTORY = 8 };
+enum { ARRIVAL_HISTORY = 8, LOADS_KEPT = 16 };
 
 /* A wait that a phase has let through. */
 typedef struct {
     Thread *thread;
     uint32_t epoch;
+    uint32_t order;    /* the thread's waits are numbered from 1 */
     uint64_t products; /* wgmmas that its warp had issued */
     Site site;
 } Passed;
@@ -22,7 +23,7 @@ typedef struct {
     uint32_t epoch;    /* the thread's, then */
     uint64_t groups;   /* of wgmma that its warp had committed */
     uint32_t arrivals; /* that it had made, at any barrier */
-    uint32_t order;    /* the thread's waits are numbered from 1 */
+    uint32_t order;    /* as above */
     Site site;
 } LastWait;
 
@@ -32,6 +33,27 @@ typedef struct {
     uint32_t epoch;
     Site site;
 } Announced;
+
+/* A load that a thread has started: the phase that counts it, from 1, and the waits that the thread had behind it. */
+typedef struct {
+    Component component;
+    uint32_t phase, waits;
+} StartedLoad;
+
+/* A load that a phase counts: who started it, and what it knew. */
+typedef struct {
+    Thread *thread;
+    Clock *known;
+    uint32_t epoch;
+} Issued;
+
+/* Copies of a thread that will arrive: what it knew, and up to where its copies are over then. */
+typedef struct {
+    Thread *thread;
+    Clock *known;
+    uint32_t epoch;
+    Site site;
+} CopyArrival;
 
 /* Of a barrier. */
 typedef struct BarrierFacts {
@@ -50,18 +72,25 @@ typedef struct BarrierFacts {
     Thread *load_thread;
     uint32_t load_epoch;
     const char *load_what;
+    Issued *loads; /* of this phase, one of each thread */
+    int loads_count, loads_capacity;
 
     uint64_t observed; /* phases that some thread has seen complete */
     /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
     Passed *passed;
     int passed_count, passed_capacity;
     LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */
+    uint32_t *used;      /* by thread of the cluster: its epoch at its last use */
+    CopyArrival *copies; /* in the order in which they were asked for */
+    int copies_count, copies_capacity;
 
     Component init_component;
     uint32_t init_epoch;
     uint32_t init_fence; /* value of the CTA's fence component that publishes it; 0: not fenced */
     Site init_site;
     Thread *init_thread;
+    Site inval_site;
+    Thread *inval_thread; /* NULL: it lives */
 
     /* The last few who arrived, for reports. */
     struct {
@@ -78,6 +107,8 @@ typedef struct CtaPhases {
     Site *touched_site;
     struct { /* by thread: its arrivals at barriers, and waits that were let through */
         uint32_t arrivals, waits;
+        StartedLoad *loads; /* [LOADS_KEPT], the last ones; NULL: it starts none */
+        uint32_t started;
     } thread[THREAD_LIMIT];
 } CtaPhases;
 
@@ -89,13 +120,20 @@ void phases_init(Thread *t, Barrier *b, int how_many, Site site);
 void phases_init_fence(Thread *t);
 void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
 void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine);
-void phases_arrive(Thread *t, Barrier *b, Site site, const char *what);
+void phases_inval(Thread *t, Barrier *b, Site site);
+void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
+void phases_copies(Thread *t, Barrier *b, Site site);
+void phases_copies_arrive(Thread *t, Barrier *b);
 void phases_announced(Thread *t, const Barrier *b, int bytes, Site site);
 void phases_landed(Barrier *b, Thread *by, Site site);
 void phases_lack_bytes(const Barrier *b);
 void phases_complete(Barrier *b);
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
+void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site);
 void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
+/* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
+void phases_peer(const Thread *t, int rank, const char *what, Site site);
+void phases_touch(Thread *t, Cta *cta, Site site);
 /* A load of so many bytes that this barrier counts starts. */
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);
 

@@ -60,6 +60,27 @@ static void check_fragments(Thread *t, const void *p, uint32_t size, const char 
     }
 }
 
+static void report_unsettled(Thread *t, Site site, Site product) {
+    if (report_begin(RULE_WGMMA_UNSETTLED)) {
+        report_place("now", t, site, "access to an accumulator");
+        report_place("before", t, product, "wgmma on it");
+        report_line("missing",
+                    "registers_settled() between wgmma_wait_group and this: for the compiler the accumulators "
+                    "have their values since the wgmma was issued");
+        report_end(0);
+    }
+}
+
+void products_settled(Thread *t, const float *d, int count) {
+    const Warp *w = t->warp;
+    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+        if (tile->d[t->id % WARPGROUP_SIZE] == d && tile->n / 2 <= count && !(tile->taken >> w->id % 4 & 1)) {
+            facts(w)->unsettled &= (uint8_t) ~(1u << i);
+        }
+    }
+}
+
 void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
     const Warp *w = t->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
@@ -74,6 +95,8 @@ void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site 
         if (tile->taken >> w->id % 4 & 1) {
             report_in_flight(t, site, write ? "store to an accumulator" : "load of an accumulator", tile->site,
                              "wgmma on it");
+        } else if (facts(w)->unsettled >> i & 1) {
+            report_unsettled(t, site, tile->site);
         }
     }
     if (write) {
@@ -113,15 +136,16 @@ static uint32_t row_offset(const Warp *w, int lane, const void *row, const char 
     return offset;
 }
 
-void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site) {
+void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
     Tag tag[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, row[lane], "ldmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
         tag[lane] = provenance_of(w->cta, offset);
+        w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
-    provenance_ldmatrix(w, r[0], tag);
+    provenance_ldmatrix(w, r[0], trans, tag);
     for (int lane = 0; lane < WARP_SIZE && facts(w)->fragments > 0; lane++) {
         check_fragments(&w->thread[lane], r[lane], 4 * sizeof *r[lane], "ldmatrix into a fragment of A", site);
     }
@@ -137,14 +161,14 @@ void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     }
 }
 
-void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void products_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                   const uint32_t *const b[WARP_SIZE], Site site) {
     role_multiplies(w);
     if (model_bits(d[0][0]) == UNSET_BITS || a[0][0] == UNSET_BITS || b[0][0] == UNSET_BITS) {
         report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
     }
     Tag first_a, first_b;
-    if (provenance_mma(w, a[0], b[0], site, &first_a, &first_b)) {
+    if (provenance_mma(w, type, a[0], b[0], site, &first_a, &first_b)) {
         results_fragment(w->cta, first_a, first_b);
     }
 }
@@ -258,9 +282,10 @@ void products_warp(Warp *w, const Product *wanted) {
 }
 
 static void check_same(const Warp *w, const Product *product, const Product *wanted) {
-    if (product->n != wanted->n || product->rs != wanted->rs || product->accumulate != wanted->accumulate ||
-        product->a_major != wanted->a_major || product->b_major != wanted->b_major) {
-        report_different(w, product, wanted->site, "shape, majors or the accumulate predicate");
+    if (product->n != wanted->n || product->type != wanted->type || product->rs != wanted->rs ||
+        product->accumulate != wanted->accumulate || product->a_major != wanted->a_major ||
+        product->b_major != wanted->b_major) {
+        report_different(w, product, wanted->site, "shape, type, majors or the accumulate predicate");
     } else if (product->a != wanted->a || product->b != wanted->b) {
         report_different(w, product, wanted->site, "descriptors");
     } else if (product->group != w->products.groups) {
@@ -306,8 +331,8 @@ static void check_order(const Warp *w, Product *product, int first) {
 
 /* ---- wgmma: operands --------------------------------------------------------------------------------------------- */
 
-static void check_descriptor(const Thread *t, uint64_t bits, int mn_major, int rows, const char *operand, Site site,
-                             uint32_t *address) {
+static void check_descriptor(const Thread *t, MatrixType type, uint64_t bits, int mn_major, int rows,
+                             const char *operand, Site site, uint32_t *address) {
     WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
     if (descriptor.unknown != 0) {
         report_misuse(RULE_WGMMA_DESCRIPTOR, site, 1,
@@ -323,7 +348,7 @@ static void check_descriptor(const Thread *t, uint64_t bits, int mn_major, int r
                 "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
                 "at byte %lld of the CTA's %u bytes of shared memory",
                 descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
-                wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i), operand,
+                wgmma_chunk_row(mn_major, i), wgmma_chunk_k_of(type, mn_major, i), operand,
                 (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
         }
     }
@@ -342,12 +367,14 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
                    .component = products_component(w->warpgroup),
                    .epoch = (uint32_t)product->group + 1,
                    .site = product->site};
-    check_descriptor(t, is_a ? product->a : product->b, mn_major, rows, is_a ? "A" : "B", product->site, address);
+    check_descriptor(t, product->type, is_a ? product->a : product->b, mn_major, rows, is_a ? "A" : "B", product->site,
+                     address);
     for (int i = 0; i < 2 * rows; i++) {
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (first) {
             shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
             tag[i] = provenance_of(w->cta, offset);
+            w->cta->results->unknown |= tag[i].tensor == TENSOR_UNKNOWN;
         } else {
             shadow_check_read(w->cta, &actor, offset);
         }
@@ -356,7 +383,8 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
     if (!first) {
         return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     }
-    return provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, mn_major, rows, product->site);
+    return provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, product->type, mn_major, rows,
+                              product->site);
 }
 
 static void remember_fragment(const Warp *w, const Product *product) {
@@ -392,6 +420,8 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         Tag a = {TENSOR_UNKNOWN, 0, 0, 0};
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
+        } else {
+            w->cta->results->unknown = 1;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {
@@ -402,6 +432,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         }
     }
     facts(w)->site = wanted->site;
+    facts(w)->unsettled |= (uint8_t)(1u << (product->tile - w->warpgroup->products.tile));
     if (wanted->rs) {
         remember_fragment(w, product);
     }

@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     int touched;       /* accumulators were accessed since the last wgmma.fence, or there was none */
     Site touched_site; /* where; 0: there was no fence yet */
+    uint8_t unsettled; /* mask of tiles of accumulators: a product, and no registers_settled() since */
     /* What was written since then, until somebody knows what registers a wgmma uses. */
     RegisterWrite write[WRITES_KEPT];
     int writes, next_write;
@@ -43,9 +44,9 @@ void products_cta_begin(Cta *cta);
 void products_cta_end(Cta *cta);
 void products_returned(Thread *t);
 
-void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site);
+void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site);
 void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site);
-void products_mma(Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void products_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                   const uint32_t *const b[WARP_SIZE], Site site);
 
 void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site);
@@ -58,6 +59,7 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first);
 void products_unset(Site site);
 void products_done(Product *product);
 void products_wait(Warp *w, int newest, Site site);
+void products_settled(Thread *t, const float *d, int count);
 void products_waited(Warp *w, uint64_t done);
 
 #endif

@@ -56,6 +56,7 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
         known.last_base = map->base;
     }
     tag.tensor = (uint16_t)known.last;
+    tag.element_bytes = map->element_bytes;
     tag.row = (int32_t)coord[1];
     tag.column = (int32_t)coord[0];
     return tag;
@@ -79,6 +80,7 @@ Tag tag_of_global(const void *p) {
         uintptr_t offset = (uintptr_t)p - tensor->base;
         if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
             tag.tensor = (uint16_t)i;
+            tag.element_bytes = (uint16_t)tensor->element_bytes;
             tag.row = (int32_t)(offset / tensor->row_bytes);
             tag.column = (int32_t)(offset % tensor->row_bytes) / tensor->element_bytes;
             break;
@@ -107,20 +109,26 @@ void provenance_stored(Thread *t, uint32_t offset) {
     }
 }
 
-/* Of the chunks that the thread had loaded before it stored here, the last with this content. Equal words have no place:
- * they may be of many. */
+/* Of the chunks that the thread had loaded before it stored here, the only one with this content. A chunk that ends in
+ * zeros may be a part of one: it has no place. */
 static Tag carried_tag(const Cta *cta, uint32_t offset, Tag tag) {
-    const uint8_t *here = cta->shared + offset;
-    if (memcmp(here, here + 4, CHUNK_BYTES - 4) != 0) {
-        uint32_t last = (uint32_t)tag.column, now = cta->fragments->carried[tag.row].count;
-        for (uint32_t i = last; i > 0 && i + CARRIED > now && i + CARRIED / 2 > last; i--) {
-            const void *chunk = cta->fragments->carried[tag.row].chunk[(i - 1) % CARRIED];
-            if (memcmp(here, chunk, CHUNK_BYTES) == 0) {
-                return tag_of_global(chunk);
+    const Tag unknown = {TENSOR_UNKNOWN, 0, 0, 0};
+    const uint32_t *here = (const uint32_t *)(cta->shared + offset);
+    const void *match = NULL;
+    if (here[3] == 0) {
+        return unknown;
+    }
+    uint32_t last = (uint32_t)tag.column, now = cta->fragments->carried[tag.row].count;
+    for (uint32_t i = last; i > 0 && i + CARRIED > now && i + CARRIED / 2 > last; i--) {
+        const void *chunk = cta->fragments->carried[tag.row].chunk[(i - 1) % CARRIED];
+        if (memcmp(here, chunk, CHUNK_BYTES) == 0 && match != chunk) {
+            if (match != NULL) {
+                return unknown;
             }
+            match = chunk;
         }
     }
-    return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    return match != NULL ? tag_of_global(match) : unknown;
 }
 
 Tag provenance_of(Cta *cta, uint32_t offset) {
@@ -174,53 +182,72 @@ void provenance_forget_memory(const void *p, size_t bytes) {
 
 static int has_place(Tag tag) { return tag.tensor != TENSOR_UNKNOWN && tag.tensor < TENSORS; }
 
+/* The operand that pieces are checked for. */
+typedef struct {
+    Thread *t;
+    const char *name;
+    int element_bytes, mn_major;
+    Site site;
+    Tag origin; /* of (0, 0), once a piece is known */
+} Operand;
+
 /* Reports that the piece at (row, k) of the operand is `got`, where the pieces seen so far ask for `expected`. */
-static void report_piece(Thread *t, const char *operand, int row, int k, Tag expected, Tag got, Site site) {
+static void report_piece(const Operand *o, int row, int k, Tag expected, Tag got) {
     char e[PHRASE_SIZE], g[PHRASE_SIZE];
     if (report_begin(RULE_PROVENANCE)) {
-        report_place("now", t, site, operand);
-        report_line("operand", "row %d, k %d to %d: expected the chunk of %s, fetched the chunk of %s", row, k, k + 7,
-                    tag_text(expected, e), tag_text(got, g));
+        report_place("now", o->t, o->site, o->name);
+        if (o->mn_major) {
+            report_line("operand", "rows %d to %d, k %d: expected the chunk of %s, fetched the chunk of %s", row,
+                        row + CHUNK_BYTES / o->element_bytes - 1, k, tag_text(expected, e), tag_text(got, g));
+        } else {
+            report_line("operand", "row %d, k %d to %d: expected the chunk of %s, fetched the chunk of %s", row, k,
+                        k + CHUNK_BYTES / o->element_bytes - 1, tag_text(expected, e), tag_text(got, g));
+        }
         report_line("see", "swizzle, descriptor (start, strides, mode), and the address each lane gives");
         report_end(0);
     }
 }
 
-/* One piece of an operand: fits or is reported. *origin is the tag of (0, 0), once a piece is known. */
-static int check_piece(Thread *t, const char *operand, Tag *origin, Tag tag, int row, int k, int mn_major, Site site) {
-    if (!has_place(tag)) {
+/* One piece of an operand: fits or is reported. */
+static int check_piece(Operand *o, Tag tag, int row, int k) {
+    if (!has_place(tag) || tag.element_bytes != o->element_bytes) {
         return 1;
     }
-    int down = mn_major ? k : row, right = mn_major ? row : k;
+    Tag *origin = &o->origin;
+    int down = o->mn_major ? k : row, right = o->mn_major ? row : k;
     if (origin->tensor == TENSOR_UNKNOWN) {
-        *origin = (Tag){tag.tensor, 0, tag.row - down, tag.column - right};
+        *origin = (Tag){tag.tensor, tag.element_bytes, tag.row - down, tag.column - right};
         return 1;
     }
     if (tag.tensor == origin->tensor && tag.row == origin->row + down && tag.column == origin->column + right) {
         return 1;
     }
-    Tag expected = {origin->tensor, 0, origin->row + down, origin->column + right};
+    Tag expected = {origin->tensor, origin->element_bytes, origin->row + down, origin->column + right};
     int last_row = known.tensor[tag.tensor].rows - 1;
     if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row &&
         expected.row > last_row) {
         return 1; /* rows outside the matrix may repeat its last row: what they give is not stored */
     }
-    report_piece(t, operand, row, k, expected, tag, site);
+    report_piece(o, row, k, expected, tag);
     return 0;
 }
 
-Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site) {
-    Tag origin = {TENSOR_UNKNOWN, 0, 0, 0};
+/* Row and column of (0, 0) as the operand's row and k. */
+static Tag origin_of(const Operand *o) {
+    Tag origin = o->origin;
+    return o->mn_major ? (Tag){origin.tensor, origin.element_bytes, origin.column, origin.row} : origin;
+}
+
+Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixType type, int mn_major, int rows,
+                       Site site) {
+    Operand o = {t, operand, matrix_element_bytes(type), mn_major, site, {TENSOR_UNKNOWN, 0, 0, 0}};
+    int k_step = CHUNK_BYTES / o.element_bytes;
     for (int i = 0; i < 2 * rows; i++) {
-        if (!check_piece(t, operand, &origin, tag[i], wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i),
-                         mn_major, site)) {
+        if (!check_piece(&o, tag[i], wgmma_chunk_row(mn_major, i), mn_major ? i % 16 : i % 2 * k_step)) {
             return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
         }
     }
-    if (mn_major) {
-        origin = (Tag){origin.tensor, 0, origin.column, origin.row};
-    }
-    return origin;
+    return origin_of(&o);
 }
 
 static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
@@ -298,8 +325,9 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
 /* An 8x8 matrix in registers. */
 typedef struct MatrixTag {
     uintptr_t address; /* of lane 0's register; 0: none */
-    Tag tag[8];        /* of the rows of the matrix */
-    int regular;       /* all known, row after row */
+    Tag tag[8];        /* of the rows of the matrix, as they lie in memory */
+    uint8_t regular;   /* all known, row after row */
+    uint8_t trans;     /* in the registers it is transposed */
 } MatrixTag;
 
 static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
@@ -319,7 +347,7 @@ static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
     return make ? &table[first] : NULL;
 }
 
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) {
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]) {
     MatrixTag **table = &w->cta->fragments->warp[w->id];
     if (*table == NULL) {
         *table = cta_alloc(w->cta, MATRIX_TAGS * sizeof **table);
@@ -329,6 +357,7 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) 
         matrix->address = (uintptr_t)&r0[i];
         memcpy(matrix->tag, &tag[8 * i], sizeof matrix->tag);
         matrix->regular = 1;
+        matrix->trans = trans != 0;
         for (int row = 0; row < 8; row++) {
             Tag first = tag[8 * i], here = tag[8 * i + row];
             matrix->regular &= has_place(here) && here.tensor == first.tensor && here.row == first.row + row &&
@@ -353,40 +382,57 @@ void provenance_forget(Warp *w, const void *p, uint32_t size) {
 }
 
 /* Matrix `matrix` of a fragment holds rows row0.. and k k0..; 1 if it is where `origin` says without a closer look. */
-static int fits_quickly(const MatrixTag *matrix, Tag origin, int row0, int k0) {
-    return matrix->regular && matrix->tag[0].tensor == origin.tensor && matrix->tag[0].row == origin.row + row0 &&
-           matrix->tag[0].column == origin.column + k0;
+static int fits_quickly(const MatrixTag *matrix, const Operand *o, int row0, int k0) {
+    Tag origin = o->origin;
+    return matrix->regular && matrix->tag[0].tensor == origin.tensor &&
+           matrix->tag[0].element_bytes == o->element_bytes &&
+           matrix->tag[0].row == origin.row + (o->mn_major ? k0 : row0) &&
+           matrix->tag[0].column == origin.column + (o->mn_major ? row0 : k0);
 }
 
-int provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
+/* Matrices of one operand come from memory all as they are or all transposed; else nothing is said. */
+static int same_trans(const Operand *o, const MatrixTag *matrix) {
+    return o->origin.tensor == TENSOR_UNKNOWN || o->mn_major == matrix->trans;
+}
+
+int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
     *a = *b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     if (w->cta->fragments->warp[w->id] == NULL) {
         return 0;
     }
-    Thread *t = &w->thread[0];
+    int bytes = matrix_element_bytes(type), chunk = CHUNK_BYTES / bytes;
+    Operand operands[2] = {
+        {&w->thread[0], "mma.sync, fragment of A", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
+        {&w->thread[0], "mma.sync, fragment of B", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
+    };
     for (int i = 0; i < 6; i++) {
         int is_a = i < 4;
         const MatrixTag *matrix = matrix_tag(w, is_a ? &a0[i] : &b0[i - 4], 0);
         if (matrix == NULL) {
             continue;
         }
-        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * 8 : (i - 4) * 8;
-        Tag *origin = is_a ? a : b;
-        if (origin->tensor != TENSOR_UNKNOWN && fits_quickly(matrix, *origin, row0, k0)) {
+        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * chunk : (i - 4) * chunk;
+        Operand *o = is_a ? &operands[0] : &operands[1];
+        if (!same_trans(o, matrix) || (matrix->trans && bytes != 2)) {
+            return 0;
+        }
+        o->mn_major = matrix->trans;
+        if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
             continue;
         }
-        for (int row = 0; row < 8; row++) {
-            if (!check_piece(t, is_a ? "mma.sync, fragment of A" : "mma.sync, fragment of B", origin, matrix->tag[row],
-                             row0 + row, k0, 0, site)) {
+        for (int i8 = 0; i8 < 8; i8++) {
+            if (!check_piece(o, matrix->tag[i8], row0 + (matrix->trans ? 0 : i8), k0 + (matrix->trans ? i8 : 0))) {
                 return 0;
             }
         }
     }
+    *a = origin_of(&operands[0]);
+    *b = origin_of(&operands[1]);
     if (!has_place(*a) || !has_place(*b)) {
         return 0;
     }
     if (a->column != b->column) {
-        report_pair(t, "product of fragments with different k", *a, *b, site);
+        report_pair(&w->thread[0], "product of fragments with different k", *a, *b, site);
     }
     return 1;
 }

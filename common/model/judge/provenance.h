@@ -7,11 +7,11 @@
 
 enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff, TENSOR_STAGED = 0xfffe, TENSOR_CARRIED = 0xfffd };
 
-/* Which 8 elements a chunk of 16 bytes holds: 8 columns of a row. */
+/* Which elements a chunk of 16 bytes holds: neighbouring columns of a row, 8 of bf16. */
 typedef struct {
-    uint16_t tensor; /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c; or row and column mean something else:
-                        TENSOR_STAGED in results.c, TENSOR_CARRIED in provenance_of() */
-    uint16_t unused;
+    uint16_t tensor; /* TENSOR_UNKNOWN, TENSOR_ZEROS or an index of provenance.c; or row and column mean something
+                               else: TENSOR_STAGED in results.c, TENSOR_CARRIED in provenance_of() */
+    uint16_t element_bytes; /* row and column count these */
     int32_t row;
     int32_t column;
 } Tag;
@@ -47,17 +47,19 @@ void provenance_stored(Thread *t, uint32_t offset);
 /* The tag of a chunk of shared memory. */
 Tag provenance_of(Cta *cta, uint32_t offset);
 
-/* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i; r0 is lane 0's register array. */
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]);
+/* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i in memory; r0 is lane 0's register array. */
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]);
 /* A warp multiplies fragments; a0, b0 are lane 0's arrays. 1: the fragments begin with the elements *a and *b. */
-int provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
+int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
 /* For event.c: lane 0 has stored to its stack at p: fragments there are no longer what was loaded. */
 void provenance_forget(Warp *w, const void *p, uint32_t size);
 
-/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(). Reports pieces that do not fit
- * and returns the tag of element (0, 0): unknown if it has none or pieces did not fit. For an MN-major operand row and
- * column of the result are exchanged, so that row is always that of the operand and column its k. */
-Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, int mn_major, int rows, Site site);
+/* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(); those that count elements of
+ * another size than the type's say nothing. Reports pieces that do not fit and returns the tag of element (0, 0): unknown
+ * if it has none or pieces did not fit. For an MN-major operand row and column of the result are exchanged, so that row is
+ * always that of the operand and column its k. */
+Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixType type, int mn_major, int rows,
+                       Site site);
 /* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. 1: with this product they
  * are known. */
 int provenance_product(Thread *t, const Product *product, Tag a, Tag b);

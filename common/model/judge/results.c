@@ -2,7 +2,8 @@
  *
  * Nobody follows a number through a thread's registers. But a CTA may store only what it has computed: elements of C whose
  * row and column are in a tile that its warps have multiplied. That is enough to name an operand or an epilogue that takes
- * the wrong rows. Products of unknown origin say nothing, and then nothing is asked. */
+ * the wrong rows. Where operands are of unknown
+ * origin, nothing is asked. */
 #include "results.h"
 
 #include <string.h>
@@ -91,7 +92,7 @@ static void check_place(Thread *t, int row, int column, const char *what, Site s
 }
 
 void results_stored(Thread *t, const void *p, uint32_t size, Site site) {
-    if (!t->cta->results->any) {
+    if (!t->cta->results->any || t->cta->results->unknown) {
         return;
     }
     Tag tag = tag_of_global(p);
@@ -133,7 +134,7 @@ void results_tma_store(const TmaCopy *copy) {
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     Tag above[COLUMNS];
     memset(above, 0, sizeof above);
-    int placed = cta->results->any && is_matrix(tag_of_map(copy->map, walk.coord), "C");
+    int placed = cta->results->any && !cta->results->unknown && is_matrix(tag_of_map(copy->map, walk.coord), "C");
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         int column = (int)(chunk.coord[0] - copy->coord[0]), row = (int)(chunk.coord[1] - copy->coord[1]);

@@ -19,6 +19,7 @@ typedef struct CtaResults {
     WarpgroupResults warpgroup[WARPGROUP_LIMIT];
     int row_begin, row_end, column_begin, column_end; /* around all fragments that its warps have multiplied */
     int any;                                          /* tiles or fragments of known origin */
+    int unknown;                                      /* operands of unknown origin: nothing is asked */
     uint32_t staged;                                  /* stmatrix instructions */
 } CtaResults;
 

@@ -49,6 +49,7 @@ void shadow_cta_begin(Cta *cta) {
     memset(s->chunk, 0, (size_t)chunks * sizeof *s->chunk);
     s->splits = s->blocks = 1;
     s->free_split = s->free_block = 0;
+    s->atomics = 0;
 }
 
 void shadow_shutdown(void) {
@@ -361,14 +362,28 @@ static Access access_of(const Actor *actor) {
                     (uint8_t)actor->kind, actor->bytes};
 }
 
+/* Against what is kept among the reads: a read conflicts with atomic accesses there, an atomic access with all others. */
+static void check_atomics(Cta *cta, Actor *actor, Cell *cell, uint32_t offset, uint32_t size) {
+    for (uint32_t n = 0; n < cell->reads; n++) {
+        const Access *other = read_at(cta->shadow, cell, n);
+        if ((other->kind == ACCESS_ATOMIC) != (actor->kind == ACCESS_ATOMIC)) {
+            check_order(cta, actor, other, other->kind == ACCESS_ATOMIC ? RULE_RACE_RAW : RULE_RACE_WAR, offset, size);
+        }
+    }
+}
+
 static void cell_read(Cta *cta, Actor *actor, Cell *cell, uint32_t offset, uint32_t size) {
     CtaShadow *s = cta->shadow;
     check_order(cta, actor, &cell->write, RULE_RACE_RAW, offset, size);
+    if (s->atomics) {
+        check_atomics(cta, actor, cell, offset, size);
+    }
     Access mine = access_of(actor);
     int async = is_async_proxy(actor->kind);
     for (uint32_t n = 0; n < cell->reads; n++) {
         Access *read = read_at(s, cell, n);
-        if (is_async_proxy(read->kind) == async && (read->bytes & ~mine.bytes) == 0 &&
+        if ((s->atomics ? read->kind == actor->kind : is_async_proxy(read->kind) == async) &&
+            (read->bytes & ~mine.bytes) == 0 &&
             (read->component == mine.component || knows(actor, read->component, read->epoch))) {
             *read = mine;
             return;
@@ -469,6 +484,14 @@ void shadow_write(Cta *cta, Actor *actor, uint32_t offset, uint32_t size) {
     }
 }
 
+void shadow_end_barrier(Cta *cta, Actor *actor, uint32_t offset) {
+    Chunk *chunk = &cta->shadow->chunk[offset / CHUNK_BYTES];
+    uint32_t begin = offset % CHUNK_BYTES;
+    chunk->barriers &= (uint8_t) ~(1 << begin / 8);
+    shadow_write(cta, actor, offset, BARRIER_BYTES);
+    chunk->written &= (uint8_t)~cell_mask(begin, begin + BARRIER_BYTES);
+}
+
 void shadow_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
     uint32_t offset = shadow_bounds(t, p, size, write ? "store" : "load", site);
     Actor actor = actor_plain(t, write ? ACCESS_PLAIN_WRITE : ACCESS_PLAIN_READ, site);
@@ -477,6 +500,13 @@ void shadow_access(Thread *t, const void *p, uint32_t size, int write, Site site
     } else {
         shadow_read(t->cta, &actor, offset, size);
     }
+}
+
+void shadow_atomic(Thread *t, const void *p, Site site) {
+    uint32_t offset = shadow_bounds(t, p, 4, "atomic access", site);
+    Actor actor = actor_plain(t, ACCESS_ATOMIC, site);
+    t->cta->shadow->atomics = 1;
+    shadow_read(t->cta, &actor, offset, 4);
 }
 
 void shadow_check_read(Cta *cta, Actor *actor, uint32_t offset) {

@@ -6,17 +6,23 @@
 #include "provenance.h"
 
 /* Kinds of access: ACCESS(id, name in reports, 1 if it is made through the async proxy). */
-#define ACCESSES(ACCESS)                                      \
-    ACCESS(NONE, "nothing", 0)                                \
-    ACCESS(PLAIN_READ, "load", 0)                             \
-    ACCESS(PLAIN_WRITE, "store", 0)                           \
-    ACCESS(LDMATRIX, "ldmatrix", 0)                           \
-    ACCESS(STMATRIX, "stmatrix", 0)                           \
-    ACCESS(CP_ASYNC, "cp.async", 0)                           \
-    ACCESS(TMA_LOAD, "TMA load", 1)                           \
-    ACCESS(TMA_STORE, "TMA store (reading shared memory)", 1) \
-    ACCESS(WGMMA_A, "wgmma reading A", 1)                     \
-    ACCESS(WGMMA_B, "wgmma reading B", 1)
+#define ACCESSES(ACCESS)                                        \
+    ACCESS(NONE, "nothing", 0)                                  \
+    ACCESS(PLAIN_READ, "load", 0)                               \
+    ACCESS(PLAIN_WRITE, "store", 0)                             \
+    ACCESS(ATOMIC, "atomic access", 0)                          \
+    ACCESS(LDMATRIX, "ldmatrix", 0)                             \
+    ACCESS(STMATRIX, "stmatrix", 0)                             \
+    ACCESS(CP_ASYNC, "cp.async", 0)                             \
+    ACCESS(TMA_LOAD, "TMA load", 1)                             \
+    ACCESS(TMA_STORE, "TMA store (reading shared memory)", 1)   \
+    ACCESS(BULK_LOAD, "bulk load", 1)                           \
+    ACCESS(BULK_STORE, "bulk store (reading shared memory)", 1) \
+    ACCESS(WGMMA_A, "wgmma reading A", 1)                       \
+    ACCESS(WGMMA_B, "wgmma reading B", 1)                       \
+    ACCESS(CLUSTER_READ, "ld.shared::cluster", 0)               \
+    ACCESS(CLUSTER_WRITE, "st.shared::cluster", 0)              \
+    ACCESS(ST_ASYNC, "st.async", 0)
 
 typedef enum {
 #define ACCESS(id, name, is_async) ACCESS_##id,
@@ -61,6 +67,7 @@ typedef struct CtaShadow {
     struct ReadBlock *block; /* from 1 */
     uint32_t blocks, blocks_capacity;
     uint32_t free_block;
+    int atomics; /* there have been some: they are kept among the reads */
 } CtaShadow;
 
 /* An access to be checked and recorded. */
@@ -93,13 +100,16 @@ static inline Tag *shadow_tag(Cta *cta, uint32_t offset) { return &cta->shadow->
 const Access *shadow_writer(const Cta *cta, uint32_t offset);
 /* A barrier lives in these 8 bytes. */
 void shadow_set_barrier(Cta *cta, uint32_t offset);
+/* It does no more: the actor has ended it, and what the bytes hold nobody knows. */
+void shadow_end_barrier(Cta *cta, Actor *actor, uint32_t offset);
 
 /* Offset of p in the thread's own CTA. Reports and stops if it lies elsewhere or [p, p + bytes) leaves it. */
 uint32_t shadow_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site);
 /* For event.c: p is to become an address in the shared-memory window. */
 void shadow_address(const Cta *cta, const void *p);
-/* An ordinary access to shared memory; for event.c. */
+/* An ordinary access to shared memory, and an atomic one to 4 bytes; for event.c and conflicts.c. */
 void shadow_access(Thread *t, const void *p, uint32_t size, int write, Site site);
+void shadow_atomic(Thread *t, const void *p, Site site);
 
 /* For event.c: a CTA begins; the model shuts down. */
 void shadow_cta_begin(Cta *cta);

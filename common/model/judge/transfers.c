@@ -5,6 +5,8 @@
  * thread's group. */
 #include "transfers.h"
 
+#include <stdio.h>
+
 #include "../core/memory.h"
 #include "bug_report.h"
 #include "conflicts.h"
@@ -41,6 +43,53 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     role_loads(t, 0);
 }
 
+void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id].group = 0; }
+
+/* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
+
+/* Where the access lies in CTA `rank`. */
+static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
+    uint32_t offset = shadow_bounds(t, p, size, what, site);
+    phases_peer(t, rank, what, site);
+    const Cta *peer = t->cta->cluster->cta[rank];
+    if (offset % size != 0) {
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what, size, offset);
+    }
+    if (!cluster_started(t, peer)) {
+        report_misuse(
+            RULE_CLUSTER_START, site, 0,
+            "%s into CTA %d: this thread has passed no cluster barrier, and knows of nothing that CTA has done", what,
+            peer->block);
+    }
+    return offset;
+}
+
+void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
+    AccessKind kind = write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
+    uint32_t offset = check_peer(t, rank, p, size, access_text(kind), site);
+    Cta *peer = t->cta->cluster->cta[rank];
+    Actor actor = actor_plain(t, kind, site);
+    phases_touch(t, peer, site);
+    if (write) {
+        shadow_write(peer, &actor, offset, size);
+    } else {
+        shadow_read(peer, &actor, offset, size);
+    }
+}
+
+void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
+    const char *what = access_text(ACCESS_ST_ASYNC);
+    uint32_t offset = check_peer(t, b->cta->rank, p, size, what, site);
+    phases_load(b, &(TmaCopy){.what = what, .thread = t, .site = site}, size);
+    Actor actor = {.thread = t,
+                   .kind = ACCESS_ST_ASYNC,
+                   .component = b->facts->component,
+                   .epoch = (uint32_t)b->phase + 1,
+                   .site = site,
+                   .barrier = b};
+    shadow_write(b->cta, &actor, offset, size);
+}
+
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
 static void check_map(const TensorMap *map, int rank, const char *what, Site site) {
@@ -56,6 +105,27 @@ static void check_map(const TensorMap *map, int rank, const char *what, Site sit
 
 void transfers_prefetch(const TensorMap *map, Site site) { check_map(map, 0, "prefetch of a tensor map", site); }
 
+void transfers_bulk(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
+    uint32_t offset = shadow_bounds(t, shared, bytes > 0 ? (uint32_t)bytes : 1, what, site);
+    if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)global % CHUNK_BYTES != 0) {
+        report_misuse(RULE_ALIGNMENT, site, 1,
+                      "%s of %d bytes between address %p and byte %u of shared memory: all three are multiples of 16",
+                      what, bytes, global, offset);
+    }
+}
+
+static int is_range(const TensorMap *map) { return map->type == TENSOR_RANGE; }
+
+/* "(8, 16)". */
+static const char *coordinates(const TmaCopy *copy, char *text) {
+    int length = 0;
+    for (int i = 0; i < copy->map->rank; i++) {
+        length += snprintf(text + length, (size_t)(PHRASE_SIZE - length), "%s%d", i > 0 ? ", " : "(", copy->coord[i]);
+    }
+    snprintf(text + length, (size_t)(PHRASE_SIZE - length), ")");
+    return text;
+}
+
 /* Map, box and coordinates; returns where the box lies in shared memory. */
 static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
     const char *what = copy->what;
@@ -68,8 +138,8 @@ static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const Te
     }
     const char *fault = fault_of(copy->map, copy->coord);
     if (fault != NULL) {
-        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s at (%d, %d): %s", what, copy->coord[0], copy->coord[1],
-                      fault);
+        char text[PHRASE_SIZE];
+        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s at %s: %s", what, coordinates(copy, text), fault);
     }
     return offset;
 }
@@ -90,7 +160,7 @@ void transfers_load(const TmaLoad *load, int target) {
     const Barrier *b = load->barrier[target];
     role_loads(t, b->phase > 0);
     Actor actor = {.thread = t,
-                   .kind = ACCESS_TMA_LOAD,
+                   .kind = is_range(&load->map) ? ACCESS_BULK_LOAD : ACCESS_TMA_LOAD,
                    .component = b->facts->component,
                    .epoch = (uint32_t)b->phase + 1,
                    .site = load->copy.site,
@@ -100,10 +170,11 @@ void transfers_load(const TmaLoad *load, int target) {
     while (tensor_next(&walk, &chunk)) {
         uint32_t offset = load->offset + chunk.offset;
         shadow_write(cta, &actor, offset, CHUNK_BYTES);
-        *shadow_tag(cta, offset) = tag_of_map(&load->map, chunk.coord);
+        *shadow_tag(cta, offset) =
+            is_range(&load->map) ? tag_of_global(tensor_chunk_global(&chunk)) : tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
-            conflicts_read(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), load->copy.site,
-                           load->copy.what);
+            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_TMA_READ,
+                             actor.component, actor.epoch, load->copy.site, load->copy.what);
         }
     }
 }
@@ -111,7 +182,12 @@ void transfers_load(const TmaLoad *load, int target) {
 void transfers_store(const TmaCopy *copy) {
     Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
-    Actor actor = actor_of_group(t, GROUP_READS, ACCESS_TMA_STORE, copy->site);
+    if (copy->add && !tensor_can_add(copy->map)) {
+        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s that adds: the model adds bf16, fp32 and integers only",
+                      copy->what);
+    }
+    AccessKind kind = is_range(copy->map) ? ACCESS_BULK_STORE : ACCESS_TMA_STORE;
+    Actor actor = actor_of_group(t, GROUP_READS, kind, copy->site);
     Component written = group_component(t, GROUP_WRITES);
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
@@ -119,7 +195,8 @@ void transfers_store(const TmaCopy *copy) {
         if (chunk.begin < chunk.end) {
             shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
             conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
-                             copy->add ? GLOBAL_ATOMIC : GLOBAL_WRITE, written, actor.epoch, copy->site, copy->what);
+                             copy->add ? GLOBAL_TMA_ADD : GLOBAL_TMA_WRITE, written, actor.epoch, copy->site,
+                             copy->what);
         }
     }
 }

@@ -30,6 +30,10 @@ static PendingCopy *pending_add(Thread *t) {
 
 static void copy_oldest(Thread *t) {
     const PendingCopy *copy = pending(t, t->copies.head++);
+    if (copy->barrier != NULL) {
+        mbarrier_copies_arrive(t, copy->barrier);
+        return;
+    }
     memcpy(copy->dst, copy->src, copy->bytes);
     memset(copy->dst + copy->bytes, 0, CHUNK_BYTES - (size_t)copy->bytes);
 }
@@ -61,7 +65,7 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
     Thread *t = current_thread();
     event_copy(t, dst, src, bytes, site_of(here));
     memset(dst, 0xff, CHUNK_BYTES);
-    *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->groups[GROUP_COPIES].committed};
+    *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->groups[GROUP_COPIES].committed, NULL};
     t->groups[GROUP_COPIES].open++;
     agent_queue(&t->warp->copies);
 }
@@ -81,4 +85,16 @@ void model_cp_async_wait_group(int newest, const char *here) {
         copy_oldest(t);
     }
     groups_waited(&t->groups[GROUP_COPIES], done);
+}
+
+void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    ThreadGroups *g = &t->groups[GROUP_COPIES];
+    Barrier *b = mbarrier_reach(t, t->cta->rank, bar, site, "cp.async.mbarrier.arrive", 0);
+    mbarrier_await_copies(t, b, counts, site);
+    *pending_add(t) = (PendingCopy){.group = g->committed, .barrier = b};
+    groups_track(g);
+    agent_queue(&t->warp->copies);
+    thread_pause(t);
 }

@@ -4,12 +4,13 @@
 
 #include "../core/types.h"
 
-/* A copy that has not happened. */
+/* A copy that has not happened, or an arrival at `barrier` once those before it have. */
 typedef struct {
     uint8_t *dst;
     const uint8_t *src;
     uint8_t bytes;
     uint32_t group;
+    Barrier *barrier; /* NULL: a copy */
 } PendingCopy;
 
 /* Of a thread: a ring of such copies, in the order of issue. */

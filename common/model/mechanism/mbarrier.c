@@ -16,6 +16,8 @@ void mbarriers_begin(Cta *cta) {
 
 void mbarriers_free(Cta *cta) { free(cta->mbarriers.list); }
 
+static Barrier *own(Thread *t, const void *bar, Site site, const char *what);
+
 /* ---- making them ------------------------------------------------------------------------------------------------- */
 
 /* "s->full" gives "full", "&s->full[i]" too. */
@@ -66,7 +68,7 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     for (int i = 0; i < cta->mbarriers.count && !single; i++) {
         /* Initialised one by one: the next of the same name. */
         const Barrier *b = cta->mbarriers.list[i];
-        first += b->index >= 0 && strcmp(b->array, array) == 0;
+        first += b->index >= 0 && !b->gone && strcmp(b->array, array) == 0;
     }
     cta->mbarriers.inits++;
     for (int i = 0; i < how_many || i == 0; i++) {
@@ -75,6 +77,15 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
         cta->mbarriers.at[offset / BARRIER_BYTES] = (uint16_t)cta->mbarriers.count;
         wake_who_waits_for_init(cta, offset);
     }
+}
+
+void model_mbarrier_inval(void *bar, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_inval");
+    event_mbarrier_inval(t, b, site);
+    b->gone = 1;
+    t->cta->mbarriers.at[b->offset / BARRIER_BYTES] = 0;
 }
 
 void model_mbarrier_init_fence(const char *here) {
@@ -136,20 +147,16 @@ static void announce(Thread *t, Barrier *b, int bytes, Site site) {
     event_mbarrier_announced(t, b, bytes, site);
 }
 
-static void arrive(Thread *t, Barrier *b, Site site, const char *what) {
-    event_mbarrier_arrive(t, b, site, what);
-    if (b->pending > 0) {
-        b->pending--;
-    }
+static void arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+    event_mbarrier_arrive(t, b, count, site, what);
+    b->pending = b->pending > count ? b->pending - count : 0;
 }
 
 void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_arrive");
-    for (int i = 0; i < count; i++) {
-        arrive(t, b, site, "mbarrier_arrive");
-    }
+    arrive(t, b, count, site, "mbarrier_arrive");
     event_mbarrier_changed(b, MBARRIER_ARRIVE, count);
     try_complete(b);
     thread_pause(t);
@@ -159,29 +166,46 @@ void model_mbarrier_arrive_remote(void *bar, int rank, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank, bar, site, "mbarrier_arrive_remote", 0);
-    arrive(t, b, site, "mbarrier_arrive_remote");
+    arrive(t, b, 1, site, "mbarrier_arrive_remote");
     event_mbarrier_changed(b, MBARRIER_ARRIVE_REMOTE, t->cta->block);
     try_complete(b);
     thread_pause(t);
 }
 
-void model_mbarrier_expect_tx(void *bar, int bytes, const char *here) {
+static void expect_tx(int rank, void *bar, int bytes, const char *what, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_expect_tx");
+    Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
     announce(t, b, bytes, site);
     event_mbarrier_changed(b, MBARRIER_EXPECT, bytes);
     try_complete(b);
 }
 
-void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here) {
+void model_mbarrier_expect_tx(void *bar, int bytes, const char *here) {
+    expect_tx(current_thread()->cta->rank, bar, bytes, "mbarrier_expect_tx", here);
+}
+
+void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
+    expect_tx(rank, bar, bytes, "mbarrier_expect_tx_remote", here);
+}
+
+static void arrive_expect_tx(int rank, void *bar, int bytes, const char *what, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_arrive_expect_tx");
+    Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
     announce(t, b, bytes, site);
-    arrive(t, b, site, "mbarrier_arrive_expect_tx");
+    arrive(t, b, 1, site, what);
     event_mbarrier_changed(b, MBARRIER_ARRIVE_EXPECT, bytes);
     try_complete(b);
+}
+
+void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here) {
+    arrive_expect_tx(current_thread()->cta->rank, bar, bytes, "mbarrier_arrive_expect_tx", here);
+}
+
+void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
+    arrive_expect_tx(rank, bar, bytes, "mbarrier_arrive_expect_tx_remote", here);
+    thread_pause(current_thread());
 }
 
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
@@ -190,21 +214,52 @@ void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
     landed(own(t, bar, site, "mbarrier_complete_tx"), t, (uint32_t)bytes, site);
 }
 
+/* ---- arrivals of cp.async ---------------------------------------------------------------------------------------- */
+
+void mbarrier_await_copies(Thread *t, Barrier *b, int counts, Site site) {
+    b->pending += !counts;
+    event_mbarrier_copies(t, b, site);
+}
+
+void mbarrier_copies_arrive(Thread *t, Barrier *b) {
+    event_mbarrier_copies_arrive(t, b);
+    b->pending -= b->pending > 0;
+    event_mbarrier_changed(b, MBARRIER_ARRIVE, 1);
+    try_complete(b);
+}
+
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here) {
+/* A token is the barrier's number in its CTA, from 1, and the phase. */
+enum { TOKEN_SHIFT = 40 };
+#define TOKEN_PHASE (((uint64_t)1 << TOKEN_SHIFT) - 1)
+
+uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_test_wait_parity");
-    parity &= 1;
-    event_mbarrier_wait(t, b, parity, site);
+    Barrier *b = own(t, bar, site, "mbarrier_arrive_token");
+    uint64_t token = (uint64_t)t->cta->mbarriers.at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
+    arrive(t, b, 1, site, "mbarrier_arrive_token");
+    event_mbarrier_changed(b, MBARRIER_ARRIVE, 1);
+    try_complete(b);
+    thread_pause(t);
+    return token;
+}
+
+/* The parity that a wait with this token asks for: the barrier looks at nothing else. */
+static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site) {
+    const CtaBarriers *all = &t->cta->mbarriers;
+    uint64_t number = token >> TOKEN_SHIFT;
+    event_mbarrier_wait_token(t, b, number >= 1 && number <= (uint64_t)all->count ? all->list[number - 1] : NULL,
+                              token & TOKEN_PHASE, site);
+    return (uint32_t)token & 1;
+}
+
+static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site site) {
     if ((b->phase & 1) == parity && poll_again(t, b, b->phase, 1)) {
-        poll_wait(t, (Wait){.kind = WAIT_POLL,
-                            .site = site,
-                            .what = "mbarrier_test_wait_parity in a loop",
-                            .barrier = b,
-                            .phase = b->phase,
-                            .parity = parity});
+        poll_wait(
+            t,
+            (Wait){.kind = WAIT_POLL, .site = site, .what = what, .barrier = b, .phase = b->phase, .parity = parity});
     }
     if ((b->phase & 1) == parity) {
         t->poll.version = b->phase;
@@ -215,26 +270,66 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
     return 1;
 }
 
-void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_wait_parity");
-    parity &= 1;
-    event_mbarrier_wait(t, b, parity, site);
+static void wait_for(Thread *t, Barrier *b, uint32_t parity, const char *what, Site site) {
     uint64_t phase = b->phase - 1;
     if ((b->phase & 1) == parity) {
         phase = b->phase;
         if (t->lane == 0) {
             event_mbarrier_changed(b, MBARRIER_WAIT, parity);
         }
-        thread_block_in(t, &b->waiters,
-                        (Wait){.kind = WAIT_MBARRIER,
-                               .site = site,
-                               .what = "mbarrier_wait_parity",
-                               .barrier = b,
-                               .phase = phase,
-                               .parity = parity});
+        thread_block_in(
+            t, &b->waiters,
+            (Wait){.kind = WAIT_MBARRIER, .site = site, .what = what, .barrier = b, .phase = phase, .parity = parity});
     }
     event_mbarrier_passed(t, b, phase, 0, site);
     thread_pause(t);
+}
+
+int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_test_wait_parity");
+    event_mbarrier_wait(t, b, parity & 1, site);
+    return ask(t, b, parity & 1, "mbarrier_test_wait_parity in a loop", site);
+}
+
+/* How long try_wait suspends a thread nobody says: here others may go on, or not. */
+int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_try_wait_parity");
+    event_mbarrier_wait(t, b, parity & 1, site);
+    thread_pause(t);
+    return ask(t, b, parity & 1, "mbarrier_try_wait_parity in a loop", site);
+}
+
+void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_wait_parity");
+    event_mbarrier_wait(t, b, parity & 1, site);
+    wait_for(t, b, parity & 1, "mbarrier_wait_parity", site);
+}
+
+int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_test_wait");
+    return ask(t, b, parity_of(t, b, token, site), "mbarrier_test_wait in a loop", site);
+}
+
+int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_try_wait");
+    uint32_t parity = parity_of(t, b, token, site);
+    thread_pause(t);
+    return ask(t, b, parity, "mbarrier_try_wait in a loop", site);
+}
+
+void model_mbarrier_wait(void *bar, uint64_t token, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_wait");
+    wait_for(t, b, parity_of(t, b, token, site), "mbarrier_wait", site);
 }

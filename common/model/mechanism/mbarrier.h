@@ -15,6 +15,7 @@ struct Barrier {
     int init;        /* barriers of one mbarrier_init() share a number */
     int expected, pending;
     int64_t tx;
+    int gone; /* mbarrier_inval() has ended it */
     uint64_t phase;
     uint64_t announced, brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
     Thread *waiters;
@@ -46,10 +47,14 @@ typedef enum {
 void mbarriers_begin(Cta *cta);
 void mbarriers_free(Cta *cta);
 
-/* For this file and tma.c: the barrier at the same place in CTA `rank` of the cluster as `bar` in the thread's own. Waits
+/* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the thread's own. Waits
  * if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
 Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-/* tma.c: bytes of a copy have landed. */
+/* copy.c: the barrier is to get an arrival when the thread's copies so far are done; `counts` if mbarrier_init() counts it,
+ * else the phase expects one more. They are done. */
+void mbarrier_await_copies(Thread *t, Barrier *b, int counts, Site site);
+void mbarrier_copies_arrive(Thread *t, Barrier *b);
+/* tma.c, cluster.c: bytes of a copy have landed. */
 void mbarrier_land(Barrier *b, uint32_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* tma.c - the copy engine: boxes of tensors into and out of shared memory.
+/* tma.c - the copy engine: boxes of tensors, and ranges of bytes, into and out of shared memory.
  *
  * A copy is an agent. A load brings its box in pieces, in whatever order the schedule has, and counts them on its
  * barrier; until then the box holds NaN. A store reads shared memory at one moment and writes global memory at a later
@@ -26,6 +26,22 @@ GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *bas
             "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, swizzle "
             "%d)\n",
             name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
+    return GEMM_DEVICE;
+}
+
+GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
+                               const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
+                               int fill_nan) {
+    static const uint32_t step[TENSOR_MAX_RANK] = {1, 1, 1, 1, 1};
+    char why[200];
+    if (tensor_map_encode(map, type, rank, base, size, stride, box, step, 0, swizzle, 2, fill_nan, why, sizeof why) ==
+        0) {
+        tensor_map_name(map, name);
+        event_tensor_map(map);
+        return GEMM_OK;
+    }
+    fprintf(stderr, "the tensor map of %s is refused: %s (rank %d, element type %d, at %p, swizzle %d)\n", name, why,
+            rank, type, base, swizzle);
     return GEMM_DEVICE;
 }
 
@@ -105,26 +121,25 @@ static void start_load(TmaCopy copy) {
     poison(load);
 }
 
-void model_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here) {
+void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
+                    int mask, const char *here) {
     start_load((TmaCopy){.what = "TMA load",
                          .map = map,
-                         .rank = 2,
-                         .coord = {c0, c1},
+                         .rank = rank,
+                         .coord = {c0, c1, c2, c3, c4},
                          .shared = dst,
                          .bar = bar,
                          .mask = mask,
                          .site = site_of(here)});
 }
 
-void model_tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, void *bar, int mask, const char *here) {
-    start_load((TmaCopy){.what = "TMA load",
-                         .map = map,
-                         .rank = 3,
-                         .coord = {c0, c1, c2},
-                         .shared = dst,
-                         .bar = bar,
-                         .mask = mask,
-                         .site = site_of(here)});
+void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here) {
+    TmaCopy copy = {.what = "bulk load", .rank = 1, .shared = dst, .bar = bar, .site = site_of(here)};
+    TensorMap range;
+    event_bulk_copy(current_thread(), dst, src, bytes, copy.what, copy.site);
+    tensor_map_range(&range, src, (uint32_t)bytes);
+    copy.map = &range;
+    start_load(copy);
 }
 
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
@@ -170,24 +185,24 @@ static void start_store(TmaCopy copy) {
     store->offset = shared_offset(t->cta, copy.shared);
 }
 
-void model_tma_store_2d(const TensorMap *map, const void *src, int c0, int c1, int add, const char *here) {
+void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
+                     const char *here) {
     start_store((TmaCopy){.what = "TMA store",
                           .map = map,
-                          .rank = 2,
-                          .coord = {c0, c1},
+                          .rank = rank,
+                          .coord = {c0, c1, c2, c3, c4},
                           .shared = src,
                           .add = add,
                           .site = site_of(here)});
 }
 
-void model_tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2, int add, const char *here) {
-    start_store((TmaCopy){.what = "TMA store",
-                          .map = map,
-                          .rank = 3,
-                          .coord = {c0, c1, c2},
-                          .shared = src,
-                          .add = add,
-                          .site = site_of(here)});
+void model_bulk_store(void *dst, const void *src, int bytes, const char *here) {
+    TmaCopy copy = {.what = "bulk store", .rank = 1, .shared = src, .site = site_of(here)};
+    TensorMap range;
+    event_bulk_copy(current_thread(), src, dst, bytes, copy.what, copy.site);
+    tensor_map_range(&range, dst, (uint32_t)bytes);
+    copy.map = &range;
+    start_store(copy);
 }
 
 /* Stores lie in READS, and WRITES counts along. */
@@ -215,7 +230,4 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
     thread_pause(t);
 }
 
-void model_fence_proxy_async(const char *here) {
-    (void)here;
-    event_fence_proxy(current_thread());
-}
+void model_fence_proxy_async(int shared, int global) { event_fence_proxy(current_thread(), shared, global); }

@@ -91,22 +91,31 @@ void model_syncwarp(uint32_t mask, const char *here) {
     }
 }
 
-uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, const char *here) {
+/* PTX 9.7.9.6: which lane a lane reads; its own if that one lies outside of its part of the warp. */
+static int source_of(ModelShuffle how, int lane, int operand, int width) {
+    int first = lane & -width, last = first + width - 1, b = operand & 31;
+    int from = how == MODEL_SHFL_INDEX ? first | (b & (width - 1))
+               : how == MODEL_SHFL_XOR ? lane ^ b
+               : how == MODEL_SHFL_UP  ? lane - b
+                                       : lane + b;
+    return how == MODEL_SHFL_UP ? (from >= first ? from : lane) : from <= last ? from : lane;
+}
+
+uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = &w->meeting;
     m->operands[t->lane].u[0] = value;
+    m->operands[t->lane].u[1] = (uint64_t)width;
     m->operands[t->lane].i[0] = which;
+    event_shuffle_width(width, site_of(here));
     if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
         event_shuffle(w, how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
-            int lane = __builtin_ctz(lanes), operand = m->operands[lane].i[0];
-            int from = how == MODEL_SHFL_INDEX ? operand & 31
-                       : how == MODEL_SHFL_XOR ? lane ^ operand
-                       : how == MODEL_SHFL_UP  ? lane - operand
-                                               : lane + operand;
-            if (from < 0 || from >= w->lanes) {
+            int lane = __builtin_ctz(lanes);
+            int from = source_of(how, lane, m->operands[lane].i[0], (int)m->operands[lane].u[1]);
+            if (from >= w->lanes) {
                 from = lane;
             }
             if (!(m->arrived >> from & 1)) {
@@ -119,6 +128,65 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     return m->result[t->lane];
 }
 
+uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
+    Thread *t = current_thread();
+    WarpMeeting *m = &t->warp->meeting;
+    m->operands[t->lane].i[0] = predicate;
+    if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
+        event_vote(t->warp);
+        uint32_t ballot = 0;
+        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+            int lane = __builtin_ctz(lanes);
+            ballot |= (uint32_t)(m->operands[lane].i[0] != 0) << lane;
+        }
+        uint32_t result = how == MODEL_VOTE_BALLOT ? ballot
+                          : how == MODEL_VOTE_ANY  ? ballot != 0
+                                                   : ballot == m->arrived;
+        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+            m->result[__builtin_ctz(lanes)] = result;
+        }
+        warp_go(t->warp);
+    }
+    return (uint32_t)m->result[t->lane];
+}
+
+/* The lanes of the meeting that have this lane's value. */
+static uint32_t alike(const WarpMeeting *m, int lane) {
+    uint32_t same = 0;
+    for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+        int other = __builtin_ctz(lanes);
+        same |= (uint32_t)(m->operands[other].u[0] == m->operands[lane].u[0]) << other;
+    }
+    return same;
+}
+
+uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
+    Thread *t = current_thread();
+    WarpMeeting *m = &t->warp->meeting;
+    m->operands[t->lane].u[0] = value;
+    if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
+        event_vote(t->warp);
+        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+            int lane = __builtin_ctz(lanes);
+            m->result[lane] = alike(m, lane);
+        }
+        warp_go(t->warp);
+    }
+    uint32_t same = (uint32_t)m->result[t->lane];
+    if (all == NULL) {
+        return same;
+    }
+    *all = same == (mask & t->warp->all);
+    return *all ? same : 0;
+}
+
+uint32_t model_activemask(void) { return 1u << current_thread()->lane; }
+
+void model_nanosleep(unsigned ns) {
+    (void)ns;
+    thread_pause(current_thread());
+}
+
 int model_elect_one(const char *here) {
     Thread *t = current_thread();
     if (warp_meet(t, WARP_ELECT, 0xffffffffu, site_of(here))) {
@@ -129,7 +197,7 @@ int model_elect_one(const char *here) {
 
 /* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
+void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
@@ -144,8 +212,8 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, const char *here) {
         out[lane] = (uint32_t *)(uintptr_t)w->meeting.operands[lane].p[0];
         in[lane] = w->meeting.operands[lane].p[1];
     }
-    event_ldmatrix(w, out, in, site);
-    matrix_ldmatrix_x4(out, in);
+    event_ldmatrix(w, out, in, trans, site);
+    (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, in);
     warp_go(w);
 }
 
@@ -171,7 +239,7 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
 
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
-void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const char *here) {
+void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
@@ -189,8 +257,12 @@ void model_mma_m16n8k16(float *d, const uint32_t *a, const uint32_t *b, const ch
         as[lane] = w->meeting.operands[lane].p[1];
         bs[lane] = w->meeting.operands[lane].p[2];
     }
-    event_mma(w, ds, as, bs, site);
-    matrix_mma_m16n8k16(ds, as, bs);
-    event_mma_done(w, ds, as, bs, site);
+    event_mma(w, type, ds, as, bs, site);
+    if (type == MATRIX_BF16) {
+        matrix_mma_m16n8k16(ds, as, bs);
+    } else {
+        matrix_mma(type, ds, as, bs);
+    }
+    event_mma_done(w, type, ds, as, bs, site);
     warp_go(w);
 }

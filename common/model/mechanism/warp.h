@@ -10,6 +10,8 @@
     INSTRUCTION(SYNCWARP, "__syncwarp", 0)             \
     INSTRUCTION(SHUFFLE, "shfl.sync", 0)               \
     INSTRUCTION(ELECT, "elect.sync", 0)                \
+    INSTRUCTION(VOTE, "vote.sync", 0)                  \
+    INSTRUCTION(MATCH, "match.sync", 0)                \
     INSTRUCTION(LDMATRIX, "ldmatrix", 1)               \
     INSTRUCTION(STMATRIX, "stmatrix", 1)               \
     INSTRUCTION(MMA, "mma.sync", 1)                    \

@@ -103,33 +103,43 @@ static void give_registers(Warp *w, AccumulatorTile *tile) {
 /* A from registers: the rows of one warp. */
 static void load_fragments(Warp *w, Product *product) {
     if (product->a_values == NULL) {
-        product->a_values = model_alloc_zero(MATRIX_K * WGMMA_M * sizeof(float));
+        product->a_values = model_alloc_zero((size_t)matrix_k(product->type) * WGMMA_M * sizeof(float));
     }
     const uint32_t *a[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         a[lane] = w->meeting.operands[lane].p[1];
         watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
-    matrix_fragment_a(product->a_values + 16 * (w->id % 4), WGMMA_M, a);
+    float *values = product->a_values + 16 * (w->id % 4);
+    if (product->type == MATRIX_BF16) {
+        matrix_fragment_a(values, WGMMA_M, a);
+    } else {
+        matrix_fragment(product->type, values, WGMMA_M, a);
+    }
 }
 
 /* ---- execution --------------------------------------------------------------------------------------------------- */
 
-static void load_operand(float *values, const Cta *cta, uint64_t bits, int mn_major, int rows) {
+static void load_operand(MatrixType type, float *values, const Cta *cta, uint64_t bits, int mn_major, int rows) {
     static uint32_t address[2 * WGMMA_MAX_N];
     WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
     wgmma_operand_addresses(&descriptor, mn_major, rows, address);
-    wgmma_operand_load(values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+    if (type == MATRIX_BF16) {
+        wgmma_operand_load(values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+    } else {
+        wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+    }
 }
 
 static void execute(Warpgroup *g) {
-    static float a[MATRIX_K * WGMMA_M], b[MATRIX_K * WGMMA_MAX_N];
+    static float a[MATRIX_MAX_K * WGMMA_M], b[MATRIX_MAX_K * WGMMA_MAX_N];
     Product *product = product_at(&g->products, g->products.first++);
     if (!product->rs) {
-        load_operand(a, g->cta, product->a, product->a_major, WGMMA_M);
+        load_operand(product->type, a, g->cta, product->a, product->a_major, WGMMA_M);
     }
-    load_operand(b, g->cta, product->b, product->b_major, product->n);
-    wgmma_multiply(product->tile->tile, product->rs ? product->a_values : a, b, product->n, product->accumulate);
+    load_operand(product->type, b, g->cta, product->b, product->b_major, product->n);
+    wgmma_multiply(product->tile->tile, product->rs ? product->a_values : a, b, product->n, matrix_k(product->type),
+                   product->accumulate);
     event_wgmma_done(g, product);
     free(product->a_values);
 }
@@ -242,6 +252,17 @@ void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumula
     wgmma(&wanted, d, a);
 }
 
+void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here) {
+    Product wanted = {.n = n, .type = type, .a = a, .b = b, .accumulate = accumulate != 0, .site = site_of(here)};
+    wgmma(&wanted, d, NULL);
+}
+
+void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
+                       const char *here) {
+    Product wanted = {.n = n, .type = type, .rs = 1, .b = b, .accumulate = accumulate != 0, .site = site_of(here)};
+    wgmma(&wanted, d, a);
+}
+
 /* ---- fence, commit, wait ----------------------------------------------------------------------------------------- */
 
 void model_wgmma_fence(const char *here) {
@@ -266,6 +287,8 @@ void model_wgmma_commit_group(const char *here) {
         thread_pause(t);
     }
 }
+
+void model_registers_settled(const float *d, int count) { event_wgmma_settled(current_thread(), d, count); }
 
 void model_wgmma_wait_group(int newest, const char *here) {
     Thread *t = current_thread();

@@ -9,6 +9,7 @@ enum { ACCUMULATOR_TILES = 8, GROUP_HISTORY = 64, FRAGMENT_BYTES = 16 }; /* of A
 
 typedef struct {
     int n;
+    MatrixType type;
     int rs; /* A from registers */
     uint64_t a, b;
     int accumulate, a_major, b_major;
@@ -17,7 +18,7 @@ typedef struct {
     uint64_t group;    /* from 0 */
     uint8_t issued_by; /* mask of warps */
     struct AccumulatorTile *tile;
-    float *a_values;    /* rs: [16][64] */
+    float *a_values;    /* rs: [k][64] */
     struct Clock *base; /* judge/products.c */
     struct {            /* the same: what the first of its warps had executed before it */
         uint32_t fences, waits, order;

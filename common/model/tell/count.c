@@ -354,7 +354,7 @@ void count_stmatrix(void *const row[WARP_SIZE]) {
     }
 }
 
-void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
+void count_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0) {
     if (!device.options.count) {
         return;
     }
@@ -366,14 +366,14 @@ void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
     c->fragments = 0;
     counts[COUNT_MMA]++;
     counts[COUNT_MMA_BEHIND] += (unsigned)behind;
-    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * 16;
+    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * (unsigned)matrix_k(type);
 }
 
 void count_wgmma(const Product *product) {
     unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
     count_add(COUNT_WGMMA, 1);
-    count_add(COUNT_WGMMA_BYTES, rows * 16 * 2);
-    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * 16);
+    count_add(COUNT_WGMMA_BYTES, rows * MATRIX_K_BYTES);
+    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * (unsigned)matrix_k(product->type));
 }
 
 /* Bytes of global memory that a copy touches. */

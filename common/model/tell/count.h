@@ -52,7 +52,7 @@ void count_group_wait(const Thread *t, GroupKind kind);
 void count_load(const TmaLoad *load);
 void count_store(const TmaCopy *copy);
 /* a0, b0: lane 0's registers. */
-void count_mma(Warp *w, const uint32_t *a0, const uint32_t *b0);
+void count_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0);
 /* The thread waited, for the timeline. */
 void count_span(const Thread *t, TraceKind kind, uint64_t steps);
 

@@ -440,7 +440,7 @@ static void trace_mma(ModelObserver *o, const Warp *w, int lane, int v, const ui
     }
 }
 
-void observe_mma(const Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void observe_mma(const Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                  const uint32_t *const b[WARP_SIZE], Site site) {
     ModelObserver *o = observer();
     if (o == NULL) {
@@ -455,7 +455,9 @@ void observe_mma(const Warp *w, float *const d[WARP_SIZE], const uint32_t *const
                 d[lane][v] = number_of(o, t, first + v);
             }
             if (is_held_by(o, t) && first + v == o->index && is_watched(o, w)) {
-                trace_mma(o, w, lane, v, a, b, site);
+                if (type == MATRIX_BF16) {
+                    trace_mma(o, w, lane, v, a, b, site);
+                }
                 keep_value(o, 0, d[lane][v]);
                 watch.mma++;
             }
@@ -523,7 +525,7 @@ void observe_done(const Warpgroup *g, const Product *product) {
             watch.mma = product->accumulate ? watch.mma + 1 : 0;
             o->values += !product->accumulate;
             keep_value(o, o->values - 1, tile->tile[row * tile->n + column]);
-            if (o->a_at != NULL && !o->operand_a.found) {
+            if (o->a_at != NULL && !o->operand_a.found && product->type == MATRIX_BF16) {
                 o->row = row;
                 o->column = column;
                 o->n = tile->n;

@@ -25,7 +25,7 @@ void observe_store(const TmaCopy *copy);
 void observe_stored(const TmaStore *store);
 void observe_ldmatrix(const Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], Site site);
 /* After the product. */
-void observe_mma(const Warp *w, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+void observe_mma(const Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                  const uint32_t *const b[WARP_SIZE], Site site);
 /* All four warps have issued it; it has been executed. */
 void observe_issued(const Warpgroup *g, const Product *product);

@@ -457,6 +457,23 @@ void steps_mbarrier_arrive(Thread *t, Barrier *b) {
     }
 }
 
+void steps_copies(Thread *t, Barrier *b) {
+    if (t->steps != NULL) {
+        uint64_t begin = t->steps->time, ready = later(*group_ready(t, GROUP_COPIES), begin);
+        steps_at(b)->arriving = later(steps_at(b)->arriving, ready);
+        if (t->lane == 0 && ready > begin) {
+            went_on(t->cta, TRACE_COPY, t->warp->id, begin, ready, (int)t->groups[GROUP_COPIES].committed);
+        }
+        steps_group_commit(t, GROUP_COPIES);
+    }
+}
+
+void steps_st_async(Thread *t, Barrier *b) {
+    if (t->steps != NULL) {
+        steps_at(b)->arriving = later(steps_at(b)->arriving, t->steps->time + SHARED_LATENCY);
+    }
+}
+
 void steps_mbarrier_complete(Barrier *b) {
     if (b->cta->steps != NULL) {
         *steps_at(b) = (BarrierSteps){.released = steps_at(b)->arriving};

@@ -35,6 +35,9 @@ void steps_cluster_complete(Cluster *cluster);
 void steps_cluster_passed(Thread *t);
 
 void steps_mbarrier_arrive(Thread *t, Barrier *b);
+/* The thread's copies so far will arrive there. */
+void steps_copies(Thread *t, Barrier *b);
+void steps_st_async(Thread *t, Barrier *b);
 void steps_mbarrier_complete(Barrier *b);
 void steps_mbarrier_wait(Thread *t);
 void steps_mbarrier_passed(Thread *t, const Barrier *b);

@@ -1,0 +1,97 @@
+/* global_atomic.h - words of global memory by which CTAs talk to each other: flags, counters, locks, sums. Scope .gpu.
+ * PTX 9.7.13.5 (atom), 9.7.9.8 (ld), 9.7.9.11 (st), 9.7.13.4 (fence); what they order is chapter 8 of the manual.
+ *
+ * `order` is one of
+ *
+ *     relaxed  orders nothing but accesses to this word
+ *     release  what this thread did before, and what barriers put before that, is handed on with the word
+ *     acquire  what was handed on with the word comes before what this thread does from here on
+ *     acq_rel  both
+ *
+ * A release needs an acquire that reads its word, or what read-modify-writes have made of it. __threadfence() is both
+ * halves for relaxed accesses: what came before it is handed on by those behind it; what those before it have read is
+ * acquired. In a CTA a barrier carries it from thread to thread: all threads store, __syncthreads(), one thread
+ * releases; one thread acquires, __syncthreads(), all threads load.
+ *
+ * Any thread; p is a multiple of 4 bytes, in global memory.
+ *
+ * global_load(order, p): relaxed or acquire.
+ * global_store(order, p, value): relaxed or release.
+ * global_add, global_max, global_exchange(order, p, value): on int; return the value before.
+ * global_cas(order, p, expected, value): value, if there is `expected`; returns the value before.
+ * global_add_float(order, p, value): on float; returns the value before. */
+#ifndef GLOBAL_ATOMIC_H
+#define GLOBAL_ATOMIC_H
+
+#include "cuda_c.h"
+
+#if defined(GEMM_MODEL)
+
+#define MODEL_GLOBAL(op, order, p, value, expected) \
+    ((int)model_atomic(op, p, (uint32_t)(value), (uint32_t)(expected), MODEL_##order, HERE))
+#define global_load(order, p) ((int)model_load(p, MODEL_##order, HERE))
+#define global_store(order, p, value) model_store(p, (uint32_t)(value), MODEL_##order, HERE)
+#define global_add(order, p, value) MODEL_GLOBAL(MODEL_ADD, order, p, value, 0)
+#define global_max(order, p, value) MODEL_GLOBAL(MODEL_MAX, order, p, value, 0)
+#define global_exchange(order, p, value) MODEL_GLOBAL(MODEL_EXCHANGE, order, p, value, 0)
+#define global_cas(order, p, expected, value) MODEL_GLOBAL(MODEL_CAS, order, p, value, expected)
+#define global_add_float(order, p, value) \
+    model_float(model_atomic(MODEL_ADD_FLOAT, p, model_bits(value), 0, MODEL_##order, HERE))
+
+#elif defined(__CUDACC__)
+
+#define global_load(order, p) global_load_##order(p)
+#define global_store(order, p, value) global_store_##order(p, value)
+#define global_add(order, p, value) global_add_##order(p, value)
+#define global_max(order, p, value) global_max_##order(p, value)
+#define global_exchange(order, p, value) global_exchange_##order(p, value)
+#define global_cas(order, p, expected, value) global_cas_##order(p, expected, value)
+#define global_add_float(order, p, value) global_add_float_##order(p, value)
+
+#define GLOBAL_LOAD(order)                                    \
+    DEVICE int global_load_##order(const int *p) {            \
+        int value;                                            \
+        asm volatile("ld." #order ".gpu.global.s32 %0, [%1];" \
+                     : "=r"(value)                            \
+                     : "l"(__cvta_generic_to_global(p))       \
+                     : "memory");                             \
+        return value;                                         \
+    }
+#define GLOBAL_STORE(order)                                                                                  \
+    DEVICE void global_store_##order(int *p, int value) {                                                    \
+        asm volatile("st." #order ".gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(value) \
+                     : "memory");                                                                            \
+    }
+#define GLOBAL_CHANGE(order, name, instruction, type, constraint)               \
+    DEVICE type global_##name##_##order(type *p, type value) {                  \
+        type before;                                                            \
+        asm volatile("atom." #order ".gpu.global." instruction " %0, [%1], %2;" \
+                     : "=" constraint(before)                                   \
+                     : "l"(__cvta_generic_to_global(p)), constraint(value)      \
+                     : "memory");                                               \
+        return before;                                                          \
+    }
+#define GLOBAL_CHANGES(order)                                                      \
+    GLOBAL_CHANGE(order, add, "add.s32", int, "r")                                 \
+    GLOBAL_CHANGE(order, max, "max.s32", int, "r")                                 \
+    GLOBAL_CHANGE(order, exchange, "exch.b32", int, "r")                           \
+    GLOBAL_CHANGE(order, add_float, "add.f32", float, "f")                         \
+    DEVICE int global_cas_##order(int *p, int expected, int value) {               \
+        int before;                                                                \
+        asm volatile("atom." #order ".gpu.global.cas.b32 %0, [%1], %2, %3;"        \
+                     : "=r"(before)                                                \
+                     : "l"(__cvta_generic_to_global(p)), "r"(expected), "r"(value) \
+                     : "memory");                                                  \
+        return before;                                                             \
+    }
+GLOBAL_LOAD(relaxed)
+GLOBAL_LOAD(acquire)
+GLOBAL_STORE(relaxed)
+GLOBAL_STORE(release)
+GLOBAL_CHANGES(relaxed)
+GLOBAL_CHANGES(acquire)
+GLOBAL_CHANGES(release)
+GLOBAL_CHANGES(acq_rel)
+
+#endif
+#endif

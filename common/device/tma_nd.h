@@ -1,0 +1,156 @@
+/* tma_nd.h - what tma.h does, for tensors of rank 1 to 5 and of other element types. sm_90.
+ *
+ * tma.h's copies of two dimensions serve every element type: that is in the tensor map. Coordinates are elements and may
+ * lie outside the tensor, as tma.h says; the first one counts the contiguous dimension, and its bytes are a multiple of 16:
+ * 16 elements of fp8, 8 of bf16, 4 of fp32. */
+#ifndef TMA_ND_H
+#define TMA_ND_H
+
+#include "tma.h"
+
+/* Values of CUtensorMapDataType. fp8, of either kind, is copied as bytes. */
+typedef enum {
+    ELEMENT_UINT8 = 0,
+    ELEMENT_FP8 = ELEMENT_UINT8,
+    ELEMENT_INT32 = 3,
+    ELEMENT_FP16 = 6,
+    ELEMENT_FP32 = 7,
+    ELEMENT_BF16 = 9
+} ElementType;
+
+/* A tensor in global memory and the box that one copy moves. Dimension 0 is the contiguous one. */
+typedef struct {
+    ElementType type;
+    int rank;
+    const void *base;   /* 16-byte aligned */
+    uint64_t size[5];   /* elements, 1 .. 2^32 */
+    uint64_t stride[4]; /* bytes from one index of dimension i + 1 to the next; multiples of 16 */
+    uint32_t box[5];    /* elements, 1 .. 256; those of box[0] are a multiple of 16 bytes, at most the swizzle's span */
+    Swizzle swizzle;
+    int fill_nan; /* 1: loads fill with NaN outside the tensor instead of zero; floating types, not fp8 */
+} Tensor;
+
+/* Kernel, one thread each, ordered and completed as their namesakes in tma.h. PTX 9.7.9.25.5.2 and 9.7.9.25.5.3.
+ *
+ * tma_load_1d(dst, map, c0, bar) .. tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar)
+ * tma_store_1d(map, src, c0) .. tma_store_5d(map, src, c0, c1, c2, c3, c4)
+ * tma_reduce_add_1d(map, src, c0) .. tma_reduce_add_5d(map, src, c0, c1, c2, c3, c4): for bf16, fp32 and int32.
+ * An element is added as a whole; in which order several copies add to it is open, and so are the last bits of the sum.
+ *
+ * tma_load_2d_hint(dst, map, c0, c1, bar, policy): tma_load_2d with the advice to L2 how long to keep the lines: one of
+ * the two below. Advice changes no value. PTX 9.7.9.25.5.2, operand cache-policy.
+ * l2_evict_first(): these lines go first. l2_evict_last(): these stay longest. Any thread; a policy is a number that may
+ * be kept. PTX 9.7.9.18 (createpolicy).
+ *
+ * Host:
+ *
+ * tensor_map_nd(map, name, tensor): makes the map of a Tensor. `name` outlives it. Returns GEMM_DEVICE after one line
+ * about what was refused. */
+#ifdef GEMM_MODEL
+
+#define tma_load_1d(dst, map, c0, bar) model_tma_load(dst, map, 1, c0, 0, 0, 0, 0, bar, 0, HERE)
+#define tma_load_3d(dst, map, c0, c1, c2, bar) model_tma_load(dst, map, 3, c0, c1, c2, 0, 0, bar, 0, HERE)
+#define tma_load_4d(dst, map, c0, c1, c2, c3, bar) model_tma_load(dst, map, 4, c0, c1, c2, c3, 0, bar, 0, HERE)
+#define tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar) model_tma_load(dst, map, 5, c0, c1, c2, c3, c4, bar, 0, HERE)
+#define tma_store_1d(map, src, c0) model_tma_store(map, src, 1, c0, 0, 0, 0, 0, 0, HERE)
+#define tma_store_3d(map, src, c0, c1, c2) model_tma_store(map, src, 3, c0, c1, c2, 0, 0, 0, HERE)
+#define tma_store_4d(map, src, c0, c1, c2, c3) model_tma_store(map, src, 4, c0, c1, c2, c3, 0, 0, HERE)
+#define tma_store_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 0, HERE)
+#define tma_reduce_add_1d(map, src, c0) model_tma_store(map, src, 1, c0, 0, 0, 0, 0, 1, HERE)
+#define tma_reduce_add_3d(map, src, c0, c1, c2) model_tma_store(map, src, 3, c0, c1, c2, 0, 0, 1, HERE)
+#define tma_reduce_add_4d(map, src, c0, c1, c2, c3) model_tma_store(map, src, 4, c0, c1, c2, c3, 0, 1, HERE)
+#define tma_reduce_add_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 1, HERE)
+
+#define l2_evict_first() ((uint64_t)1)
+#define l2_evict_last() ((uint64_t)2)
+#define tma_load_2d_hint(dst, map, c0, c1, bar, policy) ((void)(policy), tma_load_2d(dst, map, c0, c1, bar))
+
+static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t) {
+    return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle,
+                               t->fill_nan);
+}
+
+#elif defined(__CUDACC__)
+
+/* What a rank's copies share. Its parameters, the names of its coordinates in the instruction, behind the other operands'
+ * names %0 .. %2 or %0 .. %1, and the coordinates as operands. */
+#define TMA_COPIES(rank, parameters, behind_bar, behind_map, ...)                                           \
+    DEVICE void tma_load_##rank##d(void *dst, const TensorMap *map, parameters, MBarrier *bar) {            \
+        asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes " \
+                     "[%0], [%1, {" behind_bar "}], [%2];" ::"r"(shared_address(dst)),                      \
+                     "l"(map), "r"(shared_address(bar)), __VA_ARGS__                                        \
+                     : "memory");                                                                           \
+    }                                                                                                       \
+    DEVICE void tma_store_##rank##d(const TensorMap *map, const void *src, parameters) {                    \
+        asm volatile("cp.async.bulk.tensor." #rank "d.global.shared::cta.bulk_group [%0, {" behind_map      \
+                     "}], [%1];" ::"l"(map),                                                                \
+                     "r"(shared_address(src)), __VA_ARGS__                                                  \
+                     : "memory");                                                                           \
+    }                                                                                                       \
+    DEVICE void tma_reduce_add_##rank##d(const TensorMap *map, const void *src, parameters) {               \
+        asm volatile("cp.reduce.async.bulk.tensor." #rank "d.global.shared::cta.add.bulk_group "            \
+                     "[%0, {" behind_map "}], [%1];" ::"l"(map),                                            \
+                     "r"(shared_address(src)), __VA_ARGS__                                                  \
+                     : "memory");                                                                           \
+    }
+#define TMA_PARAMETERS(...) __VA_ARGS__
+
+TMA_COPIES(1, int c0, "%3", "%2", "r"(c0))
+TMA_COPIES(3, TMA_PARAMETERS(int c0, int c1, int c2), "%3, %4, %5", "%2, %3, %4", "r"(c0), "r"(c1), "r"(c2))
+TMA_COPIES(4, TMA_PARAMETERS(int c0, int c1, int c2, int c3), "%3, %4, %5, %6", "%2, %3, %4, %5", "r"(c0), "r"(c1),
+           "r"(c2), "r"(c3))
+TMA_COPIES(5, TMA_PARAMETERS(int c0, int c1, int c2, int c3, int c4), "%3, %4, %5, %6, %7", "%2, %3, %4, %5, %6",
+           "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4))
+
+DEVICE uint64_t l2_evict_first(void) {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+DEVICE uint64_t l2_evict_last(void) {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, uint64_t policy) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1, {%2, %3}], [%4], %5;"
+                 :
+                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "l"(policy)
+                 : "memory");
+}
+
+static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t) {
+    static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+    TensorMapEncoder encode = tensor_map_encoder();
+    if (encode == NULL) {
+        fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
+        return GEMM_DEVICE;
+    }
+    cuuint64_t sizes[5], strides[4];
+    cuuint32_t box[5], steps[5] = {1, 1, 1, 1, 1};
+    for (int i = 0; i < 5; i++) {
+        sizes[i] = t->size[i];
+        box[i] = t->box[i];
+        if (i < 4) {
+            strides[i] = t->stride[i];
+        }
+    }
+    CUresult result =
+        encode(map, (CUtensorMapDataType)t->type, (cuuint32_t)t->rank, (void *)t->base, sizes, strides, box, steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, modes[t->swizzle], CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+               t->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr,
+                "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): rank %d, element type %d, at %p\n",
+                name, (int)result, t->rank, (int)t->type, t->base);
+        return GEMM_DEVICE;
+    }
+    return GEMM_OK;
+}
+
+#endif
+#endif

@@ -1,0 +1,49 @@
+/* cluster.c - see cluster.h. */
+#include "cluster.h"
+
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../core/schedule.h"
+#include "../event.h"
+#include "../model.h"
+
+static uint8_t *at_peer(const Thread *t, int rank, const void *p) {
+    return t->cta->cluster->cta[rank]->shared + shared_offset(t->cta, p);
+}
+
+void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here) {
+    Thread *t = current_thread();
+    event_cluster_access(t, rank, p, (uint32_t)bytes, 0, site_of(here));
+    memcpy(to, at_peer(t, rank, p), (size_t)bytes);
+}
+
+void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here) {
+    Thread *t = current_thread();
+    event_cluster_access(t, rank, p, (uint32_t)bytes, 1, site_of(here));
+    memcpy(at_peer(t, rank, p), from, (size_t)bytes);
+}
+
+static void store_step(Agent *agent, int whole) {
+    PeerStore *store = (PeerStore *)(void *)agent;
+    Barrier *b = store->barrier;
+    uint32_t bytes = store->bytes;
+    (void)whole;
+    memcpy(store->to, store->data, bytes);
+    flight_end(&store->flight);
+    mbarrier_land(b, bytes);
+}
+
+void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = mbarrier_reach(t, rank, bar, site, "st.async", 1);
+    event_st_async(t, b, p, (uint32_t)bytes, site);
+    PeerStore *store = flight_begin(sizeof *store, t, GROUP_KINDS, store_step);
+    store->barrier = b;
+    store->to = at_peer(t, rank, p);
+    store->bytes = (uint32_t)bytes;
+    memcpy(store->data, from, (size_t)bytes);
+    memset(store->to, 0xff, (size_t)bytes);
+    thread_pause(t);
+}

@@ -1,0 +1,631 @@
+/* kernels_global.c - CTAs that talk through global memory: flags, counters, locks, grid barriers; its proxies; launches
+ * that overlap; atomics on shared memory. tests/gpu/global.cu runs them on a GPU. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/global_atomic.h"
+#include "../../common/device/grid.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/tma.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+enum { THREADS = 64, GRID = 4, ROUNDS = 3, COLS = 64, ROWS = 8, LAUNCH_THREADS = 32 };
+
+typedef enum {
+    /* sums of all CTAs by atomics; the last CTA to come takes them */
+    RIGHT_SPLIT,         /* relaxed, between fences */
+    RIGHT_SPLIT_ACQ_REL, /* the counter is acq_rel */
+    RIGHT_SPLIT_STORES,  /* parts by ordinary stores instead */
+    SPLIT_NO_BARRIER,
+    SPLIT_STORES_NO_BARRIER,
+    SPLIT_NO_FENCE,
+    SPLIT_STORES_NO_FENCE,
+    SPLIT_NO_ACQUIRE,
+    RIGHT_SPLIT_RESET, /* who comes last sets the counter to zero by an ordinary store */
+    SPLIT_RESET_BY_FIRST,
+    SPLIT_NO_BARRIER_AFTER,
+    /* neighbours exchange data by flags */
+    RIGHT_FLAGS,
+    RIGHT_FLAGS_FENCES,
+    RIGHT_FLAGS_CHAIN, /* another CTA adds to the flag between */
+    FLAGS_STORE_RELAXED,
+    FLAGS_LOAD_RELAXED,
+    FLAGS_NO_BARRIER,
+    FLAGS_PLAIN_STORE,
+    FLAGS_PLAIN_LOAD,
+    FLAGS_CHAIN_BROKEN, /* ... copies it to another word */
+    /* CTA 3 waits for the others, and then writes what they have read, or reads what CTA 0 has written */
+    RIGHT_READERS,
+    READERS_ONE_IS_LATE,
+    RIGHT_RELAY,    /* CTA 1 adds to the flag of CTA 0 */
+    RELAY_REPLACES, /* ... stores to it */
+    /* all CTAs meet, again and again */
+    RIGHT_GRID_BARRIER,
+    GRID_BARRIER_RELAXED,
+    GRID_BARRIER_ONE_THREAD, /* the others do not wait for the thread that meets */
+    GRID_BARRIER_TOO_MANY,   /* CTAs for the SMs */
+    /* each CTA adds to what the one before, or behind, has left */
+    RIGHT_FIXUP_UP,
+    RIGHT_FIXUP_DOWN,
+    FIXUP_EARLY,
+    RIGHT_LOCK,
+    RIGHT_LOCK_EXCHANGE,
+    LOCK_RELAXED,
+    UNLOCK_RELAXED,
+    RIGHT_VALUES, /* of max, exchange, CAS */
+    /* a copy in global memory, then TMA */
+    RIGHT_PROXY_WRITERS,
+    RIGHT_PROXY_ISSUER,
+    RIGHT_PROXY_ALL,
+    RIGHT_PROXY_FLAG_WRITERS, /* from the CTA before */
+    RIGHT_PROXY_FLAG_ISSUER,
+    RIGHT_LOAD_THEN_STORE,
+    RIGHT_TMA_STORE,
+    RIGHT_TMA_STORE_FLAG,
+    NO_PROXY,
+    PROXY_SHARED_ONLY,
+    PROXY_FLAG_NONE,
+    PROXY_ISSUER_EARLY, /* before the barrier */
+    STORE_UNDER_LOAD,
+    TMA_STORE_READ_ONLY, /* waits for the reads of shared memory alone */
+    TMA_STORE_OVER_STORES,
+    /* atomics on shared memory */
+    RIGHT_SHARED_ATOMIC,
+    SHARED_ATOMIC_NO_INIT_SYNC,
+    SHARED_ATOMIC_NO_SYNC,
+    SHARED_ATOMIC_THEN_STORE,
+    SHARED_ATOMIC_AND_LOAD,
+    /* two launches: the second reads what the first writes, and writes what it reads */
+    RIGHT_OVERLAP,
+    RIGHT_OVERLAP_ONE,   /* one thread waits for the CTA */
+    RIGHT_OVERLAP_OTHER, /* what the first does not touch is read before */
+    RIGHT_OVERLAP_NOT,   /* the second launch does not overlap */
+    RIGHT_OVERLAP_END,   /* the first does not let the second begin */
+    OVERLAP_NO_WAIT,
+    OVERLAP_ONE_NO_BARRIER,
+    OVERLAP_WRITES_EARLY,
+    OVERLAP_COUNTS_EARLY,
+    OVERLAP_LATE_WAIT,
+} Bug;
+
+typedef struct {
+    bf16 box[ROWS * COLS];
+    int bin[16];
+    int last;
+    MBarrier full;
+} Shared;
+
+typedef struct {
+    TensorMap map; /* of copy, a box of it for each CTA */
+    float *sum;    /* [THREADS] */
+    int *part;     /* [CTAs * THREADS] */
+    int *out;      /* [CTAs * THREADS] */
+    int *word;     /* [CTAs], 16 or more */
+    bf16 *copy;    /* [GRID * ROWS][COLS] */
+    int launch, bug;
+} Params;
+
+#define BUG(name) (p->bug == (name))
+
+DEVICE int split(Shared *s, const Params *p, int block, int thread) {
+    int stores = BUG(RIGHT_SPLIT_STORES) || BUG(SPLIT_STORES_NO_BARRIER) || BUG(SPLIT_STORES_NO_FENCE);
+    if (stores) {
+        p->part[block * THREADS + thread] = thread + block;
+    } else {
+        atomicAdd(&p->sum[thread], (float)(thread + block));
+    }
+    if (!BUG(SPLIT_NO_BARRIER) && !BUG(SPLIT_STORES_NO_BARRIER)) {
+        __syncthreads();
+    }
+    if (thread == 0) {
+        int before;
+        if (BUG(RIGHT_SPLIT_ACQ_REL)) {
+            before = global_add(acq_rel, p->word, 1);
+        } else {
+            if (!BUG(SPLIT_NO_FENCE) && !BUG(SPLIT_STORES_NO_FENCE)) {
+                __threadfence();
+            }
+            before = atomicAdd(p->word, 1);
+            if (!BUG(SPLIT_NO_ACQUIRE)) {
+                __threadfence();
+            }
+        }
+        s->last = before == GRID - 1;
+        if ((BUG(RIGHT_SPLIT_RESET) && before == GRID - 1) || (BUG(SPLIT_RESET_BY_FIRST) && before == 0)) {
+            *p->word = 0;
+        }
+    }
+    if (!BUG(SPLIT_NO_BARRIER_AFTER)) {
+        __syncthreads();
+    } else if (thread != 0) { /* each asks for itself */
+        return global_load(relaxed, p->word) == GRID ? p->sum[thread] >= 0 : 1;
+    }
+    if (!s->last) {
+        return 1;
+    }
+    float sum = stores ? 0 : p->sum[thread];
+    for (int i = 0; stores && i < GRID; i++) {
+        sum += (float)p->part[i * THREADS + thread];
+    }
+    return sum == (float)(GRID * thread + GRID * (GRID - 1) / 2);
+}
+
+DEVICE int flags(const Params *p, int block, int thread) {
+    int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
+    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_BROKEN);
+    p->part[block * THREADS + thread] = block + thread;
+    if (!BUG(FLAGS_NO_BARRIER)) {
+        __syncthreads();
+    }
+    if (thread == 0) {
+        if (fences) {
+            __threadfence();
+            global_store(relaxed, &p->word[block], 1);
+        } else if (BUG(FLAGS_STORE_RELAXED)) {
+            global_store(relaxed, &p->word[block], 1);
+        } else if (BUG(FLAGS_PLAIN_STORE)) {
+            *(volatile int *)&p->word[block] = 1;
+        } else {
+            global_store(release, &p->word[block], 1);
+        }
+        if (chain && block >= 2) { /* CTAs 2 and 3 hand on what 0 and 1 began */
+            while (global_load(relaxed, &p->word[block - 2]) == 0) {
+            }
+            if (BUG(RIGHT_FLAGS_CHAIN)) {
+                global_add(relaxed, &p->word[block - 2], 1);
+            } else {
+                global_store(relaxed, &p->word[8 + block - 2], 2);
+            }
+        }
+        int wanted = chain && block < 2 ? 2 : 1;
+        const int *flag = &p->word[BUG(FLAGS_CHAIN_BROKEN) && block < 2 ? 8 + other : other];
+        if (BUG(FLAGS_PLAIN_LOAD)) {
+            for (int i = 0; i < 100 && *(volatile int *)&p->word[other] == 0; i++) {
+            }
+        } else if (fences || BUG(FLAGS_LOAD_RELAXED)) {
+            while (global_load(relaxed, &p->word[other]) < wanted) {
+            }
+            if (fences) {
+                __threadfence();
+            }
+        } else {
+            while (global_load(acquire, flag) < wanted) {
+            }
+        }
+    }
+    __syncthreads();
+    return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || BUG(FLAGS_PLAIN_LOAD);
+}
+
+DEVICE int relay(const Params *p, int block, int thread) {
+    int replaces = BUG(RELAY_REPLACES), passes_on = replaces || BUG(RIGHT_RELAY), right = 1;
+    if (thread != 0) {
+        return 1;
+    }
+    if (passes_on) {
+        if (block == 0) {
+            p->part[0] = 5;
+            global_store(release, p->word, 1);
+        } else if (block == 1) {
+            while (global_load(relaxed, p->word) == 0) {
+            }
+            if (replaces) {
+                global_store(relaxed, p->word, 2);
+            } else {
+                global_add(relaxed, p->word, 1);
+            }
+        } else if (block == 3) {
+            while (global_load(relaxed, p->word) < 2) {
+            }
+            right = global_load(acquire, p->word) == 2 && p->part[0] == 5;
+        }
+    } else if (block < 3) {
+        right = p->part[0] == 0 || BUG(READERS_ONE_IS_LATE);
+        global_store(release, &p->word[block], 1);
+    } else {
+        for (int i = 0; i < 3; i++) {
+            while (!(i == 1 && BUG(READERS_ONE_IS_LATE)) && global_load(acquire, &p->word[i]) == 0) {
+            }
+        }
+        p->part[0] = 1;
+    }
+    return right;
+}
+
+DEVICE int grid_barrier(const Params *p, int block, int thread) {
+    int right = 1, ctas = (int)gridDim.x, relaxed_only = BUG(GRID_BARRIER_RELAXED);
+    for (int round = 1; round <= ROUNDS; round++) {
+        p->part[block * THREADS + thread] = round * (block + thread);
+        __syncthreads();
+        if (thread == 0) {
+            if (relaxed_only) {
+                global_add(relaxed, p->word, 1);
+            } else {
+                global_add(release, p->word, 1);
+            }
+            while ((relaxed_only ? global_load(relaxed, p->word) : global_load(acquire, p->word)) <
+                   (2 * round - 1) * ctas) {
+            }
+        }
+        if (!BUG(GRID_BARRIER_ONE_THREAD)) {
+            __syncthreads();
+        }
+        int other = (block + 1) % ctas;
+        right &=
+            p->part[other * THREADS + (thread ^ 9)] == round * (other + (thread ^ 9)) || BUG(GRID_BARRIER_ONE_THREAD);
+        /* All have read, before any writes again. */
+        __syncthreads();
+        if (thread == 0) {
+            global_add(release, p->word, 1);
+            while (global_load(acquire, p->word) < 2 * round * ctas) {
+            }
+        }
+        __syncthreads();
+    }
+    return right;
+}
+
+DEVICE int fixup(const Params *p, int block, int thread) {
+    int ctas = (int)gridDim.x, down = BUG(RIGHT_FIXUP_DOWN), first = down ? ctas - 1 : 0;
+    int before = down ? block + 1 : block - 1;
+    if (block != first) {
+        if (thread == 0) {
+            while (global_load(acquire, &p->word[before]) == 0) {
+            }
+        }
+        __syncthreads();
+        p->part[thread] += block;
+    } else {
+        p->part[thread] = block;
+    }
+    if (BUG(FIXUP_EARLY) && thread == 0) {
+        global_store(release, &p->word[block], 1);
+    }
+    __syncthreads();
+    if (!BUG(FIXUP_EARLY) && thread == 0) {
+        global_store(release, &p->word[block], 1);
+    }
+    return block != ctas - 1 - first || p->part[thread] == ctas * (ctas - 1) / 2;
+}
+
+DEVICE int lock(const Params *p, int thread) {
+    if (thread % 32 == 0) {
+        if (BUG(RIGHT_LOCK_EXCHANGE)) {
+            while (global_exchange(acquire, p->word, 1) != 0) {
+            }
+        } else if (BUG(LOCK_RELAXED)) {
+            while (global_cas(relaxed, p->word, 0, 1) != 0) {
+            }
+        } else {
+            while (global_cas(acquire, p->word, 0, 1) != 0) {
+            }
+        }
+        p->part[0] = p->part[0] + 1;
+        if (BUG(UNLOCK_RELAXED)) {
+            global_store(relaxed, p->word, 0);
+        } else {
+            global_store(release, p->word, 0);
+        }
+        p->part[1 + 2 * (int)blockIdx.x + thread / 32] = 1;
+    }
+    return 1;
+}
+
+DEVICE int values(const Params *p, int block, int thread) {
+    int *word = &p->word[block * 4];
+    if (thread != 0) {
+        return 1;
+    }
+    int right = global_max(relaxed, word, -3) == 0 && global_max(acq_rel, word, 7) == 0 && *word == 7;
+    right &= global_exchange(acq_rel, word, -5) == 7 && global_max(relaxed, word, -6) == -5;
+    right &= global_cas(release, word, 4, 9) == -5 && global_cas(acquire, word, -5, 9) == -5 && *word == 9;
+    right &= atomicMax((unsigned *)word, 0x80000000u) == 9 && atomicExch(word, 3) == (int)0x80000000u;
+    right &= atomicCAS(word, 3, 1) == 3 && atomicAdd((unsigned *)word, 5u) == 1 && global_add(acquire, word, -6) == 6;
+    right &= global_add_float(relaxed, (float *)word + 1, 0.5f) == 0 && atomicAdd((float *)word + 1, 1.0f) == 0.5f;
+    return right && *word == 0 && ((float *)word)[1] == 1.5f && atomicExch((float *)word + 1, 0.0f) == 1.5f;
+}
+
+/* Thread 0 loads the box of CTA `from`. */
+DEVICE int load(Shared *s, const Params *p, int from, int thread) {
+    int right = 1;
+    if (thread == 0) {
+        mbarrier_arrive_expect_tx(&s->full, ROWS * COLS * 2);
+        tma_load_2d(s->box, &p->map, 0, from * ROWS, &s->full);
+    }
+    __syncwarp();
+    if (BUG(STORE_UNDER_LOAD) && thread < 32) {
+        p->copy[from * ROWS * COLS + thread] = 1;
+    }
+    mbarrier_wait_parity(&s->full, 0);
+    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+        right &= s->box[i] == (bf16)(from + i);
+    }
+    if (BUG(RIGHT_LOAD_THEN_STORE)) {
+        p->copy[from * ROWS * COLS + thread] = 1;
+    }
+    return right || BUG(STORE_UNDER_LOAD);
+}
+
+DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
+    int by_flag = BUG(RIGHT_PROXY_FLAG_WRITERS) || BUG(RIGHT_PROXY_FLAG_ISSUER) || BUG(PROXY_FLAG_NONE);
+    int from = by_flag ? (block + 1) % GRID : block;
+    if (thread == 0) {
+        mbarrier_init(&s->full, 1, 1);
+        mbarrier_init_fence();
+    }
+    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+        p->copy[block * ROWS * COLS + i] = (bf16)(block + i);
+    }
+    if (BUG(PROXY_SHARED_ONLY)) {
+        fence_proxy_async();
+    } else if (BUG(RIGHT_PROXY_ALL)) {
+        fence_proxy_async_all();
+    } else if (!BUG(NO_PROXY) && !BUG(PROXY_FLAG_NONE) && !BUG(RIGHT_PROXY_ISSUER) && !BUG(RIGHT_PROXY_FLAG_ISSUER) &&
+               (!BUG(PROXY_ISSUER_EARLY) || thread == 0)) {
+        fence_proxy_async_global();
+    }
+    __syncthreads();
+    if (by_flag && thread == 0) {
+        global_store(release, &p->word[block], 1);
+        while (global_load(acquire, &p->word[from]) == 0) {
+        }
+    }
+    if ((BUG(RIGHT_PROXY_ISSUER) || BUG(RIGHT_PROXY_FLAG_ISSUER)) && thread == 0) {
+        fence_proxy_async_global();
+    }
+    return load(s, p, from, thread);
+}
+
+DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
+    int by_flag = BUG(RIGHT_TMA_STORE_FLAG), from = by_flag ? (block + 1) % GRID : block, right = 1;
+    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+        s->box[i] = (bf16)(block + i);
+        if (BUG(TMA_STORE_OVER_STORES)) {
+            p->copy[block * ROWS * COLS + i] = 0;
+        }
+    }
+    fence_proxy_async();
+    __syncthreads();
+    if (thread == 0) {
+        tma_store_2d(&p->map, s->box, 0, block * ROWS);
+        bulk_commit_group();
+        if (BUG(TMA_STORE_READ_ONLY)) {
+            bulk_wait_group_read(0);
+        } else {
+            bulk_wait_group(0);
+        }
+        if (by_flag) {
+            global_store(release, &p->word[block], 1);
+            while (global_load(acquire, &p->word[from]) == 0) {
+            }
+        }
+    }
+    __syncthreads();
+    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+        right &= p->copy[from * ROWS * COLS + i] == (bf16)(from + i) || BUG(TMA_STORE_READ_ONLY);
+    }
+    return right;
+}
+
+DEVICE int shared_atomics(Shared *s, const Params *p, int thread) {
+    if (thread < 16) {
+        s->bin[thread] = 0;
+    }
+    if (!BUG(SHARED_ATOMIC_NO_INIT_SYNC)) {
+        __syncthreads();
+    }
+    atomicAdd(&s->bin[thread % 16], thread);
+    atomicAdd(&s->bin[thread / 16], 1);
+    if (BUG(SHARED_ATOMIC_THEN_STORE) && thread == 40) {
+        s->bin[3] = 0;
+    }
+    int seen = BUG(SHARED_ATOMIC_AND_LOAD) && thread == 40 ? s->bin[5] : 0;
+    if (!BUG(SHARED_ATOMIC_NO_SYNC)) {
+        __syncthreads();
+    }
+    int bin = thread % 16, sum = bin * (THREADS / 16) + 16 * 6 + (bin < THREADS / 16 ? 16 : 0);
+    return s->bin[bin] == sum || seen || BUG(SHARED_ATOMIC_NO_SYNC) || BUG(SHARED_ATOMIC_THEN_STORE);
+}
+
+static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_constant__ Params params) {
+    SHARED_MEMORY(Shared, s);
+    const Params *p = &params;
+    int block = (int)blockIdx.x, thread = (int)threadIdx.x, result;
+    if (p->bug <= SPLIT_NO_BARRIER_AFTER) {
+        result = split(s, p, block, thread);
+    } else if (p->bug <= FLAGS_CHAIN_BROKEN) {
+        result = flags(p, block, thread);
+    } else if (p->bug <= RELAY_REPLACES) {
+        result = relay(p, block, thread);
+    } else if (p->bug <= GRID_BARRIER_TOO_MANY) {
+        result = grid_barrier(p, block, thread);
+    } else if (p->bug <= FIXUP_EARLY) {
+        result = fixup(p, block, thread);
+    } else if (p->bug <= UNLOCK_RELAXED) {
+        result = lock(p, thread);
+    } else if (p->bug == RIGHT_VALUES) {
+        result = values(p, block, thread);
+    } else if (p->bug >= RIGHT_SHARED_ATOMIC) {
+        result = shared_atomics(s, p, thread);
+    } else if (BUG(RIGHT_TMA_STORE) || BUG(RIGHT_TMA_STORE_FLAG) || BUG(TMA_STORE_READ_ONLY) ||
+               BUG(TMA_STORE_OVER_STORES)) {
+        result = tma_store(s, p, block, thread);
+    } else {
+        result = proxies(s, p, block, thread);
+    }
+    p->out[block * THREADS + thread] = result;
+}
+KERNEL_ENTRY(global_kernel, Params);
+
+/* Launch 0 and launch 1 exchange what they read and what they write. */
+static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(const __grid_constant__ Params params) {
+    NO_SHARED_MEMORY;
+    const Params *p = &params;
+    int id = (int)(blockIdx.x * blockDim.x + threadIdx.x), other = 0;
+    const int *in = p->launch == 0 ? p->part : p->out;
+    int *out = p->launch == 0 ? p->out : p->part;
+    if (BUG(RIGHT_OVERLAP_OTHER)) {
+        other = p->word[15];
+    }
+    if (BUG(OVERLAP_WRITES_EARLY)) {
+        out[id] = 0;
+    }
+    if (BUG(OVERLAP_COUNTS_EARLY) && threadIdx.x == 0) {
+        global_add(relaxed, p->word, 1);
+    }
+    if (BUG(RIGHT_OVERLAP_ONE) || BUG(OVERLAP_ONE_NO_BARRIER)) {
+        if (threadIdx.x == 0) {
+            grid_dependency_wait();
+        }
+        if (BUG(RIGHT_OVERLAP_ONE)) {
+            __syncthreads();
+        }
+    } else if (!BUG(OVERLAP_NO_WAIT) && !BUG(OVERLAP_LATE_WAIT) && !BUG(RIGHT_OVERLAP_NOT) && !BUG(RIGHT_OVERLAP_END)) {
+        grid_dependency_wait();
+    }
+    if (!BUG(RIGHT_OVERLAP_END)) {
+        grid_dependency_launch();
+    }
+    out[id] = in[id] + 1 + other;
+    if (BUG(OVERLAP_LATE_WAIT)) {
+        grid_dependency_wait();
+    }
+}
+KERNEL_ENTRY(launch_kernel_pair, Params);
+
+/* Both launches of a pair are in flight on a GPU. */
+#ifdef GEMM_MODEL
+static int finished(int launched) { return launched; }
+#endif
+
+static int run_pair(const Params *params) {
+    Params p = *params;
+    int status = 0;
+    for (p.launch = 0; p.launch < 2 && status == 0; p.launch++) {
+        LaunchShape shape = {.grid = GRID, .block = LAUNCH_THREADS};
+        shape.overlap = p.launch == 1 && p.bug != RIGHT_OVERLAP_NOT;
+        status = launch_kernel(KERNEL(launch_kernel_pair), shape, &p, NULL);
+    }
+    status = finished(status);
+    for (int i = 0; i < GRID * LAUNCH_THREADS && status == 0; i++) {
+        status = p.out[i] != 1 || p.part[i] != 2;
+    }
+    return status;
+}
+
+static int run_grid(int bug, int ctas) {
+    enum { ELEMENTS = GRID * ROWS * COLS };
+    int words = ctas > 16 ? ctas : 16;
+    Params p;
+    memset(&p, 0, sizeof p);
+    p.sum = (float *)model_global_alloc(THREADS * sizeof *p.sum, "sum");
+    p.part = (int *)model_global_alloc((size_t)ctas * THREADS * sizeof *p.part, "part");
+    p.out = (int *)model_global_alloc((size_t)ctas * THREADS * sizeof *p.out, "out");
+    p.word = (int *)model_global_alloc((size_t)words * sizeof *p.word, "word");
+    p.copy = (bf16 *)model_global_alloc(ELEMENTS * sizeof *p.copy, "copy");
+    memset(p.sum, 0, THREADS * sizeof *p.sum);
+    memset(p.part, 0, (size_t)ctas * THREADS * sizeof *p.part);
+    memset(p.out, 0, (size_t)ctas * THREADS * sizeof *p.out);
+    memset(p.word, 0, (size_t)words * sizeof *p.word);
+    memset(p.copy, 0, ELEMENTS * sizeof *p.copy);
+    p.bug = bug;
+    int status = 3;
+    if (bug >= RIGHT_OVERLAP) {
+        status = run_pair(&p);
+    } else if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE) == GEMM_OK) {
+        LaunchShape shape = {.grid = ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
+        status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL));
+        for (int i = 0; i < ctas * THREADS && status == 0; i++) {
+            status = p.out[i] != 1;
+        }
+        if ((bug == RIGHT_LOCK || bug == RIGHT_LOCK_EXCHANGE) && status == 0) {
+            status = p.part[0] != ctas * THREADS / 32;
+        }
+    }
+    model_global_free(p.sum);
+    model_global_free(p.part);
+    model_global_free(p.out);
+    model_global_free(p.word);
+    model_global_free(p.copy);
+    return status;
+}
+
+int global_meeting(int ctas) { return run_grid(RIGHT_GRID_BARRIER, ctas); }
+int global_fixup(int ctas, int down) { return run_grid(down ? RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
+
+static int run(int bug) { return run_grid(bug, bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID); }
+
+#define RIGHT_CASE(bug) \
+    { "global " #bug, NULL, run, bug }
+#define WRONG_CASE(bug, rule) \
+    { "global " #bug, #rule, run, bug }
+const Case global_cases[] = {
+    RIGHT_CASE(RIGHT_SPLIT),
+    RIGHT_CASE(RIGHT_SPLIT_ACQ_REL),
+    RIGHT_CASE(RIGHT_SPLIT_STORES),
+    WRONG_CASE(SPLIT_NO_BARRIER, GLOBAL_CONFLICT),
+    WRONG_CASE(SPLIT_STORES_NO_BARRIER, GLOBAL_CONFLICT),
+    WRONG_CASE(SPLIT_NO_FENCE, GLOBAL_CONFLICT),
+    WRONG_CASE(SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT),
+    WRONG_CASE(SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_SPLIT_RESET),
+    WRONG_CASE(SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT),
+    WRONG_CASE(SPLIT_NO_BARRIER_AFTER, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_FLAGS),
+    RIGHT_CASE(RIGHT_FLAGS_FENCES),
+    RIGHT_CASE(RIGHT_FLAGS_CHAIN),
+    WRONG_CASE(FLAGS_STORE_RELAXED, GLOBAL_CONFLICT),
+    WRONG_CASE(FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT),
+    WRONG_CASE(FLAGS_NO_BARRIER, GLOBAL_CONFLICT),
+    WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT),
+    WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT),
+    WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_READERS),
+    WRONG_CASE(READERS_ONE_IS_LATE, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_RELAY),
+    WRONG_CASE(RELAY_REPLACES, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_GRID_BARRIER),
+    WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT),
+    WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT),
+    WRONG_CASE(GRID_BARRIER_TOO_MANY, LIVELOCK),
+    RIGHT_CASE(RIGHT_FIXUP_UP),
+    RIGHT_CASE(RIGHT_FIXUP_DOWN),
+    WRONG_CASE(FIXUP_EARLY, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_LOCK),
+    RIGHT_CASE(RIGHT_LOCK_EXCHANGE),
+    WRONG_CASE(LOCK_RELAXED, GLOBAL_CONFLICT),
+    WRONG_CASE(UNLOCK_RELAXED, GLOBAL_CONFLICT),
+    RIGHT_CASE(RIGHT_VALUES),
+    RIGHT_CASE(RIGHT_PROXY_WRITERS),
+    RIGHT_CASE(RIGHT_PROXY_ISSUER),
+    RIGHT_CASE(RIGHT_PROXY_ALL),
+    RIGHT_CASE(RIGHT_PROXY_FLAG_WRITERS),
+    RIGHT_CASE(RIGHT_PROXY_FLAG_ISSUER),
+    RIGHT_CASE(RIGHT_LOAD_THEN_STORE),
+    RIGHT_CASE(RIGHT_TMA_STORE),
+    RIGHT_CASE(RIGHT_TMA_STORE_FLAG),
+    WRONG_CASE(NO_PROXY, PROXY_FENCE),
+    WRONG_CASE(PROXY_SHARED_ONLY, PROXY_FENCE),
+    WRONG_CASE(PROXY_FLAG_NONE, PROXY_FENCE),
+    WRONG_CASE(PROXY_ISSUER_EARLY, PROXY_FENCE),
+    WRONG_CASE(STORE_UNDER_LOAD, GLOBAL_CONFLICT),
+    WRONG_CASE(TMA_STORE_READ_ONLY, GLOBAL_CONFLICT),
+    WRONG_CASE(TMA_STORE_OVER_STORES, PROXY_FENCE),
+    RIGHT_CASE(RIGHT_SHARED_ATOMIC),
+    WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW),
+    WRONG_CASE(SHARED_ATOMIC_NO_SYNC, RACE_RAW),
+    WRONG_CASE(SHARED_ATOMIC_THEN_STORE, RACE_WAR),
+    WRONG_CASE(SHARED_ATOMIC_AND_LOAD, RACE_RAW),
+    RIGHT_CASE(RIGHT_OVERLAP),
+    RIGHT_CASE(RIGHT_OVERLAP_ONE),
+    RIGHT_CASE(RIGHT_OVERLAP_OTHER),
+    RIGHT_CASE(RIGHT_OVERLAP_NOT),
+    RIGHT_CASE(RIGHT_OVERLAP_END),
+    WRONG_CASE(OVERLAP_NO_WAIT, LAUNCH_OVERLAP),
+    WRONG_CASE(OVERLAP_ONE_NO_BARRIER, LAUNCH_OVERLAP),
+    WRONG_CASE(OVERLAP_WRITES_EARLY, LAUNCH_OVERLAP),
+    WRONG_CASE(OVERLAP_COUNTS_EARLY, LAUNCH_OVERLAP),
+    WRONG_CASE(OVERLAP_LATE_WAIT, LAUNCH_OVERLAP),
+};
+const int global_case_count = sizeof global_cases / sizeof global_cases[0];

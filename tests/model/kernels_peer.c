@@ -1,0 +1,284 @@
+/* kernels_peer.c - two CTAs of a cluster that load from each other's shared memory and store into it. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/cluster.h"
+#include "../../common/device/mbarrier.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16 };
+
+typedef enum {
+    RIGHT_LOADS,
+    RIGHT_STORES,
+    RIGHT_RELAXED,       /* nothing to publish yet, only that both have started */
+    RIGHT_MBARRIER,      /* ordinary stores, announced by an arrival at the peer's barrier */
+    RIGHT_ASYNC,         /* stores that the peer's barrier counts */
+    RIGHT_REMOTE_ARRIVE, /* ... announced by who stores */
+    RIGHT_REMOTE_EXPECT,
+    LOAD_BEFORE_START,
+    LOAD_RELAXED,
+    LOAD_NO_END_SYNC,
+    LOAD_RANK,
+    LOAD_OUTSIDE,
+    LOAD_MISALIGNED,
+    STORE_NO_SYNC,
+    STORE_BOTH, /* both CTAs write the same place */
+    STORE_AFTER_END,
+    MBARRIER_NO_WAIT,
+    MBARRIER_NO_EMPTY, /* the next round does not wait until the peer has read */
+    ASYNC_NO_WAIT,
+    ASYNC_NO_EXPECT,
+    ASYNC_TOO_FEW,
+    ASYNC_NO_FENCE,
+    ASYNC_NO_EMPTY,
+    ASYNC_NO_END,
+    ASYNC_RANK,
+    ASYNC_MISALIGNED,
+} Bug;
+
+typedef struct {
+    uint4 v[THREADS];
+    uint64_t u64[THREADS];
+    uint32_t u32[THREADS];
+    float f32[THREADS];
+    MBarrier full, empty;
+} Shared;
+
+typedef struct {
+    int *out; /* [CTAS][THREADS] */
+    int bug;
+} Params;
+
+/* What CTA `rank` keeps for thread `thread`: each type has its part of it. */
+DEVICE int number(int rank, int thread) { return 1000 * (rank + 1) + 4 * thread; }
+
+DEVICE int take(const Shared *s, int i) {
+    return (int)(s->v[i].x + s->v[i].w + (uint32_t)s->u64[i] + s->u32[i] + (uint32_t)s->f32[i]);
+}
+
+/* Both CTAs have come so far: orders the run, and nothing else. */
+DEVICE void lap(void) {
+    cluster_arrive_relaxed();
+    cluster_wait();
+}
+
+DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
+    const int bug = p->bug;
+    int peer = bug == LOAD_RANK ? CTAS : 1 - rank, n = number(rank, thread), other = THREADS - 1 - thread;
+    s->u32[thread] = (uint32_t)n;
+    s->u64[thread] = (uint64_t)n;
+    s->f32[thread] = (float)n;
+    s->v[thread] = make_uint4((uint32_t)n, 0, 0, (uint32_t)n);
+    if (bug == LOAD_BEFORE_START) {
+        __syncthreads();
+    } else if (bug == LOAD_RELAXED) {
+        cluster_arrive_relaxed();
+        cluster_wait();
+    } else {
+        cluster_sync();
+    }
+    const uint32_t *u32 = &s->u32[bug == LOAD_OUTSIDE ? other + 4096 : other];
+    int sum = (int)cluster_load_u32(bug == LOAD_MISALIGNED ? (const char *)u32 + 2 : (const char *)u32, peer);
+    uint4 v = cluster_load_v4(&s->v[other], peer);
+    sum += (int)cluster_load_u64(&s->u64[other], peer) + (int)cluster_load_f32(&s->f32[other], peer);
+    p->out[rank * THREADS + thread] = sum + (int)v.x + (int)v.w;
+    if (bug != LOAD_NO_END_SYNC) {
+        cluster_sync();
+    }
+}
+
+DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
+    const int bug = p->bug;
+    int n = number(rank, thread), to = THREADS - 1 - thread;
+    if (bug == STORE_AFTER_END && rank == 1) {
+        cluster_sync();
+        return;
+    }
+    if (bug == RIGHT_RELAXED) {
+        lap();
+    } else {
+        cluster_sync();
+    }
+    cluster_store_u32(&s->u32[to], 1 - rank, (uint32_t)n);
+    if (bug == STORE_AFTER_END) {
+        return;
+    }
+    if (bug == STORE_BOTH) {
+        cluster_store_u32(&s->u32[to], rank, (uint32_t)n);
+    }
+    cluster_store_u64(&s->u64[to], 1 - rank, (uint64_t)n);
+    cluster_store_f32(&s->f32[to], 1 - rank, (float)n);
+    cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, 0, 0, (uint32_t)n));
+    if (bug == STORE_NO_SYNC) {
+        __syncthreads();
+    } else {
+        cluster_sync();
+    }
+    p->out[rank * THREADS + thread] = take(s, thread);
+}
+
+/* CTA 0 sends, CTA 1 receives. */
+DEVICE void send(Shared *s, const Params *p, int thread) {
+    const int bug = p->bug;
+    int to = THREADS - 1 - thread,
+        by_store = bug == RIGHT_MBARRIER || bug == MBARRIER_NO_WAIT || bug == MBARRIER_NO_EMPTY;
+    for (int round = 0; round < ROUNDS; round++) {
+        uint32_t n = (uint32_t)number(round, thread);
+        if (bug == MBARRIER_NO_EMPTY || bug == ASYNC_NO_EMPTY) {
+            lap();
+        } else {
+            mbarrier_wait_parity_cluster(&s->empty, (uint32_t)(round & 1) ^ 1);
+        }
+        uint4 v = make_uint4(n, n, n, n);
+        if (by_store) {
+            cluster_store_v4(&s->v[to], 1, v);
+            mbarrier_arrive_release_cluster(&s->full, 1);
+            if (bug == MBARRIER_NO_WAIT) {
+                lap();
+                return;
+            }
+            continue;
+        }
+        if (thread == 0 && bug == RIGHT_REMOTE_ARRIVE) {
+            mbarrier_arrive_expect_tx_remote(&s->full, 1, BYTES);
+        } else if (thread == 0 && bug == RIGHT_REMOTE_EXPECT) {
+            mbarrier_expect_tx_remote(&s->full, 1, BYTES);
+            mbarrier_arrive_remote(&s->full, 1);
+        }
+        char *at = (char *)&s->v[to] + (bug == ASYNC_MISALIGNED ? 4 : 0);
+        switch (round % 3) {
+        case 0: st_async_v4(at, bug == ASYNC_RANK ? 2 : 1, v, &s->full); break;
+        case 1:
+            st_async_u64(at, 1, (uint64_t)n << 32 | n, &s->full);
+            st_async_u64(at + 8, 1, (uint64_t)n << 32 | n, &s->full);
+            break;
+        default:
+            st_async_u32(at, 1, n, &s->full);
+            st_async_f32(at + 4, 1, (float)n, &s->full);
+            st_async_u64(at + 8, 1, (uint64_t)n << 32 | n, &s->full);
+        }
+        if (bug == ASYNC_NO_WAIT) {
+            lap();
+        }
+        if (bug == ASYNC_NO_WAIT || bug == ASYNC_NO_END) {
+            return;
+        }
+    }
+}
+
+DEVICE void receive(Shared *s, const Params *p, int thread) {
+    const int bug = p->bug;
+    int announces = bug >= ASYNC_NO_WAIT || bug == RIGHT_ASYNC, sum = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (thread == 0 && announces) {
+            if (bug == ASYNC_NO_EXPECT) {
+                mbarrier_arrive(&s->full);
+            } else {
+                mbarrier_arrive_expect_tx(&s->full, bug == ASYNC_TOO_FEW ? BYTES + 16 : BYTES);
+            }
+        }
+        if (bug == ASYNC_NO_END) {
+            return;
+        }
+        if (bug == MBARRIER_NO_EMPTY || bug == ASYNC_NO_EMPTY) {
+            lap();
+        }
+        if (bug == MBARRIER_NO_WAIT || bug == ASYNC_NO_WAIT) {
+            lap();
+        } else {
+            mbarrier_wait_parity_cluster(&s->full, (uint32_t)round & 1);
+        }
+        sum += (int)s->v[thread].x + (int)(s->v[thread].w - s->v[thread].z);
+        if (bug == MBARRIER_NO_WAIT || bug == ASYNC_NO_WAIT) {
+            break;
+        }
+        mbarrier_arrive_remote(&s->empty, 0);
+    }
+    p->out[thread] = sum;
+}
+
+static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    int thread = (int)threadIdx.x, rank = cluster_cta_rank();
+    if (p.bug == RIGHT_LOADS || (p.bug >= LOAD_BEFORE_START && p.bug <= LOAD_MISALIGNED)) {
+        load_all(s, &p, rank, thread);
+        return;
+    }
+    if (p.bug == RIGHT_STORES || p.bug == RIGHT_RELAXED || (p.bug >= STORE_NO_SYNC && p.bug <= STORE_AFTER_END)) {
+        store_all(s, &p, rank, thread);
+        return;
+    }
+    if (thread == 0) {
+        int by_store = p.bug == RIGHT_MBARRIER || p.bug == MBARRIER_NO_WAIT || p.bug == MBARRIER_NO_EMPTY;
+        mbarrier_init(&s->full, 1, by_store ? THREADS : 1);
+        mbarrier_init(&s->empty, 1, THREADS);
+        if (p.bug != ASYNC_NO_FENCE) {
+            mbarrier_init_fence();
+        }
+    }
+    cluster_sync();
+    if (rank == 0) {
+        send(s, &p, thread);
+    } else {
+        receive(s, &p, thread);
+    }
+    cluster_sync();
+}
+KERNEL_ENTRY(peer_kernel, Params);
+
+static int run(int bug) {
+    int *out = model_global_alloc(CTAS * THREADS * sizeof *out, "out");
+    memset(out, 0, CTAS * THREADS * sizeof *out);
+    Params p = {out, bug};
+    LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
+    int status = launch_kernel(KERNEL(peer_kernel), shape, &p, NULL);
+    for (int i = 0; i < CTAS * THREADS && status == 0; i++) {
+        int other = THREADS - 1 - i % THREADS, want = 0;
+        if (bug <= RIGHT_RELAXED) {
+            want = 5 * number(1 - i / THREADS, other);
+        } else if (i < THREADS) {
+            for (int round = 0; round < ROUNDS; round++) {
+                want += number(round, other);
+            }
+        }
+        status = out[i] == want ? 0 : 1;
+    }
+    model_global_free(out);
+    return status;
+}
+
+#define RIGHT_CASE(bug) \
+    { "peer " #bug, NULL, run, bug }
+#define WRONG_CASE(bug, rule) \
+    { "peer " #bug, #rule, run, bug }
+const Case peer_cases[] = {
+    RIGHT_CASE(RIGHT_LOADS),
+    RIGHT_CASE(RIGHT_STORES),
+    RIGHT_CASE(RIGHT_RELAXED),
+    RIGHT_CASE(RIGHT_MBARRIER),
+    RIGHT_CASE(RIGHT_ASYNC),
+    RIGHT_CASE(RIGHT_REMOTE_ARRIVE),
+    RIGHT_CASE(RIGHT_REMOTE_EXPECT),
+    WRONG_CASE(LOAD_BEFORE_START, CLUSTER_START),
+    WRONG_CASE(LOAD_RELAXED, RACE_RAW),
+    WRONG_CASE(LOAD_NO_END_SYNC, CLUSTER_EXIT),
+    WRONG_CASE(LOAD_RANK, CLUSTER_RANK),
+    WRONG_CASE(LOAD_OUTSIDE, SHARED_BOUNDS),
+    WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT),
+    WRONG_CASE(STORE_NO_SYNC, RACE_RAW),
+    WRONG_CASE(STORE_BOTH, RACE_WAW),
+    WRONG_CASE(STORE_AFTER_END, CLUSTER_EXIT),
+    WRONG_CASE(MBARRIER_NO_WAIT, RACE_RAW),
+    WRONG_CASE(MBARRIER_NO_EMPTY, RACE_WAR),
+    WRONG_CASE(ASYNC_NO_WAIT, RACE_RAW),
+    WRONG_CASE(ASYNC_NO_EXPECT, TX_COUNT),
+    WRONG_CASE(ASYNC_TOO_FEW, DEADLOCK),
+    WRONG_CASE(ASYNC_NO_FENCE, BARRIER_INIT_ORDER),
+    WRONG_CASE(ASYNC_NO_EMPTY, RACE_WAR),
+    WRONG_CASE(ASYNC_NO_END, EXIT_IN_FLIGHT),
+    WRONG_CASE(ASYNC_RANK, CLUSTER_RANK),
+    WRONG_CASE(ASYNC_MISALIGNED, ALIGNMENT),
+};
+const int peer_case_count = sizeof peer_cases / sizeof peer_cases[0];

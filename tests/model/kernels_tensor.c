@@ -1,0 +1,416 @@
+/* kernels_tensor.c - bulk copies of bytes, and boxes of tensors of every rank and of several element types. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/bulk_copy.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/tma_nd.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+/* ---- bulk copies -------------------------------------------------------------------------------------------------- */
+
+/* Rows come in one by one, twice; each thread doubles its elements, and the rows go out again. */
+enum { THREADS = 64, ROWS = 4, COLS = 64, ROW_BYTES = COLS * 4, ROUNDS = 2 };
+
+typedef enum {
+    RIGHT_BULK,
+    RIGHT_BULK_READ_WAIT, /* the buffer is filled again once it has been read */
+    LOAD_NO_WAIT,
+    LOAD_NO_READ_FENCE,
+    LOAD_OVER_READ,
+    LOAD_NOT_WAITED,
+    LOAD_BYTES_24,
+    LOAD_NO_BYTES,
+    LOAD_FROM_8,
+    LOAD_TO_8,
+    LOAD_OUTSIDE,
+    LOAD_TO_OUTSIDE,
+    EXPECT_LESS,
+    STORE_NO_FENCE,
+    STORE_NO_BARRIER,
+    STORE_NO_READ_WAIT,
+    STORE_NO_COMMIT,
+    STORE_NO_WAIT,
+    STORE_BYTES_24,
+    STORE_TO_8,
+    STORE_OUTSIDE,
+    READ_BEFORE_STORED,
+} BulkBug;
+
+typedef struct {
+    uint32_t in[ROWS][COLS];
+    uint32_t out[ROWS][COLS];
+    MBarrier full;
+} BulkShared;
+
+typedef struct {
+    const uint32_t *in; /* [ROUNDS][ROWS][COLS] */
+    uint32_t *out;      /* the same */
+    uint32_t *seen;     /* THREADS */
+    int bug;
+} BulkParams;
+
+DEVICE void load_rows(BulkShared *s, const BulkParams *p, int round) {
+    const int bug = p->bug;
+    mbarrier_arrive_expect_tx(&s->full, ROWS * ROW_BYTES - (bug == EXPECT_LESS ? 16 : 0));
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t *from = p->in + (round * ROWS + row) * COLS;
+        uint32_t *to = s->in[row];
+        int bytes = bug == LOAD_BYTES_24 ? 24 : bug == LOAD_NO_BYTES ? 0 : ROW_BYTES;
+        from += bug == LOAD_FROM_8 ? 2 : bug == LOAD_OUTSIDE ? 1 << 20 : 0;
+        to += bug == LOAD_TO_8 ? 2 : bug == LOAD_TO_OUTSIDE ? 1 << 14 : 0;
+        bulk_load(to, from, bytes, &s->full);
+    }
+}
+
+DEVICE void store_rows(BulkShared *s, const BulkParams *p, int round) {
+    const int bug = p->bug;
+    for (int row = 0; row < ROWS; row++) {
+        uint32_t *to = p->out + (round * ROWS + row) * COLS;
+        to += bug == STORE_TO_8 ? 2 : bug == STORE_OUTSIDE ? 1 << 20 : 0;
+        bulk_store(to, s->out[row], bug == STORE_BYTES_24 ? 24 : ROW_BYTES);
+    }
+    if (bug != STORE_NO_COMMIT) {
+        bulk_commit_group();
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_constant__ BulkParams p) {
+    SHARED_MEMORY(BulkShared, s);
+    const int bug = p.bug;
+    int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        mbarrier_init(&s->full, 1, 1);
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    for (int round = 0; round < ROUNDS; round++) {
+        if (thread == 0) {
+            load_rows(s, &p, round);
+            if (bug == LOAD_NOT_WAITED) {
+                return;
+            }
+        }
+        if (bug == LOAD_NOT_WAITED) {
+            return;
+        }
+        if (bug != LOAD_NO_WAIT) {
+            mbarrier_wait_parity(&s->full, (uint32_t)round & 1);
+        }
+        if (round > 0) {
+            if (thread == 0 && bug == RIGHT_BULK_READ_WAIT) {
+                bulk_wait_group_read(0);
+            } else if (thread == 0 && bug != STORE_NO_READ_WAIT) {
+                bulk_wait_group(0);
+            }
+            __syncthreads();
+        }
+        for (int i = thread; i < ROWS * COLS; i += THREADS) {
+            s->out[i / COLS][i % COLS] = 2 * s->in[i / COLS][i % COLS];
+        }
+        if (bug != STORE_NO_FENCE || round < ROUNDS - 1) {
+            fence_proxy_async(); /* for the stores of `out` and, in the next round, the loads of `in` */
+        }
+        if (bug == LOAD_OVER_READ) {
+            warp_uniform(0); /* orders this run: all lanes have read */
+        } else if (bug != STORE_NO_BARRIER) {
+            __syncthreads();
+        }
+        if (bug == LOAD_NO_READ_FENCE) {
+            p.seen[thread] = s->in[0][thread];
+            __syncthreads();
+        }
+        if (thread == 0 && bug != LOAD_OVER_READ) {
+            store_rows(s, &p, round);
+        }
+    }
+    if (thread == 0 && bug != STORE_NO_WAIT) {
+        bulk_wait_group(0);
+    }
+    if (bug == READ_BEFORE_STORED) {
+        p.seen[thread] = p.out[((ROUNDS - 1) * ROWS) * COLS + thread];
+    }
+}
+KERNEL_ENTRY(bulk_kernel, BulkParams);
+
+static int run_bulk(int bug) {
+    enum { WORDS = ROUNDS * ROWS * COLS };
+    uint32_t *in = model_global_alloc(WORDS * sizeof *in, "in"), *out = model_global_alloc(WORDS * sizeof *out, "out");
+    uint32_t *seen = model_global_alloc(THREADS * sizeof *seen, "seen");
+    for (int i = 0; i < WORDS; i++) {
+        in[i] = (uint32_t)i + 1;
+        out[i] = 0;
+    }
+    BulkParams p = {in, out, seen, bug};
+    LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(BulkShared)};
+    int status = launch_kernel(KERNEL(bulk_kernel), shape, &p, NULL);
+    for (int i = 0; i < WORDS && status == 0; i++) {
+        status = out[i] != 2 * in[i];
+    }
+    model_global_free(in);
+    model_global_free(out);
+    model_global_free(seen);
+    return status;
+}
+
+/* ---- boxes of tensors --------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    RIGHT_1D,
+    RIGHT_3D,
+    RIGHT_4D,
+    RIGHT_5D,
+    RIGHT_FP32,
+    RIGHT_FP8,
+    RIGHT_EDGE_FP8,
+    RIGHT_NAN_FP32,
+    RIGHT_HINT,
+    RIGHT_ADD_1D,
+    RIGHT_ADD_FP32,
+    RIGHT_ADD_5D,
+    BOX_RANK,
+    BOX_START_FP8,
+    BOX_START_FP32,
+    BOX_NEGATIVE_STORE,
+    BOX_NO_WAIT,
+    BOX_NO_FENCE,
+    ADD_FP8,
+    ADD_NO_FENCE,
+} BoxBug;
+
+enum { BOX_BYTES = 2048 };
+
+typedef struct {
+    uint8_t box[BOX_BYTES];
+    MBarrier full;
+} BoxShared;
+
+typedef struct {
+    TensorMap map, map_out;
+    int rank, add, bytes, bug;
+    int c[5], store_c0;
+    uint8_t *seen; /* the box */
+} BoxParams;
+
+DEVICE void load_box(BoxShared *s, const BoxParams *p) {
+    const int *c = p->c;
+    switch (p->bug == BOX_RANK ? 4 : p->rank) {
+    case 1: tma_load_1d(s->box, &p->map, c[0], &s->full); break;
+    case 2:
+        if (p->bug == RIGHT_HINT) {
+            tma_load_2d_hint(s->box, &p->map, c[0], c[1], &s->full, l2_evict_first());
+        } else {
+            tma_load_2d(s->box, &p->map, c[0], c[1], &s->full);
+        }
+        break;
+    case 3: tma_load_3d(s->box, &p->map, c[0], c[1], c[2], &s->full); break;
+    case 4: tma_load_4d(s->box, &p->map, c[0], c[1], c[2], c[3], &s->full); break;
+    default: tma_load_5d(s->box, &p->map, c[0], c[1], c[2], c[3], c[4], &s->full); break;
+    }
+}
+
+DEVICE void store_box(BoxShared *s, const BoxParams *p) {
+    const int *c = p->c;
+    int c0 = p->store_c0;
+    switch (p->rank + 10 * p->add) {
+    case 1: tma_store_1d(&p->map_out, s->box, c0); break;
+    case 2: tma_store_2d(&p->map_out, s->box, c0, c[1]); break;
+    case 3: tma_store_3d(&p->map_out, s->box, c0, c[1], c[2]); break;
+    case 4: tma_store_4d(&p->map_out, s->box, c0, c[1], c[2], c[3]); break;
+    case 5: tma_store_5d(&p->map_out, s->box, c0, c[1], c[2], c[3], c[4]); break;
+    case 11: tma_reduce_add_1d(&p->map_out, s->box, c0); break;
+    case 12: tma_reduce_add_2d(&p->map_out, s->box, c0, c[1]); break;
+    default: tma_reduce_add_5d(&p->map_out, s->box, c0, c[1], c[2], c[3], c[4]); break;
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS) box_kernel(const __grid_constant__ BoxParams p) {
+    SHARED_MEMORY(BoxShared, s);
+    const int bug = p.bug;
+    int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        mbarrier_init(&s->full, 1, 1);
+        mbarrier_init_fence();
+        mbarrier_arrive_expect_tx(&s->full, p.bytes);
+        load_box(s, &p);
+    }
+    __syncthreads();
+    if (bug != BOX_NO_WAIT) {
+        mbarrier_wait_parity(&s->full, 0);
+    }
+    for (int i = thread; i < p.bytes; i += THREADS) {
+        p.seen[i] = s->box[i];
+    }
+    __syncthreads();
+    if (bug == BOX_NO_FENCE || bug == ADD_NO_FENCE) {
+        s->box[thread] = p.seen[thread];
+        __syncthreads();
+    }
+    if (thread == 0) {
+        store_box(s, &p);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+KERNEL_ENTRY(box_kernel, BoxParams);
+
+/* Byte of the tensor at this index in the box; -1 if it lies outside. */
+static int64_t place_of(const Tensor *t, const int *c, const int *at, int bytes) {
+    int64_t place = 0;
+    for (int i = 0; i < t->rank; i++) {
+        int64_t index = c[i] + at[i];
+        if (index < 0 || index >= (int64_t)t->size[i]) {
+            return -1;
+        }
+        place += index * (i == 0 ? bytes : (int64_t)t->stride[i - 1]);
+    }
+    return place;
+}
+
+static float float_at(const uint8_t *p) {
+    float value;
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+/* Compares the box that was loaded, and what was stored or added, with the tensor, element by element. */
+static int check_boxes(const Tensor *t, const BoxParams *p, int bytes, const uint8_t *in, const uint8_t *out) {
+    int elements = p->bytes / bytes;
+    for (int i = 0, at[5]; i < elements; i++) {
+        for (int d = 0, rest = i; d < 5; rest /= d < t->rank ? (int)t->box[d] : 1, d++) {
+            at[d] = d < t->rank ? rest % (int)t->box[d] : 0;
+        }
+        int64_t place = place_of(t, p->c, at, bytes);
+        const uint8_t *seen = p->seen + (size_t)i * (size_t)bytes;
+        static const uint8_t zeros[4], nan[4] = {0xf7, 0x7f, 0xf7, 0x7f};
+        if (memcmp(seen, place >= 0 ? in + place : t->fill_nan ? nan : zeros, (size_t)bytes) != 0) {
+            return 1;
+        }
+        if (place >= 0 && (p->add ? float_at(out + place) != 1 + float_at(in + place)
+                                  : memcmp(out + place, in + place, (size_t)bytes) != 0)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int run_box(int bug) {
+    enum { BYTES = 1 << 16 };
+    uint8_t *in = model_global_alloc(BYTES, "in"), *out = model_global_alloc(BYTES, "out");
+    uint8_t *seen = model_global_alloc(BOX_BYTES, "seen");
+    Tensor t;
+    memset(&t, 0, sizeof t);
+    t.type = ELEMENT_BF16;
+    t.rank = bug == RIGHT_1D || bug == RIGHT_ADD_1D                      ? 1
+             : bug == RIGHT_3D                                           ? 3
+             : bug == RIGHT_4D                                           ? 4
+             : bug == RIGHT_5D || bug == BOX_RANK || bug == RIGHT_ADD_5D ? 5
+                                                                         : 2;
+    int add =
+        bug == RIGHT_ADD_1D || bug == RIGHT_ADD_FP32 || bug == RIGHT_ADD_5D || bug == ADD_NO_FENCE || bug == ADD_FP8;
+    int fp8 = bug == RIGHT_FP8 || bug == RIGHT_EDGE_FP8 || bug == BOX_START_FP8 || bug == ADD_FP8;
+    int fp32 = bug == RIGHT_FP32 || bug == RIGHT_NAN_FP32 || bug == BOX_START_FP32 || (add && !fp8);
+    int bytes = fp8 ? 1 : fp32 ? 4 : 2;
+    t.type = fp8 ? ELEMENT_FP8 : fp32 ? ELEMENT_FP32 : ELEMENT_BF16;
+    t.base = in;
+    t.fill_nan = bug == RIGHT_NAN_FP32;
+    /* Rows of 48 bytes in pitches of 64, and in the other dimensions 8, 5, 4, 3 with boxes of 4, 3, 2, 2. */
+    static const uint64_t size[5] = {0, 8, 5, 4, 3}, stride[4] = {64, 576, 3072, 12800};
+    static const uint32_t box[5] = {0, 4, 3, 2, 2};
+    memcpy(t.size, size, sizeof size);
+    memcpy(t.stride, stride, sizeof stride);
+    memcpy(t.box, box, sizeof box);
+    t.size[0] = (uint64_t)(48 / bytes);
+    t.box[0] = (uint32_t)(32 / bytes);
+    BoxParams p;
+    memset(&p, 0, sizeof p);
+    p.rank = t.rank;
+    p.add = add;
+    p.bug = bug;
+    p.seen = seen;
+    p.bytes = 32;
+    p.c[0] = bug == BOX_START_FP8 ? 8 : bug == BOX_START_FP32 ? 2 : 16 / bytes;
+    for (int i = 1; i < 5; i++) {
+        p.c[i] = 1;
+        p.bytes *= i < t.rank ? (int)box[i] : 1;
+    }
+    if (bug == RIGHT_EDGE_FP8 || bug == RIGHT_NAN_FP32) {
+        p.c[0] = 32 / bytes; /* half of it lies outside, and the last rows */
+        p.c[1] = 6;
+    }
+    if (bug == RIGHT_5D || bug == RIGHT_ADD_5D) {
+        p.c[4] = 2; /* the second of two lies outside */
+    }
+    p.store_c0 = bug == BOX_NEGATIVE_STORE ? -16 : p.c[0];
+    for (int i = 0; i < BYTES; i++) {
+        in[i] = (uint8_t)(i * 7 + i / 256 + 1);
+        out[i] = 0;
+    }
+    for (int i = 0; i < BYTES / 4 && fp32; i++) {
+        ((float *)(void *)in)[i] = (float)(i % 1000);
+        ((float *)(void *)out)[i] = (float)add;
+    }
+    Tensor t_out = t;
+    t_out.base = out;
+    int status = 3;
+    if (!tensor_map_nd(&p.map, "in", &t) && !tensor_map_nd(&p.map_out, "out", &t_out)) {
+        LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(BoxShared)};
+        status = launch_kernel(KERNEL(box_kernel), shape, &p, NULL);
+    }
+    status = status == 0 ? check_boxes(&t, &p, bytes, in, out) : status;
+    model_global_free(in);
+    model_global_free(out);
+    model_global_free(seen);
+    return status;
+}
+
+#define RIGHT_CASE(run, bug) \
+    { "tensor " #bug, NULL, run, bug }
+#define WRONG_CASE(run, bug, rule) \
+    { "tensor " #bug, #rule, run, bug }
+const Case tensor_cases[] = {
+    RIGHT_CASE(run_bulk, RIGHT_BULK),
+    RIGHT_CASE(run_bulk, RIGHT_BULK_READ_WAIT),
+    WRONG_CASE(run_bulk, LOAD_NO_WAIT, RACE_RAW),
+    WRONG_CASE(run_bulk, LOAD_NO_READ_FENCE, PROXY_FENCE),
+    WRONG_CASE(run_bulk, LOAD_OVER_READ, RACE_WAR),
+    WRONG_CASE(run_bulk, LOAD_NOT_WAITED, EXIT_IN_FLIGHT),
+    WRONG_CASE(run_bulk, LOAD_BYTES_24, ALIGNMENT),
+    WRONG_CASE(run_bulk, LOAD_NO_BYTES, ALIGNMENT),
+    WRONG_CASE(run_bulk, LOAD_FROM_8, ALIGNMENT),
+    WRONG_CASE(run_bulk, LOAD_TO_8, ALIGNMENT),
+    WRONG_CASE(run_bulk, LOAD_OUTSIDE, GLOBAL_BOUNDS),
+    WRONG_CASE(run_bulk, LOAD_TO_OUTSIDE, SHARED_BOUNDS),
+    WRONG_CASE(run_bulk, EXPECT_LESS, TX_COUNT),
+    WRONG_CASE(run_bulk, STORE_NO_FENCE, PROXY_FENCE),
+    WRONG_CASE(run_bulk, STORE_NO_BARRIER, RACE_RAW),
+    WRONG_CASE(run_bulk, STORE_NO_READ_WAIT, RACE_WAR),
+    WRONG_CASE(run_bulk, STORE_NO_COMMIT, EXIT_IN_FLIGHT),
+    WRONG_CASE(run_bulk, STORE_NO_WAIT, EXIT_IN_FLIGHT),
+    WRONG_CASE(run_bulk, STORE_BYTES_24, ALIGNMENT),
+    WRONG_CASE(run_bulk, STORE_TO_8, ALIGNMENT),
+    WRONG_CASE(run_bulk, STORE_OUTSIDE, GLOBAL_BOUNDS),
+    WRONG_CASE(run_bulk, READ_BEFORE_STORED, GLOBAL_CONFLICT),
+    RIGHT_CASE(run_box, RIGHT_1D),
+    RIGHT_CASE(run_box, RIGHT_3D),
+    RIGHT_CASE(run_box, RIGHT_4D),
+    RIGHT_CASE(run_box, RIGHT_5D),
+    RIGHT_CASE(run_box, RIGHT_FP32),
+    RIGHT_CASE(run_box, RIGHT_FP8),
+    RIGHT_CASE(run_box, RIGHT_EDGE_FP8),
+    RIGHT_CASE(run_box, RIGHT_NAN_FP32),
+    RIGHT_CASE(run_box, RIGHT_HINT),
+    RIGHT_CASE(run_box, RIGHT_ADD_1D),
+    RIGHT_CASE(run_box, RIGHT_ADD_FP32),
+    RIGHT_CASE(run_box, RIGHT_ADD_5D),
+    WRONG_CASE(run_box, BOX_RANK, TMA_OPERAND),
+    WRONG_CASE(run_box, BOX_START_FP8, TMA_OPERAND),
+    WRONG_CASE(run_box, BOX_START_FP32, TMA_OPERAND),
+    WRONG_CASE(run_box, BOX_NEGATIVE_STORE, TMA_OPERAND),
+    WRONG_CASE(run_box, BOX_NO_WAIT, RACE_RAW),
+    WRONG_CASE(run_box, BOX_NO_FENCE, PROXY_FENCE),
+    WRONG_CASE(run_box, ADD_FP8, TMA_OPERAND),
+    WRONG_CASE(run_box, ADD_NO_FENCE, PROXY_FENCE),
+};
+const int tensor_case_count = sizeof tensor_cases / sizeof tensor_cases[0];

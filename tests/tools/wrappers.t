@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Do both compilers take every wrapper of these headers, with its PTX? wrappers.cu calls them all.
+. tests/tools/tap.sh
+CC=${CC:-gcc}
+C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
+SOURCE=tests/tools/wrappers.cu
+HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync'
+
+# missing HEADER SOURCE: wrappers of the header that the source does not call
+missing() {
+    local name
+    for name in $(sed -nE "s/^DEVICE [a-z0-9_]+ ([a-z0-9_]+)\(.*/\1/p; s/^#define ([a-z0-9_]+)\(.* model_.*/\1/p" "$1" |
+        sort -u); do
+        case $name in mbarrier_init_named | mbarrier_wait_parity_bounded | cluster_address) continue ;; esac # others call them
+        grep -qE "(^|[^a-z0-9_])$name\(" "$2" || echo "$name"
+    done
+}
+
+output=$(mktemp -d) || exit 1
+trap 'rm -rf "$output"' EXIT
+for header in $HEADERS; do
+    is "$(missing "common/device/$header.h" $SOURCE)" "" "every wrapper of $header.h is called"
+done
+grep -v mbarrier_inval $SOURCE >"$output/less.cu"
+is "$(missing common/device/mbarrier.h "$output/less.cu")" "mbarrier_inval" "one that is not called is seen"
+
+compile_model() { $CC $C_SUBSET -DGEMM_MODEL -Wno-psabi -fsyntax-only -x c "$1" 2>&1; }
+is "$(compile_model $SOURCE)" "" "the model takes them"
+cat >"$output/shared.cu" <<EOF
+#include "$PWD/common/gemm.h"
+static __shared__ float tile[4];
+EOF
+like "$(compile_model "$output/shared.cu")" "the model has no __shared__ variables" "a __shared__ variable is refused"
+
+if [ -n "${NO_NVCC:-}" ] || [ -z "${NVCC:-}" ]; then
+    skip "nvcc takes them" "${NO_NVCC:-NVCC is not set}"
+    done_testing
+fi
+# compile_cuda SOURCE
+compile_cuda() {
+    $NVCC -std=c++17 -Icommon --Werror all-warnings -gencode arch=compute_90a,code=sm_90a -c "$1" \
+        -o "$output/wrappers.o" 2>&1
+}
+is "$(compile_cuda $SOURCE)" "" "nvcc and ptxas take them for sm_90a"
+done_testing
