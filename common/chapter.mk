@@ -2,15 +2,15 @@
 # the top Makefile, in the chapter's directory.
 #
 #     make, make 07        build this chapter's program (07 stands for the directory's own number)
-#     make run, make diff, make break, make map, make exercise, make solve, make lab, make timeline, make profile
-#                          run-07, diff-07 and so on of the top, for this chapter: make break BUG=name
+#     make run, make diff, make break, make map, make exercise, make solve, make lab, make check, make timeline,
+#     make profile         run-07, diff-07 and so on of the top, for this chapter: make break BUG=name
 #     any other target     is the top's: make break-07 BUG=name, make test, make clean, make help
 #
 # Files that a variable names, as in ARGS="--trace FILE", are relative to the top, where the recipes run.
 
 TOP := $(patsubst %/common/chapter.mk,%,$(lastword $(MAKEFILE_LIST)))
 NUMBER := $(firstword $(subst _, ,$(notdir $(CURDIR))))
-OF_THIS_CHAPTER := run diff break map exercise solve lab timeline profile
+OF_THIS_CHAPTER := run diff break map exercise solve lab check timeline profile
 
 # One at a time: each starts a make of its own in the same build directory.
 .NOTPARALLEL:

@@ -278,9 +278,10 @@ int main(int argc, char *argv[]) {
         return GEMM_USAGE;
     }
     static Request request;
-    Options options = {.sms = DEFAULT_MODEL_SMS};
+    Options options;
     DeviceInfo device;
-    char why[512] = "";
+    char why[512] = "", message[OPTIONS_MESSAGE_SIZE];
+    must(parse_options(1, argv, &options, message), "no options");
     if (backend->open(&options, SUBMISSION.needs, &device, why, sizeof why) != GEMM_OK) {
         fprintf(stderr, "%s\n", why);
         return GEMM_DEVICE;
