@@ -95,6 +95,9 @@ static void run_size(const Bug *bug, int size, const Backend *backend, const Dev
     if (size == 0 && options.sms != DEFAULT_MODEL_SMS) {
         problem.gemm.sm_count = options.sms; /* as many tiles for a CTA as on the model */
     }
+    if (options.shared != DEFAULT_MODEL_SHARED) {
+        problem.gemm.shared_bytes = options.shared * 1024; /* as for a GPU with less */
+    }
     if (problem_fill(&problem, DATA_INTEGERS) != GEMM_OK || run_open(&run, &problem, bug->chapter) != GEMM_OK ||
         backend->synchronise("the reference") != GEMM_OK) {
         say(to, message);
