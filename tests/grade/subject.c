@@ -61,14 +61,11 @@ static void protect(int protection) {
 }
 
 /* The linker puts it in the place of model_launch() (--wrap). */
-GemmStatus __real_model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                               const void *params);
+__typeof__(model_launch) __real_model_launch, __wrap_model_launch;
 GemmStatus __wrap_model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                               const void *params);
-GemmStatus __wrap_model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                               const void *params) {
+                               int overlap, const void *params) {
     protect(PROT_READ | PROT_WRITE);
-    GemmStatus status = __real_model_launch(kernel, name, grid, block, cluster, shared_bytes, params);
+    GemmStatus status = __real_model_launch(kernel, name, grid, block, cluster, shared_bytes, overlap, params);
     protect(PROT_NONE);
     return status;
 }
