@@ -139,6 +139,7 @@ static void configure(const Request *request) {
     ModelOptions options = {.policy = request->policy,
                             .seed = request->schedule_seed,
                             .sms = request->sms,
+                            .chain = 1,
                             .patience = request->patience,
                             .trace = request->count,
                             .count = request->count};

@@ -42,7 +42,7 @@ is_deeply([ sort keys %unbroken ], [ sort keys %runs ], 'each of them was run');
 
 is(Patches::stale($_), '', "$_->{id}: its records are of its source, or it has none") for @bugs;
 my ($recorded) = grep { Patches::recorded($_, 'h200') } @bugs;
-my ($edited) = Patches::load(edited($recorded->{id}, sub { s/^(\+.*)/$1;/m }, $recorded->{name}));
+my ($edited) = Patches::load(edited($recorded->{id}, sub { s/^(\+[^+].*)/$1;/m }, $recorded->{name}));
 like(Patches::stale($edited), qr/recorded with another source/, 'one whose patch has changed since: not accepted');
 
 # ---- what the texts tell of them

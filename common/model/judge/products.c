@@ -75,7 +75,8 @@ void products_settled(Thread *t, const float *d, int count) {
     const Warp *w = t->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
         const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
-        if (tile->d[t->id % WARPGROUP_SIZE] == d && tile->n / 2 <= count && !(tile->taken >> w->id % 4 & 1)) {
+        const float *first = tile->d[t->id % WARPGROUP_SIZE];
+        if (first >= d && first + tile->n / 2 <= d + count && !(tile->taken >> w->id % 4 & 1)) {
             facts(w)->unsettled &= (uint8_t) ~(1u << i);
         }
     }
