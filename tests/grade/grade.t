@@ -121,7 +121,7 @@ like($said, qr/seed 3 .*C is right: 4 launches, 2 sizes.*few threads start.*toge
 Patches::store("$scratch/mine.cu", $raced);
 ($said, $status) = Patches::output("make -s check-07 FILE=$scratch/mine.cu SEED=3 ARGS='--no-gpu --config $scratch/small'");
 isnt($status, 0, 'of a wrong one: not');
-like($said, qr/RACE_WAR at.*^model: RACE_WAR.*hint .*make break-07 BUG=.*next .*run it again: (\(cd .*?\))$/ms,
+like($said, qr/RACE_WAR at.*^model: RACE_WAR.*perhaps .*make break-07 BUG=.*next .*run it again: (\(cd .*?\))$/ms,
     'report, hint and what is next');
 my ($again) = $said =~ /run it again: (\(cd .*?\))$/m;
 like((Patches::output($again // 'false'))[0], qr/^model: RACE_WAR/m, 'which reports it again');
