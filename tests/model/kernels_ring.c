@@ -73,6 +73,9 @@ typedef enum {
     NO_STORE_COMMIT,
     NO_STORE_WAIT,
     LOAD_MISALIGNED,
+    OTHER_ROWS_OF_C,    /* A is loaded from 8 rows below those of C */
+    OTHER_SWIZZLE_OF_C, /* than that of the staged tile */
+    DISCARDED,          /* every step of the first k-tile replaces the accumulators */
     LOAD_BAD_MAP,
     LOAD_OUTSIDE,
     BARRIER_MISALIGNED,
@@ -164,7 +167,7 @@ DEVICE void producer(Shared *s, const Params *p) {
                 bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16) : &p->map_a;
             MBarrier *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
             if (!generic) {
-                tma_load_2d(a, map_a, c0, c1, bar);
+                tma_load_2d(a, map_a, c0, bug == OTHER_ROWS_OF_C ? c1 + 8 : c1, bar);
             }
             tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : c0, bug == RIGHT_MN_MAJOR ? c1 : 0, bar);
             if (bug == RIGHT_EXPECT_AFTER_LOADS) {
@@ -228,7 +231,7 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
         return;
     }
     for (int step = 0; step < BK / 16; step++) {
-        int accumulate = k_tile + step > 0 || bug == ACCUMULATE_FIRST;
+        int accumulate = (bug == DISCARDED ? k_tile : k_tile + step) > 0 || bug == ACCUMULATE_FIRST;
         if (registers) {
             wgmma_m64n64k16_rs(acc, fragment[step], b + (uint64_t)(step * step16), accumulate);
         } else if (bug == RIGHT_MN_MAJOR) {
@@ -394,7 +397,8 @@ static int run(int bug) {
                                   tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B)
                             : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B) ||
                                   tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B);
-    failed |= tensor_map_2d(&p.map_c, "C", c, BM, BN, BN, BM, 16, SWIZZLE_32B);
+    failed |=
+        tensor_map_2d(&p.map_c, "C", c, BM, BN, BN, BM, 16, bug == OTHER_SWIZZLE_OF_C ? SWIZZLE_NONE : SWIZZLE_32B);
     int status = 3;
     if (!failed) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
@@ -477,6 +481,9 @@ const Case ring_cases[] = {
     WRONG_CASE(OTHER_ROWS, PROVENANCE),
     WRONG_CASE(MISALIGNED_BASE, PROVENANCE),
     WRONG_CASE(COORDINATES_SWAPPED, PROVENANCE),
+    WRONG_CASE(OTHER_ROWS_OF_C, RESULT_PLACE),
+    WRONG_CASE(OTHER_SWIZZLE_OF_C, RESULT_PLACE),
+    WRONG_CASE(DISCARDED, PRODUCT_DISCARDED),
     WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE),
     WRONG_CASE(REGISTERS_A_NO_FENCE, WGMMA_FENCE),
     WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE),

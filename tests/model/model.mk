@@ -31,13 +31,16 @@ endif
 instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.link NVCC= CFLAGS='-g $(2)' \
                LDFLAGS='$(3)' C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
 INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapter tests/conform/replay \
-                tests/unit/test_model_data tests/explain/truth
-# One seed a policy, and sizes up to a tile.
+                tests/unit/test_model_data tests/explain/truth \
+                patches/03_cp_async_multistage patches/05_tma_mbarrier patches/07_warp_specialized patches/08_persistent_pingpong
+# One seed a policy, and sizes up to a tile; chapters that count, and that draw a timeline.
 .PHONY: run-instrumented
 run-instrumented:
 	$(Q)for test in $(INSTRUMENTED); do \
 	    printf '  RUN    %s\n' $(B)/$$test; \
-	    case $$test in */every_chapter) set -- 1 0 2200000;; */truth) set -- 1;; *) set --;; esac; \
+	    case $$test in */every_chapter) set -- 1 0 2200000;; */truth) set -- 1;; \
+            */patches/0[35]*) set -- --on model --m 200 --n 300 --k 100 --count --barriers;; \
+            */patches/*) set -- --on model --m 200 --n 300 --k 100 --timeline;; *) set --;; esac; \
 	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
