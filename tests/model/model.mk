@@ -39,8 +39,8 @@ run-instrumented:
 	$(Q)for test in $(INSTRUMENTED); do \
 	    printf '  RUN    %s\n' $(B)/$$test; \
 	    case $$test in */every_chapter) set -- 1 0 2200000;; */truth) set -- 1;; \
-            */patches/0[35]*) set -- --on model --m 200 --n 300 --k 100 --count --barriers;; \
-            */patches/*) set -- --on model --m 200 --n 300 --k 100 --timeline;; *) set --;; esac; \
+	            patches/0[35]*) set -- --on model --m 200 --n 300 --k 100 --count --barriers;; \
+	            patches/*) set -- --on model --m 200 --n 300 --k 100 --timeline;; *) set --;; esac; \
 	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
