@@ -24,6 +24,7 @@ typedef enum {
     ONE_BUFFER_NO_LAST_WAIT,
     /* every tile onto the first one */
     RIGHT_REDUCE,
+    REDUCE_READ_ONLY, /* waits for the reads of shared memory alone */
     /* loads: a full barrier for a pair of stages */
     RIGHT_PAIR_COUNT,  /* two arrivals for a phase: both boxes are there */
     RIGHT_PAIR_PHASES, /* a phase for each: the first has parity 0, the second 1 */
@@ -55,7 +56,7 @@ DEVICE float element(int tile, int warp, int i) { return (float)((tile * 7 + war
 /* One thread. */
 DEVICE void store(Shared *s, const Params *p, int tile, int warp) {
     int row = (tile * WARPS + warp) * ROWS;
-    if (p->bug == RIGHT_REDUCE && tile > 0) {
+    if ((p->bug == RIGHT_REDUCE || p->bug == REDUCE_READ_ONLY) && tile > 0) {
         tma_reduce_add_2d(&p->map_out, s->out[warp], 0, warp * ROWS);
     } else {
         tma_store_2d(&p->map_out, s->out[warp], 0, row);
@@ -205,7 +206,7 @@ static __global__ void __launch_bounds__(THREADS) store_kernel(const __grid_cons
         store_by_warps(s, &p);
         return;
     }
-    if (bug <= RIGHT_REDUCE) {
+    if (bug <= REDUCE_READ_ONLY) {
         store_by_one(s, &p);
         return;
     }
@@ -284,7 +285,7 @@ static int run(int bug) {
         status = launch_kernel(KERNEL(store_kernel), shape, &p, NULL);
     }
     if (status == 0) {
-        status = bug <= RIGHT_REDUCE ? check_stores(out, bug) : check_sums(sum, in, bug);
+        status = bug <= REDUCE_READ_ONLY ? check_stores(out, bug) : check_sums(sum, in, bug);
     }
     model_global_free(in);
     model_global_free(out);
@@ -305,6 +306,7 @@ const Case store_cases[] = {
     WRONG_CASE(ONE_BUFFER_NO_WAIT, RACE_WAR),
     WRONG_CASE(ONE_BUFFER_NO_LAST_WAIT, EXIT_IN_FLIGHT),
     RIGHT_CASE(RIGHT_REDUCE),
+    WRONG_CASE(REDUCE_READ_ONLY, GLOBAL_CONFLICT),
     RIGHT_CASE(RIGHT_PAIR_COUNT),
     RIGHT_CASE(RIGHT_PAIR_PHASES),
     WRONG_CASE(PAIR_ONE_ARRIVAL, RACE_RAW),
