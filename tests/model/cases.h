@@ -17,7 +17,8 @@ typedef struct {
     LIST(copy)           \
     LIST(plain)          \
     LIST(cluster)        \
-    LIST(access) LIST(right) LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp)
+    LIST(access)         \
+    LIST(right) LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp) LIST(store)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \

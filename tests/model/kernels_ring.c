@@ -96,7 +96,7 @@ typedef struct {
 } Shared;
 
 typedef struct {
-    TensorMap map_a, map_b, map_c;
+    TensorMap map_a, map_b, map_c[2];
     const bf16 *a;
     int bug;
     int k_tiles;
@@ -296,7 +296,7 @@ DEVICE void consumer(Shared *s, const Params *p) {
     }
     registers_settled(acc, BN / 2);
 
-    /* Twice, so that the second round meets the first one's reads. */
+    /* Into two matrices, so that the second round meets the first one's reads. */
     for (int round = 0; round < 2; round++) {
         if (round > 0 && bug != NO_READ_WAIT) {
             if (thread == 0) {
@@ -323,7 +323,7 @@ DEVICE void consumer(Shared *s, const Params *p) {
                 fence_proxy_async();
             }
             for (int box = 0; box < BN / 16; box++) {
-                tma_store_2d(&p->map_c, s->out[box], box * 16, 0);
+                tma_store_2d(&p->map_c[round], s->out[box], box * 16, 0);
             }
             if (bug != NO_STORE_COMMIT) {
                 bulk_commit_group();
@@ -375,7 +375,7 @@ KERNEL_ENTRY(ring_kernel, Params);
 static int run(int bug) {
     enum { K = K_TILES * BK };
     bf16 *a = model_global_alloc(BM * K * sizeof *a, "A"), *b = model_global_alloc(BN * K * sizeof *b, "B");
-    bf16 *c = model_global_alloc(BM * BN * sizeof *c, "C");
+    bf16 *c[2] = {model_global_alloc(BM * BN * sizeof **c, "C"), model_global_alloc(BM * BN * sizeof **c, "D")};
     /* MN-major operands are the transposed matrices: [K][BM], [K][BN]. */
     int transposed = bug == RIGHT_MN_MAJOR;
     int a_step = transposed ? 1 : K, k_step = transposed ? BM : 1;
@@ -386,7 +386,7 @@ static int run(int bug) {
         }
     }
     for (int i = 0; i < BM * BN; i++) {
-        c[i] = 0x7fc0;
+        c[0][i] = c[1][i] = 0x7fc0;
     }
     Params p;
     memset(&p, 0, sizeof p);
@@ -397,8 +397,9 @@ static int run(int bug) {
                                   tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B)
                             : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B) ||
                                   tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B);
-    failed |=
-        tensor_map_2d(&p.map_c, "C", c, BM, BN, BN, BM, 16, bug == OTHER_SWIZZLE_OF_C ? SWIZZLE_NONE : SWIZZLE_32B);
+    failed |= tensor_map_2d(&p.map_c[0], "C", c[0], BM, BN, BN, BM, 16,
+                            bug == OTHER_SWIZZLE_OF_C ? SWIZZLE_NONE : SWIZZLE_32B) ||
+              tensor_map_2d(&p.map_c[1], "D", c[1], BM, BN, BN, BM, 16, SWIZZLE_32B);
     int status = 3;
     if (!failed) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
@@ -410,14 +411,15 @@ static int run(int bug) {
             for (int k = 0; k < K; k++) {
                 sum += bf16_to_float(a[i * a_step + k * k_step]) * bf16_to_float(b[j * a_step + k * k_step]);
             }
-            if (c[i * BN + j] != float_to_bf16(sum)) {
+            if (c[0][i * BN + j] != float_to_bf16(sum) || c[1][i * BN + j] != float_to_bf16(sum)) {
                 status = 1;
             }
         }
     }
     model_global_free(a);
     model_global_free(b);
-    model_global_free(c);
+    model_global_free(c[0]);
+    model_global_free(c[1]);
     return status;
 }
 

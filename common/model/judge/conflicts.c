@@ -2,9 +2,9 @@
  *
  * Most memory is only read and needs no more than the bounds check. Memory that a launch has ever written, and what is
  * small, has a cell for every 2 bytes: its last ordinary write, and in a list the reads and atomic accesses behind it. Two
- * of them are in order if the later one's thread knows the earlier (clock.h; world.h between clusters). A launch that
- * overlaps the one before looks at that one's cells too: all threads of it are in order behind
- * grid_dependency_wait(). */
+ * of them are in order if the later one's thread knows the earlier (clock.h; world.h between clusters). A thread
+ * must also know its own copies: program order does not hold them together. A launch that overlaps the one before looks at
+ * that one's cells too: all threads of it are in order behind grid_dependency_wait(). */
 #include "conflicts.h"
 
 #include <stdio.h>
@@ -174,7 +174,8 @@ static void check(Thread *t, const Allocation *a, uintptr_t p, const char *what,
                   const GlobalEvent *e) {
     const int writes = access_of[mine->how].writes, wrote = access_of[e->how].writes;
     if (e->serial <= now.oldest || !(e->bytes & mine->bytes) || !(writes | wrote) ||
-        (e->serial == mine->serial && e->component == mine->component)) {
+        (e->serial == mine->serial && e->component == mine->component &&
+         (!access_of[mine->how].async || e->epoch == mine->epoch))) {
         return;
     }
     if (e->serial <= now.here.first) {
