@@ -45,7 +45,7 @@ run-instrumented:
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
 
-## make coverage|which lines of common/model the tests execute, by gcov; fails below 90 %
+## make coverage|which lines of common/model the tests execute, by gcov; fails below 95 %
 ## make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
 .PHONY: coverage asan run-coverage run-asan
 ifneq ($(HAVE_MODEL),)
