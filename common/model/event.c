@@ -375,7 +375,6 @@ void event_tma_load(const TmaLoad *load) {
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
-    results_tma_store(copy);
     count_store(copy);
     observe_store(copy);
     steps_store(copy);

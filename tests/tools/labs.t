@@ -65,12 +65,16 @@ my $cc = ($ENV{CC} // 'gcc') . ' ' . ($ENV{C_SUBSET} // '-std=c11 -D_GNU_SOURCE 
 sub lab { return said("cd $tree && tests/tools/patches lab $_[0]") }
 sub written { return Patches::contents("$tree/my/$_[0].cu") }
 
+# without_run(TEXT): but for the line that says how to run it.
+sub without_run { return $_[0] =~ s/^ \* Run .*\n//mr }
+
 for my $p (@labs) {
     my ($said, $status) = lab($p->{number});
     is($status, 0, "make lab-$p->{number}");
     like($said, qr{\Amy/$p->{title}\.cu\n.*HOLE 1 to HOLE \d.*\n.*make check-$p->{number}\n\z}s, 'says what to do');
     my (undef, undef, $start) = @{ (Patches::changed($p, \&Patches::contents))[0] };
-    is(written($p->{title}) =~ s/^#include.*\n//mgr, $start =~ s/^#include.*\n//mgr, 'writes the starting file');
+    is(without_run(written($p->{title})) =~ s/^#include.*\n//mgr, without_run($start) =~ s/^#include.*\n//mgr, 'writes the starting file');
+    like(written($p->{title}), qr{^ \* Run +make check-$p->{number}, at the top \*/$}m, 'which says how to run it');
     ($said, $status) = said("cd $tree && $cc -Wno-psabi -DGEMM_MODEL -fsyntax-only -x c my/$p->{title}.cu");
     is("$status$said", '0', 'which compiles where it is');
 }
@@ -99,7 +103,8 @@ my $chapter = Patches::contents('07_warp_specialized/07_warp_specialized.cu');
 my ($said, $status) = lab('07 PROXY_FENCE');
 is($status, 0, 'RULE=PROXY_FENCE');
 like($said, qr/PROXY_FENCE: Ordinary access.*make check-07 RULE=PROXY_FENCE/s, 'says what to provoke');
-like(written('07_warp_specialized'), qr{\A/\*[^/]*PROXY_FENCE: Ordinary.*fence[.]proxy[.]async.*On a GPU: .*? \*/\n\n\Q$chapter\E\z}s, 'the chapter, and above it the task');
+$chapter = without_run($chapter);
+like(without_run(written('07_warp_specialized')), qr{\A/\*[^/]*PROXY_FENCE: Ordinary.*fence[.]proxy[.]async.*On a GPU: .*? \*/\n\n\Q$chapter\E\z}s, 'the chapter, and above it the task');
 my %rules = Patches::rules();
 is(scalar keys %rules, scalar(() = Patches::contents('common/model/rules.h') =~ /^RULE\(/mg), 'each rule of the model can be asked for');
 unlink glob "$tree/my/*";
@@ -108,8 +113,8 @@ is($status, 0, 'BUG=no_full_wait');
 like($said, qr/bug.*make check-07 BUG=no_full_wait/s, 'says what to do');
 my ($bug) = Patches::all('bugs', '07');
 ($bug) = grep { $_->{name} eq 'no_full_wait' } Patches::all('bugs', '07');
-my $broken = (Patches::changed($bug, \&Patches::contents))[0][2];
-like(written('07_warp_specialized'), qr{\A/\* [^/]*no_full_wait[^/]*\*/\n\n\Q$broken\E\z}, 'the broken chapter');
+my $broken = without_run((Patches::changed($bug, \&Patches::contents))[0][2]);
+like(without_run(written('07_warp_specialized')), qr{\A/\* [^/]*no_full_wait[^/]*\*/\n\n\Q$broken\E\z}, 'the broken chapter');
 unlink glob "$tree/my/*";
 is((lab('01 RACE_WAW'))[1], 0, 'a chapter without a lab can be made to report');
 my @elsewhere = grep { my @c = eval { Patches::changed($_, \&Patches::contents) }; @c != 1 || $c[0][0] ne $_->{source} } Patches::all('bugs');

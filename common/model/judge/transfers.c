@@ -11,6 +11,7 @@
 #include "bug_report.h"
 #include "conflicts.h"
 #include "phases.h"
+#include "results.h"
 #include "shadow.h"
 
 /* The access of a copy that the thread starts in its open group. Before it returns it must have waited for it. */
@@ -187,6 +188,7 @@ void transfers_store(const TmaCopy *copy) {
                       copy->what);
     }
     AccessKind kind = is_range(copy->map) ? ACCESS_BULK_STORE : ACCESS_TMA_STORE;
+    results_tma_store(copy); /* before the conflicts that a wrong place has */
     Actor actor = actor_of_group(t, GROUP_READS, kind, copy->site);
     Component written = group_component(t, GROUP_WRITES);
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
