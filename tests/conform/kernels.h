@@ -180,6 +180,9 @@ DEVICE void watch(const BarrierParams *p) {
 }
 #endif
 
+/* Word i of a vector: clang gives no address of its members. */
+DEVICE void *word(uint4 *v, int i) { return (uint32_t *)v + i; }
+
 /* Threads exchange numbers with those of the other CTA of their cluster. */
 DEVICE int exchange(ScriptShared *s, int what) {
     int rank = cluster_cta_rank(), peer = 1 - rank, thread = (int)threadIdx.x, other = 63 - thread;
@@ -193,9 +196,9 @@ DEVICE int exchange(ScriptShared *s, int what) {
     uint4 v = make_uint4(mine, mine + 1, mine + 2, mine + 3);
     if (what == BARRIER_PEER_LOADS) {
         v = cluster_load_v4(&s->kept[other], peer);
-        v.y = cluster_load_u32(&s->kept[other].y, peer);
-        v.z = (uint32_t)cluster_load_u64(&s->kept[other].z, peer);
-        last = __float_as_uint(cluster_load_f32(&s->kept[other].w, peer));
+        v.y = cluster_load_u32(word(&s->kept[other], 1), peer);
+        v.z = (uint32_t)cluster_load_u64(word(&s->kept[other], 2), peer);
+        last = __float_as_uint(cluster_load_f32(word(&s->kept[other], 3), peer));
     } else {
         if (thread == 0 && what != BARRIER_PEER_STORES) {
             if (what == BARRIER_PEER_ASYNC) {
@@ -207,15 +210,15 @@ DEVICE int exchange(ScriptShared *s, int what) {
         }
         if (what == BARRIER_PEER_STORES) {
             cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, 0, 0));
-            cluster_store_u32(&s->got[other].y, peer, v.y);
-            cluster_store_u64(&s->got[other].z, peer, (uint64_t)v.w << 32 | v.z);
-            cluster_store_f32(&s->got[other].y, peer, __uint_as_float(v.y));
+            cluster_store_u32(word(&s->got[other], 1), peer, v.y);
+            cluster_store_u64(word(&s->got[other], 2), peer, (uint64_t)v.w << 32 | v.z);
+            cluster_store_f32(word(&s->got[other], 1), peer, __uint_as_float(v.y));
         } else if (thread % 2 == 0) {
             st_async_v4(&s->got[other], peer, v, &s->bar);
         } else {
-            st_async_u32(&s->got[other].x, peer, v.x, &s->bar);
-            st_async_f32(&s->got[other].y, peer, __uint_as_float(v.y), &s->bar);
-            st_async_u64(&s->got[other].z, peer, (uint64_t)v.w << 32 | v.z, &s->bar);
+            st_async_u32(word(&s->got[other], 0), peer, v.x, &s->bar);
+            st_async_f32(word(&s->got[other], 1), peer, __uint_as_float(v.y), &s->bar);
+            st_async_u64(word(&s->got[other], 2), peer, (uint64_t)v.w << 32 | v.z, &s->bar);
         }
         if (what == BARRIER_PEER_STORES) {
             cluster_sync();
