@@ -116,7 +116,7 @@ typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint3
                                      const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
                                      CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-/* The driver's encoder, found at run time so that the program needs no -lcuda. NULL if the driver has none. */
+/* The driver's encoder, found at run time so that the program needs no -lcuda. NULL, and a line, if it has none. */
 static inline TensorMapEncoder tensor_map_encoder(void) {
     static void *encoder;
     cudaDriverEntryPointQueryResult found;
@@ -127,6 +127,9 @@ static inline TensorMapEncoder tensor_map_encoder(void) {
         cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &encoder, cudaEnableDefault, &found);
 #endif
     }
+    if (encoder == NULL) {
+        fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
+    }
     return (TensorMapEncoder)encoder;
 }
 
@@ -136,7 +139,6 @@ static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const b
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder();
     if (encode == NULL) {
-        fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
         return GEMM_DEVICE;
     }
     cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows};

@@ -127,7 +127,6 @@ static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const T
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder();
     if (encode == NULL) {
-        fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
         return GEMM_DEVICE;
     }
     cuuint64_t sizes[5], strides[4];

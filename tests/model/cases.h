@@ -11,6 +11,22 @@ typedef struct {
     int bug;
 } Case;
 
+/* One of them; CASE_LIST is the list's name. `run` is the file's function of that name, or given. */
+#define RIGHT_CASE(bug) RIGHT_CASE_OF(run, bug)
+#define WRONG_CASE(bug, rule) WRONG_CASE_OF(run, bug, rule)
+#define RIGHT_CASE_OF(run, bug) \
+    { CASE_LIST " " #bug, NULL, run, bug }
+#define WRONG_CASE_OF(run, bug, rule) \
+    { CASE_LIST " " #bug, #rule, run, bug }
+#define SKIPPED_CASE(bug, why) \
+    { CASE_LIST " " #bug, "# " why, run, bug }
+#ifdef __clang__
+#define LOCAL_CASE(bug, rule) \
+    SKIPPED_CASE(bug, "clang tells -fsanitize=thread of no access to a local array by a known index")
+#else
+#define LOCAL_CASE(bug, rule) WRONG_CASE(bug, rule)
+#endif
+
 /* Lists of them, one in each kernels_NAME.c. */
 #define CASE_LISTS(LIST) \
     LIST(ring)           \

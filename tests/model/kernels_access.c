@@ -195,10 +195,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "access " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "access " #bug, #rule, run, bug }
+#define CASE_LIST "access"
 const Case access_cases[] = {
     RIGHT_CASE(RIGHT_READERS),
     RIGHT_CASE(RIGHT_READERS_LAPS),

@@ -158,10 +158,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "cluster " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "cluster " #bug, #rule, run, bug }
+#define CASE_LIST "cluster"
 const Case cluster_cases[] = {
     RIGHT_CASE(RIGHT),
     RIGHT_CASE(RIGHT_RELAXED),

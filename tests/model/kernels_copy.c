@@ -163,10 +163,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "copy " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "copy " #bug, #rule, run, bug }
+#define CASE_LIST "copy"
 const Case copy_cases[] = {
     RIGHT_CASE(RIGHT),
     RIGHT_CASE(RIGHT_PLAIN_COPY),

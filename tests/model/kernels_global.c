@@ -556,10 +556,7 @@ int global_fixup(int ctas, int down) { return run_grid(down ? RIGHT_FIXUP_DOWN :
 
 static int run(int bug) { return run_grid(bug, bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID); }
 
-#define RIGHT_CASE(bug) \
-    { "global " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "global " #bug, #rule, run, bug }
+#define CASE_LIST "global"
 const Case global_cases[] = {
     RIGHT_CASE(RIGHT_SPLIT),
     RIGHT_CASE(RIGHT_SPLIT_ACQ_REL),

@@ -279,10 +279,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "mbarrier " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "mbarrier " #bug, #rule, run, bug }
+#define CASE_LIST "mbarrier"
 const Case mbarrier_cases[] = {
     RIGHT_CASE(RIGHT_TOKEN),
     RIGHT_CASE(RIGHT_TOKEN_POLL),

@@ -249,10 +249,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "peer " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "peer " #bug, #rule, run, bug }
+#define CASE_LIST "peer"
 const Case peer_cases[] = {
     RIGHT_CASE(RIGHT_LOADS),
     RIGHT_CASE(RIGHT_STORES),

@@ -390,10 +390,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "plain " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "plain " #bug, #rule, run, bug }
+#define CASE_LIST "plain"
 const Case plain_cases[] = {
     RIGHT_CASE(RIGHT_REVERSE),
     RIGHT_CASE(RIGHT_BYTES),

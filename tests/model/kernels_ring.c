@@ -423,16 +423,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "ring " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "ring " #bug, #rule, run, bug }
-#ifdef __clang__
-#define LOCAL_CASE(bug, rule) \
-    { "ring " #bug, "# clang tells -fsanitize=thread of no access to a local array by a known index", run, bug }
-#else
-#define LOCAL_CASE(bug, rule) WRONG_CASE(bug, rule)
-#endif
+#define CASE_LIST "ring"
 const Case ring_cases[] = {
     RIGHT_CASE(RIGHT),
     RIGHT_CASE(RIGHT_EXPECT_AFTER_LOADS),

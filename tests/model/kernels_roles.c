@@ -498,16 +498,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "roles " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "roles " #bug, #rule, run, bug }
-#ifdef __clang__
-#define LOCAL_CASE(bug, rule) \
-    { "roles " #bug, "# clang tells -fsanitize=thread of no access to a local array by a known index", run, bug }
-#else
-#define LOCAL_CASE(bug, rule) WRONG_CASE(bug, rule)
-#endif
+#define CASE_LIST "roles"
 const Case roles_cases[] = {
     RIGHT_CASE(RIGHT),
     RIGHT_CASE(RIGHT_EXPECT_IN_TWO),

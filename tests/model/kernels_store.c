@@ -293,10 +293,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "store " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "store " #bug, #rule, run, bug }
+#define CASE_LIST "store"
 const Case store_cases[] = {
     RIGHT_CASE(RIGHT_WARPS),
     WRONG_CASE(WARPS_NO_FENCE, PROXY_FENCE),

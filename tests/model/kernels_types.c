@@ -356,10 +356,7 @@ static int run(int kind) {
     return status;
 }
 
-#define RIGHT_CASE(kind) \
-    { "types " #kind, NULL, run, kind }
-#define WRONG_CASE(kind, rule) \
-    { "types " #kind, #rule, run, kind }
+#define CASE_LIST "types"
 const Case types_cases[] = {
     RIGHT_CASE(SS_BF16),
     RIGHT_CASE(SS_TRANS_A),

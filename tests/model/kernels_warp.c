@@ -209,10 +209,7 @@ static int run(int bug) {
     return status;
 }
 
-#define RIGHT_CASE(bug) \
-    { "warp " #bug, NULL, run, bug }
-#define WRONG_CASE(bug, rule) \
-    { "warp " #bug, #rule, run, bug }
+#define CASE_LIST "warp"
 const Case warp_cases[] = {
     RIGHT_CASE(RIGHT_VOTES),
     RIGHT_CASE(RIGHT_VOTES_HALF),
