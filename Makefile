@@ -124,7 +124,7 @@ FORCE:
 
 # ---- what all programs share --------------------------------------------------------------------------------------
 
-HARNESS_C := $(filter-out common/harness/main.c,$(wildcard common/harness/*.c))
+HARNESS_C := $(filter-out common/harness/main.c common/harness/hello.c,$(wildcard common/harness/*.c))
 HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
 HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
 TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
@@ -168,7 +168,7 @@ endef
 # $(1): chapter, $(2): its number, $(3): its program, $(4): the program of the chapter before
 define chapter_rules
 .PHONY: $(2) run-$(2) diff-$(2)
-$(2): $(3)
+$(2): $(3) $(call hellos,$(3))
 run-$(2): $(3)
 	$(3) $$(ARGS)
 diff-$(2):
@@ -197,6 +197,31 @@ $(3): FORCE
 	@echo "$(1) cannot be built: $(NO_BACKEND)" >&2; exit 1
 endif
 endef
+# A hello program (common/harness/hello.h). $(1): its name, $(2): its program, $(3): its chapter's number.
+hellos = $(patsubst %.cu,%,$(sort $(wildcard $(dir $(1))hello_*.cu)))
+HELLOS := $(foreach p,$(PROGRAMS),$(call hellos,$(p)))
+define hello_rules
+$(B)/gpu/$(1).o: $(2).cu tests/tools/ptxas_check $(NVCC_STAMP)
+	$$(call say,NVCC,$$@)
+	$(Q)mkdir -p $$(@D)
+	$(Q)$$(compile_cuda) $(call arch,$(3)) -c $$< -o $$@
+
+$(B)/model/$(1).o: $(2).cu $(CC_STAMP)
+	$$(call c_object,-x c $(C_CHAPTER))
+
+ifneq ($(HAVE_BACKEND),)
+$(2): $(B)/harness/hello_main.o $(call chapter_objects,$(1)) $(COMMON) $(LINK_STAMP)
+	$$(program)
+else
+$(2): FORCE
+	@echo "$(1) cannot be built: $(NO_BACKEND)" >&2; exit 1
+endif
+endef
+$(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rules,$(notdir $(h)),$(h),$(call number,$(p))))))
+
+$(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
+	$(call c_object,$(C_BACKENDS))
+
 previous :=
 $(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),$(previous)))$(eval previous := $(p)))
 
@@ -206,7 +231,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number
 ## make diff-07|show what chapter 07 changes in the source of chapter 06
 .PHONY: all
 ifneq ($(HAVE_BACKEND),)
-all: $(PROGRAMS)
+all: $(PROGRAMS) $(HELLOS)
 else
 all:
 	@echo "nothing can be built: $(NO_BACKEND)" >&2; exit 1
@@ -258,7 +283,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 ## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
 .PHONY: test check-model check-gpu sanitize
-test: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
+test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
 check-model: $(CHECK_MODEL)
@@ -309,7 +334,7 @@ print-nvcc:
 print-model-tests:
 	@echo $(CHECK_MODEL)
 clean:
-	rm -rf build $(PROGRAMS)
+	rm -rf build $(PROGRAMS) $(HELLOS)
 help:
 	@sed -n 's/^## //p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-26s %s\n' "$$target" "$$text"; done
 	@echo

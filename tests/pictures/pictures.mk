@@ -4,9 +4,9 @@ PICTURES := $(B)/tests/pictures/pictures
 PICTURES_TEST := tests/pictures/pictures.t
 MORE_TESTS += $(PICTURES_TEST)
 
-$(PICTURES): $(B)/tests/pictures/pictures.o $(CC_STAMP)
+$(PICTURES): $(patsubst %.c,$(B)/%.o,$(wildcard tests/pictures/*.c)) $(CC_STAMP)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $< -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) -o $@
 
 $(PICTURES_TEST): $(PICTURES)
 

@@ -1,0 +1,173 @@
+/* draw_02.c - the swizzle, fragments of mma.sync and ldmatrix: from swizzle.h and the maps of common/model/data/matrix.h, which
+ * tests/conform holds to an H200. */
+#include "draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/swizzle.h"
+#include "model/data/matrix.h"
+
+static uint32_t no_swizzle(uint32_t a) { return a; }
+
+enum { CHUNK_WIDTH = 48, LINE_HEIGHT = 22, COLUMNS = 8, ROWS = 8 };
+
+/* Clocks that reading chunk `chunk` of 8 rows takes: chunks in the same 16-byte column come one after the other. */
+static int clocks(uint32_t (*place)(uint32_t), int row_bytes, int chunk) {
+    int in_column[COLUMNS] = {0}, most = 0;
+    for (int row = 0; row < ROWS; row++) {
+        int column = (int)(place((uint32_t)(row * row_bytes + chunk * 16)) / 16 % COLUMNS);
+        most = ++in_column[column] > most ? in_column[column] : most;
+    }
+    return most;
+}
+
+static void swizzle_panel(int x, int y, int row_bytes, uint32_t (*place)(uint32_t), const char *name) {
+    const int read = 1; /* the chunk column that is read */
+    int chunks = row_bytes / 16, lines = ROWS * row_bytes / 128, worst = 0;
+    text("t h", x, y, "%s", name);
+    for (int column = 0; column < COLUMNS; column++) {
+        text("m x c", x + column * CHUNK_WIDTH + CHUNK_WIDTH / 2, y + 17, "%d-%d", column * 4, column * 4 + 3);
+    }
+    y += 22;
+    /* The coloured ones last, so that no neighbour covers their border. */
+    for (int i = 0; i < 2 * ROWS * chunks; i++) {
+        int row = i / chunks % ROWS, chunk = i % chunks;
+        if ((chunk == read) == (i >= ROWS * chunks)) {
+            uint32_t at = place((uint32_t)(row * row_bytes + chunk * 16));
+            int cx = x + (int)(at / 16 % COLUMNS) * CHUNK_WIDTH, cy = y + (int)(at / 128) * LINE_HEIGHT;
+            box(chunk == read ? "hot" : "n", cx, cy, CHUNK_WIDTH, LINE_HEIGHT);
+            text(chunk == read ? "t s c h" : "m s c", cx + CHUNK_WIDTH / 2, cy + 15, "%d,%d", row, chunk);
+        }
+    }
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int now = clocks(place, row_bytes, chunk);
+        worst = now > worst ? now : worst;
+    }
+    text("t s", x, y + lines * LINE_HEIGHT + 16, "8 rows of one chunk column: %d clock%s%s",
+         clocks(place, row_bytes, read), clocks(place, row_bytes, read) == 1 ? ", no conflict" : "s,",
+         worst == 1 ? "; of any other, too" : " one after the other");
+}
+
+static void draw_swizzle(const char *directory) {
+    static const struct {
+        int row_bytes;
+        uint32_t (*place)(uint32_t);
+        const char *plain, *swizzled;
+    } patterns[] = {
+        {128, swizzle_128b, "rows of 128 bytes (64 bf16), as they come",
+         "128-byte swizzle: address bits 4-6 ^= bits 7-9"},
+        {64, swizzle_64b, "rows of 64 bytes, as they come", "64-byte swizzle: address bits 4-5 ^= bits 7-8"},
+        {32, swizzle_32b, "rows of 32 bytes, as they come", "32-byte swizzle: address bit 4 ^= bit 7"},
+    };
+    const int left = 60, right = 60 + COLUMNS * CHUNK_WIDTH + 60;
+    begin(directory, "02_smem_tiled/swizzle.svg", 592, "Where 16-byte chunks lie in the banks of shared memory");
+    text("t", MARGIN, 26,
+         "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
+         "Coloured: chunk 1 of the 8 rows,");
+    text("t", MARGIN, 44,
+         "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
+    int y = 78;
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        swizzle_panel(left, y, patterns[i].row_bytes, no_swizzle, patterns[i].plain);
+        swizzle_panel(right, y, patterns[i].row_bytes, patterns[i].place, patterns[i].swizzled);
+        text("m x e", left - 6, y + 17, "banks");
+        y += 22 + ROWS * patterns[i].row_bytes / 128 * LINE_HEIGHT + 50;
+    }
+    end();
+}
+
+enum { PAIR_WIDTH = 44, SUMS_WIDTH = 66, CELL_HEIGHT = 19 };
+
+/* Two neighbours that one lane has in one register, or in two. */
+static void pair(int x, int y, int width, int register_number, const char *name, int lane, const char *registers) {
+    colour(register_number, x, y, width, CELL_HEIGHT);
+    text("t s c", x + width / 2, y + 14, "%d %s%s", lane, name, registers);
+}
+
+static void row_names(int x, int y, int rows, int matrix_of_upper, int matrix_of_lower) {
+    for (int row = 0; row < rows; row++) {
+        int lane = ldmatrix_address_lane(row < 8 ? matrix_of_upper : matrix_of_lower, row % 8);
+        text("m s e", x, y + row * CELL_HEIGHT + 14, "%d", lane);
+    }
+}
+
+static void draw_fragments(const char *directory) {
+    static const char *const digit[] = {"0", "1", "2", "3"};
+    const int top = 118, a_x = 80, b_x = a_x + 8 * PAIR_WIDTH + 100;
+    begin(directory, "02_smem_tiled/fragments.svg", 790, "Fragments of mma.sync m16n8k16 and the lanes of ldmatrix");
+    text("t", MARGIN, 26,
+         "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix of "
+         "ldmatrix is one colour, one register");
+    text("t", MARGIN, 44,
+         "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving and "
+         "receiving are different lanes.");
+
+    text("t h", a_x, top - 36, "A, 16 rows x 16 k: one ldmatrix.x4");
+    text("m s", a_x, top - 8, "k 0-7, matrices 0 and 1");
+    text("m s", a_x + 4 * PAIR_WIDTH, top - 8, "k 8-15, matrices 2 and 3");
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int r = 0; r < 4; r++) {
+            pair(a_x + mma_a_k(lane, r) / 2 * PAIR_WIDTH, top + mma_a_row(lane, r) * CELL_HEIGHT, PAIR_WIDTH, r, "a",
+                 lane, digit[r]);
+        }
+    }
+    row_names(a_x - 6, top, 16, 0, 1);
+    row_names(a_x + 8 * PAIR_WIDTH + 24, top, 16, 2, 3);
+    for (int row = 0; row < 16; row += 4) {
+        text("m s e", a_x - 30, top + row * CELL_HEIGHT + 14, "%s%d", row == 0 ? "row " : "", row);
+    }
+
+    /* Two 16 x 8 tiles of B come with one ldmatrix.x4: the second one in registers 2 and 3. */
+    text("t h", b_x, top - 36, "B, 16 columns x 16 k, two tiles: one ldmatrix.x4");
+    text("m s", b_x, top - 8, "k 0-7, matrices 0 and 2");
+    text("m s", b_x + 4 * PAIR_WIDTH, top - 8, "k 8-15, matrices 1 and 3");
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int tile = 0; tile < 2; tile++) {
+            for (int r = 0; r < 2; r++) {
+                pair(b_x + mma_b_k(lane, r) / 2 * PAIR_WIDTH, top + (8 * tile + mma_b_column(lane)) * CELL_HEIGHT,
+                     PAIR_WIDTH, 2 * tile + r, "b", lane, digit[2 * tile + r]);
+            }
+        }
+    }
+    row_names(b_x - 6, top, 16, 0, 2);
+    row_names(b_x + 8 * PAIR_WIDTH + 24, top, 16, 1, 3);
+
+    const int lower = top + 16 * CELL_HEIGHT + 62;
+    text("t h", a_x, lower - 26, "D, 16 rows x 8 columns: the sums");
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int v = 0; v < 4; v += 2) {
+            pair(a_x + mma_d_column(lane, v) / 2 * SUMS_WIDTH, lower + mma_d_row(lane, v) * CELL_HEIGHT - 12,
+                 SUMS_WIDTH, 4 + v / 2, "d", lane, v == 0 ? "0, d1" : "2, d3");
+        }
+    }
+    int x = a_x + 4 * SUMS_WIDTH + 40;
+    static const char *const notes[] = {
+        "How to use it: follow lane 9. It holds D(2, 2..3) in d0, d1 and D(10, 2..3) in d2, d3.",
+        "For these the tensor core takes rows 2 and 10 of A and columns 2 and 3 of B,",
+        "from the registers of lanes 8 to 15.",
+        "Lane 9 itself received A(2, 2..3) in a0; the address of that row was given by lane 2.",
+    };
+    /* What the notes say is checked: if a map changes, this stops. */
+    int lanes = 0; /* that hold rows 2 and 10 of A or columns 2 and 3 of B */
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        lanes += (mma_a_row(lane, 0) == 2 || mma_b_column(lane) == 2 || mma_b_column(lane) == 3) && lane / 8 == 1;
+        lanes -= (mma_a_row(lane, 0) == 2 || mma_b_column(lane) == 2 || mma_b_column(lane) == 3) && lane / 8 != 1;
+    }
+    if (lanes != 8 || mma_a_row(9, 1) != 10 || mma_d_row(9, 0) != 2 || mma_d_column(9, 0) != 2 ||
+        mma_d_row(9, 2) != 10 || mma_a_row(9, 0) != 2 || mma_a_k(9, 0) != 2 ||
+        ldmatrix_address_lane(0, mma_a_row(9, 0)) != 2) {
+        fprintf(stderr, "pictures: the notes of fragments.svg no longer fit the maps\n");
+        exit(1);
+    }
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        text("t", x, lower + 20 + (int)i * 22, "%s", notes[i]);
+    }
+    end();
+}
+
+void draw_02(const char *directory) {
+    draw_swizzle(directory);
+    draw_fragments(directory);
+}

@@ -1,0 +1,4 @@
+/* draw_03.c -  */
+#include "draw.h"
+
+void draw_03(const char *directory) { (void)directory; }
