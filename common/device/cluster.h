@@ -6,8 +6,8 @@
 
 /* cluster_cta_rank(): this CTA's number in its cluster, 0-based; 0 in a launch without clusters.
  *
- * cluster_arrive_relaxed(), cluster_wait(): barrier of all threads of the cluster, in two halves. The arrive is relaxed:
- * it publishes no ordinary stores; barrier initialisation is published by mbarrier_init_fence() before it. PTX 9.7.13.3.
+ * cluster_arrive_relaxed(), cluster_wait(): barrier of all threads of the cluster, in two halves. The arrival is relaxed:
+ * it publishes no stores, and of initialised mbarriers those that mbarrier_init_fence() has released. PTX 9.7.13.3.
  *
  * cluster_sync(): both halves, with release and acquire.
  *

@@ -22,10 +22,11 @@ typedef struct {
 } MBarrier;
 
 /* mbarrier_init(bars, how_many, arrivals): make an array of barriers, each to expect `arrivals` arrivals a phase. One
- * thread. The others may use them after mbarrier_init_fence() of that thread and a __syncthreads() (in a cluster: a
- * cluster barrier). PTX 9.7.13.15.9.
+ * thread. Other threads may use them, and copies may count on them, after a __syncthreads() (in a cluster:
+ * cluster_sync()). PTX 9.7.13.15.9.
  *
- * mbarrier_init_fence(): the thread that initialised publishes it to the cluster and to the copy engine. PTX 9.7.13.4.
+ * mbarrier_init_fence(): releases the initialisation, and nothing else, to the cluster. Needed before a
+ * cluster_arrive_relaxed(), which releases nothing itself; before other barriers it is a habit. PTX 9.7.13.4.
  *
  * mbarrier_arrive(bar): one arrival. Releases what this thread has written, for those who wait. Any thread.
  *

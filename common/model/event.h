@@ -119,7 +119,7 @@ void event_mbarrier_init_fence(Thread *t);
 /* The barrier at the place of `bar` in CTA `rank` of the cluster is wanted, by the thread or the copy engine; it is there.
  */
 void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what, int by_engine);
+void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what);
 /* The thread ends the barrier's life. */
 void event_mbarrier_inval(Thread *t, Barrier *b, Site site);
 /* `count` arrivals; those beyond b->pending do not count. */

@@ -45,7 +45,8 @@ RULE(BARRIER_REINIT, "Initialisation of memory that holds a live mbarrier",
 RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
      "the count becomes garbage: hangs, passes early, or traps")
 RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
-     "phases complete that nobody has waited for: later waits pass too early or hang")
+     "an arrival that finds none pending is a launch failure; one that completes a phase too soon lets later waits pass "
+     "too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
      "a slow or an early thread takes one phase for another: it hangs, or reads another lap's data; seldom, and at "
      "small sizes")
@@ -57,7 +58,8 @@ RULE(BARRIER_INVAL, "mbarrier.inval of a barrier that may still be in use",
      "whoever still waits or arrives finds garbage: hangs, passes early, or traps, in the runs in which it is late")
 RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies bring",
      "too few announced: the phase completes while data is still on its way; too many: it never completes")
-RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1", "the count wraps: hangs or passes early")
+RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1",
+     "a launch failure; 2^20 itself is still counted right")
 
 /* ---- progress */
 RULE(DEADLOCK, "No thread can go on", "hangs until it is killed")
@@ -82,9 +84,9 @@ RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has 
 
 /* ---- wgmma */
 RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fence",
-     "ptxas inserts the missing fence (note C7519): numbers are right, but it may serialise the products")
+     "ptxas inserts the missing fence where it sees that it is missing (note C7519); then the numbers are right")
 RULE(WGMMA_COMMIT, "wgmma that no commit_group closes",
-     "the wait does not cover it: accumulators may be read too early")
+     "by the manual no wait covers it, and accumulators may be read too early; ptxas 13.0 closes the group by itself")
 RULE(WGMMA_IN_FLIGHT, "Access to registers of a wgmma that is not finished",
      "accumulators: ptxas inserts a wait (note C7514 or C7517), right, but the products no longer overlap; "
      "fragments of A: wrong numbers")

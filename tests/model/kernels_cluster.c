@@ -22,8 +22,9 @@ enum {
 
 typedef enum {
     RIGHT,
-    RIGHT_RELAXED, /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
-    RIGHT_REDUCE,  /* results are added by the copy engine */
+    RIGHT_RELAXED,  /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
+    RIGHT_REDUCE,   /* results are added by the copy engine */
+    RIGHT_NO_FENCE, /* cluster_sync() releases what came before, the barriers too */
     NO_CLUSTER_SYNC,
     RELAXED_NO_FENCE,
     EXPECT_HALF,
@@ -56,7 +57,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
     if (thread == 0) {
         mbarrier_init(s->full, STAGES, 1);
         mbarrier_init(s->empty, STAGES, bug == RELEASE_OWN ? 1 : CTAS);
-        if (bug != RELAXED_NO_FENCE) {
+        if (bug != RELAXED_NO_FENCE && bug != RIGHT_NO_FENCE) {
             mbarrier_init_fence();
         }
     }
@@ -163,6 +164,7 @@ const Case cluster_cases[] = {
     RIGHT_CASE(RIGHT),
     RIGHT_CASE(RIGHT_RELAXED),
     RIGHT_CASE(RIGHT_REDUCE),
+    RIGHT_CASE(RIGHT_NO_FENCE),
     WRONG_CASE(NO_CLUSTER_SYNC, BARRIER_INIT_ORDER),
     WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER),
     WRONG_CASE(EXPECT_HALF, TX_COUNT),

@@ -17,6 +17,7 @@ typedef enum {
     RIGHT_ASYNC,         /* stores that the peer's barrier counts */
     RIGHT_REMOTE_ARRIVE, /* ... announced by who stores */
     RIGHT_REMOTE_EXPECT,
+    RIGHT_NO_FENCE, /* cluster_sync() releases what came before, the barriers too */
     LOAD_BEFORE_START,
     LOAD_RELAXED,
     LOAD_NO_END_SYNC,
@@ -31,7 +32,7 @@ typedef enum {
     ASYNC_NO_WAIT,
     ASYNC_NO_EXPECT,
     ASYNC_TOO_FEW,
-    ASYNC_NO_FENCE,
+    ASYNC_RELAXED, /* a relaxed arrival releases only what a fence has published */
     ASYNC_NO_EMPTY,
     ASYNC_NO_END,
     ASYNC_RANK,
@@ -170,7 +171,7 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
 
 DEVICE void receive(Shared *s, const Params *p, int thread) {
     const int bug = p->bug;
-    int announces = bug >= ASYNC_NO_WAIT || bug == RIGHT_ASYNC, sum = 0;
+    int announces = bug >= ASYNC_NO_WAIT || bug == RIGHT_ASYNC || bug == RIGHT_NO_FENCE, sum = 0;
     for (int round = 0; round < ROUNDS; round++) {
         if (thread == 0 && announces) {
             if (bug == ASYNC_NO_EXPECT) {
@@ -214,11 +215,16 @@ static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_const
         int by_store = p.bug == RIGHT_MBARRIER || p.bug == MBARRIER_NO_WAIT || p.bug == MBARRIER_NO_EMPTY;
         mbarrier_init(&s->full, 1, by_store ? THREADS : 1);
         mbarrier_init(&s->empty, 1, THREADS);
-        if (p.bug != ASYNC_NO_FENCE) {
+        if (p.bug != RIGHT_NO_FENCE && p.bug != ASYNC_RELAXED) {
             mbarrier_init_fence();
         }
     }
-    cluster_sync();
+    if (p.bug == ASYNC_RELAXED) {
+        cluster_arrive_relaxed();
+        cluster_wait();
+    } else {
+        cluster_sync();
+    }
     if (rank == 0) {
         send(s, &p, thread);
     } else {
@@ -258,6 +264,7 @@ const Case peer_cases[] = {
     RIGHT_CASE(RIGHT_ASYNC),
     RIGHT_CASE(RIGHT_REMOTE_ARRIVE),
     RIGHT_CASE(RIGHT_REMOTE_EXPECT),
+    RIGHT_CASE(RIGHT_NO_FENCE),
     WRONG_CASE(LOAD_BEFORE_START, CLUSTER_START),
     WRONG_CASE(LOAD_RELAXED, RACE_RAW),
     WRONG_CASE(LOAD_NO_END_SYNC, CLUSTER_EXIT),
@@ -272,7 +279,7 @@ const Case peer_cases[] = {
     WRONG_CASE(ASYNC_NO_WAIT, RACE_RAW),
     WRONG_CASE(ASYNC_NO_EXPECT, TX_COUNT),
     WRONG_CASE(ASYNC_TOO_FEW, DEADLOCK),
-    WRONG_CASE(ASYNC_NO_FENCE, BARRIER_INIT_ORDER),
+    WRONG_CASE(ASYNC_RELAXED, BARRIER_INIT_ORDER),
     WRONG_CASE(ASYNC_NO_EMPTY, RACE_WAR),
     WRONG_CASE(ASYNC_NO_END, EXIT_IN_FLIGHT),
     WRONG_CASE(ASYNC_RANK, CLUSTER_RANK),

@@ -201,22 +201,18 @@ void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *w
     check_gone(t, cta, bar, site, what);
 }
 
-void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine) {
+void phases_use(Thread *t, const Barrier *b, Site site, const char *what) {
     const BarrierFacts *f = b->facts;
     f->used[t->cta->rank * t->cta->threads + t->id] = thread_epoch(t);
+    /* A relaxed arrival of the cluster carries the fence and nothing else. */
     int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
-    int known = by_fence || thread_knows(t, f->init_component, f->init_epoch);
-    if (!known || (b->cta != t->cta && !by_fence)) {
+    if (!by_fence && !thread_knows(t, f->init_component, f->init_epoch)) {
         report_init_order(t, b, site, what,
-                          f->init_fence == 0 ? "mbarrier_init_fence() by the thread that initialises, and a barrier "
-                                               "(of the cluster, if there is one) after it"
-                                             : "a barrier (of the cluster, if there is one) after "
-                                               "mbarrier_init_fence()");
-    }
-    if (by_engine && f->init_fence == 0 && !device.options.lenient) {
-        report_init_order(t, b, site, what,
-                          "mbarrier_init_fence() by the thread that initialises: it is what publishes the barrier to "
-                          "the copy engine");
+                          f->init_fence == 0
+                              ? "a barrier (of the cluster, if there is one) after mbarrier_init; if the "
+                                "cluster's is relaxed, mbarrier_init_fence() before it"
+                              : "a barrier (of the cluster, if there is one) after "
+                                "mbarrier_init_fence()");
     }
 }
 

@@ -119,7 +119,7 @@ void phases_cta_end(Cta *cta);
 void phases_init(Thread *t, Barrier *b, int how_many, Site site);
 void phases_init_fence(Thread *t);
 void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-void phases_use(Thread *t, const Barrier *b, Site site, const char *what, int by_engine);
+void phases_use(Thread *t, const Barrier *b, Site site, const char *what);
 void phases_inval(Thread *t, Barrier *b, Site site);
 void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
 void phases_copies(Thread *t, Barrier *b, Site site);

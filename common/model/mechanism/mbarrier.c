@@ -106,7 +106,7 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
         thread_block(t, (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
     }
     Barrier *b = cta->mbarriers.list[*at - 1];
-    event_mbarrier_use(t, b, site, what, by_engine);
+    event_mbarrier_use(t, b, site, what);
     return b;
 }
 
