@@ -11,7 +11,7 @@
  *
  * cluster_sync(): both halves, with release and acquire.
  *
- * Distributed shared memory: `p` is an address in the own CTA, and stands for the same place in CTA `rank` of the cluster
+ * Distributed shared memory: `p` is an address in this CTA, and stands for the same place in CTA `rank` of the cluster
  * (mapa, PTX 9.7.9.23). Any thread. The CTA must be known to have started, and must not end before the access is over: a
  * cluster_sync() before the first and after the last. Between accesses of different CTAs to the same bytes lies a
  * cluster_sync(), or mbarrier_arrive_release_cluster() and mbarrier_wait_parity_cluster(). `p` is a multiple of the size.

@@ -54,7 +54,7 @@ typedef struct CUstream_st *Stream;
 /* A kernel as an argument of launch_kernel(). */
 #define KERNEL(kernel) ((const void *)(kernel)), #kernel
 
-/* Address in the shared-memory window, as PTX wants it. Valid in the own CTA, and as the CTA-relative part elsewhere. */
+/* Address in the shared-memory window, as PTX wants it. Valid in its own CTA, and as the CTA-relative part elsewhere. */
 DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
 DEVICE float bf16_to_float(bf16 x) { return __uint_as_float((uint32_t)x << 16); }

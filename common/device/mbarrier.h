@@ -51,7 +51,7 @@ typedef struct {
  * mbarrier_try_wait_parity_hint(bar, parity, ns): for about so many nanoseconds at most.
  *
  * mbarrier_wait_parity(bar, parity): wait until it is. Acquires: what was written before the arrivals, and what the
- * copies counted by this phase have brought, may be read afterwards. Only on barriers of the own CTA. PTX 9.7.13.15.16.
+ * copies counted by this phase have brought, may be read afterwards. Only on barriers of its own CTA. PTX 9.7.13.15.16.
  *
  * mbarrier_wait_parity_cluster(bar, parity): acquires from the whole cluster: for data that came by ordinary or
  * asynchronous stores of a peer CTA (cluster.h).

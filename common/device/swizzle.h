@@ -4,8 +4,9 @@
  * time lie in 8 different 16-byte columns. In a tile with 128-byte rows, the chunks of one k-column all lie in the same
  * column. The 128-byte swizzle moves chunk c of row r to column c ^ (r mod 8): any 8 rows of one logical chunk column
  * then lie in 8 different columns, and so do the 8 chunks of one row. TMA writes and wgmma reads this pattern when told
- * to (PTX 5.5.7 and 9.7.15.5.1.2); ldmatrix and ordinary stores need the address computed. The hardware XORs address
- * bits, so a tile must start on a multiple of the pattern: 1024 bytes. Host and kernel. */
+ * to (PTX 5.5.7 and 9.7.15.5.1.2); ldmatrix and ordinary stores need the address computed. The hardware XORs bits of the
+ * address, the functions below those of the offset in the tile: the two agree in a tile that starts on a multiple of the
+ * pattern, 1024 bytes. Host and kernel. */
 #ifndef SWIZZLE_H
 #define SWIZZLE_H
 

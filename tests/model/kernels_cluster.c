@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
             cluster_arrive_relaxed();
         }
         cluster_wait();
-        /* The relaxed arrival publishes the barriers to threads that know the fence: also in the own CTA. */
+        /* The relaxed arrival publishes the barriers to threads that know the fence: in this CTA too. */
         __syncthreads();
     } else {
         if (bug == ARRIVE_TWICE) {

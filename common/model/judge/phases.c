@@ -420,7 +420,7 @@ static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released
 
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
     if (!is_over(p, b->facts, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("wait", p->thread, p->site, "wait that the phase before lets through");
+        report_place("wait", p->thread, p->site, "wait released by the previous phase");
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");
         report_line("phase",

@@ -227,8 +227,8 @@ static void report_missing(const Actor *actor, const Access *before) {
         report_barrier(owner->barrier);
     } else if (owner->warpgroup != NULL) {
         report_line("missing",
-                    "the wgmma is in group %u of warpgroup %d: nothing that this thread has waited for says that a "
-                    "wgmma.wait_group covered it",
+                    "the wgmma is in group %u of warpgroup %d: this thread cannot know that a wgmma.wait_group has "
+                    "covered it",
                     before->epoch - 1, owner->warpgroup->id);
     } else if ((kind = component_group(owner->thread, before->component)) != GROUP_KINDS) {
         const GroupText *text = group_text(kind);
