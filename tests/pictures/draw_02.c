@@ -28,7 +28,7 @@ static void swizzle_panel(int x, int y, int row_bytes, uint32_t (*place)(uint32_
     int chunks = row_bytes / 16, lines = ROWS * row_bytes / 128, worst = 0;
     text("t h", x, y, "%s", name);
     for (int column = 0; column < COLUMNS; column++) {
-        text("m x c", x + column * CHUNK_WIDTH + CHUNK_WIDTH / 2, y + 17, "%d-%d", column * 4, column * 4 + 3);
+        text("m s c", x + column * CHUNK_WIDTH + CHUNK_WIDTH / 2, y + 17, "%d-%d", column * 4, column * 4 + 3);
     }
     y += 22;
     /* The coloured ones last, so that no neighbour covers their border. */
@@ -72,7 +72,7 @@ static void draw_swizzle(const char *directory) {
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         swizzle_panel(left, y, patterns[i].row_bytes, no_swizzle, patterns[i].plain);
         swizzle_panel(right, y, patterns[i].row_bytes, patterns[i].place, patterns[i].swizzled);
-        text("m x e", left - 6, y + 17, "banks");
+        text("m s e", left - 6, y + 17, "banks");
         y += 22 + ROWS * patterns[i].row_bytes / 128 * LINE_HEIGHT + 50;
     }
     end();
