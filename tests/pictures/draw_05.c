@@ -121,7 +121,7 @@ static void draw_life(int bytes, int y) {
         } else {
             text("t s c", middle, y + 28, s->event == ON_BYTES ? "%d bytes land" : "arrive.expect_tx %d", s->amount);
         }
-        text("m s c", middle, y + 44, "%s", completes ? "and the phase is over" : "");
+        text("m s c", middle, y + 44, "%s", completes ? "the phase completes" : "");
         if (completes) {
             line(x - 3, y + 18, x - 3, y_of[4] + HIGH);
         }
@@ -156,7 +156,7 @@ static void draw_box(const char *directory) {
     text("t h", MARGIN, LIFE, "Its mbarrier counts one arrival and the bytes. A second box follows in the same place.");
     draw_life(b.box_rows * LINE * 16, LIFE);
     text("t", MARGIN, HEIGHT - 34,
-         "A phase is over when pending arrivals and tx-count are both 0. At that moment the phase goes "
+         "A phase completes when pending arrivals and tx-count are both 0. At that moment the phase goes "
          "up by one and pending is %d again.",
          1);
     text("t", MARGIN, HEIGHT - 14,
@@ -221,16 +221,16 @@ static void draw_counts(const char *directory) {
                        late = {.event = ON_EXPECT_TX, .amount = all};
     Panel panels[PANELS] = {
         {"Exact",
-         {"Each phase is over when all", "its bytes are there."},
+         {"Each phase completes when all", "its bytes are there."},
          7,
          {init, right, box_a, box_b, right, box_a, box_b}},
         {"Too few: B is forgotten",
-         {"Phase 0 is over before B is", "there. Phase 1 never is: a hang."},
+         {"Phase 0 completes before B is", "there, phase 1 never: a hang."},
          7,
          {init, few, box_a, box_b, few, box_a, box_b}},
-        {"Too many: A is counted twice", {"Phase 0 is never over: a hang.", ""}, 4, {init, many, box_a, box_b}},
+        {"Too many: A is counted twice", {"Phase 0 never completes: a hang.", ""}, 4, {init, many, box_a, box_b}},
         {"Arrive, then expect_tx",
-         {"Phase 0 is over before any byte", "is there: all go on too early."},
+         {"Phase 0 completes before any", "byte is there: all go on too early."},
          9,
          {init, arrive, late, box_a, box_b, arrive, late, box_a, box_b}},
     };
@@ -242,9 +242,9 @@ static void draw_counts(const char *directory) {
     must(exact[2].phase == 0 && exact[3].phase == 1 && exact[5].phase == 1 && exact[6].phase == 2,
          "exact counts end phases with the last byte");
     must(less[2].phase == 1 && less[3].tx < 0 && less[6].phase == 1 && less[6].pending == 0 && less[6].tx < 0,
-         "with too few bytes phase 0 is over early and phase 1 hangs");
+         "with too few bytes phase 0 completes early and phase 1 hangs");
     must(more[3].phase == 0 && more[3].pending == 0 && more[3].tx > 0, "with too many bytes phase 0 hangs");
-    must(swapped[1].phase == 1 && swapped[5].phase == 2, "an arrival before the announcement ends the phase");
+    must(swapped[1].phase == 1 && swapped[5].phase == 2, "an arrival before the announcement completes the phase");
     begin(directory, "05_tma_mbarrier/tx_count.svg", 310,
           "The tx-count for exact, too few and too many announced bytes");
     text("t", MARGIN, 24,
