@@ -291,9 +291,7 @@ void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const
     phases_reach(t, rank, bar, site, what, by_engine);
 }
 
-void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what) {
-    phases_use(t, b, site, what);
-}
+void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what) { phases_use(t, b, site, what); }
 
 void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
 
