@@ -44,10 +44,8 @@ RULE(BARRIER_REINIT, "Initialisation of memory that holds a live mbarrier",
      "arrivals and bytes that were counted are lost: hangs or wrong numbers")
 RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
      "the count becomes garbage: hangs, passes early, or traps")
-RULE(
-    ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
-    "an arrival that finds none pending is a launch failure; one that completes a phase too soon lets later waits pass "
-    "too early or hang")
+RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
+     "a launch failure if none is pending; else a phase completes too soon, and later waits pass too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
      "a slow or an early thread takes one phase for another: it hangs, or reads another lap's data; seldom, and at "
      "small sizes")
