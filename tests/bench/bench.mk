@@ -4,18 +4,25 @@
 
 BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
-MORE_TESTS += tests/bench/bench.t tests/bench/figures.t
+MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 
-## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; needs a GPU
+## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ## make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
 ## make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ## make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
 ## make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
 ## make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ## make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-.PHONY: bench limits experiments experiment-counters trace-cost bench-build figures
+## make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
+.PHONY: tune bench limits experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures
+
+TUNE := $(B)/tests/bench/tune
+$(TUNE): $(B)/tests/bench/tune.o $(CC_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $< -lm -o $@
+tests/bench/tune.t: $(TUNE)
 
 PLANS := $(wildcard tests/bench/plans/*)
 PATCHES_INC := $(B)/include/patches.inc
@@ -29,8 +36,21 @@ ifneq ($(HAVE_NVCC),)
 $(B)/tests/bench/alone.o: tests/bench/alone.cu $(NVCC_STAMP)
 	$(call cuda_object,$(ARCH_SM90A))
 
+# Peers: sources of others, cloned by tests/bench/peers/get (PEERS=1) or already in a directory (PEERS=DIRECTORY).
+PEERS_IN := $(if $(filter 1,$(PEERS)),tests/bench/peers/.src,$(PEERS))
+PEER_OBJECTS := $(if $(PEERS),$(patsubst %.cu,$(B)/%.o,$(wildcard tests/bench/peers/*.cu)))
+PEER_FLAGS := -std=c++17 -O3 -Icommon -I$(PEERS_IN)/fast.cu -I$(PEERS_IN)/DeepGEMM/deep_gemm/include \
+              -I$(PEERS_IN)/cutlass/include -I$(PEERS_IN)/cutlass/tools/util/include --expt-relaxed-constexpr -DNDEBUG -w
+ifneq ($(PEERS),)
+$(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/peers/get $(NVCC_STAMP)
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)tests/bench/peers/get $(PEERS_IN)
+	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $@
+endif
+
 BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o measure.o alone.o) \
-                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(COMMON)
+                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)
 
@@ -43,10 +63,19 @@ $(BENCH_PATCHED): $(BENCH_OBJECTS) $(PATCHES_INC) $(LINK_STAMP) tests/tools/patc
 	$(Q)$(call link,$(filter %.o,$^) $$(for id in $(planned_patches); do ls build/ex*/$$id/gpu_ex*_$$id.o 2>/dev/null; done))
 
 bench-build: $(BENCH) $(BENCH_PATCHED)
-bench limits trace-cost: $(BENCH)
+$(B)/tests/bench/memory: $(B)/tests/bench/memory.o
+	$(Q)$(LINKER) $< -o $@
+
+bench limits trace-cost tune: $(BENCH)
+tune: $(TUNE) $(B)/tests/bench/memory
 experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
+tune:
+	rm -f $(TUNE).csv && $(COMMIT) $(BENCH) tune --rounds 3 --csv $(TUNE).csv
+	$(TUNE) --memory "$$($(B)/tests/bench/memory)" $(TUNE).csv
+	cp $(TUNE).csv "tests/bench/results/$$(sed -n '2{s/,.*//;s/[^A-Za-z0-9]/_/g;p}' $(TUNE).csv | tr A-Z a-z)_$$(date +%F)_tune.csv"
+	$(TUNE)
 limits:
 	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
 trace-cost:
@@ -56,6 +85,6 @@ experiments:
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench limits trace-cost experiments experiment-counters bench-build:
+bench limits trace-cost experiments experiment-counters bench-build tune:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
