@@ -1,4 +1,4 @@
-/* registers.h - moving registers between warpgroups. PTX 9.7.19.5. sm_90a, and the a and f targets of Blackwell.
+/* registers.h - moving registers between warpgroups. PTX 9.7.19.5. sm_90a.
  *
  * A CTA gets at launch the same number of registers for every thread. A producer needs few, a consumer that holds
  * accumulators many: the producer's warpgroup gives some back to the CTA's pool, the consumers' take them. */
@@ -9,9 +9,9 @@
 
 /* setmaxnreg_dec(N): keep N registers a thread, give the rest to the pool.
  * setmaxnreg_inc(N): wait until the pool has enough, then own N registers a thread; the new ones are undefined.
- * N is a constant, a multiple of 8 in 24..256. All four warps of a warpgroup execute it. ptxas must know the registers at
- * launch, by __launch_bounds__(threads, 1) or __maxnreg__(registers), or it ignores the instruction (note C7508). The sum
- * over all warpgroups of 128 * N must not exceed what the launch allocated, or inc waits for ever. */
+ * N is a constant, a multiple of 8 in 24..256. All four warps of a warpgroup execute it. The kernel must be compiled with
+ * __launch_bounds__(threads, 1), or ptxas ignores it (note C7508). The sum over all warpgroups of 128 * N must not exceed
+ * what the launch allocated, or inc waits for ever. */
 #ifdef GEMM_MODEL
 
 #define setmaxnreg_dec(N) model_setmaxnreg(0, N, HERE)
