@@ -4,7 +4,9 @@ PICTURES := $(B)/tests/pictures/pictures
 PICTURES_TEST := tests/pictures/pictures.t
 MORE_TESTS += $(PICTURES_TEST)
 
-$(PICTURES): $(patsubst %.c,$(B)/%.o,$(wildcard tests/pictures/*.c)) $(CC_STAMP)
+# With the model's functions of data: who holds what, where a descriptor finds it.
+$(PICTURES): $(patsubst %.c,$(B)/%.o,$(wildcard tests/pictures/*.c)) \
+             $(patsubst %,$(B)/model_core/data/%.o,element matrix tensor_map) $(CC_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) -o $@
 
