@@ -43,6 +43,7 @@ void cells(const uint8_t *colours, int rows, int columns, int x, int y, int widt
 int constant(const char *source, const char *name);
 
 /* One for each chapter that has pictures; each writes DIRECTORY/NN_name/NAME.svg. */
+void draw_01(const char *directory);
 void draw_02(const char *directory);
 void draw_03(const char *directory);
 void draw_04(const char *directory);
