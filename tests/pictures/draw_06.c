@@ -1,6 +1,6 @@
 /* draw_06.c - operands and accumulators of wgmma: the places are those of common/model/data/matrix.h, which tests/conform
  * holds to an H200, the descriptors those of wgmma.h. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* draw_07.c - roles, stages and barriers at one moment; the ring over three laps. From pipeline.h and the chapter's numbers. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
