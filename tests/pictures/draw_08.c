@@ -1,5 +1,5 @@
 /* draw_08.c - the order of tiles, from tile_order.h. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
 /* draw_09.c -  */
-#include "draw.h"
+#include "picture.h"
 
 void draw_09(const char *directory) { (void)directory; }
