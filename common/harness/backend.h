@@ -78,7 +78,7 @@ typedef struct {
      * run back to back, however long each takes to start. At most MAX_HELD launches. */
     GemmStatus (*hold)(void);
     void (*let_go)(void);
-    /* Counts SM cycles for a few ten microseconds after the work queued so far; clock_mhz() waits for it and says what
+    /* Counts SM cycles for some tens of microseconds after the work queued so far; clock_mhz() waits for it and says what
      * the SM clock was. */
     GemmStatus (*start_clock)(void);
     GemmStatus (*clock_mhz)(double *mhz);

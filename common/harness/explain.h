@@ -1,6 +1,6 @@
 /* explain.h - --explain and --explain-element: what a chapter sets up for a size, and the path of one element of C.
  *
- * All of it comes from the chapter's own code, run on the CPU model while somebody looks (common/model/model_explain.h).
+ * All of it comes from the chapter's own code, run on the CPU model with an observer (common/model/model_explain.h).
  * A large problem is not computed for this: its launch is recorded, and then a few of its CTAs run, with a shorter K
  * where that is enough. */
 #ifndef EXPLAIN_H
