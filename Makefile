@@ -119,7 +119,7 @@ $(eval $(call stamp,$(CC_STAMP),$(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER)))
 $(eval $(call stamp,$(BACKEND_STAMP),$(C_BACKENDS)))
 $(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A)))
 $(eval $(call stamp,$(CHAPTERS_STAMP),$(CHAPTERS)))
-$(eval $(call stamp,$(LINK_STAMP),$(MODE) $(C_BACKENDS) $(NVCC) $(NVCC_VERSION) $(CC) $(LDFLAGS)))
+$(eval $(call stamp,$(LINK_STAMP),$(MODE) $(C_BACKENDS) $(NVCC) $(NVCC_VERSION) $(CC) $(LDFLAGS) $(PEERS)))
 FORCE:
 
 # ---- what all programs share --------------------------------------------------------------------------------------

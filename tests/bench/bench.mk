@@ -6,7 +6,7 @@ BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/figures.t
 
-## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; needs a GPU
+## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ## make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
 ## make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ## make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
@@ -29,8 +29,21 @@ ifneq ($(HAVE_NVCC),)
 $(B)/tests/bench/alone.o: tests/bench/alone.cu $(NVCC_STAMP)
 	$(call cuda_object,$(ARCH_SM90A))
 
+# Peers: sources of others, cloned by tests/bench/peers/get (PEERS=1) or already in a directory (PEERS=DIRECTORY).
+PEERS_IN := $(if $(filter 1,$(PEERS)),tests/bench/peers/.src,$(PEERS))
+PEER_OBJECTS := $(if $(PEERS),$(patsubst %.cu,$(B)/%.o,$(wildcard tests/bench/peers/*.cu)))
+PEER_FLAGS := -std=c++17 -O3 -Icommon -I$(PEERS_IN)/fast.cu -I$(PEERS_IN)/DeepGEMM/deep_gemm/include \
+              -I$(PEERS_IN)/cutlass/include -I$(PEERS_IN)/cutlass/tools/util/include --expt-relaxed-constexpr -DNDEBUG -w
+ifneq ($(PEERS),)
+$(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/peers/get $(NVCC_STAMP)
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)tests/bench/peers/get $(PEERS_IN)
+	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $@
+endif
+
 BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o measure.o alone.o) \
-                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(COMMON)
+                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)
 
