@@ -260,6 +260,12 @@ ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
 like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| hang \/ right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
 like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n## Further reading\n\z/ms, 'an exercise');
+store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## What it brought\n\nkept\n\n## Further reading\n");
+ends(0, 'tables --write', qr/\Awrote 01_one.README.md\n\z/, 'a text with another section behind the exercises');
+like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\*.*\n\n## What it brought\n\nkept\n\n## Further reading\n\z/s, 'they are written where they stood');
+store('01_one/README.md', "# One\n\n## Further reading\n");
+ends(0, 'tables --write', qr/\Awrote 01_one.README.md\n\z/, 'a text without exercises');
+like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\n\n## Further reading\n\z/s, 'they stand before its last section');
 store('01_one/README.md', "# One\n");
 ends(1, 'tables --write', qr/\A01_one.README.md: it has no section Further reading\n\z/, 'no place for the exercises');
 ends(2, 'tables', qr/\Apatches COMMAND/, 'tables without a mode');
