@@ -571,47 +571,48 @@ static void draw_hand_over(const char *directory) {
 
 /* ---- the order of tiles ---- */
 
-static void order_panel(int x, int y, int tiles_m, int tiles_n, int group, int ctas, const char *name) {
-    enum { CELL = 13, SHOWN = 20 };
-    uint8_t rows[256] = {0}, columns[256] = {0};
+enum { SIZE = 8192, CTAS = 132, SHOWN = 20 };
+
+static void order_panel(int x, int y, int bm, int bn, int group, const char *name) {
+    enum { CELL = 10, MOST = 64 };
+    int tiles_m = SIZE / bm, tiles_n = (SIZE + bn - 1) / bn;
+    uint8_t rows[MOST] = {0}, columns[MOST] = {0}, colours[SHOWN * MOST];
     int panels_a = 0, panels_b = 0;
+    need(tiles_m <= MOST && tiles_n <= MOST, "too many tiles to draw");
     text("t h", x, y, "%s", name);
+    text("m s", x, y + 18, "tile columns 0 to %d", tiles_n - 1);
     y += 24;
-    uint8_t colours[SHOWN * 256];
     memset(colours, PLAIN, sizeof colours);
-    cells(colours, SHOWN, tiles_n, x, y, CELL, CELL);
-    memset(colours, EMPTY, sizeof colours);
-    for (int index = 0; index < 2 * ctas; index++) {
+    for (int index = 0; index < 2 * CTAS; index++) {
         Tile tile = tile_at(index, tiles_m, tiles_n, group);
-        if (index < ctas) {
+        if (index < CTAS) {
             panels_a += !rows[tile.m];
             panels_b += !columns[tile.n];
             rows[tile.m] = columns[tile.n] = 1;
         }
         if (tile.m < SHOWN) {
-            colours[tile.m * tiles_n + tile.n] = index < ctas ? 4 : 2;
+            colours[tile.m * tiles_n + tile.n] = index < CTAS ? 4 : 2;
         }
     }
     cells(colours, SHOWN, tiles_n, x, y, CELL, CELL);
-    /* 8192 x 8192 x 8192: a row of A or B is 16 KiB. */
-    int mib = (panels_a * 128 + panels_b * 256) * 16 / 1024;
+    int kib_a_row = SIZE * 2 / 1024; /* of A or B, and K is SIZE too */
     text("t", x, y + SHOWN * CELL + 22, "A wave reads %d panels of A and %d of B:", panels_a, panels_b);
-    text("t h", x, y + SHOWN * CELL + 42, "%d MiB", mib);
-    text("m s", x, y - 6, "tile columns 0 to %d", tiles_n - 1);
+    text("t h", x, y + SHOWN * CELL + 42, "%d MiB", (panels_a * bm + panels_b * bn) * kib_a_row / 1024);
 }
 
 static void draw_tile_order(const char *directory) {
-    enum { TILES_M = 64, TILES_N = 32, CTAS = 132 };
-    begin(directory, "08_persistent_pingpong/tile_order.svg", 446,
+    int bm = constant(source, "BM"), bn = constant(source, "MAX_BN"), group = constant(source, "TILE_GROUP");
+    char name[64];
+    begin(directory, "08_persistent_pingpong/tile_order.svg", 376,
           "Tiles that 132 CTAs work on at a time, by rows and in groups");
     text("t", MARGIN, 26,
-         "C of 8192 x 8192 in tiles of 128 x 256: %d rows of %d tiles, the first 20 rows are shown. Blue: the first "
-         "wave of %d "
-         "CTAs; yellow: the second.",
-         TILES_M, TILES_N, CTAS);
-    text("t", MARGIN, 44, "A row of tiles shares a panel of A, 128 x K; a column shares a panel of B, 256 x K.");
-    order_panel(40, 78, TILES_M, TILES_N, 1, CTAS, "tile_at(..., group 1): row by row");
-    order_panel(40 + 32 * 13 + 48, 78, TILES_M, TILES_N, 8, CTAS, "tile_at(..., group 8): 8 rows walked together");
+         "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue: the first wave of %d CTAs; yellow: the "
+         "second.",
+         SIZE, SIZE, SIZE, bm, bn, SHOWN, CTAS);
+    text("t", MARGIN, 44, "A row of tiles shares a panel of A, %d x K; a column shares a panel of B, %d x K.", bm, bn);
+    order_panel(MARGIN, 78, bm, bn, 1, "tile_at(..., group 1): row by row");
+    snprintf(name, sizeof name, "tile_at(..., group %d): %d rows walked together", group, group);
+    order_panel(MARGIN + 490, 78, bm, bn, group, name);
     end();
 }
 
