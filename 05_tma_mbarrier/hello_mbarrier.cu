@@ -5,10 +5,10 @@
 
 #include "../common/device/mbarrier.h"
 
-enum { ROUNDS = 3, OTHER_WARP = 32 };
+enum { ROUNDS = 3, OTHER = 32 }; /* threads 0 and 32: one of each warp */
 
 typedef struct {
-    int value[ROUNDS][2]; /* what thread 0 and thread 1 bring to each round */
+    int value[ROUNDS][2]; /* what thread 0 and thread 32 bring to each round */
     MBarrier meeting;     /* a phase completes when both have arrived */
 } Shared;
 
@@ -18,13 +18,13 @@ typedef struct {
 
 static __global__ void kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    int me = (int)threadIdx.x / OTHER_WARP;
+    int me = (int)threadIdx.x / OTHER;
     if (threadIdx.x == 0) {
         mbarrier_init(&s->meeting, 1, 2); /* phase 0 begins; it expects 2 arrivals, and so does every later one */
         mbarrier_init_fence();
     }
     __syncthreads(); /* the other must not arrive at a barrier that does not exist yet */
-    if (threadIdx.x % OTHER_WARP == 0) {
+    if (threadIdx.x % OTHER == 0) {
         for (int round = 0; round < ROUNDS; round++) {
             s->value[round][me] = 10 * round + me;
             mbarrier_arrive(&s->meeting);                           /* releases the store above */
@@ -37,11 +37,11 @@ KERNEL_ENTRY(kernel, Params);
 
 HELLO(NEEDS_SM90) {
     Params p = {(int *)hello_memory(2 * ROUNDS * sizeof(int), "seen")};
-    LaunchShape shape = {.grid = 1, .block = 2 * OTHER_WARP, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {.grid = 1, .block = 2 * OTHER, .shared_bytes = sizeof(Shared)};
     GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL));
     for (int round = 0; status == GEMM_OK && round < ROUNDS; round++) {
-        printf("phase %d, parity %d: thread 0 has read %d, thread 1 has read %d\n", round, round % 2, p.seen[2 * round],
-               p.seen[2 * round + 1]);
+        printf("phase %d, parity %d: thread 0 has read %d, thread 32 has read %d\n", round, round % 2,
+               p.seen[2 * round], p.seen[2 * round + 1]);
     }
     return status;
 }

@@ -1,10 +1,14 @@
 /* choice.h - which kernel 09 uses for a problem, and how it is launched. Host only; 09_every_shape.cu includes it.
  *
- * Everything here is fitted to measurements on an H200: see notes.md. The kernel is right with any choice. */
+ * Everything here is fitted to measurements: see notes.md. The kernel is right with any choice. */
 #ifndef CHOICE_H
 #define CHOICE_H
 
+#include <math.h>
+
 #include "../../common/gemm.h"
+
+#include "../../common/device/card.h"
 
 /* Who computes what. */
 typedef enum {
@@ -14,7 +18,7 @@ typedef enum {
 
 /* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
  * bm, bn: tile; cluster: CTAs that share B by multicast; group: tile rows walked together (tile_order.h);
- * speed: of the main loop, relative to the others. */
+ * speed: of the main loop, relative to the others. Both hold where L2 has room for what tiles share. */
 #define EACH_VARIANT(V)                                                   \
     V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
@@ -39,28 +43,58 @@ static const Variant variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
+/* What `make tune` has measured of a card where L2 has no room: there cards differ. */
+typedef struct {
+    const char *card;
+    int gb_s; /* of its memory, from card.h */
+    const char *variant;
+    int group;
+    double speed;
+} Measured;
+
+#include "cards.h"
+enum { MEASURED = sizeof measured / sizeof measured[0] };
+
+/* Is the smaller of A and B more than a quarter of L2? Then the CTAs of a wave push each other's panels out. */
+static inline int exceeds_l2(const Gemm *g) { return 4.0 * min_int(g->m, g->n) * g->k * sizeof(bf16) > l2_bytes(); }
+
+/* Group and speed for this problem on this card; of a card that was not measured, as on the one whose memory is most like. */
+static inline Measured fitted(const Variant *v, const Gemm *g) {
+    Measured fit = {"", 0, v->name, v->group, v->speed};
+    double gb_s = memory_gb_s(), nearest = HUGE_VAL;
+    for (int i = 0; i < MEASURED && exceeds_l2(g) && gb_s > 0; i++) {
+        double distance = fabs(log(gb_s / measured[i].gb_s));
+        if (strcmp(measured[i].variant, v->name) == 0 && distance < nearest) {
+            nearest = distance;
+            fit = measured[i];
+        }
+    }
+    return fit;
+}
+
 /* Tiles of C in this variant, in clusters. */
-static int tile_count(const Variant *v, const Gemm *g) {
+static inline int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(ceil_div(g->m, v->bm), v->cluster) * ceil_div(g->n, v->bn);
 }
 
 /* CTAs of a launch. */
-static int cta_count(const Variant *v, const Gemm *g) {
+static inline int cta_count(const Variant *v, const Gemm *g) {
     return min_int(tile_count(v, g), g->sm_count / v->cluster) * v->cluster;
 }
 
 /* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
  * this variant's main loop; only the order of the variants matters. The epilogue costs about 0.19 cycles an element: after
  * every tile if the consumers share it, after the last one only if they take turns. */
-static double cost(const Variant *v, const Gemm *g) {
+static inline double cost_at(const Variant *v, const Gemm *g, double speed) {
     const double epilogue = 0.19;
     double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
     double exposed_tiles = v->schedule == COOPERATIVE ? tiles : 1;
-    return (double)v->bm * v->bn * (tiles * g->k / 2048 / v->speed + exposed_tiles * epilogue);
+    return (double)v->bm * v->bn * (tiles * g->k / 2048 / speed + exposed_tiles * epilogue);
 }
+static inline double cost(const Variant *v, const Gemm *g) { return cost_at(v, g, fitted(v, g).speed); }
 
 /* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
-static const Variant *choose(const Gemm *g) {
+static inline const Variant *choose(const Gemm *g) {
     const Variant *best = NULL;
     for (const Variant *v = variants; v < variants + VARIANTS; v++) {
         if (v->cluster > g->sm_count) {
@@ -75,20 +109,20 @@ static const Variant *choose(const Gemm *g) {
 }
 
 /* Tile rows walked together, in clusters. */
-static int tile_group(const Variant *v, const Gemm *g) {
-    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : v->group;
+static inline int tile_group(const Variant *v, const Gemm *g) {
+    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : fitted(v, g).group;
     return ceil_div(min_int(group, ceil_div(g->m, v->bm)), v->cluster);
 }
 
 /* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the
  * meeting. */
-static int should_meet(const Gemm *g) {
+static inline int should_meet(const Gemm *g) {
     return g->tuning.meet != CHOICE_DEFAULT ? g->tuning.meet == CHOICE_YES
                                             : ((double)g->m + g->n) * g->k * sizeof(bf16) > 512e6;
 }
 
 /* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
  * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. */
-static int should_overlap(const Gemm *g) { return 2.0 * g->m * g->n * g->k < 34e9; }
+static inline int should_overlap(const Gemm *g) { return 2.0 * g->m * g->n * g->k < 34e9; }
 
 #endif

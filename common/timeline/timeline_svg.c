@@ -471,7 +471,7 @@ void timeline_svg(FILE *out, const Timeline *t) {
 
 enum { BAND = 24, BAND_GAP = 10 };
 
-/* How much of each pixel the tensor cores had work, as a bar of that height. */
+/* How much of each pixel the tensor cores had work, as a bar of that height. `scale`: pixels for a unit of the recording. */
 static void draw_band(FILE *out, const Recording *r, double scale, double y, int pixels) {
     uint64_t begin, end;
     recording_span(r, &begin, &end);
@@ -493,20 +493,25 @@ static void draw_band(FILE *out, const Recording *r, double scale, double y, int
     fprintf(out, "\"/>\n");
 }
 
-void timelines_svg(FILE *out, const Recording *recording, int count) {
-    const int left = LEFT + 60, width = RIGHT - left - 20;
+/* From the first recorded event to the last, in microseconds, or in the steps of the model. */
+static double recorded_length(const Recording *r) {
+    uint64_t begin, end;
+    recording_span(r, &begin, &end);
+    return (double)(end - begin) * (r->trace.units_a_second > 0 ? 1e6 / r->trace.units_a_second : 1);
+}
+
+void timelines_svg(FILE *out, const Recording *recording, int count, const double *plain_us) {
+    const int left = LEFT + 60, width = RIGHT - left - 44, right = RIGHT - 36;
     double longest = 0, top = TOP + 6, bottom = top + count * (BAND + BAND_GAP);
     int on_gpu = count > 0 && recording[0].trace.units_a_second > 0;
     char text[256], title[] = "When the tensor cores of one SM have work";
     for (int i = 0; i < count; i++) { /* 01 runs out of the picture */
-        uint64_t begin, end;
-        recording_span(&recording[i], &begin, &end);
-        double length = (double)(end - begin) * (on_gpu ? 1e6 / recording[i].trace.units_a_second : 1);
+        double length = plain_us ? plain_us[i] : recorded_length(&recording[i]);
         longest = recording_peak(&recording[i]) > 0 && length > longest ? length : longest;
     }
     longest = longest > 0 ? longest * 1.03 : 1;
     source_line(text, sizeof text, &recording[0], count);
-    head(out, (int)bottom + (on_gpu ? 60 : 44), title, text);
+    head(out, (int)bottom + (plain_us ? 76 : on_gpu ? 60 : 44), title, text);
     put_text(out, 12, 24, "title", title);
     char subtitle[400];
     snprintf(subtitle, sizeof subtitle, "C is %d x %d, K = %d in every chapter. %s", recording[0].m, recording[0].n,
@@ -519,35 +524,42 @@ void timelines_svg(FILE *out, const Recording *recording, int count) {
         snprintf(text, sizeof text, "%g", at);
         put_text(out, x, bottom + 14, "soft small mid", text);
     }
-    put_text(out, RIGHT - 6, bottom + 14, "soft small", on_gpu ? "microseconds" : recording[0].trace.unit);
+    put_text(out, right, bottom + 14, "soft small", on_gpu ? "microseconds" : recording[0].trace.unit);
     for (int i = 0; i < count; i++) {
         const Recording *r = &recording[i];
         double y = top + i * (BAND + BAND_GAP);
         uint64_t begin, end;
         recording_span(r, &begin, &end);
-        double unit = on_gpu ? 1e6 / r->trace.units_a_second : 1, length = (double)(end - begin) * unit;
-        double shown = length < longest ? length : longest;
+        double length = plain_us ? plain_us[i] : recorded_length(r), shown = length < longest ? length : longest;
         put_text(out, left - 10, y + BAND / 2 + 4, "end", r->chapter);
         fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"%s\"/>\n", left, y,
                 shown / longest * width, BAND, recording_peak(r) > 0 ? "idle" : "o");
         if (recording_peak(r) > 0) {
-            draw_band(out, r, width / longest * unit, y, (int)(shown / longest * width));
-            snprintf(text, sizeof text, "works %.0f %%", 100 * recording_busy(r, -1, begin, end));
+            draw_band(out, r, width / longest * length / (double)(end - begin), y, (int)(shown / longest * width));
+            snprintf(text, sizeof text, "%ld tiles, busy %.0f %%", recording_tiles_of_sm(r),
+                     100 * recording_busy(r, -1, begin, end));
         } else {
-            snprintf(text, sizeof text, "not used");
-            if (length > longest && on_gpu) {
-                snprintf(subtitle, sizeof subtitle, "goes on until %.0f", length);
-            } else {
-                snprintf(subtitle, sizeof subtitle, "%s", length > longest ? "goes on beyond the picture" : "");
+            snprintf(text, sizeof text, "does not use them");
+            if (length > longest) {
+                put_text(out, left + 8, y + BAND / 2 + 4, "", "goes on beyond the picture");
             }
-            put_text(out, left + 8, y + BAND / 2 + 4, "", subtitle);
         }
-        put_text(out, RIGHT - 6, y + BAND / 2 + 4, "small", text);
+        put_text(out, right, y + BAND - 2, "small", text);
+        if (on_gpu) {
+            snprintf(text, sizeof text, length < 1000 ? "%.1f µs" : "%.0f µs", length);
+            put_text(out, right, y + 9, "", text);
+        }
     }
     put_text(out, left, bottom + 34, "soft",
-             "Green: how much of each stretch the tensor cores had work. Hatched: idle. Each band ends with the SM's "
-             "last CTA.");
-    if (on_gpu) {
+             "Green: how much of each stretch the tensor cores had work. Hatched: idle. From the SM's first CTA to its "
+             "last.");
+    if (plain_us) {
+        put_text(out, left, bottom + 50, "soft",
+                 "A bar is as long as a launch takes unrecorded. Inside: one SM in a recorded launch, scaled to that "
+                 "length.");
+        put_text(out, left, bottom + 66, "soft",
+                 "Recording widens the gaps, in some chapters more than in others: compare lengths, not green areas.");
+    } else if (on_gpu) {
         put_text(out, left, bottom + 50, "soft",
                  "A recorded launch is slower than one that is timed, each chapter's by another share.");
     }

@@ -4,7 +4,7 @@
 
 BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
-MORE_TESTS += tests/bench/bench.t tests/bench/figures.t
+MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 
 ## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ## make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
@@ -13,9 +13,16 @@ MORE_TESTS += tests/bench/bench.t tests/bench/figures.t
 ## make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
 ## make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ## make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-.PHONY: bench limits experiments experiment-counters trace-cost bench-build figures
+## make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
+.PHONY: tune bench limits experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures
+
+TUNE := $(B)/tests/bench/tune
+$(TUNE): $(B)/tests/bench/tune.o $(CC_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $< -lm -o $@
+tests/bench/tune.t: $(TUNE)
 
 PLANS := $(wildcard tests/bench/plans/*)
 PATCHES_INC := $(B)/include/patches.inc
@@ -56,10 +63,19 @@ $(BENCH_PATCHED): $(BENCH_OBJECTS) $(PATCHES_INC) $(LINK_STAMP) tests/tools/patc
 	$(Q)$(call link,$(filter %.o,$^) $$(for id in $(planned_patches); do ls build/ex*/$$id/gpu_ex*_$$id.o 2>/dev/null; done))
 
 bench-build: $(BENCH) $(BENCH_PATCHED)
-bench limits trace-cost: $(BENCH)
+$(B)/tests/bench/memory: $(B)/tests/bench/memory.o
+	$(Q)$(LINKER) $< -o $@
+
+bench limits trace-cost tune: $(BENCH)
+tune: $(TUNE) $(B)/tests/bench/memory
 experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
+tune:
+	rm -f $(TUNE).csv && $(COMMIT) $(BENCH) tune --rounds 3 --csv $(TUNE).csv
+	$(TUNE) --memory "$$($(B)/tests/bench/memory)" $(TUNE).csv
+	cp $(TUNE).csv "tests/bench/results/$$(sed -n '2{s/,.*//;s/[^A-Za-z0-9]/_/g;p}' $(TUNE).csv | tr A-Z a-z)_$$(date +%F)_tune.csv"
+	$(TUNE)
 limits:
 	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
 trace-cost:
@@ -69,6 +85,6 @@ experiments:
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench limits trace-cost experiments experiment-counters bench-build:
+bench limits trace-cost experiments experiment-counters bench-build tune:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

@@ -42,7 +42,8 @@ is_deeply([ sort $page =~ /^<!-- experiment: (\S+) -->$/mg ], [ sort grep { my $
     'book/experiments.md has each experiment of the plan, once');
 is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Prediction) ], [ (scalar(() = $page =~ /^<!-- experiment: /mg)) x 2 ],
     'each has a question and a prediction');
-like(contents('README.md'), qr/^<!-- figures: ladder -->$/m, 'the front README has the ladder');
+like(contents('README.md'), qr/^<!-- figures: front -->$/m, 'the front README has the ladder at one size');
+like(contents('book/measuring.md'), qr/^<!-- figures: $_ -->$/m, "book/measuring.md has $_") for qw(ladder shapes limits sustained), 'ladder nvidia_h100';
 like(contents('README.md'), qr{\(tests/bench/results/ladder\.svg\)}, 'and its picture');
 cmp_ok(-s 'tests/bench/results/ladder.svg', '<', 20_000, 'which is below 20 kB');
 
@@ -120,6 +121,12 @@ is(row('README.md', '| [02_two]'), '| [02_two](02_two/) | 50.0 | 50.0 | 50.0 | 0
 is(row('README.md', '| [01_one]'), '| [01_one](01_one/) | – | – | – | – | – | – | – | – |', 'ladder: what was not run');
 is(row('README.md', '| [07_seven](07_seven/) | 8192³ | 800'), '| [07_seven](07_seven/) | 8192³ | 800.0 | 790.0 to 810.0 | 1.250 | 1500 | 600 | 0.750 | 0.750 |',
     'sustained: watts over TFLOP/s, and their ratio');
+store("$_/$_.cu", qq{CHAPTER($_, .adds = "what $_ adds");\n}) for qw(01_one 02_two 07_seven);
+my $front = try("$figures --print front");
+like($front, qr/^\| \[07_seven\]\(07_seven\/\) \| what 07_seven adds \| 90\.0 \| 0\.900 \|\n\| cuBLAS \| [^|]* \| 100 \| 1 \|\n/m,
+    'front: what a chapter adds, one size');
+like($front, qr/^\| \[01_one\]\(01_one\/\) \| what 01_one adds \| – \| – \|$/m, 'front: what was not run');
+like($front, qr/the least: \[07_seven\]\(07_seven\/\) 1\.800 \[0\.900\]\.$/m, 'front: the mean and the least of the last chapter');
 is(row('README.md', '| wgmma'), '| wgmma of some shape | 200.00 | 199.00 to 201.00 | TFLOP/s |', 'limits');
 is(row('07_seven/README.md', '| 16384³ | 11520'), '| 16384³ | 11520.0 | 90.0 to 18000.0 | 115.200 | 50.0 | 0.500 | 230.4 |', 'chapter 07 beside chapter 02');
 like(row('07_seven/README.md', '| 8192 x 7168 x 2048'), qr/ \| 1\.800 \|$/, '... by their ratio, to three digits below 10');
@@ -156,7 +163,7 @@ my $svg = 'tests/bench/results/ladder.svg';
 my $drawn = slurp($svg);
 like($drawn, qr/^<!-- drawn by \S+ from nvidia_h200_2026-01-02\.csv, commit newer -->$/m, 'the picture names CSV and commit');
 is(scalar(() = $drawn =~ /<rect class="[abc]" [^>]*y="[\d.]+" width="32"/g), 6, 'a bar for each figure');
-like($drawn, qr/height="225\.0".*>0\.90</, 'as high as it should be');
+like($drawn, qr/height="126\.0".*>0\.90</, 'as high as it should be');
 for (([ 'a digit changed in the CSV', $csv, sub { s/,2048,2048,2048,07,90,90,18000,0.9000/,2048,2048,2048,07,90,90,18000,0.8000/ } ],
     [ 'a letter changed in the picture', $svg, sub { s/newer/never/ } ])) {
     my ($name, $file, $change) = @$_;

@@ -54,6 +54,14 @@ one
 three
 $fence
 TEXT
+judge 1 'the text shows "zwei"' "output that is another, shown as a diff" <<TEXT
+${fence}sh
+make -s
+$fence
+${fence}diff
+zwei
+$fence
+TEXT
 judge 1 'the text shows "zwei"' "output that is another" <<TEXT
 $fence
 make -s

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Is each lesson short? Words that are read: no code, no measured tables. At 200 a minute 1500 are 8 minutes, 2300 are 12.
+# Is each lesson short, and the front page? Words that are read: no code, no measured tables. At 200 a minute 1500 are 8
+# minutes, 2300 are 12.
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 count=$top/tests/book/count_words
@@ -17,6 +18,10 @@ for page in [0-9][0-9]_*/README.md beyond/[0-9][0-9]_*/README.md; do
     [ "${words:-9999}" -le "$most" ] && [ "$words" -gt 500 ]
     ok $? "$page: $words words of at most $most"
 done
+words=$("$count" README.md)
+words=${words%% *}
+[ "${words:-9999}" -le 900 ] && [ "$words" -gt 300 ]
+ok $? "README.md: $words words of at most 900"
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

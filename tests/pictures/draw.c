@@ -135,3 +135,16 @@ int constant(const char *source, const char *name) {
     fprintf(stderr, "pictures: %s has no constant %s with a plain number\n", source, name);
     exit(1);
 }
+
+void must_contain(const char *source, const char *code) {
+    char line[512];
+    FILE *in = fopen(source, "r");
+    while (in && fgets(line, sizeof line, in)) {
+        if (strstr(line, code)) {
+            fclose(in);
+            return;
+        }
+    }
+    fprintf(stderr, "pictures: %s no longer contains: %s\n", source, code);
+    exit(1);
+}

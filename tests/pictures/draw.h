@@ -41,8 +41,11 @@ void cells(const uint8_t *colours, int rows, int columns, int x, int y, int widt
 
 /* The value of `NAME = 64,` in a source file, from the top of the repository: so that a picture has the chapter's numbers. */
 int constant(const char *source, const char *name);
+/* Ends the program if no line of a source file contains `code` any more: a picture shows what it does. */
+void must_contain(const char *source, const char *code);
 
 /* One for each chapter that has pictures; each writes DIRECTORY/NN_name/NAME.svg. */
+void draw_01(const char *directory);
 void draw_02(const char *directory);
 void draw_03(const char *directory);
 void draw_04(const char *directory);

@@ -1,5 +1,5 @@
-/* draw_02.c - the swizzle, fragments of mma.sync and ldmatrix: from swizzle.h and the maps of common/model/data/matrix.h, which
- * tests/conform holds to an H200. */
+/* draw_02.c - the levels of tiles, the swizzle, fragments of mma.sync and ldmatrix: from the chapter's constants, swizzle.h and
+ * the maps of common/model/data/matrix.h, which tests/conform holds to an H200. */
 #include "draw.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void swizzle_panel(int x, int y, int row_bytes, uint32_t (*place)(uint32_
     int chunks = row_bytes / 16, lines = ROWS * row_bytes / 128, worst = 0;
     text("t h", x, y, "%s", name);
     for (int column = 0; column < COLUMNS; column++) {
-        text("m x c", x + column * CHUNK_WIDTH + CHUNK_WIDTH / 2, y + 17, "%d-%d", column * 4, column * 4 + 3);
+        text("m s c", x + column * CHUNK_WIDTH + CHUNK_WIDTH / 2, y + 17, "%d-%d", column * 4, column * 4 + 3);
     }
     y += 22;
     /* The coloured ones last, so that no neighbour covers their border. */
@@ -72,7 +72,7 @@ static void draw_swizzle(const char *directory) {
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         swizzle_panel(left, y, patterns[i].row_bytes, no_swizzle, patterns[i].plain);
         swizzle_panel(right, y, patterns[i].row_bytes, patterns[i].place, patterns[i].swizzled);
-        text("m x e", left - 6, y + 17, "banks");
+        text("m s e", left - 6, y + 17, "banks");
         y += 22 + ROWS * patterns[i].row_bytes / 128 * LINE_HEIGHT + 50;
     }
     end();
@@ -167,7 +167,149 @@ static void draw_fragments(const char *directory) {
     end();
 }
 
+/* ---- levels of tiles ---- */
+
+enum { MMA_M = 16, MMA_N = 8, MMA_K = MATRIX_K, GAP = 6, TILE_TOP = 236, NOTES_TOP = 392 };
+
+/* A level: C at (x, TILE_TOP), its operands left of it and above it, all `zoom` eighths of a pixel an element. */
+typedef struct {
+    int x, zoom, m, n, k;
+} Level;
+
+static int scaled(const Level *l, int elements) { return elements * l->zoom / 8; }
+
+static void operands(const Level *l, const char *class) {
+    box(class, l->x - GAP - scaled(l, l->k), TILE_TOP, scaled(l, l->k), scaled(l, l->m));
+    box(class, l->x, TILE_TOP - GAP - scaled(l, l->k), scaled(l, l->n), scaled(l, l->k));
+}
+
+static void names(const Level *l) {
+    text("m c", l->x - GAP - scaled(l, l->k) / 2, TILE_TOP + scaled(l, l->m) * 3 / 4, "A");
+    text("m c", l->x + scaled(l, l->n) * 3 / 4, TILE_TOP - GAP - scaled(l, l->k) / 2 + 5, "B");
+}
+
+/* Names, and `count` lines below: what the level takes. */
+static void level_texts(const Level *l, const char *name, const char *where, const char *const *notes, int count) {
+    int left = l->x - GAP - scaled(l, l->k);
+    text("t h", left, 78, "%s", name);
+    text("m s", left, 94, "%s", where);
+    for (int i = 0; i < count; i++) {
+        text(i == count - 1 ? "t h s" : "t s", left, NOTES_TOP + i * 17, "%s", notes[i]);
+    }
+}
+
+/* From the upper left part of a level, `m` x `n` of its elements, to the whole of the next. */
+static void zoom_lines(const Level *l, int m, int n, const Level *next) {
+    char path[128];
+    int right = l->x + scaled(l, n), to = next->x - GAP - scaled(next, next->k);
+    snprintf(path, sizeof path, "M%d %dL%d %dM%d %dL%d %d", right, TILE_TOP, to, TILE_TOP, right,
+             TILE_TOP + scaled(l, m), to, TILE_TOP + scaled(next, next->m));
+    shape("wait", path);
+}
+
+/* The FLOP of a product m x n x k for each byte of its operands. */
+static double flop_per_byte(int m, int n, int k) { return 2.0 * m * n * k / (2.0 * (m + n) * k); }
+
+static void draw_levels(const char *directory) {
+    static const char source[] = "02_smem_tiled/02_smem_tiled.cu";
+    const int bm = constant(source, "BM"), bn = constant(source, "BN"), bk = constant(source, "BK");
+    const int warps_m = constant(source, "WARPS_M"), warps_n = constant(source, "WARPS_N");
+    const int wm = bm / warps_m, wn = bn / warps_n, lane = 9;
+    const Level c = {110, 2, 4 * bm, 4 * bn, 256}, cta = {340, 8, bm, bn, bk}, warp = {560, 16, wm, wn, MMA_K},
+                mma = {846, 64, MMA_M, MMA_N, MMA_K};
+    char lines[4][4][64];
+    const char *notes[4][4];
+    for (int i = 0; i < 16; i++) {
+        notes[i / 4][i % 4] = lines[i / 4][i % 4];
+    }
+    if (warps_m != 2 || warps_n != 2 || mma_d_row(lane, 0) != 2 || mma_d_column(lane, 0) != 2) {
+        fprintf(stderr, "pictures: levels.svg no longer fits 02_smem_tiled.cu\n");
+        exit(1);
+    }
+    begin(directory, "02_smem_tiled/levels.svg", 464, "Levels of tiles: C, a CTA tile, a warp tile, one mma.sync");
+    text("t", MARGIN, 26,
+         "C[2][2] through the levels. Each level: a tile of C; left of it the rows of A, above it the columns of B "
+         "that it needs for one step.");
+    text("t", MARGIN, 44,
+         "Blue: k-tiles. Violet: fragments. Orange: what the next level takes of C, and in the end what one "
+         "lane holds of it.");
+
+    /* C: tiles of CTAs, whole rows and columns along k. */
+    operands(&c, "n");
+    for (int k = 0; k < c.k; k += bk) {
+        box("load", c.x - GAP - scaled(&c, c.k - k), TILE_TOP, scaled(&c, bk), scaled(&c, bm));
+        box("load", c.x, TILE_TOP - GAP - scaled(&c, c.k - k), scaled(&c, bn), scaled(&c, bk));
+    }
+    names(&c);
+    for (int i = 15; i >= 0; i--) {
+        box(i == 0 ? "hot" : "n", c.x + i % 4 * scaled(&c, bn), TILE_TOP + i / 4 * scaled(&c, bm), scaled(&c, bn),
+            scaled(&c, bm));
+    }
+    snprintf(lines[0][0], 64, "one CTA for each tile of");
+    snprintf(lines[0][1], 64, "%d x %d elements; it goes", bm, bn);
+    snprintf(lines[0][2], 64, "along k in steps of %d", bk);
+    snprintf(lines[0][3], 64, " ");
+    level_texts(&c, "C, M x N", "A and B in global memory", notes[0], 4);
+    zoom_lines(&c, bm, bn, &cta);
+
+    /* A CTA tile: a quarter for each warp. */
+    operands(&cta, "load");
+    box("frag", cta.x - GAP - scaled(&cta, bk), TILE_TOP, scaled(&cta, MMA_K), scaled(&cta, wm));
+    box("frag", cta.x, TILE_TOP - GAP - scaled(&cta, bk), scaled(&cta, wn), scaled(&cta, MMA_K));
+    names(&cta);
+    for (int w = warps_m * warps_n - 1; w >= 0; w--) {
+        int left = cta.x + w / warps_m * scaled(&cta, wn), top = TILE_TOP + w % warps_m * scaled(&cta, wm);
+        box(w == 0 ? "hot" : "n", left, top, scaled(&cta, wn), scaled(&cta, wm));
+        text("t s c", left + scaled(&cta, wn) / 2, top + scaled(&cta, wm) - 8, "warp %d", w);
+    }
+    snprintf(lines[1][0], 64, "a k-tile: %d x %d of A,", bm, bk);
+    snprintf(lines[1][1], 64, "%d x %d of B: %d KB", bn, bk, (bm + bn) * bk * 2 / 1024);
+    snprintf(lines[1][2], 64, "from global memory");
+    snprintf(lines[1][3], 64, "%.0f FLOP for each byte", flop_per_byte(bm, bn, bk));
+    level_texts(&cta, "CTA tile", "k-tile in shared memory", notes[1], 4);
+    zoom_lines(&cta, wm, wn, &warp);
+
+    /* A warp tile: blocks of one instruction. */
+    operands(&warp, "frag");
+    names(&warp);
+    for (int i = wm / MMA_M * (wn / MMA_N) - 1; i >= 0; i--) {
+        box(i == 0 ? "hot" : "n", warp.x + i % (wn / MMA_N) * scaled(&warp, MMA_N),
+            TILE_TOP + i / (wn / MMA_N) * scaled(&warp, MMA_M), scaled(&warp, MMA_N), scaled(&warp, MMA_M));
+    }
+    snprintf(lines[2][0], 64, "a k16 step: %d x %d of A,", wm, MMA_K);
+    snprintf(lines[2][1], 64, "%d x %d of B: %d KB", wn, MMA_K, (wm + wn) * MMA_K * 2 / 1024);
+    snprintf(lines[2][2], 64, "from shared memory");
+    snprintf(lines[2][3], 64, "%.0f FLOP for each byte", flop_per_byte(wm, wn, MMA_K));
+    level_texts(&warp, "warp tile", "fragments in registers", notes[2], 4);
+    zoom_lines(&warp, MMA_M, MMA_N, &mma);
+
+    /* One instruction: elements, and those of one lane. */
+    const int cell = scaled(&mma, 1), a_left = mma.x - GAP - scaled(&mma, MMA_K),
+              b_top = TILE_TOP - GAP - scaled(&mma, MMA_K);
+    uint8_t a[MMA_M * MMA_K], b[MMA_K * MMA_N], d[MMA_M * MMA_N];
+    memset(a, PLAIN, sizeof a);
+    memset(b, PLAIN, sizeof b);
+    memset(d, PLAIN, sizeof d);
+    cells(a, MMA_M, MMA_K, a_left, TILE_TOP, cell, cell);
+    cells(b, MMA_K, MMA_N, mma.x, b_top, cell, cell);
+    cells(d, MMA_M, MMA_N, mma.x, TILE_TOP, cell, cell);
+    for (int r = 0; r < 4; r++) {
+        box("frag", a_left + mma_a_k(lane, r) * cell, TILE_TOP + mma_a_row(lane, r) * cell, 2 * cell, cell);
+        if (r < 2) {
+            box("frag", mma.x + mma_b_column(lane) * cell, b_top + mma_b_k(lane, r) * cell, cell, 2 * cell);
+        }
+        box("hot", mma.x + mma_d_column(lane, r) * cell, TILE_TOP + mma_d_row(lane, r) * cell, cell, cell);
+    }
+    snprintf(lines[3][0], 64, "%d x %d of A, %d x %d of B", MMA_M, MMA_K, MMA_N, MMA_K);
+    snprintf(lines[3][1], 64, "from registers; coloured: what");
+    snprintf(lines[3][2], 64, "lane %d holds of A, B and C", lane);
+    snprintf(lines[3][3], 64, "%.1f FLOP for each byte", flop_per_byte(MMA_M, MMA_N, MMA_K));
+    level_texts(&mma, "one mma.sync", "m16n8k16, a whole warp", notes[3], 4);
+    end();
+}
+
 void draw_02(const char *directory) {
+    draw_levels(directory);
     draw_swizzle(directory);
     draw_fragments(directory);
 }

@@ -1,4 +1,150 @@
-/* draw_04.c -  */
+/* draw_04.c - fragments in flight: four stages and two sets of fragments, step by step across two borders between k-tiles. */
 #include "draw.h"
 
-void draw_04(const char *directory) { (void)directory; }
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SOURCE "04_regfile_double_buffer/04_regfile_double_buffer.cu"
+
+/* The main loop's step s of k-tile i is column i * steps + s. */
+enum {
+    COLUMNS = 9,
+    LEFT = 112,
+    PROLOGUE = 118,
+    WIDE = 79,
+    TOP = 132,
+    HIGH = 38,
+    PITCH = 44,
+    SETS = 2,
+    STRIP = 7,
+    MANY = 8
+};
+
+static int column(int step) { return LEFT + PROLOGUE + step * WIDE; }
+
+static void two_lines(int x, int y, const char *first, const char *then, int number) {
+    text("t s c", x, y + 16, "%s", first);
+    text("t s c", x, y + 30, "%s %d", then, number);
+}
+
+static void draw_fragments(const char *directory) {
+    int stages = constant(SOURCE, "MAX_STAGES"), steps = constant(SOURCE, "BK") / 16;
+    must_contain(SOURCE, "STEPS = BK / 16,");
+    must_contain(SOURCE, "if (step == STEPS - 1) {");
+    must_contain(
+        SOURCE,
+        "load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n, (step + 1) % STEPS);");
+    must_contain(SOURCE, "if (step == 1 || step == 2) {");
+    must_contain(SOURCE, "k_tile + stages - 1, k_tiles, stages, step == 1 ? LOAD_A : LOAD_B);");
+    must_contain(SOURCE, "multiply(acc, &fragments[step % 2]);");
+    must_contain(SOURCE, "case 4: cp_async_wait_group(2); break;");
+    int sets = TOP + stages * PITCH + 26, bottom = sets + SETS * PITCH + 4;
+
+    begin(directory, "04_regfile_double_buffer/in_flight.svg", bottom + 62,
+          "Fragments in flight: each step multiplies one set of fragments and loads the other");
+    text("t", MARGIN, 26,
+         "Time goes to the right; a column is one step, 16 of k. In each, ldmatrix brings the next step's");
+    text("t", MARGIN, 44,
+         "fragments out of a stage into one set of registers (violet); the tensor cores multiply the other set");
+    text("t", MARGIN, 62,
+         "(green). The strip at the left of a set's box has the colour of the stage that the fragments come from.");
+    text("t h c", LEFT + PROLOGUE / 2, TOP - 12, "prologue");
+    for (int k_tile = 0; k_tile * steps < COLUMNS; k_tile++) {
+        int first = k_tile * steps, end = first + steps < COLUMNS ? first + steps : COLUMNS;
+        text("t h c", (column(first) + column(end)) / 2, TOP - 34, "k-tile %d", k_tile);
+        line(column(first) + 3, TOP - 28, column(end) - 3, TOP - 28);
+    }
+    text("t h", MARGIN, TOP - 28, "shared");
+    text("t h", MARGIN, TOP - 12, "memory");
+    text("t h", MARGIN, sets - 8, "registers");
+    for (int c = 0; c < COLUMNS; c++) {
+        text("m s c", column(c) + WIDE / 2, TOP - 12, "step %d", c % steps);
+        if (c % steps == steps - 1) {
+            line(column(c), TOP - 22, column(c), bottom);
+        }
+    }
+
+    /* Column -1 is the prologue. For each stage: when it was last read, when its copies began, what they are of. */
+    int read_until[MANY], from[MANY], k_tile_in[MANY];
+    for (int stage = 0; stage < stages; stage++) {
+        int y = TOP + stage * PITCH;
+        colour(stage, MARGIN, y, LEFT - MARGIN - 10, HIGH);
+        text("t h", MARGIN + 8, y + 24, "stage %d", stage);
+        read_until[stage] = -2;
+        from[stage] = LEFT + 2;
+        k_tile_in[stage] = stage < stages - 1 ? stage : -1;
+    }
+    for (int set = 0; set < SETS; set++) {
+        int y = sets + set * PITCH;
+        text("t h", MARGIN + 8, y + 24, "set %d", set);
+    }
+
+    int holds[SETS] = {-1, -1}; /* the step that a set has the fragments of, as a column */
+    for (int c = -1; c < COLUMNS; c++) {
+        int step = c < 0 ? steps - 1 : c % steps, next = c + 1;
+        int stage = next / steps % stages, set = next % SETS, x = c < 0 ? LEFT + 58 : column(c) + 4;
+        int wide = c < 0 ? PROLOGUE - 60 : WIDE - 6;
+        if (step == steps - 1) { /* all have waited for this k-tile, and met */
+            if (k_tile_in[stage] != next / steps) {
+                fprintf(stderr, "pictures: in_flight.svg: k-tile %d is not in stage %d\n", next / steps, stage);
+                exit(1);
+            }
+            int to = c < 0 ? LEFT + 54 : column(c) - 2;
+            box("load", from[stage], TOP + stage * PITCH, to - from[stage], HIGH);
+            if (c >= 0) {
+                text("t s c", (from[stage] + to) / 2, TOP + stage * PITCH + 23, "k-tile %d lands", next / steps);
+            } else {
+                two_lines((from[stage] + to) / 2, TOP + stage * PITCH, "lands:", "k-tile", 0);
+            }
+        }
+        box("frag", x, TOP + stage * PITCH, wide, HIGH);
+        two_lines(x + wide / 2, TOP + stage * PITCH, "ldmatrix", "step", next % steps);
+        read_until[stage] = c;
+        box("frag", x, sets + set * PITCH, wide, HIGH);
+        two_lines(x + (wide + STRIP) / 2, sets + set * PITCH, "loads", "step", next % steps);
+        colour(stage, x, sets + set * PITCH, STRIP, HIGH);
+        if (c >= 0) {
+            int other = c % SETS;
+            if (other == set || holds[other] != c) {
+                fprintf(stderr, "pictures: in_flight.svg: set %d does not hold step %d\n", other, c);
+                exit(1);
+            }
+            box("math", x, sets + other * PITCH, wide, HIGH);
+            two_lines(x + (wide + STRIP) / 2, sets + other * PITCH, "mma.sync", "step", step);
+            colour(c / steps % stages, x, sets + other * PITCH, STRIP, HIGH);
+        }
+        holds[set] = next;
+        if (c >= 0 && step == 1) { /* A here, B in the next step: into the stage of the k-tile before */
+            int k_tile = c / steps + stages - 1, into = k_tile % stages;
+            if (read_until[into] >= c - step - 1) {
+                fprintf(stderr, "pictures: in_flight.svg: stage %d is filled too early\n", into);
+                exit(1);
+            }
+            from[into] = x;
+            k_tile_in[into] = k_tile;
+            int y = TOP + into * PITCH;
+            box("load", x, y, wide, HIGH);
+            two_lines(x + wide / 2, y, "copy A of", "k-tile", k_tile);
+            box("load", column(c + 1) + 4, y, wide, HIGH);
+            two_lines(column(c + 1) + 4 + wide / 2, y, "copy B of", "k-tile", k_tile);
+            from[into] = column(c + 2);
+        }
+    }
+    for (int stage = 0; stage < stages; stage++) { /* what is still on its way at the right edge */
+        int y = TOP + stage * PITCH;
+        if (k_tile_in[stage] > COLUMNS / steps) {
+            box("load", from[stage], y, column(COLUMNS) - from[stage], HIGH);
+            text("t s c", (from[stage] + column(COLUMNS)) / 2, y + 23, "k-tile %d lands", k_tile_in[stage]);
+        }
+    }
+    text("t", MARGIN, bottom + 22,
+         "At each line, before the last step of a k-tile: wait_group %d, then the barrier. From there on the next "
+         "k-tile is",
+         stages - 2);
+    text("t", MARGIN, bottom + 40,
+         "read, and nobody reads the stage of this one: its last fragments are in registers. Copies fill it two steps "
+         "later.");
+    end();
+}
+
+void draw_04(const char *directory) { draw_fragments(directory); }

@@ -1,7 +1,7 @@
 /* pictures.c - draws the mechanisms, as SVG, from the functions that the kernels and the model use, and from the chapters'
  * constants. So a picture cannot show anything else than the code does. draw.h has the colours; draw_NN.c draws chapter NN.
  *
- *     pictures DIRECTORY    writes DIRECTORY/02_smem_tiled/swizzle.svg and the others; the directories must be there */
+ *     pictures DIRECTORY    writes DIRECTORY/01_naive/coalescing.svg and the others; the directories must be there */
 #include <stdio.h>
 
 #include "draw.h"
@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: pictures DIRECTORY\n");
         return 2;
     }
+    draw_01(argv[1]);
     draw_02(argv[1]);
     draw_03(argv[1]);
     draw_04(argv[1]);

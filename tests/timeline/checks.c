@@ -323,7 +323,7 @@ static void test_pictures(void) {
         size_t size = 0;
         FILE *out = open_memstream(&svg, &size);
         if (all) {
-            timelines_svg(out, &r, 1);
+            timelines_svg(out, &r, 1, NULL);
         } else {
             timeline_svg(out, &t);
         }

@@ -13,6 +13,7 @@ plan skip_all => 'there is no CPU model' unless $ENV{HAVE_MODEL};
 my ($draw, $checks) = map { "$ENV{B}/tests/timeline/$_" } qw(draw checks);
 my $work = tempdir(CLEANUP => 1);
 
+sub store { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!"; print $out $text; close $out or die "$path: $!" }
 sub slurp { local (@ARGV, $/) = @_; return <> }
 sub runs { my ($command, $name) = @_; my $out = `$command 2>&1`; is($?, 0, $name) or diag($out); return $out }
 
@@ -153,9 +154,41 @@ for my $kept (@kept) {
     next if slurp("$chapter/timeline.svg") =~ /<desc>[^<]*CPU model/;
     runs("$draw svg $kept | cmp - $chapter/timeline.svg", "$chapter/timeline.svg is drawn from it");
 }
-if (@kept && slurp('tests/timeline/all.svg') !~ /<desc>[^<]*CPU model/) {
+# all.svg: its bars are as long as launches take unrecorded, by what make trace-cost has measured.
+my @measured = glob 'tests/bench/results/*_recording.csv';
+my $timed = join ' ', map { "-t $_" } @measured;
+my $picture = slurp('tests/timeline/all.svg');
+if (@kept && $picture !~ /<desc>[^<]*CPU model/) {
     my @ladder = grep { m{([^/]+)\.csv$} && -d $1 } @kept; # what lies in beyond/ is not on it
-    runs("$draw all @ladder | cmp - tests/timeline/all.svg", 'all.svg is drawn from those of the ladder');
+    runs("$draw all $timed @ladder | cmp - tests/timeline/all.svg", 'all.svg is drawn from those of the ladder');
+    my %of = slurp($ladder[0]) =~ /^# (source|m|n|k) (.*)$/mg;
+    my $rows = qr/^\Q$of{source}\E,[^,]*,[^,]*,$of{m},$of{n},$of{k},/m;
+    my $csv = join '', map { slurp($_) } @measured;
+    my %us = map { /$rows(\d\d),([^,]*),/ } split /\n/, $csv;
+    if (%us) {
+        my %shown = $picture =~ />(\d\d)_\w+<\/text>.*?>([0-9.]+) µs</gs;
+        my %width = $picture =~ />(\d\d)_\w+<\/text>\n<rect [^>]*width="([0-9.]+)"/g;
+        my @bars = sort keys %shown;
+        is(scalar @bars, scalar @ladder, '... all of them');
+        is_deeply([ map { $shown{$_} } @bars ], [ map { sprintf $us{$_} < 1000 ? '%.1f' : '%.0f', $us{$_} } @bars ],
+            '... each with its time unrecorded');
+        my @drawn = grep { $us{$_} < 1000 } @bars; # 01 goes on beyond the picture
+        is(join(' ', grep { abs($width{$_} / $width{ $drawn[0] } - $us{$_} / $us{ $drawn[0] }) > 0.001 } @drawn), '', '... and as long');
+        (my $later = $csv) =~ s/($rows)05,[^,]*/${1}05,99.9/mg;
+        store("$work/later_recording.csv", $later);
+        like(runs("$draw all $timed -t $work/later_recording.csv @ladder", 'a later measurement'), qr/>99\.9 µs</, '... counts');
+        $later =~ s/${rows}05,.*\n//mg;
+        store("$work/less_recording.csv", $later);
+        my $recorded = runs("$draw all -t $work/less_recording.csv @ladder", 'without one of a chapter');
+        is($recorded, runs("$draw all @ladder", 'without any'), '... all bars are those of the events');
+        unlike($recorded, qr/takes unrecorded/, '... and no line says otherwise');
+        like($picture, qr/takes unrecorded/, '... as it does else');
+    }
+}
+for my $file ("$work/none.csv", "$work/01_naive.kept.csv") {
+    like(`$draw all -t $file $work/01_naive.kept.csv 2>&1`, qr/^\Q$file\E: no file that make trace-cost has written\n\z/,
+        'no measurement: ' . $file =~ s{.*/}{}r);
+    is($? >> 8, 2, '... with exit status 2');
 }
 
 # ---- what the talk's pictures show

@@ -40,7 +40,7 @@ template <class Device> static typename Device::Arguments arguments(const Gemm *
                                    {{1.0f, 0.0f}, NULL, {}, (Element *)g->c, Stride{g->ldc, _1{}, 0}}};
     all.hw_info.sm_count = g->sm_count;
     /* Of its choices for the order of tiles, the one that is fast at large sizes. */
-    all.scheduler.max_swizzle_size = 8;
+    all.scheduler.max_swizzle_size = g->m >= 4096 && g->n >= 4096 ? 8 : 1;
     return all;
 }
 
