@@ -80,6 +80,7 @@ gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit
 NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,200,199,201,TFLOP/s
 NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,1980,1980,1980,MHz
 NVIDIA H200,2026-01-01,older,limits,mma.sync of some shape,0,0,0,150,149,151,TFLOP/s
+NVIDIA H200,2026-01-01,older,loads,from far away,0,0,0,250,249,251,ns
 TEXT
 store('README.md', <<'TEXT');
 # Front
@@ -324,6 +325,10 @@ refused("x\n<!-- figures: limits -->", qr/README.md:2: .*no line <!-- \/figures 
 refused("<!-- figures: limits -->\n<!-- figures: ladder -->\n<!-- /figures -->", qr/README.md:1: .*no line/, 'a block in a block');
 refused('<!-- /figures -->', qr/README.md:1: /, 'an end without a start');
 refused('<!-- /experiment -->', qr/README.md:1: /, "an experiment's end without a start");
+store('02_two/README.md', "<!-- figures: loads -->\n<!-- /figures -->\n");
+put_right();
+is(row('02_two/README.md', '| from far'), '| from far away | 250.00 | 249.00 to 251.00 | ns |', 'loads');
+unlink "$copy/02_two/README.md";
 store('README.md', $readme);
 for ([ $csv, 'NVIDIA H200,2026-01-02,newer,paused,8192', 32 ], [ $tried, 'NVIDIA H200,2026-01-02,new,expect_tx,x,1,1', 13 ],
     [ $costs, 'NVIDIA H200,2026-01-02,newer,1,1,1,01,fast', 5 ]) {
