@@ -10,11 +10,11 @@ static const Measured measured[] = {
     {"NVIDIA H100 80GB HBM3", 3352, "cooperative_128x256_cluster_2", 16, 0.995},
     {"NVIDIA H100 80GB HBM3", 3352, "cooperative_256x192", 8, 1.030},
     /* nvidia_h200_2026-11-22_tune.csv: the choice has 1.019 of cuBLAS over its 7 shapes */
-    {"NVIDIA H200", 4917, "pingpong_128x112", 8, 0.855},
-    {"NVIDIA H200", 4917, "pingpong_128x128", 8, 0.900},
-    {"NVIDIA H200", 4917, "pingpong_128x176", 16, 0.925},
-    {"NVIDIA H200", 4917, "pingpong_128x192", 8, 0.955},
-    {"NVIDIA H200", 4917, "cooperative_128x256", 16, 1.000},
-    {"NVIDIA H200", 4917, "cooperative_128x256_cluster_2", 16, 0.995},
-    {"NVIDIA H200", 4917, "cooperative_256x192", 8, 1.035},
+    {"NVIDIA H200", 4814, "pingpong_128x112", 8, 0.855},
+    {"NVIDIA H200", 4814, "pingpong_128x128", 8, 0.900},
+    {"NVIDIA H200", 4814, "pingpong_128x176", 16, 0.925},
+    {"NVIDIA H200", 4814, "pingpong_128x192", 8, 0.955},
+    {"NVIDIA H200", 4814, "cooperative_128x256", 16, 1.000},
+    {"NVIDIA H200", 4814, "cooperative_128x256_cluster_2", 16, 0.995},
+    {"NVIDIA H200", 4814, "cooperative_256x192", 8, 1.035},
 };

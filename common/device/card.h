@@ -6,24 +6,36 @@
 
 #if defined(GEMM_MODEL) || !defined(__CUDACC__)
 
-static inline int memory_gb_s(void) { return 4917; }
+static inline int memory_gb_s(void) { return 4814; }
 static inline int l2_bytes(void) { return 60 << 20; }
 
 #else
 
-/* One attribute of the current device; 0 if it cannot be read. */
-static inline int device_attribute(cudaDeviceAttr attribute) {
+/* An attribute of the current device; 0 if it cannot be read. Asked once for each device and kept in `known`: the driver takes
+ * milliseconds for clocks, more than a launch. */
+enum { MAX_DEVICES = 64 };
+static inline int device_attribute(cudaDeviceAttr attribute, int known[MAX_DEVICES]) {
     int device, value = 0;
-    return cudaGetDevice(&device) || cudaDeviceGetAttribute(&value, attribute, device) ? 0 : value;
+    if (cudaGetDevice(&device) || device >= MAX_DEVICES) {
+        return 0;
+    }
+    if (known[device] == 0 && cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess) {
+        known[device] = value;
+    }
+    return known[device];
 }
 
 /* What the memory can move at most, GB/s: two transfers a clock. 0 if it is not known. */
 static inline int memory_gb_s(void) {
-    double khz = device_attribute(cudaDevAttrMemoryClockRate), bits = device_attribute(cudaDevAttrGlobalMemoryBusWidth);
-    return (int)(2 * khz * bits / 8 / 1e6);
+    static int khz[MAX_DEVICES], bits[MAX_DEVICES];
+    return (int)(2.0 * device_attribute(cudaDevAttrMemoryClockRate, khz) *
+                 device_attribute(cudaDevAttrGlobalMemoryBusWidth, bits) / 8 / 1e6);
 }
 
-static inline int l2_bytes(void) { return device_attribute(cudaDevAttrL2CacheSize); }
+static inline int l2_bytes(void) {
+    static int bytes[MAX_DEVICES];
+    return device_attribute(cudaDevAttrL2CacheSize, bytes);
+}
 
 #endif
 #endif

@@ -54,6 +54,13 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
         mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);     \
     } while (0)
 
+/* Ask ahead of a wait: nonzero if the stage is free, or its bytes have landed. "try" may suspend the thread for a while
+ * first, "test" does not. A thread that is told yes needs no wait any more. No says only "not yet": who has nothing else
+ * to do then has to wait. */
+#define producer_try_acquire(empty, state) mbarrier_try_wait_parity(&(empty)[(state).index], (state).phase)
+#define consumer_try_wait(full, state) mbarrier_try_wait_parity(&(full)[(state).index], (state).phase)
+#define consumer_test_wait(full, state) mbarrier_test_wait_parity(&(full)[(state).index], (state).phase)
+
 /* Producer thread, after its last load: wait until every stage is free again, so that no CTA of a cluster leaves while
  * others still arrive on its barriers. */
 #define producer_tail(empty, state, stages)                               \

@@ -66,7 +66,7 @@ HOST_DEVICE uint64_t wgmma_descriptor_mn_major_128b(uint32_t address, uint32_t p
  * wgmma_descriptor_mn(tile, panel_bytes): the descriptor of an MN-major tile, likewise; step WGMMA_K16_STEP_MN.
  *
  * wgmma_fence(): orders the warpgroup's accesses to registers (accumulators, A fragments) before the wgmmas that follow.
- * At the top of every k-tile; ptxas serialises what lacks it. PTX 9.7.15.7.1.
+ * Needed before the first, and after any such access; ptxas wants it in every k-tile (C7519). PTX 9.7.15.7.1.
  *
  * wgmma_m64n64k16(d, a, b, accumulate) and the other widths: start D = A * B (+ D if accumulate). float d[N / 2]; a and b
  * descriptors, both K-major. PTX 9.7.15.5.2.

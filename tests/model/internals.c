@@ -87,6 +87,10 @@ static void test_replay(void) {
     contains(text, "arrive.expect_tx 16384", "--barriers shows announced bytes");
     contains(text, "phase complete", "--barriers shows the end of phases");
     free(text);
+    text = output_of(find_case("roles RIGHT_ASKS"), &options, 1);
+    contains(text, "asked, parity 0: no ", "--barriers shows a question that was answered with no");
+    contains(text, "asked, parity 0: yes ", "... and with yes");
+    free(text);
 }
 
 /* The report of a case under the eager policy, or "" if there is none. */

@@ -1,6 +1,6 @@
 /* draw_01.c - what a warp's loads and stores touch in global memory: from the constants and the index arithmetic of
  * 01_naive.cu. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* draw_03.c - the ring of stages: k-tiles that land, are read, and give their place to others; groups and waits. */
-#include "draw.h"
+#include "picture.h"
 
 #define SOURCE "03_cp_async_multistage/03_cp_async_multistage.cu"
 

@@ -1,5 +1,5 @@
 /* draw_04.c - fragments in flight: four stages and two sets of fragments, step by step across two borders between k-tiles. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

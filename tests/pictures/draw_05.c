@@ -1,5 +1,5 @@
 /* draw_05.c - a TMA box and its mbarrier: the box of hello_tma.cu, the swizzle of swizzle.h, the states of barrier_states.h. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

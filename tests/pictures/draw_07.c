@@ -1,11 +1,153 @@
-/* draw_07.c - the ring of stages, from pipeline.h. */
-#include "draw.h"
+/* draw_07.c - roles, stages and barriers at one moment; the ring over three laps. From pipeline.h and the chapter's numbers. */
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/pipeline.h"
+
+static const char source[] = "07_warp_specialized/07_warp_specialized.cu";
+
+/* ---- one moment: how far each role has come ---- */
+
+enum { CONSUMERS = 2, STARTED = 7, LANDED = 6 }; /* k-tiles; of the next one only A has landed */
+static const int issued[CONSUMERS] = {5, 4}, released[CONSUMERS] = {4, 3};
+
+/* How many of the first `k_tiles` k-tiles have been in a stage. */
+static int laps(int k_tiles, int stage, int stages) { return (k_tiles - stage + stages - 1) / stages; }
+
+static PipelineState after(PipelineState state, int k_tiles, int stages) {
+    pipeline_advance_by(&state, k_tiles, stages);
+    return state;
+}
+
+/* Ends the program if a wait at a barrier of which `complete` phases are over does not end as the picture says. */
+static void check_wait(const char *who, int complete, PipelineState state, int passes) {
+    if (((uint32_t)complete & 1) == state.phase ? passes : !passes) {
+        fprintf(stderr, "pictures: roles.svg: the wait of the %s is not as the picture says\n", who);
+        exit(1);
+    }
+}
+
+static void draw_roles(const char *directory) {
+    enum { LEFT = 150, STEP = 200, WIDE = 148, LANE = 158 };
+    enum { PRODUCER = 58, FULL = 148, STAGE = 226, EMPTY_TOP = 320, CONSUMER = 416, BOX = 58, BAND = 48 };
+    int stages = constant(source, "STAGES");
+    int bm = constant(source, "BM"), bn = constant(source, "BN"), bk = constant(source, "BK");
+    int bytes_a = bm * bk * 2, bytes = (bm + bn) * bk * 2;
+    PipelineState producer = after(producer_start_state(), STARTED, stages), consumer[CONSUMERS];
+    for (int c = 0; c < CONSUMERS; c++) {
+        consumer[c] = after(consumer_start_state(), issued[c], stages);
+        check_wait("consumer", laps(LANDED, consumer[c].index, stages), consumer[c], 1);
+    }
+    check_wait("producer", laps(released[1], producer.index, stages), producer, 0);
+    if (stages != 4 || bm / 64 != CONSUMERS || laps(released[0], producer.index, stages) != 1) {
+        fprintf(stderr, "pictures: roles.svg is drawn for four stages and two consumers\n");
+        exit(1);
+    }
+
+    begin(directory, "07_warp_specialized/roles.svg", 530,
+          "Producer, consumers, and the ring of stages with its barriers");
+    text("t", MARGIN, 24,
+         "One CTA at one moment of its main loop. The roles share nothing but the ring, and each of its %d stages has "
+         "two "
+         "barriers. From left",
+         stages);
+    text("t", MARGIN, 42,
+         "to right: a stage that is being multiplied, one that has landed, one that is landing, and one that is nearly "
+         "free.");
+    box("load", LEFT, PRODUCER, 3 * STEP + WIDE + 42, BAND);
+    text("t h", LEFT + 12, PRODUCER + 20, "producer: one thread of warpgroup 0");
+    text("t", LEFT + 12, PRODUCER + 38,
+         "has started the loads of k-tiles 0 to %d; for k-tile %d it waits for phase %d of empty[%d]", STARTED - 1,
+         STARTED, STARTED / stages - 1, producer.index);
+
+    text("t h e", LEFT - 14, FULL + 20, "full");
+    text("m s e", LEFT - 14, FULL + 36, "1 arrival and");
+    text("m s e", LEFT - 14, FULL + 50, "%d bytes a phase", bytes);
+    text("t h e", LEFT - 14, STAGE + 20, "stage");
+    text("m s e", LEFT - 14, STAGE + 36, "A %d x %d", bm, bk);
+    text("m s e", LEFT - 14, STAGE + 50, "B %d x %d", bn, bk);
+    text("t h e", LEFT - 14, EMPTY_TOP + 20, "empty");
+    text("m s e", LEFT - 14, EMPTY_TOP + 36, "%d arrivals", CONSUMERS);
+    text("m s e", LEFT - 14, EMPTY_TOP + 50, "a phase");
+
+    static const char *const state_of[] = {"read by consumer 0", "landed, not read yet", "landing: B is missing",
+                                           "read by consumer 1"};
+    for (int s = 0; s < stages; s++) {
+        int x = LEFT + s * STEP, complete = laps(LANDED, s, stages), arrived = laps(STARTED, s, stages) - complete;
+        box("n", x, FULL, WIDE, BOX);
+        text("t h", x + 10, FULL + 19, "full[%d], phase %d", s, complete);
+        text("t s", x + 10, FULL + 35, "%d of 1 arrivals", arrived);
+        text("t s", x + 10, FULL + 49, arrived ? "%d of %d bytes" : "phase %d is complete",
+             arrived ? bytes_a : complete - 1, bytes);
+
+        int k_tile = (laps(STARTED, s, stages) - 1) * stages + s;
+        colour(s, x, STAGE, WIDE, BOX);
+        text("t h", x + 10, STAGE + 19, "stage %d: k-tile %d", s, k_tile);
+        text("t s", x + 10, STAGE + 40, "%s", state_of[s]);
+
+        int first = laps(released[0], s, stages), second = laps(released[1], s, stages);
+        int free = first < second ? first : second;
+        box("n", x, EMPTY_TOP, WIDE, BOX);
+        text("t h", x + 10, EMPTY_TOP + 19, "empty[%d], phase %d", s, free);
+        text("t s", x + 10, EMPTY_TOP + 35, "%d of %d arrivals", first + second - 2 * free, CONSUMERS);
+        if (first > second) {
+            text("t s", x + 10, EMPTY_TOP + 49, "by consumer 0");
+        } else {
+            text("t s", x + 10, EMPTY_TOP + 49, "phase %d is complete", free - 1);
+        }
+    }
+
+    char path[128];
+    /* The stage that lands. */
+    int x = LEFT + 2 * STEP;
+    arrow("generic", x + 20, PRODUCER + BAND, x + 20, FULL - 2);
+    text("t s", x + 28, FULL - 16, "arrive.expect_tx");
+    snprintf(path, sizeof path, "M%d %dV%dH%d", x + LANE + 6, PRODUCER + BAND, STAGE + 30, x + WIDE + 2);
+    shape("async", path);
+    text("t s e", x + LANE, STAGE - 6, "copies");
+    arrow("async", x + 60, STAGE, x + 60, FULL + BOX + 2);
+    text("t s", x + 68, STAGE - 6, "bytes");
+    /* The one that is nearly free. */
+    x = LEFT + 3 * STEP;
+    snprintf(path, sizeof path, "M%d %dH%dV%d", x, EMPTY_TOP + 30, x - 16, PRODUCER + BAND + 2);
+    shape("lead", path);
+    text("t s", x - 10, FULL - 16, "the producer waits");
+    arrow("generic", x + 20, CONSUMER, x + 20, EMPTY_TOP + BOX + 2);
+    text("t s", x + 28, CONSUMER - 14, "will arrive");
+    /* Who reads. */
+    for (int c = 0; c < CONSUMERS; c++) {
+        x = LEFT + (issued[c] - 1) % stages * STEP;
+        snprintf(path, sizeof path, "M%d %dH%dV%d", x + WIDE, STAGE + 40, x + LANE + 6, CONSUMER - 2);
+        shape("async", path);
+        text("t s e", x + LANE, CONSUMER - 14, "wgmma");
+    }
+    /* The one that is next. */
+    x = LEFT + consumer[0].index * STEP;
+    snprintf(path, sizeof path, "M%d %dH%dV%d", x + WIDE, FULL + 30, x + LANE + 6, CONSUMER - 2);
+    shape("lead", path);
+    text("t s e", x + LANE, CONSUMER - 14, "lets consumer 0 go on");
+
+    for (int c = 0; c < CONSUMERS; c++) {
+        x = LEFT + 2 * c * STEP;
+        box("math", x, CONSUMER, STEP + WIDE + 42 - (c == 0) * 6, BAND);
+        text("t h", x + 12, CONSUMER + 20, "consumer %d: warpgroup %d, rows %d to %d", c, c + 1, 64 * c, 64 * c + 63);
+        text("t", x + 12, CONSUMER + 38, "multiplies k-tile %d; next: full[%d], phase %d", issued[c] - 1,
+             consumer[c].index, issued[c] / stages);
+    }
+    int y = CONSUMER + BAND + 34;
+    arrow("generic", LEFT, y - 4, LEFT + 34, y - 4);
+    text("t s", LEFT + 42, y, "an arrival by one thread");
+    arrow("async", LEFT + 196, y - 4, LEFT + 230, y - 4);
+    text("t s", LEFT + 238, y, "the copy engine or the tensor cores, by themselves");
+    arrow("lead", LEFT + 540, y - 4, LEFT + 574, y - 4);
+    text("t s", LEFT + 582, y, "a wait, from the barrier to who waits");
+    end();
+}
+
+/* ---- three laps ---- */
 
 static void draw_ring(const char *directory) {
     enum { STAGES = 4, K_TILES = 12, WIDE = 66, LEFT = 150, TOP = 96, HIGH = 40 };
@@ -59,4 +201,7 @@ static void draw_ring(const char *directory) {
     end();
 }
 
-void draw_07(const char *directory) { draw_ring(directory); }
+void draw_07(const char *directory) {
+    draw_roles(directory);
+    draw_ring(directory);
+}

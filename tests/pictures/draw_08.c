@@ -1,6 +1,6 @@
 /* draw_08.c - four schedules beside each other, the turns of the consumers, the order of tiles; from pipeline.h, tile_order.h
  * and a schedule that is computed here. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

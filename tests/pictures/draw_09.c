@@ -1,5 +1,5 @@
 /* draw_09.c - a stage that two CTAs of a cluster fill by multicast, and two launches that overlap; from choice.h. */
-#include "draw.h"
+#include "picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +147,6 @@ static void draw_overlap(const char *directory) {
          "same meeting. Consumers write C, "
          "which launch 1 may");
     text("t s", MARGIN, y + 86, "still read; but they wait for what the producer loads, and so come after its wait.");
-    (void)choose, (void)cta_count, (void)tile_group, (void)should_meet, (void)should_overlap;
     end();
 }
 

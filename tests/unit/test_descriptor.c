@@ -1,8 +1,91 @@
 /* Do the functions that build wgmma matrix descriptors (PTX 9.7.15.5.1.2.2) put every field where it belongs? The
  * expected words are written out from the field table: start address / 16 in bits 0-13, leading offset / 16 in 16-29,
  * stride offset / 16 in 32-45, base offset in 49-51, swizzle in 62-63. */
+#include "device/swizzle.h"
 #include "device/wgmma.h"
+#include "model/data/matrix.h"
 #include "tap.h"
+
+enum { START = 1024 };
+
+static uint32_t address_of(uint64_t descriptor, int mn_major, int row, int k) {
+    WgmmaDescriptor d = wgmma_descriptor_decode(descriptor);
+    return wgmma_element_address(&d, mn_major, row, k);
+}
+
+/* 06_wgmma_ss/notes.md reads CuTe's layouts of a tile of 128 x 64 with three stages: tCsA, in elements, and tCrA, what is
+ * added to the descriptor, in units of 16 bytes. Both must lead to the same byte. */
+typedef struct {
+    int mn_major, row[2], k[2],
+        pipe;       /* tCsA: strides of a row and a k inside the atom's 64 and 8, and of the next of these */
+    uint64_t first; /* the descriptor of the first atom */
+    uint64_t mma_m, mma_k, mma_pipe; /* tCrA */
+} CuteTile;
+
+static int strides_fit(const CuteTile *t) {
+    int right = 1;
+    for (int i = 0; i < 128 * 64 * 3; i++) {
+        int row = i % 128, k = i / 128 % 64, stage = i / (128 * 64);
+        int element = row % 64 * t->row[0] + row / 64 * t->row[1] + k % 8 * t->k[0] + k / 8 * t->k[1] + stage * t->pipe;
+        uint64_t descriptor =
+            t->first + (uint64_t)(row / 64) * t->mma_m + (uint64_t)(k / 16) * t->mma_k + (uint64_t)stage * t->mma_pipe;
+        right = right &&
+                address_of(descriptor, t->mn_major, row % 64, k % 16) == swizzle_128b(START + 2 * (uint32_t)element);
+    }
+    return right;
+}
+
+static void test_cute(void) {
+    const CuteTile k_major = {.row = {64, 4096},
+                              .k = {1, 8},
+                              .pipe = 8192,
+                              .first = wgmma_descriptor_k_major_128b(START),
+                              .mma_m = 512,
+                              .mma_k = WGMMA_K16_STEP,
+                              .mma_pipe = 1024};
+    ok(strides_fit(&k_major), "tCrA of a K-major tile: (1,2,4,3):(0,512,2,1024)");
+    const CuteTile mn_major = {.mn_major = 1,
+                               .row = {1, 512},
+                               .k = {64, 1024},
+                               .pipe = 8192,
+                               .first = wgmma_descriptor_fields(START, 1024, 2048, WGMMA_SWIZZLE_128B),
+                               .mma_m = 64,
+                               .mma_k = 256,
+                               .mma_pipe = 1024};
+    ok(strides_fit(&mn_major), "tCrA of an MN-major tile: (1,2,4,3):(0,64,256,1024)");
+
+    /* tCgC, C column-major with 512 rows: ((2,2,8),2,2):((512,8,4096),64,32768); tCrC: ((1,2,4),32,64). */
+    int right = 1;
+    for (int v = 0; v < 32; v++) {
+        for (int t = 0; t < WARPGROUP_SIZE; t++) {
+            int first = wgmma_accumulator_row(t, 0) + 512 * wgmma_accumulator_column(t, 0);
+            int at = wgmma_accumulator_row(t, v) + 512 * wgmma_accumulator_column(t, v);
+            right = right && at - first == v % 2 * 512 + v / 2 % 2 * 8 + v / 4 * 4096;
+        }
+    }
+    ok(right, "tCgC and tCrC of a 64 x 64 atom");
+}
+
+/* A tile on a multiple of 128 that is none of 1024: TMA and wgmma XOR the same bits of the address. (tests/conform has what
+ * an H200 made of it: load_sw128_offset_*, a_k_sw128_start_*.) */
+static void test_off_the_pattern(void) {
+    int with_base_0 = 1, with_base_of_start = 1, by_row = 1;
+    for (uint32_t start = 2048 + 128; start < 2048 + 1024; start += 128) {
+        for (int row = 0; row < 64; row++) {
+            for (int k = 0; k < 16; k++) {
+                uint32_t copied = swizzle_128b(start + (uint32_t)(row * 128 + k * 2));
+                uint64_t descriptor = wgmma_descriptor_k_major_128b(start);
+                with_base_0 = with_base_0 && address_of(descriptor, 0, row, k) == copied;
+                descriptor |= (uint64_t)(start >> 7 & 7) << 49;
+                with_base_of_start = with_base_of_start && address_of(descriptor, 0, row, k) == copied;
+                by_row = by_row && start + 2 * (uint32_t)(swizzled_index(row, k / 8) + k % 8) == copied;
+            }
+        }
+    }
+    ok(with_base_0, "off the pattern: with base offset 0 wgmma finds what TMA has written");
+    ok(!with_base_of_start, "... with the base offset of the tile's start it does not");
+    ok(!by_row, "... and neither does code that computes the pattern from the row");
+}
 
 int main(void) {
     is_hex(wgmma_descriptor_fields(0, 0, 0, WGMMA_SWIZZLE_NONE), 0, "all fields zero");
@@ -33,5 +116,8 @@ int main(void) {
     is_hex(tile + 2 * WGMMA_K16_STEP, 0x4000004000010c04, "k = 32");
     is_hex(tile + 3 * WGMMA_K16_STEP, 0x4000004000010c06, "k = 48");
     is_hex(wgmma_descriptor_k_major_128b(48 * 1024 + 64 * 128) - tile, 512, "64 rows further: 512 units of 16 bytes");
+
+    test_cute();
+    test_off_the_pattern();
     return tap_done();
 }

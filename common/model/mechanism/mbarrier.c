@@ -261,7 +261,11 @@ static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site si
             t,
             (Wait){.kind = WAIT_POLL, .site = site, .what = what, .barrier = b, .phase = b->phase, .parity = parity});
     }
-    if ((b->phase & 1) == parity) {
+    int complete = (b->phase & 1) != parity;
+    if (t->lane == 0) {
+        event_mbarrier_changed(b, MBARRIER_ASKED, 2 * parity + (uint32_t)complete);
+    }
+    if (!complete) {
         t->poll.version = b->phase;
         return 0;
     }

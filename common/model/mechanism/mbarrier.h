@@ -40,7 +40,8 @@ typedef enum {
     MBARRIER_ARRIVE_EXPECT, /* bytes */
     MBARRIER_LANDED,        /* bytes */
     MBARRIER_COMPLETE,
-    MBARRIER_WAIT, /* parity */
+    MBARRIER_WAIT,  /* parity */
+    MBARRIER_ASKED, /* 2 * parity, + 1 if the answer is yes */
 } MbarrierChange;
 
 /* model.c: a CTA begins; it ends. */

@@ -35,6 +35,9 @@ void barrier_row(const Barrier *b, MbarrierChange how, long long amount) {
     case MBARRIER_LANDED: snprintf(text, sizeof text, "%lld bytes landed", amount); break;
     case MBARRIER_COMPLETE: snprintf(text, sizeof text, "phase complete"); break;
     case MBARRIER_WAIT: snprintf(text, sizeof text, "wait, parity %lld", amount); break;
+    case MBARRIER_ASKED:
+        snprintf(text, sizeof text, "asked, parity %lld: %s", amount / 2, amount % 2 ? "yes" : "no");
+        break;
     }
     print_head();
     printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", (unsigned long long)device.step, b->cta->block,

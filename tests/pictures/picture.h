@@ -1,4 +1,4 @@
-/* draw.h - SVG for the pictures of the mechanisms: one page width, one set of colours, light and dark. Coordinates and sizes
+/* picture.h - SVG for the pictures of the mechanisms: one page width, one set of colours, light and dark. Coordinates and sizes
  * are pixels of a page WIDTH wide. One picture is open at a time. What cannot be written ends the program with a line.
  *
  * Colours are classes:
@@ -10,8 +10,8 @@
  *     async generic       an arrow through the async proxy (solid), through the generic proxy (dashed)
  * and of text: t, m (grey), h (bold), s and x (small, smaller), c and e (centred, ends at x), in any combination ("t s c").
  * A picture is also read in grey: what a colour says, a word or a pattern says too. */
-#ifndef DRAW_H
-#define DRAW_H
+#ifndef PICTURE_H
+#define PICTURE_H
 
 #include <stdint.h>
 

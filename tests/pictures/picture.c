@@ -1,5 +1,5 @@
-/* draw.c - see draw.h. */
-#include "draw.h"
+/* picture.c - see picture.h. */
+#include "picture.h"
 
 #include <stdarg.h>
 #include <stdio.h>
