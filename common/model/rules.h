@@ -45,7 +45,7 @@ RULE(BARRIER_REINIT, "Initialisation of memory that holds a live mbarrier",
 RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
      "the count becomes garbage: hangs, passes early, or traps")
 RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
-     "phases complete that nobody has waited for: later waits pass too early or hang")
+     "the launch fails; if the arrival falls into the next phase instead, waits pass too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
      "a slow or an early thread takes one phase for another: it hangs, or reads another lap's data; seldom, and at "
      "small sizes")

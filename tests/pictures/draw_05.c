@@ -80,9 +80,9 @@ static void draw_operands(const Box *b, int x, int y) {
     const int wide = WIDTH - MARGIN - x;
     box("n", x, y, wide, 104);
     text("t h s", x + 10, y + 18, "The tensor map says, once:");
-    text("t s", x + 10, y + 36, "where the matrix is; %d x %d", b->rows, b->chunks * CHUNK);
-    text("t s", x + 10, y + 52, "bytes from row to row");
-    text("t s", x + 10, y + 68, "a box is %d x %d", b->box_rows, LINE * CHUNK);
+    text("t s", x + 10, y + 36, "base address; size %d x %d;", b->rows, b->chunks * CHUNK);
+    text("t s", x + 10, y + 52, "bytes from row to row;");
+    text("t s", x + 10, y + 68, "a box is %d x %d;", b->box_rows, LINE * CHUNK);
     text("t s", x + 10, y + 84, "swizzle: 128 bytes");
     box("n", x, y + 112, wide, 86);
     text("t h s", x + 10, y + 130, "Each instruction says:");
