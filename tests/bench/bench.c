@@ -13,10 +13,10 @@
  *     group | label | what runs | options | shapes
  *
  * What runs: NN, a chapter as it is; NN_name, its experiments/name.patch or exercises/name.patch applied to it; traced NN,
- * the chapter beside its copy that records events; cublas; cublaslt, the best of its proposals; wgmma N, mma.sync or copy,
- * alone on every SM; peers, each program to compare with that is linked. Options are those of a chapter's program, and
- * `sustained`: without pauses. A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row
- * is compared with the last one above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
+ * the chapter beside its copy that records events; cublas; cublaslt, the best of its proposals; wgmma N, mma.sync, copy,
+ * loads own, loads neighbour or loads L2 (alone.h), alone on every SM; peers, each program to compare with that is linked.
+ * Options are those of a chapter's program, and `sustained`: without pauses. A shape is MxNxK or one size; none: those of
+ * the line above; `-` for what runs alone. A row is compared with the last one above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
  * The group ladder has the CSV's columns of kernels, other groups those of variants.
  *
  * A peer is one object file: a source that includes common/gemm.h and defines

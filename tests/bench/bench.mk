@@ -7,7 +7,7 @@ BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 
 ## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
-## make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
+## make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
 ## make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ## make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
 ## make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU

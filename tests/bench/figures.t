@@ -80,6 +80,7 @@ gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit
 NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,200,199,201,TFLOP/s
 NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,1980,1980,1980,MHz
 NVIDIA H200,2026-01-01,older,limits,mma.sync of some shape,0,0,0,150,149,151,TFLOP/s
+NVIDIA H200,2026-01-01,older,loads,from far away,0,0,0,250,249,251,ns
 TEXT
 store('README.md', <<'TEXT');
 # Front
@@ -128,6 +129,7 @@ like($front, qr/^\| \[07_seven\]\(07_seven\/\) \| what 07_seven adds \| 90\.0 \|
 like($front, qr/^\| \[01_one\]\(01_one\/\) \| what 01_one adds \| – \| – \|$/m, 'front: what was not run');
 like($front, qr/the least: \[07_seven\]\(07_seven\/\) 1\.800 \[0\.900\]\.$/m, 'front: the mean and the least of the last chapter');
 is(row('README.md', '| wgmma'), '| wgmma of some shape | 200.00 | 199.00 to 201.00 | TFLOP/s |', 'limits');
+like(try("$figures --print loads"), qr/^\| from far away \| 250\.00 \| 249\.00 to 251\.00 \| ns \|$/m, 'loads');
 is(row('07_seven/README.md', '| 16384³ | 11520'), '| 16384³ | 11520.0 | 90.0 to 18000.0 | 115.200 | 50.0 | 0.500 | 230.4 |', 'chapter 07 beside chapter 02');
 like(row('07_seven/README.md', '| 8192 x 7168 x 2048'), qr/ \| 1\.800 \|$/, '... by their ratio, to three digits below 10');
 is(row('07_seven/README.md', '| 4096 x 14336 x 4096 | 100'), '| 4096 x 14336 x 4096 | 100 | – | 0.500 | 0.900 | – |', 'shapes');

@@ -369,7 +369,10 @@ static void report(Session *session, int group, const Contestant *contestant, do
         return;
     }
     Spread rate = tflops_of(contestant, runner->work);
-    const char *unit = row->alone.kind == ALONE_COPY ? "TB/s" : "TFLOP/s";
+    const char *unit = row->alone.kind == ALONE_COPY ? "TB/s" : alone_is_loads(row->alone.kind) ? "ns" : "TFLOP/s";
+    if (alone_is_loads(row->alone.kind)) { /* 10^12 loads a second */
+        rate = (Spread){.median = 1e-3 / rate.median, .min = 1e-3 / rate.max, .max = 1e-3 / rate.min};
+    }
     double joules = contestant->joules_per_tflop * flop_of(&runner->problem->gemm) / runner->work;
     printf("  %-*s %8.4g %s (%.4g .. %.4g)", label_width(&session->plan, &session->plan.group[group]), row->label,
            rate.median, unit, rate.min, rate.max);

@@ -168,6 +168,12 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         row->alone.kind = ALONE_MMA_SYNC;
     } else if (strcmp(what, "copy") == 0) {
         row->alone.kind = ALONE_COPY;
+    } else if (strcmp(what, "loads own") == 0) {
+        row->alone.kind = ALONE_LOADS_OWN;
+    } else if (strcmp(what, "loads neighbour") == 0) {
+        row->alone.kind = ALONE_LOADS_NEIGHBOUR;
+    } else if (strcmp(what, "loads L2") == 0) {
+        row->alone.kind = ALONE_LOADS_L2;
     } else if (sscanf(what, "wgmma %d%c", &row->alone.n, &rest) == 1 && alone_has_width(row->alone.n)) {
         row->alone.kind = ALONE_WGMMA;
     } else if (strcmp(what, "cublas") == 0) {
@@ -182,8 +188,8 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         if (!find_chapter(row->what == RUN_TRACED ? what + 7 : what, row)) {
             snprintf(
                 message, OPTIONS_MESSAGE_SIZE,
-                "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, cublas, cublaslt, wgmma N, mma.sync, copy and "
-                "peers are accepted",
+                "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, cublas, cublaslt, wgmma N, mma.sync, copy, "
+                "loads own, loads neighbour, loads L2 and peers are accepted",
                 what);
             return 0;
         }

@@ -154,6 +154,29 @@ for my $kept (@kept) {
     next if slurp("$chapter/timeline.svg") =~ /<desc>[^<]*CPU model/;
     runs("$draw svg $kept | cmp - $chapter/timeline.svg", "$chapter/timeline.svg is drawn from it");
 }
+# Barriers of recorded launches: the one that most warps of a CTA meet at, time after time. How often did a warp leave before
+# the last one had come? (The clock must not be read before the barrier holds the warp.)
+sub leaves_early {
+    my ($csv) = @_;
+    my (%spans, $early);
+    for (split /\n/, $csv) {
+        my ($kind, $cta, undef, $warp, undef, $id, undef, undef, undef, undef, undef, $times) = split /,/;
+        push @{ $spans{"$cta $id"}{$warp} }, map { [ split /:/ ] } split / /, $times if $kind eq 'barrier';
+    }
+    for my $warps (values %spans) {
+        my @of = values %$warps;
+        my ($fewest) = sort { $a <=> $b } map { scalar @$_ } @of;
+        for my $i (0 .. $fewest - 1) {
+            my ($last) = sort { $b <=> $a } map { $_->[$i][0] } @of;
+            $early += grep { $_->[$i][1] < $last } @of;
+        }
+    }
+    return $early // 0;
+}
+is(leaves_early(slurp($_)), 0, "$_: no warp leaves a barrier before all have come") for @kept;
+is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:9 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 0, 'two barriers as they should be');
+is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:7 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 1, 'and one that is left early: seen');
+
 # all.svg: its bars are as long as launches take unrecorded, by what make trace-cost has measured.
 my @measured = glob 'tests/bench/results/*_recording.csv';
 my $timed = join ' ', map { "-t $_" } @measured;
