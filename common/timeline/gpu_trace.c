@@ -331,6 +331,46 @@ static void drop_empty_copies(Decoder *d) {
     d->trace->count = kept;
 }
 
+/* The next event from *at on of this warp at this barrier; NULL if there is none. *at is then behind it. */
+static TraceEvent *next_meeting(TraceEvent *event, size_t count, int warp, int id, size_t *at) {
+    while (*at < count) {
+        TraceEvent *e = &event[(*at)++];
+        if (e->kind == TRACE_BARRIER && e->warp == warp && e->index == id) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+void trace_settle_barriers(TraceEvent *event, size_t count) {
+    enum { BARRIERS = 16 }; /* of a CTA, by number */
+    for (int id = 0; id < BARRIERS; id++) {
+        size_t at[TRACE_CTA_WARPS] = {0};
+        TraceEvent *of[TRACE_CTA_WARPS], *first[TRACE_CTA_WARPS];
+        for (int warp = 0; warp < TRACE_CTA_WARPS; warp++) {
+            first[warp] = of[warp] = next_meeting(event, count, warp, id, &at[warp]);
+        }
+        for (int met = 1; met;) {
+            uint64_t last = 0;
+            met = 0;
+            for (int warp = 0; warp < TRACE_CTA_WARPS; warp++) {
+                last = of[warp] && of[warp]->begin > last ? of[warp]->begin : last;
+            }
+            for (int warp = 0; warp < TRACE_CTA_WARPS; warp++) {
+                if (of[warp]) {
+                    of[warp]->end = of[warp]->end < last ? last : of[warp]->end;
+                    of[warp] = next_meeting(event, count, warp, id, &at[warp]);
+                    met |= of[warp] != NULL;
+                }
+            }
+            for (int warp = 0; warp < TRACE_CTA_WARPS;
+                 warp++) { /* without room, one warp's records end before another's */
+                met = met && (of[warp] || !first[warp]);
+            }
+        }
+    }
+}
+
 GemmStatus trace_add_cta(Trace *trace, const CtaRecords *in) {
     Decoder d;
     memset(&d, 0, sizeof d);
@@ -346,6 +386,7 @@ GemmStatus trace_add_cta(Trace *trace, const CtaRecords *in) {
     for (int w = 0; w < in->warps && !d.failed; w++) {
         decode_warp(&d, w);
     }
+    trace_settle_barriers(&trace->event[d.begin], trace->count - d.begin);
     uint64_t begin = in->cta->clock, end = begin;
     for (size_t i = d.begin; i < trace->count; i++) {
         TraceEvent *e = &trace->event[i];

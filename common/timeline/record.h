@@ -347,14 +347,9 @@ HOST_DEVICE void trace_tile(int row, int col) {
 #undef NO_SHARED_MEMORY
 #define NO_SHARED_MEMORY trace_start()
 
-/* After a barrier: the warp still issues one instruction before the barrier holds it. That must not be the one that reads the
- * clock for the end of the wait. */
-DEVICE void trace_held(void) { (void)trace_clock(); }
-
 DEVICE void recorded_syncthreads(void) {
     uint32_t begin = trace_close();
     __syncthreads();
-    trace_held();
     trace_span(TRACE_BARRIER, 0, begin, 0);
 }
 #define __syncthreads() recorded_syncthreads()
@@ -377,7 +372,6 @@ static inline GemmStatus recorded_launch(const void *kernel, const char *name, L
 DEVICE void recorded_named_barrier_sync(int id, int threads) {
     uint32_t begin = trace_close();
     named_barrier_sync(id, threads);
-    trace_held();
     trace_span(TRACE_BARRIER, (uint32_t)id, begin, 0);
 }
 #define named_barrier_sync recorded_named_barrier_sync

@@ -173,6 +173,25 @@ static void epilogues_are_filled(void) {
     trace_free_events(&t);
 }
 
+/* A warp may read the clock before the barrier holds it. */
+static void barriers_end_when_all_have_come(void) {
+    reset();
+    put(0, TRACE_BARRIER, 0, 100, 102, 0);
+    put(4, TRACE_BARRIER, 0, 150, 170, 0);
+    put(0, TRACE_BARRIER, 0, 300, 390, 0);
+    put(4, TRACE_BARRIER, 0, 310, 312, 0);
+    put(4, TRACE_BARRIER, 1, 320, 330, 0); /* another barrier, at which warp 0 does not meet */
+    put(0, TRACE_BARRIER, 0, 400, 410, 0); /* warp 4 had no room for it */
+    Trace t = decode();
+    is_span(event(&t, TRACE_BARRIER, 0), 100, 150, "a barrier ends when the last warp has come");
+    is_span(event(&t, TRACE_BARRIER, 1), 300, 390, "not before, and what was read late stays");
+    is_span(event(&t, TRACE_BARRIER, 2), 400, 410, "alone it stays as it is");
+    is_span(event(&t, TRACE_BARRIER, 3), 150, 170, "the last one itself");
+    is_span(event(&t, TRACE_BARRIER, 4), 310, 312, "the second time it came last");
+    is_span(event(&t, TRACE_BARRIER, 5), 320, 330, "barriers of other numbers do not count");
+    trace_free_events(&t);
+}
+
 static void last_spans_and_losses(void) {
     reset();
     put(0, TRACE_TILE, 5, 1, 1, 9);
@@ -199,6 +218,7 @@ int main(void) {
     products_between_others();
     groups_of_copies();
     epilogues_are_filled();
+    barriers_end_when_all_have_come();
     last_spans_and_losses();
     return tap_done();
 }
