@@ -21,9 +21,10 @@
  *
  * A peer is one object file: a source that includes common/gemm.h and defines
  *
- *     extern "C" const Chapter gpu_chapter_peer = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch = its_launch};
+ *     extern "C" const Chapter gpu_chapter_peer5 = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch = its_launch};
  *
- * (or gpu_chapter_peer2, ..., 8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`. */
+ * (or gpu_chapter_peer6, 7, 8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`. Those of `make bench
+ * PEERS=1` are in tests/bench/peers. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>

@@ -127,6 +127,7 @@ my $front = try("$figures --print front");
 like($front, qr/^\| \[07_seven\]\(07_seven\/\) \| what 07_seven adds \| 90\.0 \| 0\.900 \|\n\| cuBLAS \| [^|]* \| 100 \| 1 \|\n/m,
     'front: what a chapter adds, one size');
 like($front, qr/^\| \[01_one\]\(01_one\/\) \| what 01_one adds \| – \| – \|$/m, 'front: what was not run');
+like(try("$figures --print peers"), qr/^Not measured: no peer was linked/, 'peers: none in this run');
 like($front, qr/least\), \[07_seven\]\(07_seven\/\) has 1\.800 \[0\.900\] of cuBLAS\.$/m, 'front: the mean and the least of the last chapter');
 is(row('README.md', '| wgmma'), '| wgmma of some shape | 200.00 | 199.00 to 201.00 | TFLOP/s |', 'limits');
 like(try("$figures --print loads"), qr/^\| from far away \| 250\.00 \| 249\.00 to 251\.00 \| ns \|$/m, 'loads');
