@@ -182,6 +182,7 @@ is(slurp($svg), $drawn, 'the same CSV gives the same picture');
 edit($csv, sub { $_ .= join '', map { "NVIDIA H200,2026-01-02,newer,paused,$_,CUTLASS ping-pong,80,80,80,0.8,1980,\n" } @SHAPES[ 0 .. 2 ] });
 try("$figures --print picture");
 is(scalar(() = $said =~ /<rect class="[abc]" [^>]*y="[\d.]+" width="32"/g), 9, 'a peer has bars, too');
+like(try("$figures --print peers"), qr/^\| 2048³ \|.* 0\.800 \|$/m, '... and a column');
 store($csv, $good_csv);
 good('put right');
 

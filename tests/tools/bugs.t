@@ -41,7 +41,7 @@ is_deeply([ sort keys %unbroken ], [ sort keys %runs ], 'each of them was run');
 # ---- what the GPUs did with them
 
 is(Patches::stale($_), '', "$_->{id}: its records are of its source, or it has none") for @bugs;
-my ($recorded) = grep { Patches::recorded($_, 'h200') } @bugs;
+my ($recorded) = grep { Patches::recorded($_, 'h200') && $_->{diff} =~ /^\+[^+]/m } @bugs;
 my ($edited) = Patches::load(edited($recorded->{id}, sub { s/^(\+[^+].*)/$1;/m }, $recorded->{name}));
 like(Patches::stale($edited), qr/recorded with another source/, 'one whose patch has changed since: not accepted');
 
