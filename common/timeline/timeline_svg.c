@@ -19,8 +19,8 @@ enum {
     MOST_LINES = 48, /* from loads to waits; more are not readable */
 };
 
-/* Plain values, those for a dark page in a media query: a program that knows neither it nor CSS variables shows the light
- * picture. */
+/* Neighbours differ in brightness, too: pictures are also read in grey. Plain values, those for a dark page in a media query:
+ * a program that knows neither it nor CSS variables shows the light picture. */
 static const char style[] =
     "<style>\n"
     "text{font-family:system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;font-size:11px;fill:#1f2328}\n"
@@ -29,16 +29,16 @@ static const char style[] =
     ".page{fill:#ffffff}.grid{stroke:#d8dee4;stroke-width:1}.land{stroke:#2f74d0;stroke-width:.8;opacity:.55;fill:none}"
     "\n"
     ".tile{stroke:#1f2328;stroke-width:1;opacity:.6}.frame{stroke:#1f2328;stroke-width:1;fill:none}\n"
-    ".m{fill:#1a7f4e}.p{fill:#b9e0c9}.f{fill:#8250df}.d{fill:#f4a99c}.r{fill:#dfe3e8}.u{fill:#e0bdea}.b{fill:#f3cf9f}"
+    ".m{fill:#12693f}.p{fill:#b9e0c9}.f{fill:#9466e6}.d{fill:#f8c3b9}.r{fill:#dfe3e8}.u{fill:#e0bdea}.b{fill:#fbe6c8}"
     ".l{fill:#2f74d0}\n"
-    ".e{fill:#d99a00}.t{fill:#eadfb8}.s{fill:#a8730d}.o{fill:#aeb6c0}.idle{fill:url(#idle)}.i{fill:#fbe3df}"
+    ".e{fill:#d99a00}.t{fill:#eadfb8}.s{fill:#a8730d}.o{fill:#a3abb4}.idle{fill:url(#idle)}.i{fill:#fbe3df}"
     ".h{fill:#e9a79c}\n"
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}.soft{fill:#9198a1}.page{fill:#0d1117}.grid{stroke:#2b323b}.land{stroke:#5a9bf2}\n"
     ".tile{stroke:#e6edf3}.frame{stroke:#e6edf3}\n"
-    ".m{fill:#3fb97c}.p{fill:#1f5138}.f{fill:#a985f0}.d{fill:#9c4237}.r{fill:#30363e}.u{fill:#673a73}.b{fill:#7d5523}"
+    ".m{fill:#52d898}.p{fill:#1f5138}.f{fill:#a07ae4}.d{fill:#b5503f}.r{fill:#30363e}.u{fill:#673a73}.b{fill:#72501f}"
     ".l{fill:#5a9bf2}\n"
-    ".e{fill:#e3b341}.t{fill:#57491f}.s{fill:#c08d2e}.o{fill:#565f6a}.i{fill:#33191a}.h{fill:#7d3a34}}\n"
+    ".e{fill:#e3b341}.t{fill:#57491f}.s{fill:#c08d2e}.o{fill:#363d46}.i{fill:#33191a}.h{fill:#7d3a34}}\n"
     "</style>\n"
     "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
     "patternTransform=\"rotate(45)\">"

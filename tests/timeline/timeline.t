@@ -139,7 +139,7 @@ runs("$draw all $work/*.kept.csv >$work/all.svg", 'all chapters are drawn on one
 my $all = slurp("$work/all.svg");
 ok(svg_is_whole($all) && !svg_is_whole("$all</svg>"), '... in whole elements');
 ok(svg_is_plain($all), '... in plain colours');
-for my $edit ([qr/\.m\{fill:#[0-9a-f]+\}/, ''], [qr/#1a7f4e/, 'var(--m)'], [qr/class="page"/, '']) {
+for my $edit ([qr/\.m\{fill:#[0-9a-f]+\}/, ''], [qr/#12693f/, 'var(--m)'], [qr/class="page"/, '']) {
     (my $edited = $all) =~ s/$edit->[0]/$edit->[1]/;
     ok(!svg_is_plain($edited), "... and with $edit->[0] changed it is not");
 }
