@@ -137,10 +137,10 @@ static void draw_descriptor(const char *directory) {
           "One tile in three layouts, as a wgmma descriptor describes it");
     text("t", MARGIN, 24,
          "A tile of 64 rows (of m or n) x 64 k of bf16 in three layouts; rows run down, k to the right. A cell is a "
-         "core "
-         "matrix, and its");
+         "core matrix,");
     text("t", MARGIN, 42,
-         "number the byte of its first element, from the start of the tile. One colour is one k16 step: one wgmma.");
+         "8 x 8 elements; its number is the byte of the first one, from the start of the tile. One colour is one k16 "
+         "step: one wgmma.");
     const Layout layouts[] = {
         {"K-major, 128-byte swizzle", "this chapter: one box 64 columns wide", wgmma_descriptor_k_major_128b(START),
          WGMMA_K16_STEP, 0, k_major_128b},
@@ -170,8 +170,7 @@ static void draw_accumulators(const char *directory) {
          "next 16 rows each,");
     text("t", MARGIN, 42,
          "in the same pattern. Every 8 columns further right the same threads go on with their next 4 registers. "
-         "Framed: "
-         "thread 0, a Z.");
+         "Framed: thread 0; d0 to d3 run in a Z.");
     for (int column = 0; column < COLUMNS; column++) {
         text("m s c", LEFT + column * WIDE + WIDE / 2, TOP - 8, "%d", column);
     }
