@@ -141,7 +141,7 @@ static void draw_roles(const char *directory) {
     arrow("generic", LEFT, y - 4, LEFT + 34, y - 4);
     text("t s", LEFT + 42, y, "an arrival by one thread");
     arrow("async", LEFT + 196, y - 4, LEFT + 230, y - 4);
-    text("t s", LEFT + 238, y, "the copy engine or the tensor cores, by themselves");
+    text("t s", LEFT + 238, y, "the copy engine or the tensor cores at work");
     arrow("lead", LEFT + 540, y - 4, LEFT + 574, y - 4);
     text("t s", LEFT + 582, y, "a wait, from the barrier to who waits");
     end();
@@ -154,12 +154,11 @@ static void draw_ring(const char *directory) {
     begin(directory, "07_warp_specialized/ring.svg", 392,
           "The ring of stages: indices, phases and parities over three laps");
     text("t", MARGIN, 26,
-         "One column a k-tile, one colour a stage; the ring has %d. Both roles call pipeline_advance() after each "
-         "k-tile. "
-         "A wait names the parity",
+         "A column is a k-tile, a colour is a stage; the ring has %d. Both roles call pipeline_advance() after each "
+         "k-tile. A wait names",
          STAGES);
     text("t", MARGIN, 44,
-         "of the phase that it waits for; parity is all that it can name. It goes on when that phase is complete.");
+         "the parity of the phase that it waits for; it cannot name more. It goes on when that phase is complete.");
     PipelineState producer = producer_start_state(), consumer = consumer_start_state();
     text("t h e", LEFT - 12, TOP - 10, "k-tile");
     static const char *const rows[] = {"stage", "producer waits", "for phase", "consumers wait", "for phase"};
@@ -176,7 +175,7 @@ static void draw_ring(const char *directory) {
         text("t s c", x + WIDE / 2 - 2, y_of[1] + 15, "empty[%d]", producer.index);
         text("t h s c", x + WIDE / 2 - 2, y_of[1] + 29, "parity %u", producer.phase);
         if (lap == 0) {
-            text("m s c", x + WIDE / 2 - 2, y_of[2] + 25, "at once");
+            text("m s c", x + WIDE / 2 - 2, y_of[2] + 25, "before 0");
         } else {
             text("m s c", x + WIDE / 2 - 2, y_of[2] + 25, "%d", lap - 1);
         }
@@ -196,8 +195,8 @@ static void draw_ring(const char *directory) {
         pipeline_advance(&consumer, STAGES);
     }
     text("t", MARGIN, 366,
-         "Lap 0: a fresh empty barrier counts the phase before phase 0 (parity 1) as complete. Stronger colour: "
-         "parity 1.");
+         "Lap 0: on a fresh barrier the phase before phase 0 (parity 1) counts as complete, so the producer goes on at "
+         "once. Stronger colour: parity 1.");
     end();
 }
 
