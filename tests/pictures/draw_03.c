@@ -21,7 +21,7 @@ static void draw_ring(const char *directory) {
          "Time goes to the right; a column is one k-tile of the main loop, here %d in all. At each line every thread",
          K_TILES);
     text("t", MARGIN, 44,
-         "waits for its own copies, then all meet. Behind it one k-tile is read, and the stage of the one before is "
+         "waits for its own copies, then all meet. After it one k-tile is read, and the stage of the one before is "
          "refilled.");
     text("t h c", LEFT + PROLOGUE / 2 - 4, TOP - 12, "prologue");
     for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
@@ -75,8 +75,8 @@ static void draw_ring(const char *directory) {
         }
     }
     text("t", MARGIN, bottom + 20,
-         "Below each line, the groups that it counts: filled ones have landed when the wait ends, the %s (dashed) may "
-         "still be",
+         "At the foot of each line, the newest groups: filled ones have landed when the wait ends, the %s (dashed) "
+         "may still be",
          stages == 3 ? "newest one" : "newest ones");
     text("t", MARGIN, bottom + 38,
          "on its way. Past the last k-tile the groups are empty, so that the count means the same until the end.");

@@ -16,7 +16,7 @@ enum {
     HIGH = 38,
     PITCH = 44,
     SETS = 2,
-    STRIP = 7,
+    STRIP = 11,
     MANY = 8
 };
 
@@ -25,6 +25,11 @@ static int column(int step) { return LEFT + PROLOGUE + step * WIDE; }
 static void two_lines(int x, int y, const char *first, const char *then, int number) {
     text("t s c", x, y + 16, "%s", first);
     text("t s c", x, y + 30, "%s %d", then, number);
+}
+
+static void strip(int x, int y, int stage) {
+    colour(stage, x, y, STRIP, HIGH);
+    text("t s c", x + STRIP / 2, y + 23, "%d", stage);
 }
 
 static void draw_fragments(const char *directory) {
@@ -47,7 +52,7 @@ static void draw_fragments(const char *directory) {
     text("t", MARGIN, 44,
          "fragments out of a stage into one set of registers (violet); the tensor cores multiply the other set");
     text("t", MARGIN, 62,
-         "(green). The strip at the left of a set's box has the colour of the stage that the fragments come from.");
+         "(green). The strip at the left of a set's box names the stage that the fragments come from.");
     text("t h c", LEFT + PROLOGUE / 2, TOP - 12, "prologue");
     for (int k_tile = 0; k_tile * steps < COLUMNS; k_tile++) {
         int first = k_tile * steps, end = first + steps < COLUMNS ? first + steps : COLUMNS;
@@ -102,7 +107,7 @@ static void draw_fragments(const char *directory) {
         read_until[stage] = c;
         box("frag", x, sets + set * PITCH, wide, HIGH);
         two_lines(x + (wide + STRIP) / 2, sets + set * PITCH, "loads", "step", next % steps);
-        colour(stage, x, sets + set * PITCH, STRIP, HIGH);
+        strip(x, sets + set * PITCH, stage);
         if (c >= 0) {
             int other = c % SETS;
             if (other == set || holds[other] != c) {
@@ -111,7 +116,7 @@ static void draw_fragments(const char *directory) {
             }
             box("math", x, sets + other * PITCH, wide, HIGH);
             two_lines(x + (wide + STRIP) / 2, sets + other * PITCH, "mma.sync", "step", step);
-            colour(c / steps % stages, x, sets + other * PITCH, STRIP, HIGH);
+            strip(x, sets + other * PITCH, c / steps % stages);
         }
         holds[set] = next;
         if (c >= 0 && step == 1) { /* A here, B in the next step: into the stage of the k-tile before */
