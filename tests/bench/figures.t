@@ -181,6 +181,10 @@ is(slurp($svg), $drawn, 'the same CSV gives the same picture');
 edit($csv, sub { $_ .= join '', map { "NVIDIA H200,2026-01-02,newer,paused,$_,CUTLASS ping-pong,80,80,80,0.8,1980,\n" } @SHAPES[ 0 .. 2 ] });
 try("$figures --print picture");
 is(scalar(() = $said =~ /<rect class="[abc]" [^>]*y="[\d.]+" width="32"/g), 9, 'a peer has bars, too');
+like(try("$figures --print peers"), qr/^Not measured: no CSV has kernels of others at all large shapes/, 'peers at three shapes are too few');
+edit($csv, sub { $_ .= join '', map { "NVIDIA H200,2026-01-02,newer,paused,$_,slow,60,60,60,0.6,1980,\nNVIDIA H200,2026-01-02,newer,paused,$_,fast,80,80,80,0.8,1980,\n" } @SHAPES });
+like(try("$figures --print peers"), qr/^\| 1024³ \| fast \| 1\.125 \|$/m, 'peers: the last chapter beside the fastest');
+like($said, qr/^\| mean of seven \[least\] \| \| 2\.250 \[1\.125\] \|$/m, '... and the geometric mean of the seven');
 store($csv, $good_csv);
 good('put right');
 
