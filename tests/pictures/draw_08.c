@@ -311,13 +311,14 @@ static void draw_schedules(const char *directory) {
         "One SM, %d tiles of %d k-tiles. In units of time a k-tile's load is %d.%d, its math %d, a tile's epilogue %d. "
         "One load at a time, one math.",
         TILES, K_TILES, LOAD / UNIT, LOAD % UNIT * 10 / UNIT, MATH / UNIT, EPILOGUE / UNIT);
-    text("t", MARGIN, 44,
-         "The ring has %d stages. Of two CTAs each has half of the ring, so %d stages, and %d tiles of half the "
-         "columns: a load %d.%d.",
-         s[0].stages, s[1].stages, s[1].tiles / 2, s[1].load / UNIT, s[1].load % UNIT * 100 / UNIT);
+    text(
+        "t", MARGIN, 44,
+        "The ring has %d stages. Of two CTAs each has half of it, room for %d smaller stages, and %d tiles of half the "
+        "columns: a load %d.%d.",
+        s[0].stages, s[1].stages, s[1].tiles / 2, s[1].load / UNIT, s[1].load % UNIT * 100 / UNIT);
     text("t", MARGIN, 62,
-         "Dashed: the tensor cores wait. At the end of a row: the shares of the time in which loads and tensor cores "
-         "work.");
+         "Dashed: the tensor cores wait. Single boxes: loads that had to wait for a stage. Right: how much of the time "
+         "loads and tensor cores work.");
     for (int i = 0; i < ROWS; i++) {
         end_of[i] = draw_schedule(&s[i], LEFT, TOP + i * ROW, SCALE).end;
     }
@@ -450,7 +451,7 @@ static void draw_turns(const char *directory) {
 
     int kilobytes, width[8], widths = read_source(&kilobytes, width, 8);
     line(MARGIN, GRID - 14, WIDTH - MARGIN, GRID - 14);
-    text("t h", MARGIN, GRID + 8, "When a skip is dangerous: the chapter's three rings, by K");
+    text("t h", MARGIN, GRID + 8, "When a skip needs the turn: the chapter's three rings, by K");
     for (int k_tiles = 1; k_tiles <= MANY; k_tiles++) {
         text("m s c", LEFT + 60 + (k_tiles - 1) * 58 + 28, GRID + 28, "K = %d", k_tiles * constant(source, "BK"));
     }
@@ -543,8 +544,8 @@ static void draw_hand_over(const char *directory) {
     enum { LEFT = 96, TOP = 88, SCALE = 15, STEP = 285, LANES = TOP + 28 };
     begin(directory, "08_persistent_pingpong/handing_on.svg", 336, "One slow warp, and who hands the turn on");
     text("t", MARGIN, 26,
-         "Consumer 0's first turn: its four warps, warp %d late. It waits for parity 1 of turn[0], which phase 0 "
-         "allows and phase 1 does not.",
+         "Consumer 0's first turn: its four warps, warp %d late. Each waits for parity 1 of turn[0]: in phase 0 that "
+         "passes, in phase 1 it blocks.",
          WARPS - 1);
     text("t", MARGIN, 44,
          "k0, k1: products of a k-tile issued. Arrows: arrivals at turn[1]. When consumer 1 has had its turn, turn[0] "
@@ -606,7 +607,8 @@ static void draw_tile_order(const char *directory) {
     begin(directory, "08_persistent_pingpong/tile_order.svg", 376,
           "Tiles that 132 CTAs work on at a time, by rows and in groups");
     text("t", MARGIN, 26,
-         "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue: the first wave of %d CTAs; yellow: the "
+         "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue (dark): the first wave of %d CTAs; "
+         "yellow: the "
          "second.",
          SIZE, SIZE, SIZE, bm, bn, SHOWN, CTAS);
     text("t", MARGIN, 44, "A row of tiles shares a panel of A, %d x K; a column shares a panel of B, %d x K.", bm, bn);
