@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Do the code fragments in the book compile? Each page's fragments for a target (see extract here) are one file: C11 for
+# Do the code fragments in the book and in the notes compile? Each page's fragments for a target (see extract here) are one file: C11 for
 # the C compiler, sm_90a and sm_100a for nvcc, where ptxas must neither spill nor serialise a wgmma. What they compute,
 # as far as a CPU can tell, is tested by test_fragments.c. And would this test notice a fragment that does not compile?
 . tests/tools/tap.sh
@@ -44,11 +44,11 @@ can() {
 
 # ---- the pages
 
-pages=(book/*.md)
+pages=(book/*.md [0-9]*/notes.md beyond/*/notes.md)
 list=$(tests/book/extract "${pages[@]}" 2>"$scratch/errors")
 ok $? "the fragments are marked as they should be"
 [ ! -s "$scratch/errors" ] || explain "$(cat "$scratch/errors")"
-for known in "book/blackwell.md sm_100a" "book/w4a8.md sm_90a" "book/w4a8.md c11"; do
+for known in "book/blackwell.md sm_100a" "book/w4a8.md sm_90a" "book/w4a8.md c11" "beyond/09_every_shape/notes.md sm_90a"; do
     grep -qxF "$known" <<<"$list"
     ok $? "there are fragments: $known"
 done
