@@ -39,7 +39,7 @@ static __global__ void kernel(const __grid_constant__ Params p) {
 }
 KERNEL_ENTRY(kernel, Params);
 
-HELLO(NEEDS_SM90) {
+HELLO(NEEDS_SM90_ANY) {
     bf16 *matrix = (bf16 *)hello_memory(ROWS * PITCH * sizeof(bf16), "matrix");
     for (int i = 0; i < ROWS * PITCH; i++) { /* in each chunk its row and column in the box, from 1: 0 is filled in */
         matrix[i] = round_to_bf16(10 * (i / PITCH % 8 + 1) + i % PITCH / 8 % 8 + 1);

@@ -48,9 +48,10 @@ typedef struct {
 
 /* What a chapter needs from a GPU. */
 typedef enum {
-    NEEDS_SM80 = 800,  /* runs on this and later */
-    NEEDS_SM90 = 900,  /* runs on this and later */
-    NEEDS_SM90A = 901, /* Hopper only: wgmma and setmaxnreg are not forward compatible */
+    NEEDS_SM80,     /* runs on compute capability 8.0 and later */
+    NEEDS_SM90,     /* on 9.0 and later with the shared memory of chapter 05's four stages, which 12.0 does not have */
+    NEEDS_SM90_ANY, /* on 9.0 and later */
+    NEEDS_SM90A,    /* on Hopper only: wgmma and setmaxnreg are not forward compatible */
 } GpuNeed;
 
 /* What of a Tuning a chapter heeds. */

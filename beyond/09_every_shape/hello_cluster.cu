@@ -37,7 +37,7 @@ static __global__ void kernel(const __grid_constant__ Params p) {
 }
 KERNEL_ENTRY(kernel, Params);
 
-HELLO(NEEDS_SM90) {
+HELLO(NEEDS_SM90_ANY) {
     Params p = {(int *)hello_memory(2 * CTAS * sizeof(int), "seen")};
     LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
     GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL));

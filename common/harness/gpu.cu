@@ -20,8 +20,8 @@ static volatile int *gate; /* host memory that the GPU reads: while not 0, gate_
 /* Adds one found device to the text about what there is. */
 static void note_device(char *why, size_t why_size, const cudaDeviceProp *found) {
     size_t used = strlen(why);
-    snprintf(why + used, why_size - used, "%s%s (compute capability %d.%d)", used ? ", " : "", found->name,
-             found->major, found->minor);
+    snprintf(why + used, why_size - used, "%s%s (compute capability %d.%d, %zu bytes)", used ? ", " : "", found->name,
+             found->major, found->minor, found->sharedMemPerBlockOptin);
 }
 
 static void free_trace_buffers(void);
@@ -95,7 +95,7 @@ static GemmStatus gpu_open(const Options *options, GpuNeed need, DeviceInfo *inf
             snprintf(why, why_size, "a CUDA device that does not answer: %s", cudaGetErrorString(error));
             return GEMM_DEVICE;
         }
-        if (need_is_met(need, properties.major * 100 + properties.minor * 10)) {
+        if (need_is_met(need, properties.major * 100 + properties.minor * 10, (int)properties.sharedMemPerBlockOptin)) {
             GemmStatus status = set_up(device, &properties, info);
             if (status != GEMM_OK) {
                 snprintf(why, why_size, "%s, which could not be set up", properties.name);

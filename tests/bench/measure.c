@@ -207,7 +207,7 @@ static State what_lacks(const Child *child, const Row *row) {
         if (!chapters[i]) {
             return NOT_BUILT;
         }
-        if (!need_is_met(chapters[i]->needs, child->device.capability)) {
+        if (!need_is_met(chapters[i]->needs, child->device.capability, child->device.shared_bytes)) {
             printf("  %s needs %s\n", row->label, need_text(chapters[i]->needs));
             return LEFT_OUT;
         }

@@ -46,6 +46,7 @@ static GemmStatus mock_open(const Options *options, GpuNeed need, DeviceInfo *in
     snprintf(info->name, sizeof info->name, "Mock GPU");
     info->capability = 900;
     info->sm_count = 132;
+    info->shared_bytes = 227 * 1024;
     info->free_bytes = (size_t)1 << 32;
     return GEMM_OK;
 }

@@ -49,8 +49,8 @@ static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
     char name[128];
     snprintf(name, sizeof name, "%s at %d x %d x %d, %s, rows of %d, %d and %d%s", chapter->name, p->gemm.m, p->gemm.n,
              p->gemm.k, data_names[p->data], p->gemm.lda, p->gemm.ldb, p->gemm.ldc, repeat > 1 ? ", repeated" : "");
-    if (!need_is_met(chapter->needs, device.capability)) {
-        char reason[96];
+    if (!need_is_met(chapter->needs, device.capability, device.shared_bytes)) {
+        char reason[128];
         snprintf(reason, sizeof reason, "needs %s", need_text(chapter->needs));
         skip(name, reason);
         return;
