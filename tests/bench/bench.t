@@ -61,7 +61,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_newer 09_askew 10_starts_wrong 11_right));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '-DCOMPUTE_BOUND_FROM=16');
 store('plan', <<'TEXT');
@@ -75,7 +75,7 @@ first | = turns wrong | 06 | | 16
 first | starts wrong | 10 | | 16
 first | missing | 02_missing | | 16
 first | refuses | 07 | | 16
-first | newer | 08 | | 16
+first | larger | 08 | | 16
 second | alone | wgmma 64 | | -
 second | copied | copy | | -
 second | loaded | loads neighbour | | -
@@ -87,13 +87,13 @@ is($status, 1, 'rows without a figure: exit status 1');
 like($said, qr/^4 groups and shapes; /m, 'all were gone through');
 my %why = ('first element wrong' => 'wrong', hangs => 'hang', fails => 'error', crashes => 'error', 'turns wrong' => 'wrong',
     'starts wrong' => 'wrong',
-    missing => 'not built', refuses => 'refused', newer => 'left out');
+    missing => 'not built', refuses => 'refused', larger => 'left out');
 my @csv = split /\n/, slurp('all.csv');
 # row(LABEL, SHAPE, UNIT): the median and what follows of each such row.
 sub row { my ($label, $shape, $unit) = @_; return map { /,\Q$label,$shape\E,(.*,$unit)$/ ? $1 : () } @csv }
 for my $label (sort keys %why) {
     like($said, qr/without a figure:.*\b\Q$label\E \(first, 16 x 16 x 16: $why{$label}\)/, "struck out: $label: $why{$label}");
-    is_deeply([ row($label, '16,16,16', '.*') ], $label eq 'newer' ? [] : ["0,0,0,$why{$label}"], "$label: no figure in the CSV");
+    is_deeply([ row($label, '16,16,16', '.*') ], $label eq 'larger' ? [] : ["0,0,0,$why{$label}"], "$label: no figure in the CSV");
 }
 is($csv[0], 'gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit', 'the CSV has a header');
 is_deeply([ row('right', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1500,1500,1500,MHz' ],
@@ -129,7 +129,7 @@ like($said, qr/without a figure: zeros \(third, 16 x 16 x 16: no time\), sustain
 run("$scratch/plan --only third --budget 20 --csv $scratch/budget.csv");
 is($status, 0, '... and what fits is timed');
 is(run("$scratch/plan --only first --list"), <<'TEXT', '--list');
-first, 16 x 16 x 16, 11 s: right, first element wrong, hangs, fails, crashes, turns wrong, starts wrong, missing (not built), refuses, newer
+first, 16 x 16 x 16, 11 s: right, first element wrong, hangs, fails, crashes, turns wrong, starts wrong, missing (not built), refuses, larger
 first, 8 x 16 x 24, 2 s: right, hangs
 about 14 seconds
 TEXT

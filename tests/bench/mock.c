@@ -46,7 +46,7 @@ static GemmStatus mock_open(const Options *options, GpuNeed need, DeviceInfo *in
     snprintf(info->name, sizeof info->name, "Mock GPU");
     info->capability = 900;
     info->sm_count = 132;
-    info->shared_bytes = 227 * 1024;
+    info->shared_bytes = 99 * 1024; /* too little for NEEDS_SM90 */
     info->free_bytes = (size_t)1 << 32;
     return GEMM_OK;
 }
@@ -252,7 +252,7 @@ CHAPTER(chapter_04_fails, .launch = fail);
 CHAPTER(chapter_05_crashes, .launch = crash);
 CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
 CHAPTER(chapter_07_refuses, .launch = refuse);
-CHAPTER(chapter_08_newer, .launch = right, .needs = (GpuNeed)1000);
+CHAPTER(chapter_08_larger, .launch = right, .needs = NEEDS_SM90);
 CHAPTER(chapter_09_askew, .launch = right, .needs = NEEDS_SM90A);
 CHAPTER(chapter_10_starts_wrong, .launch = start_wrong);
 CHAPTER(chapter_11_right, .launch = right);
