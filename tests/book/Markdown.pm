@@ -18,7 +18,7 @@ sub rank { return ($_[0] =~ m{/} ? '1' : '0') . $_[0]; }
 # tracked(): the paths of all files of the repository, below the current directory.
 sub tracked {
     my @paths = -e '.git' ? `git ls-files --cached --others --exclude-standard 2>/dev/null` : ();
-    @paths = `find . -name build -prune -o -name '.?*' -prune -o -type f -print` if !@paths;
+    @paths = `find . -name build -prune -o -name '.?*' ! -name .github ! -name .devcontainer ! -name .ci -prune -o -type f -print` if !@paths;
     chomp @paths;
     s{^\./}{} for @paths;
     return grep { -e $_ } @paths;
