@@ -120,6 +120,10 @@ a picture to step through@page.md@s/^### Rules/<!-- step: x -->\n\n&/@comments: 
 no way to the Chinese page@page.md@s/^\[中文[^·]*· //@^page.md:1: does not link to page.zh.md
 no way to the English page@page.zh.md@s/^\[English[^·]*· //@^page.zh.md:1: does not link to page.md
 other English words@page.md@s/It has/It seldom has/@^page.zh.md:8: "Three x 4 tiles" \(page.md:8\): the English words are others than those that this page was confirmed for
+no blank@page.zh.md@s/在 H200/在H200/@^page.zh.md:9: "在H": no blank between Chinese and Latin
+no blank behind bold letters@page.zh.md@s/^一/&/; s/| 二 /| 二**A** /@"二\*\*A": no blank
+Latin punctuation@page.zh.md@s,个元素，,个元素\,,@^page.zh.md:9: "素,": Latin punctuation
+Latin brackets@page.zh.md@s/^# 页/# 页(一)/@"页\(": Latin punctuation
 a page that was never confirmed@page.zh.md@/^<!-- of/d@has no line <!-- of: ... -->
 LIST
 sed -i 's/^It has/It\nhas/; s/written in English: 1/written otherwise/; s/wrong in 6/wrong in 7/' page.md
