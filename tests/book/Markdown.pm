@@ -4,7 +4,7 @@ package Markdown;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose blocks anchors links slug);
+our @EXPORT_OK = qw(files lines prose blocks anchors links slug english chinese);
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -111,5 +111,9 @@ sub links {
     }
     return @found;
 }
+
+# english(PATH), chinese(PATH): the same page in that language, whether it exists or not. The front page stands in book/ in Chinese.
+sub english { my ($path) = @_; return $path eq "book/README.zh.md" ? "README.md" : $path =~ s{\.zh\.md$}{.md}r }
+sub chinese { my ($path) = @_; return $path eq "README.md" ? "book/README.zh.md" : $path =~ s{(?<!\.zh)\.md$}{.zh.md}r }
 
 1;

@@ -82,3 +82,4 @@ endif
 texts: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(call patch_needs,$(CHAPTERS))
 	@$(PATCHES) tables --write
 	@tests/book/texts --write
+	@tests/book/check_languages --write || true

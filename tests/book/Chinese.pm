@@ -1,0 +1,109 @@
+# Chinese.pm - what tools write into a .zh.md page, in Chinese: of the blocks of tests/bench/figures those on the pages that
+# have a Chinese version, and of tests/tools/patches the phrases and tables about bugs. Strings are bytes.
+package Chinese;
+use strict;
+use warnings;
+
+# A {} in the English stands for anything, {#} for a number; {1}, {2} in the Chinese for that, as it is; {=1} for that in
+# Chinese. The first that fits counts. Figures first, then bugs.
+my @PHRASES = (
+    'chapter' => '章',
+    'adds' => '新增内容',
+    'TFLOP/s at {}' => '{1} 时的 TFLOP/s',
+    'ratio to cuBLAS' => '与 cuBLAS 之比',
+    'cuBLAS' => 'cuBLAS',
+    'its default choice' => '它默认选用的 kernel',
+    'one thread for each element of C' => '每个线程计算 C 的一个元素',
+    'tiles in shared memory, ldmatrix and mma.sync' => '共享内存中的分块，ldmatrix 与 mma.sync',
+    'cp.async into a ring of stages' => '用 cp.async 填充多个 stage 组成的环形缓冲',
+    'fragments of the next step loaded during the math of this one' => '计算这一步时加载下一步的片段',
+    'TMA loads by one thread, completion counted by an mbarrier' => '由一个线程发起 TMA 加载，完成与否由 mbarrier 计数',
+    'wgmma from shared memory, asynchronous math' => 'wgmma 直接从共享内存取操作数，计算是异步的',
+    'producer and consumer warpgroups, full and empty barriers, setmaxnreg' => '生产者与消费者 warpgroup，full 屏障与 empty 屏障，setmaxnreg',
+    'persistent CTAs, ping-pong consumers, TMA store' => '持久化 CTA，乒乓消费者，TMA 存储',
+    'On average over seven large shapes (in brackets the least), {} has {} and {} has {} of cuBLAS.'
+        => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍，{3} 是 {4} 倍。',
+    '{}, {}, commit {}, with pauses between samples: {}' => '{1}，{2}，commit {3}，采样之间有停顿：{4}',
+    '**{} TFLOP/s at {}, {} of cuBLAS** (chapter {} → chapter {}; {}, {}; [all shapes]({}))'
+        => '**{1} TFLOP/s（{2}），是 cuBLAS 的 {3} 倍**（第 {4} 章 → 第 {5} 章；{6}，{7}；[所有形状]({8})）',
+    '**{} TFLOP/s at {}, {} of cuBLAS** (chapter {}; {}, {}; [all shapes]({}))'
+        => '**{1} TFLOP/s（{2}），是 cuBLAS 的 {3} 倍**（第 {4} 章；{5}，{6}；[所有形状]({7})）',
+    'Recording makes a launch of {}, variant {} as in the picture, {#} % slower; in the recorded one the tensor cores are busy for {} % of the time by the events and {} % by FLOP ({}, {}; [all chapters]({})).'
+        => '记录会使一次 {1} 的启动（变体 {2}，与图中相同）变慢 {3} %；在被记录的启动中，张量核心忙碌的时间按事件计占 {4} %，按 FLOP 计占 {5} %（{6}，{7}；[所有章]({8})）。',
+    'Recording makes a launch of {} {#} % slower; in the recorded one the tensor cores are busy for {} % of the time by the events and {} % by FLOP ({}, {}; [all chapters]({})).'
+        => '记录会使一次 {1} 的启动变慢 {2} %；在被记录的启动中，张量核心忙碌的时间按事件计占 {3} %，按 FLOP 计占 {4} %（{5}，{6}；[所有章]({7})）。',
+    'What recording costs this chapter has not been measured yet.' => '记录使本章变慢多少，尚未测量。',
+    'Not measured: {}.' => '尚未测量：{1}。',
+
+    'bugs' => 'bug',
+    'the model says' => '模型报告',
+    '{} bugs that the model calls a race, an H200 showed {} in every launch, {} in some and {} in none; {} hung or failed'
+        => '模型判为竞争的 {1} 个 bug 中，在 H200 上每次启动都显现的有 {2} 个，有时显现的有 {3} 个，从未显现的有 {4} 个；挂起或失败的有 {5} 个',
+    ' ({#} of {#}, all at {})' => '（{2} 次中有 {1} 次，都在 {=3}）',
+    ' ({#} of {#}; {})' => '（{2} 次中有 {1} 次；{=3}）',
+    ' ({#} of {#})' => '（{2} 次中有 {1} 次）',
+    ' ({})' => '（{=1}）',
+    '{}; {}' => '{=1}；{=2}',
+    'an H100: {}: {#} of {#}, all at {}' => 'H100：{=1}：{3} 次中有 {2} 次，都在 {4}',
+    'an H100: {}: {#} of {#}' => 'H100：{=1}：{3} 次中有 {2} 次',
+    'an H100: {}' => 'H100：{=1}',
+    'Hangs in every run' => '每次运行都挂起',
+    'The launch fails' => '启动失败',
+    'Hangs or fails at some sizes only' => '只在某些尺寸下挂起或失败',
+    'Wrong in every run' => '每次运行结果都错',
+    'Wrong in some runs' => '有些运行结果错',
+    'Right in all 300 runs, and wrong all the same' => '300 次运行全部正确，但仍然是错的',
+    'Mended by the compiler' => '被编译器修复',
+    'Refused before the launch' => '启动之前就被拒绝',
+    'Does not compile' => '无法编译',
+    'right in {} runs' => '{1} 次运行全部正确',
+    'wrong in {} of {} runs, all at {}' => '{2} 次运行中有 {1} 次出错，都在 {3}',
+    'wrong in {} of {} runs' => '{2} 次运行中有 {1} 次出错',
+    'hang' => '挂起',
+    'hang at {}' => '在 {=1} 挂起',
+    'trap ({}) at {}' => '在 {=2} 报错 {1}',
+    'trap ({})' => '报错 {1}',
+    'refused by the driver' => '被驱动程序拒绝',
+    'does not compile' => '无法编译',
+    'not run yet' => '尚未运行',
+    'repaired by ptxas ({})' => '被 ptxas 修复（{1}）',
+    'ptxas ({})' => 'ptxas（{1}）',
+    'the same machine code as without it' => '机器码与没有它时相同',
+    'the same machine code' => '机器码相同',
+    '{}: {#} of {#}' => '{=1}：{3} 个中的 {2} 个',
+    '{}: {}' => '{=1}：{=2}',
+    '{#} of {#}' => '{2} 个中有 {1} 个',
+    '{} and {}' => '{=1} 和 {=2}',
+    '{} or {}' => '{1} 或 {=2}',
+);
+
+# in_chinese(TEXT): dies if it is English and no phrase fits. A number, a size, a link and a name in capitals are neither.
+sub in_chinese {
+    my ($text) = @_;
+    return $text if $text !~ /[A-Za-z]/ || $text =~ /^(?:[A-Z0-9_]+|cudaError\w+|[\dx]+|\[\w+\]\([^)]*\))$/;
+    $text =~ s/\s+/ /g;
+    for (my $i = 0; $i < @PHRASES; $i += 2) {
+        my $pattern = join '', map { $_ eq '{}' ? '(.+?)' : $_ eq '{#}' ? '([\d.]+)' : quotemeta } split /(\{#?\})/, $PHRASES[$i];
+        my @parts = $text =~ /^$pattern$/i or next;
+        return $PHRASES[ $i + 1 ] =~ s/\{(=?)(\d)\}/$1 ? in_chinese($parts[$2 - 1]) : $parts[$2 - 1]/ger;
+    }
+    die "tests/book\/Chinese.pm has no phrase for \"$text\"\n";
+}
+
+# block(TEXT): the same for a block of Markdown: tables by cells, anything else by paragraphs.
+sub block {
+    my ($text) = @_;
+    my @made;
+    for my $part (split /\n\n+/, $text) {
+        if ($part =~ /^\|/) {
+            push @made, join "\n", map {
+                /^\|(?: -+:? \|)+$/ ? $_ : join '|', map { /^(\s*)(.*?)(\s*)$/ ? $1 . in_chinese($2) . $3 : $_ } split /\|/, $_, -1
+            } split /\n/, $part;
+        } else {
+            push @made, in_chinese($part =~ s/\s+\z//r);
+        }
+    }
+    return join("\n\n", @made) . "\n";
+}
+
+1;

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# Do the Chinese pages say what the English ones say, as far as a program can tell, and would check_languages say so if not?
+. "$(dirname "$0")/../tools/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+check=$top/tests/book/check_languages
+command -v perl >/dev/null || skip_all "perl was not found"
+cd "$top" || exit 1
+
+said=$("$check" 2>&1)
+ok $? "each page of the list has a Chinese one, which says the same"
+like "$said" '^[1-9][0-9] Chinese pages$' "and there are some"
+[ "$tap_failed" -eq 0 ] || explain "$said"
+
+# ---- two small pages ----
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -p 02_two book
+: >picture.svg
+printf '# Two\n[中文](README.zh.md)\n## First part\n## Second part\n' >02_two/README.md
+printf '# 二\n[English](README.md)\n## 第一部分\n## 第二部分\n' >02_two/README.zh.md
+cat >page.md <<'TEXT'
+# Page
+[中文](page.zh.md) · [next](02_two/)
+
+<!-- figures: headline 01 -->
+written in English: 1
+<!-- /figures -->
+
+## Three x 4 tiles
+It has 98,304 bytes and 4096 x 4096 x 1024 elements, 53.6 % of 8192³, on an H200; see [there](02_two/README.md#second-part).
+On an H200 it was <!-- bugs: a -->wrong in 6 of 300 runs<!-- end -->: `make break-01`,
+16-bit `a b`. The `a
+b` again.
+
+![the picture](picture.svg)
+
+```sh exit=3
+make 01   # in English
+```
+
+### Rules
+| rule | value |
+| --- | ---: |
+| one, 2026-11-22 | 1,024 `x` |
+| two | 3 and 3 |
+TEXT
+cat >page.zh.md <<'TEXT'
+# 页
+[English](page.md) · [下一章](02_two/README.zh.md)
+
+<!-- figures: headline 01 -->
+中文：2
+<!-- /figures -->
+
+## 三乘 4 分块
+在 H200 上，它有 98304 字节和 4096×4096×1024 个元素，占 8192³ 的 53.6%；`a b`，16 位，`make break-01`，见[那里](02_two/README.zh.md#第二部分)，<!-- bugs: a -->300
+次中 6 次<!-- end -->。
+
+![图](picture.svg)
+
+```sh exit=3
+make 01   # in English
+```
+
+### 规则
+| 规则 | 值 |
+| --- | ---: |
+| 一，2026 年 11 月 22 日 | 1024 `x` |
+| 二 | 3 和 3 |
+TEXT
+"$check" --confirm page.zh.md >/dev/null
+cp -r . "$scratch.good"
+trap 'rm -rf "$scratch" "$scratch.good"' EXIT
+# judge STATUS PATTERN NAME
+judge() {
+    said=$("$check" page.zh.md 2>&1)
+    is "$?" "$1" "$3"
+    like "$said" "$2" "$3: said"
+}
+judge 0 '^1 Chinese pages$' "two pages that say the same"
+
+# What is changed in which page by sed; what is said of it.
+while IFS='@' read -r name page edit pattern; do
+    sed -i "$edit" "$page"
+    ! cmp -s "$page" "$scratch.good/$page"
+    ok $? "$name: the edit changes the page"
+    judge 1 "$pattern" "$name"
+    cp "$scratch.good/$page" "$page"
+done <<'LIST'
+a heading is missing@page.zh.md@/^### /d@^page.zh.md:23: headings: English has 3, Chinese 2; they part at or after: ### Rules \(page.md:20\), the end
+a heading of another level@page.zh.md@s/^### /#### /@^page.zh.md:[0-9]+: headings: .*### Rules
+a new English heading@page.md@s/^### Rules/&\n\n### More/@headings: English has 4, Chinese 3
+a changed command@page.zh.md@s/^make 01/make 02/@^page.zh.md:15: "三乘 4 分块": a fenced block: "make 02   # in English", in English \(page.md:17\) "make 01
+a translated remark in a command@page.zh.md@s/# in English/# 中文/@a fenced block
+another info string@page.zh.md@s/exit=3/exit=4/@a fenced block: "...sh exit=4", in English \(page.md:16\)
+a command more in English@page.md@s/^make 01.*/&\nmake 02/@a fenced block: "\(its end\)", in English .*"make 02"
+a block is missing@page.zh.md@/^```/,/^```/d@0 fenced blocks, in English 1; only in English \(page.md:16\): "make 01
+a stale figure@page.md@s/53.6/54.6/@^page.zh.md:8: "三乘 4 分块": numerals: only in English: 54.6; only in Chinese: 53.6
+another card@page.zh.md@s/H200/H100/@numerals: only in English: H200; only in Chinese: H100
+another exponent@page.zh.md@s/8192³/8192/@numerals: only in English: 8192³; only in Chinese: 8192
+a changed size@page.zh.md@s/4096×1024/4096×1025/@numerals: only in English: 1024; only in Chinese: 1025
+a numeral more@page.zh.md@s/^## 三/## 3/@numerals: only in Chinese: 3
+a stale figure in a table@page.md@s/1,024/2,048/@^page.zh.md:21: "规则": numerals of this row: only in English: 2048; only in Chinese: 1024
+a numeral less in a table@page.zh.md@s/3 和 3/3 和三/@^page.zh.md:22: "规则": numerals of this row: only in English: 3$
+a row is missing@page.zh.md@/^. 二/d@a table of 2 rows and 2 columns, in English 3 and 2
+a column more@page.zh.md@s/^| 规则.*/& 注 |/@a table of 3 rows and 3 columns, in English 3 and 2
+other code in a table@page.zh.md@s/`x`/`y`/@code of this row: only in English: `x`; only in Chinese: `y`
+no table@page.zh.md@s/^|/ /@0 tables, in English 1
+a dropped picture@page.zh.md@/^!/d@^page.zh.md:8: "三乘 4 分块": pictures: only in English: picture.svg
+another picture@page.zh.md@s/picture.svg/other.svg/@pictures: only in English: picture.svg; only in Chinese: other.svg
+a link to another heading@page.zh.md@s/#第二部分/#第一部分/@links: only in English: 02_two/README.md#second-part; only in Chinese: 02_two/README.md#first-part
+a link to a heading that does not exist@page.zh.md@s/#第二部分/#第三部分/@^page.zh.md:9: \(02_two/README.zh.md#第三部分\): 02_two/README.zh.md has no such heading
+a link into English@page.zh.md@s,02_two/README.zh.md),02_two/),@^page.zh.md:2: \(02_two/\): leads to the English page; there is 02_two/README.zh.md
+a link is missing@page.zh.md@s,\[下一章\].*,,@links: only in English: 02_two/README.md
+other code@page.zh.md@s/break-01/break-02/@code: only in English: `make break-01`; only in Chinese: `make break-02`
+another phrase of a tool@page.zh.md@s/bugs: a/bugs: b/@comments: only in English: <!-- bugs: a -->; only in Chinese: <!-- bugs: b -->
+a picture to step through@page.md@s/^### Rules/<!-- step: x -->\n\n&/@comments: only in English: <!-- step: x -->
+no way to the Chinese page@page.md@s/^\[中文[^·]*· //@^page.md:1: does not link to page.zh.md
+no way to the English page@page.zh.md@s/^\[English[^·]*· //@^page.zh.md:1: does not link to page.md
+other English words@page.md@s/It has/It seldom has/@^page.zh.md:8: "Three x 4 tiles" \(page.md:8\): the English words are others than those that this page was confirmed for
+a page that was never confirmed@page.zh.md@/^<!-- of/d@has no line <!-- of: ... -->
+LIST
+sed -i 's/^It has/It\nhas/; s/written in English: 1/written otherwise/; s/wrong in 6/wrong in 7/' page.md
+judge 0 '^1 Chinese' "other line breaks, and what tools write, are not what a page is confirmed for"
+cp "$scratch.good/page.md" .
+sed -i 's/^<!-- figures.*/&\n<!-- step: y -->/' page.md
+sed -i 's,^<!-- /figures.*,&\n<!-- step: y -->,' page.zh.md
+judge 1 'the comments <!-- --> stand in another order|comments: only' "comments in another order"
+cp "$scratch.good"/page*.md .
+
+# ---- what is written ----
+
+sed -i 's/^make 01/make 02/; s/It has/It seldom has/' page.md
+sed -i 's,02_two/README.zh.md),02_two/),; s,README.zh.md#第二部分,README.md#second-part,' page.zh.md
+said=$("$check" --write page.zh.md 2>&1)
+is "$(grep -c . <<<"$said"):$(grep -o '^make.*\|(02_two[^)]*)' page.zh.md | tr '\n' ' ')" \
+    "1:(02_two/README.zh.md) (02_two/README.zh.md#第二部分) make 02   # in English " \
+    "--write brings over commands and links, and nothing else is wrong but the words"
+"$check" --confirm page.zh.md >/dev/null
+judge 0 '^1 Chinese' "--confirm"
+is "$(grep -c '^<!-- of' page.zh.md)" 1 "one line of sums, the last"
+"$check" --confirm page.zh.md >/dev/null
+"$check" --write page.zh.md >/dev/null
+cp page.zh.md once
+"$check" --confirm page.zh.md >/dev/null
+cmp -s once page.zh.md
+ok $? "again changes nothing"
+
+# ---- the list, the front page, the glossary ----
+
+printf '# Front\n[中文](book/README.zh.md) [page](page.md) [two](02_two/)\n' >README.md
+printf '# 首页\n[English](../README.md) [页](../page.md) [二](../02_two/)\n' >book/README.zh.md
+"$check" --write book/README.zh.md >/dev/null
+said=$("$check" --confirm book/README.zh.md)
+is "$?:$(sed -n 2p book/README.zh.md)" '0:[English](../README.md) [页](../page.zh.md) [二](../02_two/README.zh.md)' "the front page, in another directory"
+cat >book/glossary.md <<'TEXT'
+# Glossary
+[中文](glossary.zh.md)
+
+| English | 中文 | meaning |
+| --- | --- | --- |
+| warp; lane | 线程束 | 32 threads |
+| `wgmma` | 乘 | a product |
+TEXT
+cat >book/glossary.zh.md <<'TEXT'
+# 术语
+[English](glossary.md)
+
+| 中文 | English | 含义 |
+| --- | --- | --- |
+| 乘 | `wgmma` | 乘积 |
+| 线程束 | warp; lane | 32 个线程 |
+TEXT
+said=$("$check" --confirm book/glossary.zh.md)
+is "$?:$said" "0:1 Chinese pages" "the glossary, with other columns and another order of rows"
+sed -i 's/warp; lane/warp/' book/glossary.zh.md
+like "$("$check" book/glossary.zh.md)" '^book/glossary.zh.md:1: "术语": no row for: warp; lane$' "a term is missing"
+said=$("$check")
+is "$?" 1 "pages of the list are missing"
+like "$said" 'book/rules.zh.md:1: is missing: the Chinese version of book/rules.md' "... and named"
+like "$said" '02_two/README.zh.md:4: has no line' "a page whose Chinese version was never confirmed is named"
+rm 02_two/README.zh.md
+like "$("$check")" '02_two/README.zh.md:1: is missing' "a page of the list was lost"
+: >book/other.zh.md
+like "$("$check")" 'book/other.zh.md:1: has no English page: there is no book/other.md' "a Chinese page without an English one"
+said=$("$check" page.md 2>&1)
+is "$?:$said" "2:usage: check_languages [--write | --confirm] [PAGE.zh.md...]" "bad usage"
+
+done_testing
