@@ -305,6 +305,39 @@ like(try("$figures --print 'sustained nvidia_h100'"), qr/^Not measured on nvidia
 like(try("$figures --print ladder $results/nvidia_h100_2026-01-04.csv"), qr/commit smaller/, 'a CSV may be named, too');
 unlink "$copy/tests/bench/results/nvidia_h100_2026-01-04.csv";
 
+# ---- in Chinese ----
+
+make_path("$copy/tests/book");
+system 'cp', 'tests/book/Chinese.pm', "$copy/tests/book/";
+store("$_->{path}", $_->{text}) for { path => '01_one/01_one.cu', text => '.adds = "one thread for each element of C"' },
+    { path => '02_two/02_two.cu', text => '.adds = "cp.async into a ring of stages"' },
+    { path => '07_seven/07_seven.cu', text => '.adds = "wgmma from shared memory, asynchronous math"' };
+store('07_seven/README.zh.md', "<!-- figures: headline 07 -->\n<!-- /figures -->\n<!-- figures: recording 07 -->\n<!-- /figures -->\n");
+mkdir "$copy/book";
+store('book/README.zh.md', "<!-- figures: front -->\n<!-- /figures -->\n");
+try($figures);
+is($status, 0, 'blocks of Chinese pages are written') or diag($said);
+is(try("$figures --check") . $status, 0, '... and then up to date');
+{
+    my $decoded = sub { my $text = slurp($_[0]); utf8::decode($text); return $text };
+    my $zh = $decoded->('07_seven/README.zh.md');
+    like($zh, qr{^\*\*50\.0 → 90\.0 TFLOP/s（8192³），是 cuBLAS 的 0\.900 倍\*\*（第 02 章 → 第 07 章；NVIDIA H200，2026-01-02；\[所有形状\]\(notes\.md#measured\)）$}m, 'a headline');
+    like($zh, qr/^(?:记录会使一次|记录使本章变慢多少)/m, 'what recording costs');
+    $zh = $decoded->('book/README.zh.md');
+    like($zh, qr{^\| 章 \| 新增内容 \| 8192³ 时的 TFLOP/s \| 与 cuBLAS 之比 \|$}m, 'the front page: heads');
+    like($zh, qr{^\| \[07_seven\]\(\.\./07_seven/README\.zh\.md\) \| wgmma 直接.* \| 90\.0 \| 0\.900 \|$}m, '... a row, which leads to the Chinese page');
+    like($zh, qr{^\| \[02_two\]\(\.\./02_two/\) }m, '... and to the English one where there is no other');
+}
+edit('book/README.zh.md', sub { s/\| 90\.0 /| 91.0 / });
+try("$figures --check");
+like("$status$said", qr{^1book/README\.zh\.md:1: the block "front"}, 'a stale figure in Chinese: named');
+store('02_two/02_two.cu', '.adds = "something new"');
+try($figures);
+is("$status:" . ($said =~ tr/\n//), '2:1', 'words without Chinese ones: refused in one line');
+like($said, qr/has no phrase for "something new"/, '... and named');
+unlink map { "$copy/$_" } '07_seven/README.zh.md', 'book/README.zh.md', '01_one/01_one.cu', '02_two/02_two.cu', '07_seven/07_seven.cu';
+good('without Chinese pages as before');
+
 # ---- what is refused ----
 
 my $readme = slurp('README.md');

@@ -23,6 +23,8 @@ my @PHRASES = (
     'persistent CTAs, ping-pong consumers, TMA store' => '持久化 CTA，乒乓消费者，TMA 存储',
     'On average over seven large shapes (in brackets the least), {} has {} and {} has {} of cuBLAS.'
         => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍，{3} 是 {4} 倍。',
+    'On average over seven large shapes (in brackets the least), {} has {} of cuBLAS.'
+        => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍。',
     '{}, {}, commit {}, with pauses between samples: {}' => '{1}，{2}，commit {3}，采样之间有停顿：{4}',
     '**{} TFLOP/s at {}, {} of cuBLAS** (chapter {} → chapter {}; {}, {}; [all shapes]({}))'
         => '**{1} TFLOP/s（{2}），是 cuBLAS 的 {3} 倍**（第 {4} 章 → 第 {5} 章；{6}，{7}；[所有形状]({8})）',
@@ -32,6 +34,8 @@ my @PHRASES = (
         => '记录会使一次 {1} 的启动（变体 {2}，与图中相同）变慢 {3} %；在被记录的启动中，张量核心忙碌的时间按事件计占 {4} %，按 FLOP 计占 {5} %（{6}，{7}；[所有章]({8})）。',
     'Recording makes a launch of {} {#} % slower; in the recorded one the tensor cores are busy for {} % of the time by the events and {} % by FLOP ({}, {}; [all chapters]({})).'
         => '记录会使一次 {1} 的启动变慢 {2} %；在被记录的启动中，张量核心忙碌的时间按事件计占 {3} %，按 FLOP 计占 {4} %（{5}，{6}；[所有章]({7})）。',
+    'Recording makes a launch of {} {#} % slower ({}, {}; [all chapters]({})).'
+        => '记录会使一次 {1} 的启动变慢 {2} %（{3}，{4}；[所有章]({5})）。',
     'What recording costs this chapter has not been measured yet.' => '记录使本章变慢多少，尚未测量。',
     'Not measured: {}.' => '尚未测量：{1}。',
 

@@ -167,7 +167,13 @@ judge 1 'line 2: no program has --stages' "an inline option that does not exist"
 With
 \`--stages 4\` it has four
 TEXT
-
+printf '%s\nno_such_command\n%s\n' "${fence}sh" "$fence" >README.zh.md
+judge 0 '# 1 commands were run' "a Chinese page is left to check_languages" <<TEXT
+$fence
+make
+$fence
+TEXT
+rm README.zh.md
 
 # ---- texts that are brought up to date ----
 

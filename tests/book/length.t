@@ -37,5 +37,7 @@ not counted
 | seven | 8 | `eight` |
 TEXT
 is "$("$count" "$scratch/page.md")" "7 $scratch/page.md" "what counts as a word"
+printf '# 一二\nthree 四五六七 [八九](http://not/counted)，十 1\n' >"$scratch/page.zh.md"
+is "$("$count" "$scratch/page.zh.md")" "5 $scratch/page.zh.md" "two characters of a Chinese text are one"
 
 done_testing

@@ -24,6 +24,7 @@ and <a id="own_name"></a>
 [block](none.md)
 ```
 TEXT
+printf '# 第一节：`code` 与 A（B）、C³\n' >part/page.zh.md
 : >part/deep/a.svg
 mkdir -p 01_one beyond/02_two
 : >01_one/page.md
@@ -39,6 +40,8 @@ front '[good](part/page.md#first-heading) [named](part/page.md#own_name)'
 judge 0 '^7 links$' "good links"
 front '[01](01_one/page.md) [chapter 02](beyond/02_two/) [02_two and more](beyond/02_two/page.md) [64_byte](part/page.md) [0123](part/)'
 judge 0 '^10 links$' "links that name a chapter, and numbers that are none"
+front '[第 01 章](01_one/page.md) [中文](part/page.zh.md#第一节code-与-abc)'
+judge 0 '^7 links$' "a Chinese heading, without its punctuation as on GitHub"
 while IFS="|" read -r link pattern; do
     front "text
 $link"
@@ -57,6 +60,9 @@ done <<'LIST'
 [02](01_one/page.md)|its text names chapter 02
 [01 some bug](beyond/02_two/page.md)|its text names chapter 01
 [Chapter 01](#front-page)|its text names chapter 01
+[第 02 章](01_one/page.md)|its text names chapter 02
+[02 章](01_one/page.md)|its text names chapter 02
+[中文](part/page.zh.md#第一节)|part/page.zh.md has no such heading
 <img src="part/none.svg">|no such file
 LIST
 mkdir build && : >build/page.md

@@ -35,5 +35,8 @@ done <<'LIST'
 0|```\n1 TFLOP/s\n```
 0|\x7c x \x7c 1 TFLOP/s \x7c
 LIST
+printf 'It reaches 804 TFLOP/s.\n' >page.md
+printf '800 TFLOP/s\n' >page.zh.md
+is "$("$check" 2>&1)" "1 speeds in running text" "a Chinese page is left to check_languages"
 
 done_testing

@@ -260,6 +260,18 @@ ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
 like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| hang \/ right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
 like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n## Further reading\n\z/ms, 'an exercise');
+symlink "$top/tests/book", 'tests/book' or die;
+store('book/troubleshooting.zh.md', "# 出错\n<!-- symptoms -->\n<!-- end of symptoms -->\n");
+store('book/README.zh.md', "<!-- bugs: 01_first on an H200 -->x<!-- end --> <!-- bugs: recorded -->1<!-- end --> <!-- bugs: right on an H200 -->x<!-- end -->\n");
+ends(1, 'tables --check', qr/\Abook.README.zh.md: .*\nbook.troubleshooting.zh.md: .*\n\z/, 'Chinese pages that are not up to date are named');
+ends(0, 'tables --write', qr/\Awrote book.README.zh.md\nwrote book.troubleshooting.zh.md\n\z/, 'and written');
+is(contents('book/README.zh.md'), "<!-- bugs: 01_first on an H200 -->300 次运行中有 3 次出错，都在 128x256x640<!-- end --> "
+    . "<!-- bugs: recorded -->2<!-- end --> <!-- bugs: right on an H200 -->2 个中有 0 个<!-- end -->\n", 'phrases in Chinese');
+like(contents('book/troubleshooting.zh.md'), qr/^### 有些运行结果错：2 个中的 1 个\n\n\| 模型报告 \| bug \|\n.*\n\| RACE_RAW \| \[01 first\]\(.*\)（300 次中有 3 次，都在 128x256x640.*）/m,
+    'symptoms in Chinese');
+unlink 'book/troubleshooting.zh.md', 'book/README.zh.md';
+like(said("cd $top && perl -e 'require qq{./tests/tools/patches}; print Patches::symptom_tables(Patches::say(qq{x.zh.md}))'"),
+    qr/\A(?:(?!\b(?:right|wrong|hang|trap|of|at|the) ).)+\z/s, 'what happened to any bug of this repository has Chinese words');
 store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## What it brought\n\nkept\n\n## Further reading\n");
 ends(0, 'tables --write', qr/\Awrote 01_one.README.md\n\z/, 'a text with another section behind the exercises');
 like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\*.*\n\n## What it brought\n\nkept\n\n## Further reading\n\z/s, 'they are written where they stood');
