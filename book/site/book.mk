@@ -1,0 +1,11 @@
+# book.mk - the pages as a site that opens from disk; included by the Makefile at the top.
+
+## make book|the pages as a site with search: build/book/en/index.html; needs what make book-tools installs
+## make book-tools|install Sphinx and what it needs into build/venv; needs python3-venv and, once, a network
+.PHONY: book book-tools
+book:
+	@book/site/build build/book
+	@echo "build/book/en/index.html"
+book-tools:
+	python3 -m venv build/venv
+	build/venv/bin/pip install --quiet --requirement book/site/requirements.txt
