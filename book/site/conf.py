@@ -84,7 +84,7 @@ def add_context(app, pagename, templatename, context, doctree):
         context["other_language"] = {"url": f"{up}../{other}/{name}.html", "text": "English" if zh else "中文"}
     if os.path.exists(os.path.join(build, "steps", "index.html")):
         query = "?lang=zh" if zh else ""
-        context["steps"] = [(f"{up}_static/steps/index.html{query}", "逐步执行" if zh else "Step through it")]
+        context["steps"] = [(f"{up}../steps/index.html{query}", "逐步执行" if zh else "Step through it")]
     if zh:
         context["english"] = [
             (f"{up}../en/{name}.html", title)

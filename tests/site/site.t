@@ -43,7 +43,7 @@ mkdir -p "$scratch/staged/steps"
 [[ $(staged '<!-- step: none -->') != *step* ]]
 ok $? "a stepping page that does not exist leaves no trace"
 : >"$scratch/staged/steps/some.js"
-like "$(staged '<!-- step: some -->')" '<div class="step" data-step="some"></div>.*<script src="_static/steps/step.js">' "one that does has its place"
+like "$(staged '<!-- step: some -->')" '<div class="step" data-step="some"></div>.*<script src="../steps/step.js">' "one that does has its place"
 
 # ---- the checks find what is wrong
 # page NAME BODY
