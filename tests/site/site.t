@@ -124,26 +124,36 @@ done; wait)
 ok $? "every page loads without an error: $(wc -l <"$scratch/pages") pages"
 [[ $said != *failed* ]] || explain "$said"
 
-# found LANGUAGE QUERY: the addresses of what a search finds, in a line
-found() { "$browse" results "$scratch/book/$1/search.html?q=$2" 2>&1 | sed 's/ .*//' | tr '\n' ' '; }
-said=$(found en empty+barrier)
-for page in 07_warp_specialized/index.html 08_persistent_pingpong/index.html book/rules.html; do
-    like " $said " " $page " "a search for empty barrier finds $page"
+# Of each search: the language, the words, a page that it finds, and the source that makes this so; none: nothing is found.
+searches=(
+    'en|empty+barrier|07_warp_specialized/index.html|07_warp_specialized/README.md'
+    'en|empty+barrier|08_persistent_pingpong/index.html|08_persistent_pingpong/README.md'
+    'en|empty+barrier|book/rules.html|book/rules.md'
+    'en|nosuchword||README.md'
+    'zh|阶段|07_warp_specialized/index.html|07_warp_specialized/README.zh.md'
+    'zh|阶段|book/rules.html|book/rules.zh.md'
+    'zh|生产者等待|07_warp_specialized/index.html|07_warp_specialized/README.zh.md'
+    'zh|鲸鱼||book/README.zh.md'
+)
+urls=()
+kept=()
+for search in "${searches[@]}"; do
+    IFS='|' read -r language words page source <<<"$search"
+    if [ -e "$source" ]; then
+        kept+=("$search")
+        urls+=("$scratch/book/$language/search.html?q=$words")
+    else
+        skip "a search for $words" "there is no $source"
+    fi
 done
-is "$(found en nosuchword)" "" "a search for a word that is nowhere finds nothing"
-if [ -e "$scratch/book/zh" ]; then
-    # In that order: a word, and words that stand without a blank.
-    while read -r query file page; do
-        [ -e "$file" ] || continue
-        like " $(found zh "$query") " " $page " "a search for $query finds $page"
-    done <<'LIST'
-阶段 05_tma_mbarrier/README.zh.md 05_tma_mbarrier/index.html
-阶段 book/rules.zh.md book/rules.html
-生产者等待 07_warp_specialized/README.zh.md 07_warp_specialized/index.html
-LIST
-    is "$(found zh 鲸鱼)" "" "a search for a Chinese word that is nowhere finds nothing"
-else
-    skip "the search in Chinese" "there are no Chinese pages"
-fi
+mapfile -t found < <("$browse" results "${urls[@]}" 2>&1)
+for i in "${!kept[@]}"; do
+    IFS='|' read -r language words page source <<<"${kept[i]}"
+    if [ -n "$page" ]; then
+        like " ${found[i]-none} " " $page " "a search for $words finds $page ($language)"
+    else
+        is "${found[i]-none}" "" "a search for $words finds nothing ($language)"
+    fi
+done
 
 done_testing
