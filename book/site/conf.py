@@ -99,7 +99,18 @@ def english_titles(staged):
         return [(name, title) for title, name in re.findall(r"^([^<\n]+) <([^/>][^>]*)>$", file.read(), re.M)]
 
 
-def setup(app):
+def add_words(app):
+    """The glossary's Chinese words are words for the search too."""
+    os.makedirs(app.doctreedir, exist_ok=True)
     jieba.dt.tmp_dir = str(app.doctreedir)  # where it keeps its dictionary
+    with open(os.path.join(here, "..", "glossary.md"), encoding="utf-8") as file:
+        for cells in (line.split("|") for line in file if line.startswith("|")):
+            for word in re.findall(r"[\u4e00-\u9fff]{2,}", cells[2]):
+                jieba.add_word(word)
+
+
+def setup(app):
+    if zh:
+        add_words(app)
     app.add_transform(Anchors)
     app.connect("html-page-context", add_context)

@@ -1,3 +1,4 @@
-# site.mk - the test of the site (book/site/book.mk); included by the Makefile at the top.
+# site.mk - the site and its test; included by the Makefile at the top.
 
+include book/site/book.mk
 MORE_TESTS += tests/site/site.t
