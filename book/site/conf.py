@@ -1,0 +1,116 @@
+# The site's configuration for Sphinx; the tag zh makes the Chinese one. book/site/build calls it.
+import logging
+import os
+import re
+
+import jieba
+from docutils import nodes
+from sphinx.search.zh import SearchChinese
+from sphinx.transforms import SphinxTransform
+
+here = os.path.dirname(os.path.abspath(__file__))
+zh = tags.has("zh")  # noqa: F821, which Sphinx defines
+other = "en" if zh else "zh"
+
+
+
+def front_title():
+    with open(os.path.join(here, "..", "README.zh.md") if zh else os.path.join(here, "..", "..", "README.md"), encoding="utf-8") as file:
+        return file.readline().lstrip("# ").strip()
+
+
+project = front_title()
+language = "zh_CN" if zh else "en"
+extensions = ["myst_parser"]
+smartquotes = False
+highlight_language = "none"
+pygments_style = "tango"
+templates_path = ["_templates"]
+
+# The pages are GitHub's Markdown: what MyST adds to it is off, and links are as the stage made them.
+myst_all_links_external = True
+myst_heading_anchors = 6
+myst_disable_syntax = ["myst_block_break", "myst_line_comment", "myst_role", "myst_target"]
+
+html_theme = "sphinx_book_theme"
+html_title = project
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+html_use_index = False
+html_permalinks_icon = "#"
+html_search_scorer = os.path.join(here, "scorer.js")
+html_show_search_summary = False  # a page opened from disk cannot read another
+html_theme_options = {
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "article_header_end": ["language.html", "article-header-buttons.html"],
+    "navbar_persistent": [],
+    "footer_content_items": [],
+    "max_navbar_depth": 2,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "steps.html", "sbt-sidebar-nav.html", "english.html"]}
+html_context = {"default_mode": "auto"}
+
+# Sphinx 9.0 calls the stemmer of Chinese pages, which is the English one, by the language's name: there is none.
+SearchChinese.language_name = "English"
+SearchChinese.js_splitter_code = open(os.path.join(here, "split_zh.js"), encoding="utf-8").read()
+jieba.setLogLevel(logging.WARNING)
+
+
+class Anchors(SphinxTransform):
+    """GitHub's anchor of a heading comes first, so that the contents and the headings' own links name it."""
+
+    default_priority = 701  # MyST adds the anchors at 700
+
+    def apply(self):
+        for section in self.document.findall(nodes.section):
+            if section.get("slug") in section["ids"]:
+                section["ids"].remove(section["slug"])
+                section["ids"].insert(0, section["slug"])
+
+
+def add_context(app, pagename, templatename, context, doctree):
+    """The same page in the other language, or that language's front page; the stepping pages; what is in English only."""
+    build = os.path.dirname(app.srcdir)
+    staged = {language: os.path.join(build, "src-" + language) for language in ("en", "zh")}
+    up = "../" * pagename.count("/")
+    name = next((n for n in (pagename, "index") if os.path.exists(os.path.join(staged[other], n + ".md"))), None)
+    if name:
+        context["other_language"] = {"url": f"{up}../{other}/{name}.html", "text": "English" if zh else "中文"}
+    if os.path.exists(os.path.join(build, "steps", "index.html")):
+        query = "?lang=zh" if zh else ""
+        context["steps"] = [(f"{up}../steps/index.html{query}", "逐步执行" if zh else "Step through it")]
+    if zh:
+        context["english"] = [
+            (f"{up}../en/{name}.html", title)
+            for name, title in english_titles(staged["en"])
+            if not os.path.exists(os.path.join(staged["zh"], name + ".md"))
+        ]
+
+
+def english_titles(staged):
+    """The pages of the English sidebar with their titles there."""
+    with open(os.path.join(staged, "index.md"), encoding="utf-8") as file:
+        return [(name, title) for title, name in re.findall(r"^([^<\n]+) <([^/>][^>]*)>$", file.read(), re.M)]
+
+
+def add_words(app):
+    """The glossary's Chinese words are words for the search too."""
+    os.makedirs(app.doctreedir, exist_ok=True)
+    jieba.dt.tmp_dir = str(app.doctreedir)  # where it keeps its dictionary
+    with open(os.path.join(here, "..", "glossary.md"), encoding="utf-8") as file:
+        for cells in (line.split("|") for line in file if line.startswith("|")):
+            for word in re.findall(r"[\u4e00-\u9fff]{2,}", cells[2]):
+                jieba.add_word(word)
+
+
+def setup(app):
+    if zh:
+        add_words(app)
+    app.add_transform(Anchors)
+    app.connect("html-page-context", add_context)

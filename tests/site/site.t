@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# Does the site that `make book` writes open without an error: every link and anchor, every page in a headless Chromium, and the
+# search in both languages? And would each check say so? What is missing, Sphinx or Chromium, is said.
+. "$(dirname "$0")/../tools/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+check=$top/tests/site/check_site
+browse=$top/tests/site/browse
+command -v perl >/dev/null || skip_all "perl was not found"
+cd "$top" || exit 1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# ---- the pages are laid out: this needs perl alone
+mkdir "$scratch/book"
+[ ! -e build/book/steps/index.html ] || cp -R build/book/steps "$scratch/book/"
+said=$(book/site/stage "$scratch/book" 2>&1)
+ok $? "every link of a page leads to a page or a file" || explain "$said"
+is "$said" "" "and nothing is said"
+
+mkdir -p "$scratch/tree/part" "$scratch/tree/tests"
+ln -s "$top/tests/book" "$scratch/tree/tests/book"
+# staged TEXT: what becomes of it as the front page, beside part/README.md, part/README.zh.md and part/a.h
+staged() {
+    printf '%s\n' "$1" >"$scratch/tree/README.md"
+    printf '# Part\n\n## One heading\n' >"$scratch/tree/part/README.md"
+    printf '# 部分\n\n第一行\n第二行 [上](../README.md) [头](README.md#one-heading)\n\n## 标题\n' >"$scratch/tree/part/README.zh.md"
+    printf '# 首页\n\n[部分](part/README.md#one-heading)\n' >"$scratch/tree/book.zh.md"
+    printf 'int a;\n' >"$scratch/tree/part/a.h"
+    (cd "$scratch/tree" && "$top/book/site/stage" ../staged 2>&1 && cat ../staged/src-en/index.md)
+}
+said=$(staged '# Front
+[a](part/) [b](part/README.md#one-heading) [c](part/a.h) [d](#front) [e](https://example.org) `[f](none)`')
+like "$said" '\[a\]\(part/index.html\) \[b\]\(part/index.html#one-heading\) \[c\]\(source/part/a.h.html\) \[d\]\(#front\) \[e\]\(https://example.org\) `\[f\]\(none\)`' \
+    "links become those of the site"
+like "$(cat "$scratch/staged/src-en/source/part/a.h.md")" 'cuda.*int a;' "a file that is linked gets a page"
+like "$(cat "$scratch/staged/src-zh/part/index.md")" '第一行第二行 \[上\]\(../../en/index.html\) \[头\]\(../../en/part/index.html#one-heading\)' \
+    "a Chinese page leads to English ones, and a line's end between Chinese characters is none"
+like "$(cat "$scratch/staged/src-zh/book.md")" '\[部分\]\(part/index.html#标题\)' "and to its sister, at the same heading"
+like "$(staged '[a](part/none.h)')" 'README.md: \(part/none.h\): there is no such file' "a link that leads nowhere is named"
+like "$(staged 'Text
+<!-- note -->and **more**')" 'README.md: a line of text begins with a comment' "a line that begins with a comment is named"
+mkdir -p "$scratch/staged/steps"
+[[ $(staged '<!-- step: none -->') != *step* ]]
+ok $? "a stepping page that does not exist leaves no trace"
+: >"$scratch/staged/steps/some.js"
+like "$(staged '<!-- step: some -->')" '<div class="step" data-step="some"></div>.*<script src="../steps/step.js">' "one that does has its place"
+
+# ---- the checks find what is wrong
+# page NAME BODY
+page() { printf '<!DOCTYPE html>\n<html><head><title>x</title></head><body id="top">%s</body></html>\n' "$2" >"$scratch/small/en/$1.html"; }
+small() {
+    rm -rf "$scratch/small"
+    mkdir -p "$scratch/small/en"
+    page index "<a href=\"other.html#there\">x</a><a href=\"https://example.org/\">y</a>$1"
+    page other "<p id=\"there\"><a href=\"#top\">up</a></p>"
+    "$check" "$scratch/small"
+}
+said=$(small '')
+is "$? $said" "0 2 pages, 2 links" "check_site: a good site"
+while IFS='|' read -r body pattern; do
+    said=$(small "$body")
+    is $? 1 "check_site: $body"
+    like "$said" "$pattern" "check_site: $body: named"
+done <<'LIST'
+<a href="none.html">x</a>|en/index.html: <a href>: there is no such file: none.html
+<a href="other.html#here">x</a>|en/other.html has no such anchor
+<a href="#there">x</a>|en/index.html has no such anchor
+<img src="none.svg">|<img src>: there is no such file
+<script src="https://example.org/a.js"></script>|loads from a network
+<link rel="stylesheet" href="//example.org/a.css">|loads from a network
+<style>p { background: url(https://example.org/a.png) }</style>|loads from a network
+<style>@import "none.css";</style>|no such file
+<a href="../../out.html">x</a>|leads out of the site
+LIST
+small '' >/dev/null
+page lonely ''
+like "$("$check" "$scratch/small")" 'en/lonely.html: no link leads here' "check_site: a page that nothing leads to"
+
+chromium=
+for name in chromium chromium-browser google-chrome; do
+    [ -n "$chromium" ] || chromium=$(command -v "$name")
+done
+perl -MJSON::PP -e1 2>/dev/null || chromium=
+no_chromium="Chromium, or perl's JSON::PP, was not found"
+if [ -n "$chromium" ]; then
+    page throws '<script>nothing.at.all();</script>'
+    page complains '<script>console.error("it is wrong");</script>'
+    page lacks '<script src="none.js"></script>'
+    page blank '<img src="none.svg">'
+    page asks '<script src="https://example.org/a.js"></script>'
+    said=$(cd "$scratch/small/en" && "$browse" load index.html throws.html complains.html lacks.html blank.html asks.html 2>&1)
+    is $? 1 "browse: bad pages"
+    like "$said" '6 pages' "browse: all are loaded"
+    for pattern in 'throws.html: ReferenceError: nothing' 'complains.html: console: it is wrong' 'lacks.html: .*ERR_FILE_NOT_FOUND.*none.js' \
+        'blank.html: no picture: none.svg' 'asks.html: .*example.org/a.js'; do
+        like "$said" "$pattern" "browse: $pattern"
+    done
+    [[ $said != *index.html:* ]]
+    ok $? "browse: nothing about a good page"
+else
+    skip "bad pages in a browser" "$no_chromium"
+fi
+
+# ---- the site
+if ! python=$(book/site/build --python 2>&1); then
+    skip "the site" "$python"
+    done_testing
+fi
+said=$(book/site/build "$scratch/book" 2>&1)
+ok $? "the site is built"
+is "$said" "" "without a warning"
+said=$("$check" "$scratch/book")
+ok $? "every link, anchor and file of the site exists, and nothing is loaded from a network: $(tail -n 1 <<<"$said")"
+[[ $said =~ ^[0-9]+\ pages ]] || explain "$said"
+if [ -z "$chromium" ]; then
+    skip "every page in a browser, and the search" "$no_chromium"
+    done_testing
+fi
+find "$scratch/book/en" "$scratch/book/zh" -name '*.html' 2>/dev/null | sort >"$scratch/pages"
+said=$(for part in 0 1; do
+    awk -v part=$part 'NR % 2 == part' "$scratch/pages" | "$browse" load - 2>&1 || echo failed &
+done; wait)
+[[ $said != *failed* ]]
+ok $? "every page loads without an error: $(wc -l <"$scratch/pages") pages"
+[[ $said != *failed* ]] || explain "$said"
+
+# Of each search: the language, the words, a page that it finds, and the source that makes this so; none: nothing is found.
+searches=(
+    'en|empty+barrier|07_warp_specialized/index.html|07_warp_specialized/README.md'
+    'en|empty+barrier|08_persistent_pingpong/index.html|08_persistent_pingpong/README.md'
+    'en|empty+barrier|book/rules.html|book/rules.md'
+    'en|nosuchword||README.md'
+    'zh|阶段|07_warp_specialized/index.html|07_warp_specialized/README.zh.md'
+    'zh|阶段|book/rules.html|book/rules.zh.md'
+    'zh|生产者等待|07_warp_specialized/index.html|07_warp_specialized/README.zh.md'
+    'zh|鲸鱼||book/README.zh.md'
+)
+urls=()
+kept=()
+for search in "${searches[@]}"; do
+    IFS='|' read -r language words page source <<<"$search"
+    if [ -e "$source" ]; then
+        kept+=("$search")
+        urls+=("$scratch/book/$language/search.html?q=$words")
+    else
+        skip "a search for $words" "there is no $source"
+    fi
+done
+mapfile -t found < <("$browse" results "${urls[@]}" 2>&1)
+for i in "${!kept[@]}"; do
+    IFS='|' read -r language words page source <<<"${kept[i]}"
+    if [ -n "$page" ]; then
+        like " ${found[i]-none} " " $page " "a search for $words finds $page ($language)"
+    else
+        is "${found[i]-none}" "" "a search for $words finds nothing ($language)"
+    fi
+done
+
+done_testing
