@@ -42,12 +42,14 @@
   const part_name = (part) => parts[part.part](part.n);
   const group_name = (data, group) => part_name(data.parts[group]);
 
-  // "4-7 0:0" of the data in words.
+  // "4-7,0:0,5:27 of 32" of the data in words.
   function ranges_text(text) {
-    return text.split(" ").map((item) => {
+    return text.split(",").map((item) => {
       const [warps, lanes] = item.split(":");
-      const many = warps.includes("-") ? t("warps", "warp") : "warp";
-      return `${many} ${warps.replace("-", "–")}` + (lanes ? ` lane ${lanes.replace("-", "–")}` : "");
+      const warp = `${warps.includes("-") ? t("warps", "warp") : "warp"} ${warps.replace("-", "–")}`;
+      if (!lanes) return warp;
+      if (lanes.endsWith(" of 32")) return t(`${warp} (${parseInt(lanes)} lanes)`, `${warp}（${parseInt(lanes)} 个 lane）`);
+      return `${warp} ${t(lanes.includes("-") ? "lanes" : "lane", "lane")} ${lanes.replace("-", "–")}`;
     }).join(t(", ", "、"));
   }
 
@@ -67,6 +69,10 @@
 
   // ---- what has happened, in a sentence for each fact
 
+  const rules_zh = {
+    DEADLOCK: "没有线程能继续", RACE_RAW: "读了还可能没有写好的数据", RACE_WAR: "写了还可能有人在读的数据", PROXY_FENCE: "两个代理之间缺少栅栏",
+    PHASE_STALE: "等待的是一个旧阶段", PHASE_SKIPPED: "一个阶段可能在有人看到之前就过去了", TX_COUNT: "预告的字节与搬来的字节不符", UNINIT_SHARED: "读了没有写过的共享内存",
+  };
   const stages = (list) => (list || []).join(t(" and ", " 和 "));
   const facts = {
     init: (f, d) => t(`${who(d, f.threads)} initialises the barriers: each is in phase 0 and expects its arrivals.`,
@@ -106,7 +112,8 @@
     store: (f, d) => t(`${who(d, f.threads)} starts TMA stores of ${f.amount} boxes from ${f.buffer}.`,
       `${who(d, f.threads)} 发起 TMA store，从 ${f.buffer} 送出 ${f.amount} 个框。`),
     stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `复制引擎读完 ${f.buffer}，写入 C。`),
-    report: (f) => t(`The model stops the launch and reports ${f.rule}.`, `模型停止运行，报告 ${f.rule}。`),
+    report: (f, d) => t(`The model stops the launch and reports ${f.rule}: ${/: .*?: (.*)/.exec(d.report.text)[1].replace(/^./, (c) => c.toLowerCase())}.`,
+      `模型停止运行，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
     end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：完成。"),
   };
 
@@ -162,18 +169,18 @@
 
   function barrier_view(data, state, before, name) {
     const [phase, expected, pending, tx, announced, brought] = state.barriers[name];
-    const counts_bytes = announced > 0 || /^full|^bar/.test(name);
     const changed = before && before.barriers && JSON.stringify(before.barriers[name]) !== JSON.stringify(state.barriers[name]);
     const arrived = expected - pending;
+    const named = state === data.states[data.frames.length - 1] && data.report && data.report.text.includes(name);
     const waiters = (state.doing || []).flatMap((group, i) =>
       group.filter(([, what]) => what[0] === "wait" && what[1] === name)
         .map(([warps, what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps) : group_name(data, i)} (${what[2]})`));
-    return h(`tr.${changed ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending, "data-tx": tx },
+    return h(`tr.${changed || named ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending, "data-tx": tx },
       h("th", { scope: "row" }, name),
       h("td", null, phase, h("span.step-parity", null, phase & 1)),
       h("td", null, expected <= 8 ? h("span.step-dots", { "aria-hidden": "true" }, "●".repeat(arrived) + "○".repeat(pending)) : bar(arrived, expected),
         ` ${pending}`, h("small", null, t(` of ${expected}`, ` / ${expected}`))),
-      h("td", null, counts_bytes ? [bar(brought, announced), ` ${number(brought)}`, h("small", null, t(` of ${number(announced)}`, ` / ${number(announced)}`))] : "–"),
+      h("td", null, announced || brought ? [bar(brought, announced), ` ${number(brought)}`, h("small", null, t(` of ${number(announced)}`, ` / ${number(announced)}`))] : "–"),
       h("td", null, waiters.length ? waiters.join(t(", ", "、")) : "–"));
   }
 
@@ -194,12 +201,12 @@
     const changed = before && JSON.stringify(old || null) !== JSON.stringify(stage || null);
     const readers = stage && stage.by.length
       ? [...new Set(stage.by.map((warp) => (data.parts[warp >> 2].part === "warpgroup" && !data.wgmma ? `warp ${warp}` : group_name(data, warp >> 2))))] : [];
-    const clash = kind === "loading" && readers.length > 0;
-    const colour = kind === "none" || kind === "free" ? "n" : `f${(index % 4) + (Math.floor(stage.k / data.regions) % 2 ? 4 : 0)}`;
+    const clash = (kind === "loading" || kind === "free") && readers.length > 0;
+    const colour = kind === "none" || kind === "free" ? "n" : `f${(index % 4) + (stage.lap % 2 ? 4 : 0)}`;
     return h(`div.step-stage.${colour}.is-${kind}${clash ? ".hot" : ""}${changed ? ".changed" : ""}`, { "data-stage": index, "data-state": kind },
       h("b", null, `stage ${index}`),
-      h("span.step-state", null, clash ? t("being loaded while read!", "边读边装填！") : stage_words[kind]()),
-      h("span", null, stage && kind !== "free" ? `k-tile ${stage.k}` : " "),
+      h("span.step-state", null, !clash ? stage_words[kind]() : kind === "free" ? t("released while being read!", "还在读就释放了！") : t("being loaded while read!", "边读边装填！")),
+      h("span", null, stage && kind !== "free" ? `k-tile ${stage.k}${data.tiles_many ? t(` of tile ${stage.tile}`, `，tile ${stage.tile}`) : ""}` : "\u00a0"),
       stage && kind === "loading" ? Object.keys(stage.loaded).sort().map((map) =>
         h("small", null, `${map} `, bar(...stage.loaded[map]), ` ${stage.loaded[map][0] >> 10} / ${stage.loaded[map][1] >> 10} KiB`)) : null,
       readers.length ? h("small", null, t("read by ", "读者："), readers.length > 3 ? t(`${readers.length} warps`, `${readers.length} 个 warp`) : readers.join(t(", ", "、"))) : null,
@@ -209,7 +216,7 @@
   function ring_view(data, state, before) {
     if (!state.stages) return null;
     return h("section.step-ring", null, h("h3", null, t("Ring of stages", "stage 组成的环")),
-      h("div.step-stages", null, range(data.regions).map((i) => stage_view(data, state, before, i))));
+      h("div.step-stages", null, range(data.stages).map((i) => stage_view(data, state, before, i))));
   }
 
   function role_view(data, state, before, group) {
@@ -221,7 +228,7 @@
       h("ul", null, state.doing[group].map(([warps, what]) => {
         const is_waiting = waiting.has(what[0]);
         return h(`li.${is_waiting ? "waits" : what[0] === "returned" ? "over" : "works"}`, null,
-          h("span.step-who", null, ranges_text(warps)), " ", (is_waiting ? "⏸ " : "") + doing[what[0]](...what.slice(1)));
+          h("span.step-who", null, ranges_text(warps)), " ", (is_waiting ? "▮▮ " : "") + doing[what[0]](...what.slice(1)));
       })));
   }
 
@@ -281,7 +288,7 @@
       return [bug_view(data, state, last), ring_view(data, state, before),
         h("div.step-columns", null, barriers_view(data, state, before),
           h("section.step-roles", null, h("h3", null, t("Who does what", "谁在做什么")), state.doing.map((_, i) => role_view(data, state, before, i)))),
-        h("div.step-columns", null, [products_view(data, state), buffers_view(state)], source_view(data, state))];
+        h("div.step-columns", null, data.wgmma ? h("div", null, products_view(data, state), buffers_view(state)) : null, source_view(data, state))];
     },
   };
 
@@ -315,7 +322,7 @@
           [0, 1].map((parity) => {
             const i = 2 * row + parity, f = data.frames[i];
             return h(`td.${i > k ? "later" : f.passes ? "passes" : "blocks"}${i === k ? ".here" : ""}`, { "data-passes": i > k ? null : f.passes },
-              i > k ? "?" : f.passes ? t("✓ goes on", "✓ 通过") : t("⏸ blocks", "⏸ 阻塞"));
+              i > k ? "?" : f.passes ? t("✓ goes on", "✓ 通过") : t("▮▮ blocks", "▮▮ 阻塞"));
           }))))))];
     },
   };
@@ -429,14 +436,14 @@
     if (page.prepare) page.prepare(data);
 
     const button = (text, label, action, key) => h("button", { type: "button", "aria-label": label, title: key ? `${label} (${key})` : label, "data-action": action, onclick: () => act(action) }, text);
-    const play = button("▶", t("play", "播放"), "play", t("space", "空格"));
+    const play = button(t("play", "播放"), t("play", "播放"), "play", t("space", "空格"));
     const slider = h("input", { type: "range", min: 0, max: frames - 1, "aria-label": t("frame", "帧"), oninput: () => go(Number(slider.value)) });
     const count = h("output.step-count", null);
     const sentence = h("p.step-say", { "aria-live": "polite" });
     const view = h("div.step-view", null);
     const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "步进") },
-      button("⏮", t("first", "开头"), "first", "Home"), button("◀", t("back", "后退"), "back", "←"), play,
-      button("▶▏", t("on", "前进"), "on", "→"), button("⏭", t("last", "末尾"), "last", "End"), slider, count);
+      button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
+      button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"), play, slider, count);
     box.replaceChildren(h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view);
     box.tabIndex = 0;
     box.lang = zh ? "zh" : "en";
@@ -453,17 +460,19 @@
       if (!keep) history.replaceState(null, "", `#${hash_name(data.name)}=${k}`);
       if (k === frames - 1) stop();
     }
+    function label_play(text) {
+      play.textContent = text;
+      play.setAttribute("aria-label", text);
+    }
     function stop() {
       clearInterval(timer);
       timer = null;
-      play.textContent = "▶";
-      play.setAttribute("aria-pressed", "false");
+      label_play(t("play", "播放"));
     }
     function start() {
       if (k === frames - 1) go(0);
       timer = setInterval(() => go(k + 1), PLAY_MS);
-      play.textContent = "⏸";
-      play.setAttribute("aria-pressed", "true");
+      label_play(t("pause", "暂停"));
     }
     function act(action) {
       if (action !== "play" && timer) stop();
