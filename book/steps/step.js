@@ -197,13 +197,15 @@
   function stage_view(data, state, before, index) {
     const stage = state.stages[index];
     const kind = stage ? stage.state : "none";
+    const reported = data.report && state === data.states[data.frames.length - 1] &&
+      new RegExp(`^ +memory .*->[ab]\\[${index}\\]`, "m").test(data.report.text);
     const old = before && before.stages && before.stages[index];
     const changed = before && JSON.stringify(old || null) !== JSON.stringify(stage || null);
     const readers = stage && stage.by.length
       ? [...new Set(stage.by.map((warp) => (data.parts[warp >> 2].part === "warpgroup" && !data.wgmma ? `warp ${warp}` : group_name(data, warp >> 2))))] : [];
     const clash = (kind === "loading" || kind === "free") && readers.length > 0;
     const colour = kind === "none" || kind === "free" ? "n" : `f${(index % 4) + (stage.lap % 2 ? 4 : 0)}`;
-    return h(`div.step-stage.${colour}.is-${kind}${clash ? ".hot" : ""}${changed ? ".changed" : ""}`, { "data-stage": index, "data-state": kind },
+    return h(`div.step-stage.${colour}.is-${kind}${clash || reported ? ".hot" : ""}${changed ? ".changed" : ""}`, { "data-stage": index, "data-state": kind },
       h("b", null, `stage ${index}`),
       h("span.step-state", null, !clash ? stage_words[kind]() : kind === "free" ? t("released while being read!", "还在读就释放了！") : t("being loaded while read!", "边读边装填！")),
       h("span", null, stage && kind !== "free" ? `k-tile ${stage.k}${data.tiles_many ? t(` of tile ${stage.tile}`, `，tile ${stage.tile}`) : ""}` : "\u00a0"),
@@ -284,7 +286,11 @@
     say: (data, k) => sentences(merged(data.frames[k].say).map((fact) => facts[fact.f](fact, data))),
     view(data, k) {
       const state = data.states[k], before = k > 0 ? data.states[k - 1] : null, last = k === data.frames.length - 1;
-      if (data.only) return [barriers_view(data, state, before), source_view(data, state)];
+      if (data.only) {
+        const [, , , tx, announced, brought] = state.barriers[data.only];
+        return [barriers_view(data, state, before),
+          h("p", { "data-tx": tx }, h("b", null, `tx-count: ${number(tx)}`), ` = ${number(announced)} ${t("announced", "已预告")} − ${number(brought)} ${t("landed", "已到")}`), source_view(data, state)];
+      }
       return [bug_view(data, state, last), ring_view(data, state, before),
         h("div.step-columns", null, barriers_view(data, state, before),
           h("section.step-roles", null, h("h3", null, t("Who does what", "谁在做什么")), state.doing.map((_, i) => role_view(data, state, before, i)))),
@@ -309,7 +315,7 @@
     title: () => t("A wait for each parity", "等待每个奇偶位"),
     say: (data, k) => {
       const f = data.frames[k];
-      const done = f.phase === 0 ? t("A fresh barrier is in phase 0.", "新屏障处在阶段 0。") : t(`${f.phase} phase${f.phase > 1 ? "s are" : " is"} complete: it is in phase ${f.phase}.`, `已完成 ${f.phase} 个阶段：处在阶段 ${f.phase}。`);
+      const done = f.phase === 0 ? t("A fresh barrier is in phase 0.", "新屏障处在阶段 0。") : t(`${f.phase === 1 ? "One phase is" : "Two phases are"} complete: the barrier is in phase ${f.phase}.`, `已完成 ${f.phase} 个阶段：处在阶段 ${f.phase}。`);
       const result = f.passes ? t(`A wait for parity ${f.parity} goes on: the phase before, ${f.phase - 1}, has that parity.`, `等待奇偶位 ${f.parity} 会通过：前一个阶段 ${f.phase - 1} 正是这个奇偶位。`)
         : t(`A wait for parity ${f.parity} blocks: the phase that is under way has that parity.`, `等待奇偶位 ${f.parity} 会阻塞：正在进行的阶段正是这个奇偶位。`);
       return sentences([done, result]);
