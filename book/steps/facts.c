@@ -13,7 +13,8 @@
 #include "model/core/types.h"
 #include "model/data/matrix.h"
 
-static const char chapter_06[] = "06_wgmma_ss/06_wgmma_ss.cu", chapter_08[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
+static const char chapter_06[] = "06_wgmma_ss/06_wgmma_ss.cu",
+                  chapter_08[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
 
 static void begin_data(const char *name, const char *kind) {
     printf("steps_data(\"%s\", {\"name\":\"%s\",\"kind\":\"%s\"", name, name, kind);
@@ -32,8 +33,8 @@ static void parity(void) {
     printf(",\"frames\":[");
     for (int i = 0; i < 2 * count; i++) {
         const BarrierState *state = &states[i / 2];
-        printf("%s{\"phase\":%d,\"pending\":%d,\"parity\":%d,\"passes\":%d}", comma(i), state->phase, state->pending, i % 2,
-               state->passes[i % 2]);
+        printf("%s{\"phase\":%d,\"pending\":%d,\"parity\":%d,\"passes\":%d}", comma(i), state->phase, state->pending,
+               i % 2, state->passes[i % 2]);
     }
     printf("]");
     end_data();
@@ -48,7 +49,8 @@ static void swizzle(void) {
     for (int row = 0; row < 8; row++) {
         printf("%s[", comma(row));
         for (int chunk = 0; chunk < 8; chunk++) {
-            printf("%s%d", comma(chunk), (int)(swizzle_128b((uint32_t)(row * 128 + chunk * CHUNK_BYTES)) % 128 / CHUNK_BYTES));
+            printf("%s%d", comma(chunk),
+                   (int)(swizzle_128b((uint32_t)(row * 128 + chunk * CHUNK_BYTES)) % 128 / CHUNK_BYTES));
         }
         printf("]");
     }
@@ -73,11 +75,13 @@ static void descriptor(void) {
         uint64_t bits = wgmma_descriptor_k_major_128b(tile) + (uint64_t)(step * WGMMA_K16_STEP);
         WgmmaDescriptor d = wgmma_descriptor_decode(bits);
         int chunks = wgmma_operand_addresses(&d, 0, WGMMA_M, address);
-        printf("%s{\"step\":%d,\"bits\":\"%016llx\",\"start\":%u,\"leading\":%u,\"stride\":%u,\"base\":%d,\"swizzle\":%d,"
-               "\"chunks\":[",
-               comma(step), step, (unsigned long long)bits, d.start, d.leading, d.stride, d.base_offset, d.swizzle_bytes);
+        printf(
+            "%s{\"step\":%d,\"bits\":\"%016llx\",\"start\":%u,\"leading\":%u,\"stride\":%u,\"base\":%d,\"swizzle\":%d,"
+            "\"chunks\":[",
+            comma(step), step, (unsigned long long)bits, d.start, d.leading, d.stride, d.base_offset, d.swizzle_bytes);
         for (int i = 0; i < chunks; i++) {
-            printf("%s[%d,%d,%u]", comma(i), wgmma_chunk_row(0, i), step * MATRIX_K + wgmma_chunk_k(0, i), address[i] - tile);
+            printf("%s[%d,%d,%u]", comma(i), wgmma_chunk_row(0, i), step * MATRIX_K + wgmma_chunk_k(0, i),
+                   address[i] - tile);
         }
         printf("]}");
     }

@@ -59,7 +59,7 @@
     const groups = [...new Set(warps.map((warp) => warp >> 2))];
     const one = threads.length === 1 ? `warp ${warps[0]} lane ${threads[0] & 31}` : null;
     const some = warps.length > 1 && warps.every((warp, i) => i === 0 || warp === warps[i - 1] + 1)
-      ? `${t("warps", "warp")} ${warps[0]}–${warps[warps.length - 1]}` : `${warps.length > 1 ? t("warps", "warp") : "warp"} ${warps.join(", ")}`;
+      ? `${t("warps", "warp")} ${warps[0]}–${warps[warps.length - 1]}` : `${warps.length > 1 ? t("warps", "warp") : "warp"} ${warps.join(t(", ", "、"))}`;
     if (groups.length === 1 && data.parts[groups[0]].part !== "warpgroup") {
       const name = group_name(data, groups[0]);
       return warps.length === 4 || data.parts[groups[0]].part === "producer" ? name : t(`${name} (${some})`, `${name}（${some}）`);
@@ -174,7 +174,7 @@
     const named = state === data.states[data.frames.length - 1] && data.report && data.report.text.includes(name);
     const waiters = (state.doing || []).flatMap((group, i) =>
       group.filter(([, what]) => what[0] === "wait" && what[1] === name)
-        .map(([warps, what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps) : group_name(data, i)} (${what[2]})`));
+        .map(([warps, what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps.replace(/:[^,]*/g, "")) : group_name(data, i)} (${what[2]})`));
     return h(`tr.${changed || named ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending, "data-tx": tx },
       h("th", { scope: "row" }, name),
       h("td", null, phase, h("span.step-parity", null, phase & 1)),
@@ -253,12 +253,13 @@
 
   function source_view(data, state) {
     if (!data.source) return null;
-    const line = state.line || 0, lines = data.source.lines;
+    const lines = data.source.lines, own = state.line || 0;
+    const line = own || (data.states.slice(0, data.states.indexOf(state)).reverse().find((one) => one.line) || { line: 1 }).line;
     const first = Math.max(0, Math.min(line - 1 - SOURCE_LINES, lines.length - 2 * SOURCE_LINES - 1));
     return h("section.step-source", null,
-      h("h3", null, line ? `${data.source.file}:${line}` : data.source.file),
-      h("pre", { tabindex: 0 }, line ? range(2 * SOURCE_LINES + 1).filter((i) => first + i < lines.length).map((i) =>
-        h(`span.line${first + i === line - 1 ? ".here" : ""}`, null, `${String(first + i + 1).padStart(4)} ${first + i === line - 1 ? "▶" : " "} ${lines[first + i]}\n`)) : "…"));
+      h("h3", null, own ? `${data.source.file}:${own}` : data.source.file),
+      h("pre", { tabindex: 0 }, range(2 * SOURCE_LINES + 1).filter((i) => first + i < lines.length).map((i) =>
+        h(`span.line${first + i === own - 1 ? ".here" : ""}`, null, `${String(first + i + 1).padStart(4)} ${first + i === own - 1 ? "▶" : " "} ${lines[first + i]}\n`))));
   }
 
   function bug_view(data, state, last) {
@@ -381,8 +382,8 @@
       const fields = [[t("start address", "起始地址"), f.start, `${number(f.start)} / 16 = ${f.start >> 4}`, "0–13"], [t("leading offset", "leading 偏移"), f.leading, `${f.leading} / 16`, "16–29"],
         [t("stride: 8 rows on", "stride：往下 8 行"), f.stride, `${number(f.stride)} / 16 = ${f.stride >> 4}`, "32–45"], [t("base offset", "base 偏移"), f.base, f.base, "49–51"], ["swizzle", f.swizzle, t(`${f.swizzle} bytes`, `${f.swizzle} 字节`), "62–63"]];
       return [h("div.step-columns", null,
-        h("section", null, h("h3", null, `0x${f.bits}`), h("table", null, h("thead", null, h("tr", null, h("th", null, t("bits", "位")), h("th", null, t("field", "字段")), h("th", null, t("value", "值")))),
-          h("tbody", null, fields.map(([name, raw, text, bits], i) => h(`tr.${i === 0 && k > 0 ? "changed" : "same"}`, { "data-field": i, "data-value": raw }, h("td", null, bits), h("th", { scope: "row" }, name), h("td", null, text)))))),
+        h("section", null, h("h3", null, `0x${f.bits}`), h("div.step-scroll", null, h("table", null, h("thead", null, h("tr", null, h("th", null, t("bits", "位")), h("th", null, t("field", "字段")), h("th", null, t("value", "值")))),
+          h("tbody", null, fields.map(([name, raw, text, bits], i) => h(`tr.${i === 0 && k > 0 ? "changed" : "same"}`, { "data-field": i, "data-value": raw }, h("td", null, bits), h("th", { scope: "row" }, name), h("td", null, text))))))),
         h("section", null, h("h3", null, t("The tile in shared memory, first 16 of 64 rows", "共享内存里的 tile，64 行中的前 16 行")),
           h("div.step-scroll", null, h("table.step-cells", null, h("tbody", null, range(16).map((line) => h("tr", null, h("th", { scope: "row" }, number(128 * line)),
             range(8).map((column) => {

@@ -196,8 +196,9 @@ window.addEventListener("load", () => setTimeout(async () => {
     `${row.cells[1].firstChild.textContent} ${/\d+/.exec(row.cells[2].textContent)[0]} ${row.dataset.tx}`]));
   const look = () => { seen.frames[frame()] = rows(); seen.say[frame()] = box.querySelector(".step-say").textContent;
     if (/undefined|NaN|\[object/.test(box.textContent)) seen.bad = frame();
-    if (frame() % 10 === 0 && document.documentElement.scrollWidth > window.innerWidth) seen.wide = frame(); };
+    if (frame() % 10 === 0 && box.scrollWidth > box.clientWidth + 1) seen.wide = frame(); };
   try {
+    document.body.style.width = "336px"; /* of a phone's 360 */
     const count = Number(box.querySelector("input").max) + 1;
     look();
     for (let i = 1; i < count; i++) { press("ArrowRight"); look(); }

@@ -119,7 +119,7 @@ void journal_launch_begin(void) {
         exit(GEMM_DEVICE);
     }
     if (journal.out != NULL) {
-        head("launch");
+        print("{\"step\":0,\"what\":\"launch\"");
         print_text("kernel", device.launch.name);
         print(",\"grid\":%d,\"threads\":%d}\n", device.launch.grid, device.launch.block);
     }
@@ -158,9 +158,11 @@ void journal_use(const Thread *t, Site site) {
 }
 
 void journal_barrier(const Barrier *b, MbarrierChange how, long long amount) {
-    static const char *const what[] = {
-        [MBARRIER_INIT] = "init",     [MBARRIER_ARRIVE] = "arrive",         [MBARRIER_ARRIVE_REMOTE] = "arrive_remote",
-        [MBARRIER_EXPECT] = "expect", [MBARRIER_ARRIVE_EXPECT] = "announce"};
+    static const char *const what[] = {[MBARRIER_INIT] = "init",
+                                       [MBARRIER_ARRIVE] = "arrive",
+                                       [MBARRIER_ARRIVE_REMOTE] = "arrive_remote",
+                                       [MBARRIER_EXPECT] = "expect",
+                                       [MBARRIER_ARRIVE_EXPECT] = "announce"};
     if ((size_t)how < sizeof what / sizeof what[0] && what[how] != NULL && begin(b->cta, what[how])) {
         print(",\"thread\":%d,\"amount\":%lld", how == MBARRIER_INIT ? device.current->id : journal.user, amount);
         print_state(b);
