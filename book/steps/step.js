@@ -118,31 +118,32 @@
   };
 
   // What threads do at a time: the kind, and what belongs to it.
+  const groups_over = (n) => t(`${n} wgmma group${n === 1 ? "" : "s"}`, `${n} 个 wgmma 组`);
   const doing = {
-    begin: () => t("begin", "开始"),
-    sync: (id) => id ? t(`wait at barrier ${id}`, `在屏障 ${id} 等待`) : t("wait in __syncthreads()", "在 __syncthreads() 等待"),
-    met: (id) => id ? t(`have met at barrier ${id}`, `在屏障 ${id} 会合过`) : t("have met in __syncthreads()", "在 __syncthreads() 会合过"),
-    registers: (n) => t(`have ${n} registers each`, `每个线程 ${n} 个寄存器`),
-    load: (barrier) => t(`starts loads counted by ${barrier}`, `发起由 ${barrier} 计数的加载`),
-    arrived: (barrier, phase) => t(`arrived at ${barrier}`, `已到达 ${barrier}`),
-    wait: (barrier, parity, phase) => t(`wait for ${barrier}, parity ${parity} (phase ${phase})`, `等待 ${barrier}，奇偶位 ${parity}（阶段 ${phase}）`),
-    pass: (barrier, parity) => t(`ask for ${barrier}, parity ${parity}`, `询问 ${barrier}，奇偶位 ${parity}`),
-    passed: (barrier) => t(`have passed ${barrier}`, `已通过 ${barrier}`),
-    fragments: (stage) => t(`read fragments from stage ${stage}, multiply`, `从 stage ${stage} 读片段，做乘法`),
-    issue: () => t("issue wgmmas", "发出 wgmma"),
-    products: (n) => t(`wait until at most ${n} wgmma group${n === 1 ? " is" : "s are"} unfinished`, `等待，直到未完成的 wgmma 组不超过 ${n} 个`),
-    waited: (n) => t(`know that ${n} wgmma group${n === 1 ? " is" : "s are"} over`, `知道已有 ${n} 个 wgmma 组结束`),
-    tile: () => t("have taken a tile", "已领取 tile"),
-    pack: (out) => t(`write to ${out}`, `写入 ${out}`),
-    fence: () => t("have fenced for the async proxy", "已做 async 代理的 fence"),
-    store: (out) => t(`starts stores from ${out}`, `从 ${out} 发起 store`),
-    stores: (n, read) => t(`waits until all but ${n} stores are ${read ? "read" : "written"}`, `等待，直到除 ${n} 组外的 store 都已${read ? "读完" : "写完"}`),
-    returned: () => t("have returned", "已返回"),
+    begin: () => t("starting", "开始"),
+    sync: (id) => id ? t(`waiting at barrier ${id}`, `在屏障 ${id} 等待`) : t("waiting in __syncthreads()", "在 __syncthreads() 等待"),
+    met: (id) => id ? t(`past barrier ${id}`, `已过屏障 ${id}`) : t("past __syncthreads()", "已过 __syncthreads()"),
+    registers: (n) => t(`now with ${n} registers a thread`, `现在每个线程 ${n} 个寄存器`),
+    load: (barrier) => t(`starting loads that ${barrier} counts`, `发起由 ${barrier} 计数的加载`),
+    arrived: (barrier) => t(`has arrived at ${barrier}`, `已到达 ${barrier}`),
+    wait: (barrier, parity, phase) => t(`waiting for ${barrier}, parity ${parity} (phase ${phase})`, `等待 ${barrier}，奇偶位 ${parity}（阶段 ${phase}）`),
+    pass: (barrier, parity) => t(`asking for ${barrier}, parity ${parity}`, `询问 ${barrier}，奇偶位 ${parity}`),
+    passed: (barrier) => t(`past the wait for ${barrier}`, `已通过 ${barrier}`),
+    fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
+    issue: () => t("issuing wgmmas", "发出 wgmma"),
+    products: (n) => t(`waiting until at most ${groups_over(n)} are unfinished`, `等待，直到未完成的不超过 ${groups_over(n)}`),
+    waited: (n) => t(`past the wait: ${groups_over(n)} over`, `等待已过：已结束 ${groups_over(n)}`),
+    tile: () => t("with a new tile", "已领取新 tile"),
+    pack: (out) => t(`writing to ${out}`, `写入 ${out}`),
+    fence: () => t("has fenced for the async proxy", "已为 async 代理执行栅栏"),
+    store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起 store`),
+    stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`, `等待，直到除 ${n} 组外的 store 都已${read ? "读完" : "写完"}`),
+    returned: () => t("returned", "已返回"),
   };
   const waiting = new Set(["sync", "wait", "products", "stores"]);
 
   const stage_words = {
-    none: () => t("empty", "空"), free: () => t("free", "空闲"), loading: () => t("being loaded", "装填中"), full: () => t("full", "已满"),
+    none: () => t("not filled yet", "尚未装填"), free: () => t("free", "空闲"), loading: () => t("being loaded", "装填中"), full: () => t("full", "已满"),
     reading: () => t("being read", "被读取"), read: () => t("read", "已读完"),
   };
   const may_touch = {
@@ -225,7 +226,7 @@
     const part = data.parts[group];
     const tile = state.tiles && state.tiles[group];
     return h(`div.step-role.${part.part}`, { "data-part": `${part.part}${part.n}` },
-      h("b", null, capital(part_name(part))),
+      data.wgmma || part.part !== "warpgroup" ? h("b", null, capital(part_name(part))) : null,
       tile && part.part !== "warpgroup" ? h("small", null, t(` tile of C: row ${tile[0]}, column ${tile[1]}`, ` C 的 tile：第 ${tile[0]} 行、第 ${tile[1]} 列`)) : null,
       h("ul", null, state.doing[group].map(([warps, what]) => {
         const is_waiting = waiting.has(what[0]);
@@ -244,11 +245,12 @@
         : h("p.step-none", null, t("none", "没有")));
   }
 
-  function buffers_view(state) {
+  function buffers_view(data, state) {
+    const named = (name) => data.report && state === data.states[data.frames.length - 1] && data.report.text.includes(`->${name}`);
     const names = Object.keys(state.buffers || {}).sort();
     const words = { written: t("being written", "正被写入"), leaving: t("being stored: do not write", "正在送出：不可写"), stored: t("stored", "已送出") };
     return names.length ? h("section.step-buffers", null, h("h3", null, t("Buffers of results", "结果缓冲区")),
-      names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}`, null, h("b", null, name), ` ${words[state.buffers[name][0]]}`))) : null;
+      names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}${named(name) ? ".hot" : ""}`, null, h("b", null, name), ` ${words[state.buffers[name][0]]}`))) : null;
   }
 
   function source_view(data, state) {
@@ -295,9 +297,28 @@
       return [bug_view(data, state, last), ring_view(data, state, before),
         h("div.step-columns", null, barriers_view(data, state, before),
           h("section.step-roles", null, h("h3", null, t("Who does what", "谁在做什么")), state.doing.map((_, i) => role_view(data, state, before, i)))),
-        h("div.step-columns", null, data.wgmma ? h("div", null, products_view(data, state), buffers_view(state)) : null, source_view(data, state))];
+        h("div.step-columns", null, data.wgmma ? h("div", null, products_view(data, state), buffers_view(data, state)) : null, source_view(data, state))];
     },
   };
+
+  // For who has not met an mbarrier yet.
+  function help(data) {
+    const lines = [
+      t("An mbarrier counts arrivals and bytes. When none is missing, its phase is complete and the next one begins, with the same counts.",
+        "mbarrier 数到达次数和字节数。都不缺时，当前阶段（phase）完成，下一个阶段开始，计数重新来过。"),
+      t("Phases are numbered from 0; parity is the phase modulo 2, in the small box. A wait names a parity: it blocks while the phase under way has it.",
+        "阶段从 0 编号；小方框里是奇偶位（parity），即阶段号模 2。等待时给出一个奇偶位：正在进行的阶段若是这个奇偶位，就阻塞。"),
+      t("Dots: arrivals that have come (●) and that are missing (○). The bar: bytes that have landed, of those announced.",
+        "圆点：已到（●）与尚缺（○）的到达。横条：已预告的字节中已经搬到的部分。"),
+      data.only ? null : t("A stage is a part of shared memory for one k-tile of A and B. Its border says what it is: dashed free, dotted being loaded, plain full or read, double being read. ✎ says who may touch it.",
+        "stage（级）是共享内存中放一个 k-tile 的 A 和 B 的一块。边框表示状态：虚线空闲，点线装填中，实线已满或已读完，双线正被读取。✎ 说明谁可以动它。"),
+      t("Marked rows and stages are those that have changed in this frame; on the last frame of a bug, those that the report names. Threads that do the same share a line.",
+        "有标记的行和 stage 是本帧中变化的；在 bug 的最后一帧，是报告提到的。做同样事情的线程合成一行。"),
+      t("The run is the CPU model's, in a random order of events that is right like any other; its steps are no time.",
+        "这是 CPU 模型的一次运行，事件次序是随机的，与其他次序一样合法；步数不是时间。"),
+    ];
+    return h("details.step-help", null, h("summary", null, t("How to read this", "怎样读这一页")), h("ul", null, lines.map((line) => line && h("li", null, line))));
+  }
 
   // Loads of one k-tile in one sentence.
   function merged(list) {
@@ -380,7 +401,7 @@
     view(data, k) {
       const f = data.frames[k], at = new Map(f.chunks.map(([row, kk, offset]) => [offset, [row, kk]]));
       const fields = [[t("start address", "起始地址"), f.start, `${number(f.start)} / 16 = ${f.start >> 4}`, "0–13"], [t("leading offset", "leading 偏移"), f.leading, `${f.leading} / 16`, "16–29"],
-        [t("stride: 8 rows on", "stride：往下 8 行"), f.stride, `${number(f.stride)} / 16 = ${f.stride >> 4}`, "32–45"], [t("base offset", "base 偏移"), f.base, f.base, "49–51"], ["swizzle", f.swizzle, t(`${f.swizzle} bytes`, `${f.swizzle} 字节`), "62–63"]];
+        [t("stride: 8 rows on", "stride：往下 8 行"), f.stride, `${number(f.stride)} / 16 = ${f.stride >> 4}`, "32–45"], [t("base offset", "base 偏移"), f.base, f.base, "49–51"], ["swizzle", f.swizzle, `${parseInt(f.bits[0], 16) >> 2}: ${t(`${f.swizzle} bytes`, `${f.swizzle} 字节`)}`, "62–63"]];
       return [h("div.step-columns", null,
         h("section", null, h("h3", null, `0x${f.bits}`), h("div.step-scroll", null, h("table", null, h("thead", null, h("tr", null, h("th", null, t("bits", "位")), h("th", null, t("field", "字段")), h("th", null, t("value", "值")))),
           h("tbody", null, fields.map(([name, raw, text, bits], i) => h(`tr.${i === 0 && k > 0 ? "changed" : "same"}`, { "data-field": i, "data-value": raw }, h("td", null, bits), h("th", { scope: "row" }, name), h("td", null, text))))))),
@@ -433,7 +454,7 @@
 
   function position(name, frames) {
     const found = new RegExp(`[#&](?:${hash_name(name)})=(\\d+)`).exec(location.hash);
-    return found ? Math.min(frames - 1, Number(found[1])) : 0;
+    return found ? Math.min(frames - 1, Number(found[1])) : null;
   }
 
   function mount(box, data) {
@@ -451,7 +472,7 @@
     const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "步进") },
       button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
       button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"), play, slider, count);
-    box.replaceChildren(h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view);
+    box.replaceChildren(h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view, data.kind === "run" ? help(data) : "");
     box.tabIndex = 0;
     box.lang = zh ? "zh" : "en";
 
@@ -494,8 +515,8 @@
       event.preventDefault();
       act(keys[event.key]);
     });
-    window.addEventListener("hashchange", () => go(position(data.name, frames), true));
-    go(position(data.name, frames), true);
+    window.addEventListener("hashchange", () => go(position(data.name, frames) ?? k, true));
+    go(position(data.name, frames) ?? 0, true);
   }
 
   const wanted = new Map();

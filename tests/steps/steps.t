@@ -132,6 +132,7 @@ for my $name (grep { !/^bug_/ } @runs) {
             my $state = $now->[$stage] ? $now->[$stage]{state} : 'none';
             my $was = $before{$stage} // 'none';
             push @wrong, "frame $i: stage $stage from $was to $state" if $state ne $was && $next{$was} !~ /\b$state\b/;
+            push @wrong, "frame $i: stage $stage is $state while it is read" if $state =~ /^(?:free|loading)$/ && $now->[$stage] && @{ $now->[$stage]{by} };
             push @wrong, "frame $i: stage $stage is $state without its bytes"
                 if $state =~ /^(?:full|reading)$/ && grep { $_->[0] != $_->[1] } values %{ $now->[$stage]{loaded} };
             $before{$stage} = $state;
@@ -198,6 +199,16 @@ window.addEventListener("load", () => setTimeout(async () => {
     if (/undefined|NaN|\[object/.test(box.textContent)) seen.bad = frame();
     if (frame() % 10 === 0 && box.scrollWidth > box.clientWidth + 1) seen.wide = frame(); };
   try {
+    const several = [...document.querySelectorAll("div.step")];
+    if (several.length > 1) {
+      const at = () => several.map((one) => one.dataset.frame).join(" ");
+      seen.several = [at()];
+      press("ArrowRight"); seen.several.push(at());
+      press("ArrowRight", several[1]); press("ArrowRight", several[1]); press("ArrowRight", several[0]); seen.several.push(at(), location.hash);
+      location.hash = "#elsewhere"; await new Promise((go) => setTimeout(go, 20)); seen.several.push(at());
+      location.hash = "#parity=4"; await new Promise((go) => setTimeout(go, 20)); seen.several.push(at());
+      throw "several";
+    }
     document.body.style.width = "336px"; /* of a phone's 360 */
     const count = Number(box.querySelector("input").max) + 1;
     look();
@@ -284,7 +295,9 @@ END
 
     my %page_of = map { (/^bug_/ || !/^\d/ ? $_ : substr($_, 0, 2)) . '.html' => $_ } @runs, @small;
     my @pages = sort keys %page_of;
-    my $seen = opened(pages('right'), @pages, '07.html?lang=zh');
+    my $right = pages('right');
+    store("$scratch/$right/several.html", contents("$scratch/$right/parity.html") =~ s{(<div class="step".*)}{$1\n<div class="step" data-step="swizzle"></div>}r);
+    my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html');
     for my $page (@pages) {
         my ($saw, @errors) = @{ $seen->{$page} };
         is_deeply([ faults($page_of{$page}, $saw, @errors) ], [], "$page: loads, moves, and shows the model's states");
@@ -292,6 +305,9 @@ END
     my ($chinese, @errors) = @{ $seen->{'07.html?lang=zh'} };
     is_deeply([ faults('07_warp_specialized', $chinese, @errors) ], [], '07.html in Chinese: the same');
     is(scalar(grep { !/[\x{4e00}-\x{9fff}]/ } @{ $chinese->{say} // [''] }), 0, '07.html in Chinese: every sentence is');
+
+    is_deeply($seen->{'several.html'}[0]{several}, [ '0 0', '0 0', '1 2', '#parity=1', '1 2', '4 2' ],
+        'two on a page: each has its own keys, and its place in the hash');
 
     # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
     my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ], 'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
