@@ -70,7 +70,7 @@
   // ---- what has happened, in a sentence for each fact
 
   const rules_zh = {
-    DEADLOCK: "没有线程能继续", RACE_RAW: "读了还可能没有写好的数据", RACE_WAR: "写了还可能有人在读的数据", PROXY_FENCE: "两个代理之间缺少栅栏",
+    DEADLOCK: "没有线程能继续", RACE_RAW: "读了还不能确定已经写好的数据", RACE_WAR: "写了还可能有人在读的数据", PROXY_FENCE: "两个代理之间缺少栅栏",
     PHASE_STALE: "等待的是一个旧阶段", PHASE_SKIPPED: "一个阶段可能在有人看到之前就过去了", TX_COUNT: "预告的字节与搬来的字节不符", UNINIT_SHARED: "读了没有写过的共享内存",
   };
   const stages = (list) => (list || []).join(t(" and ", " 和 "));
@@ -131,7 +131,7 @@
     passed: (barrier) => t(`past the wait for ${barrier}`, `已通过 ${barrier}`),
     fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
     issue: () => t("issuing wgmmas", "发出 wgmma"),
-    products: (n) => t(`waiting until at most ${groups_over(n)} are unfinished`, `等待，直到未完成的不超过 ${groups_over(n)}`),
+    products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等待，直到未完成的不超过 ${groups_over(n)}`),
     waited: (n) => t(`past the wait: ${groups_over(n)} over`, `等待已过：已结束 ${groups_over(n)}`),
     tile: () => t("with a new tile", "已领取新 tile"),
     pack: (out) => t(`writing to ${out}`, `写入 ${out}`),

@@ -294,6 +294,7 @@ void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
 void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site) {
     phases_init(t, b, how_many, site);
     barrier_row(b, MBARRIER_INIT, 0);
+    journal_use(t, site);
     journal_barrier(b, MBARRIER_INIT, 0);
     observe_barrier(b, how_many, site);
 }

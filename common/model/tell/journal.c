@@ -164,9 +164,9 @@ void journal_barrier(const Barrier *b, MbarrierChange how, long long amount) {
                                        [MBARRIER_EXPECT] = "expect",
                                        [MBARRIER_ARRIVE_EXPECT] = "announce"};
     if ((size_t)how < sizeof what / sizeof what[0] && what[how] != NULL && begin(b->cta, what[how])) {
-        print(",\"thread\":%d,\"amount\":%lld", how == MBARRIER_INIT ? device.current->id : journal.user, amount);
+        print(",\"thread\":%d,\"amount\":%lld", journal.user, amount);
         print_state(b);
-        finish(how == MBARRIER_INIT ? 0 : journal.use);
+        finish(journal.use);
     }
 }
 

@@ -14,7 +14,7 @@ void journal_launch_end(void);
 void journal_tile(const Thread *t, int row, int col);
 void journal_returned(const Thread *t);
 
-/* The thread is about to use the barrier, here. */
+/* The thread is about to make or use the barrier, here. */
 void journal_use(const Thread *t, Site site);
 void journal_barrier(const Barrier *b, MbarrierChange how, long long amount);
 /* A phase is over, and the next one has begun. */
