@@ -30,7 +30,8 @@
   const t = (en, chinese) => (zh ? chinese : en);
   const range = (n) => [...Array(n).keys()];
   const capital = (text) => (zh ? text : text[0].toUpperCase() + text.slice(1));
-  const sentences = (list) => list.filter(Boolean).map(capital).join(zh ? "" : " ");
+  // In Chinese, blanks stand only between Chinese and Latin.
+  const sentences = (list) => list.filter(Boolean).map(capital).join(zh ? "" : " ").replace(/([\u4e00-\u9fff）]) +(?=[\u4e00-\u9fff（])|(）) +/g, "$1$2");
 
   // ---- who: parts of a CTA, warps, lanes
 
@@ -84,11 +85,11 @@
     load: (f) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}.`,
       `请复制引擎把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节。`),
     landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map}` : ""} landed: ${f.barrier} has ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
-      `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节已到：${f.barrier} 在阶段 ${f.phase} 有 ${number(f.of)} 字节中的 ${number(f.has)} 字节。`),
+      `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节已到：${f.barrier} 的阶段 ${f.phase} 已到 ${number(f.has)} / ${number(f.of)} 字节。`),
     complete: (f) => t(`Phase ${f.phase} of ${f.barrier} is complete; phase ${f.phase + 1} begins.`,
       `${f.barrier} 的阶段 ${f.phase} 完成，阶段 ${f.phase + 1} 开始。`),
     arrive: (f, d) => t(`${who(d, f.threads)} arrives at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
-      `${who(d, f.threads)} 到达 ${f.barrier}：阶段 ${f.phase} 已有 ${f.of} 次到达中的 ${f.has} 次。`),
+      `${who(d, f.threads)} 到达 ${f.barrier}：阶段 ${f.phase} 已到达 ${f.has} / ${f.of} 次。`),
     wait: (f, d) => t(`${who(d, f.threads)} waits for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
       `${who(d, f.threads)} 等待 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
     passed: (f, d) => f.fresh
@@ -110,7 +111,7 @@
       `${group_name(d, f.warpgroup)} 领取 C 的第 ${f.row} 行、第 ${f.col} 列的 tile。`),
     pack: (f, d) => t(`${who(d, f.threads)} writes results into the buffer ${f.buffer}.`, `${who(d, f.threads)} 把结果写进缓冲区 ${f.buffer}。`),
     store: (f, d) => t(`${who(d, f.threads)} starts TMA stores of ${f.amount} boxes from ${f.buffer}.`,
-      `${who(d, f.threads)} 发起 TMA store，从 ${f.buffer} 送出 ${f.amount} 个框。`),
+      `${who(d, f.threads)} 发起 TMA 存储，从 ${f.buffer} 送出 ${f.amount} 个框。`),
     stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `复制引擎读完 ${f.buffer}，写入 C。`),
     report: (f, d) => t(`The model stops the launch and reports ${f.rule}: ${/: .*?: (.*)/.exec(d.report.text)[1].replace(/^./, (c) => c.toLowerCase())}.`,
       `模型停止运行，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
@@ -136,8 +137,8 @@
     tile: () => t("with a new tile", "已领取新 tile"),
     pack: (out) => t(`writing to ${out}`, `写入 ${out}`),
     fence: () => t("has fenced for the async proxy", "已为 async 代理执行栅栏"),
-    store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起 store`),
-    stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`, `等待，直到除 ${n} 组外的 store 都已${read ? "读完" : "写完"}`),
+    store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起存储`),
+    stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`, `等待，直到除 ${n} 组外的存储都已${read ? "读完" : "写完"}`),
     returned: () => t("returned", "已返回"),
   };
   const waiting = new Set(["sync", "wait", "products", "stores"]);
@@ -218,7 +219,7 @@
 
   function ring_view(data, state, before) {
     if (!state.stages) return null;
-    return h("section.step-ring", null, h("h3", null, t("Ring of stages", "stage 组成的环")),
+    return h("section.step-ring", null, h("h3", null, t("Ring of stages", "stage 的环形缓冲")),
       h("div.step-stages", null, range(data.stages).map((i) => stage_view(data, state, before, i))));
   }
 

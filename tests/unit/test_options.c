@@ -99,6 +99,8 @@ static const Refusal refusals[] = {
     {"--timeline-window 5:7", "--timeline-window", "--timeline-svg"},
     {"--trace f.json --timeline-window 5:7", "--timeline-window", "--timeline-svg"},
     {"--trace", "--trace", "value is missing"},
+    {"--steps=", "--steps", "empty"},
+    {"--on gpu --steps f.json", "--steps", "CPU model"},
     {"--trace-events", "--trace-events", "value is missing"},
     {"--trace-events=", "--trace-events", "empty"},
     {"--timeline-svg ''", "--timeline-svg", "empty"},
