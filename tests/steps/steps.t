@@ -115,7 +115,8 @@ for my $name (@runs) {
     if ($name =~ /^bug_(\d\d)_(\w+)/) {
         my ($chapter) = glob "$1_*";
         my ($verdict) = contents("$chapter/bugs/$2.patch") =~ /^# verdict: *(.*)/m;
-        ok((grep { $_ eq $data->{report}{rule} } split / or /, $verdict), "$name: its report is the one of the patch, $data->{report}{rule}");
+        ok((grep { $_ eq $data->{report}{rule} } split / or /, $verdict),
+            "$name: its report is the one of the patch, $data->{report}{rule}");
         is($data->{frames}[-1]{say}[0]{f}, 'report', "$name: the last frame is the report");
     } else {
         is($data->{frames}[-1]{rows}, scalar @{ $rows{$name} }, "$name: all that --barriers has is in it");
@@ -125,14 +126,16 @@ for my $name (@runs) {
 # Every stage is loaded before it is full, full before it is read, and its bytes are all there by then.
 for my $name (grep { !/^bug_/ } @runs) {
     my (%before, @wrong, $now);
-    my %next = (none => 'loading', loading => 'loading full', full => 'full reading', reading => 'reading read free', read => 'read free reading', free => 'free loading');
+    my %next = (none => 'loading', loading => 'loading full', full => 'full reading', reading => 'reading read free',
+        read => 'read free reading', free => 'free loading');
     for my $i (0 .. $#{ $data{$name}{frames} }) {
         $now = $data{$name}{frames}[$i]{stages} or next;
         for my $stage (0 .. $#$now) {
             my $state = $now->[$stage] ? $now->[$stage]{state} : 'none';
             my $was = $before{$stage} // 'none';
             push @wrong, "frame $i: stage $stage from $was to $state" if $state ne $was && $next{$was} !~ /\b$state\b/;
-            push @wrong, "frame $i: stage $stage is $state while it is read" if $state =~ /^(?:free|loading)$/ && $now->[$stage] && @{ $now->[$stage]{by} };
+            push @wrong, "frame $i: stage $stage is $state while it is read"
+                if $state =~ /^(?:free|loading)$/ && $now->[$stage] && @{ $now->[$stage]{by} };
             push @wrong, "frame $i: stage $stage is $state without its bytes"
                 if $state =~ /^(?:full|reading)$/ && grep { $_->[0] != $_->[1] } values %{ $now->[$stage]{loaded} };
             $before{$stage} = $state;
@@ -146,10 +149,14 @@ my $parity = $data{parity}{frames};
 is_deeply([ map { $_->{passes} } @$parity ], [ map { my $phase = int($_ / 2); $phase % 2 != $_ % 2 ? 1 : 0 } 0 .. 5 ],
     'parity: a wait passes if the phase under way has the other parity');
 is_deeply([ map { $_->{phase} } @$parity ], [ 0, 0, 1, 1, 2, 2 ], 'parity: phases 0, 1 and 2');
-is_deeply($data{swizzle}{place}, [ map { my $row = $_; [ map { $_ ^ $row } 0 .. 7 ] } 0 .. 7 ], 'swizzle: chunk c of row r lies in column c XOR r');
+is_deeply($data{swizzle}{place}, [ map { my $row = $_; [ map { $_ ^ $row } 0 .. 7 ] } 0 .. 7 ],
+    'swizzle: chunk c of row r lies in column c XOR r');
 my $descriptor = $data{descriptor};
 for my $f (@{ $descriptor->{frames} }) {
-    my @expected = map { my $row = $_; map { [ $row, 16 * $f->{step} + 8 * $_, 128 * $row + 16 * ((2 * $f->{step} + $_) ^ $row % 8) ] } 0, 1 } 0 .. 63;
+    my @expected = map {
+        my $row = $_;
+        map { [ $row, 16 * $f->{step} + 8 * $_, 128 * $row + 16 * ((2 * $f->{step} + $_) ^ $row % 8) ] } 0, 1
+    } 0 .. 63;
     is_deeply($f->{chunks}, \@expected, "descriptor: step $f->{step} names these 128 chunks");
     my $start = $descriptor->{tile} + 32 * $f->{step};
     is($f->{bits}, sprintf('%016x', $start / 16 | 1 << 16 | 64 << 32 | 1 << 62), "descriptor: the bits of step $f->{step}");
@@ -163,7 +170,8 @@ for my $order (@{ $data{order}{orders} }) {
     is_deeply($order->{tiles}, \@expected, "order: groups of $g rows, each column by column");
 }
 my $loads = $data{two_loads}{frames};
-is_deeply([ sort { $a <=> $b } map { $_->{phase} } grep { $_->{f} eq 'complete' } map { @{ $_->{say} } } @$loads ], [ 0, 1 ], 'two_loads: two phases complete');
+is_deeply([ sort { $a <=> $b } map { $_->{phase} } grep { $_->{f} eq 'complete' } map { @{ $_->{say} } } @$loads ], [ 0, 1 ],
+    'two_loads: two phases complete');
 
 # Seen: a wrong phase in the data.
 {
@@ -204,7 +212,8 @@ window.addEventListener("load", () => setTimeout(async () => {
       const at = () => several.map((one) => one.dataset.frame).join(" ");
       seen.several = [at()];
       press("ArrowRight"); seen.several.push(at());
-      press("ArrowRight", several[1]); press("ArrowRight", several[1]); press("ArrowRight", several[0]); seen.several.push(at(), location.hash);
+      press("ArrowRight", several[1]); press("ArrowRight", several[1]); press("ArrowRight", several[0]);
+      seen.several.push(at(), location.hash);
       location.hash = "#elsewhere"; await new Promise((go) => setTimeout(go, 20)); seen.several.push(at());
       location.hash = "#parity=4"; await new Promise((go) => setTimeout(go, 20)); seen.several.push(at());
       throw "several";
@@ -228,7 +237,8 @@ window.addEventListener("load", () => setTimeout(async () => {
     location.hash = "#frame=2"; await new Promise((go) => setTimeout(go, 20)); seen.ways.by_hash = frame();
     press(" "); seen.ways.plays = box.querySelector('button[data-action="play"]').textContent; press(" ");
     seen.live = box.querySelector(".step-say").getAttribute("aria-live");
-    seen.small = ["data-passes", "data-panels", "data-value"].flatMap((name) => [...box.querySelectorAll(`[${name}]`)].map((e) => e.getAttribute(name)));
+    seen.small = ["data-passes", "data-panels", "data-value"].flatMap((name) =>
+      [...box.querySelectorAll(`[${name}]`)].map((e) => e.getAttribute(name)));
   } catch (error) { seen.error = String(error); }
   localStorage.setItem("seen" + number_of_page, JSON.stringify(seen));
   if (number_of_page + 1 < pages.length) { location.href = pages[number_of_page + 1]; return; }
@@ -279,7 +289,8 @@ END
         return 'the driver did not end' if !$seen;
         return $seen->{error} if $seen->{error};
         my $last = @{ $data{$name}{frames} } - 1;
-        my %expected = (right => $last, beyond => $last, left => $last - 1, home => 0, end => $last, first => 0, on => 1, hash => '#frame=1', slider => 3,
+        my %expected = (right => $last, beyond => $last, left => $last - 1, home => 0, end => $last, first => 0, on => 1,
+            hash => '#frame=1', slider => 3,
             in_slider => 3, by_hash => 2);
         my @wrong = map { "$_: $seen->{ways}{$_}, not $expected{$_}" } grep { $seen->{ways}{$_} ne $expected{$_} } sort keys %expected;
         push @wrong, 'space does not play' if $seen->{ways}{plays} !~ /^(?:pause|暂停|\x{6682}\x{505c})$/;
@@ -288,15 +299,18 @@ END
         push @wrong, "frame $seen->{bad}: a word is missing" if defined $seen->{bad};
         push @wrong, 'the sentence is not live' if $seen->{live} ne 'polite';
         push @wrong, "frame $seen->{wide}: it is wider than a phone" if defined $seen->{wide};
-        push @wrong, map { "frame $_: other barriers than the model's" } differing($data{$name}, $seen->{frames}, @{ $rows{$name} }) if $rows{$name};
-        if (my $report = $data{$name}{report}) { push @wrong, 'the report is missing' if ($seen->{rule} // '') ne "$report->{rule} true" }
+        push @wrong, map { "frame $_: other barriers than the model's" } differing($data{$name}, $seen->{frames}, @{ $rows{$name} })
+            if $rows{$name};
+        my $report = $data{$name}{report};
+        push @wrong, 'the report is missing' if $report && ($seen->{rule} // '') ne "$report->{rule} true";
         return @wrong;
     }
 
     my %page_of = map { (/^bug_/ || !/^\d/ ? $_ : substr($_, 0, 2)) . '.html' => $_ } @runs, @small;
     my @pages = sort keys %page_of;
     my $right = pages('right');
-    store("$scratch/$right/several.html", contents("$scratch/$right/parity.html") =~ s{(<div class="step".*)}{$1\n<div class="step" data-step="swizzle"></div>}r);
+    store("$scratch/$right/several.html",
+        contents("$scratch/$right/parity.html") =~ s{(<div class="step".*)}{$1\n<div class="step" data-step="swizzle"></div>}r);
     my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html');
     for my $page (@pages) {
         my ($saw, @errors) = @{ $seen->{$page} };
@@ -310,7 +324,8 @@ END
         'two on a page: each has its own keys, and its place in the hash');
 
     # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
-    my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ], 'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
+    my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ], 
+        'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
         'order.html' => [ '1,3', '3,1' ]);
     for my $page (sort keys %small) { is_deeply($seen->{$page}[0]{small}, $small{$page}, "$page: what frame 2 shows") }
 
