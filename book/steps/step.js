@@ -85,13 +85,14 @@
   // Of "model: RULE: Title" and so on.
   const rule_title = (text) => /: .*?: (.*)/.exec(text)[1].replace(/^./, (c) => c.toLowerCase());
   const stages = (list) => (list || []).join(t(" and ", " 和 "));
+  const s = (w) => (w.startsWith("warps ") ? "" : "s");
   // f: the fact; w: who has done it, in words; d: the data.
   const facts = {
-    init: (f, w) => t(`${w} initialises the barriers: each is in phase 0 and expects its arrivals.`,
+    init: (f, w) => t(`${w} initialise${s(w)} the barriers: each is in phase 0 and expects its arrivals.`,
       `${w} 初始化各个屏障：都处在阶段 0，等着各自的到达。`),
-    announce: (f, w) => t(`${w} arrives at ${f.barrier} and announces ${number(f.bytes)} bytes for phase ${f.phase}.`,
+    announce: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier} and announce${s(w)} ${number(f.bytes)} bytes for phase ${f.phase}.`,
       `${w} 到达 ${f.barrier}，并为阶段 ${f.phase} 预告 ${number(f.bytes)} 字节。`),
-    expect: (f, w) => t(`${w} announces ${number(f.bytes)} bytes on ${f.barrier}.`,
+    expect: (f, w) => t(`${w} announce${s(w)} ${number(f.bytes)} bytes on ${f.barrier}.`,
       `${w} 在 ${f.barrier} 上预告 ${number(f.bytes)} 字节。`),
     load: (f) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}.`,
       `请复制引擎把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节。`),
@@ -99,31 +100,31 @@
       `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节已到：${f.barrier} 的阶段 ${f.phase} 已到 ${number(f.has)} / ${number(f.of)} 字节。`),
     complete: (f) => t(`Phase ${f.phase} of ${f.barrier} is complete; phase ${f.phase + 1} begins.`,
       `${f.barrier} 的阶段 ${f.phase} 完成，阶段 ${f.phase + 1} 开始。`),
-    arrive: (f, w) => t(`${w} arrives at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
+    arrive: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
       `${w} 到达 ${f.barrier}：阶段 ${f.phase} 已到达 ${f.has} / ${f.of} 次。`),
-    wait: (f, w) => t(`${w} waits for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
+    wait: (f, w) => t(`${w} wait${s(w)} for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
       `${w} 等待 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
     passed: (f, w) => f.fresh
-      ? t(`${w} waits for parity 1 of ${f.barrier} and goes on at once: on a fresh barrier the phase before phase 0 counts as complete.`,
+      ? t(`${w} wait${s(w)} for parity 1 of ${f.barrier} and go${s(w) && "es"} on at once: on a fresh barrier the phase before phase 0 counts as complete.`,
         `${w} 等待 ${f.barrier} 的奇偶位 1，立即通过：在新屏障上，阶段 0 之前的那个阶段算作已完成。`)
-      : t(`${w} goes on: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
+      : t(`${w} go${s(w) && "es"} on: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
         `${w} 继续：${f.barrier} 的阶段 ${f.phase}（奇偶位 ${f.parity}）已完成。`),
     met: (f) => t("All threads have met in __syncthreads().", "所有线程都到了 __syncthreads()。") +
       (f.stages.length ? t(` All have read stage ${stages(f.stages)}: it may be filled again.`,
         `stage ${stages(f.stages)} 大家都读完了：可以重新装填。`) : ""),
-    fragments: (f, w) => t(`${w} reads fragments of k-tile ${f.k} from stage ${f.stage}.`,
+    fragments: (f, w) => t(`${w} read${s(w)} fragments of k-tile ${f.k} from stage ${f.stage}.`,
       `${w} 从 stage ${f.stage} 读 k-tile ${f.k} 的片段。`),
     issue: (f, w) => t(`${w} issues ${f.amount} wgmmas of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
       `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起 Tensor Core 随时会读 stage ${stages(f.stages)}。`),
     done: (f, w) => t(`The tensor cores compute the products of k-tile ${f.k} for ${w}. Who has not waited for them does not know it.`,
       `Tensor Core 在为${w} 算 k-tile ${f.k} 的乘积。没有等待过的线程并不知道。`),
-    waited: (f, w) => t(`By its wait ${w} knows that its products up to group ${f.group} are over.`,
+    waited: (f, w) => t(`${w} know${s(w)} by waiting that the warpgroup's products up to group ${f.group} are over.`,
       `${w} 等待之后知道：到第 ${f.group} 组为止的乘积都已结束。`),
     tile: (f, w) => t(`${w} takes the tile of C in row ${f.row}, column ${f.col}.`,
       `${w} 领取 C 的第 ${f.row} 行、第 ${f.col} 列的 tile。`),
-    pack: (f, w) => t(`${w} writes results into the buffer ${f.buffer}.`,
+    pack: (f, w) => t(`${w} write${s(w)} results into the buffer ${f.buffer}.`,
       `${w} 把结果写进缓冲区 ${f.buffer}。`),
-    store: (f, w) => t(`${w} starts TMA stores of ${f.amount} boxes from ${f.buffer}.`,
+    store: (f, w) => t(`${w} start${s(w)} TMA stores of ${f.amount} boxes from ${f.buffer}.`,
       `${w} 发起 TMA 存储，从 ${f.buffer} 送出 ${f.amount} 个框。`),
     stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `复制引擎读完 ${f.buffer}，写入 C。`),
     report: (f, w, d) => t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,

@@ -324,7 +324,7 @@ END
         'two on a page: each has its own keys, and its place in the hash');
 
     # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
-    my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ], 
+    my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ],
         'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
         'order.html' => [ '1,3', '3,1' ]);
     for my $page (sort keys %small) { is_deeply($seen->{$page}[0]{small}, $small{$page}, "$page: what frame 2 shows") }
