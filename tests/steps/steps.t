@@ -236,6 +236,10 @@ window.addEventListener("load", () => setTimeout(async () => {
     press("ArrowRight", slider); seen.ways.in_slider = frame();
     location.hash = "#frame=2"; await new Promise((go) => setTimeout(go, 20)); seen.ways.by_hash = frame();
     press(" "); seen.ways.plays = box.querySelector('button[data-action="play"]').textContent; press(" ");
+    seen.themes = ["light", "dark"].map((theme) => {
+      document.documentElement.dataset.theme = theme;
+      return getComputedStyle(box).backgroundColor;
+    }).join(" ");
     seen.live = box.querySelector(".step-say").getAttribute("aria-live");
     seen.small = ["data-passes", "data-panels", "data-value"].flatMap((name) =>
       [...box.querySelectorAll(`[${name}]`)].map((e) => e.getAttribute(name)));
@@ -297,6 +301,7 @@ END
         push @wrong, 'a frame says nothing' if grep { !length } @{ $seen->{say} };
         push @wrong, 'all frames say the same' if $seen->{say}[0] eq ($seen->{say}[1] // '');
         push @wrong, "frame $seen->{bad}: a word is missing" if defined $seen->{bad};
+        push @wrong, "the site's themes give $seen->{themes}" if $seen->{themes} ne 'rgb(255, 255, 255) rgb(13, 17, 23)';
         push @wrong, 'the sentence is not live' if $seen->{live} ne 'polite';
         push @wrong, "frame $seen->{wide}: it is wider than a phone" if defined $seen->{wide};
         push @wrong, map { "frame $_: other barriers than the model's" } differing($data{$name}, $seen->{frames}, @{ $rows{$name} })
