@@ -29,6 +29,7 @@ static void model_set_schedule(const Options *options, uint64_t seed) {
     configured = (ModelOptions){.policy = (int)options->policy,
                                 .seed = seed,
                                 .barriers = options->barriers,
+                                .journal = options->steps,
                                 .sms = options->sms,
                                 .shared = options->shared * 1024,
                                 .chain = 1,

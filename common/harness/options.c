@@ -31,6 +31,7 @@ enum {
     OPTION_SCHEDULE_SEED,
     OPTION_SCHEDULES,
     OPTION_BARRIERS,
+    OPTION_STEPS,
     OPTION_COUNT,
     OPTION_SMS,
     OPTION_SHARED,
@@ -65,6 +66,7 @@ static const struct option long_options[] = {
     {"schedule-seed", required_argument, NULL, OPTION_SCHEDULE_SEED},
     {"schedules", required_argument, NULL, OPTION_SCHEDULES},
     {"barriers", no_argument, NULL, OPTION_BARRIERS},
+    {"steps", required_argument, NULL, OPTION_STEPS},
     {"count", no_argument, NULL, OPTION_COUNT},
     {"sms", required_argument, NULL, OPTION_SMS},
     {"shared", required_argument, NULL, OPTION_SHARED},
@@ -119,6 +121,7 @@ void print_usage(FILE *out, const char *program) {
         "  --schedule-seed S     with the policy, replays a run (default 1)\n"
         "  --schedules N         N runs with seeds S, S + 1, ... (default 1)\n"
         "  --barriers            print every barrier event\n"
+        "  --steps FILE          write what happens to barriers, copies and products in the last launch, as JSON\n"
         "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
         "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
         "  --shared KIB          shared memory that a CTA may have (default %d)\n"
@@ -298,6 +301,7 @@ static int take_option(int option, const char *value, Options *options, char mes
         return parse_number("--schedule-seed", value, 0, UINT64_MAX, &options->schedule_seed, message);
     case OPTION_SCHEDULES: return parse_int("--schedules", value, 1, 1000000, &options->schedules, message);
     case OPTION_BARRIERS: options->barriers = 1; return 1;
+    case OPTION_STEPS: return parse_file("--steps", value, &options->steps, message);
     case OPTION_COUNT: options->count = 1; return 1;
     case OPTION_SMS: options->sms_given = 1; return parse_int("--sms", value, 1, 1024, &options->sms, message);
     case OPTION_SHARED: return parse_int("--shared", value, 1, DEFAULT_MODEL_SHARED, &options->shared, message);
@@ -342,6 +346,8 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--bench, --csv: only a GPU can be timed, not --on model";
     } else if (options->on == ON_GPU && options->count) {
         fault = "--count: only the CPU model counts, not --on gpu";
+    } else if (options->on == ON_GPU && options->steps) {
+        fault = "--steps: only the CPU model writes them, not --on gpu";
     } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->shape.k > MAX_EXACT_K) {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
                  "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d",

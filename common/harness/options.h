@@ -42,6 +42,7 @@ typedef struct {
     uint64_t schedule_seed; /* --schedule-seed (model) */
     int schedules;          /* --schedules (model): runs with schedule_seed, schedule_seed + 1, ... */
     int barriers;           /* --barriers (model): print every barrier event */
+    const char *steps;      /* --steps FILE (model): write what happens in the last launch; NULL if not given */
     int count;              /* --count (model): print what the last launch did, in numbers */
     Tuning tuning;          /* --variant, --tile-group, --meet */
     int sms;                /* --sms (model): SMs of the modelled GPU */

@@ -16,6 +16,7 @@
 #include "place/dwarf.h"
 #include "tell/barrier_rows.h"
 #include "tell/count.h"
+#include "tell/journal.h"
 #include "tell/observe.h"
 #include "tell/steps.h"
 
@@ -28,11 +29,13 @@ void event_launch_begin(void) {
     count_launch_begin();
     observe_launch();
     steps_launch_begin();
+    journal_launch_begin();
 }
 
 void event_launch_end(void) {
     world_launch_end();
     clock_launch_end();
+    journal_launch_end();
     report_launch_end();
 }
 
@@ -80,11 +83,15 @@ void event_thread_returned(Thread *t) {
     transfers_returned(t);
     convergence_returned(t);
     clock_thread_returned(t);
+    journal_returned(t);
 }
 
 void event_shared_memory(void) { observe_shared(); }
 void event_shared_address(const Cta *cta, const void *p) { shadow_address(cta, p); }
-void event_tile(Thread *t, int row, int col) { steps_tile(t, row, col); }
+void event_tile(Thread *t, int row, int col) {
+    steps_tile(t, row, col);
+    journal_tile(t, row, col);
+}
 void event_stuck(void) { report_deadlock(); }
 
 /* ---- ordinary accesses, global memory ---------------------------------------------------------------------------- */
@@ -176,12 +183,14 @@ void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row
     if (!trans) {
         observe_ldmatrix(w, r, row, site);
     }
+    journal_ldmatrix(w, row, site);
     steps_ldmatrix(w, r[0]);
 }
 
 void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
     products_stmatrix(w, row, site);
     count_stmatrix(row);
+    journal_stmatrix(w, row, site);
     steps_stmatrix(w);
 }
 
@@ -232,11 +241,13 @@ void event_barrier_arrive(Thread *t, int id, int expected, int waits, Site site)
     if (waits) {
         count_barrier(t, expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS);
     }
+    journal_sync(t, id, expected, waits, site);
     steps_barrier_arrive(t, id);
 }
 
 void event_barrier_complete(Cta *cta, int id) {
     convergence_complete(cta, id);
+    journal_sync_complete(cta, id);
     steps_barrier_complete(cta, id);
 }
 
@@ -275,6 +286,7 @@ void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site si
 void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
     convergence_setmaxnreg(w, increase, registers, site);
     observe_registers(w, increase, registers, site);
+    journal_registers(w, increase, registers, site);
 }
 
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
@@ -282,6 +294,8 @@ void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
 void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site) {
     phases_init(t, b, how_many, site);
     barrier_row(b, MBARRIER_INIT, 0);
+    journal_use(t, site);
+    journal_barrier(b, MBARRIER_INIT, 0);
     observe_barrier(b, how_many, site);
 }
 
@@ -291,7 +305,10 @@ void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const
     phases_reach(t, rank, bar, site, what, by_engine);
 }
 
-void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what) { phases_use(t, b, site, what); }
+void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what) {
+    phases_use(t, b, site, what);
+    journal_use(t, site);
+}
 
 void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
 
@@ -322,6 +339,7 @@ void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
 void event_mbarrier_landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
     phases_landed(b, by, site);
     barrier_row(b, MBARRIER_LANDED, bytes);
+    journal_landed(b, by, bytes);
 }
 
 void event_mbarrier_lacks_bytes(Barrier *b) { phases_lack_bytes(b); }
@@ -333,8 +351,11 @@ void event_mbarrier_complete(Barrier *b) {
     steps_mbarrier_complete(b);
 }
 
+void event_mbarrier_phase(const Barrier *b) { journal_phase(b); }
+
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
     phases_wait(t, b, parity, site);
+    journal_wait(t, b, parity, site);
     steps_mbarrier_wait(t);
 }
 
@@ -346,10 +367,14 @@ void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_
 void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
     phases_passed(t, b, phase, asked, site);
     count_add(COUNT_MBARRIER_WAITS, 1);
+    journal_passed(t, b, phase, site);
     steps_mbarrier_passed(t, b);
 }
 
-void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount) { barrier_row(b, how, amount); }
+void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount) {
+    barrier_row(b, how, amount);
+    journal_barrier(b, how, amount);
+}
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
@@ -368,19 +393,29 @@ void event_tma_load(const TmaLoad *load) {
         observe_load(load, i);
     }
     count_load(load);
+    journal_load(load);
     steps_load(load);
 }
+
+void event_tma_landing(const TmaLoad *load) { journal_landing(load); }
 
 void event_tma_store(const TmaCopy *copy) {
     transfers_store(copy);
     count_store(copy);
     observe_store(copy);
+    journal_store(copy);
     steps_store(copy);
 }
 
-void event_tma_stored(const TmaStore *store) { observe_stored(store); }
+void event_tma_stored(const TmaStore *store) {
+    observe_stored(store);
+    journal_stored(store);
+}
 
-void event_bulk_commit(Thread *t) { steps_bulk_commit(t); }
+void event_bulk_commit(Thread *t) {
+    journal_bulk_commit(t);
+    steps_bulk_commit(t);
+}
 
 void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) {
     report_negative(RULE_TMA_OPERAND, site, "bulk_wait_group", newest);
@@ -388,12 +423,14 @@ void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) 
     if (!read) {
         clock_group_wait(t, GROUP_WRITES, done);
     }
+    journal_bulk_wait(t, newest, read, site);
     steps_bulk_wait(t, newest, read, done);
 }
 
 void event_fence_proxy(Thread *t, int shared, int global) {
     if (shared) {
         clock_fence(t);
+        journal_fence_proxy(t);
     }
     if (global) {
         world_fence_proxy(t);
@@ -411,6 +448,7 @@ void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int firs
     if (first) {
         count_wgmma(product);
     }
+    journal_part(w, product);
     steps_wgmma_part(w, product);
 }
 
@@ -418,22 +456,26 @@ void event_wgmma_unset(Site site) { products_unset(site); }
 
 void event_wgmma_issued(Warpgroup *g, const Product *product) {
     observe_issued(g, product);
+    journal_issued(g, product);
     steps_wgmma_issued(g, product);
 }
 
 void event_wgmma_done(Warpgroup *g, Product *product) {
     products_done(product);
     observe_done(g, product);
+    journal_done(g, product);
 }
 
 void event_wgmma_commit(Warp *w) {
     products_commit(w);
+    journal_commit(w);
     count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
 }
 
 void event_wgmma_wait(Warp *w, int newest, Site site) {
     report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
     products_wait(w, newest, site);
+    journal_wgmma_wait(w, newest, site);
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
 
@@ -442,5 +484,6 @@ void event_wgmma_settled(Thread *t, const float *d, int count) { products_settle
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
     clock_wgmma_waited(w, done);
     products_waited(w, done);
+    journal_waited(w, done);
     steps_wgmma_waited(w, newest, done);
 }

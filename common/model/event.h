@@ -134,6 +134,8 @@ void event_mbarrier_landed(Barrier *b, Thread *by, uint32_t bytes, Site site);
 /* All arrivals have come, and the phase waits for bytes. */
 void event_mbarrier_lacks_bytes(Barrier *b);
 void event_mbarrier_complete(Barrier *b);
+/* It has: the next phase has begun. */
+void event_mbarrier_phase(const Barrier *b);
 /* The thread asks for the phase of this parity; then it waits, or not. */
 void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site);
 /* The thread asks for `phase` with a token of barrier `of`; NULL: it is no token. */
@@ -154,6 +156,8 @@ void event_bulk_copy(Thread *t, const void *shared, const void *global, int byte
 /* The operands are known; then targets and barriers are. */
 void event_tma_load_asked(const TmaCopy *copy);
 void event_tma_load(const TmaLoad *load);
+/* A piece of it has come; its barriers count it next. */
+void event_tma_landing(const TmaLoad *load);
 void event_tma_store(const TmaCopy *copy);
 /* It has written global memory. */
 void event_tma_stored(const TmaStore *store);

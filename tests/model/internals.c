@@ -93,6 +93,72 @@ static void test_replay(void) {
     free(text);
 }
 
+/* What the case writes to the file of ModelOptions.journal; to be freed. */
+static char *journal_of(const char *name) {
+    char path[] = "/tmp/journal_XXXXXX";
+    int file = mkstemp(path);
+    ModelOptions options = {.journal = path, .quiet = 1};
+    if (file < 0) {
+        printf("Bail out! no temporary file\n");
+        exit(1);
+    }
+    const Case *c = find_case(name);
+    model_configure(&options);
+    model_forget_reports();
+    c->run(c->bug);
+    off_t length = lseek(file, 0, SEEK_END);
+    char *text = calloc(1, (size_t)length + 1);
+    if (text == NULL || pread(file, text, (size_t)length, 0) != (ssize_t)length) {
+        printf("Bail out! the journal was not read\n");
+        exit(1);
+    }
+    close(file);
+    unlink(path);
+    return text;
+}
+
+/* Are all lines objects, and do they go forward? */
+static int is_a_journal(const char *text) {
+    unsigned long long step, before = 0;
+    int lines = 0;
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1, lines++) {
+        size_t length = strcspn(line, "\n");
+        if (line[length] != '\n' || line[length - 1] != '}' || sscanf(line, "{\"step\":%llu,\"what\":\"", &step) != 1 ||
+            step < before) {
+            return 0;
+        }
+        before = step;
+    }
+    return lines > 10;
+}
+
+static void test_journal(void) {
+    char *text = journal_of("ring RIGHT");
+    ok(is_a_journal(text), "the journal is lines of JSON, in the order of steps");
+    contains(text,
+             "\"what\":\"announce\",\"cta\":0,\"thread\":0,\"amount\":16384,\"barrier\":\"full[0]\",\"phase\":0,"
+             "\"expected\":1,\"pending\":0,\"tx\":16384,",
+             "... has the state of a barrier after it has changed");
+    contains(text,
+             "\"what\":\"phase\",\"cta\":0,\"barrier\":\"full[1]\",\"phase\":2,\"expected\":1,\"pending\":1,\"tx\":0",
+             "... and that of the next phase when one is over");
+    contains(text, "\"what\":\"wait\"", "... waits");
+    contains(text, "kernels_ring.c:", "... and places");
+    ok(strstr(text, "\"what\":\"report\"") == NULL, "... and no report of what is right");
+    free(text);
+    static const char *const names[] = {"roles RIGHT_ASKS", "store RIGHT_WARPS", "store RIGHT_FOUR",
+                                        "ring RIGHT_REGISTERS_A"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        text = journal_of(names[i]);
+        ok(is_a_journal(text), "a journal of %s", names[i]);
+        free(text);
+    }
+    text = journal_of("ring EMPTY_PARITY");
+    contains(text, "\"what\":\"report\",\"rule\":\"DEADLOCK\",\"text\":\"model: DEADLOCK: ",
+             "the journal has what the model reports");
+    free(text);
+}
+
 /* The report of a case under the eager policy, or "" if there is none. */
 static const char *report_of(const char *name) {
     const Case *c = find_case(name);
@@ -494,6 +560,7 @@ static void test_count(void) {
 
 int main(void) {
     test_replay();
+    test_journal();
     test_reports();
     test_printing();
     test_hooks();

@@ -99,6 +99,8 @@ static const Refusal refusals[] = {
     {"--timeline-window 5:7", "--timeline-window", "--timeline-svg"},
     {"--trace f.json --timeline-window 5:7", "--timeline-window", "--timeline-svg"},
     {"--trace", "--trace", "value is missing"},
+    {"--steps=", "--steps", "empty"},
+    {"--on gpu --steps f.json", "--steps", "CPU model"},
     {"--trace-events", "--trace-events", "value is missing"},
     {"--trace-events=", "--trace-events", "empty"},
     {"--timeline-svg ''", "--timeline-svg", "empty"},
@@ -167,6 +169,7 @@ static void accepts_good_lines(void) {
     ok(options.policy == MODEL_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
            options.count && options.sms == 132 && options.shared == 99,
        "the model's options");
+    ok(strcmp(accepts("--steps a.json").steps, "a.json") == 0, "--steps");
     options = accepts("--timeline");
     ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options),
        "--timeline");
@@ -216,6 +219,7 @@ static void help_is_true(void) {
                                         "--help",
                                         "--sms",
                                         "--barriers",
+                                        "--steps",
                                         "--schedule-seed",
                                         "--schedules",
                                         "--count",

@@ -128,6 +128,7 @@ static void try_complete(Barrier *b) {
     b->phase++;
     b->pending = b->expected;
     b->announced = b->brought = 0;
+    event_mbarrier_phase(b);
     threads_wake(&b->waiters);
     pollers_wake(b);
 }

@@ -69,6 +69,7 @@ static void load_step(Agent *agent, int whole) {
     int targets = load->targets;
     Barrier *barrier[CLUSTER_LIMIT];
     memcpy(barrier, load->barrier, sizeof barrier);
+    event_tma_landing(load);
     if (!more || !tensor_next(&rest, &chunk)) {
         flight_end(&load->flight);
     }

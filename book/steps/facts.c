@@ -1,0 +1,130 @@
+/* facts.c - the data of the small stepping pages, from the functions that the kernels use and from the model's own.
+ *
+ * facts parity|swizzle|descriptor|order, from the top of the repository: writes steps_data(...) to the standard output. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tests/pictures/barrier_states.h"
+#include "../../tests/pictures/picture.h"
+#include "device/swizzle.h"
+#include "device/tile_order.h"
+#include "device/wgmma.h"
+#include "model/core/types.h"
+#include "model/data/matrix.h"
+
+static const char chapter_06[] = "06_wgmma_ss/06_wgmma_ss.cu",
+                  chapter_08[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
+
+static void begin_data(const char *name, const char *kind) {
+    printf("steps_data(\"%s\", {\"name\":\"%s\",\"kind\":\"%s\"", name, name, kind);
+}
+
+static void end_data(void) { printf("});\n"); }
+
+static const char *comma(int i) { return i > 0 ? "," : ""; }
+
+/* A fresh barrier and two completed phases of it, with both questions in each state. */
+static void parity(void) {
+    BarrierState states[] = {{.event = ON_INIT, .amount = 1}, {.event = ON_ARRIVE}, {.event = ON_ARRIVE}};
+    int count = (int)(sizeof states / sizeof states[0]);
+    barrier_states(states, count);
+    begin_data("parity", "parity");
+    printf(",\"frames\":[");
+    for (int i = 0; i < 2 * count; i++) {
+        const BarrierState *state = &states[i / 2];
+        printf("%s{\"phase\":%d,\"pending\":%d,\"parity\":%d,\"passes\":%d}", comma(i), state->phase, state->pending,
+               i % 2, state->passes[i % 2]);
+    }
+    printf("]");
+    end_data();
+}
+
+/* 8 lanes read one chunk of 16 bytes each, of 8 rows of a tile with rows of 128 bytes: all lie in the same 4 of 32 banks, or in
+ * all. Frames: one read more each, of two columns of chunks. */
+static void swizzle(void) {
+    static const int columns[] = {0, 5};
+    begin_data("swizzle", "swizzle");
+    printf(",\"rows\":8,\"chunks\":8,\"place\":[");
+    for (int row = 0; row < 8; row++) {
+        printf("%s[", comma(row));
+        for (int chunk = 0; chunk < 8; chunk++) {
+            printf("%s%d", comma(chunk),
+                   (int)(swizzle_128b((uint32_t)(row * 128 + chunk * CHUNK_BYTES)) % 128 / CHUNK_BYTES));
+        }
+        printf("]");
+    }
+    printf("],\"frames\":[");
+    for (int i = 0; i < 16; i++) {
+        printf("%s{\"chunk\":%d,\"row\":%d}", comma(i), columns[i / 8], i % 8);
+    }
+    printf("]");
+    end_data();
+}
+
+/* The descriptor of A in stage 1, for the k16 steps of a k-tile: what wgmma_descriptor() makes of a tile that the model has
+ * put at this address, and the chunks that the model's wgmma would read there. */
+static void descriptor(void) {
+    int bm = constant(chapter_06, "BM"), bk = constant(chapter_06, "BK"), steps = bk / MATRIX_K;
+    uint32_t tile = SHARED_RESERVED + (uint32_t)(bm * bk * 2);
+    static uint32_t address[2 * WGMMA_M];
+    begin_data("descriptor", "descriptor");
+    printf(",\"tile\":%u,\"frames\":[", tile);
+    must_contain(chapter_06, "a + step * WGMMA_K16_STEP");
+    for (int step = 0; step < steps; step++) {
+        uint64_t bits = wgmma_descriptor_k_major_128b(tile) + (uint64_t)(step * WGMMA_K16_STEP);
+        WgmmaDescriptor d = wgmma_descriptor_decode(bits);
+        int chunks = wgmma_operand_addresses(&d, 0, WGMMA_M, address);
+        printf(
+            "%s{\"step\":%d,\"bits\":\"%016llx\",\"start\":%u,\"leading\":%u,\"stride\":%u,\"base\":%d,\"swizzle\":%d,"
+            "\"chunks\":[",
+            comma(step), step, (unsigned long long)bits, d.start, d.leading, d.stride, d.base_offset, d.swizzle_bytes);
+        for (int i = 0; i < chunks; i++) {
+            printf("%s[%d,%d,%u]", comma(i), wgmma_chunk_row(0, i), step * MATRIX_K + wgmma_chunk_k(0, i),
+                   address[i] - tile);
+        }
+        printf("]}");
+    }
+    printf("]");
+    end_data();
+}
+
+/* Tiles of C that few CTAs take, wave by wave, row by row and in groups; in the first wave one CTA after the other. */
+static void order(void) {
+    enum { TILES_M = 16, TILES_N = 12, CTAS = 24 };
+    const int groups[] = {1, constant(chapter_08, "TILE_GROUP")};
+    begin_data("order", "order");
+    printf(",\"tiles_m\":%d,\"tiles_n\":%d,\"ctas\":%d,\"orders\":[", TILES_M, TILES_N, CTAS);
+    for (int i = 0; i < 2; i++) {
+        printf("%s{\"group\":%d,\"tiles\":[", comma(i), groups[i]);
+        for (int index = 0; index < TILES_M * TILES_N; index++) {
+            Tile tile = tile_at(index, TILES_M, TILES_N, groups[i]);
+            printf("%s[%d,%d]", comma(index), tile.m, tile.n);
+        }
+        printf("]}");
+    }
+    printf("],\"frames\":[");
+    for (int i = 0; i < CTAS; i++) {
+        printf("%s{\"first\":0,\"end\":%d}", comma(i), i + 1);
+    }
+    for (int first = CTAS; first < TILES_M * TILES_N; first += CTAS) {
+        printf(",{\"first\":%d,\"end\":%d}", first, first + CTAS);
+    }
+    printf("]");
+    end_data();
+}
+
+int main(int argc, char *argv[]) {
+    static const struct {
+        const char *name;
+        void (*write)(void);
+    } pages[] = {{"parity", parity}, {"swizzle", swizzle}, {"descriptor", descriptor}, {"order", order}};
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0] && argc == 2; i++) {
+        if (strcmp(argv[1], pages[i].name) == 0) {
+            pages[i].write();
+            return fflush(stdout) == 0 ? 0 : 1;
+        }
+    }
+    fprintf(stderr, "usage: %s parity|swizzle|descriptor|order\n", argv[0]);
+    return 2;
+}

@@ -1,0 +1,630 @@
+/* step.js - the viewer of the stepping pages: <div class="step" data-step="07_warp_specialized"></div>.
+ *
+ * A page's data is NAME.js beside this file: a call of steps_data(NAME, data), with frames that hold facts without language.
+ * A frame of a run has what has changed since the frame before. Sentences are made here, in English or Chinese: by ?lang=zh,
+ * else by <html lang>. It needs nothing else, and opens from disk.
+ *
+ * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End, space. */
+"use strict";
+(() => {
+  const here = document.currentScript.src.replace(/[^/]*$/, "");
+  const zh = (new URLSearchParams(location.search).get("lang") || document.documentElement.lang || "en").startsWith("zh");
+  const PLAY_MS = 900, SOURCE_LINES = 5;
+
+  // ---- small things
+
+  // h("div.card.hot", {title: "x"}, child, ...): an element; null children are left out.
+  function h(kind, attributes, ...children) {
+    const [tag, ...classes] = kind.split(".");
+    const element = document.createElement(tag || "div");
+    if (classes.length) element.className = classes.join(" ");
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children.flat(9).filter((child) => child !== null && child !== undefined).map(String_or_node));
+    return element;
+  }
+  const String_or_node = (child) => (child instanceof Node ? child : String(child));
+  const number = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+  const t = (en, chinese) => (zh ? chinese : en);
+  const range = (n) => [...Array(n).keys()];
+  const capital = (text) => (zh ? text : text[0].toUpperCase() + text.slice(1));
+  // In Chinese, blanks stand only between Chinese and Latin.
+  const sentences = (list) => list.filter(Boolean).map(capital).join(zh ? "" : " ").replace(/([\u4e00-\u9fff）]) +(?=[\u4e00-\u9fff（])|(）) +/g, "$1$2");
+
+  // ---- who: parts of a CTA, warps, lanes
+
+  const parts = {
+    producer: () => t("the producer", "生产者"),
+    consumer: (n) => t(`consumer ${n}`, `消费者 ${n}`),
+    warpgroup: (n) => `warpgroup ${n}`,
+  };
+  const part_name = (part) => parts[part.part](part.n);
+  const group_name = (data, group) => part_name(data.parts[group]);
+
+  // "4-7,0:0,5:27 of 32" of the data in words.
+  function ranges_text(text) {
+    return text.split(",").map((item) => {
+      const [warps, lanes] = item.split(":");
+      const warp = `${warps.includes("-") ? t("warps", "warp") : "warp"} ${warps.replace("-", "–")}`;
+      if (!lanes) return warp;
+      if (lanes.endsWith(" of 32")) return t(`${warp} (${parseInt(lanes)} lanes)`, `${warp}（${parseInt(lanes)} 个 lane）`);
+      return `${warp} ${t(lanes.includes("-") ? "lanes" : "lane", "lane")} ${lanes.replace("-", "–")}`;
+    }).join(t(", ", "、"));
+  }
+
+  // Thread numbers in words: the part of the CTA if it has a role, else warps.
+  function who(data, threads) {
+    const warps = [...new Set(threads.map((thread) => thread >> 5))];
+    const groups = [...new Set(warps.map((warp) => warp >> 2))];
+    const one = threads.length === 1 ? `warp ${warps[0]} lane ${threads[0] & 31}` : null;
+    const some = warps.length > 1 && warps.every((warp, i) => i === 0 || warp === warps[i - 1] + 1)
+      ? `${t("warps", "warp")} ${warps[0]}–${warps[warps.length - 1]}`
+        : `${warps.length > 1 ? t("warps", "warp") : "warp"} ${warps.join(t(", ", "、"))}`;
+    if (groups.length === 1 && data.parts[groups[0]].part !== "warpgroup") {
+      const name = group_name(data, groups[0]);
+      return warps.length === 4 || data.parts[groups[0]].part === "producer" ? name : t(`${name} (${some})`,
+        `${name}（${some}）`);
+    }
+    return one || some;
+  }
+
+  // ---- what has happened, in a sentence for each fact
+
+  const rules_zh = {
+    DEADLOCK: "没有线程能继续",
+    RACE_RAW: "读了还不能确定已经写好的数据",
+    RACE_WAR: "写了还可能有人在读的数据",
+    PROXY_FENCE: "两个代理之间缺少栅栏",
+    PHASE_STALE: "等待的是一个旧阶段",
+    PHASE_SKIPPED: "一个阶段可能在有人看到之前就过去了",
+    TX_COUNT: "预告的字节与搬来的字节不符",
+    UNINIT_SHARED: "读了没有写过的共享内存",
+  };
+  // Of "model: RULE: Title" and so on.
+  const rule_title = (text) => /: .*?: (.*)/.exec(text)[1].replace(/^./, (c) => c.toLowerCase());
+  const stages = (list) => (list || []).join(t(" and ", " 和 "));
+  const s = (w) => (w.startsWith("warps ") ? "" : "s");
+  // f: the fact; w: who has done it, in words; d: the data.
+  const facts = {
+    init: (f, w) => t(`${w} initialise${s(w)} the barriers: each is in phase 0 and expects its arrivals.`,
+      `${w} 初始化各个屏障：都处在阶段 0，等着各自的到达。`),
+    announce: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier} and announce${s(w)} ${number(f.bytes)} bytes for phase ${f.phase}.`,
+      `${w} 到达 ${f.barrier}，并为阶段 ${f.phase} 预告 ${number(f.bytes)} 字节。`),
+    expect: (f, w) => t(`${w} announce${s(w)} ${number(f.bytes)} bytes on ${f.barrier}.`,
+      `${w} 在 ${f.barrier} 上预告 ${number(f.bytes)} 字节。`),
+    load: (f) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}.`,
+      `请复制引擎把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节。`),
+    landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map}` : ""} landed: ${f.barrier} has ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
+      `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节已到：${f.barrier} 的阶段 ${f.phase} 已到 ${number(f.has)} / ${number(f.of)} 字节。`),
+    complete: (f) => t(`Phase ${f.phase} of ${f.barrier} is complete; phase ${f.phase + 1} begins.`,
+      `${f.barrier} 的阶段 ${f.phase} 完成，阶段 ${f.phase + 1} 开始。`),
+    arrive: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
+      `${w} 到达 ${f.barrier}：阶段 ${f.phase} 已到达 ${f.has} / ${f.of} 次。`),
+    wait: (f, w) => t(`${w} wait${s(w)} for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
+      `${w} 等待 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
+    passed: (f, w) => f.fresh
+      ? t(`${w} wait${s(w)} for parity 1 of ${f.barrier} and go${s(w) && "es"} on at once: on a fresh barrier the phase before phase 0 counts as complete.`,
+        `${w} 等待 ${f.barrier} 的奇偶位 1，立即通过：在新屏障上，阶段 0 之前的那个阶段算作已完成。`)
+      : t(`${w} go${s(w) && "es"} on: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
+        `${w} 继续：${f.barrier} 的阶段 ${f.phase}（奇偶位 ${f.parity}）已完成。`),
+    met: (f) => t("All threads have met in __syncthreads().", "所有线程都到了 __syncthreads()。") +
+      (f.stages.length ? t(` All have read stage ${stages(f.stages)}: it may be filled again.`,
+        `stage ${stages(f.stages)} 大家都读完了：可以重新装填。`) : ""),
+    fragments: (f, w) => t(`${w} read${s(w)} fragments of k-tile ${f.k} from stage ${f.stage}.`,
+      `${w} 从 stage ${f.stage} 读 k-tile ${f.k} 的片段。`),
+    issue: (f, w) => t(`${w} issues ${f.amount} wgmmas of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
+      `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起 Tensor Core 随时会读 stage ${stages(f.stages)}。`),
+    done: (f, w) => t(`The tensor cores compute the products of k-tile ${f.k} for ${w}. Who has not waited for them does not know it.`,
+      `Tensor Core 在为${w} 算 k-tile ${f.k} 的乘积。没有等待过的线程并不知道。`),
+    waited: (f, w) => t(`${w} know${s(w)} by waiting that the warpgroup's products up to group ${f.group} are over.`,
+      `${w} 等待之后知道：到第 ${f.group} 组为止的乘积都已结束。`),
+    tile: (f, w) => t(`${w} takes the tile of C in row ${f.row}, column ${f.col}.`,
+      `${w} 领取 C 的第 ${f.row} 行、第 ${f.col} 列的 tile。`),
+    pack: (f, w) => t(`${w} write${s(w)} results into the buffer ${f.buffer}.`,
+      `${w} 把结果写进缓冲区 ${f.buffer}。`),
+    store: (f, w) => t(`${w} start${s(w)} TMA stores of ${f.amount} boxes from ${f.buffer}.`,
+      `${w} 发起 TMA 存储，从 ${f.buffer} 送出 ${f.amount} 个框。`),
+    stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `复制引擎读完 ${f.buffer}，写入 C。`),
+    report: (f, w, d) => t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
+      `模型停止运行，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
+    end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：完成。"),
+  };
+
+  // What threads do at a time: the kind, and what belongs to it.
+  const groups_over = (n) => t(`${n} wgmma group${n === 1 ? "" : "s"}`, `${n} 个 wgmma 组`);
+  const doing = {
+    begin: () => t("starting", "开始"),
+    sync: (id) => id ? t(`waiting at barrier ${id}`, `在屏障 ${id} 等待`) : t("waiting in __syncthreads()",
+      "在 __syncthreads() 等待"),
+    met: (id) => id ? t(`past barrier ${id}`, `已过屏障 ${id}`) : t("past __syncthreads()", "已过 __syncthreads()"),
+    registers: (n) => t(`now with ${n} registers a thread`, `现在每个线程 ${n} 个寄存器`),
+    load: (barrier) => t(`starting loads that ${barrier} counts`, `发起由 ${barrier} 计数的加载`),
+    arrived: (barrier) => t(`has arrived at ${barrier}`, `已到达 ${barrier}`),
+    wait: (barrier, parity, phase) => t(`waiting for ${barrier}, parity ${parity} (phase ${phase})`,
+      `等待 ${barrier}，奇偶位 ${parity}（阶段 ${phase}）`),
+    pass: (barrier, parity) => t(`asking for ${barrier}, parity ${parity}`, `询问 ${barrier}，奇偶位 ${parity}`),
+    passed: (barrier) => t(`past the wait for ${barrier}`, `已通过 ${barrier}`),
+    fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
+    issue: () => t("issuing wgmmas", "发出 wgmma"),
+    products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等待，直到未完成的不超过 ${groups_over(n)}`),
+    waited: (n) => t(`past the wait: ${groups_over(n)} over`, `等待已过：已结束 ${groups_over(n)}`),
+    tile: () => t("with a new tile", "已领取新 tile"),
+    pack: (out) => t(`writing to ${out}`, `写入 ${out}`),
+    fence: () => t("has fenced for the async proxy", "已为 async 代理执行栅栏"),
+    store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起存储`),
+    stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`,
+      `等待，直到除 ${n} 组外的存储都已${read ? "读完" : "写完"}`),
+    returned: () => t("returned", "已返回"),
+  };
+  const waiting = new Set(["sync", "wait", "products", "stores"]);
+
+  const stage_words = {
+    none: () => t("not filled yet", "尚未装填"), free: () => t("free", "空闲"), loading: () => t("being loaded", "装填中"),
+      full: () => t("full", "已满"),
+    reading: () => t("being read", "被读取"), read: () => t("read", "已读完"),
+  };
+  const may_touch = {
+    none: () => t("only who loads", "只有加载者可动"),
+    free: () => t("only who loads", "只有加载者可动"),
+    loading: () => t("only the copy engine", "只有复制引擎可动"),
+    full: () => t("readers who have waited", "等待过的读者可读"),
+    reading: () => t("readers; nobody may write", "读者可读，谁也不可写"),
+    read: () => t("nobody writes before the release", "释放之前谁也不可写"),
+  };
+
+  // ---- a recorded run
+
+  // The state at each frame: what the frame says has changed, the rest as before.
+  function unfold(data) {
+    let state = {};
+    return data.frames.map((frame) => (state = { ...state, ...frame }));
+  }
+
+  function bar(has, of) {
+    const share = of > 0 ? Math.min(100, (100 * has) / of) : 0;
+    return h("span.step-bar", { "aria-hidden": "true" }, h("span", { style: `width:${share}%` }));
+  }
+
+  function barrier_view(data, state, before, name) {
+    const [phase, expected, pending, tx, announced, brought] = state.barriers[name];
+    const changed = before && before.barriers && JSON.stringify(before.barriers[name]) !== JSON.stringify(state.barriers[name]);
+    const arrived = expected - pending;
+    const named = state === data.states[data.frames.length - 1] && data.report && data.report.text.includes(name);
+    const waiters = (state.doing || []).flatMap((group, i) =>
+      group.filter(([, what]) => what[0] === "wait" && what[1] === name)
+        .map(([warps,
+          what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps.replace(/:[^,]*/g, "")) : group_name(data, i)} (${what[2]})`));
+    return h(`tr.${changed || named ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending,
+      "data-tx": tx },
+      h("th", { scope: "row" }, name),
+      h("td", null, phase, h("span.step-parity", null, phase & 1)),
+      h("td", null, expected <= 8 ? h("span.step-dots", { "aria-hidden": "true" }, "●".repeat(arrived) + "○".repeat(pending))
+        : bar(arrived, expected),
+        ` ${pending}`, h("small", null, t(` of ${expected}`, ` / ${expected}`))),
+      h("td", null, announced || brought ? [bar(brought, announced), ` ${number(brought)}`,
+        h("small", null, t(` of ${number(announced)}`, ` / ${number(announced)}`))] : "–"),
+      h("td", null, waiters.length ? waiters.join(t(", ", "、")) : "–"));
+  }
+
+  function barriers_view(data, state, before) {
+    const names = data.barriers.filter((name) => state.barriers[name]);
+    return h("section.step-barriers", null,
+      h("h3", null, t("Barriers", "屏障")),
+      h("div.step-scroll", null, h("table", null,
+        h("thead", null, h("tr", null, h("th", null, ""), h("th", null, t("phase, parity", "阶段、奇偶位")),
+          h("th", null, t("arrivals pending", "尚缺到达")),
+          h("th", null, t("bytes landed", "已到字节")), h("th", null, t("who waits (for parity)", "谁在等（奇偶位）")))),
+        h("tbody", null, names.map((name) => barrier_view(data, state, before, name))))));
+  }
+
+  function stage_view(data, state, before, index) {
+    const stage = state.stages[index];
+    const kind = stage ? stage.state : "none";
+    const reported = data.report && state === data.states[data.frames.length - 1] &&
+      new RegExp(`^ +memory .*->[ab]\\[${index}\\]`, "m").test(data.report.text);
+    const old = before && before.stages && before.stages[index];
+    const changed = before && JSON.stringify(old || null) !== JSON.stringify(stage || null);
+    const readers = stage && stage.by.length
+      ? [...new Set(stage.by.map((warp) => (data.parts[warp >> 2].part === "warpgroup" && !data.wgmma ? `warp ${warp}`
+        : group_name(data, warp >> 2))))] : [];
+    const clash = (kind === "loading" || kind === "free") && readers.length > 0;
+    const colour = kind === "none" || kind === "free" ? "n" : `f${(index % 4) + (stage.lap % 2 ? 4 : 0)}`;
+    return h(`div.step-stage.${colour}.is-${kind}${clash || reported ? ".hot" : ""}${changed ? ".changed" : ""}`,
+      { "data-stage": index, "data-state": kind },
+      h("b", null, `stage ${index}`),
+      h("span.step-state", null, !clash ? stage_words[kind]() : kind === "free" ? t("released while being read!",
+        "还在读就释放了！") : t("being loaded while read!", "边读边装填！")),
+      h("span", null, stage && kind !== "free"
+        ? `k-tile ${stage.k}${data.tiles_many ? t(` of tile ${stage.tile}`, `，tile ${stage.tile}`) : ""}` : "\u00a0"),
+      stage && kind === "loading" ? Object.keys(stage.loaded).sort().map((map) =>
+        h("small", null, `${map} `, bar(...stage.loaded[map]),
+          ` ${stage.loaded[map][0] >> 10} / ${stage.loaded[map][1] >> 10} KiB`)) : null,
+      readers.length ? h("small", null, t("read by ", "读者："), readers.length > 3 ? t(`${readers.length} warps`,
+        `${readers.length} 个 warp`) : readers.join(t(", ", "、"))) : null,
+      h("small.step-may", null, may_touch[kind]()));
+  }
+
+  function ring_view(data, state, before) {
+    if (!state.stages) return null;
+    return h("section.step-ring", null, h("h3", null, t("Ring of stages", "stage 的环形缓冲")),
+      h("div.step-stages", null, range(data.stages).map((i) => stage_view(data, state, before, i))));
+  }
+
+  function role_view(data, state, before, group) {
+    const part = data.parts[group];
+    const tile = state.tiles && state.tiles[group];
+    return h(`div.step-role.${part.part}`, { "data-part": `${part.part}${part.n}` },
+      data.wgmma || part.part !== "warpgroup" ? h("b", null, capital(part_name(part))) : null,
+      tile && part.part !== "warpgroup" ? h("small", null, t(` tile of C: row ${tile[0]}, column ${tile[1]}`,
+        ` C 的 tile：第 ${tile[0]} 行、第 ${tile[1]} 列`)) : null,
+      h("ul", null, state.doing[group].map(([warps, what]) => {
+        const is_waiting = waiting.has(what[0]);
+        return h(`li.${is_waiting ? "waits" : what[0] === "returned" ? "over" : "works"}`, null,
+          h("span.step-who", null, ranges_text(warps)), " ", (is_waiting ? "▮▮ " : "") + doing[what[0]](...what.slice(1)));
+      })));
+  }
+
+  function products_view(data, state) {
+    if (!data.wgmma) return null;
+    const list = state.products || [];
+    return h("section.step-products", null, h("h3", null, t("Products in flight", "进行中的乘积")),
+      list.length ? list.map((p) => h(`div.step-product.${p.state}`, null,
+        `${group_name(data, p.warpgroup)}, ${t("group", "组")} ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
+        h("b", null, p.state === "over" ? t("computed, not waited for", "已算完，还没有人等过")
+          : t(`${p.done} of ${p.issued} wgmmas done`, `${p.issued} 条 wgmma 已完成 ${p.done} 条`))))
+        : h("p.step-none", null, t("none", "没有")));
+  }
+
+  function buffers_view(data, state) {
+    const named = (name) => data.report && state === data.states[data.frames.length - 1]
+      && data.report.text.includes(`->${name}`);
+    const names = Object.keys(state.buffers || {}).sort();
+    const words = { written: t("being written", "正被写入"), leaving: t("being stored: do not write", "正在送出：不可写"),
+      stored: t("stored", "已送出") };
+    return names.length ? h("section.step-buffers", null, h("h3", null, t("Buffers of results", "结果缓冲区")),
+      names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}${named(name) ? ".hot" : ""}`, null, h("b", null, name),
+        ` ${words[state.buffers[name][0]]}`))) : null;
+  }
+
+  function source_view(data, state) {
+    if (!data.source) return null;
+    const lines = data.source.lines, own = state.line || 0;
+    const line = own || (data.states.slice(0, data.states.indexOf(state)).reverse().find((one) => one.line) || { line: 1 }).line;
+    const first = Math.max(0, Math.min(line - 1 - SOURCE_LINES, lines.length - 2 * SOURCE_LINES - 1));
+    return h("section.step-source", null,
+      h("h3", null, own ? `${data.source.file}:${own}` : data.source.file),
+      h("pre", { tabindex: 0 }, range(2 * SOURCE_LINES + 1).filter((i) => first + i < lines.length).map((i) =>
+        h(`span.line${first + i === own - 1 ? ".here" : ""}`, null,
+          `${String(first + i + 1).padStart(4)} ${first + i === own - 1 ? "▶" : " "} ${lines[first + i]}\n`))));
+  }
+
+  function bug_view(data, state, last) {
+    if (!data.bug) return null;
+    const diff = h("pre.step-diff", null, data.bug.diff.split("\n").map((line) =>
+      h(`span.${line[0] === "+" ? "add" : line[0] === "-" ? "cut" : "as"}`, null, `${line}\n`)));
+    if (!last) return h("details.step-bug", null, h("summary", null, t("The bug", "这个 bug")), diff);
+    return h("section.step-report", { "data-rule": data.report.rule },
+      h("h3", null, t("What the model reports", "模型的报告")),
+      h("pre", { tabindex: 0, lang: "en" }, data.report.text),
+      h("h3", null, t("The bug", "这个 bug")), diff,
+      h("p.step-lesson", null, h("b", null, t("Lesson: ", "教训：")), h("span", { lang: "en" }, `${data.bug.lesson}.`)),
+      data.bug.h200 ? h("p", null, h("b", null, t("On an H200: ", "在 H200 上：")),
+        h("span", { lang: "en" }, `${data.bug.h200}.`)) : null);
+  }
+
+  const pages = {};
+
+  pages.run = {
+    title: (data) => data.bug ? t(`Bug ${data.name.replace(/^bug_/, "")}`, `Bug ${data.name.replace(/^bug_/, "")}`)
+      : data.only ? t(`${data.only} through two loads`, `${data.only}：两次加载`) : data.name,
+    prepare(data) {
+      data.states = unfold(data);
+      data.wgmma = data.states.some((state) => state.products && state.products.length);
+    },
+    say: (data, k) => sentences(merged(data.frames[k].say).map((fact) => facts[fact.f](fact, doer(fact, data), data))),
+    view(data, k) {
+      const state = data.states[k], before = k > 0 ? data.states[k - 1] : null, last = k === data.frames.length - 1;
+      if (data.only) {
+        const [, , , tx, announced, brought] = state.barriers[data.only];
+        return [barriers_view(data, state, before),
+          h("p", { "data-tx": tx }, h("b", null, `tx-count: ${number(tx)}`),
+            ` = ${number(announced)} ${t("announced", "已预告")} − ${number(brought)} ${t("landed", "已到")}`),
+            source_view(data, state)];
+      }
+      return [bug_view(data, state, last), ring_view(data, state, before),
+        h("div.step-columns", null, barriers_view(data, state, before),
+          h("section.step-roles", null, h("h3", null, t("Who does what", "谁在做什么")),
+            state.doing.map((_, i) => role_view(data, state, before, i)))),
+        h("div.step-columns", null, data.wgmma ? h("div", null, products_view(data, state), buffers_view(data, state)) : null,
+          source_view(data, state))];
+    },
+  };
+
+  // For who has not met an mbarrier yet.
+  function help(data) {
+    const lines = [
+      t("An mbarrier counts arrivals and bytes. When none is missing, its phase is complete and the next one begins, with the same counts.",
+        "mbarrier 数到达次数和字节数。都不缺时，当前阶段（phase）完成，下一个阶段开始，计数重新来过。"),
+      t("Phases are numbered from 0; parity is the phase modulo 2, in the small box. A wait names a parity: it blocks while the phase under way has it.",
+        "阶段从 0 编号；小方框里是奇偶位（parity），即阶段号模 2。等待时给出一个奇偶位：正在进行的阶段若是这个奇偶位，就阻塞。"),
+      t("Dots: arrivals that have come (●) and that are missing (○). The bar: bytes that have landed, of those announced.",
+        "圆点：已到（●）与尚缺（○）的到达。横条：已预告的字节中已经搬到的部分。"),
+      data.only ? null
+        : t("A stage is a part of shared memory for one k-tile of A and B. Its border says what it is: dashed free, dotted being loaded, plain full or read, double being read. ✎ says who may touch it.",
+        "stage（级）是共享内存中放一个 k-tile 的 A 和 B 的一块。边框表示状态：虚线空闲，点线装填中，实线已满或已读完，双线正被读取。✎ 说明谁可以动它。"),
+      t("Marked rows and stages are those that have changed in this frame; on the last frame of a bug, those that the report names. Threads that do the same share a line.",
+        "有标记的行和 stage 是本帧中变化的；在 bug 的最后一帧，是报告提到的。做同样事情的线程合成一行。"),
+      t("The run is the CPU model's, in a random order of events that is right like any other; its steps are no time.",
+        "这是 CPU 模型的一次运行，事件次序是随机的，与其他次序一样合法；步数不是时间。"),
+    ];
+    return h("details.step-help", null, h("summary", null, t("How to read this", "怎样读这一页")),
+      h("ul", null, lines.map((line) => line && h("li", null, line))));
+  }
+
+  const doer = (fact, data) =>
+    fact.threads ? who(data, fact.threads) : fact.warpgroup === undefined ? "" : group_name(data, fact.warpgroup);
+
+  // Loads of one k-tile in one sentence.
+  function merged(list) {
+    const out = [];
+    for (const fact of list) {
+      const other = out.find((one) => one.f === "load" && fact.f === "load" && one.k === fact.k && one.stage === fact.stage);
+      if (other) Object.assign(other, { map: `${other.map}${t(" and ", " 和 ")}${fact.map}`, bytes: other.bytes + fact.bytes });
+      else out.push({ ...fact });
+    }
+    return out;
+  }
+
+  // ---- a wait for each parity
+
+  pages.parity = {
+    title: () => t("A wait for each parity", "等待每个奇偶位"),
+    say: (data, k) => {
+      const f = data.frames[k];
+      const done = f.phase === 0 ? t("A fresh barrier is in phase 0.", "新屏障处在阶段 0。")
+        : t(`${f.phase === 1 ? "One phase is" : "Two phases are"} complete: the barrier is in phase ${f.phase}.`,
+        `已完成 ${f.phase} 个阶段：处在阶段 ${f.phase}。`);
+      const result = f.passes ? t(`A wait for parity ${f.parity} goes on: the phase before, ${f.phase - 1}, has that parity.`,
+        `等待奇偶位 ${f.parity} 会通过：前一个阶段 ${f.phase - 1} 正是这个奇偶位。`)
+        : t(`A wait for parity ${f.parity} blocks: the phase that is under way has that parity.`,
+          `等待奇偶位 ${f.parity} 会阻塞：正在进行的阶段正是这个奇偶位。`);
+      return sentences([done, result]);
+    },
+    view(data, k) {
+      return [h("div.step-scroll", null, h("table.step-parities", null,
+        h("thead", null, h("tr", null, h("th", null, t("the barrier is in", "屏障处在")),
+          h("th", null, t("wait for parity 0", "等奇偶位 0")), h("th", null, t("wait for parity 1", "等奇偶位 1")))),
+        h("tbody", null, range(data.frames.length / 2).map((row) => h("tr", null,
+          h("th", { scope: "row" }, t(`phase ${data.frames[2 * row].phase}`, `阶段 ${data.frames[2 * row].phase}`)),
+          [0, 1].map((parity) => {
+            const i = 2 * row + parity, f = data.frames[i];
+            return h(`td.${i > k ? "later" : f.passes ? "passes" : "blocks"}${i === k ? ".here" : ""}`,
+              { "data-passes": i > k ? null : f.passes },
+              i > k ? "?" : f.passes ? t("✓ goes on", "✓ 通过") : t("▮▮ blocks", "▮▮ 阻塞"));
+          }))))))];
+    },
+  };
+
+  // ---- swizzle, read by read
+
+  const clashes = (data, f, swizzled) => {
+    const hits = Array(data.chunks).fill(0);
+    for (let row = 0; row <= f.row; row++) hits[swizzled ? data.place[row][f.chunk] : f.chunk]++;
+    return hits;
+  };
+
+  pages.swizzle = {
+    title: () => t("Swizzle, read by read", "swizzle：一次次地读"),
+    say: (data, k) => {
+      const f = data.frames[k];
+      const [plain, swizzled] = [false, true].map((on) => Math.max(...clashes(data, f, on)));
+      return t(`Row ${f.row}, chunk ${f.chunk} is read: ${f.row + 1} of 8 reads. Passes that they need: ${plain} without swizzle, ${swizzled} with it.`,
+        `读第 ${f.row} 行的块 ${f.chunk}：8 次读中的第 ${f.row + 1} 次。需要的趟数：不用 swizzle ${plain} 趟，用 swizzle ${swizzled} 趟。`);
+    },
+    view(data, k) {
+      const f = data.frames[k];
+      return [h("div.step-columns", null, [false, true].map((swizzled) => {
+        const hits = clashes(data, f, swizzled);
+        return h("section", { "data-passes": Math.max(...hits) },
+          h("h3", null, swizzled ? t("128-byte swizzle", "128 字节 swizzle") : t("without swizzle", "不用 swizzle")),
+          h("div.step-scroll", null, h("table.step-cells", null,
+            h("thead", null, h("tr", null, range(8).map((c) => h("th", { scope: "col" }, `${4 * c}–${4 * c + 3}`)))),
+            h("tbody", null, range(data.rows).map((row) => h("tr", null, range(data.chunks).map((column) => {
+              const chunk = swizzled ? data.place[row].indexOf(column) : column;
+              const read = chunk === f.chunk && row <= f.row;
+              return h(`td.${read ? (row === f.row ? "hot" : "load") : "n"}`, null, `${row},${chunk}`);
+            })))),
+            h("tfoot", null,
+              h("tr", null, hits.map((n) => h(`td.${n > 1 ? "hot" : n ? "load" : "n"}`, null, n ? `${n}×` : "·")))))),
+          h("small", null, t("columns: banks; a cell: row,chunk of 16 bytes; below: reads of the same banks",
+            "列：bank；格：行,块（16 字节）；最下行：读到同一组 bank 的次数")));
+      }))];
+    },
+  };
+
+  // ---- a descriptor
+
+  pages.descriptor = {
+    title: () => t("A descriptor, and the bytes that it names", "描述符，以及它指的字节"),
+    say: (data, k) => {
+      const f = data.frames[k];
+      return t(`k16 step ${f.step}: the start address is ${number(f.start)}, ${f.start - data.tile} bytes into the tile. The product reads k ${16 * f.step} to ${16 * f.step + 15} of 64 rows.`,
+        `k16 步 ${f.step}：起始地址 ${number(f.start)}，在 tile 内偏移 ${f.start - data.tile} 字节。这次乘积读 64 行的 k ${16 * f.step} 到 ${16 * f.step + 15}。`);
+    },
+    view(data, k) {
+      const f = data.frames[k], at = new Map(f.chunks.map(([row, kk, offset]) => [offset, [row, kk]]));
+      const fields = [[t("start address", "起始地址"), f.start, `${number(f.start)} / 16 = ${f.start >> 4}`, "0–13"],
+        [t("leading offset", "leading 偏移"), f.leading, `${f.leading} / 16`, "16–29"],
+        [t("stride: 8 rows on", "stride：往下 8 行"), f.stride, `${number(f.stride)} / 16 = ${f.stride >> 4}`, "32–45"],
+          [t("base offset", "base 偏移"), f.base, f.base, "49–51"],
+          ["swizzle", f.swizzle, `${parseInt(f.bits[0], 16) >> 2}: ${t(`${f.swizzle} bytes`, `${f.swizzle} 字节`)}`, "62–63"]];
+      return [h("div.step-columns", null,
+        h("section", null, h("h3", null, `0x${f.bits}`),
+          h("div.step-scroll", null,
+          h("table", null, h("thead", null, h("tr", null, h("th", null, t("bits", "位")), h("th", null, t("field", "字段")),
+          h("th", null, t("value", "值")))),
+          h("tbody", null, fields.map(([name, raw, text, bits], i) => h(`tr.${i === 0 && k > 0 ? "changed" : "same"}`,
+            { "data-field": i, "data-value": raw }, h("td", null, bits), h("th", { scope: "row" }, name),
+            h("td", null, text))))))),
+        h("section", null,
+          h("h3", null, t("The tile in shared memory, first 16 of 64 rows", "共享内存里的 tile，64 行中的前 16 行")),
+          h("div.step-scroll", null,
+            h("table.step-cells", null,
+            h("tbody", null, range(16).map((line) => h("tr", null, h("th", { scope: "row" }, number(128 * line)),
+            range(8).map((column) => {
+              const chunk = at.get(128 * line + 16 * column);
+              return h(`td.${chunk ? `f${f.step}` : "n"}`, { "data-chunk": chunk ? `${chunk[0]},${chunk[1]}` : null },
+                chunk ? `${chunk[0]}, k${chunk[1]}` : "·");
+            })))))),
+          h("small", null, t("a line: 128 bytes; a cell: 16 bytes, row and first k",
+            "一行：128 字节；一格：16 字节，行号与首个 k"))))];
+    },
+  };
+
+  // ---- an order of tiles
+
+  const panels = (tiles, f) => [new Set(tiles.slice(f.first, f.end).map(([m]) => m)),
+    new Set(tiles.slice(f.first, f.end).map(([, n]) => n))];
+
+  pages.order = {
+    title: () => t("Two orders of tiles, and the panels in use", "两种 tile 次序，以及用到的面板"),
+    say: (data, k) => {
+      const f = data.frames[k];
+      const what = f.first === 0 && f.end <= data.ctas ? t(`CTA ${f.end - 1} takes its tile.`, `CTA ${f.end - 1} 领取它的 tile。`)
+        : t(`Wave ${f.first / data.ctas}: all ${data.ctas} CTAs take their next tile.`,
+        `第 ${f.first / data.ctas} 波：${data.ctas} 个 CTA 各取下一个 tile。`);
+      const uses = data.orders.map((order) => {
+        const [a, b] = panels(order.tiles, f);
+        return t(`group ${order.group}: ${a.size} panel${a.size > 1 ? "s" : ""} of A and ${b.size} of B`,
+          `组高 ${order.group}：A 的 ${a.size} 条、B 的 ${b.size} 条`);
+      });
+      return sentences([what, t(`In use at a time: ${uses.join("; ")}.`, `同时用到的面板：${uses.join("；")}。`)]);
+    },
+    view(data, k) {
+      const f = data.frames[k];
+      return [h("div.step-columns", null, data.orders.map((order) => {
+        const at = new Map(order.tiles.map(([m, n], i) => [`${m},${n}`, i]));
+        const [a, b] = panels(order.tiles, f);
+        return h("section", { "data-panels": `${a.size},${b.size}` },
+          h("h3", null, order.group === 1 ? t("row by row", "逐行") : t(`in groups of ${order.group} rows`,
+          `每 ${order.group} 行一组`)),
+          h("div.step-scroll", null, h("table.step-cells.small", null,
+            h("thead", null,
+              h("tr", null, h("th", null, ""), range(data.tiles_n).map((n) => h(`th.${b.has(n) ? "math" : "n"}`, { scope: "col" },
+              b.has(n) ? `B${n}` : "·")))),
+            h("tbody", null,
+              range(data.tiles_m).map((m) => h("tr", null, h(`th.${a.has(m) ? "load" : "n"}`, { scope: "row" },
+              a.has(m) ? `A${m}` : "·"),
+              range(data.tiles_n).map((n) => {
+                const i = at.get(`${m},${n}`), now = i >= f.first && i < f.end;
+                return h(`td.${now ? "f4" : i < f.first ? "over" : "n"}`, null, now ? i - f.first : i < f.first ? "✓" : "");
+              })))))));
+      })), h("small", null,
+        t("a number: the CTA that has the tile; ✓: done; A0, B0: a panel of A (a row of tiles) or B (a column) is in use",
+        "数字：拿着该 tile 的 CTA；✓：已完成；A0、B0：正在用的 A 面板（一行 tile）或 B 面板（一列）"))];
+    },
+  };
+
+  // ---- the viewer
+
+  const boxes = () => [...document.querySelectorAll("div.step[data-step]")];
+  const hash_name = (name) => (boxes().length === 1 ? "frame" : name);
+
+  function position(name, frames) {
+    const found = new RegExp(`[#&](?:${hash_name(name)})=(\\d+)`).exec(location.hash);
+    return found ? Math.min(frames - 1, Number(found[1])) : null;
+  }
+
+  function mount(box, data) {
+    const page = pages[data.kind];
+    const frames = data.frames.length;
+    let k = -1, timer = null;
+    if (page.prepare) page.prepare(data);
+
+    const button = (text, label, action, key) => h("button",
+      { type: "button", "aria-label": label, title: key ? `${label} (${key})` : label, "data-action": action,
+      onclick: () => act(action) }, text);
+    const play = button(t("play", "播放"), t("play", "播放"), "play", t("space", "空格"));
+    const slider = h("input", { type: "range", min: 0, max: frames - 1, "aria-label": t("frame", "帧"),
+      oninput: () => go(Number(slider.value)) });
+    const count = h("output.step-count", null);
+    const sentence = h("p.step-say", { "aria-live": "polite" });
+    const view = h("div.step-view", null);
+    const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "步进") },
+      button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
+      button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"), play, slider, count);
+    box.replaceChildren(h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view,
+      data.kind === "run" ? help(data) : "");
+    box.tabIndex = 0;
+    box.lang = zh ? "zh" : "en";
+
+    function go(to, keep) {
+      const next = Math.max(0, Math.min(frames - 1, to));
+      if (next === k) return;
+      k = next;
+      slider.value = k;
+      count.textContent = t(`frame ${k + 1} of ${frames}`, `第 ${k + 1} 帧，共 ${frames} 帧`) + (data.frames[k].step !== undefined
+        && data.kind === "run" ? t(`, model step ${data.frames[k].step}`, `，模型步 ${data.frames[k].step}`) : "");
+      sentence.textContent = page.say(data, k);
+      view.replaceChildren(...page.view(data, k).flat(9).filter(Boolean));
+      box.dataset.frame = k;
+      if (!keep) history.replaceState(null, "", `#${hash_name(data.name)}=${k}`);
+      if (k === frames - 1) stop();
+    }
+    function label_play(text) {
+      play.textContent = text;
+      play.setAttribute("aria-label", text);
+    }
+    function stop() {
+      clearInterval(timer);
+      timer = null;
+      label_play(t("play", "播放"));
+    }
+    function start() {
+      if (k === frames - 1) go(0);
+      timer = setInterval(() => go(k + 1), PLAY_MS);
+      label_play(t("pause", "暂停"));
+    }
+    function act(action) {
+      if (action !== "play" && timer) stop();
+      ({ first: () => go(0), back: () => go(k - 1), on: () => go(k + 1), last: () => go(frames - 1),
+        play: () => (timer ? stop() : start()) })[action]();
+    }
+    const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
+    const listens = boxes().length === 1 ? document : box;
+    listens.addEventListener("keydown", (event) => {
+      const at = event.target;
+      if (!keys[event.key] || event.ctrlKey || event.altKey || event.metaKey
+        || (at.matches && at.matches("input, pre, textarea, select"))) return;
+      if (event.key === " " && at.matches && at.matches("button, summary, a")) return;
+      event.preventDefault();
+      act(keys[event.key]);
+    });
+    window.addEventListener("hashchange", () => go(position(data.name, frames) ?? k, true));
+    go(position(data.name, frames) ?? 0, true);
+  }
+
+  const wanted = new Map();
+  window.steps_data = (name, data) => {
+    for (const box of wanted.get(name) || []) mount(box, data);
+    wanted.delete(name);
+  };
+
+  function begin() {
+    for (const box of boxes()) {
+      const name = box.dataset.step;
+      if (wanted.has(name)) {
+        wanted.get(name).push(box);
+        continue;
+      }
+      wanted.set(name, [box]);
+      const missing = () => box.replaceChildren(t(`The data of "${name}" is missing: make steps writes it.`,
+        `缺少 "${name}" 的数据：由 make steps 生成。`));
+      document.head.append(h("script", { src: `${here}${name}.js`, onerror: missing }));
+    }
+  }
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+})();

@@ -1,0 +1,38 @@
+# steps.mk - the stepping pages; included by tests/steps/steps.mk. `make steps` writes build/book/steps/.
+
+STEPS := build/book/steps
+STEPS_FACTS := $(B)/book/steps/facts
+STEPS_FRAMES := book/steps/frames
+STEPS_SMALL := parity swizzle descriptor order
+
+# Of each page: the options of the recorded run. Other seeds, policies and sizes are as right; these show much in few frames.
+STEPS_RUN_05 := --m 128 --n 256 --k 512
+STEPS_RUN_06 := --m 128 --n 256 --k 512
+STEPS_RUN_07 := --m 128 --n 256 --k 384
+STEPS_RUN_08 := --sms 1 --variant pingpong_128x128 --m 256 --n 256 --k 128
+STEPS_CHAPTERS := $(foreach n,05 06 07 08,$(filter $(n)_%,$(CHAPTERS)))
+
+# Bugs of different kinds. Each runs with the options of its patch's header.
+STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_waits_for_all 05_no_proxy_fence_before_refill \
+              06_refilled_under_wgmma 06_refilled_without_syncthreads \
+              07_producer_starts_with_parity_0 07_empty_expects_three_consumers 07_expect_tx_forgets_b 07_expect_tx_too_large \
+              07_released_before_wgmma_wait 07_no_full_wait \
+              08_both_first_turns_are_free 08_last_k_tile_never_released 08_buffer_reused_without_wait_read
+
+STEPS_PAGES := $(STEPS_CHAPTERS:%=$(STEPS)/%.js) $(STEPS_BUGS:%=$(STEPS)/bug_%.js) $(STEPS_SMALL:%=$(STEPS)/%.js) $(STEPS)/two_loads.js
+
+$(B)/book/%.o: book/%.c $(CC_STAMP)
+	$(call c_object)
+
+$(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictures/barrier_states.o $(MODEL_OBJECTS) $(CC_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
+
+# The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
+## make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08 and of bugs
+.PHONY: steps
+steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
+	@STEPS_RUN_05='$(STEPS_RUN_05)' STEPS_RUN_06='$(STEPS_RUN_06)' STEPS_RUN_07='$(STEPS_RUN_07)' STEPS_RUN_08='$(STEPS_RUN_08)' \
+	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_SMALL)'
+
+-include $(wildcard $(B)/book/*/*.d)

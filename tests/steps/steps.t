@@ -1,0 +1,350 @@
+#!/usr/bin/perl
+# The stepping pages that `make steps` has written: do their data say what the model's own --barriers says, and the small ones
+# what is computed here otherwise? Then, where Chromium is installed, each page in it, from disk: it loads without an error, and
+# keys, buttons, slider and hash move it; at every frame the barriers in the page are those of the model. Last, each kind of
+# fault is put in, and must be seen.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use JSON::PP;
+use MIME::Base64;
+use Test::More;
+
+plan skip_all => 'there is no CPU model' unless $ENV{HAVE_MODEL};
+my $B = $ENV{B} or die "steps.t needs B, the build directory: make test sets it\n";
+my $PAGES = 'build/book/steps';
+my ($CHROMIUM) = grep { -x } map { ("/usr/bin/$_", "/usr/local/bin/$_") } qw(chromium chromium-browser google-chrome);
+my $scratch = tempdir(CLEANUP => 1);
+
+sub contents {
+    open my $in, '<', $_[0] or die "$_[0]: $!\n";
+    local $/;
+    return scalar <$in>;
+}
+
+sub store {
+    open my $out, '>', $_[0] or die "$_[0]: $!\n";
+    print $out $_[1];
+    close $out;
+}
+
+# The data of a page.
+sub data {
+    my ($name) = @_;
+    my ($json) = contents("$PAGES/$name.js") =~ /\Asteps_data\("\Q$name\E", (.*)\);\s*\z/s or die "$name.js is no call of steps_data()\n";
+    return decode_json($json);
+}
+
+sub all_of { return map { s{.*/(.*)\.js$}{$1}r } sort glob "$PAGES/$_[0].js" }
+
+# ---- what the model says
+
+my %options = contents('book/steps/steps.mk') =~ /^STEPS_RUN_(\d\d) := (.*)$/mg;
+
+# What --barriers prints in the run of a page, as a list of [name, phase, pending, tx]; of its waits nothing.
+sub told_by_model {
+    my ($name) = @_;
+    my ($number, $bug) = $name =~ /^(?:bug_)?(\d\d)_(\w+)$/;
+    my ($chapter) = glob "${number}_*";
+    my ($directory, $program, $run) = ('.', "$B/patches/$chapter", $options{$number});
+    if ($name =~ /^bug_/) {
+        ($directory, $program) = ("build/bugs/${number}_$bug", './program');
+        ($run) = contents("$chapter/bugs/$bug.patch") =~ /^# run: *(.*)/m;
+    }
+    my @rows;
+    for (`cd $directory && $program --on model --data integers $run --barriers 2>/dev/null`) {
+        my ($cta, $barrier, $event, $phase, $expected, $actual, $announced, $brought) =
+            /^ *\d+ +(\d+) (\S+) +(\S.*?) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$/ or next;
+        next if $cta > 0 || $event =~ /^(?:wait|asked)/;
+        push @rows, $event eq 'phase complete' ? [ $barrier, $phase + 1, $expected, 0 ]
+            : [ $barrier, $phase, $expected - $actual, $announced - $brought ];
+    }
+    return @rows;
+}
+
+# The barriers after so many rows: name => "phase pending tx".
+sub barriers_after {
+    my ($count, @rows) = @_;
+    my %now;
+    for (@rows[0 .. $count - 1]) {
+        my ($name, @state) = @{ $_ // ['?'] };
+        $now{$name} = "@state";
+    }
+    return \%now;
+}
+
+# Frames at which these barriers are not the model's: [{name => "phase pending tx"} for each frame].
+sub differing {
+    my ($data, $shown, @rows) = @_;
+    my @wrong;
+    for my $i (0 .. $#{ $data->{frames} }) {
+        my $model = barriers_after($data->{frames}[$i]{rows}, @rows);
+        my $page = $shown->[$i] // {};
+        push @wrong, $i if join(' ', map { "$_ $model->{$_}" } sort keys %$model) ne join(' ', map { "$_ $page->{$_}" } sort keys %$page);
+    }
+    return @wrong;
+}
+
+# The barriers at each frame of the data.
+sub barriers_of {
+    my ($data) = @_;
+    my ($now, @all) = ({});
+    for (@{ $data->{frames} }) {
+        $now = $_->{barriers} // $now;
+        push @all, { map { $_ => "@{ $now->{$_} }[0, 2, 3]" } keys %$now };
+    }
+    return \@all;
+}
+
+# ---- data
+
+my @runs = (all_of('0*'), all_of('bug_*'));
+my @small = qw(two_loads parity swizzle descriptor order);
+my (%data, %rows);
+$data{$_} = data($_) for @runs, @small;
+cmp_ok(scalar(grep { /^bug_/ } @runs), '>=', 10, 'ten bugs or more');
+is(scalar(grep { !/^bug_/ } @runs), 4, 'four chapters');
+
+for my $name (@runs) {
+    my $data = $data{$name};
+    $rows{$name} = [ told_by_model($name) ];
+    my $frames = @{ $data->{frames} };
+    my $least = $name =~ /^bug_/ ? 4 : 40;
+    ok($frames >= $least && $frames <= 220, "$name: $frames frames are few enough, and not too few");
+    is_deeply([ differing($data, barriers_of($data), @{ $rows{$name} }) ], [], "$name: its barriers are those of --barriers");
+    if ($name =~ /^bug_(\d\d)_(\w+)/) {
+        my ($chapter) = glob "$1_*";
+        my ($verdict) = contents("$chapter/bugs/$2.patch") =~ /^# verdict: *(.*)/m;
+        ok((grep { $_ eq $data->{report}{rule} } split / or /, $verdict),
+            "$name: its report is the one of the patch, $data->{report}{rule}");
+        is($data->{frames}[-1]{say}[0]{f}, 'report', "$name: the last frame is the report");
+    } else {
+        is($data->{frames}[-1]{rows}, scalar @{ $rows{$name} }, "$name: all that --barriers has is in it");
+    }
+}
+
+# Every stage is loaded before it is full, full before it is read, and its bytes are all there by then.
+for my $name (grep { !/^bug_/ } @runs) {
+    my (%before, @wrong, $now);
+    my %next = (none => 'loading', loading => 'loading full', full => 'full reading', reading => 'reading read free',
+        read => 'read free reading', free => 'free loading');
+    for my $i (0 .. $#{ $data{$name}{frames} }) {
+        $now = $data{$name}{frames}[$i]{stages} or next;
+        for my $stage (0 .. $#$now) {
+            my $state = $now->[$stage] ? $now->[$stage]{state} : 'none';
+            my $was = $before{$stage} // 'none';
+            push @wrong, "frame $i: stage $stage from $was to $state" if $state ne $was && $next{$was} !~ /\b$state\b/;
+            push @wrong, "frame $i: stage $stage is $state while it is read"
+                if $state =~ /^(?:free|loading)$/ && $now->[$stage] && @{ $now->[$stage]{by} };
+            push @wrong, "frame $i: stage $stage is $state without its bytes"
+                if $state =~ /^(?:full|reading)$/ && grep { $_->[0] != $_->[1] } values %{ $now->[$stage]{loaded} };
+            $before{$stage} = $state;
+        }
+    }
+    is_deeply(\@wrong, [], "$name: stages change as a ring's do");
+}
+
+# The small pages, computed otherwise.
+my $parity = $data{parity}{frames};
+is_deeply([ map { $_->{passes} } @$parity ], [ map { my $phase = int($_ / 2); $phase % 2 != $_ % 2 ? 1 : 0 } 0 .. 5 ],
+    'parity: a wait passes if the phase under way has the other parity');
+is_deeply([ map { $_->{phase} } @$parity ], [ 0, 0, 1, 1, 2, 2 ], 'parity: phases 0, 1 and 2');
+is_deeply($data{swizzle}{place}, [ map { my $row = $_; [ map { $_ ^ $row } 0 .. 7 ] } 0 .. 7 ],
+    'swizzle: chunk c of row r lies in column c XOR r');
+my $descriptor = $data{descriptor};
+for my $f (@{ $descriptor->{frames} }) {
+    my @expected = map {
+        my $row = $_;
+        map { [ $row, 16 * $f->{step} + 8 * $_, 128 * $row + 16 * ((2 * $f->{step} + $_) ^ $row % 8) ] } 0, 1
+    } 0 .. 63;
+    is_deeply($f->{chunks}, \@expected, "descriptor: step $f->{step} names these 128 chunks");
+    my $start = $descriptor->{tile} + 32 * $f->{step};
+    is($f->{bits}, sprintf('%016x', $start / 16 | 1 << 16 | 64 << 32 | 1 << 62), "descriptor: the bits of step $f->{step}");
+}
+for my $order (@{ $data{order}{orders} }) {
+    my ($m, $n, $g) = (@{ $data{order} }{qw(tiles_m tiles_n)}, $order->{group});
+    my @expected;
+    for (my $first = 0; $first < $m; $first += $g) {
+        for my $column (0 .. $n - 1) { push @expected, map { [ $_, $column ] } $first .. ($first + $g > $m ? $m : $first + $g) - 1 }
+    }
+    is_deeply($order->{tiles}, \@expected, "order: groups of $g rows, each column by column");
+}
+my $loads = $data{two_loads}{frames};
+is_deeply([ sort { $a <=> $b } map { $_->{phase} } grep { $_->{f} eq 'complete' } map { @{ $_->{say} } } @$loads ], [ 0, 1 ],
+    'two_loads: two phases complete');
+
+# Seen: a wrong phase in the data.
+{
+    my $wrong = decode_json(encode_json($data{'07_warp_specialized'}));
+    my ($frame) = grep { $_->{barriers} } @{ $wrong->{frames} }[20 .. 40];
+    $frame->{barriers}{'full[1]'}[0]++;
+    isnt(scalar(differing($wrong, barriers_of($wrong), @{ $rows{'07_warp_specialized'} })), 0, 'seen: a wrong phase in the data');
+}
+
+# index.html leads to pages that are there.
+my @links = contents("$PAGES/index.html") =~ /href="([^"?]+\.html)"/g;
+is_deeply([ grep { !-s "$PAGES/$_" } @links ], [], 'index.html: no link leads nowhere');
+is(scalar @links, @runs + @small, 'index.html: a link to each page');
+
+# ---- in a browser
+
+SKIP: {
+    skip 'chromium is not installed: the pages are not opened in a browser', 1 if !$CHROMIUM;
+
+    # It goes through all frames by the key, then by the other ways, and writes down what it sees; then it opens the next page.
+    my $driver = <<'END';
+const number_of_page = Number(localStorage.getItem("page") || 0);
+localStorage.setItem("page", number_of_page + 1);
+console.log("page " + number_of_page);
+window.addEventListener("load", () => setTimeout(async () => {
+  const box = document.querySelector("div.step"), seen = { frames: [], say: [], ways: {} };
+  const press = (key, at) => (at || document.body).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  const frame = () => Number(box.dataset.frame);
+  const click = (action) => box.querySelector(`button[data-action="${action}"]`).click();
+  const rows = () => Object.fromEntries([...box.querySelectorAll("tr[data-barrier]")].map((row) => [row.cells[0].textContent,
+    `${row.cells[1].firstChild.textContent} ${/\d+/.exec(row.cells[2].textContent)[0]} ${row.dataset.tx}`]));
+  const look = () => { seen.frames[frame()] = rows(); seen.say[frame()] = box.querySelector(".step-say").textContent;
+    if (/undefined|NaN|\[object/.test(box.textContent)) seen.bad = frame();
+    if (frame() % 10 === 0 && box.scrollWidth > box.clientWidth + 1) seen.wide = frame(); };
+  try {
+    const several = [...document.querySelectorAll("div.step")];
+    if (several.length > 1) {
+      const at = () => several.map((one) => one.dataset.frame).join(" ");
+      seen.several = [at()];
+      press("ArrowRight"); seen.several.push(at());
+      press("ArrowRight", several[1]); press("ArrowRight", several[1]); press("ArrowRight", several[0]);
+      seen.several.push(at(), location.hash);
+      location.hash = "#elsewhere"; await new Promise((go) => setTimeout(go, 20)); seen.several.push(at());
+      location.hash = "#parity=4"; await new Promise((go) => setTimeout(go, 20)); seen.several.push(at());
+      throw "several";
+    }
+    document.body.style.width = "336px"; /* of a phone's 360 */
+    const count = Number(box.querySelector("input").max) + 1;
+    look();
+    for (let i = 1; i < count; i++) { press("ArrowRight"); look(); }
+    seen.ways.right = frame();
+    const report = box.querySelector("[data-rule]");
+    seen.rule = report ? report.dataset.rule + " " + report.textContent.includes("model: " + report.dataset.rule) : null;
+    press("ArrowRight"); seen.ways.beyond = frame();
+    press("ArrowLeft"); seen.ways.left = frame();
+    press("Home"); seen.ways.home = frame();
+    press("End"); seen.ways.end = frame();
+    click("first"); seen.ways.first = frame();
+    click("on"); click("on"); click("back"); seen.ways.on = frame();
+    seen.ways.hash = location.hash;
+    const slider = box.querySelector("input"); slider.value = 3; slider.dispatchEvent(new Event("input")); seen.ways.slider = frame();
+    press("ArrowRight", slider); seen.ways.in_slider = frame();
+    location.hash = "#frame=2"; await new Promise((go) => setTimeout(go, 20)); seen.ways.by_hash = frame();
+    press(" "); seen.ways.plays = box.querySelector('button[data-action="play"]').textContent; press(" ");
+    seen.themes = ["light", "dark"].map((theme) => {
+      document.documentElement.dataset.theme = theme;
+      return getComputedStyle(box).backgroundColor;
+    }).join(" ");
+    seen.live = box.querySelector(".step-say").getAttribute("aria-live");
+    seen.small = ["data-passes", "data-panels", "data-value"].flatMap((name) =>
+      [...box.querySelectorAll(`[${name}]`)].map((e) => e.getAttribute(name)));
+  } catch (error) { seen.error = String(error); }
+  localStorage.setItem("seen" + number_of_page, JSON.stringify(seen));
+  if (number_of_page + 1 < pages.length) { location.href = pages[number_of_page + 1]; return; }
+  const all = pages.map((_, i) => JSON.parse(localStorage.getItem("seen" + i)));
+  document.body.insertAdjacentHTML("beforeend", '<pre id="seen"></pre>');
+  document.getElementById("seen").textContent = btoa(unescape(encodeURIComponent(JSON.stringify(all))));
+}, 50));
+END
+
+    # A copy of the pages with what is given instead of some text in some files.
+    sub pages {
+        my ($to, %change) = @_;
+        mkdir "$scratch/$to";
+        system("cp $PAGES/*.js $PAGES/*.css $PAGES/*.html $scratch/$to") == 0 or die "cp failed\n";
+        for my $page (glob "$scratch/$to/*.html") {
+            store($page, contents($page) =~ s{<script defer}{<script src="driver.js"></script>\n<script defer}r);
+        }
+        while (my ($file, $edit) = each %change) {
+            my $text = contents("$scratch/$to/$file");
+            my $after = $edit->($text);
+            die "nothing to change in $file\n" if $after eq $text;
+            store("$scratch/$to/$file", $after);
+        }
+        return $to;
+    }
+
+    # Opens pages, one after the other in one browser: {page => [what the driver has seen, errors on the console]}.
+    sub opened {
+        my ($in, @pages) = @_;
+        my $at = "$scratch/$in";
+        store("$at/driver.js", 'const pages = ' . encode_json(\@pages) . ";\n$driver");
+        system("timeout 120 $CHROMIUM --headless --no-sandbox --disable-gpu --disable-extensions --user-data-dir=$at.profile"
+            . " --window-size=360,800 --enable-logging=stderr --virtual-time-budget=60000 --dump-dom 'file://$at/$pages[0]' >$at.dom 2>$at.err");
+        my ($text) = contents("$at.dom") =~ m{<pre id="seen">([^<]*)</pre>};
+        my $all = defined $text ? decode_json(decode_base64($text)) : [];
+        my ($page, %seen) = (0);
+        $seen{ $pages[$_] } = [ $all->[$_] ] for 0 .. $#pages;
+        for (grep { /CONSOLE/ } split /\n/, contents("$at.err")) {
+            if (/"page (\d+)"/) { $page = $1 } else { push @{ $seen{ $pages[$page] } }, $_ }
+        }
+        return \%seen;
+    }
+
+    # What is wrong with how a page moves, in words.
+    sub faults {
+        my ($name, $seen, @errors) = @_;
+        return 'the console says: ' . join '; ', @errors if @errors;
+        return 'the driver did not end' if !$seen;
+        return $seen->{error} if $seen->{error};
+        my $last = @{ $data{$name}{frames} } - 1;
+        my %expected = (right => $last, beyond => $last, left => $last - 1, home => 0, end => $last, first => 0, on => 1,
+            hash => '#frame=1', slider => 3,
+            in_slider => 3, by_hash => 2);
+        my @wrong = map { "$_: $seen->{ways}{$_}, not $expected{$_}" } grep { $seen->{ways}{$_} ne $expected{$_} } sort keys %expected;
+        push @wrong, 'space does not play' if $seen->{ways}{plays} !~ /^(?:pause|暂停|\x{6682}\x{505c})$/;
+        push @wrong, 'a frame says nothing' if grep { !length } @{ $seen->{say} };
+        push @wrong, 'all frames say the same' if $seen->{say}[0] eq ($seen->{say}[1] // '');
+        push @wrong, "frame $seen->{bad}: a word is missing" if defined $seen->{bad};
+        push @wrong, "the site's themes give $seen->{themes}" if $seen->{themes} ne 'rgb(255, 255, 255) rgb(13, 17, 23)';
+        push @wrong, 'the sentence is not live' if $seen->{live} ne 'polite';
+        push @wrong, "frame $seen->{wide}: it is wider than a phone" if defined $seen->{wide};
+        push @wrong, map { "frame $_: other barriers than the model's" } differing($data{$name}, $seen->{frames}, @{ $rows{$name} })
+            if $rows{$name};
+        my $report = $data{$name}{report};
+        push @wrong, 'the report is missing' if $report && ($seen->{rule} // '') ne "$report->{rule} true";
+        return @wrong;
+    }
+
+    my %page_of = map { (/^bug_/ || !/^\d/ ? $_ : substr($_, 0, 2)) . '.html' => $_ } @runs, @small;
+    my @pages = sort keys %page_of;
+    my $right = pages('right');
+    store("$scratch/$right/several.html",
+        contents("$scratch/$right/parity.html") =~ s{(<div class="step".*)}{$1\n<div class="step" data-step="swizzle"></div>}r);
+    my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html');
+    for my $page (@pages) {
+        my ($saw, @errors) = @{ $seen->{$page} };
+        is_deeply([ faults($page_of{$page}, $saw, @errors) ], [], "$page: loads, moves, and shows the model's states");
+    }
+    my ($chinese, @errors) = @{ $seen->{'07.html?lang=zh'} };
+    is_deeply([ faults('07_warp_specialized', $chinese, @errors) ], [], '07.html in Chinese: the same');
+    is(scalar(grep { !/[\x{4e00}-\x{9fff}]/ } @{ $chinese->{say} // [''] }), 0, '07.html in Chinese: every sentence is');
+
+    is_deeply($seen->{'several.html'}[0]{several}, [ '0 0', '0 0', '1 2', '#parity=1', '1 2', '4 2' ],
+        'two on a page: each has its own keys, and its place in the hash');
+
+    # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
+    my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ],
+        'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
+        'order.html' => [ '1,3', '3,1' ]);
+    for my $page (sort keys %small) { is_deeply($seen->{$page}[0]{small}, $small{$page}, "$page: what frame 2 shows") }
+
+    # Seen: a dead key, a script's error, a wrong phase.
+    my %fault = (
+        dead_key => [ 'step.js', sub { $_[0] =~ s/ArrowRight: "on", //r } ],
+        script_error => [ 'step.js', sub { $_[0] =~ s/pages\.run = \{/nothing.run = {/r } ],
+        wrong_phase => [ '07_warp_specialized.js', sub { $_[0] =~ s/"full\[1\]":\[1,/"full[1]":[2,/r } ],
+        no_data => [ '07.html', sub { $_[0] =~ s/data-step="07_warp_specialized"/data-step="07"/r } ],
+    );
+    for my $kind (sort keys %fault) {
+        my $broken = opened(pages($kind, @{ $fault{$kind} }), '07.html');
+        my @found = faults('07_warp_specialized', @{ $broken->{'07.html'} });
+        isnt(scalar @found, 0, "seen: $kind") and note($found[0]);
+    }
+}
+done_testing();
