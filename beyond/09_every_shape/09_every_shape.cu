@@ -96,6 +96,7 @@ DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accu
     case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
     case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
     case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 224: wgmma_m64n224k16(acc, a, b, accumulate); break;
     case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
     }
 }
@@ -166,9 +167,47 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
+/* Consumer warpgroup, after the math of a tile of which the CTAs of the cluster have a part of k each: CTA r adds up the
+ * r-th `bn / parts` columns of all of them and stores the sum. `row` is this warpgroup's first. */
+DEVICE void store_sum(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, const int parts) {
+    const int columns = bn / parts, quads = columns / 8; /* a thread has `quads` times four elements of them */
+    float4(*part)[THREADS - 128] = (float4(*)[THREADS - 128]) s->ring; /* [parts * quads], of each thread of the consumers */
+    int thread = (int)threadIdx.x - 128, rank = cluster_cta_rank();
+    int inside = row + thread % 128 / 32 * 16 + thread % 32 / 4 < p->g.m; /* else no row of this thread is C's */
+    /* Waits until all CTAs have multiplied: their rings are free. */
+    cluster_sync();
+    UNROLL
+    for (int to = 0; to < parts && inside; to++) {
+        UNROLL
+        for (int i = 0; i < quads; i++) {
+            const float *v = &acc[(to * quads + i) * 4];
+            cluster_store_v4(&part[rank * quads + i][thread], to,
+                             make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
+                                        __float_as_uint(v[3])));
+        }
+    }
+    /* Waits until all parts are here. Nobody writes to another CTA after this: each may end. */
+    cluster_sync();
+    float sum[MAX_BN / 4];
+    UNROLL
+    for (int i = 0; i < quads && inside; i++) {
+        float4 v = part[i][thread];
+        /* In the order of the ranks: the same bits in every launch. */
+        UNROLL
+        for (int from = 1; from < parts; from++) {
+            float4 w = part[from * quads + i][thread];
+            v.x += w.x, v.y += w.y, v.z += w.z, v.w += w.w;
+        }
+        sum[i * 4] = v.x, sum[i * 4 + 1] = v.y, sum[i * 4 + 2] = v.z, sum[i * 4 + 3] = v.w;
+    }
+    store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col + rank * columns, sum, columns);
+}
+
 /* The kernel. schedule, bm, bn and cluster are constants where it is called. */
 DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
+    const int parts = schedule == SPLIT_K ? cluster : 1; /* of k: CTAs that share a tile */
+    const int sharing = cluster / parts;                 /* CTAs that share B */
     const int stage_bytes = (bm + bn) * BK * 2; /* what the copies of a k-tile bring */
     const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
     const int sharers = schedule == PINGPONG ? 1 : CONSUMERS; /* consumers of one tile */
@@ -178,7 +217,14 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
      * `step`-th one after it. */
     int first = (int)blockIdx.x / cluster, step = (int)gridDim.x / cluster;
     int tiles = p->tiles_m * p->tiles_n;
-    int k_tiles = ceil_div(p->g.k, BK);
+    /* This CTA's k-tiles, with `parts` of one its part. */
+    int k_begin = 0, k_end = ceil_div(p->g.k, BK);
+    if (parts > 1) {
+        int part = cluster_cta_rank(), whole = k_end;
+        k_begin = whole * part / parts;
+        k_end = whole * (part + 1) / parts;
+    }
+    int k_tiles = k_end - k_begin;
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
@@ -186,7 +232,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
         tma_prefetch_map(&p->map_c);
         mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
         /* One thread of each consumer that reads the stage's data. */
-        mbarrier_init(s->empty, stages, sharers * cluster);
+        mbarrier_init(s->empty, stages, sharers * sharing);
         mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
@@ -207,7 +253,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
         if (warp == 0 && elect_one()) {
             /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
             PipelineState state = producer_start_state();
-            int waves = ceil_div(tiles, step);
+            int waves = parts > 1 ? 1 : ceil_div(tiles, step);
             for (int wave = 0; wave < waves; wave++) {
                 if (p->meeting != NULL) {
                     meet(p->meeting, wave, waves);
@@ -216,21 +262,21 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
                 if (index >= tiles) {
                     continue;
                 }
-                Tile tile = cta_tile(p, index, cluster);
-                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                Tile tile = cta_tile(p, index, sharing);
+                for (int k_tile = k_begin; k_tile < k_end; k_tile++) {
                     /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to:
                      * else the copy overwrites what they read. */
                     producer_acquire(s->full, s->empty, state, stage_bytes);
                     bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
                     MBarrier *full = &s->full[state.index];
                     tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
-                    if (cluster == 1) {
+                    if (sharing == 1) {
                         tma_load_2d(b, &p->map_b, k_tile * BK, tile.n * bn, full);
                     } else {
                         /* Each CTA loads its part of B into all of them. */
-                        int part = cluster_cta_rank() * (bn / cluster);
+                        int part = cluster_cta_rank() * (bn / sharing);
                         tma_load_2d_multicast(b + part * BK, &p->map_b, k_tile * BK, tile.n * bn + part, full,
-                                              (1 << cluster) - 1);
+                                              (1 << sharing) - 1);
                     }
                     pipeline_advance(&state, stages);
                 }
@@ -238,6 +284,11 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
             /* Waits until the last k-tiles have been consumed: nothing is in flight, and no CTA of the cluster still
              * arrives on these barriers, when this role ends. */
             producer_tail(s->empty, state, stages);
+        }
+        if (parts > 1) {
+            /* The two meetings of store_sum() are of all threads. */
+            cluster_sync();
+            cluster_sync();
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -254,7 +305,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
             pipeline_advance_by(&state, consumer * k_tiles, stages); /* the first tile is consumer 0's */
         }
         for (; index < tiles; index += tile_step) {
-            Tile tile = cta_tile(p, index, cluster);
+            Tile tile = cta_tile(p, index, sharing);
             if (schedule == PINGPONG) {
                 /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
                  * time, and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full
@@ -264,6 +315,12 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
             }
 
             /* Step 3 of the consumers: main loop. */
+            if (parts > 1) { /* there may be no k-tile for this CTA */
+                UNROLL
+                for (int i = 0; i < bn / 2; i++) {
+                    acc[0][i] = 0;
+                }
+            }
             int previous = 0; /* stage of the k-tile before */
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                 /* Waits until the bytes of this k-tile have landed. */
@@ -278,7 +335,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
                     UNROLL
                     for (int block = 0; block < blocks; block++) {
                         wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
-                                  b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
+                                  b + k16 * WGMMA_K16_STEP, parts > 1 || k_tile + k16 > 0);
                     }
                 }
                 wgmma_commit_group();
@@ -287,7 +344,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
                 if (k_tile > 0) {
                     /* This consumer has finished with the previous stage. Released before the wait, the producer would
                      * overwrite it under the tensor cores. */
-                    release(s, previous, cluster);
+                    release(s, previous, sharing);
                 }
                 previous = state.index;
                 pipeline_advance(&state, stages);
@@ -305,13 +362,17 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
             if (blocks == 2) {
                 registers_settled(acc[1], bn / 2);
             }
-            release(s, previous, cluster);
+            if (k_tiles > 0) {
+                release(s, previous, sharing);
+            }
 
             /* Step 4: epilogue. */
             UNROLL
             for (int block = 0; block < blocks; block++) {
                 int row = tile.m * bm + half + block * 64, col = tile.n * bn;
-                if (schedule == PINGPONG) {
+                if (parts > 1) {
+                    store_sum(s, p, bn, acc[block], row, col, parts);
+                } else if (schedule == PINGPONG) {
                     store_block(s, p, bn, acc[block], row, col, consumer, &store);
                 } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
                     store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
@@ -359,12 +420,12 @@ static GemmStatus launch(const Gemm *g) {
     }
     Params p;
     p.g = *g;
-    p.tiles_m = ceil_div(ceil_div(g->m, v->bm), v->cluster);
+    p.tiles_m = ceil_div(ceil_div(g->m, v->bm), sharing(v));
     p.tiles_n = ceil_div(g->n, v->bn);
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, v->bm, BK, SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn / v->cluster, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn / sharing(v), BK, SWIZZLE_128B) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B)) {
         return GEMM_DEVICE;
     }
@@ -385,7 +446,7 @@ static void describe(const Gemm *g, char *text, size_t size) {
     const Variant *v = choose(g);
     if (v != NULL) {
         snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d stages, about %.0f thousand cycles%s%s", v->name,
-                 tile_count(v, g) * v->cluster, v->bm, v->bn, cta_count(v, g),
+                 tile_count(v, g) * sharing(v), v->bm, v->bn, cta_count(v, g),
                  min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES), cost(v, g) / 1e3,
                  should_meet(g) ? ", producers meet" : "", should_overlap(g) ? ", launches overlap" : "");
     }

@@ -14,6 +14,7 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile: bm / 2 rows each */
+    SPLIT_K,     /* as COOPERATIVE; and the CTAs of a cluster share a tile: a part of k each */
 } Schedule;
 
 /* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
@@ -27,7 +28,13 @@ typedef enum {
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 8, 0.550)              \
     V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 12, 1.000)           \
     V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
-    V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)
+    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
+    V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)            \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 8, 0.700)                 \
+    V(split_128x256_by_2, SPLIT_K, 128, 256, 2, 8, 0.700)                 \
+    V(split_128x256_by_4, SPLIT_K, 128, 256, 4, 8, 0.700)                 \
+    V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 8, 0.700)                 \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 8, 0.700)
 
 typedef struct {
     const char *name;
@@ -72,14 +79,18 @@ static inline Measured fitted(const Variant *v, const Gemm *g) {
     return fit;
 }
 
-/* Tiles of C in this variant, in clusters. */
+/* CTAs that share B: neighbours along m. */
+static inline int sharing(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster; }
+
+/* Tiles of C in this variant: what a cluster takes at a time. */
 static inline int tile_count(const Variant *v, const Gemm *g) {
-    return ceil_div(ceil_div(g->m, v->bm), v->cluster) * ceil_div(g->n, v->bn);
+    return ceil_div(ceil_div(g->m, v->bm), sharing(v)) * ceil_div(g->n, v->bn);
 }
 
-/* CTAs of a launch. */
+/* CTAs of a launch. Those that split k are not persistent: the sum takes the ring. */
 static inline int cta_count(const Variant *v, const Gemm *g) {
-    return min_int(tile_count(v, g), g->sm_count / v->cluster) * v->cluster;
+    int clusters = tile_count(v, g);
+    return (v->schedule == SPLIT_K ? clusters : min_int(clusters, g->sm_count / v->cluster)) * v->cluster;
 }
 
 /* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
@@ -111,7 +122,7 @@ static inline const Variant *choose(const Gemm *g) {
 /* Tile rows walked together, in clusters. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : fitted(v, g).group;
-    return ceil_div(min_int(group, ceil_div(g->m, v->bm)), v->cluster);
+    return ceil_div(min_int(group, ceil_div(g->m, v->bm)), sharing(v));
 }
 
 /* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the

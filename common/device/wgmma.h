@@ -105,6 +105,7 @@ HOST_DEVICE uint64_t wgmma_descriptor_mn_major_128b(uint32_t address, uint32_t p
 #define wgmma_m64n160k16(d, a, b, accumulate) wgmma_ss(160, d, a, b, accumulate)
 #define wgmma_m64n176k16(d, a, b, accumulate) wgmma_ss(176, d, a, b, accumulate)
 #define wgmma_m64n192k16(d, a, b, accumulate) wgmma_ss(192, d, a, b, accumulate)
+#define wgmma_m64n224k16(d, a, b, accumulate) wgmma_ss(224, d, a, b, accumulate)
 #define wgmma_m64n256k16(d, a, b, accumulate) wgmma_ss(256, d, a, b, accumulate)
 #define wgmma_m64n64k16_rs(d, a, b, accumulate) wgmma_rs(64, d, a, b, accumulate)
 
@@ -222,6 +223,9 @@ DEVICE void wgmma_m64n176k16(float d[88], uint64_t a, uint64_t b, int accumulate
 }
 DEVICE void wgmma_m64n192k16(float d[96], uint64_t a, uint64_t b, int accumulate) {
     wgmma_ss(192, d, a, b, accumulate);
+}
+DEVICE void wgmma_m64n224k16(float d[112], uint64_t a, uint64_t b, int accumulate) {
+    wgmma_ss(224, d, a, b, accumulate);
 }
 DEVICE void wgmma_m64n256k16(float d[128], uint64_t a, uint64_t b, int accumulate) {
     wgmma_ss(256, d, a, b, accumulate);
