@@ -91,6 +91,8 @@ DEVICE void release(Shared *s, int index, const int cluster) {
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
+    case 16: wgmma_m64n16k16(acc, a, b, accumulate); break;
+    case 32: wgmma_m64n32k16(acc, a, b, accumulate); break;
     case 64: wgmma_m64n64k16(acc, a, b, accumulate); break;
     case 112: wgmma_m64n112k16(acc, a, b, accumulate); break;
     case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
@@ -167,17 +169,24 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* Consumer warpgroup, after the math of a tile of which the CTAs of the cluster have a part of k each: CTA r adds up the
- * r-th `bn / parts` columns of all of them and stores the sum. `row` is this warpgroup's first. */
+/* One element of the exchanged problem's result. */
+DEVICE void store_transposed(const Params *p, int row, int col, float value) {
+    if (row < p->g.m && col < p->g.n) {
+        p->g.c[(size_t)col * p->g.ldc + row] = float_to_bf16(value);
+    }
+}
+
+/* Consumer warpgroup, after the math of a tile of which each CTA of the cluster has a part of k: CTA r adds up the r-th
+ * `bn / parts` columns of all parts and stores the sum, transposed, as the operands are exchanged. `row` is this
+ * warpgroup's first of the tile. */
 DEVICE void store_sum(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, const int parts) {
-    const int columns = bn / parts, quads = columns / 8; /* a thread has `quads` times four elements of them */
-    float4(*part)[THREADS - 128] = (float4(*)[THREADS - 128]) s->ring; /* [parts * quads], of each thread of the consumers */
+    const int columns = bn / parts, quads = columns / 8; /* a thread has four elements in every 8 columns */
+    float4(*part)[THREADS - 128] = (float4(*)[THREADS - 128]) s->ring; /* [parts * quads] of each consumer thread */
     int thread = (int)threadIdx.x - 128, rank = cluster_cta_rank();
-    int inside = row + thread % 128 / 32 * 16 + thread % 32 / 4 < p->g.m; /* else no row of this thread is C's */
     /* Waits until all CTAs have multiplied: their rings are free. */
     cluster_sync();
     UNROLL
-    for (int to = 0; to < parts && inside; to++) {
+    for (int to = 0; to < parts; to++) {
         UNROLL
         for (int i = 0; i < quads; i++) {
             const float *v = &acc[(to * quads + i) * 4];
@@ -188,19 +197,22 @@ DEVICE void store_sum(Shared *s, const Params *p, const int bn, const float *acc
     }
     /* Waits until all parts are here. Nobody writes to another CTA after this: each may end. */
     cluster_sync();
-    float sum[MAX_BN / 4];
+    row += thread % 128 / 32 * 16 + thread % 32 / 4;
+    col += rank * columns + thread % 4 * 2;
     UNROLL
-    for (int i = 0; i < quads && inside; i++) {
-        float4 v = part[i][thread];
+    for (int i = 0; i < quads; i++) {
+        float4 sum = part[i][thread];
         /* In the order of the ranks: the same bits in every launch. */
         UNROLL
         for (int from = 1; from < parts; from++) {
-            float4 w = part[from * quads + i][thread];
-            v.x += w.x, v.y += w.y, v.z += w.z, v.w += w.w;
+            float4 v = part[from * quads + i][thread];
+            sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
         }
-        sum[i * 4] = v.x, sum[i * 4 + 1] = v.y, sum[i * 4 + 2] = v.z, sum[i * 4 + 3] = v.w;
+        store_transposed(p, row, col + i * 8, sum.x);
+        store_transposed(p, row, col + i * 8 + 1, sum.y);
+        store_transposed(p, row + 8, col + i * 8, sum.z);
+        store_transposed(p, row + 8, col + i * 8 + 1, sum.w);
     }
-    store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col + rank * columns, sum, columns);
 }
 
 /* The kernel. schedule, bm, bn and cluster are constants where it is called. */
@@ -419,13 +431,13 @@ static GemmStatus launch(const Gemm *g) {
         return GEMM_USAGE;
     }
     Params p;
-    p.g = *g;
-    p.tiles_m = ceil_div(ceil_div(g->m, v->bm), sharing(v));
-    p.tiles_n = ceil_div(g->n, v->bn);
+    p.g = seen_by(v, g);
+    p.tiles_m = ceil_div(ceil_div(p.g.m, v->bm), sharing(v));
+    p.tiles_n = ceil_div(p.g.n, v->bn);
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
-    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, v->bm, BK, SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn / sharing(v), BK, SWIZZLE_128B) ||
+    if (tensor_map_2d(&p.map_a, "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_b, "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / sharing(v), BK, SWIZZLE_128B) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B)) {
         return GEMM_DEVICE;
     }

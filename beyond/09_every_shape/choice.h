@@ -14,7 +14,8 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile: bm / 2 rows each */
-    SPLIT_K,     /* as COOPERATIVE; and the CTAs of a cluster share a tile: a part of k each */
+    SPLIT_K,     /* as COOPERATIVE; the CTAs of a cluster share a tile, a part of k each; and A and B are exchanged: C's
+                    transpose is computed, so that a tile may have few of C's rows */
 } Schedule;
 
 /* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
@@ -30,11 +31,10 @@ typedef enum {
     V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
     V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
     V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)            \
-    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 8, 0.700)                 \
-    V(split_128x256_by_2, SPLIT_K, 128, 256, 2, 8, 0.700)                 \
-    V(split_128x256_by_4, SPLIT_K, 128, 256, 4, 8, 0.700)                 \
-    V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 8, 0.700)                 \
-    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 8, 0.700)
+    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 8, 0.100)                   \
+    V(split_128x16_by_4, SPLIT_K, 128, 16, 4, 8, 0.100)                   \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 8, 0.300)                   \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 8, 0.500)
 
 typedef struct {
     const char *name;
@@ -79,12 +79,24 @@ static inline Measured fitted(const Variant *v, const Gemm *g) {
     return fit;
 }
 
+/* The problem as this variant computes it. */
+static inline Gemm seen_by(const Variant *v, const Gemm *g) {
+    Gemm seen = *g;
+    if (v->schedule == SPLIT_K) {
+        seen.m = g->n, seen.n = g->m;
+        seen.a = g->b, seen.b = g->a;
+        seen.lda = g->ldb, seen.ldb = g->lda;
+    }
+    return seen;
+}
+
 /* CTAs that share B: neighbours along m. */
 static inline int sharing(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster; }
 
 /* Tiles of C in this variant: what a cluster takes at a time. */
 static inline int tile_count(const Variant *v, const Gemm *g) {
-    return ceil_div(ceil_div(g->m, v->bm), sharing(v)) * ceil_div(g->n, v->bn);
+    Gemm seen = seen_by(v, g);
+    return ceil_div(ceil_div(seen.m, v->bm), sharing(v)) * ceil_div(seen.n, v->bn);
 }
 
 /* CTAs of a launch. Those that split k are not persistent: the sum takes the ring. */
@@ -122,7 +134,7 @@ static inline const Variant *choose(const Gemm *g) {
 /* Tile rows walked together, in clusters. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : fitted(v, g).group;
-    return ceil_div(min_int(group, ceil_div(g->m, v->bm)), sharing(v));
+    return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), sharing(v));
 }
 
 /* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the
