@@ -14,13 +14,13 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile: bm / 2 rows each */
-    SPLIT_K,     /* as COOPERATIVE; the CTAs of a cluster share a tile, a part of k each; and A and B are exchanged: C's
-                    transpose is computed, so that a tile may have few of C's rows */
+    SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
 /* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
- * bm, bn: tile; cluster: CTAs that share B by multicast; group: tile rows walked together (tile_order.h);
- * speed: of the main loop, relative to the others. Both hold where L2 has room for what tiles share. */
+ * bm, bn: tile; cluster: CTAs that share B by multicast, or, with SPLIT_K, a tile; group: tile rows walked together
+ * (tile_order.h); speed: of the main loop, relative to the others. Group and speed hold where L2 has room for what tiles share;
+ * the speeds of SPLIT_K are those of 8192 x 8192 weights, which memory decides. */
 #define EACH_VARIANT(V)                                                   \
     V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
@@ -31,10 +31,10 @@ typedef enum {
     V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
     V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
     V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)            \
-    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 8, 0.100)                   \
-    V(split_128x16_by_4, SPLIT_K, 128, 16, 4, 8, 0.100)                   \
-    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 8, 0.300)                   \
-    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 8, 0.500)
+    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 64, 0.060)                  \
+    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 64, 0.117)                  \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 64, 0.227)                  \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 64, 0.417)
 
 typedef struct {
     const char *name;
@@ -111,10 +111,15 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
 static inline double cost_at(const Variant *v, const Gemm *g, double speed) {
     const double epilogue = 0.19;
     double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
-    double exposed_tiles = v->schedule == COOPERATIVE ? tiles : 1;
-    return (double)v->bm * v->bn * (tiles * g->k / 2048 / speed + exposed_tiles * epilogue);
+    double exposed_tiles = v->schedule == PINGPONG ? 1 : tiles;
+    double k = (double)g->k / (v->cluster / sharing(v));
+    return (double)v->bm * v->bn * (tiles * k / 2048 / speed + exposed_tiles * epilogue);
 }
 static inline double cost(const Variant *v, const Gemm *g) { return cost_at(v, g, fitted(v, g).speed); }
+
+/* Is C so low that no tile of 128 rows would be filled? TMA takes longer to write zeros for rows that are not there than
+ * to fetch rows that are. Then those that exchange A and B are compared, else the others. */
+static inline int few_rows(const Gemm *g) { return g->m <= 128 && g->sm_count > 1; }
 
 /* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
 static inline const Variant *choose(const Gemm *g) {
@@ -123,8 +128,9 @@ static inline const Variant *choose(const Gemm *g) {
         if (v->cluster > g->sm_count) {
             continue;
         }
-        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
-                                      : best == NULL || cost(v, g) < cost(best, g)) {
+        if (g->tuning.variant != NULL
+                ? strcmp(g->tuning.variant, v->name) == 0
+                : (v->schedule == SPLIT_K) == few_rows(g) && (best == NULL || cost(v, g) < cost(best, g))) {
             best = v;
         }
     }
