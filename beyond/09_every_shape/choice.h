@@ -115,11 +115,14 @@ static inline double cost_at(const Variant *v, const Gemm *g, double speed) {
     double k = (double)g->k / (v->cluster / sharing(v));
     return (double)v->bm * v->bn * (tiles * k / 2048 / speed + exposed_tiles * epilogue);
 }
-static inline double cost(const Variant *v, const Gemm *g) { return cost_at(v, g, fitted(v, g).speed); }
 
-/* Is C so low that no tile of 128 rows would be filled? TMA takes longer to write zeros for rows that are not there than
- * to fetch rows that are. Then those that exchange A and B are compared, else the others. */
-static inline int few_rows(const Gemm *g) { return g->m <= 128 && g->sm_count > 1; }
+/* Is C so low that it would not fill a tile of 128 rows? Then TMA spends longer on rows that are not there, which it fills
+ * with zeros, than on those that are; tiles whose rows are B's have none of them. */
+static inline int suits(const Variant *v, const Gemm *g) { return (v->schedule == SPLIT_K) == (g->m <= 128); }
+
+static inline double cost(const Variant *v, const Gemm *g) {
+    return cost_at(v, g, fitted(v, g).speed) * (suits(v, g) ? 1 : 3);
+}
 
 /* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
 static inline const Variant *choose(const Gemm *g) {
@@ -128,9 +131,8 @@ static inline const Variant *choose(const Gemm *g) {
         if (v->cluster > g->sm_count) {
             continue;
         }
-        if (g->tuning.variant != NULL
-                ? strcmp(g->tuning.variant, v->name) == 0
-                : (v->schedule == SPLIT_K) == few_rows(g) && (best == NULL || cost(v, g) < cost(best, g))) {
+        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
+                                      : best == NULL || cost(v, g) < cost(best, g)) {
             best = v;
         }
     }
