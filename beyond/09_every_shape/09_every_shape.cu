@@ -3,7 +3,7 @@
  * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
  *               twice as large. Clusters of two CTAs that share B by multicast. Producers that meet before each tile, so
  *               that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a row.
- *               Which of these a problem gets is decided in choice.h.
+ *               For few rows of C a second kernel, in which two CTAs share a tile: each has half of its k-tiles. Which of these a problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -91,11 +91,14 @@ DEVICE void release(Shared *s, int index, const int cluster) {
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
+    case 16: wgmma_m64n16k16(acc, a, b, accumulate); break;
+    case 32: wgmma_m64n32k16(acc, a, b, accumulate); break;
     case 64: wgmma_m64n64k16(acc, a, b, accumulate); break;
     case 112: wgmma_m64n112k16(acc, a, b, accumulate); break;
     case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
     case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
     case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 224: wgmma_m64n224k16(acc, a, b, accumulate); break;
     case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
     }
 }
@@ -166,7 +169,7 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* The kernel. schedule, bm, bn and cluster are constants where it is called. */
+/* The kernel for many rows of C. schedule, bm, bn and cluster are constants where it is called. */
 DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
     const int stage_bytes = (bm + bn) * BK * 2; /* what the copies of a k-tile bring */
@@ -325,9 +328,136 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     }
 }
 
+/* One element of C. row and col are those of the exchanged problem. */
+DEVICE void store_transposed(const Params *p, int row, int col, float value) {
+    if (row < p->g.m && col < p->g.n) {
+        p->g.c[(size_t)col * p->g.ldc + row] = float_to_bf16(value);
+    }
+}
+
+/* The kernel for few rows of C. A and B are exchanged: wgmma then has 64 rows of B and as few of A as there are. A
+ * cluster has one tile, and each of its CTAs a part of k; the parts are added up through shared memory. bm, bn and parts are
+ * constants where it is called. */
+DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int parts) {
+    SHARED_MEMORY(Shared, s);
+    const int stage_bytes = (bm + bn) * BK * 2;
+    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
+    const int columns = bn / parts, quads = columns / 8; /* what a CTA adds up; a thread has 4 elements in 8 columns */
+
+    /* Step 1: roles and barriers, and the tile. Of its k-tiles the cluster's CTAs take turns: what they load at a time
+     * lies together in memory. */
+    int rank = cluster_cta_rank();
+    Tile tile = tile_at((int)blockIdx.x / parts, p->tiles_m, p->tiles_n, p->group);
+    int k_tiles = (ceil_div(p->g.k, BK) + parts - 1 - rank) / parts; /* 0, where k is short */
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
+        tma_prefetch_map(&p->map_a);
+        tma_prefetch_map(&p->map_b);
+        mbarrier_init(s->full, stages, 1);
+        mbarrier_init(s->empty, stages, CONSUMERS);
+        mbarrier_init_fence();
+    }
+    /* The CTA waits for its barriers to exist. */
+    __syncthreads();
+    /* All of this launch wait until the launch before has ended. The next one may set up its CTAs as this one's end. */
+    grid_dependency_wait();
+    grid_dependency_launch();
+
+    float acc[MAX_BN / 2]; /* of a consumer: 64 x bn */
+    if (warpgroup == 0) {
+        if (warp == 0 && elect_one()) {
+            /* Steps 2 and 3 of the producer. */
+            PipelineState state = producer_start_state();
+            for (int i = 0; i < k_tiles; i++) {
+                int k = (rank + i * parts) * BK;
+                /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
+                producer_acquire(s->full, s->empty, state, stage_bytes);
+                bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
+                tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
+                tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
+                pipeline_advance(&state, stages);
+            }
+        }
+    } else {
+        /* Step 3 of the consumers. */
+        PipelineState state = consumer_start_state();
+        int previous = 0;
+        UNROLL
+        for (int i = 0; i < bn / 2; i++) {
+            acc[i] = 0;
+        }
+        for (int i = 0; i < k_tiles; i++) {
+            /* Waits until the bytes of this k-tile have landed. */
+            consumer_wait(s->full, state);
+            const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
+            uint64_t a = wgmma_descriptor(stage + (warpgroup - 1) * 64 * BK);
+            uint64_t b = wgmma_descriptor(stage + bm * BK);
+            /* The zeros, and the products before, come before the wgmmas that follow. */
+            wgmma_fence();
+            UNROLL
+            for (int k16 = 0; k16 < STEPS; k16++) {
+                wgmma_k16(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
+            }
+            wgmma_commit_group();
+            /* Waits until the products of the previous k-tile are done. Released before, their stage would be overwritten
+             * under the tensor cores. */
+            wgmma_wait_group(1);
+            if (i > 0) {
+                release(s, previous, 1);
+            }
+            previous = state.index;
+            pipeline_advance(&state, stages);
+        }
+        /* The accumulators may be read, and the ring written, when the last products are done. */
+        wgmma_wait_group(0);
+        registers_settled(acc, bn / 2);
+    }
+
+    /* Step 4: CTA r gets the r-th `columns` of every part. Of each consumer thread: */
+    float4(*part)[THREADS - 128] = (float4(*)[THREADS - 128]) s->ring; /* [parts * quads] */
+    int thread = (int)threadIdx.x - 128;
+    /* All CTAs of the cluster wait until all have multiplied: their rings are free for the parts. */
+    cluster_sync();
+    if (warpgroup > 0) {
+        UNROLL
+        for (int to = 0; to < parts; to++) {
+            UNROLL
+            for (int quad = 0; quad < quads; quad++) {
+                const float *v = &acc[(to * quads + quad) * 4];
+                cluster_store_v4(&part[rank * quads + quad][thread], to,
+                                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
+                                            __float_as_uint(v[3])));
+            }
+        }
+    }
+    /* All wait until all parts are there. Nobody reaches into another CTA after this: each may end. */
+    cluster_sync();
+    if (warpgroup > 0) {
+        int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + rank * columns + thread % 4 * 2;
+        UNROLL
+        for (int quad = 0; quad < quads; quad++) {
+            float4 sum = part[quad][thread];
+            /* In the order of the CTAs, not of their arrival: every launch has the same bits. */
+            UNROLL
+            for (int from = 1; from < parts; from++) {
+                float4 v = part[from * quads + quad][thread];
+                sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+            }
+            store_transposed(p, row, col + quad * 8, sum.x);
+            store_transposed(p, row, col + quad * 8 + 1, sum.y);
+            store_transposed(p, row + 8, col + quad * 8, sum.z);
+            store_transposed(p, row + 8, col + quad * 8 + 1, sum.w);
+        }
+    }
+}
+
 #define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, group, speed)                                       \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
-        gemm(&p, schedule, bm, bn, cluster);                                                                  \
+        if (schedule == SPLIT_K) {                                                                            \
+            gemm_split(&p, bm, bn, cluster);                                                                  \
+        } else {                                                                                              \
+            gemm(&p, schedule, bm, bn, cluster);                                                              \
+        }                                                                                                     \
     }                                                                                                         \
     KERNEL_ENTRY(kernel, Params);
 EACH_VARIANT(VARIANT_KERNEL)
@@ -343,6 +473,10 @@ static const struct {
 };
 
 static GemmStatus launch(const Gemm *g) {
+    if (g->sm_count < 1) {
+        fprintf(stderr, "09_every_shape: sm_count is %d, accepted is 1 and more\n", g->sm_count);
+        return GEMM_USAGE;
+    }
     const Variant *v = choose(g);
     if (v == NULL) {
         fprintf(stderr, "09_every_shape has no variant '%s' for a GPU of %d SMs; it has:", g->tuning.variant,
@@ -358,13 +492,15 @@ static GemmStatus launch(const Gemm *g) {
         return GEMM_USAGE;
     }
     Params p;
-    p.g = *g;
-    p.tiles_m = ceil_div(ceil_div(g->m, v->bm), v->cluster);
-    p.tiles_n = ceil_div(g->n, v->bn);
+    p.g = seen_by(v, g);
+    p.tiles_m = ceil_div(ceil_div(p.g.m, v->bm), sharing(v));
+    p.tiles_n = ceil_div(p.g.n, v->bn);
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
-    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, v->bm, BK, SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn / v->cluster, BK, SWIZZLE_128B) ||
+    int exchanged = v->schedule == SPLIT_K;
+    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm, BK, SWIZZLE_128B) ||
+        tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / sharing(v), BK,
+                      SWIZZLE_128B) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B)) {
         return GEMM_DEVICE;
     }
@@ -384,10 +520,10 @@ static size_t workspace_bytes(const Gemm *g) {
 static void describe(const Gemm *g, char *text, size_t size) {
     const Variant *v = choose(g);
     if (v != NULL) {
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d stages, about %.0f thousand cycles%s%s", v->name,
-                 tile_count(v, g) * v->cluster, v->bm, v->bn, cta_count(v, g),
-                 min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES), cost(v, g) / 1e3,
-                 should_meet(g) ? ", producers meet" : "", should_overlap(g) ? ", launches overlap" : "");
+        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d stages%s%s", v->name,
+                 tile_count(v, g) * sharing(v), v->bm, v->bn, cta_count(v, g),
+                 min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES), should_meet(g) ? ", producers meet" : "",
+                 should_overlap(g) ? ", launches overlap" : "");
     }
 }
 

@@ -14,11 +14,13 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile: bm / 2 rows each */
+    SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
 /* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
- * bm, bn: tile; cluster: CTAs that share B by multicast; group: tile rows walked together (tile_order.h);
- * speed: of the main loop, relative to the others. Both hold where L2 has room for what tiles share. */
+ * bm, bn: tile; cluster: CTAs that share B by multicast, or, with SPLIT_K, a tile; group: tile rows walked together
+ * (tile_order.h); speed: of the main loop, relative to the others. Group and speed hold where L2 has room for what tiles share;
+ * the speeds of SPLIT_K are those of 8192 x 8192 weights, which memory decides. */
 #define EACH_VARIANT(V)                                                   \
     V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
@@ -27,7 +29,12 @@ typedef enum {
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 8, 0.550)              \
     V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 12, 1.000)           \
     V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
-    V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)
+    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
+    V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)            \
+    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 64, 0.060)                  \
+    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 64, 0.117)                  \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 64, 0.227)                  \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 64, 0.417)
 
 typedef struct {
     const char *name;
@@ -72,14 +79,30 @@ static inline Measured fitted(const Variant *v, const Gemm *g) {
     return fit;
 }
 
-/* Tiles of C in this variant, in clusters. */
-static inline int tile_count(const Variant *v, const Gemm *g) {
-    return ceil_div(ceil_div(g->m, v->bm), v->cluster) * ceil_div(g->n, v->bn);
+/* The problem as this variant computes it. */
+static inline Gemm seen_by(const Variant *v, const Gemm *g) {
+    Gemm seen = *g;
+    if (v->schedule == SPLIT_K) {
+        seen.m = g->n, seen.n = g->m;
+        seen.a = g->b, seen.b = g->a;
+        seen.lda = g->ldb, seen.ldb = g->lda;
+    }
+    return seen;
 }
 
-/* CTAs of a launch. */
+/* CTAs that share B: neighbours along m. */
+static inline int sharing(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster; }
+
+/* Tiles of C in this variant: what a cluster takes at a time. */
+static inline int tile_count(const Variant *v, const Gemm *g) {
+    Gemm seen = seen_by(v, g);
+    return ceil_div(ceil_div(seen.m, v->bm), sharing(v)) * ceil_div(seen.n, v->bn);
+}
+
+/* CTAs of a launch. Those that split k are not persistent: the sum takes the ring. */
 static inline int cta_count(const Variant *v, const Gemm *g) {
-    return min_int(tile_count(v, g), g->sm_count / v->cluster) * v->cluster;
+    int clusters = tile_count(v, g);
+    return (v->schedule == SPLIT_K ? clusters : min_int(clusters, g->sm_count / v->cluster)) * v->cluster;
 }
 
 /* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
@@ -88,10 +111,18 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
 static inline double cost_at(const Variant *v, const Gemm *g, double speed) {
     const double epilogue = 0.19;
     double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
-    double exposed_tiles = v->schedule == COOPERATIVE ? tiles : 1;
-    return (double)v->bm * v->bn * (tiles * g->k / 2048 / speed + exposed_tiles * epilogue);
+    double exposed_tiles = v->schedule == PINGPONG ? 1 : tiles;
+    double k = (double)g->k / (v->cluster / sharing(v));
+    return (double)v->bm * v->bn * (tiles * k / 2048 / speed + exposed_tiles * epilogue);
 }
-static inline double cost(const Variant *v, const Gemm *g) { return cost_at(v, g, fitted(v, g).speed); }
+
+/* Is C so low that it would not fill a tile of 128 rows? Then TMA spends longer on rows that are not there, which it fills
+ * with zeros, than on those that are; tiles whose rows are B's have none of them. */
+static inline int suits(const Variant *v, const Gemm *g) { return (v->schedule == SPLIT_K) == (g->m <= 128); }
+
+static inline double cost(const Variant *v, const Gemm *g) {
+    return cost_at(v, g, fitted(v, g).speed) * (suits(v, g) ? 1 : 3);
+}
 
 /* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
 static inline const Variant *choose(const Gemm *g) {
@@ -111,7 +142,7 @@ static inline const Variant *choose(const Gemm *g) {
 /* Tile rows walked together, in clusters. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : fitted(v, g).group;
-    return ceil_div(min_int(group, ceil_div(g->m, v->bm)), v->cluster);
+    return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), sharing(v));
 }
 
 /* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the

@@ -99,12 +99,15 @@ HOST_DEVICE uint64_t wgmma_descriptor_mn_major_128b(uint32_t address, uint32_t p
 #define wgmma_commit_group() model_wgmma_commit_group(HERE)
 #define wgmma_wait_group(N) model_wgmma_wait_group(N, HERE)
 #define registers_settled(d, count) model_registers_settled(d, count)
+#define wgmma_m64n16k16(d, a, b, accumulate) wgmma_ss(16, d, a, b, accumulate)
+#define wgmma_m64n32k16(d, a, b, accumulate) wgmma_ss(32, d, a, b, accumulate)
 #define wgmma_m64n64k16(d, a, b, accumulate) wgmma_ss(64, d, a, b, accumulate)
 #define wgmma_m64n112k16(d, a, b, accumulate) wgmma_ss(112, d, a, b, accumulate)
 #define wgmma_m64n128k16(d, a, b, accumulate) wgmma_ss(128, d, a, b, accumulate)
 #define wgmma_m64n160k16(d, a, b, accumulate) wgmma_ss(160, d, a, b, accumulate)
 #define wgmma_m64n176k16(d, a, b, accumulate) wgmma_ss(176, d, a, b, accumulate)
 #define wgmma_m64n192k16(d, a, b, accumulate) wgmma_ss(192, d, a, b, accumulate)
+#define wgmma_m64n224k16(d, a, b, accumulate) wgmma_ss(224, d, a, b, accumulate)
 #define wgmma_m64n256k16(d, a, b, accumulate) wgmma_ss(256, d, a, b, accumulate)
 #define wgmma_m64n64k16_rs(d, a, b, accumulate) wgmma_rs(64, d, a, b, accumulate)
 
@@ -207,6 +210,8 @@ DEVICE void registers_settled(float *d, int count) {
 #define wgmma_ss_tf32(n, d, a, b, accumulate) WGMMA_SS_ANY(n, "k8.f32.tf32.tf32", "", d, a, b, accumulate)
 #define wgmma_rs_tf32(n, d, a, b, accumulate) WGMMA_RS_ANY(n, "k8.f32.tf32.tf32", "", d, a, b, accumulate)
 
+DEVICE void wgmma_m64n16k16(float d[8], uint64_t a, uint64_t b, int accumulate) { wgmma_ss(16, d, a, b, accumulate); }
+DEVICE void wgmma_m64n32k16(float d[16], uint64_t a, uint64_t b, int accumulate) { wgmma_ss(32, d, a, b, accumulate); }
 DEVICE void wgmma_m64n64k16(float d[32], uint64_t a, uint64_t b, int accumulate) { wgmma_ss(64, d, a, b, accumulate); }
 DEVICE void wgmma_m64n112k16(float d[56], uint64_t a, uint64_t b, int accumulate) {
     wgmma_ss(112, d, a, b, accumulate);
@@ -222,6 +227,9 @@ DEVICE void wgmma_m64n176k16(float d[88], uint64_t a, uint64_t b, int accumulate
 }
 DEVICE void wgmma_m64n192k16(float d[96], uint64_t a, uint64_t b, int accumulate) {
     wgmma_ss(192, d, a, b, accumulate);
+}
+DEVICE void wgmma_m64n224k16(float d[112], uint64_t a, uint64_t b, int accumulate) {
+    wgmma_ss(224, d, a, b, accumulate);
 }
 DEVICE void wgmma_m64n256k16(float d[128], uint64_t a, uint64_t b, int accumulate) {
     wgmma_ss(256, d, a, b, accumulate);
