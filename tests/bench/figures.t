@@ -53,7 +53,7 @@ cmp_ok(-s 'tests/bench/results/ladder.svg', '<', 20_000, 'which is below 20 kB')
 # TFLOPS says; 07 is 128 times as fast at 16384 cubed, so that its geometric mean over seven shapes is twice its ratio.
 my $HEADER = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w\n";
 my @SHAPES = split ' ', '8192,8192,8192 4096,4096,4096 2048,2048,2048 1024,1024,1024 16384,16384,16384 4096,14336,4096 ' .
-    '8192,7168,2048 4096,4096,14336 512,7168,7168 128,8192,8192';
+    '8192,7168,2048 4096,4096,14336 512,7168,7168 128,8192,8192 64,8192,8192 16,8192,8192';
 sub run {
     my ($date, $commit, $tflops, $card) = @_;
     my $text = '';
