@@ -265,9 +265,9 @@ store('book/troubleshooting.zh.md', "# 出错\n<!-- symptoms -->\n<!-- end of sy
 store('book/README.zh.md', "<!-- bugs: 01_first on an H200 -->x<!-- end --> <!-- bugs: recorded -->1<!-- end --> <!-- bugs: right on an H200 -->x<!-- end -->\n");
 ends(1, 'tables --check', qr/\Abook.README.zh.md: .*\nbook.troubleshooting.zh.md: .*\n\z/, 'Chinese pages that are not up to date are named');
 ends(0, 'tables --write', qr/\Awrote book.README.zh.md\nwrote book.troubleshooting.zh.md\n\z/, 'and written');
-is(contents('book/README.zh.md'), "<!-- bugs: 01_first on an H200 -->300 次运行中有 3 次出错，都在 128x256x640<!-- end --> "
+is(contents('book/README.zh.md'), "<!-- bugs: 01_first on an H200 -->300 次运行中有 3 次出错，都在 128x256x640 上<!-- end --> "
     . "<!-- bugs: recorded -->2<!-- end --> <!-- bugs: right on an H200 -->2 个中有 0 个<!-- end -->\n", 'phrases in Chinese');
-like(contents('book/troubleshooting.zh.md'), qr/^### 有些运行结果错：2 个中的 1 个\n\n\| 模型报告 \| bug \|\n.*\n\| RACE_RAW \| \[01 first\]\(.*\)（300 次中有 3 次，都在 128x256x640.*）/m,
+like(contents('book/troubleshooting.zh.md'), qr/^### 有几次运行，结果错了：2 个中的 1 个\n\n\| 模型报告 \| bug \|\n.*\n\| RACE_RAW \| \[01 first\]\(.*\)（300 次中有 3 次，都在 128x256x640 上.*）/m,
     'symptoms in Chinese');
 unlink 'book/troubleshooting.zh.md', 'book/README.zh.md';
 like(said("cd $top && perl -e 'require qq{./tests/tools/patches}; print Patches::symptom_tables(Patches::say(qq{x.zh.md}))'"),
