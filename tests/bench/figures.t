@@ -362,7 +362,7 @@ refused("<!-- figures: limits -->\n<!-- figures: ladder -->\n<!-- /figures -->",
 refused('<!-- /figures -->', qr/README.md:1: /, 'an end without a start');
 refused('<!-- /experiment -->', qr/README.md:1: /, "an experiment's end without a start");
 store('README.md', $readme);
-for ([ $csv, 'NVIDIA H200,2026-01-02,newer,paused,8192', 32 ], [ $tried, 'NVIDIA H200,2026-01-02,new,expect_tx,x,1,1', 13 ],
+for ([ $csv, 'NVIDIA H200,2026-01-02,newer,paused,8192', 38 ], [ $tried, 'NVIDIA H200,2026-01-02,new,expect_tx,x,1,1', 13 ],
     [ $costs, 'NVIDIA H200,2026-01-02,newer,1,1,1,01,fast', 5 ]) {
     my ($file, $line, $number) = @$_;
     my $before = slurp($file);
