@@ -73,14 +73,14 @@
   // ---- what has happened, in a sentence for each fact
 
   const rules_zh = {
-    DEADLOCK: "没有线程能继续",
-    RACE_RAW: "读了还不能确定已经写好的数据",
-    RACE_WAR: "写了还可能有人在读的数据",
-    PROXY_FENCE: "两个代理之间缺少栅栏",
-    PHASE_STALE: "等待的是一个旧阶段",
-    PHASE_SKIPPED: "一个阶段可能在有人看到之前就过去了",
-    TX_COUNT: "预告的字节与搬来的字节不符",
-    UNINIT_SHARED: "读了没有写过的共享内存",
+    DEADLOCK: "没有一个线程能往下走",
+    RACE_RAW: "要读的数据还不能保证已经写好",
+    RACE_WAR: "要覆盖的数据可能还有人在读",
+    PROXY_FENCE: "两个代理之间缺一道栅栏",
+    PHASE_STALE: "等的是一个早已过去的阶段",
+    PHASE_SKIPPED: "等待者可能错过一整个阶段",
+    TX_COUNT: "声明的字节数与落地的字节数不符",
+    UNINIT_SHARED: "读了从没写过的共享内存",
   };
   // Of "model: RULE: Title" and so on.
   const rule_title = (text) => /: .*?: (.*)/.exec(text)[1].replace(/^./, (c) => c.toLowerCase());
@@ -89,89 +89,89 @@
   // f: the fact; w: who has done it, in words; d: the data.
   const facts = {
     init: (f, w) => t(`${w} initialise${s(w)} the barriers: each is in phase 0 and expects its arrivals.`,
-      `${w} 初始化各个屏障：都处在阶段 0，等着各自的到达。`),
+      `${w} 初始化各个屏障：都在阶段 0，待到达数都等于预期到达数。`),
     announce: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier} and announce${s(w)} ${number(f.bytes)} bytes for phase ${f.phase}.`,
-      `${w} 到达 ${f.barrier}，并为阶段 ${f.phase} 预告 ${number(f.bytes)} 字节。`),
+      `${w} 在 ${f.barrier} 上到达，并为阶段 ${f.phase} 声明 ${number(f.bytes)} 字节。`),
     expect: (f, w) => t(`${w} announce${s(w)} ${number(f.bytes)} bytes on ${f.barrier}.`,
-      `${w} 在 ${f.barrier} 上预告 ${number(f.bytes)} 字节。`),
+      `${w} 在 ${f.barrier} 上声明 ${number(f.bytes)} 字节。`),
     load: (f) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}.`,
-      `请复制引擎把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节。`),
+      `交给拷贝引擎：把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节。`),
     landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map}` : ""} landed: ${f.barrier} has ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
-      `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节已到：${f.barrier} 的阶段 ${f.phase} 已到 ${number(f.has)} / ${number(f.of)} 字节。`),
+      `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节落地：${f.barrier} 的阶段 ${f.phase} 已有 ${number(f.has)} / ${number(f.of)} 字节。`),
     complete: (f) => t(`Phase ${f.phase} of ${f.barrier} is complete; phase ${f.phase + 1} begins.`,
       `${f.barrier} 的阶段 ${f.phase} 完成，阶段 ${f.phase + 1} 开始。`),
     arrive: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
-      `${w} 到达 ${f.barrier}：阶段 ${f.phase} 已到达 ${f.has} / ${f.of} 次。`),
+      `${w} 在 ${f.barrier} 上到达：阶段 ${f.phase} 已有 ${f.has} / ${f.of} 次到达。`),
     wait: (f, w) => t(`${w} wait${s(w)} for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
-      `${w} 等待 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
+      `${w} 等 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
     passed: (f, w) => f.fresh
       ? t(`${w} wait${s(w)} for parity 1 of ${f.barrier} and go${s(w) && "es"} on at once: on a fresh barrier the phase before phase 0 counts as complete.`,
-        `${w} 等待 ${f.barrier} 的奇偶位 1，立即通过：在新屏障上，阶段 0 之前的那个阶段算作已完成。`)
+        `${w} 等 ${f.barrier} 的奇偶位 1，马上通过：屏障刚初始化完，阶段 0 的前一个阶段算作已完成。`)
       : t(`${w} go${s(w) && "es"} on: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
-        `${w} 继续：${f.barrier} 的阶段 ${f.phase}（奇偶位 ${f.parity}）已完成。`),
-    met: (f) => t("All threads have met in __syncthreads().", "所有线程都到了 __syncthreads()。") +
+        `${w} 往下走：${f.barrier} 的阶段 ${f.phase}（奇偶位 ${f.parity}）已完成。`),
+    met: (f) => t("All threads have met in __syncthreads().", "所有线程在 __syncthreads() 会合。") +
       (f.stages.length ? t(` All have read stage ${stages(f.stages)}: it may be filled again.`,
-        `stage ${stages(f.stages)} 大家都读完了：可以重新装填。`) : ""),
+        `stage ${stages(f.stages)} 大家都读完了：可以重填。`) : ""),
     fragments: (f, w) => t(`${w} read${s(w)} fragments of k-tile ${f.k} from stage ${f.stage}.`,
       `${w} 从 stage ${f.stage} 读 k-tile ${f.k} 的片段。`),
     issue: (f, w) => t(`${w} issues ${f.amount} wgmmas of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
-      `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起 Tensor Core 随时会读 stage ${stages(f.stages)}。`),
+      `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
     done: (f, w) => t(`The tensor cores compute the products of k-tile ${f.k} for ${w}. Who has not waited for them does not know it.`,
-      `Tensor Core 在为${w} 算 k-tile ${f.k} 的乘积。没有等待过的线程并不知道。`),
+      `张量核心为 ${w} 做 k-tile ${f.k} 的乘法。没等过的线程无从知道。`),
     waited: (f, w) => t(`${w} know${s(w)} by waiting that the warpgroup's products up to group ${f.group} are over.`,
-      `${w} 等待之后知道：到第 ${f.group} 组为止的乘积都已结束。`),
+      `${w} 等过之后知道：到第 ${f.group} 组为止，乘法都已做完。`),
     tile: (f, w) => t(`${w} takes the tile of C in row ${f.row}, column ${f.col}.`,
-      `${w} 领取 C 的第 ${f.row} 行、第 ${f.col} 列的 tile。`),
+      `${w} 拿到 C 的第 ${f.row} 行、第 ${f.col} 列的分块。`),
     pack: (f, w) => t(`${w} write${s(w)} results into the buffer ${f.buffer}.`,
       `${w} 把结果写进缓冲区 ${f.buffer}。`),
     store: (f, w) => t(`${w} start${s(w)} TMA stores of ${f.amount} boxes from ${f.buffer}.`,
-      `${w} 发起 TMA 存储，从 ${f.buffer} 送出 ${f.amount} 个框。`),
-    stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `复制引擎读完 ${f.buffer}，写入 C。`),
+      `${w} 发起 TMA 存储，从 ${f.buffer} 存出 ${f.amount} 个框。`),
+    stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `拷贝引擎读完了 ${f.buffer}，写进了 C。`),
     report: (f, w, d) => t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
-      `模型停止运行，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
-    end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：完成。"),
+      `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
+    end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：分块算完了。"),
   };
 
   // What threads do at a time: the kind, and what belongs to it.
   const groups_over = (n) => t(`${n} wgmma group${n === 1 ? "" : "s"}`, `${n} 个 wgmma 组`);
   const doing = {
-    begin: () => t("starting", "开始"),
+    begin: () => t("starting", "刚开始"),
     sync: (id) => id ? t(`waiting at barrier ${id}`, `在屏障 ${id} 等待`) : t("waiting in __syncthreads()",
       "在 __syncthreads() 等待"),
     met: (id) => id ? t(`past barrier ${id}`, `已过屏障 ${id}`) : t("past __syncthreads()", "已过 __syncthreads()"),
     registers: (n) => t(`now with ${n} registers a thread`, `现在每个线程 ${n} 个寄存器`),
-    load: (barrier) => t(`starting loads that ${barrier} counts`, `发起由 ${barrier} 计数的加载`),
-    arrived: (barrier) => t(`has arrived at ${barrier}`, `已到达 ${barrier}`),
+    load: (barrier) => t(`starting loads that ${barrier} counts`, `发起加载，由 ${barrier} 计数`),
+    arrived: (barrier) => t(`has arrived at ${barrier}`, `已在 ${barrier} 上到达`),
     wait: (barrier, parity, phase) => t(`waiting for ${barrier}, parity ${parity} (phase ${phase})`,
-      `等待 ${barrier}，奇偶位 ${parity}（阶段 ${phase}）`),
-    pass: (barrier, parity) => t(`asking for ${barrier}, parity ${parity}`, `询问 ${barrier}，奇偶位 ${parity}`),
-    passed: (barrier) => t(`past the wait for ${barrier}`, `已通过 ${barrier}`),
+      `等 ${barrier}，奇偶位 ${parity}（阶段 ${phase}）`),
+    pass: (barrier, parity) => t(`asking for ${barrier}, parity ${parity}`, `问 ${barrier}，奇偶位 ${parity}`),
+    passed: (barrier) => t(`past the wait for ${barrier}`, `已等到 ${barrier}`),
     fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
     issue: () => t("issuing wgmmas", "发出 wgmma"),
-    products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等待，直到未完成的不超过 ${groups_over(n)}`),
-    waited: (n) => t(`past the wait: ${groups_over(n)} over`, `等待已过：已结束 ${groups_over(n)}`),
-    tile: () => t("with a new tile", "已领取新 tile"),
-    pack: (out) => t(`writing to ${out}`, `写入 ${out}`),
-    fence: () => t("has fenced for the async proxy", "已为 async 代理执行栅栏"),
+    products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等到没完成的最多 ${groups_over(n)}`),
+    waited: (n) => t(`past the wait: ${groups_over(n)} over`, `已等到：${groups_over(n)}做完`),
+    tile: () => t("with a new tile", "拿到新的分块"),
+    pack: (out) => t(`writing to ${out}`, `正在写 ${out}`),
+    fence: () => t("has fenced for the async proxy", "已执行异步代理的栅栏"),
     store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起存储`),
     stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`,
-      `等待，直到除 ${n} 组外的存储都已${read ? "读完" : "写完"}`),
+      `等存储${read ? "读完" : "写完"}，最多剩 ${n} 组`),
     returned: () => t("returned", "已返回"),
   };
   const waiting = new Set(["sync", "wait", "products", "stores"]);
 
   const stage_words = {
-    none: () => t("not filled yet", "尚未装填"), free: () => t("free", "空闲"), loading: () => t("being loaded", "装填中"),
+    none: () => t("not filled yet", "还没填过"), free: () => t("free", "空闲"), loading: () => t("being loaded", "正在加载"),
       full: () => t("full", "已满"),
-    reading: () => t("being read", "被读取"), read: () => t("read", "已读完"),
+    reading: () => t("being read", "正在被读"), read: () => t("read", "已读完"),
   };
   const may_touch = {
-    none: () => t("only who loads", "只有加载者可动"),
-    free: () => t("only who loads", "只有加载者可动"),
-    loading: () => t("only the copy engine", "只有复制引擎可动"),
-    full: () => t("readers who have waited", "等待过的读者可读"),
-    reading: () => t("readers; nobody may write", "读者可读，谁也不可写"),
-    read: () => t("nobody writes before the release", "释放之前谁也不可写"),
+    none: () => t("only who loads", "只有加载的线程可以动"),
+    free: () => t("only who loads", "只有加载的线程可以动"),
+    loading: () => t("only the copy engine", "只有拷贝引擎可以动"),
+    full: () => t("readers who have waited", "等过的线程可以读"),
+    reading: () => t("readers; nobody may write", "可以读，谁也不许写"),
+    read: () => t("nobody writes before the release", "释放之前，谁也不许写"),
   };
 
   // ---- a recorded run
@@ -214,8 +214,8 @@
       h("h3", null, t("Barriers", "屏障")),
       h("div.step-scroll", null, h("table", null,
         h("thead", null, h("tr", null, h("th", null, ""), h("th", null, t("phase, parity", "阶段、奇偶位")),
-          h("th", null, t("arrivals pending", "尚缺到达")),
-          h("th", null, t("bytes landed", "已到字节")), h("th", null, t("who waits (for parity)", "谁在等（奇偶位）")))),
+          h("th", null, t("arrivals pending", "待到达数")),
+          h("th", null, t("bytes landed", "落地字节")), h("th", null, t("who waits (for parity)", "谁在等（奇偶位）")))),
         h("tbody", null, names.map((name) => barrier_view(data, state, before, name))))));
   }
 
@@ -235,13 +235,13 @@
       { "data-stage": index, "data-state": kind },
       h("b", null, `stage ${index}`),
       h("span.step-state", null, !clash ? stage_words[kind]() : kind === "free" ? t("released while being read!",
-        "还在读就释放了！") : t("being loaded while read!", "边读边装填！")),
+        "还在读就释放了！") : t("being loaded while read!", "还在读就重填了！")),
       h("span", null, stage && kind !== "free"
-        ? `k-tile ${stage.k}${data.tiles_many ? t(` of tile ${stage.tile}`, `，tile ${stage.tile}`) : ""}` : "\u00a0"),
+        ? `k-tile ${stage.k}${data.tiles_many ? t(` of tile ${stage.tile}`, `，分块 ${stage.tile}`) : ""}` : "\u00a0"),
       stage && kind === "loading" ? Object.keys(stage.loaded).sort().map((map) =>
         h("small", null, `${map} `, bar(...stage.loaded[map]),
           ` ${stage.loaded[map][0] >> 10} / ${stage.loaded[map][1] >> 10} KiB`)) : null,
-      readers.length ? h("small", null, t("read by ", "读者："), readers.length > 3 ? t(`${readers.length} warps`,
+      readers.length ? h("small", null, t("read by ", "谁在读："), readers.length > 3 ? t(`${readers.length} warps`,
         `${readers.length} 个 warp`) : readers.join(t(", ", "、"))) : null,
       h("small.step-may", null, may_touch[kind]()));
   }
@@ -258,7 +258,7 @@
     return h(`div.step-role.${part.part}`, { "data-part": `${part.part}${part.n}` },
       data.wgmma || part.part !== "warpgroup" ? h("b", null, capital(part_name(part))) : null,
       tile && part.part !== "warpgroup" ? h("small", null, t(` tile of C: row ${tile[0]}, column ${tile[1]}`,
-        ` C 的 tile：第 ${tile[0]} 行、第 ${tile[1]} 列`)) : null,
+        ` C 的分块：第 ${tile[0]} 行、第 ${tile[1]} 列`)) : null,
       h("ul", null, state.doing[group].map(([warps, what]) => {
         const is_waiting = waiting.has(what[0]);
         return h(`li.${is_waiting ? "waits" : what[0] === "returned" ? "over" : "works"}`, null,
@@ -269,11 +269,12 @@
   function products_view(data, state) {
     if (!data.wgmma) return null;
     const list = state.products || [];
-    return h("section.step-products", null, h("h3", null, t("Products in flight", "进行中的乘积")),
+    return h("section.step-products", null, h("h3", null, t("Products in flight", "还没等到的乘法")),
       list.length ? list.map((p) => h(`div.step-product.${p.state}`, null,
-        `${group_name(data, p.warpgroup)}, ${t("group", "组")} ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
-        h("b", null, p.state === "over" ? t("computed, not waited for", "已算完，还没有人等过")
-          : t(`${p.done} of ${p.issued} wgmmas done`, `${p.issued} 条 wgmma 已完成 ${p.done} 条`))))
+        t(`${group_name(data, p.warpgroup)}, group ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
+          `${group_name(data, p.warpgroup)}，第 ${p.group} 组：k-tile ${p.k}，stage ${stages(p.stages)}：`),
+        h("b", null, p.state === "over" ? t("computed, not waited for", "已做完，还没有人等过")
+          : t(`${p.done} of ${p.issued} wgmmas done`, `${p.issued} 条 wgmma，做完 ${p.done} 条`))))
         : h("p.step-none", null, t("none", "没有")));
   }
 
@@ -281,8 +282,8 @@
     const named = (name) => data.report && state === data.states[data.frames.length - 1]
       && data.report.text.includes(`->${name}`);
     const names = Object.keys(state.buffers || {}).sort();
-    const words = { written: t("being written", "正被写入"), leaving: t("being stored: do not write", "正在送出：不可写"),
-      stored: t("stored", "已送出") };
+    const words = { written: t("being written", "正在写"), leaving: t("being stored: do not write", "正在存出：不许写"),
+      stored: t("stored", "已存出") };
     return names.length ? h("section.step-buffers", null, h("h3", null, t("Buffers of results", "结果缓冲区")),
       names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}${named(name) ? ".hot" : ""}`, null, h("b", null, name),
         ` ${words[state.buffers[name][0]]}`))) : null;
@@ -318,7 +319,7 @@
 
   pages.run = {
     title: (data) => data.bug ? t(`Bug ${data.name.replace(/^bug_/, "")}`, `Bug ${data.name.replace(/^bug_/, "")}`)
-      : data.only ? t(`${data.only} through two loads`, `${data.only}：两次加载`) : data.name,
+      : data.only ? t(`${data.only} through two loads`, `${data.only}：从两次加载看它`) : data.name,
     prepare(data) {
       data.states = unfold(data);
       data.wgmma = data.states.some((state) => state.products && state.products.length);
@@ -330,7 +331,7 @@
         const [, , , tx, announced, brought] = state.barriers[data.only];
         return [barriers_view(data, state, before),
           h("p", { "data-tx": tx }, h("b", null, `tx-count: ${number(tx)}`),
-            ` = ${number(announced)} ${t("announced", "已预告")} − ${number(brought)} ${t("landed", "已到")}`),
+            ` = ${number(announced)} ${t("announced", "已声明")} − ${number(brought)} ${t("landed", "已落地")}`),
             source_view(data, state)];
       }
       return [bug_view(data, state, last), ring_view(data, state, before),
@@ -346,20 +347,20 @@
   function help(data) {
     const lines = [
       t("An mbarrier counts arrivals and bytes. When none is missing, its phase is complete and the next one begins, with the same counts.",
-        "mbarrier 数到达次数和字节数。都不缺时，当前阶段（phase）完成，下一个阶段开始，计数重新来过。"),
+        "mbarrier 既数到达，也数字节。两样都齐了，当前阶段（phase）就完成，下一个阶段随即开始，计数照旧。"),
       t("Phases are numbered from 0; parity is the phase modulo 2, in the small box. A wait names a parity: it blocks while the phase under way has it.",
-        "阶段从 0 编号；小方框里是奇偶位（parity），即阶段号模 2。等待时给出一个奇偶位：正在进行的阶段若是这个奇偶位，就阻塞。"),
+        "阶段从 0 数起；小方框里是奇偶位（parity），也就是阶段号模 2。等待只给出一个奇偶位：当前阶段的奇偶位正是它，就阻塞。"),
       t("Dots: arrivals that have come (●) and that are missing (○). The bar: bytes that have landed, of those announced.",
-        "圆点：已到（●）与尚缺（○）的到达。横条：已预告的字节中已经搬到的部分。"),
+        "圆点：来了的到达（●），还缺的到达（○）。横条：声明的字节里，落地了多少。"),
       data.only ? null
         : t("A stage is a part of shared memory for one k-tile of A and B. Its border says what it is: dashed free, dotted being loaded, plain full or read, double being read. ✎ says who may touch it.",
-        "stage（级）是共享内存中放一个 k-tile 的 A 和 B 的一块。边框表示状态：虚线空闲，点线装填中，实线已满或已读完，双线正被读取。✎ 说明谁可以动它。"),
+        "stage（级）是共享内存里放一个 k-tile 的 A 和 B 的地方。边框表示状态：虚线是空闲，点线是正在加载，实线是已满或已读完，双线是正在被读。✎ 后面写着谁可以动它。"),
       t("Marked rows and stages are those that have changed in this frame; on the last frame of a bug, those that the report names. Threads that do the same share a line.",
-        "有标记的行和 stage 是本帧中变化的；在 bug 的最后一帧，是报告提到的。做同样事情的线程合成一行。"),
+        "带标记的行和 stage，是这一帧里变了的；在 bug 的最后一帧，是报告里提到的。做同一件事的线程合成一行。"),
       t("The run is the CPU model's, in a random order of events that is right like any other; its steps are no time.",
-        "这是 CPU 模型的一次运行，事件次序是随机的，与其他次序一样合法；步数不是时间。"),
+        "这是 CPU 模型的一次运行。事件的次序是随机的，和其他次序一样合法；步数不是时间。"),
     ];
-    return h("details.step-help", null, h("summary", null, t("How to read this", "怎样读这一页")),
+    return h("details.step-help", null, h("summary", null, t("How to read this", "这一页怎么看")),
       h("ul", null, lines.map((line) => line && h("li", null, line))));
   }
 
@@ -380,21 +381,21 @@
   // ---- a wait for each parity
 
   pages.parity = {
-    title: () => t("A wait for each parity", "等待每个奇偶位"),
+    title: () => t("A wait for each parity", "两种奇偶位各等一次"),
     say: (data, k) => {
       const f = data.frames[k];
-      const done = f.phase === 0 ? t("A fresh barrier is in phase 0.", "新屏障处在阶段 0。")
+      const done = f.phase === 0 ? t("A fresh barrier is in phase 0.", "刚初始化的屏障在阶段 0。")
         : t(`${f.phase === 1 ? "One phase is" : "Two phases are"} complete: the barrier is in phase ${f.phase}.`,
-        `已完成 ${f.phase} 个阶段：处在阶段 ${f.phase}。`);
+        `完成了 ${f.phase} 个阶段：屏障在阶段 ${f.phase}。`);
       const result = f.passes ? t(`A wait for parity ${f.parity} goes on: the phase before, ${f.phase - 1}, has that parity.`,
-        `等待奇偶位 ${f.parity} 会通过：前一个阶段 ${f.phase - 1} 正是这个奇偶位。`)
+        `等奇偶位 ${f.parity}，通过：前一个阶段 ${f.phase - 1} 的奇偶位正是它。`)
         : t(`A wait for parity ${f.parity} blocks: the phase that is under way has that parity.`,
-          `等待奇偶位 ${f.parity} 会阻塞：正在进行的阶段正是这个奇偶位。`);
+          `等奇偶位 ${f.parity}，阻塞：当前阶段的奇偶位正是它。`);
       return sentences([done, result]);
     },
     view(data, k) {
       return [h("div.step-scroll", null, h("table.step-parities", null,
-        h("thead", null, h("tr", null, h("th", null, t("the barrier is in", "屏障处在")),
+        h("thead", null, h("tr", null, h("th", null, t("the barrier is in", "屏障在")),
           h("th", null, t("wait for parity 0", "等奇偶位 0")), h("th", null, t("wait for parity 1", "等奇偶位 1")))),
         h("tbody", null, range(data.frames.length / 2).map((row) => h("tr", null,
           h("th", { scope: "row" }, t(`phase ${data.frames[2 * row].phase}`, `阶段 ${data.frames[2 * row].phase}`)),
@@ -416,12 +417,12 @@
   };
 
   pages.swizzle = {
-    title: () => t("Swizzle, read by read", "swizzle：一次次地读"),
+    title: () => t("Swizzle, read by read", "swizzle：一次一次地读"),
     say: (data, k) => {
       const f = data.frames[k];
       const [plain, swizzled] = [false, true].map((on) => Math.max(...clashes(data, f, on)));
       return t(`Row ${f.row}, chunk ${f.chunk} is read: ${f.row + 1} of 8 reads. Passes that they need: ${plain} without swizzle, ${swizzled} with it.`,
-        `读第 ${f.row} 行的块 ${f.chunk}：8 次读中的第 ${f.row + 1} 次。需要的趟数：不用 swizzle ${plain} 趟，用 swizzle ${swizzled} 趟。`);
+        `读第 ${f.row} 行的 chunk ${f.chunk}，8 次里的第 ${f.row + 1} 次。到这里一共要跑几趟：不用 swizzle 是 ${plain} 趟，用了是 ${swizzled} 趟。`);
     },
     view(data, k) {
       const f = data.frames[k];
@@ -439,7 +440,7 @@
             h("tfoot", null,
               h("tr", null, hits.map((n) => h(`td.${n > 1 ? "hot" : n ? "load" : "n"}`, null, n ? `${n}×` : "·")))))),
           h("small", null, t("columns: banks; a cell: row,chunk of 16 bytes; below: reads of the same banks",
-            "列：bank；格：行,块（16 字节）；最下行：读到同一组 bank 的次数")));
+            "列：bank；格：行,chunk（16 字节）；最下一行：同一组 bank 读了几次")));
       }))];
     },
   };
@@ -447,18 +448,18 @@
   // ---- a descriptor
 
   pages.descriptor = {
-    title: () => t("A descriptor, and the bytes that it names", "描述符，以及它指的字节"),
+    title: () => t("A descriptor, and the bytes that it names", "描述符，以及它指向的字节"),
     say: (data, k) => {
       const f = data.frames[k];
       return t(`k16 step ${f.step}: the start address is ${number(f.start)}, ${f.start - data.tile} bytes into the tile. The product reads k ${16 * f.step} to ${16 * f.step + 15} of 64 rows.`,
-        `k16 步 ${f.step}：起始地址 ${number(f.start)}，在 tile 内偏移 ${f.start - data.tile} 字节。这次乘积读 64 行的 k ${16 * f.step} 到 ${16 * f.step + 15}。`);
+        `k16 步 ${f.step}：起始地址 ${number(f.start)}，在分块里偏移 ${f.start - data.tile} 字节。这次乘法读 64 行的 k ${16 * f.step} 到 ${16 * f.step + 15}。`);
     },
     view(data, k) {
       const f = data.frames[k], at = new Map(f.chunks.map(([row, kk, offset]) => [offset, [row, kk]]));
       const fields = [[t("start address", "起始地址"), f.start, `${number(f.start)} / 16 = ${f.start >> 4}`, "0–13"],
-        [t("leading offset", "leading 偏移"), f.leading, `${f.leading} / 16`, "16–29"],
-        [t("stride: 8 rows on", "stride：往下 8 行"), f.stride, `${number(f.stride)} / 16 = ${f.stride >> 4}`, "32–45"],
-          [t("base offset", "base 偏移"), f.base, f.base, "49–51"],
+        [t("leading offset", "主维字节偏移（LBO）"), f.leading, `${f.leading} / 16`, "16–29"],
+        [t("stride: 8 rows on", "跨步字节偏移（SBO）：到接下来的 8 行"), f.stride, `${number(f.stride)} / 16 = ${f.stride >> 4}`, "32–45"],
+          [t("base offset", "基偏移"), f.base, f.base, "49–51"],
           ["swizzle", f.swizzle, `${parseInt(f.bits[0], 16) >> 2}: ${t(`${f.swizzle} bytes`, `${f.swizzle} 字节`)}`, "62–63"]];
       return [h("div.step-columns", null,
         h("section", null, h("h3", null, `0x${f.bits}`),
@@ -469,7 +470,7 @@
             { "data-field": i, "data-value": raw }, h("td", null, bits), h("th", { scope: "row" }, name),
             h("td", null, text))))))),
         h("section", null,
-          h("h3", null, t("The tile in shared memory, first 16 of 64 rows", "共享内存里的 tile，64 行中的前 16 行")),
+          h("h3", null, t("The tile in shared memory, first 16 of 64 rows", "共享内存里的分块，64 行中的前 16 行")),
           h("div.step-scroll", null,
             h("table.step-cells", null,
             h("tbody", null, range(16).map((line) => h("tr", null, h("th", { scope: "row" }, number(128 * line)),
@@ -489,16 +490,16 @@
     new Set(tiles.slice(f.first, f.end).map(([, n]) => n))];
 
   pages.order = {
-    title: () => t("Two orders of tiles, and the panels in use", "两种 tile 次序，以及用到的面板"),
+    title: () => t("Two orders of tiles, and the panels in use", "两种分块顺序，以及同时用到的面板"),
     say: (data, k) => {
       const f = data.frames[k];
-      const what = f.first === 0 && f.end <= data.ctas ? t(`CTA ${f.end - 1} takes its tile.`, `CTA ${f.end - 1} 领取它的 tile。`)
+      const what = f.first === 0 && f.end <= data.ctas ? t(`CTA ${f.end - 1} takes its tile.`, `CTA ${f.end - 1} 拿到它的分块。`)
         : t(`Wave ${f.first / data.ctas}: all ${data.ctas} CTAs take their next tile.`,
-        `第 ${f.first / data.ctas} 波：${data.ctas} 个 CTA 各取下一个 tile。`);
+        `波次 ${f.first / data.ctas}：${data.ctas} 个 CTA 各拿下一个分块。`);
       const uses = data.orders.map((order) => {
         const [a, b] = panels(order.tiles, f);
         return t(`group ${order.group}: ${a.size} panel${a.size > 1 ? "s" : ""} of A and ${b.size} of B`,
-          `组高 ${order.group}：A 的 ${a.size} 条、B 的 ${b.size} 条`);
+          `${order.group} 行一组：A 的 ${a.size} 个、B 的 ${b.size} 个`);
       });
       return sentences([what, t(`In use at a time: ${uses.join("; ")}.`, `同时用到的面板：${uses.join("；")}。`)]);
     },
@@ -523,7 +524,7 @@
               })))))));
       })), h("small", null,
         t("a number: the CTA that has the tile; ✓: done; A0, B0: a panel of A (a row of tiles) or B (a column) is in use",
-        "数字：拿着该 tile 的 CTA；✓：已完成；A0、B0：正在用的 A 面板（一行 tile）或 B 面板（一列）"))];
+        "数字：算这个分块的 CTA；✓：已算完；A0、B0：正在用的 A 面板（一行分块）或 B 面板（一列分块）"))];
     },
   };
 
@@ -544,7 +545,7 @@
     if (page.prepare) page.prepare(data);
 
     const button = (text, label, action, key) => h("button",
-      { type: "button", "aria-label": label, title: key ? `${label} (${key})` : label, "data-action": action,
+      { type: "button", "aria-label": label, title: key ? t(`${label} (${key})`, `${label}（${key}）`) : label, "data-action": action,
       onclick: () => act(action) }, text);
     const play = button(t("play", "播放"), t("play", "播放"), "play", t("space", "空格"));
     const slider = h("input", { type: "range", min: 0, max: frames - 1, "aria-label": t("frame", "帧"),
@@ -552,7 +553,7 @@
     const count = h("output.step-count", null);
     const sentence = h("p.step-say", { "aria-live": "polite" });
     const view = h("div.step-view", null);
-    const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "步进") },
+    const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "逐帧") },
       button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
       button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"), play, slider, count);
     box.replaceChildren(h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view,
@@ -621,7 +622,7 @@
       }
       wanted.set(name, [box]);
       const missing = () => box.replaceChildren(t(`The data of "${name}" is missing: make steps writes it.`,
-        `缺少 "${name}" 的数据：由 make steps 生成。`));
+        `没有“${name}”的数据：要先运行 make steps。`));
       document.head.append(h("script", { src: `${here}${name}.js`, onerror: missing }));
     }
   }
