@@ -148,7 +148,7 @@
     passed: (barrier) => t(`past the wait for ${barrier}`, `已等到 ${barrier}`),
     fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
     issue: () => t("issuing wgmmas", "发出 wgmma"),
-    products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等到没完成的最多 ${groups_over(n)}`),
+    products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等，直到没完成的最多 ${groups_over(n)}`),
     waited: (n) => t(`past the wait: ${groups_over(n)} over`, `已等到：${groups_over(n)}做完`),
     tile: () => t("with a new tile", "拿到新的分块"),
     pack: (out) => t(`writing to ${out}`, `正在写 ${out}`),
@@ -195,7 +195,7 @@
     const waiters = (state.doing || []).flatMap((group, i) =>
       group.filter(([, what]) => what[0] === "wait" && what[1] === name)
         .map(([warps,
-          what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps.replace(/:[^,]*/g, "")) : group_name(data, i)} (${what[2]})`));
+          what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps.replace(/:[^,]*/g, "")) : group_name(data, i)}${t(` (${what[2]})`, `（${what[2]}）`)}`));
     return h(`tr.${changed || named ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending,
       "data-tx": tx },
       h("th", { scope: "row" }, name),
@@ -241,7 +241,7 @@
       stage && kind === "loading" ? Object.keys(stage.loaded).sort().map((map) =>
         h("small", null, `${map} `, bar(...stage.loaded[map]),
           ` ${stage.loaded[map][0] >> 10} / ${stage.loaded[map][1] >> 10} KiB`)) : null,
-      readers.length ? h("small", null, t("read by ", "谁在读："), readers.length > 3 ? t(`${readers.length} warps`,
+      readers.length ? h("small", null, t("read by ", "读者："), readers.length > 3 ? t(`${readers.length} warps`,
         `${readers.length} 个 warp`) : readers.join(t(", ", "、"))) : null,
       h("small.step-may", null, may_touch[kind]()));
   }
@@ -319,7 +319,7 @@
 
   pages.run = {
     title: (data) => data.bug ? t(`Bug ${data.name.replace(/^bug_/, "")}`, `Bug ${data.name.replace(/^bug_/, "")}`)
-      : data.only ? t(`${data.only} through two loads`, `${data.only}：从两次加载看它`) : data.name,
+      : data.only ? t(`${data.only} through two loads`, `两次加载里的 ${data.only}`) : data.name,
     prepare(data) {
       data.states = unfold(data);
       data.wgmma = data.states.some((state) => state.products && state.products.length);
@@ -499,7 +499,7 @@
       const uses = data.orders.map((order) => {
         const [a, b] = panels(order.tiles, f);
         return t(`group ${order.group}: ${a.size} panel${a.size > 1 ? "s" : ""} of A and ${b.size} of B`,
-          `${order.group} 行一组：A 的 ${a.size} 个、B 的 ${b.size} 个`);
+          `${order.group === 1 ? "逐行走" : `${order.group} 行一组`}，A 的 ${a.size} 个、B 的 ${b.size} 个`);
       });
       return sentences([what, t(`In use at a time: ${uses.join("; ")}.`, `同时用到的面板：${uses.join("；")}。`)]);
     },
