@@ -196,8 +196,10 @@ static GemmStatus find_accumulator(Explanation *e, ElementPath *path) {
     path->thread = high * 256 + low;
     if (status == GEMM_OK && (path->index < 0 || path->index >= path->accumulators || low < 0 || high < 0 ||
                               path->thread >= e->launch->block)) {
-        fprintf(stderr, "%s: C[%d][%d] is not the rounded value of one accumulator\n", e->chapter->name, path->row,
-                path->column);
+        fprintf(stderr,
+                "%s: C[%d][%d] is not the rounded value of one accumulator, and --explain-element follows nothing else "
+                "(--variant may choose another kernel)\n",
+                e->chapter->name, path->row, path->column);
         status = GEMM_WRONG;
     }
     return status;
@@ -256,7 +258,11 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     }
     status = status == GEMM_OK ? trace(e, path) : status;
     if (status == GEMM_OK && !path->is_right) {
-        fprintf(stderr, "%s: the path of C[%d][%d] at k = %d was not found\n", e->chapter->name, row, column, k);
+        fprintf(
+            stderr,
+            "%s: the path of C[%d][%d] at k = %d was not found: --explain-element follows an accumulator of A times B "
+            "that is stored as it is; this kernel exchanges A and B, or adds up parts (--variant may choose another)\n",
+            e->chapter->name, row, column, k);
         status = GEMM_WRONG;
     }
     return status;

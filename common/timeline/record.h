@@ -506,12 +506,15 @@ DEVICE void recorded_bulk_wait_group(const int n) {
 
 /* wgmma.h */
 #define wgmma_fence() (trace_products_begin(), wgmma_fence())
+#define wgmma_m64n16k16(...) (trace_product(16), wgmma_m64n16k16(__VA_ARGS__))
+#define wgmma_m64n32k16(...) (trace_product(32), wgmma_m64n32k16(__VA_ARGS__))
 #define wgmma_m64n64k16(...) (trace_product(64), wgmma_m64n64k16(__VA_ARGS__))
 #define wgmma_m64n112k16(...) (trace_product(112), wgmma_m64n112k16(__VA_ARGS__))
 #define wgmma_m64n128k16(...) (trace_product(128), wgmma_m64n128k16(__VA_ARGS__))
 #define wgmma_m64n160k16(...) (trace_product(160), wgmma_m64n160k16(__VA_ARGS__))
 #define wgmma_m64n176k16(...) (trace_product(176), wgmma_m64n176k16(__VA_ARGS__))
 #define wgmma_m64n192k16(...) (trace_product(192), wgmma_m64n192k16(__VA_ARGS__))
+#define wgmma_m64n224k16(...) (trace_product(224), wgmma_m64n224k16(__VA_ARGS__))
 #define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
 #define wgmma_m64n64k16_rs(...) (trace_product(64), wgmma_m64n64k16_rs(__VA_ARGS__))
 

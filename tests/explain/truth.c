@@ -216,9 +216,14 @@ int main(int argc, char **argv) {
     int elements = argc > 1 ? atoi(argv[1]) : 3;
     for (int i = 0; i < CHAPTERS; i++) {
         for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+            Case each = cases[c];
+            /* A kernel that exchanges A and B and adds up parts of k is not followed: tests/tools/explain.t. */
+            if (each.m <= 128 && has_variant(chapters[i], "split_128x16_by_2")) {
+                each.variant = "cooperative_128x64";
+            }
             if ((argc <= 2 || strstr(chapters[i]->name, argv[2])) &&
-                (!cases[c].variant || has_variant(chapters[i], cases[c].variant))) {
-                check_case(chapters[i], &cases[c], elements);
+                (!each.variant || has_variant(chapters[i], each.variant))) {
+                check_case(chapters[i], &each, elements);
             }
         }
     }

@@ -27,6 +27,10 @@ for chapter in $CHAPTER_DIRS; do
     like "$out" 'C.499..699. became 15' "$chapter: ... and its value"
 done
 
+run beyond/09_every_shape --explain-element 3,5,7 --m 16 --n 128 --k 128
+is $status 1 "09 with few rows: --explain-element says that it does not follow this kernel"
+like "$out" '--explain-element follows .* [(]--variant may choose another' "... and what would help"
+
 # What is set up stands in the source, too: the two must agree.
 constant() { sed -n "s/.*\b$2 = \([0-9]*\)[,; ].*/\1/p" "$1/$1.cu" | head -n 1; }
 seven=07_warp_specialized
