@@ -593,7 +593,8 @@
         play: () => (timer ? stop() : start()) })[action]();
     }
     const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
-    const listens = boxes().length === 1 ? document : box;
+    // A page of its own has no other use for the keys; on a lesson they scroll, but for who has chosen the viewer.
+    const listens = document.body.classList.contains("steps-page") && boxes().length === 1 ? document : box;
     listens.addEventListener("keydown", (event) => {
       const at = event.target;
       if (!keys[event.key] || event.ctrlKey || event.altKey || event.metaKey
