@@ -326,6 +326,11 @@ END
             if $rows{$name};
         my $report = $data{$name}{report};
         push @wrong, 'the report is missing' if $report && ($seen->{rule} // '') ne "$report->{rule} true";
+        if ($report && $report->{rule} ne 'TX_COUNT') {
+            my @lines = $report->{text} =~ /^  (?:now|before|waiting|wait|arrival) +\S+?:(\d+):/mg;
+            push @wrong, map { "the last sentence does not say what line $_ does" } grep { $seen->{say}[-1] !~ /line $_\b/ } @lines;
+            push @wrong, 'the report names no lines' if !@lines;
+        }
         return @wrong;
     }
 
@@ -360,14 +365,16 @@ END
         dead_key => [ 'step.js', sub { $_[0] =~ s/ArrowRight: "on", //r } ],
         script_error => [ 'step.js', sub { $_[0] =~ s/pages\.run = \{/nothing.run = {/r } ],
         wrong_phase => [ '07_warp_specialized.js', sub { $_[0] =~ s/"full\[1\]":\[1,/"full[1]":[2,/r } ],
+        last_sentence => [ 'step.js', sub { $_[0] =~ s/in line \$\{line\}//r }, 'bug_07_producer_starts_with_parity_0' ],
         no_data => [ '07.html', sub { $_[0] =~ s/data-step="07_warp_specialized"/data-step="07"/r } ],
     );
     my $taken = opened(lesson(pages('keys_of_a_lesson', 'step.js', sub { $_[0] =~ s/document\.body\.classList\.contains\("steps-page"\) && //r })),
         'lesson.html')->{'lesson.html'}[0]{lesson};
     isnt("@$taken", "@$keys", 'seen: keys_of_a_lesson') and note("@$taken");
     for my $kind (sort keys %fault) {
-        my $broken = opened(pages($kind, @{ $fault{$kind} }), '07.html');
-        my @found = faults('07_warp_specialized', @{ $broken->{'07.html'} });
+        my ($file, $edit, $name) = (@{ $fault{$kind} }, '07_warp_specialized');
+        my $page = $name =~ /^bug/ ? "$name.html" : '07.html';
+        my @found = faults($name, @{ opened(pages($kind, $file, $edit), $page)->{$page} });
         isnt(scalar @found, 0, "seen: $kind") and note($found[0]);
     }
 }
