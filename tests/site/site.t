@@ -60,8 +60,8 @@ while IFS='|' read -r script pattern; do
     like "$said" "^make book-tools: .*$pattern" "make book-tools: $pattern"
 done <<'LIST'
 [ "$1" = --version ] && echo Python 3.9.2; exit 1|Python 3.9.2 is too old
-[ "$1" != -m ] || { echo no ensurepip >&2; exit 1; }|apt install python3-venv
-[ "$1" != -m ] || { mkdir -p build/venv/bin; cp /bin/false build/venv/bin/pip; }|is there a network
+if [ "$1" = -m ]; then echo no ensurepip >&2; exit 1; fi|apt install python3-venv
+if [ "$1" = -m ]; then mkdir -p build/venv/bin; cp /bin/false build/venv/bin/pip; fi|is there a network
 LIST
 
 # ---- the checks find what is wrong
