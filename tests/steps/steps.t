@@ -328,7 +328,7 @@ END
         push @wrong, 'the report is missing' if $report && ($seen->{rule} // '') ne "$report->{rule} true";
         if ($report && $report->{rule} ne 'TX_COUNT') {
             my @lines = $report->{text} =~ /^  (?:now|before|waiting|wait|arrival) +\S+?:(\d+):/mg;
-            push @wrong, map { "the last sentence does not say what line $_ does" } grep { $seen->{say}[-1] !~ /line $_\b/ } @lines;
+            push @wrong, map { "the last sentence does not say what line $_ does" } grep { $seen->{say}[-1] !~ /\bline $_\b/i } @lines;
             push @wrong, 'the report names no lines' if !@lines;
         }
         return @wrong;
