@@ -127,10 +127,64 @@
     store: (f, w) => t(`${w} start${s(w)} TMA stores of ${f.amount} boxes from ${f.buffer}.`,
       `${w} 发起 TMA 存储，从 ${f.buffer} 存出 ${f.amount} 个框。`),
     stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `拷贝引擎读完了 ${f.buffer}，写进了 C。`),
-    report: (f, w, d) => t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
-      `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
+    report: (f, w, d) => `${t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
+      `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`)}${t(" ", "")}${told(d)}`,
     end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：分块算完了。"),
   };
+
+  // The report in plain words: which line does what to which, and who waits for whom.
+  function told(data) {
+    const text = data.report.text, state = data.states[data.states.length - 1];
+    // Of "  now      FILE:66: ldmatrix by CTA 0 warp 7 lane 0": the line, what it does, whose thread does it.
+    const at = (key) => {
+      const [, line, what, warp] = new RegExp(`^  ${key} +\\S+?:(\\d+): (.*?) by CTA \\d+ warp (\\d+)`, "m").exec(text) || [];
+      const part = warp === undefined ? null : data.parts[warp >> 2];
+      return { line, what: what && what.replace(/ \(.*| counted by .*| reading .*/, "").replace(/^TMA (load|store)$/, (all, kind) => t(all, kind === "load" ? "TMA 加载" : "TMA 存储")),
+        who: part && (part.part === "warpgroup" ? `warp ${warp}` : part_name(part)) };
+    };
+    const now = at("now"), before = at("before");
+    const barrier = (/^  barrier +(\S+)/m.exec(text) || [])[1];
+    switch (data.report.rule) {
+      case "DEADLOCK":
+        return [...text.matchAll(/^  waiting +\S+?:(\d+): .*, for phase (\d+) of (\S+)/gm)].map(([, line, phase, name]) => {
+          const [, expected, pending, , announced, brought] = state.barriers[name];
+          const who = state.doing.flatMap((group, i) => group.some(([, what]) => what[0] === "wait" && what[1] === name)
+            ? [group_name(data, i)] : []);
+          const missing = pending ? t(pending < expected ? `${pending} of ${expected} arrivals ${pending === 1 ? "is" : "are"} missing`
+            : expected === 1 ? "its one arrival is missing" : `none of its ${expected} arrivals has come`,
+            `所需的 ${expected} 次到达还缺 ${pending} 次`) : t(`${number(announced - brought)} of the bytes announced never come`,
+            `声明的字节中有 ${number(announced - brought)} 个永远不会来`);
+          return t(`${capital(who.join(" and "))} wait${who.length > 1 ? "" : "s"} in line ${line} for phase ${phase} of ${name}: ${missing}.`,
+            `${who.join(" 和")} 在第 ${line} 行等待 ${name} 的阶段 ${phase}：${missing}。`);
+        }).join(t(" ", ""));
+      case "RACE_RAW":
+        return t(`The ${now.what} of ${now.who} in line ${now.line} reads what the ${before.what} in line ${before.line} brings: no wait has told this thread that it is there.`,
+          `${now.who} 在第 ${now.line} 行的 ${now.what} 读取第 ${before.line} 行的 ${before.what} 要搬来的数据：该线程并没有等到它们。`);
+      case "RACE_WAR":
+        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} may still read: no wait has told the writer that this is over.`,
+          `第 ${now.line} 行的 ${now.what} 覆盖的数据，${before.who} 在第 ${before.line} 行的 ${before.what} 可能还在读：写的一方并没有等它读完。`);
+      case "PROXY_FENCE":
+        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} has read: a barrier orders the two, and the fence is missing.`,
+          `第 ${now.line} 行的 ${now.what} 覆盖 ${before.who} 在第 ${before.line} 行用 ${before.what} 读过的数据：两者之间有屏障，缺的是栅栏。`);
+      case "TX_COUNT": {
+        const [, , , , announced, brought] = state.barriers[barrier];
+        return t(`${number(announced)} bytes are announced on ${barrier}, and ${number(brought)} have landed.`,
+          `${barrier} 上只声明了 ${number(announced)} 字节，已到 ${number(brought)} 字节。`);
+      }
+      case "PHASE_STALE": {
+        const [, parity, old, next, other] = /^  phase +parity (\d) again, which was phase (\d+).*phase (\d+), has parity (\d)/m.exec(text);
+        return t(`Line ${now.line} waits for parity ${parity} of ${barrier}, as line ${before.line} did: that was phase ${old}. The next one, phase ${next}, has parity ${other}.`,
+          `第 ${now.line} 行等待 ${barrier} 的奇偶位 ${parity}，和第 ${before.line} 行一样：那是阶段 ${old}。下一个阶段 ${next} 的奇偶位是 ${other}。`);
+      }
+      case "PHASE_SKIPPED": {
+        const wait = at("wait"), arrival = at("arrival");
+        return t(`${capital(wait.who)} waits in line ${wait.line} for the phase before, and ${arrival.who}, which arrives in line ${arrival.line}, completes phase ${state.barriers[barrier][0]} of ${barrier} without waiting for that: a slower thread would find the parity changed, and wait for that phase instead.`,
+          `${wait.who} 在第 ${wait.line} 行等的是前一个阶段，${arrival.who} 不等它看到，就在第 ${arrival.line} 行的到达中完成了 ${barrier} 的阶段 ${state.barriers[barrier][0]}：慢一点的线程会发现奇偶位已变，转而等待这个阶段。`);
+      }
+      default:
+        return "";
+    }
+  }
 
   // What threads do at a time: the kind, and what belongs to it.
   const groups_over = (n) => t(`${n} wgmma group${n === 1 ? "" : "s"}`, `${n} 个 wgmma 组`);
@@ -303,7 +357,7 @@
 
   function bug_view(data, state, last) {
     if (!data.bug) return null;
-    const diff = h("pre.step-diff", null, data.bug.diff.split("\n").map((line) =>
+    const diff = h("pre.step-diff", null, data.bug.diff.trimEnd().split("\n").map((line) =>
       h(`span.${line[0] === "+" ? "add" : line[0] === "-" ? "cut" : "as"}`, null, `${line}\n`)));
     if (!last) return h("details.step-bug", null, h("summary", null, t("The bug", "这个 bug")), diff);
     return h("section.step-report", { "data-rule": data.report.rule },
@@ -594,7 +648,8 @@
         play: () => (timer ? stop() : start()) })[action]();
     }
     const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
-    const listens = boxes().length === 1 ? document : box;
+    // A page of its own has no other use for the keys; on a lesson they scroll, but for who has chosen the viewer.
+    const listens = document.body.classList.contains("steps-page") && boxes().length === 1 ? document : box;
     listens.addEventListener("keydown", (event) => {
       const at = event.target;
       if (!keys[event.key] || event.ctrlKey || event.altKey || event.metaKey

@@ -4,7 +4,7 @@ package Markdown;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose blocks anchors links slug english chinese);
+our @EXPORT_OK = qw(files lines prose after_comment blocks anchors links slug english chinese);
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -70,6 +70,23 @@ sub prose {
     my $text = join "\n", map { defined $_ ? $_ : '' } @lines;
     $text =~ s{(<!--.*?-->)}{ (my $empty = $1) =~ s/[^\n]//g; $empty }gse;
     return split /\n/, $text, -1;
+}
+
+# after_comment(LINES): the numbers of the lines where a comment comes first and text after it. Markdown takes them for HTML.
+sub after_comment {
+    my @lines = @_;
+    for my $block (blocks(@lines)) {
+        $lines[$_] = '' for $block->{line} - 1 .. $block->{line} + @{ $block->{lines} };
+    }
+    my $text = join "\n", map { defined $_ ? $_ : '' } @lines;
+    my @numbers;
+    # Also in a list or a quotation, and after a comment of several lines. A line of HTML may follow.
+    while ($text =~ /^[ ]*(?:(?:[-*+>]|\d+[.)])[ ]+)*<!--(?:(?!-->).)*-->(?:\s*?<!--(?:(?!-->).)*-->)*[ \t]*(?=([^\n]*))/gms) {
+        my $end = pos $text;
+        next if $1 eq '' || $1 =~ /^<(?!!--)/;
+        push @numbers, 1 + (substr($text, 0, $end) =~ tr/\n//);
+    }
+    return @numbers;
 }
 
 # slug(HEADING): its anchor, as GitHub makes it, without the number of a repeated one.

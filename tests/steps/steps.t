@@ -208,6 +208,17 @@ window.addEventListener("load", () => setTimeout(async () => {
     if (frame() % 10 === 0 && box.scrollWidth > box.clientWidth + 1) seen.wide = frame(); };
   try {
     const several = [...document.querySelectorAll("div.step")];
+    if (!document.body.classList.contains("steps-page")) {
+      seen.lesson = [frame()];
+      for (const key of [" ", "Home", "End", "ArrowLeft", "ArrowRight"]) {
+        /* What dispatchEvent() gives is false if the page has kept the key from scrolling. */
+        if (!press(key)) seen.lesson.push("takes " + key);
+      }
+      seen.lesson.push(frame(), location.hash);
+      box.focus(); seen.lesson.push(document.activeElement === box);
+      press("ArrowRight", document.activeElement); press("End", document.activeElement); seen.lesson.push(frame());
+      throw "lesson";
+    }
     if (several.length > 1) {
       const at = () => several.map((one) => one.dataset.frame).join(" ");
       seen.several = [at()];
@@ -269,6 +280,13 @@ END
         return $to;
     }
 
+    # One viewer on a page that is not its own.
+    sub lesson {
+        my ($in) = @_;
+        store("$scratch/$in/lesson.html", contents("$scratch/$in/parity.html") =~ s{ class="steps-page"}{}r);
+        return $in;
+    }
+
     # Opens pages, one after the other in one browser: {page => [what the driver has seen, errors on the console]}.
     sub opened {
         my ($in, @pages) = @_;
@@ -308,6 +326,11 @@ END
             if $rows{$name};
         my $report = $data{$name}{report};
         push @wrong, 'the report is missing' if $report && ($seen->{rule} // '') ne "$report->{rule} true";
+        if ($report && $report->{rule} ne 'TX_COUNT') {
+            my @lines = $report->{text} =~ /^  (?:now|before|waiting|wait|arrival) +\S+?:(\d+):/mg;
+            push @wrong, map { "the last sentence does not say what line $_ does" } grep { $seen->{say}[-1] !~ /\bline $_\b/i } @lines;
+            push @wrong, 'the report names no lines' if !@lines;
+        }
         return @wrong;
     }
 
@@ -316,7 +339,8 @@ END
     my $right = pages('right');
     store("$scratch/$right/several.html",
         contents("$scratch/$right/parity.html") =~ s{(<div class="step".*)}{$1\n<div class="step" data-step="swizzle"></div>}r);
-    my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html');
+    lesson($right);
+    my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html', 'lesson.html');
     for my $page (@pages) {
         my ($saw, @errors) = @{ $seen->{$page} };
         is_deeply([ faults($page_of{$page}, $saw, @errors) ], [], "$page: loads, moves, and shows the model's states");
@@ -327,6 +351,8 @@ END
 
     is_deeply($seen->{'several.html'}[0]{several}, [ '0 0', '0 0', '1 2', '#parity=1', '1 2', '4 2' ],
         'two on a page: each has its own keys, and its place in the hash');
+    my $keys = [ 0, 0, '', JSON::PP::true, 5 ];
+    is_deeply($seen->{'lesson.html'}[0]{lesson}, $keys, 'one in a lesson leaves the keys to the page until it has the focus');
 
     # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
     my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ],
@@ -339,11 +365,16 @@ END
         dead_key => [ 'step.js', sub { $_[0] =~ s/ArrowRight: "on", //r } ],
         script_error => [ 'step.js', sub { $_[0] =~ s/pages\.run = \{/nothing.run = {/r } ],
         wrong_phase => [ '07_warp_specialized.js', sub { $_[0] =~ s/"full\[1\]":\[1,/"full[1]":[2,/r } ],
+        last_sentence => [ 'step.js', sub { $_[0] =~ s/in line \$\{line\}//r }, 'bug_07_producer_starts_with_parity_0' ],
         no_data => [ '07.html', sub { $_[0] =~ s/data-step="07_warp_specialized"/data-step="07"/r } ],
     );
+    my $taken = opened(lesson(pages('keys_of_a_lesson', 'step.js', sub { $_[0] =~ s/document\.body\.classList\.contains\("steps-page"\) && //r })),
+        'lesson.html')->{'lesson.html'}[0]{lesson};
+    isnt("@$taken", "@$keys", 'seen: keys_of_a_lesson') and note("@$taken");
     for my $kind (sort keys %fault) {
-        my $broken = opened(pages($kind, @{ $fault{$kind} }), '07.html');
-        my @found = faults('07_warp_specialized', @{ $broken->{'07.html'} });
+        my ($file, $edit, $name) = (@{ $fault{$kind} }, '07_warp_specialized');
+        my $page = $name =~ /^bug/ ? "$name.html" : '07.html';
+        my @found = faults($name, @{ opened(pages($kind, $file, $edit), $page)->{$page} });
         isnt(scalar @found, 0, "seen: $kind") and note($found[0]);
     }
 }
