@@ -2,12 +2,12 @@
 
 ## make book|the pages as a site with search: build/book/en/index.html; needs what make book-tools installs
 ## make book-tools|install Sphinx and what it needs into build/venv; needs python3-venv and, once, a network
-.PHONY: book book-ready book-tools
+.PHONY: book book_ready book-tools
 # What is missing is said before anything is built. Then the stepping pages, where there are any.
-book: book-ready $(if $(wildcard book/steps/steps.mk),steps)
+book: book_ready $(if $(wildcard book/steps/steps.mk),steps)
 	@book/site/build build/book
 	@echo "build/book/en/index.html build/book/zh/index.html"
 book-tools:
 	@book/site/tools
-book-ready:
+book_ready:
 	@book/site/build --python >/dev/null
