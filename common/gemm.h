@@ -1,10 +1,11 @@
 /* gemm.h - the header every chapter includes: the problem, what a chapter is, what the harness does for it.
  *
- * The problem is the same in all chapters:
+ * The problem is the same in all chapters of the ladder:
  *
  *     C[m][n] = sum over k of A[m][k] * B[n][k]          bf16 in, fp32 accumulation, bf16 out
  *
- * All three matrices are row-major with a leading dimension, so both operands are K-major (BLAS calls this "TN").
+ * All three matrices are row-major with a leading dimension, so both operands are K-major (BLAS calls this "TN"). Other
+ * kinds of problem multiply other types; a chapter names its own.
  *
  * A chapter is one .cu file in the common subset of C11 and CUDA C++. nvcc compiles it for the GPU; a C compiler with
  * -DGEMM_MODEL compiles the same file for the CPU model. It exports one Chapter record and keeps all else static. The
@@ -29,9 +30,38 @@ typedef struct {
     Choice meet;         /* do producers meet before each tile? */
 } Tuning;
 
+/* What is multiplied; C is bf16 [m][ldc] in all. common/harness/kind.h: data, reference in fp64, tolerance of each. */
+typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KINDS } Kind;
+
+/* C = gelu(A B^T + bias) */
+typedef struct {
+    const bf16 *bias; /* [n] */
+} BiasGelu;
+
+enum { SCALE_K = 128 }; /* steps of k that share a scale */
+
+/* C[m][n] = sum over k of a[m][k] * scale_a(m, k / 128) * b[n][k] * scale_b(n / 128, k / 128) */
+typedef struct {
+    const e4m3 *a, *b;          /* [m][lda], [n][ldb]; K-major; lda, ldb multiples of 16 */
+    const float *scale_a;       /* [ceil(k / 128)][ld_scale_a]: for one row x 128 of k; consecutive rows are neighbours */
+    const float *scale_b;       /* [ceil(n / 128)][ld_scale_b]: for 128 rows x 128 of k */
+    int ld_scale_a, ld_scale_b; /* multiples of 4 */
+} Fp8;
+
+/* C[m][n] = scale_a[m] * sum over k of a[m][k] * weights[e][n][k] * scale_b[e][n][k / 128], e the expert of row m */
+typedef struct {
+    const e4m3 *a;         /* [m][lda], lda a multiple of 16 */
+    const float *scale_a;  /* [m] */
+    const int8_t *weights; /* HOST memory: [experts * n][k], -8 .. 7: what prepare() packs; launch() does not read it */
+    const bf16 *scale_b;   /* HOST memory: [experts * n][ceil(k / 128)]; packed too */
+    int experts;           /* 1: dense */
+    const int *first_row;  /* device: [experts + 1]; rows first_row[e] .. first_row[e + 1] - 1 are expert e's; may be none */
+    const int *first_row_host; /* the same on the host */
+} W4a8;
+
 /* One multiplication. Pointers are device pointers on the GPU, ordinary ones on the model.
  * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, that is lda, ldb, ldc are
- * multiples of 8. What lies between the end of a row and its leading dimension is not part of the matrix: it may hold
+ * multiples of 8 (of 16 elements of e4m3). What lies between the end of a row and its leading dimension is not part of the matrix: it may hold
  * anything, a kernel must not use it and must not write it. */
 typedef struct {
     int m, n, k;
@@ -43,7 +73,9 @@ typedef struct {
     int sm_count;      /* SMs of the device that runs this */
     int shared_bytes;  /* shared memory that one CTA of it may have */
     Tuning tuning;
-    Stream stream; /* cudaStream_t; launches are asynchronous */
+    Stream stream;        /* cudaStream_t; launches are asynchronous */
+    const void *operands; /* host: BiasGelu, Fp8 or W4a8. NULL for KIND_BF16; a and b are NULL for the last two */
+    const void *prepared; /* what the chapter's prepare() has packed; NULL: nothing */
 } Gemm;
 
 /* What a chapter needs from a GPU. */
@@ -64,6 +96,7 @@ typedef struct {
     const char *patch;
     const char *adds; /* what is new, in a line */
     GpuNeed needs;
+    Kind kind;
     /* Starts one multiplication on problem->stream and returns without waiting for it. On failure prints one line to
      * stderr and returns its status. */
     GemmStatus (*launch)(const Gemm *problem);
@@ -74,6 +107,11 @@ typedef struct {
     void (*describe)(const Gemm *problem, char *text, size_t size);
     /* With CHOOSES_VARIANT: the names of the variants, from index 0 on; NULL behind the last. */
     const char *(*variant)(int index);
+    /* Offline packing of operands, once before the launches of a problem, on the host: prepare() writes prepared_bytes()
+     * bytes to `out`, which the harness copies to where problem->prepared will point (256-byte aligned). Both NULL: none.
+     * prepare() reads what is in host memory; `problem` has no workspace and no prepared yet. */
+    size_t (*prepared_bytes)(const Gemm *problem);
+    GemmStatus (*prepare)(const Gemm *problem, void *out);
 } Chapter;
 
 /* The chapter's record, at file scope; what is not named is absent:

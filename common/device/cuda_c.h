@@ -20,6 +20,9 @@
 /* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
 typedef uint16_t bf16;
 
+/* An 8-bit float by its bits: 1 sign, 4 exponent, 3 fraction. No infinities; 0x7f and 0xff are NaN, 448 is the largest. */
+typedef uint8_t e4m3;
+
 /* cudaStream_t, without CUDA's headers. */
 typedef struct CUstream_st *Stream;
 

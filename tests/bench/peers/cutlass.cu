@@ -70,11 +70,14 @@ template <class Device> static size_t workspace_bytes(const Gemm *g) {
                                    .patch = NULL,                              \
                                    .adds = "",                                 \
                                    .needs = NEEDS_SM90A,                       \
+                                   .kind = KIND_BF16,                          \
                                    .launch = launch<Device>,                   \
                                    .workspace_bytes = workspace_bytes<Device>, \
                                    .choices = 0,                               \
                                    .describe = NULL,                           \
-                                   .variant = NULL}
+                                   .variant = NULL,                            \
+                                   .prepared_bytes = NULL,                     \
+                                   .prepare = NULL}
 
 PEER(gpu_chapter_peer3, "CUTLASS cooperative", Cooperative);
 PEER(gpu_chapter_peer4, "CUTLASS ping-pong", PingPong);
