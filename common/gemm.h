@@ -42,9 +42,9 @@ enum { SCALE_K = 128 }; /* steps of k that share a scale */
 
 /* C[m][n] = sum over k of a[m][k] * scale_a(m, k / 128) * b[n][k] * scale_b(n / 128, k / 128) */
 typedef struct {
-    const e4m3 *a, *b;          /* [m][lda], [n][ldb]; K-major; lda, ldb multiples of 16 */
-    const float *scale_a;       /* [ceil(k / 128)][ld_scale_a]: for one row x 128 of k; consecutive rows are neighbours */
-    const float *scale_b;       /* [ceil(n / 128)][ld_scale_b]: for 128 rows x 128 of k */
+    const e4m3 *a, *b;    /* [m][lda], [n][ldb]; K-major; lda, ldb multiples of 16 */
+    const float *scale_a; /* [ceil(k / 128)][ld_scale_a]: for one row x 128 of k; consecutive rows are neighbours */
+    const float *scale_b; /* [ceil(n / 128)][ld_scale_b]: for 128 rows x 128 of k */
     int ld_scale_a, ld_scale_b; /* multiples of 4 */
 } Fp8;
 
@@ -55,7 +55,8 @@ typedef struct {
     const int8_t *weights; /* HOST memory: [experts * n][k], -8 .. 7: what prepare() packs; launch() does not read it */
     const bf16 *scale_b;   /* HOST memory: [experts * n][ceil(k / 128)]; packed too */
     int experts;           /* 1: dense */
-    const int *first_row;  /* device: [experts + 1]; rows first_row[e] .. first_row[e + 1] - 1 are expert e's; may be none */
+    const int
+        *first_row; /* device: [experts + 1]; rows first_row[e] .. first_row[e + 1] - 1 are expert e's; may be none */
     const int *first_row_host; /* the same on the host */
 } W4a8;
 
@@ -100,16 +101,16 @@ typedef struct {
     /* Starts one multiplication on problem->stream and returns without waiting for it. On failure prints one line to
      * stderr and returns its status. */
     GemmStatus (*launch)(const Gemm *problem);
-    /* Bytes of workspace this problem needs; NULL if none ever. */
+    /* Bytes of workspace this problem needs, from its sizes and experts alone; NULL if none ever. */
     size_t (*workspace_bytes)(const Gemm *problem);
     int choices; /* CHOOSES_..., or'ed; none: the same kernel for every problem */
     /* With choices: one line about what launch() would choose for this problem (tile, schedule, ...), without a newline. */
     void (*describe)(const Gemm *problem, char *text, size_t size);
     /* With CHOOSES_VARIANT: the names of the variants, from index 0 on; NULL behind the last. */
     const char *(*variant)(int index);
-    /* Offline packing of operands, once before the launches of a problem, on the host: prepare() writes prepared_bytes()
-     * bytes to `out`, which the harness copies to where problem->prepared will point (256-byte aligned). Both NULL: none.
-     * prepare() reads what is in host memory; `problem` has no workspace and no prepared yet. */
+    /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare() writes
+     * prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies them to where
+     * problem->prepared will point, 256-byte aligned. It reads what is in host memory, and sees no workspace. */
     size_t (*prepared_bytes)(const Gemm *problem);
     GemmStatus (*prepare)(const Gemm *problem, void *out);
 } Chapter;

@@ -49,16 +49,16 @@ typedef struct {
     void (*release)(Buffer *buffer);                                        /* safe to call twice */
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
     /* The model alone: matrix [rows][ld] lies there; for its reports. */
-    void (*name_matrix)(const bf16 *matrix, const char *name, int rows, int columns, int ld);
+    void (*name_matrix)(const void *matrix, const char *name, int rows, int columns, int ld, int element_bytes);
+    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes);  /* complete when it returns */
     GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
 
-    /* matrix [rows][ld]: element (r, c) is data_element(kind, seed, id, r * columns + c), from column `columns` on
-     * BF16_PADDING. */
-    GemmStatus (*fill)(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id);
+    /* As fill_on_host() of kind.h. */
+    GemmStatus (*fill)(void *matrix, const OperandShape *shape, const DataSource *source);
     /* The view's block: C to BF16_UNWRITTEN, everything else to BF16_GUARD. */
     GemmStatus (*poison)(const ResultView *view);
-    /* As reference_on_host(); the arrays are the backend's. */
-    GemmStatus (*reference)(const Gemm *problem, double *expected, float *magnitude);
+    /* As reference_part_on_host(); the arrays are the backend's. */
+    GemmStatus (*reference)(const ReferencePart *part, double *expected, float *magnitude);
     /* As check_block(); waits for the stream first. */
     GemmStatus (*check)(const ResultView *view, uint64_t from, Tally *tally);
     /* Waits for all work; errors of earlier launches show here. `what` begins the message. GEMM_MODEL_BUG where the

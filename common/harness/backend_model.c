@@ -104,8 +104,8 @@ static void model_release(Buffer *buffer) {
     memset(buffer, 0, sizeof *buffer);
 }
 
-static void model_name_matrix(const bf16 *matrix, const char *name, int rows, int columns, int ld) {
-    model_describe_matrix(matrix, name, rows, columns, ld, (int)sizeof *matrix);
+static void model_name_matrix(const void *matrix, const char *name, int rows, int columns, int ld, int element_bytes) {
+    model_describe_matrix(matrix, name, rows, columns, ld, element_bytes);
 }
 
 static GemmStatus model_clear(const Buffer *buffer) {
@@ -115,19 +115,18 @@ static GemmStatus model_clear(const Buffer *buffer) {
     return GEMM_OK;
 }
 
+static GemmStatus model_copy_in(void *device, const void *host, size_t bytes) {
+    memcpy(device, host, bytes);
+    return GEMM_OK;
+}
+
 static GemmStatus model_copy_out(void *host, const void *device, size_t bytes) {
     memcpy(host, device, bytes);
     return GEMM_OK;
 }
 
-static GemmStatus model_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
-    for (int row = 0; row < rows; row++) {
-        for (int column = 0; column < ld; column++) {
-            uint64_t index = (uint64_t)row * (uint64_t)columns + (uint64_t)column;
-            matrix[(size_t)row * (size_t)ld + (size_t)column] =
-                column < columns ? data_element(kind, seed, id, index) : BF16_PADDING;
-        }
-    }
+static GemmStatus model_fill(void *matrix, const OperandShape *shape, const DataSource *source) {
+    fill_on_host(matrix, shape, source);
     return GEMM_OK;
 }
 
@@ -139,8 +138,8 @@ static GemmStatus model_poison(const ResultView *view) {
     return GEMM_OK;
 }
 
-static GemmStatus model_reference(const Gemm *problem, double *expected, float *magnitude) {
-    reference_on_host(problem, expected, magnitude);
+static GemmStatus model_reference(const ReferencePart *part, double *expected, float *magnitude) {
+    reference_part_on_host(part, expected, magnitude);
     return GEMM_OK;
 }
 
@@ -165,6 +164,7 @@ const Backend *model_backend(void) {
         .release = model_release,
         .clear = model_clear,
         .name_matrix = model_name_matrix,
+        .copy_in = model_copy_in,
         .copy_out = model_copy_out,
         .fill = model_fill,
         .poison = model_poison,

@@ -13,49 +13,9 @@ void check_block(const ResultView *view, uint64_t from, Tally *tally) {
     }
 }
 
-/* Columns of C and steps of k that are worked on at a time: B's part, as doubles, stays in the L2 cache. */
-enum { REFERENCE_COLUMNS = 64, REFERENCE_STEPS = 256 };
-
-/* part[step][column] = B[first + column][k_first + step], zero beyond B. */
-static void unpack_b(const Gemm *problem, int first, int k_first, double part[REFERENCE_STEPS][REFERENCE_COLUMNS]) {
-    for (int column = 0; column < REFERENCE_COLUMNS; column++) {
-        for (int step = 0; step < REFERENCE_STEPS; step++) {
-            int inside = first + column < problem->n && k_first + step < problem->k;
-            part[step][column] =
-                inside ? (double)bf16_value(
-                             problem->b[(size_t)(first + column) * (size_t)problem->ldb + (size_t)(k_first + step)])
-                       : 0;
-        }
-    }
-}
-
 void reference_on_host(const Gemm *problem, double *expected, float *magnitude) {
-    static double part[REFERENCE_STEPS][REFERENCE_COLUMNS];
-    for (int first = 0; first < problem->n; first += REFERENCE_COLUMNS) {
-        int columns = min_int(REFERENCE_COLUMNS, problem->n - first);
-        for (int k_first = 0; k_first < problem->k; k_first += REFERENCE_STEPS) {
-            int steps = min_int(REFERENCE_STEPS, problem->k - k_first);
-            unpack_b(problem, first, k_first, part);
-            for (int row = 0; row < problem->m; row++) {
-                const bf16 *a = problem->a + (size_t)row * (size_t)problem->lda + k_first;
-                double *sum_out = expected + (size_t)row * (size_t)problem->n + first;
-                float *size_out = magnitude + (size_t)row * (size_t)problem->n + first;
-                double sum[REFERENCE_COLUMNS] = {0}, size[REFERENCE_COLUMNS] = {0};
-                for (int step = 0; step < steps; step++) {
-                    double a_value = (double)bf16_value(a[step]);
-                    for (int column = 0; column < REFERENCE_COLUMNS; column++) {
-                        double product = a_value * part[step][column];
-                        sum[column] += product;
-                        size[column] += fabs(product);
-                    }
-                }
-                for (int column = 0; column < columns; column++) {
-                    sum_out[column] = k_first == 0 ? sum[column] : sum_out[column] + sum[column];
-                    size_out[column] = (float)(k_first == 0 ? size[column] : size_out[column] + size[column]);
-                }
-            }
-        }
-    }
+    ReferencePart all = {.kind = KIND_BF16, .gemm = *problem, .end_row = problem->m};
+    reference_part_on_host(&all, expected, magnitude);
 }
 
 /* Would `value` in place of the expected one make the mismatch right? */
@@ -70,7 +30,7 @@ static int explains(const Mismatch *mismatch, double value) {
 static double share_of(const Mismatch *mismatch, int begin, int end) {
     double sum = 0;
     for (int k = begin; k < end; k++) {
-        sum += (double)bf16_value(mismatch->a_row[k]) * (double)bf16_value(mismatch->b_row[k]);
+        sum += mismatch->a_row[k] * mismatch->b_row[k];
     }
     return sum;
 }

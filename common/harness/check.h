@@ -6,7 +6,7 @@
 #define CHECK_H
 
 #include "../gemm.h"
-#include "data.h"
+#include "kind.h"
 
 #define NOWHERE UINT64_MAX
 
@@ -23,10 +23,10 @@ typedef struct {
     int m, n, ldc;
     size_t guard;
     const bf16 *block;      /* [guard + m * ldc + guard] */
-    const double *expected; /* [m][n], sum of a*b in fp64 */
+    const double *expected; /* [m][n], sum of a*b in fp64; with what the kind adds to it (kind.h) */
     const float *magnitude; /* [m][n], sum of |a||b|: the error of a sum is measured by it */
-    int exact;              /* the expected value is exact and so is fp32 accumulation: no tolerance */
-    double eps;             /* accumulation_eps(k); not used if exact */
+    int exact;              /* the expected value is exact and so is the kernel's accumulation: no tolerance */
+    double eps;             /* kind_eps(); not used if exact */
 } ResultView;
 
 /* What a comparison found. Counts of elements; the same whatever the order in which the elements are visited. */
@@ -53,9 +53,9 @@ typedef struct {
     int row, column;
     bf16 got;
     double expected, allowed;
-    double mirrored;   /* the expected value of C[column][row]; NaN if there is no such element */
-    const bf16 *a_row; /* [k], A's row `row`; NULL if not at hand */
-    const bf16 *b_row; /* [k], B's row `column`; NULL if not at hand */
+    double mirrored;     /* the expected value of C[column][row]; NaN if there is no such element */
+    const double *a_row; /* [k], A's row `row`, with its scales; NULL if not at hand */
+    const double *b_row; /* [k], B's row `column`; NULL if not at hand */
 } Mismatch;
 
 /* Steps of k that would explain the mismatches: every one is off by exactly their share of the sum. */
@@ -64,7 +64,7 @@ typedef struct {
     int twice;      /* 1: counted twice, 0: missing */
 } KRange;
 
-/* Bound on |fp32 sum - exact sum| / sum|a||b| for K products:
+/* Bound, of KIND_BF16, on |fp32 sum - exact sum| / sum|a||b| for K products:
  *
  *     eps(K) = 2^-23 * min(K, 16 + 4 sqrt(K))
  *
@@ -177,7 +177,7 @@ static inline int tally_is_right(const Tally *tally) {
 /* The whole block, on the host. */
 void check_block(const ResultView *view, uint64_t from, Tally *tally);
 
-/* The products and sum|a||b| in fp64, on the host: problem's a, b and sizes count, c is not touched.
+/* KIND_BF16's products and sum|a||b| in fp64, on the host: problem's a, b and sizes count, c is not touched.
  * expected[m][n], magnitude[m][n]. About a second for 1024 x 1024 x 1024. */
 void reference_on_host(const Gemm *problem, double *expected, float *magnitude);
 

@@ -134,6 +134,12 @@ static GemmStatus gpu_clear(const Buffer *buffer) {
     return GEMM_OK;
 }
 
+static GemmStatus gpu_copy_in(void *device, const void *host, size_t bytes) {
+    TRY(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
+    TRY(cudaStreamSynchronize(stream));
+    return GEMM_OK;
+}
+
 static GemmStatus gpu_copy_out(void *host, const void *device, size_t bytes) {
     TRY(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
     TRY(cudaStreamSynchronize(stream));
@@ -155,19 +161,23 @@ static int grid_for(size_t count) {
 DEVICE size_t grid_thread(void) { return (size_t)blockIdx.x * blockDim.x + threadIdx.x; }
 DEVICE size_t grid_threads(void) { return (size_t)gridDim.x * blockDim.x; }
 
-__global__ void fill_kernel(bf16 *matrix, size_t elements, int columns, int ld, DataKind kind, uint64_t seed,
-                            MatrixId id) {
+__global__ void fill_kernel(void *matrix, OperandShape shape, DataSource source) {
+    size_t ld = (size_t)shape.ld, elements = (size_t)shape.rows * ld;
     for (size_t i = grid_thread(); i < elements; i += grid_threads()) {
-        uint64_t row = i / (size_t)ld;
-        uint64_t column = i % (size_t)ld;
-        matrix[i] = column < (uint64_t)columns ? data_element(kind, seed, id, row * (uint64_t)columns + column)
-                                               : (bf16)BF16_PADDING;
+        uint64_t row = i / ld, column = i % ld;
+        uint32_t bits = column < (uint64_t)shape.columns
+                            ? element_bits(&source, shape.id, shape.type, row * (uint64_t)shape.columns + column)
+                            : type_padding(shape.type);
+        switch (type_bytes(shape.type)) {
+        case 1: ((uint8_t *)matrix)[i] = (uint8_t)bits; break;
+        case 2: ((uint16_t *)matrix)[i] = (uint16_t)bits; break;
+        default: ((uint32_t *)matrix)[i] = bits; break;
+        }
     }
 }
 
-static GemmStatus gpu_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
-    size_t elements = (size_t)rows * (size_t)ld;
-    fill_kernel<<<grid_for(elements), THREADS, 0, stream>>>(matrix, elements, columns, ld, kind, seed, id);
+static GemmStatus gpu_fill(void *matrix, const OperandShape *shape, const DataSource *source) {
+    fill_kernel<<<grid_for((size_t)shape->rows * (size_t)shape->ld), THREADS, 0, stream>>>(matrix, *shape, *source);
     return cuda_status(cudaGetLastError(), "fill_kernel");
 }
 
@@ -188,32 +198,35 @@ static GemmStatus gpu_poison(const ResultView *view) {
  * a warp reads from shared memory lies in one row of the tile. */
 enum { TILE = 64, STEPS = 32, SIDE = 16, EACH = TILE / SIDE };
 
-/* Rows first .. first + 63 and steps k_first .. k_first + 31 of a K-major matrix, as doubles, zero outside of it. The
- * tile is stored with k as its row, one column wider than needed, against bank conflicts. */
-DEVICE void load_reference_tile(double tile[STEPS][TILE + 1], const bf16 *matrix, int rows, int k, int ld,
+/* Rows first .. first + 63, of those below `end`, and steps k_first .. k_first + 31 of A (is_a) or B, as doubles, zero
+ * outside of it. The tile is stored with k as its row, one column wider than needed, against bank conflicts. */
+DEVICE void load_reference_tile(double tile[STEPS][TILE + 1], const ReferencePart *part, int is_a, int end,
                                 long long first, int k_first) {
     for (int i = (int)threadIdx.x; i < TILE * STEPS; i += SIDE * SIDE) {
         int row = i / STEPS;
         int step = i % STEPS;
-        int inside = first + row < rows && step < k - k_first;
-        tile[step][row] =
-            inside ? (double)bf16_value(matrix[(size_t)(first + row) * (size_t)ld + (size_t)(k_first + step)]) : 0.0;
+        int inside = first + row < end && step < part->gemm.k - k_first;
+        tile[step][row] = !inside ? 0.0
+                          : is_a  ? reference_a(part, (int)first + row, k_first + step)
+                                  : reference_b(part, (int)first + row, k_first + step);
     }
 }
 
-__global__ void __launch_bounds__(SIDE *SIDE) reference_kernel(Gemm problem, double *expected, float *magnitude) {
+__global__ void __launch_bounds__(SIDE *SIDE)
+    reference_kernel(const __grid_constant__ ReferencePart part, double *expected, float *magnitude) {
+    const Gemm problem = part.gemm;
     __shared__ double a_tile[STEPS][TILE + 1];
     __shared__ double b_tile[STEPS][TILE + 1];
     unsigned tiles_n = ((unsigned)problem.n + TILE - 1) / TILE;
-    long long first_row = (long long)(blockIdx.x / tiles_n) * TILE;
+    long long first_row = part.first_row + (long long)(blockIdx.x / tiles_n) * TILE;
     long long first_column = (long long)(blockIdx.x % tiles_n) * TILE;
     int tx = (int)threadIdx.x % SIDE;
     int ty = (int)threadIdx.x / SIDE;
     double sum[EACH][EACH] = {};
     double size[EACH][EACH] = {};
     for (int k_first = 0; k_first < problem.k; k_first += STEPS) {
-        load_reference_tile(a_tile, problem.a, problem.m, problem.k, problem.lda, first_row, k_first);
-        load_reference_tile(b_tile, problem.b, problem.n, problem.k, problem.ldb, first_column, k_first);
+        load_reference_tile(a_tile, &part, 1, part.end_row, first_row, k_first);
+        load_reference_tile(b_tile, &part, 0, problem.n, first_column, k_first);
         __syncthreads(); /* the tiles are complete */
         for (int step = 0; step < STEPS; step++) {
             double a[EACH], b[EACH];
@@ -239,21 +252,21 @@ __global__ void __launch_bounds__(SIDE *SIDE) reference_kernel(Gemm problem, dou
         for (int j = 0; j < EACH; j++) {
             long long row = first_row + ty + i * SIDE;
             long long column = first_column + tx + j * SIDE;
-            if (row < problem.m && column < problem.n) {
-                expected[(size_t)row * (size_t)problem.n + (size_t)column] = sum[i][j];
-                magnitude[(size_t)row * (size_t)problem.n + (size_t)column] = (float)size[i][j];
+            if (row < part.end_row && column < problem.n) {
+                size_t at = (size_t)row * (size_t)problem.n + (size_t)column;
+                reference_end(&part, (int)row, (int)column, sum[i][j], size[i][j], &expected[at], &magnitude[at]);
             }
         }
     }
 }
 
-static GemmStatus gpu_reference(const Gemm *problem, double *expected, float *magnitude) {
-    size_t tiles = (size_t)ceil_div(problem->m, TILE) * (size_t)ceil_div(problem->n, TILE);
+static GemmStatus gpu_reference(const ReferencePart *part, double *expected, float *magnitude) {
+    size_t tiles = (size_t)ceil_div(part->end_row - part->first_row, TILE) * (size_t)ceil_div(part->gemm.n, TILE);
     if (tiles > INT_MAX) {
         fprintf(stderr, "the reference has %zu tiles; a grid has at most %d CTAs\n", tiles, INT_MAX);
         return GEMM_USAGE;
     }
-    reference_kernel<<<(unsigned)tiles, SIDE * SIDE, 0, stream>>>(*problem, expected, magnitude);
+    reference_kernel<<<(unsigned)tiles, SIDE * SIDE, 0, stream>>>(*part, expected, magnitude);
     return cuda_status(cudaGetLastError(), "reference_kernel");
 }
 
@@ -499,6 +512,7 @@ const Backend *gpu_backend(void) {
         .release = gpu_release,
         .clear = gpu_clear,
         .name_matrix = NULL,
+        .copy_in = gpu_copy_in,
         .copy_out = gpu_copy_out,
         .fill = gpu_fill,
         .poison = gpu_poison,

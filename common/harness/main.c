@@ -104,6 +104,9 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
     if (options->shape.pad >= 0) {
         append(text, " --pad %d", options->shape.pad);
     }
+    if (problem->shape.experts > 1) {
+        append(text, " --experts %d", problem->shape.experts);
+    }
     if (tuning->variant) {
         append(text, " --variant %s", tuning->variant);
     }
@@ -202,8 +205,9 @@ enum {
 static const struct {
     int m, n, k, sms, policies;
     Choice meet;
-} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM, CHOICE_DEFAULT},
-                   {260, 264, 40, 2, EACH_POLICY, CHOICE_YES}};
+    int experts;
+} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM, CHOICE_DEFAULT, 3},
+                   {260, 264, 40, 2, EACH_POLICY, CHOICE_YES, 1}};
 
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
@@ -211,7 +215,7 @@ static void print_round(const Options *options, int policies, int variants) {
     if (options->sms != DEFAULT_MODEL_SMS) {
         printf(" on %d SMs", options->sms);
     }
-    printf(": integers exact, --policy");
+    printf(": integers %s, --policy", kind_is_exact(shape->kind, DATA_INTEGERS) ? "exact" : "within tolerance");
     const char *before = " ";
     for (int policy = 0; policy_names[policy]; policy++) {
         if (policies >> policy & 1) {
@@ -224,6 +228,9 @@ static void print_round(const Options *options, int policies, int variants) {
     }
     if (variants) {
         printf(", each of %d variants", variants);
+    }
+    if (shape->experts > 1) {
+        printf(", %d experts", shape->experts);
     }
     printf("\n");
 }
@@ -264,10 +271,16 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
 /* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. */
 static GemmStatus check_round(const Options *options, const Stage *stage) {
     GemmStatus status = GEMM_OK;
+    Kind kind = stage->chapter->kind;
     for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0] && status == GEMM_OK; i++) {
         Options one = *options;
         DeviceInfo device = stage->device;
-        one.shape = (Shape){round_sizes[i].m, round_sizes[i].n, round_sizes[i].k, -1};
+        one.shape = (Shape){round_sizes[i].m,
+                            round_sizes[i].n,
+                            round_sizes[i].k,
+                            -1,
+                            kind,
+                            kind == KIND_W4A8 ? round_sizes[i].experts : 1};
         one.sms = device.sm_count = round_sizes[i].sms;
         one.tuning.meet = stage->chapter->choices & CHOOSES_MEET ? round_sizes[i].meet : CHOICE_DEFAULT;
         fflush(stdout);
@@ -315,7 +328,7 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
         status = check_after(problem, &list[0]);
     }
     if (status == GEMM_OK) {
-        print_speed(stdout, &stage->device, &problem->gemm, &list[0], count > 1 ? &list[1] : NULL);
+        print_speed(stdout, &stage->device, problem, &list[0], count > 1 ? &list[1] : NULL);
         if (options->check && count > 1 && list[1].after.wrong) {
             printf("         cuBLAS itself did not pass the check: %llu elements\n",
                    (unsigned long long)list[1].after.wrong);
@@ -342,8 +355,10 @@ static void warn_if_slow(const Options *options, const Stage *stage, const Gemm 
 static GemmStatus run_problem(const Options *options, const Stage *stage, Problem *problem, ChapterRun *run, int timed,
                               const Cublas *cublas, FILE *csv) {
     const Gemm *gemm = &problem->gemm;
-    printf("problem  C[%d][%d] = A[%d][%d] * B[%d][%d]^T, leading dimensions %d, %d, %d, seed %llu\n", gemm->m, gemm->n,
-           gemm->m, gemm->k, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc, (unsigned long long)problem->seed);
+    char product[192];
+    problem_text(problem, product, sizeof product);
+    printf("problem  %s, leading dimensions %d, %d, %d, seed %llu\n", product, gemm->lda, gemm->ldb, gemm->ldc,
+           (unsigned long long)problem->seed);
     if (stage->chapter->describe) {
         char text[256] = "";
         stage->chapter->describe(&run->gemm, text, sizeof text);
@@ -361,8 +376,9 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         if (!(options->data >> kind & 1)) {
             continue;
         }
-        if (kind == DATA_INTEGERS && gemm->k > MAX_EXACT_K) {
-            printf("not checked with integers: they are exact in fp32 only up to k = %d\n", MAX_EXACT_K);
+        if (kind == DATA_INTEGERS && gemm->k > kind_max_exact_k(stage->chapter->kind)) {
+            printf("not checked with integers: they are exact in fp32 only up to k = %d\n",
+                   kind_max_exact_k(stage->chapter->kind));
             continue;
         }
         fflush(stdout);
@@ -415,6 +431,7 @@ static const char *unheeded_choice(const Chapter *chapter, const Tuning *tuning)
 static GemmStatus run_on(const Options *options, Stage *stage) {
     int timed = stage->backend->has_timer && options->bench != CHOICE_NO && !options_trace(options);
     Shape shape = options->shape;
+    shape.kind = stage->chapter->kind;
     if (options_trace(options)) {
         traced_size(stage->backend, &shape);
     }
@@ -439,6 +456,11 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
         return GEMM_USAGE;
     }
+    if (shape.experts && shape.kind != KIND_W4A8) {
+        fprintf(stderr, "--experts: %s has no experts\n", stage->chapter->name);
+        return GEMM_USAGE;
+    }
+    shape.experts = shape.experts ? shape.experts : 1;
     if (options->explain) {
         return explain_on(options, stage, problem_gemm(shape, &stage->device));
     }
@@ -456,7 +478,9 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (!stage->backend->is_model) {
         nvml = nvml_open(stage->device.pci_bus_id, no_nvml, sizeof no_nvml);
     }
-    if (timed) {
+    if (timed && shape.kind != KIND_BF16) {
+        snprintf(no_cublas, sizeof no_cublas, "here it multiplies bf16 alone");
+    } else if (timed) {
         cublas = cublas_open(stage->device.stream, no_cublas, sizeof no_cublas);
     }
     if (nvml) {

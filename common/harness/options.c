@@ -22,6 +22,7 @@ enum {
     OPTION_NO_BENCH,
     OPTION_DATA,
     OPTION_PAD,
+    OPTION_EXPERTS,
     OPTION_REPEAT,
     OPTION_CSV,
     OPTION_VARIANT,
@@ -57,6 +58,7 @@ static const struct option long_options[] = {
     {"no-bench", no_argument, NULL, OPTION_NO_BENCH},
     {"data", required_argument, NULL, OPTION_DATA},
     {"pad", required_argument, NULL, OPTION_PAD},
+    {"experts", required_argument, NULL, OPTION_EXPERTS},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
     {"csv", required_argument, NULL, OPTION_CSV},
     {"variant", required_argument, NULL, OPTION_VARIANT},
@@ -85,7 +87,7 @@ void print_usage(FILE *out, const char *program) {
     fprintf(
         out,
         "usage: %s [options]\n"
-        "C[M][N] = A[M][K] * B[N][K]^T, bf16 with fp32 accumulation, all row-major.\n"
+        "C[M][N] = A[M][K] * B[N][K]^T, bf16 with fp32 accumulation, all row-major; in beyond/ also of other types.\n"
         "\n"
         "  --m M, --n N, --k K   sizes, 1 to %d (default: 8192 on a GPU, 512 on the model)\n"
         "  --on gpu|model        where to run (default: a GPU that fits, else the CPU model)\n"
@@ -93,6 +95,9 @@ void print_usage(FILE *out, const char *program) {
         "  --seed S              another seed for the data (default 1)\n"
         "  --pad P               P, 2P and 3P extra elements behind the rows of A, B and C, a multiple of 8\n"
         "                        (default: 0 where the run is timed, else 8)\n"
+        "  --experts E           with weights of E experts, among which the rows of A are shared out (default 1), "
+        "where\n"
+        "                        a chapter has them\n"
         "  --no-check            do not compare the result\n"
         "  --repeat R            R checked launches, which must agree in every bit (default 1)\n"
         "  --bench[=ROUNDS]      time it beside cuBLAS, median of ROUNDS (default %d; a GPU's default)\n"
@@ -284,6 +289,7 @@ static int take_option(int option, const char *value, Options *options, char mes
                      options->shape.pad);
         }
         return options->shape.pad % 8 == 0;
+    case OPTION_EXPERTS: return parse_int("--experts", value, 1, MAX_EXPERTS, &options->shape.experts, message);
     case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
     case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
     case OPTION_VARIANT: options->tuning.variant = value; return 1;

@@ -10,6 +10,7 @@ enum {
     MAX_SIZE = INT_MAX - 65535, /* the largest M, N or K: a padded row, rounded up to a tile, is still an int */
     MAX_ROUNDS = 1000,          /* timed samples of one kernel */
     MAX_PAD = 4096,             /* extra elements behind a row */
+    MAX_EXPERTS = 1024,
     DEFAULT_ROUNDS = 5,
     DEFAULT_MODEL_SMS = 4,
     DEFAULT_MODEL_SHARED = 227, /* KiB, as on Hopper */
@@ -21,14 +22,16 @@ typedef enum { ON_ANY, ON_GPU, ON_MODEL } Place;
 /* "eager", "lazy", "random", "pct", NULL. */
 extern const char *const policy_names[5];
 
-/* What is multiplied: C[m][n] = A[m][k] * B[n][k]^T. */
+/* What is multiplied: C[m][n] = A[m][k] * B[n][k]^T and the like. */
 typedef struct {
     int m, n, k;
-    int pad; /* extra elements behind the rows of A; twice as many behind those of B, three times behind those of C */
+    int pad;   /* extra elements behind the rows of A; twice as many behind those of B, three times behind those of C */
+    Kind kind; /* the chapter's; no option */
+    int experts; /* KIND_W4A8 */
 } Shape;
 
 typedef struct {
-    Shape shape;            /* --m --n --k --pad; 0, and -1 for pad, where not given: the program chooses */
+    Shape shape;            /* --m --n --k --pad --experts; 0, and -1 for pad, where not given: the program chooses */
     Place on;               /* --on gpu|model */
     uint64_t seed;          /* --seed */
     int check;              /* --check, --no-check */

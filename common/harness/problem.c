@@ -8,35 +8,52 @@ static size_t guard_elements(int ldc) {
     return ((rows < most ? rows : most) + 127) / 128 * 128;
 }
 
-static int padded(int columns, int extra) { return (columns + 7) / 8 * 8 + extra; }
+/* A row of this many elements, padded to 16 bytes and by `extra` elements of bf16 more. */
+static int padded(int columns, int extra, int unit) { return (columns + unit - 1) / unit * unit + extra * (unit / 8); }
 
 Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
     Gemm gemm;
+    int unit = kind_row_unit(shape.kind);
     memset(&gemm, 0, sizeof gemm);
     gemm.m = shape.m;
     gemm.n = shape.n;
     gemm.k = shape.k;
-    gemm.lda = padded(shape.k, shape.pad);
-    gemm.ldb = padded(shape.k, 2 * shape.pad);
-    gemm.ldc = padded(shape.n, 3 * shape.pad);
+    gemm.lda = padded(shape.k, shape.pad, unit);
+    gemm.ldb = shape.kind == KIND_W4A8 ? shape.k : padded(shape.k, 2 * shape.pad, unit);
+    gemm.ldc = padded(shape.n, 3 * shape.pad, 8);
     gemm.sm_count = device->sm_count;
     gemm.shared_bytes = device->shared_bytes;
     return gemm;
 }
 
 /* In double: sizes near INT_MAX overflow 64 bits. */
-static double problem_bytes(const Gemm *gemm) {
-    double elements = (double)gemm->m * gemm->lda + (double)gemm->n * gemm->ldb + (double)gemm->m * gemm->ldc;
+static double problem_bytes(const Gemm *gemm, Shape shape) {
+    OperandShape list[OPERANDS];
+    int count = kind_operands(shape.kind, gemm, shape.experts, shape.pad, list);
     double guards = 2 * (double)guard_elements(gemm->ldc);
-    return (elements + guards) * sizeof(bf16) + (double)gemm->m * gemm->n * (sizeof(double) + sizeof(float));
+    double bytes = ((double)gemm->m * gemm->ldc + guards) * sizeof(bf16) +
+                   (double)gemm->m * gemm->n * (sizeof(double) + sizeof(float));
+    for (int i = 0; i < count; i++) {
+        bytes += (double)list[i].rows * list[i].ld * type_bytes(list[i].type);
+    }
+    return bytes;
 }
 
 int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, char message[OPTIONS_MESSAGE_SIZE]) {
     const double gib = 1 << 30;
     Gemm gemm = problem_gemm(shape, device);
-    double bytes = problem_bytes(&gemm), there = (double)device->free_bytes;
+    Operands operands;
+    memset(&operands, 0, sizeof operands);
+    if (shape.kind == KIND_W4A8) {
+        operands.w4a8.experts = shape.experts;
+    }
+    gemm.operands = &operands;
+    double bytes = problem_bytes(&gemm, shape), there = (double)device->free_bytes;
     if (bytes <= there && chapter && chapter->workspace_bytes) {
         bytes += (double)chapter->workspace_bytes(&gemm);
+    }
+    if (bytes <= there && chapter && chapter->prepared_bytes) {
+        bytes += (double)chapter->prepared_bytes(&gemm);
     }
     if (bytes <= there) {
         return 1;
@@ -48,11 +65,107 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
     return 0;
 }
 
+/* ---- operands ---- */
+
+static Buffer *buffer_of(Problem *problem, OperandId id) {
+    Buffer *const buffers[OPERANDS] = {[OPERAND_A] = &problem->a,
+                                       [OPERAND_B] = &problem->b,
+                                       [OPERAND_BIAS] = &problem->bias,
+                                       [OPERAND_SCALE_A] = &problem->scale_a,
+                                       [OPERAND_SCALE_B] = &problem->scale_b,
+                                       [OPERAND_FIRST_ROW] = &problem->first_row};
+    return buffers[id];
+}
+
+static int operands_of(const Problem *problem, OperandShape list[OPERANDS]) {
+    return kind_operands(problem->shape.kind, &problem->gemm, problem->shape.experts, problem->shape.pad, list);
+}
+
+/* The copy of it that the chapter sees in host memory. */
+static void **host_copy_of(Problem *problem, OperandId id) {
+    return id == OPERAND_B ? &problem->host_b : &problem->host_scale_b;
+}
+
+/* Where the operands are. on_host: what the chapter gets; else what the reference reads. */
+static Operands place_operands(const Problem *problem, int on_host) {
+    Operands at;
+    memset(&at, 0, sizeof at);
+    OperandShape list[OPERANDS];
+    int count = operands_of(problem, list), ld_scale_a = 0, ld_scale_b = 0;
+    for (int i = 0; i < count; i++) {
+        ld_scale_a = list[i].id == OPERAND_SCALE_A ? list[i].ld : ld_scale_a;
+        ld_scale_b = list[i].id == OPERAND_SCALE_B ? list[i].ld : ld_scale_b;
+    }
+    switch (problem->shape.kind) {
+    case KIND_BIAS_GELU: at.gelu.bias = (const bf16 *)problem->bias.data; break;
+    case KIND_FP8:
+        at.fp8 = (Fp8){(const e4m3 *)problem->a.data,
+                       (const e4m3 *)problem->b.data,
+                       (const float *)problem->scale_a.data,
+                       (const float *)problem->scale_b.data,
+                       ld_scale_a,
+                       ld_scale_b};
+        break;
+    case KIND_W4A8:
+        at.w4a8 = (W4a8){(const e4m3 *)problem->a.data,
+                         (const float *)problem->scale_a.data,
+                         (const int8_t *)(on_host ? problem->host_b : problem->b.data),
+                         (const bf16 *)(on_host ? problem->host_scale_b : problem->scale_b.data),
+                         problem->shape.experts,
+                         (const int *)problem->first_row.data,
+                         problem->host_first_row};
+        break;
+    default: break;
+    }
+    return at;
+}
+
+static GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name) {
+    *memory = malloc(bytes);
+    if (*memory == NULL) {
+        fprintf(stderr, "out of memory: %zu bytes for %s on the host\n", bytes, name);
+        return GEMM_DEVICE;
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus open_operands(Problem *problem) {
+    const Backend *backend = problem->backend;
+    OperandShape list[OPERANDS];
+    int count = operands_of(problem, list);
+    GemmStatus status = GEMM_OK;
+    for (int i = 0; i < count && status == GEMM_OK; i++) {
+        const OperandShape *o = &list[i];
+        Buffer *buffer = buffer_of(problem, o->id);
+        size_t bytes = (size_t)o->rows * (size_t)o->ld * (size_t)type_bytes(o->type);
+        status = backend->allocate(buffer, bytes, o->name);
+        if (status == GEMM_OK && o->on_host) {
+            status = allocate_on_host(host_copy_of(problem, o->id), bytes, o->name);
+        } else if (status == GEMM_OK && backend->is_model) {
+            backend->name_matrix(buffer->data, o->name, (int)o->rows, o->columns, o->ld, type_bytes(o->type));
+        }
+    }
+    if (status == GEMM_OK && problem->shape.kind == KIND_W4A8) {
+        size_t bytes = ((size_t)problem->shape.experts + 1) * sizeof(int);
+        void *rows = NULL;
+        status = allocate_on_host(&rows, bytes, "first rows");
+        problem->host_first_row = (int *)rows;
+        if (status == GEMM_OK) {
+            expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
+            status = backend->copy_in(problem->first_row.data, problem->host_first_row, bytes);
+        }
+    }
+    problem->operands = place_operands(problem, 1);
+    return status;
+}
+
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape,
                         uint64_t seed) {
     memset(problem, 0, sizeof *problem);
     problem->backend = backend;
     problem->seed = seed;
+    shape.experts = shape.experts > 0 ? shape.experts : 1;
+    problem->shape = shape;
     problem->gemm = problem_gemm(shape, device);
     problem->gemm.stream = device->stream;
     Gemm *gemm = &problem->gemm;
@@ -62,14 +175,12 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->ldc = gemm->ldc;
     view->guard = guard_elements(gemm->ldc);
     size_t outputs = (size_t)gemm->m * (size_t)gemm->n;
-    GemmStatus status = GEMM_OK;
+    GemmStatus status = open_operands(problem);
     struct {
         Buffer *buffer;
         size_t bytes;
         const char *name;
     } wanted[] = {
-        {&problem->a, (size_t)gemm->m * (size_t)gemm->lda * sizeof(bf16), "A"},
-        {&problem->b, (size_t)gemm->n * (size_t)gemm->ldb * sizeof(bf16), "B"},
         {&problem->block, block_elements(view) * sizeof(bf16), "C"},
         {&problem->expected, outputs * sizeof(double), "reference"},
         {&problem->magnitude, outputs * sizeof(float), "reference sizes"},
@@ -81,35 +192,86 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
         problem_close(problem);
         return status;
     }
-    gemm->a = (const bf16 *)problem->a.data;
-    gemm->b = (const bf16 *)problem->b.data;
+    if (shape.kind == KIND_BF16 || shape.kind == KIND_BIAS_GELU) {
+        gemm->a = (const bf16 *)problem->a.data;
+        gemm->b = (const bf16 *)problem->b.data;
+    }
+    gemm->operands = shape.kind == KIND_BF16 ? NULL : &problem->operands;
     gemm->c = (bf16 *)problem->block.data + view->guard;
     view->block = (const bf16 *)problem->block.data;
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
     if (backend->is_model) {
-        backend->name_matrix(gemm->a, "A", gemm->m, gemm->k, gemm->lda);
-        backend->name_matrix(gemm->b, "B", gemm->n, gemm->k, gemm->ldb);
-        backend->name_matrix(gemm->c, "C", gemm->m, gemm->n, gemm->ldc);
+        backend->name_matrix(gemm->c, "C", gemm->m, gemm->n, gemm->ldc, (int)sizeof *gemm->c);
     }
     return GEMM_OK;
 }
 
-GemmStatus problem_fill(Problem *problem, DataKind data) {
-    const Backend *backend = problem->backend;
-    const Gemm *gemm = &problem->gemm;
-    problem->data = data;
-    problem->view.exact = data != DATA_NORMAL;
-    problem->view.eps = accumulation_eps(gemm->k);
-    GemmStatus status =
-        backend->fill((bf16 *)problem->a.data, gemm->m, gemm->k, gemm->lda, data, problem->seed, MATRIX_A);
-    if (status == GEMM_OK) {
-        status = backend->fill((bf16 *)problem->b.data, gemm->n, gemm->k, gemm->ldb, data, problem->seed, MATRIX_B);
+void problem_text(const Problem *problem, char *text, size_t size) {
+    const Gemm *g = &problem->gemm;
+    char product[128];
+    snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
+    switch (problem->shape.kind) {
+    case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
+    case KIND_FP8:
+        snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
+        break;
+    case KIND_W4A8:
+        snprintf(text, size, "C[%d][%d] = %s, e4m3 * int4 of %d expert%s, with scales for %d of k", g->m, g->n, product,
+                 problem->shape.experts, problem->shape.experts == 1 ? "" : "s", SCALE_K);
+        break;
+    default: snprintf(text, size, "C[%d][%d] = %s", g->m, g->n, product);
     }
-    if (status == GEMM_OK) {
-        status = backend->reference(gemm, (double *)problem->expected.data, (float *)problem->magnitude.data);
+}
+
+static DataSource source_of(const Problem *problem) {
+    return (DataSource){problem->shape.kind, problem->data, problem->seed, problem->gemm.k};
+}
+
+/* The reference, for each expert that has rows. */
+static GemmStatus refer(const Problem *problem) {
+    const int *rows = problem->host_first_row;
+    ReferencePart part = {.kind = problem->shape.kind,
+                          .gemm = problem->gemm,
+                          .operands = place_operands(problem, 0),
+                          .end_row = problem->gemm.m,
+                          .eps = problem->view.eps};
+    GemmStatus status = GEMM_OK;
+    for (int e = 0; e < problem->shape.experts && status == GEMM_OK; e++) {
+        part.expert = e;
+        if (rows) {
+            part.first_row = rows[e];
+            part.end_row = rows[e + 1];
+        }
+        if (part.first_row < part.end_row) {
+            status =
+                problem->backend->reference(&part, (double *)problem->expected.data, (float *)problem->magnitude.data);
+        }
     }
     return status;
+}
+
+GemmStatus problem_fill(Problem *problem, DataKind data) {
+    const Backend *backend = problem->backend;
+    OperandShape list[OPERANDS];
+    int count = operands_of(problem, list);
+    problem->data = data;
+    problem->fills++;
+    problem->view.exact = kind_is_exact(problem->shape.kind, data);
+    problem->view.eps = kind_eps(problem->shape.kind, problem->gemm.k);
+    DataSource source = source_of(problem);
+    GemmStatus status = GEMM_OK;
+    for (int i = 0; i < count && status == GEMM_OK; i++) {
+        if (list[i].id == OPERAND_FIRST_ROW) {
+            continue;
+        }
+        const Buffer *buffer = buffer_of(problem, list[i].id);
+        status = backend->fill(buffer->data, &list[i], &source);
+        if (status == GEMM_OK && list[i].on_host) {
+            status = backend->copy_out(*host_copy_of(problem, list[i].id), buffer->data, buffer->bytes);
+        }
+    }
+    return status == GEMM_OK ? refer(problem) : status;
 }
 
 GemmStatus problem_poison(const Problem *problem) { return problem->backend->poison(&problem->view); }
@@ -118,8 +280,17 @@ GemmStatus problem_check(const Problem *problem, Tally *tally) {
     return problem->backend->check(&problem->view, 0, tally);
 }
 
-/* Fetches what is known about the wrong element at `place` (row * n + column). a_row and b_row are [k]. */
-static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatch *mismatch, bf16 *a_row, bf16 *b_row) {
+static int expert_of(const Problem *problem, int row) {
+    int expert = 0;
+    while (problem->host_first_row && problem->host_first_row[expert + 1] <= row) {
+        expert++;
+    }
+    return expert;
+}
+
+/* Fetches what is known about the wrong element at `place` (row * n + column). a_row and b_row are [k], or NULL. */
+static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatch *mismatch, double *a_row,
+                                 double *b_row) {
     const Backend *backend = problem->backend;
     const ResultView *view = &problem->view;
     const Gemm *gemm = &problem->gemm;
@@ -141,14 +312,16 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
         status = backend->copy_out(&mismatch->mirrored, view->expected + (size_t)column * (size_t)view->n + (size_t)row,
                                    sizeof(double));
     }
-    size_t row_bytes = (size_t)gemm->k * sizeof(bf16);
-    if (status == GEMM_OK && a_row && b_row) {
+    /* Behind GELU nothing is a sum of shares. */
+    if (status == GEMM_OK && a_row && b_row && problem->shape.kind != KIND_BIAS_GELU) {
+        DataSource source = source_of(problem);
+        int expert = expert_of(problem, row);
+        for (int k = 0; k < gemm->k; k++) {
+            a_row[k] = source_a(&source, gemm, row, k);
+            b_row[k] = source_b(&source, gemm, expert, column, k);
+        }
         mismatch->a_row = a_row;
         mismatch->b_row = b_row;
-        status = backend->copy_out(a_row, gemm->a + (size_t)row * (size_t)gemm->lda, row_bytes);
-        if (status == GEMM_OK) {
-            status = backend->copy_out(b_row, gemm->b + (size_t)column * (size_t)gemm->ldb, row_bytes);
-        }
     }
     return status;
 }
@@ -158,11 +331,11 @@ GemmStatus problem_explain(const Problem *problem, const Tally *tally, FILE *out
     memset(list, 0, sizeof list);
     size_t k = (size_t)problem->gemm.k;
     /* Without memory for the rows the hint about k is left out. */
-    bf16 *rows = malloc(2 * MISMATCHES_SHOWN * k * sizeof *rows);
+    double *rows = malloc(2 * MISMATCHES_SHOWN * k * sizeof *rows);
     GemmStatus status = GEMM_OK;
     int count = 0;
     for (uint64_t place = tally->first; place != NOWHERE && count < MISMATCHES_SHOWN && status == GEMM_OK; count++) {
-        bf16 *a_row = rows ? rows + (size_t)(2 * count) * k : NULL;
+        double *a_row = rows ? rows + (size_t)(2 * count) * k : NULL;
         status = fetch_mismatch(problem, place, &list[count], a_row, a_row ? a_row + k : NULL);
         Tally rest;
         tally_start(&rest);
@@ -180,16 +353,26 @@ GemmStatus problem_explain(const Problem *problem, const Tally *tally, FILE *out
 
 void problem_close(Problem *problem) {
     if (problem->backend) {
-        Buffer *buffers[] = {&problem->a, &problem->b, &problem->block, &problem->expected, &problem->magnitude};
+        Buffer *buffers[] = {&problem->a,       &problem->b,        &problem->bias,
+                             &problem->scale_a, &problem->scale_b,  &problem->first_row,
+                             &problem->block,   &problem->expected, &problem->magnitude};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
             problem->backend->release(buffers[i]);
         }
     }
+    free(problem->host_b);
+    free(problem->host_scale_b);
+    free(problem->host_first_row);
     memset(problem, 0, sizeof *problem);
 }
 
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
     memset(run, 0, sizeof *run);
+    if (chapter->kind != problem->shape.kind) {
+        fprintf(stderr, "%s multiplies %s, and the problem is of kind %s\n", chapter->name, kind_names[chapter->kind],
+                kind_names[problem->shape.kind]);
+        return GEMM_USAGE;
+    }
     run->chapter = chapter;
     run->gemm = problem->gemm;
     run->problem = problem;
@@ -197,7 +380,11 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     GemmStatus status = problem->backend->allocate(&run->workspace, bytes, "workspace");
     if (status == GEMM_OK) {
         status = problem->backend->clear(&run->workspace);
+    }
+    bytes = chapter->prepared_bytes ? chapter->prepared_bytes(&run->gemm) : 0;
+    if (status == GEMM_OK) {
         run->gemm.workspace = run->workspace.data;
+        status = problem->backend->allocate(&run->prepared, bytes, "prepared");
     }
     if (status != GEMM_OK) {
         run_close(run);
@@ -205,8 +392,35 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     return status;
 }
 
+/* Has the chapter pack the data last filled in. */
+static GemmStatus prepare(ChapterRun *run) {
+    Gemm gemm = run->gemm;
+    void *packed = NULL;
+    gemm.workspace = NULL;
+    gemm.prepared = NULL;
+    GemmStatus status = allocate_on_host(&packed, run->prepared.bytes, run->prepared.name);
+    if (status == GEMM_OK) {
+        status = run->chapter->prepare(&gemm, packed);
+    }
+    if (status == GEMM_OK) {
+        status = run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes);
+    }
+    if (status == GEMM_OK) {
+        run->gemm.prepared = run->prepared.data;
+        run->prepared_for = run->problem->fills;
+    }
+    free(packed);
+    return status;
+}
+
 GemmStatus run_launch(void *run) {
-    const ChapterRun *chapter_run = (const ChapterRun *)run;
+    ChapterRun *chapter_run = (ChapterRun *)run;
+    if (chapter_run->prepared.data && chapter_run->prepared_for != chapter_run->problem->fills) {
+        GemmStatus status = prepare(chapter_run);
+        if (status != GEMM_OK) {
+            return status;
+        }
+    }
     return chapter_run->chapter->launch(&chapter_run->gemm);
 }
 
@@ -250,6 +464,7 @@ GemmStatus run_checked(ChapterRun *run, Tally *tally) {
 void run_close(ChapterRun *run) {
     if (run->problem) {
         run->problem->backend->release(&run->workspace);
+        run->problem->backend->release(&run->prepared);
     }
     memset(run, 0, sizeof *run);
 }

@@ -7,20 +7,29 @@
 
 typedef struct {
     const Backend *backend;
-    Gemm gemm;       /* c points into the block; workspace is NULL */
-    ResultView view; /* of the block that holds C; expected and magnitude are of the data last filled in */
+    Shape shape;
+    Gemm gemm;         /* c points into the block; workspace and prepared are NULL */
+    Operands operands; /* what gemm.operands points to: a Problem stays where it was opened */
+    ResultView view;   /* of the block that holds C; expected and magnitude are of the data last filled in */
     DataKind data;
     uint64_t seed;
-    Buffer a, b, block, expected, magnitude;
+    int fills; /* calls of problem_fill() */
+    Buffer a, b, bias, scale_a, scale_b, first_row, block, expected, magnitude;
+    void *host_b, *host_scale_b; /* what a chapter sees in host memory; NULL: nothing */
+    int *host_first_row;
 } Problem;
 
 /* A chapter (or a peer with the same record) on a problem. */
 typedef struct {
     const Chapter *chapter;
-    Gemm gemm; /* the problem's, with this chapter's workspace */
+    Gemm gemm; /* the problem's, with this chapter's workspace and what it has prepared */
     const Problem *problem;
-    Buffer workspace;
+    Buffer workspace, prepared;
+    int prepared_for; /* the problem's count of fills then */
 } ChapterRun;
+
+/* "C[16][32] = A[16][64] * B[32][64]^T", as the kind has it. */
+void problem_text(const Problem *problem, char *text, size_t size);
 
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
 Gemm problem_gemm(Shape shape, const DeviceInfo *device);
@@ -29,10 +38,10 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device);
  * line in `message` that names the sizes, what they need and what there is. */
 int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, char message[OPTIONS_MESSAGE_SIZE]);
 
-/* Allocates. Rows are padded to a multiple of 8 elements, and by pad (A), 2 pad (B), 3 pad (C) more, so that no leading
- * dimension can stand in for another. Fill before use. */
+/* Allocates, for a problem of shape.kind. Rows are padded to a multiple of 16 bytes, and by pad (A), 2 pad (B), 3 pad (C)
+ * more, of e4m3 by twice as many, so that no leading dimension can stand in for another. Fill before use. */
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape, uint64_t seed);
-/* A and B, and the reference result for them. */
+/* The operands, and the reference result for them. */
 GemmStatus problem_fill(Problem *problem, DataKind data);
 /* C to NaN, guards to their pattern. */
 GemmStatus problem_poison(const Problem *problem);
@@ -43,9 +52,9 @@ GemmStatus problem_explain(const Problem *problem, const Tally *tally, FILE *out
 /* Frees everything; safe after a failed problem_open(). */
 void problem_close(Problem *problem);
 
-/* Allocates the workspace. Close runs before their problem. */
+/* Allocates the workspace. The chapter is of the problem's kind. Close runs before their problem. */
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter);
-/* One launch; does not wait. `run` is a ChapterRun (a Contestant's launch function). */
+/* One launch; does not wait. The first one after problem_fill() prepares the operands, if the chapter does that. `run` is a ChapterRun (a Contestant's launch function). */
 GemmStatus run_launch(void *run);
 /* Poison, launch, wait, compare; workspace too. The status says whether it could be done, the tally what came out. */
 GemmStatus run_checked(ChapterRun *run, Tally *tally);

@@ -59,9 +59,11 @@ static void print_rate(FILE *out, const char *label, const Contestant *contestan
     fputc('\n', out);
 }
 
-void print_speed(FILE *out, const DeviceInfo *device, const Gemm *gemm, const Contestant *chapter,
+void print_speed(FILE *out, const DeviceInfo *device, const Problem *problem, const Contestant *chapter,
                  const Contestant *cublas) {
-    double flop = flop_of(gemm), median = tflops_of(chapter, flop).median, peak = tensor_peak_tflops(device);
+    int is_fp8 = kind_row_unit(problem->shape.kind) == 16, times = is_fp8 ? 2 : 1;
+    double flop = flop_of(&problem->gemm), median = tflops_of(chapter, flop).median;
+    double peak = times * tensor_peak_tflops(device);
     print_rate(out, "speed", chapter, flop);
     if (cublas) {
         print_rate(out, "cuBLAS", cublas, flop);
@@ -74,9 +76,9 @@ void print_speed(FILE *out, const DeviceInfo *device, const Gemm *gemm, const Co
     }
     if (peak > 0) {
         fprintf(out,
-                "%s%.1f %% of the dense bf16 peak: %d FLOP/clock/SM * %d SMs * %d MHz (highest clock) = %.0f TFLOP/s",
-                separator, 100 * median / peak, tensor_flop_per_clock(device->capability), device->sm_count,
-                device->max_sm_mhz, peak);
+                "%s%.1f %% of the dense %s peak: %d FLOP/clock/SM * %d SMs * %d MHz (highest clock) = %.0f TFLOP/s",
+                separator, 100 * median / peak, is_fp8 ? "fp8" : "bf16",
+                times * tensor_flop_per_clock(device->capability), device->sm_count, device->max_sm_mhz, peak);
         separator = ", ";
     }
     fprintf(out, "%s\n", *separator ? "" : "nothing to compare with");

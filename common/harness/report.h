@@ -14,7 +14,7 @@ void print_device(FILE *out, const DeviceInfo *device, int cublas);
 /* One line about a checked result that is right. */
 void print_right(FILE *out, const Problem *problem, const Tally *tally, long launches, const char *when);
 /* The lines about speed. `cublas` may be NULL. */
-void print_speed(FILE *out, const DeviceInfo *device, const Gemm *gemm, const Contestant *chapter,
+void print_speed(FILE *out, const DeviceInfo *device, const Problem *problem, const Contestant *chapter,
                  const Contestant *cublas);
 
 /* Where a figure comes from. */

@@ -229,7 +229,7 @@ static GemmStatus open_runner(Child *child, int group, int place, Runner *runner
     if (*state != NOT_RUN) {
         return GEMM_OK;
     }
-    Shape shape = g->shape.m ? g->shape : (Shape){ALONE_SIZE, ALONE_SIZE, ALONE_SIZE, 0};
+    Shape shape = g->shape.m ? g->shape : (Shape){ALONE_SIZE, ALONE_SIZE, ALONE_SIZE, 0, KIND_BF16, 1};
     GemmStatus status = problem_of(child, shape, row->data, &runner->problem);
     if (status != GEMM_OK || !runner->problem) {
         *state = LEFT_OUT;

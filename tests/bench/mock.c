@@ -71,14 +71,12 @@ static GemmStatus mock_copy_out(void *host, const void *device, size_t bytes) {
     memcpy(host, device, bytes);
     return GEMM_OK;
 }
-static GemmStatus mock_fill(bf16 *matrix, int rows, int columns, int ld, DataKind kind, uint64_t seed, MatrixId id) {
-    for (int row = 0; row < rows; row++) {
-        for (int column = 0; column < ld; column++) {
-            matrix[row * ld + column] = column < columns
-                                            ? data_element(kind, seed, id, (uint64_t)(row * columns + column))
-                                            : (bf16)BF16_PADDING;
-        }
-    }
+static GemmStatus mock_copy_in(void *device, const void *host, size_t bytes) {
+    memcpy(device, host, bytes);
+    return GEMM_OK;
+}
+static GemmStatus mock_fill(void *matrix, const OperandShape *shape, const DataSource *source) {
+    fill_on_host(matrix, shape, source);
     return GEMM_OK;
 }
 static GemmStatus mock_poison(const ResultView *view) {
@@ -87,8 +85,8 @@ static GemmStatus mock_poison(const ResultView *view) {
     }
     return GEMM_OK;
 }
-static GemmStatus mock_reference(const Gemm *problem, double *expected, float *magnitude) {
-    reference_on_host(problem, expected, magnitude);
+static GemmStatus mock_reference(const ReferencePart *part, double *expected, float *magnitude) {
+    reference_part_on_host(part, expected, magnitude);
     return GEMM_OK;
 }
 static GemmStatus mock_check(const ResultView *view, uint64_t from, Tally *tally) {
@@ -141,6 +139,7 @@ const Backend *gpu_backend(void) {
         .allocate = mock_allocate,
         .release = mock_release,
         .clear = mock_clear,
+        .copy_in = mock_copy_in,
         .copy_out = mock_copy_out,
         .fill = mock_fill,
         .poison = mock_poison,

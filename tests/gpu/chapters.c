@@ -81,7 +81,8 @@ static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
 /* 1 if all chosen chapters have room; else 0 and one line in `message`. */
 static int fits(Size size, int pad, const unsigned char *chosen, char message[OPTIONS_MESSAGE_SIZE]) {
     for (int i = 0; i < CHAPTERS; i++) {
-        if (chosen[i] && !problem_fits((Shape){size.m, size.n, size.k, pad}, chapters[i], &device, message)) {
+        if (chosen[i] &&
+            !problem_fits((Shape){size.m, size.n, size.k, pad, KIND_BF16, 1}, chapters[i], &device, message)) {
             return 0;
         }
     }
@@ -95,8 +96,9 @@ static void test_size(Size size, const Options *options, int pad, const unsigned
         return;
     }
     Problem p;
-    stop_if_failed(problem_open(&p, backend, &device, (Shape){size.m, size.n, size.k, pad}, options->seed),
-                   "problem_open");
+    stop_if_failed(
+        problem_open(&p, backend, &device, (Shape){size.m, size.n, size.k, pad, KIND_BF16, 1}, options->seed),
+        "problem_open");
     for (DataKind data = 0; data < DATA_KINDS; data++) {
         if (!(options->data & 1u << data)) {
             continue;

@@ -291,7 +291,7 @@ static void run(int index, const Request *request) {
     static Reply reply;
     static int late;
     DeviceInfo device = {.sm_count = request->sms, .free_bytes = SIZE_MAX};
-    Shape shape = {request->m, request->n, request->k, request->pad};
+    Shape shape = {request->m, request->n, request->k, request->pad, KIND_BF16, 1};
     Problem problem;
     if (late >= MOST_LATE) {
         tell(index, "outcome", "late");

@@ -212,10 +212,12 @@ static GemmStatus launch(const Request *request, const Problem *problem, Chapter
 static GemmStatus fill(const Problem *problem, const Request *request) {
     const Backend *backend = problem->backend;
     const Gemm *g = &problem->gemm;
-    GemmStatus status =
-        backend->fill((bf16 *)problem->a.data, g->m, g->k, g->lda, request->data, request->seed, MATRIX_A);
+    DataSource source = {KIND_BF16, request->data, request->seed, g->k};
+    OperandShape list[OPERANDS];
+    kind_operands(KIND_BF16, g, 1, 0, list);
+    GemmStatus status = backend->fill(problem->a.data, &list[OPERAND_A], &source);
     if (status == GEMM_OK) {
-        status = backend->fill((bf16 *)problem->b.data, g->n, g->k, g->ldb, request->data, request->seed, MATRIX_B);
+        status = backend->fill(problem->b.data, &list[OPERAND_B], &source);
     }
     return status == GEMM_OK ? problem_poison(problem) : status;
 }
@@ -236,7 +238,7 @@ static void serve(const Backend *backend, const DeviceInfo *device, const Reques
     Problem problem;
     ChapterRun run;
     memset(&reply, 0, sizeof reply);
-    Shape shape = {request->m, request->n, request->k, request->pad};
+    Shape shape = {request->m, request->n, request->k, request->pad, KIND_BF16, 1};
     DeviceInfo info = *device;
     info.sm_count = backend->is_model ? request->sms : info.sm_count;
     must(problem_open(&problem, backend, &info, shape, 0) == GEMM_OK, "no memory for the matrices");

@@ -98,9 +98,10 @@ static inline int same_tally(const Problem *p, uint64_t from) {
                         (unsigned long long)host.guard_rows, (unsigned long long)host.guard_after);
 }
 
-/* Writes some integer to one element of the block, wherever the block is. */
+/* Writes an integer to one element of the block, wherever the block is. */
 static inline void poke(const Problem *p, size_t index) {
-    p->backend->fill((bf16 *)p->block.data + index, 1, 1, 1, DATA_INTEGERS, 99, MATRIX_A);
+    const bf16 three = 0x4040;
+    p->backend->copy_in((bf16 *)p->block.data + index, &three, sizeof three);
 }
 
 static inline void check_backend_at(const Backend *backend, const DeviceInfo *device, Shape shape) {
@@ -128,7 +129,9 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
         free_all(&copy);
 
         ok(same_tally(&p, 0), "an unwritten result: the comparison finds what the host finds");
-        backend->fill(p.gemm.c, shape.m, shape.n, p.gemm.ldc, DATA_NORMAL, 6, MATRIX_B);
+        OperandShape like_c = {OPERAND_B, "C", TYPE_BF16, 0, shape.m, shape.n, p.gemm.ldc};
+        DataSource other = {KIND_BF16, DATA_NORMAL, 6, shape.k};
+        backend->fill(p.gemm.c, &like_c, &other);
         ok(same_tally(&p, 0), "a result of random numbers, guards behind its rows overwritten");
         ok(same_tally(&p, (uint64_t)shape.m * (uint64_t)shape.n / 2), "the same from the middle on");
         problem_poison(&p);
@@ -144,10 +147,10 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
 }
 
 static inline void check_backend(const Backend *backend, const DeviceInfo *device) {
-    check_backend_at(backend, device, (Shape){1, 1, 1, 0});
-    check_backend_at(backend, device, (Shape){5, 11, 40, 8});
-    check_backend_at(backend, device, (Shape){130, 70, 100, 8});
-    check_backend_at(backend, device, (Shape){64, 192, 257, 0});
+    check_backend_at(backend, device, (Shape){1, 1, 1, 0, KIND_BF16, 1});
+    check_backend_at(backend, device, (Shape){5, 11, 40, 8, KIND_BF16, 1});
+    check_backend_at(backend, device, (Shape){130, 70, 100, 8, KIND_BF16, 1});
+    check_backend_at(backend, device, (Shape){64, 192, 257, 0, KIND_BF16, 1});
 }
 
 #endif

@@ -16,6 +16,7 @@ typedef struct {
     ResultView view;
     DataKind data;
     bf16 *a, *b, *block;
+    double *a_values, *b_values; /* the same, [m][lda] and [n][ldb] */
     double *expected;
     float *magnitude;
     bf16 *result; /* [m][n], the right result, computed once in plain order */
@@ -140,6 +141,14 @@ static inline bf16 *new_operand(int rows, int columns, int ld, DataKind data, ui
     return matrix;
 }
 
+static inline double *values_of(const bf16 *matrix, int rows, int ld) {
+    double *values = malloc((size_t)rows * ld * sizeof *values);
+    for (size_t i = 0; i < (size_t)rows * ld; i++) {
+        values[i] = (double)bf16_value(matrix[i]);
+    }
+    return values;
+}
+
 static inline Fixture new_fixture(int m, int n, int k, DataKind data) {
     Fixture f = {.data = data};
     f.gemm = (Gemm){.m = m,
@@ -150,6 +159,8 @@ static inline Fixture new_fixture(int m, int n, int k, DataKind data) {
                     .ldc = ceil_div(n, 8) * 8 + 24};
     f.a = new_operand(m, k, f.gemm.lda, data, 1, MATRIX_A);
     f.b = new_operand(n, k, f.gemm.ldb, data, 1, MATRIX_B);
+    f.a_values = values_of(f.a, m, f.gemm.lda);
+    f.b_values = values_of(f.b, n, f.gemm.ldb);
     f.expected = malloc((size_t)m * n * sizeof *f.expected);
     f.magnitude = malloc((size_t)m * n * sizeof *f.magnitude);
     f.block = malloc((2 * FIXTURE_GUARD + (size_t)m * f.gemm.ldc) * sizeof *f.block);
@@ -178,6 +189,8 @@ static inline Fixture new_fixture(int m, int n, int k, DataKind data) {
 static inline void free_fixture(Fixture *f) {
     free(f->a);
     free(f->b);
+    free(f->a_values);
+    free(f->b_values);
     free(f->expected);
     free(f->magnitude);
     free(f->block);

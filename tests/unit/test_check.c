@@ -156,8 +156,8 @@ static void rejects_lost_steps(int m, int n, int k, int count, int times, int le
                                          expected,
                                          allowed_error(&f.view, expected, f.magnitude[tally.first]),
                                          NAN,
-                                         f.a + (size_t)row * f.gemm.lda,
-                                         f.b + (size_t)column * f.gemm.ldb};
+                                         f.a_values + (size_t)row * f.gemm.lda,
+                                         f.b_values + (size_t)column * f.gemm.ldb};
             }
             KRange range = find_k_range(list, found, k);
             named &= range.begin == begin && range.end == min_int(begin + count, k) && range.twice == (times == 2);
@@ -248,8 +248,8 @@ static void says(const Fixture *f, const char *part, const char *name) {
                                    expected,
                                    allowed_error(&f->view, expected, f->magnitude[tally.first]),
                                    mirror ? f->expected[(size_t)column * f->gemm.n + row] : NAN,
-                                   f->a + (size_t)row * f->gemm.lda,
-                                   f->b + (size_t)column * f->gemm.ldb};
+                                   f->a_values + (size_t)row * f->gemm.lda,
+                                   f->b_values + (size_t)column * f->gemm.ldb};
     }
     check_block(&f->view, 0, &tally);
     print_mismatches(out, &f->view, f->gemm.k, &tally, list, found);

@@ -1,0 +1,167 @@
+/* kind.c - see kind.h. */
+#include "kind.h"
+
+#include "check.h"
+
+const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", NULL};
+
+static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8; }
+
+int kind_row_unit(Kind kind) { return is_e4m3(kind) ? 16 : 8; }
+
+/* A matrix whose rows are padded to 16 bytes, and by `pad` elements more. */
+static OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad) {
+    int unit = 16 / type_bytes(type);
+    return (OperandShape){id, name, type, 0, rows, columns, (columns + unit - 1) / unit * unit + pad};
+}
+
+int kind_operands(Kind kind, const Gemm *gemm, int experts, int pad, OperandShape list[OPERANDS]) {
+    int count = 0, groups = ceil_div(gemm->k, SCALE_K);
+    DataType type = is_e4m3(kind) ? TYPE_E4M3 : TYPE_BF16;
+    list[count++] = (OperandShape){OPERAND_A, "A", type, 0, gemm->m, gemm->k, gemm->lda};
+    if (kind == KIND_W4A8) {
+        long long rows = (long long)experts * gemm->n;
+        list[count++] = (OperandShape){OPERAND_B, "weights", TYPE_INT4, 1, rows, gemm->k, gemm->k};
+        list[count++] = (OperandShape){OPERAND_SCALE_B, "scale B", TYPE_BF16, 1, rows, groups, groups};
+        list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, 1, gemm->m, pad);
+        list[count++] = (OperandShape){OPERAND_FIRST_ROW, "first rows", TYPE_INT32, 0, 1, experts + 1, experts + 1};
+        return count;
+    }
+    list[count++] = (OperandShape){OPERAND_B, "B", type, 0, gemm->n, gemm->k, gemm->ldb};
+    if (kind == KIND_BIAS_GELU) {
+        list[count++] = padded_rows(OPERAND_BIAS, "bias", TYPE_BF16, 1, gemm->n, pad);
+    }
+    if (kind == KIND_FP8) {
+        list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, pad);
+        list[count++] = padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, pad);
+    }
+    return count;
+}
+
+void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source) {
+    size_t bytes = (size_t)type_bytes(shape->type), ld = (size_t)shape->ld;
+    for (long long row = 0; row < shape->rows; row++) {
+        for (int column = 0; column < shape->ld; column++) {
+            uint64_t index = (uint64_t)row * (uint64_t)shape->columns + (uint64_t)column;
+            uint32_t bits = column < shape->columns ? element_bits(source, shape->id, shape->type, index)
+                                                    : type_padding(shape->type);
+            /* The host's and the GPU's bytes have the same order: the lowest first. */
+            memcpy((char *)matrix + ((size_t)row * ld + (size_t)column) * bytes, &bits, bytes);
+        }
+    }
+}
+
+static double source_value(const DataSource *source, OperandId id, DataType type, uint64_t index) {
+    uint32_t bits = element_bits(source, id, type, index);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return type == TYPE_BF16   ? (double)bf16_value((bf16)bits)
+           : type == TYPE_E4M3 ? (double)e4m3_value((e4m3)bits)
+           : type == TYPE_INT4 ? (double)(int8_t)bits
+                               : (double)value;
+}
+
+double source_a(const DataSource *source, const Gemm *gemm, int row, int k) {
+    uint64_t index = (uint64_t)row * (uint64_t)gemm->k + (uint64_t)k;
+    double value = source_value(source, OPERAND_A, is_e4m3(source->kind) ? TYPE_E4M3 : TYPE_BF16, index);
+    if (source->kind == KIND_FP8) {
+        index = (uint64_t)(k / SCALE_K) * (uint64_t)gemm->m + (uint64_t)row;
+        value *= source_value(source, OPERAND_SCALE_A, TYPE_FP32, index);
+    }
+    return source->kind == KIND_W4A8 ? value * source_value(source, OPERAND_SCALE_A, TYPE_FP32, (uint64_t)row) : value;
+}
+
+double source_b(const DataSource *source, const Gemm *gemm, int expert, int column, int k) {
+    uint64_t row = (uint64_t)expert * (uint64_t)gemm->n + (uint64_t)column,
+             index = row * (uint64_t)gemm->k + (uint64_t)k;
+    uint64_t groups = (uint64_t)ceil_div(gemm->k, SCALE_K), group = (uint64_t)(k / SCALE_K);
+    switch (source->kind) {
+    case KIND_FP8:
+        return source_value(source, OPERAND_B, TYPE_E4M3, index) *
+               source_value(source, OPERAND_SCALE_B, TYPE_FP32, row / SCALE_K * groups + group);
+    case KIND_W4A8:
+        return source_value(source, OPERAND_B, TYPE_INT4, index) *
+               source_value(source, OPERAND_SCALE_B, TYPE_BF16, row * groups + group);
+    default: return source_value(source, OPERAND_B, TYPE_BF16, index);
+    }
+}
+
+/* The share that a draw gives an expert: 0 to 15, and nothing for one in four. */
+static int share_of_expert(uint64_t seed, int expert) {
+    uint64_t draw = draw_of(seed, OPERAND_FIRST_ROW, (uint64_t)expert);
+    return draw & 3 ? 1 + (int)(draw >> 8 & 15) : 0;
+}
+
+void expert_rows(uint64_t seed, int m, int experts, int *first_row) {
+    long long all = 0, before = 0;
+    for (int e = 0; e < experts; e++) {
+        all += share_of_expert(seed, e);
+    }
+    for (int e = 0; e < experts; e++) {
+        first_row[e] = all > 0 ? (int)(m * before / all) : 0;
+        before += share_of_expert(seed, e);
+    }
+    first_row[experts] = m;
+}
+
+int kind_is_exact(Kind kind, DataKind data) { return data != DATA_NORMAL && kind != KIND_BIAS_GELU; }
+
+int kind_max_exact_k(Kind kind) {
+    return kind == KIND_FP8 ? (1 << 24) / (16 * 16) - 1 : kind == KIND_W4A8 ? (1 << 24) / (32 * 4) - 1 : MAX_EXACT_K;
+}
+
+double kind_eps(Kind kind, int k) {
+    double blocks = ceil_div(k, SCALE_K);
+    switch (kind) {
+    case KIND_BF16: return accumulation_eps(k);
+    case KIND_BIAS_GELU: return accumulation_eps(k + 1);
+    default: return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
+    }
+}
+
+/* Columns of C and steps of k that are worked on at a time: B's part, as doubles, stays in the L2 cache. */
+enum { REFERENCE_COLUMNS = 64, REFERENCE_STEPS = 256 };
+
+/* values[step][column] = B[first + column][k_first + step], zero beyond B. */
+static void unpack_b(const ReferencePart *part, int first, int k_first,
+                     double values[REFERENCE_STEPS][REFERENCE_COLUMNS]) {
+    for (int column = 0; column < REFERENCE_COLUMNS; column++) {
+        for (int step = 0; step < REFERENCE_STEPS; step++) {
+            int inside = first + column < part->gemm.n && k_first + step < part->gemm.k;
+            values[step][column] = inside ? reference_b(part, first + column, k_first + step) : 0;
+        }
+    }
+}
+
+void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude) {
+    static double values[REFERENCE_STEPS][REFERENCE_COLUMNS];
+    const Gemm *gemm = &part->gemm;
+    for (int first = 0; first < gemm->n; first += REFERENCE_COLUMNS) {
+        int columns = min_int(REFERENCE_COLUMNS, gemm->n - first);
+        for (int k_first = 0; k_first < gemm->k; k_first += REFERENCE_STEPS) {
+            int steps = min_int(REFERENCE_STEPS, gemm->k - k_first), is_last = k_first + steps == gemm->k;
+            unpack_b(part, first, k_first, values);
+            for (int row = part->first_row; row < part->end_row; row++) {
+                double *sum_out = expected + (size_t)row * (size_t)gemm->n + first;
+                float *size_out = magnitude + (size_t)row * (size_t)gemm->n + first;
+                double sum[REFERENCE_COLUMNS] = {0}, size[REFERENCE_COLUMNS] = {0};
+                for (int step = 0; step < steps; step++) {
+                    double a_value = reference_a(part, row, k_first + step);
+                    for (int column = 0; column < columns; column++) {
+                        double product = a_value * values[step][column];
+                        sum[column] += product;
+                        size[column] += fabs(product);
+                    }
+                }
+                for (int column = 0; column < columns; column++) {
+                    sum_out[column] = k_first == 0 ? sum[column] : sum_out[column] + sum[column];
+                    size_out[column] = (float)(k_first == 0 ? size[column] : (double)size_out[column] + size[column]);
+                    if (is_last) {
+                        reference_end(part, row, first + column, sum_out[column], (double)size_out[column],
+                                      &sum_out[column], &size_out[column]);
+                    }
+                }
+            }
+        }
+    }
+}

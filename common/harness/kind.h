@@ -1,0 +1,314 @@
+/* kind.h - the kinds of problem (gemm.h): operands, the numbers in them, what the result should be and how near it must
+ * come. Host and kernel, so that GPU and CPU have the same matrices and the same reference. */
+#ifndef KIND_H
+#define KIND_H
+
+#include "data.h"
+
+/* ---- e4m3 -------------------------------------------------------------------------------------------------------- */
+
+enum {
+    E4M3_PADDING = 0x7f,       /* NaN: behind rows */
+    FP32_PADDING = 0x7fffffff, /* NaN: behind rows of scales */
+    INT4_LEAST = -8,
+    INT4_MOST = 7,
+};
+
+/* Exact; NaN for 0x7f and 0xff. */
+HOST_DEVICE float e4m3_value(e4m3 bits) {
+    int exponent = bits >> 3 & 15, fraction = bits & 7;
+    float size = exponent ? ldexpf((float)(8 + fraction), exponent - 10) : ldexpf((float)fraction, -9);
+    size = (bits & 0x7f) == 0x7f ? NAN : size;
+    return bits & 0x80 ? -size : size;
+}
+
+HOST_DEVICE int e4m3_is_nan(e4m3 bits) { return (bits & 0x7f) == 0x7f; }
+
+/* Round to nearest even, in one step; what is larger than 448 becomes 448, as in cvt.rn.satfinite. */
+HOST_DEVICE e4m3 round_to_e4m3(double value) {
+    double size = fabs(value);
+    int sign = signbit(value) ? 0x80 : 0, exponent;
+    if (size != size) {
+        return (e4m3)(sign | E4M3_PADDING);
+    }
+    if (size >= 448) {
+        return (e4m3)(sign | 0x7e);
+    }
+    if (size < 0x1p-6) { /* subnormal: a multiple of 2^-9; eight of them are the smallest normal value */
+        return (e4m3)(sign | (int)rint(size * 0x1p9));
+    }
+    double fraction = frexp(size, &exponent);                              /* 1/2 <= fraction < 1 */
+    return (e4m3)(sign | ((exponent + 5) * 8 + (int)rint(fraction * 16))); /* 16 carries into the exponent */
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+typedef enum { TYPE_BF16, TYPE_E4M3, TYPE_FP32, TYPE_INT4 /* in a byte */, TYPE_INT32 } DataType;
+
+typedef enum {
+    OPERAND_A,
+    OPERAND_B, /* KIND_W4A8: the weights */
+    OPERAND_BIAS,
+    OPERAND_SCALE_A,
+    OPERAND_SCALE_B,
+    OPERAND_FIRST_ROW,
+    OPERANDS
+} OperandId;
+
+/* A matrix [rows][ld] of which the first `columns` elements of each row count. */
+typedef struct {
+    OperandId id;
+    const char *name; /* as reports call it */
+    DataType type;
+    int on_host; /* the chapter sees it in host memory; the reference has a copy of its own */
+    long long rows;
+    int columns, ld;
+} OperandShape;
+
+/* The numbers in a problem's operands depend on this and on their place alone. */
+typedef struct {
+    Kind kind;
+    DataKind data;
+    uint64_t seed;
+    int k;
+} DataSource;
+
+HOST_DEVICE int type_bytes(DataType type) {
+    return type == TYPE_BF16 ? 2 : type == TYPE_FP32 || type == TYPE_INT32 ? 4 : 1;
+}
+
+/* What lies behind a row: NaN, and the most negative weight. */
+HOST_DEVICE uint32_t type_padding(DataType type) {
+    return type == TYPE_BF16   ? (uint32_t)BF16_PADDING
+           : type == TYPE_E4M3 ? (uint32_t)E4M3_PADDING
+           : type == TYPE_FP32 ? (uint32_t)FP32_PADDING
+                               : 0x80u;
+}
+
+HOST_DEVICE uint32_t float_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* The index-th number with seed, of a stream that is no other operand's. */
+HOST_DEVICE uint64_t draw_of(uint64_t seed, OperandId id, uint64_t index) {
+    const uint64_t golden = 0x9e3779b97f4a7c15u;
+    uint64_t start = mix64(mix64(seed + golden) + (uint64_t)id * golden);
+    return mix64(start + (index + 1) * golden);
+}
+
+/* Of mean 0, and the same on every machine (data.h); up to 6 times sigma. */
+HOST_DEVICE double draw_normal(const DataSource *s, OperandId id, uint64_t index) {
+    int sum = 0;
+    for (uint64_t word = 0; word < 3; word++) {
+        uint64_t draw = draw_of(s->seed, id, index * 3 + word);
+        sum += (int)(draw & 0xffff) + (int)(draw >> 16 & 0xffff) + (int)(draw >> 32 & 0xffff) + (int)(draw >> 48);
+    }
+    return (sum - 12 * 65535 / 2) / 65536.0;
+}
+
+HOST_DEVICE int draw_between(const DataSource *s, OperandId id, uint64_t index, int least, int most) {
+    return least + (int)((draw_of(s->seed, id, index) >> 32) * (uint64_t)(most - least + 1) >> 32);
+}
+
+/* A scale. With integers 1/2, 1 or 2. Else as a quantiser makes them, which divides the largest size in a block by the
+ * largest of the type: 1 to 2 times 2^-2 to 2^1, of `fraction` bits, and of about the right size. */
+HOST_DEVICE double draw_scale(const DataSource *s, OperandId id, uint64_t index, int fraction) {
+    if (s->data == DATA_ZEROS) {
+        return 1;
+    }
+    if (s->data == DATA_INTEGERS) {
+        return ldexp(1.0, draw_between(s, id, index, -1, 1));
+    }
+    uint64_t draw = draw_of(s->seed, id, index);
+    return ldexp((double)((1u << fraction) + (uint32_t)(draw & ((1u << fraction) - 1))),
+                 (int)(draw >> 32 & 3) - 2 - 8 - fraction);
+}
+
+/* What a sum of k products is divided by in KIND_BIAS_GELU, so that GELU is not just 0 or its argument: a power of two. */
+HOST_DEVICE int gelu_shift(int k) {
+    int shift = 0;
+    while (shift < 15 && (1ll << (2 * shift)) < k) {
+        shift++;
+    }
+    return shift;
+}
+
+/* Element `index` (row * columns + column, without padding) of an operand, by its bits.
+ *
+ *     integers   A and B -4 .. 4, weights -8 .. 7, scales 1/2, 1 or 2
+ *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as in data.h. e4m3: sigma 112, a quarter of the largest, cut off
+ *                there. Weights: sigma 3. KIND_BIAS_GELU divides B by about sqrt(k) in both; its bias is as large as 1
+ *     zeros      but for scales, which are 1 */
+HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType type, uint64_t index) {
+    if (type == TYPE_BF16 && (id == OPERAND_A || id == OPERAND_B)) {
+        bf16 element = data_element(s->data, s->seed, id == OPERAND_A ? MATRIX_A : MATRIX_B, index);
+        if (s->kind == KIND_BIAS_GELU && id == OPERAND_B) {
+            element = round_to_bf16(ldexp((double)bf16_value(element), -gelu_shift(s->k)));
+        }
+        return element;
+    }
+    if (id == OPERAND_SCALE_A || id == OPERAND_SCALE_B) {
+        return type == TYPE_BF16 ? round_to_bf16(draw_scale(s, id, index, 7))
+                                 : float_bits((float)draw_scale(s, id, index, 23));
+    }
+    if (s->data == DATA_ZEROS) {
+        return 0;
+    }
+    int integers = s->data == DATA_INTEGERS;
+    if (type == TYPE_INT4) {
+        double weight =
+            integers ? draw_between(s, id, index, INT4_LEAST, INT4_MOST) : rint(3 * draw_normal(s, id, index));
+        return (uint8_t)(int8_t)(weight < INT4_LEAST ? INT4_LEAST : weight > INT4_MOST ? INT4_MOST : (int)weight);
+    }
+    if (type == TYPE_E4M3) {
+        return round_to_e4m3(integers ? draw_between(s, id, index, -INTEGER_LIMIT, INTEGER_LIMIT)
+                                      : 112 * draw_normal(s, id, index));
+    }
+    return round_to_bf16(integers ? 0.25 * draw_between(s, id, index, -INTEGER_LIMIT, INTEGER_LIMIT)
+                                  : draw_normal(s, id, index)); /* the bias */
+}
+
+/* ---- reference --------------------------------------------------------------------------------------------------- */
+
+typedef union {
+    BiasGelu gelu;
+    Fp8 fp8;
+    W4a8 w4a8;
+} Operands;
+
+/* What the reference computes at a time: all of C, or the rows of one expert. */
+typedef struct {
+    Kind kind;
+    Gemm gemm;         /* sizes, leading dimensions, a and b */
+    Operands operands; /* all where whoever computes can read them */
+    int expert, first_row, end_row;
+    double eps; /* kind_eps() */
+} ReferencePart;
+
+/* The operands' values, a scale for each 128 of k with them. row and column are C's. */
+HOST_DEVICE double reference_a(const ReferencePart *p, int row, int k) {
+    const Gemm *g = &p->gemm;
+    size_t at = (size_t)row * (size_t)g->lda + (size_t)k;
+    switch (p->kind) {
+    case KIND_FP8: {
+        const Fp8 *f = &p->operands.fp8;
+        return (double)e4m3_value(f->a[at]) *
+               (double)f->scale_a[(size_t)(k / SCALE_K) * (size_t)f->ld_scale_a + (size_t)row];
+    }
+    case KIND_W4A8: return (double)e4m3_value(p->operands.w4a8.a[at]);
+    default: return (double)bf16_value(g->a[at]);
+    }
+}
+
+HOST_DEVICE double reference_b(const ReferencePart *p, int column, int k) {
+    const Gemm *g = &p->gemm;
+    size_t at = (size_t)column * (size_t)g->ldb + (size_t)k;
+    switch (p->kind) {
+    case KIND_FP8: {
+        const Fp8 *f = &p->operands.fp8;
+        return (double)e4m3_value(f->b[at]) *
+               (double)f->scale_b[(size_t)(column / SCALE_K) * (size_t)f->ld_scale_b + (size_t)(k / SCALE_K)];
+    }
+    case KIND_W4A8: {
+        const W4a8 *w = &p->operands.w4a8;
+        size_t row = (size_t)p->expert * (size_t)g->n + (size_t)column, groups = (size_t)ceil_div(g->k, SCALE_K);
+        return (double)w->weights[row * (size_t)g->k + (size_t)k] *
+               (double)bf16_value(w->scale_b[row * groups + (size_t)(k / SCALE_K)]);
+    }
+    default: return (double)bf16_value(g->b[at]);
+    }
+}
+
+/* x Phi(x), as GELU is defined. Its derivative is 1.129 at most, near x = 1.4. */
+#define GELU_SLOPE 1.13
+HOST_DEVICE double gelu(double x) { return 0.5 * x * erfc(-x * 0.70710678118654752440); }
+
+/* What evaluating GELU may be off by, as a share of its argument: see kind_eps(). */
+#define GELU_EVALUATION 0x1p-11
+
+/* From the sums over k of a * b and of |a||b| to what C should be, and to what eps is a share of. */
+HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, double sum, double size, double *expected,
+                               float *magnitude) {
+    if (p->kind == KIND_BIAS_GELU) {
+        double bias = (double)bf16_value(p->operands.gelu.bias[column]), x = sum + bias;
+        sum = gelu(x);
+        size = GELU_SLOPE * (size + fabs(bias)) + GELU_EVALUATION / p->eps * fabs(x);
+    } else if (p->kind == KIND_W4A8) {
+        double scale = (double)p->operands.w4a8.scale_a[row];
+        sum *= scale;
+        size *= fabs(scale);
+    }
+    *expected = sum;
+    *magnitude = (float)size;
+}
+
+/* ---- in kind.c, on the host -------------------------------------------------------------------------------------- */
+
+/* "bf16", "bias_gelu", "fp8", "w4a8". */
+extern const char *const kind_names[KINDS + 1];
+
+/* The operands of a problem with these sizes, of which kind_operands() returns how many. Leading dimensions of `gemm`
+ * count. `pad`: extra elements behind rows of scales. */
+int kind_operands(Kind kind, const Gemm *gemm, int experts, int pad, OperandShape list[OPERANDS]);
+
+/* Elements of a row that start a multiple of 16 bytes: 8, or 16 of e4m3. */
+int kind_row_unit(Kind kind);
+
+/* Fills a matrix in host memory. */
+void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source);
+
+/* The value of A[row][k], or of B[column][k], with its scale, from the source alone. */
+double source_a(const DataSource *source, const Gemm *gemm, int row, int k);
+double source_b(const DataSource *source, const Gemm *gemm, int expert, int column, int k);
+
+/* Which rows belong to which expert: unevenly, in an order that the seed decides. About one in four has none.
+ * first_row: [experts + 1]. */
+void expert_rows(uint64_t seed, int m, int experts, int *first_row);
+
+/* Is the result of this data exact, in fp32 and in the tensor cores' sums of e4m3? Up to which k?
+ *
+ * KIND_FP8: a block of 128 has products of at most 16, and so a sum of at most 2^11, and KIND_W4A8 products of 32 and
+ * sums of at most 2^12. The tensor cores keep at least 13 bits behind the first one of the largest term, so that their
+ * unit is 2^-1 at most, and integers lose nothing. Scales are powers of two: in units of the least product of two scales,
+ * 2^-2 (KIND_W4A8: of 2^-1, scale_a comes last), all of fp32's sums are integers, which stay below 2^24 up to that k.
+ * KIND_BIAS_GELU is exact in nothing but the sum. */
+int kind_is_exact(Kind kind, DataKind data);
+int kind_max_exact_k(Kind kind);
+
+/* The bound on |C before its last rounding - what it should be| as a share of the magnitude that reference_end() gives.
+ *
+ * KIND_BF16: accumulation_eps(k) of check.h, of sum|a||b|.
+ *
+ * KIND_BIAS_GELU: the same for k + 1 terms. GELU changes its argument's error by its slope, 1.13 at most. And it may be
+ * evaluated with tanh.approx.f32, whose error is 2^-11 of its value: of C = x/2 (1 + tanh(..)) that is |x| 2^-12. The
+ * tanh form of GELU differs from the definition by up to 4.8e-4, and by less than |x| 2^-11 everywhere: so both are
+ * accepted, with |x| 2^-11 in all (GELU_EVALUATION). What that still finds: with normal data x is of size 1 to 2, where
+ * 2^-11 is a quarter of C's own last rounding. No GELU, no bias, or that of the next column make nearly all elements wrong.
+ *
+ * KIND_FP8, KIND_W4A8: a k32 step of the tensor cores aligns its 32 products and the accumulator to the largest of them,
+ * cuts each off 13 bits behind that one's first bit, and adds. A term loses less than 2^-13 of the largest term, L. For
+ * any data 34 * 2^-13 * L is the bound of a step. It is far too wide: what is cut off has a random size and the term's
+ * sign, and the harness's data have random signs. Then a step loses 2^-13 L sqrt(34 / 3) (standard deviation), with L
+ * about a third of the step's sum|a||b|: 1.1 * 2^-13 of it, and n such steps lose 1.1 * 2^-13 / sqrt(n) of theirs. Blocks
+ * with large scales count for more, which makes that about 1.5 times as much. A bound of eight standard deviations, where
+ * the steps of a block share an accumulator and so are one, is
+ *
+ *     eps(k) = 2^-13 * (1/2 + 8 / sqrt(blocks of 128)) + accumulation_eps(4 * blocks)
+ *
+ * whose second part is fp32's: a scale's rounding, a product's, a sum's. The 1/2 is for tensor cores that round towards
+ * minus infinity, whose losses have a mean; and with one block of few steps no more than 1 in any case. Measured, with sums
+ * of 14 bits in simulation: a right result uses up to a quarter of this (tests/unit/test_kind.c).
+ *
+ * What it finds: a k32 step left out moves an element of normal data by 5.7 products (standard deviation), which is
+ * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 * 2^-13. A
+ * scale of the next block changes its share of the sum, 11 products, by half of it or more. What it does not find is an
+ * accumulation in the tensor cores without promotion, if the scales are right: with data of mean 0 that loses less than
+ * eps. 10_fp8's page measures it. */
+double kind_eps(Kind kind, int k);
+
+/* The part of the problem on the host, into its rows of expected [m][n] and magnitude [m][n]. */
+void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude);
+
+#endif

@@ -1,0 +1,437 @@
+/* The kinds of problem: e4m3 by its bits; operands that are what kind.h says; the reference against the formulas of
+ * gemm.h, written as plainly as they stand there; and a tolerance that a right result passes, with the sums of 14 bits
+ * that tensor cores make of e4m3, and a wrong one does not. */
+#include "harness/check.h"
+#include "model/data/element.h"
+#include "tap.h"
+
+/* ---- e4m3 ---- */
+
+static void e4m3_by_its_bits(void) {
+    int values = 0, same = 0, nan = 0, midpoints = 0, beside = 0;
+    for (int bits = 0; bits < 256; bits++) {
+        float value = e4m3_value((e4m3)bits), other = matrix_element(MATRIX_E4M3, (uint32_t)bits);
+        nan += e4m3_is_nan((e4m3)bits);
+        if (e4m3_is_nan((e4m3)bits)) {
+            same += isnan(value) && isnan(other);
+            continue;
+        }
+        values += value == other && !signbit(value) == !(bits & 0x80);
+        same += round_to_e4m3((double)value) == bits;
+        if ((bits & 0x7f) < 0x7e) { /* to the next one away from zero: the even one of the two gets the middle */
+            double next = (double)e4m3_value((e4m3)(bits + 1)), middle = ((double)value + next) / 2;
+            midpoints += round_to_e4m3(middle) == (bits & 1 ? bits + 1 : bits);
+            beside += round_to_e4m3(middle + (next - (double)value) * 1e-9) == bits + 1 &&
+                      round_to_e4m3(middle - (next - (double)value) * 1e-9) == bits;
+        }
+    }
+    is_int(nan, 2, "two codes of e4m3 are NaN");
+    is_int(values, 254, "the others have the values that the model's tensor cores give them");
+    is_int(same, 256, "every code rounds to itself");
+    is_int(midpoints, 2 * 126, "the middle of two codes rounds to the even one");
+    is_int(beside, 2 * 126, "what is beside the middle, to the nearer one");
+    ok(e4m3_value(0x7e) == 448 && e4m3_value(0x08) == 0x1p-6f && e4m3_value(0x01) == 0x1p-9f,
+       "the largest is 448, the least normal 2^-6, the least of all 2^-9");
+    ok(round_to_e4m3(1e30) == 0x7e && round_to_e4m3(-465) == 0xfe && round_to_e4m3(INFINITY) == 0x7e,
+       "what is too large becomes 448");
+    ok(e4m3_is_nan(round_to_e4m3(NAN)), "NaN stays NaN");
+    ok(round_to_e4m3(-0.0) == 0x80 && round_to_e4m3(-1e-9) == 0x80, "zero keeps its sign");
+}
+
+/* ---- a problem in plain memory ---- */
+
+typedef struct {
+    Kind kind;
+    int experts;
+    Gemm gemm;
+    DataSource source;
+    OperandShape shape[OPERANDS];
+    void *memory[OPERANDS];
+    int *first_row;
+    Operands operands;
+    ResultView view;
+    bf16 *block;
+    double *expected;
+    float *magnitude;
+} Case;
+
+static const OperandShape *shape_of(const Case *c, OperandId id) {
+    for (int i = 0; i < OPERANDS; i++) {
+        if (c->memory[id] && c->shape[i].id == id && c->shape[i].name) {
+            return &c->shape[i];
+        }
+    }
+    return NULL;
+}
+
+static Case new_case(Kind kind, int m, int n, int k, int experts, DataKind data) {
+    Case c = {.kind = kind, .experts = experts, .source = {kind, data, 7, k}};
+    c.gemm = (Gemm){.m = m, .n = n, .k = k, .lda = ceil_div(k, 16) * 16 + 16, .ldb = ceil_div(k, 16) * 16 + 32};
+    c.gemm.ldc = ceil_div(n, 8) * 8 + 8;
+    int count = kind_operands(kind, &c.gemm, experts, 8, c.shape);
+    for (int i = 0; i < count; i++) {
+        const OperandShape *o = &c.shape[i];
+        c.memory[o->id] = malloc((size_t)o->rows * (size_t)o->ld * (size_t)type_bytes(o->type));
+        if (o->id != OPERAND_FIRST_ROW) {
+            fill_on_host(c.memory[o->id], o, &c.source);
+        }
+    }
+    c.gemm.a = c.memory[OPERAND_A];
+    c.gemm.b = c.memory[OPERAND_B];
+    if (kind == KIND_BIAS_GELU) {
+        c.operands.gelu.bias = c.memory[OPERAND_BIAS];
+    } else if (kind == KIND_FP8) {
+        c.operands.fp8 = (Fp8){c.memory[OPERAND_A],
+                               c.memory[OPERAND_B],
+                               c.memory[OPERAND_SCALE_A],
+                               c.memory[OPERAND_SCALE_B],
+                               shape_of(&c, OPERAND_SCALE_A)->ld,
+                               shape_of(&c, OPERAND_SCALE_B)->ld};
+    } else if (kind == KIND_W4A8) {
+        c.first_row = c.memory[OPERAND_FIRST_ROW];
+        expert_rows(7, m, experts, c.first_row);
+        c.operands.w4a8 = (W4a8){c.memory[OPERAND_A],
+                                 c.memory[OPERAND_SCALE_A],
+                                 c.memory[OPERAND_B],
+                                 c.memory[OPERAND_SCALE_B],
+                                 experts,
+                                 c.first_row,
+                                 c.first_row};
+    }
+    size_t elements = (size_t)m * (size_t)n;
+    c.expected = malloc(elements * sizeof *c.expected);
+    c.magnitude = malloc(elements * sizeof *c.magnitude);
+    c.block = malloc((size_t)m * (size_t)c.gemm.ldc * sizeof *c.block);
+    c.view = (ResultView){.m = m,
+                          .n = n,
+                          .ldc = c.gemm.ldc,
+                          .block = c.block,
+                          .expected = c.expected,
+                          .magnitude = c.magnitude,
+                          .exact = kind_is_exact(kind, data),
+                          .eps = kind_eps(kind, k)};
+    for (int e = 0; e < experts; e++) {
+        ReferencePart part = {kind, c.gemm, c.operands, e, 0, m, c.view.eps};
+        part.first_row = c.first_row ? c.first_row[e] : 0;
+        part.end_row = c.first_row ? c.first_row[e + 1] : m;
+        reference_part_on_host(&part, c.expected, c.magnitude);
+    }
+    return c;
+}
+
+static void free_case(Case *c) {
+    for (int i = 0; i < OPERANDS; i++) {
+        free(c->memory[i]);
+    }
+    free(c->expected);
+    free(c->magnitude);
+    free(c->block);
+}
+
+static int expert_of_row(const Case *c, int row) {
+    int e = 0;
+    while (c->first_row && !(c->first_row[e] <= row && row < c->first_row[e + 1])) {
+        e++;
+    }
+    return e;
+}
+
+/* ---- the formulas of gemm.h ---- */
+
+/* A product and its scale, of which the share of this k is made. */
+static void term(const Case *c, int row, int column, int k, int scale_k, double *product, double *scale) {
+    const Gemm *g = &c->gemm;
+    if (c->kind == KIND_FP8) {
+        const Fp8 *f = &c->operands.fp8;
+        *product = (double)(e4m3_value(f->a[row * g->lda + k]) * e4m3_value(f->b[column * g->ldb + k]));
+        *scale = (double)f->scale_a[scale_k / 128 * f->ld_scale_a + row] *
+                 (double)f->scale_b[column / 128 * f->ld_scale_b + scale_k / 128];
+    } else if (c->kind == KIND_W4A8) {
+        const W4a8 *w = &c->operands.w4a8;
+        int weight_row = expert_of_row(c, row) * g->n + column;
+        *product = (double)e4m3_value(w->a[row * g->lda + k]) * w->weights[weight_row * g->k + k];
+        *scale = (double)bf16_value(w->scale_b[weight_row * ((g->k + 127) / 128) + scale_k / 128]);
+    } else {
+        *product = (double)bf16_value(g->a[row * g->lda + k]) * (double)bf16_value(g->b[column * g->ldb + k]);
+        *scale = 1;
+    }
+}
+
+static void reference_is_the_formula(Kind kind, int m, int n, int k, int experts, DataKind data) {
+    Case c = new_case(kind, m, n, k, experts, data);
+    int wrong = 0, sizes = 0, rows = 0;
+    for (int row = 0; row < m; row++) {
+        for (int column = 0; column < n; column++) {
+            double sum = 0, size = 0, product, scale, by_source = 0;
+            for (int i = 0; i < k; i++) {
+                term(&c, row, column, i, i, &product, &scale);
+                sum += product * scale;
+                size += fabs(product * scale);
+                by_source += source_a(&c.source, &c.gemm, row, i) *
+                             source_b(&c.source, &c.gemm, expert_of_row(&c, row), column, i);
+            }
+            if (kind == KIND_W4A8) {
+                sum *= (double)c.operands.w4a8.scale_a[row];
+                size *= (double)c.operands.w4a8.scale_a[row];
+            }
+            rows += !(fabs(by_source - sum) <= 1e-12 * size);
+            if (kind == KIND_BIAS_GELU) {
+                double x = sum + (double)bf16_value(c.operands.gelu.bias[column]);
+                sum = x * 0.5 * (1 + erf(x / sqrt(2)));
+                size = 1.13 * (size + fabs(x - sum)); /* at least */
+                sizes += !((double)c.magnitude[row * n + column] > 0.9 * fabs(sum));
+            } else {
+                sizes += !(fabs((double)c.magnitude[row * n + column] - size) <= 1e-6 * size);
+            }
+            wrong += !(fabs(c.expected[row * n + column] - sum) <= 1e-12 * (1 + size));
+        }
+    }
+    if (!ok(wrong == 0 && sizes == 0 && rows == 0, "%s, %s, %d x %d x %d of %d: the reference is the formula of gemm.h",
+            kind_names[kind], data_names[data], m, n, k, experts)) {
+        diag("%d sums, %d sizes and %d sums of values made anew differ", wrong, sizes, rows);
+    }
+    free_case(&c);
+}
+
+/* ---- sums of 14 bits ---- */
+
+typedef enum { TO_ZERO, DOWN } Cut;
+
+/* To a multiple of `unit`. */
+static double cut(double x, double unit, Cut how) {
+    return (how == TO_ZERO ? trunc(x / unit) : floor(x / unit)) * unit;
+}
+
+static double unit_of(double largest) { return largest == 0 ? 1 : ldexp(1, ilogb(largest) - 13); }
+
+/* A k32 step, as the tensor cores do it: everything is aligned to the largest term and cut off 13 bits behind its first. */
+static double step_of_14_bits(double sum, const double *product, int count, Cut how) {
+    double largest = fabs(sum);
+    for (int i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(product[i]));
+    }
+    double unit = unit_of(largest), all = cut(sum, unit, how);
+    for (int i = 0; i < count; i++) {
+        all += cut(product[i], unit, how);
+    }
+    return cut(all, unit_of(all), how);
+}
+
+/* What is wrong with a kernel. */
+typedef enum {
+    RIGHT,
+    LOSES_STEP,    /* the second k32 step, or the first if there is no other */
+    SCALE_OF_NEXT, /* the scales of one block are the next one's */
+    SCALE_ONE_ROW, /* a row's first scale is the next one's: a row of A for FP8, of the weights for W4A8 */
+    NO_PROMOTION,  /* sums of 14 bits over all of k, with right scales */
+    FAULTS
+} Fault;
+
+static const char *const fault_names[] = {"right", "a k32 step missing", "a block with the next one's scales",
+                                          "a block with the next row's scale", "no promotion"};
+
+/* What a kernel of FP8 or W4A8 gives. */
+static bf16 two_level(const Case *c, int row, int column, Fault fault, Cut how) {
+    int k = c->gemm.k, lost = k > 32 ? 32 : 0;
+    float sum = 0;
+    double one_level = 0;
+    for (int block = 0; block < k; block += 128) {
+        double part = 0, scale = 0, product[32];
+        for (int step = block; step < min_int(block + 128, k); step += 32) {
+            int count = min_int(32, k - step);
+            for (int i = 0; i < count; i++) {
+                int scale_k = fault == SCALE_OF_NEXT && block == 0 ? min_int(128, k - 1) : step;
+                int next = fault == SCALE_ONE_ROW && block == 0;
+                int scale_row = next && c->kind == KIND_FP8 ? (row + 1) % c->gemm.m : row;
+                int scale_column = next && c->kind == KIND_W4A8 ? (column + 1) % c->gemm.n : column;
+                double unused;
+                term(c, row, column, step + i, step, &product[i], &unused);
+                term(c, scale_row, scale_column, step + i, scale_k, &unused, &scale);
+                product[i] *= fault == NO_PROMOTION ? scale : 1;
+            }
+            if (fault == NO_PROMOTION) {
+                one_level = step_of_14_bits(one_level, product, count, how);
+            } else if (fault != LOSES_STEP || step != lost) {
+                part = step_of_14_bits(part, product, count, how);
+            }
+        }
+        sum += (float)part * (float)scale;
+    }
+    sum = fault == NO_PROMOTION ? (float)one_level : sum;
+    sum *= c->kind == KIND_W4A8 ? c->operands.w4a8.scale_a[row] : 1;
+    return round_to_bf16((double)sum);
+}
+
+static Tally judged(Case *c, Fault fault, Cut how) {
+    Tally tally;
+    for (size_t i = 0; i < (size_t)c->gemm.m * (size_t)c->gemm.ldc; i++) {
+        c->block[i] = BF16_GUARD;
+    }
+    for (int row = 0; row < c->gemm.m; row++) {
+        for (int column = 0; column < c->gemm.n; column++) {
+            c->block[row * c->gemm.ldc + column] = two_level(c, row, column, fault, how);
+        }
+    }
+    check_block(&c->view, 0, &tally);
+    return tally;
+}
+
+static void tolerance_of_14_bits(Kind kind, int k) {
+    Case c = new_case(kind, 24, 40, k, kind == KIND_W4A8 ? 3 : 1, DATA_NORMAL);
+    Case exact = new_case(kind, 24, 40, k, kind == KIND_W4A8 ? 3 : 1, DATA_INTEGERS);
+    for (Cut how = TO_ZERO; how <= DOWN; how++) {
+        Tally tally = judged(&c, RIGHT, how);
+        if (!ok(tally_is_right(&tally) && tally.worst < 0.6f, "%s, k %d, cut off %s: a right result passes",
+                kind_names[kind], k, how == TO_ZERO ? "towards zero" : "downwards")) {
+            diag("%llu wrong", (unsigned long long)tally.wrong);
+        }
+        diag("%s k %d: it uses %.2f of what is allowed", kind_names[kind], k, (double)tally.worst);
+        tally = judged(&exact, RIGHT, how);
+        ok(tally_is_right(&tally), "integers are exact");
+    }
+    for (Fault fault = LOSES_STEP; fault < FAULTS; fault++) {
+        Tally normal = judged(&c, fault, TO_ZERO), integers = judged(&exact, fault, TO_ZERO);
+        diag("%s k %d, %s: %llu %% of normal, %llu %% of integers wrong", kind_names[kind], k, fault_names[fault],
+             (unsigned long long)normal.wrong * 100 / (24 * 40), (unsigned long long)integers.wrong * 100 / (24 * 40));
+        if (fault == NO_PROMOTION || (fault == SCALE_OF_NEXT && k <= 128)) {
+            continue;
+        }
+        ok(normal.wrong > 24 * 40 / 10 && integers.wrong > 24 * 40 / 10, "%s is found", fault_names[fault]);
+    }
+    free_case(&c);
+    free_case(&exact);
+}
+
+/* ---- GELU ---- */
+
+typedef enum { BY_ERF, BY_TANH, BY_ROUGH_TANH, WITHOUT_BIAS, WITHOUT_GELU, BIAS_OF_NEXT, RELU, GELU_FAULTS } GeluWay;
+
+static float gelu_as(float x, GeluWay way) {
+    float inner = 0.7978845608f * (x + 0.044715f * x * x * x);
+    /* tanh.approx.f32 is off by 2^-10.987 of its value at most. */
+    float tanh_of = tanhf(inner) * (way == BY_ROUGH_TANH ? 1 + (x < 0 ? 0x1.02p-11f : -0x1.02p-11f) : 1);
+    switch (way) {
+    case BY_TANH:
+    case BY_ROUGH_TANH: return 0.5f * x * (1 + tanh_of);
+    case WITHOUT_GELU: return x;
+    case RELU: return x > 0 ? x : 0;
+    default: return 0.5f * x * (1 + erff(x * 0.70710678f));
+    }
+}
+
+static void tolerance_of_gelu(int k) {
+    static const char *const names[] = {"erf", "tanh", "tanh.approx", "no bias", "no GELU", "the next column's bias",
+                                        "ReLU"};
+    for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
+        Case c = new_case(KIND_BIAS_GELU, 40, 48, k, 1, data);
+        for (GeluWay way = BY_ERF; way < GELU_FAULTS; way++) {
+            Tally tally;
+            for (size_t i = 0; i < (size_t)c.gemm.m * (size_t)c.gemm.ldc; i++) {
+                c.block[i] = BF16_GUARD;
+            }
+            for (int row = 0; row < c.gemm.m; row++) {
+                for (int column = 0; column < c.gemm.n; column++) {
+                    float sum = 0;
+                    for (int i = 0; i < k; i++) {
+                        sum +=
+                            bf16_value(c.gemm.a[row * c.gemm.lda + i]) * bf16_value(c.gemm.b[column * c.gemm.ldb + i]);
+                    }
+                    int from = way == BIAS_OF_NEXT ? (column + 1) % c.gemm.n : column;
+                    sum += way == WITHOUT_BIAS ? 0 : bf16_value(c.operands.gelu.bias[from]);
+                    c.block[row * c.gemm.ldc + column] = round_to_bf16((double)gelu_as(sum, way));
+                }
+            }
+            check_block(&c.view, 0, &tally);
+            diag("k %d, %s, %s: %llu %% wrong, %.2f of what is allowed", k, data_names[data], names[way],
+                 (unsigned long long)tally.wrong * 100 / (40 * 48), (double)tally.worst);
+            if (way <= BY_ROUGH_TANH) {
+                ok(tally_is_right(&tally), "GELU by %s passes", names[way]);
+            } else {
+                ok(tally.wrong > 40 * 48 / 5, "%s is found", names[way]);
+            }
+        }
+        free_case(&c);
+    }
+}
+
+/* ---- operands ---- */
+
+static void experts_share_rows(void) {
+    int first[65], uneven = 0, none = 0, experts_seen = 0, faults = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        for (int m = 1; m <= 4096; m *= 4) {
+            expert_rows(seed, m, 64, first);
+            faults += first[0] != 0 || first[64] != m;
+            for (int e = 0; e < 64; e++) {
+                faults += first[e + 1] < first[e];
+                none += m == 4096 && first[e + 1] == first[e];
+                uneven += m == 4096 && first[e + 1] - first[e] > 2 * m / 64;
+                experts_seen += m == 4096;
+            }
+        }
+    }
+    is_int(faults, 0, "every row has one expert, in order");
+    ok(none > experts_seen / 8 && none < experts_seen / 2, "some experts have none");
+    ok(uneven > experts_seen / 50, "and some twice their share");
+    expert_rows(3, 77, 1, first);
+    ok(first[0] == 0 && first[1] == 77, "one expert has all");
+    expert_rows(3, 500, 8, first);
+    int again[9];
+    expert_rows(3, 500, 8, again);
+    ok(memcmp(first, again, sizeof again) == 0, "the same seed shares them out alike");
+}
+
+/* Behind rows lies what no kernel may use, and within them what the data may have. */
+static void operands_are_as_said(Kind kind, DataKind data) {
+    Case c = new_case(kind, 37, 150, 300, 1, data);
+    int faults = 0;
+    for (int i = 0; i < OPERANDS; i++) {
+        const OperandShape *o = &c.shape[i];
+        if (!o->name || o->id == OPERAND_FIRST_ROW) {
+            continue;
+        }
+        for (long long row = 0; row < o->rows; row++) {
+            for (int column = 0; column < o->ld; column++) {
+                size_t at = (size_t)row * (size_t)o->ld + (size_t)column;
+                const char *p = (const char *)c.memory[o->id] + at * (size_t)type_bytes(o->type);
+                float value = o->type == TYPE_BF16   ? bf16_value(*(const bf16 *)(const void *)p)
+                              : o->type == TYPE_E4M3 ? e4m3_value(*(const e4m3 *)(const void *)p)
+                              : o->type == TYPE_FP32 ? *(const float *)(const void *)p
+                                                     : (float)*(const int8_t *)p;
+                int is_scale = o->id == OPERAND_SCALE_A || o->id == OPERAND_SCALE_B;
+                if (column >= o->columns) {
+                    faults += !isnan(value);
+                } else if (is_scale) {
+                    int exponent;
+                    faults += !(value > 0) || (data == DATA_INTEGERS && frexpf(value, &exponent) != 0.5f);
+                } else {
+                    faults += !(fabsf(value) <= (data == DATA_INTEGERS ? 8.0f : 448.0f));
+                }
+            }
+        }
+    }
+    is_int(faults, 0, kind_names[kind]);
+    free_case(&c);
+}
+
+int main(void) {
+    e4m3_by_its_bits();
+    experts_share_rows();
+    for (Kind kind = 0; kind < KINDS; kind++) {
+        for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
+            operands_are_as_said(kind, data);
+            reference_is_the_formula(kind, 5, 130, 300, kind == KIND_W4A8 ? 3 : 1, data);
+            reference_is_the_formula(kind, 20, 7, 1, kind == KIND_W4A8 ? 8 : 1, data);
+            reference_is_the_formula(kind, 1, 65, 129, 1, data);
+        }
+    }
+    static const int depths[] = {32, 100, 128, 333, 1024, 8192};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        tolerance_of_14_bits(KIND_FP8, depths[i]);
+        tolerance_of_14_bits(KIND_W4A8, depths[i]);
+    }
+    tolerance_of_gelu(1);
+    tolerance_of_gelu(64);
+    tolerance_of_gelu(1000);
+    return tap_done();
+}
