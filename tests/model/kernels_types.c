@@ -54,7 +54,7 @@ typedef enum {
     MMA_TRANS_OTHER_ROWS,
     MMA_TRANS_DIFFERENT_K,
     MMA_BULK_OTHER_ROW,
-} Kind;
+} TypesCase;
 
 typedef struct {
     uint8_t a[TILES][64 * ROW_BYTES];
