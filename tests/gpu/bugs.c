@@ -79,7 +79,7 @@ static int options_of(const Bug *bug, int size, Options *options) {
         options->shape.k = more_sizes[size - 1].k;
     }
     options->shape.pad = 8;
-    options->shape.kind = bug->chapter->kind;
+    options->shape.kind = bug->chapter ? bug->chapter->kind : KIND_BF16;
     return 1;
 }
 

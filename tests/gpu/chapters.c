@@ -47,8 +47,13 @@ static void stop_if_failed(GemmStatus status, const char *what) {
 /* `repeat` checked launches, which must agree in every bit. */
 static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
     char name[128];
-    snprintf(name, sizeof name, "%s at %d x %d x %d, %s, rows of %d, %d and %d%s", chapter->name, p->gemm.m, p->gemm.n,
-             p->gemm.k, data_names[p->data], p->gemm.lda, p->gemm.ldb, p->gemm.ldc, repeat > 1 ? ", repeated" : "");
+    char experts[32] = "";
+    if (p->shape.experts > 1) {
+        snprintf(experts, sizeof experts, ", %d experts", p->shape.experts);
+    }
+    snprintf(name, sizeof name, "%s at %d x %d x %d, %s, rows of %d, %d and %d%s%s", chapter->name, p->gemm.m,
+             p->gemm.n, p->gemm.k, data_names[p->data], p->gemm.lda, p->gemm.ldb, p->gemm.ldc, experts,
+             repeat > 1 ? ", repeated" : "");
     if (!need_is_met(chapter->needs, device.capability, device.shared_bytes)) {
         char reason[128];
         snprintf(reason, sizeof reason, "needs %s", need_text(chapter->needs));
@@ -78,39 +83,56 @@ static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
     run_close(&run);
 }
 
-/* 1 if all chosen chapters have room; else 0 and one line in `message`. */
-static int fits(Size size, int pad, const unsigned char *chosen, char message[OPTIONS_MESSAGE_SIZE]) {
+/* 1 if all chosen chapters of the shape's kind have room; else 0 and one line in `message`. */
+static int fits(Shape shape, const unsigned char *chosen, char message[OPTIONS_MESSAGE_SIZE]) {
     for (int i = 0; i < CHAPTERS; i++) {
-        if (chosen[i] &&
-            !problem_fits((Shape){size.m, size.n, size.k, pad, KIND_BF16, 1}, chapters[i], &device, message)) {
+        if (chosen[i] && chapters[i]->kind == shape.kind && !problem_fits(shape, chapters[i], &device, message)) {
             return 0;
         }
     }
     return 1;
 }
 
-static void test_size(Size size, const Options *options, int pad, const unsigned char *chosen, int repeat) {
+static int is_wanted(Kind kind, const unsigned char *chosen) {
+    for (int i = 0; i < CHAPTERS; i++) {
+        if (chosen[i] && chapters[i]->kind == kind) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void test_shape(Shape shape, const Options *options, const unsigned char *chosen, int repeat) {
     char message[OPTIONS_MESSAGE_SIZE];
-    if (!fits(size, pad, chosen, message)) {
-        skip("all chapters", message);
+    if (!fits(shape, chosen, message)) {
+        skip(shape.kind == KIND_BF16 ? "all chapters" : kind_names[shape.kind], message);
         return;
     }
     Problem p;
-    stop_if_failed(
-        problem_open(&p, backend, &device, (Shape){size.m, size.n, size.k, pad, KIND_BF16, 1}, options->seed),
-        "problem_open");
+    stop_if_failed(problem_open(&p, backend, &device, shape, options->seed), "problem_open");
     for (DataKind data = 0; data < DATA_KINDS; data++) {
-        if (!(options->data & 1u << data)) {
+        if (!(options->data & 1u << data) || (data == DATA_INTEGERS && shape.k > kind_max_exact_k(shape.kind))) {
             continue;
         }
         stop_if_failed(problem_fill(&p, data), "problem_fill");
         for (int i = 0; i < CHAPTERS; i++) {
-            if (chosen[i]) {
+            if (chosen[i] && chapters[i]->kind == shape.kind) {
                 test_chapter(&p, chapters[i], repeat);
             }
         }
     }
     problem_close(&p);
+}
+
+/* The chosen chapters of every kind; with padded rows also several experts. */
+static void test_size(Size size, const Options *options, int pad, const unsigned char *chosen, int repeat) {
+    for (Kind kind = 0; kind < KINDS; kind++) {
+        if (is_wanted(kind, chosen)) {
+            int experts = options->shape.experts ? options->shape.experts : pad ? 5 : 1;
+            Shape shape = {size.m, size.n, size.k, pad, kind, kind == KIND_W4A8 ? experts : 1};
+            test_shape(shape, options, chosen, repeat);
+        }
+    }
 }
 
 /* Marks the chapter with number or name `text`; exits if there is none. */
@@ -172,9 +194,12 @@ int main(int argc, char **argv) {
         Size size = {options.shape.m ? options.shape.m : 1, options.shape.n ? options.shape.n : 1,
                      options.shape.k ? options.shape.k : 1};
         int pad = options.shape.pad < 0 ? 8 : options.shape.pad;
-        if (!fits(size, pad, chosen, message)) {
-            fprintf(stderr, "%s\n", message);
-            return GEMM_USAGE;
+        for (Kind kind = 0; kind < KINDS; kind++) {
+            Shape shape = {size.m, size.n, size.k, pad, kind, options.shape.experts ? options.shape.experts : 1};
+            if (is_wanted(kind, chosen) && !fits(shape, chosen, message)) {
+                fprintf(stderr, "%s\n", message);
+                return GEMM_USAGE;
+            }
         }
         test_size(size, &options, pad, chosen, options.repeat);
     } else {

@@ -8,9 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../common/gemm.h"
-
-#include "../../common/model/model_host.h"
+#include "../../common/harness/problem.h"
 #include "../unit/tap.h"
 
 #define EACH_CHAPTER(id) extern const Chapter model_chapter_##id;
@@ -21,7 +19,7 @@ static const Chapter *const chapters[] = {
 #include "chapters.inc"
 };
 
-enum { CHAPTERS = sizeof chapters / sizeof chapters[0], POLICIES = 4, SMS = 4, MAX_VARIANTS = 64 };
+enum { CHAPTERS = sizeof chapters / sizeof chapters[0], POLICIES = 4, SMS = 4, SHARED = 227 * 1024, MAX_VARIANTS = 64 };
 
 typedef struct {
     int m, n, k;
@@ -72,7 +70,74 @@ static int wrong_elements(const Gemm *g) {
     return wrong;
 }
 
-static void check(const Chapter *chapter, Size size, const char *variant, int seeds) {
+/* What is the same for every seed is run once. */
+static int runs_of(int policy, int seeds) { return policy == MODEL_EAGER || policy == MODEL_LAZY ? 1 : seeds; }
+
+static void configure(int policy, int seed) {
+    ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS, .chain = 1};
+    model_configure(&options);
+    model_forget_reports();
+}
+
+static void told(const Chapter *chapter, Size size, const char *variant, int experts, int bad, const char *what) {
+    char more[32] = "";
+    if (experts > 1) {
+        snprintf(more, sizeof more, ", %d experts", experts);
+    }
+    if (!ok(bad == 0, "%s%s%s at %d x %d x %d%s", chapter->name, variant != NULL ? " " : "",
+            variant != NULL ? variant : "", size.m, size.n, size.k, more)) {
+        diag("%d runs; the last: %s", bad, what);
+    }
+}
+
+static void open_problem(Problem *problem, const Chapter *chapter, Size size, int experts) {
+    DeviceInfo device = {.sm_count = SMS, .shared_bytes = SHARED};
+    Shape shape = {size.m, size.n, size.k, 8, chapter->kind, experts};
+    if (problem_open(problem, model_backend(), &device, shape, 1) != GEMM_OK ||
+        problem_fill(problem, DATA_INTEGERS) != GEMM_OK) {
+        printf("Bail out! no memory for %s\n", chapter->name);
+        exit(1);
+    }
+}
+
+/* A chapter of another kind than bf16: with the harness's data, reference and tolerance, of integers and, in one run, of
+ * normal data. */
+static void check_kind(const Chapter *chapter, Size size, const char *variant, int seeds, int experts) {
+    Problem problem;
+    ChapterRun run;
+    Tally tally;
+    int bad = 0;
+    char what[200] = "";
+    open_problem(&problem, chapter, size, experts);
+    problem.gemm.tuning.variant = variant;
+    if (run_open(&run, &problem, chapter) != GEMM_OK) {
+        bad = 1;
+        snprintf(what, sizeof what, "it does not open");
+    }
+    for (int policy = 0; policy <= POLICIES && !bad; policy++) {
+        int again = policy == POLICIES;
+        if (again) {
+            problem_fill(&problem, DATA_NORMAL);
+        }
+        for (int seed = 0; seed < (again ? 1 : runs_of(policy, seeds)); seed++) {
+            configure(again ? MODEL_RANDOM : policy, seed);
+            run.gemm.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
+            tally_start(&tally);
+            int status = (int)run_checked(&run, &tally);
+            if (status != 0 || !tally_is_right(&tally) || model_reports() > 0) {
+                bad++;
+                snprintf(what, sizeof what, "%s, policy %d, seed %d: status %d, %llu elements wrong, %s",
+                         data_names[problem.data], policy, seed, status, (unsigned long long)tally.wrong,
+                         model_reports() > 0 ? model_rule_name(model_report(0)->rule) : "no report");
+            }
+        }
+    }
+    told(chapter, size, variant, experts, bad, what);
+    run_close(&run);
+    problem_close(&problem);
+}
+
+static void check_bf16(const Chapter *chapter, Size size, const char *variant, int seeds) {
     int lda = (size.k + 7) / 8 * 8 + 8, ldc = (size.n + 7) / 8 * 8 + 8;
     Gemm g = {.m = size.m, .n = size.n, .k = size.k, .lda = lda, .ldb = lda, .ldc = ldc};
     bf16 *a = matrix("A", size.m, size.k, lda), *b = matrix("B", size.n, size.k, lda);
@@ -80,19 +145,15 @@ static void check(const Chapter *chapter, Size size, const char *variant, int se
     g.b = b;
     g.c = matrix("C", size.m, size.n, ldc);
     g.sm_count = SMS;
-    g.shared_bytes = 227 * 1024;
+    g.shared_bytes = SHARED;
     g.tuning.variant = variant;
     size_t workspace = chapter->workspace_bytes != NULL ? chapter->workspace_bytes(&g) : 0;
     g.workspace = workspace > 0 ? model_global_alloc(workspace, "workspace") : NULL;
     int bad = 0;
     char what[200] = "";
     for (int policy = 0; policy < POLICIES; policy++) {
-        /* What is the same for every seed is run once. */
-        int runs = policy == MODEL_EAGER || policy == MODEL_LAZY ? 1 : seeds;
-        for (int seed = 0; seed < runs; seed++) {
-            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS, .chain = 1};
-            model_configure(&options);
-            model_forget_reports();
+        for (int seed = 0; seed < runs_of(policy, seeds); seed++) {
+            configure(policy, seed);
             g.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
             for (size_t i = 0; i < (size_t)size.m * (size_t)ldc; i++) {
                 g.c[i] = 0x7fab;
@@ -106,14 +167,22 @@ static void check(const Chapter *chapter, Size size, const char *variant, int se
             }
         }
     }
-    if (!ok(bad == 0, "%s%s%s at %d x %d x %d", chapter->name, variant != NULL ? " " : "",
-            variant != NULL ? variant : "", size.m, size.n, size.k)) {
-        diag("%d runs; the last: %s", bad, what);
-    }
+    told(chapter, size, variant, 1, bad, what);
     model_global_free(a);
     model_global_free(b);
     model_global_free(g.c);
     model_global_free(g.workspace);
+}
+
+static void check(const Chapter *chapter, Size size, const char *variant, int seeds) {
+    if (chapter->kind == KIND_BF16) {
+        check_bf16(chapter, size, variant, seeds);
+        return;
+    }
+    check_kind(chapter, size, variant, seeds, 1);
+    if (chapter->kind == KIND_W4A8 && size.m > 1) {
+        check_kind(chapter, size, variant, seeds, 5);
+    }
 }
 
 /* The variants of a chapter, as it lists them when asked for one that it has not: in a process of its own, whose stderr
@@ -123,20 +192,13 @@ static int variants_of(const Chapter *chapter, char *text, size_t size, const ch
     fflush(stdout);
     pid_t child = file != NULL ? fork() : -1;
     if (child == 0) {
-        Gemm g = {.m = 8,
-                  .n = 8,
-                  .k = 8,
-                  .lda = 8,
-                  .ldb = 8,
-                  .ldc = 8,
-                  .sm_count = SMS,
-                  .shared_bytes = 227 * 1024,
-                  .tuning.variant = "none of these"};
-        g.a = matrix("A", 8, 8, 8);
-        g.b = matrix("B", 8, 8, 8);
-        g.c = matrix("C", 8, 8, 8);
+        Problem problem;
+        ChapterRun run;
+        open_problem(&problem, chapter, (Size){8, 8, 8}, 1);
+        problem.gemm.tuning.variant = "none of these";
         dup2(fileno(file), 2);
-        _exit((int)chapter->launch(&g));
+        GemmStatus opened = run_open(&run, &problem, chapter);
+        _exit((int)(opened == GEMM_OK ? run_launch(&run) : opened));
     }
     int status = 0, count = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) {

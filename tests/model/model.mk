@@ -17,7 +17,8 @@ $(B)/tests/model/every_chapter.o: tests/model/every_chapter.c $(CHAPTERS_INC) $(
 
 $(B)/tests/model/cases $(B)/tests/model/internals: %: %.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-$(B)/tests/model/every_chapter: $(B)/tests/model/every_chapter.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) $(LINK_STAMP)
+$(B)/tests/model/every_chapter: $(B)/tests/model/every_chapter.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
+        $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(LINK_STAMP)
 	$(program)
 else
 $(MODEL_TESTS): $(LINK_STAMP)

@@ -70,6 +70,88 @@ static inline int reference_faults(const Problem *p, const HostCopy *copy) {
     return faults;
 }
 
+/* Bytes of an operand that are not as kind.h says, its padding included. */
+static inline int bytes_that_differ(const Problem *p, const OperandShape *shape, const Buffer *buffer) {
+    DataSource source = {p->shape.kind, p->data, p->seed, p->gemm.k};
+    unsigned char *right = malloc(buffer->bytes), *here = fetch(p->backend, buffer);
+    fill_on_host(right, shape, &source);
+    int faults = 0;
+    for (size_t i = 0; i < buffer->bytes; i++) {
+        faults += right[i] != here[i];
+    }
+    free(right);
+    free(here);
+    return faults;
+}
+
+/* Of another kind than bf16: reference values that are not the sums of what kind.h says the operands hold. */
+static inline int kind_reference_faults(const Problem *p) {
+    const Gemm *g = &p->gemm;
+    DataSource source = {p->shape.kind, p->data, p->seed, g->k};
+    double *expected = fetch(p->backend, &p->expected);
+    float *magnitude = fetch(p->backend, &p->magnitude);
+    int faults = 0;
+    for (int row = 0, expert = 0; row < g->m; row++) {
+        while (p->host_first_row && p->host_first_row[expert + 1] <= row) {
+            expert++;
+        }
+        for (int column = 0; column < g->n; column++) {
+            double sum = 0, size = 0;
+            for (int k = 0; k < g->k; k++) {
+                double product = source_a(&source, g, row, k) * source_b(&source, g, expert, column, k);
+                sum += product;
+                size += fabs(product);
+            }
+            if (p->shape.kind == KIND_BIAS_GELU) {
+                sum += (double)bf16_value((bf16)element_bits(&source, OPERAND_BIAS, TYPE_BF16, (uint64_t)column));
+                size += 1;
+                sum = gelu(sum);
+            } else {
+                faults += !(fabs((double)magnitude[row * g->n + column] - size) <= 1e-6 * size);
+            }
+            faults += !(fabs(expected[row * g->n + column] - sum) <= 1e-12 * size);
+        }
+    }
+    free(expected);
+    free(magnitude);
+    return faults;
+}
+
+/* Operands and reference of the other kinds; the rest does not depend on the kind. */
+static inline void check_kind_at(const Backend *backend, const DeviceInfo *device, Shape shape) {
+    Problem p;
+    if (!ok(problem_open(&p, backend, device, shape, 5) == GEMM_OK, "%s: %s, %d x %d x %d opens", backend->name,
+            kind_names[shape.kind], shape.m, shape.n, shape.k)) {
+        return;
+    }
+    const Buffer *buffers[OPERANDS] = {&p.a, &p.b, &p.bias, &p.scale_a, &p.scale_b, &p.first_row};
+    OperandShape list[OPERANDS];
+    int count = kind_operands(shape.kind, &p.gemm, shape.experts, shape.pad, list);
+    for (DataKind data = 0; data < DATA_KINDS; data++) {
+        ok(problem_fill(&p, data) == GEMM_OK && backend->synchronise("fill") == GEMM_OK, "%s is filled in",
+           data_names[data]);
+        for (int i = 0; i < count; i++) {
+            if (list[i].id == OPERAND_FIRST_ROW) {
+                int *rows = fetch(backend, &p.first_row);
+                ok(memcmp(rows, p.host_first_row, p.first_row.bytes) == 0, "the experts' rows are there");
+                free(rows);
+            } else {
+                is_int(bytes_that_differ(&p, &list[i], buffers[list[i].id]), 0, list[i].name);
+            }
+        }
+        if (shape.kind == KIND_W4A8) {
+            void *b = fetch(backend, &p.b), *scale_b = fetch(backend, &p.scale_b);
+            ok(memcmp(b, p.operands.w4a8.weights, p.b.bytes) == 0 &&
+                   memcmp(scale_b, p.operands.w4a8.scale_b, p.scale_b.bytes) == 0,
+               "the chapter sees the same weights on the host");
+            free(b);
+            free(scale_b);
+        }
+        is_int(kind_reference_faults(&p), 0, "the reference is the sums of what they hold");
+    }
+    problem_close(&p);
+}
+
 /* Does the backend's comparison find what the host finds in a copy of the same block? */
 static inline int same_tally(const Problem *p, uint64_t from) {
     HostCopy copy = fetch_all(p);
@@ -151,6 +233,10 @@ static inline void check_backend(const Backend *backend, const DeviceInfo *devic
     check_backend_at(backend, device, (Shape){5, 11, 40, 8, KIND_BF16, 1});
     check_backend_at(backend, device, (Shape){130, 70, 100, 8, KIND_BF16, 1});
     check_backend_at(backend, device, (Shape){64, 192, 257, 0, KIND_BF16, 1});
+    for (Kind kind = KIND_BF16 + 1; kind < KINDS; kind++) {
+        check_kind_at(backend, device, (Shape){1, 1, 1, 0, kind, 1});
+        check_kind_at(backend, device, (Shape){70, 130, 300, 8, kind, kind == KIND_W4A8 ? 4 : 1});
+    }
 }
 
 #endif
