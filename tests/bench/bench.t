@@ -17,7 +17,7 @@ sub slurp { Patches::contents("$scratch/$_[0]") }
 # build(NAME, FLAGS): the program with the mock; includes come from $scratch/NAME.
 sub build {
     my ($name, $flags) = @_;
-    my $objects = 'common/harness/{check,options,problem,report,timing}.c common/timeline/recording.c';
+    my $objects = 'common/harness/{check,kind,options,problem,report,timing}.c common/timeline/recording.c';
     my $c = "$ENV{CC} $ENV{C_SUBSET} $ENV{CFLAGS} -DGEMM_NO_MODEL -I$scratch/$name $flags";
     my ($said, $status) = Patches::output("bash -c '$c tests/bench/{bench,plan,measure,mock}.c $objects $ENV{LDFLAGS} -lm -o $scratch/$name/bench'");
     is($status, 0, "the program is built with a mock of a GPU: $name") or diag($said);
@@ -61,7 +61,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right 12_other_kind));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '-DCOMPUTE_BOUND_FROM=16');
 store('plan', <<'TEXT');
@@ -197,6 +197,8 @@ refused("$scratch/plan --rounds many", qr/--rounds: "many"/);
 refused("$scratch/plan --fast", qr/--fast: not accepted/);
 refused("$scratch/plan --csv", qr/--csv: its value is missing/);
 refused("$scratch/plan other", qr/"other": one plan is accepted/);
+store('kinds', "first | other | 12 | | 16\n");
+refused("$scratch/kinds", qr/"12" multiplies fp8; plans take chapters that multiply bf16/);
 refused('nonsense', qr{plans/nonsense cannot be read});
 refused("$scratch/plan --only second --csv /no/file", qr{/no/file});
 my %bad = (
