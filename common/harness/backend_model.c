@@ -45,8 +45,11 @@ static GemmStatus model_trace_begin(void) {
 
 static GemmStatus model_trace_end(Trace *trace) {
     const TraceEvent *events;
+    const TraceLaunch *launches;
     memset(trace, 0, sizeof *trace);
     trace->count = model_trace_events(&events, &trace->lost);
+    trace->launches = model_trace_launches(&launches);
+    memcpy(trace->launch, launches, (size_t)trace->launches * sizeof *launches);
     for (size_t i = 0; i < trace->count; i++) {
         trace->ctas += events[i].kind == TRACE_CTA;
     }

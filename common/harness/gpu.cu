@@ -393,38 +393,51 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
 
 /* ---- recording ---- */
 
-/* What a traced launch records (timeline/record.h), in the GPU's memory. */
+/* What the traced launches since gpu_trace_begin() record (timeline/record.h), in the GPU's memory; at other times, what the
+ * last one does, in the first place. */
 static struct {
-    TraceBuffers buffers;
-    int ctas, warps; /* of the last launch; warps of a CTA */
-    int launches;    /* since gpu_trace_begin() */
+    struct {
+        TraceBuffers buffers;
+        int ctas, warps; /* of the launch; warps of a CTA */
+        char name[48];
+    } launch[MAX_TRACE_LAUNCHES];
+    int launches;
+    int recording; /* gpu_trace_begin() was called, and gpu_trace_end() not yet */
 } traced;
 
-static void free_trace_buffers(void) {
-    cudaFree(traced.buffers.record);
-    cudaFree(traced.buffers.cta);
-    memset(&traced.buffers, 0, sizeof traced.buffers);
+static void free_buffers(TraceBuffers *buffers) {
+    cudaFree(buffers->record);
+    cudaFree(buffers->cta);
+    memset(buffers, 0, sizeof *buffers);
 }
 
-GemmStatus trace_buffers_for(int ctas, int threads, TraceBuffers *buffers) {
+static void free_trace_buffers(void) {
+    for (int i = 0; i < MAX_TRACE_LAUNCHES; i++) {
+        free_buffers(&traced.launch[i].buffers);
+    }
+}
+
+GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers) {
     const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
-    int warps = ceil_div(threads, 32);
+    int warps = ceil_div(threads, 32), at = traced.recording ? min_int(traced.launches, MAX_TRACE_LAUNCHES - 1) : 0;
     size_t all_warps = (size_t)ctas * warps;
     size_t records = most_bytes / sizeof(TraceRecord) / all_warps; /* of a warp, its tail included */
     records = records > most_records ? most_records : records < 2 ? 2 : records;
     size_t record_bytes = all_warps * records * sizeof(TraceRecord);
-    if (ctas != traced.ctas || warps != traced.warps || traced.buffers.record == NULL) {
-        free_trace_buffers();
-        TRY(cudaMalloc((void **)&traced.buffers.record, record_bytes));
-        TRY(cudaMalloc((void **)&traced.buffers.cta, (size_t)ctas * sizeof(TraceCta)));
+    TraceBuffers *b = &traced.launch[at].buffers;
+    if (ctas != traced.launch[at].ctas || warps != traced.launch[at].warps || b->record == NULL) {
+        free_buffers(b);
+        TRY(cudaMalloc((void **)&b->record, record_bytes));
+        TRY(cudaMalloc((void **)&b->cta, (size_t)ctas * sizeof(TraceCta)));
     }
-    TRY(cudaMemsetAsync(traced.buffers.record, 0, record_bytes, stream));
-    TRY(cudaMemsetAsync(traced.buffers.cta, 0, (size_t)ctas * sizeof(TraceCta), stream));
-    traced.ctas = ctas;
-    traced.warps = warps;
-    traced.launches++;
-    traced.buffers.tail = (uint32_t)((records - 1) * sizeof(TraceRecord));
-    *buffers = traced.buffers;
+    TRY(cudaMemsetAsync(b->record, 0, record_bytes, stream));
+    TRY(cudaMemsetAsync(b->cta, 0, (size_t)ctas * sizeof(TraceCta), stream));
+    traced.launch[at].ctas = ctas;
+    traced.launch[at].warps = warps;
+    snprintf(traced.launch[at].name, sizeof traced.launch[at].name, "%s", name);
+    traced.launches = at + 1;
+    b->tail = (uint32_t)((records - 1) * sizeof(TraceRecord));
+    *buffers = *b;
     return GEMM_OK;
 }
 
@@ -445,47 +458,73 @@ static void read_device_text(uint64_t address, char *text, size_t size) {
 
 static GemmStatus gpu_trace_begin(void) {
     traced.launches = 0;
+    traced.recording = 1;
     return GEMM_OK;
 }
 
-/* The events of all CTAs that ran on the SM of CTA `wanted`. */
-static GemmStatus collect(int wanted, Trace *trace, TraceCta *ctas, TraceRecord *records) {
-    const TraceBuffers *b = &traced.buffers;
-    size_t warp_records = b->tail / sizeof(TraceRecord) + 1, cta_records = (size_t)traced.warps * warp_records;
-    TRY(cudaMemcpy(ctas, b->cta, (size_t)traced.ctas * sizeof *ctas, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < traced.ctas; i++) {
-        if (ctas[i].ns == 0 || ctas[i].sm != ctas[wanted].sm) {
+/* The events of all CTAs of one launch that ran on this SM. */
+static GemmStatus collect(int launch, uint32_t sm, Trace *trace, TraceCta *ctas, TraceRecord *records) {
+    const TraceBuffers *b = &traced.launch[launch].buffers;
+    int warps = traced.launch[launch].warps, count = traced.launch[launch].ctas;
+    size_t warp_records = b->tail / sizeof(TraceRecord) + 1, cta_records = (size_t)warps * warp_records;
+    TRY(cudaMemcpy(ctas, b->cta, (size_t)count * sizeof *ctas, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < count; i++) {
+        if (ctas[i].ns == 0 || ctas[i].sm != sm) {
             continue;
         }
         const TraceRecord *there = b->record + i * cta_records;
         TRY(cudaMemcpy(records, there, cta_records * sizeof *records, cudaMemcpyDeviceToHost));
-        CtaRecords in = {i, traced.warps, (int)warp_records, &ctas[i], records, read_device_text};
+        CtaRecords in = {
+            trace->launch[launch].first_cta, i, warps, (int)warp_records, &ctas[i], records, read_device_text};
         if (trace_add_cta(trace, &in)) {
             return GEMM_DEVICE;
         }
     }
-    return trace_place_products(trace);
+    return GEMM_OK;
+}
+
+/* Of all launches, from the SM where CTA 0 ran of the one with the fewest CTAs: the others most likely ran there, too. */
+static GemmStatus collect_all(Trace *trace) {
+    int least = 0;
+    size_t ctas = 0, bytes = 0;
+    for (int i = 0; i < traced.launches; i++) {
+        TraceLaunch *launch = &trace->launch[i];
+        snprintf(launch->name, sizeof launch->name, "%s", traced.launch[i].name);
+        launch->first_cta = trace->ctas;
+        launch->ctas = traced.launch[i].ctas;
+        trace->ctas += launch->ctas;
+        size_t own = (size_t)traced.launch[i].warps * (traced.launch[i].buffers.tail + sizeof(TraceRecord));
+        bytes = own > bytes ? own : bytes;
+        ctas = (size_t)launch->ctas > ctas ? (size_t)launch->ctas : ctas;
+        least = launch->ctas < trace->launch[least].ctas ? i : least;
+    }
+    trace->launches = traced.launches;
+    TraceCta first, *cta = (TraceCta *)malloc(ctas * sizeof *cta);
+    TraceRecord *records = (TraceRecord *)malloc(bytes);
+    GemmStatus status = GEMM_DEVICE;
+    if (cta == NULL || records == NULL) {
+        fprintf(stderr, "no memory for the records of a CTA\n");
+    } else {
+        status = cuda_status(cudaMemcpy(&first, traced.launch[least].buffers.cta, sizeof first, cudaMemcpyDeviceToHost),
+                             "cudaMemcpy");
+    }
+    for (int i = 0; i < traced.launches && status == GEMM_OK; i++) {
+        status = collect(i, first.sm, trace, cta, records);
+    }
+    free(cta);
+    free(records);
+    return status == GEMM_OK ? trace_place_products(trace) : status;
 }
 
 static GemmStatus gpu_trace_end(Trace *trace) {
     memset(trace, 0, sizeof *trace);
+    traced.recording = 0;
     TRY(cudaStreamSynchronize(stream));
-    trace->ctas = traced.ctas;
     if (traced.launches == 0) {
         fprintf(stderr, "no launch has recorded anything\n");
         return GEMM_DEVICE;
     }
-    const TraceBuffers *b = &traced.buffers;
-    TraceCta *ctas = (TraceCta *)malloc((size_t)traced.ctas * sizeof *ctas);
-    TraceRecord *records = (TraceRecord *)malloc((size_t)traced.warps * (b->tail + sizeof *records));
-    GemmStatus status = GEMM_DEVICE;
-    if (ctas == NULL || records == NULL) {
-        fprintf(stderr, "no memory for the records of a CTA\n");
-    } else {
-        status = collect(0, trace, ctas, records);
-    }
-    free(ctas);
-    free(records);
+    GemmStatus status = collect_all(trace);
     double mhz = 0;
     if (status == GEMM_OK && (status = gpu_start_clock()) == GEMM_OK) {
         status = gpu_clock_mhz(&mhz);

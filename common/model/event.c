@@ -22,6 +22,8 @@
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
 
+void event_configured(void) { steps_forget(); }
+
 void event_launch_begin(void) {
     report_launch_begin();
     clock_launch_begin();

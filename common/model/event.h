@@ -9,6 +9,7 @@
 
 /* ---- the launch: model.c ----------------------------------------------------------------------------------------- */
 
+void event_configured(void);
 void event_launch_begin(void);
 /* Everything is taken down. */
 void event_launch_end(void);

@@ -319,6 +319,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
 
 void model_configure(const ModelOptions *options) {
     device.options = *options;
+    event_configured();
     fault_catch();
 }
 

@@ -1,5 +1,5 @@
-/* model_trace.h - what happened in a launch: the events that the model and a GPU record, for whoever draws them, and
- * those of the model's last launch with ModelOptions.trace. Also for CUDA C++. */
+/* model_trace.h - what happened in a launch, or in several: the events that the model and a GPU record, for whoever draws
+ * them, and those of the model's launches with ModelOptions.trace. Also for CUDA C++. */
 #ifndef MODEL_TRACE_H
 #define MODEL_TRACE_H
 
@@ -31,7 +31,7 @@ typedef enum {
 
 typedef struct {
     uint64_t begin, end; /* in the trace's unit */
-    int cta;             /* block index */
+    int cta;             /* block index; behind those of the launches before, if there are several */
     int sm;              /* the SM it ran on; on the model the one that was free first */
     int warp;            /* in its CTA; -1 for asynchronous work */
     int unit;            /* asynchronous: see the kinds; 0 else */
@@ -43,18 +43,29 @@ typedef struct {
     char name[24]; /* of a barrier: "full", "empty", "turn" */
 } TraceEvent;
 
+enum { MAX_TRACE_LAUNCHES = 8 };
+
+typedef struct {
+    char name[48];       /* of its kernel */
+    int first_cta, ctas; /* TraceEvent.cta is first_cta + the block's index */
+} TraceLaunch;
+
 typedef struct {
     TraceEvent *event; /* in no order */
     size_t count;
-    int ctas;              /* of the launch */
-    uint64_t lost;         /* events for which there was no room */
-    const char *unit;      /* "cycles" of one SM's clock, or the model's "steps" */
-    double units_a_second; /* 0 on the model: its steps are no time */
-    char source[96];       /* "NVIDIA H200" or "CPU model" */
+    TraceLaunch launch[MAX_TRACE_LAUNCHES]; /* in their order */
+    int launches;                           /* 0: one, of which no more is known */
+    int ctas;                               /* of all launches */
+    uint64_t lost;                          /* events for which there was no room */
+    const char *unit;                       /* "cycles" of one SM's clock, or the model's "steps" */
+    double units_a_second;                  /* 0 on the model: its steps are no time */
+    char source[96];                        /* "NVIDIA H200" or "CPU model" */
 } Trace;
 
-/* Number of events of the model's last launch, and the array; valid until the next launch. `lost`: events for which
- * there was no room. */
+/* Number of events of the model's launches since model_configure(), and the array; valid until the next launch. `lost`:
+ * events for which there was no room. */
 size_t model_trace_events(const TraceEvent **events, uint64_t *lost);
+/* Those launches, MAX_TRACE_LAUNCHES at most: later ones count as the last. Returns how many. */
+int model_trace_launches(const TraceLaunch **launches);
 
 #endif

@@ -54,7 +54,7 @@ static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end)
     e->kind = kind;
     e->begin = begin;
     e->end = end;
-    e->cta = d->in->block;
+    e->cta = d->in->first_cta + d->in->block;
     e->sm = (int)d->in->cta->sm;
     e->warp = -1;
     e->stage = -1;

@@ -51,6 +51,7 @@ typedef struct {
 
 /* What one CTA has recorded. */
 typedef struct {
+    int first_cta;             /* TraceLaunch.first_cta of its launch */
     int block;                 /* its index */
     int warps;                 /* at most TRACE_CTA_WARPS */
     int room;                  /* records of a warp and its tail */
@@ -82,9 +83,9 @@ void trace_settle_barriers(TraceEvent *event, size_t count);
 GemmStatus trace_place_products(Trace *trace);
 
 /* Called by every launch of a traced kernel; whoever links one provides them (harness/gpu.cu). Buffers for a launch of
- * `ctas` CTAs of `threads`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE
+ * `ctas` CTAs of `threads`, of the kernel `name`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE
  * after one line on stderr. */
-GemmStatus trace_buffers_for(int ctas, int threads, TraceBuffers *buffers);
+GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers);
 GemmStatus trace_kernel_follows(void);
 
 #ifdef __cplusplus

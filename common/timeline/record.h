@@ -358,7 +358,7 @@ DEVICE void recorded_syncthreads(void) {
 static inline GemmStatus recorded_launch(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                          Stream stream) {
     TraceBuffers buffers;
-    if (trace_buffers_for(shape.grid, shape.block, &buffers) ||
+    if (trace_buffers_for(name, shape.grid, shape.block, &buffers) ||
         cuda_status(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
                     "handing the trace buffers to the kernel") ||
         trace_kernel_follows()) {

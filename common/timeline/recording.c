@@ -59,7 +59,46 @@ static long count_ctas(const Trace *trace) {
     return ctas;
 }
 
+int recording_launches(const Recording *recording) {
+    return recording->trace.launches > 1 ? recording->trace.launches : 1;
+}
+
+int recording_launch_of(const Recording *recording, int cta) {
+    int launch = recording_launches(recording) - 1;
+    while (launch > 0 && cta < recording->trace.launch[launch].first_cta) {
+        launch--;
+    }
+    return launch;
+}
+
+const char *recording_cta_text(const Recording *recording, int cta, char *text, size_t size) {
+    const TraceLaunch *launch = &recording->trace.launch[recording_launch_of(recording, cta)];
+    if (recording_launches(recording) > 1) {
+        snprintf(text, size, "%s, CTA %d of %d", launch->name, cta - launch->first_cta, launch->ctas);
+    } else {
+        snprintf(text, size, "CTA %d of %d", cta, recording->trace.ctas);
+    }
+    return text;
+}
+
+int recording_cta_of_launch(const Recording *recording, int launch, int cta) {
+    int lowest = -1;
+    for (size_t i = 0; i < recording->trace.count; i++) {
+        const TraceEvent *e = &recording->trace.event[i];
+        if (recording_launch_of(recording, e->cta) == launch) {
+            if (e->cta == cta) {
+                return cta;
+            }
+            lowest = lowest < 0 || e->cta < lowest ? e->cta : lowest;
+        }
+    }
+    return lowest;
+}
+
 long recording_tiles_of_launch(const Recording *recording) {
+    if (recording_launches(recording) > 1) {
+        return 0; /* which of them computes C is not known */
+    }
     long tiles;
     return sscanf(recording->kernel, "%*[^:]: %ld tiles", &tiles) == 1 ? tiles : recording->trace.ctas;
 }
@@ -79,6 +118,17 @@ static int by_begin(const void *x, const void *y) {
     return a->end != b->end ? (a->end > b->end ? -1 : 1) : by_line(a, b);
 }
 
+/* Moves the events of this SM to the front. Returns how many there are. */
+static size_t kept_of_sm(Trace *trace, int sm) {
+    size_t kept = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        if (trace->event[i].sm == sm) {
+            trace->event[kept++] = trace->event[i];
+        }
+    }
+    return kept;
+}
+
 int recording_keep_sm(Recording *recording, int cta, int thin) {
     Trace *trace = &recording->trace;
     int sm = -1, first = -1;
@@ -92,11 +142,16 @@ int recording_keep_sm(Recording *recording, int cta, int thin) {
     if (first < 0) {
         return 0;
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < trace->count; i++) {
+    size_t all = kept_of_sm(trace, sm), kept = 0;
+    int whole[MAX_TRACE_LAUNCHES] = {first};
+    trace->count = all;
+    for (int i = 0; i < recording_launches(recording); i++) {
+        whole[i] = recording_cta_of_launch(recording, i, first);
+    }
+    for (size_t i = 0; i < all; i++) {
         const TraceEvent *e = &trace->event[i];
         int counts = e->kind == TRACE_CTA || e->kind == TRACE_TILE || e->kind == TRACE_MMA || e->kind == TRACE_WGMMA;
-        if (e->sm == sm && (!thin || e->cta == first || counts)) {
+        if (!thin || e->cta == whole[recording_launch_of(recording, e->cta)] || counts) {
             trace->event[kept++] = *e;
         }
     }
@@ -211,6 +266,9 @@ int recording_write(FILE *out, const Recording *recording) {
             recording->kernel, trace->source, recording->date, recording->commit);
     fprintf(out, "# m %d\n# n %d\n# k %d\n# sms %d\n# ctas %d\n", recording->m, recording->n, recording->k,
             recording->sms, trace->ctas);
+    for (int i = 0; i < trace->launches && trace->launches > 1; i++) {
+        fprintf(out, "# launch %s %d\n", trace->launch[i].name, trace->launch[i].ctas);
+    }
     fprintf(out, "# unit %s\n# units_a_second %.17g\n# lost %llu\n%s", trace->unit, trace->units_a_second,
             (unsigned long long)trace->lost, columns);
     for (size_t i = 0, spans = 0; i < trace->count; i++, spans++) {
@@ -235,6 +293,17 @@ static int refuse(const char *path, long line, const char *what) {
 
 static void copy_text(char *to, size_t size, const char *from) { snprintf(to, size, "%s", from); }
 
+/* "KERNEL CTAS" */
+static int read_launch(const char *value, Trace *trace) {
+    TraceLaunch *next = &trace->launch[trace->launches];
+    if (trace->launches == MAX_TRACE_LAUNCHES || sscanf(value, "%47s %d", next->name, &next->ctas) != 2) {
+        return 0;
+    }
+    next->first_cta = trace->launches > 0 ? next[-1].first_cta + next[-1].ctas : 0;
+    trace->launches++;
+    return 1;
+}
+
 /* "# name value" */
 static int read_about(const char *line, Recording *r) {
     char name[24] = "";
@@ -251,6 +320,8 @@ static int read_about(const char *line, Recording *r) {
                                                     : NULL;
     if (number) {
         *number = atoi(value);
+    } else if (strcmp(name, "launch") == 0) {
+        return read_launch(value, &r->trace);
     } else if (strcmp(name, "chapter") == 0) {
         copy_text(r->chapter, sizeof r->chapter, value);
     } else if (strcmp(name, "kernel") == 0) {

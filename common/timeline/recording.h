@@ -21,8 +21,18 @@ typedef struct {
 int recording_peak(const Recording *recording);
 
 /* Keeps the events of one SM, that on which `cta` ran (-1: the lowest), in order of their begin. Of other CTAs than that
- * one, `thin` drops all but what their tensor cores did. 0 if that CTA is not there. */
+ * one, `thin` drops all but what their tensor cores did; of several launches it keeps one CTA of each. 0 if that CTA is not
+ * there. */
 int recording_keep_sm(Recording *recording, int cta, int thin);
+
+/* Launches, at least 1; and the one that a CTA belongs to. */
+int recording_launches(const Recording *recording);
+int recording_launch_of(const Recording *recording, int cta);
+/* "gemm_kernel, CTA 3 of 16": a CTA by its place in its launch; of a single launch "CTA 3 of 16". Returns text. */
+const char *recording_cta_text(const Recording *recording, int cta, char *text, size_t size);
+/* The launch's CTA that is drawn beside `cta`: that one itself if it is of this launch, else the lowest that is there; -1:
+ * none. */
+int recording_cta_of_launch(const Recording *recording, int launch, int cta);
 
 /* The CTA that was kept whole; -1: none was. */
 int recording_whole_cta(const Recording *recording);

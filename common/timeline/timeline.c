@@ -51,6 +51,7 @@ static Row *row_add(Timeline *timeline, RowKind kind, int number, const char *la
     Row *row = &timeline->row[timeline->rows++];
     memset(row, 0, sizeof *row);
     row->kind = kind;
+    row->cta = timeline->cta;
     row->number = number;
     snprintf(row->label, sizeof row->label, "%s", label);
     row->span = malloc((2 * timeline->recording->trace.count + 2) * sizeof *row->span);
@@ -203,6 +204,17 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
     }
 }
 
+static int has_products(const Timeline *timeline) {
+    const Trace *trace = &timeline->recording->trace;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (e->cta == timeline->cta && (e->kind == TRACE_MMA || e->kind == TRACE_WGMMA)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* From top to bottom, the way of the data: loads, warps, tensor cores, stores. */
 static int add_rows(Timeline *timeline, int most_warps) {
     Cast cast;
@@ -254,7 +266,8 @@ static int add_rows(Timeline *timeline, int most_warps) {
         }
         fill_warp_row(timeline, row);
     }
-    if (recording_peak(timeline->recording) > 0 && !add_tensor_rows(timeline)) {
+    int multiplies = recording_launches(timeline->recording) == 1 || has_products(timeline);
+    if (recording_peak(timeline->recording) > 0 && multiplies && !add_tensor_rows(timeline)) {
         return 0;
     }
     consumers = 0;
@@ -294,6 +307,7 @@ static int find_landed(Timeline *timeline) {
                 for (size_t j = 0; timeline->row[w].kind == ROW_WARP && j < timeline->row[w].count; j++) {
                     const Span *wait = &timeline->row[w].span[j];
                     int fits = wait->look == LOOK_DATA_WAIT && wait->end >= load->end &&
+                               wait->event->cta == load->event->cta &&
                                (load->event->kind == TRACE_LOAD
                                     ? wait->event->kind == TRACE_WAIT && wait->event->stage == load->event->stage &&
                                           strcmp(wait->event->name, load->event->name) == 0
@@ -315,6 +329,15 @@ static int find_landed(Timeline *timeline) {
     return timeline->landed != NULL;
 }
 
+static uint64_t end_of(const Timeline *timeline, int cta) {
+    for (int i = 0; i < timeline->parts; i++) {
+        if (timeline->part[i].cta == cta) {
+            return timeline->part[i].end;
+        }
+    }
+    return timeline->end;
+}
+
 /* Tiles as the rows of warps that multiply take them. */
 static int find_tiles(Timeline *timeline) {
     const Trace *trace = &timeline->recording->trace;
@@ -323,12 +346,12 @@ static int find_tiles(Timeline *timeline) {
         TileMark *open = NULL;
         for (size_t i = 0; timeline->row[r].kind == ROW_WARP && i < trace->count; i++) {
             const TraceEvent *e = &trace->event[i];
-            if (e->kind == TRACE_TILE && e->cta == timeline->cta && e->warp == timeline->row[r].number) {
+            if (e->kind == TRACE_TILE && e->cta == timeline->row[r].cta && e->warp == timeline->row[r].number) {
                 if (open) {
                     open->end = e->begin;
                 }
                 open = &timeline->tile[timeline->tiles++];
-                *open = (TileMark){e->begin, timeline->end, e->row, e->col, r};
+                *open = (TileMark){e->begin, end_of(timeline, e->cta), e->row, e->col, r};
             }
         }
     }
@@ -366,6 +389,9 @@ static int count_k_tiles(const Timeline *timeline, int nth, uint64_t *begin) {
 /* A CTA of many tiles is cut where the first few are done; another one after so many k-tiles. */
 static uint64_t default_window_end(const Timeline *timeline) {
     uint64_t end = timeline->end;
+    if (timeline->parts > 1) {
+        return end;
+    }
     int taken = 0;
     for (size_t i = 0; i < timeline->tiles; i++) { /* the first row is the producer's, if there is one */
         taken += timeline->tile[i].line == timeline->tile[0].line;
@@ -415,6 +441,61 @@ static void find_shares(Timeline *timeline) {
 
 /* ---- open, close ------------------------------------------------------------------------------------------------- */
 
+/* From the CTA's first event to its last. 0 if it has none. */
+static int find_life(const Trace *trace, Part *part) {
+    part->begin = UINT64_MAX;
+    for (size_t i = 0; i < trace->count; i++) {
+        const TraceEvent *e = &trace->event[i];
+        if (e->cta == part->cta) {
+            part->begin = e->begin < part->begin ? e->begin : part->begin;
+            part->end = e->end > part->end ? e->end : part->end;
+        }
+    }
+    return part->begin != UINT64_MAX;
+}
+
+/* The CTA that is asked for, and unless it shall be alone one of each other launch. 0 if it is not there. */
+static int find_parts(Timeline *timeline, int alone) {
+    const Recording *recording = timeline->recording;
+    int wanted = recording_launch_of(recording, timeline->cta), found = 0;
+    for (int launch = 0; launch < recording_launches(recording); launch++) {
+        Part *part = &timeline->part[timeline->parts];
+        part->launch = launch;
+        part->cta = launch == wanted ? timeline->cta : recording_cta_of_launch(recording, launch, -1);
+        if (alone && launch != wanted) {
+            continue;
+        }
+        timeline->parts++;
+        if (find_life(&recording->trace, part)) {
+            found |= launch == wanted;
+        } else {
+            part->cta = -1;
+        }
+    }
+    return found;
+}
+
+static int add_parts(Timeline *timeline, int most_warps) {
+    int cta = timeline->cta, good = 1;
+    uint64_t begin = UINT64_MAX, end = 0;
+    for (int i = 0; i < timeline->parts && good; i++) {
+        Part *part = &timeline->part[i];
+        if (part->cta >= 0) {
+            timeline->cta = part->cta;
+            timeline->begin = part->begin;
+            timeline->end = part->end;
+            good = add_rows(timeline, most_warps);
+            begin = part->begin < begin ? part->begin : begin;
+            end = part->end > end ? part->end : end;
+        }
+        part->rows = timeline->rows;
+    }
+    timeline->cta = cta;
+    timeline->begin = begin;
+    timeline->end = end;
+    return good;
+}
+
 int timeline_open(Timeline *timeline, const Recording *recording, const TimelineView *view) {
     const Trace *trace = &recording->trace;
     memset(timeline, 0, sizeof *timeline);
@@ -426,21 +507,11 @@ int timeline_open(Timeline *timeline, const Recording *recording, const Timeline
             timeline->cta = e->cta;
         }
     }
-    int found = 0;
-    timeline->begin = UINT64_MAX;
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
-        if (e->cta == timeline->cta) {
-            found = 1;
-            timeline->begin = e->begin < timeline->begin ? e->begin : timeline->begin;
-            timeline->end = e->end > timeline->end ? e->end : timeline->end;
-        }
-    }
-    if (!found) {
+    if (!find_parts(timeline, view->all_warps)) {
         fprintf(stderr, "there are no events of CTA %d; the launch had %d CTAs\n", timeline->cta, trace->ctas);
         return 0;
     }
-    if (!add_rows(timeline, view->all_warps ? MAX_WARPS : MAX_WARP_ROWS) || !find_landed(timeline) ||
+    if (!add_parts(timeline, view->all_warps ? MAX_WARPS : MAX_WARP_ROWS) || !find_landed(timeline) ||
         !find_tiles(timeline)) {
         fprintf(stderr, "out of memory: the rows of a timeline\n");
         return 0;

@@ -46,6 +46,7 @@ typedef enum {
 
 typedef struct {
     RowKind kind;
+    int cta;
     char label[40];
     int number; /* warp, stage or unit */
     Span *span; /* in order of their begin; those of a warp do not overlap, those of an asynchronous row may */
@@ -69,10 +70,19 @@ typedef struct {
 
 enum { MAX_ROWS = 64 };
 
+/* What is drawn of one launch: a CTA. */
+typedef struct {
+    int launch, cta; /* cta -1: none of it ran on this SM */
+    uint64_t begin, end;
+    int rows; /* of Timeline.row: from the part's before up to here */
+} Part;
+
 typedef struct {
     const Recording *recording;
-    int cta;
-    uint64_t begin, end;               /* the CTA's life; times of spans are on the same clock */
+    int cta;                       /* the one asked for, or the first part's */
+    uint64_t begin, end;           /* of its life, or that of all parts; times of spans are on the same clock */
+    Part part[MAX_TRACE_LAUNCHES]; /* one for each launch, in their order; or that CTA alone */
+    int parts;
     uint64_t window_begin, window_end; /* what is drawn */
     Row row[MAX_ROWS];
     int rows;
@@ -85,7 +95,7 @@ typedef struct {
 /* What to draw. */
 typedef struct {
     int cta;               /* -1: the lowest */
-    int all_warps;         /* 0: no more than the first four of those that do the same */
+    int all_warps;         /* 0: no more than the first four of those that do the same; 1: and no other launch's CTA */
     uint64_t window_begin; /* from the CTA's begin, in the trace's unit; both 0: all of a CTA that has few tiles or */
     uint64_t window_end;   /* k-tiles, else the first of them */
 } TimelineView;

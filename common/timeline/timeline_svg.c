@@ -341,6 +341,14 @@ static void place_rows(const Timeline *t, int *lane[], Panel *panel) {
     panel->bottom = y;
 }
 
+static const Part *part_of_row(const Timeline *t, int row) {
+    int part = 0;
+    while (part + 1 < t->parts && t->part[part].rows <= row) {
+        part++;
+    }
+    return &t->part[part];
+}
+
 static void draw_rows(FILE *out, const Timeline *t, int *lane[], const Panel *panel) {
     const Recording *r = t->recording;
     const Scale *s = &panel->scale;
@@ -357,9 +365,9 @@ static void draw_rows(FILE *out, const Timeline *t, int *lane[], const Panel *pa
         put_text(out, LEFT - 8, place->y + place->height / 2 + 4,
                  row->kind == ROW_PRODUCTS || row->kind == ROW_ASYNC ? "soft end" : "end", row->label);
         if (row->kind == ROW_TENSOR) {
-            double end = x_of(s, (double)t->end);
-            fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"idle\"/>\n", LEFT, place->y,
-                    end - LEFT, TENSOR_HEIGHT);
+            double begin = x_of(s, (double)part_of_row(t, i)->begin), end = x_of(s, (double)part_of_row(t, i)->end);
+            fprintf(out, "<rect x=\"%g\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"idle\"/>\n", begin, place->y,
+                    end - begin, TENSOR_HEIGHT);
         }
         for (int look = 0; look < LOOKS; look++) {
             for (int level = 1; level <= TENSOR_CORES; level++) {
@@ -410,6 +418,22 @@ static unsigned looks_seen(const Timeline *t) {
     return seen;
 }
 
+/* Where each launch but the first begins, and the names of all. */
+static void draw_launches(FILE *out, const Scale *s, const Timeline *t, const Panel *panel) {
+    for (int i = 0; i < t->parts && t->parts > 1; i++) {
+        const Part *part = &t->part[i];
+        double x = x_of(s, (double)part->begin);
+        if (part->cta < 0 || (double)part->end <= s->begin || (double)part->begin >= s->end) {
+            continue;
+        }
+        if ((double)part->begin > s->begin) {
+            fprintf(out, "<path class=\"tile\" stroke-dasharray=\"4 3\" d=\"M%.1f %.1fV%.1f\"/>", x, panel->y - 14,
+                    panel->bottom);
+        }
+        put_text(out, x + 3, panel->y - 8, "soft small", t->recording->trace.launch[part->launch].name);
+    }
+}
+
 void timeline_svg(FILE *out, const Timeline *t) {
     const Recording *r = t->recording;
     Panel all = {.scale = {(double)t->window_begin, (double)t->window_end}, .y = TOP}, part = {.enlarged = 1};
@@ -432,17 +456,23 @@ void timeline_svg(FILE *out, const Timeline *t) {
     }
     double legend_y = bottom + 40;
     double figures_y = legend(NULL, legend_y, seen, recording_peak(r) > 0) + 14;
-    char title[128], what[300], text[256];
-    snprintf(title, sizeof title, "%s: CTA %d of %d", r->chapter, t->cta, r->trace.ctas);
+    char title[200], what[300], text[256];
+    char ctas[96];
+    if (t->parts > 1) {
+        snprintf(ctas, sizeof ctas, "%d launches", t->parts);
+    } else {
+        recording_cta_text(r, t->cta, ctas, sizeof ctas);
+    }
+    snprintf(title, sizeof title, "%s: %s", r->chapter, ctas);
     source_line(text, sizeof text, r, 1);
     snprintf(what, sizeof what, "Timeline of a CTA. %s", text);
     head(out, (int)figures_y + 24, title, what);
-    snprintf(title, sizeof title, "%s, CTA %d of %d: C is %d x %d, K = %d", r->chapter, t->cta, r->trace.ctas, r->m,
-             r->n, r->k);
+    snprintf(title, sizeof title, "%s, %s: C is %d x %d, K = %d", r->chapter, ctas, r->m, r->n, r->k);
     put_text(out, 12, 24, "title", title);
     put_text(out, 12, 42, "soft", text);
     draw_rows(out, t, lane, &all);
     draw_landed(out, &all.scale, t, all.place);
+    draw_launches(out, &all.scale, t, &all);
     if (enlarge) {
         draw_frame(out, t, &all, &part.scale);
         put_text(out, LEFT, part.y - 14, "", "What is framed above, enlarged:");

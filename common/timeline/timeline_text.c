@@ -84,6 +84,37 @@ static void print_tiles(FILE *out, const Timeline *t, int line, int width) {
     }
 }
 
+/* Where each launch begins: from there on its kernel's name, between bars. */
+static void print_launches(FILE *out, const Timeline *t, int width) {
+    char line[MOST_COLUMNS + 64];
+    memset(line, ' ', sizeof line);
+    for (int i = 0; i < t->parts; i++) {
+        const Part *part = &t->part[i];
+        if (part->cta >= 0 && part->begin < t->window_end && part->end > t->window_begin) {
+            uint64_t begin = part->begin > t->window_begin ? part->begin : t->window_begin;
+            int column = (int)((double)(begin - t->window_begin) * width / (double)(t->window_end - t->window_begin));
+            char name[64];
+            int length = snprintf(name, sizeof name, "|%s", t->recording->trace.launch[part->launch].name);
+            memcpy(line + column, name, (size_t)(column + length < width ? length : width - column));
+        }
+    }
+    line[width] = 0;
+    fprintf(out, "%-*s%s\n", LABEL_COLUMNS, "kernels", line);
+}
+
+/* Above the rows of a launch, where there are several. */
+static void print_part(FILE *out, const Timeline *t, int i) {
+    const Part *part = &t->part[i];
+    const TraceLaunch *launch = &t->recording->trace.launch[part->launch];
+    char text[96];
+    if (part->cta < 0) {
+        fprintf(out, "\n%s, %d CTAs: none ran on this SM\n", launch->name, launch->ctas);
+    } else {
+        fprintf(out, "\n%s, from %llu to %llu\n", recording_cta_text(t->recording, part->cta, text, sizeof text),
+                (unsigned long long)(part->begin - t->begin), (unsigned long long)(part->end - t->begin));
+    }
+}
+
 static void print_legend(FILE *out, const Timeline *t, int columns) {
     int used = 0, column = 0;
     for (int r = 0; r < t->rows; r++) {
@@ -124,9 +155,10 @@ static void print_figures(FILE *out, const Timeline *t, int columns) {
     uint64_t begin, end;
     recording_span(r, &begin, &end);
     if (recording_peak(r) > 0) {
-        int length = snprintf(
-            text, sizeof text, "tensor cores had work in %.1f %% of the window, %.1f %% of this CTA's time",
-            100 * recording_busy(r, -1, t->window_begin, t->window_end), 100 * recording_busy(r, -1, t->begin, t->end));
+        int length =
+            snprintf(text, sizeof text, "tensor cores had work in %.1f %% of the window, %.1f %% of %s time",
+                     100 * recording_busy(r, -1, t->window_begin, t->window_end),
+                     100 * recording_busy(r, -1, t->begin, t->end), t->parts > 1 ? "all launches'" : "this CTA's");
         if (r->trace.ctas > 1) {
             snprintf(text + length, sizeof text - (size_t)length, ", %.1f %% of the %llu %s of its SM",
                      100 * recording_busy(r, -1, begin, end), (unsigned long long)(end - begin), r->trace.unit);
@@ -150,7 +182,9 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
     const Recording *r = t->recording;
     int width = columns - LABEL_COLUMNS - SHARE_COLUMNS;
     uint64_t from = t->window_begin, length = t->window_end - t->window_begin;
-    fprintf(out, "timeline of CTA %d, %s %llu to %llu of %llu\n", t->cta, r->trace.unit,
+    char what[32];
+    snprintf(what, sizeof what, t->parts > 1 ? "%d launches" : "CTA %d", t->parts > 1 ? t->parts : t->cta);
+    fprintf(out, "timeline of %s, %s %llu to %llu of %llu\n", what, r->trace.unit,
             (unsigned long long)(from - t->begin), (unsigned long long)(t->window_end - t->begin),
             (unsigned long long)(t->end - t->begin));
     if (t->window_end < t->end) {
@@ -161,9 +195,18 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
         fprintf(out, "(steps show order and overlap; they are not time)\n");
     }
     print_axis(out, t, width);
+    int part = 0;
+    if (t->parts > 1) {
+        print_launches(out, t, width);
+    }
     for (int i = 0; i < t->rows; i++) {
         const Row *row = &t->row[i];
-        if (i > 0 && row->kind != t->row[i - 1].kind && row->kind != ROW_PRODUCTS) {
+        int first = 0; /* of its launch */
+        for (; t->parts > 1 && part < t->parts && (part == 0 ? 0 : t->part[part - 1].rows) <= i; part++) {
+            print_part(out, t, part);
+            first = 1;
+        }
+        if (i > 0 && !first && row->kind != t->row[i - 1].kind && row->kind != ROW_PRODUCTS) {
             fprintf(out, "\n");
         }
         if (row->kind == ROW_WARP) {
@@ -181,6 +224,9 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
             fprintf(out, "%4d%% %s", percent, row->kind == ROW_WARP ? "wait" : "busy");
         }
         fputc('\n', out);
+    }
+    for (; t->parts > 1 && part < t->parts; part++) {
+        print_part(out, t, part);
     }
     fprintf(out, "\n");
     print_legend(out, t, columns);

@@ -160,7 +160,7 @@ static void write_arrow(Writer *w, const Timeline *t, const Written *from, const
 static int write_cta(Writer *w, int cta, int sm) {
     Timeline t;
     TimelineView view = {cta, 1, 0, UINT64_MAX / 2};
-    char name[64], track[80];
+    char name[128], track[160];
     size_t spans = 0, count = 0;
     if (!timeline_open(&t, w->recording, &view)) {
         timeline_close(&t);
@@ -171,7 +171,12 @@ static int write_cta(Writer *w, int cta, int sm) {
     }
     Written *written = malloc((spans + 1) * sizeof *written);
     if (written) {
-        snprintf(name, sizeof name, "CTA %d on SM %d", cta, sm);
+        char place[96];
+        if (recording_launches(w->recording) > 1) {
+            snprintf(name, sizeof name, "%s on SM %d", recording_cta_text(w->recording, cta, place, sizeof place), sm);
+        } else {
+            snprintf(name, sizeof name, "CTA %d on SM %d", cta, sm);
+        }
         metadata(w, "process_name", cta, 0, name, 0);
         for (int r = 0; r < t.rows; r++) {
             const char *label = t.row[r].label + strspn(t.row[r].label, " ");
@@ -207,6 +212,37 @@ static int write_cta(Writer *w, int cta, int sm) {
     return written != NULL;
 }
 
+/* Of several launches: a track for each kernel, from its first event on this SM to its last, and a line through all tracks
+ * where it begins. */
+static void write_launches(Writer *w) {
+    const Trace *trace = &w->recording->trace;
+    const int pid = trace->ctas; /* behind the CTAs' */
+    metadata(w, "process_name", pid, 0, "kernels on this SM", 0);
+    for (int launch = 0; launch < trace->launches; launch++) {
+        uint64_t begin = UINT64_MAX, end = 0;
+        for (size_t i = 0; i < trace->count; i++) {
+            const TraceEvent *e = &trace->event[i];
+            if (recording_launch_of(w->recording, e->cta) == launch) {
+                begin = e->begin < begin ? e->begin : begin;
+                end = e->end > end ? e->end : end;
+            }
+        }
+        if (begin != UINT64_MAX) {
+            int64_t from = ns_of(w, begin), ns = ns_of(w, end) > from ? ns_of(w, end) - from : 1;
+            metadata(w, "thread_name", pid, launch + 1, trace->launch[launch].name, 0);
+            begin_event(w, "X", pid, launch + 1, from);
+            fprintf(w->out, ",\"dur\":%lld.%03d,\"cat\":\"kernel\",\"name\":", (long long)(ns / 1000),
+                    (int)(ns % 1000));
+            text(w->out, trace->launch[launch].name);
+            fprintf(w->out, ",\"args\":{\"launch\":%d,\"ctas\":%d}}", launch + 1, trace->launch[launch].ctas);
+            begin_event(w, "i", pid, launch + 1, from);
+            fprintf(w->out, ",\"s\":\"g\",\"cat\":\"kernel\",\"name\":");
+            text(w->out, trace->launch[launch].name);
+            fprintf(w->out, "}");
+        }
+    }
+}
+
 int trace_json(FILE *out, const Recording *recording) {
     const Trace *trace = &recording->trace;
     uint64_t end;
@@ -225,6 +261,9 @@ int trace_json(FILE *out, const Recording *recording) {
             trace->units_a_second > 0 ? "nanoseconds; args: cycles" : "1 us is a step of the model, which is no time",
             (unsigned long long)trace->lost);
     int good = 1;
+    if (recording_launches(recording) > 1) {
+        write_launches(&w);
+    }
     for (size_t i = 0; i < trace->count && good; i++) {
         if (trace->event[i].kind == TRACE_CTA) {
             good = write_cta(&w, trace->event[i].cta, trace->event[i].sm);

@@ -7,6 +7,7 @@ use warnings;
 use File::Temp 'tempdir';
 use JSON::PP;
 use Test::More;
+require './tests/tools/patches';
 
 plan skip_all => "no program could be built: $ENV{NO_BACKEND}" if $ENV{NO_BACKEND};
 plan skip_all => 'there is no CPU model' unless $ENV{HAVE_MODEL};
@@ -243,6 +244,50 @@ for ([qr/dur/, sub { s/("ph":"X".*"dur":)[0-9.]+/${1}0/ }, 'a span that takes no
     local $_ = $json{'07_warp_specialized'};
     $break->();
     like(json_faults($_), $said, "is found: $name");
+}
+
+# ---- two kernels in one launch of a chapter: both are drawn, on one time axis
+
+{
+    my $two = "$work/06_wgmma_ss/experiments";
+    system "mkdir -p $two && cp tests/timeline/06_wgmma_ss/experiments/two_kernels.patch $two";
+    my ($patch) = Patches::chosen("$two/two_kernels.patch");
+    my $run = Patches::build($patch) . '/program --on model --m 256 --n 256 --k 256';
+    my $out = runs("$run --timeline --trace $work/two.json --trace-events $work/two.csv --timeline-svg $work/two.svg",
+        'two kernels: drawn');
+    like($out, qr/^timeline of 2 launches, steps 0 to (\d+) of \1$/m, '... of both launches, from the first to the last event');
+    my ($marks) = $out =~ /^kernels {10}(.*)$/m;
+    like($marks // '', qr/^\|clear_kernel +\|gemm_kernel/, '... a line says where each begins');
+    my ($clear, $gemm) = $out =~ /^clear_kernel, CTA 0 of 32, from 0 to \d+\n(.*?)^gemm_kernel, CTA 0 of 2, from \d+ to \d+\n(.*?)^-/ms;
+    ok($clear && $gemm, '... then the rows of a CTA of the first, and of the second') or diag($out);
+    like($clear // '', qr/^warp 0 +E/m, '... the first stores');
+    unlike($clear // '', qr/tensor cores/, '... and has no products');
+    my $boundary = 17 + index $marks // '', '|gemm';
+    for (map { split /\n/ } $gemm // '') {
+        next unless /^(?:warpgroup|loads| +stage|tensor)/;
+        (my $row = substr $_, 17) =~ s/ +\d+% \w+$//;
+        my ($blank) = $row =~ /^( *)/;
+        cmp_ok(17 + length $blank, '>=', $boundary, '... nothing of the second before its begin') or diag($_);
+    }
+    my $json = slurp("$work/two.json");
+    is(json_faults($json), '', '... its JSON is right');
+    my @kernels = grep { ($_->{cat} // '') eq 'kernel' && $_->{ph} eq 'X' } @{decode_json($json)->{traceEvents}};
+    is(join(' ', map { $_->{name} } @kernels), 'clear_kernel gemm_kernel', '... with a track for each kernel');
+    cmp_ok($kernels[0]{ts} + $kernels[0]{dur}, '<=', $kernels[1]{ts}, '... one after the other');
+    my @lines = grep { ($_->{cat} // '') eq 'kernel' && $_->{ph} eq 'i' && $_->{s} eq 'g' } @{decode_json($json)->{traceEvents}};
+    is($lines[1]{ts}, $kernels[1]{ts}, '... and a line where the second begins');
+    my $svg = slurp("$work/two.svg");
+    ok(svg_is_whole($svg) && svg_is_plain($svg), '... its SVG is right');
+    my @dashed = $svg =~ /stroke-dasharray/g;
+    is(scalar @dashed, 1, '... with one line, at the boundary');
+    like($svg, qr/>clear_kernel<.*>gemm_kernel</s, '... and the names');
+    is(slurp("$work/two.csv") =~ /^# launch clear_kernel 32\n# launch gemm_kernel 2$/m, 1, '... the events say of which launch they are');
+    my $again = runs("$draw text $work/two.csv", '... and can be drawn again');
+    like($again, qr/^kernels {10}\|clear_kernel +\|gemm_kernel/m, '... with both');
+    like(runs("$run --timeline=33", 'two kernels: a CTA of the second'), qr/^gemm_kernel, CTA 1 of 2, from /m, '... is numbered on from the first');
+    like(`$run --timeline=34 2>&1 >/dev/null`, qr/no events of CTA 34/, '... and the next one is not there');
+    my $one = runs('06_wgmma_ss/06_wgmma_ss --on model --timeline --m 256 --n 256 --k 256', 'one kernel');
+    unlike($one, qr/^kernels|launches/m, '... has no such line');
 }
 
 # ---- refused: one line on stderr, and no file is left

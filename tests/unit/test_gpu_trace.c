@@ -23,7 +23,7 @@ static void read_text(uint64_t address, char *text, size_t size) {
 static Trace decode(void) {
     static const TraceCta cta = {.clock = start, .ns = 1, .sm = 7};
     Trace trace = {0};
-    CtaRecords in = {3, WARPS, ROOM, &cta, &record[0][0], read_text};
+    CtaRecords in = {0, 3, WARPS, ROOM, &cta, &record[0][0], read_text};
     ok(trace_add_cta(&trace, &in) == 0 && trace_place_products(&trace) == 0, "decoded");
     return trace;
 }

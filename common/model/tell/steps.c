@@ -73,6 +73,8 @@ static struct {
     uint64_t lost;
     uint64_t sm_time[MAX_SMS]; /* the SM is free from here on */
     uint8_t sm_taken[MAX_SMS];
+    TraceLaunch launch[MAX_TRACE_LAUNCHES];
+    int launches;
 } trace;
 
 static uint64_t later(uint64_t x, uint64_t y) { return x > y ? x : y; }
@@ -85,6 +87,11 @@ size_t model_trace_events(const TraceEvent **events, uint64_t *lost) {
     return (size_t)trace.count;
 }
 
+int model_trace_launches(const TraceLaunch **launches) {
+    *launches = trace.launch;
+    return trace.launches;
+}
+
 static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
     if (!device.options.trace) {
         return;
@@ -94,7 +101,7 @@ static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
         return;
     }
     trace.event = model_room(trace.event, trace.count + 1, &trace.capacity, sizeof *trace.event);
-    event.cta = cta->block;
+    event.cta = trace.launch[trace.launches - 1].first_cta + cta->block;
     event.sm = cta->steps->sm;
     event.stage = -1;
     if (barrier != NULL) {
@@ -155,10 +162,34 @@ static void went_on(const Cta *cta, TraceKind kind, int unit, uint64_t begin, ui
 
 static uint64_t time_of(const Thread *t) { return t->steps->time; }
 
-void steps_launch_begin(void) {
+void steps_forget(void) {
     trace.count = 0;
     trace.lost = 0;
+    trace.launches = 0;
     memset(trace.sm_time, 0, sizeof trace.sm_time);
+}
+
+/* A launch begins when the one before has ended on all SMs; one that may overlap it, where an SM is free. */
+static void launch_follows(void) {
+    uint64_t end = 0;
+    for (int i = 0; i < MAX_SMS; i++) {
+        end = later(end, trace.sm_time[i]);
+    }
+    for (int i = 0; i < MAX_SMS && !device.launch.overlap; i++) {
+        trace.sm_time[i] = end;
+    }
+}
+
+void steps_launch_begin(void) {
+    const TraceLaunch *last = trace.launches > 0 ? &trace.launch[trace.launches - 1] : NULL;
+    if (last != NULL) {
+        launch_follows();
+    }
+    if (device.options.trace && trace.launches < MAX_TRACE_LAUNCHES) {
+        TraceLaunch *next = &trace.launch[trace.launches++];
+        *next = (TraceLaunch){.first_cta = last != NULL ? last->first_cta + last->ctas : 0, .ctas = device.launch.grid};
+        snprintf(next->name, sizeof next->name, "%s", device.launch.name);
+    }
     memset(trace.sm_taken, 0, sizeof trace.sm_taken);
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
      * that order. */

@@ -8,6 +8,8 @@
 
 #include "../core/state.h"
 
+/* What the launches before have left: those that follow make a trace of their own. */
+void steps_forget(void);
 void steps_launch_begin(void);
 void steps_shutdown(void);
 /* The CTA takes an SM, and its threads' time begins; all have returned; it is taken down. */
