@@ -34,28 +34,43 @@ static bf16 bits_of(float x) {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
+/* Of A and of B. */
+static int element_bytes(const Explanation *e) { return 16 / kind_row_unit(e->chapter->kind); }
+
 static void forget(const Explanation *e, ModelObserver *seen) {
     const Gemm *g = &e->gemm;
     memset(seen, 0, sizeof *seen);
-    seen->a = g->a;
-    seen->b = g->b;
-    seen->a_row = (size_t)g->lda * sizeof(bf16);
-    seen->b_row = (size_t)g->ldb * sizeof(bf16);
+    seen->a = e->a;
+    seen->b = e->b;
+    seen->a_row = (size_t)(g->lda * element_bytes(e));
+    seen->b_row = (size_t)(g->ldb * element_bytes(e));
     seen->a_rows = g->m;
-    seen->b_rows = g->n;
+    seen->b_rows = e->b ? g->n : 0;
     seen->thread = seen->stored.thread = seen->packed.thread = -1;
     seen->operand_a.load.thread = seen->operand_b.load.thread = -1;
 }
 
-/* Launches with this K and runs `blocks` CTAs from `first` on. */
+static int names_variant(const Chapter *chapter, const char *name) {
+    for (int i = 0; chapter->variant && chapter->variant(i); i++) {
+        if (strcmp(chapter->variant(i), name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Launches with this K and runs `blocks` CTAs from `first` on, of the kernel that is looked at. */
 static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, int blocks) {
     Gemm g = e->gemm;
     g.k = k;
     if (e->launch->kernel != NULL) {
-        g.tuning.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
-        g.tuning.meet = CHOICE_NO;            /* the CTAs that it would meet do not run */
+        if (e->launches == 1 || names_variant(e->chapter, e->launch->kernel)) {
+            g.tuning.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
+        }
+        g.tuning.meet = CHOICE_NO; /* the CTAs that it would meet do not run */
     }
-    ModelOptions options = {.seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .observer = seen};
+    ModelOptions options = {
+        .seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .launch = e->which, .observer = seen};
     model_configure(&options);
     GemmStatus status = e->chapter->launch(&g);
     model_configure(&(ModelOptions){.sms = g.sm_count});
@@ -72,27 +87,67 @@ static void *matrix(const char *name, int rows, int columns, int ld) {
     return p;
 }
 
-GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape) {
-    memset(e, 0, sizeof *e);
-    e->chapter = chapter;
-    e->gemm = *shape;
-    e->launch = calloc(1, sizeof *e->launch);
-    e->seen = calloc(1, sizeof *e->seen);
+/* Matrices of zeros, and what belongs to them. */
+static GemmStatus open_kind(Explanation *e, const Gemm *shape, int experts) {
+    const Chapter *chapter = e->chapter;
+    int unit = kind_row_unit(chapter->kind);
+    Shape wanted = {shape->m,      shape->n, shape->k, (shape->lda - (shape->k + unit - 1) / unit * unit) / (unit / 8),
+                    chapter->kind, experts};
+    DeviceInfo device = {.sm_count = shape->sm_count, .shared_bytes = shape->shared_bytes};
+    GemmStatus status = problem_open(&e->problem, model_backend(), &device, wanted, 1);
+    e->problem.gemm.tuning = shape->tuning;
+    status = status == GEMM_OK ? run_open(&e->run, &e->problem, chapter) : status;
+    if (status == GEMM_OK && e->run.prepared.data) {
+        status = run_prepare(&e->run);
+    }
+    if (status == GEMM_OK) {
+        e->gemm = e->run.gemm;
+        e->a = e->problem.a.data;
+        e->b = chapter->kind == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
+        e->c = e->gemm.c;
+    }
+    return status;
+}
+
+/* bf16's, of which no reference is wanted. */
+static GemmStatus open_bf16(Explanation *e, const Gemm *shape) {
     e->a = matrix("A", shape->m, shape->k, shape->lda);
     e->b = matrix("B", shape->n, shape->k, shape->ldb);
     e->c = matrix("C", shape->m, shape->n, shape->ldc);
-    size_t workspace = chapter->workspace_bytes ? chapter->workspace_bytes(shape) : 0;
+    size_t workspace = e->chapter->workspace_bytes ? e->chapter->workspace_bytes(shape) : 0;
     e->gemm.workspace = workspace ? model_global_alloc(workspace, "workspace") : NULL;
-    if (!e->launch || !e->seen || !e->a || !e->b || !e->c || (workspace && !e->gemm.workspace)) {
-        explain_close(e);
-        return GEMM_DEVICE;
-    }
     e->gemm.a = e->a;
     e->gemm.b = e->b;
     e->gemm.c = e->c;
+    return e->a && e->b && e->c && (!workspace || e->gemm.workspace) ? GEMM_OK : GEMM_DEVICE;
+}
+
+/* Records the launch of kernel `which`, or of all: then the last one's is seen. */
+static GemmStatus look_at(Explanation *e, int which) {
+    free(e->launch);
+    e->launch = calloc(1, sizeof *e->launch);
+    if (!e->launch) {
+        fprintf(stderr, "out of memory: what a launch sets up\n");
+        return GEMM_DEVICE;
+    }
+    e->which = which;
     forget(e, e->launch);
-    GemmStatus status = launch(e, e->launch, shape->k, 0, -1);
-    if (status != GEMM_OK) {
+    return launch(e, e->launch, e->gemm.k, 0, -1);
+}
+
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, int experts) {
+    memset(e, 0, sizeof *e);
+    e->chapter = chapter;
+    e->gemm = *shape;
+    e->seen = calloc(1, sizeof *e->seen);
+    GemmStatus status = !e->seen                     ? GEMM_DEVICE
+                        : chapter->kind == KIND_BF16 ? open_bf16(e, shape)
+                                                     : open_kind(e, shape, experts);
+    status = status == GEMM_OK ? look_at(e, 0) : status;
+    if (status == GEMM_OK) {
+        e->launches = e->launch->launches;
+        e->which = e->launches;
+    } else {
         explain_close(e);
     }
     return status;
@@ -100,11 +155,13 @@ GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shap
 
 void explain_close(Explanation *e) {
     void *memory[] = {e->a, e->b, e->c, e->gemm.workspace};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+    for (size_t i = 0; i < sizeof memory / sizeof *memory && !e->problem.backend; i++) {
         if (memory[i]) {
             model_global_free(memory[i]);
         }
     }
+    run_close(&e->run);
+    problem_close(&e->problem);
     free(e->launch);
     free(e->seen);
     memset(e, 0, sizeof *e);
@@ -164,9 +221,18 @@ static GemmStatus find_cta(Explanation *e, int row, int column) {
             return status;
         }
     }
-    if (status == GEMM_OK) {
+    return status == GEMM_OK ? GEMM_WRONG : status;
+}
+
+/* The same in the last kernel that writes it. */
+static GemmStatus find_kernel(Explanation *e, int row, int column) {
+    GemmStatus status = find_cta(e, row, column);
+    while (status == GEMM_WRONG && e->which > 1) {
+        status = look_at(e, e->which - 1);
+        status = status == GEMM_OK ? find_cta(e, row, column) : status;
+    }
+    if (status == GEMM_WRONG) {
         fprintf(stderr, "%s: no CTA writes C[%d][%d]\n", e->chapter->name, row, column);
-        status = GEMM_WRONG;
     }
     return status;
 }
@@ -244,7 +310,7 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     path->row = row;
     path->column = column;
     path->k = k;
-    GemmStatus status = find_cta(e, row, column);
+    GemmStatus status = find_kernel(e, row, column);
     if (status != GEMM_OK) {
         return status;
     }
@@ -436,9 +502,12 @@ static void print_maps(const Explanation *e) {
         const TensorMap *map = &e->launch->map[i];
         printf("%s%s: %s, rank %d, sizes {%llu, %llu}, stride {%llu bytes}, box {%d, %d} = %u bytes,\n",
                i == 0 ? "maps       " : "           ", map->name ? map->name : "?",
-               map->type == TENSOR_BFLOAT16 ? "bf16" : "type ?", map->rank, (unsigned long long)map->size[0],
-               (unsigned long long)map->size[1], (unsigned long long)map->stride[0], map->box[0], map->box[1],
-               tensor_box_bytes(map));
+               map->type == TENSOR_BFLOAT16  ? "bf16"
+               : map->type == TENSOR_UINT8   ? "bytes"
+               : map->type == TENSOR_FLOAT32 ? "fp32"
+                                             : "type ?",
+               map->rank, (unsigned long long)map->size[0], (unsigned long long)map->size[1],
+               (unsigned long long)map->stride[0], map->box[0], map->box[1], tensor_box_bytes(map));
         printf("              steps {%d, %d}, swizzle %s (pattern of %u bytes), loads read %s outside\n", map->step[0],
                map->step[1], swizzle[map->swizzle & 3], tensor_swizzle_period(map),
                map->fill == TENSOR_FILL_ZERO ? "0" : "NaN");
@@ -529,12 +598,13 @@ static void print_products(const Explanation *e) {
         WgmmaDescriptor a = wgmma_descriptor_decode(p->a), b = wgmma_descriptor_decode(p->b);
         char name_a[TEXT], name_b[TEXT];
         if (i == 0) {
-            printf("wgmma      m64n%dk16 with two descriptors", p->n);
+            printf("wgmma      m64n%dk%d with two descriptors", p->n, matrix_k(p->type));
             print_place(p->place);
             printf("; the first pair:\n");
             print_descriptor(e, "A", p->a, p->a_major);
             print_descriptor(e, "B", p->b, p->b_major);
-            printf("           all pairs, by their start in shared memory and the bytes added for each k16 step:\n");
+            printf("           all pairs, by their start in shared memory and the bytes added for each k%d step:\n",
+                   matrix_k(p->type));
         }
         printf("           warpgroup %d  %-16s %-16s +", p->warpgroup,
                model_shared_name(seen, a.start - CTA_RESERVED, name_a, sizeof name_a),
@@ -609,8 +679,12 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
     }
     TileFact first = tile_of(e->seen, 0, 0);
     int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
-    if (bm < 1 || bn < 1) {
-        return GEMM_OK; /* CTA 0 has no tile */
+    if (bm < 1 || bn < 1) { /* CTA 0 has no tile */
+        if (bm > 0 && !e->b) {
+            printf(
+                "tiles      not shown: the weights are packed, and which rows of theirs a CTA reads cannot be told\n");
+        }
+        return GEMM_OK;
     }
     int tiles_m = ceil_div(g->m, bm), tiles_n = ceil_div(g->n, bn);
     long long tiles = (long long)tiles_m * tiles_n;
@@ -637,7 +711,7 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
         printf("           # is a tile of the first wave:\n");
     }
     Wave wave = print_picture(e, ctas, bm, bn, draw);
-    double a_bytes = (double)bm * g->k * sizeof(bf16), b_bytes = (double)bn * g->k * sizeof(bf16);
+    double a_bytes = (double)bm * g->k * element_bytes(e), b_bytes = (double)bn * g->k * element_bytes(e);
     printf("           the first wave reads %d panel%s of A (%d rows) and %d of B (%d rows): %.1f MiB\n", wave.rows,
            wave.rows == 1 ? "" : "s", bm, wave.columns, bn, (wave.rows * a_bytes + wave.columns * b_bytes) / (1 << 20));
     int rows = ceil_div(wave.ctas, tiles_n), columns = least(wave.ctas, tiles_n);
@@ -650,8 +724,11 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
 
 /* ---- the program's two options ----------------------------------------------------------------------------------- */
 
-static GemmStatus print_setup(Explanation *e) {
+static GemmStatus print_kernel(Explanation *e) {
     const ModelObserver *l = e->launch;
+    if (e->launches > 1) {
+        printf("\nkernel %d of %d\n", e->which, e->launches);
+    }
     printf("launch     %s: %d CTAs of %d threads (%d warps)", l->kernel, l->grid, l->block, (l->block + 31) / 32);
     if (l->cluster > 1) {
         printf(", in clusters of %d", l->cluster);
@@ -673,6 +750,19 @@ static GemmStatus print_setup(Explanation *e) {
     print_syncs(e);
     print_products(e);
     return print_tiles(e, ctas);
+}
+
+static GemmStatus print_setup(Explanation *e) {
+    if (e->launches == 1) {
+        return print_kernel(e);
+    }
+    printf("launches   %d kernels, one after the other; tensor maps are those of all\n", e->launches);
+    GemmStatus status = GEMM_OK;
+    for (int which = 1, launches = e->launches; which <= launches && status == GEMM_OK; which++) {
+        status = look_at(e, which);
+        status = status == GEMM_OK ? print_kernel(e) : status;
+    }
+    return status;
 }
 
 static void print_thread(const char *before, int cta, int thread) {
@@ -773,17 +863,26 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
             return GEMM_USAGE;
         }
     }
-    Explanation e;
-    GemmStatus status = explain_open(&e, chapter, shape);
+    if (options->explain_element && chapter->kind != KIND_BF16) {
+        fprintf(stderr,
+                "--explain-element: it follows a bf16 of A and one of B to their sum in C, and %s multiplies %s; "
+                "--explain is accepted\n",
+                chapter->name, kind_names[chapter->kind]);
+        return GEMM_USAGE;
+    }
+    static Explanation e; /* a Problem stays where it was opened */
+    int experts = options->shape.experts > 1 ? options->shape.experts : 1;
+    GemmStatus status = explain_open(&e, chapter, shape, experts);
     if (status != GEMM_OK) {
         return status;
     }
+    char product[192];
+    kind_text(chapter->kind, shape, experts, product, sizeof product);
     printf("chapter    %s: %s\n", chapter->name, chapter->adds);
-    printf("problem    C[%d][%d] = A[%d][%d] * B[%d][%d]^T on %s with %d SMs\n", shape->m, shape->n, shape->m, shape->k,
-           shape->n, shape->k, device->name, shape->sm_count);
+    printf("problem    %s on %s with %d SMs\n", product, device->name, shape->sm_count);
     if (chapter->describe) {
         char text[256] = "";
-        chapter->describe(shape, text, sizeof text);
+        chapter->describe(&e.gemm, text, sizeof text);
         printf("kernel     %s\n", text);
     }
     status = options->explain_element ? print_element(&e, options) : print_setup(&e);

@@ -6,7 +6,7 @@
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
-#include "backend.h"
+#include "problem.h"
 
 #ifndef GEMM_NO_MODEL
 
@@ -17,7 +17,10 @@ typedef struct {
     const Chapter *chapter;
     Gemm gemm;
     void *a, *b, *c;
-    ModelObserver *launch; /* the whole launch, recorded, with none of its CTAs run */
+    Problem problem; /* of another kind than bf16: what the pointers above point into */
+    ChapterRun run;
+    int launches, which;   /* kernels that launch() starts; the one that is looked at, from 1 */
+    ModelObserver *launch; /* that one's launch, recorded, with none of its CTAs run */
     ModelObserver *seen;   /* of the last run */
 } Explanation;
 
@@ -33,8 +36,8 @@ typedef struct {
 } ElementPath;
 
 /* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records the
- * launch. Prints what fails. */
-GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape);
+ * launch, of several kernels the last one's. Prints what fails. */
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, int experts);
 void explain_close(Explanation *e);
 
 /* Finds the path. e->seen then holds its details. The caller has checked that the element exists. */

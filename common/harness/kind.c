@@ -9,6 +9,22 @@ static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8; }
 
 int kind_row_unit(Kind kind) { return is_e4m3(kind) ? 16 : 8; }
 
+void kind_text(Kind kind, const Gemm *g, int experts, char *text, size_t size) {
+    char product[128];
+    snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
+    switch (kind) {
+    case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
+    case KIND_FP8:
+        snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
+        break;
+    case KIND_W4A8:
+        snprintf(text, size, "C[%d][%d] = %s, e4m3 * int4 of %d expert%s, with scales for %d of k", g->m, g->n, product,
+                 experts, experts > 1 ? "s" : "", SCALE_K);
+        break;
+    default: snprintf(text, size, "C[%d][%d] = %s", g->m, g->n, product);
+    }
+}
+
 /* A matrix whose rows are padded to 16 bytes, and by `pad` elements more. */
 static OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad) {
     int unit = 16 / type_bytes(type);

@@ -249,6 +249,9 @@ HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, doub
 /* "bf16", "bias_gelu", "fp8", "w4a8". */
 extern const char *const kind_names[KINDS + 1];
 
+/* "C[16][32] = A[16][64] * B[32][64]^T", as the kind has it. */
+void kind_text(Kind kind, const Gemm *gemm, int experts, char *text, size_t size);
+
 /* The operands of a problem with these sizes, of which kind_operands() returns how many. Leading dimensions of `gemm`
  * count. `pad`: extra elements behind rows of scales. */
 int kind_operands(Kind kind, const Gemm *gemm, int experts, int pad, OperandShape list[OPERANDS]);

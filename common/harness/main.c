@@ -356,7 +356,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
                               const Cublas *cublas, FILE *csv) {
     const Gemm *gemm = &problem->gemm;
     char product[192];
-    problem_text(problem, product, sizeof product);
+    kind_text(problem->shape.kind, gemm, problem->shape.experts, product, sizeof product);
     printf("problem  %s, leading dimensions %d, %d, %d, seed %llu\n", product, gemm->lda, gemm->ldb, gemm->ldc,
            (unsigned long long)problem->seed);
     if (stage->chapter->describe) {

@@ -121,7 +121,7 @@ static Operands place_operands(const Problem *problem, int on_host) {
 }
 
 static GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name) {
-    *memory = malloc(bytes);
+    *memory = calloc(1, bytes);
     if (*memory == NULL) {
         fprintf(stderr, "out of memory: %zu bytes for %s on the host\n", bytes, name);
         return GEMM_DEVICE;
@@ -205,23 +205,6 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
         backend->name_matrix(gemm->c, "C", gemm->m, gemm->n, gemm->ldc, (int)sizeof *gemm->c);
     }
     return GEMM_OK;
-}
-
-void problem_text(const Problem *problem, char *text, size_t size) {
-    const Gemm *g = &problem->gemm;
-    char product[128];
-    snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
-    switch (problem->shape.kind) {
-    case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
-    case KIND_FP8:
-        snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
-        break;
-    case KIND_W4A8:
-        snprintf(text, size, "C[%d][%d] = %s, e4m3 * int4 of %d expert%s, with scales for %d of k", g->m, g->n, product,
-                 problem->shape.experts, problem->shape.experts == 1 ? "" : "s", SCALE_K);
-        break;
-    default: snprintf(text, size, "C[%d][%d] = %s", g->m, g->n, product);
-    }
 }
 
 static DataSource source_of(const Problem *problem) {
@@ -392,8 +375,7 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     return status;
 }
 
-/* Has the chapter pack the data last filled in. */
-static GemmStatus prepare(ChapterRun *run) {
+GemmStatus run_prepare(ChapterRun *run) {
     Gemm gemm = run->gemm;
     void *packed = NULL;
     gemm.workspace = NULL;
@@ -416,7 +398,7 @@ static GemmStatus prepare(ChapterRun *run) {
 GemmStatus run_launch(void *run) {
     ChapterRun *chapter_run = (ChapterRun *)run;
     if (chapter_run->prepared.data && chapter_run->prepared_for != chapter_run->problem->fills) {
-        GemmStatus status = prepare(chapter_run);
+        GemmStatus status = run_prepare(chapter_run);
         if (status != GEMM_OK) {
             return status;
         }

@@ -28,9 +28,6 @@ typedef struct {
     int prepared_for; /* the problem's count of fills then */
 } ChapterRun;
 
-/* "C[16][32] = A[16][64] * B[32][64]^T", as the kind has it. */
-void problem_text(const Problem *problem, char *text, size_t size);
-
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
 Gemm problem_gemm(Shape shape, const DeviceInfo *device);
 
@@ -59,5 +56,7 @@ GemmStatus run_launch(void *run);
 /* Poison, launch, wait, compare; workspace too. The status says whether it could be done, the tally what came out. */
 GemmStatus run_checked(ChapterRun *run, Tally *tally);
 void run_close(ChapterRun *run);
+/* Has the chapter pack the operands as they are; run_launch() calls it where it must. */
+GemmStatus run_prepare(ChapterRun *run);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/element.h"
 #include "data/tensor_map.h"
 
 enum {
@@ -58,6 +59,7 @@ typedef struct {
 /* A wgmma with descriptors that the warpgroup had not used before. */
 typedef struct {
     int warpgroup, n;
+    MatrixType type;
     uint64_t a, b;
     int a_major, b_major;
     ModelPlace place;
@@ -115,7 +117,8 @@ typedef struct ModelObserver {
     uint16_t a_value, b_value;
     int cta, thread, index;
 
-    /* The launch. */
+    /* The last launch, and how many there were. */
+    int launches;
     const char *kernel;
     int grid, block, cluster, shared_bytes;
     const char *shared_file, *shared_type, *shared_variable; /* NULL: it has none */

@@ -29,6 +29,7 @@ typedef struct {
                   this one does */
     int quiet;                      /* 1: print no report; model_report() still has them */
     int first_block, blocks;        /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
+    int launch;                     /* of the launches that follow only this one takes place, from 1; 0: all */
     struct ModelObserver *observer; /* who writes down what a launch sets up (model_explain.h); NULL: nobody */
 } ModelOptions;
 

@@ -18,10 +18,18 @@ run() {
 for chapter in $CHAPTER_DIRS; do
     run "$chapter" --explain --m 500 --n 700 --k 300 --sms 8
     ok $status "$chapter: --explain"
+    kind=$(sed -n 's/.*\.kind = KIND_\([A-Z0-9_]*\).*/\1/p' "$chapter/${chapter##*/}.cu")
     for part in 'launch  ' 'constants ' 'shared  ' 'tiles  ' 'wave  ' 'first wave reads'; do
-        like "$out" "$part" "$chapter: --explain shows: $part"
+        if [ "$kind" != W4A8 ] || [[ $part != *wave* ]]; then # whose packed weights have no rows
+            like "$out" "$part" "$chapter: --explain shows: $part"
+        fi
     done
     run "$chapter" --explain-element 499,699,299 --m 500 --n 700 --k 300
+    if [ -n "$kind" ]; then
+        is $status 2 "$chapter: --explain-element is refused"
+        like "$out" "it follows a bf16 of A and one of B .* multiplies ${kind,,};" "$chapter: ... and says why"
+        continue
+    fi
     ok $status "$chapter: --explain-element of the last element"
     like "$out" 'held by    CTA [0-9]+ warp [0-9]+ lane [0-9]+' "$chapter: ... says who holds it"
     like "$out" 'C.499..699. became 15' "$chapter: ... and its value"
@@ -30,6 +38,32 @@ done
 run beyond/09_every_shape --explain-element 3,5,7 --m 16 --n 128 --k 128
 is $status 1 "09 with few rows: --explain-element says that it does not follow this kernel"
 like "$out" '--explain-element follows .* [(]--variant may choose another' "... and what would help"
+
+# Two kernels in one launch of a chapter: both are shown; and a chapter of another kind.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/06_wgmma_ss/experiments" "$work/08_persistent_pingpong/exercises"
+cp tests/timeline/06_wgmma_ss/experiments/two_kernels.patch "$work/06_wgmma_ss/experiments"
+cp 08_persistent_pingpong/exercises/bias_gelu.patch "$work/08_persistent_pingpong/exercises"
+two=$(tests/tools/patches build "$work/06_wgmma_ss/experiments/two_kernels.patch")/program
+gelu=$(tests/tools/patches build "$work/08_persistent_pingpong/exercises/bias_gelu.patch")/program
+out=$($two --on model --explain --m 256 --n 512 --k 100 2>&1)
+ok $? "two kernels: --explain"
+like "$out" "launches   2 kernels, one after the other" "two kernels: ... says how many"
+like "$out" "kernel 1 of 2.launch     clear_kernel: 32 CTAs of 256 threads .*kernel 2 of 2.launch     gemm_kernel: 4 CTAs of 256 threads" \
+    "two kernels: ... and shows both"
+like "${out%%kernel 2 of 2*}" "shared     0 bytes a CTA" "two kernels: ... the first has no shared memory"
+is "$(grep -c '^mbarriers' <<<"$out")" 1 "two kernels: ... the second alone has mbarriers"
+like "${out##*kernel 2 of 2}" "mbarriers  full.*tiles      128 x 256 of C each" "two kernels: ... and tiles"
+out=$($two --on model --explain-element 255,511,99 --m 256 --n 512 --k 100 2>&1)
+ok $? "two kernels: --explain-element looks at the one that writes the result"
+like "$out" "product    wgmma .*C.255..511. became 15" "two kernels: ... its product"
+out=$($gelu --on model --explain --m 256 --n 320 --k 100 2>&1)
+ok $? "bias and GELU: --explain"
+like "$out" "problem    C.256..320. = gelu.A.256..100. . B.320..100..T . bias. on .*first wave reads" "bias and GELU: ... with its problem and its tiles"
+out=$($gelu --on model --explain-element 1,2 2>&1)
+is $? 2 "bias and GELU: --explain-element is refused"
+like "$out" "it follows a bf16 of A and one of B to their sum in C, and 08_persistent_pingpong multiplies bias_gelu;" "bias and GELU: ... and says why"
 
 # What is set up stands in the source, too: the two must agree.
 constant() { sed -n "s/.*\b$2 = \([0-9]*\)[,; ].*/\1/p" "$1/$1.cu" | head -n 1; }

@@ -117,6 +117,7 @@ int main(int argc, char *argv[]) {
     shape.n = shape.n ? shape.n : size;
     shape.k = shape.k ? shape.k : size;
     shape.pad = shape.pad >= 0 ? shape.pad : 8;
+    shape.kind = MODEL_CHAPTER.kind;
     GemmStatus status = problem_open(&problem, backend, &device, shape, options.seed);
     problem.gemm.tuning = options.tuning;
     if (status == GEMM_OK) {

@@ -140,6 +140,7 @@ typedef struct {
 
     Launch launch;
     uint32_t launches, serial; /* launches so far, and clusters of all of them */
+    int asked;                 /* launches since model_configure(), also those that do not take place */
     Cluster **cluster;         /* running */
     int clusters;
 

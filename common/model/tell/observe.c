@@ -17,6 +17,7 @@ static ModelObserver *observer(void) { return device.options.observer; }
 void observe_launch(void) {
     ModelObserver *o = observer();
     if (o != NULL) {
+        o->launches++;
         o->kernel = device.launch.name;
         o->grid = device.launch.grid;
         o->block = device.launch.block;
@@ -476,8 +477,8 @@ void observe_issued(const Warpgroup *g, const Product *product) {
         }
     }
     if (o != NULL && o->products < FACT_PRODUCTS) {
-        o->product[o->products++] =
-            (ProductFact){g->id, product->n, product->a, product->b, product->a_major, product->b_major, product->site};
+        o->product[o->products++] = (ProductFact){g->id,      product->n,       product->type,    product->a,
+                                                  product->b, product->a_major, product->b_major, product->site};
     }
 }
 
