@@ -194,8 +194,8 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
             return 0;
         }
         if (row->chapter && row->chapter->kind != KIND_BF16) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\" multiplies %s; plans take chapters that multiply bf16", what,
-                     kind_names[row->chapter->kind]);
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\" multiplies %s; plans take chapters that multiply bf16",
+                     what, kind_names[row->chapter->kind]);
             return 0;
         }
     }
