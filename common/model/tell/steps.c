@@ -94,7 +94,7 @@ static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
         return;
     }
     trace.event = model_room(trace.event, trace.count + 1, &trace.capacity, sizeof *trace.event);
-    event.cta = cta->block;
+    event.cta = launch_of(cta)->first_cta + cta->block;
     event.sm = cta->steps->sm;
     event.stage = -1;
     if (barrier != NULL) {
@@ -174,14 +174,14 @@ void steps_shutdown(void) {
 /* CTAs run here one after the other; on the timeline each begins where an SM is free first. */
 static void take_sm(Cta *cta) {
     CtaSteps *s = cta->steps;
-    int sms = device.launch.sms < MAX_SMS ? device.launch.sms : MAX_SMS;
+    int first = launch_of(cta)->facts.device * device.sms;
     s->sm = -1;
-    for (int i = 0; i < sms; i++) {
+    for (int i = first; i < first + device.sms && i < MAX_SMS; i++) {
         if (!trace.sm_taken[i] && (s->sm < 0 || trace.sm_time[i] < trace.sm_time[s->sm])) {
             s->sm = i;
         }
     }
-    s->sm = s->sm < 0 ? 0 : s->sm;
+    s->sm = s->sm < 0 ? first % MAX_SMS : s->sm;
     trace.sm_taken[s->sm] = 1;
     s->start = s->loads = s->stores = s->tensor = trace.sm_time[s->sm];
 }
@@ -253,7 +253,7 @@ static void plain_load(Thread *t, int is_global, uint32_t size) {
         s->load_ready = s->time + LOAD_LATENCY;
         s->load_begin = s->loading ? s->load_begin : begin;
         s->loading = 1;
-        if (device.launch.shared_bytes == 0 && t->lane == 0) {
+        if (t->cta->shared_bytes == 0 && t->lane == 0) {
             /* Without shared memory, loads and products alternate: what the thread does until its epilogue. */
             worked(t->warp, TRACE_MMA, begin, s->time);
         }
@@ -266,7 +266,7 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     if (s->loading && s->load_ready > begin) { /* what is stored comes from what was loaded */
         WarpSteps *w = steps_of(t->warp);
         s->time = s->load_ready;
-        if (t->lane == 0 && device.launch.shared_bytes > 0) {
+        if (t->lane == 0 && t->cta->shared_bytes > 0) {
             went_on(t->cta, TRACE_COPY, t->warp->id, s->load_begin, s->load_ready, s->load_groups++);
         }
         if (t->lane == 0 && w->busy && w->kind == TRACE_MMA) {
