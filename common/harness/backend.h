@@ -50,7 +50,8 @@ typedef struct {
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
     /* The model alone: matrix [rows][ld] lies there; for its reports. */
     void (*name_matrix)(const void *matrix, const char *name, int rows, int columns, int ld, int element_bytes);
-    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes);  /* complete when it returns */
+    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes); /* complete when it returns */
+    void (*constant)(const void *device); /* no launch will write what is there; NULL: that makes no difference */
     GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
 
     /* As fill_on_host() of kind.h. */
@@ -64,6 +65,13 @@ typedef struct {
     /* Waits for all work; errors of earlier launches show here. `what` begins the message. GEMM_MODEL_BUG where the
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
+
+    /* The model alone, for chapters of several ranks: what is allocated and launched from here on belongs to this device;
+     * launches are held until run_launches() runs them side by side; rows of a matrix from first_row on lie there. */
+    void (*use_device)(int device);
+    void (*hold_launches)(void);
+    GemmStatus (*run_launches)(void);
+    void (*name_rows)(const bf16 *rows, const char *name, int first_row, int count, int columns, int ld);
 
     /* The model alone: the seed of the next launch's schedule. */
     void (*set_schedule)(const Options *options, uint64_t seed);

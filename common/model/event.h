@@ -11,6 +11,8 @@
 
 void event_configured(void);
 void event_launch_begin(void);
+/* All of its threads have returned. */
+void event_launches_done(void);
 /* Everything is taken down. */
 void event_launch_end(void);
 /* Memory kept from launch to launch goes. */
@@ -24,7 +26,7 @@ void event_cta_returned(Cta *cta);
 void event_cta_end(Cta *cta);
 void event_thread_returned(Thread *t);
 /* The kernel has named its shared memory; it asks for an address in it. */
-void event_shared_memory(void);
+void event_shared_memory(const Cta *cta);
 void event_shared_address(const Cta *cta, const void *p);
 /* The thread takes a tile of C. */
 void event_tile(Thread *t, int row, int col);
@@ -47,10 +49,13 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-/* To 4 bytes, of shared memory too. */
-void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site);
-/* fence.acq_rel.gpu */
-void event_fence(Thread *t);
+/* To 4 bytes, of shared memory too. wanted: a load waits until the word is this or more; NULL: it does not. What the word
+ * was before, and is now. */
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                  Site site);
+void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t before, uint32_t value);
+/* fence.acq_rel.gpu or .sys */
+void event_fence(Thread *t, int system);
 void event_grid_wait(Thread *t);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
@@ -184,6 +189,8 @@ void event_wgmma_commit(Warp *w);
 /* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
 /* The compiler has been told that these accumulators have changed. */
+/* The thread says what its registers hold. */
+void event_fragment_holds(Thread *t, const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
 void event_wgmma_settled(Thread *t, const float *d, int count);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 

@@ -20,16 +20,19 @@ enum { TENSORS = 128, MATRIX_TAGS = 256 };
 typedef struct {
     uintptr_t base;
     const char *name;
-    int of_map; /* known from a tensor map: for one launch */
-    size_t row_bytes;
+    int of_map;       /* known from a tensor map: for one launch */
+    size_t row_bytes; /* 0: it has no place in memory that is known */
+    int first_row;    /* of the matrix, here */
     int rows, columns, element_bytes;
 } Tensor;
 
 static struct {
     Tensor tensor[TENSORS]; /* from 1 */
     int count;
+    /* The last map that was asked for: its tensor, and where in it the map begins. */
     uintptr_t last_base;
-    int last;
+    uint64_t last_pitch;
+    Tag last;
 } known = {.tensor[0].name = "", .count = 1};
 
 static int tensor_add(const Tensor *tensor) {
@@ -45,25 +48,45 @@ static int tensor_add(const Tensor *tensor) {
     return known.count++;
 }
 
-Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
-    Tag tag = {TENSOR_UNKNOWN, 0, 0, 0};
-    if (map->rank != 2) {
+/* Where the map begins: in a matrix that was described and has its pitch, or in a tensor of its own. */
+static Tag tag_of_base(const TensorMap *map) {
+    Tag tag = tag_of_global((const void *)(uintptr_t)map->base);
+    if (tag.tensor != TENSOR_UNKNOWN &&
+        (known.tensor[tag.tensor].base == map->base ||
+         (known.tensor[tag.tensor].row_bytes == map->stride[0] && tag.element_bytes == map->element_bytes))) {
         return tag;
     }
-    if (known.last_base != map->base) {
-        Tensor tensor = {(uintptr_t)map->base, map->name != NULL ? map->name : "tensor", 1, 0, 0, 0, 0};
-        known.last = tensor_add(&tensor);
-        known.last_base = map->base;
+    Tensor tensor = {.base = (uintptr_t)map->base, .name = map->name != NULL ? map->name : "tensor", .of_map = 1};
+    return (Tag){(uint16_t)tensor_add(&tensor), 0, 0, 0};
+}
+
+Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
+    if (map->rank != 2) {
+        return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     }
-    tag.tensor = (uint16_t)known.last;
-    tag.element_bytes = map->element_bytes;
-    tag.row = (int32_t)coord[1];
-    tag.column = (int32_t)coord[0];
-    return tag;
+    if (known.last_base != map->base || known.last_pitch != map->stride[0]) {
+        known.last = tag_of_base(map);
+        known.last_base = map->base;
+        known.last_pitch = map->stride[0];
+    }
+    return (Tag){known.last.tensor, map->element_bytes, known.last.row + (int32_t)coord[1],
+                 known.last.column + (int32_t)coord[0]};
 }
 
 void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes) {
-    Tensor tensor = {(uintptr_t)base, name, 0, (size_t)ld * (size_t)element_bytes, rows, cols, element_bytes};
+    model_describe_rows(base, name, 0, rows, cols, ld, element_bytes);
+}
+
+void model_describe_rows(const void *base, const char *name, int first_row, int rows, int cols, int ld,
+                         int element_bytes) {
+    Tensor tensor = {.base = (uintptr_t)base,
+                     .name = name,
+                     .row_bytes = (size_t)ld * (size_t)element_bytes,
+                     .first_row = first_row,
+                     .rows = rows,
+                     .columns = cols,
+                     .element_bytes = element_bytes};
+    known.last_base = 0;
     for (int i = 1; i < known.count; i++) {
         if (known.tensor[i].base == tensor.base) {
             known.tensor[i] = tensor;
@@ -81,7 +104,7 @@ Tag tag_of_global(const void *p) {
         if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
             tag.tensor = (uint16_t)i;
             tag.element_bytes = (uint16_t)tensor->element_bytes;
-            tag.row = (int32_t)(offset / tensor->row_bytes);
+            tag.row = tensor->first_row + (int32_t)(offset / tensor->row_bytes);
             tag.column = (int32_t)(offset % tensor->row_bytes) / tensor->element_bytes;
             break;
         }
@@ -167,7 +190,6 @@ void provenance_forget_memory(const void *p, size_t bytes) {
         }
     }
     known.last_base = 0;
-    known.last = 0;
     for (int i = 1; i < known.count; i++) {
         if (known.tensor[i].of_map) {
             forget(i);
@@ -223,7 +245,7 @@ static int check_piece(Operand *o, Tag tag, int row, int k) {
         return 1;
     }
     Tag expected = {origin->tensor, origin->element_bytes, origin->row + down, origin->column + right};
-    int last_row = known.tensor[tag.tensor].rows - 1;
+    int last_row = known.tensor[tag.tensor].first_row + known.tensor[tag.tensor].rows - 1;
     if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row &&
         expected.row > last_row) {
         return 1; /* rows outside the matrix may repeat its last row: what they give is not stored */
@@ -260,7 +282,10 @@ static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
 }
 
 /* Its first row is in its matrix, as far as that is known: what becomes of rows outside does not matter. */
-static int is_inside(Tag tag) { return known.tensor[tag.tensor].rows == 0 || tag.row < known.tensor[tag.tensor].rows; }
+static int is_inside(Tag tag) {
+    const Tensor *tensor = &known.tensor[tag.tensor];
+    return tensor->rows == 0 || tag.row < tensor->first_row + tensor->rows;
+}
 
 void provenance_accumulators(Warpgroup *g, int tile, int write) {
     CtaFragments *fragments = g->cta->fragments;
@@ -366,6 +391,18 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
     }
 }
 
+void provenance_declared(Warp *w, const uint32_t *r0, const char *matrix, int element_bytes, int row, int k) {
+    Tensor tensor = {.base = (uintptr_t)matrix, .name = matrix, .of_map = 1};
+    Tag tag[WARP_SIZE];
+    uint16_t number = (uint16_t)tensor_add(&tensor);
+    for (int i = 0; i < WARP_SIZE; i++) {
+        int part = i / 8; /* as ldmatrix brings them: rows 0-7 and 8-15 of the first 16 bytes, then of the next */
+        tag[i] = (Tag){number, (uint16_t)element_bytes, row + w->id % 4 * 16 + part % 2 * 8 + i % 8,
+                       k + part / 2 * (CHUNK_BYTES / element_bytes)};
+    }
+    provenance_ldmatrix(w, r0, 0, tag);
+}
+
 void provenance_forget(Warp *w, const void *p, uint32_t size) {
     if (w->cta->fragments->warp[w->id] == NULL) {
         return;
@@ -395,6 +432,46 @@ static int same_trans(const Operand *o, const MatrixTag *matrix) {
     return o->origin.tensor == TENSOR_UNKNOWN || o->mn_major == matrix->trans;
 }
 
+/* The 8x8 matrix that register r, lane 0's, is a part of, at row row0 and k k0 of the operand: fits or is reported. */
+static int check_matrix(Warp *w, Operand *o, const uint32_t *r, int row0, int k0) {
+    const MatrixTag *matrix = matrix_tag(w, r, 0);
+    if (matrix == NULL) {
+        return 1;
+    }
+    if (!same_trans(o, matrix) || (matrix->trans && o->element_bytes != 2)) {
+        return 0;
+    }
+    o->mn_major = matrix->trans;
+    if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
+        return 1;
+    }
+    for (int i = 0; i < 8; i++) {
+        if (!check_piece(o, matrix->tag[i], row0 + (matrix->trans ? 0 : i), k0 + (matrix->trans ? i : 0))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The four registers of A from a0 on. */
+static int check_fragment_a(Warp *w, Operand *o, const uint32_t *a0) {
+    int fits = 1;
+    for (int i = 0; i < 4 && fits; i++) {
+        fits = check_matrix(w, o, &a0[i], i % 2 * 8, i / 2 * (CHUNK_BYTES / o->element_bytes));
+    }
+    return fits;
+}
+
+Tag provenance_fragment(Warp *w, MatrixType type, const uint32_t *a0, Site site) {
+    Operand o = {&w->thread[0], "wgmma, fragment of A", matrix_element_bytes(type), 0, site, {TENSOR_UNKNOWN, 0, 0, 0}};
+    if (w->cta->fragments->warp[w->id] == NULL || !check_fragment_a(w, &o, a0)) {
+        return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    }
+    Tag origin = origin_of(&o);
+    origin.row -= w->id % 4 * 16;
+    return origin;
+}
+
 int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
     *a = *b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     if (w->cta->fragments->warp[w->id] == NULL) {
@@ -405,26 +482,9 @@ int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t 
         {&w->thread[0], "mma.sync, fragment of A", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
         {&w->thread[0], "mma.sync, fragment of B", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
     };
-    for (int i = 0; i < 6; i++) {
-        int is_a = i < 4;
-        const MatrixTag *matrix = matrix_tag(w, is_a ? &a0[i] : &b0[i - 4], 0);
-        if (matrix == NULL) {
-            continue;
-        }
-        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * chunk : (i - 4) * chunk;
-        Operand *o = is_a ? &operands[0] : &operands[1];
-        if (!same_trans(o, matrix) || (matrix->trans && bytes != 2)) {
-            return 0;
-        }
-        o->mn_major = matrix->trans;
-        if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
-            continue;
-        }
-        for (int i8 = 0; i8 < 8; i8++) {
-            if (!check_piece(o, matrix->tag[i8], row0 + (matrix->trans ? 0 : i8), k0 + (matrix->trans ? i8 : 0))) {
-                return 0;
-            }
-        }
+    if (!check_fragment_a(w, &operands[0], a0) || !check_matrix(w, &operands[1], &b0[0], 0, 0) ||
+        !check_matrix(w, &operands[1], &b0[1], 0, chunk)) {
+        return 0;
     }
     *a = origin_of(&operands[0]);
     *b = origin_of(&operands[1]);
