@@ -12,7 +12,8 @@ import sys
 try:
     import torch
 except ImportError:
-    sys.exit(print("example_torch: python3 has no module torch", file=sys.stderr) or 3)
+    print("example_torch: python3 has no module torch", file=sys.stderr)
+    sys.exit(3)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = [(1, 1, 1), (16, 1024, 2048), (300, 521, 1003), (512, 640, 768)]  # m, n, k
@@ -38,17 +39,18 @@ class Gemm09:
         self.library.gemm09_workspace_bytes.restype = ctypes.c_size_t
         self.library.gemm09_status_text.restype = ctypes.c_char_p
         self.library.gemm09_destroy.argtypes = [ctypes.c_void_p]
-        self.text = ctypes.create_string_buffer(256)
         self.handle = ctypes.c_void_p()
-        self.must(self.library.gemm09_create(ctypes.byref(self.handle), self.text, ctypes.c_size_t(256)))
+        self.call(self.library.gemm09_create, ctypes.byref(self.handle))
 
     def __del__(self):
         if getattr(self, "handle", None):
             self.library.gemm09_destroy(self.handle)
 
-    def must(self, status):
+    def call(self, function, *arguments):
+        text = ctypes.create_string_buffer(256)
+        status = function(*arguments, text, ctypes.c_size_t(len(text)))
         if status != 0:
-            raise RuntimeError(f"{self.library.gemm09_status_text(status).decode()}: {self.text.value.decode()}")
+            raise RuntimeError(f"{self.library.gemm09_status_text(status).decode()}: {text.value.decode()}")
 
     def workspace(self):
         """One for each stream, and one for each graph."""
@@ -64,7 +66,7 @@ class Gemm09:
         problem = Problem(a.size(0), b.size(0), a.size(1), a.data_ptr(), a.stride(0), b.data_ptr(), b.stride(0),
                           c.data_ptr(), c.stride(0), workspace.data_ptr(), workspace.numel(),
                           torch.cuda.current_stream().cuda_stream)
-        self.must(self.library.gemm09_launch(self.handle, ctypes.byref(problem), self.text, ctypes.c_size_t(256)))
+        self.call(self.library.gemm09_launch, self.handle, ctypes.byref(problem))
 
 
 def matrix(rows, columns):
