@@ -143,29 +143,42 @@ static void test_threads(Gemm09 *handle, const char *name) {
     }
 }
 
-/* While a stream is captured in the global mode nothing may be allocated or waited for. */
+/* While a stream is captured in the global mode nothing may be allocated or waited for, but launches on another stream go on. */
 static void test_graph(Gemm09 *handle) {
     char text[GEMM09_TEXT_BYTES];
-    cudaStream_t stream;
+    cudaStream_t stream, other;
     cudaGraph_t graph;
     cudaGraphExec_t executable;
-    void *workspace, *c[SHAPES];
+    void *workspace, *other_workspace, *c[SHAPES], *other_c;
     must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    must(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), "a stream");
     must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMalloc(&other_workspace, gemm09_workspace_bytes()), "an allocation");
     must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    must(cudaMemset(other_workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
     for (int i = 0; i < SHAPES; i++) {
         must(cudaMalloc(&c[i], shape[i].bytes), "an allocation");
     }
-    int failed = 0;
+    must(cudaMalloc(&other_c, shape[0].bytes), "an allocation");
+    int failed = 0, not_beside = 0;
     must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
     for (int i = 0; i < SHAPES; i++) {
         Gemm09Problem p = problem_of(i, c[i], workspace, stream);
         failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
+        p = problem_of(0, other_c, other_workspace, other);
+        not_beside += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
     }
     cudaError_t error = cudaStreamEndCapture(stream, &graph);
     if (!ok(failed == 0 && error == cudaSuccess, "captured in the global mode")) {
         diag("%s; %s", text, cudaGetErrorString(error));
     }
+    must(cudaStreamSynchronize(other), "launches beside a capture");
+    if (!ok(not_beside == 0 && same(other_c, &shape[0]), "... and beside it launches on another stream")) {
+        diag("%s", text);
+    }
+    must(cudaFree(other_c), "cudaFree");
+    must(cudaFree(other_workspace), "cudaFree");
+    must(cudaStreamDestroy(other), "cudaStreamDestroy");
     must(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
     int wrong = 0;
     for (int replay = 0; replay < 3; replay++) {

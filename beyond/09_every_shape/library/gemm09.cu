@@ -144,9 +144,12 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
         return GEMM09_BAD_ARGUMENT;
     }
 #if CUDART_VERSION >= 12080
-    /* The default streams belong to the current device. A driver that cannot tell leaves it to the launch. */
+    /* The default streams belong to the current device. A stream that is captured must not be asked: that would end the
+     * capture. There, and with a driver that cannot tell, the launch says what is wrong. */
     int named = p->stream == NULL || p->stream == cudaStreamLegacy || p->stream == cudaStreamPerThread;
-    if (!named && cudaStreamGetDevice(p->stream, &device) == cudaSuccess && device != handle->device) {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (!named && cudaStreamIsCapturing(p->stream, &capture) == cudaSuccess && capture == cudaStreamCaptureStatusNone &&
+        cudaStreamGetDevice(p->stream, &device) == cudaSuccess && device != handle->device) {
         report("stream is of device %d: accepted are streams of the handle's, %d", device, handle->device);
         return GEMM09_BAD_ARGUMENT;
     }
