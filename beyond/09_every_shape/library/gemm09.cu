@@ -78,6 +78,14 @@ static Gemm09Status leave(Gemm09Status status) {
     return status;
 }
 
+/* For a call that may fail: its error is not left to the caller either. */
+static int succeeded(cudaError_t error) {
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+    }
+    return error == cudaSuccess;
+}
+
 /* The functions below return 1 if the argument is accepted, else 0 and a text. */
 
 static int size_fits(const char *name, int64_t size) {
@@ -148,8 +156,8 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
      * capture. There, and with a driver that cannot tell, the launch says what is wrong. */
     int named = p->stream == NULL || p->stream == cudaStreamLegacy || p->stream == cudaStreamPerThread;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    if (!named && cudaStreamIsCapturing(p->stream, &capture) == cudaSuccess && capture == cudaStreamCaptureStatusNone &&
-        cudaStreamGetDevice(p->stream, &device) == cudaSuccess && device != handle->device) {
+    if (!named && succeeded(cudaStreamIsCapturing(p->stream, &capture)) && capture == cudaStreamCaptureStatusNone &&
+        succeeded(cudaStreamGetDevice(p->stream, &device)) && device != handle->device) {
         report("stream is of device %d: accepted are streams of the handle's, %d", device, handle->device);
         return GEMM09_BAD_ARGUMENT;
     }
@@ -183,8 +191,8 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *t
 
 /* Of the current device; `otherwise`, where it cannot be read. */
 static int attribute(cudaDeviceAttr name, int device, int otherwise) {
-    int value;
-    return cudaDeviceGetAttribute(&value, name, device) == cudaSuccess ? value : otherwise;
+    int value = otherwise;
+    return succeeded(cudaDeviceGetAttribute(&value, name, device)) ? value : otherwise;
 }
 
 static Gemm09Status read_device(Gemm09 *h) {
