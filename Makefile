@@ -280,7 +280,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 
 ## make test|build everything and run all tests that this machine can run; says what was skipped and why
 ## make check-model|run the tests of the CPU model alone, on every chapter
-## make check-gpu|run the GPU tests alone; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
+## make check-gpu|run the GPU tests alone, chapters and library; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
 .PHONY: test check-model check-gpu sanitize
 test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
@@ -288,8 +288,9 @@ test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(M
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
 check-model: $(CHECK_MODEL)
 	@$(TEST_ENVIRONMENT) tests/run $(CHECK_MODEL)
-check-gpu: $(GPU_TESTS)
+check-gpu: $(GPU_TESTS) $(if $(ARGS),,$(LIBRARY_GPU_TESTS))
 	$(GPU_TESTS) $(ARGS)
+	$(if $(ARGS),,$(LIBRARY_GPU_TEST) && $(TEST_ENVIRONMENT) tests/library/on_gpu.t)
 sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"

@@ -13,7 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 compile() {
     local arch=${1#sm_}
     if [ "$1" = c11 ]; then
-        said=$($CC $C_SUBSET -Wno-unused-function -fsyntax-only -x c "$2" 2>&1)
+        said=$($CC $C_SUBSET -Ibeyond/09_every_shape/library -Wno-unused-function -fsyntax-only -x c "$2" 2>&1)
         status=$?
         return
     fi
@@ -44,14 +44,14 @@ can() {
 
 # ---- the pages
 
-pages=(book/*.md [0-9]*/notes.md beyond/*/notes.md)
+pages=(book/*.md [0-9]*/notes.md beyond/*/notes.md beyond/*/README.md)
 for i in "${!pages[@]}"; do
     [[ ${pages[i]} != *.zh.md ]] || unset "pages[i]" # its blocks are those of the English page
 done
 list=$(tests/book/extract "${pages[@]}" 2>"$scratch/errors")
 ok $? "the fragments are marked as they should be"
 [ ! -s "$scratch/errors" ] || explain "$(cat "$scratch/errors")"
-for known in "book/blackwell.md sm_100a" "book/w4a8.md sm_90a" "book/w4a8.md c11" "beyond/09_every_shape/notes.md sm_90a"; do
+for known in "book/blackwell.md sm_100a" "book/w4a8.md sm_90a" "book/w4a8.md c11" "beyond/09_every_shape/README.md c11"; do
     grep -qxF "$known" <<<"$list"
     ok $? "there are fragments: $known"
 done

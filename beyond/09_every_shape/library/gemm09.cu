@@ -1,0 +1,269 @@
+/* gemm09 - 09_every_shape.cu as a library: gemm09.h says what it does. The chapter's source is included as it is; it believes
+ * in its arguments, so they are looked at here. */
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+/* All else is hidden by -fvisibility=hidden. */
+#pragma GCC visibility push(default)
+#include "gemm09.h"
+#pragma GCC visibility pop
+
+struct Gemm09 {
+    int device;
+    int sm_count, shared_bytes;
+    int memory_gb_s, l2_bytes;
+};
+
+/* What the call that this thread is in works with. The chapter knows neither handles nor texts. */
+static __thread struct {
+    const Gemm09 *handle;
+    char *text;
+    size_t text_bytes;
+} current;
+
+/* Adds to the text of this thread's call. */
+__attribute__((format(printf, 1, 2))) static void report(const char *format, ...) {
+    size_t used = current.text_bytes > 0 ? strnlen(current.text, current.text_bytes) : 0;
+    if (used < current.text_bytes) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(current.text + used, current.text_bytes - used, format, arguments);
+        va_end(arguments);
+    }
+}
+
+/* In the place of common/device/card.h, which keeps what it has read in variables that all threads share: the handle's. */
+#define CARD_H
+static inline int memory_gb_s(void) { return current.handle->memory_gb_s; }
+static inline int l2_bytes(void) { return current.handle->l2_bytes; }
+
+/* The chapter and common/device have one use for fprintf(): one line on stderr about a failure. Here the caller gets it. */
+#define fprintf(stream, ...) report(__VA_ARGS__)
+#define CHAPTER_SYMBOL(id) gemm09_chapter_##id
+#include "../09_every_shape.cu"
+
+static const int64_t MAX_LD = INT_MAX / 8 * 8;
+static const int64_t MAX_BYTES = (int64_t)1 << 38;
+
+static void enter(const Gemm09 *handle, char *text, size_t text_bytes) {
+    current.handle = handle;
+    current.text = text;
+    current.text_bytes = text != NULL ? text_bytes : 0;
+    if (current.text_bytes > 0) {
+        text[0] = '\0';
+    }
+}
+
+/* Ends a call: lines become one sentence, and what failed here is not found by the caller's next cudaGetLastError(). */
+static Gemm09Status leave(Gemm09Status status) {
+    size_t length = current.text_bytes > 0 ? strlen(current.text) : 0;
+    if (length > 0 && current.text[length - 1] == '\n') {
+        current.text[length - 1] = '\0';
+    }
+    if (status == GEMM09_CUDA_FAILED || status == GEMM09_NO_DEVICE) {
+        cudaGetLastError();
+    }
+    current.handle = NULL;
+    current.text_bytes = 0;
+    return status;
+}
+
+/* For a call that may fail: its error is not left to the caller either. */
+static int succeeded(cudaError_t error) {
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+    }
+    return error == cudaSuccess;
+}
+
+/* The functions below return 1 if the argument is accepted, else 0 and a text. */
+
+static int size_fits(const char *name, int64_t size) {
+    if (size < 1 || size > GEMM09_MAX_SIZE) {
+        report("%s is %lld: accepted are 1 to %d", name, (long long)size, (int)GEMM09_MAX_SIZE);
+        return 0;
+    }
+    return 1;
+}
+
+static int address_fits(const char *name, const void *address) {
+    if (address == NULL || (uintptr_t)address % 16 != 0) {
+        report(address == NULL ? "%s is NULL: accepted are multiples of 16" : "%s is %p: accepted are multiples of 16",
+               name, address);
+        return 0;
+    }
+    return 1;
+}
+
+static int matrix_fits(const char *name, const void *address, const char *rows_name, int64_t rows,
+                       const char *cols_name, int64_t cols, int64_t ld) {
+    if (!address_fits(name, address)) {
+        return 0;
+    }
+    if (ld < cols || ld % 8 != 0 || ld > MAX_LD) {
+        report("ld%s is %lld: accepted are multiples of 8 from %s = %lld to %lld", name, (long long)ld, cols_name,
+               (long long)cols, (long long)MAX_LD);
+        return 0;
+    }
+    if (rows > MAX_BYTES / (int64_t)sizeof(bf16) / ld) {
+        report("%s has %s = %lld rows of ld%s = %lld elements: accepted are up to 2^38 bytes", name, rows_name,
+               (long long)rows, name, (long long)ld);
+        return 0;
+    }
+    return 1;
+}
+
+static int problem_fits(const Gemm09Problem *p) {
+    if (p == NULL) {
+        report("problem is NULL");
+        return 0;
+    }
+    if (!size_fits("m", p->m) || !size_fits("n", p->n) || !size_fits("k", p->k) ||
+        !matrix_fits("a", p->a, "m", p->m, "k", p->k, p->lda) ||
+        !matrix_fits("b", p->b, "n", p->n, "k", p->k, p->ldb) ||
+        !matrix_fits("c", p->c, "m", p->m, "n", p->n, p->ldc) || !address_fits("workspace", p->workspace)) {
+        return 0;
+    }
+    if (p->workspace_bytes < gemm09_workspace_bytes()) {
+        report("workspace_bytes is %zu: accepted are %zu and more", p->workspace_bytes, gemm09_workspace_bytes());
+        return 0;
+    }
+    return 1;
+}
+
+/* Is the handle for the current device, and the stream too? */
+static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
+    int device;
+    if (cuda_status(cudaGetDevice(&device), "cudaGetDevice") != GEMM_OK) {
+        return GEMM09_CUDA_FAILED;
+    }
+    if (device != handle->device) {
+        report("the current device is %d: accepted is the handle's, %d", device, handle->device);
+        return GEMM09_BAD_ARGUMENT;
+    }
+#if CUDART_VERSION >= 12080
+    /* The default streams belong to the current device. A stream that is captured must not be asked: that would end the
+     * capture. There, and with a driver that cannot tell, the launch says what is wrong. */
+    int named = p->stream == NULL || p->stream == cudaStreamLegacy || p->stream == cudaStreamPerThread;
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (!named && succeeded(cudaStreamIsCapturing(p->stream, &capture)) && capture == cudaStreamCaptureStatusNone &&
+        succeeded(cudaStreamGetDevice(p->stream, &device)) && device != handle->device) {
+        report("stream is of device %d: accepted are streams of the handle's, %d", device, handle->device);
+        return GEMM09_BAD_ARGUMENT;
+    }
+#endif
+    return GEMM09_OK;
+}
+
+Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *text, size_t text_bytes) {
+    enter(handle, text, text_bytes);
+    if (!problem_fits(p)) {
+        return leave(GEMM09_BAD_ARGUMENT);
+    }
+    if (handle == NULL) {
+        report("handle is NULL: accepted is what gemm09_create() has made");
+        return leave(GEMM09_BAD_ARGUMENT);
+    }
+    Gemm09Status status = device_fits(handle, p);
+    if (status != GEMM09_OK) {
+        return leave(status);
+    }
+    Gemm g;
+    memset(&g, 0, sizeof g);
+    g.m = (int)p->m, g.n = (int)p->n, g.k = (int)p->k;
+    g.lda = (int)p->lda, g.ldb = (int)p->ldb, g.ldc = (int)p->ldc;
+    g.a = (const bf16 *)p->a, g.b = (const bf16 *)p->b, g.c = (bf16 *)p->c;
+    g.workspace = p->workspace;
+    g.sm_count = handle->sm_count, g.shared_bytes = handle->shared_bytes;
+    g.stream = p->stream;
+    return leave(launch(&g) == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED);
+}
+
+/* Of the current device; `otherwise`, where it cannot be read. */
+static int attribute(cudaDeviceAttr name, int device, int otherwise) {
+    int value = otherwise;
+    return succeeded(cudaDeviceGetAttribute(&value, name, device)) ? value : otherwise;
+}
+
+static Gemm09Status read_device(Gemm09 *h) {
+    if (cuda_status(cudaGetDevice(&h->device), "cudaGetDevice") != GEMM_OK) {
+        return GEMM09_NO_DEVICE;
+    }
+    int major = attribute(cudaDevAttrComputeCapabilityMajor, h->device, 0);
+    int minor = attribute(cudaDevAttrComputeCapabilityMinor, h->device, 0);
+    if (major != 9 || minor != 0) {
+        report("device %d is sm_%d%d: accepted is Hopper, sm_90", h->device, major, minor);
+        return GEMM09_NO_DEVICE;
+    }
+    h->sm_count = attribute(cudaDevAttrMultiProcessorCount, h->device, 1);
+    h->shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, h->device, 0);
+    h->l2_bytes = attribute(cudaDevAttrL2CacheSize, h->device, 0);
+    /* Two transfers a clock, as card.h has it; 0: not known. */
+    h->memory_gb_s = (int)(2.0 * attribute(cudaDevAttrMemoryClockRate, h->device, 0) *
+                           attribute(cudaDevAttrGlobalMemoryBusWidth, h->device, 0) / 8 / 1e6);
+    return GEMM09_OK;
+}
+
+/* What a first launch would do otherwise, perhaps while a graph is captured or in two threads at once: load each kernel, and
+ * find the driver's encoder of tensor maps. */
+static Gemm09Status load_kernels(void) {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
+    GemmStatus status = tensor_map_encoder() != NULL ? GEMM_OK : GEMM_DEVICE;
+    for (int i = 0; status == GEMM_OK && i < VARIANTS; i++) {
+        status = cuda_status(
+            cudaFuncSetAttribute(kernels[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)),
+            kernels[i].name);
+    }
+    pthread_mutex_unlock(&one_at_a_time);
+    return status == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED;
+}
+
+Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
+    enter(NULL, text, text_bytes);
+    if (handle == NULL) {
+        report("handle is NULL: accepted is the address of a Gemm09 *");
+        return leave(GEMM09_BAD_ARGUMENT);
+    }
+    *handle = NULL;
+    Gemm09 *h = (Gemm09 *)calloc(1, sizeof *h);
+    if (h == NULL) {
+        report("there is no memory for a handle");
+        return leave(GEMM09_NO_MEMORY);
+    }
+    Gemm09Status status = read_device(h);
+    if (status == GEMM09_OK) {
+        status = load_kernels();
+    }
+    if (status == GEMM09_OK) {
+        *handle = h;
+    } else {
+        free(h);
+    }
+    return leave(status);
+}
+
+void gemm09_destroy(Gemm09 *handle) { free(handle); }
+
+size_t gemm09_workspace_bytes(void) { return (workspace_bytes(NULL) + 15) / 16 * 16; }
+
+const char *gemm09_status_text(Gemm09Status status) {
+    switch (status) {
+    case GEMM09_OK: return "done";
+    case GEMM09_BAD_ARGUMENT: return "an argument is not accepted";
+    case GEMM09_NO_DEVICE: return "there is no Hopper GPU to use";
+    case GEMM09_CUDA_FAILED: return "a call of CUDA failed";
+    case GEMM09_NO_MEMORY: return "the host has no memory left";
+    }
+    return "not a status of libgemm09";
+}

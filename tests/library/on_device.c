@@ -1,0 +1,364 @@
+/* on_device - libgemm09 on a Hopper GPU: threads, graphs, what only a device can refuse, and the largest sizes. Prints TAP;
+ * without a GPU it skips. */
+#include "tap.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <cuda_runtime.h>
+
+#include "gemm09.h"
+
+static void must(cudaError_t error, const char *what) {
+    if (error != cudaSuccess) {
+        printf("Bail out! %s: %s\n", what, cudaGetErrorString(error));
+        exit(1);
+    }
+}
+
+/* A few numbers, over and over, in every order of magnitude that bf16 sums notice. */
+enum { PATTERN = (1 << 20) + 7 };
+static uint16_t *pattern; /* on the device */
+
+static void *filled(size_t elements) {
+    char *to = NULL;
+    must(cudaMalloc((void **)&to, elements * 2), "an allocation");
+    for (size_t done = 0; done < elements; done += PATTERN) {
+        size_t left = elements - done < PATTERN ? elements - done : PATTERN;
+        must(cudaMemcpy(to + done * 2, pattern, left * 2, cudaMemcpyDeviceToDevice), "a copy");
+    }
+    return to;
+}
+
+static void make_pattern(void) {
+    uint16_t *host = malloc(PATTERN * 2);
+    uint32_t random = 1;
+    for (int i = 0; i < PATTERN; i++) {
+        random = random * 1664525 + 1013904223;
+        host[i] = (uint16_t)((random >> 16 & 0x83ff) | (0x3c + (random >> 8 & 3)) << 8); /* up to 1.99, of both signs */
+    }
+    must(cudaMalloc((void **)&pattern, PATTERN * 2), "an allocation");
+    must(cudaMemcpy(pattern, host, PATTERN * 2, cudaMemcpyHostToDevice), "a copy");
+    free(host);
+}
+
+/* Shapes of both kernels; the last one is large enough for producers that meet. */
+static const int shapes[][3] = {{300, 520, 1000}, {16, 4096, 4096}, {1000, 1000, 1000}, {4096, 4096, 32768}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0], THREADS = 6, LAUNCHES = 40 };
+
+typedef struct {
+    const void *a, *b;
+    uint16_t *expected; /* on the host */
+    size_t bytes;       /* of C */
+} Shape;
+static Shape shape[SHAPES];
+
+static Gemm09Problem problem_of(int i, void *c, void *workspace, cudaStream_t stream) {
+    Gemm09Problem p = {.m = shapes[i][0], .n = shapes[i][1], .k = shapes[i][2]};
+    p.a = shape[i].a, p.b = shape[i].b, p.c = c;
+    p.lda = p.ldb = shapes[i][2], p.ldc = shapes[i][1];
+    p.workspace = workspace, p.workspace_bytes = gemm09_workspace_bytes();
+    p.stream = stream;
+    return p;
+}
+
+/* What one thread of several does: its own stream and workspace. */
+typedef struct {
+    Gemm09 *handle; /* NULL: it makes one */
+    int first;      /* shape */
+    int failed, wrong;
+    char text[GEMM09_TEXT_BYTES];
+} Worker;
+
+static int same(const void *c, const Shape *s) {
+    uint16_t *host = malloc(s->bytes);
+    must(cudaMemcpy(host, c, s->bytes, cudaMemcpyDeviceToHost), "a copy");
+    int equal = memcmp(host, s->expected, s->bytes) == 0;
+    free(host);
+    return equal;
+}
+
+static void *work(void *argument) {
+    Worker *w = argument;
+    Gemm09 *handle = w->handle;
+    if (handle == NULL && gemm09_create(&handle, w->text, sizeof w->text) != GEMM09_OK) {
+        w->failed++;
+        return NULL;
+    }
+    cudaStream_t stream;
+    void *workspace, *c[SHAPES];
+    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMemsetAsync(workspace, 0, gemm09_workspace_bytes(), stream), "cudaMemsetAsync");
+    for (int i = 0; i < SHAPES; i++) {
+        must(cudaMalloc(&c[i], shape[i].bytes), "an allocation");
+        must(cudaMemsetAsync(c[i], 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
+    }
+    for (int launch = 0; launch < LAUNCHES; launch++) {
+        int i = (w->first + launch) % SHAPES;
+        Gemm09Problem p = problem_of(i, c[i], workspace, stream);
+        w->failed += gemm09_launch(handle, &p, w->text, sizeof w->text) != GEMM09_OK;
+        /* A call that is refused, between those that are not. */
+        char text[GEMM09_TEXT_BYTES];
+        p.m = -launch;
+        gemm09_launch(handle, &p, text, sizeof text);
+        char expected[64];
+        snprintf(expected, sizeof expected, "m is %d:", -launch);
+        w->failed += strncmp(text, expected, strlen(expected)) != 0;
+    }
+    must(cudaStreamSynchronize(stream), "the multiplications");
+    int left = 1;
+    must(cudaMemcpy(&left, workspace, sizeof left, cudaMemcpyDeviceToHost), "a copy");
+    w->wrong += left != 0;
+    for (int i = 0; i < SHAPES; i++) {
+        w->wrong += !same(c[i], &shape[i]);
+        must(cudaFree(c[i]), "cudaFree");
+    }
+    must(cudaFree(workspace), "cudaFree");
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    if (w->handle == NULL) {
+        gemm09_destroy(handle);
+    }
+    return NULL;
+}
+
+static void test_threads(Gemm09 *handle, const char *name) {
+    pthread_t threads[THREADS];
+    Worker workers[THREADS];
+    int failed = 0, wrong = 0;
+    memset(workers, 0, sizeof workers);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].handle = handle, workers[i].first = i;
+        pthread_create(&threads[i], NULL, work, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        failed += workers[i].failed, wrong += workers[i].wrong;
+    }
+    if (!ok(failed == 0, "%s: %d threads, %d launches each: all started", name, THREADS, LAUNCHES)) {
+        diag("%s", workers[0].text);
+    }
+    if (!ok(wrong == 0, "%s: all have the bits of a launch alone, and the workspaces are zero", name)) {
+        diag("%d", wrong);
+    }
+}
+
+/* While a stream is captured in the global mode nothing may be allocated or waited for, but launches on another stream go on. */
+static void test_graph(Gemm09 *handle) {
+    char text[GEMM09_TEXT_BYTES];
+    cudaStream_t stream, other;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    void *workspace, *other_workspace, *c[SHAPES], *other_c;
+    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    must(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), "a stream");
+    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMalloc(&other_workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    must(cudaMemset(other_workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    for (int i = 0; i < SHAPES; i++) {
+        must(cudaMalloc(&c[i], shape[i].bytes), "an allocation");
+    }
+    must(cudaMalloc(&other_c, shape[0].bytes), "an allocation");
+    int failed = 0, not_beside = 0;
+    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    for (int i = 0; i < SHAPES; i++) {
+        Gemm09Problem p = problem_of(i, c[i], workspace, stream);
+        failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
+        p = problem_of(0, other_c, other_workspace, other);
+        not_beside += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
+    }
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (!ok(failed == 0 && error == cudaSuccess, "captured in the global mode")) {
+        diag("%s; %s", text, cudaGetErrorString(error));
+    }
+    must(cudaStreamSynchronize(other), "launches beside a capture");
+    if (!ok(not_beside == 0 && same(other_c, &shape[0]), "... and beside it launches on another stream")) {
+        diag("%s", text);
+    }
+    must(cudaFree(other_c), "cudaFree");
+    must(cudaFree(other_workspace), "cudaFree");
+    must(cudaStreamDestroy(other), "cudaStreamDestroy");
+    must(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+    int wrong = 0;
+    for (int replay = 0; replay < 3; replay++) {
+        for (int i = 0; i < SHAPES; i++) {
+            must(cudaMemsetAsync(c[i], 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
+        }
+        must(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
+        must(cudaStreamSynchronize(stream), "the graph");
+        for (int i = 0; i < SHAPES; i++) {
+            wrong += !same(c[i], &shape[i]);
+        }
+    }
+    is_int(wrong, 0, "three replays have the bits of launches");
+
+    /* The default stream would wait for a stream that is captured: the driver refuses the launch. */
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    must(cudaStreamCreate(&stream), "a stream");
+    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    Gemm09Problem p = problem_of(0, c[0], workspace, NULL);
+    Gemm09Status status = gemm09_launch(handle, &p, text, sizeof text);
+    cudaStreamEndCapture(stream, &graph);
+    is_int(status, GEMM09_CUDA_FAILED, "what the driver refuses has a status");
+    contains(text, "cudaErrorStreamCapture", "... and its name in the text");
+    ok(strchr(text, '\n') == NULL, "... which is one line: %s", text);
+    p.stream = stream;
+    status = gemm09_launch(handle, &p, text, sizeof text);
+    must(cudaStreamSynchronize(stream), "a launch");
+    ok(status == GEMM09_OK && text[0] == '\0' && same(c[0], &shape[0]), "... and the next launch is right");
+    for (int i = 0; i < SHAPES; i++) {
+        must(cudaFree(c[i]), "cudaFree");
+    }
+    must(cudaFree(workspace), "cudaFree");
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+
+/* How long the host is in a launch. */
+static void time_launches(Gemm09 *handle) {
+    enum { COUNT = 500 };
+    void *workspace, *c;
+    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    for (int i = 0; i < SHAPES - 1; i++) {
+        struct timespec from, to;
+        must(cudaMalloc(&c, shape[i].bytes), "an allocation");
+        Gemm09Problem p = problem_of(i, c, workspace, NULL);
+        must(cudaDeviceSynchronize(), "waiting");
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        for (int launch = 0; launch < COUNT; launch++) {
+            gemm09_launch(handle, &p, NULL, 0);
+        }
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        must(cudaDeviceSynchronize(), "launches");
+        printf("# %d x %d x %d: %.1f us of the host's time for a launch\n", shapes[i][0], shapes[i][1], shapes[i][2],
+               ((to.tv_sec - from.tv_sec) * 1e6 + (to.tv_nsec - from.tv_nsec) / 1e3) / COUNT);
+        must(cudaFree(c), "cudaFree");
+    }
+    must(cudaFree(workspace), "cudaFree");
+}
+
+/* Elements are 0x3f3f, that is 0.746; where k is large, all of A are zero but the last 8, as a sum in fp32 would not grow so
+ * far. Looked at: C's first elements and its last ones, and what lies between the rows. */
+static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
+    char name[64], text[GEMM09_TEXT_BYTES];
+    snprintf(name, sizeof name, "%lld x %lld x %lld", (long long)m, (long long)n, (long long)k);
+    int64_t lda = (k + 7) / 8 * 8, ldc = (n + 7) / 8 * 8;
+    size_t a_bytes = (size_t)(m * lda) * 2, b_bytes = (size_t)(n * lda) * 2, c_bytes = (size_t)(m * ldc) * 2, available,
+           total;
+    must(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+    if (a_bytes + b_bytes + c_bytes + ((size_t)1 << 30) > available) {
+        skip(name, "the GPU's memory is too small");
+        return;
+    }
+    char *a, *b, *c, *workspace;
+    must(cudaMalloc((void **)&a, a_bytes), "an allocation");
+    must(cudaMalloc((void **)&b, b_bytes), "an allocation");
+    must(cudaMalloc((void **)&c, c_bytes), "an allocation");
+    must(cudaMalloc((void **)&workspace, gemm09_workspace_bytes()), "an allocation");
+    if (k > 1 << 20) {
+        must(cudaMemset(a, 0, a_bytes), "cudaMemset");
+        must(cudaMemset(a + a_bytes - 16, 0x3f, 16), "cudaMemset");
+    } else {
+        must(cudaMemset(a, 0x3f, a_bytes), "cudaMemset");
+    }
+    must(cudaMemset(b, 0x3f, b_bytes), "cudaMemset");
+    must(cudaMemset(c, 0xff, c_bytes), "cudaMemset");
+    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    Gemm09Problem p = {m, n, k, a, lda, b, lda, c, ldc, workspace, gemm09_workspace_bytes(), NULL};
+    Gemm09Status status = gemm09_launch(handle, &p, text, sizeof text);
+    must(cudaDeviceSynchronize(), name);
+    enum { LOOK = 1 << 22 };
+    uint16_t *host = malloc((size_t)LOOK * 2);
+    int64_t elements = m * ldc, wrong = 0;
+    const double expected = 0.74609375 * 0.74609375 * (double)(k > 1 << 20 ? 8 : k);
+    for (int end = 0; end < 2; end++) {
+        int64_t first = end && elements > LOOK ? elements - LOOK : 0;
+        int64_t count = elements - first < LOOK ? elements - first : LOOK;
+        must(cudaMemcpy(host, c + first * 2, (size_t)count * 2, cudaMemcpyDeviceToHost), "a copy");
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t bits = (uint32_t)host[i] << 16;
+            float got;
+            memcpy(&got, &bits, sizeof got);
+            int inside = (first + i) % ldc < n;
+            wrong += inside ? !(got > expected * 0.99 && got < expected * 1.01) : host[i] != 0xffff;
+        }
+    }
+    if (!ok(status == GEMM09_OK && wrong == 0, "%s", name)) {
+        diag("%s, %lld are wrong", text, (long long)wrong);
+    }
+    free(host);
+    must(cudaFree(a), "cudaFree");
+    must(cudaFree(b), "cudaFree");
+    must(cudaFree(c), "cudaFree");
+    must(cudaFree(workspace), "cudaFree");
+}
+
+static void test_devices(Gemm09 *handle) {
+    int devices;
+    must(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+    if (devices < 2) {
+        skip("a handle, and a stream, of another device", "there is one GPU");
+        return;
+    }
+    char text[GEMM09_TEXT_BYTES];
+    cudaStream_t stream;
+    must(cudaSetDevice(1), "cudaSetDevice");
+    must(cudaStreamCreate(&stream), "a stream");
+    Gemm09Problem p = problem_of(0, (void *)shape[0].a, (void *)shape[0].a, stream);
+    is_int(gemm09_launch(handle, &p, text, sizeof text), GEMM09_BAD_ARGUMENT, "a handle of another device: refused");
+    ok(strcmp(text, "the current device is 1: accepted is the handle's, 0") == 0, "... named: %s", text);
+    must(cudaSetDevice(0), "cudaSetDevice");
+    is_int(gemm09_launch(handle, &p, text, sizeof text), GEMM09_BAD_ARGUMENT, "a stream of another device: refused");
+    ok(strcmp(text, "stream is of device 1: accepted are streams of the handle's, 0") == 0, "... named: %s", text);
+    must(cudaSetDevice(1), "cudaSetDevice");
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    must(cudaSetDevice(0), "cudaSetDevice");
+}
+
+int main(void) {
+    char text[GEMM09_TEXT_BYTES];
+    Gemm09 *handle;
+    Gemm09Status status = gemm09_create(&handle, text, sizeof text);
+    if (status == GEMM09_NO_DEVICE) {
+        skip_all(text);
+    }
+    if (!ok(status == GEMM09_OK && text[0] == '\0', "a handle")) {
+        return diag("%s", text) + 1;
+    }
+    make_pattern();
+    void *workspace;
+    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    for (int i = 0; i < SHAPES; i++) {
+        shape[i].a = filled((size_t)shapes[i][0] * shapes[i][2]);
+        shape[i].b = filled((size_t)shapes[i][1] * shapes[i][2]);
+        shape[i].bytes = (size_t)shapes[i][0] * shapes[i][1] * 2;
+        shape[i].expected = malloc(shape[i].bytes);
+        void *c;
+        must(cudaMalloc(&c, shape[i].bytes), "an allocation");
+        Gemm09Problem p = problem_of(i, c, workspace, NULL);
+        status = gemm09_launch(handle, &p, text, sizeof text);
+        must(cudaDeviceSynchronize(), "a launch");
+        if (!ok(status == GEMM09_OK, "%d x %d x %d: launched", shapes[i][0], shapes[i][1], shapes[i][2])) {
+            diag("%s", text);
+        }
+        must(cudaMemcpy(shape[i].expected, c, shape[i].bytes, cudaMemcpyDeviceToHost), "a copy");
+        must(cudaFree(c), "cudaFree");
+    }
+    test_threads(handle, "one handle");
+    test_threads(NULL, "a handle each");
+    test_graph(handle);
+    test_devices(handle);
+    time_launches(handle);
+    for (int i = 0; i < SHAPES; i++) {
+        must(cudaFree((void *)shape[i].a), "cudaFree");
+        must(cudaFree((void *)shape[i].b), "cudaFree");
+    }
+    test_large(handle, GEMM09_MAX_SIZE, 1, 1);
+    test_large(handle, 1, GEMM09_MAX_SIZE, 8);
+    test_large(handle, 1, 1, GEMM09_MAX_SIZE);
+    test_large(handle, 200000, 100000, 8);
+    gemm09_destroy(handle);
+    return tap_done();
+}

@@ -1,0 +1,148 @@
+/* refusals - does libgemm09 refuse every wrong argument, with the right words, without a GPU and without printing anything?
+ * Linked with libgemm09.so alone: gemm09.h needs nothing of CUDA. */
+#include "tap.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gemm09.h"
+
+/* Addresses are looked at, not followed. */
+#define ADDRESS(x) ((void *)(uintptr_t)(x))
+
+static Gemm09Problem good(void) {
+    Gemm09Problem p = {.m = 100, .n = 200, .k = 300};
+    p.a = ADDRESS(0x10000), p.lda = 304;
+    p.b = ADDRESS(0x20000), p.ldb = 304;
+    p.c = ADDRESS(0x30000), p.ldc = 200;
+    p.workspace = ADDRESS(0x40000), p.workspace_bytes = gemm09_workspace_bytes();
+    return p;
+}
+
+static int checks;
+static struct {
+    Gemm09Status status;
+    char text[GEMM09_TEXT_BYTES];
+    const char *expected;
+} seen[64];
+
+static void launched(const Gemm09Problem *p, const char *expected) {
+    seen[checks].status = gemm09_launch(NULL, p, seen[checks].text, GEMM09_TEXT_BYTES);
+    seen[checks++].expected = expected;
+}
+
+/* The problem with one or two members that are something else. */
+#define REFUSED(change, expected) \
+    do {                          \
+        Gemm09Problem p = good(); \
+        change;                   \
+        launched(&p, expected);   \
+    } while (0)
+
+static void refuse_problems(void) {
+    REFUSED(p.m = 0, "m is 0: accepted are 1 to 2147482624");
+    REFUSED(p.m = -1, "m is -1: accepted are 1 to 2147482624");
+    REFUSED(p.n = INT64_MIN, "n is -9223372036854775808: accepted are 1 to 2147482624");
+    REFUSED(p.n = 2147482625, "n is 2147482625: accepted are 1 to 2147482624");
+    REFUSED(p.k = ((int64_t)1 << 32) + 300, "k is 4294967596: accepted are 1 to 2147482624");
+    REFUSED(p.k = INT64_MAX, "k is 9223372036854775807: accepted are 1 to 2147482624");
+    REFUSED(p.a = NULL, "a is NULL: accepted are multiples of 16");
+    REFUSED(p.b = NULL, "b is NULL: accepted are multiples of 16");
+    REFUSED(p.c = NULL, "c is NULL: accepted are multiples of 16");
+    REFUSED(p.a = ADDRESS(0x10002), "a is 0x10002: accepted are multiples of 16");
+    REFUSED(p.b = ADDRESS(0x20008), "b is 0x20008: accepted are multiples of 16");
+    REFUSED(p.c = ADDRESS(0x3000f), "c is 0x3000f: accepted are multiples of 16");
+    REFUSED(p.lda = 296, "lda is 296: accepted are multiples of 8 from k = 300 to 2147483640");
+    REFUSED(p.lda = 300, "lda is 300: accepted are multiples of 8 from k = 300 to 2147483640");
+    REFUSED(p.ldb = -304, "ldb is -304: accepted are multiples of 8 from k = 300 to 2147483640");
+    REFUSED(p.ldb = 0, "ldb is 0: accepted are multiples of 8 from k = 300 to 2147483640");
+    REFUSED(p.ldc = 192, "ldc is 192: accepted are multiples of 8 from n = 200 to 2147483640");
+    REFUSED(p.ldc = 2147483648, "ldc is 2147483648: accepted are multiples of 8 from n = 200 to 2147483640");
+    REFUSED(p.lda = INT64_MAX - 7,
+            "lda is 9223372036854775800: accepted are multiples of 8 from k = 300 to 2147483640");
+    REFUSED((p.m = 2147482624, p.lda = 2147483640),
+            "a has m = 2147482624 rows of lda = 2147483640 elements: accepted are up to 2^38 bytes");
+    REFUSED((p.n = 1048577, p.ldb = 131072, p.ldc = 1048584),
+            "b has n = 1048577 rows of ldb = 131072 elements: accepted are up to 2^38 bytes");
+    REFUSED((p.m = 2097152, p.ldc = 65544),
+            "c has m = 2097152 rows of ldc = 65544 elements: accepted are up to 2^38 bytes");
+    REFUSED(p.workspace = NULL, "workspace is NULL: accepted are multiples of 16");
+    REFUSED(p.workspace = ADDRESS(0x40004), "workspace is 0x40004: accepted are multiples of 16");
+    REFUSED(p.workspace_bytes = 15, "workspace_bytes is 15: accepted are 16 and more");
+    REFUSED(p.workspace_bytes = 0, "workspace_bytes is 0: accepted are 16 and more");
+    launched(NULL, "problem is NULL");
+    /* What is just accepted: then the handle is looked at. */
+    REFUSED((void)p, "handle is NULL: accepted is what gemm09_create() has made");
+    REFUSED((p.m = p.n = p.k = 1, p.lda = p.ldb = p.ldc = 8),
+            "handle is NULL: accepted is what gemm09_create() has made");
+    REFUSED((p.m = 2147482624, p.k = p.n = 1, p.lda = p.ldb = p.ldc = 8),
+            "handle is NULL: accepted is what gemm09_create() has made");
+    REFUSED((p.k = 2147482624, p.m = p.n = 1, p.lda = p.ldb = 2147483640),
+            "handle is NULL: accepted is what gemm09_create() has made");
+    REFUSED((p.m = 2097152, p.ldc = 65536), "handle is NULL: accepted is what gemm09_create() has made");
+}
+
+static void test_texts(void) {
+    Gemm09Problem p = good();
+    char text[12];
+    p.m = 0;
+    memset(text, 'x', sizeof text);
+    is_int(gemm09_launch(NULL, &p, text, 6), GEMM09_BAD_ARGUMENT, "a text of 6 bytes: the same status");
+    ok(memcmp(text, "m is \0xxxxxx", sizeof text) == 0, "... and 5 characters, and no byte behind them");
+    memset(text, 'x', sizeof text);
+    is_int(gemm09_launch(NULL, &p, text, 0), GEMM09_BAD_ARGUMENT, "a text of 0 bytes: the same status");
+    is_int(text[0], 'x', "... and no byte written");
+    is_int(gemm09_launch(NULL, &p, NULL, 100), GEMM09_BAD_ARGUMENT, "no text: the same status");
+    is_int(gemm09_create(NULL, NULL, 0), GEMM09_BAD_ARGUMENT, "create without a place for the handle, no text");
+
+    const char *names[6];
+    int equal = 0;
+    for (int status = 0; status < 6; status++) {
+        names[status] = gemm09_status_text((Gemm09Status)status);
+        for (int other = 0; other < status; other++) {
+            equal += strcmp(names[status], names[other]) == 0;
+        }
+    }
+    is_int(equal, 0, "each status has a text of its own");
+    contains(gemm09_status_text((Gemm09Status)-1), "not a status", "what is no status has one too");
+}
+
+int main(void) {
+    /* Meanwhile stdout and stderr are a file. */
+    FILE *file = tmpfile();
+    int out = dup(1), err = dup(2);
+    if (file == NULL || out < 0 || err < 0 || dup2(fileno(file), 1) < 0 || dup2(fileno(file), 2) < 0) {
+        return 1;
+    }
+    refuse_problems();
+    char create_text[GEMM09_TEXT_BYTES], device_text[GEMM09_TEXT_BYTES];
+    Gemm09Status create_status = gemm09_create(NULL, create_text, sizeof create_text);
+    Gemm09 *handle = ADDRESS(0x10);
+    Gemm09Status device_status = gemm09_create(&handle, device_text, sizeof device_text);
+    gemm09_destroy(NULL);
+    fflush(NULL);
+    struct stat printed;
+    fstat(fileno(file), &printed);
+    dup2(out, 1);
+    dup2(err, 2);
+    is_int(printed.st_size, 0, "the library prints nothing");
+
+    for (int i = 0; i < checks; i++) {
+        int same = seen[i].status == GEMM09_BAD_ARGUMENT && strcmp(seen[i].text, seen[i].expected) == 0;
+        if (!ok(same, "refused: %s", seen[i].expected)) {
+            diag("status %d, \"%s\"", (int)seen[i].status, seen[i].text);
+        }
+    }
+    is_int(create_status, GEMM09_BAD_ARGUMENT, "create without a place for the handle: refused");
+    contains(create_text, "handle is NULL", "... and named");
+    if (device_status == GEMM09_OK) {
+        skip("create without a GPU", "there is a Hopper GPU");
+        ok(handle != NULL && device_text[0] == '\0', "create with a GPU: a handle, and no text");
+    } else {
+        is_int(device_status, GEMM09_NO_DEVICE, "create without a Hopper GPU: refused");
+        ok(handle == NULL && strlen(device_text) > 10, "... no handle, and a text: %s", device_text);
+    }
+    gemm09_destroy(handle);
+    test_texts();
+    return tap_done();
+}
