@@ -1,11 +1,11 @@
-/* measure.c - the child: opens the device, checks and times the rows of each group, and writes the CSV as it goes. */
-#include "bench.h"
+/* measure.c - the child: opens the device, checks and times the rows of each group (runner.h), and writes the CSV as it
+ * goes. */
+#include "runner.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "harness/cublas.h"
 #include "harness/report.h"
 #include "timeline/recording.h"
 
@@ -14,51 +14,15 @@ enum {
     PROPOSAL_ROUNDS = 2,      /* samples of each cuBLASLt proposal, to find the best */
     LAUNCHES_BEFORE = 2,      /* a recorded sample is the launch behind these */
     REST_S = 5,               /* after sustained rows, which leave the chip warm */
-    ALONE_SIZE = 256,         /* the problem whose A an instruction alone multiplies */
 };
-
-static const size_t copied_bytes = (size_t)4 << 30;
 
 const char *const state_text[STATES] = {"-",    "",      "left out",  "slow",      "wrong",  "refused",
                                         "hang", "error", "not built", "disagrees", "no time"};
-
-typedef struct {
-    Session *session;
-    const Backend *backend;
-    DeviceInfo device;
-    Cublas *cublas; /* NULL: it is not there; so for the next */
-    Nvml *nvml;
-    Problem problem[DATA_KINDS]; /* all of one shape */
-    int have[DATA_KINDS];
-    Shape shape;
-} Child;
-
-/* A row that is ready to be launched. It stays where it is: what it launches points into it. */
-typedef struct {
-    Session *session;
-    int row, place; /* in the plan, in its group */
-    const Problem *problem;
-    GemmStatus (*launch)(void *context);
-    void *context;
-    double work; /* of one launch: FLOP, of a copy bytes */
-    ChapterRun chapter;
-    CublasRun cublas;
-    CublasLt *lt;
-    Alone alone;
-} Runner;
 
 double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static const Row *row_of(const Runner *runner) { return &runner->session->plan.row[runner->row]; }
-
-/* Something moves, and a launch of this row is next; -1: no row's. */
-static void beat(Session *session, int row) {
-    session->shared->row = row;
-    session->shared->beat++;
 }
 
 /* ---- the CSV ---- */
@@ -139,159 +103,6 @@ static GemmStatus choose_csv(Session *session) {
 
 /* ---- one row ---- */
 
-static GemmStatus launch_runner(void *context) {
-    Runner *runner = context;
-    beat(runner->session, runner->row);
-    return runner->launch(runner->context);
-}
-
-/* The problem of this shape with this data, made once. *problem stays NULL where it does not fit. */
-static GemmStatus problem_of(Child *child, Shape shape, DataKind data, const Problem **problem) {
-    char message[OPTIONS_MESSAGE_SIZE];
-    if (memcmp(&child->shape, &shape, sizeof shape) != 0) {
-        for (int kind = 0; kind < DATA_KINDS; kind++) {
-            problem_close(&child->problem[kind]);
-            child->have[kind] = 0;
-        }
-        child->shape = shape;
-    }
-    *problem = NULL;
-    if (!child->have[data]) {
-        if (!problem_fits(shape, NULL, &child->device, message)) {
-            printf("  left out: %s\n", message);
-            return GEMM_OK;
-        }
-        beat(child->session, -1); /* what fails here is no row's fault */
-        GemmStatus status =
-            problem_open(&child->problem[data], child->backend, &child->device, shape, child->session->seed);
-        child->have[data] = status == GEMM_OK;
-        status = status == GEMM_OK ? problem_fill(&child->problem[data], data) : status;
-        status = status == GEMM_OK ? child->backend->synchronise("the reference") : status;
-        beat(child->session, -1);
-        if (status != GEMM_OK) {
-            return status;
-        }
-    }
-    *problem = &child->problem[data];
-    return GEMM_OK;
-}
-
-/* A chapter on a problem, with the choices that a row makes for it. */
-static GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *problem, ChapterRun *run) {
-    Problem tuned = *problem;
-    tuned.gemm.tuning = row->options.tuning;
-    GemmStatus status = run_open(run, &tuned, chapter);
-    run->problem = problem;
-    return status;
-}
-
-static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
-    GemmStatus status = GEMM_OK;
-    runner->alone = row->alone;
-    runner->alone.data = runner->problem->gemm.a;
-    runner->alone.sm_count = child->device.sm_count;
-    runner->alone.stream = child->device.stream;
-    if (row->alone.kind == ALONE_COPY) {
-        status = child->backend->allocate(&runner->alone.from, copied_bytes, "what is copied");
-        status = status == GEMM_OK ? child->backend->allocate(&runner->alone.to, copied_bytes, "the copy") : status;
-        status = status == GEMM_OK ? child->backend->clear(&runner->alone.from) : status;
-    }
-    runner->work = alone_work(&runner->alone);
-    return status;
-}
-
-/* Is there all that this row needs? Says what is not. */
-static State what_lacks(const Child *child, const Row *row) {
-    const Chapter *chapters[] = {row->chapter, row->what == RUN_TRACED ? row->traced : row->chapter};
-    for (int i = 0; i < 2 && (row->what == RUN_CHAPTER || row->what == RUN_TRACED); i++) {
-        if (!chapters[i]) {
-            return NOT_BUILT;
-        }
-        if (!need_is_met(chapters[i]->needs, child->device.capability, child->device.shared_bytes)) {
-            printf("  %s needs %s\n", row->label, need_text(chapters[i]->needs));
-            return LEFT_OUT;
-        }
-    }
-    return row->what == RUN_CUBLAS && !child->cublas ? LEFT_OUT : NOT_RUN;
-}
-
-/* Makes what a row launches. *state: NOT_RUN, or why it cannot be. */
-static GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state) {
-    Session *session = child->session;
-    const Group *g = &session->plan.group[group];
-    const Row *row = &session->plan.row[g->row[place]];
-    char why[OPTIONS_MESSAGE_SIZE];
-    memset(runner, 0, sizeof *runner);
-    runner->session = session;
-    runner->row = g->row[place];
-    runner->place = place;
-    *state = what_lacks(child, row);
-    if (*state != NOT_RUN) {
-        return GEMM_OK;
-    }
-    Shape shape = g->shape.m ? g->shape : (Shape){ALONE_SIZE, ALONE_SIZE, ALONE_SIZE, 0, KIND_BF16, 1};
-    GemmStatus status = problem_of(child, shape, row->data, &runner->problem);
-    if (status != GEMM_OK || !runner->problem) {
-        *state = LEFT_OUT;
-        return status;
-    }
-    runner->work = flop_of(&runner->problem->gemm);
-    switch (row->what) {
-    case RUN_CUBLAS:
-        runner->cublas = (CublasRun){child->cublas, runner->problem->gemm};
-        runner->launch = cublas_launch;
-        runner->context = &runner->cublas;
-        break;
-    case RUN_CUBLASLT:
-        runner->lt = cublaslt_open(child->backend, &runner->problem->gemm, why, sizeof why);
-        runner->launch = cublaslt_launch;
-        runner->context = runner->lt;
-        if (!runner->lt) {
-            printf("  cublaslt: %s\n", why);
-            *state = LEFT_OUT;
-        }
-        break;
-    case RUN_ALONE:
-        runner->launch = alone_launch;
-        runner->context = &runner->alone;
-        return open_alone(child, row, runner);
-    case RUN_CHAPTER:
-    case RUN_TRACED:
-        if (!problem_fits(shape, row->chapter, &child->device, why)) {
-            printf("  %s: %s\n", row->label, why);
-            *state = LEFT_OUT;
-            return GEMM_OK;
-        }
-        runner->launch = run_launch;
-        runner->context = &runner->chapter;
-        status = open_chapter(row, row->chapter, runner->problem, &runner->chapter);
-    }
-    return status;
-}
-
-static void close_runner(const Child *child, Runner *runner) {
-    run_close(&runner->chapter);
-    cublaslt_close(runner->lt);
-    child->backend->release(&runner->alone.from);
-    child->backend->release(&runner->alone.to);
-    memset(runner, 0, sizeof *runner);
-}
-
-/* One launch, and is its result right? What runs alone has none. */
-static GemmStatus check_once(Runner *runner, Tally *tally) {
-    const Row *row = row_of(runner);
-    const Backend *backend = runner->problem->backend;
-    tally_start(tally);
-    if (row->what == RUN_CHAPTER || row->what == RUN_TRACED) {
-        beat(runner->session, runner->row);
-        return run_checked(&runner->chapter, tally);
-    }
-    GemmStatus status = problem_poison(runner->problem);
-    status = status == GEMM_OK ? launch_runner(runner) : status;
-    status = status == GEMM_OK ? backend->synchronise(row->label) : status;
-    return status == GEMM_OK && row->what != RUN_ALONE ? problem_check(runner->problem, tally) : status;
-}
-
 static void list_runner(Runner *runner, Contestant *contestant) {
     memset(contestant, 0, sizeof *contestant);
     snprintf(contestant->name, sizeof contestant->name, "%.23s", row_of(runner)->label);
@@ -305,11 +116,16 @@ static GemmStatus choose_proposal(Runner *runner, State *state) {
     static Contestant proposal;
     double best_ms = 0;
     int best = -1;
-    for (int i = 0; i < cublaslt_count(runner->lt); i++) {
+    int count = row_of(runner)->first_choice ? 1 : cublaslt_count(runner->lt);
+    for (int i = 0; i < count; i++) {
         Tally tally;
         cublaslt_choose(runner->lt, i);
         if (check_once(runner, &tally) != GEMM_OK || !tally_is_right(&tally)) {
             continue;
+        }
+        if (count == 1) {
+            best = i;
+            break;
         }
         list_runner(runner, &proposal);
         GemmStatus status = measure_interleaved(runner->problem, &proposal, 1, PROPOSAL_ROUNDS);
@@ -345,6 +161,12 @@ static GemmStatus try_runner(Runner *runner, State *state) {
     }
     status = status == GEMM_OK ? backend->record(1) : status;
     status = status == GEMM_OK ? backend->elapsed_ms(0, 1, &ms) : status;
+    if (status == GEMM_OK && ms > SLOWEST_LAUNCH_MS &&
+        runner->chapter.prepared.data) { /* that had the weights packed, too */
+        static Contestant contestant;
+        list_runner(runner, &contestant);
+        status = time_once(runner->problem, &contestant, &ms);
+    }
     if (status == GEMM_OK && !tally_is_right(&tally)) {
         *state = WRONG;
         return problem_explain(runner->problem, &tally, stdout);
@@ -374,6 +196,7 @@ static void report(Session *session, int group, const Contestant *contestant, do
         rate = (Spread){.median = 1e-3 / rate.median, .min = 1e-3 / rate.max, .max = 1e-3 / rate.min};
     }
     double joules = contestant->joules_per_tflop * flop_of(&runner->problem->gemm) / runner->work;
+    const Shape *shape = &session->plan.group[group].shape;
     printf("  %-*s %8.4g %s (%.4g .. %.4g)", label_width(&session->plan, &session->plan.group[group]), row->label,
            rate.median, unit, rate.min, rate.max);
     if (cublas > 0) {
@@ -387,11 +210,11 @@ static void report(Session *session, int group, const Contestant *contestant, do
     session->shared->outcome[group][runner->place] =
         (Outcome){TIMED, rate.median, cublas > 0 ? rate.median / cublas : 0};
     if (session->plan.row[0].columns == OF_KERNELS) {
-        const CsvSource source = {session->shared->gpu, session->date, session->commit,
-                                  row->sustained ? "sustained" : "paused"};
+        const char *mode = row->sustained ? "sustained" : strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
+        const CsvSource source = {session->shared->gpu, session->date, session->commit, mode};
         FILE *csv = open_csv(session);
         if (csv) {
-            csv_row(csv, &source, &runner->problem->gemm, contestant, cublas);
+            csv_rate(csv, &source, shape, contestant, rate, cublas);
             fclose(csv);
         }
         return;
@@ -419,6 +242,9 @@ static GemmStatus prepare(Child *child, int group, int place, Runner *runner, St
     GemmStatus status = open_runner(child, group, place, runner, state);
     if (status == GEMM_OK && *state == NOT_RUN) {
         status = try_runner(runner, state);
+    }
+    if (status == GEMM_OK && *state == NOT_RUN) {
+        status = copy_prepared(child, runner);
     }
     if (status == GEMM_OK && *state != NOT_RUN) {
         strike(session, group, place, *state);
@@ -468,7 +294,8 @@ static GemmStatus time_group(Child *child, int group) {
     }
     double cublas = 0;
     for (int i = 0; i < count && status == GEMM_OK && session->plan.row[0].columns == OF_KERNELS; i++) {
-        if (row_of(&runners[i])->what == RUN_CUBLAS && tally_is_right(&list[i].after)) {
+        if ((row_of(&runners[i])->what == RUN_CUBLAS || row_of(&runners[i])->first_choice) &&
+            tally_is_right(&list[i].after)) {
             cublas = tflops_of(&list[i], runners[i].work).median;
         }
     }
