@@ -92,7 +92,8 @@ typedef struct {
     GemmStatus (*clock_mhz)(double *mhz);
 
     /* What happens in the launches between the two is recorded, and trace_end() gives the events, on a GPU those of the SM
-     * where CTA 0 ran, of the launch with the fewest CTAs. The caller frees them. A GPU records only in traced copies of chapters (timeline/record.h). */
+     * where CTA 0 ran, of the launch with the fewest CTAs. The caller frees them. Another trace_begin() forgets what was
+     * recorded. A GPU records only in traced copies of chapters (timeline/record.h). */
     GemmStatus (*trace_begin)(void);
     GemmStatus (*trace_end)(Trace *trace);
 } Backend;

@@ -398,6 +398,8 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
 static struct {
     struct {
         TraceBuffers buffers;
+        size_t bytes;    /* of all records */
+        int is_clean;    /* zero, and no launch has had them since */
         int ctas, warps; /* of the launch; warps of a CTA */
         char name[48];
     } launch[MAX_TRACE_LAUNCHES];
@@ -417,6 +419,13 @@ static void free_trace_buffers(void) {
     }
 }
 
+static GemmStatus clean_buffers(int at) {
+    TRY(cudaMemsetAsync(traced.launch[at].buffers.record, 0, traced.launch[at].bytes, stream));
+    TRY(cudaMemsetAsync(traced.launch[at].buffers.cta, 0, (size_t)traced.launch[at].ctas * sizeof(TraceCta), stream));
+    traced.launch[at].is_clean = 1;
+    return GEMM_OK;
+}
+
 GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers) {
     const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
     int warps = ceil_div(threads, 32), at = traced.recording ? min_int(traced.launches, MAX_TRACE_LAUNCHES - 1) : 0;
@@ -429,11 +438,15 @@ GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffe
         free_buffers(b);
         TRY(cudaMalloc((void **)&b->record, record_bytes));
         TRY(cudaMalloc((void **)&b->cta, (size_t)ctas * sizeof(TraceCta)));
+        traced.launch[at].is_clean = 0;
     }
-    TRY(cudaMemsetAsync(b->record, 0, record_bytes, stream));
-    TRY(cudaMemsetAsync(b->cta, 0, (size_t)ctas * sizeof(TraceCta), stream));
     traced.launch[at].ctas = ctas;
     traced.launch[at].warps = warps;
+    traced.launch[at].bytes = record_bytes;
+    if (!traced.launch[at].is_clean && clean_buffers(at)) {
+        return GEMM_DEVICE;
+    }
+    traced.launch[at].is_clean = 0;
     snprintf(traced.launch[at].name, sizeof traced.launch[at].name, "%s", name);
     traced.launches = at + 1;
     b->tail = (uint32_t)((records - 1) * sizeof(TraceRecord));
@@ -456,7 +469,13 @@ static void read_device_text(uint64_t address, char *text, size_t size) {
     text[i] = 0;
 }
 
+/* What launches since the last call have used is cleared here and not between kernels, where it would show as a gap. */
 static GemmStatus gpu_trace_begin(void) {
+    for (int i = 0; i < traced.launches; i++) {
+        if (!traced.launch[i].is_clean && clean_buffers(i)) {
+            return GEMM_DEVICE;
+        }
+    }
     traced.launches = 0;
     traced.recording = 1;
     return GEMM_OK;

@@ -228,13 +228,17 @@ HOST_DEVICE double gelu(double x) { return 0.5 * x * erfc(-x * 0.707106781186547
 /* What evaluating GELU may be off by, as a share of its argument: see kind_eps(). */
 #define GELU_EVALUATION 0x1p-11
 
+HOST_DEVICE void gelu_end(double bias, double eps, double *sum, double *size) {
+    double x = *sum + bias;
+    *sum = gelu(x);
+    *size = GELU_SLOPE * (*size + fabs(bias)) + GELU_EVALUATION / eps * fabs(x);
+}
+
 /* From the sums over k of a * b and of |a||b| to what C should be, and to what eps is a share of. */
 HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, double sum, double size, double *expected,
                                float *magnitude) {
     if (p->kind == KIND_BIAS_GELU) {
-        double bias = (double)bf16_value(p->operands.gelu.bias[column]), x = sum + bias;
-        sum = gelu(x);
-        size = GELU_SLOPE * (size + fabs(bias)) + GELU_EVALUATION / p->eps * fabs(x);
+        gelu_end((double)bf16_value(p->operands.gelu.bias[column]), p->eps, &sum, &size);
     } else if (p->kind == KIND_W4A8) {
         double scale = (double)p->operands.w4a8.scale_a[row];
         sum *= scale;
@@ -265,6 +269,10 @@ void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *sou
 /* The value of A[row][k], or of B[column][k], with its scale, from the source alone. */
 double source_a(const DataSource *source, const Gemm *gemm, int row, int k);
 double source_b(const DataSource *source, const Gemm *gemm, int expert, int column, int k);
+
+/* What C[row][column] should be, and its magnitude, from the source alone. */
+void source_c(const DataSource *source, const Gemm *gemm, int expert, int row, int column, double *expected,
+              double *magnitude);
 
 /* Which rows belong to which expert: unevenly, in an order that the seed decides. About one in four has none.
  * first_row: [experts + 1]. */

@@ -234,7 +234,7 @@ static GemmStatus refer(const Problem *problem) {
     return status;
 }
 
-GemmStatus problem_fill(Problem *problem, DataKind data) {
+GemmStatus problem_fill_operands(Problem *problem, DataKind data) {
     const Backend *backend = problem->backend;
     OperandShape list[OPERANDS];
     int count = operands_of(problem, list);
@@ -254,6 +254,11 @@ GemmStatus problem_fill(Problem *problem, DataKind data) {
             status = backend->copy_out(*host_copy_of(problem, list[i].id), buffer->data, buffer->bytes);
         }
     }
+    return status;
+}
+
+GemmStatus problem_fill(Problem *problem, DataKind data) {
+    GemmStatus status = problem_fill_operands(problem, data);
     return status == GEMM_OK ? refer(problem) : status;
 }
 

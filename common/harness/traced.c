@@ -51,8 +51,9 @@ static GemmStatus record(const Options *options, ChapterRun *run, Problem *probl
     const Backend *backend = problem->backend;
     Tally tally;
     GemmStatus status = problem_fill(problem, problem->data);
-    if (status == GEMM_OK && !backend->is_model) { /* a GPU: clocks, caches and instructions warm */
-        status = run_launch(run);
+    if (status == GEMM_OK && !backend->is_model) { /* a GPU: clocks, caches and instructions warm, buffers there */
+        status = backend->trace_begin();
+        status = status == GEMM_OK ? run_launch(run) : status;
         status = status == GEMM_OK ? backend->synchronise(run->chapter->name) : status;
     }
     if (status == GEMM_OK && backend->is_model) {

@@ -398,7 +398,7 @@ GemmStatus trace_add_cta(Trace *trace, const CtaRecords *in) {
         }
     }
     drop_empty_copies(&d);
-    add(&d, TRACE_CTA, begin, end);
+    add(&d, TRACE_CTA, begin, end > begin ? end : begin + 1); /* of one that records nothing else, its begin is known */
     return d.failed ? GEMM_DEVICE : GEMM_OK;
 }
 

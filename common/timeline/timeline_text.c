@@ -110,8 +110,14 @@ static void print_part(FILE *out, const Timeline *t, int i) {
     if (part->cta < 0) {
         fprintf(out, "\n%s, %d CTAs: none ran on this SM\n", launch->name, launch->ctas);
     } else {
-        fprintf(out, "\n%s, from %llu to %llu\n", recording_cta_text(t->recording, part->cta, text, sizeof text),
-                (unsigned long long)(part->begin - t->begin), (unsigned long long)(part->end - t->begin));
+        int rows = part->rows - (i > 0 ? t->part[i - 1].rows : 0);
+        fprintf(out, "\n%s, from %llu", recording_cta_text(t->recording, part->cta, text, sizeof text),
+                (unsigned long long)(part->begin - t->begin));
+        if (rows > 0) {
+            fprintf(out, " to %llu\n", (unsigned long long)(part->end - t->begin));
+        } else {
+            fprintf(out, "; nothing else of it is recorded\n");
+        }
     }
 }
 

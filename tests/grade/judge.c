@@ -1,7 +1,8 @@
 /* judge.c - runs a submission in a process of its own (subject.c) and compares what comes back. Called by grade.
  *
- *     judge SUBJECT model|gpu SECONDS MEGABYTES <PLAN
+ *     judge SUBJECT model|gpu SECONDS MEGABYTES KIND <PLAN
  *
+ * KIND is what the submission has to multiply: bf16, bias_gelu, fp8 or w4a8 of one expert.
  * A line of the plan is a launch:
  *
  *     M N K PAD SMS DATA SEED POLICY SCHEDULE_SEED COUNT TIMED VARIANT TILE_GROUP MEET
@@ -212,19 +213,14 @@ static int right_in_sample(const Problem *problem, const Request *request, char 
     ResultView view = problem->view;
     uint64_t draw = 0;
     int right = 0;
-    view.exact = request->data != DATA_NORMAL;
-    view.eps = accumulation_eps(g->k);
+    DataSource source = {request->kind, request->data, request->seed, g->k};
+    view.exact = kind_is_exact(request->kind, request->data);
+    view.eps = kind_eps(request->kind, g->k);
     must(getrandom(&draw, sizeof draw, 0) == sizeof draw, "no random numbers");
     for (int i = 0; i < SAMPLES; i++) {
         uint64_t row = mix64(draw++) % (uint64_t)g->m, column = mix64(draw++) % (uint64_t)g->n;
-        double expected = 0, magnitude = 0;
-        for (uint64_t k = 0; k < (uint64_t)g->k; k++) {
-            double product =
-                bf16_value(data_element(request->data, request->seed, MATRIX_A, row * (uint64_t)g->k + k)) *
-                (double)bf16_value(data_element(request->data, request->seed, MATRIX_B, column * (uint64_t)g->k + k));
-            expected += product;
-            magnitude += fabs(product);
-        }
+        double expected, magnitude;
+        source_c(&source, g, 0, (int)row, (int)column, &expected, &magnitude);
         bf16 got = g->c[row * (uint64_t)g->ldc + column];
         if (element_error(&view, got, expected) <= allowed_error(&view, expected, magnitude)) {
             right++;
@@ -291,7 +287,7 @@ static void run(int index, const Request *request) {
     static Reply reply;
     static int late;
     DeviceInfo device = {.sm_count = request->sms, .free_bytes = SIZE_MAX};
-    Shape shape = {request->m, request->n, request->k, request->pad, KIND_BF16, 1};
+    Shape shape = {request->m, request->n, request->k, request->pad, request->kind, 1};
     Problem problem;
     if (late >= MOST_LATE) {
         tell(index, "outcome", "late");
@@ -326,10 +322,11 @@ static void run(int index, const Request *request) {
     problem_close(&problem);
 }
 
-static int read_line(const char *line, Request *request) {
+static int read_line(const char *line, Kind kind, Request *request) {
     int data, policy, meet;
     unsigned long long seed, schedule_seed;
     memset(request, 0, sizeof *request);
+    request->kind = kind;
     int fields = sscanf(line, "%d %d %d %d %d %d %llu %d %llu %d %d %63s %d %d", &request->m, &request->n, &request->k,
                         &request->pad, &request->sms, &data, &seed, &policy, &schedule_seed, &request->count,
                         &request->timed, request->variant, &request->tile_group, &meet);
@@ -347,8 +344,12 @@ static int read_line(const char *line, Request *request) {
 
 int main(int argc, char *argv[]) {
     char line[LINE_SIZE];
-    if (argc != 5) {
-        fprintf(stderr, "judge SUBJECT model|gpu SECONDS MEGABYTES <PLAN; started by tests/grade/grade\n");
+    Kind kind = KIND_BF16;
+    while (argc == 6 && kind < KINDS && strcmp(kind_names[kind], argv[5]) != 0) {
+        kind++;
+    }
+    if (argc != 6 || kind == KINDS) {
+        fprintf(stderr, "judge SUBJECT model|gpu SECONDS MEGABYTES KIND <PLAN; started by tests/grade/grade\n");
         return GEMM_USAGE;
     }
     subject.program = argv[1];
@@ -359,7 +360,7 @@ int main(int argc, char *argv[]) {
     signal(SIGPIPE, SIG_IGN);
     for (int index = 0; fgets(line, sizeof line, stdin); index++) {
         Request request;
-        must(read_line(line, &request), "a line of the plan is not as it should be");
+        must(read_line(line, kind, &request), "a line of the plan is not as it should be");
         run(index, &request);
     }
     if (subject.pid != 0) {

@@ -32,6 +32,7 @@ typedef enum {
 /* One launch. */
 typedef struct {
     uint64_t nonce;
+    Kind kind;
     int m, n, k, pad, sms;
     DataKind data;
     uint64_t seed; /* of the data */

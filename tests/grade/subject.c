@@ -47,8 +47,10 @@ static void answer(const void *data, size_t bytes) {
 
 #ifndef GEMM_NO_MODEL
 
+enum { KEPT = 8 };
+
 static struct {
-    const Buffer *buffer[4];
+    const Buffer *buffer[KEPT];
     int buffers;
 } kept;
 
@@ -161,19 +163,27 @@ static void tell_model(const Request *request, Reply *reply) {
         for (int i = 0; i < COUNT_KINDS; i++) {
             reply->count[i] = model_count((ModelCount)i);
         }
+        const TraceLaunch *launches;
         Trace trace = {.count = model_trace_events(&events, &lost)};
         trace.event = (TraceEvent *)events;
+        int last = model_trace_launches(&launches) - 1;
+        for (size_t i = 0; i < trace.count && last > 0; i++) {
+            trace.event[i].cta -= launches[last].first_cta; /* its CTA 0 is looked at, as the counts are its own */
+        }
         tell_facts(&trace, reply->fact);
     }
 }
 
 static GemmStatus launch(const Request *request, const Problem *problem, ChapterRun *run, Reply *reply) {
     configure(request);
-    kept.buffer[0] = &problem->a;
-    kept.buffer[1] = &problem->b;
-    kept.buffer[2] = &problem->block;
-    kept.buffer[3] = &run->workspace;
-    kept.buffers = 4;
+    const Buffer *const all[KEPT] = {&problem->a,       &problem->b,       &problem->block, &run->workspace,
+                                     &problem->scale_a, &problem->scale_b, &problem->bias,  &problem->first_row};
+    kept.buffers = 0;
+    for (int i = 0; i < KEPT; i++) {
+        if (all[i]->data) {
+            kept.buffer[kept.buffers++] = all[i];
+        }
+    }
     protect(PROT_NONE);
     GemmStatus status = run_launch(run);
     protect(PROT_READ | PROT_WRITE);
@@ -209,19 +219,6 @@ static GemmStatus launch(const Request *request, const Problem *problem, Chapter
 
 /* ---- a request --------------------------------------------------------------------------------------------------- */
 
-static GemmStatus fill(const Problem *problem, const Request *request) {
-    const Backend *backend = problem->backend;
-    const Gemm *g = &problem->gemm;
-    DataSource source = {KIND_BF16, request->data, request->seed, g->k};
-    OperandShape list[OPERANDS];
-    kind_operands(KIND_BF16, g, 1, 0, list);
-    GemmStatus status = backend->fill(problem->a.data, &list[OPERAND_A], &source);
-    if (status == GEMM_OK) {
-        status = backend->fill(problem->b.data, &list[OPERAND_B], &source);
-    }
-    return status == GEMM_OK ? problem_poison(problem) : status;
-}
-
 static GemmStatus count_left(const ChapterRun *run, uint64_t *left) {
     unsigned char *copy = malloc(run->workspace.bytes + 1);
     must(copy != NULL, "out of memory");
@@ -238,16 +235,18 @@ static void serve(const Backend *backend, const DeviceInfo *device, const Reques
     Problem problem;
     ChapterRun run;
     memset(&reply, 0, sizeof reply);
-    Shape shape = {request->m, request->n, request->k, request->pad, KIND_BF16, 1};
+    Shape shape = {request->m, request->n, request->k, request->pad, request->kind, 1};
     DeviceInfo info = *device;
     info.sm_count = backend->is_model ? request->sms : info.sm_count;
-    must(problem_open(&problem, backend, &info, shape, 0) == GEMM_OK, "no memory for the matrices");
+    must(problem_open(&problem, backend, &info, shape, request->seed) == GEMM_OK, "no memory for the matrices");
     problem.gemm.tuning = (Tuning){.variant = request->variant[0] ? request->variant : NULL,
                                    .tile_group = request->tile_group,
                                    .meet = request->meet};
-    must(run_open(&run, &problem, &SUBMISSION) == GEMM_OK, "no memory for the workspace");
-    must(fill(&problem, request) == GEMM_OK, "the matrices could not be filled");
-    GemmStatus status = launch(request, &problem, &run, &reply);
+    GemmStatus status = run_open(&run, &problem, &SUBMISSION);
+    must(status == GEMM_OK || SUBMISSION.kind != request->kind, "no memory for the workspace");
+    must(problem_fill_operands(&problem, request->data) == GEMM_OK && problem_poison(&problem) == GEMM_OK,
+         "the matrices could not be filled");
+    status = status == GEMM_OK ? launch(request, &problem, &run, &reply) : status;
     bf16 *block = malloc(problem.block.bytes);
     must(block != NULL, "out of memory");
     if (backend->copy_out(block, problem.block.data, problem.block.bytes) != GEMM_OK ||
