@@ -303,14 +303,14 @@ int kind_max_exact_k(Kind kind);
  * any data 34 * 2^-13 * L is the bound of a step. It is far too wide: what is cut off has a random size and the term's
  * sign, and the harness's data have random signs. Then a step loses 2^-13 L sqrt(34 / 3) (standard deviation), with L
  * about a third of the step's sum|a||b|: 1.1 * 2^-13 of it, and n such steps lose 1.1 * 2^-13 / sqrt(n) of theirs. Blocks
- * with large scales count for more, which makes that about 1.5 times as much. A bound of eight standard deviations, where
- * the steps of a block share an accumulator and so are one, is
+ * with large scales count for more, which makes that about 1.5 times as much. Five standard deviations of that, with the
+ * four steps of a block taken as one loss, are the bound:
  *
  *     eps(k) = 2^-13 * (1/2 + 8 / sqrt(blocks of 128)) + accumulation_eps(4 * blocks)
  *
- * whose second part is fp32's: a scale's rounding, a product's, a sum's. The 1/2 is for tensor cores that round towards
- * minus infinity, whose losses have a mean; and with one block of few steps no more than 1 in any case. Measured, with sums
- * of 14 bits in simulation: a right result uses up to a quarter of this (tests/unit/test_kind.c).
+ * whose second part is fp32's: a scale's rounding, a product's, a sum's. The 1/2 is for tensor cores that round downwards,
+ * whose losses have a mean. With sums of 14 bits in simulation a right result uses up to 0.04 of this, and up to 0.4 where
+ * all is rounded downwards (tests/unit/test_kind.c).
  *
  * What it finds: a k32 step left out moves an element of normal data by 5.7 products (standard deviation), which is
  * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 * 2^-13. A
