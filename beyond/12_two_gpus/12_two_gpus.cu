@@ -14,7 +14,7 @@
 #include "../../common/device/pipeline.h"
 #include "../../common/device/registers.h"
 #include "../../common/device/swizzle.h"
-#include "../../common/device/system_atomic.h"
+#include "../../common/device/system_flag.h"
 #include "../../common/device/tile_order.h"
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
@@ -62,13 +62,6 @@ typedef struct {
  * written a tile there. Set to the launch's epoch, never reset. */
 enum { READY, FIRST_TILE };
 
-/* Wait until a flag in this rank's memory has reached this launch's epoch. Acquires: what the neighbour did before it set
- * the flag comes before what this thread does next. The difference, so that the epoch may wrap around. */
-DEVICE void wait_for_flag(const int *flag, int epoch) {
-    while ((int)((unsigned)system_load(acquire, flag) - (unsigned)epoch) < 0) {
-    }
-}
-
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
@@ -109,7 +102,8 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
                                   pack_bf16x2(v[6], v[7])};
             /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then
              * of the right ones. */
-            int in_box = (int)swizzle_128b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + quarter * 32 + lane / 16 * 16));
+            int in_box =
+                (int)swizzle_128b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + quarter * 32 + lane / 16 * 16));
             stmatrix_x4(&out[in_box / 2], packed);
         }
         /* This thread's stores come before the copy engine's reads: they go through different proxies. */
@@ -151,7 +145,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             for (int i = 1; i < p->rank_count; i++) {
                 /* The neighbours wait for this before they write into this rank's C. What read it was launched before this
                  * kernel and has ended; without the flag, a neighbour that is a launch ahead overwrites what is being read. */
-                system_store(release, &p->ranks[i].set[READY], p->epoch);
+                system_flag_set_release(&p->ranks[i].set[READY], p->epoch);
             }
         }
     }
@@ -185,7 +179,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             for (int i = 1; i < p->rank_count; i++) {
                 for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
                      tile += 32 * (int)gridDim.x) {
-                    wait_for_flag(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
+                    system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
                 }
             }
         }
@@ -255,7 +249,7 @@ DEVICE void gemm(const Params *p, const int bn) {
                 if (warp % 4 == 0 && elect_one()) {
                     for (int i = 1; i < p->rank_count; i++) {
                         /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
-                        wait_for_flag(&p->ranks[i].wait[READY], p->epoch);
+                        system_flag_wait_acquire(&p->ranks[i].wait[READY], p->epoch);
                     }
                     /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
                     fence_proxy_async_global();
@@ -278,7 +272,7 @@ DEVICE void gemm(const Params *p, const int bn) {
                 bulk_wait_group(0);
                 for (int i = 1; i < p->rank_count; i++) {
                     /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
-                    system_store(release, &p->ranks[i].set[FIRST_TILE + index], p->epoch);
+                    system_flag_set_release(&p->ranks[i].set[FIRST_TILE + index], p->epoch);
                 }
             }
         }
@@ -366,8 +360,7 @@ static GemmStatus launch(const Gemm *g) {
             p.ranks[i].set = ranks.flags[rank] + first_flag(g, ranks.rank, w->bn);
             p.ranks[i].wait = ranks.flags[ranks.rank] + first_flag(g, rank, w->bn);
         }
-        if (p.g.n > 0 &&
-            tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX, BOX, SWIZZLE_128B)) {
+        if (p.g.n > 0 && tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX, BOX, SWIZZLE_128B)) {
             return GEMM_DEVICE;
         }
     }
@@ -385,13 +378,14 @@ static void describe(const Gemm *g, char *text, size_t size) {
     const struct Width *w = choose(g);
     if (w != NULL) {
         int count = ranks_of(g).count, tiles = tiles_of(g, 0, w->bn), ctas = min_int(tiles, g->sm_count);
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs of each of %d GPUs, %d waves, %d stages", w->name, tiles, BM,
-                 w->bn, ctas, count, ceil_div(tiles, ctas), min_int(RING_BYTES / ((BM + w->bn) * BK * 2), MAX_STAGES));
+        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs of each of %d GPUs, %d waves, %d stages", w->name,
+                 tiles, BM, w->bn, ctas, count, ceil_div(tiles, ctas),
+                 min_int(RING_BYTES / ((BM + w->bn) * BK * 2), MAX_STAGES));
     }
 }
 
 static const char *variant(int index) { return index < WIDTHS ? widths[index].name : NULL; }
 
 CHAPTER(12_two_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
-        .needs = NEEDS_SM90A, .launch = launch, .flag_bytes = flag_bytes, .choices = CHOOSES_VARIANT, .describe = describe,
-        .variant = variant);
+        .needs = NEEDS_SM90A, .launch = launch, .flag_bytes = flag_bytes, .choices = CHOOSES_VARIANT,
+        .describe = describe, .variant = variant);

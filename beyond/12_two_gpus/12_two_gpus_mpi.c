@@ -21,10 +21,11 @@
 extern const Chapter gpu_chapter_09_every_shape, gpu_chapter_12_two_gpus;
 
 enum {
-    PATIENCE_S = 60,           /* longer than any step takes: who waits longer waits for ever */
+    PATIENCE_S = 60, /* longer than any step takes: who waits longer waits for ever */
     MAX_PIECES = 16,
-    MAPPED_BYTES = 2 << 20,    /* memory that is mapped by others is allocated in whole pages of the GPU */
-    EVENT_BEGIN = 0, EVENT_END /* slots of the backend */
+    MAPPED_BYTES = 2 << 20, /* memory that is mapped by others is allocated in whole pages of the GPU */
+    EVENT_BEGIN = 0,
+    EVENT_END /* slots of the backend */
 };
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------------------ */
@@ -100,8 +101,9 @@ static void find(void *library, void *function, const char *name) {
 static void load_nccl(void) {
     void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        fprintf(stderr, "rank %d: libnccl.so.2 was not found: it is in NVIDIA's package libnccl2, and in the wheel "
-                        "nvidia-nccl-cu13; LD_LIBRARY_PATH may name its directory\n",
+        fprintf(stderr,
+                "rank %d: libnccl.so.2 was not found: it is in NVIDIA's package libnccl2, and in the wheel "
+                "nvidia-nccl-cu13; LD_LIBRARY_PATH may name its directory\n",
                 world_rank);
         give_up(GEMM_DEVICE);
     }
@@ -154,9 +156,9 @@ typedef struct {
     int pieces, rows; /* rows of a piece; the last may have fewer */
     int sms;          /* for the product; the collective needs the others */
     ncclComm_t comm;
-    const Cublas *cublas;    /* NULL: chapter 09 */
-    void *workspace;         /* of chapter 09 */
-    bf16 *blocks;            /* [world_size][m][columns of rank 0] */
+    const Cublas *cublas;     /* NULL: chapter 09 */
+    void *workspace;          /* of chapter 09 */
+    bf16 *blocks;             /* [world_size][m][columns of rank 0] */
     cudaStream_t collectives; /* NULL: the product's */
     cudaEvent_t computed[MAX_PIECES], gathered;
 } Gather;
@@ -220,11 +222,11 @@ static void blocks_to_c(const Gather *gather) {
     for (int piece = 0; piece < gather->pieces; piece++) {
         for (int rank = 0; rank < world_size; rank++) {
             if (columns_of(rank) > 0) {
-                TRY_CUDA(cudaMemcpy2DAsync(g->c + (size_t)piece * (size_t)gather->rows * (size_t)g->ldc + first_column(rank),
-                                           (size_t)g->ldc * sizeof(bf16), block_of(gather, piece, rank),
-                                           (size_t)columns_of(0) * sizeof(bf16), (size_t)columns_of(rank) * sizeof(bf16),
-                                           (size_t)piece_rows(gather, piece), cudaMemcpyDeviceToDevice,
-                                           (cudaStream_t)device.stream));
+                TRY_CUDA(cudaMemcpy2DAsync(
+                    g->c + (size_t)piece * (size_t)gather->rows * (size_t)g->ldc + first_column(rank),
+                    (size_t)g->ldc * sizeof(bf16), block_of(gather, piece, rank), (size_t)columns_of(0) * sizeof(bf16),
+                    (size_t)columns_of(rank) * sizeof(bf16), (size_t)piece_rows(gather, piece),
+                    cudaMemcpyDeviceToDevice, (cudaStream_t)device.stream));
             }
         }
     }
@@ -268,7 +270,8 @@ static int map_neighbours(char *why, size_t why_size) {
     int one_host = on_host == world_size;
     MPI_Allreduce(MPI_IN_PLACE, &one_host, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!one_host || world_size > MAX_RANKS) {
-        snprintf(why, why_size, !one_host ? "the ranks are on several hosts" : "there are more than %d ranks", MAX_RANKS);
+        snprintf(why, why_size, !one_host ? "the ranks are on several hosts" : "there are more than %d ranks",
+                 MAX_RANKS);
         return 0;
     }
     TRY_CUDA(cudaIpcGetMemHandle(&own.c, problem.block.data));
@@ -312,7 +315,7 @@ static GemmStatus ranks_launch(void *context) {
 /* ---- what is compared -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    Contestant timed; /* its milliseconds are the slowest rank's */
+    Contestant timed;     /* its milliseconds are the slowest rank's */
     const Gather *blocks; /* where the result lies in blocks; NULL: in C */
     int complete;         /* C is, on every rank */
 } Way;
@@ -339,7 +342,8 @@ static void check_way(Way *way, int launches) {
         MPI_Bcast(&of_rank_0, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
         fingerprint = i == 0 ? of_rank_0 : fingerprint;
         if (!tally_is_right(&tally)) {
-            printf("WRONG    %s, --data %s, launch %d, rank %d:\n", way->timed.name, data_names[problem.data], i + 1, world_rank);
+            printf("WRONG    %s, --data %s, launch %d, rank %d:\n", way->timed.name, data_names[problem.data], i + 1,
+                   world_rank);
             problem_explain(&problem, &tally, stdout);
             give_up(GEMM_WRONG);
         }
@@ -407,16 +411,16 @@ static void report(const Way *ways, int count, const Way *baseline, FILE *csv) {
     for (int i = 0; i < count; i++) {
         const Contestant *timed = &ways[i].timed;
         Spread ms = spread_of(timed->ms, timed->samples), tflops = tflops_of(timed, flop);
-        printf("%-15s %.3f ms, median of %d (%.3f .. %.3f), %.0f TFLOP/s of all GPUs, %.3f of %s\n", timed->name, ms.median,
-               timed->samples, ms.min, ms.max, tflops.median, tflops.median / base, baseline->timed.name);
+        printf("%-15s %.3f ms, median of %d (%.3f .. %.3f), %.0f TFLOP/s of all GPUs, %.3f of %s\n", timed->name,
+               ms.median, timed->samples, ms.min, ms.max, tflops.median, tflops.median / base, baseline->timed.name);
         if (csv) {
             csv_row(csv, &source, &problem.gemm, timed, base);
         }
     }
 }
 
-static void add(Way *ways, int *count, const char *name, GemmStatus (*launch)(void *), void *context, const Gather *blocks,
-                int complete) {
+static void add(Way *ways, int *count, const char *name, GemmStatus (*launch)(void *), void *context,
+                const Gather *blocks, int complete) {
     Way *way = &ways[(*count)++];
     memset(way, 0, sizeof *way);
     snprintf(way->timed.name, sizeof way->timed.name, "%s", name);
