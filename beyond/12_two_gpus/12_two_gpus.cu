@@ -20,7 +20,7 @@
 #include "../../common/device/wgmma.h"
 
 enum { BM = 128, MAX_BN = 192, BK = 64 }; /* a consumer's tile is BM x bn; a row of a k-tile is 128 bytes */
-enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
+enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
@@ -172,17 +172,6 @@ DEVICE void gemm(const Params *p, const int bn) {
             /* Waits until the last k-tiles have been consumed: nothing is in flight when this role ends. */
             producer_tail(s->empty, state, stages);
         }
-        if (warp == 1) {
-            /* Step 5: the neighbours' tiles. The CTAs share the flags, a lane has one of 32 in turn. When all CTAs have
-             * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
-            int lane = (int)threadIdx.x % 32;
-            for (int i = 1; i < p->rank_count; i++) {
-                for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
-                     tile += 32 * (int)gridDim.x) {
-                    system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
-                }
-            }
-        }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
         int consumer = warpgroup - 1;
@@ -274,6 +263,14 @@ DEVICE void gemm(const Params *p, const int bn) {
                     /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
                     system_flag_set_release(&p->ranks[i].set[FIRST_TILE + index], p->epoch);
                 }
+            }
+        }
+        /* Step 5: the neighbours' tiles. The CTAs share their flags, a thread has one of 256 in turn. When all CTAs have
+         * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
+        for (int i = 1; i < p->rank_count; i++) {
+            for (int tile = (int)blockIdx.x + ((int)threadIdx.x - 128) * (int)gridDim.x; tile < p->ranks[i].tiles;
+                 tile += (THREADS - 128) * (int)gridDim.x) {
+                system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
             }
         }
     }
