@@ -22,6 +22,7 @@ extern const Chapter gpu_chapter_09_every_shape, gpu_chapter_12_two_gpus;
 
 enum {
     PATIENCE_S = 60, /* longer than any step takes: who waits longer waits for ever */
+    PIECES = 4,
     MAX_PIECES = 16,
     MAPPED_BYTES = 2 << 20, /* memory that is mapped by others is allocated in whole pages of the GPU */
     EVENT_BEGIN = 0,
@@ -77,6 +78,8 @@ static struct {
     ncclResult_t (*init)(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config);
     ncclResult_t (*all_gather)(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
                                cudaStream_t stream);
+    ncclResult_t (*mem_alloc)(void **memory, size_t bytes);
+    ncclResult_t (*window_register)(ncclComm_t comm, void *memory, size_t bytes, ncclWindow_t *window, int flags);
     ncclResult_t (*get_version)(int *version);
     const char *(*text)(ncclResult_t result);
 } nccl;
@@ -92,7 +95,7 @@ static void try_nccl(ncclResult_t result, const char *call) {
 static void find(void *library, void *function, const char *name) {
     void *symbol = dlsym(library, name);
     if (symbol == NULL) {
-        fprintf(stderr, "rank %d: libnccl.so.2 lacks %s: NCCL 2.18 or later is needed\n", world_rank, name);
+        fprintf(stderr, "rank %d: libnccl.so.2 lacks %s: NCCL 2.28 or later is needed\n", world_rank, name);
         give_up(GEMM_DEVICE);
     }
     memcpy(function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
@@ -110,17 +113,19 @@ static void load_nccl(void) {
     find(library, &nccl.get_unique_id, "ncclGetUniqueId");
     find(library, &nccl.init, "ncclCommInitRankConfig");
     find(library, &nccl.all_gather, "ncclAllGather");
+    find(library, &nccl.mem_alloc, "ncclMemAlloc");
+    find(library, &nccl.window_register, "ncclCommWindowRegister");
     find(library, &nccl.get_version, "ncclGetVersion");
     find(library, &nccl.text, "ncclGetErrorString");
 }
 
-/* A communicator of all ranks. most_ctas: how many CTAs a collective may take; 0: NCCL chooses. */
-static ncclComm_t open_comm(int most_ctas) {
+/* A communicator of all ranks. copy_engines: collectives leave the SMs alone, where NCCL can do that. */
+static ncclComm_t open_comm(int copy_engines) {
     ncclUniqueId id;
     ncclComm_t comm;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    if (most_ctas > 0) {
-        config.maxCTAs = most_ctas;
+    if (copy_engines) {
+        config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
     }
     if (world_rank == 0) {
         TRY_NCCL(nccl.get_unique_id(&id));
@@ -150,24 +155,25 @@ static Gemm own_part(void) {
 
 /* ---- (a) and (b): blocks, gathered by NCCL ---------------------------------------------------------------------------- */
 
-/* NCCL gathers blocks, not columns of a matrix: C lies here as [piece][rank][rows of the piece][columns of rank 0], and each
+/* NCCL gathers blocks, not columns of a matrix: C lies here as [piece][rank][rows of the piece][block_columns()], and each
  * rank computes right where its block is gathered. */
 typedef struct {
-    int pieces, rows; /* rows of a piece; the last may have fewer */
-    int sms;          /* for the product; the collective needs the others */
+    int pieces, rows;     /* rows of a piece; the last may have fewer */
+    const Cublas *cublas; /* NULL: chapter 09 */
+    void *workspace;      /* of chapter 09 */
+    bf16 *blocks;         /* [world_size][m][block_columns()] */
     ncclComm_t comm;
-    const Cublas *cublas;     /* NULL: chapter 09 */
-    void *workspace;          /* of chapter 09 */
-    bf16 *blocks;             /* [world_size][m][columns of rank 0] */
     cudaStream_t collectives; /* NULL: the product's */
     cudaEvent_t computed[MAX_PIECES], gathered;
 } Gather;
 
+/* All blocks are as wide as rank 0's, the widest, and their rows begin at multiples of 16 bytes. */
+static int block_columns(void) { return ceil_div(columns_of(0), 8) * 8; }
 static int piece_rows(const Gather *gather, int piece) {
     return min_int(gather->rows, problem.gemm.m - piece * gather->rows);
 }
 static bf16 *block_of(const Gather *gather, int piece, int rank) {
-    size_t columns = (size_t)columns_of(0);
+    size_t columns = (size_t)block_columns();
     return gather->blocks + columns * ((size_t)piece * (size_t)gather->rows * (size_t)world_size +
                                        (size_t)piece_rows(gather, piece) * (size_t)rank);
 }
@@ -177,8 +183,7 @@ static GemmStatus compute_piece(const Gather *gather, int piece) {
     part.a += (size_t)piece * (size_t)gather->rows * (size_t)part.lda;
     part.m = piece_rows(gather, piece);
     part.c = block_of(gather, piece, world_rank);
-    part.ldc = columns_of(0);
-    part.sm_count = gather->sms;
+    part.ldc = block_columns();
     part.workspace = gather->workspace;
     if (part.n == 0) {
         return GEMM_OK;
@@ -205,8 +210,8 @@ static GemmStatus gather_launch(void *context) {
             TRY_CUDA(cudaStreamWaitEvent(collectives, gather->computed[piece], 0));
         }
         TRY_NCCL(nccl.all_gather(block_of(gather, piece, world_rank), block_of(gather, piece, 0),
-                                 (size_t)piece_rows(gather, piece) * (size_t)columns_of(0), ncclBfloat16, gather->comm,
-                                 collectives));
+                                 (size_t)piece_rows(gather, piece) * (size_t)block_columns(), ncclBfloat16,
+                                 gather->comm, collectives));
     }
     if (gather->collectives) {
         /* What comes next in the product's stream waits for the last piece. */
@@ -224,25 +229,31 @@ static void blocks_to_c(const Gather *gather) {
             if (columns_of(rank) > 0) {
                 TRY_CUDA(cudaMemcpy2DAsync(
                     g->c + (size_t)piece * (size_t)gather->rows * (size_t)g->ldc + first_column(rank),
-                    (size_t)g->ldc * sizeof(bf16), block_of(gather, piece, rank), (size_t)columns_of(0) * sizeof(bf16),
-                    (size_t)columns_of(rank) * sizeof(bf16), (size_t)piece_rows(gather, piece),
-                    cudaMemcpyDeviceToDevice, (cudaStream_t)device.stream));
+                    (size_t)g->ldc * sizeof(bf16), block_of(gather, piece, rank),
+                    (size_t)block_columns() * sizeof(bf16), (size_t)columns_of(rank) * sizeof(bf16),
+                    (size_t)piece_rows(gather, piece), cudaMemcpyDeviceToDevice, (cudaStream_t)device.stream));
             }
         }
     }
 }
 
-static void open_gather(Gather *gather, int pieces, int most_ctas, const Cublas *cublas, void *workspace) {
-    size_t elements = (size_t)world_size * (size_t)problem.gemm.m * (size_t)columns_of(0);
+static void open_gather(Gather *gather, int pieces, int copy_engines, const Cublas *cublas, void *workspace) {
+    size_t bytes = (size_t)world_size * (size_t)problem.gemm.m * (size_t)block_columns() * sizeof(bf16);
     gather->rows = ceil_div(ceil_div(problem.gemm.m, pieces), 128) * 128; /* whole tiles */
     gather->pieces = ceil_div(problem.gemm.m, gather->rows);
-    gather->sms = device.sm_count - most_ctas;
-    gather->comm = open_comm(most_ctas);
     gather->cublas = cublas;
     gather->workspace = workspace;
-    TRY_CUDA(cudaMalloc((void **)&gather->blocks, elements * sizeof(bf16)));
+    gather->comm = open_comm(copy_engines);
+    if (copy_engines) { /* they copy from and to memory that all ranks know */
+        ncclWindow_t window;
+        TRY_NCCL(nccl.mem_alloc((void **)&gather->blocks, bytes));
+        TRY_NCCL(nccl.window_register(gather->comm, gather->blocks, bytes, &window, NCCL_WIN_COLL_SYMMETRIC));
+    } else {
+        TRY_CUDA(cudaMalloc((void **)&gather->blocks, bytes));
+    }
     if (pieces > 1) {
         int lowest, highest;
+        /* Collectives first: what is computed meanwhile is not waited for. */
         TRY_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
         TRY_CUDA(cudaStreamCreateWithPriority(&gather->collectives, cudaStreamNonBlocking, highest));
         TRY_CUDA(cudaEventCreateWithFlags(&gather->gathered, cudaEventDisableTiming));
@@ -386,7 +397,9 @@ static double sample(Way *way, int launches) {
 static void measure(Way *ways, int count, int rounds) {
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
     for (int i = 0; i < count; i++) {
-        sample(&ways[i], 1); /* loads modules, connects */
+        /* Loads modules, which waits for the GPU, and connects: not while it is held. */
+        try_status(ways[i].timed.launch(ways[i].timed.context));
+        try_status(backend->synchronise(ways[i].timed.name));
         double ms = sample(&ways[i], 2);
         ways[i].timed.launches = ms > 0 && ms < SAMPLE_MS ? (int)(SAMPLE_MS / ms) + 1 : 1;
         ways[i].timed.mhz_sum = ways[i].timed.mhz_count = 0;
@@ -441,8 +454,8 @@ static int local_rank(void) {
 }
 
 int main(int argc, char *argv[]) {
-    static Way ways[4];
-    static Gather whole, pieces;
+    static Way ways[5];
+    static Gather whole, whole_copied, pieces;
     Options options;
     char message[OPTIONS_MESSAGE_SIZE], why[512] = "";
     int count = 0;
@@ -488,7 +501,8 @@ int main(int argc, char *argv[]) {
     try_status(run_open(&run09, &problem, &gpu_chapter_09_every_shape));
 
     open_gather(&whole, 1, 0, cublas, NULL);
-    open_gather(&pieces, 4, 4, NULL, run09.workspace.data);
+    open_gather(&whole_copied, 1, 1, cublas, NULL);
+    open_gather(&pieces, PIECES, 1, NULL, run09.workspace.data);
     ranks.count = world_size; /* flag_bytes() looks at it */
     Gemm shared = problem.gemm;
     shared.ranks = &ranks;
@@ -499,6 +513,7 @@ int main(int argc, char *argv[]) {
 
     add(ways, &count, "gemm alone", alone_launch, cublas, NULL, 0);
     add(ways, &count, "cublas+nccl", gather_launch, &whole, &whole, 1);
+    add(ways, &count, "cublas+nccl ce", gather_launch, &whole_copied, &whole_copied, 1);
     add(ways, &count, "09 in pieces", gather_launch, &pieces, &pieces, 1);
     if (map_neighbours(why, sizeof why)) {
         add(ways, &count, "12", ranks_launch, NULL, NULL, 1);
@@ -512,7 +527,7 @@ int main(int argc, char *argv[]) {
                cublas_version(cublas), nccl_version);
         char text[256];
         gpu_chapter_12_two_gpus.describe(&shared, text, sizeof text);
-        printf("12: %s\n09 in pieces: %d of %d rows, on %d SMs\n", text, pieces.pieces, pieces.rows, pieces.sms);
+        printf("12: %s\n09 in pieces: %d of %d rows\n", text, pieces.pieces, pieces.rows);
         fflush(stdout);
     }
     for (int kind = 0; kind < DATA_KINDS; kind++) {
