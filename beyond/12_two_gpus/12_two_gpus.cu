@@ -19,26 +19,28 @@
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
 
-enum { BM = 128, MAX_BN = 192, BK = 64 }; /* a consumer's tile is BM x bn; a row of a k-tile is 128 bytes */
-enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+enum { BM = 128, MAX_BN = 256, BK = 64 };                   /* a tile is BM x bn, half of its rows for each consumer */
+enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
     STEPS = BK / 16,         /* k16 steps in a k-tile */
-    RING_BYTES = 192 * 1024, /* as many stages as fit */
-    MAX_STAGES = 6,
+    RING_BYTES = 144 * 1024, /* as many stages as fit */
+    MAX_STAGES = 4,
     CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
-    /* The epilogue stores boxes of 64 rows x 64 columns. A row of a box is 128 bytes, one packet on NVLink. */
-    BOX = 64,
+    TILE_GROUP = 12, /* tile rows walked together (tile_order.h) */
+    /* Stores have boxes of BOX_ROWS x STRIP. A row of a box is 128 bytes. */
+    STRIP = 64,
+    BOX_ROWS = 32,
 };
 
 typedef struct {
-    bf16 ring[RING_BYTES / 2];         /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][BOX * BOX]; /* boxes [BOX][BOX], 128-byte swizzle */
-    MBarrier full[MAX_STAGES];         /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES];        /* completes a phase when its consumer has finished with it */
-    MBarrier turn[CONSUMERS];          /* completes a phase when the other consumer has issued its math */
+    bf16 ring[RING_BYTES / 2];            /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
+    bf16 out[MAX_BN / STRIP][BM * STRIP]; /* a finished tile: strips [BM][STRIP], 128-byte swizzle */
+    MBarrier full[MAX_STAGES];            /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES];           /* completes a phase when both consumers have finished with it */
+    MBarrier filled;                      /* completes a phase when a tile is in out */
+    MBarrier drained;                     /* completes a phase when the copy engine has read it */
 } Shared;
 
 /* What this rank knows of a rank. */
@@ -52,7 +54,7 @@ typedef struct {
 typedef struct {
     TensorMap map_a;            /* box [BM][BK] */
     TensorMap map_b;            /* box [bn][BK] */
-    TensorMap map_c[MAX_RANKS]; /* this rank's columns of the C of ranks[i]; box [BOX][BOX] */
+    TensorMap map_c[MAX_RANKS]; /* this rank's columns of the C of ranks[i]; box [BOX_ROWS][STRIP] */
     Rank ranks[MAX_RANKS];      /* 0: this one; then its neighbours */
     int rank_count, epoch;
     Gemm g; /* n: this rank's columns */
@@ -61,67 +63,41 @@ typedef struct {
 /* Of the flags that a rank sets in another's memory, the first says that its own C may be written, the others that it has
  * written a tile there. Set to the launch's epoch, never reset. */
 enum { READY, FIRST_TILE };
+#ifndef PACE
+#define PACE bulk_wait_group(0);
+#endif
 
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
     case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
-    case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
     }
 }
 
-/* Consumer warpgroup: a box that hangs over the last column, from shared memory to every rank's C by ordinary stores. */
-DEVICE void store_edge(const Params *p, const bf16 *out, int row, int col) {
-    int in_box = (int)threadIdx.x % 128 / 2, half = (int)threadIdx.x % 2 * (BOX / 2); /* a thread takes half a row */
-    for (int i = 0; i < p->rank_count && row + in_box < p->g.m; i++) {
-        bf16 *c = p->ranks[i].c + (size_t)(row + in_box) * p->g.ldc + col;
-        for (int j = half; j < half + BOX / 2 && col + j < p->g.n; j++) {
-            c[j] = out[swizzled_index(in_box, j / 8) + j % 8];
-        }
-    }
-}
-
-/* Consumer warpgroup: 64 x bn accumulators to every rank's C, by way of shared memory. (row, col) is the first element, col
- * counted from this rank's first column. `store` counts this warpgroup's boxes: they alternate between two buffers. */
-DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
-                        int *store) {
+/* Consumer warpgroup: 64 x bn accumulators, rows `half` and on of the tile, to shared memory. */
+DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     UNROLL
-    for (int box = 0; box < bn; box += BOX) {
-        bf16 *out = s->out[consumer][*store % 2];
-        if (warp == 0 && elect_one()) {
-            /* Waits until the copy engine has read what the last store but one left in this buffer, for all ranks. */
-            bulk_wait_group_read(1);
+    for (int col = 0; col < bn; col += 16) {
+        const float *v = &acc[col / 2];
+        uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
+                              pack_bf16x2(v[6], v[7])};
+        /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of
+         * the right ones. */
+        stmatrix_x4(&s->out[col / STRIP][swizzled_index(half + warp * 16 + lane % 16, col % STRIP / 8 + lane / 16)],
+                    packed);
+    }
+}
+
+/* Storing warp: a box that hangs over the last column, from shared memory to every rank's C by ordinary stores. */
+DEVICE void store_edge(const Params *p, const bf16 *box, int row, int col) {
+    int lane = (int)threadIdx.x % 32; /* a row of the box */
+    for (int i = 0; i < p->rank_count && row + lane < p->g.m; i++) {
+        bf16 *c = p->ranks[i].c + (size_t)(row + lane) * p->g.ldc + col;
+        for (int j = 0; j < STRIP && col + j < p->g.n; j++) {
+            c[j] = box[swizzled_index(lane, j / 8) + j % 8];
         }
-        /* The warpgroup waits for that thread: the buffer may be written. */
-        named_barrier_sync(1 + consumer, 128);
-        UNROLL
-        for (int quarter = 0; quarter < BOX / 16; quarter++) {
-            const float *v = &acc[(box + quarter * 16) / 2];
-            uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
-                                  pack_bf16x2(v[6], v[7])};
-            /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then
-             * of the right ones. */
-            int in_box =
-                (int)swizzle_128b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + quarter * 32 + lane / 16 * 16));
-            stmatrix_x4(&out[in_box / 2], packed);
-        }
-        /* This thread's stores come before the copy engine's reads: they go through different proxies. */
-        fence_proxy_async();
-        /* The warpgroup waits until all have stored and fenced. */
-        named_barrier_sync(1 + consumer, 128);
-        /* The copy engine cuts a row off at a multiple of 16 bytes only. */
-        int edge = p->g.n % 8 != 0 && col + box + BOX > p->g.n;
-        if (warp == 0 && elect_one()) {
-            for (int i = 0; i < p->rank_count && !edge; i++) {
-                tma_store_2d(&p->map_c[i], out, col + box, row);
-            }
-            bulk_commit_group(); /* an empty one counts too: one for each time that a buffer was filled */
-        }
-        if (edge) {
-            store_edge(p, out, row, col + box);
-        }
-        *store += 1;
     }
 }
 
@@ -131,17 +107,18 @@ DEVICE void gemm(const Params *p, const int bn) {
     const int stage_bytes = (BM + bn) * BK * 2; /* what the copies of a k-tile bring */
     const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
 
-    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
-     * gridDim.x-th one after it. */
+    /* Step 1: roles and barriers. Of warpgroup 0 one warp produces and one stores; the others consume. The CTA's tiles are
+     * blockIdx.x and every gridDim.x-th one after it. */
     int tiles_m = ceil_div(p->g.m, BM), tiles_n = ceil_div(p->g.n, bn);
     int k_tiles = ceil_div(p->g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
-        mbarrier_init(s->full, stages, 1);      /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, 1);     /* one thread of the consumer whose tile it is */
-        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
+        mbarrier_init(s->full, stages, 1);             /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages, CONSUMERS);    /* one thread of each consumer */
+        mbarrier_init(&s->filled, 1, CONSUMERS * 128); /* the consumers' threads */
+        mbarrier_init(&s->drained, 1, 1);              /* the thread that stores */
         mbarrier_init_fence();
         if (blockIdx.x == 0) {
             for (int i = 1; i < p->rank_count; i++) {
@@ -162,7 +139,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
                 Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
                 for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                    /* Waits until the consumer has finished with this stage: else the copy overwrites what it reads. */
+                    /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
                     producer_acquire(s->full, s->empty, state, stage_bytes);
                     bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
                     MBarrier *full = &s->full[state.index];
@@ -173,43 +150,80 @@ DEVICE void gemm(const Params *p, const int bn) {
             }
             /* Waits until the last k-tiles have been consumed: nothing is in flight when this role ends. */
             producer_tail(s->empty, state, stages);
+        } else if (warp == 1) {
+            /* Step 4 of the storing warp: each finished tile goes to all ranks, while the consumers multiply the next. */
+            uint32_t phase = 0;
+            for (int i = 1; i < p->rank_count; i++) {
+                /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
+                system_flag_wait_acquire(&p->ranks[i].wait[READY], p->epoch);
+            }
+            /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
+            fence_proxy_async_global();
+            for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
+                Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
+                /* Waits until both consumers have filled the buffer, and fenced. */
+                mbarrier_wait_parity(&s->filled, phase);
+                for (int box = 0; box < bn / STRIP * (BM / BOX_ROWS); box++) {
+                    int in_tile = box % (BM / BOX_ROWS) * BOX_ROWS, strip = box / (BM / BOX_ROWS);
+                    int row = tile.m * BM + in_tile, col = tile.n * bn + strip * STRIP;
+                    const bf16 *out = &s->out[strip][in_tile * STRIP];
+                    if (p->g.n % 8 != 0 && col + STRIP > p->g.n) {
+                        /* The copy engine cuts a row off at a multiple of 16 bytes only. */
+                        store_edge(p, out, row, col);
+                    } else if (elect_one()) {
+                        for (int i = 0; i < p->rank_count; i++) {
+                            tma_store_2d(&p->map_c[i], out, col, row);
+                        }
+                        bulk_commit_group();
+                        PACE
+                    }
+                }
+                /* The lanes wait for each other: they have stored at the edge. */
+                __syncwarp();
+                if (elect_one()) {
+                    /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that
+                     * shared memory has been read. */
+                    bulk_wait_group(0);
+                    /* The consumers wait for this before they fill the buffer again. */
+                    mbarrier_arrive(&s->drained);
+                    for (int i = 1; i < p->rank_count; i++) {
+                        /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
+                        system_flag_set_release(&p->ranks[i].set[FIRST_TILE + index], p->epoch);
+                    }
+                }
+                phase ^= 1;
+            }
+            /* Step 5: the neighbours' tiles. The CTAs share their flags, a lane has one of 32 in turn. When all CTAs have
+             * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
+            int lane = (int)threadIdx.x % 32;
+            for (int i = 1; i < p->rank_count; i++) {
+                for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
+                     tile += 32 * (int)gridDim.x) {
+                    system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
+                }
+            }
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
         int consumer = warpgroup - 1;
         int thread = (int)threadIdx.x % 128;
-        float acc[BM / 64][MAX_BN / 2]; /* 64 x bn each (wgmma.h says which element is where) */
+        float acc[MAX_BN / 2]; /* 64 x bn (wgmma.h says which element is where) */
         PipelineState state = consumer_start_state();
-        pipeline_advance_by(&state, consumer * k_tiles, stages); /* the first tile is consumer 0's */
-        uint32_t turn = consumer == 0;                           /* parity: the first turn of consumer 0 is free */
-        int store = 0;
-        int may_store = 0; /* have the neighbours said so? */
-        for (int index = (int)blockIdx.x + consumer * (int)gridDim.x; index < tiles_m * tiles_n;
-             index += CONSUMERS * (int)gridDim.x) {
-            Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
-            /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a time,
-             * and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full before
-             * this tile's, so the parity that this consumer waits for is not an older phase's. */
-            mbarrier_wait_parity(&s->turn[consumer], turn);
-            turn ^= 1;
-
+        uint32_t phase = 1; /* parity: the buffer is free at first */
+        for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
             /* Step 3 of the consumers: main loop. */
             int previous = 0; /* stage of the k-tile before */
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                 /* Waits until the bytes of this k-tile have landed. */
                 consumer_wait(s->full, state);
                 const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-                uint64_t a = wgmma_descriptor(stage);
+                uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
                 uint64_t b = wgmma_descriptor(stage + BM * BK);
                 /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
                 wgmma_fence();
                 UNROLL
                 for (int step = 0; step < STEPS; step++) {
-                    UNROLL
-                    for (int block = 0; block < BM / 64; block++) {
-                        wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
-                                  b + step * WGMMA_K16_STEP, k_tile + step > 0);
-                    }
+                    wgmma_k16(bn, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
                 }
                 wgmma_commit_group();
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
@@ -222,58 +236,21 @@ DEVICE void gemm(const Params *p, const int bn) {
                 previous = state.index;
                 pipeline_advance(&state, stages);
             }
-            /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so that
-             * the next turn cannot come before each has seen this one. */
-            mbarrier_arrive(&s->turn[1 - consumer]);
-            /* The other consumer takes the next k_tiles stages. */
-            pipeline_advance_by(&state, k_tiles, stages);
             /* The accumulators may be read when the last products are done. */
             wgmma_wait_group(0);
-            registers_settled(acc[0], bn / 2);
-            registers_settled(acc[1], bn / 2);
+            registers_settled(acc, bn / 2);
             if (thread == 0) {
                 consumer_release(s->empty, previous);
             }
 
-            /* Step 4: epilogue. */
-            if (!may_store) {
-                if (warp % 4 == 0 && elect_one()) {
-                    for (int i = 1; i < p->rank_count; i++) {
-                        /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
-                        system_flag_wait_acquire(&p->ranks[i].wait[READY], p->epoch);
-                    }
-                    /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
-                    fence_proxy_async_global();
-                }
-                /* The warpgroup waits for that thread: at an edge all store. */
-                named_barrier_sync(1 + consumer, 128);
-                may_store = 1;
-            }
-            UNROLL
-            for (int block = 0; block < BM / 64; block++) {
-                store_block(s, p, bn, acc[block], tile.m * BM + block * 64, tile.n * bn, consumer, &store);
-            }
-            if (p->g.n % 8 != 0) {
-                /* The thread below waits for what all have stored at the edge; the copy engine's stores are its own. */
-                named_barrier_sync(1 + consumer, 128);
-            }
-            if (warp % 4 == 0 && elect_one()) {
-                /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that shared
-                 * memory has been read. The other consumer multiplies meanwhile. */
-                bulk_wait_group(0);
-                for (int i = 1; i < p->rank_count; i++) {
-                    /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
-                    system_flag_set_release(&p->ranks[i].set[FIRST_TILE + index], p->epoch);
-                }
-            }
-        }
-        /* Step 5: the neighbours' tiles. The CTAs share their flags, a thread has one of 256 in turn. When all CTAs have
-         * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
-        for (int i = 1; i < p->rank_count; i++) {
-            for (int tile = (int)blockIdx.x + ((int)threadIdx.x - 128) * (int)gridDim.x; tile < p->ranks[i].tiles;
-                 tile += (THREADS - 128) * (int)gridDim.x) {
-                system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
-            }
+            /* Step 4: epilogue. Waits until the tile before has been read out of the buffer. */
+            mbarrier_wait_parity(&s->drained, phase);
+            fill_out(s, bn, acc, consumer * 64);
+            /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+            fence_proxy_async();
+            /* The storing warp waits for all of these. */
+            mbarrier_arrive(&s->filled);
+            phase ^= 1;
         }
     }
 }
@@ -283,16 +260,16 @@ DEVICE void gemm(const Params *p, const int bn) {
         gemm(&p, bn);                                                                                         \
     }                                                                                                         \
     KERNEL_ENTRY(kernel, Params);
-WIDTH_KERNEL(pingpong_128x128, 128)
-WIDTH_KERNEL(pingpong_128x192, 192)
+WIDTH_KERNEL(cooperative_128x128, 128)
+WIDTH_KERNEL(cooperative_128x256, 256)
 
 static const struct Width {
     int bn;
     const void *kernel;
     const char *name;
 } widths[] = {
-    {128, KERNEL(pingpong_128x128)},
-    {192, KERNEL(pingpong_128x192)},
+    {128, KERNEL(cooperative_128x128)},
+    {256, KERNEL(cooperative_128x256)},
 };
 enum { WIDTHS = sizeof widths / sizeof widths[0] };
 
@@ -359,7 +336,8 @@ static GemmStatus launch(const Gemm *g) {
             p.ranks[i].set = ranks.flags[rank] + first_flag(g, ranks.rank, w->bn);
             p.ranks[i].wait = ranks.flags[ranks.rank] + first_flag(g, rank, w->bn);
         }
-        if (p.g.n > 0 && tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX, BOX, SWIZZLE_128B)) {
+        if (p.g.n > 0 &&
+            tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX_ROWS, STRIP, SWIZZLE_128B)) {
             return GEMM_DEVICE;
         }
     }
