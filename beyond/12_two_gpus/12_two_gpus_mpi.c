@@ -22,7 +22,6 @@ extern const Chapter gpu_chapter_09_every_shape, gpu_chapter_12_two_gpus;
 
 enum {
     PATIENCE_S = 60, /* longer than any step takes: who waits longer waits for ever */
-    PIECES = 4,
     MAX_PIECES = 16,
     MAPPED_BYTES = 2 << 20, /* memory that is mapped by others is allocated in whole pages of the GPU */
     EVENT_BEGIN = 0,
@@ -158,10 +157,10 @@ static Gemm own_part(void) {
 /* NCCL gathers blocks, not columns of a matrix: C lies here as [piece][rank][rows of the piece][block_columns()], and each
  * rank computes right where its block is gathered. */
 typedef struct {
-    int pieces, rows;     /* rows of a piece; the last may have fewer */
-    const Cublas *cublas; /* NULL: chapter 09 */
-    void *workspace;      /* of chapter 09 */
-    bf16 *blocks;         /* [world_size][m][block_columns()] */
+    int pieces, row[MAX_PIECES + 1]; /* the first row of each, and m */
+    const Cublas *cublas;            /* NULL: chapter 09 */
+    void *workspace;                 /* of chapter 09 */
+    bf16 *blocks;                    /* [world_size][m][block_columns()] */
     ncclComm_t comm;
     cudaStream_t collectives; /* NULL: the product's */
     cudaEvent_t computed[MAX_PIECES], gathered;
@@ -169,18 +168,16 @@ typedef struct {
 
 /* All blocks are as wide as rank 0's, the widest, and their rows begin at multiples of 16 bytes. */
 static int block_columns(void) { return ceil_div(columns_of(0), 8) * 8; }
-static int piece_rows(const Gather *gather, int piece) {
-    return min_int(gather->rows, problem.gemm.m - piece * gather->rows);
-}
+static int piece_rows(const Gather *gather, int piece) { return gather->row[piece + 1] - gather->row[piece]; }
 static bf16 *block_of(const Gather *gather, int piece, int rank) {
     size_t columns = (size_t)block_columns();
-    return gather->blocks + columns * ((size_t)piece * (size_t)gather->rows * (size_t)world_size +
+    return gather->blocks + columns * ((size_t)gather->row[piece] * (size_t)world_size +
                                        (size_t)piece_rows(gather, piece) * (size_t)rank);
 }
 
 static GemmStatus compute_piece(const Gather *gather, int piece) {
     Gemm part = own_part();
-    part.a += (size_t)piece * (size_t)gather->rows * (size_t)part.lda;
+    part.a += (size_t)gather->row[piece] * (size_t)part.lda;
     part.m = piece_rows(gather, piece);
     part.c = block_of(gather, piece, world_rank);
     part.ldc = block_columns();
@@ -227,20 +224,26 @@ static void blocks_to_c(const Gather *gather) {
     for (int piece = 0; piece < gather->pieces; piece++) {
         for (int rank = 0; rank < world_size; rank++) {
             if (columns_of(rank) > 0) {
-                TRY_CUDA(cudaMemcpy2DAsync(
-                    g->c + (size_t)piece * (size_t)gather->rows * (size_t)g->ldc + first_column(rank),
-                    (size_t)g->ldc * sizeof(bf16), block_of(gather, piece, rank),
-                    (size_t)block_columns() * sizeof(bf16), (size_t)columns_of(rank) * sizeof(bf16),
-                    (size_t)piece_rows(gather, piece), cudaMemcpyDeviceToDevice, (cudaStream_t)device.stream));
+                TRY_CUDA(cudaMemcpy2DAsync(g->c + (size_t)gather->row[piece] * (size_t)g->ldc + first_column(rank),
+                                           (size_t)g->ldc * sizeof(bf16), block_of(gather, piece, rank),
+                                           (size_t)block_columns() * sizeof(bf16),
+                                           (size_t)columns_of(rank) * sizeof(bf16), (size_t)piece_rows(gather, piece),
+                                           cudaMemcpyDeviceToDevice, (cudaStream_t)device.stream));
             }
         }
     }
 }
 
-static void open_gather(Gather *gather, int pieces, int copy_engines, const Cublas *cublas, void *workspace) {
+/* Sixteenths of the rows. The gather of the last piece is under nobody's product: it is a small one. */
+static const int one_piece[] = {16}, small_ones_last[] = {6, 6, 2, 1, 1};
+
+static void open_gather(Gather *gather, const int *shares, int copy_engines, const Cublas *cublas, void *workspace) {
     size_t bytes = (size_t)world_size * (size_t)problem.gemm.m * (size_t)block_columns() * sizeof(bf16);
-    gather->rows = ceil_div(ceil_div(problem.gemm.m, pieces), 128) * 128; /* whole tiles */
-    gather->pieces = ceil_div(problem.gemm.m, gather->rows);
+    int m = problem.gemm.m, sixteenths = 0;
+    while (gather->row[gather->pieces] < m) { /* in whole tiles */
+        sixteenths += shares[gather->pieces++];
+        gather->row[gather->pieces] = min_int(m, ceil_div(ceil_div(m, 16) * sixteenths, 128) * 128);
+    }
     gather->cublas = cublas;
     gather->workspace = workspace;
     gather->comm = open_comm(copy_engines);
@@ -251,7 +254,7 @@ static void open_gather(Gather *gather, int pieces, int copy_engines, const Cubl
     } else {
         TRY_CUDA(cudaMalloc((void **)&gather->blocks, bytes));
     }
-    if (pieces > 1) {
+    if (gather->pieces > 1) {
         int lowest, highest;
         /* Collectives first: what is computed meanwhile is not waited for. */
         TRY_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -352,7 +355,15 @@ static void check_way(Way *way, int launches) {
         uint64_t of_rank_0 = tally.fingerprint;
         MPI_Bcast(&of_rank_0, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
         fingerprint = i == 0 ? of_rank_0 : fingerprint;
-        if (!tally_is_right(&tally)) {
+        int inexact = !tally_is_right(&tally), of_cublas = way->blocks && way->blocks->cublas;
+        if (inexact && of_cublas && tally.guard_first == NOWHERE && tally.unwritten + tally.nan == 0) {
+            if (i == 0) {
+                printf("%-15s rank %d: cuBLAS itself did not pass the check: %llu elements\n", way->timed.name,
+                       world_rank, (unsigned long long)tally.wrong);
+            }
+            continue;
+        }
+        if (inexact) {
             printf("WRONG    %s, --data %s, launch %d, rank %d:\n", way->timed.name, data_names[problem.data], i + 1,
                    world_rank);
             problem_explain(&problem, &tally, stdout);
@@ -364,7 +375,7 @@ static void check_way(Way *way, int launches) {
             give_up(GEMM_WRONG);
         }
     }
-    if (world_rank == 0) {
+    if (world_rank == 0 && tally_is_right(&tally)) {
         printf("%-15s ", way->timed.name);
         print_right(stdout, &problem, &tally, launches, " on every rank");
         fflush(stdout);
@@ -500,9 +511,9 @@ int main(int argc, char *argv[]) {
     ChapterRun run09;
     try_status(run_open(&run09, &problem, &gpu_chapter_09_every_shape));
 
-    open_gather(&whole, 1, 0, cublas, NULL);
-    open_gather(&whole_copied, 1, 1, cublas, NULL);
-    open_gather(&pieces, PIECES, 1, NULL, run09.workspace.data);
+    open_gather(&whole, one_piece, 0, cublas, NULL);
+    open_gather(&whole_copied, one_piece, 1, cublas, NULL);
+    open_gather(&pieces, small_ones_last, 1, NULL, run09.workspace.data);
     ranks.count = world_size; /* flag_bytes() looks at it */
     Gemm shared = problem.gemm;
     shared.ranks = &ranks;
@@ -527,7 +538,7 @@ int main(int argc, char *argv[]) {
                cublas_version(cublas), nccl_version);
         char text[256];
         gpu_chapter_12_two_gpus.describe(&shared, text, sizeof text);
-        printf("12: %s\n09 in pieces: %d of %d rows\n", text, pieces.pieces, pieces.rows);
+        printf("12: %s\n09 in pieces: %d, the first of %d rows\n", text, pieces.pieces, pieces.row[1]);
         fflush(stdout);
     }
     for (int kind = 0; kind < DATA_KINDS; kind++) {
