@@ -113,8 +113,10 @@ DEVICE void gemm(const Params *p, const int bn) {
     int k_tiles = ceil_div(p->g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
-        tma_prefetch_map(&p->map_a);
-        tma_prefetch_map(&p->map_b);
+        if (p->g.n > 0) { /* else this rank has no columns, and no maps */
+            tma_prefetch_map(&p->map_a);
+            tma_prefetch_map(&p->map_b);
+        }
         mbarrier_init(s->full, stages, 1);             /* the producer's arrive.expect_tx */
         mbarrier_init(s->empty, stages, CONSUMERS);    /* one thread of each consumer */
         mbarrier_init(&s->filled, 1, CONSUMERS * 128); /* the consumers' threads */
