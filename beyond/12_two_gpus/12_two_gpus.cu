@@ -63,9 +63,6 @@ typedef struct {
 /* Of the flags that a rank sets in another's memory, the first says that its own C may be written, the others that it has
  * written a tile there. Set to the launch's epoch, never reset. */
 enum { READY, FIRST_TILE };
-#ifndef PACE
-#define PACE bulk_wait_group(0);
-#endif
 
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
@@ -177,15 +174,15 @@ DEVICE void gemm(const Params *p, const int bn) {
                             tma_store_2d(&p->map_c[i], out, col, row);
                         }
                         bulk_commit_group();
-                        PACE
+                        /* Waits until the box has been written, in all memories. The next one could follow sooner, but loads
+                         * wait behind what the copy engine has to store. And bulk_wait_group_read() would say only that
+                         * shared memory has been read, which is too little for the flag. */
+                        bulk_wait_group(0);
                     }
                 }
-                /* The lanes wait for each other: they have stored at the edge. */
+                /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
                 __syncwarp();
                 if (elect_one()) {
-                    /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that
-                     * shared memory has been read. */
-                    bulk_wait_group(0);
                     /* The consumers wait for this before they fill the buffer again. */
                     mbarrier_arrive(&s->drained);
                     for (int i = 1; i < p->rank_count; i++) {
