@@ -240,9 +240,12 @@ static const int one_piece[] = {16}, small_ones_last[] = {6, 6, 2, 1, 1};
 static void open_gather(Gather *gather, const int *shares, int copy_engines, const Cublas *cublas, void *workspace) {
     size_t bytes = (size_t)world_size * (size_t)problem.gemm.m * (size_t)block_columns() * sizeof(bf16);
     int m = problem.gemm.m, sixteenths = 0;
-    while (gather->row[gather->pieces] < m) { /* in whole tiles */
-        sixteenths += shares[gather->pieces++];
-        gather->row[gather->pieces] = min_int(m, ceil_div(ceil_div(m, 16) * sixteenths, 128) * 128);
+    for (int share = 0; gather->row[gather->pieces] < m; share++) { /* in whole tiles, of which there may be too few */
+        sixteenths += shares[share];
+        int end = min_int(m, ceil_div(ceil_div(m, 16) * sixteenths, 128) * 128);
+        if (end > gather->row[gather->pieces]) {
+            gather->row[++gather->pieces] = end;
+        }
     }
     gather->cublas = cublas;
     gather->workspace = workspace;
