@@ -475,10 +475,24 @@ int main(int argc, char *argv[]) {
     int count = 0;
     signal(SIGALRM, give_up_waiting);
     begin_step("start");
+    int good = parse_options(argc, argv, &options, message);
+    if (good && options.help) {
+        print_usage(stdout, argv[0]);
+        printf("\nOne process for each GPU: mpirun -n 2 %s. It takes sizes, data, --pad, --seed, --variant, --repeat, "
+               "--no-check,\n"
+               "--bench, --no-bench and --csv; the rest is for programs of one process.\n",
+               argv[0]);
+        return GEMM_OK;
+    }
+    if (good && (options.on == ON_MODEL || options.explain || options_trace(&options))) {
+        snprintf(message, sizeof message,
+                 "--on model, --explain, --timeline, --trace: 12_two_gpus has them, not this program");
+        good = 0;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
-    if (!parse_options(argc, argv, &options, message)) {
+    if (!good) {
         if (world_rank == 0) {
             fprintf(stderr, "%s\n", message);
         }
