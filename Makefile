@@ -270,7 +270,7 @@ $(GPU_TESTS): $(LINK_STAMP)
 endif
 
 # A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to MORE_TESTS.
-include $(wildcard tests/*/*.mk)
+include $(wildcard tests/*/*.mk beyond/*/*.mk)
 MORE_TESTS += $(CONFORM_TEST)
 
 TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \
@@ -335,7 +335,7 @@ print-nvcc:
 print-model-tests:
 	@echo $(CHECK_MODEL)
 clean:
-	rm -rf build $(PROGRAMS) $(HELLOS)
+	rm -rf build $(PROGRAMS) $(HELLOS) $(MORE_PROGRAMS)
 help:
 	@sed -n 's/^## //p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-26s %s\n' "$$target" "$$text"; done
 	@echo

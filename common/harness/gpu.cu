@@ -74,7 +74,6 @@ static GemmStatus set_up(int device, const cudaDeviceProp *properties, DeviceInf
 }
 
 static GemmStatus gpu_open(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size) {
-    (void)options;
     int count = 0, driver = 0;
     why[0] = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -88,7 +87,7 @@ static GemmStatus gpu_open(const Options *options, GpuNeed need, DeviceInfo *inf
         }
         return GEMM_DEVICE;
     }
-    for (int device = 0; device < count; device++) {
+    for (int device = options->device; device < count; device++) {
         cudaDeviceProp properties;
         error = cudaGetDeviceProperties(&properties, device);
         if (error != cudaSuccess) {

@@ -54,6 +54,7 @@ typedef struct {
     int explain;            /* --explain or --explain-element */
     int explain_element;    /* --explain-element R,C[,K]: */
     int element[3];         /* ... its row, column and k */
+    int device;             /* the first GPU to consider; not on the command line */
     int named;              /* an option other than --on and --no-bench was on the command line */
     int policy_given;       /* --policy was on the command line; so for the next */
     int sms_given;
