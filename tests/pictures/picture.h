@@ -54,6 +54,7 @@ void draw_06(const char *directory);
 void draw_07(const char *directory);
 void draw_08(const char *directory);
 void draw_09(const char *directory);
+void draw_10(const char *directory);
 void draw_12(const char *directory);
 
 #endif
