@@ -7,7 +7,7 @@ BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 
 ## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
-## make bench-fp8|time 10 beside cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
+## make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
 ## make bench-w4a8|time 11 beside 10, for one matrix of weights and for eight; PEERS=1: also CUTLASS's example 55; needs a Hopper GPU
 ## make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
 ## make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
@@ -80,7 +80,7 @@ experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
 bench-fp8:
-	$(COMMIT) $(BENCH) fp8 $(ARGS) && tests/bench/figures
+	$(COMMIT) $(BENCH) fp8 $(ARGS) && $(MAKE) --no-print-directory sums
 bench-w4a8:
 	$(COMMIT) $(BENCH) w4a8 $(ARGS) && $(COMMIT) $(BENCH) grouped $(ARGS) && tests/bench/figures
 tune:
