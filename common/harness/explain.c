@@ -598,25 +598,28 @@ static void print_products(const Explanation *e) {
         WgmmaDescriptor a = wgmma_descriptor_decode(p->a), b = wgmma_descriptor_decode(p->b);
         char name_a[TEXT], name_b[TEXT];
         if (i == 0) {
-            printf("wgmma      m64n%dk%d with two descriptors", p->n, matrix_k(p->type));
+            printf("wgmma      m64n%dk%d with %s", p->n, matrix_k(p->type),
+                   p->rs ? "A from registers and a descriptor" : "two descriptors");
             print_place(p->place);
-            printf("; the first pair:\n");
-            print_descriptor(e, "A", p->a, p->a_major);
+            printf(p->rs ? "; the first:\n" : "; the first pair:\n");
+            if (!p->rs) {
+                print_descriptor(e, "A", p->a, p->a_major);
+            }
             print_descriptor(e, "B", p->b, p->b_major);
-            printf("           all pairs, by their start in shared memory and the bytes added for each k%d step:\n",
-                   matrix_k(p->type));
+            printf("           all %s, by their start in shared memory and the bytes added for each k%d step:\n",
+                   p->rs ? "of them" : "pairs", matrix_k(p->type));
         }
         printf("           warpgroup %d  %-16s %-16s +", p->warpgroup,
-               model_shared_name(seen, a.start - CTA_RESERVED, name_a, sizeof name_a),
+               p->rs ? "registers" : model_shared_name(seen, a.start - CTA_RESERVED, name_a, sizeof name_a),
                model_shared_name(seen, b.start - CTA_RESERVED, name_b, sizeof name_b));
         int j = i;
         for (; j < seen->products && seen->product[j].warpgroup == p->warpgroup; j++) {
             WgmmaDescriptor next_a = wgmma_descriptor_decode(seen->product[j].a);
             WgmmaDescriptor next_b = wgmma_descriptor_decode(seen->product[j].b);
-            if (next_a.start - a.start >= 128 || next_b.start - b.start != next_a.start - a.start) {
+            if (next_b.start - b.start >= 128 || (!p->rs && next_b.start - b.start != next_a.start - a.start)) {
                 break;
             }
-            printf(" %u", next_a.start - a.start);
+            printf(" %u", next_b.start - b.start);
         }
         printf("\n");
         i = j > i ? j : i + 1;

@@ -60,6 +60,7 @@ typedef struct {
 typedef struct {
     int warpgroup, n;
     MatrixType type;
+    int rs; /* A from registers: a means nothing */
     uint64_t a, b;
     int a_major, b_major;
     ModelPlace place;

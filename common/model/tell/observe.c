@@ -477,8 +477,9 @@ void observe_issued(const Warpgroup *g, const Product *product) {
         }
     }
     if (o != NULL && o->products < FACT_PRODUCTS) {
-        o->product[o->products++] = (ProductFact){g->id,      product->n,       product->type,    product->a,
-                                                  product->b, product->a_major, product->b_major, product->site};
+        o->product[o->products++] =
+            (ProductFact){g->id,      product->n,       product->type,    product->rs,  product->a,
+                          product->b, product->a_major, product->b_major, product->site};
     }
 }
 
