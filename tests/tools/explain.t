@@ -43,9 +43,10 @@ like "$out" '--explain-element follows .* [(]--variant may choose another' "... 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/06_wgmma_ss/experiments" "$work/08_persistent_pingpong/exercises"
-cp tests/timeline/06_wgmma_ss/experiments/two_kernels.patch "$work/06_wgmma_ss/experiments"
+cp tests/timeline/06_wgmma_ss/experiments/*.patch "$work/06_wgmma_ss/experiments"
 cp 08_persistent_pingpong/exercises/bias_gelu.patch "$work/08_persistent_pingpong/exercises"
 two=$(tests/tools/patches build "$work/06_wgmma_ss/experiments/two_kernels.patch")/program
+behind=$(tests/tools/patches build "$work/06_wgmma_ss/experiments/kernel_behind.patch")/program
 gelu=$(tests/tools/patches build "$work/08_persistent_pingpong/exercises/bias_gelu.patch")/program
 out=$($two --on model --explain --m 256 --n 512 --k 100 2>&1)
 ok $? "two kernels: --explain"
@@ -58,6 +59,9 @@ like "${out##*kernel 2 of 2}" "mbarriers  full.*tiles      128 x 256 of C each" 
 out=$($two --on model --explain-element 255,511,99 --m 256 --n 512 --k 100 2>&1)
 ok $? "two kernels: --explain-element looks at the one that writes the result"
 like "$out" "product    wgmma .*C.255..511. became 15" "two kernels: ... its product"
+out=$($behind --on model --explain-element 255,511,99 --m 256 --n 512 --k 100 2>&1)
+ok $? "a kernel behind the product: --explain-element looks at the one before"
+like "$out" "product    wgmma .*C.255..511. became 15" "a kernel behind the product: ... its product"
 out=$($gelu --on model --explain --m 256 --n 320 --k 100 2>&1)
 ok $? "bias and GELU: --explain"
 like "$out" "problem    C.256..320. = gelu.A.256..100. . B.320..100..T . bias. on .*first wave reads" "bias and GELU: ... with its problem and its tiles"

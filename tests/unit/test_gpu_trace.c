@@ -230,7 +230,9 @@ static void launches_follow_each_other(void) {
     is_int(recording_cta_of_launch(&r, 0, 9), 3, "beside a CTA of the second, the lowest of the first");
     is_int(recording_cta_of_launch(&r, 1, 9), 9, "and that CTA itself");
     contains(recording_cta_text(&r, 9, text, sizeof text), "gemm, CTA 1 of 4", "its name says both");
-    ok(recording_keep_sm(&r, 9, 1) && event(&r.trace, TRACE_CTA, 1)->cta == 9, "a thin recording has both");
+    ok(recording_keep_sm(&r, 9, 1) && event(&r.trace, TRACE_CTA, 0)->cta + event(&r.trace, TRACE_CTA, 1)->cta == 3 + 9,
+       "a thin recording has both");
+    is_int(event(&r.trace, TRACE_WAIT, 0)->cta, 9, "and the waits of the one that is asked for");
     trace_free_events(&r.trace);
 }
 
