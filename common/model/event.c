@@ -34,6 +34,8 @@ void event_launch_begin(void) {
     journal_launch_begin();
 }
 
+void event_launches_done(void) { conflicts_launches_done(); }
+
 void event_launch_end(void) {
     world_launch_end();
     clock_launch_end();
@@ -60,6 +62,7 @@ void event_cta_begin(Cta *cta) {
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
     clock_cta_begin(cta);
+    world_cta_begin(cta);
     shadow_cta_begin(cta);
     products_cta_begin(cta);
     steps_cta_begin(cta);
@@ -88,7 +91,7 @@ void event_thread_returned(Thread *t) {
     journal_returned(t);
 }
 
-void event_shared_memory(void) { observe_shared(); }
+void event_shared_memory(const Cta *cta) { observe_shared(launch_of(cta)); }
 void event_shared_address(const Cta *cta, const void *p) { shadow_address(cta, p); }
 void event_tile(Thread *t, int row, int col) {
     steps_tile(t, row, col);
@@ -145,15 +148,22 @@ void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site s
 
 void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
 
-void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
-    conflicts_atomic(t, p, kind, order, what, site);
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                  Site site) {
+    conflicts_atomic(t, p, kind, order, what, wanted, site);
     if (global_is(p)) {
         count_add(COUNT_ATOMICS, 1);
         observe_global(t, p, 4, kind != ATOMIC_LOAD, site);
     }
 }
 
-void event_fence(Thread *t) { world_fence(t); }
+void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t value) {
+    if (global_is(p)) {
+        world_raised(t, p, order, value);
+    }
+}
+
+void event_fence(Thread *t, int system) { world_fence(t, system); }
 void event_grid_wait(Thread *t) { clock_grid_wait(t); }
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 
 void event_configured(void);
 void event_launch_begin(void);
+/* All of its threads have returned. */
+void event_launches_done(void);
 /* Everything is taken down. */
 void event_launch_end(void);
 /* Memory kept from launch to launch goes. */
@@ -24,7 +26,7 @@ void event_cta_returned(Cta *cta);
 void event_cta_end(Cta *cta);
 void event_thread_returned(Thread *t);
 /* The kernel has named its shared memory; it asks for an address in it. */
-void event_shared_memory(void);
+void event_shared_memory(const Cta *cta);
 void event_shared_address(const Cta *cta, const void *p);
 /* The thread takes a tile of C. */
 void event_tile(Thread *t, int row, int col);
@@ -47,10 +49,13 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-/* To 4 bytes, of shared memory too. */
-void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site);
-/* fence.acq_rel.gpu */
-void event_fence(Thread *t);
+/* To 4 bytes, of shared memory too. wanted: a load waits until the word is this or more; NULL: it does not. The word has
+ * this value now. */
+void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                  Site site);
+void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t value);
+/* fence.acq_rel.gpu or .sys */
+void event_fence(Thread *t, int system);
 void event_grid_wait(Thread *t);
 
 /* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */

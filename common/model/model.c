@@ -1,10 +1,13 @@
 /* model.c - a kernel from its launch to its end: clusters, CTAs and threads are made, run and taken down. What kernels
  * and the harness call is in model.h and model_host.h.
  *
- * The device has a few SMs, each with room for one CTA. Clusters run one after the other, which is quick and finds the
+ * A device has a few SMs, each with room for one CTA. Clusters run one after the other, which is quick and finds the
  * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. The next one
  * starts beside if all threads wait and one of them polls for another CTA, and under random policies where a thread has
- * executed an atomic. */
+ * executed an atomic.
+ *
+ * What runs is a set of launches: one, or those that the host has held, of several streams and devices. A launch may begin
+ * when the one before it in its stream has ended; otherwise their clusters are one pool. */
 #include "model.h"
 
 #include <stdio.h>
@@ -25,6 +28,8 @@ enum {
     /* A guard costs two mappings, of which a process has 65530. What overflows does so in the first CTAs too. */
     GUARDED_STACKS = 16 * THREAD_LIMIT,
     PAINTED_BYTES = 6 * 1024, /* of a new thread's stack: registers that were never set show as UNSET_BITS */
+    STREAMS_KEPT = 16,
+    PARAMS_ALIGNMENT = 64, /* of a tensor map */
 };
 
 /* Stacks and CTA slots are kept from launch to launch. */
@@ -35,7 +40,10 @@ static struct {
         Cta *cta;    /* running there */
     } * slot;
     int slots;
-    int next_block, end_block;
+    int hold; /* launches are kept for model_run_launches() */
+    int capacity;
+    LaunchFacts last[STREAMS_KEPT]; /* of each stream; device.last 0: free */
+    int next_last;
 } launch;
 
 static void give_up_without(const void *memory) {
@@ -51,7 +59,7 @@ static void thread_main(void) {
     Thread *t = device.current;
     Cta *cta = t->cta;
     fiber_arrived();
-    device.launch.entry(device.launch.params);
+    launch_of(cta)->entry(launch_of(cta)->params);
     event_thread_returned(t);
     t->state = THREAD_EXITED;
     t->warp->exited |= 1u << t->lane;
@@ -96,11 +104,11 @@ static void thread_begin(Cta *cta, int id) {
     fiber_start(&t->fiber, stack, stack_shift(id), thread_main);
 }
 
-static void map_stacks(int slot) {
-    if (launch.slot[slot].threads < device.launch.block) {
+static void map_stacks(int slot, int threads) {
+    if (launch.slot[slot].threads < threads) {
         fiber_stacks_unmap(launch.slot[slot].stacks, launch.slot[slot].threads);
-        launch.slot[slot].stacks = fiber_stacks_map(device.launch.block, slot * device.launch.block < GUARDED_STACKS);
-        launch.slot[slot].threads = device.launch.block;
+        launch.slot[slot].stacks = fiber_stacks_map(threads, slot * threads < GUARDED_STACKS);
+        launch.slot[slot].threads = threads;
         give_up_without(launch.slot[slot].stacks);
     }
 }
@@ -111,17 +119,17 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
     cta->slot = slot;
     cta->rank = rank;
     cta->block = cluster->first_block + rank;
-    cta->threads = cta->live = device.launch.block;
+    cta->threads = cta->live = cluster->launch->block;
     cta->warps = (cta->threads + WARP_SIZE - 1) / WARP_SIZE;
     cta->warpgroups = (cta->threads + WARPGROUP_SIZE - 1) / WARPGROUP_SIZE;
     cta->thread = cta_alloc(cta, (size_t)cta->threads * sizeof *cta->thread);
     cta->warp = cta_alloc(cta, (size_t)cta->warps * sizeof *cta->warp);
     cta->warpgroup = cta_alloc(cta, (size_t)cta->warpgroups * sizeof *cta->warpgroup);
     cta->shared = device.shared_base + (size_t)slot * SHARED_STRIDE;
-    cta->shared_bytes = (uint32_t)device.launch.shared_bytes;
+    cta->shared_bytes = (uint32_t)cluster->launch->shared_bytes;
     /* Whoever reads what nobody has written sees NaN, not what the last CTA left. */
     memset(cta->shared, 0xff, cta->shared_bytes);
-    map_stacks(slot);
+    map_stacks(slot, cta->threads);
     mbarriers_begin(cta);
     for (int i = 0; i < cta->warpgroups; i++) {
         cta->warpgroup[i].cta = cta;
@@ -155,25 +163,48 @@ static void cta_free(Cta *cta) {
 
 /* ---- clusters ---------------------------------------------------------------------------------------------------- */
 
-/* Starts one more beside those that run, if there is one and SMs are free for it. */
-static int start_cluster(void) {
-    int free_slots = 0;
-    for (int i = 0; i < device.launch.sms; i++) {
+/* Can the launch's next cluster start? It has one, what is before it in its stream has ended, and SMs are free. */
+static int can_start(const Launch *l) {
+    const Launch *before = l->follows >= 0 ? &device.launch[l->follows] : NULL;
+    int free_slots = 0, first = l->facts.device * device.sms;
+    for (int i = first; i < first + device.sms; i++) {
         free_slots += launch.slot[i].cta == NULL;
     }
-    if (launch.next_block >= launch.end_block || free_slots < device.launch.cluster_size) {
+    return l->next_block < l->end_block && free_slots >= l->cluster_size &&
+           (before == NULL || (before->next_block >= before->end_block && before->running == 0));
+}
+
+/* One of the launches that can start a cluster, by the policy; NULL if there is none. */
+static Launch *next_launch(void) {
+    int count = 0;
+    Launch *next = NULL;
+    for (int i = 0; i < device.launched; i++) {
+        Launch *l = &device.launch[i];
+        if (can_start(l) && (count++ == 0 || device.options.policy == MODEL_LAZY ||
+                             (device.options.policy >= MODEL_RANDOM && random_below((uint32_t)count) == 0))) {
+            next = l;
+        }
+    }
+    return next;
+}
+
+/* Starts one more beside those that run, if there is one and SMs are free for it. */
+static int start_cluster(void) {
+    Launch *l = next_launch();
+    if (l == NULL) {
         return 0;
     }
     Cluster *cluster = model_alloc_zero(sizeof *cluster);
-    cluster->first_block = launch.next_block;
-    cluster->size = device.launch.cluster_size;
-    cluster->live = cluster->size * device.launch.block;
-    cluster->serial = ++device.serial;
-    launch.next_block += cluster->size;
-    device.launch.waiting -= cluster->size;
+    cluster->launch = l;
+    cluster->first_block = l->next_block;
+    cluster->size = l->cluster_size;
+    cluster->live = cluster->size * l->block;
+    cluster->serial = l->facts.first + 1 + (uint32_t)((l->next_block - l->facts.first_block) / l->cluster_size);
+    l->next_block += cluster->size;
+    l->running++;
     device.cluster[device.clusters++] = cluster;
     event_cluster_begin(cluster);
-    for (int rank = 0, slot = 0; rank < cluster->size; slot++) {
+    for (int rank = 0, slot = l->facts.device * device.sms; rank < cluster->size; slot++) {
         if (launch.slot[slot].cta == NULL) {
             cluster->cta[rank] = cta_new(cluster, slot, rank);
             rank++;
@@ -192,10 +223,11 @@ static void take_down(Cluster *cluster) {
         cta_free(cluster->cta[rank]);
     }
     event_cluster_end(cluster);
+    cluster->launch->running--;
     free(cluster);
 }
 
-/* Takes down clusters that have ended and starts the next one if none is left. 0 when the grid is done. */
+/* Takes down clusters that have ended and starts the next one if none is left. 0 when all grids are done. */
 static int next_cluster(void) {
     for (int i = 0; i < device.clusters; i++) {
         if (device.cluster[i]->live == 0) {
@@ -204,7 +236,11 @@ static int next_cluster(void) {
             device.cluster[i--] = device.cluster[--device.clusters];
         }
     }
-    return device.clusters > 0 || start_cluster();
+    if (device.clusters > 0 || start_cluster()) {
+        return 1;
+    }
+    event_launches_done();
+    return 0;
 }
 
 /* All threads wait and no asynchronous work is left. Whoever polls may wait for a CTA that has not begun, or may give
@@ -229,27 +265,98 @@ static void unmap_shared(void) {
     }
 }
 
-static void set_up(int sms) {
+static void set_up(int slots) {
     line_init();
     fault_catch();
-    if (launch.slots < sms) {
-        launch.slot = model_realloc(launch.slot, (size_t)sms * sizeof *launch.slot);
-        memset(&launch.slot[launch.slots], 0, (size_t)(sms - launch.slots) * sizeof *launch.slot);
+    if (launch.slots < slots) {
+        launch.slot = model_realloc(launch.slot, (size_t)slots * sizeof *launch.slot);
+        memset(&launch.slot[launch.slots], 0, (size_t)(slots - launch.slots) * sizeof *launch.slot);
         unmap_shared();
         /* What lies a little below or above is still known to be meant for shared memory. */
-        device.shared_span = (size_t)sms * SHARED_STRIDE;
+        device.shared_span = (size_t)slots * SHARED_STRIDE;
         uint8_t *map = mmap(NULL, device.shared_span + 2 * SHARED_STRIDE, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         give_up_without(map == MAP_FAILED ? NULL : map);
         device.shared_base = map + SHARED_STRIDE;
-        launch.slots = sms;
+        launch.slots = slots;
     }
 }
 
+/* The last launch of this stream; NULL if there was none. */
+static LaunchFacts *last_of(int on, const void *stream) {
+    for (int i = 0; i < STREAMS_KEPT; i++) {
+        LaunchFacts *last = &launch.last[i];
+        if (last->last != 0 && last->device == on && last->stream == stream) {
+            return last;
+        }
+    }
+    return NULL;
+}
+
+static void keep_facts(const LaunchFacts *facts) {
+    LaunchFacts *last = last_of(facts->device, facts->stream);
+    last = last != NULL ? last : &launch.last[launch.next_last++ % STREAMS_KEPT];
+    *last = *facts;
+}
+
+/* Nothing is left of the set. */
+static void forget_set(void) {
+    for (int i = 0; i < device.launched && launch.hold; i++) {
+        free(device.launch[i].params);
+    }
+    device.launched = 0;
+    launch.hold = 0;
+}
+
+/* The index of the launch before in this stream, in the set that is being made. */
+static int followed(int on, const void *stream) {
+    int i = device.launched - 1;
+    while (i >= 0 && (device.launch[i].facts.device != on || device.launch[i].facts.stream != stream)) {
+        i--;
+    }
+    return i;
+}
+
+/* Runs the set to its end. */
+static GemmStatus run_set(void) {
+    device.devices = 1;
+    for (int i = 0; i < device.launched; i++) {
+        int devices = device.launch[i].facts.device + 1;
+        device.devices = devices > device.devices ? devices : device.devices;
+    }
+    set_up(device.devices * device.sms);
+    device.running = 1;
+    device.clusters = 0;
+    device.cluster = model_alloc((size_t)(device.devices * device.sms) * sizeof *device.cluster);
+    device.sets++;
+    event_launch_begin();
+    schedule_begin();
+
+    fault_launch_begin();
+    schedule_run(next_cluster, stuck, start_cluster);
+    fault_launch_end();
+
+    flights_end();
+    while (device.clusters > 0) { /* only if the launch was abandoned */
+        take_down(device.cluster[--device.clusters]);
+    }
+    schedule_end();
+    event_launch_end();
+    for (int i = 0; i < device.launched; i++) {
+        keep_facts(&device.launch[i].facts);
+    }
+    forget_set();
+    free(device.cluster);
+    device.cluster = NULL;
+    device.running = 0;
+    return report_count() > 0 ? GEMM_MODEL_BUG : GEMM_OK;
+}
+
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        int overlap, const void *params) {
+                        int overlap, const void *params, const void *stream) {
     const ModelOptions *o = &device.options;
-    int sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
+    const ModelKernel *code = kernel;
+    int sms = device.sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
     int cluster_size = cluster > 0 ? cluster : 1;
     if (device.running) {
         fprintf(stderr, "launch of %s: a kernel cannot launch another one\n", name);
@@ -282,42 +389,55 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     if (++device.asked != o->launch && o->launch != 0) {
         return GEMM_OK;
     }
-    set_up(sms);
-    int dependents_before = device.launch.dependents;
-    device.running = 1;
-    device.launch = (Launch){.entry = (void (*)(const void *))(uintptr_t)kernel,
-                             .params = params,
-                             .name = name,
-                             .grid = grid,
-                             .block = block,
-                             .cluster_size = cluster_size,
-                             .shared_bytes = shared_bytes,
-                             .sms = sms,
-                             .overlap = overlap,
-                             .dependents_before = dependents_before};
-    launch.next_block = o->first_block;
-    launch.end_block = o->blocks != 0 && o->first_block + o->blocks < grid ? o->first_block + o->blocks : grid;
-    device.launch.waiting = launch.end_block - launch.next_block;
-    device.clusters = 0;
-    device.cluster = model_alloc((size_t)sms * sizeof *device.cluster);
-    device.launches++;
-    event_launch_begin();
-    schedule_begin();
-
-    fault_launch_begin();
-    schedule_run(next_cluster, stuck, start_cluster);
-    fault_launch_end();
-
-    flights_end();
-    while (device.clusters > 0) { /* only if the launch was abandoned */
-        take_down(device.cluster[--device.clusters]);
+    const LaunchFacts *before = last_of(device.using_device, stream);
+    uint32_t clusters = (uint32_t)(grid / cluster_size);
+    Launch l = {.entry = code->entry,
+                .params = (void *)(uintptr_t)params,
+                .name = name,
+                .grid = grid,
+                .block = block,
+                .cluster_size = cluster_size,
+                .shared_bytes = shared_bytes,
+                .overlap = overlap,
+                .facts = {.first = device.serial,
+                          .last = device.serial + clusters,
+                          .block = block,
+                          .cluster_size = cluster_size,
+                          .first_block = o->first_block,
+                          .device = device.using_device,
+                          .stream = stream},
+                .before = before != NULL ? *before : (LaunchFacts){.last = 0},
+                .follows = followed(device.using_device, stream),
+                .next_block = o->first_block,
+                .end_block = o->blocks != 0 && o->first_block + o->blocks < grid ? o->first_block + o->blocks : grid,
+                .first_cta = device.launched > 0 ? device.launch[device.launched - 1].first_cta +
+                                                       device.launch[device.launched - 1].grid
+                                                 : 0};
+    if (launch.hold) {
+        size_t pieces = (code->params_bytes + PARAMS_ALIGNMENT - 1) / PARAMS_ALIGNMENT;
+        l.params = aligned_alloc(PARAMS_ALIGNMENT, pieces * PARAMS_ALIGNMENT);
+        give_up_without(l.params);
+        memcpy(l.params, params, code->params_bytes);
     }
-    schedule_end();
-    event_launch_end();
-    free(device.cluster);
-    device.cluster = NULL;
-    device.running = 0;
-    return report_count() > 0 ? GEMM_MODEL_BUG : GEMM_OK;
+    device.serial += clusters;
+    device.launch = model_room(device.launch, device.launched + 1, &launch.capacity, sizeof *device.launch);
+    device.launch[device.launched++] = l;
+    return launch.hold ? GEMM_OK : run_set();
+}
+
+/* ---- several devices --------------------------------------------------------------------------------------------- */
+
+void model_use_device(int number) { device.using_device = number >= 0 && number < DEVICE_LIMIT ? number : 0; }
+
+void model_hold_launches(void) {
+    forget_set();
+    launch.hold = 1;
+}
+
+GemmStatus model_run_launches(void) {
+    GemmStatus status = device.launched > 0 ? run_set() : GEMM_OK;
+    launch.hold = 0;
+    return status;
 }
 
 void model_configure(const ModelOptions *options) {
@@ -331,7 +451,10 @@ void model_shutdown(void) {
     for (int i = 0; i < launch.slots; i++) {
         fiber_stacks_unmap(launch.slot[i].stacks, launch.slot[i].threads);
     }
+    forget_set();
     free(launch.slot);
+    free(device.launch);
+    device.launch = NULL;
     memset(&launch, 0, sizeof launch);
     unmap_shared();
     global_free_all();
@@ -342,16 +465,18 @@ void model_shutdown(void) {
 
 ModelIndex model_thread_idx(void) { return (ModelIndex){(unsigned)device.current->id, 0, 0}; }
 ModelIndex model_block_idx(void) { return (ModelIndex){(unsigned)device.current->cta->block, 0, 0}; }
-ModelIndex model_block_dim(void) { return (ModelIndex){(unsigned)device.launch.block, 1, 1}; }
-ModelIndex model_grid_dim(void) { return (ModelIndex){(unsigned)device.launch.grid, 1, 1}; }
+ModelIndex model_block_dim(void) { return (ModelIndex){(unsigned)launch_of(device.current->cta)->block, 1, 1}; }
+ModelIndex model_grid_dim(void) { return (ModelIndex){(unsigned)launch_of(device.current->cta)->grid, 1, 1}; }
 int model_cluster_cta_rank(void) { return device.current->cta->rank; }
 
 void *model_shared_memory(const char *type, const char *variable, const char *file) {
-    device.launch.shared_type = type;
-    device.launch.shared_variable = variable;
-    device.launch.shared_file = file;
-    event_shared_memory();
-    return device.current->cta->shared;
+    const Cta *cta = device.current->cta;
+    Launch *l = launch_of(cta);
+    l->shared_type = type;
+    l->shared_variable = variable;
+    l->shared_file = file;
+    event_shared_memory(cta);
+    return cta->shared;
 }
 
 uint32_t model_shared_address(const void *p) {

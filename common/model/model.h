@@ -74,6 +74,11 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
 
+typedef struct {
+    void (*entry)(const void *params);
+    size_t params_bytes;
+} ModelKernel;
+
 /* The entry copies the parameters from the host, of which -fsanitize=thread must not tell, and so the kernel is a function
  * apart. It is inlined there: gcc for aarch64 would pass parameters with tensor maps, which are 64-byte aligned, as an
  * argument on a multiple of 16 bytes; a variable is aligned everywhere. */
@@ -83,8 +88,9 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
         const Params params_ = *(const Params *)p_;                                                             \
         kernel##_model_run(&params_);                                                                           \
     }                                                                                                           \
+    static const ModelKernel kernel##_model __attribute__((unused)) = {kernel##_model_entry, sizeof(Params)};   \
     enum { kernel##_params_bytes = sizeof(Params) }
-#define KERNEL(kernel) ((const void *)(kernel##_model_entry)), #kernel
+#define KERNEL(kernel) ((const void *)&(kernel##_model)), #kernel
 
 typedef struct {
     int grid;
@@ -94,17 +100,17 @@ typedef struct {
     int overlap; /* launches run one after the other, but are judged as if they overlapped */
 } LaunchShape;
 
-/* Runs the kernel to its end. Returns GEMM_DEVICE after one line on stderr for a launch that the driver would refuse,
- * GEMM_MODEL_BUG if the model reported a bug. */
+/* Runs the kernel to its end, or keeps the launch for model_run_launches() (model_host.h). kernel: a ModelKernel. Returns
+ * GEMM_DEVICE after one line on stderr for a launch that the driver would refuse, GEMM_MODEL_BUG if the model reported a
+ * bug. */
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        int overlap, const void *params);
+                        int overlap, const void *params, const void *stream);
 
 struct CUstream_st;
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        struct CUstream_st *stream) {
-    (void)stream;
-    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, shape.overlap,
-                        params);
+    return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, shape.overlap, params,
+                        stream);
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
@@ -278,7 +284,7 @@ void model_tile_taken(int row, int col);
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
 /* The bits of MemoryOrder in core/types.h. */
-typedef enum { MODEL_relaxed, MODEL_acquire, MODEL_release, MODEL_acq_rel } ModelOrder;
+typedef enum { MODEL_relaxed, MODEL_acquire, MODEL_release, MODEL_acq_rel, MODEL_SYSTEM } ModelOrder;
 typedef enum {
     MODEL_ADD,
     MODEL_MAX, /* of int */
@@ -292,8 +298,12 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
 uint32_t model_load(const void *p, ModelOrder order, const char *here);
 void model_store(void *p, uint32_t value, ModelOrder order, const char *here);
 
-void model_fence_gpu(const char *here);
-#define __threadfence() model_fence_gpu(HERE)
+/* Waits until the word is at least `value`; it may have wrapped around. */
+void model_wait_word(const void *p, int value, ModelOrder order, const char *here);
+
+void model_fence(int system, const char *here);
+#define __threadfence() model_fence(0, HERE)
+#define __threadfence_system() model_fence(1, HERE)
 void model_grid_dependency_wait(void);
 void model_grid_dependency_launch(void);
 

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "../device/status.h"
+
 /* How the model decides what happens next. */
 typedef enum {
     MODEL_EAGER,  /* asynchronous work finishes as soon as its issuer stops: the schedule that hides most bugs */
@@ -25,8 +27,9 @@ typedef struct {
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace; /* 1: record events for a timeline (model_trace.h); eager then goes in the order of their time */
     int count; /* 1: count what a launch does (model_count.h) */
-    int chain; /* 1: a launch that may overlap the one before is one of a chain of layers: that one reads and writes what
-                  this one does */
+    int chain; /* 1: a launch is one of a chain of layers. If it may overlap the one before, that one reads and writes what
+                  this one does. What a device's launches leave in its memory is for the next in its stream, and what
+                  other devices write there is not to come before or behind them */
     int quiet;                      /* 1: print no report; model_report() still has them */
     int first_block, blocks;        /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
     int launch;                     /* of the launches that follow only this one takes place, from 1; 0: all */
@@ -36,6 +39,16 @@ typedef struct {
 /* Before a launch; holds for all launches that follow. */
 void model_configure(const ModelOptions *options);
 
+/* Several devices, from 0 to 7, each with `sms` SMs and memory of its own, which the others reach. What is allocated and
+ * launched from here on belongs to this one. */
+void model_use_device(int device);
+/* Launches are held from here on, and run side by side by model_run_launches(): those of one stream of a device one after
+ * the other, those of different ones in no order but the one that their flags make (common/device/system_flag.h). The host
+ * waits for all of them. */
+void model_hold_launches(void);
+/* GEMM_MODEL_BUG if the model reported a bug. */
+GemmStatus model_run_launches(void);
+
 /* Memory that stands for the GPU's global memory, 256-byte aligned; NULL if there is not enough. Reports call it `name`
  * (which outlives it). The harness reads and writes it with plain loads and stores between launches. */
 void *model_global_alloc(size_t bytes, const char *name);
@@ -44,6 +57,9 @@ void model_global_free(void *p);
 /* Optional: a matrix [rows][ld] of which the first `cols` elements of a row count lies at `base` inside an allocation.
  * Lets reports name elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
 void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes);
+/* The same of some rows of a matrix, from first_row on: what one device has of it. */
+void model_describe_rows(const void *base, const char *name, int first_row, int rows, int cols, int ld,
+                         int element_bytes);
 
 /* What the model found. The ids are stable: bugs and tests name them. */
 typedef enum {

@@ -65,9 +65,9 @@ static void protect(int protection) {
 /* The linker puts it in the place of model_launch() (--wrap). */
 __typeof__(model_launch) __real_model_launch, __wrap_model_launch;
 GemmStatus __wrap_model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                               int overlap, const void *params) {
+                               int overlap, const void *params, const void *stream) {
     protect(PROT_READ | PROT_WRITE);
-    GemmStatus status = __real_model_launch(kernel, name, grid, block, cluster, shared_bytes, overlap, params);
+    GemmStatus status = __real_model_launch(kernel, name, grid, block, cluster, shared_bytes, overlap, params, stream);
     protect(PROT_NONE);
     return status;
 }

@@ -15,6 +15,9 @@
 enum { POLICIES = 4 };
 static const char *const policy_names[POLICIES] = {"eager", "lazy", "random", "pct"};
 
+/* Launches on several devices are judged as parts of a chain. */
+static int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
+
 static void check(const Case *c, int seeds) {
     char seen[400] = "";
     int bad = 0;
@@ -24,7 +27,7 @@ static void check(const Case *c, int seeds) {
     }
     for (int policy = 0; policy < POLICIES; policy++) {
         for (int seed = 0; seed < seeds; seed++) {
-            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .quiet = 1};
+            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .quiet = 1, .chain = is_chain(c)};
             model_configure(&options);
             model_forget_reports();
             int status = c->run(c->bug);
@@ -52,7 +55,7 @@ static void check(const Case *c, int seeds) {
 }
 
 static void show(const Case *c, int policy) {
-    ModelOptions options = {.policy = policy};
+    ModelOptions options = {.policy = policy, .chain = is_chain(c)};
     model_configure(&options);
     int status = c->run(c->bug);
     printf("%s: status %d, expected %s\n", c->name, status, c->rule != NULL ? c->rule : "no report");

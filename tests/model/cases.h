@@ -34,7 +34,8 @@ typedef struct {
     LIST(plain)          \
     LIST(cluster)        \
     LIST(access)         \
-    LIST(right) LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp) LIST(store)
+    LIST(right)          \
+    LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp) LIST(store) LIST(devices)
 
 #define LIST(name)                    \
     extern const Case name##_cases[]; \

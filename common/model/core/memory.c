@@ -70,7 +70,7 @@ static int reserve(void) {
     return global_begin != 0;
 }
 
-void *global_map(size_t bytes, const char *name) {
+void *global_map(size_t bytes, const char *name, int on) {
     size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE;
     if (!reserve() || global.count == ALLOCATIONS || bytes == 0 || mapped > GLOBAL_SPAN / 4) {
         return NULL;
@@ -85,7 +85,7 @@ void *global_map(size_t bytes, const char *name) {
     }
     memmove(&global.list[i + 1], &global.list[i], (size_t)(global.count - i) * sizeof global.list[0]);
     global.count++;
-    global.list[i] = (Allocation){at, at + bytes, at, at + mapped, name, NULL};
+    global.list[i] = (Allocation){at, at + bytes, at, at + mapped, name, on, NULL};
     memset(global_last, 0, sizeof global_last);
     return (void *)at;
 }
@@ -124,4 +124,5 @@ const Allocation *global_below(uintptr_t p) {
     return below;
 }
 
-Allocation *global_first(void) { return global.count > 0 ? &global.list[0] : NULL; }
+Allocation *global_at(int n) { return n < global.count ? &global.list[n] : NULL; }
+Allocation *global_first(void) { return global_at(0); }

@@ -22,6 +22,7 @@ typedef struct {
     uintptr_t begin, end; /* as asked for */
     uintptr_t mapped, mapped_end;
     const char *name;
+    int device;
     struct GlobalCell *cell; /* judge/conflicts.c */
 } Allocation;
 
@@ -33,7 +34,7 @@ enum { GLOBAL_SHIFT = 36 };
 static inline int global_is(const void *p) { return (uintptr_t)p - global_begin < GLOBAL_SPAN && global_begin != 0; }
 
 /* mechanism/global.c. NULL if there is not enough; `at` one that global_find() returned. */
-void *global_map(size_t bytes, const char *name);
+void *global_map(size_t bytes, const char *name, int device);
 void global_unmap(Allocation *at);
 /* Gives the range back; there is no allocation any more. */
 void global_release(void);
@@ -47,7 +48,8 @@ static inline Allocation *global_find(uintptr_t p, uint32_t hint) {
 }
 /* The last allocation that begins at p or before; NULL if none does. */
 const Allocation *global_below(uintptr_t p);
-/* The first allocation; NULL if there is none. */
+/* The first allocation; NULL if there is none. The n-th. */
 Allocation *global_first(void);
+Allocation *global_at(int n);
 
 #endif

@@ -79,7 +79,7 @@ struct Warpgroup {
 
 struct Cta {
     Cluster *cluster;
-    int slot; /* its place among the running ones */
+    int slot; /* its place among the running ones; each device has its own */
     int block, rank;
     int threads, warps, warpgroups;
     int live, exited; /* threads */
@@ -111,22 +111,36 @@ struct Cluster {
     int first_block, size;
     int live; /* threads */
     Cta *cta[CLUSTER_LIMIT];
+    struct Launch *launch;
     uint32_t serial; /* different in every cluster of every launch */
     ClusterBarrier barrier;
     struct ClusterClock *clock; /* judge/clock.c */
 };
 
+/* What stays known of a launch: the next one in its stream may overlap it. */
 typedef struct {
+    uint32_t first, last; /* its clusters have the serials behind `first` */
+    int block, cluster_size, first_block;
+    int device;
+    const void *stream;
+    int dependents; /* it has let the next one begin: grid_dependency_launch() */
+} LaunchFacts;
+
+typedef struct Launch {
     void (*entry)(const void *);
-    const void *params;
+    void *params; /* a copy, if the launch is held */
     const char *name;
-    int grid, block, cluster_size, shared_bytes, sms;
-    int waiting;           /* CTAs that have not begun */
-    int overlap;           /* it may begin before the launch before has ended */
-    int dependents_before; /* ... which has let it: grid_dependency_launch() */
-    int dependents;        /* it has let the next one */
+    int grid, block, cluster_size, shared_bytes;
+    int overlap; /* it may begin before the one before in its stream has ended */
+    LaunchFacts facts;
+    LaunchFacts before; /* the one before in its stream; last 0: there was none */
+    int follows;        /* index of that one, if it is one of the set; -1: it is not */
+    int next_block, end_block;
+    int first_cta; /* in the set, for those who number all of its CTAs */
+    int running;   /* clusters of it */
     /* How the kernel names its shared memory; NULL: not yet. */
     const char *shared_type, *shared_variable, *shared_file;
+    struct World *known; /* judge/world.c: what its threads knew that have ended */
 } Launch;
 
 typedef struct {
@@ -138,10 +152,15 @@ typedef struct {
     /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
     uint64_t (*order)(const Thread *t);
 
-    Launch launch;
-    uint32_t launches, serial; /* launches so far, and clusters of all of them */
-    int asked;                 /* launches since model_configure(), also those that do not take place */
-    Cluster **cluster;         /* running */
+    /* The set in progress: one launch, or those that the host has held to run side by side, in its order. */
+    Launch *launch;
+    int launched;
+    int devices;           /* that have launches in it, up to the last one */
+    int sms;               /* of each */
+    uint32_t sets, serial; /* sets so far, and clusters of all of them */
+    int using_device;      /* the host's allocations and launches belong to it */
+    int asked;             /* launches since model_configure(), also those that do not take place */
+    Cluster **cluster;     /* running */
     int clusters;
 
     uint8_t *shared_base; /* of all CTAs */
@@ -155,6 +174,9 @@ typedef struct {
 extern Device device;
 
 static inline Thread *current_thread(void) { return device.current; }
+
+static inline Launch *launch_of(const Cta *cta) { return cta->cluster->launch; }
+static inline int device_of(const Thread *t) { return t->cta->cluster->launch->facts.device; }
 
 /* The place of a "file:line" literal, and of an instruction. */
 static inline Site site_of(const void *p) { return (Site)((uintptr_t)p - device.image.base); }

@@ -14,6 +14,7 @@ enum {
     SHARED_RESERVED = 1024,     /* what the system keeps at the start of the window: addresses begin here */
     SHARED_STRIDE = 256 * 1024, /* from one CTA's shared memory to the next */
     CLUSTER_LIMIT = 8,
+    DEVICE_LIMIT = 8,
     THREAD_LIMIT = 1024,
     WARP_LIMIT = THREAD_LIMIT / WARP_SIZE,
     WARPGROUP_LIMIT = THREAD_LIMIT / WARPGROUP_SIZE,
@@ -33,9 +34,9 @@ typedef struct Cta Cta;
 typedef struct Cluster Cluster;
 typedef struct Barrier Barrier;
 
-/* An atomic access, and what it orders. */
+/* An atomic access, and what it orders: bits. Its scope is .gpu, or with SYSTEM all devices. */
 typedef enum { ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_CHANGE } AtomicKind;
-typedef enum { ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQ_REL } MemoryOrder;
+typedef enum { ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQ_REL, ORDER_SYSTEM } MemoryOrder;
 
 /* Asynchronous work, which the scheduler steps: all of it if `whole`, or as much as chance says. The step leaves the
  * scheduler's list (agent_dequeue()) when nothing is left. Part of the struct of the mechanism whose work it is. */
@@ -70,6 +71,7 @@ typedef struct {
     int amount;          /* WAIT_REGISTERS: registers wanted by the warp */
     const void *address; /* WAIT_COUNTER */
     uint32_t value;      /* ... the value it had */
+    int knows, wanted;   /* ... the value waited for, if it knows one: that or more */
 } Wait;
 
 #endif

@@ -137,10 +137,10 @@ void report_place_of(const char *label, const char *who, Site site, const char *
 }
 
 void report_barrier(const Barrier *b) {
-    char name[PHRASE_SIZE];
+    char name[PHRASE_SIZE], cta[PHRASE_SIZE];
     report_line("barrier",
-                "%s of CTA %d: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
-                barrier_text(b, name), b->cta->block, (unsigned long long)b->phase, b->pending, b->expected,
+                "%s of %s: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
+                barrier_text(b, name), cta_text(b->cta, cta), (unsigned long long)b->phase, b->pending, b->expected,
                 (long long)b->tx, (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
 
@@ -209,8 +209,10 @@ static void print_lines(const char *text, int lines) {
 
 void report_end(int fatal) {
     append("  %-9s%s\n", "on a GPU", rules[reports.rule].gpu);
-    append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay", device.launch.name,
-           policies[device.options.policy], device.options.seed, (unsigned long long)device.step);
+    const Thread *t = current_thread();
+    append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay",
+           t != NULL ? launch_of(t->cta)->name : device.launch->name, policies[device.options.policy],
+           device.options.seed, (unsigned long long)device.step);
     append("  %-9sbook/rules.md#", "more");
     for (const char *p = rules[reports.rule].name; *p != '\0'; p++) {
         append("%c", tolower((unsigned char)*p));
@@ -289,9 +291,28 @@ static const char *thread_role(const Thread *t) {
     return loads || feeds ? "producer" : multiplies || roles->grown[group] ? "consumer" : "";
 }
 
+const char *allocation_text(const Allocation *a, char *text) {
+    if (device.devices > 1) {
+        snprintf(text, PHRASE_SIZE, "%s of device %d", a->name, a->device);
+    } else {
+        snprintf(text, PHRASE_SIZE, "%s", a->name);
+    }
+    return text;
+}
+
+const char *cta_text(const Cta *cta, char *text) {
+    if (device.devices > 1) {
+        snprintf(text, PHRASE_SIZE, "CTA %d of device %d", cta->block, launch_of(cta)->facts.device);
+    } else {
+        snprintf(text, PHRASE_SIZE, "CTA %d", cta->block);
+    }
+    return text;
+}
+
 const char *thread_text(const Thread *t, char *text) {
     const char *role = thread_role(t);
-    snprintf(text, PHRASE_SIZE, "CTA %d warp %d lane %d%s%s%s", t->cta->block, t->warp->id, t->lane, *role ? " (" : "",
+    size_t length = strlen(cta_text(t->cta, text));
+    snprintf(text + length, PHRASE_SIZE - length, " warp %d lane %d%s%s%s", t->warp->id, t->lane, *role ? " (" : "",
              role, *role ? ")" : "");
     return text;
 }
@@ -301,8 +322,9 @@ const char *threads_text(const Thread *t, int count, char *text) {
         return thread_text(t, text);
     }
     const char *role = thread_role(t);
-    snprintf(text, PHRASE_SIZE, "%d threads of CTA %d (first: warp %d lane %d%s%s)", count, t->cta->block, t->warp->id,
-             t->lane, *role ? ", " : "", role);
+    char cta[PHRASE_SIZE];
+    snprintf(text, PHRASE_SIZE, "%d threads of %.99s (first: warp %d lane %d%s%s)", count, cta_text(t->cta, cta),
+             t->warp->id, t->lane, *role ? ", " : "", role);
     return text;
 }
 

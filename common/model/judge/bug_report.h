@@ -2,6 +2,7 @@
 #ifndef BUG_REPORT_H
 #define BUG_REPORT_H
 
+#include "../core/memory.h"
 #include "../core/state.h"
 
 enum { REPORT_SIZE = 8192, PHRASE_SIZE = 256 };
@@ -28,6 +29,8 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
 void report_negative(ModelRule rule, Site site, const char *what, int newest);
 
 /* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. */
+const char *allocation_text(const Allocation *a, char *text); /* "C", "C of device 1" */
+const char *cta_text(const Cta *cta, char *text);             /* "CTA 3", "CTA 3 of device 1" */
 const char *thread_text(const Thread *t, char *text);
 const char *threads_text(const Thread *t, int count, char *text);
 const char *barrier_text(const Barrier *b, char *text); /* "full[2]" */

@@ -188,7 +188,7 @@ static int world_covers(const World *a, const World *b) {
             return 0;
         }
     }
-    return a->waited >= b->waited;
+    return (b->waited & ~a->waited) == 0;
 }
 
 void world_join(World **into, World *from) {
@@ -286,17 +286,20 @@ Tick thread_newest(const Thread *t, Component component) {
 
 /* ---- launch, clusters, CTAs -------------------------------------------------------------------------------------- */
 
-static int component_limit(void) {
-    return device.launch.cluster_size * (THREAD_COMPONENTS * device.launch.block + CTA_COMPONENTS);
+static int component_limit(const Launch *l) {
+    return l->cluster_size * (THREAD_COMPONENTS * l->block + CTA_COMPONENTS);
 }
 
 void clock_launch_begin(void) {
     clock_launch_end();
-    pool.capacity = component_limit();
+    for (int i = 0; i < device.launched; i++) {
+        int limit = component_limit(&device.launch[i]);
+        pool.capacity = limit > pool.capacity ? limit : pool.capacity;
+    }
 }
 
 void clock_cluster_begin(Cluster *cluster) {
-    int capacity = component_limit();
+    int capacity = component_limit(cluster->launch);
     cluster->clock = model_alloc_zero(sizeof *cluster->clock + (size_t)capacity * sizeof cluster->clock->owner[0]);
     cluster->clock->capacity = capacity;
 }
@@ -364,6 +367,8 @@ static void set_base(Thread *t, Clock *base) {
     clock_unref(t->clock->base);
     t->clock->base = base;
 }
+
+void thread_begin_with(Thread *t, Clock *clock) { set_base(t, clock); }
 
 static void remember(unsigned i, Clock *base, Clock *released, Clock *result) {
     clock_ref(base);
@@ -491,7 +496,7 @@ void clock_init_fence(Thread *t) {
     raise_own(t, own_index(t, clock->fence), clock->fences);
 }
 
-void clock_grid_wait(Thread *t) { t->clock->waited = 1; }
+void clock_grid_wait(Thread *t) { t->clock->waited |= 1 << device_of(t); }
 
 void clock_fence(Thread *t) {
     Clock *base = t->clock->base;

@@ -11,6 +11,8 @@
 
 typedef uint16_t Component;
 
+typedef enum { SCOPE_GPU, SCOPE_SYSTEM, SCOPES } Scope;
+
 typedef struct {
     uint32_t known;
     uint32_t fenced;
@@ -20,7 +22,7 @@ typedef struct {
 typedef struct Clock {
     int refs;
     int count;
-    int waited;          /* for the launch before to end: grid_dependency_wait() */
+    int waited;          /* for the launch before to end, grid_dependency_wait(): a bit for each device */
     struct World *world; /* may be NULL */
     Tick tick[];
 } Clock;
@@ -55,9 +57,10 @@ typedef struct ThreadClock {
     int own_count;          /* own[0] is the thread's own component */
     int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
     int waited;             /* as in Clock */
-    /* world.h: what its relaxed atomics have seen, which a fence makes known; what the last fence lets them hand on. */
-    struct World *seen;
-    struct FenceClock *fence;
+    /* world.h, by scope: what its relaxed atomics have seen, which a fence makes known; what the last fence lets them hand
+     * on. What atomics of too narrow a scope have come across. */
+    struct World *seen[SCOPES], *beyond;
+    struct FenceClock *fence[SCOPES];
 } ThreadClock;
 
 /* What a component counts for: a thread, or work of it; a barrier's phases; a warpgroup's products. */
@@ -173,7 +176,7 @@ static inline int thread_fenced(const Thread *t, Component component, uint32_t e
 Tick thread_newest(const Thread *t, Component component);
 
 static inline int thread_waited(const Thread *t) {
-    return t->clock->waited || (t->clock->base != NULL && t->clock->base->waited);
+    return (t->clock->waited | (t->clock->base != NULL ? t->clock->base->waited : 0)) >> device_of(t) & 1;
 }
 /* Does the thread know that the CTA of its cluster has started? */
 int cluster_started(const Thread *t, const Cta *cta);
@@ -182,6 +185,8 @@ int cluster_started(const Thread *t, const Cta *cta);
 static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }
 static inline Component thread_component(const Thread *t) { return t->clock->own[0].component; }
 
+/* The thread, which knows nothing yet, begins with this. */
+void thread_begin_with(Thread *t, Clock *clock);
 /* *into |= what the thread knows; its later accesses are not part of it. *into is made if NULL. */
 void thread_release(Thread *t, Clock **into);
 /* The thread learns what `released` knows. */

@@ -4,7 +4,10 @@
  * small, has a cell for every 2 bytes: its last ordinary write, and in a list the reads and atomic accesses behind it. Two
  * of them are in order if the later one's thread knows the earlier (clock.h; world.h between clusters). A thread
  * must also know its own copies: program order does not hold them together. A launch that overlaps the one before looks at
- * that one's cells too: all threads of it are in order behind grid_dependency_wait(). */
+ * that one's cells too: all threads of it are in order behind grid_dependency_wait().
+ *
+ * In a chain of layers, what is in the memory of a device belongs to its stream. So another device may write there only when
+ * it knows that a launch of that device has begun, and a launch may end only when it knows such writes to be over. */
 #include "conflicts.h"
 
 #include <stdio.h>
@@ -28,8 +31,9 @@ typedef struct {
     uint32_t epoch;
     Site site;
     Component component, issuer;
-    uint8_t how;   /* GlobalAccess */
-    uint8_t bytes; /* bit 0 the low one, bit 1 the high one */
+    uint8_t how;    /* GlobalAccess */
+    uint8_t bytes;  /* bit 0 the low one, bit 1 the high one */
+    uint8_t system; /* an atomic of system scope */
 } GlobalEvent;
 
 /* Of 2 bytes. */
@@ -50,16 +54,9 @@ static struct {
     int capacity;
 } others;
 
-/* Clusters of a launch have the serials behind `first`. */
-typedef struct {
-    uint32_t first;
-    int block, cluster_size, first_block;
-} LaunchFacts;
-
 static struct {
-    LaunchFacts here, before;
+    uint32_t first;  /* clusters of this set of launches have the serials behind it */
     uint32_t oldest; /* cells up to this serial do not count: those of launches that have ended */
-    int chained;     /* the launch before may still run, and may access all memory */
 } now;
 
 static const struct {
@@ -71,13 +68,52 @@ static const struct {
 #undef HOW
 };
 
+/* The list of a cell; 0: empty. */
+static uint32_t first_of(const GlobalCell *c) {
+    return c->others != 0 && c->others < others.count && others.list[c->others].of == c ? c->others : 0;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+static int is_of(const LaunchFacts *facts, uint32_t serial) { return serial > facts->first && serial <= facts->last; }
+
+/* The launch before in its stream. */
+static const LaunchFacts *before_of(const Launch *l) {
+    return l->follows >= 0 ? &device.launch[l->follows].facts : &l->before;
+}
+
+static int overlaps(const Launch *l) { return l->overlap && before_of(l)->last != 0 && before_of(l)->dependents; }
+
+/* The launch of a cluster of this set or, `of_before` 1, of one before. */
+static const LaunchFacts *facts_of(uint32_t serial, int *of_before) {
+    for (int i = 0; i < device.launched; i++) {
+        *of_before = 0;
+        if (is_of(&device.launch[i].facts, serial)) {
+            return &device.launch[i].facts;
+        }
+        *of_before = 1;
+        if (is_of(&device.launch[i].before, serial)) {
+            return &device.launch[i].before;
+        }
+    }
+    return NULL;
+}
+
+/* Of another device than the launch. */
+static int is_far(const Launch *l, uint32_t serial) {
+    int of_before;
+    return facts_of(serial, &of_before)->device != l->facts.device;
+}
+
 void conflicts_launch_begin(void) {
-    const Launch *l = &device.launch;
-    now.before = now.here;
-    now.here = (LaunchFacts){device.serial, l->block, l->cluster_size, device.options.first_block};
-    now.chained = l->overlap && device.options.chain;
-    now.oldest = l->overlap && l->dependents_before ? now.before.first : now.here.first;
-    if (now.oldest == now.here.first) {
+    now.first = now.oldest = device.launch->facts.first;
+    for (int i = 0; i < device.launched; i++) {
+        const Launch *l = &device.launch[i];
+        if (l->follows < 0 && overlaps(l) && l->before.first < now.oldest) {
+            now.oldest = l->before.first;
+        }
+    }
+    if (now.oldest == now.first) {
         others.count = 1;
         others.free = 0;
     }
@@ -101,8 +137,9 @@ static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *wha
     report_begin_last(RULE_GLOBAL_BOUNDS);
     report_place("now", t, site, what);
     if (below != NULL) {
+        char name[PHRASE_SIZE];
         report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size, (long long)(p - below->begin),
-                    below->name, (long long)(below->end - below->begin));
+                    allocation_text(below, name), (long long)(below->end - below->begin));
     } else {
         report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
     }
@@ -119,20 +156,41 @@ static const char *issuer_text(const GlobalEvent *e, char *text) {
         }
     }
     /* The first components of a cluster are its threads'. */
-    const LaunchFacts *l = e->serial > now.here.first ? &now.here : &now.before;
+    int of_before;
+    const LaunchFacts *l = facts_of(e->serial, &of_before);
     int thread = e->issuer % l->block;
     int cta = l->first_block + (int)(e->serial - l->first - 1) * l->cluster_size + e->issuer / l->block;
-    snprintf(text, PHRASE_SIZE, "CTA %d warp %d lane %d%s", cta, thread / WARP_SIZE, thread % WARP_SIZE,
-             l == &now.before ? " of the launch before" : "");
+    int length = snprintf(text, PHRASE_SIZE, "CTA %d", cta);
+    if (device.devices > 1) {
+        length += snprintf(text + length, (size_t)(PHRASE_SIZE - length), " of device %d", l->device);
+    }
+    snprintf(text + length, (size_t)(PHRASE_SIZE - length), " warp %d lane %d%s", thread / WARP_SIZE,
+             thread % WARP_SIZE, of_before ? " of the launch before" : "");
     return text;
 }
 
 static void report_memory(const Allocation *a, uintptr_t p) {
-    char text[PHRASE_SIZE];
+    char text[PHRASE_SIZE], name[PHRASE_SIZE];
     Tag place = tag_of_global((const void *)p);
     int named = place.tensor != TENSOR_UNKNOWN;
-    report_line("memory", "%s, byte %llu%s%s", a->name, (unsigned long long)(p - a->begin), named ? ": " : "",
-                named ? tag_text(place, text) : "");
+    report_line("memory", "%s, byte %llu%s%s", allocation_text(a, name), (unsigned long long)(p - a->begin),
+                named ? ": " : "", named ? tag_text(place, text) : "");
+}
+
+/* What a thread, or NULL, a launch of device `on` would have to know of e. */
+static void report_missing(const Thread *t, int on, const GlobalEvent *e, const char *who) {
+    if (!access_of[e->how].async || (device.devices > 1 && world_is_handed_on(e->serial, e->component, e->epoch))) {
+        world_missing(t, on, e->serial, e->component, e->epoch, who);
+    } else if (e->how == GLOBAL_TMA_READ) {
+        report_line("missing",
+                    "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is "
+                    "before it");
+    } else if (t != NULL && !is_far(launch_of(t->cta), e->serial)) {
+        report_line("missing", "bulk_wait_group(0) by the thread of the copy, and what orders this thread behind it");
+    } else {
+        report_line("missing", "bulk_wait_group(0) by the thread of the copy, behind it a release of system scope, and "
+                               "an acquire on this device that reads what was released");
+    }
 }
 
 /* e: NULL if it is any access of the launch before. */
@@ -155,16 +213,75 @@ static void report_order(ModelRule rule, Thread *t, const Allocation *a, uintptr
     } else if (rule == RULE_PROXY_FENCE) {
         report_line("missing", "fence_proxy_async_global() behind the earlier access: by its thread before it hands "
                                "it on, or by this one before the copy");
-    } else if (access_of[e->how].async) {
-        report_line("missing",
-                    e->how == GLOBAL_TMA_READ
-                        ? "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is "
-                          "before it"
-                        : "bulk_wait_group(0) by the thread of the copy, and what orders this thread behind it");
+    } else if (rule == RULE_SCOPE && access_of[e->how].atomic) {
+        report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device alone");
     } else {
-        world_missing(t, e->serial, e->component, e->epoch, who);
+        report_missing(t, device_of(t), e, who);
     }
     report_end(0);
+}
+
+static void report_start(Thread *t, const Allocation *a, uintptr_t p, const char *what, Site site) {
+    if (!report_begin(RULE_PEER_START)) {
+        return;
+    }
+    report_place("now", t, site, what);
+    report_memory(a, p);
+    report_line("missing",
+                "an acquire of a flag that device %d raises when this launch of it has begun: until then the work "
+                "before in its stream may use that memory",
+                a->device);
+    report_end(0);
+}
+
+/* ---- the end of launches ----------------------------------------------------------------------------------------- */
+
+/* A launch of the device that memory lies on has ended: is this access from elsewhere known to be over? */
+static int is_open(const Allocation *a, const GlobalEvent *e) {
+    int of_before;
+    if (e->serial <= now.first || !access_of[e->how].writes || (access_of[e->how].atomic && !access_of[e->how].async)) {
+        return 0;
+    }
+    return facts_of(e->serial, &of_before)->device != a->device &&
+           !world_device_knows(a->device, e->serial, e->component, e->epoch);
+}
+
+static void report_open(const Allocation *a, uintptr_t p, const GlobalEvent *e) {
+    char who[PHRASE_SIZE];
+    ModelRule rule = world_is_beyond(NULL, a->device, e->serial, e->component, e->epoch) ? RULE_SCOPE : RULE_PEER_END;
+    if (!report_begin(rule)) {
+        return;
+    }
+    report_line("now", "the launch on device %d has ended", a->device);
+    report_place_of("before", issuer_text(e, who), e->site, access_of[e->how].text);
+    report_memory(a, p);
+    report_missing(NULL, a->device, e, who);
+    report_end(0);
+}
+
+static int has_launch(int on) {
+    int i = 0;
+    while (i < device.launched && device.launch[i].facts.device != on) {
+        i++;
+    }
+    return i < device.launched;
+}
+
+void conflicts_launches_done(void) {
+    const Allocation *a;
+    for (int n = 0; device.devices > 1 && device.options.chain && (a = global_at(n)) != NULL; n++) {
+        for (size_t i = 0; a->cell != NULL && has_launch(a->device) && i < (a->end - a->begin + 1) / 2; i++) {
+            const GlobalCell *c = &a->cell[i];
+            const GlobalEvent *open = is_open(a, &c->write) ? &c->write : NULL;
+            for (uint32_t k = first_of(c); k != 0 && open == NULL; k = others.list[k].next) {
+                open = is_open(a, &others.list[k].event) ? &others.list[k].event : NULL;
+            }
+            if (open != NULL) {
+                report_open(a, a->begin + 2 * i, open);
+                return;
+            }
+        }
+    }
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
@@ -178,23 +295,25 @@ static void check(Thread *t, const Allocation *a, uintptr_t p, const char *what,
          (!access_of[mine->how].async || e->epoch == mine->epoch))) {
         return;
     }
-    if (e->serial <= now.here.first) {
+    const Launch *l = launch_of(t->cta);
+    if (overlaps(l) && is_of(before_of(l), e->serial)) {
         if (!thread_waited(t)) {
             report_order(RULE_LAUNCH_OVERLAP, t, a, p, what, mine->site, e);
         }
-    } else if (access_of[mine->how].atomic && access_of[e->how].atomic) {
+    } else if (e->serial <= now.first) {
         return;
+    } else if (access_of[mine->how].atomic && access_of[e->how].atomic) {
+        if (!(mine->system & e->system) && device.devices > 1 && is_far(l, e->serial) &&
+            !world_knows(t, e->serial, e->component, e->epoch)) {
+            report_order(RULE_SCOPE, t, a, p, what, mine->site, e);
+        }
     } else if (!world_knows(t, e->serial, e->component, e->epoch)) {
-        report_order(RULE_GLOBAL_CONFLICT, t, a, p, what, mine->site, e);
+        int beyond = world_is_beyond(t, device_of(t), e->serial, e->component, e->epoch);
+        report_order(beyond ? RULE_SCOPE : RULE_GLOBAL_CONFLICT, t, a, p, what, mine->site, e);
     } else if (access_of[mine->how].async && !access_of[e->how].async && wrote &&
                !world_fenced(t, e->serial, e->component, e->epoch)) {
         report_order(RULE_PROXY_FENCE, t, a, p, what, mine->site, e);
     }
-}
-
-/* The list of a cell; 0: empty. */
-static uint32_t first_of(const GlobalCell *c) {
-    return c->others != 0 && c->others < others.count && others.list[c->others].of == c ? c->others : 0;
 }
 
 static void other_add(GlobalCell *c, const GlobalEvent *e) {
@@ -229,11 +348,11 @@ static void check_others(Thread *t, const Allocation *a, uintptr_t p, const char
         if (!seen || !access_of[e->how].writes) {
             check(t, a, p, what, mine, e);
         }
-        if (mine->how == GLOBAL_WRITE && access_of[e->how].atomic && e->serial > now.here.first) {
+        if (mine->how == GLOBAL_WRITE && access_of[e->how].atomic && e->serial > now.first) {
             seen = e->how != GLOBAL_ATOMIC_STORE && (seen || world_knows(t, e->serial, e->component, e->epoch));
         }
         int covered = (e->bytes & ~mine->bytes) == 0 &&
-                      (overwrites || (e->how == mine->how && e->serial > now.here.first &&
+                      (overwrites || (e->how == mine->how && e->system == mine->system && e->serial > now.first &&
                                       ((e->serial == mine->serial && e->component == mine->component) ||
                                        world_knows(t, e->serial, e->component, e->epoch))));
         if (covered || e->serial <= now.oldest || ++n >= OTHERS_LIMIT) {
@@ -264,15 +383,42 @@ static GlobalCell *cells(Allocation *a) {
     return a->cell;
 }
 
-void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAccess how, Component component,
-                      uint32_t epoch, Site site, const char *what) {
+/* The launch of that device that goes with this one: as many are before it there. */
+static const LaunchFacts *peer_of(const Launch *l, int on) {
+    int number = 0;
+    for (const Launch *before = device.launch; before < l; before++) {
+        number += before->facts.device == l->facts.device;
+    }
+    for (int i = 0; i < device.launched; i++) {
+        if (device.launch[i].facts.device == on && number-- == 0) {
+            return &device.launch[i].facts;
+        }
+    }
+    return NULL;
+}
+
+/* A write to the memory of another device, whose launch must be known to have begun. */
+static void check_start(Thread *t, const Allocation *a, uintptr_t p, const char *what, Site site) {
+    const LaunchFacts *peer = peer_of(launch_of(t->cta), a->device);
+    if (peer != NULL && !world_knows_start(t, peer)) {
+        report_start(t, a, p, what, site);
+    }
+}
+
+static void access_memory(Thread *t, const void *pointer, uint32_t size, GlobalEvent mine, const char *what) {
+    const GlobalAccess how = (GlobalAccess)mine.how;
+    const Site site = mine.site;
     uintptr_t p = (uintptr_t)pointer;
     Allocation *a = global_find(p, site / 8);
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }
-    if (now.chained && !thread_waited(t)) {
+    if (device.options.chain && launch_of(t->cta)->overlap && !thread_waited(t)) {
         report_order(RULE_LAUNCH_OVERLAP, t, a, p, what, site, NULL);
+    }
+    if (device.options.chain && a->device != device_of(t) && access_of[how].writes &&
+        (!access_of[how].atomic || access_of[how].async)) {
+        check_start(t, a, p, what, site);
     }
     /* Where somebody observes, nobody looks for conflicts: that would take memory for all of C. */
     if ((a->cell == NULL && !access_of[how].writes && a->end - a->begin > SMALL_BYTES) ||
@@ -283,7 +429,6 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
     if (cell == NULL) {
         return;
     }
-    GlobalEvent mine = {t->cta->cluster->serial, epoch, site, component, thread_component(t), (uint8_t)how, 3};
     const int overwrites = access_of[how].writes && !access_of[how].atomic;
     uintptr_t begin = p - a->begin, end = begin + size;
     for (uintptr_t i = begin / 2; i <= (end - 1) / 2; i++) {
@@ -304,6 +449,20 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
             c->write = mine;
         }
     }
+}
+
+static GlobalEvent event_of(const Thread *t, GlobalAccess how, Component component, uint32_t epoch, Site site) {
+    return (GlobalEvent){.serial = t->cta->cluster->serial,
+                         .epoch = epoch,
+                         .site = site,
+                         .component = component,
+                         .issuer = thread_component(t),
+                         .how = (uint8_t)how};
+}
+
+void conflicts_access(Thread *t, const void *p, uint32_t size, GlobalAccess how, Component component, uint32_t epoch,
+                      Site site, const char *what) {
+    access_memory(t, p, size, event_of(t, how, component, epoch, site), what);
 }
 
 void conflicts_read(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
@@ -346,7 +505,8 @@ void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site si
 
 static int is_shared(const void *p) { return (uintptr_t)p - (uintptr_t)device.shared_base < device.shared_span; }
 
-void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site) {
+void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                      Site site) {
     if ((uintptr_t)p % 4 != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
     }
@@ -354,12 +514,18 @@ void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder ord
         shadow_atomic(t, p, site);
         return;
     }
-    world_acquire(t, p, kind, order);
-    conflicts_access(t, p, 4,
-                     kind == ATOMIC_LOAD    ? GLOBAL_ATOMIC_READ
-                     : kind == ATOMIC_STORE ? GLOBAL_ATOMIC_STORE
-                                            : GLOBAL_ATOMIC,
-                     thread_component(t), thread_epoch(t), site, what);
+    if (wanted == NULL) {
+        world_acquire(t, p, kind, order);
+    }
+    GlobalAccess how = kind == ATOMIC_LOAD    ? GLOBAL_ATOMIC_READ
+                       : kind == ATOMIC_STORE ? GLOBAL_ATOMIC_STORE
+                                              : GLOBAL_ATOMIC;
+    GlobalEvent mine = event_of(t, how, thread_component(t), thread_epoch(t), site);
+    mine.system = (order & ORDER_SYSTEM) != 0;
+    access_memory(t, p, 4, mine, what);
+    if (wanted != NULL && (int)(*(const uint32_t *)p - (uint32_t)*wanted) >= 0) {
+        world_reached(t, p, order, *wanted);
+    }
     world_release(t, p, kind, order, site);
 }
 

@@ -24,6 +24,8 @@ typedef enum {
 
 /* For event.c. */
 void conflicts_launch_begin(void);
+/* All threads of the set of launches have returned. */
+void conflicts_launches_done(void);
 void conflicts_shutdown(void);
 
 /* For the other judges, of what copies do, and for event.c, of ordinary accesses. t: who is to blame; component and epoch
@@ -36,7 +38,8 @@ void conflicts_read(Thread *t, const void *p, uint32_t size, Site site, const ch
 /* For event.c. */
 void conflicts_plain(Thread *t, const void *p, uint32_t size, int write, Site site);
 /* An atomic access, and what it orders. */
-void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, Site site);
+void conflicts_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                      Site site);
 void conflicts_free(Allocation *allocation);
 /* Ordinary access to memory of a kernel: is it a loop that nothing ends? */
 void conflicts_spin(const Thread *t, const void *p, uint32_t size, int write, Site site);

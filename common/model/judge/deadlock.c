@@ -15,6 +15,15 @@
 
 enum { MAX_GROUPS = 16 };
 
+/* CTAs that have not begun. */
+static int waiting_ctas(void) {
+    int waiting = 0;
+    for (int i = 0; i < device.launched; i++) {
+        waiting += device.launch[i].end_block - device.launch[i].next_block;
+    }
+    return waiting;
+}
+
 static int same_wait(const Thread *x, const Thread *y) {
     const Wait *a = &x->wait, *b = &y->wait;
     return x->cta == y->cta && a->kind == b->kind && a->site == b->site && a->barrier == b->barrier &&
@@ -178,6 +187,20 @@ static void explain_registers(const Thread *t) {
     }
 }
 
+static void explain_counter(const Wait *wait, const char *place, const char *who) {
+    const Allocation *a = global_find((uintptr_t)wait->address, 0);
+    char name[PHRASE_SIZE] = "no allocation", amount[40] = "";
+    long long word = a != NULL ? (long long)((uintptr_t)wait->address - a->begin) / 4 : 0;
+    if (wait->knows) {
+        snprintf(amount, sizeof amount, ", until it is %d or more", wait->wanted);
+    }
+    report_line("waiting", "%s: %s, polls a global counter whose value is %d%s: word %lld of %s", place, who,
+                (int)wait->value, amount, word, a != NULL ? allocation_text(a, name) : name);
+    if (waiting_ctas() == 0) {
+        report_line("", "nobody is left who would change it");
+    }
+}
+
 static void explain(const Thread *t, int count) {
     char place[160], who[PHRASE_SIZE], name[PHRASE_SIZE];
     const Wait *wait = &t->wait;
@@ -214,9 +237,7 @@ static void explain(const Thread *t, int count) {
         report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
                     who, wait->what, wait->id, wait->cta->block);
         break;
-    case WAIT_COUNTER:
-        report_line("waiting", "%s: %s, polls a global counter whose value is %u", place, who, wait->value);
-        break;
+    case WAIT_COUNTER: explain_counter(wait, place, who); break;
     case WAIT_NONE: break;
     }
 }
@@ -255,6 +276,16 @@ static ModelRule verdict(void) {
     return RULE_DEADLOCK;
 }
 
+/* The groups tell of another cluster of its launch already. */
+static int is_elsewhere(const Cluster *cluster, const Thread *const *group, int groups) {
+    for (int g = 0; g < groups; g++) {
+        if (group[g]->cta->cluster->launch == cluster->launch) {
+            return group[g]->cta->cluster != cluster;
+        }
+    }
+    return 0;
+}
+
 void report_deadlock(void) {
     const Thread *group[MAX_GROUPS];
     int count[MAX_GROUPS], groups = 0, more = 0, elsewhere = 0, exited = 0, total = 0;
@@ -272,7 +303,7 @@ void report_deadlock(void) {
                 if (t->wait.kind == WAIT_WARP && (part.arrived & part.mask) == part.mask) {
                     continue; /* all have come: they wait for the lane that does the work, which is told of */
                 }
-                if (groups > 0 && cta->cluster != group[0]->cta->cluster && t->wait.kind != WAIT_COUNTER) {
+                if (is_elsewhere(cta->cluster, group, groups) && t->wait.kind != WAIT_COUNTER) {
                     elsewhere++; /* the same story again */
                     continue;
                 }
@@ -302,11 +333,11 @@ void report_deadlock(void) {
         report_line("and", "%d threads of other %s wait", elsewhere,
                     group[0]->cta->cluster->size > 1 ? "clusters" : "CTAs");
     }
-    if (verdict() == RULE_LIVELOCK && device.launch.waiting > 0) {
+    if (verdict() == RULE_LIVELOCK && waiting_ctas() > 0) {
         report_line("absent",
                     "%d CTAs of the grid have not begun: each of the %d SMs has one that does not end. CTAs that wait "
                     "for each other must all fit on the SMs at once",
-                    device.launch.waiting, device.launch.sms);
+                    waiting_ctas(), device.devices * device.sms);
     }
     report_line("ended", "%d of %d threads have returned from the kernel; no copy or product is on its way", exited,
                 total);

@@ -22,14 +22,17 @@ typedef struct {
     const char *name;
     int of_map; /* known from a tensor map: for one launch */
     size_t row_bytes;
+    int first_row; /* of the matrix, here */
     int rows, columns, element_bytes;
 } Tensor;
 
 static struct {
     Tensor tensor[TENSORS]; /* from 1 */
     int count;
+    /* The last map that was asked for: its tensor, and where in it the map begins. */
     uintptr_t last_base;
-    int last;
+    uint64_t last_pitch;
+    Tag last;
 } known = {.tensor[0].name = "", .count = 1};
 
 static int tensor_add(const Tensor *tensor) {
@@ -45,25 +48,45 @@ static int tensor_add(const Tensor *tensor) {
     return known.count++;
 }
 
-Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
-    Tag tag = {TENSOR_UNKNOWN, 0, 0, 0};
-    if (map->rank != 2) {
+/* Where the map begins: in a matrix that was described and has its pitch, or in a tensor of its own. */
+static Tag tag_of_base(const TensorMap *map) {
+    Tag tag = tag_of_global((const void *)(uintptr_t)map->base);
+    if (tag.tensor != TENSOR_UNKNOWN &&
+        (known.tensor[tag.tensor].base == map->base ||
+         (known.tensor[tag.tensor].row_bytes == map->stride[0] && tag.element_bytes == map->element_bytes))) {
         return tag;
     }
-    if (known.last_base != map->base) {
-        Tensor tensor = {(uintptr_t)map->base, map->name != NULL ? map->name : "tensor", 1, 0, 0, 0, 0};
-        known.last = tensor_add(&tensor);
-        known.last_base = map->base;
+    Tensor tensor = {.base = (uintptr_t)map->base, .name = map->name != NULL ? map->name : "tensor", .of_map = 1};
+    return (Tag){(uint16_t)tensor_add(&tensor), 0, 0, 0};
+}
+
+Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
+    if (map->rank != 2) {
+        return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     }
-    tag.tensor = (uint16_t)known.last;
-    tag.element_bytes = map->element_bytes;
-    tag.row = (int32_t)coord[1];
-    tag.column = (int32_t)coord[0];
-    return tag;
+    if (known.last_base != map->base || known.last_pitch != map->stride[0]) {
+        known.last = tag_of_base(map);
+        known.last_base = map->base;
+        known.last_pitch = map->stride[0];
+    }
+    return (Tag){known.last.tensor, map->element_bytes, known.last.row + (int32_t)coord[1],
+                 known.last.column + (int32_t)coord[0]};
 }
 
 void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes) {
-    Tensor tensor = {(uintptr_t)base, name, 0, (size_t)ld * (size_t)element_bytes, rows, cols, element_bytes};
+    model_describe_rows(base, name, 0, rows, cols, ld, element_bytes);
+}
+
+void model_describe_rows(const void *base, const char *name, int first_row, int rows, int cols, int ld,
+                         int element_bytes) {
+    Tensor tensor = {.base = (uintptr_t)base,
+                     .name = name,
+                     .row_bytes = (size_t)ld * (size_t)element_bytes,
+                     .first_row = first_row,
+                     .rows = rows,
+                     .columns = cols,
+                     .element_bytes = element_bytes};
+    known.last_base = 0;
     for (int i = 1; i < known.count; i++) {
         if (known.tensor[i].base == tensor.base) {
             known.tensor[i] = tensor;
@@ -81,7 +104,7 @@ Tag tag_of_global(const void *p) {
         if (tensor->row_bytes != 0 && offset / tensor->row_bytes < (uintptr_t)tensor->rows) {
             tag.tensor = (uint16_t)i;
             tag.element_bytes = (uint16_t)tensor->element_bytes;
-            tag.row = (int32_t)(offset / tensor->row_bytes);
+            tag.row = tensor->first_row + (int32_t)(offset / tensor->row_bytes);
             tag.column = (int32_t)(offset % tensor->row_bytes) / tensor->element_bytes;
             break;
         }
@@ -167,7 +190,6 @@ void provenance_forget_memory(const void *p, size_t bytes) {
         }
     }
     known.last_base = 0;
-    known.last = 0;
     for (int i = 1; i < known.count; i++) {
         if (known.tensor[i].of_map) {
             forget(i);
@@ -223,7 +245,7 @@ static int check_piece(Operand *o, Tag tag, int row, int k) {
         return 1;
     }
     Tag expected = {origin->tensor, origin->element_bytes, origin->row + down, origin->column + right};
-    int last_row = known.tensor[tag.tensor].rows - 1;
+    int last_row = known.tensor[tag.tensor].first_row + known.tensor[tag.tensor].rows - 1;
     if (tag.tensor == origin->tensor && tag.column == expected.column && tag.row == last_row &&
         expected.row > last_row) {
         return 1; /* rows outside the matrix may repeat its last row: what they give is not stored */
@@ -260,7 +282,10 @@ static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
 }
 
 /* Its first row is in its matrix, as far as that is known: what becomes of rows outside does not matter. */
-static int is_inside(Tag tag) { return known.tensor[tag.tensor].rows == 0 || tag.row < known.tensor[tag.tensor].rows; }
+static int is_inside(Tag tag) {
+    const Tensor *tensor = &known.tensor[tag.tensor];
+    return tensor->rows == 0 || tag.row < tensor->first_row + tensor->rows;
+}
 
 void provenance_accumulators(Warpgroup *g, int tile, int write) {
     CtaFragments *fragments = g->cta->fragments;

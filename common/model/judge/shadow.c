@@ -32,9 +32,9 @@ static struct {
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 void shadow_cta_begin(Cta *cta) {
-    if (device.launch.sms > shadows.slots) {
-        /* CTAs point at theirs: none may move while one lives. All slots of a launch are made at once. */
-        int slots = device.launch.sms;
+    if (device.devices * device.sms > shadows.slots) {
+        /* CTAs point at theirs: none may move while one lives. All slots of a set of launches are made at once. */
+        int slots = device.devices * device.sms;
         shadows.of = model_realloc(shadows.of, (size_t)slots * sizeof *shadows.of);
         memset(&shadows.of[shadows.slots], 0, (size_t)(slots - shadows.slots) * sizeof *shadows.of);
         shadows.slots = slots;
@@ -251,12 +251,13 @@ static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
     char text[PHRASE_SIZE];
     Tag tag = provenance_of(cta, offset);
     char place[PHRASE_SIZE] = "";
-    if (device.launch.shared_type != NULL) {
-        layout_text(device.launch.shared_file, device.launch.shared_type, device.launch.shared_variable, offset, place,
-                    sizeof place);
+    char of[PHRASE_SIZE];
+    const Launch *l = launch_of(cta);
+    if (l->shared_type != NULL) {
+        layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, place, sizeof place);
     }
-    report_line("memory", "%s%sshared memory of CTA %d, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
-                cta->block, offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
+    report_line("memory", "%s%sshared memory of %s, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
+                cta_text(cta, of), offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
                 tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, text) : "");
 }
 

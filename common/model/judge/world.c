@@ -16,10 +16,20 @@ typedef struct FenceClock {
     World *world; /* made of it when a relaxed write releases it; NULL: not yet */
 } FenceClock;
 
-/* Words that were released to in this launch: a table by address. */
+/* The value that a word has been given, and what was handed on with it so far. */
+typedef struct Raise {
+    uint32_t value;
+    World *system; /* may be NULL */
+} Raise;
+
+/* Words that were released to in this set of launches: a table by address. */
 typedef struct {
     const void *at; /* NULL: free */
-    World *world;   /* NULL: a store has replaced it */
+    /* For the threads of each device, and for all; NULL: nothing, or a store has replaced it. */
+    World *on[DEVICE_LIMIT], *system;
+    struct Raise *raise; /* by atomics of system scope, oldest first */
+    int raises, raise_capacity;
+    int released_near; /* an atomic of .gpu scope has released to it */
     uint32_t serial;
     Component by; /* the thread that released to it last */
     Site site;
@@ -29,6 +39,9 @@ static struct {
     Word *word;
     int count, capacity; /* a power of two */
 } words;
+
+/* What the ended threads of a device have read without an acquire, and by a scope that is too narrow: for reports. */
+static World *ended_seen[DEVICE_LIMIT], *ended_beyond[DEVICE_LIMIT];
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
@@ -118,42 +131,153 @@ static Word *word_make(const void *at) {
     return word;
 }
 
+static void forget(World **world) {
+    world_unref(*world);
+    *world = NULL;
+}
+
 void world_launch_end(void) {
     for (int i = 0; i < words.capacity; i++) {
-        world_unref(words.word[i].world);
+        for (int on = 0; on < DEVICE_LIMIT; on++) {
+            world_unref(words.word[i].on[on]);
+        }
+        world_unref(words.word[i].system);
+        for (int k = 0; k < words.word[i].raises; k++) {
+            world_unref(words.word[i].raise[k].system);
+        }
+        free(words.word[i].raise);
     }
     free(words.word);
     memset(&words, 0, sizeof words);
+    for (int i = 0; i < device.launched; i++) {
+        forget(&device.launch[i].known);
+    }
+    for (int on = 0; on < DEVICE_LIMIT; on++) {
+        forget(&ended_seen[on]);
+        forget(&ended_beyond[on]);
+    }
+}
+
+void world_cta_begin(Cta *cta) {
+    const Launch *l = launch_of(cta);
+    if (l->follows < 0 || device.launch[l->follows].known == NULL) {
+        return;
+    }
+    Clock *clock = clock_new();
+    clock->world = world_ref(device.launch[l->follows].known);
+    for (int i = 0; i < cta->threads; i++) {
+        thread_begin_with(&cta->thread[i], clock);
+    }
+    clock_unref(clock);
+}
+
+/* The next launch in the stream is behind all that the CTA's cluster has done, and knows what its threads knew. */
+static void hand_to_stream(const Cta *cta) {
+    Launch *l = launch_of(cta);
+    World *mine = world_new(1);
+    Clock *all = clock_new();
+    for (int c = 0; c < cta->cluster->clock->count; c++) {
+        clock_raise(all, (Component)c, UINT32_MAX, UINT32_MAX);
+    }
+    mine->count = 1;
+    mine->part[0] = (WorldPart){cta->cluster->serial, all, clock_ref(all)};
+    world_join(&l->known, mine);
+    world_unref(mine);
+    if (cta->clock->exit != NULL) {
+        world_join(&l->known, cta->clock->exit->world);
+    }
+    for (int i = 0; i < cta->threads; i++) {
+        const ThreadClock *clock = cta->thread[i].clock;
+        for (int scope = 0; scope < SCOPES; scope++) {
+            world_join(&ended_seen[l->facts.device], clock->seen[scope]);
+        }
+        world_join(&ended_beyond[l->facts.device], clock->beyond);
+    }
 }
 
 void world_cta_end(Cta *cta) {
+    if (device.launched > 1) {
+        hand_to_stream(cta);
+    }
     for (int i = 0; i < cta->threads; i++) {
-        FenceClock *fence = cta->thread[i].clock->fence;
-        world_unref(cta->thread[i].clock->seen);
-        if (fence != NULL) {
-            clock_unref(fence->base);
-            world_unref(fence->world);
+        ThreadClock *clock = cta->thread[i].clock;
+        world_unref(clock->beyond);
+        for (int scope = 0; scope < SCOPES; scope++) {
+            FenceClock *fence = clock->fence[scope];
+            world_unref(clock->seen[scope]);
+            if (fence != NULL) {
+                clock_unref(fence->base);
+                world_unref(fence->world);
+            }
         }
     }
 }
 
 /* ---- atomics and fences ------------------------------------------------------------------------------------------ */
 
-void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order) {
-    const Word *word = kind != ATOMIC_STORE ? word_find(at) : NULL;
-    if (word == NULL || word->world == NULL) {
-        return;
-    }
-    if (order & ORDER_ACQUIRE) {
-        learn(t, word->world);
-    } else {
-        world_join(&t->clock->seen, word->world);
+/* What does not reach a thread that asks by .gpu scope. */
+static void come_across(Thread *t, const Word *word, MemoryOrder order) {
+    for (int on = 0; on < device.devices && !(order & ORDER_SYSTEM); on++) {
+        if (on != device_of(t)) {
+            world_join(&t->clock->beyond, word->on[on]);
+        }
     }
 }
 
-/* What the thread hands on with a write of this order; NULL: nothing. The caller's to unref. */
-static World *handed_on(Thread *t, MemoryOrder order) {
-    FenceClock *fence = t->clock->fence;
+void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order) {
+    const Word *word = kind != ATOMIC_STORE ? word_find(at) : NULL;
+    if (word == NULL) {
+        return;
+    }
+    World *reaches[SCOPES] = {word->on[device_of(t)], order & ORDER_SYSTEM ? word->system : NULL};
+    for (int scope = 0; scope < SCOPES; scope++) {
+        if (reaches[scope] == NULL) {
+            continue;
+        }
+        if (order & ORDER_ACQUIRE) {
+            learn(t, reaches[scope]);
+        } else {
+            world_join(&t->clock->seen[scope], reaches[scope]);
+        }
+    }
+    come_across(t, word, order);
+}
+
+void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
+    const Word *word = word_find(at);
+    if (word == NULL) {
+        return;
+    }
+    const Raise *reached = NULL;
+    for (int i = word->raises; i > 0 && (int)(word->raise[i - 1].value - (uint32_t)wanted) >= 0; i--) {
+        reached = &word->raise[i - 1];
+    }
+    if (reached != NULL && reached->system != NULL && (order & ORDER_SYSTEM)) {
+        learn(t, reached->system);
+    }
+    if (word->released_near && word->on[device_of(t)] != NULL) {
+        learn(t, word->on[device_of(t)]);
+    }
+    come_across(t, word, order);
+}
+
+void world_raised(Thread *t, const void *at, MemoryOrder order, uint32_t value) {
+    if (!(order & ORDER_SYSTEM)) {
+        Word *word = word_find(at);
+        if (word != NULL) {
+            word->released_near |= word->on[device_of(t)] != NULL;
+        }
+        return;
+    }
+    Word *word = word_make(at);
+    word->raise = model_room(word->raise, word->raises + 1, &word->raise_capacity, sizeof *word->raise);
+    word->raise[word->raises++] = (Raise){value, word->system != NULL ? world_ref(word->system) : NULL};
+}
+
+/* What the thread hands on, as far as the scope reaches, with a write of this order; NULL: nothing. The caller's to
+ * unref. */
+static World *handed_on(Thread *t, MemoryOrder order, Scope scope) {
+    FenceClock *fence = t->clock->fence[scope];
     if (order & ORDER_RELEASE) {
         return world_now(t);
     }
@@ -170,17 +294,22 @@ void world_release(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
     if (kind == ATOMIC_LOAD) {
         return;
     }
-    World *mine = handed_on(t, order);
+    World *mine = handed_on(t, order, SCOPE_GPU);
     Word *word = mine != NULL ? word_make(at) : word_find(at);
     if (word != NULL) {
         int by_itself = word->serial == t->cta->cluster->serial && word->by == thread_component(t);
-        if (kind == ATOMIC_STORE && !by_itself) {
-            world_unref(word->world);
-            word->world = NULL;
+        for (int on = 0; on < DEVICE_LIMIT && kind == ATOMIC_STORE && !by_itself; on++) {
+            forget(&word->on[on]);
+            forget(&word->system);
         }
-        world_join(&word->world, mine);
+        world_join(&word->on[device_of(t)], mine);
     }
     if (mine != NULL) {
+        World *far = !(order & ORDER_SYSTEM) ? NULL
+                     : order & ORDER_RELEASE ? world_ref(mine)
+                                             : handed_on(t, order, SCOPE_SYSTEM);
+        world_join(&word->system, far);
+        world_unref(far);
         word->serial = t->cta->cluster->serial;
         word->by = thread_component(t);
         word->site = site;
@@ -188,17 +317,19 @@ void world_release(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
     }
 }
 
-void world_fence(Thread *t) {
+static void learn_seen(Thread *t, Scope scope) {
+    if (t->clock->seen[scope] != NULL) {
+        learn(t, t->clock->seen[scope]);
+        forget(&t->clock->seen[scope]);
+    }
+}
+
+static void keep_fence(Thread *t, Scope scope) {
     ThreadClock *clock = t->clock;
-    if (clock->seen != NULL) {
-        learn(t, clock->seen);
-        world_unref(clock->seen);
-        clock->seen = NULL;
+    if (clock->fence[scope] == NULL) {
+        clock->fence[scope] = cta_alloc(t->cta, sizeof *clock->fence[scope]);
     }
-    if (clock->fence == NULL) {
-        clock->fence = cta_alloc(t->cta, sizeof *clock->fence);
-    }
-    FenceClock *fence = clock->fence;
+    FenceClock *fence = clock->fence[scope];
     clock_ref(clock->base);
     clock_unref(fence->base);
     world_unref(fence->world);
@@ -207,7 +338,16 @@ void world_fence(Thread *t) {
     fence->own_count = clock->own_count;
     fence->waited = clock->waited;
     memcpy(fence->own, clock->own, sizeof fence->own);
-    clock->own[0].tick.known++;
+}
+
+void world_fence(Thread *t, int system) {
+    learn_seen(t, SCOPE_GPU);
+    if (system) {
+        learn_seen(t, SCOPE_SYSTEM);
+        keep_fence(t, SCOPE_SYSTEM);
+    }
+    keep_fence(t, SCOPE_GPU);
+    t->clock->own[0].tick.known++;
 }
 
 void world_fence_proxy(Thread *t) {
@@ -246,29 +386,90 @@ static int holds(const World *world, uint32_t serial, Component component, uint3
     return part != NULL && clock_tick(part->known, component).known >= epoch;
 }
 
-void world_missing(const Thread *t, uint32_t serial, Component component, uint32_t epoch, const char *who) {
-    char place[PHRASE_SIZE];
-    const Word *with = NULL, *without = NULL;
-    for (int i = 0; i < words.capacity; i++) {
-        const Word *word = &words.word[i];
-        if (word->world == NULL) {
-            continue;
-        }
-        if (holds(word->world, serial, component, epoch)) {
-            with = word;
-        } else if (part_of(word->world, serial) != NULL) {
-            without = word;
+int world_knows_start(const Thread *t, const LaunchFacts *launch) {
+    const World *world = known_world(t);
+    for (int i = 0; world != NULL && i < world->count; i++) {
+        if (world->part[i].serial > launch->first && world->part[i].serial <= launch->last) {
+            return 1;
         }
     }
-    if (holds(t->clock->seen, serial, component, epoch)) {
-        report_line("missing", "an acquire: a relaxed atomic has read what was released behind that access, and no "
-                               "__threadfence() of this thread came between");
-    } else if (with != NULL) {
+    return 0;
+}
+
+int world_device_knows(int on, uint32_t serial, Component component, uint32_t epoch) {
+    for (int i = 0; i < device.launched; i++) {
+        if (device.launch[i].facts.device == on && holds(device.launch[i].known, serial, component, epoch)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A word that hands the access on to a device, or for `on` -1 to all; NULL: there is none. */
+static const Word *word_with(int on, uint32_t serial, Component component, uint32_t epoch) {
+    for (int i = 0; i < words.capacity; i++) {
+        const Word *word = &words.word[i];
+        if (holds(on < 0 ? word->system : word->on[on], serial, component, epoch)) {
+            return word;
+        }
+    }
+    return NULL;
+}
+
+/* ... to another device than this one. */
+static const Word *word_beyond(int on, uint32_t serial, Component component, uint32_t epoch) {
+    const Word *word = NULL;
+    for (int other = 0; other < device.devices && word == NULL; other++) {
+        word = other != on ? word_with(other, serial, component, epoch) : NULL;
+    }
+    return word;
+}
+
+int world_is_handed_on(uint32_t serial, Component component, uint32_t epoch) {
+    return word_beyond(-1, serial, component, epoch) != NULL;
+}
+
+static int has_seen(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch) {
+    return t == NULL ? holds(ended_seen[on], serial, component, epoch)
+                     : holds(t->clock->seen[SCOPE_GPU], serial, component, epoch) ||
+                           holds(t->clock->seen[SCOPE_SYSTEM], serial, component, epoch);
+}
+
+int world_is_beyond(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch) {
+    return device.devices > 1 && !has_seen(t, on, serial, component, epoch) &&
+           (holds(t != NULL ? t->clock->beyond : ended_beyond[on], serial, component, epoch) ||
+            (word_beyond(on, serial, component, epoch) != NULL && word_with(on, serial, component, epoch) == NULL &&
+             word_with(-1, serial, component, epoch) == NULL));
+}
+
+void world_missing(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch, const char *who) {
+    char place[PHRASE_SIZE];
+    const Word *without = NULL;
+    for (int i = 0; i < words.capacity; i++) {
+        for (int other = 0; other < device.devices; other++) {
+            without = part_of(words.word[i].on[other], serial) != NULL ? &words.word[i] : without;
+        }
+    }
+    const Word *near = word_with(on, serial, component, epoch), *far = word_with(-1, serial, component, epoch),
+               *beyond = word_beyond(on, serial, component, epoch);
+    const char *reader = t != NULL ? "neither this thread nor one before it at a barrier" : "no thread of that launch";
+    if (has_seen(t, on, serial, component, epoch)) {
         report_line("missing",
-                    "an acquire: the atomic at %s hands that access on, and neither this thread nor one before it at "
-                    "a barrier has read it by an acquire",
-                    site_text(with->site, place, sizeof place));
-    } else if (serial == t->cta->cluster->serial) {
+                    "an acquire: a relaxed atomic has read what was released behind that access, and no %s "
+                    "came between",
+                    near != NULL ? "__threadfence()" : "system_fence()");
+    } else if (near != NULL || far != NULL) {
+        report_line("missing",
+                    "an acquire%s: the atomic at %s hands that access on, and %s has read it by an acquire%s",
+                    near == NULL ? " of system scope" : "",
+                    site_text(near != NULL ? near->site : far->site, place, sizeof place), reader,
+                    near == NULL ? " of that scope, and waited for a value that counts it" : "");
+    } else if (beyond != NULL) {
+        report_line("missing",
+                    "a release of system scope: the atomic at %s hands that access on to the threads of its own device "
+                    "alone",
+                    site_text(beyond->site, place, sizeof place));
+    } else if (t != NULL && serial == t->cta->cluster->serial) {
         report_line("missing", "no barrier that both threads take part in lies between");
     } else if (without != NULL) {
         report_line("missing",

@@ -4,7 +4,9 @@
  * A release puts what its thread knows beside the word that it writes; an acquire that reads the word takes it from
  * there. A relaxed write releases what its thread knew at its last fence; what a relaxed read finds is known from the
  * next fence on. A read-modify-write adds to what lies beside the word, a store of another thread replaces it: release
- * and acquire patterns of PTX 8.9. Scopes are .gpu, whatever a program says. */
+ * and acquire patterns of PTX 8.9. A scope of .gpu reaches the threads of one device, system scope all of them: a word has
+ * what was released on it for each device, and for all. A launch knows what the one before it in its stream did and
+ * knew. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -15,10 +17,15 @@
 /* An atomic access to a word of global memory: before it is done, and behind it. */
 void world_acquire(Thread *t, const void *word, AtomicKind kind, MemoryOrder order);
 void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
-/* fence.acq_rel.gpu */
-void world_fence(Thread *t);
+/* The word has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
+ * then, and not what came with the value that it happened to find. */
+void world_raised(Thread *t, const void *word, MemoryOrder order, uint32_t value);
+void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
+/* fence.acq_rel.gpu or .sys */
+void world_fence(Thread *t, int system);
 /* fence.proxy.async for global memory */
 void world_fence_proxy(Thread *t);
+void world_cta_begin(Cta *cta);
 void world_cta_end(Cta *cta);
 void world_launch_end(void);
 
@@ -27,7 +34,15 @@ void world_launch_end(void);
 /* Does the thread know an access of a cluster, its own or another? Is it covered by a proxy fence that it knows of? */
 int world_knows(const Thread *t, uint32_t serial, Component component, uint32_t epoch);
 int world_fenced(const Thread *t, uint32_t serial, Component component, uint32_t epoch);
-/* Why it does not: a line of the report in progress. issuer: the thread of the access, `who` in words. */
-void world_missing(const Thread *t, uint32_t serial, Component component, uint32_t epoch, const char *who);
+/* ... does it know that the launch has begun? Does the device, by one of its launches that have ended, know an access? */
+int world_knows_start(const Thread *t, const LaunchFacts *launch);
+int world_device_knows(int on, uint32_t serial, Component component, uint32_t epoch);
+/* It does not, and it would if the scope of an atomic or a fence were .sys. t: NULL for the device. */
+int world_is_beyond(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch);
+/* Is it in what an atomic hands on? */
+int world_is_handed_on(uint32_t serial, Component component, uint32_t epoch);
+/* Why the thread, or NULL, the device, does not know it: a line of the report in progress. issuer: the thread of the
+ * access, `who` in words. */
+void world_missing(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch, const char *who);
 
 #endif

@@ -6,7 +6,7 @@
 #include "../event.h"
 #include "../model.h"
 
-void *model_global_alloc(size_t bytes, const char *name) { return global_map(bytes, name); }
+void *model_global_alloc(size_t bytes, const char *name) { return global_map(bytes, name, device.using_device); }
 
 void model_global_free(void *p) {
     Allocation *allocation = p != NULL ? global_find((uintptr_t)p, 0) : NULL;
@@ -26,7 +26,7 @@ void global_free_all(void) {
 /* ---- atomics ----------------------------------------------------------------------------------------------------- */
 
 _Static_assert((int)MODEL_acquire == (int)ORDER_ACQUIRE && (int)MODEL_release == (int)ORDER_RELEASE &&
-                   (int)MODEL_acq_rel == (int)ORDER_ACQ_REL,
+                   (int)MODEL_acq_rel == (int)ORDER_ACQ_REL && (int)MODEL_SYSTEM == (int)ORDER_SYSTEM,
                "the orders of model.h are those of types.h");
 
 /* Something may have changed for those who poll. */
@@ -37,11 +37,18 @@ static void changed(const void *p) {
     pollers_wake(p);
 }
 
-/* The thread asks for a change of the word, in vain so far: in a loop it lets others run. */
-static void poll(Thread *t, const void *p, const char *what, Site site) {
+/* The thread asks for a change of the word, in vain so far: in a loop it lets others run. wanted: what it waits for; NULL:
+ * only the kernel knows. */
+static void poll(Thread *t, const void *p, const char *what, const int *wanted, Site site) {
     if (poll_again(t, p, version, 0)) {
         uint32_t value = global_find((uintptr_t)p, 0) != NULL ? *(const uint32_t *)p : 0;
-        poll_wait(t, (Wait){.kind = WAIT_COUNTER, .site = site, .what = what, .address = p, .value = value});
+        poll_wait(t, (Wait){.kind = WAIT_COUNTER,
+                            .site = site,
+                            .what = what,
+                            .address = p,
+                            .value = value,
+                            .knows = wanted != NULL,
+                            .wanted = wanted != NULL ? *wanted : 0});
     }
     t->poll.version = version;
 }
@@ -71,11 +78,12 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
                                        "atomic exchange", "atomic CAS", "atomic add"};
     Thread *t = current_thread();
     if (is_vain(op, p, value, expected)) {
-        poll(t, p, what[op], site_of(here));
+        poll(t, p, what[op], NULL, site_of(here));
     }
-    event_atomic(t, p, ATOMIC_CHANGE, (MemoryOrder)order, what[op], site_of(here));
+    event_atomic(t, p, ATOMIC_CHANGE, (MemoryOrder)order, what[op], NULL, site_of(here));
     uint32_t before = *(uint32_t *)p, after = result_of(op, before, value, expected);
     *(uint32_t *)p = after;
+    event_atomic_done(t, p, (MemoryOrder)order, after);
     if (after != before) {
         changed(p);
     }
@@ -88,27 +96,34 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
 
 void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
     Thread *t = current_thread();
-    event_atomic(t, p, ATOMIC_STORE, (MemoryOrder)order, "atomic store", site_of(here));
+    event_atomic(t, p, ATOMIC_STORE, (MemoryOrder)order, "atomic store", NULL, site_of(here));
     *(uint32_t *)p = value;
     changed(p);
     clusters_mix();
     thread_pause(t);
 }
 
-uint32_t model_load(const void *p, ModelOrder order, const char *here) {
+static uint32_t load(const void *p, ModelOrder order, const int *wanted, const char *here) {
     Thread *t = current_thread();
-    poll(t, p, "poll of global memory", site_of(here));
-    event_atomic(t, p, ATOMIC_LOAD, (MemoryOrder)order, "atomic load", site_of(here));
+    poll(t, p, "poll of global memory", wanted, site_of(here));
+    event_atomic(t, p, ATOMIC_LOAD, (MemoryOrder)order, "atomic load", wanted, site_of(here));
     return *(const uint32_t *)p;
 }
 
-void model_fence_gpu(const char *here) {
+uint32_t model_load(const void *p, ModelOrder order, const char *here) { return load(p, order, NULL, here); }
+
+void model_wait_word(const void *p, int value, ModelOrder order, const char *here) {
+    while ((int)(load(p, order, &value, here) - (uint32_t)value) < 0) {
+    }
+}
+
+void model_fence(int system, const char *here) {
     (void)here;
-    event_fence(current_thread());
+    event_fence(current_thread(), system);
 }
 
 /* ---- launches that overlap --------------------------------------------------------------------------------------- */
 
-/* Launches run one after the other: nobody has to wait. */
+/* Launches of a stream run one after the other: nobody has to wait. */
 void model_grid_dependency_wait(void) { event_grid_wait(current_thread()); }
-void model_grid_dependency_launch(void) { device.launch.dependents = 1; }
+void model_grid_dependency_launch(void) { launch_of(current_thread()->cta)->facts.dependents = 1; }

@@ -7,8 +7,8 @@
 
 static void print_head(void) {
     static uint32_t shown_launch;
-    if (shown_launch != device.launches) {
-        shown_launch = device.launches;
+    if (shown_launch != device.sets) {
+        shown_launch = device.sets;
         printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "step", "CTA", "barrier", "event", "phase",
                "arrivals:", "", "bytes:", "");
         printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "", "", "", "", "", "expected", "actual", "expected",

@@ -271,9 +271,11 @@ void count_barrier(const Thread *t, ModelCount which) {
 
 void count_launch_begin(void) {
     memset(counts, 0, sizeof counts);
-    count_add(COUNT_CTAS, (unsigned)device.launch.grid);
-    count_add(COUNT_CTA_THREADS, (unsigned)device.launch.block);
-    count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.launch.shared_bytes);
+    for (int i = 0; i < device.launched; i++) {
+        count_add(COUNT_CTAS, (unsigned)device.launch[i].grid);
+    }
+    count_add(COUNT_CTA_THREADS, (unsigned)device.launch->block);
+    count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.launch->shared_bytes);
 }
 
 static void count_roles(const Cta *cta) {

@@ -62,7 +62,7 @@ static int begin(const Cta *cta, const char *what) {
     }
     print_reports();
     head(what);
-    print(",\"cta\":%d", cta->block);
+    print(",\"cta\":%d", launch_of(cta)->first_cta + cta->block);
     return 1;
 }
 
@@ -91,9 +91,9 @@ static void finish(Site site) {
 }
 
 /* Where something lies in shared memory: its offset, and its name, "s->a[1][0]". */
-static void print_shared(uint32_t offset) {
+static void print_shared(const Cta *cta, uint32_t offset) {
     char text[128];
-    const Launch *l = &device.launch;
+    const Launch *l = launch_of(cta);
     print(",\"offset\":%u", offset);
     if (l->shared_type != NULL) {
         print_text("name", layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, text, sizeof text));
@@ -120,8 +120,8 @@ void journal_launch_begin(void) {
     }
     if (journal.out != NULL) {
         print("{\"step\":0,\"what\":\"launch\"");
-        print_text("kernel", device.launch.name);
-        print(",\"grid\":%d,\"threads\":%d}\n", device.launch.grid, device.launch.block);
+        print_text("kernel", device.launch->name);
+        print(",\"grid\":%d,\"threads\":%d}\n", device.launch->grid, device.launch->block);
     }
 }
 
@@ -222,7 +222,7 @@ void journal_load(const TmaLoad *load) {
     if (begin_thread(load->copy.thread, "load")) {
         print_text("barrier", barrier_text(load->barrier[0], name));
         print_box(&load->map, load->copy.coord);
-        print_shared(load->offset);
+        print_shared(load->copy.thread->cta, load->offset);
         finish(load->copy.site);
     }
 }
@@ -247,7 +247,7 @@ void journal_landed(const Barrier *b, const Thread *by, uint32_t bytes) {
 void journal_store(const TmaCopy *copy) {
     if (begin_thread(copy->thread, "store")) {
         print_box(copy->map, copy->coord);
-        print_shared(shared_offset(copy->thread->cta, copy->shared));
+        print_shared(copy->thread->cta, shared_offset(copy->thread->cta, copy->shared));
         finish(copy->site);
     }
 }
@@ -255,7 +255,7 @@ void journal_store(const TmaCopy *copy) {
 void journal_stored(const TmaStore *store) {
     if (begin_thread(store->copy.thread, "stored")) {
         print_box(&store->map, store->copy.coord);
-        print_shared(store->offset);
+        print_shared(store->copy.thread->cta, store->offset);
         finish(0);
     }
 }
@@ -290,14 +290,14 @@ void journal_registers(const Warp *w, int increase, int registers, Site site) {
 
 void journal_ldmatrix(const Warp *w, const void *const row[WARP_SIZE], Site site) {
     if (begin_warp(w, "ldmatrix")) {
-        print_shared(shared_offset(w->cta, row[0]));
+        print_shared(w->cta, shared_offset(w->cta, row[0]));
         finish(site);
     }
 }
 
 void journal_stmatrix(const Warp *w, void *const row[WARP_SIZE], Site site) {
     if (begin_warp(w, "stmatrix")) {
-        print_shared(shared_offset(w->cta, row[0]));
+        print_shared(w->cta, shared_offset(w->cta, row[0]));
         finish(site);
     }
 }

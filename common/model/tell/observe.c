@@ -18,11 +18,11 @@ void observe_launch(void) {
     ModelObserver *o = observer();
     if (o != NULL) {
         o->launches++;
-        o->kernel = device.launch.name;
-        o->grid = device.launch.grid;
-        o->block = device.launch.block;
-        o->cluster = device.launch.cluster_size;
-        o->shared_bytes = device.launch.shared_bytes;
+        o->kernel = device.launch->name;
+        o->grid = device.launch->grid;
+        o->block = device.launch->block;
+        o->cluster = device.launch->cluster_size;
+        o->shared_bytes = device.launch->shared_bytes;
     }
 }
 
@@ -33,12 +33,12 @@ void observe_map(const TensorMap *map) {
     }
 }
 
-void observe_shared(void) {
+void observe_shared(const Launch *l) {
     ModelObserver *o = observer();
     if (o != NULL) {
-        o->shared_file = device.launch.shared_file;
-        o->shared_type = device.launch.shared_type;
-        o->shared_variable = device.launch.shared_variable;
+        o->shared_file = l->shared_file;
+        o->shared_type = l->shared_type;
+        o->shared_variable = l->shared_variable;
     }
 }
 
@@ -350,8 +350,8 @@ static int is_watched(const ModelObserver *o, const Warp *w) {
     if (o == NULL || o->thread / WARP_SIZE != w->id || o->cta != w->cta->block || o->thread < 0) {
         return 0;
     }
-    if (watch.launch != device.launches) {
-        watch.launch = device.launches;
+    if (watch.launch != device.sets) {
+        watch.launch = device.sets;
         watch.count = watch.mma = 0;
     }
     return 1;

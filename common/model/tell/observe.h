@@ -7,7 +7,7 @@
 #include "../model_explain.h"
 
 void observe_launch(void);
-void observe_shared(void);
+void observe_shared(const Launch *l);
 void observe_map(const TensorMap *map);
 /* One of how_many. */
 void observe_barrier(const Barrier *b, int how_many, Site site);

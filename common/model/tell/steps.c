@@ -75,6 +75,7 @@ static struct {
     uint8_t sm_taken[MAX_SMS];
     TraceLaunch launch[MAX_TRACE_LAUNCHES];
     int launches;
+    int first_of_set; /* in launch[]: the first of those that run side by side */
 } trace;
 
 static uint64_t later(uint64_t x, uint64_t y) { return x > y ? x : y; }
@@ -101,7 +102,7 @@ static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
         return;
     }
     trace.event = model_room(trace.event, trace.count + 1, &trace.capacity, sizeof *trace.event);
-    event.cta = trace.launch[trace.launches - 1].first_cta + cta->block;
+    event.cta = trace.launch[trace.first_of_set].first_cta + launch_of(cta)->first_cta + cta->block;
     event.sm = cta->steps->sm;
     event.stage = -1;
     if (barrier != NULL) {
@@ -175,20 +176,22 @@ static void launch_follows(void) {
     for (int i = 0; i < MAX_SMS; i++) {
         end = later(end, trace.sm_time[i]);
     }
-    for (int i = 0; i < MAX_SMS && !device.launch.overlap; i++) {
+    for (int i = 0; i < MAX_SMS && !device.launch->overlap; i++) {
         trace.sm_time[i] = end;
     }
 }
 
 void steps_launch_begin(void) {
-    const TraceLaunch *last = trace.launches > 0 ? &trace.launch[trace.launches - 1] : NULL;
-    if (last != NULL) {
+    if (trace.launches > 0) {
         launch_follows();
     }
-    if (device.options.trace && trace.launches < MAX_TRACE_LAUNCHES) {
+    trace.first_of_set = trace.launches < MAX_TRACE_LAUNCHES ? trace.launches : MAX_TRACE_LAUNCHES - 1;
+    for (int i = 0; i < device.launched && device.options.trace && trace.launches < MAX_TRACE_LAUNCHES; i++) {
+        const TraceLaunch *last = trace.launches > 0 ? &trace.launch[trace.launches - 1] : NULL;
         TraceLaunch *next = &trace.launch[trace.launches++];
-        *next = (TraceLaunch){.first_cta = last != NULL ? last->first_cta + last->ctas : 0, .ctas = device.launch.grid};
-        snprintf(next->name, sizeof next->name, "%s", device.launch.name);
+        *next =
+            (TraceLaunch){.first_cta = last != NULL ? last->first_cta + last->ctas : 0, .ctas = device.launch[i].grid};
+        snprintf(next->name, sizeof next->name, "%s", device.launch[i].name);
     }
     memset(trace.sm_taken, 0, sizeof trace.sm_taken);
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
@@ -205,14 +208,14 @@ void steps_shutdown(void) {
 /* CTAs run here one after the other; on the timeline each begins where an SM is free first. */
 static void take_sm(Cta *cta) {
     CtaSteps *s = cta->steps;
-    int sms = device.launch.sms < MAX_SMS ? device.launch.sms : MAX_SMS;
+    int first = launch_of(cta)->facts.device * device.sms;
     s->sm = -1;
-    for (int i = 0; i < sms; i++) {
+    for (int i = first; i < first + device.sms && i < MAX_SMS; i++) {
         if (!trace.sm_taken[i] && (s->sm < 0 || trace.sm_time[i] < trace.sm_time[s->sm])) {
             s->sm = i;
         }
     }
-    s->sm = s->sm < 0 ? 0 : s->sm;
+    s->sm = s->sm < 0 ? first % MAX_SMS : s->sm;
     trace.sm_taken[s->sm] = 1;
     s->start = s->loads = s->stores = s->tensor = trace.sm_time[s->sm];
 }
@@ -284,7 +287,7 @@ static void plain_load(Thread *t, int is_global, uint32_t size) {
         s->load_ready = s->time + LOAD_LATENCY;
         s->load_begin = s->loading ? s->load_begin : begin;
         s->loading = 1;
-        if (device.launch.shared_bytes == 0 && t->lane == 0) {
+        if (t->cta->shared_bytes == 0 && t->lane == 0) {
             /* Without shared memory, loads and products alternate: what the thread does until its epilogue. */
             worked(t->warp, TRACE_MMA, begin, s->time);
         }
@@ -297,7 +300,7 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     if (s->loading && s->load_ready > begin) { /* what is stored comes from what was loaded */
         WarpSteps *w = steps_of(t->warp);
         s->time = s->load_ready;
-        if (t->lane == 0 && device.launch.shared_bytes > 0) {
+        if (t->lane == 0 && t->cta->shared_bytes > 0) {
             went_on(t->cta, TRACE_COPY, t->warp->id, s->load_begin, s->load_ready, s->load_groups++);
         }
         if (t->lane == 0 && w->busy && w->kind == TRACE_MMA) {

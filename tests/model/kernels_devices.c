@@ -1,0 +1,335 @@
+/* kernels_devices.c - two devices: each writes what it has made into its neighbour's memory too, and tells by flags of
+ * system scope. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/global_atomic.h"
+#include "../../common/device/system_flag.h"
+#include "../../common/device/tma.h"
+
+#include "../../common/model/model_host.h"
+#include "cases.h"
+
+enum { THREADS = 64, GRID = 4, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES = 2 };
+
+typedef enum {
+    RIGHT_EXCHANGE, /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
+    RIGHT_POLL,     /* by loads in a loop of its own */
+    RIGHT_FENCES,   /* relaxed accesses between system_fence() */
+    RIGHT_STORES,   /* ordinary ones instead of TMA */
+    RIGHT_NO_READER,
+    RIGHT_TWICE,     /* two launches on each device, without the host between */
+    RIGHT_LATE_WAIT, /* the second launch on each device waits, the third reads */
+    RIGHT_RELAY,     /* device 1 hands on what device 0 has told it */
+    ADD_RELAXED,
+    ADD_RELAXED_NO_READER,
+    RAISED_EARLY,      /* before anybody has waited for the store */
+    RAISED_AFTER_READ, /* when shared memory has been read */
+    RAISED_AFTER_READ_NO_READER,
+    READ_RELAXED,
+    READ_FIRST, /* and waits then */
+    NO_WAIT,    /* and no reader: the launch just ends */
+    ONE_TOO_FEW,
+    STALE_EPOCH, /* the second launch waits for what the first one was told */
+    NO_START,
+    START_ONCE, /* the second launch relies on what the first one was told */
+    NO_BARRIER, /* the other threads' ordinary stores */
+    ADD_GPU,
+    READ_GPU,
+    FENCE_GPU,
+    ADD_BY_BOTH, /* TMA adds of both devices */
+    SAME_PLACE,  /* both devices write the same rows */
+    NEVER_RAISED,
+} Bug;
+
+enum { READY, DONE, MORE, FLAGS };
+
+typedef struct {
+    bf16 box[ROWS * COLS];
+} Shared;
+
+typedef struct {
+    TensorMap own, far;        /* of c[rank], c[1 - rank] */
+    bf16 *c[DEVICES];          /* [2 * HALF][COLS], the first half of rank 0 */
+    int *flags[DEVICES], *out; /* [FLAGS]; [GRID * THREADS] */
+    int rank, epoch, part, bug;
+} Params;
+
+#define BUG(name) (p->bug == (name))
+
+DEVICE bf16 value(int rank, int row) { return (bf16)(1 + rank * HALF + row); }
+
+DEVICE void raise(const Params *p, int *flag, int block) {
+    if (BUG(NEVER_RAISED) && p->rank == 1 && block == GRID - 1) {
+        return;
+    }
+    if (BUG(ADD_RELAXED) || BUG(ADD_RELAXED_NO_READER)) {
+        system_flag_add_relaxed(flag, 1);
+    } else if (BUG(RIGHT_FENCES)) {
+        system_fence();
+        system_flag_add_relaxed(flag, 1);
+    } else if (BUG(FENCE_GPU)) {
+        __threadfence();
+        system_flag_add_relaxed(flag, 1);
+    } else if (BUG(ADD_GPU)) {
+        global_add(release, flag, 1);
+    } else {
+        system_flag_add_release(flag, 1);
+    }
+}
+
+DEVICE void await(const Params *p, const int *flag, int wanted) {
+    if (BUG(RIGHT_POLL)) {
+        while (system_flag_read_acquire(flag) < wanted) {
+        }
+    } else if (BUG(READ_RELAXED) || BUG(RIGHT_FENCES)) {
+        while (system_flag_read_relaxed(flag) < wanted) {
+        }
+        if (BUG(RIGHT_FENCES)) {
+            system_fence();
+        }
+    } else if (BUG(READ_GPU)) {
+        while (global_load(acquire, flag) < wanted) {
+        }
+    } else {
+        system_flag_wait_acquire(flag, wanted);
+    }
+}
+
+/* The neighbour's stream has come so far: its memory may be written. */
+DEVICE void start(const Params *p, int block, int thread) {
+    if (thread == 0 && !BUG(NO_START) && (!BUG(START_ONCE) || p->epoch == 1)) {
+        if (block == 0) {
+            system_flag_add_release(&p->flags[1 - p->rank][READY], 1);
+        }
+        system_flag_wait_acquire(&p->flags[p->rank][READY], p->epoch);
+    }
+    __syncthreads();
+}
+
+DEVICE void send(Shared *s, const Params *p, int block, int thread) {
+    int row = (BUG(SAME_PLACE) ? 0 : p->rank * HALF) + block * ROWS, other = 1 - p->rank;
+    if (BUG(RIGHT_STORES) || BUG(NO_BARRIER)) {
+        for (int i = thread; i < ROWS * COLS; i += THREADS) {
+            p->c[p->rank][row * COLS + i] = p->c[other][row * COLS + i] = value(p->rank, block * ROWS + i / COLS);
+        }
+        if (!BUG(NO_BARRIER)) {
+            __syncthreads();
+        }
+    } else {
+        for (int i = thread; i < ROWS * COLS; i += THREADS) {
+            s->box[i] = value(p->rank, block * ROWS + i / COLS);
+        }
+        fence_proxy_async();
+        __syncthreads();
+    }
+    if (thread != 0) {
+        return;
+    }
+    if (BUG(ADD_BY_BOTH)) {
+        tma_reduce_add_2d(&p->own, s->box, 0, block * ROWS);
+        tma_reduce_add_2d(&p->far, s->box, 0, block * ROWS);
+    } else if (!BUG(RIGHT_STORES) && !BUG(NO_BARRIER)) {
+        tma_store_2d(&p->own, s->box, 0, row);
+        tma_store_2d(&p->far, s->box, 0, row);
+    }
+    bulk_commit_group();
+    if (BUG(RAISED_EARLY)) {
+        raise(p, &p->flags[other][DONE], block);
+    }
+    if (BUG(RAISED_AFTER_READ) || BUG(RAISED_AFTER_READ_NO_READER)) {
+        bulk_wait_group_read(0);
+        raise(p, &p->flags[other][DONE], block);
+    }
+    bulk_wait_group(0);
+    if (!BUG(RAISED_EARLY) && !BUG(RAISED_AFTER_READ) && !BUG(RAISED_AFTER_READ_NO_READER)) {
+        raise(p, &p->flags[other][DONE], block);
+    }
+}
+
+DEVICE int is_there(const Params *p, int block, int thread) {
+    int right = 1, from = 1 - p->rank;
+    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+        bf16 found = p->c[p->rank][(from * HALF + block * ROWS) * COLS + i];
+        right &= found == value(from, block * ROWS + i / COLS);
+    }
+    return right;
+}
+
+DEVICE int receive(const Params *p, int block, int thread) {
+    int wanted = GRID * (BUG(STALE_EPOCH) ? 1 : p->epoch) - BUG(ONE_TOO_FEW);
+    int reads = !BUG(RIGHT_NO_READER) && !BUG(ADD_RELAXED_NO_READER) && !BUG(RAISED_AFTER_READ_NO_READER) &&
+                !BUG(NO_WAIT) && !BUG(ONE_TOO_FEW) && !BUG(STALE_EPOCH) && !BUG(START_ONCE) && !BUG(SAME_PLACE) &&
+                !BUG(ADD_BY_BOTH);
+    int right = 1;
+    if (BUG(READ_FIRST)) {
+        p->out[block * THREADS + thread] = is_there(p, block, thread);
+        __syncthreads();
+    }
+    if (thread == 0 && !BUG(NO_WAIT)) {
+        await(p, &p->flags[p->rank][DONE], wanted);
+    }
+    __syncthreads();
+    if (reads) {
+        right = is_there(p, block, thread);
+    }
+    return right;
+}
+
+/* Device 0 stores to device 1; CTA 1 of device 1 hands on to its CTA 2 that this is done, and that one to device 0, which
+ * writes there again. */
+DEVICE int relay(const Params *p, int block, int thread) {
+    int *at = (int *)p->c[1];
+    if (thread != 0) {
+        return 1;
+    }
+    if (p->rank == 0 && block == 0) {
+        system_flag_wait_acquire(&p->flags[0][READY], 1);
+        at[0] = 5;
+        system_flag_add_release(&p->flags[1][DONE], 1);
+    } else if (p->rank == 1 && block == 1) {
+        system_flag_add_release(&p->flags[0][READY], 1);
+        system_flag_wait_acquire(&p->flags[1][DONE], 1);
+        global_store(release, &p->flags[1][MORE], 1);
+    } else if (p->rank == 1 && block == 2) {
+        while (global_load(acquire, &p->flags[1][MORE]) == 0) {
+        }
+        int right = at[0] == 5;
+        system_flag_add_release(&p->flags[0][DONE], 1);
+        system_flag_wait_acquire(&p->flags[1][DONE], 2);
+        return right && at[0] == 6;
+    } else if (p->rank == 0 && block == 3) {
+        system_flag_wait_acquire(&p->flags[0][DONE], 1);
+        at[0]++;
+        system_flag_add_release(&p->flags[1][DONE], 1);
+    }
+    return 1;
+}
+
+static __global__ void __launch_bounds__(THREADS) devices_kernel(const __grid_constant__ Params params) {
+    SHARED_MEMORY(Shared, s);
+    const Params *p = &params;
+    int block = (int)blockIdx.x, thread = (int)threadIdx.x, right = 1;
+    if (BUG(RIGHT_RELAY)) {
+        right = relay(p, block, thread);
+    } else {
+        if (p->part <= 0) {
+            start(p, block, thread);
+            send(s, p, block, thread);
+        }
+        if (p->part < 0) {
+            right = receive(p, block, thread);
+        } else if (p->part == 1 && block == 0 && thread == 0) {
+            await(p, &p->flags[p->rank][DONE], GRID * p->epoch);
+        } else if (p->part == 2) {
+            right = is_there(p, block, thread);
+        }
+    }
+    p->out[block * THREADS + thread] = right;
+}
+KERNEL_ENTRY(devices_kernel, Params);
+
+/* All that the two devices have. */
+typedef struct {
+    bf16 *c[DEVICES];
+    int *flags[DEVICES], *out[DEVICES];
+} Memory;
+
+static void open_memory(Memory *m) {
+    for (int rank = 0; rank < DEVICES; rank++) {
+        model_use_device(rank);
+        m->c[rank] = (bf16 *)model_global_alloc(2 * HALF * COLS * sizeof(bf16), "C");
+        m->flags[rank] = (int *)model_global_alloc(FLAGS * sizeof(int), "flags");
+        m->out[rank] = (int *)model_global_alloc(GRID * THREADS * sizeof(int), "out");
+        memset(m->c[rank], 0, 2 * HALF * COLS * sizeof(bf16));
+        memset(m->flags[rank], 0, FLAGS * sizeof(int));
+        model_describe_matrix(m->c[rank], "C", 2 * HALF, COLS, COLS, sizeof(bf16));
+    }
+}
+
+static void close_memory(Memory *m) {
+    for (int rank = 0; rank < DEVICES; rank++) {
+        model_global_free(m->c[rank]);
+        model_global_free(m->flags[rank]);
+        model_global_free(m->out[rank]);
+    }
+    model_use_device(0);
+}
+
+/* One of the launches of a device. */
+static int start_launch(const Memory *m, int rank, int epoch, int part, int bug) {
+    Params p;
+    LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    memset(&p, 0, sizeof p);
+    for (int i = 0; i < DEVICES; i++) {
+        p.c[i] = m->c[i];
+        p.flags[i] = m->flags[i];
+    }
+    p.out = m->out[rank];
+    p.rank = rank;
+    p.epoch = epoch;
+    p.part = part;
+    p.bug = bug;
+    int status = tensor_map_2d(&p.own, "C", p.c[rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE);
+    if (status == GEMM_OK) {
+        status = tensor_map_2d(&p.far, "C", p.c[1 - rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE);
+    }
+    model_use_device(rank);
+    return status == GEMM_OK ? (int)launch_kernel(KERNEL(devices_kernel), shape, &p, NULL) : status;
+}
+
+static int run(int bug) {
+    Memory m;
+    int status = 0, epochs = bug == RIGHT_TWICE || bug == STALE_EPOCH || bug == START_ONCE ? 2 : 1;
+    open_memory(&m);
+    model_hold_launches();
+    for (int rank = 0; rank < DEVICES; rank++) {
+        if (bug == RIGHT_LATE_WAIT) {
+            for (int part = 0; part < 3 && status == 0; part++) {
+                status = start_launch(&m, rank, 1, part, bug);
+            }
+        }
+        for (int epoch = 1; epoch <= epochs && bug != RIGHT_LATE_WAIT && status == 0; epoch++) {
+            status = start_launch(&m, rank, epoch, -1, bug);
+        }
+    }
+    if (status == 0) {
+        status = model_run_launches();
+    }
+    for (int i = 0; i < DEVICES * GRID * THREADS && status == 0; i++) {
+        status = m.out[i / (GRID * THREADS)][i % (GRID * THREADS)] != 1;
+    }
+    close_memory(&m);
+    return status;
+}
+
+#define CASE_LIST "devices"
+const Case devices_cases[] = {
+    RIGHT_CASE(RIGHT_EXCHANGE),
+    RIGHT_CASE(RIGHT_POLL),
+    RIGHT_CASE(RIGHT_FENCES),
+    RIGHT_CASE(RIGHT_STORES),
+    RIGHT_CASE(RIGHT_NO_READER),
+    RIGHT_CASE(RIGHT_TWICE),
+    RIGHT_CASE(RIGHT_LATE_WAIT),
+    RIGHT_CASE(RIGHT_RELAY),
+    WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT),
+    WRONG_CASE(ADD_RELAXED_NO_READER, PEER_END),
+    WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT),
+    WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT),
+    WRONG_CASE(RAISED_AFTER_READ_NO_READER, PEER_END),
+    WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT),
+    WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT),
+    WRONG_CASE(NO_WAIT, PEER_END),
+    WRONG_CASE(ONE_TOO_FEW, PEER_END),
+    WRONG_CASE(STALE_EPOCH, PEER_END),
+    WRONG_CASE(NO_START, PEER_START),
+    WRONG_CASE(START_ONCE, PEER_START),
+    WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT),
+    WRONG_CASE(ADD_GPU, SCOPE),
+    WRONG_CASE(READ_GPU, SCOPE),
+    WRONG_CASE(FENCE_GPU, SCOPE),
+    WRONG_CASE(ADD_BY_BOTH, SCOPE),
+    WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT),
+    WRONG_CASE(NEVER_RAISED, LIVELOCK),
+};
+const int devices_case_count = sizeof devices_cases / sizeof devices_cases[0];
