@@ -17,14 +17,12 @@ RULE(GLOBAL_CONFLICT, "Threads access the same global memory, at least one write
 RULE(LAUNCH_OVERLAP, "Access to global memory that the launch before may still use, without griddepcontrol.wait",
      "right while launches come one at a time; in a chain of launches it now and then reads what is not yet there, or "
      "overwrites what is still read")
-RULE(
-    SCOPE, "Flag or fence whose scope does not reach the other device",
-    "mostly right, since scopes narrow what is waited for and not what is seen; now and then the other device sees the "
-    "flag before the data, or does not see the flag at all")
+RULE(SCOPE, "Atomic or fence whose scope does not reach the other device",
+     "often right, since the flag itself arrives; but what was written before it need not be there, and adds of two "
+     "devices may lose one another")
 RULE(PEER_START, "Write to memory that the other device's stream may still use",
-     "right where the host waits between launches; in a chain of them the device that is ahead overwrites what the "
-     "other "
-     "still reads")
+     "right where the host waits between launches; in a chain of them the device that is ahead overwrites what its "
+     "neighbour still reads")
 RULE(PEER_END, "A launch ends before what another device writes to its memory is known to have come",
      "right where the host waits for both devices; what comes next in the stream now and then reads old data")
 
