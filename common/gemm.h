@@ -60,6 +60,17 @@ typedef struct {
     const int *first_row_host; /* the same on the host */
 } W4a8;
 
+/* One multiplication on the GPUs of several ranks. Each has all of A and its part of B's rows, and wants all of C. Every
+ * pointer here is valid on this rank's device. */
+enum { MAX_RANKS = 8 };
+typedef struct {
+    int count, rank;    /* 0 <= rank < count */
+    bf16 *c[MAX_RANKS]; /* c[r]: the complete C of rank r, [m][ldc], in its memory */
+    int *flags
+        [MAX_RANKS]; /* flags[r]: flag_bytes(problem) bytes in the memory of rank r, zero before the first launch */
+    int epoch;       /* 1 in the first launch with these flags, one more in each that follows; the same on all ranks */
+} Ranks;
+
 /* One multiplication. Pointers are device pointers on the GPU, ordinary ones on the model.
  * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, that is lda, ldb, ldc are
  * multiples of 8 (of 16 elements of e4m3). What lies between the end of a row and its leading dimension is not part of the matrix: it may hold
@@ -77,6 +88,8 @@ typedef struct {
     Stream stream;        /* cudaStream_t; launches are asynchronous */
     const void *operands; /* host: BiasGelu, Fp8 or W4a8. NULL for KIND_BF16; a and b are NULL for the last two */
     const void *prepared; /* what the chapter's prepare() has packed; NULL: nothing */
+    const Ranks *
+        ranks; /* host pointer; NULL: one device computes all. Else b has this rank's rows only, and c is ranks->c[rank] */
 } Gemm;
 
 /* What a chapter needs from a GPU. */
@@ -103,6 +116,8 @@ typedef struct {
     GemmStatus (*launch)(const Gemm *problem);
     /* Bytes of workspace this problem needs, from its sizes and experts alone; NULL if none ever. */
     size_t (*workspace_bytes)(const Gemm *problem);
+    /* Bytes of flags in the memory of each rank; NULL if the chapter knows no ranks. The same on all of them. */
+    size_t (*flag_bytes)(const Gemm *problem);
     int choices; /* CHOOSES_..., or'ed; none: the same kernel for every problem */
     /* With choices: one line about what launch() would choose for this problem (tile, schedule, ...), without a newline. */
     void (*describe)(const Gemm *problem, char *text, size_t size);
@@ -141,5 +156,12 @@ typedef struct {
 
 HOST_DEVICE int ceil_div(int a, int b) { return a / b + (a % b != 0); }
 HOST_DEVICE int min_int(int a, int b) { return a < b ? a : b; }
+
+/* The first column of C, and row of B, that is rank `rank`'s; n for rank == count. Columns are dealt out by 8, so that
+ * each part begins at a multiple of 16 bytes. The last ranks may have none. */
+HOST_DEVICE int rank_first_column(int n, int count, int rank) {
+    long long first = (long long)ceil_div(ceil_div(n, count), 8) * 8 * rank;
+    return first < n ? (int)first : n;
+}
 
 #endif

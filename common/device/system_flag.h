@@ -3,15 +3,17 @@
  * A flag orders what a device writes into the memory of another: ordinary stores, and TMA stores that its thread has waited
  * for by bulk_wait_group(0), which is more than bulk_wait_group_read(). The scope of global_atomic.h is .gpu: it reaches the
  * threads of one device, so that a flag of that scope orders nothing here, even if its value arrives.
- * PTX 9.7.13.6 (red), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
+ * PTX 9.7.13.6 (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
  *
  * Any thread; a flag is an int in the memory of any of the devices.
  *
  * system_flag_add_release(flag, value): adds. What this thread did before, and what barriers put before that, is handed on
  *     with the flag.
+ * system_flag_set_release(flag, value): stores, likewise. For a flag that one thread sets.
  * system_flag_read_acquire(flag): the value. What was handed on with it comes before what this thread does from here on.
  * system_flag_wait_acquire(flag, value): reads until the flag is `value` or more; ints may wrap around.
- * system_flag_add_relaxed(flag, value), system_flag_read_relaxed(flag): order nothing but the flag itself.
+ * system_flag_add_relaxed(flag, value), system_flag_set_relaxed(flag, value), system_flag_read_relaxed(flag): order nothing but
+ *     the flag itself.
  * system_fence(): both halves for relaxed accesses. What came before it is handed on by those behind it; what those before
  *     it have read is acquired. CUDA's __threadfence_system(). */
 #ifndef SYSTEM_FLAG_H
@@ -23,9 +25,13 @@
 
 #define MODEL_SYSTEM_ADD(order, flag, value) \
     ((void)model_atomic(MODEL_ADD, flag, (uint32_t)(value), 0, (ModelOrder)(order | MODEL_SYSTEM), HERE))
+#define MODEL_SYSTEM_SET(order, flag, value) \
+    model_store(flag, (uint32_t)(value), (ModelOrder)(order | MODEL_SYSTEM), HERE)
 #define MODEL_SYSTEM_READ(order, flag) ((int)model_load(flag, (ModelOrder)(order | MODEL_SYSTEM), HERE))
 #define system_flag_add_release(flag, value) MODEL_SYSTEM_ADD(MODEL_release, flag, value)
 #define system_flag_add_relaxed(flag, value) MODEL_SYSTEM_ADD(MODEL_relaxed, flag, value)
+#define system_flag_set_release(flag, value) MODEL_SYSTEM_SET(MODEL_release, flag, value)
+#define system_flag_set_relaxed(flag, value) MODEL_SYSTEM_SET(MODEL_relaxed, flag, value)
 #define system_flag_read_acquire(flag) MODEL_SYSTEM_READ(MODEL_acquire, flag)
 #define system_flag_read_relaxed(flag) MODEL_SYSTEM_READ(MODEL_relaxed, flag)
 #define system_flag_wait_acquire(flag, value) \
@@ -34,25 +40,28 @@
 
 #elif defined(__CUDACC__)
 
-#define SYSTEM_FLAG(order_of_add, order_of_read)                                                                 \
-    DEVICE void system_flag_add_##order_of_add(int *flag, int value) {                                           \
-        asm volatile("red." #order_of_add ".sys.global.add.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), \
-                     "r"(value)                                                                                  \
-                     : "memory");                                                                                \
-    }                                                                                                            \
-    DEVICE int system_flag_read_##order_of_read(const int *flag) {                                               \
-        int value;                                                                                               \
-        asm volatile("ld." #order_of_read ".sys.global.s32 %0, [%1];"                                            \
-                     : "=r"(value)                                                                               \
-                     : "l"(__cvta_generic_to_global(flag))                                                       \
-                     : "memory");                                                                                \
-        return value;                                                                                            \
+#define SYSTEM_FLAG_CHANGE(name, instruction)                                                                \
+    DEVICE void system_flag_##name(int *flag, int value) {                                                   \
+        asm volatile(instruction " [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "r"(value) : "memory"); \
     }
-SYSTEM_FLAG(release, acquire)
-SYSTEM_FLAG(relaxed, relaxed)
+#define SYSTEM_FLAG_READ(order)                               \
+    DEVICE int system_flag_read_##order(const int *flag) {    \
+        int value;                                            \
+        asm volatile("ld." #order ".sys.global.s32 %0, [%1];" \
+                     : "=r"(value)                            \
+                     : "l"(__cvta_generic_to_global(flag))    \
+                     : "memory");                             \
+        return value;                                         \
+    }
+SYSTEM_FLAG_CHANGE(add_release, "red.release.sys.global.add.s32")
+SYSTEM_FLAG_CHANGE(add_relaxed, "red.relaxed.sys.global.add.s32")
+SYSTEM_FLAG_CHANGE(set_release, "st.release.sys.global.s32")
+SYSTEM_FLAG_CHANGE(set_relaxed, "st.relaxed.sys.global.s32")
+SYSTEM_FLAG_READ(acquire)
+SYSTEM_FLAG_READ(relaxed)
 
 DEVICE void system_flag_wait_acquire(const int *flag, int value) {
-    while (system_flag_read_acquire(flag) - value < 0) {
+    while ((int)((unsigned)system_flag_read_acquire(flag) - (unsigned)value) < 0) {
     }
 }
 

@@ -65,6 +65,13 @@ typedef struct {
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
 
+    /* The model alone, for chapters of several ranks: what is allocated and launched from here on belongs to this device;
+     * launches are held until run_launches() runs them side by side; rows of a matrix from first_row on lie there. */
+    void (*use_device)(int device);
+    void (*hold_launches)(void);
+    GemmStatus (*run_launches)(void);
+    void (*name_rows)(const bf16 *rows, const char *name, int first_row, int count, int columns, int ld);
+
     /* The model alone: the seed of the next launch's schedule. */
     void (*set_schedule)(const Options *options, uint64_t seed);
     /* The model alone: what the last launch did, for --count. */

@@ -111,6 +111,10 @@ static void model_name_matrix(const void *matrix, const char *name, int rows, in
     model_describe_matrix(matrix, name, rows, columns, ld, element_bytes);
 }
 
+static void model_name_rows(const bf16 *rows, const char *name, int first_row, int count, int columns, int ld) {
+    model_describe_rows(rows, name, first_row, count, columns, ld, (int)sizeof *rows);
+}
+
 static GemmStatus model_clear(const Buffer *buffer) {
     if (buffer->bytes) {
         memset(buffer->data, 0, buffer->bytes);
@@ -167,6 +171,10 @@ const Backend *model_backend(void) {
         .release = model_release,
         .clear = model_clear,
         .name_matrix = model_name_matrix,
+        .use_device = model_use_device,
+        .hold_launches = model_hold_launches,
+        .run_launches = model_run_launches,
+        .name_rows = model_name_rows,
         .copy_in = model_copy_in,
         .copy_out = model_copy_out,
         .fill = model_fill,

@@ -159,7 +159,7 @@ static GemmStatus check_launch(const Options *options, const Stage *stage, Chapt
     } else {
         printf("--data %s, launch %ld:\n", data_names[problem->data], number);
     }
-    status = problem_explain(problem, tally, stdout);
+    status = run_explain(run, tally, stdout);
     if (stage->backend->is_model) {
         point_to_map(run, replay);
     }
@@ -365,6 +365,9 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         if (*text) { /* else launch() will say what is wrong */
             printf("kernel   %s\n", text);
         }
+    }
+    if (run->part) {
+        printf("ranks    %d devices, each with A, its rows of B, and all of C\n", MODEL_RANKS);
     }
     warn_if_slow(options, stage, gemm);
     if (options_trace(options)) {

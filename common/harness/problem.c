@@ -354,6 +354,146 @@ void problem_close(Problem *problem) {
     memset(problem, 0, sizeof *problem);
 }
 
+/* ---- ranks --------------------------------------------------------------------------------------------------------- */
+
+static GemmStatus open_rank(ChapterRun *run, int rank, size_t flag_bytes) {
+    const Problem *problem = run->problem;
+    const Backend *backend = problem->backend;
+    RankPart *part = &run->part[rank];
+    Gemm *gemm = &part->gemm;
+    *gemm = run->gemm;
+    part->view = problem->view;
+    int first = rank_first_column(gemm->n, MODEL_RANKS, rank);
+    int rows = rank_first_column(gemm->n, MODEL_RANKS, rank + 1) - first;
+    size_t row_bytes = (size_t)gemm->ldb * sizeof(bf16);
+    backend->use_device(rank);
+    GemmStatus status = backend->allocate(&part->flags, flag_bytes, "flags");
+    status = status == GEMM_OK ? backend->clear(&part->flags) : status;
+    status = status == GEMM_OK ? backend->allocate(&part->b, (size_t)rows * row_bytes, "B") : status;
+    if (status == GEMM_OK && rank > 0) {
+        status = backend->allocate(&part->a, problem->a.bytes, "A");
+        status = status == GEMM_OK ? backend->allocate(&part->block, problem->block.bytes, "C") : status;
+        gemm->a = (const bf16 *)part->a.data;
+        gemm->c = (bf16 *)part->block.data + part->view.guard;
+        part->view.block = (const bf16 *)part->block.data;
+    }
+    backend->use_device(0);
+    if (status != GEMM_OK) {
+        return status;
+    }
+    gemm->b = (const bf16 *)part->b.data;
+    gemm->ranks = &part->ranks;
+    if (rank > 0) {
+        backend->name_rows(gemm->a, "A", 0, gemm->m, gemm->k, gemm->lda);
+        backend->name_rows(gemm->c, "C", 0, gemm->m, gemm->n, gemm->ldc);
+    }
+    if (rows > 0) {
+        backend->name_rows(gemm->b, "B", first, rows, gemm->k, gemm->ldb);
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus open_ranks(ChapterRun *run) {
+    GemmStatus status = GEMM_OK;
+    Ranks ranks = {.count = MODEL_RANKS};
+    run->part = (RankPart *)calloc(MODEL_RANKS, sizeof *run->part);
+    if (run->part == NULL) {
+        fprintf(stderr, "out of memory: %d ranks\n", MODEL_RANKS);
+        return GEMM_DEVICE;
+    }
+    run->gemm.ranks = &ranks; /* for flag_bytes() */
+    size_t flag_bytes = run->chapter->flag_bytes(&run->gemm);
+    for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
+        status = open_rank(run, rank, flag_bytes);
+        ranks.c[rank] = run->part[rank].gemm.c;
+        ranks.flags[rank] = (int *)run->part[rank].flags.data;
+    }
+    for (int rank = 0; rank < MODEL_RANKS; rank++) {
+        run->part[rank].ranks = ranks;
+        run->part[rank].ranks.rank = rank;
+    }
+    run->gemm.ranks = &run->part[0].ranks;
+    return status;
+}
+
+/* Each rank gets its part of the data last filled in. */
+static GemmStatus fill_ranks(ChapterRun *run) {
+    const Problem *problem = run->problem;
+    GemmStatus status = GEMM_OK;
+    for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
+        RankPart *part = &run->part[rank];
+        size_t first = (size_t)rank_first_column(part->gemm.n, MODEL_RANKS, rank);
+        if (part->b.data != NULL) {
+            status = problem->backend->copy_in(
+                part->b.data, (const bf16 *)problem->b.data + first * (size_t)part->gemm.ldb, part->b.bytes);
+        }
+        if (status == GEMM_OK && part->a.data != NULL) {
+            status = problem->backend->copy_in(part->a.data, problem->a.data, part->a.bytes);
+        }
+    }
+    run->prepared_for = problem->fills;
+    return status;
+}
+
+static GemmStatus launch_ranks(ChapterRun *run) {
+    const Backend *backend = run->problem->backend;
+    GemmStatus status = run->prepared_for != run->problem->fills ? fill_ranks(run) : GEMM_OK;
+    backend->hold_launches();
+    for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
+        run->part[rank].gemm.tuning = run->gemm.tuning;
+        run->part[rank].ranks.epoch++;
+        backend->use_device(rank);
+        status = run->chapter->launch(&run->part[rank].gemm);
+    }
+    backend->use_device(0);
+    return status == GEMM_OK ? backend->run_launches() : status;
+}
+
+static GemmStatus poison_ranks(const ChapterRun *run) {
+    GemmStatus status = GEMM_OK;
+    for (int rank = 1; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
+        status = run->problem->backend->poison(&run->part[rank].view);
+    }
+    return status;
+}
+
+/* The tally of the first C that is wrong, if rank 0's is right. */
+static GemmStatus check_ranks(ChapterRun *run, Tally *tally) {
+    GemmStatus status = GEMM_OK;
+    run->wrong_rank = 0;
+    for (int rank = 1; rank < MODEL_RANKS && status == GEMM_OK && tally_is_right(tally); rank++) {
+        run->part[rank].view.exact = run->problem->view.exact;
+        run->part[rank].view.eps = run->problem->view.eps;
+        status = run->problem->backend->check(&run->part[rank].view, 0, tally);
+        run->wrong_rank = tally_is_right(tally) ? 0 : rank;
+    }
+    return status;
+}
+
+GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
+    Problem problem = *run->problem;
+    if (run->wrong_rank > 0) {
+        const RankPart *part = &run->part[run->wrong_rank];
+        fprintf(out, "C of rank %d:\n", run->wrong_rank);
+        problem.view = part->view;
+        problem.gemm.c = part->gemm.c;
+    }
+    return problem_explain(&problem, tally, out);
+}
+
+static void close_ranks(ChapterRun *run) {
+    for (int rank = 0; rank < MODEL_RANKS && run->part != NULL; rank++) {
+        RankPart *part = &run->part[rank];
+        Buffer *buffers[] = {&part->a, &part->b, &part->block, &part->flags};
+        for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+            run->problem->backend->release(buffers[i]);
+        }
+    }
+    free(run->part);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
     memset(run, 0, sizeof *run);
     if (chapter->kind != problem->shape.kind) {
@@ -373,6 +513,9 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     if (status == GEMM_OK) {
         run->gemm.workspace = run->workspace.data;
         status = problem->backend->allocate(&run->prepared, bytes, "prepared");
+    }
+    if (status == GEMM_OK && problem->backend->is_model && chapter->flag_bytes) {
+        status = open_ranks(run);
     }
     if (status != GEMM_OK) {
         run_close(run);
@@ -402,6 +545,9 @@ GemmStatus run_prepare(ChapterRun *run) {
 
 GemmStatus run_launch(void *run) {
     ChapterRun *chapter_run = (ChapterRun *)run;
+    if (chapter_run->part) {
+        return launch_ranks(chapter_run);
+    }
     if (chapter_run->prepared.data && chapter_run->prepared_for != chapter_run->problem->fills) {
         GemmStatus status = run_prepare(chapter_run);
         if (status != GEMM_OK) {
@@ -433,6 +579,9 @@ static GemmStatus count_left(const ChapterRun *run, uint64_t *left) {
 GemmStatus run_checked(ChapterRun *run, Tally *tally) {
     const Problem *problem = run->problem;
     GemmStatus status = problem_poison(problem);
+    if (status == GEMM_OK && run->part) {
+        status = poison_ranks(run);
+    }
     if (status == GEMM_OK) {
         status = run_launch(run);
     }
@@ -442,6 +591,9 @@ GemmStatus run_checked(ChapterRun *run, Tally *tally) {
     if (status == GEMM_OK) {
         status = problem_check(problem, tally);
     }
+    if (status == GEMM_OK && run->part) {
+        status = check_ranks(run, tally);
+    }
     if (status == GEMM_OK) {
         status = count_left(run, &tally->workspace_left);
     }
@@ -450,6 +602,7 @@ GemmStatus run_checked(ChapterRun *run, Tally *tally) {
 
 void run_close(ChapterRun *run) {
     if (run->problem) {
+        close_ranks(run);
         run->problem->backend->release(&run->workspace);
         run->problem->backend->release(&run->prepared);
     }

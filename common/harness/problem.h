@@ -19,6 +19,16 @@ typedef struct {
     int *host_first_row;
 } Problem;
 
+/* What a rank has: on the model, where each is a device. A is a copy of the problem's; rank 0's C is the problem's. */
+typedef struct {
+    Gemm gemm;
+    Ranks ranks;     /* gemm.ranks */
+    ResultView view; /* of its C */
+    Buffer a, b, block, flags;
+} RankPart;
+
+enum { MODEL_RANKS = 2 };
+
 /* A chapter (or a peer with the same record) on a problem. */
 typedef struct {
     const Chapter *chapter;
@@ -26,6 +36,9 @@ typedef struct {
     const Problem *problem;
     Buffer workspace, prepared;
     int prepared_for; /* the problem's count of fills then */
+    /* On the model, of a chapter that knows ranks. */
+    RankPart *part; /* [MODEL_RANKS]; NULL: one device alone */
+    int wrong_rank; /* whose C the last check has found wrong; else 0 */
 } ChapterRun;
 
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
@@ -57,6 +70,8 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
 GemmStatus run_launch(void *run);
 /* Poison, launch, wait, compare; workspace too. The status says whether it could be done, the tally what came out. */
 GemmStatus run_checked(ChapterRun *run, Tally *tally);
+/* As problem_explain(), of the C that is wrong. */
+GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out);
 void run_close(ChapterRun *run);
 /* Has the chapter pack the operands as they are; run_launch() calls it where it must. */
 GemmStatus run_prepare(ChapterRun *run);

@@ -157,9 +157,9 @@ void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, 
     }
 }
 
-void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t value) {
+void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t before, uint32_t value) {
     if (global_is(p)) {
-        world_raised(t, p, order, value);
+        world_raised(t, p, order, before, value);
     }
 }
 

@@ -49,11 +49,11 @@ void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Si
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
 
 void event_global_free(Allocation *allocation);
-/* To 4 bytes, of shared memory too. wanted: a load waits until the word is this or more; NULL: it does not. The word has
- * this value now. */
+/* To 4 bytes, of shared memory too. wanted: a load waits until the word is this or more; NULL: it does not. What the word
+ * was before, and is now. */
 void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
                   Site site);
-void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t value);
+void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t before, uint32_t value);
 /* fence.acq_rel.gpu or .sys */
 void event_fence(Thread *t, int system);
 void event_grid_wait(Thread *t);

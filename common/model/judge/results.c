@@ -146,7 +146,8 @@ void results_tma_store(const TmaCopy *copy) {
             above[column / 8] = here;
         }
         if (placed && chunk.begin < chunk.end) {
-            check_place(copy->thread, (int)chunk.coord[1], (int)chunk.coord[0], copy->what, copy->site);
+            Tag place = tag_of_map(copy->map, chunk.coord);
+            check_place(copy->thread, place.row, place.column, copy->what, copy->site);
         }
     }
 }

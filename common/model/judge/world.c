@@ -261,7 +261,7 @@ void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
     come_across(t, word, order);
 }
 
-void world_raised(Thread *t, const void *at, MemoryOrder order, uint32_t value) {
+void world_raised(Thread *t, const void *at, MemoryOrder order, uint32_t before, uint32_t value) {
     if (!(order & ORDER_SYSTEM)) {
         Word *word = word_find(at);
         if (word != NULL) {
@@ -270,7 +270,10 @@ void world_raised(Thread *t, const void *at, MemoryOrder order, uint32_t value) 
         return;
     }
     Word *word = word_make(at);
-    word->raise = model_room(word->raise, word->raises + 1, &word->raise_capacity, sizeof *word->raise);
+    word->raise = model_room(word->raise, word->raises + 2, &word->raise_capacity, sizeof *word->raise);
+    if (word->raises == 0) {
+        word->raise[word->raises++] = (Raise){before, NULL};
+    }
     word->raise[word->raises++] = (Raise){value, word->system != NULL ? world_ref(word->system) : NULL};
 }
 

@@ -17,9 +17,9 @@
 /* An atomic access to a word of global memory: before it is done, and behind it. */
 void world_acquire(Thread *t, const void *word, AtomicKind kind, MemoryOrder order);
 void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
-/* The word has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
+/* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
  * then, and not what came with the value that it happened to find. */
-void world_raised(Thread *t, const void *word, MemoryOrder order, uint32_t value);
+void world_raised(Thread *t, const void *word, MemoryOrder order, uint32_t before, uint32_t value);
 void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
 /* fence.acq_rel.gpu or .sys */
 void world_fence(Thread *t, int system);

@@ -83,7 +83,7 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
     event_atomic(t, p, ATOMIC_CHANGE, (MemoryOrder)order, what[op], NULL, site_of(here));
     uint32_t before = *(uint32_t *)p, after = result_of(op, before, value, expected);
     *(uint32_t *)p = after;
-    event_atomic_done(t, p, (MemoryOrder)order, after);
+    event_atomic_done(t, p, (MemoryOrder)order, before, after);
     if (after != before) {
         changed(p);
     }
@@ -97,7 +97,9 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
 void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
     Thread *t = current_thread();
     event_atomic(t, p, ATOMIC_STORE, (MemoryOrder)order, "atomic store", NULL, site_of(here));
+    uint32_t before = *(uint32_t *)p;
     *(uint32_t *)p = value;
+    event_atomic_done(t, p, (MemoryOrder)order, before, value);
     changed(p);
     clusters_mix();
     thread_pause(t);
