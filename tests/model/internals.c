@@ -500,6 +500,61 @@ static void test_trace(void) {
     is_int((long long)model_trace_events(&event, &lost), 0, "nothing is recorded unless asked for");
 }
 
+/* The first report of a case that runs as part of a chain; "" if there is none. */
+static const char *chain_report(const char *name, int policy) {
+    const Case *c = find_case(name);
+    ModelOptions options = {.policy = policy, .seed = 3, .chain = 1, .quiet = 1};
+    model_configure(&options);
+    model_forget_reports();
+    c->run(c->bug);
+    return model_reports() > 0 ? model_report(0)->text : "";
+}
+
+static void test_devices(void) {
+    const struct {
+        const char *name, *text;
+    } said[] = {
+        {"devices NO_WAIT", "the launch on device 0 has ended"},
+        {"devices NO_WAIT", "by CTA 0 of device 1 warp 0 lane 0"},
+        {"devices NO_WAIT", "memory   C of device 0, byte 4096: C(32,0)"},
+        {"devices NO_WAIT", "no thread of that launch has read it by an acquire"},
+        {"devices RAISED_AFTER_READ", "behind it a release of system scope"},
+        {"devices STALE_EPOCH", "waited for a value that counts it"},
+        {"devices ADD_GPU", "one of .gpu scope is atomic for its own device alone"},
+        {"devices FENCE_GPU", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},
+        {"devices READ_RELAXED", "no system_fence() came between"},
+        {"devices NO_START", "a flag that device 1 raises when this launch of it has begun"},
+        {"devices NEVER_RAISED", "whose value is 3, until it is 4 or more: word 1 of flags of device 0"},
+        {"devices NEVER_RAISED", "nobody is left who would change it"},
+        {"devices NEVER_RAISED", "0 of 256 threads"},
+    };
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        contains(chain_report(said[i].name, 0), said[i].text, said[i].name);
+    }
+    char first[4096];
+    snprintf(first, sizeof first, "%s", chain_report("devices READ_FIRST", MODEL_RANDOM));
+    ok(strlen(first) > 100 && strcmp(first, chain_report("devices READ_FIRST", MODEL_RANDOM)) == 0,
+       "a seed replays the launches of two devices");
+
+    ModelOptions options = {.count = 1, .trace = 1, .quiet = 1};
+    const Case *c = find_case("devices NO_WAIT");
+    model_configure(&options);
+    model_forget_reports();
+    is_int(c->run(c->bug), 0, "a launch that is no part of a chain may end before its neighbour has written");
+    is_int((long long)model_count(COUNT_CTAS), 8, "the CTAs of both devices are counted");
+    const TraceEvent *event;
+    uint64_t lost, sms = 0, ctas = 0;
+    size_t count = model_trace_events(&event, &lost);
+    for (size_t i = 0; i < count; i++) {
+        sms |= event[i].kind == TRACE_CTA ? (uint64_t)1 << event[i].sm : 0;
+        ctas |= event[i].kind == TRACE_CTA ? (uint64_t)1 << event[i].cta : 0;
+    }
+    is_int((long long)ctas, 0xff, "... and have numbers of their own in a timeline");
+    ok(sms >> 4 != 0 && (sms & 0xf) != 0 && sms >> 8 == 0, "each device has SMs of its own");
+    model_hold_launches();
+    is_int((long long)model_run_launches(), 0, "no launches: nothing to run");
+}
+
 static void test_count(void) {
     static const struct {
         CountPattern pattern;
@@ -571,6 +626,7 @@ int main(void) {
     test_faults();
     test_memory();
     test_trace();
+    test_devices();
     test_count();
     model_shutdown();
     return tap_done();
