@@ -29,13 +29,16 @@ typedef enum {
     READ_FIRST, /* and waits then */
     NO_WAIT,    /* and no reader: the launch just ends */
     ONE_TOO_FEW,
-    STALE_EPOCH, /* the second launch waits for what the first one was told */
+    ONE_TOO_FEW_LATE, /* when all have come, by chance */
+    STALE_EPOCH,      /* the second launch waits for what the first one was told */
+    STALE_LATE,       /* ... and finds that it has been told already */
     NO_START,
     START_ONCE, /* the second launch relies on what the first one was told */
     NO_BARRIER, /* the other threads' ordinary stores */
     ADD_GPU,
     READ_GPU,
     FENCE_GPU,
+    FENCE_GPU_POLL,
     ADD_BY_BOTH, /* TMA adds of both devices */
     SAME_PLACE,  /* both devices write the same rows */
     NEVER_RAISED,
@@ -67,7 +70,7 @@ DEVICE void raise(const Params *p, int *flag, int block) {
     } else if (BUG(RIGHT_FENCES)) {
         system_fence();
         system_flag_add_relaxed(flag, 1);
-    } else if (BUG(FENCE_GPU)) {
+    } else if (BUG(FENCE_GPU) || BUG(FENCE_GPU_POLL)) {
         __threadfence();
         system_flag_add_relaxed(flag, 1);
     } else if (BUG(ADD_GPU)) {
@@ -78,7 +81,7 @@ DEVICE void raise(const Params *p, int *flag, int block) {
 }
 
 DEVICE void await(const Params *p, const int *flag, int wanted) {
-    if (BUG(RIGHT_POLL)) {
+    if (BUG(RIGHT_POLL) || BUG(FENCE_GPU_POLL)) {
         while (system_flag_read_acquire(flag) < wanted) {
         }
     } else if (BUG(READ_RELAXED) || BUG(RIGHT_FENCES)) {
@@ -156,14 +159,17 @@ DEVICE int is_there(const Params *p, int block, int thread) {
 }
 
 DEVICE int receive(const Params *p, int block, int thread) {
-    int wanted = GRID * (BUG(STALE_EPOCH) ? 1 : p->epoch) - BUG(ONE_TOO_FEW);
+    int stale = BUG(STALE_EPOCH) || BUG(STALE_LATE), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
+    int wanted = GRID * (stale ? 1 : p->epoch) - few;
     int reads = !BUG(RIGHT_NO_READER) && !BUG(ADD_RELAXED_NO_READER) && !BUG(RAISED_AFTER_READ_NO_READER) &&
-                !BUG(NO_WAIT) && !BUG(ONE_TOO_FEW) && !BUG(STALE_EPOCH) && !BUG(START_ONCE) && !BUG(SAME_PLACE) &&
-                !BUG(ADD_BY_BOTH);
+                !BUG(NO_WAIT) && !few && !stale && !BUG(START_ONCE) && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
     if (BUG(READ_FIRST)) {
         p->out[block * THREADS + thread] = is_there(p, block, thread);
         __syncthreads();
+    }
+    while (thread == 0 && (BUG(ONE_TOO_FEW_LATE) || BUG(STALE_LATE)) &&
+           system_flag_read_relaxed(&p->flags[p->rank][DONE]) < GRID * p->epoch) {
     }
     if (thread == 0 && !BUG(NO_WAIT)) {
         await(p, &p->flags[p->rank][DONE], wanted);
@@ -288,7 +294,12 @@ static int run(int bug) {
                 status = start_launch(&m, rank, 1, part, bug);
             }
         }
-        for (int epoch = 1; epoch <= epochs && bug != RIGHT_LATE_WAIT && status == 0; epoch++) {
+        if (bug == STALE_LATE) {
+            m.flags[rank][READY] = 1;
+            m.flags[rank][DONE] = GRID;
+            status = start_launch(&m, rank, 2, -1, bug);
+        }
+        for (int epoch = 1; bug != STALE_LATE && epoch <= epochs && bug != RIGHT_LATE_WAIT && status == 0; epoch++) {
             status = start_launch(&m, rank, epoch, -1, bug);
         }
     }
@@ -321,13 +332,16 @@ const Case devices_cases[] = {
     WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT),
     WRONG_CASE(NO_WAIT, PEER_END),
     WRONG_CASE(ONE_TOO_FEW, PEER_END),
+    WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END),
     WRONG_CASE(STALE_EPOCH, PEER_END),
+    WRONG_CASE(STALE_LATE, PEER_END),
     WRONG_CASE(NO_START, PEER_START),
     WRONG_CASE(START_ONCE, PEER_START),
     WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT),
     WRONG_CASE(ADD_GPU, SCOPE),
     WRONG_CASE(READ_GPU, SCOPE),
     WRONG_CASE(FENCE_GPU, SCOPE),
+    WRONG_CASE(FENCE_GPU_POLL, SCOPE),
     WRONG_CASE(ADD_BY_BOTH, SCOPE),
     WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT),
     WRONG_CASE(NEVER_RAISED, LIVELOCK),
