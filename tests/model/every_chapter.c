@@ -79,10 +79,13 @@ static void configure(int policy, int seed) {
     model_forget_reports();
 }
 
-static void told(const Chapter *chapter, Size size, const char *variant, int experts, int bad, const char *what) {
+static void told(const Chapter *chapter, Size size, const char *variant, int experts, int ranks, int bad,
+                 const char *what) {
     char more[32] = "";
     if (experts > 1) {
         snprintf(more, sizeof more, ", %d experts", experts);
+    } else if (ranks > 1) {
+        snprintf(more, sizeof more, ", %d devices", ranks);
     }
     if (!ok(bad == 0, "%s%s%s at %d x %d x %d%s", chapter->name, variant != NULL ? " " : "",
             variant != NULL ? variant : "", size.m, size.n, size.k, more)) {
@@ -100,7 +103,7 @@ static void open_problem(Problem *problem, const Chapter *chapter, Size size, in
     }
 }
 
-/* A chapter of another kind than bf16: with the harness's data, reference and tolerance, of integers and, in one run, of
+/* A chapter of another kind than bf16, or of several ranks: with the harness's data, reference and tolerance, of integers and, in one run, of
  * normal data. */
 static void check_kind(const Chapter *chapter, Size size, const char *variant, int seeds, int experts) {
     Problem problem;
@@ -132,7 +135,7 @@ static void check_kind(const Chapter *chapter, Size size, const char *variant, i
             }
         }
     }
-    told(chapter, size, variant, experts, bad, what);
+    told(chapter, size, variant, experts, run.part != NULL ? MODEL_RANKS : 1, bad, what);
     run_close(&run);
     problem_close(&problem);
 }
@@ -167,7 +170,7 @@ static void check_bf16(const Chapter *chapter, Size size, const char *variant, i
             }
         }
     }
-    told(chapter, size, variant, 1, bad, what);
+    told(chapter, size, variant, 1, 1, bad, what);
     model_global_free(a);
     model_global_free(b);
     model_global_free(g.c);
@@ -177,6 +180,8 @@ static void check_bf16(const Chapter *chapter, Size size, const char *variant, i
 static void check(const Chapter *chapter, Size size, const char *variant, int seeds) {
     if (chapter->kind == KIND_BF16) {
         check_bf16(chapter, size, variant, seeds);
+    }
+    if (chapter->kind == KIND_BF16 && chapter->flag_bytes == NULL) {
         return;
     }
     check_kind(chapter, size, variant, seeds, 1);
