@@ -176,6 +176,7 @@ const Backend *model_backend(void) {
         .run_launches = model_run_launches,
         .name_rows = model_name_rows,
         .copy_in = model_copy_in,
+        .constant = model_global_constant,
         .copy_out = model_copy_out,
         .fill = model_fill,
         .poison = model_poison,

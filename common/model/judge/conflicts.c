@@ -413,7 +413,8 @@ static void access_memory(Thread *t, const void *pointer, uint32_t size, GlobalE
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }
-    if (device.options.chain && launch_of(t->cta)->overlap && !thread_waited(t)) {
+    if (device.options.chain && launch_of(t->cta)->overlap && !thread_waited(t) &&
+        !(a->constant && !access_of[how].writes)) {
         report_order(RULE_LAUNCH_OVERLAP, t, a, p, what, site, NULL);
     }
     if (device.options.chain && a->device != device_of(t) && access_of[how].writes &&
