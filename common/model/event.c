@@ -491,6 +491,12 @@ void event_wgmma_wait(Warp *w, int newest, Site site) {
     count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
 }
 
+void event_fragment_holds(Thread *t, const uint32_t *a, const char *matrix, int element_bytes, int row, int k) {
+    if (t->lane == 0) {
+        provenance_declared(t->warp, a, matrix, element_bytes, row, k);
+    }
+}
+
 void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
 
 void event_wgmma_waited(Warp *w, int newest, uint64_t done) {

@@ -189,6 +189,8 @@ void event_wgmma_commit(Warp *w);
 /* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
 /* The compiler has been told that these accumulators have changed. */
+/* The thread says what its registers hold. */
+void event_fragment_holds(Thread *t, const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
 void event_wgmma_settled(Thread *t, const float *d, int count);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 

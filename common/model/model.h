@@ -412,6 +412,8 @@ void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 void model_registers_settled(const float *d, int count);
+/* element_bytes: of the operand's type. */
+void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
 
 /* ---- shared memory of the other CTAs of a cluster ---------------------------------------------------------------- */
 

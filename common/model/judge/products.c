@@ -423,7 +423,8 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
         } else {
-            w->cta->results->unknown = 1;
+            a = first ? provenance_fragment(w, product->type, w->meeting.operands[0].p[1], wanted->site) : a;
+            w->cta->results->unknown |= first && a.tensor == TENSOR_UNKNOWN;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
         if (first) {

@@ -20,9 +20,9 @@ enum { TENSORS = 128, MATRIX_TAGS = 256 };
 typedef struct {
     uintptr_t base;
     const char *name;
-    int of_map; /* known from a tensor map: for one launch */
-    size_t row_bytes;
-    int first_row; /* of the matrix, here */
+    int of_map;       /* known from a tensor map: for one launch */
+    size_t row_bytes; /* 0: it has no place in memory that is known */
+    int first_row;    /* of the matrix, here */
     int rows, columns, element_bytes;
 } Tensor;
 
@@ -391,6 +391,18 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
     }
 }
 
+void provenance_declared(Warp *w, const uint32_t *r0, const char *matrix, int element_bytes, int row, int k) {
+    Tensor tensor = {.base = (uintptr_t)matrix, .name = matrix, .of_map = 1};
+    Tag tag[WARP_SIZE];
+    uint16_t number = (uint16_t)tensor_add(&tensor);
+    for (int i = 0; i < WARP_SIZE; i++) {
+        int part = i / 8; /* as ldmatrix brings them: rows 0-7 and 8-15 of the first 16 bytes, then of the next */
+        tag[i] = (Tag){number, (uint16_t)element_bytes, row + w->id % 4 * 16 + part % 2 * 8 + i % 8,
+                       k + part / 2 * (CHUNK_BYTES / element_bytes)};
+    }
+    provenance_ldmatrix(w, r0, 0, tag);
+}
+
 void provenance_forget(Warp *w, const void *p, uint32_t size) {
     if (w->cta->fragments->warp[w->id] == NULL) {
         return;
@@ -420,6 +432,46 @@ static int same_trans(const Operand *o, const MatrixTag *matrix) {
     return o->origin.tensor == TENSOR_UNKNOWN || o->mn_major == matrix->trans;
 }
 
+/* The 8x8 matrix that register r, lane 0's, is a part of, at row row0 and k k0 of the operand: fits or is reported. */
+static int check_matrix(Warp *w, Operand *o, const uint32_t *r, int row0, int k0) {
+    const MatrixTag *matrix = matrix_tag(w, r, 0);
+    if (matrix == NULL) {
+        return 1;
+    }
+    if (!same_trans(o, matrix) || (matrix->trans && o->element_bytes != 2)) {
+        return 0;
+    }
+    o->mn_major = matrix->trans;
+    if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
+        return 1;
+    }
+    for (int i = 0; i < 8; i++) {
+        if (!check_piece(o, matrix->tag[i], row0 + (matrix->trans ? 0 : i), k0 + (matrix->trans ? i : 0))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The four registers of A from a0 on. */
+static int check_fragment_a(Warp *w, Operand *o, const uint32_t *a0) {
+    int fits = 1;
+    for (int i = 0; i < 4 && fits; i++) {
+        fits = check_matrix(w, o, &a0[i], i % 2 * 8, i / 2 * (CHUNK_BYTES / o->element_bytes));
+    }
+    return fits;
+}
+
+Tag provenance_fragment(Warp *w, MatrixType type, const uint32_t *a0, Site site) {
+    Operand o = {&w->thread[0], "wgmma, fragment of A", matrix_element_bytes(type), 0, site, {TENSOR_UNKNOWN, 0, 0, 0}};
+    if (w->cta->fragments->warp[w->id] == NULL || !check_fragment_a(w, &o, a0)) {
+        return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    }
+    Tag origin = origin_of(&o);
+    origin.row -= w->id % 4 * 16;
+    return origin;
+}
+
 int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
     *a = *b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     if (w->cta->fragments->warp[w->id] == NULL) {
@@ -430,26 +482,9 @@ int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t 
         {&w->thread[0], "mma.sync, fragment of A", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
         {&w->thread[0], "mma.sync, fragment of B", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
     };
-    for (int i = 0; i < 6; i++) {
-        int is_a = i < 4;
-        const MatrixTag *matrix = matrix_tag(w, is_a ? &a0[i] : &b0[i - 4], 0);
-        if (matrix == NULL) {
-            continue;
-        }
-        int row0 = is_a ? i % 2 * 8 : 0, k0 = is_a ? i / 2 * chunk : (i - 4) * chunk;
-        Operand *o = is_a ? &operands[0] : &operands[1];
-        if (!same_trans(o, matrix) || (matrix->trans && bytes != 2)) {
-            return 0;
-        }
-        o->mn_major = matrix->trans;
-        if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
-            continue;
-        }
-        for (int i8 = 0; i8 < 8; i8++) {
-            if (!check_piece(o, matrix->tag[i8], row0 + (matrix->trans ? 0 : i8), k0 + (matrix->trans ? i8 : 0))) {
-                return 0;
-            }
-        }
+    if (!check_fragment_a(w, &operands[0], a0) || !check_matrix(w, &operands[1], &b0[0], 0, 0) ||
+        !check_matrix(w, &operands[1], &b0[1], 0, chunk)) {
+        return 0;
     }
     *a = origin_of(&operands[0]);
     *b = origin_of(&operands[1]);

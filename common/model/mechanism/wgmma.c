@@ -288,6 +288,10 @@ void model_wgmma_commit_group(const char *here) {
     }
 }
 
+void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k) {
+    event_fragment_holds(current_thread(), a, matrix, element_bytes, row, k);
+}
+
 void model_registers_settled(const float *d, int count) { event_wgmma_settled(current_thread(), d, count); }
 
 void model_wgmma_wait_group(int newest, const char *here) {
