@@ -2,6 +2,7 @@
 #include "../../common/gemm.h"
 
 #include "../../common/device/bulk_copy.h"
+#include "../../common/device/fragment.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/swizzle.h"
@@ -47,6 +48,13 @@ typedef enum {
     RS_NO_FENCE,
     READ_IN_FLIGHT,
     FRAGMENT_REFILLED, /* while the product that reads it may go on */
+    RS_OTHER_STEP,     /* fragments by ldmatrix, of another step than the descriptor */
+    RS_OTHER_LANES,    /* ldmatrix at the addresses of operand B */
+    RS_HOLDS,          /* fragments that were made in registers, and declared */
+    RS_HOLDS_NOTHING,  /* ... and not declared */
+    RS_HOLDS_STORED,   /* ... and stored again behind a declaration that does not fit any more */
+    HOLDS_OTHER_STEP,
+    HOLDS_OTHER_ROWS, /* than the steps before */
     WIDTH_12,
     MMA_CHUNK_E4M3,
     MMA_DIFFERENT_K_TF32,
@@ -108,6 +116,8 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     case STEP_AS_K_MAJOR: wgmma_ss_trans_b(n, acc, a, b, accumulate); break;
     case SS_TRANS_AB: wgmma_ss_trans_ab(n, acc, a, b, accumulate); break;
     case RS_BF16:
+    case RS_OTHER_STEP:
+    case RS_OTHER_LANES:
     case RS_NO_FENCE: wgmma_rs(n, acc, registers, b, accumulate); break;
     case RS_TRANS_B: wgmma_rs_trans_b(n, acc, registers, b, accumulate); break;
     case SS_F16: wgmma_ss_f16(n, acc, a, b, accumulate); break;
@@ -119,6 +129,11 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
             wgmma_ss_e4m3(n, acc, a, b, accumulate);
         }
         break;
+    case RS_HOLDS:
+    case RS_HOLDS_NOTHING:
+    case RS_HOLDS_STORED:
+    case HOLDS_OTHER_STEP:
+    case HOLDS_OTHER_ROWS:
     case FRAGMENT_REFILLED:
     case RS_E4M3: wgmma_rs_e4m3(n, acc, registers, b, accumulate); break;
     case SS_E5M2: wgmma_ss_e5m2(n, acc, a, b, accumulate); break;
@@ -130,14 +145,28 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     }
 }
 
+DEVICE int is_made(int kind) { return kind >= RS_HOLDS && kind <= HOLDS_OTHER_ROWS; }
+
 DEVICE void warpgroup_products(Shared *s, const Params *p) {
     const int kind = p->kind;
     int thread = (int)threadIdx.x, warp = thread / 32, lane = thread % 32;
     float acc[MAX_N / 2];
-    uint32_t registers[TILES * 4][4];
+    uint32_t registers[TILES * 4][4], made[TILES * 4][4];
     for (int step = 0; step < TILES * 4; step++) {
         if (!p->a_trans) {
-            ldmatrix_x4(registers[step], row_at(s->a[step / 4], warp * 16 + lane % 16, step % 4 * 2 + lane / 16));
+            int row = kind == RS_OTHER_LANES ? lane % 8 + lane / 16 * 8 : lane % 16;
+            int chunk = kind == RS_OTHER_LANES ? lane / 8 % 2 : lane / 16;
+            ldmatrix_x4(registers[step], row_at(s->a[step / 4], warp * 16 + row, step % 4 * 2 + chunk));
+        }
+        for (int i = 0; i < 4 && is_made(kind); i++) {
+            made[step][i] = registers[step][i];
+        }
+        if (is_made(kind) && kind != RS_HOLDS_NOTHING) {
+            fragment_holds_e4m3(made[step], "A", kind == HOLDS_OTHER_ROWS && step == 5 ? 64 : 0,
+                                (step + (kind == RS_HOLDS_STORED)) * 32);
+        }
+        for (int i = 0; i < 4 && kind == RS_HOLDS_STORED; i++) {
+            made[step][i] += (uint32_t)p->a_trans; /* 0 */
         }
         if (kind == RS_NO_FENCE && step == 0) {
             wgmma_fence();
@@ -160,7 +189,8 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
         int b_step = kind == STEP_AS_K_MAJOR || !p->b_trans ? WGMMA_K16_STEP : WGMMA_K16_STEP_MN;
         b_step = kind == K_ADVANCE_E4M3 ? 1 : b_step;
         a += (uint64_t)(in_tile * (p->a_trans ? WGMMA_K16_STEP_MN : WGMMA_K16_STEP));
-        product(p, acc, registers[step], a, b + (uint64_t)(in_tile * b_step), step > 0);
+        int from = kind == RS_OTHER_STEP || kind == HOLDS_OTHER_STEP ? step ^ 1 : step;
+        product(p, acc, is_made(kind) ? made[from] : registers[from], a, b + (uint64_t)(in_tile * b_step), step > 0);
     }
     wgmma_commit_group();
     if (kind == READ_IN_FLIGHT) {
@@ -243,7 +273,7 @@ KERNEL_ENTRY(types_kernel, Params);
 static int is_one_of(int kind, int a, int b, int c, int d) { return kind == a || kind == b || kind == c || kind == d; }
 
 static MatrixType type_of(int kind) {
-    return kind == FRAGMENT_REFILLED                                                    ? MATRIX_E4M3
+    return kind == FRAGMENT_REFILLED || is_made(kind)                                   ? MATRIX_E4M3
            : is_one_of(kind, SS_F16, RS_F16, MMA_F16, -1)                               ? MATRIX_F16
            : is_one_of(kind, SS_E5M2, RS_E5M2, -1, -1)                                  ? MATRIX_E5M2
            : is_one_of(kind, SS_E4M3, RS_E4M3, MMA_E4M3, MMA_CHUNK_E4M3)                ? MATRIX_E4M3
@@ -373,6 +403,9 @@ const Case types_cases[] = {
     RIGHT_CASE(SS_TF32),
     RIGHT_CASE(RS_TF32),
     RIGHT_CASE(BYTES_AS_BF16),
+    RIGHT_CASE(RS_HOLDS),
+    RIGHT_CASE(RS_HOLDS_NOTHING),
+    RIGHT_CASE(RS_HOLDS_STORED),
     RIGHT_CASE(MMA_BF16),
     RIGHT_CASE(MMA_F16),
     RIGHT_CASE(MMA_E4M3),
@@ -387,6 +420,10 @@ const Case types_cases[] = {
     WRONG_CASE(PANELS_SWAPPED, PROVENANCE),
     WRONG_CASE(STEP_AS_K_MAJOR, PROVENANCE),
     WRONG_CASE(TAKEN_AS_K_MAJOR, PROVENANCE),
+    WRONG_CASE(RS_OTHER_STEP, PROVENANCE),
+    WRONG_CASE(RS_OTHER_LANES, PROVENANCE),
+    WRONG_CASE(HOLDS_OTHER_STEP, PROVENANCE),
+    WRONG_CASE(HOLDS_OTHER_ROWS, PROVENANCE),
     WRONG_CASE(RS_NO_FENCE, WGMMA_FENCE),
 #ifdef __clang__
     {"types READ_IN_FLIGHT", "# clang tells -fsanitize=thread of no access to a local array by a known index", run,
