@@ -5,8 +5,10 @@
 #include "../../common/device/bulk_copy.h"
 #include "../../common/device/cluster.h"
 #include "../../common/device/cp_async.h"
+#include "../../common/device/fragment.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
+#include "../../common/device/system_flag.h"
 #include "../../common/device/tma_nd.h"
 
 typedef struct {
@@ -74,6 +76,19 @@ static __global__ void cluster_kernel(const __grid_constant__ Params p) {
     p.global[threadIdx.x] = v;
 }
 
+static __global__ void flag_kernel(const __grid_constant__ Params p) {
+    int *flag = (int *)p.global;
+    system_flag_add_release(flag, 1);
+    system_flag_add_relaxed(flag, 1);
+    system_flag_set_release(flag, 1);
+    system_flag_set_relaxed(flag, 1);
+    system_flag_wait_acquire(flag, 2);
+    int value = system_flag_read_acquire(flag) + system_flag_read_relaxed(flag);
+    system_fence();
+    __threadfence_system();
+    p.global[1].x = (uint32_t)value;
+}
+
 /* CUDA's own, which the model knows too. */
 static __global__ void warp_kernel(const __grid_constant__ Params p) {
     int lane = (int)threadIdx.x, all = 0;
@@ -137,6 +152,7 @@ static __global__ void fragment_kernel(const __grid_constant__ Params p) {
     uint32_t a[4], b[4];
     ldmatrix_x4(a, &s->v[threadIdx.x]);
     ldmatrix_x4_trans(b, &s->v[threadIdx.x]);
+    fragment_holds_e4m3(a, "A", 0, 0);
     mma_m16n8k16(d, a, b);
     mma_m16n8k16_f16(d, a, b);
     mma_m16n8k32_e4m3(d, a, b);
@@ -150,6 +166,7 @@ KERNEL_ENTRY(fragment_kernel, Params);
 KERNEL_ENTRY(mbarrier_kernel, Params);
 KERNEL_ENTRY(copy_kernel, Params);
 KERNEL_ENTRY(cluster_kernel, Params);
+KERNEL_ENTRY(flag_kernel, Params);
 KERNEL_ENTRY(warp_kernel, Params);
 
 int launch_wrappers(const Params *p, const TmaParams *tma);
@@ -160,5 +177,6 @@ int launch_wrappers(const Params *p, const TmaParams *tma) {
            (int)launch_kernel(KERNEL(mbarrier_kernel), shape, p, NULL) +
            (int)launch_kernel(KERNEL(copy_kernel), shape, p, NULL) +
            (int)launch_kernel(KERNEL(cluster_kernel), shape, p, NULL) +
+           (int)launch_kernel(KERNEL(flag_kernel), shape, p, NULL) +
            (int)launch_kernel(KERNEL(warp_kernel), shape, p, NULL);
 }

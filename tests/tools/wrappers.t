@@ -4,7 +4,7 @@
 CC=${CC:-gcc}
 C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
 SOURCE=tests/tools/wrappers.cu
-HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync'
+HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag fragment'
 
 # missing HEADER SOURCE: wrappers of the header that the source does not call; some are only called by others
 missing() {
