@@ -33,7 +33,8 @@ static void model_set_schedule(const Options *options, uint64_t seed) {
                                 .sms = options->sms,
                                 .shared = options->shared * 1024,
                                 .chain = 1,
-                                .count = options->count};
+                                .count = options->count,
+                                .rounding = options->tensor_core_sums};
     model_configure(&configured);
 }
 

@@ -34,6 +34,7 @@ enum {
     OPTION_BARRIERS,
     OPTION_STEPS,
     OPTION_COUNT,
+    OPTION_TENSOR_CORE_SUMS,
     OPTION_SMS,
     OPTION_SHARED,
     OPTION_EXPLAIN,
@@ -70,6 +71,7 @@ static const struct option long_options[] = {
     {"barriers", no_argument, NULL, OPTION_BARRIERS},
     {"steps", required_argument, NULL, OPTION_STEPS},
     {"count", no_argument, NULL, OPTION_COUNT},
+    {"tensor-core-sums", no_argument, NULL, OPTION_TENSOR_CORE_SUMS},
     {"sms", required_argument, NULL, OPTION_SMS},
     {"shared", required_argument, NULL, OPTION_SHARED},
     {"explain", no_argument, NULL, OPTION_EXPLAIN},
@@ -128,6 +130,8 @@ void print_usage(FILE *out, const char *program) {
         "  --barriers            print every barrier event\n"
         "  --steps FILE          write what happens to barriers, copies and products in the last launch, as JSON\n"
         "  --count               count what the last launch did: bytes, bank conflicts, instructions, waits\n"
+        "  --tensor-core-sums    wgmma rounds its sums as an H200 does, bit for bit (else only those of fp8, others as "
+        "fp32)\n"
         "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
         "  --shared KIB          shared memory that a CTA may have (default %d)\n"
         "\n"
@@ -309,6 +313,7 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_BARRIERS: options->barriers = 1; return 1;
     case OPTION_STEPS: return parse_file("--steps", value, &options->steps, message);
     case OPTION_COUNT: options->count = 1; return 1;
+    case OPTION_TENSOR_CORE_SUMS: options->tensor_core_sums = 1; return 1;
     case OPTION_SMS: options->sms_given = 1; return parse_int("--sms", value, 1, 1024, &options->sms, message);
     case OPTION_SHARED: return parse_int("--shared", value, 1, DEFAULT_MODEL_SHARED, &options->shared, message);
     case OPTION_EXPLAIN: options->explain = 1; return 1;
@@ -354,6 +359,8 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--count: only the CPU model counts, not --on gpu";
     } else if (options->on == ON_GPU && options->steps) {
         fault = "--steps: only the CPU model writes them, not --on gpu";
+    } else if (options->on == ON_GPU && options->tensor_core_sums) {
+        fault = "--tensor-core-sums: a GPU has no others; only the CPU model can choose, not --on gpu";
     } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->shape.k > MAX_EXACT_K) {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
                  "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d",

@@ -30,6 +30,7 @@ typedef struct {
     int chain; /* 1: a launch is one of a chain of layers. If it may overlap the one before, that one reads and writes what
                   this one does. What a device's launches leave in its memory is for the next in its stream, and what
                   other devices write there is not to come before or behind them */
+    int rounding; /* 1: wgmma rounds all sums as an H200 does (data/rounding.h); 0: those of fp8 alone, and others as fp32 */
     int quiet;                      /* 1: print no report; model_report() still has them */
     int first_block, blocks;        /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
     int launch;                     /* of the launches that follow only this one takes place, from 1; 0: all */

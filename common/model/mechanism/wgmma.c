@@ -11,6 +11,7 @@
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
+#include "../data/rounding.h"
 #include "../event.h"
 #include "../model.h"
 
@@ -138,8 +139,12 @@ static void execute(Warpgroup *g) {
         load_operand(product->type, a, g->cta, product->a, product->a_major, WGMMA_M);
     }
     load_operand(product->type, b, g->cta, product->b, product->b_major, product->n);
-    wgmma_multiply(product->tile->tile, product->rs ? product->a_values : a, b, product->n, matrix_k(product->type),
-                   product->accumulate);
+    const float *values = product->rs ? product->a_values : a;
+    if (device.options.rounding || matrix_element_bytes(product->type) == 1) {
+        rounding_multiply(product->type, product->tile->tile, values, b, product->n, product->accumulate);
+    } else {
+        wgmma_multiply(product->tile->tile, values, b, product->n, matrix_k(product->type), product->accumulate);
+    }
     event_wgmma_done(g, product);
     free(product->a_values);
 }
