@@ -3,9 +3,9 @@
 # record runs on a Hopper GPU and writes the vectors; replay compares the CPU model with them and is one of the tests.
 
 CONFORM_TEST := $(B)/tests/conform/replay
-CONFORM_RECORD := $(B)/tests/conform/record
+CONFORM_RECORD := $(B)/tests/conform/record $(B)/tests/conform/rounding
 
-## make conform-record|build the program that records the conformance vectors; run it with a directory on a Hopper GPU
+## make conform-record|build the programs that record the conformance vectors; run them on a Hopper GPU
 .PHONY: conform-record
 conform-record: $(CONFORM_RECORD)
 
@@ -18,7 +18,7 @@ $(B)/tests/conform/products.o: tests/conform/products.cu tests/tools/ptxas_check
 	$(Q)$(compile_cuda) $(ARCH_SM90A) -Xptxas=-v -c $< -o $@ >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas) >&2; exit 1; }
 	$(Q)tests/tools/ptxas_check $(@:.o=.ptxas) || { rm -f $@; exit 1; }
 
-$(CONFORM_RECORD): tests/conform/record.cu $(NVCC_STAMP)
+$(CONFORM_RECORD): $(B)/%: %.cu $(NVCC_STAMP)
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static $< -o $@
