@@ -191,7 +191,12 @@ void steps_launch_begin(void) {
         TraceLaunch *next = &trace.launch[trace.launches++];
         *next =
             (TraceLaunch){.first_cta = last != NULL ? last->first_cta + last->ctas : 0, .ctas = device.launch[i].grid};
-        snprintf(next->name, sizeof next->name, "%s", device.launch[i].name);
+        if (device.devices > 1) {
+            snprintf(next->name, sizeof next->name, "%.32s of device %d", device.launch[i].name,
+                     device.launch[i].facts.device);
+        } else {
+            snprintf(next->name, sizeof next->name, "%s", device.launch[i].name);
+        }
     }
     memset(trace.sm_taken, 0, sizeof trace.sm_taken);
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
