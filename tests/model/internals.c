@@ -550,6 +550,9 @@ static void test_devices(void) {
         ctas |= event[i].kind == TRACE_CTA ? (uint64_t)1 << event[i].cta : 0;
     }
     is_int((long long)ctas, 0xff, "... and have numbers of their own in a timeline");
+    const TraceLaunch *launch;
+    is_int(model_trace_launches(&launch), 2, "... and each has a launch of its own there");
+    ok(strcmp(launch[1].name, "devices_kernel of device 1") == 0, "... with the number of its device");
     ok(sms >> 4 != 0 && (sms & 0xf) != 0 && sms >> 8 == 0, "each device has SMs of its own");
     model_hold_launches();
     is_int((long long)model_run_launches(), 0, "no launches: nothing to run");

@@ -18,7 +18,7 @@ int main(void) { skip_all("there is no CPU model"); }
 #include "model/data/tensor_map.h"
 #include "model/model.h"
 
-#include "../conform/rounding.h"
+#include "../conform/inexact.h"
 
 enum { COLS = 100, ROWS = 50, LD = 104 };
 static _Alignas(256) uint16_t matrix[ROWS * LD];
@@ -880,37 +880,37 @@ static void test_types(void) {
     }
 }
 
-/* One product of rounding.h, on the model. */
-static void round_case(int type, const RoundingCase *r, float *d) {
-    static const MatrixType types[ROUNDING_TYPES] = {MATRIX_E4M3, MATRIX_BF16, MATRIX_F16, MATRIX_TF32, MATRIX_E5M2};
-    static float a[MATRIX_MAX_K * WGMMA_M], b[MATRIX_MAX_K * ROUNDING_COLUMNS];
-    int bytes = rounding_types[type].bytes;
-    for (int i = 0; i < (WGMMA_M + ROUNDING_COLUMNS) * 32 / bytes; i++) {
+/* One product of inexact.h, on the model. */
+static void round_case(int type, const InexactCase *r, float *d) {
+    static const MatrixType types[INEXACT_TYPES] = {MATRIX_E4M3, MATRIX_BF16, MATRIX_F16, MATRIX_TF32, MATRIX_E5M2};
+    static float a[MATRIX_MAX_K * WGMMA_M], b[MATRIX_MAX_K * INEXACT_COLUMNS];
+    int bytes = inexact_types[type].bytes;
+    for (int i = 0; i < (WGMMA_M + INEXACT_COLUMNS) * 32 / bytes; i++) {
         int is_a = i < WGMMA_M * 32 / bytes, at = is_a ? i : i - WGMMA_M * 32 / bytes;
         int row = at / (32 / bytes), k = at % (32 / bytes);
         uint32_t bits = 0;
         memcpy(&bits, (is_a ? r->a : r->b) + at * bytes, (size_t)bytes);
-        *(is_a ? &a[k * WGMMA_M + row] : &b[k * ROUNDING_COLUMNS + row]) = matrix_element(types[type], bits);
+        *(is_a ? &a[k * WGMMA_M + row] : &b[k * INEXACT_COLUMNS + row]) = matrix_element(types[type], bits);
     }
     memcpy(d, r->c, sizeof r->c);
-    rounding_multiply(types[type], d, a, b, ROUNDING_COLUMNS, 1);
+    rounding_multiply(types[type], d, a, b, INEXACT_COLUMNS, 1);
 }
 
 static void test_rounding(void) {
-    static RoundingCase r;
-    static float d[WGMMA_M * ROUNDING_COLUMNS];
-    FILE *recorded = fopen("tests/conform/rounding.txt", "r");
+    static InexactCase r;
+    static float d[WGMMA_M * INEXACT_COLUMNS];
+    FILE *recorded = fopen("tests/conform/inexact.txt", "r");
     char line[400], name[8];
     uint64_t state = 1;
-    int number, at, right[ROUNDING_TYPES] = {0}, types = 0, inexact = 0;
+    int number, at, right[INEXACT_TYPES] = {0}, types = 0, inexact = 0;
     while (recorded != NULL && fgets(line, sizeof line, recorded) != NULL) {
-        if (line[0] == '#' || sscanf(line, "%7s %d%n", name, &number, &at) != 2 || types == ROUNDING_TYPES) {
+        if (line[0] == '#' || sscanf(line, "%7s %d%n", name, &number, &at) != 2 || types == INEXACT_TYPES) {
             continue;
         }
-        rounding_next(&state, types, number, &r);
+        inexact_next(&state, types, number, &r);
         round_case(types, &r, d);
-        int same = strcmp(name, rounding_types[types].name) == 0;
-        for (int i = 0; i < ROUNDING_ROWS * ROUNDING_COLUMNS; i++) {
+        int same = strcmp(name, inexact_types[types].name) == 0;
+        for (int i = 0; i < INEXACT_ROWS * INEXACT_COLUMNS; i++) {
             uint32_t bits;
             memcpy(&bits, &d[i], sizeof bits);
             char *end;
@@ -919,13 +919,13 @@ static void test_rounding(void) {
             inexact += (bits & 0x3ff) != 0;
         }
         right[types] += same;
-        types += number == ROUNDING_CASES - 1;
+        types += number == INEXACT_CASES - 1;
     }
     if (recorded != NULL) {
         fclose(recorded);
     }
-    for (int type = 0; type < ROUNDING_TYPES; type++) {
-        ok(right[type] == ROUNDING_CASES, "sums of %s are rounded as an H200 rounds them", rounding_types[type].name);
+    for (int type = 0; type < INEXACT_TYPES; type++) {
+        ok(right[type] == INEXACT_CASES, "sums of %s are rounded as an H200 rounds them", inexact_types[type].name);
     }
     ok(inexact > 1000, "... and many use all bits of an fp32");
     r.a[0] = r.b[0] = 0;

@@ -75,7 +75,7 @@ static struct {
     uint8_t sm_taken[MAX_SMS];
     TraceLaunch launch[MAX_TRACE_LAUNCHES];
     int launches;
-    int first_cta; /* of the set in progress: CTAs of the sets before it */
+    int first_of_set; /* in launch[]: the first of those that run side by side */
 } trace;
 
 static uint64_t later(uint64_t x, uint64_t y) { return x > y ? x : y; }
@@ -102,7 +102,7 @@ static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
         return;
     }
     trace.event = model_room(trace.event, trace.count + 1, &trace.capacity, sizeof *trace.event);
-    event.cta = trace.first_cta + launch_of(cta)->first_cta + cta->block;
+    event.cta = trace.launch[trace.first_of_set].first_cta + launch_of(cta)->first_cta + cta->block;
     event.sm = cta->steps->sm;
     event.stage = -1;
     if (barrier != NULL) {
@@ -166,7 +166,7 @@ static uint64_t time_of(const Thread *t) { return t->steps->time; }
 void steps_forget(void) {
     trace.count = 0;
     trace.lost = 0;
-    trace.launches = trace.first_cta = 0;
+    trace.launches = 0;
     memset(trace.sm_time, 0, sizeof trace.sm_time);
 }
 
@@ -176,22 +176,27 @@ static void launch_follows(void) {
     for (int i = 0; i < MAX_SMS; i++) {
         end = later(end, trace.sm_time[i]);
     }
-    for (int i = 0; i < MAX_SMS && !device.launch[0].overlap; i++) {
+    for (int i = 0; i < MAX_SMS && !device.launch->overlap; i++) {
         trace.sm_time[i] = end;
     }
 }
 
 void steps_launch_begin(void) {
     if (trace.launches > 0) {
-        const TraceLaunch *last = &trace.launch[trace.launches - 1];
-        trace.first_cta = last->first_cta + last->ctas;
         launch_follows();
     }
-    for (int i = 0; device.options.trace && i < device.launched && trace.launches < MAX_TRACE_LAUNCHES; i++) {
-        const Launch *launch = &device.launch[i];
+    trace.first_of_set = trace.launches < MAX_TRACE_LAUNCHES ? trace.launches : MAX_TRACE_LAUNCHES - 1;
+    for (int i = 0; i < device.launched && device.options.trace && trace.launches < MAX_TRACE_LAUNCHES; i++) {
+        const TraceLaunch *last = trace.launches > 0 ? &trace.launch[trace.launches - 1] : NULL;
         TraceLaunch *next = &trace.launch[trace.launches++];
-        *next = (TraceLaunch){.first_cta = trace.first_cta + launch->first_cta, .ctas = launch->grid};
-        snprintf(next->name, sizeof next->name, "%s", launch->name);
+        *next =
+            (TraceLaunch){.first_cta = last != NULL ? last->first_cta + last->ctas : 0, .ctas = device.launch[i].grid};
+        if (device.devices > 1) {
+            snprintf(next->name, sizeof next->name, "%.32s of device %d", device.launch[i].name,
+                     device.launch[i].facts.device);
+        } else {
+            snprintf(next->name, sizeof next->name, "%s", device.launch[i].name);
+        }
     }
     memset(trace.sm_taken, 0, sizeof trace.sm_taken);
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
