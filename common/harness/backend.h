@@ -50,7 +50,8 @@ typedef struct {
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
     /* The model alone: matrix [rows][ld] lies there; for its reports. */
     void (*name_matrix)(const void *matrix, const char *name, int rows, int columns, int ld, int element_bytes);
-    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes);  /* complete when it returns */
+    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes); /* complete when it returns */
+    void (*constant)(const void *device); /* no launch will write what is there; NULL: that makes no difference */
     GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
 
     /* As fill_on_host() of kind.h. */

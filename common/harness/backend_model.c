@@ -165,6 +165,7 @@ const Backend *model_backend(void) {
         .clear = model_clear,
         .name_matrix = model_name_matrix,
         .copy_in = model_copy_in,
+        .constant = model_global_constant,
         .copy_out = model_copy_out,
         .fill = model_fill,
         .poison = model_poison,

@@ -406,6 +406,9 @@ static GemmStatus prepare(ChapterRun *run) {
         status = run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes);
     }
     if (status == GEMM_OK) {
+        if (run->problem->backend->constant) {
+            run->problem->backend->constant(run->prepared.data);
+        }
         run->gemm.prepared = run->prepared.data;
         run->prepared_for = run->problem->fills;
     }

@@ -40,6 +40,10 @@ void model_configure(const ModelOptions *options);
 void *model_global_alloc(size_t bytes, const char *name);
 void model_global_free(void *p);
 
+/* The allocation at p holds what no launch writes, as weights do: a launch that overlaps the one before may read it before it
+ * has waited, in a chain of layers too. */
+void model_global_constant(const void *p);
+
 /* Optional: a matrix [rows][ld] of which the first `cols` elements of a row count lies at `base` inside an allocation.
  * Lets reports name elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
 void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes);

@@ -85,7 +85,7 @@ void *global_map(size_t bytes, const char *name) {
     }
     memmove(&global.list[i + 1], &global.list[i], (size_t)(global.count - i) * sizeof global.list[0]);
     global.count++;
-    global.list[i] = (Allocation){at, at + bytes, at, at + mapped, name, NULL};
+    global.list[i] = (Allocation){at, at + bytes, at, at + mapped, name, NULL, 0};
     memset(global_last, 0, sizeof global_last);
     return (void *)at;
 }

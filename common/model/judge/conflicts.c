@@ -271,7 +271,7 @@ void conflicts_access(Thread *t, const void *pointer, uint32_t size, GlobalAcces
     if (a == NULL || size > a->end - p) {
         report_bounds(t, p, size, what, site);
     }
-    if (now.chained && !thread_waited(t)) {
+    if (now.chained && !thread_waited(t) && !(a->constant && !access_of[how].writes)) {
         report_order(RULE_LAUNCH_OVERLAP, t, a, p, what, site, NULL);
     }
     /* Where somebody observes, nobody looks for conflicts: that would take memory for all of C. */

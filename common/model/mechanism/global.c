@@ -16,6 +16,13 @@ void model_global_free(void *p) {
     }
 }
 
+void model_global_constant(const void *p) {
+    Allocation *allocation = p != NULL ? global_find((uintptr_t)p, 0) : NULL;
+    if (allocation != NULL) {
+        allocation->constant = 1;
+    }
+}
+
 void global_free_all(void) {
     while (global_first() != NULL) {
         model_global_free((void *)global_first()->begin);
