@@ -32,6 +32,7 @@ enum {
     /* Stores have boxes of BOX_ROWS x STRIP. A row of a box is 128 bytes. */
     STRIP = 64,
     BOX_ROWS = 32,
+    MAX_PAUSE_NS = 1000000, /* the most that nanosleep takes */
 };
 
 typedef struct {
@@ -57,7 +58,8 @@ typedef struct {
     TensorMap map_c[MAX_RANKS]; /* this rank's columns of the C of ranks[i]; box [BOX_ROWS][STRIP] */
     Rank ranks[MAX_RANKS];      /* 0: this one; then its neighbours */
     int rank_count, epoch;
-    Gemm g; /* n: this rank's columns */
+    int pause_ns; /* between boxes of a tile */
+    Gemm g;       /* n: this rank's columns */
 } Params;
 
 /* Of the flags that a rank sets in another's memory, the first says that its own C may be written, the others that it has
@@ -174,15 +176,20 @@ DEVICE void gemm(const Params *p, const int bn) {
                             tma_store_2d(&p->map_c[i], out, col, row);
                         }
                         bulk_commit_group();
-                        /* Waits until the box has been written, in all memories. The next one could follow sooner, but loads
-                         * wait behind what the copy engine has to store. And bulk_wait_group_read() would say only that
-                         * shared memory has been read, which is too little for the flag. */
-                        bulk_wait_group(0);
+                        if (index + (int)gridDim.x < tiles_m * tiles_n) {
+                            /* Waits until the box has been written, and a while more: loads wait behind what the copy engine
+                             * has to store, and all SMs send at the same time. Behind the last tile no load waits. */
+                            bulk_wait_group(0);
+                            __nanosleep((unsigned)p->pause_ns);
+                        }
                     }
                 }
                 /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
                 __syncwarp();
                 if (elect_one()) {
+                    /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that
+                     * shared memory has been read. */
+                    bulk_wait_group(0);
                     /* The consumers wait for this before they fill the buffer again. */
                     mbarrier_arrive(&s->drained);
                     for (int i = 1; i < p->rank_count; i++) {
@@ -286,6 +293,15 @@ static int tiles_of(const Gemm *g, int rank, int bn) {
     return ceil_div(g->m, BM) * ceil_div(columns, bn);
 }
 
+/* The boxes of a tile are to leave evenly while the next one is multiplied. What a box has of that time is three times the
+ * pause behind it: the rest is for the box. */
+static int pause_ns(const Gemm *g, int bn) {
+    const double flop_per_ns = 6000; /* of an SM, under load */
+    const int boxes = bn / STRIP * (BM / BOX_ROWS);
+    double ns = 2.0 * BM * bn * g->k / flop_per_ns / boxes / 3;
+    return ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
+}
+
 /* Where in a rank's memory the flags begin that rank `from` sets. */
 static int first_flag(const Gemm *g, int from, int bn) { return from * (FIRST_TILE + tiles_of(g, 0, bn)); }
 
@@ -321,6 +337,7 @@ static GemmStatus launch(const Gemm *g) {
     int first = rank_first_column(g->n, ranks.count, ranks.rank);
     p.rank_count = ranks.count;
     p.epoch = ranks.epoch;
+    p.pause_ns = pause_ns(g, w->bn);
     p.g = *g;
     p.g.n = rank_first_column(g->n, ranks.count, ranks.rank + 1) - first;
     if (p.g.n > 0 && (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B) ||
