@@ -1,0 +1,408 @@
+/* 10_fp8 - 8-bit operands with scales for blocks, and sums on two levels.
+ *
+ *     C[m][n] = sum over k of A[m][k] * scale_a(m, k / 128) * B[n][k] * scale_b(n / 128, k / 128)
+ *
+ * What is new   e4m3 operands: half of bf16's bytes, and twice the products in the same time. Scales come with each k-tile,
+ *               counted by the same barrier. The tensor cores add up only 128 steps of k: they keep about 14 bits of a sum.
+ *               Then the consumer multiplies by the scales and adds to sums in fp32, which is called promotion; meanwhile
+ *               the other consumer's products run. Each warp stores its own 16 rows.
+ * What holds it back   The additions of the promotion, and power.
+ * Run           make 10 && ./10_fp8, here; from the top, make run-10 */
+#include "../../common/gemm.h"
+
+#include "../../common/device/cluster.h"
+#include "../../common/device/epilogue.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
+#include "../../common/device/pipeline.h"
+#include "../../common/device/registers.h"
+#include "../../common/device/swizzle.h"
+#include "../../common/device/tile_order.h"
+#include "../../common/device/tma_nd.h"
+#include "../../common/device/wgmma.h"
+
+enum { BK = SCALE_K }; /* a k-tile is 128 wide: a row of it is 128 bytes, and has one scale */
+enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+enum {
+    CONSUMERS = 2, /* warpgroups */
+    WARPS = 4,     /* of a consumer */
+    THREADS = 128 * (1 + CONSUMERS),
+    STEPS = BK / 32,         /* k32 steps in a k-tile */
+    RING_BYTES = 208 * 1024, /* as many stages as fit before the tile of C */
+    MAX_STAGES = 8,
+    CTAS_PER_SM = 1,
+    MAX_BM = 256,
+    MAX_WIDTH = 192, /* of a product */
+    MAX_BLOCKS = 3,  /* of 128 rows of B that a tile can touch */
+    BOX_K = 4,       /* a copy brings at least 16 bytes: a block's scales for 4 k-tiles */
+    BOX_N = 64,      /* C leaves in boxes of 16 rows x 64 columns */
+};
+
+typedef struct {
+    e4m3 ring[RING_BYTES]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle; behind them the tile of C */
+    float scale_a[MAX_STAGES][MAX_BM];   /* for each row of A */
+    float scale_b[MAX_STAGES][8][BOX_K]; /* for each block of B; a copy goes to a multiple of 128 bytes */
+    MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile and its scales have landed */
+    MBarrier empty[MAX_STAGES];          /* completes a phase when the consumers have finished with both */
+} Shared;
+
+typedef struct {
+    TensorMap map_a;       /* box [bm / cluster][BK] */
+    TensorMap map_b;       /* box [bn][BK] */
+    TensorMap map_scale_a; /* box [1][bm] */
+    TensorMap map_scale_b; /* box [blocks][BOX_K] */
+    TensorMap map_c;       /* box [16][BOX_N] */
+    Gemm g;
+    int tiles_m, tiles_n; /* in clusters of tiles along n */
+    int group;            /* tile rows walked together (tile_order.h) */
+} Params;
+
+/* Columns of a consumer's part of a tile: two share its rows, or, if there are only 64, its columns. */
+HOST_DEVICE int columns_of(int bm, int bn) { return bm == 64 ? bn / CONSUMERS : bn; }
+
+/* B's block of 128 rows, and with it the scale, can change only at multiples of this. */
+HOST_DEVICE int grain_of(int columns) { return min_int(columns & -columns, 128); }
+
+/* Blocks that a tile of bn columns can touch. */
+HOST_DEVICE int blocks_of(int bn) { return ceil_div(bn + 128 - grain_of(bn), 128); }
+
+/* Bytes of the tile of C, in which it leaves by TMA. */
+HOST_DEVICE int out_bytes_of(int bm, int bn) { return bm == 64 ? 0 : bm * bn * (int)sizeof(bf16); }
+
+HOST_DEVICE int stages_of(int bm, int bn) {
+    return min_int((RING_BYTES - out_bytes_of(bm, bn)) / ((bm + bn) * BK), MAX_STAGES);
+}
+
+/* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile columns and so share A. */
+DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
+    Tile tile = tile_at(index, p->tiles_m, p->tiles_n, p->group);
+    tile.n = tile.n * cluster + (cluster > 1 ? cluster_cta_rank() : 0);
+    return tile;
+}
+
+/* One product of the chosen width. */
+DEVICE void wgmma_k32(const int width, float *part, uint64_t a, uint64_t b, int accumulate) {
+    switch (width) {
+    case 32: wgmma_ss_e4m3(32, part, a, b, accumulate); break;
+    case 48: wgmma_ss_e4m3(48, part, a, b, accumulate); break;
+    case 64: wgmma_ss_e4m3(64, part, a, b, accumulate); break;
+    case 128: wgmma_ss_e4m3(128, part, a, b, accumulate); break;
+    case 192: wgmma_ss_e4m3(192, part, a, b, accumulate); break;
+    }
+}
+
+/* Adds the products of a k-tile, 64 x width, to their sums. A thread has two rows of them, with scales scale_a[0] and [1].
+ * scale_b[0] is that of the block where the consumer's columns begin, `offset` columns behind the block's first one. */
+DEVICE void promote(float *sum, const float *part, const int width, int offset, const float *scale_a,
+                    const float *scale_b) {
+    const int grain = grain_of(width);
+    UNROLL
+    for (int j = 0; j < width; j += 8) {
+        const int column = j / grain * grain, block = column / 128; /* this block or the next one */
+        float b = grain < 128 && offset + column >= (block + 1) * 128 ? scale_b[block + 1] : scale_b[block];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            sum[j / 2 + i] += scale_a[i / 2] * b * part[j / 2 + i];
+        }
+    }
+}
+
+/* One warp: its 16 rows of a tile of C, whose first element is (row, col), by way of its own part of shared memory. */
+DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, const float *sum, int row, int col) {
+    int lane = (int)threadIdx.x % 32;
+    UNROLL
+    for (int j = 0; j < columns; j += 16) {
+        const float *v = &sum[j / 2];
+        uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
+                              pack_bf16x2(v[6], v[7])};
+        /* Lane l gives stmatrix the address of row l % 16, of the left 8 columns or of the right ones. */
+        stmatrix_x4(&out[j / BOX_N * (16 * BOX_N) + swizzled_index(lane % 16, j % BOX_N / 8 + lane / 16)], packed);
+    }
+    /* This lane's stores come before the copy engine's reads: they go through different proxies. */
+    fence_proxy_async();
+    /* The warp waits until all lanes have stored and fenced. */
+    __syncwarp();
+    if (elect_one()) {
+        UNROLL
+        for (int j = 0; j < columns; j += BOX_N) {
+            tma_store_2d(map, &out[j * 16], col + j, row);
+        }
+        bulk_commit_group();
+    }
+}
+
+/* The kernel, for tiles and clusters that are constants where it is called. */
+DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster) {
+    SHARED_MEMORY(Shared, s);
+    const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn), blocks = blocks_of(bn);
+    const int scale_bytes = (bm + blocks * BOX_K) * (int)sizeof(float);
+    const int columns = columns_of(bm, bn), halves = bm == 256 ? 2 : 1; /* a consumer has `halves` times 64 rows */
+
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are `first` and every
+     * `step`-th one after it. */
+    int first = (int)blockIdx.x / cluster, step = (int)gridDim.x / cluster;
+    int tiles = p->tiles_m * p->tiles_n, k_tiles = ceil_div(p->g.k, BK);
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
+        tma_prefetch_map(&p->map_a);
+        tma_prefetch_map(&p->map_b);
+        tma_prefetch_map(&p->map_scale_a);
+        tma_prefetch_map(&p->map_scale_b);
+        tma_prefetch_map(&p->map_c);
+        mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
+        /* One lane of each warp that has read the stage, in each CTA that a copy into it goes to. */
+        mbarrier_init(s->empty, stages, CONSUMERS * WARPS * cluster);
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
+    if (cluster > 1) {
+        cluster_sync();
+    } else {
+        __syncthreads();
+    }
+
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (warp == 0 && elect_one()) {
+            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
+            PipelineState state = producer_start_state();
+            for (int index = first; index < tiles; index += step) {
+                Tile tile = cta_tile(p, index, cluster);
+                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                    /* Waits until the consumers have finished with this stage, scales and all, in every CTA that this
+                     * producer writes to: else the copies overwrite what they read. */
+                    producer_acquire(s->full, s->empty, state, tile_bytes + scale_bytes);
+                    e4m3 *a = &s->ring[state.index * tile_bytes];
+                    MBarrier *full = &s->full[state.index];
+                    if (cluster == 1) {
+                        tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
+                    } else {
+                        /* Each CTA loads its part of A into all of them. */
+                        int part = cluster_cta_rank() * (bm / cluster);
+                        tma_load_2d_multicast(a + part * BK, &p->map_a, k_tile * BK, tile.m * bm + part, full,
+                                              (1 << cluster) - 1);
+                    }
+                    tma_load_2d(a + bm * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
+                    tma_load_2d(s->scale_a[state.index], &p->map_scale_a, tile.m * bm, k_tile, full);
+                    tma_load_2d(s->scale_b[state.index], &p->map_scale_b, k_tile / BOX_K * BOX_K, tile.n * bn / 128, full);
+                    pipeline_advance(&state, stages);
+                }
+            }
+            /* Waits until the last k-tiles have been consumed: nothing is in flight, and no CTA of the cluster still
+             * arrives on these barriers, when this role ends. */
+            producer_tail(s->empty, state, stages);
+        }
+    } else {
+        setmaxnreg_inc(CONSUMER_REGISTERS);
+        int consumer = warpgroup - 1, lane = (int)threadIdx.x % 32;
+        int first_row = bm == 64 ? 0 : consumer * (bm / 2), first_column = bm == 64 ? consumer * columns : 0;
+        int row = first_row + warp % 4 * 16; /* this warp's first, in the tile */
+        float part[MAX_WIDTH / 2];           /* what the tensor cores have added up of a k-tile: 64 x columns */
+        float sum[2][MAX_WIDTH / 2];         /* of all k-tiles before, with scales */
+        PipelineState state = consumer_start_state();
+        for (int index = first; index < tiles; index += step) {
+            Tile tile = cta_tile(p, index, cluster);
+            int col = tile.n * bn + first_column;
+            int first_block = col / 128 - tile.n * bn / 128; /* of those in the stage */
+            UNROLL
+            for (int half = 0; half < halves; half++) {
+                UNROLL
+                for (int i = 0; i < columns / 2; i++) {
+                    sum[half][i] = 0;
+                }
+            }
+
+            /* Step 3 of the consumers: main loop. */
+            int has_landed = 0;
+            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                if (!has_landed) {
+                    /* Waits until the bytes of this k-tile have landed. */
+                    consumer_wait(s->full, state);
+                }
+                int index_now = state.index;
+                const float *scales = s->scale_a[index_now];
+                float scale_a[2][2], scale_b[MAX_BLOCKS];
+                UNROLL
+                for (int half = 0; half < halves; half++) {
+                    scale_a[half][0] = scales[row + half * 64 + lane / 4];
+                    scale_a[half][1] = scales[row + half * 64 + lane / 4 + 8];
+                }
+                UNROLL
+                for (int i = 0; i < blocks; i++) {
+                    scale_b[i] = s->scale_b[index_now][min_int(first_block + i, blocks - 1)][k_tile % BOX_K];
+                }
+                const e4m3 *stage = &s->ring[index_now * tile_bytes];
+                uint64_t a = wgmma_descriptor(stage + first_row * BK);
+                uint64_t b = wgmma_descriptor(stage + (bm + first_column) * BK);
+                UNROLL
+                for (int half = 0; half < halves; half++) {
+                    /* The promotion before, which has read `part`, comes before the wgmmas that follow. */
+                    wgmma_fence();
+                    UNROLL
+                    for (int k32 = 0; k32 < STEPS; k32++) {
+                        /* The first one replaces what was promoted before. */
+                        wgmma_k32(columns, part, a + half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP, b + k32 * WGMMA_K16_STEP,
+                                  k32 > 0);
+                    }
+                    wgmma_commit_group();
+                    if (half == halves - 1) {
+                        /* This lane's reads of scales come before the copy engine's next writes there. */
+                        fence_proxy_async();
+                        /* Asked under the products, the next k-tile's barrier costs no time. */
+                        pipeline_advance(&state, stages);
+                        has_landed = k_tile + 1 < k_tiles && consumer_test_wait(s->full, state);
+                    }
+                    /* Waits until these products are done. The other consumer's go on. */
+                    wgmma_wait_group(0);
+                    registers_settled(part, columns / 2);
+                    if (half == halves - 1) {
+                        /* All lanes have read their scales, and the products the k-tile. Released before, the producers
+                         * would overwrite them. */
+                        __syncwarp();
+                        if (cluster == 1 && lane == 0) {
+                            consumer_release(s->empty, index_now);
+                        } else if (cluster > 1 && lane < cluster) {
+                            mbarrier_arrive_remote(&s->empty[index_now], lane);
+                        }
+                    }
+                    promote(sum[half], part, columns, col % 128, scale_a[half], scale_b);
+                }
+            }
+
+            /* Step 4: epilogue. */
+            bf16 *out = (bf16 *)&s->ring[stages * tile_bytes];
+            if (elect_one()) {
+                /* Waits until the copy engine has read this warp's rows of the tile before. */
+                bulk_wait_group_read(0);
+            }
+            /* The warp waits for that lane: its rows may be written. */
+            __syncwarp();
+            UNROLL
+            for (int half = 0; half < halves; half++) {
+                if (out_bytes_of(bm, bn) > 0 && p->g.n % 8 == 0) {
+                    store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half], tile.m * bm + row + half * 64, col);
+                } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes, which TMA would write whole */
+                    store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half], columns);
+                }
+            }
+        }
+        if (elect_one()) {
+            /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+            bulk_wait_group(0);
+        }
+    }
+}
+
+/* V(kernel, bm, bn, cluster, group): tile, CTAs that share A by multicast, tile rows walked together */
+#define EACH_VARIANT(V)                     \
+    V(fp8_256x128_cluster_2, 256, 128, 2, 8) \
+    V(fp8_128x192, 128, 192, 1, 16)         \
+    V(fp8_64x128, 64, 128, 1, 16)           \
+    V(fp8_64x96, 64, 96, 1, 16)             \
+    V(fp8_64x64, 64, 64, 1, 16)
+
+#define VARIANT_KERNEL(kernel, bm, bn, cluster, group)                                                        \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
+        gemm(&p, bm, bn, cluster);                                                                            \
+    }                                                                                                         \
+    KERNEL_ENTRY(kernel, Params);
+EACH_VARIANT(VARIANT_KERNEL)
+
+typedef struct {
+    const void *kernel;
+    const char *name;
+    int bm, bn, cluster, group;
+} Variant;
+
+static const Variant variants[] = {
+#define VARIANT(kernel, ...) {KERNEL(kernel), __VA_ARGS__},
+    EACH_VARIANT(VARIANT)
+#undef VARIANT
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+/* Tiles of C in this variant, in clusters. */
+static int tile_count(const Variant *v, const Gemm *g) {
+    return ceil_div(g->m, v->bm) * ceil_div(ceil_div(g->n, v->bn), v->cluster);
+}
+
+/* What the busiest CTA does: in each wave a tile, and as much time as some more rows and columns would take for what does
+ * not depend on the size. */
+static double cost(const Variant *v, const Gemm *g) {
+    return (double)ceil_div(tile_count(v, g), g->sm_count / v->cluster) * (v->bm + 40) * (v->bn + 20);
+}
+
+/* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
+static const Variant *choose(const Gemm *g) {
+    const Variant *best = NULL;
+    for (const Variant *v = variants; v < variants + VARIANTS; v++) {
+        if (v->cluster > g->sm_count) {
+            continue;
+        }
+        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
+                                      : best == NULL || cost(v, g) < cost(best, g)) {
+            best = v;
+        }
+    }
+    return best;
+}
+
+/* The map of a matrix [rows][columns] with `pitch` bytes from row to row. */
+static GemmStatus map_of(TensorMap *map, const char *name, ElementType type, const void *base, int rows, int columns,
+                         int pitch, int box_rows, int box_columns, Swizzle swizzle) {
+    Tensor tensor = {.type = type,
+                     .rank = 2,
+                     .base = base,
+                     .size = {(uint64_t)columns, (uint64_t)rows},
+                     .stride = {(uint64_t)pitch},
+                     .box = {(uint32_t)box_columns, (uint32_t)box_rows},
+                     .swizzle = swizzle};
+    return tensor_map_nd(map, name, &tensor);
+}
+
+static GemmStatus launch(const Gemm *g) {
+    const Variant *v = choose(g);
+    if (v == NULL) {
+        fprintf(stderr, "10_fp8 has no variant '%s' for a GPU of %d SMs; it has:", g->tuning.variant, g->sm_count);
+        for (int i = 0; i < VARIANTS; i++) {
+            fprintf(stderr, " %s", variants[i].name);
+        }
+        fprintf(stderr, "\n");
+        return GEMM_USAGE;
+    }
+    const Fp8 *f = (const Fp8 *)g->operands;
+    int k_tiles = ceil_div(g->k, BK);
+    Params p;
+    p.g = *g;
+    p.tiles_m = ceil_div(g->m, v->bm);
+    p.tiles_n = ceil_div(ceil_div(g->n, v->bn), v->cluster);
+    p.group = min_int(v->group, p.tiles_m);
+    if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, v->bm / v->cluster, BK, SWIZZLE_128B) ||
+        map_of(&p.map_b, "B", ELEMENT_FP8, f->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B) ||
+        map_of(&p.map_scale_a, "scales of A", ELEMENT_FP32, f->scale_a, k_tiles, g->m, f->ld_scale_a * 4, 1, v->bm,
+               SWIZZLE_NONE) ||
+        map_of(&p.map_scale_b, "scales of B", ELEMENT_FP32, f->scale_b, ceil_div(g->n, 128), k_tiles, f->ld_scale_b * 4,
+               blocks_of(v->bn), BOX_K, SWIZZLE_NONE) ||
+        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 16, BOX_N, SWIZZLE_128B)) {
+        return GEMM_DEVICE;
+    }
+    LaunchShape shape = {.grid = min_int(tile_count(v, g), g->sm_count / v->cluster) * v->cluster,
+                         .block = THREADS,
+                         .cluster = v->cluster > 1 ? v->cluster : 0,
+                         .shared_bytes = sizeof(Shared)};
+    return launch_kernel(v->kernel, v->name, shape, &p, g->stream);
+}
+
+static void describe(const Gemm *g, char *text, size_t size) {
+    const Variant *v = choose(g);
+    if (v != NULL) {
+        int clusters = tile_count(v, g), at_a_time = min_int(clusters, g->sm_count / v->cluster);
+        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages", v->name, clusters * v->cluster,
+                 v->bm, v->bn, at_a_time * v->cluster, ceil_div(clusters, at_a_time), stages_of(v->bm, v->bn));
+    }
+}
+
+static const char *variant(int index) { return index < VARIANTS ? variants[index].name : NULL; }
+
+CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A, .kind = KIND_FP8,
+        .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe, .variant = variant);
