@@ -33,13 +33,14 @@ enum {
     CTAS_PER_SM = 1,
     MAX_BM = 256,
     MAX_WIDTH = 192, /* of a product */
-    MAX_BLOCKS = 3,  /* of 128 rows of B that a tile can touch */
+    MAX_BLOCKS = 2,  /* of 128 rows of B that a tile can touch */
     BOX_K = 4,       /* a copy brings at least 16 bytes: a block's scales for 4 k-tiles */
     BOX_N = 64,      /* C leaves in boxes of 16 rows x 64 columns */
 };
 
 typedef struct {
-    e4m3 ring[RING_BYTES]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle; behind them the tile of C */
+    e4m3 ring
+        [RING_BYTES]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle; behind them the tile of C */
     float scale_a[MAX_STAGES][MAX_BM];   /* for each row of A */
     float scale_b[MAX_STAGES][8][BOX_K]; /* for each block of B; a copy goes to a multiple of 128 bytes */
     MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile and its scales have landed */
@@ -47,7 +48,7 @@ typedef struct {
 } Shared;
 
 typedef struct {
-    TensorMap map_a;       /* box [bm / cluster][BK] */
+    TensorMap map_a;       /* box [box_m][BK] */
     TensorMap map_b;       /* box [bn][BK] */
     TensorMap map_scale_a; /* box [1][bm] */
     TensorMap map_scale_b; /* box [blocks][BOX_K] */
@@ -55,6 +56,7 @@ typedef struct {
     Gemm g;
     int tiles_m, tiles_n; /* in clusters of tiles along n */
     int group;            /* tile rows walked together (tile_order.h) */
+    int box_m;            /* rows of A that a copy brings: of a tile of 64 only those that there are, in eights */
 } Params;
 
 /* Columns of a consumer's part of a tile: two share its rows, or, if there are only 64, its columns. */
@@ -80,6 +82,11 @@ DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
     return tile;
 }
 
+/* A descriptor so many units of 16 bytes further on. Only its lower half changes; in 64 bits the compiler would add both. */
+DEVICE uint64_t further(uint64_t descriptor, int units) {
+    return (descriptor & 0xffffffff00000000) | (uint32_t)((uint32_t)descriptor + (uint32_t)units);
+}
+
 /* One product of the chosen width. */
 DEVICE void wgmma_k32(const int width, float *part, uint64_t a, uint64_t b, int accumulate) {
     switch (width) {
@@ -92,18 +99,28 @@ DEVICE void wgmma_k32(const int width, float *part, uint64_t a, uint64_t b, int 
 }
 
 /* Adds the products of a k-tile, 64 x width, to their sums. A thread has two rows of them, with scales scale_a[0] and [1].
- * scale_b[0] is that of the block where the consumer's columns begin, `offset` columns behind the block's first one. */
+ * Their columns begin `offset` columns behind the first one of the block whose scale is scale_b[0]. */
 DEVICE void promote(float *sum, const float *part, const int width, int offset, const float *scale_a,
-                    const float *scale_b) {
+                    const float *scale_b, const int blocks) {
     const int grain = grain_of(width);
     UNROLL
     for (int j = 0; j < width; j += 8) {
-        const int column = j / grain * grain, block = column / 128; /* this block or the next one */
-        float b = grain < 128 && offset + column >= (block + 1) * 128 ? scale_b[block + 1] : scale_b[block];
+        const int column = j / grain * grain; /* here the block may change */
+        float b = blocks > 1 && offset + column >= 128 ? scale_b[1] : scale_b[0];
         UNROLL
         for (int i = 0; i < 4; i++) {
             sum[j / 2 + i] += scale_a[i / 2] * b * part[j / 2 + i];
         }
+    }
+}
+
+/* Consumer warp: hand the stage at `index` back to every producer that writes a part of it. */
+DEVICE void release(Shared *s, int index, const int cluster) {
+    int lane = (int)threadIdx.x % 32;
+    if (cluster == 1 && lane == 0) {
+        consumer_release(s->empty, index);
+    } else if (cluster > 1 && lane < cluster) {
+        mbarrier_arrive_remote(&s->empty[index], lane);
     }
 }
 
@@ -136,6 +153,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     SHARED_MEMORY(Shared, s);
     const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn), blocks = blocks_of(bn);
     const int scale_bytes = (bm + blocks * BOX_K) * (int)sizeof(float);
+    const int stage_bytes = (bm == 64 ? (p->box_m + bn) * BK : tile_bytes) + scale_bytes; /* what the copies bring */
     const int columns = columns_of(bm, bn), halves = bm == 256 ? 2 : 1; /* a consumer has `halves` times 64 rows */
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are `first` and every
@@ -154,6 +172,16 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         mbarrier_init(s->empty, stages, CONSUMERS * WARPS * cluster);
         mbarrier_init_fence();
     }
+    if (bm == 64) {
+        /* The rows of A that no copy brings are zeroed once: TMA would write zeros there for every k-tile, which takes it
+         * longer than rows that there are. */
+        int missing = (bm - p->box_m) * BK / 16;
+        for (int i = (int)threadIdx.x; i < stages * missing; i += THREADS) {
+            *(uint4 *)&s->ring[i / missing * tile_bytes + p->box_m * BK + i % missing * 16] = make_uint4(0, 0, 0, 0);
+        }
+        /* wgmma reads them through the async proxy. */
+        fence_proxy_async();
+    }
     /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
     if (cluster > 1) {
         cluster_sync();
@@ -171,7 +199,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
                 for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                     /* Waits until the consumers have finished with this stage, scales and all, in every CTA that this
                      * producer writes to: else the copies overwrite what they read. */
-                    producer_acquire(s->full, s->empty, state, tile_bytes + scale_bytes);
+                    producer_acquire(s->full, s->empty, state, stage_bytes);
                     e4m3 *a = &s->ring[state.index * tile_bytes];
                     MBarrier *full = &s->full[state.index];
                     if (cluster == 1) {
@@ -184,7 +212,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
                     }
                     tma_load_2d(a + bm * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
                     tma_load_2d(s->scale_a[state.index], &p->map_scale_a, tile.m * bm, k_tile, full);
-                    tma_load_2d(s->scale_b[state.index], &p->map_scale_b, k_tile / BOX_K * BOX_K, tile.n * bn / 128, full);
+                    tma_load_2d(s->scale_b[state.index], &p->map_scale_b, k_tile / BOX_K * BOX_K, tile.n * bn / 128,
+                                full);
                     pipeline_advance(&state, stages);
                 }
             }
@@ -199,11 +228,11 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         int row = first_row + warp % 4 * 16; /* this warp's first, in the tile */
         float part[MAX_WIDTH / 2];           /* what the tensor cores have added up of a k-tile: 64 x columns */
         float sum[2][MAX_WIDTH / 2];         /* of all k-tiles before, with scales */
+        uint64_t first_a = wgmma_descriptor(&s->ring[first_row * BK]); /* in the ring's first stage */
+        uint64_t first_b = wgmma_descriptor(&s->ring[(bm + first_column) * BK]);
         PipelineState state = consumer_start_state();
         for (int index = first; index < tiles; index += step) {
-            Tile tile = cta_tile(p, index, cluster);
-            int col = tile.n * bn + first_column;
-            int first_block = col / 128 - tile.n * bn / 128; /* of those in the stage */
+            Tile tile = {0, 0};
             UNROLL
             for (int half = 0; half < halves; half++) {
                 UNROLL
@@ -213,44 +242,41 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
             }
 
             /* Step 3 of the consumers: main loop. */
-            int has_landed = 0;
+            UNROLL_BY(4)
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                if (!has_landed) {
-                    /* Waits until the bytes of this k-tile have landed. */
-                    consumer_wait(s->full, state);
-                }
-                int index_now = state.index;
-                const float *scales = s->scale_a[index_now];
+                /* Waits until the bytes of this k-tile, and of its scales, have landed. */
+                consumer_wait(s->full, state);
+                int stage = state.index;
                 float scale_a[2][2], scale_b[MAX_BLOCKS];
                 UNROLL
                 for (int half = 0; half < halves; half++) {
-                    scale_a[half][0] = scales[row + half * 64 + lane / 4];
-                    scale_a[half][1] = scales[row + half * 64 + lane / 4 + 8];
+                    scale_a[half][0] = s->scale_a[stage][row + half * 64 + lane / 4];
+                    scale_a[half][1] = s->scale_a[stage][row + half * 64 + lane / 4 + 8];
                 }
                 UNROLL
                 for (int i = 0; i < blocks; i++) {
-                    scale_b[i] = s->scale_b[index_now][min_int(first_block + i, blocks - 1)][k_tile % BOX_K];
+                    scale_b[i] = s->scale_b[stage][i][k_tile % BOX_K];
                 }
-                const e4m3 *stage = &s->ring[index_now * tile_bytes];
-                uint64_t a = wgmma_descriptor(stage + first_row * BK);
-                uint64_t b = wgmma_descriptor(stage + (bm + first_column) * BK);
+                uint64_t a = further(first_a, stage * (tile_bytes >> 4)),
+                         b = further(first_b, stage * (tile_bytes >> 4));
                 UNROLL
                 for (int half = 0; half < halves; half++) {
                     /* The promotion before, which has read `part`, comes before the wgmmas that follow. */
                     wgmma_fence();
                     UNROLL
                     for (int k32 = 0; k32 < STEPS; k32++) {
-                        /* The first one replaces what was promoted before. */
-                        wgmma_k32(columns, part, a + half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP, b + k32 * WGMMA_K16_STEP,
-                                  k32 > 0);
+                        /* The first one replaces what has been promoted. */
+                        wgmma_k32(columns, part, further(a, half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP),
+                                  further(b, k32 * WGMMA_K16_STEP), k32 > 0);
                     }
                     wgmma_commit_group();
+                    if (k_tile + half == 0) {
+                        /* Two divisions, which take no time under the products. */
+                        tile = cta_tile(p, index, cluster);
+                    }
                     if (half == halves - 1) {
                         /* This lane's reads of scales come before the copy engine's next writes there. */
                         fence_proxy_async();
-                        /* Asked under the products, the next k-tile's barrier costs no time. */
-                        pipeline_advance(&state, stages);
-                        has_landed = k_tile + 1 < k_tiles && consumer_test_wait(s->full, state);
                     }
                     /* Waits until these products are done. The other consumer's go on. */
                     wgmma_wait_group(0);
@@ -259,17 +285,15 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
                         /* All lanes have read their scales, and the products the k-tile. Released before, the producers
                          * would overwrite them. */
                         __syncwarp();
-                        if (cluster == 1 && lane == 0) {
-                            consumer_release(s->empty, index_now);
-                        } else if (cluster > 1 && lane < cluster) {
-                            mbarrier_arrive_remote(&s->empty[index_now], lane);
-                        }
+                        release(s, stage, cluster);
                     }
-                    promote(sum[half], part, columns, col % 128, scale_a[half], scale_b);
+                    promote(sum[half], part, columns, tile.n * bn % 128 + first_column, scale_a[half], scale_b, blocks);
                 }
+                pipeline_advance(&state, stages);
             }
 
             /* Step 4: epilogue. */
+            int col = tile.n * bn + first_column;
             bf16 *out = (bf16 *)&s->ring[stages * tile_bytes];
             if (elect_one()) {
                 /* Waits until the copy engine has read this warp's rows of the tile before. */
@@ -280,9 +304,11 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
             UNROLL
             for (int half = 0; half < halves; half++) {
                 if (out_bytes_of(bm, bn) > 0 && p->g.n % 8 == 0) {
-                    store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half], tile.m * bm + row + half * 64, col);
+                    store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half],
+                                    tile.m * bm + row + half * 64, col);
                 } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes, which TMA would write whole */
-                    store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half], columns);
+                    store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half],
+                                    columns);
                 }
             }
         }
@@ -294,11 +320,11 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
 }
 
 /* V(kernel, bm, bn, cluster, group): tile, CTAs that share A by multicast, tile rows walked together */
-#define EACH_VARIANT(V)                     \
+#define EACH_VARIANT(V)                      \
     V(fp8_256x128_cluster_2, 256, 128, 2, 8) \
-    V(fp8_128x192, 128, 192, 1, 16)         \
-    V(fp8_64x128, 64, 128, 1, 16)           \
-    V(fp8_64x96, 64, 96, 1, 16)             \
+    V(fp8_128x192, 128, 192, 1, 16)          \
+    V(fp8_64x128, 64, 128, 1, 16)            \
+    V(fp8_64x96, 64, 96, 1, 16)              \
     V(fp8_64x64, 64, 64, 1, 16)
 
 #define VARIANT_KERNEL(kernel, bm, bn, cluster, group)                                                        \
@@ -377,7 +403,8 @@ static GemmStatus launch(const Gemm *g) {
     p.tiles_m = ceil_div(g->m, v->bm);
     p.tiles_n = ceil_div(ceil_div(g->n, v->bn), v->cluster);
     p.group = min_int(v->group, p.tiles_m);
-    if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, v->bm / v->cluster, BK, SWIZZLE_128B) ||
+    p.box_m = v->bm == 64 ? min_int(ceil_div(g->m, 8) * 8, v->bm) : v->bm / v->cluster;
+    if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, p.box_m, BK, SWIZZLE_128B) ||
         map_of(&p.map_b, "B", ELEMENT_FP8, f->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B) ||
         map_of(&p.map_scale_a, "scales of A", ELEMENT_FP32, f->scale_a, k_tiles, g->m, f->ld_scale_a * 4, 1, v->bm,
                SWIZZLE_NONE) ||
@@ -404,5 +431,5 @@ static void describe(const Gemm *g, char *text, size_t size) {
 
 static const char *variant(int index) { return index < VARIANTS ? variants[index].name : NULL; }
 
-CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A, .kind = KIND_FP8,
-        .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe, .variant = variant);
+CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A,
+        .kind = KIND_FP8, .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe, .variant = variant);

@@ -43,6 +43,9 @@ typedef struct CUstream_st *Stream;
 /* Before a loop over register arrays: without it the arrays move to local memory. */
 #define UNROLL _Pragma("unroll")
 #define UNROLL_ONCE _Pragma("unroll 1")
+/* So many turns at a time, also of a loop whose number of turns is not known: a turn's end and the next one's beginning are
+ * then one piece of code, which the compiler interleaves. */
+#define UNROLL_BY(turns) _Pragma(STRINGIFY(unroll turns))
 
 /* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a 1024-byte
  * boundary, which the 128-byte swizzle pattern needs. */

@@ -19,6 +19,7 @@
 #define HOST_DEVICE static inline
 #define UNROLL
 #define UNROLL_ONCE
+#define UNROLL_BY(turns)
 #define __global__ inline __attribute__((always_inline)) /* see KERNEL_ENTRY */
 #define __grid_constant__
 #define __launch_bounds__(...)

@@ -98,11 +98,13 @@ int main(void) {
     cudaDeviceProp card;
     char date[16];
     time_t now = time(NULL);
-    const char *commit = getenv("BENCH_COMMIT");
+    const char *commit = getenv("COMMIT");
     if (cuda_status(cudaGetDeviceProperties(&card, 0), "cudaGetDeviceProperties") ||
         cuda_status(cudaMallocManaged((void **)&p.a, (size_t)ROWS * MAX_K, cudaMemAttachGlobal), "cudaMallocManaged") ||
-        cuda_status(cudaMallocManaged((void **)&p.b, (size_t)COLUMNS * MAX_K, cudaMemAttachGlobal), "cudaMallocManaged") ||
-        cuda_status(cudaMallocManaged((void **)&p.c, ROWS * COLUMNS * sizeof(float), cudaMemAttachGlobal), "cudaMallocManaged")) {
+        cuda_status(cudaMallocManaged((void **)&p.b, (size_t)COLUMNS * MAX_K, cudaMemAttachGlobal),
+                    "cudaMallocManaged") ||
+        cuda_status(cudaMallocManaged((void **)&p.c, ROWS * COLUMNS * sizeof(float), cudaMemAttachGlobal),
+                    "cudaMallocManaged")) {
         return GEMM_DEVICE;
     }
     if (card.major != 9) {
@@ -124,8 +126,8 @@ int main(void) {
                 }
                 double error = error_of(&p) * 1e6;
                 printf("%s,%s,%s,sums,%s data %s,%d,%d,%d,%.4g,%.4g,%.4g,millionths\n", card.name, date,
-                       commit ? commit : "unknown", positive ? "positive" : "normal", p.promoted ? "promoted" : "in the tensor cores",
-                       ROWS, COLUMNS, k, error, error, error);
+                       commit ? commit : "unknown", positive ? "positive" : "normal",
+                       p.promoted ? "promoted" : "in the tensor cores", ROWS, COLUMNS, k, error, error, error);
             }
         }
     }
