@@ -242,7 +242,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
             }
 
             /* Step 3 of the consumers: main loop. */
-            UNROLL_BY(4)
+            UNROLL_BY(8)
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                 /* Waits until the bytes of this k-tile, and of its scales, have landed. */
                 consumer_wait(s->full, state);
@@ -319,15 +319,16 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     }
 }
 
-/* V(kernel, bm, bn, cluster, group): tile, CTAs that share A by multicast, tile rows walked together */
-#define EACH_VARIANT(V)                      \
-    V(fp8_256x128_cluster_2, 256, 128, 2, 8) \
-    V(fp8_128x192, 128, 192, 1, 16)          \
-    V(fp8_64x128, 64, 128, 1, 16)            \
-    V(fp8_64x96, 64, 96, 1, 16)              \
-    V(fp8_64x64, 64, 64, 1, 16)
+/* V(kernel, bm, bn, cluster, group, k_tile, end): tile; CTAs that share A by multicast; tile rows walked together
+ * (tile_order.h); cycles of a k-tile and of a tile's end, as measured: see notes.md. */
+#define EACH_VARIANT(V)                                  \
+    V(fp8_256x128_cluster_2, 256, 128, 2, 8, 1110, 2630) \
+    V(fp8_128x192, 128, 192, 1, 16, 825, 1980)           \
+    V(fp8_64x128, 64, 128, 1, 16, 400, 800)              \
+    V(fp8_64x96, 64, 96, 1, 16, 310, 800)                \
+    V(fp8_64x64, 64, 64, 1, 16, 230, 800)
 
-#define VARIANT_KERNEL(kernel, bm, bn, cluster, group)                                                        \
+#define VARIANT_KERNEL(kernel, bm, bn, cluster, ...)                                                          \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
         gemm(&p, bm, bn, cluster);                                                                            \
     }                                                                                                         \
@@ -337,7 +338,7 @@ EACH_VARIANT(VARIANT_KERNEL)
 typedef struct {
     const void *kernel;
     const char *name;
-    int bm, bn, cluster, group;
+    int bm, bn, cluster, group, k_tile, end;
 } Variant;
 
 static const Variant variants[] = {
@@ -352,10 +353,10 @@ static int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(g->m, v->bm) * ceil_div(ceil_div(g->n, v->bn), v->cluster);
 }
 
-/* What the busiest CTA does: in each wave a tile, and as much time as some more rows and columns would take for what does
- * not depend on the size. */
+/* Cycles of the busiest CTA; only the order of the variants matters. */
 static double cost(const Variant *v, const Gemm *g) {
-    return (double)ceil_div(tile_count(v, g), g->sm_count / v->cluster) * (v->bm + 40) * (v->bn + 20);
+    double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
+    return tiles * ((double)ceil_div(g->k, BK) * v->k_tile + v->end);
 }
 
 /* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
@@ -402,7 +403,8 @@ static GemmStatus launch(const Gemm *g) {
     p.g = *g;
     p.tiles_m = ceil_div(g->m, v->bm);
     p.tiles_n = ceil_div(ceil_div(g->n, v->bn), v->cluster);
-    p.group = min_int(v->group, p.tiles_m);
+    /* Where L2 has room for all of A, B is read once. */
+    p.group = (double)g->m * g->k < 16e6 ? p.tiles_m : min_int(v->group, p.tiles_m);
     p.box_m = v->bm == 64 ? min_int(ceil_div(g->m, 8) * 8, v->bm) : v->bm / v->cluster;
     if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, p.box_m, BK, SWIZZLE_128B) ||
         map_of(&p.map_b, "B", ELEMENT_FP8, f->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B) ||
