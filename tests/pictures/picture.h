@@ -54,5 +54,6 @@ void draw_06(const char *directory);
 void draw_07(const char *directory);
 void draw_08(const char *directory);
 void draw_09(const char *directory);
+void draw_10(const char *directory);
 
 #endif

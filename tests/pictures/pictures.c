@@ -20,5 +20,6 @@ int main(int argc, char **argv) {
     draw_07(argv[1]);
     draw_08(argv[1]);
     draw_09(argv[1]);
+    draw_10(argv[1]);
     return 0;
 }

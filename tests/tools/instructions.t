@@ -5,23 +5,24 @@
 
 # The instruction's name at the start of a statement, and for each chapter: + must have it, - must not, . may.
 TABLE='
-    name                                 01 02 03 04 05 06 07 08 09
-    ldmatrix\.sync                        -  +  +  +  +  .  .  .  .
-    mma\.sync                             -  +  +  +  +  .  .  .  .
-    cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .
-    mbarrier\.init                        -  -  -  -  +  +  +  +  +
-    mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +
-    mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +
-    cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +
-    wgmma\.mma_async                      -  -  -  -  -  +  +  +  +
-    wgmma\.wait_group                     -  -  -  -  -  +  +  +  +
-    setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +
-    setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +
-    cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +
-    elect\.sync                           -  -  -  -  +  +  +  +  +
-    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +
-    griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +
-    atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +
+    name                                 01 02 03 04 05 06 07 08 09 10
+    ldmatrix\.sync                        -  +  +  +  +  .  .  .  .  .
+    mma\.sync                             -  +  +  +  +  .  .  .  .  .
+    cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .  .
+    mbarrier\.init                        -  -  -  -  +  +  +  +  +  +
+    mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +  +
+    mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +  +
+    cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +  +
+    wgmma\.mma_async                      -  -  -  -  -  +  +  +  +  +
+    wgmma\.wait_group                     -  -  -  -  -  +  +  +  +  +
+    setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +  +
+    setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +  +
+    cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +  +
+    elect\.sync                           -  -  -  -  +  +  +  +  +  +
+    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +
+    griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +  .
+    atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +  .
+    wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +
 '
 
 # has PATTERN FILE: a statement may follow a brace, a label or a predicate; comments and file names do not count.
