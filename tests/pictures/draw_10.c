@@ -24,15 +24,15 @@ static void draw_levels(const char *directory) {
         text("t s", x, TOP - 12, tile < 3 ? "k-tile %d" : "and so on", tile);
         for (int step = 0; step < steps; step++) {
             colour(tile, x + step * (WIDE / 4), TOP, WIDE / 4, CELL);
-            text("t x c", x + step * (WIDE / 4) + WIDE / 8, TOP + 17, "k%d", (step + 1) * 32);
+            text("t x c", x + step * (WIDE / 4) + WIDE / 8, TOP + 17, "32 k");
         }
-        text("m s", x, TOP + 44, "%d products of 32 steps each", steps);
+        text("m s", x, TOP + 44, "%d wgmmas", steps);
         arrow("async", x + WIDE / 2, TOP + 52, x + WIDE / 2, ROW);
         box("math", x, ROW, WIDE, HIGH);
         text("t h s c", x + WIDE / 2, ROW + 20, "part");
         text("t s c", x + WIDE / 2, ROW + 38, "begins anew, about 14 bits");
         arrow("generic", x + WIDE / 2, ROW + HIGH, x + WIDE / 2, ROW + 2 * HIGH + 10);
-        text("t s", x + WIDE / 2 + 8, ROW + HIGH + 34, "x scale_a[%d] x scale_b[%d]", tile, tile);
+        text("t s", x + WIDE / 2 + 8, ROW + HIGH + 34, "x two scales");
     }
     int y = ROW + 2 * HIGH + 10;
     box("frag", MARGIN, y, 3 * STEP + WIDE, 36);
@@ -58,13 +58,13 @@ static void draw_turns(const char *directory) {
         exit(1);
     }
     int total = (2 * ROUNDS + 1) * math;
-    begin(directory, "beyond/10_fp8/promotion.svg", 250, "While one consumer promotes, the other one's products run");
+    begin(directory, "beyond/10_fp8/promotion.svg", 274, "While one consumer promotes, the other one's products run");
     text("t", MARGIN, 26,
          "64 x %d products of a consumer, 4 x k32: %d cycles of the tensor cores. Then %d additions a thread, and what "
          "surrounds them.",
          columns, math, columns / 2);
     text("t", MARGIN, 44,
-         "The tensor cores serve one at a time: the other consumer's products fill exactly the time in which this one "
+         "The tensor cores serve one at a time: the other consumer's products fill the time in which this one "
          "adds.");
     static const char *const lane[] = {"consumer 0", "consumer 1", "tensor cores"};
     for (int i = 0; i < 3; i++) {
