@@ -198,6 +198,10 @@ good('put right');
 
 make_path("$copy/09_nine", "$copy/beyond/13_ten");
 stale('a chapter without figures', 'README.md:2: the block "ladder"');
+make_path("$copy/tests/bench/plans");
+store('tests/bench/plans/ladder', join '', map { "ladder | $_ | $_ | | 8192\n" } qw(01 02 07));
+good('a chapter that plans/ladder does not time has neither row nor column');
+unlink "$copy/tests/bench/plans/ladder";
 put_right();
 good('put right');
 is(row('README.md', '| [09_nine]'), '| [09_nine](09_nine/) | – | – | – | – | – | – | – | – |', 'its row is empty');
