@@ -13,10 +13,10 @@ NO_TWO_MPI := $(or $(NO_NVCC),\
     $(if $(shell echo '\#include <nccl.h>' | $(CC) $(NCCL_FLAGS) -E - >/dev/null 2>&1 && echo yes),,nccl.h was not \
 found (libnccl-dev of NVIDIA, or the wheel nvidia-nccl-cu13 and NCCL=its directory)))
 
-.PHONY: two-gpus-mpi
-12: two-gpus-mpi
+.PHONY: two_gpus_mpi
+12: two_gpus_mpi
 ifeq ($(NO_TWO_MPI),)
-two-gpus-mpi: $(TWO)_mpi
+two_gpus_mpi: $(TWO)_mpi
 MORE_PROGRAMS += $(TWO)_mpi
 $(B)/harness/12_two_gpus_mpi.o: $(TWO)_mpi.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(NCCL_FLAGS) $(filter -I% -D%,$(MPI_FLAGS)))
@@ -27,6 +27,6 @@ $(TWO)_mpi: linker_flags += $(filter -L% -l%,$(MPI_FLAGS)) \
 $(TWO)_mpi: $(B)/harness/12_two_gpus_mpi.o $(B)/gpu/09_every_shape.o $(B)/gpu/12_two_gpus.o $(COMMON) $(LINK_STAMP)
 	$(program)
 else
-two-gpus-mpi:
+two_gpus_mpi:
 	@echo "12_two_gpus_mpi, the program of several GPUs, is not built: $(NO_TWO_MPI)"
 endif
