@@ -43,6 +43,9 @@ run 01_naive/01_naive --on model --variant wide
 is "$status" 2 "01_naive: --variant is refused"
 like "$err" "--variant: 01_naive does not have that choice" "01_naive: --variant is refused: said"
 
+run 01_naive/01_naive --on model --experts 2
+is "$status:$err" "2:--experts: 01_naive has no experts" "01_naive: --experts is refused, and why"
+
 run 08_persistent_pingpong/08_persistent_pingpong --on model --variant pingpong_128x128 --meet no
 is "$status:$err" "2:--meet: 08_persistent_pingpong does not have that choice" "08: --meet is refused, --variant is not"
 

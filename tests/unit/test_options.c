@@ -62,6 +62,8 @@ static const Refusal refusals[] = {
     {"--shared 228", "--shared", "1 to 227"},
     {"--pad 4", "--pad", "multiple of 8"},
     {"--pad 8192", "--pad", "0 to 4096"},
+    {"--experts 0", "--experts", "1 to 1024"},
+    {"--experts 5000", "--experts", "1 to 1024"},
     {"--csv ''", "--csv", "empty"},
     {"--explain-element 5", "\"5\"", "R,C or R,C,K"},
     {"--explain-element 5,6,7,8", "5,6,7,8", "R,C or R,C,K"},
@@ -164,6 +166,7 @@ static void accepts_good_lines(void) {
     options = accepts("--data zeros");
     ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
     is_int(accepts("--pad 24").shape.pad, 24, "--pad 24");
+    is_int(accepts("--experts 8").shape.experts, 8, "--experts 8");
     is_int(accepts("--data integers --k 1048575").shape.k, 1048575, "the largest exact k");
     options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132 --shared 99");
     ok(options.policy == MODEL_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
@@ -210,6 +213,7 @@ static void help_is_true(void) {
                                         "--data",
                                         "--seed",
                                         "--pad",
+                                        "--experts",
                                         "--no-check",
                                         "--repeat",
                                         "--bench",
