@@ -14,8 +14,15 @@ enum {
     CUBLAS_GEMM_DEFAULT = -1,
     CUDA_R_32F = 0,
     CUDA_R_16BF = 14,
+    CUDA_R_8F_E4M3 = 28,
     LT_DESC_TRANSA = 3,
     LT_DESC_TRANSB = 4,
+    LT_DESC_A_SCALE_POINTER = 17,
+    LT_DESC_B_SCALE_POINTER = 18,
+    LT_DESC_A_SCALE_MODE = 31,
+    LT_DESC_B_SCALE_MODE = 32,
+    LT_SCALE_VEC128_32F = 4, /* since 12.9, as the next */
+    LT_SCALE_BLK128x128_32F = 5,
     LT_PREFERENCE_MAX_WORKSPACE = 1,
     LT_WORKSPACE_BYTES = 32 << 20, /* what NVIDIA advises on Hopper, and cuBLAS's own there */
 };
@@ -132,6 +139,7 @@ struct CublasLt {
     void *library;
     const Backend *backend;
     Gemm gemm;
+    const Fp8 *fp8; /* NULL: bf16 */
     void *handle, *operation, *a_layout, *b_layout, *c_layout;
     Buffer workspace;
     LtProposal proposals[CUBLASLT_ALGORITHMS];
@@ -171,19 +179,37 @@ static int lt_find_all(CublasLt *lt) {
            lt->preference_set && lt->heuristic && lt->matmul;
 }
 
+/* It reads the scales where they lie. */
+static int lt_scale_pointers(CublasLt *lt) {
+    const float *first = lt->fp8->scale_b, *second = lt->fp8->scale_a;
+    int error = lt->operation_set(lt->operation, LT_DESC_A_SCALE_POINTER, &first, sizeof first);
+    return error ? error : lt->operation_set(lt->operation, LT_DESC_B_SCALE_POINTER, &second, sizeof second);
+}
+
+/* Our B, its first operand, has a scale for 128 x 128, our A one for a row x 128. Its layout of them is ours: of A's the
+ * rows are neighbours, of B's the steps of k, and each leading dimension is the length rounded up to 4. */
+static int lt_scale(CublasLt *lt) {
+    const int block = LT_SCALE_BLK128x128_32F, row = LT_SCALE_VEC128_32F;
+    int error = lt->operation_set(lt->operation, LT_DESC_A_SCALE_MODE, &block, sizeof block);
+    error = error ? error : lt->operation_set(lt->operation, LT_DESC_B_SCALE_MODE, &row, sizeof row);
+    return error ? error : lt_scale_pointers(lt);
+}
+
 /* Describes the problem and asks for proposals. Returns 0, or cuBLASLt's status. */
 static int lt_ask(CublasLt *lt) {
     const Gemm *gemm = &lt->gemm;
     const int transposed = CUBLAS_OP_T, straight = CUBLAS_OP_N;
     const size_t workspace_bytes = LT_WORKSPACE_BYTES;
+    const int type = lt->fp8 ? CUDA_R_8F_E4M3 : CUDA_R_16BF;
     uint64_t m = (uint64_t)gemm->m, n = (uint64_t)gemm->n, k = (uint64_t)gemm->k;
     void *preference = NULL;
     int error = lt->create(&lt->handle);
     error = error ? error : lt->operation_create(&lt->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     error = error ? error : lt->operation_set(lt->operation, LT_DESC_TRANSA, &transposed, sizeof transposed);
     error = error ? error : lt->operation_set(lt->operation, LT_DESC_TRANSB, &straight, sizeof straight);
-    error = error ? error : lt->layout_create(&lt->a_layout, CUDA_R_16BF, k, n, gemm->ldb);
-    error = error ? error : lt->layout_create(&lt->b_layout, CUDA_R_16BF, k, m, gemm->lda);
+    error = error || !lt->fp8 ? error : lt_scale(lt);
+    error = error ? error : lt->layout_create(&lt->a_layout, type, k, n, gemm->ldb);
+    error = error ? error : lt->layout_create(&lt->b_layout, type, k, m, gemm->lda);
     error = error ? error : lt->layout_create(&lt->c_layout, CUDA_R_16BF, n, m, gemm->ldc);
     error = error ? error : lt->preference_create(&preference);
     error = error
@@ -198,7 +224,13 @@ static int lt_ask(CublasLt *lt) {
     return error;
 }
 
-CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, char *why, size_t why_size) {
+static int rounded_up(int length) { return (length + 3) / 4 * 4; }
+
+CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
+    if (fp8 && (fp8->ld_scale_a != rounded_up(problem->m) || fp8->ld_scale_b != rounded_up(ceil_div(problem->k, 128)))) {
+        snprintf(why, why_size, "cuBLASLt takes no scales with a leading dimension of their own");
+        return NULL;
+    }
     CublasLt *lt = calloc(1, sizeof *lt);
     if (!lt) {
         snprintf(why, why_size, "out of memory");
@@ -206,6 +238,7 @@ CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, char *why, 
     }
     lt->backend = backend;
     lt->gemm = *problem;
+    lt->fp8 = fp8;
     lt->library = open_library("libcublasLt", why, why_size);
     if (!lt->library) {
         free(lt);
@@ -254,11 +287,17 @@ int cublaslt_count(const CublasLt *lt) { return lt->count; }
 
 void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
 
+void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) {
+    lt->fp8 = fp8;
+    lt_scale_pointers(lt); /* as in lt_ask(), where it did */
+}
+
 GemmStatus cublaslt_launch(void *context) {
     const CublasLt *lt = (const CublasLt *)context;
     const Gemm *gemm = &lt->gemm;
-    int error = lt->matmul(lt->handle, lt->operation, &one, gemm->b, lt->a_layout, gemm->a, lt->b_layout, &zero,
-                           gemm->c, lt->c_layout, gemm->c, lt->c_layout, &lt->proposals[lt->chosen].algorithm,
+    const void *a = lt->fp8 ? (const void *)lt->fp8->a : gemm->a, *b = lt->fp8 ? (const void *)lt->fp8->b : gemm->b;
+    int error = lt->matmul(lt->handle, lt->operation, &one, b, lt->a_layout, a, lt->b_layout, &zero, gemm->c,
+                           lt->c_layout, gemm->c, lt->c_layout, &lt->proposals[lt->chosen].algorithm,
                            lt->workspace.data, lt->workspace.bytes, gemm->stream);
     if (error) {
         fprintf(stderr, "cublasLtMatmul failed: status %d\n", error);
