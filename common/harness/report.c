@@ -106,12 +106,17 @@ static void csv_text(FILE *csv, const char *text) {
 }
 
 void csv_row(FILE *csv, const CsvSource *source, const Gemm *gemm, const Contestant *contestant, double cublas_median) {
-    Spread tflops = tflops_of(contestant, flop_of(gemm));
+    const Shape shape = {.m = gemm->m, .n = gemm->n, .k = gemm->k};
+    csv_rate(csv, source, &shape, contestant, tflops_of(contestant, flop_of(gemm)), cublas_median);
+}
+
+void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Contestant *contestant, Spread tflops,
+              double cublas_median) {
     csv_text(csv, source->gpu);
     csv_text(csv, source->date);
     csv_text(csv, source->commit);
     csv_text(csv, source->mode);
-    fprintf(csv, "%d,%d,%d,", gemm->m, gemm->n, gemm->k);
+    fprintf(csv, "%d,%d,%d,", shape->m, shape->n, shape->k);
     csv_text(csv, contestant->name);
     fprintf(csv, "%.4g,%.4g,%.4g,", tflops.median, tflops.min, tflops.max);
     if (cublas_median > 0) {

@@ -13,17 +13,23 @@
  *     group | label | what runs | options | shapes
  *
  * What runs: NN, a chapter as it is; NN_name, its experiments/name.patch or exercises/name.patch applied to it; traced NN,
- * the chapter beside its copy that records events; cublas; cublaslt, the best of its proposals; wgmma N, mma.sync, copy,
- * loads own, loads neighbour or loads L2 (alone.h), alone on every SM; peers, each program to compare with that is linked.
- * Options are those of a chapter's program, and `sustained`: without pauses. A shape is MxNxK or one size; none: those of
- * the line above; `-` for what runs alone. A row is compared with the last one above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
- * The group ladder has the CSV's columns of kernels, other groups those of variants.
+ * the chapter beside its copy that records events; loop NN, a chapter of fp8 once for each expert of a grouped problem; cublas;
+ * cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3 with
+ * scales for blocks; wgmma N, mma.sync, copy, loads own, loads neighbour or loads L2 (alone.h), alone on every SM; peers,
+ * each program to compare with that is linked and of the group's kind.
+ * Options are those of a chapter's program; `sustained`: without pauses; `alike`: experts have the same number of rows;
+ * `loose`: a peer whose arithmetic is coarser (measure.c). A shape is MxNxK or one size; none: those of the line above; `-`
+ * for what runs alone. A row is compared with the last one above it in its group whose label is marked by `= `, or with the
+ * first (tests/bench/figures).
+ * The groups ladder, fp8, w4a8 and grouped have the CSV's columns of kernels, other groups those of variants.
+ * Up to 1024 rows, weights that are not bf16 lie in as many copies as are needed to exceed three times the L2, and launches
+ * take them in turns: so each launch reads them from memory.
  *
  * A peer is one object file: a source that includes common/gemm.h and defines
  *
- *     extern "C" const Chapter gpu_chapter_peer5 = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch = its_launch};
+ *     extern "C" const Chapter gpu_chapter_peer7 = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch = its_launch};
  *
- * (or gpu_chapter_peer6, 7, 8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`. Those of `make bench
+ * (or gpu_chapter_peer8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`. Those of `make bench
  * PEERS=1` are in tests/bench/peers. */
 #include <errno.h>
 #include <getopt.h>
@@ -49,7 +55,8 @@ enum {
 static void print_bench_usage(FILE *out) {
     fprintf(
         out,
-        "usage: bench [PLAN] [options]    PLAN: ladder (default), limits, experiments, recording, or a file\n"
+        "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, w4a8, grouped, limits,\n"
+        "                                 experiments, recording, or a file\n"
         "  --only LIST      groups of the plan, separated by commas (default: all)\n"
         "  --kernels LIST   rows by their labels, separated by commas (default: all)\n"
         "  --shapes LIST    MxNxK,... or single sizes for cubes (default: the environment's SHAPES, else the plan's)\n"

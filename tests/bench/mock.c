@@ -290,15 +290,16 @@ int cublas_version(const Cublas *cublas) { return cublas ? 130000 : 0; }
 GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm, 4); }
 
 /* Three proposals: wrong, slow, fast. */
-CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, char *why, size_t why_size) {
+CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
     CublasLt *lt = malloc(sizeof *lt);
-    (void)backend, (void)why, (void)why_size;
+    (void)backend, (void)fp8, (void)why, (void)why_size;
     lt->gemm = *problem;
     return lt;
 }
 void cublaslt_close(CublasLt *lt) { free(lt); }
 int cublaslt_count(const CublasLt *lt) { return lt ? 3 : 0; }
 void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
+void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) { lt->gemm.operands = fp8; }
 GemmStatus cublaslt_launch(void *context) {
     CublasLt *lt = context;
     lt->gemm.tuning.tile_group = lt->chosen == 0;

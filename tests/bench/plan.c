@@ -42,6 +42,20 @@ PEERS
 #define EACH_PEER(id) &gpu_chapter_##id,
 static const Chapter *const peers[] = {PEERS};
 
+/* Groups with the CSV's columns of kernels, and of which kind `peers` and `copy` in them are. */
+static const struct {
+    const char *group;
+    Kind kind;
+} kernel_groups[] = {{"ladder", KIND_BF16}, {"fp8", KIND_FP8}, {"w4a8", KIND_W4A8}, {"grouped", KIND_W4A8}};
+
+/* -1: the group has the columns of variants. */
+static int kernel_group(const char *group) {
+    int i = (int)(sizeof kernel_groups / sizeof kernel_groups[0]);
+    while (--i >= 0 && strcmp(kernel_groups[i].group, group) != 0) {
+    }
+    return i;
+}
+
 /* ---- words ---- */
 
 /* The next of `text`'s parts between separators, without blanks around it; NULL at the end. Writes into the text. */
@@ -126,6 +140,10 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     for (char *word = strtok(words, " \t"); word && argc < 31; word = strtok(NULL, " \t")) {
         if (strcmp(word, "sustained") == 0) {
             row->sustained = 1;
+        } else if (strcmp(word, "alike") == 0) {
+            row->alike = 1;
+        } else if (strcmp(word, "loose") == 0) {
+            row->loose = 1;
         } else {
             argv[argc++] = word;
         }
@@ -180,24 +198,24 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         row->what = RUN_CUBLAS;
     } else if (strcmp(what, "cublaslt") == 0) {
         row->what = RUN_CUBLASLT;
+    } else if (strcmp(what, "cublas fp8") == 0 || strcmp(what, "cublaslt fp8") == 0) {
+        row->what = RUN_CUBLASLT;
+        row->kind = KIND_FP8;
+        row->first_choice = strcmp(what, "cublas fp8") == 0;
     } else if (strcmp(what, "peers") == 0) {
         row->what = RUN_CHAPTER;
         row->is_peer = 1;
     } else {
-        row->what = strncmp(what, "traced ", 7) == 0 ? RUN_TRACED : RUN_CHAPTER;
-        if (!find_chapter(row->what == RUN_TRACED ? what + 7 : what, row)) {
+        row->what = strncmp(what, "traced ", 7) == 0 ? RUN_TRACED : strncmp(what, "loop ", 5) == 0 ? RUN_LOOP : RUN_CHAPTER;
+        if (!find_chapter(row->what == RUN_CHAPTER ? what : strchr(what, ' ') + 1, row)) {
             snprintf(
                 message, OPTIONS_MESSAGE_SIZE,
-                "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, cublas, cublaslt, wgmma N, mma.sync, copy, "
-                "loads own, loads neighbour, loads L2 and peers are accepted",
+                "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, loop NN, cublas, cublaslt, cublas fp8, cublaslt fp8, "
+                "wgmma N, mma.sync, copy, loads own, loads neighbour, loads L2 and peers are accepted",
                 what);
             return 0;
         }
-        if (row->chapter && row->chapter->kind != KIND_BF16) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\" multiplies %s; plans take chapters that multiply bf16",
-                     what, kind_names[row->chapter->kind]);
-            return 0;
-        }
+        row->kind = row->chapter ? row->chapter->kind : KIND_BF16;
     }
     return 1;
 }
@@ -218,7 +236,7 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
     row->group = field[0];
     row->label = field[1] + (strncmp(field[1], "= ", 2) == 0 ? 2 : 0);
     row->columns = strncmp(field[2], "traced ", 7) == 0 ? OF_RECORDINGS
-                   : strcmp(row->group, "ladder") == 0  ? OF_KERNELS
+                   : kernel_group(row->group) >= 0      ? OF_KERNELS
                                                         : OF_VARIANTS;
     if (strchr(row->group, ',') || strchr(row->label, ',')) {
         snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\": names have no comma, they stand in a CSV", row->label);
@@ -242,14 +260,15 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
 /* Appends a row; for `peers` one for each that is linked. */
 static int add_row(const Wanted *wanted, const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE]) {
     for (size_t i = 0; i < (row->is_peer ? sizeof peers / sizeof peers[0] : 1); i++) {
-        if (row->is_peer && !peers[i]) {
+        int group = kernel_group(row->group);
+        if (row->is_peer && (!peers[i] || peers[i]->kind != (group < 0 ? KIND_BF16 : kernel_groups[group].kind))) {
             continue;
         }
         if (plan->rows == MAX_ROWS || (plan->rows > 0 && row->columns != plan->row[0].columns)) {
             snprintf(message, OPTIONS_MESSAGE_SIZE,
                      plan->rows == MAX_ROWS
                          ? "too many rows"
-                         : "traced chapters, the group ladder and other groups have plans of their own");
+                         : "traced chapters, groups of kernels and other groups have plans of their own");
             return 0;
         }
         Row *next = &plan->row[plan->rows++];
@@ -257,6 +276,7 @@ static int add_row(const Wanted *wanted, const Row *row, Plan *plan, char messag
         next->sustained |= wanted->sustained;
         if (row->is_peer) {
             next->chapter = peers[i];
+            next->kind = peers[i]->kind;
             next->label = peers[i]->name;
         }
     }
