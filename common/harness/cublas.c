@@ -227,7 +227,8 @@ static int lt_ask(CublasLt *lt) {
 static int rounded_up(int length) { return (length + 3) / 4 * 4; }
 
 CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
-    if (fp8 && (fp8->ld_scale_a != rounded_up(problem->m) || fp8->ld_scale_b != rounded_up(ceil_div(problem->k, 128)))) {
+    if (fp8 &&
+        (fp8->ld_scale_a != rounded_up(problem->m) || fp8->ld_scale_b != rounded_up(ceil_div(problem->k, 128)))) {
         snprintf(why, why_size, "cuBLASLt takes no scales with a leading dimension of their own");
         return NULL;
     }

@@ -18,7 +18,8 @@
  * scales for blocks; wgmma N, mma.sync, copy, loads own, loads neighbour or loads L2 (alone.h), alone on every SM; peers,
  * each program to compare with that is linked and of the group's kind.
  * Options are those of a chapter's program; `sustained`: without pauses; `alike`: experts have the same number of rows;
- * `loose`: a peer whose arithmetic is coarser (measure.c). A shape is MxNxK or one size; none: those of the line above; `-`
+ * `loose`: a peer whose arithmetic is coarser (measure.c); `error`: it is not timed, but the CSV says how far its result is
+ * from the reference, by the root of the mean square, in millionths of C: in all, and without what rounding C to bf16 takes. A shape is MxNxK or one size; none: those of the line above; `-`
  * for what runs alone. A row is compared with the last one above it in its group whose label is marked by `= `, or with the
  * first (tests/bench/figures).
  * The groups ladder, fp8, w4a8 and grouped have the CSV's columns of kernels, other groups those of variants.

@@ -36,6 +36,10 @@ sub run {
 mkdir "$scratch/all" or die;
 my @ids = map { s{.*/}{}r } Patches::chapters();
 store('all/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" } @ids);
+store('all/kinds.inc', join '', map {
+    my ($chapter) = grep { -e } glob "{,beyond/}$_/$_.cu";
+    '#define KIND_OF_' . "$_ " . (Patches::contents($chapter) =~ /\.kind = (KIND_\w+)/ ? $1 : 'KIND_BF16') . "\n"
+} @ids);
 my %planned = map { $_ => 1 } map { Patches::contents($_) =~ /^[^#|]*\|[^|]*\| *(\d\d_\w+) *\|/mg } glob 'tests/bench/plans/*';
 store('all/patches.inc', join '', map { "EACH_PATCH($_)\n" } sort keys %planned);
 build('all', '-DMOCK_ALL');
@@ -61,7 +65,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right 12_other_kind));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right 12_fp8 13_w4a8 14_coarse));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '-DCOMPUTE_BOUND_FROM=16');
 store('plan', <<'TEXT');
@@ -165,6 +169,58 @@ is_deeply([ map { (split /,/, $_)[ 3, 7, 11, 12, 13 ] } (split /\n/, slurp('sust
     like($said, qr/no cuBLAS: the mock was told so.*cublas \(ladder, 16 x 16 x 16: left out\)/s, '... which is said');
     like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,$/m, '... there is no ratio');
 }
+
+# ---- fp8, w4a8 and grouped
+
+store('kinds', <<'TEXT');
+fp8 | copy | copy | | -
+fp8 | 12 | 12 | | 16x24x256 2048x16x256
+fp8 | peers | peers | |
+fp8 | cublas | cublas fp8 | |
+fp8 | cublaslt | cublaslt fp8 | |
+w4a8 | 13 | 13 | | 16x24x256
+w4a8 | 12 | 12 | |
+w4a8 | peers | peers | loose |
+grouped | 13 | 13 | --experts 3 alike | 30x8x256
+grouped | 12 in a loop | loop 12 | --experts 3 alike |
+grouped | 13 uneven | 13 | --experts 3 |
+grouped | 12 in a loop uneven | loop 12 | --experts 3 |
+TEXT
+$said = run("$scratch/kinds --rounds 1 --csv $scratch/kinds.csv");
+is($status, 0, 'kinds of problem: all are right') or diag($said);
+is(slurp('kinds.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', '... modes by group, a copy in TB/s, a loop by the work of all experts');
+gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w
+Mock GPU,DATE,abc,fp8,0,0,0,copy,2,2,2,,1500,
+Mock GPU,DATE,abc,fp8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
+Mock GPU,DATE,abc,fp8,16,24,256,chapter_peer5,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
+Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.458e-05,2.458e-05,2.458e-05,1.0000,1500,
+Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.83e-05,9.83e-05,9.83e-05,4.0000,1500,
+Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,
+Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,
+Mock GPU,DATE,abc,w4a8,16,24,256,chapter_peer6,9.83e-05,9.83e-05,9.83e-05,,1500,
+Mock GPU,DATE,abc,fp8,2048,16,256,12,0.003355,0.003355,0.003355,1.6000,1500,
+Mock GPU,DATE,abc,fp8,2048,16,256,chapter_peer5,0.003355,0.003355,0.003355,1.6000,1500,
+Mock GPU,DATE,abc,fp8,2048,16,256,cublas,0.002097,0.002097,0.002097,1.0000,1500,
+Mock GPU,DATE,abc,fp8,2048,16,256,cublaslt,0.008389,0.008389,0.008389,4.0000,1500,
+Mock GPU,DATE,abc,grouped,30,8,256,13,6.144e-05,6.144e-05,6.144e-05,,1500,
+Mock GPU,DATE,abc,grouped,30,8,256,12 in a loop,8.192e-06,8.192e-06,8.192e-06,,1500,
+Mock GPU,DATE,abc,grouped,30,8,256,13 uneven,6.144e-05,6.144e-05,6.144e-05,,1500,
+Mock GPU,DATE,abc,grouped,30,8,256,12 in a loop uneven,1.229e-05,1.229e-05,1.229e-05,,1500,
+TEXT
+store('error', "errors | exact | 12 | error | 16x24x256\nerrors | coarse | 14 | error |\n");
+$said = run("$scratch/error --csv $scratch/error.csv");
+is($status, 0, 'errors: told, whatever the tolerance');
+my %ppm = map { /,errors,(\w+),16,24,256,([\d.e+]+),\2,\2,(ppm.*)/ ? ("$1 $3" => $2) : () } split /\n/, slurp('error.csv');
+cmp_ok($ppm{'exact ppm'}, '>', 1000, 'of what is rounded to bf16 alone');
+cmp_ok($ppm{'exact ppm'}, '<', 2500, '... about 2^-9');
+is($ppm{'exact ppm without rounding C'}, 0, '... and nothing without that');
+cmp_ok($ppm{'coarse ppm'}, '>', 2000, 'of what is off by a fiftieth in a seventh of the first row');
+cmp_ok($ppm{'coarse ppm without rounding C'}, '>', 1000, '... also without the rounding');
+store('strict', slurp('kinds') =~ s/\| loose \|/| |/r);
+$said = run("$scratch/strict --only w4a8 --rounds 1 --csv $scratch/strict.csv");
+is($status, 1, 'a coarse peer is wrong by the tolerance of the kind');
+like($said, qr/without a figure: chapter_peer6 \(w4a8, 16 x 24 x 256: wrong\)$/m, '... and named');
+
 store('recording', "recording | 02 | traced 02 | | 16\nrecording | 09 | traced 09 | |\nrecording | 06 | traced 06 | |\nrecording | 11 | traced 11 | |\n");
 $said = run("$scratch/recording --csv $scratch/recording.csv");
 is($status, 1, 'recording: exit status 1');
@@ -197,8 +253,6 @@ refused("$scratch/plan --rounds many", qr/--rounds: "many"/);
 refused("$scratch/plan --fast", qr/--fast: not accepted/);
 refused("$scratch/plan --csv", qr/--csv: its value is missing/);
 refused("$scratch/plan other", qr/"other": one plan is accepted/);
-store('kinds', "first | other | 12 | | 16\n");
-refused("$scratch/kinds", qr/"12" multiplies fp8; plans take chapters that multiply bf16/);
 refused('nonsense', qr{plans/nonsense cannot be read});
 refused("$scratch/plan --only second --csv /no/file", qr{/no/file});
 my %bad = (
@@ -211,7 +265,7 @@ my %bad = (
     "first | a | 02 | | " => qr/:1: shapes: the list is empty/,
     "first | a | 02 | | -" => qr/:1: "-" is the shape of what runs alone/,
     "first | a | copy | | 16" => qr/:1: "-" is the shape of what runs alone/,
-    "ladder | a | 02 | | 16\nfirst | a | 02 | | 16" => qr/:2: traced chapters, the group ladder and other groups/,
+    "ladder | a | 02 | | 16\nfirst | a | 02 | | 16" => qr/:2: traced chapters, groups of kernels and other groups/,
     "# nothing" => qr/has no row that is wanted/,
 );
 for my $text (sort keys %bad) {

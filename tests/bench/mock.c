@@ -176,6 +176,59 @@ static GemmStatus multiply(const Gemm *g, double ms) {
     return GEMM_OK;
 }
 static GemmStatus right(const Gemm *g) { return multiply(g, 5); }
+
+/* The other kinds, by the harness's own reference. What is not theirs is left alone. Prepared bytes are counted: they must be
+ * what prepare() wrote, in whichever copy. */
+static GemmStatus refer(const Gemm *g, Kind kind, int ms) {
+    size_t outputs = (size_t)g->m * (size_t)g->n;
+    double *expected = malloc(outputs * sizeof *expected);
+    float *magnitude = malloc(outputs * sizeof *magnitude);
+    ReferencePart part = {.kind = kind, .gemm = *g, .end_row = g->m, .eps = 1};
+    int experts = 1;
+    if (kind == KIND_FP8) {
+        part.operands.fp8 = *(const Fp8 *)g->operands;
+    } else {
+        part.operands.w4a8 = *(const W4a8 *)g->operands;
+        experts = part.operands.w4a8.experts;
+    }
+    for (part.expert = 0; part.expert < experts; part.expert++) {
+        if (kind == KIND_W4A8) {
+            part.first_row = part.operands.w4a8.first_row[part.expert];
+            part.end_row = part.operands.w4a8.first_row[part.expert + 1];
+        }
+        reference_part_on_host(&part, expected, magnitude);
+    }
+    for (size_t i = 0; i < outputs; i++) {
+        g->c[i / (size_t)g->n * (size_t)g->ldc + i % (size_t)g->n] = round_to_bf16(expected[i]);
+    }
+    free(expected);
+    free(magnitude);
+    queue(ms);
+    return GEMM_OK;
+}
+static GemmStatus right_fp8(const Gemm *g) { return refer(g, KIND_FP8, 5); }
+static size_t prepared_bytes(const Gemm *g) { return (size_t)g->n; }
+static GemmStatus prepare(const Gemm *g, void *out) {
+    memset(out, 7, (size_t)g->n);
+    return GEMM_OK;
+}
+static GemmStatus right_w4a8(const Gemm *g) {
+    const char *prepared = g->prepared;
+    for (int i = 0; i < g->n; i++) {
+        if (prepared[i] != 7) {
+            return GEMM_DEVICE;
+        }
+    }
+    return refer(g, KIND_W4A8, 2);
+}
+/* Some elements are a little off. */
+static inline GemmStatus coarse(const Gemm *g) {
+    GemmStatus status = right_w4a8(g);
+    for (int column = 0; column < g->n; column += 7) {
+        g->c[column] = round_to_bf16(bf16_value(g->c[column]) * 1.02);
+    }
+    return status;
+}
 #undef CHAPTER_SYMBOL
 #define CHAPTER_SYMBOL(id) gpu_##id
 
@@ -185,7 +238,15 @@ static GemmStatus right_always(const Gemm *g) {
     plain.tuning = (Tuning){0};
     return right(&plain);
 }
-#define EACH_CHAPTER(id) CHAPTER(chapter_##id, .launch = right_always);
+/* KIND_OF_07_warp_specialized and the like, which bench.t has read from the sources. */
+#include "kinds.inc"
+#define EACH_CHAPTER(id)                                                         \
+    CHAPTER(chapter_##id, .kind = KIND_OF_##id,                                  \
+            .launch = KIND_OF_##id == KIND_FP8    ? right_fp8                    \
+                      : KIND_OF_##id == KIND_W4A8 ? right_w4a8                   \
+                                                  : right_always,                \
+            .prepared_bytes = KIND_OF_##id == KIND_W4A8 ? prepared_bytes : NULL, \
+            .prepare = KIND_OF_##id == KIND_W4A8 ? prepare : NULL);
 #include "chapters.inc"
 #undef EACH_CHAPTER
 #else
@@ -259,8 +320,13 @@ CHAPTER(chapter_12_other_kind, .kind = KIND_FP8, .launch = right);
 CHAPTER(traced_chapter_11_right, .launch = traced_wrong);
 CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
 CHAPTER(traced_chapter_09_askew, .launch = traced_askew, .needs = NEEDS_SM90A);
+CHAPTER(chapter_12_fp8, .launch = right_fp8, .kind = KIND_FP8);
+CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
+CHAPTER(chapter_14_coarse, .launch = coarse, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
 CHAPTER(exercise_02_patched, .launch = need_zeros);
 CHAPTER(chapter_peer2, .launch = refuse);
+CHAPTER(chapter_peer5, .launch = right_fp8, .kind = KIND_FP8);
+CHAPTER(chapter_peer6, .launch = coarse, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
 #endif
 
 GemmStatus alone_launch(void *alone) {
@@ -289,11 +355,12 @@ void cublas_close(Cublas *cublas) { (void)cublas; }
 int cublas_version(const Cublas *cublas) { return cublas ? 130000 : 0; }
 GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm, 4); }
 
-/* Three proposals: wrong, slow, fast. */
+/* Three proposals: wrong, slow, fast; of fp8 slow, wrong, fast. */
 CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
     CublasLt *lt = malloc(sizeof *lt);
-    (void)backend, (void)fp8, (void)why, (void)why_size;
+    (void)backend, (void)why, (void)why_size;
     lt->gemm = *problem;
+    lt->gemm.operands = fp8;
     return lt;
 }
 void cublaslt_close(CublasLt *lt) { free(lt); }
@@ -302,6 +369,13 @@ void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
 void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) { lt->gemm.operands = fp8; }
 GemmStatus cublaslt_launch(void *context) {
     CublasLt *lt = context;
+    if (lt->gemm.operands) {
+        if (lt->chosen != 1) {
+            return refer(&lt->gemm, KIND_FP8, lt->chosen == 0 ? 8 : 2);
+        }
+        lt->gemm.c[0] = 0;
+        return GEMM_OK;
+    }
     lt->gemm.tuning.tile_group = lt->chosen == 0;
     return multiply(&lt->gemm, lt->chosen == 1 ? 8 : 2);
 }

@@ -142,6 +142,8 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
             row->sustained = 1;
         } else if (strcmp(word, "alike") == 0) {
             row->alike = 1;
+        } else if (strcmp(word, "error") == 0) {
+            row->error = 1;
         } else if (strcmp(word, "loose") == 0) {
             row->loose = 1;
         } else {
@@ -206,13 +208,15 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         row->what = RUN_CHAPTER;
         row->is_peer = 1;
     } else {
-        row->what = strncmp(what, "traced ", 7) == 0 ? RUN_TRACED : strncmp(what, "loop ", 5) == 0 ? RUN_LOOP : RUN_CHAPTER;
+        row->what = strncmp(what, "traced ", 7) == 0 ? RUN_TRACED
+                    : strncmp(what, "loop ", 5) == 0 ? RUN_LOOP
+                                                     : RUN_CHAPTER;
         if (!find_chapter(row->what == RUN_CHAPTER ? what : strchr(what, ' ') + 1, row)) {
-            snprintf(
-                message, OPTIONS_MESSAGE_SIZE,
-                "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, loop NN, cublas, cublaslt, cublas fp8, cublaslt fp8, "
-                "wgmma N, mma.sync, copy, loads own, loads neighbour, loads L2 and peers are accepted",
-                what);
+            snprintf(message, OPTIONS_MESSAGE_SIZE,
+                     "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, loop NN, cublas, cublaslt, cublas fp8, "
+                     "cublaslt fp8, "
+                     "wgmma N, mma.sync, copy, loads own, loads neighbour, loads L2 and peers are accepted",
+                     what);
             return 0;
         }
         row->kind = row->chapter ? row->chapter->kind : KIND_BF16;

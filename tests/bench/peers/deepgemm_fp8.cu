@@ -39,9 +39,10 @@ template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatu
                   stages = fitting < MOST_STAGES ? fitting : MOST_STAGES;
     constexpr int math = BM <= 64 ? 128 : 256;
     constexpr int swizzle = BN * 2 % 128 == 0 ? 128 : BN * 2 % 64 == 0 ? 64 : 32;
-    auto *kernel = deep_gemm::sm90_fp8_gemm_1d2d_impl<
-        cute::UMMA::Major::K, 0, N, K, 1, BM, BN, BK, 128, 128, swizzle, stages, TMA_THREADS, math, CLUSTER, ON_A, SMS,
-        deep_gemm::GemmType::Normal, cutlass::bfloat16_t, deep_gemm::epilogue::transform::EpilogueIdentity>;
+    auto *kernel =
+        deep_gemm::sm90_fp8_gemm_1d2d_impl<cute::UMMA::Major::K, 0, N, K, 1, BM, BN, BK, 128, 128, swizzle, stages,
+                                           TMA_THREADS, math, CLUSTER, ON_A, SMS, deep_gemm::GemmType::Normal,
+                                           cutlass::bfloat16_t, deep_gemm::epilogue::transform::EpilogueIdentity>;
     const Fp8 *fp8 = (const Fp8 *)g->operands;
     CUtensorMap a, b, c, scale_a;
     if (encode(&a, CU_TENSOR_MAP_DATA_TYPE_UINT8, fp8->a, g->m, K, (size_t)g->lda, BM, BK, 128) ||
@@ -67,31 +68,24 @@ template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatu
     config.stream = g->stream;
     config.attrs = &cluster;
     config.numAttrs = 1;
-    return cuda_status(
-        cudaLaunchKernelEx(&config, kernel, (float *)fp8->scale_b, (int *)NULL, (uint32_t)g->m, (uint32_t)g->n,
-                           (uint32_t)g->k, *(cute::TmaDescriptor *)&a, *(cute::TmaDescriptor *)&b,
-                           *(cute::TmaDescriptor *)&c, *(cute::TmaDescriptor *)&scale_a),
-        "DeepGEMM");
+    return cuda_status(cudaLaunchKernelEx(&config, kernel, (float *)fp8->scale_b, (int *)NULL, (uint32_t)g->m,
+                                          (uint32_t)g->n, (uint32_t)g->k, *(cute::TmaDescriptor *)&a,
+                                          *(cute::TmaDescriptor *)&b, *(cute::TmaDescriptor *)&c,
+                                          *(cute::TmaDescriptor *)&scale_a),
+                       "DeepGEMM");
 }
 
 static const struct {
     int m, n, k;
     GemmStatus (*run)(const Gemm *g);
 } kernels[] = {
-    {4096, 2112, 7168, run<2112, 7168, 128, 192, 2, false>},
-    {4096, 24576, 1536, run<24576, 1536, 256, 128, 2, true>},
-    {4096, 7168, 16384, run<7168, 16384, 256, 128, 2, true>},
-    {4096, 4096, 7168, run<4096, 7168, 256, 128, 2, true>},
-    {4096, 7168, 2048, run<7168, 2048, 256, 128, 2, true>},
-    {8192, 8192, 8192, run<8192, 8192, 256, 128, 2, true>},
-    {16, 12288, 14336, run<12288, 14336, 16, 96, 1, false>},
-    {32, 12288, 14336, run<12288, 14336, 32, 96, 1, false>},
-    {64, 12288, 14336, run<12288, 14336, 64, 96, 1, false>},
-    {16, 8192, 8192, run<8192, 8192, 16, 64, 1, false>},
-    {32, 8192, 8192, run<8192, 8192, 32, 64, 1, false>},
-    {64, 8192, 8192, run<8192, 8192, 64, 64, 1, false>},
-    {16, 28672, 4096, run<28672, 4096, 16, 112, 2, false>},
-    {32, 28672, 4096, run<28672, 4096, 32, 112, 2, false>},
+    {4096, 2112, 7168, run<2112, 7168, 128, 192, 2, false>},  {4096, 24576, 1536, run<24576, 1536, 256, 128, 2, true>},
+    {4096, 7168, 16384, run<7168, 16384, 256, 128, 2, true>}, {4096, 4096, 7168, run<4096, 7168, 256, 128, 2, true>},
+    {4096, 7168, 2048, run<7168, 2048, 256, 128, 2, true>},   {8192, 8192, 8192, run<8192, 8192, 256, 128, 2, true>},
+    {16, 12288, 14336, run<12288, 14336, 16, 96, 1, false>},  {32, 12288, 14336, run<12288, 14336, 32, 96, 1, false>},
+    {64, 12288, 14336, run<12288, 14336, 64, 96, 1, false>},  {16, 8192, 8192, run<8192, 8192, 16, 64, 1, false>},
+    {32, 8192, 8192, run<8192, 8192, 32, 64, 1, false>},      {64, 8192, 8192, run<8192, 8192, 64, 64, 1, false>},
+    {16, 28672, 4096, run<28672, 4096, 16, 112, 2, false>},   {32, 28672, 4096, run<28672, 4096, 32, 112, 2, false>},
     {64, 28672, 4096, run<28672, 4096, 64, 112, 2, false>},
 };
 
@@ -111,4 +105,4 @@ static GemmStatus launch(const Gemm *g) {
 
 extern "C" const Chapter gpu_chapter_peer5;
 extern "C" const Chapter gpu_chapter_peer5 = {
-    .name = "DeepGEMM fp8", .adds = "", .needs = NEEDS_SM90A, .launch = launch, .kind = KIND_FP8};
+    .name = "DeepGEMM fp8", .adds = "", .needs = NEEDS_SM90A, .kind = KIND_FP8, .launch = launch};
