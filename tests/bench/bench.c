@@ -13,18 +13,23 @@
  *     group | label | what runs | options | shapes
  *
  * What runs: NN, a chapter as it is; NN_name, its experiments/name.patch or exercises/name.patch applied to it; traced NN,
- * the chapter beside its copy that records events; loop NN, a chapter of fp8 once for each expert of a grouped problem; cublas;
- * cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3 with
- * scales for blocks; wgmma N, mma.sync, copy, loads own, loads neighbour or loads L2 (alone.h), alone on every SM; peers,
- * each program to compare with that is linked and of the group's kind.
- * Options are those of a chapter's program; `sustained`: without pauses; `alike`: experts have the same number of rows;
- * `loose`: a peer whose arithmetic is coarser (measure.c); `error`: it is not timed, but the CSV says how far its result is
- * from the reference, by the root of the mean square, in millionths of C: in all, and without what rounding C to bf16 takes. A shape is MxNxK or one size; none: those of the line above; `-`
- * for what runs alone. A row is compared with the last one above it in its group whose label is marked by `= `, or with the
- * first (tests/bench/figures).
+ * the chapter beside its copy that records events; loop NN, a chapter of fp8 once for each expert of a grouped problem;
+ * cublas; cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3
+ * with scales for blocks; wgmma N, mma.sync, copy, loads own, loads neighbour or loads L2 (alone.h), alone on every SM;
+ * peers, each program to compare with that is linked and of the group's kind.
+ *
+ * Options are those of a chapter's program, and
+ *     sustained   without pauses
+ *     alike       experts have the same number of rows
+ *     loose       a peer whose arithmetic is coarser (measure.c)
+ *     error       not timed: the CSV says how far the result is from the reference, by the root of the mean square, in
+ *                 millionths of C: in all, and without what rounding C to bf16 takes
+ *
+ * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last one
+ * above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
  * The groups ladder, fp8, w4a8 and grouped have the CSV's columns of kernels, other groups those of variants.
- * Up to 1024 rows, weights that are not bf16 lie in as many copies as are needed to exceed three times the L2, and launches
- * take them in turns: so each launch reads them from memory.
+ * Up to 1024 rows, weights that are not bf16 lie in as many copies as exceed three times the L2, and launches take them in
+ * turns: so each launch reads them from memory.
  *
  * A peer is one object file: a source that includes common/gemm.h and defines
  *
