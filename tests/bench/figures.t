@@ -43,6 +43,14 @@ is_deeply([ sort $page =~ /^<!-- experiment: (\S+) -->$/mg ], [ sort grep { my $
 is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Prediction) ], [ (scalar(() = $page =~ /^<!-- experiment: /mg)) x 2 ],
     'each has a question and a prediction');
 like(contents('README.md'), qr/^<!-- figures: front -->$/m, 'the front README has the ladder at one size');
+like(contents('README.md'), qr/^<!-- figures: beyond -->$/m, '... and a table of what comes after it');
+like(contents('README.md'), qr/^\| \[\Q$_\E\]\(beyond\/$_\/\) \|/m, "... with $_") for map { m{beyond/(.*)/} } glob 'beyond/[0-9][0-9]_*/';
+my %block = (10 => [ 'fp8' ], 11 => [ 'w4a8', 'grouped' ], 12 => [ 'two' ]);
+for my $path (glob 'beyond/1[0-2]_*/') {
+    my ($number) = $path =~ m{/(\d\d)_};
+    my $pages = join '', map { contents($_) } glob "$path*.md";
+    like($pages, qr/^<!-- figures: $_ -->$/m, "$path has $_") for "headline $number", @{ $block{$number} };
+}
 like(contents('book/measuring.md'), qr/^<!-- figures: $_ -->$/m, "book/measuring.md has $_") for qw(ladder shapes limits sustained), 'ladder nvidia_h100';
 like(contents('README.md'), qr{\(tests/bench/results/ladder\.svg\)}, 'and its picture');
 cmp_ok(-s 'tests/bench/results/ladder.svg', '<', 20_000, 'which is below 20 kB');
@@ -188,7 +196,7 @@ good('put right');
 
 # ---- a new chapter, at the top or beyond it ----
 
-make_path("$copy/09_nine", "$copy/beyond/10_ten");
+make_path("$copy/09_nine", "$copy/beyond/13_ten");
 stale('a chapter without figures', 'README.md:2: the block "ladder"');
 make_path("$copy/tests/bench/plans");
 store('tests/bench/plans/ladder', join '', map { "ladder | $_ | $_ | | 8192\n" } qw(01 02 07));
@@ -198,14 +206,94 @@ put_right();
 good('put right');
 is(row('README.md', '| [09_nine]'), '| [09_nine](09_nine/) | – | – | – | – | – | – | – | – |', 'its row is empty');
 like(slurp('README.md'), qr/ 09 has not been measured yet\./, 'and the text says why');
-unlike(slurp('README.md'), qr/10_ten/, 'what is beyond the ladder has no row in it');
-like(row('07_seven/README.md', '| M x N x K | cuBLAS'), qr/ 09 \| 10 \|/, '... but a column in the table of shapes');
+unlike(slurp('README.md'), qr/13_ten/, 'what is beyond the ladder has no row in it');
+like(row('07_seven/README.md', '| M x N x K | cuBLAS'), qr/ 09 \| 13 \|/, '... but a column in the table of shapes');
 unlike(try("$figures --print picture"), qr/nine/, 'no bar is drawn for it');
-store('beyond/10_ten/README.md', "<!-- figures: chapter 10 -->\n<!-- /figures -->\n");
+store('beyond/13_ten/README.md', "<!-- figures: chapter 13 -->\n<!-- /figures -->\n");
 put_right();
-like(row('beyond/10_ten/README.md', '| M x N x K'), qr/\| 09 TFLOP\/s \| 09 ratio \| 10 \/ 09 \|/, 'it is compared with the chapter before it');
-like(slurp('beyond/10_ten/README.md'), qr{\(\.\./\.\./\Q$csv\E\)}, 'and its links start there');
+like(row('beyond/13_ten/README.md', '| M x N x K'), qr/\| 09 TFLOP\/s \| 09 ratio \| 13 \/ 09 \|/, 'it is compared with the chapter before it');
+like(slurp('beyond/13_ten/README.md'), qr{\(\.\./\.\./\Q$csv\E\)}, 'and its links start there');
 remove_tree("$copy/09_nine", "$copy/beyond");
+put_right();
+good('gone again');
+
+# ---- chapters with a problem of their own ----
+
+make_path(map { "$copy/beyond/$_" } qw(09_nine 10_ten 11_eleven 12_twelve 13_later));
+put_right();
+my $kinds = 'tests/bench/results/nvidia_h200_2026-01-05_kinds.csv';
+like(try("$figures --print 'headline 10'"), qr/^Not measured: no CSV has rows of mode fp8\.$/, 'without rows of its mode: said');
+is_deeply([ map { (split / *\| */)[4] } grep { /^\| \[/ } split /\n/, try("$figures --print beyond") ], [ ('not measured yet') x 5 ],
+    'beyond: what has not been measured');
+store($kinds, $HEADER . <<'TEXT');
+NVIDIA H200,2026-01-05,own,fp8,0,0,0,copy,4,3.9,4.1,,1500,
+NVIDIA H200,2026-01-05,own,fp8,4096,2112,7168,10,640,630,650,,1400,
+NVIDIA H200,2026-01-05,own,fp8,4096,2112,7168,DeepGEMM fp8,1000,990,1010,,1400,
+NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,10,1000,990,1010,,1400,
+NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,DeepGEMM fp8,700,690,710,,1400,
+NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,cublas,900,890,910,,1400,
+NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,cublaslt,1000,890,910,,1400,
+NVIDIA H200,2026-01-05,own,fp8,16,8192,8192,10,100,90,110,,1400,
+NVIDIA H200,2026-01-05,own,fp8,16,8192,8192,DeepGEMM fp8,80,70,90,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,0,0,0,copy,4,3.9,4.1,,1500,
+NVIDIA H200,2026-01-05,own,w4a8,16,8192,8192,11,150,140,160,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,16,8192,8192,10,100,90,110,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,16,8192,8192,CUTLASS 55,120,110,130,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,256,8192,8192,11,500,490,510,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,256,8192,8192,10,800,790,810,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,64,8192,8192,11,480,470,490,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,64,8192,8192,10,300,290,310,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,16,512,512,11,2,1,3,,1400,
+NVIDIA H200,2026-01-05,own,w4a8,16,512,512,10,1,1,1,,1400,
+NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11,300,290,310,,1400,
+NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,10 in a loop,200,190,210,,1400,
+NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11 uneven,280,270,290,,1400,
+NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cuBLAS and ncclAllGather,1000,990,1010,,,
+NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12 in pieces,1250,1240,1260,,,
+NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12 over NVLink,1600,1590,1610,,,
+TEXT
+good('they change no text of the ladder');
+store('beyond/10_ten/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 10', 'fp8');
+store('beyond/11_eleven/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 11', 'w4a8', 'grouped');
+store('beyond/12_twelve/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 12', 'two');
+store('book/front.md', "<!-- figures: beyond -->\n<!-- /figures -->\n");
+stale('new blocks', "beyond/$_") for '10_ten/README.md:3: the block "fp8"', '11_eleven/README.md:5: the block "grouped"', '12_twelve/README.md:1: the block "headline 12"';
+put_right();
+good('put right');
+my @of = ('10_ten', '11_eleven', '12_twelve');
+my ($ten, $eleven, $twelve) = map { slurp("beyond/$_/README.md") } @of;
+like($ten, qr/^\*\*0\.800 \[0\.640\] of the better of DeepGEMM and cuBLASLt, mean of six shapes \[least\]\*\* \(NVIDIA H200, 2026-01-05; \[all shapes\]\(notes\.md#measured\)\)$/m,
+    'headline 10: the geometric mean of its ratio to whichever is faster');
+like($ten, qr/^\| 4096 x 2112 x 7168 \| 640 \| 630 to 650 \| 1000 \| – \| – \| 0\.640 \|$/m, 'fp8: what refuses a shape has no figure');
+like($ten, qr/^\| 8192³ \| 1000 \| .* \| 700 \| 900 \| 1000 \| 1\.000 \|$/m, 'fp8: the better of the others counts');
+like($ten, qr/^\| mean of six \[least\] \|.*\| 0\.800 \[0\.640\] \|$/m, 'fp8: the mean');
+like($ten, qr/^\| 16 x 8192 x 8192 \| 100 \|.*\| 1\.250 \| 3\.14 \| 0\.79 \|$/m, 'fp8, few rows: bytes a second, and their share of a copy');
+like($eleven, qr/^\*\*1\.50 to 2\.00 times the speed of fp8 at M = 16 to 64\*\* /m, 'headline 11: the least and the most of its ratios to 10 at few rows');
+my @elevens = grep { /^\| 8192 x 8192 \|/ } split /\n/, $eleven;
+is(join(' ', map { (split / *\| */)[2] } @elevens), '16 64 256', 'w4a8: in the order of M');
+is($elevens[0], '| 8192 x 8192 | 16 | 150 | 140 to 160 | 100 | 120 | 1.500 | 1.250 | 2.44 | 0.61 |', 'w4a8: ratios to 10 and to each peer');
+like($eleven, qr/^Of the measured M, fp8 is faster from M = 256 at 8192 x 8192; at no M here at 512 x 512\.$/m, 'w4a8: from where fp8 is faster');
+like($eleven, qr/^\| 384 x 4096 x 7168 \| alike \| 75\.2 \| 72\.7 to 77\.8 \| 112\.7 \| 107\.4 to 118\.7 \| 1\.500 \|$/m, 'grouped: times, and the ratio of speeds');
+like($eleven, qr/^\| 384 x 4096 x 7168 \| uneven \| 80\.5 \| [^|]* \| – \| – \| – \|$/m, 'grouped: a draw of its own, without its loop');
+like($twelve, qr/^\*\*8192³ on two GPUs in 0\.687 ms; cuBLAS, then NCCL: 1\.100 ms\*\* /m, 'headline 12: the fastest of 12 and what it is compared with');
+like($twelve, qr/^\| 12 in pieces \| 8192³ \| 0\.880 \| 0\.873 to 0\.887 \| 1250 \| 1\.250 \|$/m, 'two: ms and the ratio to the first row');
+like($_, qr{^NVIDIA H200, 2026-01-05, commit own, with pauses between samples: \[\S+\]\(\.\./\.\./\Q$kinds\E\)$}m, 'the run is named') for $ten, $eleven, $twelve;
+like(slurp('book/front.md'), qr{^\| \[10_ten\]\(\.\./beyond/10_ten/\) \| e4m3 [^|]* \| [^|]* \| 0\.800 \[0\.640\] of the better of [^|]* \|$}m, 'beyond: what, why, its figure');
+like(slurp('book/front.md'), qr{^\| \[13_later\]\(\.\./beyond/13_later/\) \| – \| – \| not measured yet \|$}m, '... also of a chapter that the tool has no words for');
+for ([ '8192,8192,8192,10,1000', '8192,8192,8192,10,1100', 'beyond/10_ten/README.md:1: the block "headline 10"', 'book/front.md:1: the block "beyond"' ],
+    [ '64,8192,8192,11,480', '64,8192,8192,11,460', 'beyond/11_eleven/README.md:' ], [ ',11,300,', ',11,301,', '"grouped"' ],
+    [ '12 in pieces,1250', '12 in pieces,1251', '"two"' ], [ 'w4a8,0,0,0,copy,4,', 'w4a8,0,0,0,copy,5,', '"w4a8"' ]) {
+    my ($old, $changed, @blocks) = @$_;
+    my $was = slurp($kinds);
+    edit($kinds, sub { s/\Q$old\E/$changed/ });
+    stale("a digit changed in the CSV: $old", $_) for @blocks;
+    store($kinds, $was);
+}
+like(try("$figures --print 'fp8 nvidia_h100'"), qr/^Not measured on nvidia_h100: /, 'a block may name another card');
+edit($kinds, sub { s/.*two,.*12 .*\n//mg });
+like(try("$figures --print 'headline 12'"), qr/^Not measured: /, 'headline 12 without a row of 12');
+remove_tree("$copy/beyond", "$copy/book/front.md");
+unlink "$copy/$kinds";
 put_right();
 good('gone again');
 

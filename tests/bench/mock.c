@@ -316,7 +316,6 @@ CHAPTER(chapter_08_larger, .launch = right, .needs = NEEDS_SM90);
 CHAPTER(chapter_09_askew, .launch = right, .needs = NEEDS_SM90A);
 CHAPTER(chapter_10_starts_wrong, .launch = start_wrong);
 CHAPTER(chapter_11_right, .launch = right);
-CHAPTER(chapter_12_other_kind, .kind = KIND_FP8, .launch = right);
 CHAPTER(traced_chapter_11_right, .launch = traced_wrong);
 CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
 CHAPTER(traced_chapter_09_askew, .launch = traced_askew, .needs = NEEDS_SM90A);
