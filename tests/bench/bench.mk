@@ -51,7 +51,7 @@ $(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/
 	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $@
 endif
 
-BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o measure.o alone.o) \
+BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o) \
                  $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)

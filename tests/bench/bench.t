@@ -19,7 +19,7 @@ sub build {
     my ($name, $flags) = @_;
     my $objects = 'common/harness/{check,kind,options,problem,report,timing}.c common/timeline/recording.c';
     my $c = "$ENV{CC} $ENV{C_SUBSET} $ENV{CFLAGS} -DGEMM_NO_MODEL -I$scratch/$name $flags";
-    my ($said, $status) = Patches::output("bash -c '$c tests/bench/{bench,plan,measure,mock}.c $objects $ENV{LDFLAGS} -lm -o $scratch/$name/bench'");
+    my ($said, $status) = Patches::output("bash -c '$c tests/bench/{bench,plan,runner,measure,mock}.c $objects $ENV{LDFLAGS} -lm -o $scratch/$name/bench'");
     is($status, 0, "the program is built with a mock of a GPU: $name") or diag($said);
 }
 

@@ -1,0 +1,339 @@
+/* runner.c - problems, launches and copies of weights. */
+#include "runner.h"
+
+enum { COPIES_TO_ROWS = 1024 }; /* with so many rows weights are a small part of the time */
+
+static const size_t read_in_turns = (size_t)190 << 20; /* three times the L2 of an H200, which is the larger */
+static const size_t copied_bytes = (size_t)4 << 30;
+
+GemmStatus launch_runner(void *context) {
+    Runner *runner = context;
+    beat(runner->session, runner->row);
+    return runner->launch(runner->context);
+}
+
+static void close_problems(Child *child) {
+    for (int i = 0; i < child->count; i++) {
+        for (int copy = 1; copy < MOST_COPIES; copy++) {
+            child->backend->release(&child->held[i].more[copy]);
+        }
+        problem_close(&child->held[i].problem);
+    }
+    memset(child->held, 0, sizeof child->held);
+    child->count = 0;
+}
+
+static GemmStatus duplicate(const Backend *backend, const Buffer *from, Buffer *to) {
+    void *host = malloc(from->bytes);
+    GemmStatus status = host ? backend->allocate(to, from->bytes, from->name) : GEMM_DEVICE;
+    status = status == GEMM_OK ? backend->copy_out(host, from->data, from->bytes) : status;
+    status = status == GEMM_OK ? backend->copy_in(to->data, host, from->bytes) : status;
+    free(host);
+    return status;
+}
+
+/* How many copies of weights that have so many bytes in all launches take in turns. */
+static int copies_of(const Child *child, size_t bytes) {
+    size_t copies = child->shape.m <= COPIES_TO_ROWS && bytes > 0 ? (read_in_turns + bytes - 1) / bytes : 1;
+    return copies < MOST_COPIES ? (int)copies : MOST_COPIES;
+}
+
+static GemmStatus hold_copies(const Child *child, Held *held, int copies) {
+    GemmStatus status = GEMM_OK;
+    held->fp8[0] = held->problem.operands.fp8;
+    for (held->copies = held->copies ? held->copies : 1; held->copies < copies && status == GEMM_OK;) {
+        Buffer *more = &held->more[held->copies];
+        status = duplicate(child->backend, &held->problem.b, more);
+        held->fp8[held->copies] = held->fp8[0];
+        held->fp8[held->copies++].b = (const e4m3 *)more->data;
+    }
+    return status;
+}
+
+static GemmStatus share_alike(const Child *child, Problem *problem) {
+    for (int expert = 0; expert < problem->shape.experts; expert++) {
+        problem->host_first_row[expert] = (int)((long long)problem->gemm.m * expert / problem->shape.experts);
+    }
+    return child->backend->copy_in(problem->first_row.data, problem->host_first_row,
+                                   (size_t)problem->shape.experts * sizeof(int));
+}
+
+static int is_held(const Held *held, const Shape *shape, DataKind data, int alike, uint64_t seed) {
+    const Problem *p = &held->problem;
+    return memcmp(&p->shape, shape, sizeof *shape) == 0 && p->data == data && held->alike == alike && p->seed == seed;
+}
+
+/* The problem of this shape with this data, made once. *held stays NULL where it does not fit. */
+static GemmStatus problem_of(Child *child, Shape shape, DataKind data, int alike, uint64_t seed, Held **held) {
+    char message[OPTIONS_MESSAGE_SIZE];
+    *held = NULL;
+    for (int i = 0; i < child->count; i++) {
+        if (is_held(&child->held[i], &shape, data, alike, seed)) {
+            *held = &child->held[i];
+            return GEMM_OK;
+        }
+    }
+    if (child->count == MOST_PROBLEMS || !problem_fits(shape, NULL, &child->device, message)) {
+        printf("  left out: %s\n", child->count == MOST_PROBLEMS ? "too many problems of one shape" : message);
+        return GEMM_OK;
+    }
+    beat(child->session, -1); /* what fails here is no row's fault */
+    Held *next = &child->held[child->count];
+    GemmStatus status = problem_open(&next->problem, child->backend, &child->device, shape, seed);
+    child->count += status == GEMM_OK;
+    next->alike = alike;
+    status = status == GEMM_OK && alike && shape.kind == KIND_W4A8 ? share_alike(child, &next->problem) : status;
+    status = status == GEMM_OK ? problem_fill(&next->problem, data) : status;
+    status = status == GEMM_OK ? child->backend->synchronise("the reference") : status;
+    beat(child->session, -1);
+    *held = status == GEMM_OK ? next : NULL;
+    return status;
+}
+
+GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *problem, ChapterRun *run) {
+    Problem tuned = *problem;
+    tuned.gemm.tuning = row->options.tuning;
+    GemmStatus status = run_open(run, &tuned, chapter);
+    run->problem = problem;
+    return status;
+}
+
+static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
+    GemmStatus status = GEMM_OK;
+    runner->alone = row->alone;
+    runner->alone.data = runner->problem->gemm.a;
+    runner->alone.sm_count = child->device.sm_count;
+    runner->alone.stream = child->device.stream;
+    if (row->alone.kind == ALONE_COPY) {
+        status = child->backend->allocate(&runner->alone.from, copied_bytes, "what is copied");
+        status = status == GEMM_OK ? child->backend->allocate(&runner->alone.to, copied_bytes, "the copy") : status;
+        status = status == GEMM_OK ? child->backend->clear(&runner->alone.from) : status;
+    }
+    runner->work = alone_work(&runner->alone);
+    return status;
+}
+
+/* Is there all that this row needs? Says what is not. */
+static State what_lacks(const Child *child, const Row *row) {
+    const Chapter *chapters[] = {row->chapter, row->what == RUN_TRACED ? row->traced : row->chapter};
+    for (int i = 0; i < 2 && (row->what == RUN_CHAPTER || row->what == RUN_TRACED || row->what == RUN_LOOP); i++) {
+        if (!chapters[i]) {
+            return NOT_BUILT;
+        }
+        if (!need_is_met(chapters[i]->needs, child->device.capability, child->device.shared_bytes)) {
+            printf("  %s needs %s\n", row->label, need_text(chapters[i]->needs));
+            return LEFT_OUT;
+        }
+    }
+    return row->what == RUN_CUBLAS && !child->cublas ? LEFT_OUT : NOT_RUN;
+}
+
+/* A launch with the next copy of the weights. `context` is a Runner. */
+static GemmStatus launch_next(void *context) {
+    Runner *runner = context;
+    int copy = runner->turn++ % runner->copies;
+    Gemm gemm = runner->chapter.gemm;
+    GemmStatus status = GEMM_OK;
+    switch (row_of(runner)->what) {
+    case RUN_CUBLASLT: cublaslt_operands(runner->lt, &runner->held->fp8[copy]); return cublaslt_launch(runner->lt);
+    case RUN_LOOP:
+        for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
+            gemm = runner->loop[i].gemm;
+            gemm.operands = &runner->loop_held[i]->fp8[copy];
+            status = runner->loop[i].chapter->launch(&gemm);
+        }
+        return status;
+    default:
+        if (row_of(runner)->kind == KIND_FP8) {
+            gemm.operands = &runner->held->fp8[copy];
+        }
+        if (copy > 0 && runner->more[copy].data) {
+            gemm.prepared = runner->more[copy].data;
+        }
+        return runner->chapter.chapter->launch(&gemm);
+    }
+}
+
+static void take_turns(Runner *runner, int copies) {
+    runner->copies = copies;
+    if (copies > 1) {
+        runner->launch = launch_next;
+        runner->context = runner;
+    }
+}
+
+GemmStatus copy_prepared(const Child *child, Runner *runner) {
+    const Buffer *prepared = &runner->chapter.prepared;
+    GemmStatus status = GEMM_OK;
+    if (prepared->data) {
+        int copies = copies_of(child, prepared->bytes);
+        for (int copy = 1; copy < copies && status == GEMM_OK; copy++) {
+            status = duplicate(child->backend, prepared, &runner->more[copy]);
+        }
+        take_turns(runner, copies);
+    }
+    return status;
+}
+
+/* The tolerance of a peer that rounds weight times scale to e4m3: 3 bits, so that of each product up to 2^-4 is lost, 0.026
+ * on average (root of the mean square), and of random signs; of K products, whose root of the mean square is 1.5 times their
+ * mean size, that is 0.04 / sqrt(K) of the sum of sizes (standard deviation). Six times that, and 2^-10 for sums that stay
+ * in the tensor cores. It finds any C whose products are not those of its row and column: they are off by 1.5 / sqrt(K). */
+static double loose_eps(int k) { return 0.25 / sqrt((double)k) + 0x1p-10; }
+
+static const Problem *loosened(Runner *runner) {
+    runner->loose = *runner->problem;
+    runner->loose.view.exact = 0;
+    runner->loose.view.eps = loose_eps(runner->problem->gemm.k);
+    return &runner->loose;
+}
+
+/* A problem of fp8 for each expert of the grouped problem of the same rows, each with weights of its own. */
+static GemmStatus open_loop(Child *child, const Row *row, Shape shape, Runner *runner) {
+    Held *grouped;
+    Shape whole = shape;
+    whole.kind = KIND_W4A8;
+    GemmStatus status = problem_of(child, whole, row->data, row->alike, child->session->seed, &grouped);
+    for (int e = 0; status == GEMM_OK && grouped && e < shape.experts && e < MOST_EXPERTS; e++) {
+        const int *first = grouped->problem.host_first_row;
+        Shape part = {.m = first[e + 1] - first[e], .n = shape.n, .k = shape.k, .kind = KIND_FP8, .experts = 1};
+        Held *held = NULL;
+        if (part.m == 0) {
+            continue;
+        }
+        status = problem_of(child, part, row->data, 0, child->session->seed + 1 + (uint64_t)e, &held);
+        if (status != GEMM_OK || !held) {
+            return status;
+        }
+        runner->loop_held[runner->loops] = held;
+        status = open_chapter(row, row->chapter, &held->problem, &runner->loop[runner->loops++]);
+    }
+    int copies = copies_of(child, (size_t)runner->loops * (size_t)shape.n * (size_t)shape.k);
+    for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
+        status = hold_copies(child, runner->loop_held[i], copies);
+    }
+    runner->launch = launch_next;
+    runner->context = runner;
+    runner->copies = copies;
+    runner->held = runner->loops ? runner->loop_held[0] : NULL;
+    runner->problem = runner->loops ? &runner->held->problem : NULL;
+    runner->work = 2.0 * shape.m * shape.n * shape.k;
+    return status;
+}
+
+static GemmStatus open_lt(Child *child, const Row *row, Runner *runner, State *state) {
+    char why[OPTIONS_MESSAGE_SIZE];
+    const Fp8 *fp8 = row->kind == KIND_FP8 ? &runner->held->fp8[0] : NULL;
+    runner->lt = cublaslt_open(child->backend, &runner->problem->gemm, fp8, why, sizeof why);
+    runner->launch = cublaslt_launch;
+    runner->context = runner->lt;
+    if (!runner->lt) {
+        printf("  %s: %s\n", row->label, why);
+        *state = LEFT_OUT;
+    }
+    return GEMM_OK;
+}
+
+GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state) {
+    Session *session = child->session;
+    const Group *g = &session->plan.group[group];
+    const Row *row = &session->plan.row[g->row[place]];
+    char why[OPTIONS_MESSAGE_SIZE];
+    memset(runner, 0, sizeof *runner);
+    runner->session = session;
+    runner->row = g->row[place];
+    runner->place = place;
+    runner->copies = 1;
+    *state = what_lacks(child, row);
+    if (*state != NOT_RUN) {
+        return GEMM_OK;
+    }
+    if (memcmp(&child->shape, &g->shape, sizeof g->shape) != 0) {
+        close_problems(child);
+        child->shape = g->shape;
+    }
+    Shape shape = g->shape.m ? g->shape : (Shape){.m = ALONE_SIZE, .n = ALONE_SIZE, .k = ALONE_SIZE};
+    shape.kind = row->kind;
+    shape.experts = row->options.shape.experts > 0 ? row->options.shape.experts : 1;
+    GemmStatus status;
+    if (row->what == RUN_LOOP) {
+        status = open_loop(child, row, shape, runner);
+    } else {
+        status = problem_of(child, shape, row->data, row->alike, session->seed, &runner->held);
+        runner->problem = runner->held ? &runner->held->problem : NULL;
+    }
+    if (status != GEMM_OK || !runner->problem) {
+        *state = LEFT_OUT;
+        return status;
+    }
+    if (row->what == RUN_LOOP) {
+        return status;
+    }
+    runner->work = flop_of(&runner->problem->gemm);
+    if (row->kind == KIND_FP8) {
+        status = hold_copies(child, runner->held, copies_of(child, runner->problem->b.bytes));
+    }
+    switch (row->what) {
+    case RUN_CUBLAS:
+        runner->cublas = (CublasRun){child->cublas, runner->problem->gemm};
+        runner->launch = cublas_launch;
+        runner->context = &runner->cublas;
+        break;
+    case RUN_CUBLASLT: status = status == GEMM_OK ? open_lt(child, row, runner, state) : status; break;
+    case RUN_ALONE:
+        runner->launch = alone_launch;
+        runner->context = &runner->alone;
+        return open_alone(child, row, runner);
+    default:
+        if (!problem_fits(shape, row->chapter, &child->device, why)) {
+            printf("  %s: %s\n", row->label, why);
+            *state = LEFT_OUT;
+            return GEMM_OK;
+        }
+        runner->launch = run_launch;
+        runner->context = &runner->chapter;
+        runner->problem = row->loose ? loosened(runner) : runner->problem;
+        status = status == GEMM_OK ? open_chapter(row, row->chapter, runner->problem, &runner->chapter) : status;
+    }
+    if (status == GEMM_OK && *state == NOT_RUN && row->kind == KIND_FP8) {
+        take_turns(runner, runner->held->copies);
+    }
+    return status;
+}
+
+void close_runner(const Child *child, Runner *runner) {
+    run_close(&runner->chapter);
+    for (int i = 0; i < runner->loops; i++) {
+        run_close(&runner->loop[i]);
+    }
+    for (int copy = 1; copy < MOST_COPIES; copy++) {
+        child->backend->release(&runner->more[copy]);
+    }
+    cublaslt_close(runner->lt);
+    child->backend->release(&runner->alone.from);
+    child->backend->release(&runner->alone.to);
+    memset(runner, 0, sizeof *runner);
+}
+
+GemmStatus check_once(Runner *runner, Tally *tally) {
+    const Row *row = row_of(runner);
+    const Backend *backend = runner->problem->backend;
+    tally_start(tally);
+    if (row->what == RUN_CHAPTER || row->what == RUN_TRACED) {
+        beat(runner->session, runner->row);
+        return run_checked(&runner->chapter, tally);
+    }
+    if (row->what == RUN_LOOP) {
+        GemmStatus status = GEMM_OK;
+        for (int i = 0; i < runner->loops && status == GEMM_OK && tally_is_right(tally); i++) {
+            beat(runner->session, runner->row);
+            runner->problem = &runner->loop_held[i]->problem;
+            status = run_checked(&runner->loop[i], tally);
+        }
+        return status;
+    }
+    GemmStatus status = problem_poison(runner->problem);
+    status = status == GEMM_OK ? launch_runner(runner) : status;
+    status = status == GEMM_OK ? backend->synchronise(row->label) : status;
+    return status == GEMM_OK && row->what != RUN_ALONE ? problem_check(runner->problem, tally) : status;
+}
