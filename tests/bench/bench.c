@@ -21,7 +21,7 @@
  * Options are those of a chapter's program, and
  *     sustained   without pauses
  *     alike       experts have the same number of rows
- *     loose       a peer whose arithmetic is coarser (measure.c)
+ *     loose       a peer whose arithmetic is coarser (runner.c)
  *     error       not timed: the CSV says how far the result is from the reference, by the root of the mean square, in
  *                 millionths of C: in all, and without what rounding C to bf16 takes
  *

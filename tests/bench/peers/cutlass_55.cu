@@ -7,7 +7,7 @@
  * have 64, and consumers take turns at them; and the epilogue multiplies by the scale of each row of activations. Measured,
  * these are the faster ones, and stream-K is none.
  * Its scales are e4m3, and so are the eight products of a scale and a weight, of which it makes a table; it adds up all of k
- * in wgmma's own accumulators. So it is coarser than the kind asks for (measure.c, loose_eps()). */
+ * in wgmma's own accumulators. So it is coarser than the kind asks for (runner.c, loose_eps()). */
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>
