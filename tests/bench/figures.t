@@ -248,9 +248,12 @@ NVIDIA H200,2026-01-05,own,w4a8,16,512,512,10,1,1,1,,1400,
 NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11,300,290,310,,1400,
 NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,10 in a loop,200,190,210,,1400,
 NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11 uneven,280,270,290,,1400,
-NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cuBLAS and ncclAllGather,1000,990,1010,,,
-NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12 in pieces,1250,1240,1260,,,
-NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12 over NVLink,1600,1590,1610,,,
+2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,gemm alone,1700,1690,1710,1.7,1500,
+2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cublas+nccl,1000,990,1010,1,,
+2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,09 in pieces,1250,1240,1260,1.25,,
+2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12,1600,1590,1610,1.6,,
+4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cublas+nccl,2000,1990,2010,1,,
+4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12,3000,2990,3010,1.5,,
 TEXT
 good('they change no text of the ladder');
 store('beyond/10_ten/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 10', 'fp8');
@@ -275,14 +278,15 @@ is($elevens[0], '| 8192 x 8192 | 16 | 150 | 140 to 160 | 100 | 120 | 1.500 | 1.2
 like($eleven, qr/^Of the measured M, fp8 is faster from M = 256 at 8192 x 8192; at no M here at 512 x 512\.$/m, 'w4a8: from where fp8 is faster');
 like($eleven, qr/^\| 384 x 4096 x 7168 \| alike \| 75\.2 \| 72\.7 to 77\.8 \| 112\.7 \| 107\.4 to 118\.7 \| 1\.500 \|$/m, 'grouped: times, and the ratio of speeds');
 like($eleven, qr/^\| 384 x 4096 x 7168 \| uneven \| 80\.5 \| [^|]* \| – \| – \| – \|$/m, 'grouped: a draw of its own, without its loop');
-like($twelve, qr/^\*\*8192³ on two GPUs in 0\.687 ms; cuBLAS, then NCCL: 1\.100 ms\*\* /m, 'headline 12: the fastest of 12 and what it is compared with');
-like($twelve, qr/^\| 12 in pieces \| 8192³ \| 0\.880 \| 0\.873 to 0\.887 \| 1250 \| 1\.250 \|$/m, 'two: ms and the ratio to the first row');
-like($_, qr{^NVIDIA H200, 2026-01-05, commit own, with pauses between samples: \[\S+\]\(\.\./\.\./\Q$kinds\E\)$}m, 'the run is named') for $ten, $eleven, $twelve;
+like($twelve, qr/^\*\*8192³ on two GPUs in 0\.687 ms; cuBLAS, then NCCL: 1\.100 ms\*\* \(2 x NVIDIA H200, /m, 'headline 12: 12 and what it is compared with, on two GPUs');
+like($twelve, qr/^\| \(b\) 09 in pieces, [^|]* \| 8192³ \| 0\.880 \| 0\.873 to 0\.887 \| 1250 \| 1\.250 \|$/m, 'two: ms and the ratio to cuBLAS and NCCL');
+like($twelve, qr/^\| 2 x NVIDIA H200 \|.*^\| 4 x NVIDIA H200 \|.*^\| \(c\) 12, [^|]* \| 8192³ \| 0\.367 \| [^|]* \| 3000 \| 1\.500 \|$/ms, '... a table for each number of GPUs');
+like($_, qr{^(?:2 x )?NVIDIA H200, 2026-01-05, commit own, with pauses between samples: \[\S+\]\(\.\./\.\./\Q$kinds\E\)$}m, 'the run is named') for $ten, $eleven, $twelve;
 like(slurp('book/front.md'), qr{^\| \[10_ten\]\(\.\./beyond/10_ten/\) \| e4m3 [^|]* \| [^|]* \| 0\.800 \[0\.640\] of the better of [^|]* \|$}m, 'beyond: what, why, its figure');
 like(slurp('book/front.md'), qr{^\| \[13_later\]\(\.\./beyond/13_later/\) \| – \| – \| not measured yet \|$}m, '... also of a chapter that the tool has no words for');
 for ([ '8192,8192,8192,10,1000', '8192,8192,8192,10,1100', 'beyond/10_ten/README.md:1: the block "headline 10"', 'book/front.md:1: the block "beyond"' ],
     [ '64,8192,8192,11,480', '64,8192,8192,11,460', 'beyond/11_eleven/README.md:' ], [ ',11,300,', ',11,301,', '"grouped"' ],
-    [ '12 in pieces,1250', '12 in pieces,1251', '"two"' ], [ 'w4a8,0,0,0,copy,4,', 'w4a8,0,0,0,copy,5,', '"w4a8"' ]) {
+    [ '09 in pieces,1250', '09 in pieces,1251', '"two"' ], [ 'w4a8,0,0,0,copy,4,', 'w4a8,0,0,0,copy,5,', '"w4a8"' ]) {
     my ($old, $changed, @blocks) = @$_;
     my $was = slurp($kinds);
     edit($kinds, sub { s/\Q$old\E/$changed/ });
@@ -290,7 +294,7 @@ for ([ '8192,8192,8192,10,1000', '8192,8192,8192,10,1100', 'beyond/10_ten/README
     store($kinds, $was);
 }
 like(try("$figures --print 'fp8 nvidia_h100'"), qr/^Not measured on nvidia_h100: /, 'a block may name another card');
-edit($kinds, sub { s/.*two,.*12 .*\n//mg });
+edit($kinds, sub { s/^2 x .*,12,.*\n//mg });
 like(try("$figures --print 'headline 12'"), qr/^Not measured: /, 'headline 12 without a row of 12');
 remove_tree("$copy/beyond", "$copy/book/front.md");
 unlink "$copy/$kinds";
