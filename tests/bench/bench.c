@@ -22,8 +22,6 @@
  *     sustained   without pauses
  *     alike       experts have the same number of rows
  *     loose       a peer whose arithmetic is coarser (runner.c)
- *     error       not timed: the CSV says how far the result is from the reference, by the root of the mean square, in
- *                 millionths of C: in all, and without what rounding C to bf16 takes
  *
  * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last one
  * above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).

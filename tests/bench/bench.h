@@ -31,7 +31,6 @@ typedef struct {
     DataKind data;
     int sustained; /* without pauses */
     int alike;     /* experts have the same number of rows */
-    int error;     /* not timed: how far from the reference is it? */
     int loose;     /* a peer whose arithmetic is coarser than the kind asks for: see loose_eps() */
     Shape shape[MAX_SHAPES];
     int shapes;

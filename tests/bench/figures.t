@@ -256,6 +256,17 @@ NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11 uneven,280,270,290,,1400,
 4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12,3000,2990,3010,1.5,,
 TEXT
 good('they change no text of the ladder');
+my $lost = 'tests/bench/results/nvidia_h200_2026-01-05_sums.csv';
+store($lost, <<'TEXT');
+gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit
+NVIDIA H200,2026-01-05,own,sums,normal data in the tensor cores,64,128,128,30,30,30,millionths
+NVIDIA H200,2026-01-05,own,sums,normal data promoted,64,128,128,30,30,30,millionths
+NVIDIA H200,2026-01-05,own,sums,normal data in the tensor cores,64,128,512,5432.1,5432.1,5432.1,millionths
+NVIDIA H200,2026-01-05,own,sums,normal data promoted,64,128,512,30.55,30.55,30.55,millionths
+TEXT
+like(try("$figures --print sums"), qr/^\| K \| normal data in the tensor cores \| normal data promoted \|\n.*\n\| 128 \| 30\.0 \| 30\.0 \|\n\| 512 \| 5432 \| 30\.6 \|$/m, 'sums: what each way loses, by K');
+unlink "$copy/$lost";
+like(try("$figures --print sums"), qr/^Not measured: no CSV has the experiment sums\.$/, '... without them');
 store('beyond/10_ten/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 10', 'fp8');
 store('beyond/11_eleven/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 11', 'w4a8', 'grouped');
 store('beyond/12_twelve/README.md', join '', map { "<!-- figures: $_ -->\n<!-- /figures -->\n" } 'headline 12', 'two');

@@ -143,53 +143,6 @@ static GemmStatus choose_proposal(Runner *runner, State *state) {
     return GEMM_OK;
 }
 
-/* The root of the mean square of an error, in millionths of that of C: in all, and beyond C's last rounding. */
-static GemmStatus error_of(const Problem *problem, double ppm[2]) {
-    const ResultView *view = &problem->view;
-    size_t columns = (size_t)view->n;
-    bf16 *got = malloc(columns * sizeof *got);
-    double *expected = malloc(columns * sizeof *expected), error = 0, rounding = 0, size = 0;
-    GemmStatus status = got && expected ? GEMM_OK : GEMM_DEVICE;
-    for (int row = 0; row < view->m && status == GEMM_OK; row++) {
-        const Backend *backend = problem->backend;
-        status = backend->copy_out(got, problem->gemm.c + (size_t)row * (size_t)view->ldc, columns * sizeof *got);
-        if (status == GEMM_OK) {
-            status = backend->copy_out(expected, view->expected + (size_t)row * columns, columns * sizeof *expected);
-        }
-        for (size_t i = 0; i < columns && status == GEMM_OK; i++) {
-            double off = (double)bf16_value(got[i]) - expected[i],
-                   least = (double)bf16_value(round_to_bf16(expected[i])) - expected[i];
-            error += off * off;
-            rounding += least * least;
-            size += expected[i] * expected[i];
-        }
-    }
-    ppm[0] = sqrt(error / size) * 1e6;
-    ppm[1] = sqrt(fmax(0, error - rounding) / size) * 1e6;
-    free(got);
-    free(expected);
-    return status;
-}
-
-/* Tells how far a row's result is from the reference, whatever the tolerance says of it. */
-static GemmStatus tell_error(Session *session, int group, Runner *runner, State *state) {
-    const Row *row = row_of(runner);
-    Tally tally;
-    double ppm[2] = {0, 0};
-    GemmStatus status = check_once(runner, &tally);
-    status = status == GEMM_OK ? error_of(runner->problem, ppm) : status;
-    if (status == GEMM_OK && tally.nan + tally.unwritten > 0) {
-        *state = WRONG;
-    } else if (status == GEMM_OK) {
-        *state = TIMED;
-        printf("  %s: off by %.4g millionths, without the rounding of C %.4g\n", row->label, ppm[0], ppm[1]);
-        write_variant(session, group, row, (Spread){ppm[0], ppm[0], ppm[0]}, "ppm");
-        write_variant(session, group, row, (Spread){ppm[1], ppm[1], ppm[1]}, "ppm without rounding C");
-        session->shared->outcome[group][runner->place].state = TIMED;
-    }
-    return status;
-}
-
 /* Is a row right, and fast enough to be timed? */
 static GemmStatus try_runner(Runner *runner, State *state) {
     const Backend *backend = runner->problem->backend;
@@ -287,13 +240,6 @@ static GemmStatus prepare(Child *child, int group, int place, Runner *runner, St
         return GEMM_OK;
     }
     GemmStatus status = open_runner(child, group, place, runner, state);
-    if (status == GEMM_OK && *state == NOT_RUN && row_of(runner)->error) {
-        status = tell_error(session, group, runner, state);
-        if (*state == TIMED) {
-            close_runner(child, runner);
-            return status;
-        }
-    }
     if (status == GEMM_OK && *state == NOT_RUN) {
         status = try_runner(runner, state);
     }

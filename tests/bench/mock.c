@@ -322,7 +322,6 @@ CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
 CHAPTER(traced_chapter_09_askew, .launch = traced_askew, .needs = NEEDS_SM90A);
 CHAPTER(chapter_12_fp8, .launch = right_fp8, .kind = KIND_FP8);
 CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
-CHAPTER(chapter_14_coarse, .launch = coarse, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
 CHAPTER(exercise_02_patched, .launch = need_zeros);
 CHAPTER(chapter_peer2, .launch = refuse);
 CHAPTER(chapter_peer5, .launch = right_fp8, .kind = KIND_FP8);

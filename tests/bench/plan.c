@@ -142,8 +142,6 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
             row->sustained = 1;
         } else if (strcmp(word, "alike") == 0) {
             row->alike = 1;
-        } else if (strcmp(word, "error") == 0) {
-            row->error = 1;
         } else if (strcmp(word, "loose") == 0) {
             row->loose = 1;
         } else {
