@@ -225,7 +225,7 @@ my $kinds = 'tests/bench/results/nvidia_h200_2026-01-05_kinds.csv';
 like(try("$figures --print 'headline 10'"), qr/^Not measured: no CSV has rows of mode fp8\.$/, 'without rows of its mode: said');
 is_deeply([ map { (split / *\| */)[4] } grep { /^\| \[/ } split /\n/, try("$figures --print beyond") ], [ ('not measured yet') x 5 ],
     'beyond: what has not been measured');
-store($kinds, $HEADER . <<'TEXT');
+my $own = $HEADER . <<'TEXT';
 NVIDIA H200,2026-01-05,own,fp8,0,0,0,copy,4,3.9,4.1,,1500,
 NVIDIA H200,2026-01-05,own,fp8,4096,2112,7168,10,640,630,650,,1400,
 NVIDIA H200,2026-01-05,own,fp8,4096,2112,7168,DeepGEMM fp8,1000,990,1010,,1400,
@@ -255,6 +255,7 @@ NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11 uneven,280,270,290,,1400,
 4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cublas+nccl,2000,1990,2010,1,,
 4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12,3000,2990,3010,1.5,,
 TEXT
+store($kinds, $own);
 good('they change no text of the ladder');
 my $lost = 'tests/bench/results/nvidia_h200_2026-01-05_sums.csv';
 store($lost, <<'TEXT');
@@ -421,7 +422,9 @@ store("$_->{path}", $_->{text}) for { path => '01_one/01_one.cu', text => '.adds
     { path => '07_seven/07_seven.cu', text => '.adds = "wgmma from shared memory, asynchronous math"' };
 store('07_seven/README.zh.md', "<!-- figures: headline 07 -->\n<!-- /figures -->\n<!-- figures: recording 07 -->\n<!-- /figures -->\n");
 mkdir "$copy/book";
-store('book/README.zh.md', "<!-- figures: front -->\n<!-- /figures -->\n");
+store('book/README.zh.md', "<!-- figures: front -->\n<!-- /figures -->\n<!-- figures: beyond -->\n<!-- /figures -->\n");
+make_path(map { "$copy/beyond/$_" } qw(09_nine 10_ten 11_eleven 12_twelve 13_later));
+store($kinds, $own);
 try($figures);
 is($status, 0, 'blocks of Chinese pages are written') or diag($said);
 is(try("$figures --check") . $status, 0, '... and then up to date');
@@ -433,6 +436,10 @@ is(try("$figures --check") . $status, 0, '... and then up to date');
     $zh = $decoded->('book/README.zh.md');
     like($zh, qr{^\| 章 \| 新增内容 \| 8192³ 时的 TFLOP/s \| 与 cuBLAS 之比 \|$}m, 'the front page: heads');
     like($zh, qr{^\| \[07_seven\]\(\.\./07_seven/README\.zh\.md\) \| wgmma 直接.* \| 90\.0 \| 0\.900 \|$}m, '... a row, which leads to the Chinese page');
+    like($zh, qr{^\| \[10_ten\]\(\.\./beyond/10_ten/\) \| e4m3，[^|]* \| 字节减半[^|]* \| 是 DeepGEMM 与 cuBLASLt 中较快者的 0\.800 \[0\.640\] 倍}m, '... what is beyond: 10');
+    like($zh, qr{ \| M = 16 到 64 时，速度是 fp8 的 1\.50 到 2\.00 倍 \|$}m, '... 11');
+    like($zh, qr{ \| 两块 GPU 上 8192³ 用 0\.687 ms；先 cuBLAS 再 NCCL：1\.100 ms \|$}m, '... 12');
+    like($zh, qr{^\| \[13_later\]\(\.\./beyond/13_later/\) \| – \| – \| 尚未测量 \|$}m, '... and one without words');
     like($zh, qr{^\| \[02_two\]\(\.\./02_two/\) }m, '... and to the English one where there is no other');
 }
 edit('book/README.zh.md', sub { s/\| 90\.0 /| 91.0 / });
@@ -442,7 +449,9 @@ store('02_two/02_two.cu', '.adds = "something new"');
 try($figures);
 is("$status:" . ($said =~ tr/\n//), '2:1', 'words without Chinese ones: refused in one line');
 like($said, qr/has no phrase for "something new"/, '... and named');
-unlink map { "$copy/$_" } '07_seven/README.zh.md', 'book/README.zh.md', '01_one/01_one.cu', '02_two/02_two.cu', '07_seven/07_seven.cu';
+remove_tree("$copy/beyond");
+unlink map { "$copy/$_" } $kinds, '07_seven/README.zh.md', 'book/README.zh.md', '01_one/01_one.cu', '02_two/02_two.cu', '07_seven/07_seven.cu';
+put_right();
 good('without Chinese pages as before');
 
 # ---- what is refused ----
