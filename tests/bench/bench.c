@@ -153,9 +153,7 @@ static int run_children(Session *session) {
 /* Of each kernel: the geometric mean of its ratio to cuBLAS over the compute-bound shapes, and the least. */
 static void print_means(const Session *session) {
     const Plan *plan = &session->plan;
-    printf("\n%s, commit %s, %s, %s: ratio to cuBLAS over the shapes with M, N and K of %d or more\n",
-           session->shared->gpu, session->commit, session->date, session->all_sustained ? "sustained" : "with pauses",
-           COMPUTE_BOUND_FROM);
+    int printed = 0;
     for (int i = 0; i < plan->rows; i++) {
         double logs = 0, least = INFINITY;
         int count = 0, missing = 0;
@@ -171,6 +169,11 @@ static void print_means(const Session *session) {
                 count += ratio > 0;
                 missing += ratio <= 0;
             }
+        }
+        if (count > 0 && printed++ == 0) {
+            printf("\n%s, commit %s, %s, %s: ratio to cuBLAS over the shapes with M, N and K of %d or more\n",
+                   session->shared->gpu, session->commit, session->date,
+                   session->all_sustained ? "sustained" : "with pauses", COMPUTE_BOUND_FROM);
         }
         if (count > 0) {
             printf("  %-10s mean %.4f, least %.4f, %d of %d shapes\n", plan->row[i].label, exp(logs / count), least,
