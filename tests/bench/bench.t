@@ -65,7 +65,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right 12_fp8 13_w4a8));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right 12_fp8 13_w4a8 14_forgets));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '-DCOMPUTE_BOUND_FROM=16');
 store('plan', <<'TEXT');
@@ -207,6 +207,10 @@ Mock GPU,DATE,abc,grouped,30,8,256,12 in a loop,8.192e-06,8.192e-06,8.192e-06,,1
 Mock GPU,DATE,abc,grouped,30,8,256,13 uneven,6.144e-05,6.144e-05,6.144e-05,,1500,
 Mock GPU,DATE,abc,grouped,30,8,256,12 in a loop uneven,1.229e-05,1.229e-05,1.229e-05,,1500,
 TEXT
+store('loop', "grouped | 14 in a loop | loop 14 | --experts 3 alike | 30x8x256\n");
+$said = run("$scratch/loop --rounds 1 --csv $scratch/loop.csv");
+is($status, 1, 'a loop that leaves out an expert when it is timed');
+like($said, qr/14 in a loop: wrong after timing \(80 elements\), right before it/, '... is noticed');
 store('strict', slurp('kinds') =~ s/\| loose \|/| |/r);
 $said = run("$scratch/strict --only w4a8 --rounds 1 --csv $scratch/strict.csv");
 is($status, 1, 'a coarse peer is wrong by the tolerance of the kind');

@@ -245,6 +245,7 @@ static GemmStatus prepare(Child *child, int group, int place, Runner *runner, St
     }
     if (status == GEMM_OK && *state == NOT_RUN) {
         status = copy_prepared(child, runner);
+        status = status == GEMM_OK ? poison_loop(runner) : status;
     }
     if (status == GEMM_OK && *state != NOT_RUN) {
         strike(session, group, place, *state);
@@ -291,6 +292,9 @@ static GemmStatus time_group(Child *child, int group) {
     }
     for (int i = paused; i < count && status == GEMM_OK; i++) {
         status = measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml);
+    }
+    for (int i = 0; i < count && status == GEMM_OK; i++) {
+        status = check_loop(&runners[i], &list[i].after);
     }
     double cublas = 0;
     for (int i = 0; i < count && status == GEMM_OK && session->plan.row[0].columns == OF_KERNELS; i++) {

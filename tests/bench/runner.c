@@ -338,3 +338,19 @@ GemmStatus check_once(Runner *runner, Tally *tally) {
     status = status == GEMM_OK ? backend->synchronise(row->label) : status;
     return status == GEMM_OK && row->what != RUN_ALONE ? problem_check(runner->problem, tally) : status;
 }
+
+GemmStatus poison_loop(const Runner *runner) {
+    GemmStatus status = GEMM_OK;
+    for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
+        status = problem_poison(&runner->loop_held[i]->problem);
+    }
+    return status;
+}
+
+GemmStatus check_loop(const Runner *runner, Tally *tally) {
+    GemmStatus status = GEMM_OK;
+    for (int i = 0; i < runner->loops && status == GEMM_OK && tally_is_right(tally); i++) {
+        status = problem_check(&runner->loop_held[i]->problem, tally);
+    }
+    return status;
+}

@@ -74,6 +74,9 @@ GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *p
 GemmStatus launch_runner(void *context);
 /* One launch, and is its result right? What runs alone has none. */
 GemmStatus check_once(Runner *runner, Tally *tally);
+/* Of a RUN_LOOP: C of every expert to NaN; are all of them right? Of other rows: nothing. */
+GemmStatus poison_loop(const Runner *runner);
+GemmStatus check_loop(const Runner *runner, Tally *tally);
 /* From now on launches take copies of what the chapter has prepared in turns. It has been launched once. */
 GemmStatus copy_prepared(const Child *child, Runner *runner);
 
