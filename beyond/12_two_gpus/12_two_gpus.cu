@@ -20,7 +20,7 @@
 #include "../../common/device/wgmma.h"
 
 enum { BM = 128, MAX_BN = 256, BK = 64 };                   /* a tile is BM x bn, half of its rows for each consumer */
-enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
+enum { PRODUCER_REGISTERS = 56, CONSUMER_REGISTERS = 224 }; /* 168 at launch: 3 * 168 = 56 + 2 * 224 */
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),

@@ -23,10 +23,10 @@ static void draw_c(int x, int y, int rank) {
 }
 
 static void draw_gpus(void) {
-    must_contain(source, "tma_store_2d(&p->map_c[i], out, col + box, row);");
+    must_contain(source, "tma_store_2d(&p->map_c[i], out, col, row);");
     must_contain(source, "bulk_wait_group(0);");
     must_contain(source, "system_flag_set_release(&p->ranks[i].set[FIRST_TILE + index], p->epoch);");
-    int box_side = constant(source, "BOX");
+    int rows = constant(source, "BOX_ROWS"), columns = constant(source, "STRIP");
     for (int rank = 0; rank < 2; rank++) {
         int x = MARGIN + rank * STEP;
         box("n", x, TOP, GPU, 300);
@@ -34,9 +34,9 @@ static void draw_gpus(void) {
     }
     int smem = MARGIN + 20, c0 = MARGIN + 270, c1 = MARGIN + STEP + 40;
     box("epi", smem, TOP + 60, 150, 76);
-    text("t h s c", smem + 75, TOP + 80, "a consumer's buffer");
-    text("t s c", smem + 75, TOP + 97, "tile t, a box of");
-    text("t s c", smem + 75, TOP + 113, "%d x %d at a time", box_side, box_side);
+    text("t h s c", smem + 75, TOP + 80, "the buffer of a CTA");
+    text("t s c", smem + 75, TOP + 97, "tile t, stored in boxes");
+    text("t s c", smem + 75, TOP + 113, "of %d x %d, one at a time", rows, columns);
     draw_c(c0, TOP + 62, 0);
     draw_c(c1, TOP + 62, 1);
     arrow("async", smem + 150, TOP + 84, c0 + 12, TOP + 134);
@@ -94,7 +94,7 @@ void draw_12(const char *directory) {
     begin(directory, "beyond/12_two_gpus/stores.svg", 620,
           "One tile on its way into two memories, and three ways to C");
     text("t", MARGIN, 26,
-         "A tile of rank 0. Its consumer stores each box twice: into its own C and, by a tensor map of the");
+         "A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the");
     text("t", MARGIN, 44, "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
     draw_gpus();
     draw_ways();
