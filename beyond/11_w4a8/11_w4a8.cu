@@ -234,37 +234,40 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
             /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
             int early = 0;
             if (p->experts == 1) {
-                int pairs = all_pairs(p, bm, bn), begin = share_begin(pairs, share);
+                int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
+                int first = at % p->k_pairs, count = min_int(stages, min_int(p->k_pairs - first, end - at));
                 Place place = first_place(p);
-                for (; early < stages && begin + early < share_begin(pairs, share + 1); early++) {
-                    find_tile(p, &place, (begin + early) / p->k_pairs, bm, bn);
-                    load_weights(p, &place, (begin + early) % p->k_pairs, w + early * w_bytes, &s->full[early],
-                                 stage_bytes, blocks);
+                find_tile(p, &place, at / p->k_pairs, bm, bn);
+                for (; early < count; early++) {
+                    load_weights(p, &place, first + early, w + early * w_bytes, &s->full[early], stage_bytes, blocks);
                 }
             }
             /* Waits until the launch before has ended: activations, and which rows are whose, may be its results. */
             grid_dependency_wait();
 
-            /* Step 3 of the producer: all pairs of its share, whatever tile they are of. */
-            int pairs = all_pairs(p, bm, bn), end = share_begin(pairs, share + 1);
+            /* Step 3 of the producer: all pairs of its share, tile by tile. */
+            int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
             PipelineState state = producer_start_state();
             Place place = first_place(p);
-            for (int at = share_begin(pairs, share); at < end; at++) {
-                int pair = at % p->k_pairs;
-                MBarrier *full = &s->full[state.index];
-                find_tile(p, &place, at / p->k_pairs, bm, bn);
-                if (early > 0) {
-                    early--;
-                } else {
-                    /* Waits until a team has finished with this stage: else the copies overwrite what it reads. */
-                    mbarrier_wait_parity(&s->empty[state.index], state.phase);
-                    load_weights(p, &place, pair, w + state.index * w_bytes, full, stage_bytes, blocks);
+            while (at < end) {
+                int tile = at / p->k_pairs, pair = at % p->k_pairs, last = min_int(p->k_pairs, pair + end - at);
+                at += last - pair;
+                find_tile(p, &place, tile, bm, bn);
+                for (; pair < last; pair++) {
+                    MBarrier *full = &s->full[state.index];
+                    if (early > 0) {
+                        early--;
+                    } else {
+                        /* Waits until a team has finished with this stage: else the copies overwrite what it reads. */
+                        mbarrier_wait_parity(&s->empty[state.index], state.phase);
+                        load_weights(p, &place, pair, w + state.index * w_bytes, full, stage_bytes, blocks);
+                    }
+                    for (int i = 0; i < PAIR; i++) {
+                        tma_load_2d(s->ring + state.index * x_bytes + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
+                                    place.row + place.tile.m * bm, full);
+                    }
+                    pipeline_advance(&state, stages);
                 }
-                for (int i = 0; i < PAIR; i++) {
-                    tma_load_2d(s->ring + state.index * x_bytes + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
-                                place.row + place.tile.m * bm, full);
-                }
-                pipeline_advance(&state, stages);
             }
         }
     } else {
