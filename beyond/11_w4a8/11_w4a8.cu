@@ -23,20 +23,18 @@
 
 #include "pack.h"
 
-/* V(bm, blocks, teams, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of weights. A
- * team has a warpgroup for each block; the teams take turns on a tile's stages and add up their sums. One warpgroup more
- * produces. */
-#define EACH_KERNEL(V) V(8, 1, 4, 640) V(16, 1, 4, 640) V(32, 1, 4, 640) V(64, 3, 1, 512) V(128, 2, 1, 384)
+/* V(bm, blocks, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of weights. Each block
+ * has a consumer warpgroup; one more produces. */
+#define EACH_KERNEL(V) V(8, 3, 512) V(16, 3, 512) V(32, 3, 512) V(64, 3, 512) V(128, 2, 384)
 
 enum {
     MAX_BM = 128,
     MAX_WIDTH = 64, /* rows of activations in a product */
-    PAIR = 2,       /* k-tiles in a stage: a team converts one while it multiplies by the other */
+    PAIR = 2,       /* k-tiles in a stage: a consumer converts one while it multiplies by the other */
     PAIR_BYTES = PAIR * BLOCK_BYTES,
-    RING_BYTES = 196 * 1024, /* as many stages as fit */
+    RING_BYTES = 220 * 1024, /* as many stages as fit */
     MAX_STAGES = 16,
-    TEAM_SUMS = 3 * 4 * 128, /* of the teams but the first, in fours: bm is 32 at most where there are teams */
-    GROUP = 16,              /* tile rows walked together */
+    GROUP = 16, /* tile rows walked together */
     /* The kernel of the largest tile alone moves registers: 168 at launch, 3 * 168 = 40 + 2 * 232. */
     PRODUCER_REGISTERS = 40,
     CONSUMER_REGISTERS = 232,
@@ -44,9 +42,8 @@ enum {
 
 typedef struct {
     uint8_t ring[RING_BYTES];   /* all stages' activations [PAIR][bm][BK], 128-byte swizzle; then all stages' weights */
-    float4 team_sum[TEAM_SUMS]; /* [teams - 1][quads][threads of a team] */
     MBarrier full[MAX_STAGES];  /* completes a phase when a pair of k-tiles has landed */
-    MBarrier empty[MAX_STAGES]; /* completes a phase when all warps of the team that it was for have finished with it */
+    MBarrier empty[MAX_STAGES]; /* completes a phase when all consumer warps have finished with it */
 } Shared;
 
 typedef struct {
@@ -58,7 +55,7 @@ typedef struct {
     int m, n, k, ldc, experts;
     int k_pairs;     /* of a tile */
     int *cta_done;   /* [CTAs] 1: the CTA's sums of its first tile, which another one stores, are there */
-    float4 *cta_sum; /* [CTAs][quads][threads of a team] */
+    float4 *cta_sum; /* [CTAs][quads][consumer threads] */
 } Params;
 
 /* A role's place among the tiles of all experts. */
@@ -197,13 +194,12 @@ DEVICE void store_block(const Params *p, const Place *place, const float *sum, c
     }
 }
 
-/* bm, blocks and teams are constants where this is called. */
-DEVICE void gemm(const Params *p, const int bm, const int blocks, const int teams) {
+/* bm and blocks are constants where this is called. */
+DEVICE void gemm(const Params *p, const int bm, const int blocks) {
     SHARED_MEMORY(Shared, s);
-    const int bn = blocks * BLOCK_ROWS, team_threads = blocks * 128, consumers = blocks * teams;
+    const int bn = blocks * BLOCK_ROWS, consumer_threads = blocks * 128;
     const int x_bytes = PAIR * bm * BK, w_bytes = blocks * PAIR_BYTES, stage_bytes = x_bytes + w_bytes;
-    /* A multiple of the teams: so a stage is always the same team's. */
-    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES) / teams * teams;
+    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
     /* Of a k-tile's products. With two, one is added to the sums while the other runs, and the two take no more registers
      * than one of all columns. */
     const int halves = bm >= 32 ? 2 : 1, width = bm / halves, groups = PAIR * halves;
@@ -212,10 +208,10 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
 
     /* Step 1: roles and barriers. The last warpgroup produces, the others consume. */
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
-    if (warp == 4 * consumers && elect_one()) {
+    if (warp == 4 * blocks && elect_one()) {
         tma_prefetch_map(&p->map_x);
         mbarrier_init(s->full, stages, 1);           /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, 4 * blocks); /* a lane of each warp of a team */
+        mbarrier_init(s->empty, stages, 4 * blocks); /* a lane of each consumer warp */
         mbarrier_init_fence();
     }
     /* All wait for the barriers to exist. */
@@ -226,45 +222,48 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
      * CTAs that began before it, so the wait ends also where not all CTAs run at once. */
     int share = (int)gridDim.x - 1 - (int)blockIdx.x;
 
-    if (warpgroup == consumers) {
+    if (warpgroup == blocks) {
         if (bm == MAX_BM) {
             setmaxnreg_dec(PRODUCER_REGISTERS);
         }
-        if (warp == 4 * consumers && elect_one()) {
+        if (warp == 4 * blocks && elect_one()) {
             /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
             int early = 0;
             if (p->experts == 1) {
-                int pairs = all_pairs(p, bm, bn), begin = share_begin(pairs, share);
+                int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
+                int first = at % p->k_pairs, count = min_int(stages, min_int(p->k_pairs - first, end - at));
                 Place place = first_place(p);
-                for (; early < stages && begin + early < share_begin(pairs, share + 1); early++) {
-                    find_tile(p, &place, (begin + early) / p->k_pairs, bm, bn);
-                    load_weights(p, &place, (begin + early) % p->k_pairs, w + early * w_bytes, &s->full[early],
-                                 stage_bytes, blocks);
+                find_tile(p, &place, at / p->k_pairs, bm, bn);
+                for (; early < count; early++) {
+                    load_weights(p, &place, first + early, w + early * w_bytes, &s->full[early], stage_bytes, blocks);
                 }
             }
             /* Waits until the launch before has ended: activations, and which rows are whose, may be its results. */
             grid_dependency_wait();
 
-            /* Step 3 of the producer: all pairs of its share, whatever tile they are of. */
-            int pairs = all_pairs(p, bm, bn), end = share_begin(pairs, share + 1);
+            /* Step 3 of the producer: all pairs of its share, tile by tile. */
+            int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
             PipelineState state = producer_start_state();
             Place place = first_place(p);
-            for (int at = share_begin(pairs, share); at < end; at++) {
-                int pair = at % p->k_pairs;
-                MBarrier *full = &s->full[state.index];
-                find_tile(p, &place, at / p->k_pairs, bm, bn);
-                if (early > 0) {
-                    early--;
-                } else {
-                    /* Waits until a team has finished with this stage: else the copies overwrite what it reads. */
-                    mbarrier_wait_parity(&s->empty[state.index], state.phase);
-                    load_weights(p, &place, pair, w + state.index * w_bytes, full, stage_bytes, blocks);
+            while (at < end) {
+                int tile = at / p->k_pairs, pair = at % p->k_pairs, last = min_int(p->k_pairs, pair + end - at);
+                at += last - pair;
+                find_tile(p, &place, tile, bm, bn);
+                for (; pair < last; pair++) {
+                    MBarrier *full = &s->full[state.index];
+                    if (early > 0) {
+                        early--;
+                    } else {
+                        /* Waits until the consumers have finished with this stage: else the copies overwrite what they read. */
+                        mbarrier_wait_parity(&s->empty[state.index], state.phase);
+                        load_weights(p, &place, pair, w + state.index * w_bytes, full, stage_bytes, blocks);
+                    }
+                    for (int i = 0; i < PAIR; i++) {
+                        tma_load_2d(s->ring + state.index * x_bytes + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
+                                    place.row + place.tile.m * bm, full);
+                    }
+                    pipeline_advance(&state, stages);
                 }
-                for (int i = 0; i < PAIR; i++) {
-                    tma_load_2d(s->ring + state.index * x_bytes + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
-                                place.row + place.tile.m * bm, full);
-                }
-                pipeline_advance(&state, stages);
             }
         }
     } else {
@@ -273,16 +272,14 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
         }
         /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
-        int team = warpgroup / blocks, thread = (int)threadIdx.x % team_threads;
+        int thread = (int)threadIdx.x;
         int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
-        const uint8_t *my_w = w + warpgroup % blocks * PAIR_BYTES;
+        const uint8_t *my_w = w + warpgroup * PAIR_BYTES;
         PipelineState state = consumer_start_state();
-        pipeline_advance_by(&state, team, stages);
         Place place = first_place(p);
-        int next = at + team; /* this team's next pair */
         while (at < end) {
-            int tile = at / p->k_pairs, first = at % p->k_pairs;
-            at += min_int(p->k_pairs - first, end - at);
+            int tile = at / p->k_pairs, first = at % p->k_pairs, count = min_int(p->k_pairs - first, end - at);
+            at += count;
             find_tile(p, &place, tile, bm, bn);
 
             /* Step 3 of the consumers: main loop. */
@@ -293,17 +290,13 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
             for (int i = 0; i < bm / 2; i++) {
                 sum[i] = 0;
             }
-            if (next < at) {
-                /* Waits until the bytes of this pair have landed. */
-                consumer_wait(s->full, state);
-                convert(my_w + state.index * w_bytes, a[0], scale[0]);
-            }
+            /* Waits until the bytes of the first pair have landed. */
+            consumer_wait(s->full, state);
+            convert(my_w + state.index * w_bytes, a[0], scale[0]);
             UNROLL_ONCE
-            for (; next < at; next += teams) {
+            for (int i = 0; i < count; i++) {
                 int stage = state.index;
-                for (int i = 0; i < teams; i++) {
-                    pipeline_advance(&state, stages);
-                }
+                pipeline_advance(&state, stages);
                 UNROLL
                 for (int group = 0; group < groups; group++) {
                     const int k_tile = group / halves, before = group - 1;
@@ -323,7 +316,7 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
                     /* Waits until the products of the group before are done; those of this one go on. */
                     wgmma_wait_group(1);
                     promote(&sum[before % halves * width / 2], acc[before % 2], scale[before / halves], width);
-                    if (group == groups - 1 && next + teams < at) {
+                    if (group == groups - 1 && i + 1 < count) {
                         /* Under these products: the next pair's first k-tile. Before that wait the products of this pair's
                          * first would still read a[0]. */
                         consumer_wait(s->full, state);
@@ -343,32 +336,15 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
                 }
             }
 
-            /* Step 4: epilogue. The first team adds up the others' sums. */
-            if (teams > 1) {
-                UNROLL
-                for (int quad = 0; quad < quads && team > 0; quad++) {
-                    s->team_sum[((team - 1) * quads + quad) * team_threads + thread] = four_of(&sum[quad * 4]);
-                }
-                /* The consumers wait until all sums are there. */
-                named_barrier_sync(1, consumers * 128);
-                UNROLL
-                for (int quad = 0; quad < (teams - 1) * quads && team == 0; quad++) {
-                    add_four(&sum[quad % quads * 4], s->team_sum[quad * team_threads + thread]);
-                }
-                /* They wait until all have been read: the next tile's may be written. */
-                named_barrier_sync(2, consumers * 128);
-                if (team > 0) {
-                    continue;
-                }
-            }
+            /* Step 4: epilogue. */
             if (first > 0) {
                 /* The CTA that has this tile's first pairs stores it. */
                 UNROLL
                 for (int quad = 0; quad < quads; quad++) {
-                    p->cta_sum[((size_t)share * quads + quad) * team_threads + thread] = four_of(&sum[quad * 4]);
+                    p->cta_sum[((size_t)share * quads + quad) * consumer_threads + thread] = four_of(&sum[quad * 4]);
                 }
-                /* The team waits until all have stored; then one thread hands it on. */
-                named_barrier_sync(3, team_threads);
+                /* The consumers wait until all have stored; then one thread hands it on. */
+                named_barrier_sync(1, consumer_threads);
                 if (thread == 0) {
                     global_store(release, &p->cta_done[share], 1);
                 }
@@ -385,11 +361,11 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
                     }
                     global_store(relaxed, &p->cta_done[other], 0);
                 }
-                /* The team waits for that thread. */
-                named_barrier_sync(3, team_threads);
+                /* The consumers wait for that thread. */
+                named_barrier_sync(1, consumer_threads);
                 UNROLL
                 for (int quad = 0; quad < quads; quad++) {
-                    float4 *from = &p->cta_sum[((size_t)other * quads + quad) * team_threads + thread];
+                    float4 *from = &p->cta_sum[((size_t)other * quads + quad) * consumer_threads + thread];
                     float4 zero = {0, 0, 0, 0};
                     add_four(&sum[quad * 4], *from);
                     *from = zero; /* the workspace is left as it was */
@@ -400,19 +376,19 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
     }
 }
 
-#define WIDTH_KERNEL(bm, blocks, teams, threads)                                                       \
+#define WIDTH_KERNEL(bm, blocks, threads)                                                              \
     static __global__ void __launch_bounds__(threads, 1) w4a8_##bm(const __grid_constant__ Params p) { \
-        gemm(&p, bm, blocks, teams);                                                                   \
+        gemm(&p, bm, blocks);                                                                          \
     }                                                                                                  \
     KERNEL_ENTRY(w4a8_##bm, Params);
 EACH_KERNEL(WIDTH_KERNEL)
 
 static const struct {
-    int bm, blocks, teams, threads;
+    int bm, blocks, threads;
     const void *kernel;
     const char *name;
 } kernels[] = {
-#define LISTED(bm, blocks, teams, threads) {bm, blocks, teams, threads, KERNEL(w4a8_##bm)},
+#define LISTED(bm, blocks, threads) {bm, blocks, threads, KERNEL(w4a8_##bm)},
     EACH_KERNEL(LISTED)
 #undef LISTED
 };
