@@ -8,9 +8,11 @@ MPICC ?= mpicc
 MPI_FLAGS := $(wordlist 2,999,$(shell $(MPICC) -show 2>/dev/null))
 CUDA_INCLUDE := $(if $(HAVE_NVCC),$(abspath $(dir $(shell command -v $(NVCC)))../include))
 NCCL_FLAGS := $(addprefix -I,$(wildcard $(CUDA_INCLUDE) $(NCCL:=/include)))
+HASH := \#
 NO_TWO_MPI := $(or $(NO_NVCC),\
     $(if $(MPI_FLAGS),,mpicc was not found (Debian and Ubuntu: libopenmpi-dev openmpi-bin)),\
-    $(if $(shell echo '\#include <nccl.h>' | $(CC) $(NCCL_FLAGS) -E - >/dev/null 2>&1 && echo yes),,nccl.h was not \
+    $(if $(shell printf '$(HASH)include <nccl.h>\n$(HASH)ifndef NCCL_CTA_POLICY_ZERO\n$(HASH)error\n$(HASH)endif\n' | \
+            $(CC) $(NCCL_FLAGS) -E - >/dev/null 2>&1 && echo yes),,nccl.h of NCCL 2.28 or later was not \
 found (libnccl-dev of NVIDIA, or the wheel nvidia-nccl-cu13 and NCCL=its directory)))
 
 .PHONY: two_gpus_mpi
