@@ -524,6 +524,9 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
 }
 
 GemmStatus run_prepare(ChapterRun *run) {
+    if (run->part) {
+        return fill_ranks(run);
+    }
     Gemm gemm = run->gemm;
     void *packed = NULL;
     gemm.workspace = NULL;

@@ -296,9 +296,12 @@ static void copy_text(char *to, size_t size, const char *from) { snprintf(to, si
 /* "KERNEL CTAS" */
 static int read_launch(const char *value, Trace *trace) {
     TraceLaunch *next = &trace->launch[trace->launches];
-    if (trace->launches == MAX_TRACE_LAUNCHES || sscanf(value, "%47s %d", next->name, &next->ctas) != 2) {
+    const char *ctas = strrchr(value, ' '); /* a name may have blanks: "kernel of device 1" */
+    if (trace->launches == MAX_TRACE_LAUNCHES || ctas == NULL || ctas == value ||
+        sscanf(ctas, "%d", &next->ctas) != 1) {
         return 0;
     }
+    snprintf(next->name, sizeof next->name, "%.*s", (int)(ctas - value), value);
     next->first_cta = trace->launches > 0 ? next[-1].first_cta + next[-1].ctas : 0;
     trace->launches++;
     return 1;

@@ -34,11 +34,12 @@ sub all_of { return join '; ', map { $_ // () } $_[0]{refused}, map({ $_->{note}
 sub told { my ($text) = @_; return sub { index(all_of($_[0]), $text) >= 0 ? less($_[0]) : all_of($_[0]) } }
 
 my ($before, $before_id);
+sub kind_of { return $_[0] =~ /\.kind = (\w+)/ ? $1 : '' }
 for my $chapter (@chapters) {
     my ($id, $number) = $chapter =~ m{((\d\d)_[^/]*)$};
     my $text = Patches::contents("$chapter/$id.cu");
     to_judge("$id: its source has full marks", $number, $text, $weights, {}, \&full);
-    if (defined $before && !grep { /choice/ } $text =~ /#include "(\w+)/g) {
+    if (defined $before && kind_of($before) eq kind_of($text) && !grep { /choice/ } $text =~ /#include "(\w+)/g) {
         (my $posing = $before) =~ s/CHAPTER\($before_id,/CHAPTER($id,/;
         to_judge("$id: the chapter before in its place lacks the technique", $number, $posing, "$scratch/small", {}, sub {
             my ($lacking) = grep { $_->{points} < $_->{of} } @{ $_[0]{parts} };

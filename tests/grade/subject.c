@@ -72,6 +72,15 @@ GemmStatus __wrap_model_launch(const void *kernel, const char *name, int grid, i
     return status;
 }
 
+/* Of a chapter that knows ranks: the launches that were held back. */
+__typeof__(model_run_launches) __real_model_run_launches, __wrap_model_run_launches;
+GemmStatus __wrap_model_run_launches(void) {
+    protect(PROT_READ | PROT_WRITE);
+    GemmStatus status = __real_model_run_launches();
+    protect(PROT_NONE);
+    return status;
+}
+
 /* ---- what the events tell ---------------------------------------------------------------------------------------- */
 
 static int is_product(const TraceEvent *e) { return e->kind == TRACE_WGMMA || e->kind == TRACE_MMA; }
@@ -184,8 +193,9 @@ static GemmStatus launch(const Request *request, const Problem *problem, Chapter
             kept.buffer[kept.buffers++] = all[i];
         }
     }
+    GemmStatus status = run->part ? run_prepare(run) : GEMM_OK;
     protect(PROT_NONE);
-    GemmStatus status = run_launch(run);
+    status = status == GEMM_OK ? run_launch(run) : status;
     protect(PROT_READ | PROT_WRITE);
     kept.buffers = 0;
     tell_model(request, reply);
