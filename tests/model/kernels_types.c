@@ -405,7 +405,11 @@ const Case types_cases[] = {
     RIGHT_CASE(BYTES_AS_BF16),
     RIGHT_CASE(RS_HOLDS),
     RIGHT_CASE(RS_HOLDS_NOTHING),
+#ifdef __clang__
+    SKIPPED_CASE(RS_HOLDS_STORED, "clang tells -fsanitize=thread of no access to a local array by a known index"),
+#else
     RIGHT_CASE(RS_HOLDS_STORED),
+#endif
     RIGHT_CASE(MMA_BF16),
     RIGHT_CASE(MMA_F16),
     RIGHT_CASE(MMA_E4M3),
