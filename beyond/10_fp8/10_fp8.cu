@@ -6,7 +6,7 @@
  *               counted by the same barrier. The tensor cores add up only 128 steps of k: they keep about 14 bits of a sum.
  *               Then the consumer multiplies by the scales and adds to sums in fp32, which is called promotion; meanwhile
  *               the other consumer's products run. Each warp stores its own 16 rows.
- * What holds it back   The additions of the promotion, and power.
+ * What holds it back   The cycles between a wait and the next products, in which a consumer promotes.
  * Run           make 10 && ./10_fp8, here; from the top, make run-10 */
 #include "../../common/gemm.h"
 

@@ -249,7 +249,7 @@ DEVICE void gemm(const Params *p, const int bn) {
                 consumer_release(s->empty, previous);
             }
 
-            /* Step 4: epilogue. Waits until the tile before has been read out of the buffer. */
+            /* Step 4: epilogue. Waits until the tile before has left the buffer: else it is overwritten on its way. */
             mbarrier_wait_parity(&s->drained, phase);
             fill_out(s, bn, acc, consumer * 64);
             /* This thread's stores come before the copy engine's reads: they go through different proxies. */
