@@ -59,7 +59,7 @@ enum {
 static void print_bench_usage(FILE *out) {
     fprintf(
         out,
-        "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, limits,\n"
+        "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, w4a8, grouped, limits,\n"
         "                                 experiments, recording, or a file\n"
         "  --only LIST      groups of the plan, separated by commas (default: all)\n"
         "  --kernels LIST   rows by their labels, separated by commas (default: all)\n"

@@ -8,6 +8,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 
 ## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ## make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
+## make bench-w4a8|time 11 beside 10, for one matrix of weights and for eight; PEERS=1: also CUTLASS's example 55; needs a Hopper GPU
 ## make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
 ## make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
 ## make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
@@ -16,7 +17,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 ## make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ## make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ## make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
-.PHONY: tune bench bench-fp8 limits sums experiments experiment-counters trace-cost bench-build figures
+.PHONY: tune bench bench-fp8 bench-w4a8 limits sums experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures
 
@@ -73,13 +74,15 @@ bench-build: $(BENCH) $(BENCH_PATCHED)
 $(B)/tests/bench/memory: $(B)/tests/bench/memory.o
 	$(Q)$(LINKER) $< -o $@
 
-bench bench-fp8 limits trace-cost tune: $(BENCH)
+bench bench-fp8 bench-w4a8 limits trace-cost tune: $(BENCH)
 tune: $(TUNE) $(B)/tests/bench/memory
 experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
 bench-fp8:
 	$(COMMIT) $(BENCH) fp8 $(ARGS) && $(MAKE) --no-print-directory sums
+bench-w4a8:
+	$(COMMIT) $(BENCH) w4a8 $(ARGS) && $(COMMIT) $(BENCH) grouped $(ARGS) && tests/bench/figures
 tune:
 	rm -f $(TUNE).csv && $(COMMIT) $(BENCH) tune --rounds 3 --csv $(TUNE).csv
 	$(TUNE) --memory "$$($(B)/tests/bench/memory)" $(TUNE).csv
@@ -98,6 +101,6 @@ experiments:
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench bench-fp8 limits sums trace-cost experiments experiment-counters bench-build tune:
+bench bench-fp8 bench-w4a8 limits sums trace-cost experiments experiment-counters bench-build tune:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
