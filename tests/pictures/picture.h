@@ -55,6 +55,7 @@ void draw_07(const char *directory);
 void draw_08(const char *directory);
 void draw_09(const char *directory);
 void draw_10(const char *directory);
+void draw_11(const char *directory);
 void draw_12(const char *directory);
 
 #endif

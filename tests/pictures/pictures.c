@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
     draw_08(argv[1]);
     draw_09(argv[1]);
     draw_10(argv[1]);
+    draw_11(argv[1]);
     draw_12(argv[1]);
     return 0;
 }

@@ -5,26 +5,27 @@
 
 # The instruction's name at the start of a statement, and for each chapter: + must have it, - must not, . may.
 TABLE='
-    name                                 01 02 03 04 05 06 07 08 09 10 12
-    ldmatrix\.sync                        -  +  +  +  +  .  .  .  .  .  .
-    mma\.sync                             -  +  +  +  +  .  .  .  .  .  .
-    cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .  .  .
-    mbarrier\.init                        -  -  -  -  +  +  +  +  +  +  +
-    mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +  +  +
-    mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +  +  +
-    cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +  +  +
-    wgmma\.mma_async                      -  -  -  -  -  +  +  +  +  +  +
-    wgmma\.wait_group                     -  -  -  -  -  +  +  +  +  +  +
-    setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +  +  +
-    setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +  +  +
-    cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +  +  +
-    elect\.sync                           -  -  -  -  +  +  +  +  +  +  +
-    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +  .
-    griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +  .  .
-    atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +  .  .
-    st\.release\.sys                      -  -  -  -  -  -  -  -  -  -  +
-    ld\.acquire\.sys                      -  -  -  -  -  -  -  -  -  -  +
-    wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +  -
+    name                                 01 02 03 04 05 06 07 08 09 10 11 12
+    ldmatrix\.sync                        -  +  +  +  +  .  .  .  .  .  .  .
+    mma\.sync                             -  +  +  +  +  .  .  .  .  .  .  .
+    cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .  .  .  .
+    mbarrier\.init                        -  -  -  -  +  +  +  +  +  +  +  +
+    mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +  +  +  +
+    mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +  +  +  +
+    cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +  +  +  +
+    wgmma\.mma_async                      -  -  -  -  -  +  +  +  +  +  +  +
+    wgmma\.wait_group                     -  -  -  -  -  +  +  +  +  +  +  +
+    setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +  +  .  +
+    setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +  +  .  +
+    cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +  +  .  +
+    elect\.sync                           -  -  -  -  +  +  +  +  +  +  +  +
+    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +  .  .
+    griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +  .  +  .
+    atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +  .  .  .
+    st\.release\.sys                      -  -  -  -  -  -  -  -  -  -  -  +
+    ld\.acquire\.sys                      -  -  -  -  -  -  -  -  -  -  -  +
+    wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +  +  -
+    cp\.async\.bulk\.shared               -  -  -  -  .  .  .  .  .  .  +  .
 '
 
 # has PATTERN FILE: a statement may follow a brace, a label or a predicate; comments and file names do not count.

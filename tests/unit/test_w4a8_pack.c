@@ -71,7 +71,23 @@ static void places_are_different(void) {
     ok(wrong == 0, "%d places are taken twice or lie in another thread's part", wrong);
 }
 
+/* The registers' places against CUTLASS's ALayout_64x32, ((4,8,4),(4,2,2)):((256,1,16),(64,8,1024)): an offset is
+ * row + 64 k. */
+static void places_as_in_cutlass(void) {
+    int wrong = 0;
+    for (int thread = 0; thread < 128; thread++) {
+        for (int value = 0; value < 16; value++) {
+            int offset = thread % 4 * 256 + thread / 4 % 8 * 1 + thread / 32 * 16 + value % 4 * 64 + value / 4 % 2 * 8 +
+                         value / 8 * 1024;
+            wrong += fragment_row(thread, value / 4) != offset % 64 ||
+                     fragment_k(thread, value / 4, value % 4) != offset / 64;
+        }
+    }
+    ok(wrong == 0, "%d places of operand A are others than CUTLASS's", wrong);
+}
+
 int main(void) {
+    places_as_in_cutlass();
     decodes_every_weight();
     places_are_different();
     packs_a_block(BLOCK_ROWS, BK);
