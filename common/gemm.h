@@ -52,7 +52,7 @@ typedef struct {
 typedef struct {
     const e4m3 *a;         /* [m][lda], lda a multiple of 16 */
     const float *scale_a;  /* [m] */
-    const int8_t *weights; /* HOST memory: [experts * n][k], -8 .. 7: what prepare() packs; launch() does not read it */
+    const int8_t *weights; /* HOST memory: [experts * n][k], -7 .. 7: what prepare() packs; launch() does not read it */
     const bf16 *scale_b;   /* HOST memory: [experts * n][ceil(k / 128)]; packed too */
     int experts;           /* 1: dense */
     const int

@@ -137,7 +137,7 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row) {
 int kind_is_exact(Kind kind, DataKind data) { return data != DATA_NORMAL && kind != KIND_BIAS_GELU; }
 
 int kind_max_exact_k(Kind kind) {
-    return kind == KIND_FP8 ? (1 << 24) / (16 * 16) - 1 : kind == KIND_W4A8 ? (1 << 24) / (32 * 4) - 1 : MAX_EXACT_K;
+    return kind == KIND_FP8 ? (1 << 24) / (16 * 16) - 1 : kind == KIND_W4A8 ? (1 << 24) / (28 * 4) - 1 : MAX_EXACT_K;
 }
 
 double kind_eps(Kind kind, int k) {

@@ -10,7 +10,7 @@
 enum {
     E4M3_PADDING = 0x7f,       /* NaN: behind rows */
     FP32_PADDING = 0x7fffffff, /* NaN: behind rows of scales */
-    INT4_LEAST = -8,
+    INT4_LEAST = -7,           /* a quantiser that divides by the largest size / 7 makes no -8 */
     INT4_MOST = 7,
 };
 
@@ -77,7 +77,7 @@ HOST_DEVICE int type_bytes(DataType type) {
     return type == TYPE_BF16 ? 2 : type == TYPE_FP32 || type == TYPE_INT32 ? 4 : 1;
 }
 
-/* What lies behind a row: NaN, and the most negative weight. */
+/* What lies behind a row: NaN, and behind one of weights -128, which is none. */
 HOST_DEVICE uint32_t type_padding(DataType type) {
     return type == TYPE_BF16   ? (uint32_t)BF16_PADDING
            : type == TYPE_E4M3 ? (uint32_t)E4M3_PADDING
@@ -137,7 +137,7 @@ HOST_DEVICE int gelu_shift(int k) {
 
 /* Element `index` (row * columns + column, without padding) of an operand, by its bits.
  *
- *     integers   A and B -4 .. 4, weights -8 .. 7, scales 1/2, 1 or 2
+ *     integers   A and B -4 .. 4, weights -7 .. 7, scales 1/2, 1 or 2
  *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as in data.h. e4m3: sigma 112, a quarter of the largest, cut off
  *                there. Weights: sigma 3. KIND_BIAS_GELU divides B by about sqrt(k) in both; its bias is as large as 1
  *     zeros      but for scales, which are 1 */
@@ -280,9 +280,9 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row);
 
 /* Is the result of this data exact, in fp32 and in the tensor cores' sums of e4m3? Up to which k?
  *
- * KIND_FP8: a block of 128 has products of at most 16, and so a sum of at most 2^11, and KIND_W4A8 products of 32 and
- * sums of at most 2^12. The tensor cores keep at least 13 bits behind the first one of the largest term, so that their
- * unit is 2^-1 at most, and integers lose nothing. Scales are powers of two: in units of the least product of two scales,
+ * KIND_FP8: a block of 128 has products of at most 16, and so a sum of at most 2^11, and KIND_W4A8 products of at most 28
+ * and sums below 2^12. The tensor cores keep at least 13 bits behind the first one of the largest term, so that their unit
+ * is 2^-2 at most, and integers lose nothing. Scales are powers of two: in units of the least product of two scales,
  * 2^-2 (KIND_W4A8: of 2^-1, scale_a comes last), all of fp32's sums are integers, which stay below 2^24 up to that k.
  * KIND_BIAS_GELU is exact in nothing but the sum. */
 int kind_is_exact(Kind kind, DataKind data);

@@ -384,12 +384,13 @@ static void experts_share_rows(void) {
 /* Behind rows lies what no kernel may use, and within them what the data may have. */
 static void operands_are_as_said(Kind kind, DataKind data) {
     Case c = new_case(kind, 37, 150, 300, 1, data);
-    int faults = 0;
+    int faults = 0, largest_weights = 0, smallest_weights = 0;
     for (int i = 0; i < OPERANDS; i++) {
         const OperandShape *o = &c.shape[i];
         if (!o->name || o->id == OPERAND_FIRST_ROW) {
             continue;
         }
+        float most = o->type == TYPE_INT4 ? 7 : data == DATA_INTEGERS ? INTEGER_LIMIT : 448;
         for (long long row = 0; row < o->rows; row++) {
             for (int column = 0; column < o->ld; column++) {
                 size_t at = (size_t)row * (size_t)o->ld + (size_t)column;
@@ -405,12 +406,15 @@ static void operands_are_as_said(Kind kind, DataKind data) {
                     int exponent;
                     faults += !(value > 0) || (data == DATA_INTEGERS && frexpf(value, &exponent) != 0.5f);
                 } else {
-                    faults += !(fabsf(value) <= (data == DATA_INTEGERS ? 8.0f : 448.0f));
+                    faults += !(fabsf(value) <= most);
+                    largest_weights += o->type == TYPE_INT4 && value == 7;
+                    smallest_weights += o->type == TYPE_INT4 && value == -7;
                 }
             }
         }
     }
     is_int(faults, 0, kind_names[kind]);
+    ok(kind != KIND_W4A8 || (largest_weights && smallest_weights), "its weights are as large as 7 and -7");
     free_case(&c);
 }
 
@@ -430,6 +434,10 @@ int main(void) {
         tolerance_of_14_bits(KIND_FP8, depths[i]);
         tolerance_of_14_bits(KIND_W4A8, depths[i]);
     }
+    /* In the least unit of a sum, of the largest products times the largest scales. */
+    int fp8_k = kind_max_exact_k(KIND_FP8), w4a8_k = kind_max_exact_k(KIND_W4A8);
+    ok(fp8_k * 4.0 * 4 * 2 * 2 * 4 < 0x1p24 && w4a8_k * 4.0 * 7 * 2 * 2 < 0x1p24, "integers are exact up to their k");
+    ok((fp8_k + 2) * 4.0 * 4 * 2 * 2 * 4 > 0x1p24 && (w4a8_k + 2) * 4.0 * 7 * 2 * 2 > 0x1p24, "... and not far beyond");
     tolerance_of_gelu(1);
     tolerance_of_gelu(64);
     tolerance_of_gelu(1000);
