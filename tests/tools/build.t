@@ -31,7 +31,7 @@ for target in all 07 run-07 diff-07 test check-gpu sanitize bench clean help; do
     like "$said" "make( all|.*, make)? $target" "make help lists $target"
 done
 # Those of chapter 07, and blind-1, stand for all; run-coverage and the like are called by others.
-targets=$(make -pn help 2>/dev/null | sed -n 's/^\.PHONY: //p' | tr ' ' '\n' | grep -E '^[a-z]+(-[a-z]+)*(-07|-1|-aarch64|-fp8)?$|^07$' |
+targets=$(make -pn help 2>/dev/null | sed -n 's/^\.PHONY: //p' | tr ' ' '\n' | grep -E '^[a-z]+(-[a-z]+)*(-07|-1|-aarch64|-fp8|-w4a8)?$|^07$' |
     grep -vE '^run-[a-z]' | sort -u)
 listed=$(sed -n -e 's/^make, make all /make all /' -e 's/^make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sort)
 is "$listed" "$targets" "make help lists every target once, and nothing else"
