@@ -3,15 +3,14 @@
  * What is new   wgmma has no operand of 4 bits. So the weights are operand A, which may come from registers: each thread
  *               loads its part of a packed block (pack.h), converts it, and issues the products. While those of one k-tile
  *               run, the next k-tile is converted into a second set of registers. Operand B is the activations: wgmma's N
- *               is as few of their rows as there are, and C comes out transposed. All CTAs get the same number of k-tiles,
- *               wherever tiles of C begin; who has the first ones of a tile adds up what others have of it, and stores it.
+ *               is as few of their rows as there are, and C comes out transposed. Where tiles are fewer than SMs, several
+ *               warpgroups and the CTAs of a cluster share a tile's k, and add up their sums through shared memory.
  * Why           With few rows of activations the bytes of the weights set the time. Here they are half of 10's.
  * Run           make 11 && ./11_w4a8, here; from the top, make run-11 */
 #include "../../common/gemm.h"
 
-#include "../../common/device/barrier.h"
 #include "../../common/device/bulk_copy.h"
-#include "../../common/device/global_atomic.h"
+#include "../../common/device/cluster.h"
 #include "../../common/device/grid.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/pipeline.h"
@@ -23,27 +22,32 @@
 
 #include "pack.h"
 
-/* V(bm, blocks, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of weights. Each block
- * has a consumer warpgroup; one more produces. */
-#define EACH_KERNEL(V) V(8, 3, 512) V(16, 3, 512) V(32, 3, 512) V(64, 3, 512) V(128, 2, 384)
+/* V(bm, blocks, teams, parts) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of weights. A
+ * team is a consumer warpgroup for each block. Two teams take turns at the stages. Of two parts, each of a cluster's two
+ * CTAs has one: half of the tile's k. One more warp produces. */
+#define EACH_KERNEL(V)                                                                                      \
+    V(8, 3, 1, 2)                                                                                           \
+    V(8, 2, 2, 2)                                                                                           \
+    V(8, 2, 1, 1) V(16, 3, 1, 2) V(16, 2, 2, 2) V(16, 2, 1, 1) V(32, 3, 1, 2) V(32, 2, 1, 2) V(32, 2, 1, 1) \
+        V(64, 3, 1, 2) V(64, 2, 1, 2) V(64, 2, 1, 1) V(128, 2, 1, 2) V(128, 2, 1, 1)
 
 enum {
     MAX_BM = 128,
-    MAX_WIDTH = 64, /* rows of activations in a product */
+    MAX_WIDTH = 32, /* rows of activations in a product: wider ones are no faster, and take more registers */
     PAIR = 2,       /* k-tiles in a stage: a consumer converts one while it multiplies by the other */
     PAIR_BYTES = PAIR * BLOCK_BYTES,
     RING_BYTES = 220 * 1024, /* as many stages as fit */
     MAX_STAGES = 16,
     GROUP = 16, /* tile rows walked together */
-    /* The kernel of the largest tile alone moves registers: 168 at launch, 3 * 168 = 40 + 2 * 232. */
-    PRODUCER_REGISTERS = 40,
-    CONSUMER_REGISTERS = 232,
 };
 
 typedef struct {
-    uint8_t ring[RING_BYTES];   /* all stages' activations [PAIR][bm][BK], 128-byte swizzle; then all stages' weights */
     MBarrier full[MAX_STAGES];  /* completes a phase when a pair of k-tiles has landed */
-    MBarrier empty[MAX_STAGES]; /* completes a phase when all consumer warps have finished with it */
+    MBarrier empty[MAX_STAGES]; /* completes a phase when all warps of its team have finished with it */
+    MBarrier received;          /* completes its phase when the others' sums have landed */
+    uint8_t unused[1024 - (2 * MAX_STAGES + 1) * sizeof(MBarrier)]; /* the swizzle wants 1024-byte boundaries */
+    /* All stages' activations [PAIR][bm][BK], 128-byte swizzle; then all stages' weights; then the sums received. */
+    uint8_t ring[RING_BYTES];
 } Shared;
 
 typedef struct {
@@ -53,9 +57,8 @@ typedef struct {
     const int *first_row;   /* [experts + 1]; of a single expert not read */
     bf16 *c;
     int m, n, k, ldc, experts;
-    int k_pairs;     /* of a tile */
-    int *cta_done;   /* [CTAs] 1: the CTA's sums of its first tile, which another one stores, are there */
-    float4 *cta_sum; /* [CTAs][quads][consumer threads] */
+    int k_pairs; /* of a tile */
+    int stages;
 } Params;
 
 /* A role's place among the tiles of all experts. */
@@ -73,38 +76,21 @@ DEVICE Place first_place(const Params *p) {
     return place;
 }
 
-DEVICE int expert_tiles(const Params *p, const Place *place, const int bm, const int bn) {
-    return ceil_div(place->end - place->row, bm) * ceil_div(p->n, bn);
-}
-
-/* Goes on to the next expert; 0 if there is none. */
-DEVICE int next_expert(const Params *p, Place *place, const int bm, const int bn) {
-    if (place->expert + 1 == p->experts) {
-        return 0;
+/* Goes on to the index-th tile; 0 if there is none. */
+DEVICE int find_tile(const Params *p, Place *place, int index, const int bm, const int bn) {
+    int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(place->end - place->row, bm);
+    while (index >= place->before + tiles_m * tiles_n) {
+        if (place->expert + 1 == p->experts) {
+            return 0;
+        }
+        place->before += tiles_m * tiles_n;
+        place->expert++;
+        place->row = place->end, place->end = p->first_row[place->expert + 1];
+        tiles_m = ceil_div(place->end - place->row, bm);
     }
-    place->before += expert_tiles(p, place, bm, bn);
-    place->expert++;
-    place->row = place->end, place->end = p->first_row[place->expert + 1];
+    place->tile = tile_at(index - place->before, tiles_m, tiles_n, GROUP);
     return 1;
 }
-
-/* Goes on to the index-th tile. */
-DEVICE void find_tile(const Params *p, Place *place, int index, const int bm, const int bn) {
-    while (index >= place->before + expert_tiles(p, place, bm, bn) && next_expert(p, place, bm, bn)) {
-    }
-    place->tile = tile_at(index - place->before, ceil_div(place->end - place->row, bm), ceil_div(p->n, bn), GROUP);
-}
-
-/* Pairs of k-tiles of all tiles. */
-DEVICE int all_pairs(const Params *p, const int bm, const int bn) {
-    Place place = first_place(p);
-    while (next_expert(p, &place, bm, bn)) {
-    }
-    return (place.before + expert_tiles(p, &place, bm, bn)) * p->k_pairs;
-}
-
-/* Where the share-th CTA's pairs begin. A share may be empty. */
-DEVICE int share_begin(int pairs, int share) { return (int)((long long)pairs * share / (int)gridDim.x); }
 
 /* Producer: announce the bytes of a stage and start the copies of its weights. */
 DEVICE void load_weights(const Params *p, const Place *place, int pair, uint8_t *to, MBarrier *full, int stage_bytes,
@@ -119,18 +105,18 @@ DEVICE void load_weights(const Params *p, const Place *place, int pair, uint8_t 
     }
 }
 
-/* Consumer: this thread's part of a block, ready to be operand A of STEPS products, and the scales of its two rows. */
+/* Consumer: this thread's part of a block, as operand A of STEPS products, and the scales of its two rows. */
 DEVICE void convert(const uint8_t *block, uint32_t a[STEPS][4], float scale[2]) {
     int thread = (int)threadIdx.x % 128;
     UNROLL
     for (int half = 0; half < 2; half++) {
-        uint4 w = *(const uint4 *)(block + packed_byte(thread, half * 2, 0, 0));
+        uint4 w = *(const uint4 *)(block + packed_word(thread, half * 2, 0));
         uint32_t word[4] = {w.x, w.y, w.z, w.w};
         UNROLL
         for (int i = 0; i < 4; i++) {
             uint32_t *to = &a[half * 2 + i / 2][i % 2 * 2];
-            to[0] = decode(word[i]);
-            to[1] = decode(word[i] >> 4);
+            to[0] = decode(word[i], 0);
+            to[1] = decode(word[i], 1);
         }
     }
     uint32_t both = *(const uint32_t *)(block + WEIGHT_BYTES + packed_scale(fragment_row(thread, 0)) * 2);
@@ -144,7 +130,6 @@ DEVICE void wgmma_k32(const int width, float *acc, const uint32_t a[4], uint64_t
     case 8: wgmma_rs_e4m3(8, acc, a, x, accumulate); break;
     case 16: wgmma_rs_e4m3(16, acc, a, x, accumulate); break;
     case 32: wgmma_rs_e4m3(32, acc, a, x, accumulate); break;
-    case 64: wgmma_rs_e4m3(64, acc, a, x, accumulate); break;
     }
 }
 
@@ -157,25 +142,59 @@ DEVICE void promote(float *sum, float *acc, const float scale[2], const int widt
     }
 }
 
-DEVICE float4 four_of(const float *v) {
-    float4 four = {v[0], v[1], v[2], v[3]};
-    return four;
+/* Consumer: of the tile's quads of 8 rows of activations, every `shares`-th from `share` on is this team's to store. Sends
+ * the sums of the other quads to the teams that store those, and adds what comes from them. */
+DEVICE void add_shares(Shared *s, float4 *received, float *sum, const int quads, const int teams, const int shares,
+                       const int threads, int share) {
+    const int most = ceil_div(quads, shares); /* quads of a team */
+    int thread = (int)threadIdx.x % threads;
+    UNROLL
+    for (int quad = 0; quad < quads; quad++) {
+        const float *v = &sum[quad * 4];
+        int to = quad % shares;
+        if (to != share) {
+            uint4 bits =
+                make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3]));
+            st_async_v4(&received[((to % teams * shares + share) * most + quad / shares) * threads + thread],
+                        to / teams, bits, &s->received);
+        }
+    }
+    /* Waits until all that is sent to this CTA has landed. It also keeps the CTA from ending before. */
+    mbarrier_wait_parity_cluster(&s->received, 0);
+    UNROLL
+    for (int quad = 0; quad < quads; quad++) {
+        if (quad % shares == share) {
+            float *v = &sum[quad * 4];
+            float4 total = {0, 0, 0, 0};
+            /* In the order of the teams, not of their arrival: every launch has the same bits. */
+            UNROLL
+            for (int from = 0; from < shares; from++) {
+                float4 add = {v[0], v[1], v[2], v[3]};
+                if (from != share) {
+                    add = received[((share % teams * shares + from) * most + quad / shares) * threads + thread];
+                }
+                total.x += add.x, total.y += add.y, total.z += add.z, total.w += add.w;
+            }
+            v[0] = total.x, v[1] = total.y, v[2] = total.z, v[3] = total.w;
+        }
+    }
 }
-
-DEVICE void add_four(float *v, float4 four) { v[0] += four.x, v[1] += four.y, v[2] += four.z, v[3] += four.w; }
 
 /* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows of
  * C, a thread holds two rows of two columns, 8 apart. Neighbours exchange a row, so that each stores two columns at once. */
-DEVICE void store_block(const Params *p, const Place *place, const float *sum, const int bm, const int bn) {
-    int thread = (int)threadIdx.x, lane = thread % 32, odd = lane / 4 % 2;
+DEVICE void store_block(const Params *p, const Place *place, const float *sum, const float *scale, const int bm,
+                        const int bn, const int shares, int share) {
+    int thread = (int)threadIdx.x % (bn * 2), lane = thread % 32, odd = lane / 4 % 2;
     int row = place->row + place->tile.m * bm + lane % 4 * 2;
     int col = place->tile.n * bn + thread / 128 * BLOCK_ROWS + fragment_row(thread % 128, 0) - odd;
     UNROLL
     for (int quad = 0; quad < bm / 8; quad++) {
+        if (quad % shares != share) {
+            continue;
+        }
         const float *v = &sum[quad * 4];
         int at = row + quad * 8;
-        float scale_0 = at < place->end ? p->scale_a[at] * DECODED_SCALE : 0;
-        float scale_1 = at + 1 < place->end ? p->scale_a[at + 1] * DECODED_SCALE : 0;
+        float scale_0 = scale[quad * 2], scale_1 = scale[quad * 2 + 1];
         uint32_t row_0 = pack_bf16x2(v[0] * scale_0, v[2] * scale_0);
         uint32_t row_1 = pack_bf16x2(v[1] * scale_1, v[3] * scale_1);
         uint32_t got = __shfl_xor_sync(0xffffffffu, odd ? row_0 : row_1, 4);
@@ -194,67 +213,70 @@ DEVICE void store_block(const Params *p, const Place *place, const float *sum, c
     }
 }
 
-/* bm and blocks are constants where this is called. */
-DEVICE void gemm(const Params *p, const int bm, const int blocks) {
+/* bm, blocks, teams and parts are constants where this is called. */
+DEVICE void gemm(const Params *p, const int bm, const int blocks, const int teams, const int parts) {
     SHARED_MEMORY(Shared, s);
-    const int bn = blocks * BLOCK_ROWS, consumer_threads = blocks * 128;
+    const int bn = blocks * BLOCK_ROWS, team_threads = blocks * 128;
     const int x_bytes = PAIR * bm * BK, w_bytes = blocks * PAIR_BYTES, stage_bytes = x_bytes + w_bytes;
-    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
-    /* Of a k-tile's products. With two, one is added to the sums while the other runs, and the two take no more registers
-     * than one of all columns. */
-    const int halves = bm >= 32 ? 2 : 1, width = bm / halves, groups = PAIR * halves;
-    const int quads = bm / 8; /* a thread has 4 sums in every 8 rows of activations */
+    /* Products of a k-tile. One is added to the sums while the next runs, so there are two accumulators. */
+    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = PAIR * halves;
+    const int quads = bm / 8, shares = teams * parts; /* a thread has 4 sums in every 8 rows of activations */
+    int stages = p->stages;
     uint8_t *w = s->ring + stages * x_bytes;
+    float4 *received = (float4 *)(w + stages * w_bytes); /* [teams][shares][quads of a team][its threads] */
 
-    /* Step 1: roles and barriers. The last warpgroup produces, the others consume. */
-    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
-    if (warp == 4 * blocks && elect_one()) {
+    /* Step 1: roles and barriers. The last warp produces, the others consume. */
+    int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / blocks;
+    int rank = parts > 1 ? cluster_cta_rank() : 0, share = rank * teams + team;
+    int cluster = (int)blockIdx.x / parts, clusters = (int)gridDim.x / parts;
+    int first_pair = p->k_pairs * rank / parts, end_pair = p->k_pairs * (rank + 1) / parts;
+    int producer = team == teams && elect_one(), early = 0;
+    if (producer) {
         tma_prefetch_map(&p->map_x);
         mbarrier_init(s->full, stages, 1);           /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, 4 * blocks); /* a lane of each consumer warp */
+        mbarrier_init(s->empty, stages, 4 * blocks); /* a lane of each warp of the team whose stage it is */
+        mbarrier_init(&s->received, 1, 1);           /* the arrival here */
         mbarrier_init_fence();
+        if (shares > 1) {
+            int bytes = 0;
+            for (int quad = 0; quad < quads; quad++) {
+                bytes += quad % shares / teams == rank ? (shares - 1) * team_threads * (int)sizeof(float4) : 0;
+            }
+            mbarrier_arrive_expect_tx(&s->received, bytes);
+        }
+        /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
+        Place place = {0, 0, p->m, 0, {0, 0}};
+        if (p->experts == 1 && find_tile(p, &place, cluster, bm, bn)) {
+            for (; early < min_int(stages, end_pair - first_pair); early++) {
+                load_weights(p, &place, first_pair + early, w + early * w_bytes, &s->full[early], stage_bytes, blocks);
+            }
+        }
     }
+    __syncwarp();
     /* All wait for the barriers to exist. */
     __syncthreads();
+    if (parts > 1) {
+        /* Tells the other CTA that it may send sums. */
+        cluster_arrive_relaxed();
+    }
     /* The next launch may set up its CTAs as this one's end. */
     grid_dependency_launch();
-    /* The first CTA has the last share. A CTA adds up what the shares after its own have of its last tile: those are of
-     * CTAs that began before it, so the wait ends also where not all CTAs run at once. */
-    int share = (int)gridDim.x - 1 - (int)blockIdx.x;
 
-    if (warpgroup == blocks) {
-        if (bm == MAX_BM) {
-            setmaxnreg_dec(PRODUCER_REGISTERS);
-        }
-        if (warp == 4 * blocks && elect_one()) {
-            /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
-            int early = 0;
-            if (p->experts == 1) {
-                int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
-                int first = at % p->k_pairs, count = min_int(stages, min_int(p->k_pairs - first, end - at));
-                Place place = first_place(p);
-                find_tile(p, &place, at / p->k_pairs, bm, bn);
-                for (; early < count; early++) {
-                    load_weights(p, &place, first + early, w + early * w_bytes, &s->full[early], stage_bytes, blocks);
-                }
-            }
+    if (team == teams) {
+        if (producer) {
             /* Waits until the launch before has ended: activations, and which rows are whose, may be its results. */
             grid_dependency_wait();
 
-            /* Step 3 of the producer: all pairs of its share, tile by tile. */
-            int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
+            /* Step 3 of the producer: all pairs of its tiles. */
             PipelineState state = producer_start_state();
             Place place = first_place(p);
-            while (at < end) {
-                int tile = at / p->k_pairs, pair = at % p->k_pairs, last = min_int(p->k_pairs, pair + end - at);
-                at += last - pair;
-                find_tile(p, &place, tile, bm, bn);
-                for (; pair < last; pair++) {
+            for (int index = cluster; find_tile(p, &place, index, bm, bn); index += clusters) {
+                for (int pair = first_pair; pair < end_pair; pair++) {
                     MBarrier *full = &s->full[state.index];
                     if (early > 0) {
                         early--;
                     } else {
-                        /* Waits until the consumers have finished with this stage: else the copies overwrite what they read. */
+                        /* Waits until the consumers have finished with this stage: they may still read it. */
                         mbarrier_wait_parity(&s->empty[state.index], state.phase);
                         load_weights(p, &place, pair, w + state.index * w_bytes, full, stage_bytes, blocks);
                     }
@@ -266,22 +288,18 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks) {
                 }
             }
         }
-    } else {
-        if (bm == MAX_BM) {
-            setmaxnreg_inc(CONSUMER_REGISTERS);
+        __syncwarp();
+        if (parts > 1) {
+            /* The barrier counts all threads of the cluster. */
+            cluster_wait();
         }
+    } else {
         /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
-        int thread = (int)threadIdx.x;
-        int pairs = all_pairs(p, bm, bn), at = share_begin(pairs, share), end = share_begin(pairs, share + 1);
-        const uint8_t *my_w = w + warpgroup * PAIR_BYTES;
-        PipelineState state = consumer_start_state();
+        const uint8_t *my_w = w + warpgroup % blocks * PAIR_BYTES;
+        PipelineState next = consumer_start_state();
         Place place = first_place(p);
-        while (at < end) {
-            int tile = at / p->k_pairs, first = at % p->k_pairs, count = min_int(p->k_pairs - first, end - at);
-            at += count;
-            find_tile(p, &place, tile, bm, bn);
-
+        for (int index = cluster; find_tile(p, &place, index, bm, bn); index += clusters) {
             /* Step 3 of the consumers: main loop. */
             float sum[MAX_BM / 2], acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
             uint32_t a[PAIR][STEPS][4];                   /* the products read one while the other is written */
@@ -290,13 +308,21 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks) {
             for (int i = 0; i < bm / 2; i++) {
                 sum[i] = 0;
             }
-            /* Waits until the bytes of the first pair have landed. */
-            consumer_wait(s->full, state);
-            convert(my_w + state.index * w_bytes, a[0], scale[0]);
+            PipelineState state = next;
+            pipeline_advance_by(&state, team, stages);
+            pipeline_advance_by(&next, end_pair - first_pair, stages);
+            if (first_pair + team < end_pair) {
+                /* Waits until the bytes of the first pair have landed. */
+                consumer_wait(s->full, state);
+                convert(my_w + state.index * w_bytes, a[0], scale[0]);
+            }
             UNROLL_ONCE
-            for (int i = 0; i < count; i++) {
+            for (int pair = first_pair + team; pair < end_pair; pair += teams) {
                 int stage = state.index;
-                pipeline_advance(&state, stages);
+                UNROLL
+                for (int i = 0; i < teams; i++) {
+                    pipeline_advance(&state, stages);
+                }
                 UNROLL
                 for (int group = 0; group < groups; group++) {
                     const int k_tile = group / halves, before = group - 1;
@@ -316,7 +342,7 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks) {
                     /* Waits until the products of the group before are done; those of this one go on. */
                     wgmma_wait_group(1);
                     promote(&sum[before % halves * width / 2], acc[before % 2], scale[before / halves], width);
-                    if (group == groups - 1 && i + 1 < count) {
+                    if (group == groups - 1 && pair + teams < end_pair) {
                         /* Under these products: the next pair's first k-tile. Before that wait the products of this pair's
                          * first would still read a[0]. */
                         consumer_wait(s->full, state);
@@ -337,86 +363,74 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks) {
             }
 
             /* Step 4: epilogue. */
-            if (first > 0) {
-                /* The CTA that has this tile's first pairs stores it. */
-                UNROLL
-                for (int quad = 0; quad < quads; quad++) {
-                    p->cta_sum[((size_t)share * quads + quad) * consumer_threads + thread] = four_of(&sum[quad * 4]);
-                }
-                /* The consumers wait until all have stored; then one thread hands it on. */
-                named_barrier_sync(1, consumer_threads);
-                if (thread == 0) {
-                    global_store(release, &p->cta_done[share], 1);
-                }
-                continue;
+            /* The scales are asked for before the sums are waited for. */
+            float scale_a[MAX_BM / 4]; /* [quads][2] */
+            int row = place.row + place.tile.m * bm + (int)threadIdx.x % 4 * 2;
+            UNROLL
+            for (int i = 0; i < bm / 4; i++) {
+                int at = row + i / 2 * 8 + i % 2;
+                scale_a[i] = i / 2 % shares == share && at < place.end ? p->scale_a[at] * DECODED_SCALE : 0;
             }
-            /* In the order of the shares, not of their ends: every launch has the same bits. */
-            for (int other = share + 1; share_begin(pairs, other) < min_int((tile + 1) * p->k_pairs, pairs); other++) {
-                if (share_begin(pairs, other) == share_begin(pairs, other + 1)) {
-                    continue; /* empty: it will never say that it is done */
-                }
-                if (thread == 0) {
-                    /* Waits until the other CTA's sums are there. */
-                    while (global_load(acquire, &p->cta_done[other]) == 0) {
-                    }
-                    global_store(relaxed, &p->cta_done[other], 0);
-                }
-                /* The consumers wait for that thread. */
-                named_barrier_sync(1, consumer_threads);
-                UNROLL
-                for (int quad = 0; quad < quads; quad++) {
-                    float4 *from = &p->cta_sum[((size_t)other * quads + quad) * consumer_threads + thread];
-                    float4 zero = {0, 0, 0, 0};
-                    add_four(&sum[quad * 4], *from);
-                    *from = zero; /* the workspace is left as it was */
-                }
+            if (parts > 1) {
+                /* Waits until the other CTA's barriers exist. */
+                cluster_wait();
             }
-            store_block(p, &place, sum, bm, bn);
+            if (shares > 1) {
+                add_shares(s, received, sum, quads, teams, shares, team_threads, share);
+            }
+            store_block(p, &place, sum, scale_a, bm, bn, shares, share);
+            if (shares > 1) {
+                break; /* sums are received once: such a CTA has one tile */
+            }
         }
     }
 }
 
-#define WIDTH_KERNEL(bm, blocks, threads)                                                              \
-    static __global__ void __launch_bounds__(threads, 1) w4a8_##bm(const __grid_constant__ Params p) { \
-        gemm(&p, bm, blocks);                                                                          \
-    }                                                                                                  \
-    KERNEL_ENTRY(w4a8_##bm, Params);
-EACH_KERNEL(WIDTH_KERNEL)
+#define TILE_KERNEL(bm, blocks, teams, parts)                                        \
+    static __global__ void __launch_bounds__(blocks *teams * 128 + 32, 1)            \
+        w4a8_##bm##_##blocks##_##teams##_##parts(const __grid_constant__ Params p) { \
+        gemm(&p, bm, blocks, teams, parts);                                          \
+    }                                                                                \
+    KERNEL_ENTRY(w4a8_##bm##_##blocks##_##teams##_##parts, Params);
+EACH_KERNEL(TILE_KERNEL)
 
-static const struct {
-    int bm, blocks, threads;
+typedef struct {
+    int bm, blocks, teams, parts;
     const void *kernel;
     const char *name;
-} kernels[] = {
-#define LISTED(bm, blocks, threads) {bm, blocks, threads, KERNEL(w4a8_##bm)},
+} Kernel;
+
+static const Kernel kernels[] = {
+#define LISTED(bm, blocks, teams, parts) {bm, blocks, teams, parts, KERNEL(w4a8_##bm##_##blocks##_##teams##_##parts)},
     EACH_KERNEL(LISTED)
 #undef LISTED
 };
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
-/* The kernel for as many rows as an expert has on average. */
-static int kernel_for(const Gemm *g) {
-    int rows = ceil_div(g->m, ((const W4a8 *)g->operands)->experts), i = 0;
-    while (i + 1 < KERNELS && kernels[i].bm < rows) {
-        i++;
+static int stage_bytes(const Kernel *kernel) { return PAIR * kernel->bm * BK + kernel->blocks * PAIR_BYTES; }
+
+/* Bytes that the CTA with most to do reads: the least of them is chosen. */
+static double busiest(const Gemm *g, const Kernel *kernel, int rows) {
+    const W4a8 *o = (const W4a8 *)g->operands;
+    double tiles = (double)o->experts * ceil_div(rows, kernel->bm) * ceil_div(g->n, kernel->blocks * BLOCK_ROWS);
+    double waves = ceil(tiles * kernel->parts / g->sm_count);
+    if (kernel->teams * kernel->parts > 1 && (waves > 1 || o->experts > 1)) {
+        return INFINITY; /* sums are received once: such a cluster has one tile */
     }
-    return i;
-}
-
-/* The flags of the CTAs, of which there is one for each SM; then the sums of one tile of each. */
-static size_t done_bytes(const Gemm *g) { return (size_t)ceil_div(g->sm_count, 4) * 16; }
-
-static size_t workspace_bytes(const Gemm *g) {
-    int i = kernel_for(g);
-    return done_bytes(g) + (size_t)g->sm_count * kernels[i].bm * kernels[i].blocks * BLOCK_ROWS * sizeof(float);
+    return waves * ceil_div(ceil_div(g->k, PAIR * BK), kernel->parts) * stage_bytes(kernel);
 }
 
 static GemmStatus launch(const Gemm *g) {
     const W4a8 *o = (const W4a8 *)g->operands;
-    int i = kernel_for(g), bm = kernels[i].bm, threads = kernels[i].threads;
-    if (g->sm_count < 1) {
-        fprintf(stderr, "11_w4a8: sm_count is %d, accepted is 1 and more\n", g->sm_count);
-        return GEMM_USAGE;
+    int rows = ceil_div(g->m, o->experts), bm = 8; /* as many as an expert has on average */
+    while (bm < rows && bm < MAX_BM) {
+        bm *= 2;
+    }
+    const Kernel *kernel = NULL;
+    for (int i = 0; i < KERNELS; i++) {
+        if (kernels[i].bm == bm && (!kernel || busiest(g, &kernels[i], rows) < busiest(g, kernel, rows))) {
+            kernel = &kernels[i];
+        }
     }
     Params p;
     p.weights = (const uint8_t *)g->prepared;
@@ -425,8 +439,12 @@ static GemmStatus launch(const Gemm *g) {
     p.c = g->c;
     p.m = g->m, p.n = g->n, p.k = g->k, p.ldc = g->ldc, p.experts = o->experts;
     p.k_pairs = ceil_div(g->k, PAIR * BK);
-    p.cta_done = (int *)g->workspace;
-    p.cta_sum = (float4 *)((uint8_t *)g->workspace + done_bytes(g));
+    int shares = kernel->teams * kernel->parts, team_threads = kernel->blocks * 128;
+    int received = shares > 1 ? kernel->teams * shares * ceil_div(bm / 8, shares) * team_threads : 0;
+    /* Each team has stages of its own. If they changed hands, a team would wait for every second phase of a barrier, and
+     * the parity could not tell it from the phase before. */
+    p.stages = min_int((RING_BYTES - received * (int)sizeof(float4)) / stage_bytes(kernel), MAX_STAGES) /
+               kernel->teams * kernel->teams;
     Tensor x = {.type = ELEMENT_FP8,
                 .rank = 2,
                 .base = o->a,
@@ -437,8 +455,14 @@ static GemmStatus launch(const Gemm *g) {
     if (tensor_map_nd(&p.map_x, "A", &x)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {.grid = g->sm_count, .block = threads, .shared_bytes = sizeof(Shared), .overlap = 1};
-    return launch_kernel(kernels[i].kernel, kernels[i].name, shape, &p, g->stream);
+    int tiles = ceil_div(g->m, bm) * ceil_div(g->n, kernel->blocks * BLOCK_ROWS);
+    int grid = shares > 1 ? tiles * kernel->parts : o->experts > 1 ? g->sm_count : min_int(tiles, g->sm_count);
+    LaunchShape shape = {.grid = grid,
+                         .block = team_threads * kernel->teams + 32,
+                         .cluster = kernel->parts > 1 ? kernel->parts : 0,
+                         .shared_bytes = sizeof(Shared),
+                         .overlap = 1};
+    return launch_kernel(kernel->kernel, kernel->name, shape, &p, g->stream);
 }
 
 static size_t prepared_bytes(const Gemm *g) {
@@ -455,8 +479,15 @@ static GemmStatus prepare(const Gemm *g, void *out) {
             for (int k_tile = 0; k_tile < k_tiles; k_tile++, to += BLOCK_BYTES) {
                 /* Of a k-tile behind the last one there are no rows. */
                 size_t first = (size_t)expert * g->n + row;
-                pack_block(o->weights + first * g->k + k_tile * BK, (size_t)g->k, o->scale_b + first * groups + k_tile,
-                           (size_t)groups, k_tile < groups ? g->n - row : 0, g->k - k_tile * BK, to);
+                const int8_t *wrong = pack_block(o->weights + first * g->k + k_tile * BK, (size_t)g->k,
+                                                 o->scale_b + first * groups + k_tile, (size_t)groups,
+                                                 k_tile < groups ? g->n - row : 0, g->k - k_tile * BK, to);
+                if (wrong) {
+                    long long at = wrong - o->weights;
+                    fprintf(stderr, "11_w4a8: weight %d in row %lld at k %lld, accepted is -%d to %d\n", *wrong,
+                            at / g->k, at % g->k, MOST_WEIGHT, MOST_WEIGHT);
+                    return GEMM_USAGE;
+                }
             }
         }
     }
@@ -464,5 +495,5 @@ static GemmStatus prepare(const Gemm *g, void *out) {
 }
 
 CHAPTER(11_w4a8, .adds = "weights of 4 bits, converted in registers while the products before run",
-        .needs = NEEDS_SM90A, .kind = KIND_W4A8, .launch = launch, .workspace_bytes = workspace_bytes,
-        .prepared_bytes = prepared_bytes, .prepare = prepare);
+        .needs = NEEDS_SM90A, .kind = KIND_W4A8, .launch = launch, .prepared_bytes = prepared_bytes,
+        .prepare = prepare);

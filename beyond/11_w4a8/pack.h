@@ -13,6 +13,7 @@ enum {
     STEPS = BK / 32, /* products, of 32 k each */
     WEIGHT_BYTES = BLOCK_ROWS * BK / 2,
     BLOCK_BYTES = WEIGHT_BYTES + BLOCK_ROWS * 2, /* and the scales, bf16 */
+    MOST_WEIGHT = 7,                             /* and -7 the least: sign and magnitude in 4 bits */
 };
 
 /* Row (0..63) and k (0..31) of byte `byte` of register `reg` (0..3) of operand A that thread `thread` (0..127) holds for an
@@ -20,45 +21,50 @@ enum {
 HOST_DEVICE int fragment_row(int thread, int reg) { return thread / 32 * 16 + thread % 32 / 4 + reg % 2 * 8; }
 HOST_DEVICE int fragment_k(int thread, int reg, int byte) { return thread % 4 * 4 + byte + reg / 2 * 16; }
 
-/* A weight, -8 .. 7, as the four bits that decode() takes: magnitude and sign, and of the negative ones the magnitude less
- * one. */
-HOST_DEVICE uint32_t encode(int weight) { return (uint32_t)(weight < 0 ? (-weight - 1) << 1 | 1 : weight << 1); }
-
-/* The lower nibbles of four bytes to e4m3: the weights times 2^-8.
- *
- * The codes 0 .. 16 of e4m3 are 0 .. 16 times 2^-9: its subnormal numbers and the two steps after them lie on one line. So a
- * magnitude needs no table: shifted by one place, where the nibble has it, it is the code of twice itself. A sign adds the
- * sign's bit, 0x80, and the code of the one that encode() has taken away, 0x02. */
-HOST_DEVICE uint32_t decode(uint32_t w) { return (w & 0x0e0e0e0e) + (w & 0x01010101) * 0x82; }
-
-enum { DECODED_SCALE = 1 << 8 }; /* what a sum of decoded weights is to be multiplied by */
-
-/* Where in a block's weights: 16 bytes for each thread, the operands of two steps; a word has two registers, one in the lower
- * nibbles of its bytes. */
-HOST_DEVICE int packed_byte(int thread, int step, int reg, int byte) {
-    return step / 2 * (WEIGHT_BYTES / 2) + thread * 16 + step % 2 * 8 + reg / 2 * 4 + byte;
+/* Place in a block of the word with registers reg and reg + 1, reg even: a thread's words of two steps are 16 bytes. */
+HOST_DEVICE int packed_word(int thread, int step, int reg) {
+    return step / 2 * (WEIGHT_BYTES / 2) + thread * 16 + step % 2 * 8 + reg / 2 * 4;
 }
+
+/* A weight as bits of its word. In e4m3 the codes 0 .. 7 are the subnormal numbers 0 .. 7 times 2^-9, and bit 7 is the sign:
+ * a weight's magnitude and sign are its e4m3, if they lie in the right bits of a byte. Those of the even register do. Those
+ * of the odd register do when the word is rotated by four bits, which takes a sign to the byte below. */
+HOST_DEVICE uint32_t encode(int weight, int reg, int byte) {
+    uint32_t magnitude = (uint32_t)(weight < 0 ? -weight : weight), sign = weight < 0;
+    return reg % 2 ? magnitude << (byte * 8 + 4) | sign << (byte * 8 + 11) % 32 : (magnitude | sign << 7) << byte * 8;
+}
+
+/* Register `reg` of a word: four weights times 2^-9, e4m3. */
+HOST_DEVICE uint32_t decode(uint32_t word, int reg) { return (reg % 2 ? word >> 4 | word << 28 : word) & 0x87878787; }
+
+enum { DECODED_SCALE = 1 << 9 }; /* what a sum of decoded weights is to be multiplied by */
 
 /* Place, among a block's 64 scales, of row `row`: the two of a thread are neighbours. */
 HOST_DEVICE int packed_scale(int row) { return row / 16 * 16 + row % 8 * 2 + row / 8 % 2; }
 
 /* Host: packs the block whose first weight is w[0]: `rows` rows (the others become zeros) of `k` weights, rows `ld` apart.
- * scale: of the first row; the next one's is `ld_scale` further. */
-static inline void pack_block(const int8_t *w, size_t ld, const bf16 *scale, size_t ld_scale, int rows, int k,
-                              uint8_t *out) {
+ * scale: of the first row; the next one's is `ld_scale` further. NULL, or the first weight that is not in -7 .. 7. */
+static inline const int8_t *pack_block(const int8_t *w, size_t ld, const bf16 *scale, size_t ld_scale, int rows, int k,
+                                       uint8_t *out) {
     memset(out, 0, BLOCK_BYTES);
     for (int thread = 0; thread < 128; thread++) {
         for (int i = 0; i < STEPS * 4 * 4; i++) {
             int step = i / 16, reg = i / 4 % 4, byte = i % 4;
             int row = fragment_row(thread, reg), col = step * 32 + fragment_k(thread, reg, byte);
             if (row < rows && col < k) {
-                out[packed_byte(thread, step, reg, byte)] |= (uint8_t)(encode(w[row * ld + col]) << reg % 2 * 4);
+                const int8_t *weight = &w[row * ld + col];
+                if (*weight < -MOST_WEIGHT || *weight > MOST_WEIGHT) {
+                    return weight;
+                }
+                uint32_t *word = (uint32_t *)(out + packed_word(thread, step, reg));
+                *word |= encode(*weight, reg, byte);
             }
         }
     }
     for (int row = 0; row < rows && row < BLOCK_ROWS; row++) {
         ((bf16 *)(out + WEIGHT_BYTES))[packed_scale(row)] = scale[row * ld_scale];
     }
+    return NULL;
 }
 
 #endif
