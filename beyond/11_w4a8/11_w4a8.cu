@@ -25,14 +25,14 @@
 /* V(bm, blocks, teams, parts) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of weights. A
  * team is a consumer warpgroup for each block. Two teams take turns at the stages. Of two parts, each of a cluster's two
  * CTAs has one: half of the tile's k. One more warp produces. */
-#define EACH_KERNEL(V)                                                                                      \
-    V(8, 3, 1, 2)                                                                                           \
-    V(8, 2, 2, 2)                                                                                           \
-    V(8, 2, 1, 1) V(16, 3, 1, 2) V(16, 2, 2, 2) V(16, 2, 1, 1) V(32, 3, 1, 2) V(32, 2, 1, 2) V(32, 2, 1, 1) \
-        V(64, 3, 1, 2) V(64, 2, 1, 2) V(64, 2, 1, 1) V(128, 2, 1, 2) V(128, 2, 1, 1)
+#define EACH_KERNEL(V)                                                                                     \
+    V(8, 4, 1, 1)                                                                                          \
+    V(8, 3, 1, 2)                                                                                          \
+    V(8, 2, 2, 2) V(8, 2, 1, 1) V(16, 4, 1, 1) V(16, 3, 1, 2) V(16, 2, 2, 2) V(16, 2, 1, 1) V(32, 3, 1, 2) \
+        V(32, 2, 1, 2) V(32, 2, 1, 1) V(64, 3, 1, 2) V(64, 2, 1, 2) V(64, 2, 1, 1)
 
 enum {
-    MAX_BM = 128,
+    MAX_BM = 64,    /* for more rows, 10 is faster */
     MAX_WIDTH = 32, /* rows of activations in a product: wider ones are no faster, and take more registers */
     PAIR = 2,       /* k-tiles in a stage: a consumer converts one while it multiplies by the other */
     PAIR_BYTES = PAIR * BLOCK_BYTES,
