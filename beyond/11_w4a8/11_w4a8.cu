@@ -22,14 +22,15 @@
 
 #include "pack.h"
 
-/* V(bm, blocks, teams, parts) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of weights. A
- * team is a consumer warpgroup for each block. Two teams take turns at the stages. Of two parts, each of a cluster's two
- * CTAs has one: half of the tile's k. One more warp produces. */
-#define EACH_KERNEL(V)                                                                                     \
-    V(8, 4, 1, 1)                                                                                          \
-    V(8, 3, 1, 2)                                                                                          \
-    V(8, 2, 2, 2) V(8, 2, 1, 1) V(16, 4, 1, 1) V(16, 3, 1, 2) V(16, 2, 2, 2) V(16, 2, 1, 1) V(32, 3, 1, 2) \
-        V(32, 2, 1, 2) V(32, 2, 1, 1) V(64, 3, 1, 2) V(64, 2, 1, 2) V(64, 2, 1, 1)
+/* V(bm, blocks, teams, parts, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of
+ * weights. A team is a consumer warpgroup for each block. Two teams take turns at the stages. Of two parts, each of a
+ * cluster's two CTAs has one: half of the tile's k. One more warp produces. */
+#define EACH_KERNEL(V)                                                                                      \
+    V(8, 4, 1, 1, 544)                                                                                      \
+    V(8, 3, 1, 2, 416)                                                                                      \
+    V(8, 2, 2, 2, 544) V(8, 2, 1, 1, 288) V(16, 4, 1, 1, 544) V(16, 3, 1, 2, 416) V(16, 2, 2, 2, 544)       \
+        V(16, 2, 1, 1, 288) V(32, 3, 1, 2, 416) V(32, 2, 1, 2, 288) V(32, 2, 1, 1, 288) V(64, 3, 1, 2, 416) \
+            V(64, 2, 1, 2, 288) V(64, 2, 1, 1, 288)
 
 enum {
     MAX_BM = 64,    /* for more rows, 10 is faster */
@@ -386,8 +387,8 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
     }
 }
 
-#define TILE_KERNEL(bm, blocks, teams, parts)                                        \
-    static __global__ void __launch_bounds__(blocks *teams * 128 + 32, 1)            \
+#define TILE_KERNEL(bm, blocks, teams, parts, threads)                               \
+    static __global__ void __launch_bounds__(threads, 1)                             \
         w4a8_##bm##_##blocks##_##teams##_##parts(const __grid_constant__ Params p) { \
         gemm(&p, bm, blocks, teams, parts);                                          \
     }                                                                                \
@@ -395,13 +396,14 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
 EACH_KERNEL(TILE_KERNEL)
 
 typedef struct {
-    int bm, blocks, teams, parts;
+    int bm, blocks, teams, parts, threads;
     const void *kernel;
     const char *name;
 } Kernel;
 
 static const Kernel kernels[] = {
-#define LISTED(bm, blocks, teams, parts) {bm, blocks, teams, parts, KERNEL(w4a8_##bm##_##blocks##_##teams##_##parts)},
+#define LISTED(bm, blocks, teams, parts, threads) \
+    {bm, blocks, teams, parts, threads, KERNEL(w4a8_##bm##_##blocks##_##teams##_##parts)},
     EACH_KERNEL(LISTED)
 #undef LISTED
 };
@@ -439,8 +441,8 @@ static GemmStatus launch(const Gemm *g) {
     p.c = g->c;
     p.m = g->m, p.n = g->n, p.k = g->k, p.ldc = g->ldc, p.experts = o->experts;
     p.k_pairs = ceil_div(g->k, PAIR * BK);
-    int shares = kernel->teams * kernel->parts, team_threads = kernel->blocks * 128;
-    int received = shares > 1 ? kernel->teams * shares * ceil_div(bm / 8, shares) * team_threads : 0;
+    int shares = kernel->teams * kernel->parts, threads = kernel->threads;
+    int received = shares > 1 ? kernel->teams * shares * ceil_div(bm / 8, shares) * kernel->blocks * 128 : 0;
     /* Each team has stages of its own. If they changed hands, a team would wait for every second phase of a barrier, and
      * the parity could not tell it from the phase before. */
     p.stages = min_int((RING_BYTES - received * (int)sizeof(float4)) / stage_bytes(kernel), MAX_STAGES) /
@@ -458,7 +460,7 @@ static GemmStatus launch(const Gemm *g) {
     int tiles = ceil_div(g->m, bm) * ceil_div(g->n, kernel->blocks * BLOCK_ROWS);
     int grid = shares > 1 ? tiles * kernel->parts : o->experts > 1 ? g->sm_count : min_int(tiles, g->sm_count);
     LaunchShape shape = {.grid = grid,
-                         .block = team_threads * kernel->teams + 32,
+                         .block = threads,
                          .cluster = kernel->parts > 1 ? kernel->parts : 0,
                          .shared_bytes = sizeof(Shared),
                          .overlap = 1};

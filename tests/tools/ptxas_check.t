@@ -48,6 +48,12 @@ for code in 10 11 12 13 14 15 16 17 18 19; do
     rejects "C75$code.*wgmma" "note C75$code"
 done
 
+for code in 18 19; do
+    report "(C75$code) warpgroup.arrive is injected in around line 38877 by compiler" 0 0 0
+    judge most_bytes=64 "$report"
+    is $status $((code == 18)) "note C75$code in a copy that records"
+done
+
 : >"$report"
 rejects "no kernel" "an empty report"
 report "" 0 0 0
