@@ -22,17 +22,18 @@
 
 #include "pack.h"
 
-/* V(bm, blocks, teams, parts, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows of
- * weights. A team is a consumer warpgroup for each block. Two teams take turns at the stages. Of two parts, each of a
- * cluster's two CTAs has one: half of the tile's k. One more warp produces. */
-#define EACH_KERNEL(V)                                                                                      \
-    V(8, 4, 1, 1, 544)                                                                                      \
-    V(8, 3, 1, 2, 416)                                                                                      \
-    V(8, 2, 2, 2, 544) V(8, 2, 1, 1, 288) V(16, 4, 1, 1, 544) V(16, 3, 1, 2, 416) V(16, 2, 2, 2, 544)       \
-        V(16, 2, 1, 1, 288) V(32, 3, 1, 2, 416) V(32, 2, 1, 2, 288) V(32, 2, 1, 1, 288) V(64, 3, 1, 2, 416) \
-            V(64, 2, 1, 2, 288) V(64, 2, 1, 1, 288)
+/* V(bm, blocks, each, teams, parts, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows
+ * of weights. A team has a consumer warpgroup for `each` blocks. Two teams take turns at the stages. Of two parts, each of
+ * a cluster's two CTAs has one: half of the tile's k. One more warp produces. */
+#define EACH_OF(V, bm) V(bm, 4, 2, 1, 1, 288) V(bm, 3, 1, 1, 2, 416) V(bm, 2, 1, 1, 1, 288)
+#define EACH_KERNEL(V)                                                                                \
+    EACH_OF(V, 8)                                                                                     \
+    EACH_OF(V, 16)                                                                                    \
+    EACH_OF(V, 32) EACH_OF(V, 64) V(8, 2, 1, 2, 2, 544) V(16, 2, 1, 2, 2, 544) V(32, 2, 1, 1, 2, 288) \
+        V(64, 2, 1, 1, 2, 288)
 
 enum {
+    MAX_EACH = 2,
     MAX_BM = 64,    /* for more rows, 10 is faster */
     MAX_WIDTH = 32, /* rows of activations in a product: wider ones are no faster, and take more registers */
     PAIR = 2,       /* k-tiles in a stage: a consumer converts one while it multiplies by the other */
@@ -143,8 +144,8 @@ DEVICE void promote(float *sum, float *acc, const float scale[2], const int widt
     }
 }
 
-/* Consumer: of the tile's quads of 8 rows of activations, every `shares`-th from `share` on is this team's to store. Sends
- * the sums of the other quads to the teams that store those, and adds what comes from them. */
+/* Consumer: of the tile's quads of 8 rows of activations, every `shares`-th from `share` on is this team's to store.
+ * Sends the sums of the other quads to the teams that store those, and adds what comes from them. */
 DEVICE void add_shares(Shared *s, float4 *received, float *sum, const int quads, const int teams, const int shares,
                        const int threads, int share) {
     const int most = ceil_div(quads, shares); /* quads of a team */
@@ -181,13 +182,14 @@ DEVICE void add_shares(Shared *s, float4 *received, float *sum, const int quads,
     }
 }
 
-/* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows of
- * C, a thread holds two rows of two columns, 8 apart. Neighbours exchange a row, so that each stores two columns at once. */
+/* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows
+ * of C, a thread holds two rows of two columns, 8 apart. Neighbours exchange a row, so that each stores two columns at
+ * once. */
 DEVICE void store_block(const Params *p, const Place *place, const float *sum, const float *scale, const int bm,
-                        const int bn, const int shares, int share) {
-    int thread = (int)threadIdx.x % (bn * 2), lane = thread % 32, odd = lane / 4 % 2;
+                        int first_col, const int shares, int share) {
+    int thread = (int)threadIdx.x % 128, lane = thread % 32, odd = lane / 4 % 2;
     int row = place->row + place->tile.m * bm + lane % 4 * 2;
-    int col = place->tile.n * bn + thread / 128 * BLOCK_ROWS + fragment_row(thread % 128, 0) - odd;
+    int col = first_col + fragment_row(thread, 0) - odd;
     UNROLL
     for (int quad = 0; quad < bm / 8; quad++) {
         if (quad % shares != share) {
@@ -214,29 +216,29 @@ DEVICE void store_block(const Params *p, const Place *place, const float *sum, c
     }
 }
 
-/* bm, blocks, teams and parts are constants where this is called. */
-DEVICE void gemm(const Params *p, const int bm, const int blocks, const int teams, const int parts) {
+/* bm, blocks, each, teams and parts are constants where this is called. */
+DEVICE void gemm(const Params *p, const int bm, const int blocks, const int each, const int teams, const int parts) {
     SHARED_MEMORY(Shared, s);
-    const int bn = blocks * BLOCK_ROWS, team_threads = blocks * 128;
+    const int bn = blocks * BLOCK_ROWS, warpgroups = blocks / each, team_threads = warpgroups * 128;
     const int x_bytes = PAIR * bm * BK, w_bytes = blocks * PAIR_BYTES, stage_bytes = x_bytes + w_bytes;
     /* Products of a k-tile. One is added to the sums while the next runs, so there are two accumulators. */
-    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = PAIR * halves;
+    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = each * PAIR * halves;
     const int quads = bm / 8, shares = teams * parts; /* a thread has 4 sums in every 8 rows of activations */
     int stages = p->stages;
     uint8_t *w = s->ring + stages * x_bytes;
     float4 *received = (float4 *)(w + stages * w_bytes); /* [teams][shares][quads of a team][its threads] */
 
     /* Step 1: roles and barriers. The last warp produces, the others consume. */
-    int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / blocks;
+    int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / warpgroups;
     int rank = parts > 1 ? cluster_cta_rank() : 0, share = rank * teams + team;
     int cluster = (int)blockIdx.x / parts, clusters = (int)gridDim.x / parts;
     int first_pair = p->k_pairs * rank / parts, end_pair = p->k_pairs * (rank + 1) / parts;
     int producer = team == teams && elect_one(), early = 0;
     if (producer) {
         tma_prefetch_map(&p->map_x);
-        mbarrier_init(s->full, stages, 1);           /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, 4 * blocks); /* a lane of each warp of the team whose stage it is */
-        mbarrier_init(&s->received, 1, 1);           /* the arrival here */
+        mbarrier_init(s->full, stages, 1);               /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages, 4 * warpgroups); /* a lane of each warp of the team whose stage it is */
+        mbarrier_init(&s->received, 1, 1);               /* the arrival here */
         mbarrier_init_fence();
         if (shares > 1) {
             int bytes = 0;
@@ -297,17 +299,17 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
     } else {
         /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
-        const uint8_t *my_w = w + warpgroup % blocks * PAIR_BYTES;
+        const uint8_t *my_w = w + warpgroup % warpgroups * each * PAIR_BYTES;
         PipelineState next = consumer_start_state();
         Place place = first_place(p);
         for (int index = cluster; find_tile(p, &place, index, bm, bn); index += clusters) {
             /* Step 3 of the consumers: main loop. */
-            float sum[MAX_BM / 2], acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
-            uint32_t a[PAIR][STEPS][4];                   /* the products read one while the other is written */
+            float sum[MAX_EACH][MAX_BM / 2], acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
+            uint32_t a[PAIR][STEPS][4]; /* the products read one while the other is written */
             float scale[PAIR][2];
             UNROLL
-            for (int i = 0; i < bm / 2; i++) {
-                sum[i] = 0;
+            for (int i = 0; i < each * bm / 2; i++) {
+                sum[i / (bm / 2)][i % (bm / 2)] = 0;
             }
             PipelineState state = next;
             pipeline_advance_by(&state, team, stages);
@@ -326,33 +328,34 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
                 }
                 UNROLL
                 for (int group = 0; group < groups; group++) {
-                    const int k_tile = group / halves, before = group - 1;
-                    uint64_t x = wgmma_descriptor(s->ring + stage * x_bytes + group * width * BK);
+                    /* An item is a k-tile of a block. It is in the set of registers that the item before is not in. */
+                    const int item = group / halves, set = item % PAIR, before = group - 1;
+                    uint64_t x = wgmma_descriptor(s->ring + stage * x_bytes + (set * bm + group % halves * width) * BK);
                     /* What this thread has converted, and read of the accumulators, comes before the products. */
                     wgmma_fence();
                     UNROLL
                     for (int step = 0; step < STEPS; step++) {
-                        wgmma_k32(width, acc[group % 2], a[k_tile][step], x + step * (32 >> 4), step > 0);
+                        wgmma_k32(width, acc[group % 2], a[set][step], x + step * (32 >> 4), step > 0);
                     }
                     wgmma_commit_group();
-                    if (group == 0) {
-                        /* Under these products: the second k-tile. Nothing reads a[1] now, its last products are done. */
-                        convert(my_w + stage * w_bytes + BLOCK_BYTES, a[1], scale[1]);
-                        continue;
+                    if (group > 0) {
+                        /* Waits until the products of the group before are done; those of this one go on. */
+                        wgmma_wait_group(1);
+                        promote(&sum[before / halves / PAIR][before % halves * width / 2], acc[before % 2],
+                                scale[before / halves % PAIR], width);
                     }
-                    /* Waits until the products of the group before are done; those of this one go on. */
-                    wgmma_wait_group(1);
-                    promote(&sum[before % halves * width / 2], acc[before % 2], scale[before / halves], width);
+                    /* Under these products: the next item, into the other set. Nothing reads that set now: the products
+                     * of the item before are done by the wait above. */
                     if (group == groups - 1 && pair + teams < end_pair) {
-                        /* Under these products: the next pair's first k-tile. Before that wait the products of this pair's
-                         * first would still read a[0]. */
                         consumer_wait(s->full, state);
                         convert(my_w + state.index * w_bytes, a[0], scale[0]);
+                    } else if (group % halves == 0 && group + halves < groups) {
+                        convert(my_w + stage * w_bytes + (item + 1) * BLOCK_BYTES, a[1 - set], scale[1 - set]);
                     }
                 }
                 /* Waits until the last products are done too: their sums may be read, and the stage written. */
                 wgmma_wait_group(0);
-                promote(&sum[(halves - 1) * width / 2], acc[1], scale[1], width);
+                promote(&sum[each - 1][(halves - 1) * width / 2], acc[1], scale[1], width);
                 /* Each lane's reads of weights come before the copy engine's next write there: another proxy. */
                 fence_proxy_async();
                 /* The warp waits for all its lanes; then one speaks for it. Nothing tells the other warps' reads: each
@@ -377,9 +380,13 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
                 cluster_wait();
             }
             if (shares > 1) {
-                add_shares(s, received, sum, quads, teams, shares, team_threads, share);
+                add_shares(s, received, sum[0], quads, teams, shares, team_threads, share);
             }
-            store_block(p, &place, sum, scale_a, bm, bn, shares, share);
+            UNROLL
+            for (int i = 0; i < each; i++) {
+                int first_col = place.tile.n * bn + (warpgroup % warpgroups * each + i) * BLOCK_ROWS;
+                store_block(p, &place, sum[i], scale_a, bm, first_col, shares, share);
+            }
             if (shares > 1) {
                 break; /* sums are received once: such a CTA has one tile */
             }
@@ -387,23 +394,23 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int team
     }
 }
 
-#define TILE_KERNEL(bm, blocks, teams, parts, threads)                               \
-    static __global__ void __launch_bounds__(threads, 1)                             \
-        w4a8_##bm##_##blocks##_##teams##_##parts(const __grid_constant__ Params p) { \
-        gemm(&p, bm, blocks, teams, parts);                                          \
-    }                                                                                \
-    KERNEL_ENTRY(w4a8_##bm##_##blocks##_##teams##_##parts, Params);
+#define TILE_KERNEL(bm, blocks, each, teams, parts, threads)                                  \
+    static __global__ void __launch_bounds__(threads, 1)                                      \
+        w4a8_##bm##_##blocks##_##each##_##teams##_##parts(const __grid_constant__ Params p) { \
+        gemm(&p, bm, blocks, each, teams, parts);                                             \
+    }                                                                                         \
+    KERNEL_ENTRY(w4a8_##bm##_##blocks##_##each##_##teams##_##parts, Params);
 EACH_KERNEL(TILE_KERNEL)
 
 typedef struct {
-    int bm, blocks, teams, parts, threads;
+    int bm, blocks, each, teams, parts, threads;
     const void *kernel;
     const char *name;
 } Kernel;
 
 static const Kernel kernels[] = {
-#define LISTED(bm, blocks, teams, parts, threads) \
-    {bm, blocks, teams, parts, threads, KERNEL(w4a8_##bm##_##blocks##_##teams##_##parts)},
+#define LISTED(bm, blocks, each, teams, parts, threads) \
+    {bm, blocks, each, teams, parts, threads, KERNEL(w4a8_##bm##_##blocks##_##each##_##teams##_##parts)},
     EACH_KERNEL(LISTED)
 #undef LISTED
 };
