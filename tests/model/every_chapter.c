@@ -35,9 +35,9 @@ static const Size sizes[] = {
 /* Few rows of activations, for packed weights: with SMS SMs each of that chapter's kernels is chosen for one of them. K fills
  * the stages more than once where teams or CTAs share it. */
 static const Size few_rows[] = {
-    {8, 64, 6000},   {7, 300, 4000},  {5, 600, 1300},  {16, 64, 6000}, {13, 300, 4000},
-    {12, 600, 1300}, {15, 400, 3000}, {30, 300, 3000}, {17, 64, 5000}, {31, 500, 2100},
-    {60, 300, 3000}, {33, 64, 4000},  {64, 500, 1800},
+    {8, 64, 6000},   {7, 300, 4000},  {5, 600, 1300},  {16, 64, 6000},  {13, 300, 4000},
+    {12, 600, 1300}, {15, 400, 3000}, {30, 300, 3000}, {17, 64, 5000},  {31, 500, 2100},
+    {31, 800, 2600}, {60, 300, 3000}, {33, 64, 4000},  {64, 500, 1800}, {61, 900, 2100},
 };
 
 /* Small integers whose products and sums fp32 holds exactly, so that the result has one right value. */
