@@ -196,8 +196,9 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
 /* ---- the model's round --------------------------------------------------------------------------------------------- */
 
 /* What a run without options adds to the default size: edges in every direction; and too few k-tiles to fill the stages, an
- * odd number of tile rows for a cluster of two, producers that meet if they can. Each with some policies (bit
- * 1 << ModelPolicy) and, where the chapter has them, in every variant. */
+ * odd number of tile rows for a cluster of two, producers that meet if they can. For packed weights few rows, too, in a
+ * tile whose k several CTAs share, each with more k-tiles than stages. Each with some policies (bit 1 << ModelPolicy) and,
+ * where the chapter has them, in every variant. */
 enum {
     EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
     ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
@@ -206,8 +207,10 @@ static const struct {
     int m, n, k, sms, policies;
     Choice meet;
     int experts;
-} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM, CHOICE_DEFAULT, 3},
-                   {260, 264, 40, 2, EACH_POLICY, CHOICE_YES, 1}};
+    int for_w4a8; /* alone */
+} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM, CHOICE_DEFAULT, 3, 0},
+                   {260, 264, 40, 2, EACH_POLICY, CHOICE_YES, 1, 0},
+                   {16, 64, 6000, DEFAULT_MODEL_SMS, EACH_POLICY, CHOICE_DEFAULT, 1, 1}};
 
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
@@ -275,6 +278,9 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
     for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0] && status == GEMM_OK; i++) {
         Options one = *options;
         DeviceInfo device = stage->device;
+        if (round_sizes[i].for_w4a8 && kind != KIND_W4A8) {
+            continue;
+        }
         one.shape = (Shape){round_sizes[i].m,
                             round_sizes[i].n,
                             round_sizes[i].k,

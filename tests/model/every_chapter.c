@@ -32,6 +32,14 @@ static const Size sizes[] = {
     {255, 129, 577}, {333, 200, 555}, {16, 1030, 256}, {1030, 16, 8}, {700, 700, 64}, {640, 900, 200},
 };
 
+/* Few rows of activations, for packed weights: with SMS SMs each of that chapter's kernels is chosen for one of them. K fills
+ * the stages more than once where teams or CTAs share it. */
+static const Size few_rows[] = {
+    {8, 64, 6000},   {7, 300, 4000},  {5, 600, 1300},  {16, 64, 6000},  {13, 300, 4000},
+    {12, 600, 1300}, {15, 400, 3000}, {30, 300, 3000}, {17, 64, 5000},  {31, 500, 2100},
+    {31, 800, 2600}, {60, 300, 3000}, {33, 64, 4000},  {64, 500, 1800}, {61, 900, 2100},
+};
+
 /* Small integers whose products and sums fp32 holds exactly, so that the result has one right value. */
 static float element(int row, int column) { return (float)((row * 7 + column * 13 + row * column % 3) % 5 - 2); }
 
@@ -241,6 +249,11 @@ int main(int argc, char **argv) {
             check(chapters[i], sizes[s], NULL, seeds);
             for (int v = 0; v < variants; v++) {
                 check(chapters[i], sizes[s], variant[v], 1);
+            }
+        }
+        for (size_t s = 0; s < sizeof few_rows / sizeof few_rows[0] && chapters[i]->kind == KIND_W4A8; s++) {
+            if (argc <= 3 || (long long)few_rows[s].m * few_rows[s].n * few_rows[s].k <= atoll(argv[3])) {
+                check(chapters[i], few_rows[s], NULL, seeds);
             }
         }
     }

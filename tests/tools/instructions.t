@@ -19,13 +19,14 @@ TABLE='
     setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +  +  .  +
     cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +  +  .  +
     elect\.sync                           -  -  -  -  +  +  +  +  +  +  +  +
-    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +  .  .
+    barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +  +  .
     griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +  .  +  .
     atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +  .  .  .
     st\.release\.sys                      -  -  -  -  -  -  -  -  -  -  -  +
     ld\.acquire\.sys                      -  -  -  -  -  -  -  -  -  -  -  +
     wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +  +  -
     cp\.async\.bulk\.shared               -  -  -  -  .  .  .  .  .  .  +  .
+    st\.async                             -  -  -  -  -  -  -  -  -  -  +  .
 '
 
 # has PATTERN FILE: a statement may follow a brace, a label or a predicate; comments and file names do not count.
