@@ -26,11 +26,11 @@
  * of weights. A team has a consumer warpgroup for `each` blocks. Two teams take turns at the stages. Of two parts, each of
  * a cluster's two CTAs has one: half of the tile's k. One more warp produces. */
 #define EACH_OF(V, bm) V(bm, 4, 2, 1, 1, 288) V(bm, 3, 1, 1, 2, 416) V(bm, 2, 1, 1, 1, 288)
-#define EACH_KERNEL(V)                                                                                \
-    EACH_OF(V, 8)                                                                                     \
-    EACH_OF(V, 16)                                                                                    \
-    EACH_OF(V, 32) EACH_OF(V, 64) V(8, 2, 1, 2, 2, 544) V(16, 2, 1, 2, 2, 544) V(32, 2, 1, 1, 2, 288) \
-        V(64, 2, 1, 1, 2, 288)
+#define EACH_KERNEL(V) \
+    EACH_OF(V, 8)      \
+    EACH_OF(V, 16)     \
+    EACH_OF(V, 32)     \
+    EACH_OF(V, 64) V(8, 2, 1, 2, 2, 544) V(16, 2, 1, 2, 2, 544) V(32, 2, 1, 1, 2, 288) V(64, 2, 1, 1, 2, 288)
 
 enum {
     MAX_EACH = 2,
