@@ -35,11 +35,12 @@ static void draw_fragment(int x, int y, int cell) {
     }
 }
 
-/* The 16 bytes of a half of the block, a box for each nibble. */
+/* The 16 bytes of a half of the block, two boxes a byte: the weights of an odd and an even register. */
 static void draw_bytes(int x, int y, int width) {
     for (int step = 0; step < 2; step++) {
         for (int i = 0; i < 16; i++) {
-            int reg = i / 4, byte = i % 4, at = packed_byte(THREAD, step, reg, byte) - packed_byte(THREAD, 0, 0, 0);
+            int reg = i / 4, byte = i % 4;
+            int at = packed_word(THREAD, step, reg / 2 * 2) - packed_word(THREAD, 0, 0) + byte;
             int left = x + at * width, top = y + (1 - reg % 2) * 24;
             colour(reg + 4, left, top, width, 24);
             text("t s c", left + width / 2, top + 16, "%d,%d", fragment_row(THREAD, reg),
@@ -51,8 +52,8 @@ static void draw_bytes(int x, int y, int width) {
         text("m s", x + word * 4 * width + 4, y - 6, "word %d: step %d, registers %d and %d", word, word / 2,
              word % 2 * 2, word % 2 * 2 + 1);
     }
-    text("m s e", x - 6, y + 16, "upper");
-    text("m s e", x - 6, y + 40, "lower");
+    text("m s e", x - 6, y + 16, "odd");
+    text("m s e", x - 6, y + 40, "even");
 }
 
 static void draw_block(int x, int y, int wide) {
@@ -61,7 +62,7 @@ static void draw_block(int x, int y, int wide) {
         box("n", x + half * weights / 2, y, weights / 2, 26);
         text("t s c", x + half * weights / 2 + weights / 4, y + 17, "steps %d and %d: %d threads x 16 bytes", half * 2,
              half * 2 + 1, WEIGHT_BYTES / 2 / 16);
-        box("hot", x + weights * packed_byte(THREAD, half * 2, 0, 0) / WEIGHT_BYTES, y, 4, 26);
+        box("hot", x + weights * packed_word(THREAD, half * 2, 0) / WEIGHT_BYTES, y, 4, 26);
     }
     box("epi", x + weights, y, wide - weights, 26);
     text("m s", x, y + 42, "byte 0");
@@ -70,12 +71,28 @@ static void draw_block(int x, int y, int wide) {
          WEIGHT_BYTES, BLOCK_ROWS);
 }
 
+/* A byte of a word from bit 7 to bit 0, each bit with what it is. */
+static void draw_bits(int x, int y, int width) {
+    static const char *const names[8] = {"2⁰", "2¹", "2²", "sign", "2⁰", "2¹", "2²", "sign"}; /* from bit 0 */
+    for (int bit = 7; bit >= 0; bit--) {
+        int left = x + (7 - bit) * width,
+            odd = (encode(-7, 1, 1) >> 8 & 1u << bit) != 0 || (encode(-7, 1, 0) >> 8 & 1u << bit) != 0;
+        int even = (encode(-7, 0, 1) >> 8 & 1u << bit) != 0;
+        if (odd == even) {
+            fprintf(stderr, "pictures: bit %d of a packed byte belongs to none or to two\n", bit);
+            exit(1);
+        }
+        colour(odd ? 5 : 4, left, y, width, 22);
+        text("t s c", left + width / 2, y + 15, "%s", names[bit]);
+    }
+    text("t s", x + 8 * width + 8, y + 15, "bits 7 to 0 of each");
+}
+
 static void draw_decoded(int x, int y) {
-    static const int weights[] = {5, -3, -8};
+    static const int weights[] = {5, -3, -7};
     for (int i = 0; i < 3; i++) {
-        uint32_t nibble = encode(weights[i]), code = decode(nibble) & 0xff;
-        text("t s", x, y + i * 16, "%2d  →  nibble %d%d%d%d  →  byte 0x%02x, in e4m3 %d · 2⁻⁹", weights[i],
-             nibble >> 3 & 1, nibble >> 2 & 1, nibble >> 1 & 1, nibble & 1, code,
+        uint32_t code = decode(encode(weights[i], 1, 0), 1) & 0xff;
+        text("t s", x, y + i * 16, "%2d  →  byte 0x%02x, in e4m3 %d · 2⁻⁹", weights[i], code,
              (code & 0x80 ? -1 : 1) * (int)(code & 0x7f));
     }
 }
@@ -94,13 +111,15 @@ static void draw_packed(const char *directory) {
     text("t s", right, GRID + 44, "be four loads of 2 bytes.");
     text("t s", right, GRID + 76, "So the host packs the block once. What thread %d needs for two", THREAD);
     text("t s", right, GRID + 92, "steps lies together below: one load of 16 bytes.");
-    text("t s", right, GRID + 124, "Inside a word: one register's four weights in the lower nibbles,");
-    text("t s", right, GRID + 140, "the next one's in the upper. Each is decoded four at a time:");
-    text("m s", right, GRID + 160, "(w &amp; 0x0e0e0e0e) + (w &amp; 0x01010101) * 0x82");
-    text("m s", right, GRID + 176, "the same of w &gt;&gt; 4");
-    draw_decoded(right, GRID + 208);
-    must_contain("beyond/11_w4a8/pack.h", "(w & 0x0e0e0e0e) + (w & 0x01010101) * 0x82");
-    text("t", MARGIN, BYTES - 32, "Thread %d's first 16 bytes: row,k of what is in each nibble", THREAD);
+    text("t s", right, GRID + 124, "A word has the weights of two registers, as magnitude and sign.");
+    text("t s", right, GRID + 140, "The odd register's sign of a byte lies in the byte above:");
+    draw_bits(right, GRID + 150, 30);
+    text("m s", right, GRID + 192, "even = w &amp; 0x87878787");
+    text("m s", right, GRID + 208, "odd  = rotate(w, 4) &amp; 0x87878787");
+    draw_decoded(right, GRID + 230);
+    must_contain("beyond/11_w4a8/pack.h", "word >> 4 | word << 28");
+    must_contain("beyond/11_w4a8/pack.h", "& 0x87878787");
+    text("t", MARGIN, BYTES - 32, "Thread %d's first 16 bytes: row,k of the two weights that share a byte", THREAD);
     draw_bytes(X, BYTES, 54);
     text("t", MARGIN, BLOCK - 14, "The packed block, %d bytes that one bulk copy brings; framed: thread %d's",
          BLOCK_BYTES, THREAD);

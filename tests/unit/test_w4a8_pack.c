@@ -12,10 +12,10 @@ static void decodes_every_weight(void) {
             for (int other = INT4_LEAST; other <= INT4_MOST; other++) {
                 uint32_t word = 0;
                 for (int i = 0; i < 8; i++) {
-                    word |= encode(i == place ? weight : other) << 4 * i;
+                    word |= encode(i == place ? weight : other, i / 4, i % 4);
                 }
                 for (int i = 0; i < 8; i++, checked++) {
-                    e4m3 code = (e4m3)(decode(i % 2 ? word >> 4 : word) >> i / 2 * 8);
+                    e4m3 code = (e4m3)(decode(word, i / 4) >> i % 4 * 8);
                     wrong += e4m3_value(code) * DECODED_SCALE != (float)(i == place ? weight : other);
                 }
             }
@@ -27,8 +27,9 @@ static void decodes_every_weight(void) {
 /* The value of k `k` of row `row`, as operand A has it when its thread has converted block `out`. */
 static float unpacked(const uint8_t *out, int row, int k) {
     int thread = row / 16 * 32 + row % 8 * 4 + k % 16 / 4, reg = row / 8 % 2 + k / 16 % 2 * 2;
-    uint8_t byte = out[packed_byte(thread, k / 32, reg, k % 4)];
-    return e4m3_value((e4m3)decode(reg % 2 ? byte >> 4 : byte)) * DECODED_SCALE;
+    uint32_t word;
+    memcpy(&word, out + packed_word(thread, k / 32, reg / 2 * 2), sizeof word);
+    return e4m3_value((e4m3)(decode(word, reg) >> k % 4 * 8)) * DECODED_SCALE;
 }
 
 static void packs_a_block(int rows, int k) {
@@ -43,7 +44,7 @@ static void packs_a_block(int rows, int k) {
     for (int row = 0; row < BLOCK_ROWS; row++) {
         scale[row * LD_SCALE] = (bf16)(row + 1);
     }
-    pack_block(w, LD, scale, LD_SCALE, rows, k, out);
+    ok(pack_block(w, LD, scale, LD_SCALE, rows, k, out) == NULL, "%d rows and %d k are packed", rows, k);
     int wrong = 0, wrong_scales = 0;
     for (int row = 0; row < BLOCK_ROWS; row++) {
         for (int col = 0; col < BK; col++) {
@@ -56,19 +57,44 @@ static void packs_a_block(int rows, int k) {
     ok(out[BLOCK_BYTES] == 0x5a, "nothing is written behind the block");
 }
 
-/* Every bit of a block's weights has one place, and a thread's 16 bytes lie together. */
+/* Every bit of a block's weights belongs to one weight, and a thread's 16 bytes lie together. */
 static void places_are_different(void) {
     static uint8_t seen[WEIGHT_BYTES];
     int wrong = 0;
     for (int thread = 0; thread < 128; thread++) {
         for (int i = 0; i < STEPS * 16; i++) {
-            int step = i / 16, reg = i / 4 % 4, at = packed_byte(thread, step, reg, i % 4);
-            wrong += at < 0 || at >= WEIGHT_BYTES || (seen[at] >> reg % 2 & 1);
-            wrong += at / 16 % 128 != thread;
-            seen[at < 0 || at >= WEIGHT_BYTES ? 0 : at] |= (uint8_t)(1 << reg % 2);
+            int step = i / 16, reg = i / 4 % 4, at = packed_word(thread, step, reg / 2 * 2);
+            uint32_t bits = encode(7, reg, i % 4) | encode(-7, reg, i % 4), before = 0;
+            int inside = at >= 0 && at + 4 <= WEIGHT_BYTES && at % 4 == 0;
+            wrong += !inside || at / 16 % 128 != thread;
+            at = inside ? at : 0;
+            memcpy(&before, seen + at, sizeof before);
+            wrong += (before & bits) != 0;
+            before |= bits;
+            memcpy(seen + at, &before, sizeof before);
         }
     }
-    ok(wrong == 0, "%d places are taken twice or lie in another thread's part", wrong);
+    int unused = 0;
+    for (int i = 0; i < WEIGHT_BYTES; i++) {
+        unused += seen[i] != 0xff;
+    }
+    ok(wrong == 0 && unused == 0,
+       "%d places are taken twice or lie in another thread's part, %d bytes have bits of none", wrong, unused);
+}
+
+/* A weight that has no code is found, if it is one of the block's. */
+static void refuses_what_has_no_code(void) {
+    enum { ROWS = 10, K = 100 };
+    static int8_t w[BLOCK_ROWS * BK];
+    static bf16 scale[BLOCK_ROWS];
+    static uint8_t out[BLOCK_BYTES];
+    for (int i = 0; i < 2; i++) {
+        w[9 * BK + 99] = i ? 8 : -8;
+        ok(pack_block(w, BK, scale, 1, ROWS, K, out) == &w[9 * BK + 99], "%d is found in the last place", i ? 8 : -8);
+    }
+    w[9 * BK + 99] = 0;
+    w[9 * BK + 100] = w[10 * BK] = -8;
+    ok(pack_block(w, BK, scale, 1, ROWS, K, out) == NULL, "what lies behind the edges is not looked at");
 }
 
 /* The registers' places against CUTLASS's ALayout_64x32, ((4,8,4),(4,2,2)):((256,1,16),(64,8,1024)): an offset is
@@ -90,6 +116,7 @@ int main(void) {
     places_as_in_cutlass();
     decodes_every_weight();
     places_are_different();
+    refuses_what_has_no_code();
     packs_a_block(BLOCK_ROWS, BK);
     packs_a_block(1, 1);
     packs_a_block(37, 77);
