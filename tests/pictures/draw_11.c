@@ -121,8 +121,9 @@ static void draw_packed(const char *directory) {
     must_contain("beyond/11_w4a8/pack.h", "& 0x87878787");
     text("t", MARGIN, BYTES - 32, "Thread %d's first 16 bytes: row,k of the two weights that share a byte", THREAD);
     draw_bytes(X, BYTES, 54);
-    text("t", MARGIN, BLOCK - 14, "The packed block, %d bytes that one bulk copy brings; framed: thread %d's",
-         BLOCK_BYTES, THREAD);
+    text("t", MARGIN, BLOCK - 14,
+         "The packed block, %d bytes; a bulk copy brings %d, of k-tiles side by side. Framed: thread %d's", BLOCK_BYTES,
+         constant(source, "PAIR"), THREAD);
     draw_block(X, BLOCK, WIDTH - X - MARGIN);
     end();
 }

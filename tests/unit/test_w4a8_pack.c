@@ -82,6 +82,16 @@ static void places_are_different(void) {
        "%d places are taken twice or lie in another thread's part, %d bytes have bits of none", wrong, unused);
 }
 
+/* A thread reads the scales of its two rows as one word. */
+static void scales_are_neighbours(void) {
+    int wrong = 0;
+    for (int thread = 0; thread < 128; thread++) {
+        int first = packed_scale(fragment_row(thread, 0)), second = packed_scale(fragment_row(thread, 1));
+        wrong += first < 0 || first % 2 != 0 || second != first + 1 || second >= BLOCK_ROWS;
+    }
+    ok(wrong == 0, "%d threads do not have their two scales side by side", wrong);
+}
+
 /* A weight that has no code is found, if it is one of the block's. */
 static void refuses_what_has_no_code(void) {
     enum { ROWS = 10, K = 100 };
@@ -116,6 +126,7 @@ int main(void) {
     places_as_in_cutlass();
     decodes_every_weight();
     places_are_different();
+    scales_are_neighbours();
     refuses_what_has_no_code();
     packs_a_block(BLOCK_ROWS, BK);
     packs_a_block(1, 1);
