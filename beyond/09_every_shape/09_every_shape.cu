@@ -3,8 +3,11 @@
  * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
  *               twice as large. Clusters of two CTAs that share B by multicast. Producers that meet before each tile, so
  *               that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a row.
- *               For few rows of C a second kernel, in which two CTAs share a tile: each has half of its k-tiles. Which of these a problem gets is decided in choice.h.
+ *               For few rows of C a second kernel, in which two CTAs share a tile: each has half of its k-tiles, and
+ *               sends half of its sums to the other one. Which of these a problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
+#include <assert.h>
+
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"
@@ -35,15 +38,17 @@ enum {
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
+    PARTS = 2,             /* CTAs that share a tile's k, in the kernel for few rows */
     MEETING_POLLS = 20000, /* a producer waits no longer than this for the others */
 };
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
+    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle; or the sums received */
     MBarrier full[MAX_STAGES];                     /* completes a phase when a k-tile has landed */
     MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumers have finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
+    MBarrier received;                             /* completes its phase when the other CTA's sums have landed */
 } Shared;
 
 typedef struct {
@@ -335,30 +340,34 @@ DEVICE void store_transposed(const Params *p, int row, int col, float value) {
     }
 }
 
-/* The kernel for few rows of C. A and B are exchanged: wgmma then has 64 rows of B and as few of A as there are. A
- * cluster has one tile, and each of its CTAs a part of k; the parts are added up through shared memory. bm, bn and parts are
+/* The kernel for few rows of C. A and B are exchanged: wgmma then has 64 rows of B and as few of A as there are. The two
+ * CTAs of a cluster have one tile. Each multiplies half of its k-tiles, and stores half of its columns. bm and bn are
  * constants where it is called. */
-DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int parts) {
+DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     SHARED_MEMORY(Shared, s);
     const int stage_bytes = (bm + bn) * BK * 2;
     const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
-    const int columns = bn / parts, quads = columns / 8; /* what a CTA adds up; a thread has 4 elements in 8 columns */
+    const int quads = bn / 8, half = quads / PARTS; /* a thread has 4 sums in every 8 columns */
 
     /* Step 1: roles and barriers, and the tile. Of its k-tiles the cluster's CTAs take turns: what they load at a time
      * lies together in memory. */
     int rank = cluster_cta_rank();
-    Tile tile = tile_at((int)blockIdx.x / parts, p->tiles_m, p->tiles_n, p->group);
-    int k_tiles = (ceil_div(p->g.k, BK) + parts - 1 - rank) / parts; /* 0, where k is short */
+    Tile tile = tile_at((int)blockIdx.x / PARTS, p->tiles_m, p->tiles_n, p->group);
+    int k_tiles = (ceil_div(p->g.k, BK) + PARTS - 1 - rank) / PARTS; /* 0, where k is short */
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
         mbarrier_init(s->full, stages, 1);
         mbarrier_init(s->empty, stages, CONSUMERS);
+        mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
+        mbarrier_arrive_expect_tx(&s->received, bm * bn / PARTS * (int)sizeof(float));
     }
     /* The CTA waits for its barriers to exist. */
     __syncthreads();
+    /* Tells the other CTA that it may send sums. */
+    cluster_arrive_relaxed();
     /* All of this launch wait until the launch before has ended. The next one may set up its CTAs as this one's end. */
     grid_dependency_wait();
     grid_dependency_launch();
@@ -369,7 +378,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
             /* Steps 2 and 3 of the producer. */
             PipelineState state = producer_start_state();
             for (int i = 0; i < k_tiles; i++) {
-                int k = (rank + i * parts) * BK;
+                int k = (rank + i * PARTS) * BK;
                 /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
                 producer_acquire(s->full, s->empty, state, stage_bytes);
                 bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
@@ -408,57 +417,62 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
             previous = state.index;
             pipeline_advance(&state, stages);
         }
-        /* The accumulators may be read, and the ring written, when the last products are done. */
+        /* The accumulators may be read when the last products are done. */
         wgmma_wait_group(0);
         registers_settled(acc, bn / 2);
     }
 
-    /* Step 4: CTA r gets the r-th `columns` of every part. Of each consumer thread: */
-    float4(*part)[THREADS - 128] = (float4(*)[THREADS - 128]) s->ring; /* [parts * quads] */
+    /* Step 4: the sums. CTA r stores the r-th half of the columns. The other half goes to the other CTA: into a place of its
+     * own, not into the ring, so nobody waits until the other one has finished with its ring. */
+    float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128]) s->out; /* [half] */
     int thread = (int)threadIdx.x - 128;
-    /* All CTAs of the cluster wait until all have multiplied: their rings are free for the parts. */
-    cluster_sync();
+    /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
+    __syncwarp();
+    /* All threads of the cluster, as the barrier counts them, wait until the other CTA has set up `received`. Sums sent
+     * before would come to no barrier, or to a CTA that has not started. */
+    cluster_wait();
     if (warpgroup > 0) {
-        UNROLL
-        for (int to = 0; to < parts; to++) {
-            UNROLL
-            for (int quad = 0; quad < quads; quad++) {
-                const float *v = &acc[(to * quads + quad) * 4];
-                cluster_store_v4(&part[rank * quads + quad][thread], to,
-                                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
-                                            __float_as_uint(v[3])));
-            }
-        }
-    }
-    /* All wait until all parts are there. Nobody reaches into another CTA after this: each may end. */
-    cluster_sync();
-    if (warpgroup > 0) {
-        int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + rank * columns + thread % 4 * 2;
         UNROLL
         for (int quad = 0; quad < quads; quad++) {
-            float4 sum = part[quad][thread];
-            /* In the order of the CTAs, not of their arrival: every launch has the same bits. */
-            UNROLL
-            for (int from = 1; from < parts; from++) {
-                float4 v = part[from * quads + quad][thread];
-                sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+            const float *v = &acc[quad * 4];
+            if (quad / half != rank) {
+                st_async_v4(&received[quad % half][thread], 1 - rank,
+                            make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
+                                       __float_as_uint(v[3])),
+                            &s->received);
             }
-            store_transposed(p, row, col + quad * 8, sum.x);
-            store_transposed(p, row, col + quad * 8 + 1, sum.y);
-            store_transposed(p, row + 8, col + quad * 8, sum.z);
-            store_transposed(p, row + 8, col + quad * 8 + 1, sum.w);
+        }
+        /* Waits until all sums of the other CTA have landed: before, old bytes would be added. It also keeps this CTA from
+         * ending while they are on their way. */
+        mbarrier_wait_parity_cluster(&s->received, 0);
+        int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + thread % 4 * 2;
+        UNROLL
+        for (int quad = 0; quad < quads; quad++) {
+            const float *v = &acc[quad * 4];
+            if (quad / half == rank) {
+                /* Two numbers have the same sum in either order, and so every launch has the same bits. More parts would
+                 * need an order that does not depend on their arrival. */
+                float4 add = received[quad % half][thread];
+                store_transposed(p, row, col + quad * 8, v[0] + add.x);
+                store_transposed(p, row, col + quad * 8 + 1, v[1] + add.y);
+                store_transposed(p, row + 8, col + quad * 8, v[2] + add.z);
+                store_transposed(p, row + 8, col + quad * 8 + 1, v[3] + add.w);
+            }
         }
     }
 }
 
-#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, group, speed)                                       \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
-        if (schedule == SPLIT_K) {                                                                            \
-            gemm_split(&p, bm, bn, cluster);                                                                  \
-        } else {                                                                                              \
-            gemm(&p, schedule, bm, bn, cluster);                                                              \
-        }                                                                                                     \
-    }                                                                                                         \
+/* The sums that a CTA receives have room in `out`; those of a tile of 128 x 128 fill it. */
+#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, group, speed)                                           \
+    static_assert(schedule != SPLIT_K || cluster == PARTS, #kernel);                                              \
+    static_assert(schedule != SPLIT_K || bm * bn / PARTS * sizeof(float) <= sizeof(((Shared *)0)->out), #kernel); \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {     \
+        if (schedule == SPLIT_K) {                                                                                \
+            gemm_split(&p, bm, bn);                                                                               \
+        } else {                                                                                                  \
+            gemm(&p, schedule, bm, bn, cluster);                                                                  \
+        }                                                                                                         \
+    }                                                                                                             \
     KERNEL_ENTRY(kernel, Params);
 EACH_VARIANT(VARIANT_KERNEL)
 
