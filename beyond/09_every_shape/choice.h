@@ -25,9 +25,10 @@ typedef enum {
     V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
     V(pingpong_128x176, PINGPONG, 128, 176, 1, 16, 0.935)                 \
+    V(pingpong_128x176_cluster_2, PINGPONG, 128, 176, 2, 16, 0.930)       \
     V(pingpong_128x192, PINGPONG, 128, 192, 1, 8, 0.950)                  \
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 8, 0.550)              \
-    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 12, 1.000)           \
+    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 16, 1.000)           \
     V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
     V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
     V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)            \
@@ -99,12 +100,6 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(ceil_div(seen.m, v->bm), sharing(v)) * ceil_div(seen.n, v->bn);
 }
 
-/* CTAs of a launch. Those that split k are not persistent: the sum takes the ring. */
-static inline int cta_count(const Variant *v, const Gemm *g) {
-    int clusters = tile_count(v, g);
-    return (v->schedule == SPLIT_K ? clusters : min_int(clusters, g->sm_count / v->cluster)) * v->cluster;
-}
-
 /* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
  * this variant's main loop; only the order of the variants matters. The epilogue costs about 0.19 cycles an element: after
  * every tile if the consumers share it, after the last one only if they take turns. */
@@ -143,6 +138,18 @@ static inline const Variant *choose(const Gemm *g) {
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : fitted(v, g).group;
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), sharing(v));
+}
+
+/* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are as few as need no more waves,
+ * and of these a multiple of the tile group, if there is one: then the tiles of every wave are the same rectangle. */
+static inline int cta_count(const Variant *v, const Gemm *g) {
+    int clusters = tile_count(v, g);
+    if (v->schedule != SPLIT_K) {
+        int room = g->sm_count / v->cluster, group = tile_group(v, g);
+        int fewest = ceil_div(clusters, ceil_div(clusters, room));
+        clusters = min_int(min_int(ceil_div(fewest, group) * group, room), clusters);
+    }
+    return clusters * v->cluster;
 }
 
 /* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the
