@@ -26,7 +26,7 @@ TABLE='
     ld\.acquire\.sys                      -  -  -  -  -  -  -  -  -  -  -  +
     wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +  +  -
     cp\.async\.bulk\.shared               -  -  -  -  .  .  .  .  .  .  +  .
-    st\.async                             -  -  -  -  -  -  -  -  -  -  +  .
+    st\.async                             -  -  -  -  -  -  -  -  +  .  +  .
 '
 
 # has PATTERN FILE: a statement may follow a brace, a label or a predicate; comments and file names do not count.
