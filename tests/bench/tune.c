@@ -4,7 +4,7 @@
  *     tune [--memory GB_S CSV]      with --memory it first appends the card's memory speed to that file
  *
  * A speed is fitted where L2 has no room for what tiles share: so that cost() has the ratio of the measured times, as the
- * median over the shapes. Then speeds move in small steps as long as the choice gets better. Of the tile groups those count
+ * median over the shapes. Then each speed moves by up to 0.02 as long as the choice gets better. Of the tile groups those count
  * with which the choice is best. */
 #include <dirent.h>
 #include <math.h>
@@ -162,9 +162,9 @@ static void try_groups(const Run *run, int v, int reference, Fit *fit, Fit *best
     for (int moved = 1; moved;) {
         moved = 0;
         for (int i = 0; i < VARIANTS; i++) {
-            for (double step = -0.005; fit->group[i] && i != reference && step < 0.006; step += 0.01) {
+            for (int step = -4; fit->group[i] && i != reference && step <= 4; step++) {
                 Fit other = *fit;
-                other.speed[i] += step;
+                other.speed[i] += 0.005 * step;
                 other.mean = gain(run, &other);
                 if (other.mean > fit->mean + 1e-4) {
                     *fit = other;
