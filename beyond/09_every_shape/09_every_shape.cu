@@ -6,8 +6,6 @@
  *               For few rows of C a second kernel, in which two CTAs share a tile: each has half of its k-tiles, and
  *               sends half of its sums to the other one. Which of these a problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
-#include <assert.h>
-
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"

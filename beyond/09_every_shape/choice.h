@@ -4,6 +4,7 @@
 #ifndef CHOICE_H
 #define CHOICE_H
 
+#include <assert.h> /* static_assert in C; C++ has it */
 #include <math.h>
 
 #include "../../common/gemm.h"
