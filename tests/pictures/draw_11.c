@@ -84,6 +84,7 @@ static void draw_bits(int x, int y, int width) {
         }
         colour(odd ? 5 : 4, left, y, width, 22);
         text("t s c", left + width / 2, y + 15, "%s", names[bit]);
+        text("m x c", left + width / 2, y + 34, odd ? "odd" : "even");
     }
     text("t s", x + 8 * width + 8, y + 15, "bits 7 to 0 of each");
 }
@@ -114,9 +115,9 @@ static void draw_packed(const char *directory) {
     text("t s", right, GRID + 124, "A word has the weights of two registers, as magnitude and sign.");
     text("t s", right, GRID + 140, "The odd register's sign of a byte lies in the byte above:");
     draw_bits(right, GRID + 150, 30);
-    text("m s", right, GRID + 192, "even = w &amp; 0x87878787");
-    text("m s", right, GRID + 208, "odd  = rotate(w, 4) &amp; 0x87878787");
-    draw_decoded(right, GRID + 230);
+    text("m s", right, GRID + 208, "even = w &amp; 0x87878787");
+    text("m s", right, GRID + 224, "odd  = rotate(w, 4) &amp; 0x87878787");
+    draw_decoded(right, GRID + 244);
     must_contain("beyond/11_w4a8/pack.h", "word >> 4 | word << 28");
     must_contain("beyond/11_w4a8/pack.h", "& 0x87878787");
     text("t", MARGIN, BYTES - 32, "Thread %d's first 16 bytes: row,k of the two weights that share a byte", THREAD);
