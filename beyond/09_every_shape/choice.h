@@ -141,8 +141,8 @@ static inline int tile_group(const Variant *v, const Gemm *g) {
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), sharing(v));
 }
 
-/* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are as few as need no more waves,
- * and of these a multiple of the tile group, if there is one: then the tiles of every wave are the same rectangle. */
+/* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more
+ * waves, rounded up to a multiple of the tile group, so that the tiles of a wave are a rectangle; at most one for each SM. */
 static inline int cta_count(const Variant *v, const Gemm *g) {
     int clusters = tile_count(v, g);
     if (v->schedule != SPLIT_K) {
