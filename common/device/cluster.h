@@ -13,8 +13,9 @@
  *
  * Distributed shared memory: `p` is an address in this CTA, and stands for the same place in CTA `rank` of the cluster
  * (mapa, PTX 9.7.9.23). Any thread. The CTA must be known to have started, and must not end before the access is over: a
- * cluster_sync() before the first and after the last. Between accesses of different CTAs to the same bytes lies a
- * cluster_sync(), or mbarrier_arrive_release_cluster() and mbarrier_wait_parity_cluster(). `p` is a multiple of the size.
+ * cluster_sync() before the first and after the last, or, after the last, a wait there for all that comes. Between accesses
+ * of different CTAs to the same bytes lies a cluster_sync(), or mbarrier_arrive_release_cluster() and
+ * mbarrier_wait_parity_cluster(). `p` is a multiple of the size.
  *
  * cluster_load_u32(p, rank), _u64, _f32, _v4: the value there; _v4 is a uint4. PTX 9.7.9.8 (ld.shared::cluster).
  *
