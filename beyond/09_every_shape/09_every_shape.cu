@@ -101,6 +101,8 @@ DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accu
     case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
     case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
     case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 200: wgmma_ss(200, acc, a, b, accumulate); break;
+    case 208: wgmma_ss(208, acc, a, b, accumulate); break;
     case 224: wgmma_m64n224k16(acc, a, b, accumulate); break;
     case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
     }
@@ -520,7 +522,7 @@ static GemmStatus launch(const Gemm *g) {
                          .block = THREADS,
                          .cluster = v->cluster > 1 ? v->cluster : 0,
                          .shared_bytes = sizeof(Shared),
-                         .overlap = should_overlap(g)};
+                         .overlap = should_overlap(v, g)};
     return launch_kernel(kernels[v - variants].kernel, kernels[v - variants].name, shape, &p, g->stream);
 }
 
@@ -535,7 +537,7 @@ static void describe(const Gemm *g, char *text, size_t size) {
         snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d stages%s%s", v->name,
                  tile_count(v, g) * sharing(v), v->bm, v->bn, cta_count(v, g),
                  min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES), should_meet(g) ? ", producers meet" : "",
-                 should_overlap(g) ? ", launches overlap" : "");
+                 should_overlap(v, g) ? ", launches overlap" : "");
     }
 }
 

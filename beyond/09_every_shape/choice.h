@@ -26,13 +26,14 @@ typedef enum {
     V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
     V(pingpong_128x176, PINGPONG, 128, 176, 1, 16, 0.935)                 \
-    V(pingpong_128x176_cluster_2, PINGPONG, 128, 176, 2, 16, 0.930)       \
     V(pingpong_128x192, PINGPONG, 128, 192, 1, 8, 0.950)                  \
+    V(pingpong_128x208, PINGPONG, 128, 208, 1, 16, 0.960)                 \
+    V(pingpong_128x208_cluster_2, PINGPONG, 128, 208, 2, 16, 0.955)       \
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 8, 0.550)              \
     V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 16, 1.000)           \
     V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
     V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
-    V(cooperative_256x192, COOPERATIVE, 256, 192, 1, 8, 1.030)            \
+    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 12, 1.040)           \
     V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 64, 0.060)                  \
     V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 64, 0.117)                  \
     V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 64, 0.227)                  \
@@ -161,7 +162,10 @@ static inline int should_meet(const Gemm *g) {
 }
 
 /* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
- * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. */
-static inline int should_overlap(const Gemm *g) { return 2.0 * g->m * g->n * g->k < 34e9; }
+ * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that: in
+ * ping-pong, whose tiles ask L2 for more, sooner. */
+static inline int should_overlap(const Variant *v, const Gemm *g) {
+    return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE ? 600e9 : 34e9);
+}
 
 #endif

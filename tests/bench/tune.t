@@ -18,10 +18,10 @@ ok $? "$cards is what it writes"
 
 csv=$(ls tests/bench/results/nvidia_h100*_tune.csv)
 cp "$csv" kept
-# All of ping-pong 128 x 176 with 6 rows twice as fast: then that is what 8192 cubed gets, and its speed is higher.
-sed -E 's/,pingpong_128x176 g6,([0-9]+,[0-9]+,[0-9]+),([0-9.]+),/,pingpong_128x176 g6,\1,1999,/' kept >"$csv"
+# All of ping-pong 128 x 208 with 6 rows twice as fast: then that is what 8192 cubed gets, and its speed is higher.
+sed -E 's/,pingpong_128x208 g6,([0-9]+,[0-9]+,[0-9]+),([0-9.]+),/,pingpong_128x208 g6,\1,1999,/' kept >"$csv"
 "$tune"
-like "$(<$cards)" 'H100[^}]*"pingpong_128x176", 6, [1-9]\.' "a faster group is taken, and its speed"
+like "$(<$cards)" 'H100[^}]*"pingpong_128x208", 6, [1-9]\.' "a faster group is taken, and its speed"
 grep -v ',memory,' kept >"$csv"
 message=$("$tune" 2>&1)
 is "$?" 2 "without the memory's speed it refuses"
@@ -30,7 +30,7 @@ like "$message" "no row with the memory's speed" "... and says so"
 is $? 0 "... and appends it"
 cmp "$cards" "$top/$cards"
 ok $? "... as it was recorded"
-sed 's/pingpong_128x176 g6/pingpong_1x1 g6/' kept >"$csv"
+sed 's/pingpong_128x208 g6/pingpong_1x1 g6/' kept >"$csv"
 message=$("$tune" 2>&1)
 is "$?" 2 "a variant that 09 does not have"
 like "$message" "does not know" "... is refused"

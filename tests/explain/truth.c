@@ -35,7 +35,7 @@ static const Case cases[] = {
     {512, 384, 64, NULL},
     {300, 530, 100, "cooperative_128x256_cluster_2"},
     {300, 530, 100, "pingpong_128x128"},
-    {300, 530, 100, "cooperative_256x192"},
+    {300, 530, 100, "cooperative_256x200"},
 };
 
 static uint64_t state = 1;

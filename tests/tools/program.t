@@ -60,7 +60,7 @@ if [ -n "$HAVE_MODEL" ]; then
     [[ $out == *$'\nkernel '* ]] || hidden=0
     ok $hidden "09: nothing is said of a kernel that there is not"
     for group in 1 3 1073741824 2147418112; do
-        for variant in cooperative_128x256_cluster_2 cooperative_256x192 pingpong_128x112; do
+        for variant in cooperative_128x256_cluster_2 cooperative_256x200 pingpong_128x112; do
             run $nine --on model --m 200 --n 300 --k 70 --data integers --variant $variant --tile-group $group
             is "$status:$err" "0:" "09: $variant, --tile-group $group"
         done
