@@ -154,11 +154,11 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
     return clusters * v->cluster;
 }
 
-/* Whether the producers meet before each tile: where A and B are many times the L2, drifting apart costs more than the
+/* Whether the producers meet before each tile: where A and B are several times the L2, drifting apart costs more than the
  * meeting. */
 static inline int should_meet(const Gemm *g) {
     return g->tuning.meet != CHOICE_DEFAULT ? g->tuning.meet == CHOICE_YES
-                                            : ((double)g->m + g->n) * g->k * sizeof(bf16) > 512e6;
+                                            : ((double)g->m + g->n) * g->k * sizeof(bf16) > 256e6;
 }
 
 /* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
