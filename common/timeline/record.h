@@ -517,6 +517,12 @@ DEVICE void recorded_bulk_wait_group(const int n) {
 #define wgmma_m64n224k16(...) (trace_product(224), wgmma_m64n224k16(__VA_ARGS__))
 #define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
 #define wgmma_m64n64k16_rs(...) (trace_product(64), wgmma_m64n64k16_rs(__VA_ARGS__))
+#undef wgmma_ss
+#define wgmma_ss(n, d, a, b, accumulate)                                     \
+    do {                                                                     \
+        trace_product(n);                                                    \
+        WGMMA_SS_ANY(n, "k16.f32.bf16.bf16", ", 0, 0", d, a, b, accumulate); \
+    } while (0)
 
 DEVICE void recorded_wgmma_wait_group(const int n) {
     uint32_t begin = trace_close();
