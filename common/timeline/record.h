@@ -517,6 +517,7 @@ DEVICE void recorded_bulk_wait_group(const int n) {
 #define wgmma_m64n224k16(...) (trace_product(224), wgmma_m64n224k16(__VA_ARGS__))
 #define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
 #define wgmma_m64n64k16_rs(...) (trace_product(64), wgmma_m64n64k16_rs(__VA_ARGS__))
+/* wgmma_ss() is a macro, not a function: here is its body again. */
 #undef wgmma_ss
 #define wgmma_ss(n, d, a, b, accumulate)                                     \
     do {                                                                     \
