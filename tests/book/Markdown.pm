@@ -4,7 +4,7 @@ package Markdown;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose after_comment blocks anchors links slug english chinese);
+our @EXPORT_OK = qw(files lines prose after_comment blocks anchors links resolved slug english chinese);
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -127,6 +127,21 @@ sub links {
         push @found, [ $line, $target, $name // '' ];
     }
     return @found;
+}
+
+# resolved(PATH, TARGET): the file or directory that a link of that page names, from the top, undefined if it leads out of the tree;
+# and its anchor.
+sub resolved {
+    my ($path, $target) = @_;
+    my ($file, $anchor) = $target =~ /^([^#]*)(?:#(.*))?$/;
+    return ($path, $anchor) if $file eq '';
+    return (undef, $anchor) if $file =~ m{^/};
+    my @parts = $path =~ m{^(.*)/} ? split m{/}, $1 : ();
+    for my $part (grep { !/^\.?$/ } split m{/}, $file) {
+        return (undef, $anchor) if $part eq '..' && !@parts;
+        $part eq '..' ? pop @parts : push @parts, $part;
+    }
+    return (join('/', @parts) || '.', $anchor);
 }
 
 # english(PATH), chinese(PATH): the same page in that language, whether it exists or not. The front page stands in book/ in Chinese.

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Are links, tables, speeds and lengths of the texts as they should be, and would check_texts say so if they were not?
+. "$(dirname "$0")/../tools/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+check=$top/tests/book/check_texts
+cd "$top" || exit 1
+said=$("$check" 2>&1)
+like "$?:$said" '^0:[0-9]{3,} links, [0-9]{3,} speeds, [0-9]{3,} tables, [0-9]{4,} words$' "all texts are right, and there are some"
+[ "$tap_failed" -eq 0 ] || explain "$said"
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -p part/deep build 01_one beyond/02_two tests/bench/results
+cat >part/page.md <<'TEXT'
+# First heading
+[up](../README.md) [anchor](../README.md#front-page) [own](#first-heading) [a
+link over two lines](deep/) ![picture](deep/a.svg) [web](https://example.org/none) `[code](none.md)`
+and <a id="own_name"></a>
+[9.7]: four of them
+``` text
+[block](none.md)
+```
+TEXT
+printf '# 第一节：`code` 与 A（B）、C³\n' >part/page.zh.md
+touch part/deep/a.svg build/page.md 01_one/page.md beyond/02_two/page.md
+printf 'gpu,m,median_tflops,sm_mhz\nA,8192,803.64,1980\nA,8192,1234.56,1979\n' >tests/bench/results/a.csv
+printf 'gpu,limit,median,min,max\nA,wgmma,920.44,919.83,920.81\n' >tests/bench/results/b.csv
+# CHECK, file, exit status, what is said, the text below a heading; lines end in \n.
+while IFS='@' read -r kind page status said text; do
+    printf '# Front page\n\n%b\n' "$text" >"$page"
+    got=$("$check" "$kind" ${page#README.md} 2>&1)
+    like "$?:$got" "^$status:($page:)?$said" "$kind: $text"
+done <<'LIST'
+links@README.md@0@7 links$@[good](part/page.md#first-heading) [named](part/page.md#own_name)
+links@README.md@0@10 links$@[01](01_one/page.md) [chapter 02](beyond/02_two/) [02_two and more](beyond/02_two/page.md) [64_byte](part/page.md) [0123](part/)
+links@README.md@0@7 links$@[第 01 章](01_one/page.md) [中文](part/page.zh.md#第一节code-与-abc)
+links@README.md@1@4: .*no such file@text\n[file](part/none.md)
+links@README.md@1@3: .*no such file@[file](part/Page.md)
+links@README.md@1@3: .*no such file@[out](../../etc/passwd)
+links@README.md@1@3: .*no such file@[root](/part/page.md)
+links@README.md@1@3: .*no such file@![picture](part/deep/b.svg)
+links@README.md@1@3: .*part/page.md has no such heading@[anchor](part/page.md#second-heading)
+links@README.md@1@3: .*part/page.md has no such heading@[anchor](part/page.md#other_name)
+links@README.md@1@3: .*README.md has no such heading@[anchor](#first-heading)
+links@README.md@1@3: .*moves with every change@[line](part/deep/a.svg#L3)
+links@README.md@1@3: .*no such file@[reference]: part/none.md
+links@README.md@1@3: .*its text names chapter 02@[02](01_one/page.md)
+links@README.md@1@3: .*its text names chapter 01@[01 some bug](beyond/02_two/page.md)
+links@README.md@1@3: .*its text names chapter 01@[Chapter 01](#front-page)
+links@README.md@1@3: .*its text names chapter 02@[第 02 章](01_one/page.md)
+links@README.md@1@3: .*its text names chapter 02@[02 章](01_one/page.md)
+links@README.md@1@3: .*part/page.zh.md has no such heading@[中文](part/page.zh.md#第一节)
+links@README.md@1@3: .*no such file@<img src="part/none.svg">
+links@README.md@1@3: .*no such file@[only a build makes it](build/page.md)
+tables@page.md@0@1 tables@| a | b |\n| --- | ---: |\n| c | d \\| e |
+tables@page.md@0@2 tables@| a |\n| --- |\n\n| a | b |\n|---|---|\n
+tables@page.md@0@0 tables@```\n| a |\n| b | c |\n```
+tables@page.md@1@5: 1 columns, the head has 2@| a | b |\n| --- | --- |\n| c |
+tables@page.md@1@5: 3 columns, the head has 2@| a | b |\n| --- | --- |\n| c | `d|e` |
+tables@page.md@1@3: a table without@| a | b |\n| c | d |
+tables@page.md@1@4: the section .* already@## One\n## One
+tables@page.md@1@4: a line of text begins@Text\n<!-- bugs: x -->32 of 139<!-- end --> and more
+tables@page.md@1@3: a line of text begins@- <!-- bugs: x -->32<!-- end --> **more**
+tables@page.md@1@4: a line of text begins@<!-- two\nlines --> and text
+tables@page.md@0@0 tables@Text <!-- bugs: x -->32<!-- end -->\n\n<!-- figures: y -->\n<!-- a --> <img>\n\n```\n<!-- in --> a block\n```
+speeds@page.md@0@1 speeds@It reaches 804 TFLOP/s.
+speeds@page.md@0@3 speeds@It reaches 803.6 TFLOP/s. It lies at 920.8 TFLOP/s, and 1,235 TFLOPS.
+speeds@page.md@0@2 speeds@It lies at 919.83 to 920.8 TFLOP/s.
+speeds@page.md@0@1 speeds@> The data sheet has 3,958\n> TFLOPS.
+speeds@page.md@1@3: no CSV has 805@It reaches 805 TFLOP/s.
+speeds@page.md@1@3: no CSV has 803.7@It reaches 803.7 TFLOP/s.
+speeds@page.md@1@3: no CSV has 920.9@It lies at 919.83 to 920.9 TFLOP/s.
+speeds@page.md@1@3: no CSV has 1980@It reaches 1980 TFLOP/s.
+speeds@page.md@1@4: no CSV has 700@> It lies\n> at 700 TFLOP/s.
+speeds@page.md@0@0 speeds@<!-- figures: ladder -->\n1 TFLOP/s\n<!-- /figures -->
+speeds@page.md@0@0 speeds@**Prediction.** It will reach\n12 TFLOP/s.
+speeds@page.md@1@5: no CSV has 12@**Prediction.** It will.\n\nIt reaches 12 TFLOP/s.
+speeds@page.md@0@0 speeds@```\n1 TFLOP/s\n```
+speeds@page.md@0@0 speeds@| x | 1 TFLOP/s |
+speeds@page.zh.md@0@0 speeds@800 TFLOP/s
+words@01_one/README.md@1@1: 9 words: 500 to 1500 are expected@# One two\nthree [four](http://not/counted) 5 | six |\n```\nnot counted\n```\n<!-- figures: ladder -->\nnot counted\n<!-- /figures -->\n| seven | 8 | `eight` |
+LIST
+word_limits() { # PAGE MOST: so many words are right, and one more is not
+    mkdir -p "$(dirname "$1")"
+    for more in 0 1; do
+        perl -e 'print "word " x $ARGV[0], "\n"' $(($2 + more)) >"$1"
+        "$check" words "$1" >/dev/null
+        is $? $more "$1 of $(($2 + more)) words"
+    done
+}
+word_limits README.md 900
+word_limits 04_four/README.md 1500
+word_limits 05_five/README.md 2300
+word_limits beyond/09_nine/README.md 2300
+done_testing
