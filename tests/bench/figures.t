@@ -75,7 +75,7 @@ sub run {
     return $text;
 }
 make_path($results, map { "$copy/$_" } qw(01_one 02_two 07_seven build));
-system 'cp', 'tests/bench/figures', "$copy/tests/bench/";
+system 'cp', 'tests/bench/figures', 'tests/bench/blocks.pl', "$copy/tests/bench/";
 my $csv = 'tests/bench/results/nvidia_h200_2026-01-02.csv';
 store($csv, $HEADER . run('2026-01-02', 'newer', 90));
 store('tests/bench/results/nvidia_h200_2026-01-01.csv', $HEADER . run('2026-01-01', 'older', 70));

@@ -1,0 +1,190 @@
+# blocks.pl - a part of figures: the tables of chapters with a problem of their own, and the picture of the ladder.
+use strict;
+use warnings;
+
+our ($NONE, @LADDER, @FP8, $FEW, $BASELINE, @chapters);
+
+my %LABEL = (cublas => 'cuBLASLt, its first choice', cublaslt => 'best of eight of cuBLASLt');
+sub label { return $LABEL{ $_[0] } // $_[0] }
+sub copy_rate { my ($run) = @_; return median_at($run, '0x0x0', 'copy') }
+
+# TB/s, if each operand is read once and C written: with `bits` a weight.
+sub moved {
+    my ($size, $tflops, $bits) = @_;
+    my ($m, $n, $k) = split /x/, $size;
+    my $scales = $bits == 4 ? 2 * $n * $k / 128 : 4 * ($m * $k / 128 + $n * $k / 128 / 128);
+    return ($n * $k * $bits / 8 + $scales + $m * $k + 2 * $m * $n) / ms_of($size, $tflops) * 1e-9;
+}
+
+sub fp8 {
+    my ($card) = @_;
+    my $run = mode_run('fp8', $card);
+    my @others = others($run);
+    my $copy = copy_rate($run);
+    my $text = '';
+    for my $few (0, 1) {
+        my @sizes = sizes_with($run, $few) or next;
+        $text .= head('M x N x K', '10 TFLOP/s', 'least to most', (map { label($_) } @others), '10 / the best of them',
+            $few ? ('10 TB/s', 'of a copy') : ());
+        for my $size (@sizes) {
+            my $own = $run->{cell}{$size}{10};
+            my $rate = median_at($run, $size, 10);
+            my $moved = $rate && moved($size, $rate, 8);
+            $text .= line(shape_text($size), tflops_at($run, $size, 10), $own ? range_text($own, \&tflops_text) : $NONE,
+                (map { tflops_at($run, $size, $_) } @others), or_none(over($rate, best_other($run, $size)), \&three_digits),
+                $few ? (or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits)) : ());
+        }
+        $text .= $few ? "\nTB/s: each operand read once, C written once; beside it the share of what a device copy moves"
+            . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\n"
+            : line('mean of six [least]', '', '', ('') x @others, fp8_mean($run) // $NONE)
+            . "\nMean: geometric, over the six. $NONE: it refuses the shape.\n\n";
+    }
+    return "$text\n" . source_text($run, 'paused') . "\n";
+}
+
+# The sizes with few rows, or the others: those of @FP8 first.
+sub sizes_with {
+    my ($run, $few) = @_;
+    my %listed = map { $_ => 1 } @FP8;
+    my @sizes = grep { (rows_of($_) <= $FEW) == $few } sizes_of($run);
+    my %there = map { $_ => 1 } @sizes;
+    return ((grep { $there{$_} } @FP8), grep { !$listed{$_} } @sizes);
+}
+
+# The sizes of a run with these weights, by M.
+sub by_rows { my ($run, $weights) = @_; return sort { rows_of($a) <=> rows_of($b) } grep { /^\d+x\Q$weights\E$/ } sizes_of($run) }
+sub weights_of { my ($run) = @_; my %seen; return grep { !$seen{$_}++ } map { s/^\d+x//r } sizes_of($run) }
+
+sub w4a8 {
+    my ($card) = @_;
+    my $run = mode_run('w4a8', $card);
+    my @others = others($run);
+    my $copy = copy_rate($run);
+    my $text = head('N x K', 'M', '11 TFLOP/s', 'least to most', '10_fp8', (map { label($_) } @others), '11 / 10',
+        (map { '11 / ' . label($_) } @others), '11 TB/s', 'of a copy');
+    my @slower;
+    for my $weights (weights_of($run)) {
+        my $from;
+        for my $size (by_rows($run, $weights)) {
+            my ($m, $n, $k) = split /x/, $size;
+            my ($own, $fp8, $rate) = ($run->{cell}{$size}{11}, median_at($run, $size, 10), median_at($run, $size, 11));
+            my $moved = $rate && moved($size, $rate, 4);
+            $text .= line("$n x $k", $m, tflops_at($run, $size, 11), $own ? range_text($own, \&tflops_text) : $NONE,
+                (map { tflops_at($run, $size, $_) } 10, @others), (map { or_none(over($rate, median_at($run, $size, $_)), \&three_digits) } 10, @others),
+                or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits));
+            $from //= $m if $rate && $fp8 && $rate < $fp8;
+        }
+        push @slower, (defined $from ? "from M = $from at " : 'at no M here at ') . $weights =~ s/x/ x /r;
+    }
+    return $text . "\nTB/s: weights, scales and activations read once, C written once; beside it the share of what a device copy moves"
+        . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run, 'paused') . "\n";
+}
+
+sub grouped {
+    my ($card) = @_;
+    my $run = mode_run('grouped', $card);
+    my $text = head('M of all experts x N x K', 'rows of an expert', '11 in one launch, µs', 'least to most', 'a loop of 10_fp8, µs', 'least to most', 'ratio of speeds');
+    for my $size (sizes_of($run)) {
+        for my $how ('', ' uneven') {
+            my ($own, $loop) = map { $run->{cell}{$size}{"$_$how"} } '11', '10 in a loop';
+            next if !$own && !$loop;
+            my $us = sub { return sprintf '%.1f', 1e3 * ms_of($size, $_[0]) };
+            $text .= line(shape_text($size), $how ? 'uneven' : 'alike',
+                map({ $_ ? ($us->($_->{median}), $us->($_->{max}) . ' to ' . $us->($_->{min})) : ($NONE) x 2 } $own, $loop),
+                or_none(over($own && $own->{median}, $loop && $loop->{median}), \&three_digits));
+        }
+    }
+    return "$text\n" . source_text($run, 'paused') . "\n";
+}
+
+my %WAY = ('gemm alone' => 'the product alone, C not gathered', $BASELINE => '(a) cuBLAS, then ncclAllGather',
+    "$BASELINE ce" => '(a) with copy engines', '09 in pieces' => '(b) 09 in pieces, each gathered during the next', 12 => '(c) 12, tiles stored over NVLink');
+
+sub two {
+    my ($card) = @_;
+    my @several = grep { defined } map { several($card, $_) } 2 .. 16;
+    refuse_block('no CSV has rows of mode two') if !@several;
+    my $text = '';
+    for my $run (@several) {
+        $text .= "\n" if $text ne '';
+        $text .= head($run->{gpu}, 'M x N x K', 'ms', 'least to most', 'TFLOP/s of all GPUs', 'ratio to (a)');
+        for my $row (@{ $run->{rows} }) {
+            my ($size, $kernel) = @$row;
+            my ($cell, $base) = ($run->{cell}{$size}{$kernel}, median_at($run, $size, $BASELINE));
+            my @ms = map { ms_text(ms_of($size, $cell->{$_})) } qw(median max min);
+            $text .= line($WAY{$kernel} // $kernel, shape_text($size), $ms[0], "$ms[1] to $ms[2]", tflops_text($cell->{median}),
+                or_none(over($cell->{median}, $base), \&three_digits));
+        }
+        $text .= "\n" . source_text($run, 'paused') . "\n";
+    }
+    return $text;
+}
+
+# ---- the picture ---------------------------------------------------------------------------------------------------
+
+# Bars for each chapter of the ladder and each peer, as ratios to cuBLAS. The three differ in brightness, so that grey tells
+# them apart.
+sub picture {
+    my $run = whole_run($_[0]);
+    my %seen = (cublas => 1, cublaslt => 1, map { $_->{number} => 1 } @chapters);
+    my @peers = grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
+    my @drawn = grep { $_->{top} && ($_->{number} eq '01' || is_measured($_->{number}, $run->{card})) } @chapters;
+    my @columns = ((map { [ $_->{number}, split /_/, $_->{name} ] } @drawn), map { [ $_, split ' ' ] } @peers);
+    my $narrow = @columns > 8; # so that the picture is still read at a page's width
+    my ($left, $step, $bar, $base, $unit) = (64, $narrow ? (80, 24) : (118, 34), 204, 140); # unit: the height of cuBLAS
+    my ($width, $height, $one) = ($left + $step * @columns + 8, $base + ($narrow ? 68 : 52), $base - $unit);
+    my $source = ($run->{file} =~ s{.*/}{}r) . ", commit $run->{commit}";
+    my $title = "$run->{gpu}, $run->{date}, commit $run->{commit}; cuBLAS " . listed(map { tflops_at($run, $_, 'cublas') } @LADDER) . ' TFLOP/s';
+    my $svg = <<"SVG";
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width $height" width="$width" height="$height" role="img">
+<!-- drawn by tests/bench/figures from $source -->
+<title>The ladder: speed of each chapter, as a ratio to cuBLAS</title>
+<style>
+text{font:12px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}.mid{text-anchor:middle}.end{text-anchor:end}
+.page{fill:#fff}.grid{stroke:#d8dee4}.axis{stroke:#59636e}.one{stroke:#c8324a;stroke-width:1.5}text.one{fill:#c8324a;stroke:none}
+.a{fill:#2f5f9e}.b{fill:#58a68f}.c{fill:#f0c05a}.on{font-size:9.5px;text-anchor:middle}text.on{fill:#101418}text.on.a{fill:#fff}
+text.low{font-size:10px;text-anchor:middle}
+\@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9198a1}.one{stroke:#ff7b8f}text.one{fill:#ff7b8f}
+}
+</style>
+<rect class="page" width="$width" height="$height"/>
+<text x="$left" y="18">$title</text>
+SVG
+    my @class = qw(a b c);
+    for my $s (0 .. 2) {
+        my $x = $width - 90 * (3 - $s);
+        my $text = $x + 18;
+        $svg .= qq(<rect class="$class[$s]" x="$x" y="7" width="12" height="12"/><text x="$text" y="18">) . shape_text($LADDER[$s]) . "</text>\n";
+    }
+    for my $tick (map { $_ / 10 } 0, 2, 4, 6, 8, 10, 12) {
+        my ($y, $text, $end) = ($base - $unit * $tick, $base - $unit * $tick + 4, $left - 8);
+        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$text">) . sprintf('%.1f', $tick) . "</text>\n";
+    }
+    my $half = $base - $unit / 2;
+    $svg .= qq{<text class="mid" transform="translate(16 $half) rotate(-90)">ratio to cuBLAS</text>\n};
+    for my $i (0 .. $#columns) {
+        my ($kernel, $first, @words) = @{ $columns[$i] };
+        my $middle = $left + $step * ($i + 0.5);
+        for my $s (grep { has($run, $LADDER[$_], $kernel) } 0 .. 2) {
+            my $ratio = $run->{cell}{ $LADDER[$s] }{$kernel}{ratio};
+            my ($x, $y) = ($middle + ($s - 1.5) * $bar, sprintf '%.1f', $base - $unit * $ratio);
+            my ($w, $h, $mid) = ($bar - 2, sprintf('%.1f', $base - $y), $x + $bar / 2 - 1);
+            my ($class, $at, $text) = $ratio < 0.1 ? ('low', $y - 5, sprintf '%.3f', $ratio)
+                : ("on $class[$s]", ($ratio < 1 ? $y : $one) + 15, sprintf '%.2f', $ratio);
+            $svg .= qq(<rect class="$class[$s]" x="$x" y="$y" width="$w" height="$h"/>);
+            $svg .= qq(<text class="$class" x="$mid" y="$at">$text</text>) unless $narrow && $ratio < 0.1 && $s != 1; # no room
+            $svg .= "\n";
+        }
+        my @lines = ($first);
+        for my $word (@words) {
+            if (@lines > 1 && length("$lines[-1] $word") <= $step / 6.6) { $lines[-1] .= " $word" } else { push @lines, $word }
+        }
+        $svg .= qq(<text class="mid" x="$middle" y=") . ($base + 18 + 16 * $_) . qq(">$lines[$_]</text>\n) for grep { defined $lines[$_] } 0 .. $#lines;
+    }
+    my ($x, $y) = ($left + 6, $one - 6);
+    return $svg . qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>)
+        . qq(<text class="one" x="$x" y="$y">cuBLAS = 1</text>\n</svg>\n);
+}
+
+1;
