@@ -4,7 +4,7 @@ package Markdown;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose after_comment blocks anchors links resolved slug english chinese);
+our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved relative english chinese);
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -60,25 +60,25 @@ sub blocks {
     return @blocks;
 }
 
-# prose(LINES): the same number of lines, with those of fenced blocks and HTML comments made empty.
-sub prose {
+# without_blocks(LINES): the same number of lines, with those of fenced blocks made empty.
+sub without_blocks {
     my @lines = @_;
     for my $block (blocks(@lines)) {
-        $lines[$_] = '' for $block->{line} - 1 .. $block->{line} + @{ $block->{lines} };
+        $lines[$_] = '' for grep { $_ < @_ } $block->{line} - 1 .. $block->{line} + @{ $block->{lines} };
     }
-    $#lines = $#_;
-    my $text = join "\n", map { defined $_ ? $_ : '' } @lines;
-    $text =~ s{(<!--.*?-->)}{ (my $empty = $1) =~ s/[^\n]//g; $empty }gse;
+    return @lines;
+}
+
+# prose(LINES): without_blocks(), with HTML comments made empty, too.
+sub prose {
+    my $text = join "\n", without_blocks(@_);
+    $text =~ s{(<!--.*?-->)}{ $1 =~ s/[^\n]//gr }gse;
     return split /\n/, $text, -1;
 }
 
 # after_comment(LINES): the numbers of the lines where a comment comes first and text after it. Markdown takes them for HTML.
 sub after_comment {
-    my @lines = @_;
-    for my $block (blocks(@lines)) {
-        $lines[$_] = '' for $block->{line} - 1 .. $block->{line} + @{ $block->{lines} };
-    }
-    my $text = join "\n", map { defined $_ ? $_ : '' } @lines;
+    my $text = join "\n", without_blocks(@_);
     my @numbers;
     # Also in a list or a quotation, and after a comment of several lines. A line of HTML may follow.
     while ($text =~ /^[ ]*(?:(?:[-*+>]|\d+[.)])[ ]+)*<!--(?:(?!-->).)*-->(?:\s*?<!--(?:(?!-->).)*-->)*[ \t]*(?=([^\n]*))/gms) {
@@ -100,18 +100,21 @@ sub slug {
     return $heading;
 }
 
-# anchors(LINES): a hash of the anchors of all headings, and of those that stand as <a id="..."> in the text.
-sub anchors {
-    my (%anchors, %seen);
-    for my $line (prose(@_)) {
-        $anchors{$1} = 1 while $line =~ /<a id="([\w-]+)">/g;
-        next if $line !~ /^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
-        my $slug = slug($1);
+# headings(LINES): each as [line number, level, text, anchor].
+sub headings {
+    my @prose = prose(@_);
+    my (@found, %seen);
+    for my $i (0 .. $#prose) {
+        next if $prose[$i] !~ /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+        my ($level, $text, $slug) = (length $1, $2, slug($2));
         my $times = $seen{$slug}++;
-        $anchors{ $times ? "$slug-$times" : $slug } = 1;
+        push @found, [ $i + 1, $level, $text, $times ? "$slug-$times" : $slug ];
     }
-    return \%anchors;
+    return @found;
 }
+
+# anchors(LINES): a hash of the anchors of all headings, and of those that stand as <a id="..."> in the text.
+sub anchors { return { map { $_ => 1 } map({ $_->[3] } headings(@_)), map { /<a id="([\w-]+)">/g } prose(@_) } }
 
 # links(LINES): all links and images, [line number, target, text]; the text is '' where it has brackets itself, or the link is
 # no [..](..).
@@ -142,6 +145,17 @@ sub resolved {
         $part eq '..' ? pop @parts : push @parts, $part;
     }
     return (join('/', @parts) || '.', $anchor);
+}
+
+# relative(DIRECTORY, PATH): the way from a directory to a path, both from the top.
+sub relative {
+    my @from = grep { $_ ne '.' } split m{/}, $_[0];
+    my @to = split m{/}, $_[1];
+    while (@from && @to > 1 && $from[0] eq $to[0]) {
+        shift @from;
+        shift @to;
+    }
+    return join '/', ('..') x @from, @to;
 }
 
 # english(PATH), chinese(PATH): the same page in that language, whether it exists or not. The front page stands in book/ in Chinese.
