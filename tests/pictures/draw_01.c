@@ -2,9 +2,6 @@
  * 01_naive.cu. */
 #include "picture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "model/data/matrix.h"
 
 enum { LINE_BYTES = 128, SECTOR_BYTES = 32, SECTORS = LINE_BYTES / SECTOR_BYTES, ELEMENT = 2 };
@@ -106,39 +103,31 @@ void draw_01(const char *directory) {
     const int bottom = top + tile * ROW_HEIGHT;
     begin(directory, "01_naive/coalescing.svg", bottom + 36,
           "Which sectors of global memory the loads and the store of a warp touch");
-    text("t", MARGIN, 26,
-         "The first warp of the first CTA at k = 0. A strip is one 128-byte line, the start of a row of the matrix; a "
-         "cell is a sector of %d bytes.",
-         SECTOR_BYTES);
-    text("t", MARGIN, 44,
-         "Filled: bytes that this instruction uses, and the numbers of the lanes that use them. Dashed: fetched with "
-         "them, for k = %d to %d.",
-         chunk, 2 * chunk - 1);
+    paragraph("t", MARGIN, 26, 18,
+              "The first warp of the first CTA at k = 0. A strip is one 128-byte line, the start of a row of the "
+              "matrix; a cell is a sector of %d bytes.\n"
+              "Filled: bytes that this instruction uses, and the numbers of the lanes that use them. Dashed: fetched "
+              "with them, for k = %d to %d.",
+              SECTOR_BYTES, chunk, 2 * chunk - 1);
     panel(62, top, &store, WARP_SIZE / tile, "row ");
     panel(372, top, &load_a, WARP_SIZE / tile, "row ");
     panel(682, top, &load_b, tile, "row ");
     const int x = 62, y = top + 6 * ROW_HEIGHT;
-    static const char *const notes[] = {
-        "Coalesced: the lanes' addresses fall into few sectors. The store of C",
-        "and the load of A are.",
-        "The load of B is not. Neighbouring lanes have neighbouring columns of C,",
-        "and each column needs a row of B of its own: 16 rows, 16 sectors.",
-        "The dashed halves are not lost: the next load of the loop finds them in L1.",
-        "L1 serves a load of 16 bytes a lane in four parts of 8 lanes. A part looks up",
-        "each line that it touches: 1 of A, 8 of B. In all 4 lookups for the load of A,",
-        "32 for the load of B.",
-    };
     int sectors[3], bytes;
     touched(&store, &sectors[0], &bytes);
     touched(&load_a, &sectors[1], &bytes);
     touched(&load_b, &sectors[2], &bytes);
-    if (sectors[0] != 2 || sectors[1] != 2 || sectors[2] != 16 || tile != 16 || 2 * chunk * ELEMENT != SECTOR_BYTES ||
-        lookups(&load_a) != 4 || lookups(&load_b) != 32) {
-        fprintf(stderr, "pictures: the notes of coalescing.svg no longer fit 01_naive.cu\n");
-        exit(1);
-    }
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
-        text("t", x, y + (int)i * 22, "%s", notes[i]);
-    }
+    need(sectors[0] == 2 && sectors[1] == 2 && sectors[2] == 16 && tile == 16 && 2 * chunk * ELEMENT == SECTOR_BYTES &&
+             lookups(&load_a) == 4 && lookups(&load_b) == 32,
+         "the notes of coalescing.svg no longer fit 01_naive.cu");
+    paragraph("t", x, y, 22,
+              "Coalesced: the lanes' addresses fall into few sectors. The store of C\n"
+              "and the load of A are.\n"
+              "The load of B is not. Neighbouring lanes have neighbouring columns of C,\n"
+              "and each column needs a row of B of its own: 16 rows, 16 sectors.\n"
+              "The dashed halves are not lost: the next load of the loop finds them in L1.\n"
+              "L1 serves a load of 16 bytes a lane in four parts of 8 lanes. A part looks up\n"
+              "each line that it touches: 1 of A, 8 of B. In all 4 lookups for the load of A,\n"
+              "32 for the load of B.");
     end();
 }

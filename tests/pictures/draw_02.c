@@ -3,7 +3,6 @@
 #include "picture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/swizzle.h"
@@ -37,8 +36,8 @@ static void swizzle_panel(int x, int y, int row_bytes, uint32_t (*place)(uint32_
         if ((chunk == read) == (i >= ROWS * chunks)) {
             uint32_t at = place((uint32_t)(row * row_bytes + chunk * 16));
             int cx = x + (int)(at / 16 % COLUMNS) * CHUNK_WIDTH, cy = y + (int)(at / 128) * LINE_HEIGHT;
-            box(chunk == read ? "hot" : "n", cx, cy, CHUNK_WIDTH, LINE_HEIGHT);
-            text(chunk == read ? "t s c h" : "m s c", cx + CHUNK_WIDTH / 2, cy + 15, "%d,%d", row, chunk);
+            cell(chunk == read ? "hot" : "n", cx, cy, CHUNK_WIDTH, LINE_HEIGHT, chunk == read ? "t s c h" : "m s c", 15,
+                 "%d,%d", row, chunk);
         }
     }
     for (int chunk = 0; chunk < chunks; chunk++) {
@@ -63,11 +62,10 @@ static void draw_swizzle(const char *directory) {
     };
     const int left = 60, right = 60 + COLUMNS * CHUNK_WIDTH + 60;
     begin(directory, "02_smem_tiled/swizzle.svg", 592, "Where 16-byte chunks lie in the banks of shared memory");
-    text("t", MARGIN, 26,
-         "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
-         "Coloured: chunk 1 of the 8 rows,");
-    text("t", MARGIN, 44,
-         "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
+    paragraph("t", MARGIN, 26, 18,
+              "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
+              "Coloured: chunk 1 of the 8 rows,\n"
+              "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
     int y = 78;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         swizzle_panel(left, y, patterns[i].row_bytes, no_swizzle, patterns[i].plain);
@@ -82,8 +80,7 @@ enum { PAIR_WIDTH = 44, SUMS_WIDTH = 66, CELL_HEIGHT = 19 };
 
 /* Two neighbours that one lane has in one register, or in two. */
 static void pair(int x, int y, int width, int register_number, const char *name, int lane, const char *registers) {
-    colour(register_number, x, y, width, CELL_HEIGHT);
-    text("t s c", x + width / 2, y + 14, "%d %s%s", lane, name, registers);
+    cell(hue(register_number), x, y, width, CELL_HEIGHT, "t s c", 14, "%d %s%s", lane, name, registers);
 }
 
 static void row_names(int x, int y, int rows, int matrix_of_upper, int matrix_of_lower) {
@@ -97,12 +94,11 @@ static void draw_fragments(const char *directory) {
     static const char *const digit[] = {"0", "1", "2", "3"};
     const int top = 118, a_x = 80, b_x = a_x + 8 * PAIR_WIDTH + 100;
     begin(directory, "02_smem_tiled/fragments.svg", 790, "Fragments of mma.sync m16n8k16 and the lanes of ldmatrix");
-    text("t", MARGIN, 26,
-         "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix of "
-         "ldmatrix is one colour, one register");
-    text("t", MARGIN, 44,
-         "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving and "
-         "receiving are different lanes.");
+    paragraph("t", MARGIN, 26, 18,
+              "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix "
+              "of ldmatrix is one colour, one register\n"
+              "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving "
+              "and receiving are different lanes.");
 
     text("t h", a_x, top - 36, "A, 16 rows x 16 k: one ldmatrix.x4");
     text("m s", a_x, top - 8, "k 0-7, matrices 0 and 1");
@@ -143,27 +139,21 @@ static void draw_fragments(const char *directory) {
         }
     }
     int x = a_x + 4 * SUMS_WIDTH + 40;
-    static const char *const notes[] = {
-        "How to use it: follow lane 9. It holds D(2, 2..3) in d0, d1 and D(10, 2..3) in d2, d3.",
-        "For these the tensor core takes rows 2 and 10 of A and columns 2 and 3 of B,",
-        "from the registers of lanes 8 to 15.",
-        "Lane 9 itself received A(2, 2..3) in a0; the address of that row was given by lane 2.",
-    };
     /* What the notes say is checked: if a map changes, this stops. */
     int lanes = 0; /* that hold rows 2 and 10 of A or columns 2 and 3 of B */
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         lanes += (mma_a_row(lane, 0) == 2 || mma_b_column(lane) == 2 || mma_b_column(lane) == 3) && lane / 8 == 1;
         lanes -= (mma_a_row(lane, 0) == 2 || mma_b_column(lane) == 2 || mma_b_column(lane) == 3) && lane / 8 != 1;
     }
-    if (lanes != 8 || mma_a_row(9, 1) != 10 || mma_d_row(9, 0) != 2 || mma_d_column(9, 0) != 2 ||
-        mma_d_row(9, 2) != 10 || mma_a_row(9, 0) != 2 || mma_a_k(9, 0) != 2 ||
-        ldmatrix_address_lane(0, mma_a_row(9, 0)) != 2) {
-        fprintf(stderr, "pictures: the notes of fragments.svg no longer fit the maps\n");
-        exit(1);
-    }
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
-        text("t", x, lower + 20 + (int)i * 22, "%s", notes[i]);
-    }
+    need(lanes == 8 && mma_a_row(9, 1) == 10 && mma_d_row(9, 0) == 2 && mma_d_column(9, 0) == 2 &&
+             mma_d_row(9, 2) == 10 && mma_a_row(9, 0) == 2 && mma_a_k(9, 0) == 2 &&
+             ldmatrix_address_lane(0, mma_a_row(9, 0)) == 2,
+         "the notes of fragments.svg no longer fit the maps");
+    paragraph("t", x, lower + 20, 22,
+              "How to use it: follow lane 9. It holds D(2, 2..3) in d0, d1 and D(10, 2..3) in d2, d3.\n"
+              "For these the tensor core takes rows 2 and 10 of A and columns 2 and 3 of B,\n"
+              "from the registers of lanes 8 to 15.\n"
+              "Lane 9 itself received A(2, 2..3) in a0; the address of that row was given by lane 2.");
     end();
 }
 
@@ -188,23 +178,21 @@ static void names(const Level *l) {
     text("m c", l->x + scaled(l, l->n) * 3 / 4, TILE_TOP - GAP - scaled(l, l->k) / 2 + 5, "B");
 }
 
-/* Names, and `count` lines below: what the level takes. */
-static void level_texts(const Level *l, const char *name, const char *where, const char *const *notes, int count) {
+/* Names, and three lines below, of which the last is `rate`. */
+static void level_texts(const Level *l, const char *name, const char *where, const char *notes, double rate) {
     int left = l->x - GAP - scaled(l, l->k);
     text("t h", left, 78, "%s", name);
     text("m s", left, 94, "%s", where);
-    for (int i = 0; i < count; i++) {
-        text(i == count - 1 ? "t h s" : "t s", left, NOTES_TOP + i * 17, "%s", notes[i]);
-    }
+    paragraph("t s", left, NOTES_TOP, 17, "%s", notes);
+    text("t h s", left, NOTES_TOP + 3 * 17,
+         rate > 0 ? rate < 10 ? "%.1f FLOP for each byte" : "%.0f FLOP for each byte" : " ", rate);
 }
 
 /* From the upper left part of a level, `m` x `n` of its elements, to the whole of the next. */
 static void zoom_lines(const Level *l, int m, int n, const Level *next) {
-    char path[128];
     int right = l->x + scaled(l, n), to = next->x - GAP - scaled(next, next->k);
-    snprintf(path, sizeof path, "M%d %dL%d %dM%d %dL%d %d", right, TILE_TOP, to, TILE_TOP, right,
-             TILE_TOP + scaled(l, m), to, TILE_TOP + scaled(next, next->m));
-    shape("wait", path);
+    shape("wait", "M%d %dL%d %dM%d %dL%d %d", right, TILE_TOP, to, TILE_TOP, right, TILE_TOP + scaled(l, m), to,
+          TILE_TOP + scaled(next, next->m));
 }
 
 /* The FLOP of a product m x n x k for each byte of its operands. */
@@ -217,22 +205,15 @@ static void draw_levels(const char *directory) {
     const int wm = bm / warps_m, wn = bn / warps_n, lane = 9;
     const Level c = {110, 2, 4 * bm, 4 * bn, 256}, cta = {340, 8, bm, bn, bk}, warp = {560, 16, wm, wn, MMA_K},
                 mma = {846, 64, MMA_M, MMA_N, MMA_K};
-    char lines[4][4][64];
-    const char *notes[4][4];
-    for (int i = 0; i < 16; i++) {
-        notes[i / 4][i % 4] = lines[i / 4][i % 4];
-    }
-    if (warps_m != 2 || warps_n != 2 || mma_d_row(lane, 0) != 2 || mma_d_column(lane, 0) != 2) {
-        fprintf(stderr, "pictures: levels.svg no longer fits 02_smem_tiled.cu\n");
-        exit(1);
-    }
+    char notes[160];
+    need(warps_m == 2 && warps_n == 2 && mma_d_row(lane, 0) == 2 && mma_d_column(lane, 0) == 2,
+         "levels.svg no longer fits 02_smem_tiled.cu");
     begin(directory, "02_smem_tiled/levels.svg", 464, "Levels of tiles: C, a CTA tile, a warp tile, one mma.sync");
-    text("t", MARGIN, 26,
-         "C[2][2] through the levels. Each level: a tile of C; left of it the rows of A, above it the columns of B "
-         "that it needs for one step.");
-    text("t", MARGIN, 44,
-         "Blue: k-tiles. Violet: fragments. Orange: what the next level takes of C, and in the end what one "
-         "lane holds of it.");
+    paragraph("t", MARGIN, 26, 18,
+              "C[2][2] through the levels. Each level: a tile of C; left of it the rows of A, above it the columns of "
+              "B that it needs for one step.\n"
+              "Blue: k-tiles. Violet: fragments. Orange: what the next level takes of C, and in the end what one lane "
+              "holds of it.");
 
     /* C: tiles of CTAs, whole rows and columns along k. */
     operands(&c, "n");
@@ -245,11 +226,9 @@ static void draw_levels(const char *directory) {
         box(i == 0 ? "hot" : "n", c.x + i % 4 * scaled(&c, bn), TILE_TOP + i / 4 * scaled(&c, bm), scaled(&c, bn),
             scaled(&c, bm));
     }
-    snprintf(lines[0][0], 64, "one CTA for each tile of");
-    snprintf(lines[0][1], 64, "%d x %d elements; it goes", bm, bn);
-    snprintf(lines[0][2], 64, "along k in steps of %d", bk);
-    snprintf(lines[0][3], 64, " ");
-    level_texts(&c, "C, M x N", "A and B in global memory", notes[0], 4);
+    snprintf(notes, sizeof notes, "one CTA for each tile of\n%d x %d elements; it goes\nalong k in steps of %d", bm, bn,
+             bk);
+    level_texts(&c, "C, M x N", "A and B in global memory", notes, 0);
     zoom_lines(&c, bm, bn, &cta);
 
     /* A CTA tile: a quarter for each warp. */
@@ -262,11 +241,9 @@ static void draw_levels(const char *directory) {
         box(w == 0 ? "hot" : "n", left, top, scaled(&cta, wn), scaled(&cta, wm));
         text("t s c", left + scaled(&cta, wn) / 2, top + scaled(&cta, wm) - 8, "warp %d", w);
     }
-    snprintf(lines[1][0], 64, "a k-tile: %d x %d of A,", bm, bk);
-    snprintf(lines[1][1], 64, "%d x %d of B: %d KB", bn, bk, (bm + bn) * bk * 2 / 1024);
-    snprintf(lines[1][2], 64, "from global memory");
-    snprintf(lines[1][3], 64, "%.0f FLOP for each byte", flop_per_byte(bm, bn, bk));
-    level_texts(&cta, "CTA tile", "k-tile in shared memory", notes[1], 4);
+    snprintf(notes, sizeof notes, "a k-tile: %d x %d of A,\n%d x %d of B: %d KB\nfrom global memory", bm, bk, bn, bk,
+             (bm + bn) * bk * 2 / 1024);
+    level_texts(&cta, "CTA tile", "k-tile in shared memory", notes, flop_per_byte(bm, bn, bk));
     zoom_lines(&cta, wm, wn, &warp);
 
     /* A warp tile: blocks of one instruction. */
@@ -276,11 +253,9 @@ static void draw_levels(const char *directory) {
         box(i == 0 ? "hot" : "n", warp.x + i % (wn / MMA_N) * scaled(&warp, MMA_N),
             TILE_TOP + i / (wn / MMA_N) * scaled(&warp, MMA_M), scaled(&warp, MMA_N), scaled(&warp, MMA_M));
     }
-    snprintf(lines[2][0], 64, "a k16 step: %d x %d of A,", wm, MMA_K);
-    snprintf(lines[2][1], 64, "%d x %d of B: %d KB", wn, MMA_K, (wm + wn) * MMA_K * 2 / 1024);
-    snprintf(lines[2][2], 64, "from shared memory");
-    snprintf(lines[2][3], 64, "%.0f FLOP for each byte", flop_per_byte(wm, wn, MMA_K));
-    level_texts(&warp, "warp tile", "fragments in registers", notes[2], 4);
+    snprintf(notes, sizeof notes, "a k16 step: %d x %d of A,\n%d x %d of B: %d KB\nfrom shared memory", wm, MMA_K, wn,
+             MMA_K, (wm + wn) * MMA_K * 2 / 1024);
+    level_texts(&warp, "warp tile", "fragments in registers", notes, flop_per_byte(wm, wn, MMA_K));
     zoom_lines(&warp, MMA_M, MMA_N, &mma);
 
     /* One instruction: elements, and those of one lane. */
@@ -300,11 +275,10 @@ static void draw_levels(const char *directory) {
         }
         box("hot", mma.x + mma_d_column(lane, r) * cell, TILE_TOP + mma_d_row(lane, r) * cell, cell, cell);
     }
-    snprintf(lines[3][0], 64, "%d x %d of A, %d x %d of B", MMA_M, MMA_K, MMA_N, MMA_K);
-    snprintf(lines[3][1], 64, "from registers; coloured: what");
-    snprintf(lines[3][2], 64, "lane %d holds of A, B and C", lane);
-    snprintf(lines[3][3], 64, "%.1f FLOP for each byte", flop_per_byte(MMA_M, MMA_N, MMA_K));
-    level_texts(&mma, "one mma.sync", "m16n8k16, a whole warp", notes[3], 4);
+    snprintf(notes, sizeof notes,
+             "%d x %d of A, %d x %d of B\nfrom registers; coloured: what\nlane %d holds of A, B and C", MMA_M, MMA_K,
+             MMA_N, MMA_K, lane);
+    level_texts(&mma, "one mma.sync", "m16n8k16, a whole warp", notes, flop_per_byte(MMA_M, MMA_N, MMA_K));
     end();
 }
 

@@ -17,12 +17,12 @@ static void draw_ring(const char *directory) {
 
     begin(directory, "03_cp_async_multistage/ring.svg", bottom + 56,
           "The ring: k-tiles that land in a stage, are read there, and give their place to another");
-    text("t", MARGIN, 26,
-         "Time goes to the right; a column is one k-tile of the main loop, here %d in all. At each line every thread",
-         K_TILES);
-    text("t", MARGIN, 44,
-         "waits for its own copies, then all meet. After it one k-tile is read, and the stage of the one before is "
-         "refilled.");
+    paragraph(
+        "t", MARGIN, 26, 18,
+        "Time goes to the right; a column is one k-tile of the main loop, here %d in all. At each line every thread\n"
+        "waits for its own copies, then all meet. After it one k-tile is read, and the stage of the one before is "
+        "refilled.",
+        K_TILES);
     text("t h c", LEFT + PROLOGUE / 2 - 4, TOP - 12, "prologue");
     for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
         text("t h c", column(k_tile) + WIDE / 2, TOP - 12, "k-tile %d", k_tile);
@@ -54,11 +54,9 @@ static void draw_ring(const char *directory) {
         int x = k_tile < 0 ? LEFT + 4 : column(k_tile) + PAUSE, y = commits + (k_tile < 0 ? group * 22 : 0);
         int wide = k_tile < 0 ? PROLOGUE - 12 : WIDE - PAUSE - 4;
         if (group < K_TILES) {
-            colour(group % stages, x, y, wide, 20);
-            text("t s c", x + wide / 2, y + 14, "group %d", group);
+            cell(hue(group % stages), x, y, wide, 20, "t s c", 14, "group %d", group);
         } else {
-            box("wait", x, y, wide, 20);
-            text("t s c", x + wide / 2, y + 14, "group %d: empty", group);
+            cell("wait", x, y, wide, 20, "t s c", 14, "group %d: empty", group);
         }
     }
     for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
@@ -74,12 +72,11 @@ static void draw_ring(const char *directory) {
             text("t s c", x + wide / 2, waits + 14, "%d", group);
         }
     }
-    text("t", MARGIN, bottom + 20,
-         "At the foot of each line, the newest groups: filled ones have landed when the wait ends, the %s (dashed) "
-         "may still be",
-         stages == 3 ? "newest one" : "newest ones");
-    text("t", MARGIN, bottom + 38,
-         "on its way. Past the last k-tile the groups are empty, so that the count means the same until the end.");
+    paragraph("t", MARGIN, bottom + 20, 18,
+              "At the foot of each line, the newest groups: filled ones have landed when the wait ends, the %s "
+              "(dashed) may still be\n"
+              "on its way. Past the last k-tile the groups are empty, so that the count means the same until the end.",
+              stages == 3 ? "newest one" : "newest ones");
     end();
 }
 

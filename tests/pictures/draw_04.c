@@ -1,9 +1,6 @@
 /* draw_04.c - fragments in flight: four stages and two sets of fragments, step by step across two borders between k-tiles. */
 #include "picture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define SOURCE "04_regfile_double_buffer/04_regfile_double_buffer.cu"
 
 /* The main loop's step s of k-tile i is column i * steps + s. */
@@ -27,10 +24,7 @@ static void two_lines(int x, int y, const char *first, const char *then, int num
     text("t s c", x, y + 30, "%s %d", then, number);
 }
 
-static void strip(int x, int y, int stage) {
-    colour(stage, x, y, STRIP, HIGH);
-    text("t s c", x + STRIP / 2, y + 23, "%d", stage);
-}
+static void strip(int x, int y, int stage) { cell(hue(stage), x, y, STRIP, HIGH, "t s c", 23, "%d", stage); }
 
 static void draw_fragments(const char *directory) {
     int stages = constant(SOURCE, "MAX_STAGES"), steps = constant(SOURCE, "BK") / 16;
@@ -47,12 +41,10 @@ static void draw_fragments(const char *directory) {
 
     begin(directory, "04_regfile_double_buffer/in_flight.svg", bottom + 62,
           "Fragments in flight: each step multiplies one set of fragments and loads the other");
-    text("t", MARGIN, 26,
-         "Time goes to the right; a column is one step, 16 of k. In each, ldmatrix brings the next step's");
-    text("t", MARGIN, 44,
-         "fragments out of a stage into one set of registers (violet); the tensor cores multiply the other set");
-    text("t", MARGIN, 62,
-         "(green). The strip at the left of a set's box names the stage that the fragments come from.");
+    paragraph("t", MARGIN, 26, 18,
+              "Time goes to the right; a column is one step, 16 of k. In each, ldmatrix brings the next step's\n"
+              "fragments out of a stage into one set of registers (violet); the tensor cores multiply the other set\n"
+              "(green). The strip at the left of a set's box names the stage that the fragments come from.");
     text("t h c", LEFT + PROLOGUE / 2, TOP - 12, "prologue");
     for (int k_tile = 0; k_tile * steps < COLUMNS; k_tile++) {
         int first = k_tile * steps, end = first + steps < COLUMNS ? first + steps : COLUMNS;
@@ -90,10 +82,7 @@ static void draw_fragments(const char *directory) {
         int stage = next / steps % stages, set = next % SETS, x = c < 0 ? LEFT + 58 : column(c) + 4;
         int wide = c < 0 ? PROLOGUE - 60 : WIDE - 6;
         if (step == steps - 1) { /* all have waited for this k-tile, and met */
-            if (k_tile_in[stage] != next / steps) {
-                fprintf(stderr, "pictures: in_flight.svg: k-tile %d is not in stage %d\n", next / steps, stage);
-                exit(1);
-            }
+            need(k_tile_in[stage] == next / steps, "in_flight.svg: k-tile %d is not in stage %d", next / steps, stage);
             int to = c < 0 ? LEFT + 54 : column(c) - 2;
             box("load", from[stage], TOP + stage * PITCH, to - from[stage], HIGH);
             if (c >= 0) {
@@ -110,10 +99,7 @@ static void draw_fragments(const char *directory) {
         strip(x, sets + set * PITCH, stage);
         if (c >= 0) {
             int other = c % SETS;
-            if (other == set || holds[other] != c) {
-                fprintf(stderr, "pictures: in_flight.svg: set %d does not hold step %d\n", other, c);
-                exit(1);
-            }
+            need(other != set && holds[other] == c, "in_flight.svg: set %d does not hold step %d", other, c);
             box("math", x, sets + other * PITCH, wide, HIGH);
             two_lines(x + (wide + STRIP) / 2, sets + other * PITCH, "mma.sync", "step", step);
             strip(x, sets + other * PITCH, c / steps % stages);
@@ -121,10 +107,7 @@ static void draw_fragments(const char *directory) {
         holds[set] = next;
         if (c >= 0 && step == 1) { /* A here, B in the next step: into the stage of the k-tile before */
             int k_tile = c / steps + stages - 1, into = k_tile % stages;
-            if (read_until[into] >= c - step - 1) {
-                fprintf(stderr, "pictures: in_flight.svg: stage %d is filled too early\n", into);
-                exit(1);
-            }
+            need(read_until[into] < c - step - 1, "in_flight.svg: stage %d is filled too early", into);
             from[into] = x;
             k_tile_in[into] = k_tile;
             int y = TOP + into * PITCH;
@@ -142,13 +125,12 @@ static void draw_fragments(const char *directory) {
             text("t s c", (from[stage] + column(COLUMNS)) / 2, y + 23, "k-tile %d lands", k_tile_in[stage]);
         }
     }
-    text("t", MARGIN, bottom + 22,
-         "At each line, before the last step of a k-tile: wait_group %d, then the barrier. From there on the next "
-         "k-tile is",
-         stages - 2);
-    text("t", MARGIN, bottom + 40,
-         "read, and nobody reads the stage of this one: its last fragments are in registers. Copies fill it two steps "
-         "later.");
+    paragraph("t", MARGIN, bottom + 22, 18,
+              "At each line, before the last step of a k-tile: wait_group %d, then the barrier. From there on the next "
+              "k-tile is\n"
+              "read, and nobody reads the stage of this one: its last fragments are in registers. Copies fill it two "
+              "steps later.",
+              stages - 2);
     end();
 }
 

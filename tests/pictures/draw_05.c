@@ -2,7 +2,6 @@
 #include "picture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "barrier_states.h"
@@ -10,13 +9,6 @@
 
 static const char hello[] = "05_tma_mbarrier/hello_tma.cu";
 static const char chapter[] = "05_tma_mbarrier/05_tma_mbarrier.cu";
-
-static void must(int holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "pictures: chapter 05 no longer shows that %s\n", what);
-        exit(1);
-    }
-}
 
 /* ---- the box ----------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +27,7 @@ static int is_inside(const Box *b, int row, int chunk) {
 static void draw_matrix(const Box *b, int x, int y) {
     enum { WIDE = 14, HIGH = 13 };
     uint8_t colours[64 * 64];
-    must(b->rows <= 64 && b->chunks <= 64, "the matrix is small");
+    need(b->rows <= 64 && b->chunks <= 64, "the matrix is small");
     for (int row = 0; row < b->rows; row++) {
         for (int chunk = 0; chunk < b->chunks; chunk++) {
             int in_box = row >= b->first_row && chunk >= b->first_chunk;
@@ -45,9 +37,7 @@ static void draw_matrix(const Box *b, int x, int y) {
     cells(colours, b->rows, b->chunks, x, y, WIDE, HIGH);
     int left = x + b->first_chunk * WIDE, top = y + b->first_row * HIGH;
     int width = LINE * WIDE, height = b->box_rows * HIGH;
-    char path[128];
-    snprintf(path, sizeof path, "M%d %dh%dv%dh-%dz", left, top, width, height, width);
-    shape("l", path);
+    shape("l", "M%d %dh%dv%dh-%dz", left, top, width, height, width);
     text("t s e", left - 4, top + 10, "{%d, %d}", b->first_chunk * CHUNK, b->first_row);
     text("m s", x, y - 8, "the matrix: %d rows x %d columns", b->rows, b->chunks * CHUNK);
     text("m s", left, top + height + 14, "the box: %d rows", b->box_rows);
@@ -63,13 +53,11 @@ static void draw_tile(const Box *b, int x, int y) {
         for (int chunk = 0; chunk < LINE; chunk++) {
             int place = swizzled_index(row, chunk) / CHUNK;
             int left = x + place % LINE * WIDE, top = y + place / LINE * HIGH;
-            must(place / LINE == row && place % LINE == (chunk ^ (row % LINE)), "chunk c of row r lies at c XOR r");
+            need(place / LINE == row && place % LINE == (chunk ^ (row % LINE)), "chunk c of row r lies at c XOR r");
             if (is_inside(b, row, chunk)) {
-                colour(chunk, left, top, WIDE, HIGH);
-                text("t s c", left + WIDE / 2, top + 15, "%d,%d", row, chunk);
+                cell(hue(chunk), left, top, WIDE, HIGH, "t s c", 15, "%d,%d", row, chunk);
             } else {
-                box("n", left, top, WIDE, HIGH);
-                text("m s c", left + WIDE / 2, top + 15, "0");
+                cell("n", left, top, WIDE, HIGH, "m s c", 15, "0");
             }
         }
         text("m s", x + LINE * WIDE + 6, y + row * HIGH + 15, "byte %d", row * LINE * 16);
@@ -106,9 +94,9 @@ static void draw_life(int bytes, int y) {
                                        "wait for parity 1"};
     const int y_of[] = {y + 52, y + 52 + HIGH, y + 52 + 2 * HIGH, y + 56 + 2 * HIGH + BAR, y + 56 + 3 * HIGH + BAR};
     barrier_states(states, COUNT);
-    must(states[2].phase == 0 && states[3].phase == 1 && states[3].pending == 1 && states[3].tx == 0,
+    need(states[2].phase == 0 && states[3].phase == 1 && states[3].pending == 1 && states[3].tx == 0,
          "the phase goes up with the last byte");
-    must(!states[1].passes[0] && states[1].passes[1] && states[3].passes[0] && !states[5].passes[0],
+    need(!states[1].passes[0] && states[1].passes[1] && states[3].passes[0] && !states[5].passes[0],
          "a wait for parity 0 passes in phase 1 alone");
     for (int i = 0; i < 5; i++) {
         text(i < 3 ? "t h s e" : "t s e", LEFT - 12, y_of[i] + (i == 2 ? 28 : 17), "%s", rows[i]);
@@ -144,7 +132,7 @@ static void draw_box(const char *directory) {
     enum { TILE_X = 350, TOP = 76, LIFE = 344, HEIGHT = 606 };
     Box b = {constant(hello, "ROWS"), constant(hello, "COLUMNS") / CHUNK, constant(hello, "FIRST_ROW"),
              constant(hello, "FIRST_COLUMN") / CHUNK, constant(hello, "BOX_ROWS")};
-    must(constant(hello, "BOX_COLUMNS") == LINE * CHUNK, "a row of the box is 128 bytes");
+    need(constant(hello, "BOX_COLUMNS") == LINE * CHUNK, "a row of the box is 128 bytes");
     begin(directory, "05_tma_mbarrier/box.svg", HEIGHT,
           "A box on its way to shared memory, and the mbarrier that counts it");
     text("t h", MARGIN, 26, "One instruction copies a box. What lies outside the matrix arrives as zeros.");
@@ -155,13 +143,12 @@ static void draw_box(const char *directory) {
     draw_operands(&b, 732, TOP - 20);
     text("t h", MARGIN, LIFE, "Its mbarrier counts one arrival and the bytes. A second box follows in the same place.");
     draw_life(b.box_rows * LINE * 16, LIFE);
-    text("t", MARGIN, HEIGHT - 34,
-         "A phase completes when pending arrivals and tx-count are both 0. At that moment the phase goes "
-         "up by one and pending is %d again.",
-         1);
-    text("t", MARGIN, HEIGHT - 14,
-         "A wait names a parity. It goes on while the phase before the present one has that "
-         "parity: after phase 1, a wait for parity 0 waits again.");
+    paragraph("t", MARGIN, HEIGHT - 34, 20,
+              "A phase completes when pending arrivals and tx-count are both 0. At that moment the phase goes up by "
+              "one and pending is %d again.\n"
+              "A wait names a parity. It goes on while the phase before the present one has that parity: after phase "
+              "1, a wait for parity 0 waits again.",
+              1);
     end();
 }
 
@@ -183,8 +170,7 @@ static void draw_panel(const Panel *p, int all, int box_a, int x, int y) {
     text("t h s", x, y + 8, "%s", p->title);
     box("n", x, zero - HALF - 4, PANEL_EVENTS * STEP, PLOT);
     char path[1024];
-    snprintf(path, sizeof path, "M%d %dh%d", x, zero, PANEL_EVENTS * STEP);
-    shape("g", path);
+    shape("g", "M%d %dh%d", x, zero, PANEL_EVENTS * STEP);
     text("m s e", x - 3, zero + 3, "0");
     text("m s e", x - 3, zero - all * HALF / most + 3, "%dK", all / 1024);
     for (int i = 0; i < p->count; i++) {
@@ -200,8 +186,8 @@ static void draw_panel(const Panel *p, int all, int box_a, int x, int y) {
         text("t s c", left + STEP / 2, zero + PLOT / 2 + 14, "%s", name);
         if (i + 1 == p->count || p->states[i + 1].phase != s->phase) {
             int width = (i + 1 - began) * STEP;
-            colour(s->phase % 2 ? 4 : 0, x + began * STEP, zero + PLOT / 2 + 20, width, 16);
-            text("t s c", x + began * STEP + width / 2, zero + PLOT / 2 + 31, width > 44 ? "phase %d" : "%d", s->phase);
+            cell(hue(s->phase % 2 ? 4 : 0), x + began * STEP, zero + PLOT / 2 + 20, width, 16, "t s c", 11,
+                 width > 44 ? "phase %d" : "%d", s->phase);
             began = i + 1;
         }
     }
@@ -239,12 +225,12 @@ static void draw_counts(const char *directory) {
     }
     const BarrierState *exact = panels[0].states, *less = panels[1].states, *more = panels[2].states,
                        *swapped = panels[3].states;
-    must(exact[2].phase == 0 && exact[3].phase == 1 && exact[5].phase == 1 && exact[6].phase == 2,
+    need(exact[2].phase == 0 && exact[3].phase == 1 && exact[5].phase == 1 && exact[6].phase == 2,
          "exact counts end phases with the last byte");
-    must(less[2].phase == 1 && less[3].tx < 0 && less[6].phase == 1 && less[6].pending == 0 && less[6].tx < 0,
+    need(less[2].phase == 1 && less[3].tx < 0 && less[6].phase == 1 && less[6].pending == 0 && less[6].tx < 0,
          "with too few bytes phase 0 completes early and phase 1 hangs");
-    must(more[3].phase == 0 && more[3].pending == 0 && more[3].tx > 0, "with too many bytes phase 0 hangs");
-    must(swapped[1].phase == 1 && swapped[5].phase == 2, "an arrival before the announcement completes the phase");
+    need(more[3].phase == 0 && more[3].pending == 0 && more[3].tx > 0, "with too many bytes phase 0 hangs");
+    need(swapped[1].phase == 1 && swapped[5].phase == 2, "an arrival before the announcement completes the phase");
     begin(directory, "05_tma_mbarrier/tx_count.svg", 310,
           "The tx-count for exact, too few and too many announced bytes");
     text("t", MARGIN, 24,

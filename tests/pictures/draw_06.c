@@ -2,8 +2,6 @@
  * holds to an H200, the descriptors those of wgmma.h. */
 #include "picture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/swizzle.h"
@@ -30,19 +28,13 @@ static uint32_t mn_major_128b(uint32_t row, uint32_t k) { return swizzle_128b(k 
 static uint32_t found(const Layout *l, int row, int k) {
     WgmmaDescriptor d = wgmma_descriptor_decode(l->descriptor + (uint64_t)(k / 16) * l->k16);
     uint32_t at = wgmma_element_address(&d, l->mn_major, row, k % 16) - START;
-    if (at != l->place((uint32_t)row, (uint32_t)k)) {
-        fprintf(stderr, "pictures: descriptor.svg: %s does not find (%d, %d)\n", l->title, row, k);
-        exit(1);
-    }
+    need(at == l->place((uint32_t)row, (uint32_t)k), "descriptor.svg: %s does not find (%d, %d)", l->title, row, k);
     return at;
 }
 
 /* A bent arrow from one place to another, the bend `aside` to the left or `above`. */
 static void bent(int x1, int y1, int x2, int y2, int aside, int above) {
-    char path[128];
-    snprintf(path, sizeof path, "M%d %dC%d %d %d %d %d %d", x1, y1, x1 - aside, y1 - above, x2 - aside, y2 - above, x2,
-             y2);
-    shape("lead", path);
+    shape("lead", "M%d %dC%d %d %d %d %d %d", x1, y1, x1 - aside, y1 - above, x2 - aside, y2 - above, x2, y2);
 }
 
 static void draw_layout(const Layout *l, int left) {
@@ -97,9 +89,10 @@ static void draw_layout(const Layout *l, int left) {
             text("m s e", middle - 4, above - 4, "LBO not used");
         }
     }
-    text("t s", left, below + 36, "LBO %u, SBO %u, base offset %d, swizzle code %d", d.leading, d.stride, d.base_offset,
-         (int)(l->descriptor >> 62));
-    text("t s", left, below + 52, "k16 step: the descriptor + %d (units of 16 bytes)", (int)l->k16);
+    paragraph("t s", left, below + 36, 16,
+              "LBO %u, SBO %u, base offset %d, swizzle code %d\n"
+              "k16 step: the descriptor + %d (units of 16 bytes)",
+              d.leading, d.stride, d.base_offset, (int)(l->descriptor >> 62), (int)l->k16);
     text("m s", left, below + 68, "A tile at byte %d: 0x%016llx", START, (unsigned long long)l->descriptor);
 
     /* The first lines of shared memory: who is where. */
@@ -135,12 +128,11 @@ static void draw_layout(const Layout *l, int left) {
 static void draw_descriptor(const char *directory) {
     begin(directory, "06_wgmma_ss/descriptor.svg", 590,
           "One tile in three layouts, as a wgmma descriptor describes it");
-    text("t", MARGIN, 24,
-         "A tile of 64 rows (of m or n) x 64 k of bf16 in three layouts; rows run down, k to the right. A cell is a "
-         "core matrix,");
-    text("t", MARGIN, 42,
-         "8 x 8 elements; its number is the byte of the first one, from the start of the tile. One colour is one k16 "
-         "step: one wgmma.");
+    paragraph("t", MARGIN, 24, 18,
+              "A tile of 64 rows (of m or n) x 64 k of bf16 in three layouts; rows run down, k to the right. A cell is "
+              "a core matrix,\n"
+              "8 x 8 elements; its number is the byte of the first one, from the start of the tile. One colour is one "
+              "k16 step: one wgmma.");
     const Layout layouts[] = {
         {"K-major, 128-byte swizzle", "this chapter: one box 64 columns wide", wgmma_descriptor_k_major_128b(START),
          WGMMA_K16_STEP, 0, k_major_128b},
@@ -164,13 +156,11 @@ static void draw_descriptor(const char *directory) {
 static void draw_accumulators(const char *directory) {
     enum { ROWS = 16, COLUMNS = 16, WIDE = 54, HIGH = 17, TOP = 88, LEFT = 72 };
     begin(directory, "06_wgmma_ss/accumulators.svg", TOP + ROWS * HIGH + 34, "Accumulators of wgmma m64nNk16");
-    text("t", MARGIN, 24,
-         "Rows 0 to 15 and columns 0 to 15 of D: what warp 0 holds. \"5 d2\" is register d[2] of thread 5. Warps 1 to "
-         "3 have the "
-         "next 16 rows each,");
-    text("t", MARGIN, 42,
-         "in the same pattern. Every 8 columns further right the same threads go on with their next 4 registers. "
-         "Framed: thread 0; d0 to d3 run in a Z.");
+    paragraph("t", MARGIN, 24, 18,
+              "Rows 0 to 15 and columns 0 to 15 of D: what warp 0 holds. \"5 d2\" is register d[2] of thread 5. Warps "
+              "1 to 3 have the next 16 rows each,\n"
+              "in the same pattern. Every 8 columns further right the same threads go on with their next 4 registers. "
+              "Framed: thread 0; d0 to d3 run in a Z.");
     for (int column = 0; column < COLUMNS; column++) {
         text("m s c", LEFT + column * WIDE + WIDE / 2, TOP - 8, "%d", column);
     }

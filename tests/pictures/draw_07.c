@@ -1,8 +1,6 @@
 /* draw_07.c - roles, stages and barriers at one moment; the ring over three laps. From pipeline.h and the chapter's numbers. */
 #include "picture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/pipeline.h"
@@ -24,10 +22,8 @@ static PipelineState after(PipelineState state, int k_tiles, int stages) {
 
 /* Ends the program if a wait at a barrier of which `complete` phases are over does not end as the picture says. */
 static void check_wait(const char *who, int complete, PipelineState state, int passes) {
-    if (((uint32_t)complete & 1) == state.phase ? passes : !passes) {
-        fprintf(stderr, "pictures: roles.svg: the wait of the %s is not as the picture says\n", who);
-        exit(1);
-    }
+    need((((uint32_t)complete & 1) != state.phase) == passes,
+         "roles.svg: the wait of the %s is not as the picture says", who);
 }
 
 static void draw_roles(const char *directory) {
@@ -42,21 +38,17 @@ static void draw_roles(const char *directory) {
         check_wait("consumer", laps(LANDED, consumer[c].index, stages), consumer[c], 1);
     }
     check_wait("producer", laps(released[1], producer.index, stages), producer, 0);
-    if (stages != 4 || bm / 64 != CONSUMERS || laps(released[0], producer.index, stages) != 1) {
-        fprintf(stderr, "pictures: roles.svg is drawn for four stages and two consumers\n");
-        exit(1);
-    }
+    need(stages == 4 && bm / 64 == CONSUMERS && laps(released[0], producer.index, stages) == 1,
+         "roles.svg is drawn for four stages and two consumers");
 
     begin(directory, "07_warp_specialized/roles.svg", 530,
           "Producer, consumers, and the ring of stages with its barriers");
-    text("t", MARGIN, 24,
-         "One CTA at one moment of its main loop. The roles share nothing but the ring, and each of its %d stages has "
-         "two "
-         "barriers. From left",
-         stages);
-    text("t", MARGIN, 42,
-         "to right: a stage that is being multiplied, one that has landed, one that is landing, and one that is nearly "
-         "free.");
+    paragraph("t", MARGIN, 24, 18,
+              "One CTA at one moment of its main loop. The roles share nothing but the ring, and each of its %d stages "
+              "has two barriers. From left\n"
+              "to right: a stage that is being multiplied, one that has landed, one that is landing, and one that is "
+              "nearly free.",
+              stages);
     box("load", LEFT, PRODUCER, 3 * STEP + WIDE + 42, BAND);
     text("t h", LEFT + 12, PRODUCER + 20, "producer: one thread of warpgroup 0");
     text("t", LEFT + 12, PRODUCER + 38,
@@ -100,34 +92,29 @@ static void draw_roles(const char *directory) {
         }
     }
 
-    char path[128];
     /* The stage that lands. */
     int x = LEFT + 2 * STEP;
     arrow("generic", x + 20, PRODUCER + BAND, x + 20, FULL - 2);
     text("t s", x + 28, FULL - 16, "arrive.expect_tx");
-    snprintf(path, sizeof path, "M%d %dV%dH%d", x + LANE + 6, PRODUCER + BAND, STAGE + 30, x + WIDE + 2);
-    shape("async", path);
+    shape("async", "M%d %dV%dH%d", x + LANE + 6, PRODUCER + BAND, STAGE + 30, x + WIDE + 2);
     text("t s e", x + LANE, STAGE - 6, "copies");
     arrow("async", x + 60, STAGE, x + 60, FULL + BOX + 2);
     text("t s", x + 68, STAGE - 6, "bytes");
     /* The one that is nearly free. */
     x = LEFT + 3 * STEP;
-    snprintf(path, sizeof path, "M%d %dH%dV%d", x, EMPTY_TOP + 30, x - 16, PRODUCER + BAND + 2);
-    shape("lead", path);
+    shape("lead", "M%d %dH%dV%d", x, EMPTY_TOP + 30, x - 16, PRODUCER + BAND + 2);
     text("t s", x - 10, FULL - 16, "the producer waits");
     arrow("generic", x + 20, CONSUMER, x + 20, EMPTY_TOP + BOX + 2);
     text("t s", x + 28, CONSUMER - 14, "will arrive");
     /* Who reads. */
     for (int c = 0; c < CONSUMERS; c++) {
         x = LEFT + (issued[c] - 1) % stages * STEP;
-        snprintf(path, sizeof path, "M%d %dH%dV%d", x + WIDE, STAGE + 40, x + LANE + 6, CONSUMER - 2);
-        shape("async", path);
+        shape("async", "M%d %dH%dV%d", x + WIDE, STAGE + 40, x + LANE + 6, CONSUMER - 2);
         text("t s e", x + LANE, CONSUMER - 14, "wgmma");
     }
     /* The one that is next. */
     x = LEFT + consumer[0].index * STEP;
-    snprintf(path, sizeof path, "M%d %dH%dV%d", x + WIDE, FULL + 30, x + LANE + 6, CONSUMER - 2);
-    shape("lead", path);
+    shape("lead", "M%d %dH%dV%d", x + WIDE, FULL + 30, x + LANE + 6, CONSUMER - 2);
     text("t s e", x + LANE, CONSUMER - 14, "lets consumer 0 go on");
 
     for (int c = 0; c < CONSUMERS; c++) {
@@ -153,12 +140,11 @@ static void draw_ring(const char *directory) {
     enum { STAGES = 4, K_TILES = 12, WIDE = 66, LEFT = 150, TOP = 96, HIGH = 40 };
     begin(directory, "07_warp_specialized/ring.svg", 392,
           "The ring of stages: indices, phases and parities over three laps");
-    text("t", MARGIN, 26,
-         "A column is a k-tile, a colour is a stage; the ring has %d. Both roles call pipeline_advance() after each "
-         "k-tile. A wait names",
-         STAGES);
-    text("t", MARGIN, 44,
-         "the parity of the phase that it waits for; it cannot name more. It goes on when that phase is complete.");
+    paragraph("t", MARGIN, 26, 18,
+              "A column is a k-tile, a colour is a stage; the ring has %d. Both roles call pipeline_advance() after "
+              "each k-tile. A wait names\n"
+              "the parity of the phase that it waits for; it cannot name more. It goes on when that phase is complete.",
+              STAGES);
     PipelineState producer = producer_start_state(), consumer = consumer_start_state();
     text("t h e", LEFT - 12, TOP - 10, "k-tile");
     static const char *const rows[] = {"stage", "producer waits", "for phase", "consumers wait", "for phase"};
@@ -183,10 +169,8 @@ static void draw_ring(const char *directory) {
         text("t s c", x + WIDE / 2 - 2, y_of[3] + 15, "full[%d]", consumer.index);
         text("t h s c", x + WIDE / 2 - 2, y_of[3] + 29, "parity %u", consumer.phase);
         text("m s c", x + WIDE / 2 - 2, y_of[4] + 25, "%d", lap);
-        if ((uint32_t)(lap & 1) != consumer.phase || (uint32_t)((lap + 1) & 1) != producer.phase) {
-            fprintf(stderr, "pictures: the phases in ring.svg no longer fit pipeline.h\n");
-            exit(1);
-        }
+        need((uint32_t)(lap & 1) == consumer.phase && (uint32_t)((lap + 1) & 1) == producer.phase,
+             "the phases in ring.svg no longer fit pipeline.h");
         if (consumer.index == 0) {
             line(x - 3, TOP - 4, x - 3, TOP + 5 * HIGH + 26);
             text("m s", x + 3, TOP + 5 * HIGH + 42, "lap %d", lap);

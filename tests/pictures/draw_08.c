@@ -3,20 +3,12 @@
 #include "picture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/pipeline.h"
 #include "device/tile_order.h"
 
 static const char source[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
-
-static void need(int holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "pictures: 08: %s\n", what);
-        exit(1);
-    }
-}
 
 /* ---- schedules: what one SM does, step by step ---- */
 
@@ -306,19 +298,15 @@ static void draw_schedules(const char *directory) {
     }
     begin(directory, "08_persistent_pingpong/pingpong.svg", DETAIL + 236,
           "One CTA, two CTAs, a persistent CTA, ping-pong: what the tensor cores wait for");
-    text(
-        "t", MARGIN, 26,
-        "One SM, %d tiles of %d k-tiles. In units of time a k-tile's load is %d.%d, its math %d, a tile's epilogue %d. "
-        "One load at a time, one math.",
-        TILES, K_TILES, LOAD / UNIT, LOAD % UNIT * 10 / UNIT, MATH / UNIT, EPILOGUE / UNIT);
-    text(
-        "t", MARGIN, 44,
-        "The ring has %d stages. Of two CTAs each has half of it, room for %d smaller stages, and %d tiles of half the "
-        "columns: a load %d.%d.",
-        s[0].stages, s[1].stages, s[1].tiles / 2, s[1].load / UNIT, s[1].load % UNIT * 100 / UNIT);
-    text("t", MARGIN, 62,
-         "Dashed: the tensor cores wait. Single boxes: loads that had to wait for a stage. Right: how much of the time "
-         "loads and tensor cores work.");
+    paragraph("t", MARGIN, 26, 18,
+              "One SM, %d tiles of %d k-tiles. In units of time a k-tile's load is %d.%d, its math %d, a tile's "
+              "epilogue %d. One load at a time, one math.\n"
+              "The ring has %d stages. Of two CTAs each has half of it, room for %d smaller stages, and %d tiles of "
+              "half the columns: a load %d.%d.\n"
+              "Dashed: the tensor cores wait. Single boxes: loads that had to wait for a stage. Right: how much of the "
+              "time loads and tensor cores work.",
+              TILES, K_TILES, LOAD / UNIT, LOAD % UNIT * 10 / UNIT, MATH / UNIT, EPILOGUE / UNIT, s[0].stages,
+              s[1].stages, s[1].tiles / 2, s[1].load / UNIT, s[1].load % UNIT * 100 / UNIT);
     for (int i = 0; i < ROWS; i++) {
         end_of[i] = draw_schedule(&s[i], LEFT, TOP + i * ROW, SCALE).end;
     }
@@ -332,12 +320,11 @@ static void draw_schedules(const char *directory) {
     text("t", MARGIN + 256, DETAIL - 20,
          "Numbers are k-tiles. A stage is loaded (colour), then held until its math is over (grey).");
     draw_detail(&s[3], 110, DETAIL, 18);
-    text("t", MARGIN, DETAIL + 208,
-         "A consumer hands the turn on when the math of its tile is issued, not when it is over: the other one's "
-         "products queue behind,");
-    text("t", MARGIN, DETAIL + 226,
-         "and the tensor cores go from tile to tile without a gap. The first load and the last epilogue are exposed, "
-         "once.");
+    paragraph("t", MARGIN, DETAIL + 208, 18,
+              "A consumer hands the turn on when the math of its tile is issued, not when it is over: the other one's "
+              "products queue behind,\n"
+              "and the tensor cores go from tile to tile without a gap. The first load and the last epilogue are "
+              "exposed, once.");
     end();
 }
 
@@ -370,13 +357,13 @@ static void draw_turns(const char *directory) {
     };
     begin(directory, "08_persistent_pingpong/turns.svg", GRID + 172,
           "The ring for two consumers: which waits need the turn");
-    text("t", MARGIN, 26,
-         "A ring of %d stages, tiles of %d k-tiles. Each consumer takes its own tile's k-tiles and skips the other's:",
-         STAGES, K);
-    text("t", MARGIN, 44,
-         "pipeline_advance() within a tile, pipeline_advance_by() over the next one. One column a k-tile, one colour a "
-         "stage;");
-    text("t", MARGIN, 62, "stronger: parity 1. Framed: the lap before in that stage was the other consumer's.");
+    paragraph(
+        "t", MARGIN, 26, 18,
+        "A ring of %d stages, tiles of %d k-tiles. Each consumer takes its own tile's k-tiles and skips the other's:\n"
+        "pipeline_advance() within a tile, pipeline_advance_by() over the next one. One column a k-tile, one colour a "
+        "stage;\n"
+        "stronger: parity 1. Framed: the lap before in that stage was the other consumer's.",
+        STAGES, K);
     static const char *const rows[] = {"k-tile", "consumer 0 waits", "consumer 1 waits", "a lap before: k-tile"};
     static const int y_of[] = {TOP - 30, TOP, TOP + HIGH + 8, TOP + 2 * HIGH + 16};
     for (int i = 0; i < 4; i++) {
@@ -461,8 +448,7 @@ static void draw_turns(const char *directory) {
         for (int k_tiles = 1; k_tiles <= MANY; k_tiles++) {
             int x = LEFT + 60 + (k_tiles - 1) * 58, others = lap_before_is_the_others(stages, k_tiles);
             need(others == (stages % (2 * k_tiles) != 0), "the rule in turns.svg does not hold");
-            box(others ? "hot" : "n", x, y, 54, 26);
-            text(others ? "t s c" : "m s c", x + 27, y + 17, others ? "other's" : "own");
+            cell(others ? "hot" : "n", x, y, 54, 26, others ? "t s c" : "m s c", 17, others ? "other's" : "own");
         }
     }
     text("t", MARGIN, GRID + 34 + widths * 30 + 20,
@@ -496,8 +482,7 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
     text("m s", x, y + 16, "%s", remark);
     y += 28;
     int shown = back < ALL ? back : ALL;
-    box("n", x, y, shown * unit, LANE - 6);
-    text("t s c", x + shown * unit / 2, y + 13, "phase 0");
+    cell("n", x, y, shown * unit, LANE - 6, "t s c", 13, "phase 0");
     if (back < ALL) {
         colour(7, x + back * unit, y, (ALL - back) * unit, LANE - 6);
         text("t s c", x + (back + ALL) * unit / 2, y + 13, "phase 1");
@@ -507,8 +492,7 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
         /* The first turn of consumer 0: parity 1. */
         int through = passes(back <= from ? 1 : 0, 1);
         if (from > 0) {
-            box("wait", x, top, from * unit, LANE - 6);
-            text("m s c", x + from * unit / 2, top + 13, "late");
+            cell("wait", x, top, from * unit, LANE - 6, "m s c", 13, "late");
         }
         if (!through) {
             hangs = 1;
@@ -531,8 +515,7 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
         }
     }
     int top = y + LANE + WARPS * LANE + 10;
-    box("wait", x, top, completes * unit, LANE - 6);
-    text("m s c", x + completes * unit / 2, top + 13, completes > 4 ? "waits for turn[1]" : "");
+    cell("wait", x, top, completes * unit, LANE - 6, "m s c", 13, completes > 4 ? "waits for turn[1]" : "");
     for (int k = 0; k < k_tiles; k++) {
         box("math", x + (completes + k * ISSUE) * unit, top, ISSUE * unit, LANE - 6);
         text("t s c", x + (completes + k * ISSUE) * unit + unit, top + 13, "k%d", k);
@@ -543,13 +526,12 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
 static void draw_hand_over(const char *directory) {
     enum { LEFT = 96, TOP = 88, SCALE = 15, STEP = 285, LANES = TOP + 28 };
     begin(directory, "08_persistent_pingpong/handing_on.svg", 336, "One slow warp, and who hands the turn on");
-    text("t", MARGIN, 26,
-         "Consumer 0's first turn: its four warps, warp %d late. Each waits for parity 1 of turn[0]: in phase 0 that "
-         "passes, in phase 1 it blocks.",
-         WARPS - 1);
-    text("t", MARGIN, 44,
-         "k0, k1: products of a k-tile issued. Arrows: arrivals at turn[1]. When consumer 1 has had its turn, turn[0] "
-         "goes to phase 1.");
+    paragraph("t", MARGIN, 26, 18,
+              "Consumer 0's first turn: its four warps, warp %d late. Each waits for parity 1 of turn[0]: in phase 0 "
+              "that passes, in phase 1 it blocks.\n"
+              "k0, k1: products of a k-tile issued. Arrows: arrivals at turn[1]. When consumer 1 has had its turn, "
+              "turn[0] goes to phase 1.",
+              WARPS - 1);
     text("t s e", LEFT - 8, LANES + 13, "turn[0] is in");
     for (int warp = 0; warp < WARPS; warp++) {
         text("t s e", LEFT - 8, LANES + 24 + warp * 24 + 13, "warp %d", warp);
@@ -559,14 +541,12 @@ static void draw_hand_over(const char *directory) {
     draw_handing_on(LEFT + STEP, TOP, SCALE, 1, WARPS, "K = 64, all threads hand on", "the turn waits for warp 3");
     draw_handing_on(LEFT + 2 * STEP, TOP, SCALE, 2, 1, "K = 128, one thread hands on",
                     "wait_group(1) waits for warp 3");
-    text("t", MARGIN, 286,
-         "Left: warp 3 comes when turn[0] is in phase 1, takes its phase for one that is not over, and waits; its "
-         "warpgroup never finishes the tile.");
-    text("t", MARGIN, 304,
-         "Middle: turn[1] needs 128 arrivals, so warp 3 has passed turn[0] before anybody can move it on.");
-    text("t", MARGIN, 322,
-         "Right: a product belongs to all four warps. The wait behind the second k-tile ends when warp 3 has issued "
-         "the first.");
+    paragraph("t", MARGIN, 286, 18,
+              "Left: warp 3 comes when turn[0] is in phase 1, takes its phase for one that is not over, and waits; its "
+              "warpgroup never finishes the tile.\n"
+              "Middle: turn[1] needs 128 arrivals, so warp 3 has passed turn[0] before anybody can move it on.\n"
+              "Right: a product belongs to all four warps. The wait behind the second k-tile ends when warp 3 has "
+              "issued the first.");
     end();
 }
 
@@ -606,12 +586,11 @@ static void draw_tile_order(const char *directory) {
     char name[64];
     begin(directory, "08_persistent_pingpong/tile_order.svg", 376,
           "Tiles that 132 CTAs work on at a time, by rows and in groups");
-    text("t", MARGIN, 26,
-         "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue (dark): the first wave of %d CTAs; "
-         "yellow: the "
-         "second.",
-         SIZE, SIZE, SIZE, bm, bn, SHOWN, CTAS);
-    text("t", MARGIN, 44, "A row of tiles shares a panel of A, %d x K; a column shares a panel of B, %d x K.", bm, bn);
+    paragraph("t", MARGIN, 26, 18,
+              "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue (dark): the first wave of %d CTAs; "
+              "yellow: the second.\n"
+              "A row of tiles shares a panel of A, %d x K; a column shares a panel of B, %d x K.",
+              SIZE, SIZE, SIZE, bm, bn, SHOWN, CTAS, bm, bn);
     order_panel(MARGIN, 78, bm, bn, 1, "tile_at(..., group 1): row by row");
     snprintf(name, sizeof name, "tile_at(..., group %d): %d rows walked together", group, group);
     order_panel(MARGIN + 490, 78, bm, bn, group, name);

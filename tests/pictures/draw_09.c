@@ -25,9 +25,10 @@ static void draw_cluster(const char *directory) {
     int a_bytes = v->bm * bk * (int)sizeof(bf16), part_bytes = v->bn / v->cluster * bk * (int)sizeof(bf16);
     begin(directory, "beyond/09_every_shape/cluster.svg", 494,
           "A stage in two CTAs of a cluster that share B by multicast");
-    text("t", MARGIN, 26, "Stage s of %s. The CTAs' tiles lie below each other: both need the same %d columns of B.",
-         v->name, v->bn);
-    text("t", MARGIN, 44, "Each CTA loads one half of them, into both. Solid arrows: copies. Dashed: arrivals.");
+    paragraph("t", MARGIN, 26, 18,
+              "Stage s of %s. The CTAs' tiles lie below each other: both need the same %d columns of B.\n"
+              "Each CTA loads one half of them, into both. Solid arrows: copies. Dashed: arrivals.",
+              v->name, v->bn);
     text("m s", MARGIN, GLOBAL + 14, "global memory");
     for (int cta = 0; cta < v->cluster; cta++) {
         int x = MARGIN + cta * STEP;
@@ -45,28 +46,23 @@ static void draw_cluster(const char *directory) {
         text("t s c", part, GLOBAL + 17, "B, half %d", cta);
         text("m s c", part, GLOBAL + 31, "%d x %d", v->bn / v->cluster, bk);
 
-        colour(cta * 2, x + 20, STAGE, 120, HIGH);
-        text("t s c", x + 80, STAGE + 17, "A");
+        cell(hue(cta * 2), x + 20, STAGE, 120, HIGH, "t s c", 17, "A");
         text("m s c", x + 80, STAGE + 31, "%d KB", a_bytes / 1024);
         arrow("async", from, GLOBAL + HIGH, x + 80, STAGE);
         for (int half = 0; half < v->cluster; half++) {
             int at = x + 160 + half * 130;
-            colour(4 + half * 2 + 1, at, STAGE, 120, HIGH);
-            text("t s c", at + 60, STAGE + 17, "B, half %d", half);
+            cell(hue(4 + half * 2 + 1), at, STAGE, 120, HIGH, "t s c", 17, "B, half %d", half);
             text("m s c", at + 60, STAGE + 31, "%d KB, from CTA %d", part_bytes / 1024, half);
             arrow("async", part_x[half] + 60, GLOBAL + HIGH, at + 60, STAGE);
         }
-        box("load", x + 20, BARRIERS, 190, HIGH);
-        text("t h s c", x + 115, BARRIERS + 16, "full[s]");
+        cell("load", x + 20, BARRIERS, 190, HIGH, "t h s c", 16, "full[s]");
         text("t s c", x + 115, BARRIERS + 31, "1 arrival, %d bytes", a_bytes + v->cluster * part_bytes);
-        box("math", x + 230, BARRIERS, 190, HIGH);
-        text("t h s c", x + 325, BARRIERS + 16, "empty[s]");
+        cell("math", x + 230, BARRIERS, 190, HIGH, "t h s c", 16, "empty[s]");
         text("t s c", x + 325, BARRIERS + 31, "%d arrivals: %d consumers x %d CTAs", consumers * v->cluster, consumers,
              v->cluster);
         text("m s", x + 20, STAGE + HIGH + 22, "Its own producer announces all the bytes that land here;");
         text("m s", x + 20, STAGE + HIGH + 36, "each copy counts its bytes at full[s] of the CTA where it lands.");
-        box("math", x + 120, CONSUMERS_Y, 200, HIGH);
-        text("t s c", x + 220, CONSUMERS_Y + 17, "its %d consumers", consumers);
+        cell("math", x + 120, CONSUMERS_Y, 200, HIGH, "t s c", 17, "its %d consumers", consumers);
         text("m s c", x + 220, CONSUMERS_Y + 31, "read A and both halves of B");
         for (int to = 0; to < v->cluster; to++) {
             arrow("generic", x + 220 + (to ? 30 : -30), CONSUMERS_Y, MARGIN + to * STEP + 325 + (cta ? 30 : -30),
@@ -102,11 +98,11 @@ static int draw_cta(int x, int y, int scale, int begin_at, int work) {
 static void draw_overlap(const char *directory) {
     enum { LEFT = 210, SCALE = 14, LATER = 7, TOP = 92 };
     begin(directory, "beyond/09_every_shape/overlap.svg", 432, "Two launches, one after the other, and overlapping");
-    text("t", MARGIN, 26,
-         "Two layers on two SMs: launch 2 reads as its A what launch 1 writes as its C. In units of time: from one "
-         "launch's end to the next");
-    text("t", MARGIN, 44, "one's start %d, set-up %d, loads and math %d, epilogue %d. On SM 1 launch 1 comes %d later.",
-         START, SET_UP, MATH, EPILOGUE, LATER);
+    paragraph("t", MARGIN, 26, 18,
+              "Two layers on two SMs: launch 2 reads as its A what launch 1 writes as its C. In units of time: from "
+              "one launch's end to the next\n"
+              "one's start %d, set-up %d, loads and math %d, epilogue %d. On SM 1 launch 1 comes %d later.",
+              START, SET_UP, MATH, EPILOGUE, LATER);
     int x = LEFT, plain = 0, overlapping = 0, ended = 0;
     for (int overlap = 0; overlap < 2; overlap++) {
         int y = TOP + overlap * 108;
@@ -127,10 +123,7 @@ static void draw_overlap(const char *directory) {
         line(x + ended * SCALE, y - 8, x + ended * SCALE, y + 88);
         text("m s e", x + ended * SCALE - 4, y - 2, "launch 1 has ended");
     }
-    if (overlapping >= plain) {
-        fprintf(stderr, "pictures: overlapping launches are no faster than others\n");
-        exit(1);
-    }
+    need(overlapping < plain, "overlapping launches are no faster than others");
     text("t h", MARGIN, TOP + 228, "Overlapping: launch 2 on SM 0, role by role");
     int begin_at = SET_UP + MATH + EPILOGUE, wait = begin_at + SET_UP, y = TOP + 240;
     for (int role = 0; role < 2; role++) {
@@ -142,11 +135,10 @@ static void draw_overlap(const char *directory) {
     run_bar("wait", x, y + 26, ended, ended + 2, SCALE, "full");
     run_bar("math", x, y + 26, ended + 2, ended + MATH, SCALE, "math");
     run_bar("epi", x, y + 26, ended + MATH, ended + MATH + EPILOGUE, SCALE, "C");
-    text("t s", MARGIN, y + 70,
-         "Framed: grid_dependency_wait(). The producer needs it: launch 1 may still write A or B, and count at the "
-         "same meeting. Consumers write C, "
-         "which launch 1 may");
-    text("t s", MARGIN, y + 86, "still read; but they wait for what the producer loads, and so come after its wait.");
+    paragraph("t s", MARGIN, y + 70, 16,
+              "Framed: grid_dependency_wait(). The producer needs it: launch 1 may still write A or B, and count at "
+              "the same meeting. Consumers write C, which launch 1 may\n"
+              "still read; but they wait for what the producer loads, and so come after its wait.");
     end();
 }
 

@@ -1,9 +1,6 @@
 /* draw_10.c - the two levels of a sum, and how two consumers promote in turn; from the chapter's numbers. */
 #include "picture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static const char source[] = "beyond/10_fp8/10_fp8.cu";
 
 /* ---- one k-tile: from operands to sums ---- */
@@ -28,8 +25,7 @@ static void draw_levels(const char *directory) {
         }
         text("m s", x, TOP + 44, "%d wgmmas", steps);
         arrow("async", x + WIDE / 2, TOP + 52, x + WIDE / 2, ROW);
-        box("math", x, ROW, WIDE, HIGH);
-        text("t h s c", x + WIDE / 2, ROW + 20, "part");
+        cell("math", x, ROW, WIDE, HIGH, "t h s c", 20, "part");
         text("t s c", x + WIDE / 2, ROW + 38, "begins anew, about 14 bits");
         arrow("generic", x + WIDE / 2, ROW + HIGH, x + WIDE / 2, ROW + 2 * HIGH + 10);
         text("t s", x + WIDE / 2 + 8, ROW + HIGH + 34, "x two scales");
@@ -52,20 +48,16 @@ enum { CONSUMERS = 2, AROUND = 70 };
 static void draw_turns(const char *directory) {
     enum { LEFT = 130, LANE = 46, TOP = 84, BAR = 30, ROUNDS = 3, PIXELS = 820 };
     int columns = 128, math = 4 * columns / 2, promotion = columns / 2 + AROUND;
-    if (constant(source, "CONSUMERS") != CONSUMERS || promotion > math) {
-        fprintf(stderr,
-                "pictures: turns.svg is drawn for two consumers whose promotion is shorter than the other's math\n");
-        exit(1);
-    }
+    need(constant(source, "CONSUMERS") == CONSUMERS && promotion <= math,
+         "turns.svg is drawn for two consumers whose promotion is shorter than the other's math");
     int total = (2 * ROUNDS + 1) * math;
     begin(directory, "beyond/10_fp8/promotion.svg", 274, "While one consumer promotes, the other one's products run");
-    text("t", MARGIN, 26,
-         "64 x %d products of a consumer, 4 x k32: %d cycles of the tensor cores. Then %d additions a thread, and what "
-         "surrounds them.",
-         columns, math, columns / 2);
-    text("t", MARGIN, 44,
-         "The tensor cores serve one at a time: the other consumer's products fill the time in which this one "
-         "adds.");
+    paragraph(
+        "t", MARGIN, 26, 18,
+        "64 x %d products of a consumer, 4 x k32: %d cycles of the tensor cores. Then %d additions a thread, and what "
+        "surrounds them.\n"
+        "The tensor cores serve one at a time: the other consumer's products fill the time in which this one adds.",
+        columns, math, columns / 2);
     static const char *const lane[] = {"consumer 0", "consumer 1", "tensor cores"};
     for (int i = 0; i < 3; i++) {
         text("t h s e", LEFT - 10, TOP + i * LANE + 20, "%s", lane[i]);
@@ -73,24 +65,20 @@ static void draw_turns(const char *directory) {
     for (int c = 0; c < CONSUMERS; c++) {
         for (int round = 0; round < ROUNDS; round++) {
             int from = (2 * round + c) * math, x = LEFT + from * PIXELS / total, w = math * PIXELS / total;
-            box("math", x, TOP + c * LANE, w, BAR);
-            text("t x c", x + w / 2, TOP + c * LANE + 19, "products, part %d", round);
+            cell("math", x, TOP + c * LANE, w, BAR, "t x c", 19, "products, part %d", round);
             int px = x + w, pw = promotion * PIXELS / total, ww = (math - promotion) * PIXELS / total;
-            box("epi", px, TOP + c * LANE, pw, BAR);
-            text("t x c", px + pw / 2, TOP + c * LANE + 19, "adds %d", round);
+            cell("epi", px, TOP + c * LANE, pw, BAR, "t x c", 19, "adds %d", round);
             if (round < ROUNDS - 1) {
                 box("wait", px + pw, TOP + c * LANE, ww, BAR);
             }
-            colour(c * 2, x, TOP + 2 * LANE, w, BAR);
-            text("t x c", x + w / 2, TOP + 2 * LANE + 19, "consumer %d", c);
+            cell(hue(c * 2), x, TOP + 2 * LANE, w, BAR, "t x c", 19, "consumer %d", c);
         }
     }
-    text("m s", MARGIN, TOP + 3 * LANE + 14,
-         "Dashed: its next products are issued and wait for the other's. Were the additions longer than the other's "
-         "products, the tensor cores would");
-    text("m s", MARGIN, TOP + 3 * LANE + 30,
-         "wait: that is why a wider product is better, and why nothing but additions should stand between a wait and "
-         "the next products.");
+    paragraph("m s", MARGIN, TOP + 3 * LANE + 14, 16,
+              "Dashed: its next products are issued and wait for the other's. Were the additions longer than the "
+              "other's products, the tensor cores would\n"
+              "wait: that is why a wider product is better, and why nothing but additions should stand between a wait "
+              "and the next products.");
     end();
 }
 

@@ -2,9 +2,6 @@
  * products read the other. */
 #include "picture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "../../beyond/11_w4a8/pack.h"
 
 static const char source[] = "beyond/11_w4a8/11_w4a8.cu";
@@ -42,8 +39,7 @@ static void draw_bytes(int x, int y, int width) {
             int reg = i / 4, byte = i % 4;
             int at = packed_word(THREAD, step, reg / 2 * 2) - packed_word(THREAD, 0, 0) + byte;
             int left = x + at * width, top = y + (1 - reg % 2) * 24;
-            colour(reg + 4, left, top, width, 24);
-            text("t s c", left + width / 2, top + 16, "%d,%d", fragment_row(THREAD, reg),
+            cell(hue(reg + 4), left, top, width, 24, "t s c", 16, "%d,%d", fragment_row(THREAD, reg),
                  step * 32 + fragment_k(THREAD, reg, byte));
         }
     }
@@ -78,12 +74,8 @@ static void draw_bits(int x, int y, int width) {
         int left = x + (7 - bit) * width,
             odd = (encode(-7, 1, 1) >> 8 & 1u << bit) != 0 || (encode(-7, 1, 0) >> 8 & 1u << bit) != 0;
         int even = (encode(-7, 0, 1) >> 8 & 1u << bit) != 0;
-        if (odd == even) {
-            fprintf(stderr, "pictures: bit %d of a packed byte belongs to none or to two\n", bit);
-            exit(1);
-        }
-        colour(odd ? 5 : 4, left, y, width, 22);
-        text("t s c", left + width / 2, y + 15, "%s", names[bit]);
+        need(odd != even, "bit %d of a packed byte belongs to none or to two", bit);
+        cell(hue(odd ? 5 : 4), left, y, width, 22, "t s c", 15, "%s", names[bit]);
         text("m x c", left + width / 2, y + 34, odd ? "odd" : "even");
     }
     text("t s", x + 8 * width + 8, y + 15, "bits 7 to 0 of each");
@@ -204,12 +196,11 @@ static void draw_pipeline(const char *directory) {
     must_contain(source, "wgmma_wait_group(0);");
     Course two = run(2, 1), one = run(1, 1), none = run(2, 0);
     begin(directory, "beyond/11_w4a8/pipeline.svg", 548, "Conversion of a k-tile under the products of the one before");
-    text("t", MARGIN, 26,
-         "One warpgroup, its first k-tiles. Products are issued where a conversion ends, and run when the tensor "
-         "cores come to them.");
-    text("t", MARGIN, 44,
-         "+0: the sums of k-tile 0, times their scales, are added to those in fp32. Behind +1 another warpgroup's "
-         "products fill the gap.");
+    paragraph("t", MARGIN, 26, 18,
+              "One warpgroup, its first k-tiles. Products are issued where a conversion ends, and run when the tensor "
+              "cores come to them.\n"
+              "+0: the sums of k-tile 0, times their scales, are added to those in fp32. Behind +1 another warpgroup's "
+              "products fill the gap.");
     text("t h", MARGIN, TWO - 10, "Two sets of registers");
     draw_course(&two, TWO, TILES, TILES);
     draw_sets(&two, TWO + 60, TILES);
@@ -224,10 +215,8 @@ static void draw_pipeline(const char *directory) {
          "Two sets, wgmma_wait_group(1) left out: k-tile 2 is converted over what products 0 still read");
     draw_course(&none, NONE, 3, 1);
     int over = none.done[0] < none.convert[2] + CONVERT ? none.done[0] : none.convert[2] + CONVERT;
-    if (over <= none.convert[2] || two.convert[2] < two.done[0] || one.start[1] == one.done[0]) {
-        fprintf(stderr, "pictures: the three pipelines of 11_w4a8 do not show what they are for\n");
-        exit(1);
-    }
+    need(over > none.convert[2] && two.convert[2] >= two.done[0] && one.start[1] != one.done[0],
+         "the three pipelines of 11_w4a8 do not show what they are for");
     box("hot", LEFT + none.convert[2] * SCALE, NONE + 56, (over - none.convert[2]) * SCALE, 50);
     draw_sets(&none, NONE + 60, 3);
     text("t s", LEFT + (none.convert[2] + CONVERT) * SCALE + 60, NONE + 76,

@@ -15,8 +15,7 @@ enum {
 static void draw_c(int x, int y, int rank) {
     colour(0, x, y, SIDE / 2, SIDE);
     colour(3, x + SIDE / 2, y, SIDE / 2, SIDE);
-    box("hot", x + 14, y + 62, 34, 26);
-    text("t s c", x + 31, y + 79, "t");
+    cell("hot", x + 14, y + 62, 34, 26, "t s c", 17, "t");
     text("t h s c", x + SIDE / 2, y - 8, "C of rank %d", rank);
     text("t x c", x + SIDE / 4, y + SIDE - 8, "rank 0's");
     text("t x c", x + SIDE * 3 / 4, y + SIDE - 8, "rank 1's");
@@ -33,8 +32,7 @@ static void draw_gpus(void) {
         text("t h", x + 12, TOP + 22, "GPU of rank %d", rank);
     }
     int smem = MARGIN + 20, c0 = MARGIN + 270, c1 = MARGIN + STEP + 40;
-    box("epi", smem, TOP + 60, 150, 76);
-    text("t h s c", smem + 75, TOP + 80, "the buffer of a CTA");
+    cell("epi", smem, TOP + 60, 150, 76, "t h s c", 20, "the buffer of a CTA");
     text("t s c", smem + 75, TOP + 97, "tile t, stored in boxes");
     text("t s c", smem + 75, TOP + 113, "of %d x %d, one at a time", rows, columns);
     draw_c(c0, TOP + 62, 0);
@@ -47,15 +45,13 @@ static void draw_gpus(void) {
     /* The flags of rank 1, set by rank 0. */
     int flags = MARGIN + STEP + 240;
     for (int i = 0; i < 6; i++) {
-        box(i == 3 ? "hot" : "n", flags + i * 28, TOP + 200, 28, 26);
-        text("t x c", flags + i * 28 + 14, TOP + 217, i == 0 ? "R" : i == 3 ? "t" : "");
+        cell(i == 3 ? "hot" : "n", flags + i * 28, TOP + 200, 28, 26, "t x c", 17, i == 0 ? "R" : i == 3 ? "t" : "");
     }
     text("m s", flags, TOP + 246, "rank 1's flags,");
     text("m s", flags, TOP + 261, "set by rank 0");
     shape("generic", "M60 196V342H838V288");
     text("m s", smem + 30, TOP + 276, "2  bulk_wait_group(0): both are written.  3  set to the epoch, with release");
-    box("math", flags, TOP + 62, 168, 62);
-    text("t h s c", flags + 84, TOP + 80, "Step 5, before the end");
+    cell("math", flags, TOP + 62, 168, 62, "t h s c", 18, "Step 5, before the end");
     text("t s c", flags + 84, TOP + 97, "4  waits for flag t,");
     text("t s c", flags + 84, TOP + 113, "with acquire");
     arrow("lead", flags + 98, TOP + 124, flags + 98, TOP + 198);
@@ -74,12 +70,10 @@ static void draw_ways(void) {
         text("m x", MARGIN, y + 36, "tensor cores, above; NVLink, below");
         for (int piece = 0; piece < (way == 1 ? PIECES : 1); piece++) {
             int part = way == 1 ? PRODUCT / PIECES : PRODUCT, begin = LEFT + piece * part;
-            box("math", begin, y, part, HIGH);
-            text("t s c", begin + part / 2, y + 15, way == 1 ? "piece %d" : "product", piece);
+            cell("math", begin, y, part, HIGH, "t s c", 15, way == 1 ? "piece %d" : "product", piece);
             if (way < 2) {
                 int length = GATHER / (way == 1 ? PIECES : 1);
-                box("store", begin + part, y + HIGH, length, HIGH);
-                text("t s c", begin + part + length / 2, y + HIGH + 15, way == 1 ? "%d" : "gather", piece);
+                cell("store", begin + part, y + HIGH, length, HIGH, "t s c", 15, way == 1 ? "%d" : "gather", piece);
             }
         }
         for (int tile = 0; way == 2 && tile < 12; tile++) {
@@ -93,9 +87,9 @@ static void draw_ways(void) {
 void draw_12(const char *directory) {
     begin(directory, "beyond/12_two_gpus/stores.svg", 620,
           "One tile on its way into two memories, and three ways to C");
-    text("t", MARGIN, 26,
-         "A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the");
-    text("t", MARGIN, 44, "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
+    paragraph("t", MARGIN, 26, 18,
+              "A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the\n"
+              "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
     draw_gpus();
     draw_ways();
     end();

@@ -64,11 +64,12 @@ void box(const char *class, int x, int y, int width, int height) {
     fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", class, x, y, width, height);
 }
 
-void colour(int i, int x, int y, int width, int height) {
-    char class[8];
-    snprintf(class, sizeof class, "f%d", i % 8);
-    box(class, x, y, width, height);
+const char *hue(int i) {
+    static const char *const classes[] = {"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"};
+    return classes[i % 8];
 }
+
+void colour(int i, int x, int y, int width, int height) { box(hue(i), x, y, width, height); }
 
 void cells(const uint8_t *colours, int rows, int columns, int x, int y, int width, int height) {
     for (int c = PLAIN; c >= 0; c--) {
@@ -91,17 +92,44 @@ void cells(const uint8_t *colours, int rows, int columns, int x, int y, int widt
     }
 }
 
+static void text_line(const char *class, int x, int y, const char *line, int length) {
+    if (class) {
+        fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">%.*s</text>\n", class, x, y, length, line);
+    } else {
+        fprintf(out, "<text x=\"%d\" y=\"%d\">%.*s</text>\n", x, y, length, line);
+    }
+}
+
+static void lines(const char *class, int x, int y, int step, const char *format, va_list arguments) {
+    char all[2048];
+    vsnprintf(all, sizeof all, format, arguments);
+    for (const char *line = all, *end; line; line = *end ? end + 1 : NULL, y += step) {
+        end = line + strcspn(line, "\n");
+        text_line(class, x, y, line, (int)(end - line));
+    }
+}
+
 void text(const char *class, int x, int y, const char *format, ...) {
     va_list arguments;
-    if (class) {
-        fprintf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">", class, x, y);
-    } else {
-        fprintf(out, "<text x=\"%d\" y=\"%d\">", x, y);
-    }
     va_start(arguments, format);
-    vfprintf(out, format, arguments);
+    lines(class, x, y, 0, format, arguments);
     va_end(arguments);
-    fprintf(out, "</text>\n");
+}
+
+void paragraph(const char *class, int x, int y, int step, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    lines(class, x, y, step, format, arguments);
+    va_end(arguments);
+}
+
+void cell(const char *class, int x, int y, int width, int height, const char *text_class, int down, const char *format,
+          ...) {
+    va_list arguments;
+    box(class, x, y, width, height);
+    va_start(arguments, format);
+    lines(text_class, x + width / 2, y + down, 0, format, arguments);
+    va_end(arguments);
 }
 
 void line(int x1, int y1, int x2, int y2) { fprintf(out, "<path class=\"l\" d=\"M%d %dL%d %d\"/>\n", x1, y1, x2, y2); }
@@ -114,7 +142,25 @@ void group(const char *class) { fprintf(out, "<g class=\"%s\">\n", class); }
 
 void end_group(void) { fprintf(out, "</g>\n"); }
 
-void shape(const char *class, const char *path) { fprintf(out, "<path class=\"%s\" d=\"%s\"/>\n", class, path); }
+void shape(const char *class, const char *path, ...) {
+    va_list arguments;
+    fprintf(out, "<path class=\"%s\" d=\"", class);
+    va_start(arguments, path);
+    vfprintf(out, path, arguments);
+    va_end(arguments);
+    fprintf(out, "\"/>\n");
+}
+
+void need_at(const char *file, int holds, const char *format, ...) {
+    va_list arguments;
+    if (!holds) {
+        va_start(arguments, format);
+        fprintf(stderr, "pictures: %s: ", file);
+        vfprintf(stderr, format, arguments);
+        fprintf(stderr, "\n");
+        exit(1);
+    }
+}
 
 int constant(const char *source, const char *name) {
     char line[512], *end;
@@ -132,8 +178,8 @@ int constant(const char *source, const char *name) {
             }
         }
     }
-    fprintf(stderr, "pictures: %s has no constant %s with a plain number\n", source, name);
-    exit(1);
+    need(0, "%s has no constant %s with a plain number", source, name);
+    return 0;
 }
 
 void must_contain(const char *source, const char *code) {
@@ -145,6 +191,5 @@ void must_contain(const char *source, const char *code) {
             return;
         }
     }
-    fprintf(stderr, "pictures: %s no longer contains: %s\n", source, code);
-    exit(1);
+    need(0, "%s no longer contains: %s", source, code);
 }

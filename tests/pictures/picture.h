@@ -22,9 +22,16 @@ void begin(const char *directory, const char *file, int height, const char *titl
 void end(void);
 
 void box(const char *class, int x, int y, int width, int height);
-/* A box of class f0 to f7: i modulo 8. */
+/* The class f0 to f7: i modulo 8. And a box of it. */
+const char *hue(int i);
 void colour(int i, int x, int y, int width, int height);
 __attribute__((format(printf, 4, 5))) void text(const char *class, int x, int y, const char *format, ...);
+/* Lines of text below each other, `step` apart: as many as the format has. */
+__attribute__((format(printf, 5, 6))) void paragraph(const char *class, int x, int y, int step, const char *format,
+                                                     ...);
+/* A box with a text in its middle, `down` below its upper edge. */
+__attribute__((format(printf, 8, 9))) void cell(const char *class, int x, int y, int width, int height,
+                                                const char *text_class, int down, const char *format, ...);
 /* Between the two, text of class NULL takes the class of the group. */
 void group(const char *class);
 void end_group(void);
@@ -32,7 +39,7 @@ void line(int x1, int y1, int x2, int y2);
 /* From the first point to the second; class lead, async or generic. */
 void arrow(const char *class, int x1, int y1, int x2, int y2);
 /* Any path, in SVG's letters. */
-void shape(const char *class, const char *path);
+__attribute__((format(printf, 2, 3))) void shape(const char *class, const char *path, ...);
 
 /* A grid of cells, many of one colour: a path for each of the colours, in their order. colours[row * columns + column] is as
  * for colour(), PLAIN, or EMPTY. */
@@ -41,21 +48,15 @@ void cells(const uint8_t *colours, int rows, int columns, int x, int y, int widt
 
 /* The value of `NAME = 64,` in a source file, from the top of the repository: so that a picture has the chapter's numbers. */
 int constant(const char *source, const char *name);
+/* Ends the program if a picture would no longer show what it says. */
+#define need(...) need_at(__FILE__, __VA_ARGS__)
+__attribute__((format(printf, 3, 4))) void need_at(const char *file, int holds, const char *format, ...);
 /* Ends the program if no line of a source file contains `code` any more: a picture shows what it does. */
 void must_contain(const char *source, const char *code);
 
 /* One for each chapter that has pictures; each writes DIRECTORY/NN_name/NAME.svg. */
-void draw_01(const char *directory);
-void draw_02(const char *directory);
-void draw_03(const char *directory);
-void draw_04(const char *directory);
-void draw_05(const char *directory);
-void draw_06(const char *directory);
-void draw_07(const char *directory);
-void draw_08(const char *directory);
-void draw_09(const char *directory);
-void draw_10(const char *directory);
-void draw_11(const char *directory);
-void draw_12(const char *directory);
+#define EACH_DRAW(X) X(01) X(02) X(03) X(04) X(05) X(06) X(07) X(08) X(09) X(10) X(11) X(12)
+#define DECLARE_DRAW(number) void draw_##number(const char *directory);
+EACH_DRAW(DECLARE_DRAW)
 
 #endif

@@ -11,17 +11,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: pictures DIRECTORY\n");
         return 2;
     }
-    draw_01(argv[1]);
-    draw_02(argv[1]);
-    draw_03(argv[1]);
-    draw_04(argv[1]);
-    draw_05(argv[1]);
-    draw_06(argv[1]);
-    draw_07(argv[1]);
-    draw_08(argv[1]);
-    draw_09(argv[1]);
-    draw_10(argv[1]);
-    draw_11(argv[1]);
-    draw_12(argv[1]);
+#define DRAW(number) draw_##number(argv[1]);
+    EACH_DRAW(DRAW)
     return 0;
 }
