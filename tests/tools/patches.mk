@@ -53,7 +53,7 @@ $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 
 ## make patches ARGS=help|the tool for patches of every kind, with the compilers that it needs
 ## make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
-## make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU
+## make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU; ARGS=stale: those whose source has changed since
 .PHONY: patches exercises-gpu bugs-gpu
 patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
 	@$(PATCHES) $(ARGS)
@@ -63,11 +63,10 @@ exercises-gpu:
 BUGS_ON_GPU := $(B)/tests/gpu/bugs
 bugs-gpu: $(BUGS_ON_GPU)
 ifneq ($(HAVE_NVCC),)
-$(B)/include/bugs.inc: $(wildcard $(CHAPTER_DIRS:%=%/bugs/*.patch) $(CHAPTER_DIRS:%=%/*.cu) $(CHAPTER_DIRS:%=%/*.h)) \
-                       $(wildcard common/*.h common/device/*.h) $(PATCHES) $(NVCC_STAMP)
+$(B)/include/bugs.inc: FORCE
 	@mkdir -p $(@D)
-	$(Q)$(PATCHES) object bugs >/dev/null
-	$(Q)$(PATCHES) gpu-table >$@
+	$(Q)$(PATCHES) object $(or $(ARGS),bugs) >/dev/null
+	$(Q)$(PATCHES) gpu-table $(ARGS) >$@
 $(BUGS_ON_GPU).o: $(B)/include/bugs.inc
 $(BUGS_ON_GPU): $(BUGS_ON_GPU).o $(COMMON) $(LINK_STAMP)
 	$(call say,LINK,$@)

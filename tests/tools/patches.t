@@ -145,55 +145,55 @@ for word; do
     esac
     before=$word
 done
-case $PWD in *choice*) code=other ;; *) code=same ;; esac
+case $PWD in */09_choice) code=other ;; *) code=same ;; esac
 grep -q error "$TREE/report" || { : >"$object" && cp "$TREE/cubin_$code" "$kept/${source%.cu}.cubin"; }
 TEXT
 chmod 0755, 'nvcc';
-# cubin(CODE): as little of an ELF file as has a section .text.kernel with that code, behind one of names.
+# cubin(NAME, CODE): an ELF file with that code.
 sub cubin {
-    my $names = "\0.text.kernel\0.names\0";
-    return pack('x40 Q x10 S S S', 64, 64, 2, 1) . pack('L x20 Q Q x24', 1, 192 + length $names, length $_[0])
-        . pack('L x20 Q Q x24', 14, 192, length $names) . $names . $_[0];
+    open my $as, '|-', "as -o $_[0] -" or die;
+    print $as ".section .text.kernel,\"ax\"\n.ascii \"$_[1]\"\n";
+    close $as or die;
 }
 my $report = "ptxas info : Compiling entry function 'k' for 'sm_90a'\nptxas info : Function properties for k\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
 store('report', $report);
-store('cubin_same', cubin('same'));
-store('cubin_other', cubin('other'));
+cubin('cubin_same', 'same');
+cubin('cubin_other', 'other');
 store('common/gemm.h', '');
 @ENV{qw(TREE PATCH_NVCC PATCH_NO_NVCC PATCH_B)} = ($tree, "$tree/nvcc", '', 'build/release');
 sub compiles {
     my ($times, $name) = @_;
     unlink 'runs';
     ends(0, 'object bugs/01_first experiments/09_choice', qr/^01_first\tok\t?$/m, $name);
-    is(scalar(() = contents('runs') =~ /run/g), $times, "$name: $times are compiled");
+    is(scalar(() = contents('runs') =~ /run/g), $times, "$name: $times are compiled, with the bug's chapter");
 }
-compiles(2, 'at first');
+compiles(3, 'at first');
 ok(-e 'build/bugs/01_first/gpu_bug_01_first.o' && -e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'the objects are there');
 compiles(0, 'again');
 store('01_one/bugs/first.patch', $patch =~ s/line five/line 5.0/r);
 compiles(1, 'a changed patch');
 store('01_one/01_one.cu', join '', @lines, "more\n");
-compiles(1, 'a changed chapter');
+compiles(2, 'a changed chapter');
 utime time + 10, time + 10, 'common/gemm.h';
-compiles(2, 'a changed header');
+compiles(3, 'a changed header');
 utime time - 10, time - 10, 'common/gemm.h';
 compiles(0, 'then again');
 $ENV{PATCH_NVCC} .= ' -DOTHER';
-compiles(2, 'another command');
+compiles(3, 'another command');
 store('report', $report . "error: no\n");
 $ENV{PATCH_NVCC} .= ' -DMORE';
 ends(1, 'object experiments', qr/^09_choice\terror: no\t/m, 'an experiment that does not compile');
 ends(0, 'object bugs/01', qr/^01_first\tok\tdoes not compile: error: no/m, 'a bug may');
-# table(): gpu-table, x for each fingerprint.
-sub table { return said('tests/tools/patches gpu-table 2>/dev/null') =~ s/, [0-9a-f]{12}"/, x"/gr }
+# table(): gpu-table, x and y for the fingerprints of source and machine code.
+sub table { return said('tests/tools/patches gpu-table 2>/dev/null') =~ s/, [0-9a-f]{12}(\/[0-9a-f]{12})?"/', x' . ($1 ? '\/y"' : '"')/ger }
 is(table(), "EACH_MISSING(\"01_first\", \"--m 1\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n"
     . "EACH_MISSING(\"09_choice\", \"\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n", 'the table says so');
 store('report', $report =~ s/0 bytes spill stores/8 bytes spill stores/r . "ptxas info : (C7510) Potential Performance Loss\n");
 $ENV{PATCH_NVCC} .= ' -DSPILLS';
 ends(1, 'object experiments', qr/8 bytes of spill stores.*C7510/, 'an experiment that spills');
 ok(!-e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'it has no object');
-is(table(), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills same machine code\", \"nvcc 9.9.1, x\")\n"
-    . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\", \"nvcc 9.9.1, x\")\n",
+is(table(), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills same machine code\", \"nvcc 9.9.1, x/y\")\n"
+    . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\", \"nvcc 9.9.1, x/y\")\n",
     'a bug may; one is the same machine code as its chapter');
 store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n# ptxas: it spills\n$choice");
 $ENV{PATCH_NVCC} .= ' -DMEANT';
@@ -206,10 +206,10 @@ ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'withou
 
 # ---- what a GPU did
 
-# fingerprint(ID): compiler and fingerprint of a bug. stale(ID): what is wrong with its records.
-sub fingerprint { return said("perl -e 'require qq{./tests/tools/patches}; print qq{nvcc 1.2.3, }, Patches::fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{nvcc 1.2.3})'") }
+# fingerprint(ID, COMPILER): of a bug's source. stale(ID): what is wrong with its records.
+sub fingerprint { return said("perl -e 'require qq{./tests/tools/patches}; print Patches::fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{$_[1]})'") }
 sub stale { return said("perl -e 'require qq{./tests/tools/patches}; print Patches::stale(Patches::chosen(qq{bugs/$_[0]}))'") }
-my %source = (first => fingerprint('01_first'), choice => fingerprint('09_choice'));
+my %source = map { $_->[0] => 'nvcc 1.2.3, ' . fingerprint($_->[1], 'nvcc 1.2.3') } [ first => '01_first' ], [ choice => '09_choice' ];
 
 store('results', <<"TEXT");
 # date 2026-02-03, 100 launches a size
@@ -245,6 +245,23 @@ store('01_one/bugs/first.patch', $first =~ s/^\+line .*/+line six/mr);
 like(stale('01_first'), qr/^`# h200:` was recorded with another source/, 'another bug: stale');
 store('01_one/bugs/first.patch', $first =~ s/nvcc 1\.2\.3/nvcc 1.2.4/r);
 like(stale('01_first'), qr/^`# h200:` was recorded with another source/, 'another compiler: stale');
+store('01_one/bugs/first.patch', $first);
+
+$ENV{PATCH_NO_NVCC} = '';
+ends(1, 'same', qr/^01_first\t`# h200:` was recorded with nvcc 1\.2\.3, this is nvcc 9\.9\.1$/m, 'same, with another compiler');
+store('01_one/bugs/first.patch', $first =~ s/nvcc 1\.2\.3, \w+/nvcc 9.9.1, @{[ fingerprint('01_first', 'nvcc 9.9.1') ]}/gr);
+ends(0, 'same 01_first', qr/^01_first\tok$/m, 'same, for a record without a fingerprint of the machine code');
+my $record = said('tests/tools/patches show 01_first h200');
+like($record, qr{nvcc 9\.9\.1, [0-9a-f]{12}/[0-9a-f]{12}$}, 'it has one then');
+store('01_one/01_one.cu', "more\n$source");
+is(said('tests/tools/patches list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'the chapter is another: stale');
+ends(0, 'same stale', qr/^01_first\tok$/m, 'same, where the machine code is');
+is(said('tests/tools/patches list stale'), '', 'then it is not');
+is(said('tests/tools/patches show 01_first h200') =~ s{, [0-9a-f]+(?=/)}{}r, $record =~ s{, [0-9a-f]+(?=/)}{}r, 'and the rest of the record as it was');
+store('01_one/01_one.cu', $source);
+cubin('cubin_same', 'some');
+ends(1, 'same', qr/^01_first\t`# h200:`: it is other machine code$/m, 'same, where the machine code is another');
+is(said('tests/tools/patches list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'then it stays stale');
 store('01_one/bugs/first.patch', $first);
 
 # ---- what the texts tell
