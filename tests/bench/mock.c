@@ -1,6 +1,8 @@
 /* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it says,
  * a pause no time at all, and the watchdog sees that clock, too. With chapters that are right, wrong, hang or fail. For
  * bench.t; with -DMOCK_ALL all chapters of the tree are there, and right. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #include <poll.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -26,12 +28,10 @@ static void wait_until(double time) { at->host = time > at->host ? time : at->ho
 
 /* In place of libc's. */
 int nanosleep(const struct timespec *wanted, struct timespec *left) {
-    (void)left;
     at->host += (double)wanted->tv_sec + (double)wanted->tv_nsec * 1e-9;
     return 0;
 }
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    (void)clock;
     now->tv_sec = (time_t)at->host;
     now->tv_nsec = (long)((at->host - (double)now->tv_sec) * 1e9);
     return 0;
@@ -40,7 +40,6 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 /* ---- the backend ---- */
 
 static GemmStatus mock_open(const Options *options, GpuNeed need, DeviceInfo *info, char *why, size_t why_size) {
-    (void)options, (void)need;
     snprintf(why, why_size, "a mock");
     memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "Mock GPU");
@@ -94,7 +93,6 @@ static GemmStatus mock_check(const ResultView *view, uint64_t from, Tally *tally
     return GEMM_OK;
 }
 static GemmStatus mock_synchronise(const char *what) {
-    (void)what;
     wait_until(at->gpu);
     return GEMM_OK;
 }
@@ -266,14 +264,8 @@ static GemmStatus hang(const Gemm *g) {
     }
     return GEMM_DEVICE;
 }
-static GemmStatus fail(const Gemm *g) {
-    (void)g;
-    return GEMM_DEVICE;
-}
-static GemmStatus crash(const Gemm *g) {
-    (void)g;
-    abort();
-}
+static GemmStatus fail(const Gemm *g) { return GEMM_DEVICE; }
+static GemmStatus crash(const Gemm *g) { abort(); }
 /* Right when it is checked, then wrong. */
 static GemmStatus turn_wrong(const Gemm *g) {
     static int launches;
@@ -293,10 +285,7 @@ static GemmStatus start_wrong(const Gemm *g) {
     return GEMM_OK;
 }
 static GemmStatus need_zeros(const Gemm *g) { return g->a[0] == 0 ? right(g) : GEMM_USAGE; }
-static GemmStatus refuse(const Gemm *g) {
-    (void)g;
-    return GEMM_USAGE;
-}
+static GemmStatus refuse(const Gemm *g) { return GEMM_USAGE; }
 static GemmStatus traced(const Gemm *g) {
     products_end = 2;
     queue(1); /* what comes before its kernel */
@@ -337,7 +326,6 @@ CHAPTER(chapter_peer6, .launch = coarse, .kind = KIND_W4A8, .prepared_bytes = pr
 #endif
 
 GemmStatus alone_launch(void *alone) {
-    (void)alone;
     queue(5);
     return GEMM_OK;
 }
@@ -354,7 +342,6 @@ struct CublasLt {
 static int opened; /* stands for what a library would return */
 
 Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
-    (void)stream;
     snprintf(why, why_size, "the mock was told so");
     return getenv("MOCK_NO_CUBLAS") ? NULL : (Cublas *)&opened;
 }
@@ -365,7 +352,6 @@ GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm,
 /* Three proposals: wrong, slow, fast; of fp8 slow, wrong, fast. */
 CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
     CublasLt *lt = malloc(sizeof *lt);
-    (void)backend, (void)why, (void)why_size;
     lt->gemm = *problem;
     lt->gemm.operands = fp8;
     return lt;
@@ -387,15 +373,9 @@ GemmStatus cublaslt_launch(void *context) {
     return multiply(&lt->gemm, lt->chosen == 1 ? 8 : 2);
 }
 
-Nvml *nvml_open(const char *bus, char *why, size_t why_size) {
-    (void)bus, (void)why, (void)why_size;
-    return (Nvml *)&opened;
-}
+Nvml *nvml_open(const char *bus, char *why, size_t why_size) { return (Nvml *)&opened; }
 void nvml_close(Nvml *nvml) { (void)nvml; }
 double nvml_sm_mhz(const Nvml *nvml) { return nvml ? 1400 : 0; }
 double nvml_watts(const Nvml *nvml) { return nvml ? 500 : 0; }
 double nvml_joules(const Nvml *nvml) { return nvml ? 500 * at->host : 0; }
-void nvml_driver_version(const Nvml *nvml, char *text, size_t size) {
-    (void)nvml;
-    snprintf(text, size, "1.0");
-}
+void nvml_driver_version(const Nvml *nvml, char *text, size_t size) { snprintf(text, size, "1.0"); }
