@@ -1,0 +1,285 @@
+# PatchBuild.pm - builds a patched chapter, and shows it to readers: break, solve, map, lab. A part of tests/tools/patches.
+package Patches;
+use strict;
+use warnings;
+use Cwd 'getcwd';
+use File::Path qw(make_path remove_tree);
+use File::Temp 'tempdir';
+our (%NOUN, @CARDS);
+
+# ---- building --------------------------------------------------------------------------------------------------------
+
+# copied(PATCH): the directory in which it is built: a copy of its chapter's source with the patch in it, or with `text` in its
+# place; and a link to common/ beside it. What was built there stays as long as the source does.
+sub copied {
+    my ($p) = @_;
+    my ($directory, $new) = ($p->{build}, "$p->{build}.new");
+    my $top = getcwd();
+    remove_tree($new);
+    make_path("$new/$p->{chapter}");
+    must(join ' ', 'cp', glob("$p->{chapter}/*.cu $p->{chapter}/*.h"), "$new/$p->{chapter}");
+    symlink "$top/common", "$new/common" or fail(3, "$new/common: $!");
+    if (defined $p->{text}) {
+        store("$new/$p->{source}", $p->{text});
+    } elsif (!$p->{as_it_is}) {
+        apply($p, $new);
+    }
+    if ((output("diff -r $new/$p->{chapter} $directory/$p->{chapter}"))[1] == 0) {
+        remove_tree($new);
+    } else {
+        remove_tree($directory);
+        rename $new, $directory or fail(3, "$directory: $!");
+    }
+    return $directory;
+}
+
+# link_model(OBJECT, MAIN, PROGRAM): a program that runs on the model alone.
+sub link_model {
+    my ($object, $main, $program) = @_;
+    my ($link, $objects, $libraries, $b) = map { from_make($_) } qw(LINK OBJECTS LIBS B);
+    must("$link $object $b/patches/$main $objects $libraries -o $program");
+}
+
+# build(PATCH): its directory with model.o and program, for the model. Compiled from there, so that reports show the
+# changed copy's lines. Warnings are errors in a lab alone, where a learner would meet them.
+sub build {
+    my ($p) = @_;
+    need_model();
+    my $directory = copied($p);
+    my $asked = $p->{kind} ne 'bugs' ? '' : 'BUG=' . ($p->{build} =~ m{^build/} ? $p->{name} : $p->{path});
+    my $cc = from_make('CC');
+    $cc =~ s/ -w$// if $p->{kind} eq 'labs';
+    must("cd $directory && $cc -DCHAPTER_PATCH='\"$asked\"' -x c -c $p->{source} -o model.o");
+    link_model("$directory/model.o", "main_$p->{title}.o", "$directory/program");
+    return $directory;
+}
+
+# unbroken(PATCH): the program of its chapter as it is, for the model alone, which make has built.
+sub unbroken { return from_make('B') . "/patches/$_[0]{title}" }
+
+# compiled(PATCH, SYMBOL): its directory with SYMBOL.o, for the GPU, SYMBOL.cubin and SYMBOL.ptxas; without the first two if it
+# does not compile. Does nothing if that is done already, from the same source and headers and by the same command.
+sub compiled {
+    my ($p, $symbol) = @_;
+    need_nvcc($p->{id});
+    my $directory = copied($p);
+    my $arch = $p->{number} <= 5 ? 'compute_90,code=sm_90' : 'compute_90a,code=sm_90a';
+    my $nvcc = from_make('NVCC');
+    $nvcc =~ s/ -w / --Werror all-warnings / if $p->{kind} eq 'labs';
+    my $command = join ' ', $nvcc, "-gencode arch=$arch -Xptxas=-v -Dgpu_chapter_$p->{title}=$symbol",
+        "-c $p->{source} -o $symbol.o --keep";
+    my $base = "$directory/$symbol";
+    my ($newer) = output("find common/*.h common/device -newer $base.ptxas");
+    return $directory if $newer eq '' && -e "$base.nvcc" && contents("$base.nvcc") eq $command;
+    print STDERR "  NVCC   $base.o\n";
+    unlink "$base.nvcc", "$base.o";
+    my $scratch = tempdir(CLEANUP => 1);
+    output("cd $directory && $command --keep-dir $scratch >$symbol.ptxas 2>&1 && mv $scratch/$p->{title}.cubin $symbol.cubin");
+    remove_tree($scratch);
+    store("$base.nvcc", $command);
+    return $directory;
+}
+
+sub symbol { return "gpu_$NOUN{$_[0]{kind}}_$_[0]{id}" }
+
+# object(PATCH): compiled() with the symbol of its id: "ok" or what is wrong, and remarks of ptxas in short. A bug may be
+# anything and a lab must compile, an exercise and an experiment must not make ptxas remark what fails the build of a chapter,
+# except where `# ptxas:` says that this is the point: then there must be something. Of what is wrong there is no object.
+sub object {
+    my ($p) = @_;
+    my $base = compiled($p, symbol($p)) . '/' . symbol($p);
+    my $report = contents("$base.ptxas");
+    my %notes = map { $_ => 1 } $report =~ /C75\d\d/g;
+    my $notes = join ' ', sort(keys %notes), $report =~ /[1-9]\d* bytes spill/ ? 'spills' : ();
+    my ($error) = $report =~ /^(.*error.*)/im;
+    if (!-e "$base.o" && $error) {
+        return ($p->{kind} eq 'bugs' ? 'ok' : $error, 'does not compile: ' . $error =~ s/[^\w .,:;()<>-]//gr);
+    }
+    return ('ok', $notes) if $p->{kind} =~ /^(?:bugs|labs)$/;
+    my ($remarks, $status) = output("tests/tools/ptxas_check $base.ptxas");
+    my $fault = value($p, 'ptxas') eq '' ? $remarks : $status ? '' : 'its header has "# ptxas:", but ptxas remarks nothing';
+    unlink "$base.o" if $fault;
+    return ($fault || 'ok', $notes);
+}
+
+# build_for_gpu(PATCH): its directory with a program for GPU and model, and remarks of ptxas.
+sub build_for_gpu {
+    my ($p) = @_;
+    my $symbol = "gpu_chapter_$p->{title}";
+    my $directory = compiled($p, $symbol);
+    build($p);
+    my $report = contents("$directory/$symbol.ptxas");
+    fail(3, $report) if !-e "$directory/$symbol.o";
+    my ($link, $objects, $libraries, $b) = map { from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
+    must("$link $directory/$symbol.o $directory/model.o $b/harness/main_$p->{title}.o $objects $libraries -o $directory/program");
+    my %notes = map { $_ => 1 } $report =~ /C75\d\d/g;
+    return ($directory, join ' ', sort keys %notes);
+}
+
+# ---- for readers: break, solve, map ----------------------------------------------------------------------------------
+
+# stage(ON): model or gpu, which must be there.
+sub stage {
+    my ($on) = @_;
+    $on = 'model' if !defined $on || $on eq '';
+    fail(2, "ON=$on: accepted are model and gpu") if $on !~ /^(?:model|gpu)$/;
+    $on eq 'gpu' ? need_nvcc('ON=gpu') : need_model();
+    return $on;
+}
+
+# shown(COMMAND): runs it, its output goes on to stdout: what it said, and its exit status.
+sub shown {
+    my $said = '';
+    open my $pipe, '-|', "exec 2>&1; $_[0]" or fail(3, "$_[0]: $!");
+    while (my $line = <$pipe>) {
+        print $line;
+        $said .= $line;
+    }
+    close $pipe;
+    return ($said, $? >> 8);
+}
+
+sub break_chapter {
+    my ($number, $bug, $on) = @_;
+    if (!defined $bug || $bug eq '') {
+        my @bugs = all('bugs', $number);
+        printf "%-42s %s\n", $_->{name}, value($_, 'lesson') for @bugs;
+        print "chapter $number has no bugs\n" if !@bugs;
+        return 0;
+    }
+    my $p = one_of('bugs', $number, $bug, 'BUG');
+    $on = stage($on);
+    my ($run, $verdict) = (value($p, 'run'), value($p, 'verdict'));
+    print "$p->{diff}\nlesson   ", value($p, 'lesson'), "\nexpected $verdict\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } @CARDS;
+    print map { "seen     " . link_to($_) . "\n" } seen($p);
+    if ($verdict eq 'BUILD' && $on eq 'model') {
+        my $said = build_fault($p);
+        print $said eq '' ? "nothing, without nvcc\n" : $said;
+        return $said eq '' || index($said, value($p, 'names')) >= 0 ? 0 : 1;
+    }
+    if ($on eq 'model') {
+        my $directory = build($p);
+        print "running  (cd $directory && ./program --on model $run)\n\n";
+        my ($said, $status) = shown("cd $directory && ./program --on model $run");
+        my ($rule) = $said =~ /^model: ([A-Z_]+): /m;
+        print "\nexit status $status", $rule ? ", first report $rule" : '', "\n";
+        my $expected = grep { $_ eq ($rule // 'REFUSED') } split / or /, $verdict;
+        return $expected && $status == ($verdict eq 'REFUSED' ? 3 : 4) ? 0 : 1;
+    }
+    my ($directory, $notes) = build_for_gpu($p);
+    print "ptxas    $notes\n" if $notes;
+    # The patch's own size, and two at which more CTAs and more tiles are under way.
+    for my $size ('', '--m 1024 --n 1024 --k 1024', '--m 3000 --n 5000 --k 1000') {
+        my $options = "--on gpu --no-bench --data integers --repeat 100 $run $size";
+        print "\nrunning  ./program $options\n";
+        my (undef, $status) = shown("cd $directory && timeout --kill-after=2 20 ./program $options");
+        print $status == 0 ? 'right in 100 of 100 launches' : $status == 124 || $status == 137 ? 'hang: killed after 20 s'
+            : "exit status $status", "\n";
+    }
+    return 0;
+}
+
+sub solve {
+    my ($number, $exercise, $on, @options) = @_;
+    if (!defined $exercise || $exercise eq '') {
+        my @exercises = exercises($number);
+        for my $p (@exercises) {
+            my $text = wrapped(90, value($p, 'question')) . wrapped(90, 'Hint: ' . value($p, 'hint'));
+            print value($p, 'order'), ". $p->{name}\n", $text =~ s/^/   /mgr, "   Solution: make solve-$number EX=$p->{name}\n\n";
+        }
+        print "chapter $number has no exercises\n" if !@exercises;
+        return 0;
+    }
+    my $p = one_of('exercises', $number, $exercise, 'EX');
+    $on = stage($on);
+    print "$p->{diff}\n", map { sprintf '%-9s%s', $_->[0], wrapped(101, value($p, $_->[1])) =~ s/\n(?=.)/\n         /gr }
+        [ 'question', 'question' ], [ 'effect', 'effect' ], [ 'H200', 'h200' ];
+    my ($directory) = $on eq 'gpu' ? build_for_gpu($p) : build($p);
+    my $command = join ' ', "$directory/program --on $on", $on eq 'gpu' ? () : value($p, 'run'), @options;
+    print "compare  make run-$number\n" if $on eq 'gpu';
+    print "running  $command\n\n";
+    my (undef, $status) = shown($command);
+    return $status if $on eq 'gpu' || $status;
+    my ($before, $after) = map { $_->[0] =~ s/^/         /mgr } effect($p);
+    print "\neffect   ", value($p, 'show'), "\n         before:\n$before         after:\n$after";
+    return 0;
+}
+
+sub map_chapter {
+    my ($number, $bug, @options) = @_;
+    my ($title) = chapter_of($number) =~ m{([^/]+)$};
+    my ($run, $object, $program) = ('', from_make('B') . "/model/$title.o", from_make('B') . "/patches/drawn_$title");
+    if (defined $bug && $bug ne '') {
+        my $p = one_of('bugs', $number, $bug, 'BUG');
+        my $directory = build($p);
+        ($run, $object, $program) = (value($p, 'run'), "$directory/model.o", "$directory/map");
+    }
+    need_model();
+    link_model($object, "map_$title.o", $program);
+    my (undef, $status) = shown("$program $run @options");
+    return $status == 1 ? 0 : $status; # wrong is what it draws
+}
+
+# in_my(PATCH, TEXT): a chapter's text as it stands in my/, from where its own headers and common/ lie elsewhere.
+sub in_my {
+    my ($p, $text) = @_;
+    my $from = sub {
+        my $path = "$p->{chapter}/$_[0]";
+        1 while $path =~ s{[^/]+/\.\./}{};
+        return "../$path";
+    };
+    return $text =~ s/^(#include ")([^"]+)/$1 . $from->($2)/gemr;
+}
+
+# rules(): of what the model reports, by name: title and what a GPU does.
+sub rules {
+    (my $text = contents('common/model/rules.h')) =~ s/"\s+"//g; # a string in two parts
+    my %rules;
+    while ($text =~ /^RULE\((\w+),\s*"([^"]*)",\s*"([^"]*)"\)/mg) {
+        $rules{$1} = [ $2, $3 ];
+    }
+    return %rules;
+}
+
+# lab(NUMBER, RULE, BUG): my/NN_chapter.cu as a learner starts from it, and what to do.
+sub lab {
+    my ($number, $rule, $bug) = map { $_ // '' } @_[ 0 .. 2 ];
+    my $chapter = chapter_of($number);
+    my ($title) = $chapter =~ m{([^/]+)$};
+    my ($file, $check) = ("my/$title.cu", "make check-$number");
+    my ($p) = my @labs = all('labs', $number);
+    my ($text, $say);
+    fail(2, 'RULE= or BUG=, not both') if $rule ne '' && $bug ne '';
+    if ($bug ne '') {
+        $p = one_of('bugs', $number, $bug, 'BUG');
+        ($bug, $check) = ($p->{name}, "$check BUG=$p->{name}");
+        my @changed = changed($p, \&contents);
+        fail(2, "BUG=$bug: it is not in $p->{source} alone") if @changed != 1 || $changed[0][0] ne $p->{source};
+        $text = "/* Chapter $number with a bug in it, $bug. Find it and mend it; `$check` judges. */\n\n" . $changed[0][2];
+        $say = 'there is a bug in it: mend it';
+    } elsif ($rule ne '') {
+        my %rules = rules();
+        fail(2, "RULE=$rule: there is no such rule; there are: " . join ' ', sort keys %rules) if !$rules{$rule};
+        my ($means, $on_gpu) = @{ $rules{$rule} };
+        $check .= " RULE=$rule";
+        $text = "/* Chapter $number, in which a report is to be provoked. Change the kernel until the model reports this first:\n *\n"
+            . wrapped(110, "$rule: $means.") =~ s/^/ *     /mgr . " *\n"
+            . wrapped(110, "On a GPU: $on_gpu. What the rule asks is in book/rules.md; `$check` judges.") =~ s/^/ * /mgr
+            . " */\n\n" . contents("$chapter/$title.cu");
+        $say = "make the model report $rule: $means";
+        $p = { chapter => $chapter };
+    } else {
+        fail(2, "chapter $number has no lab") if !@labs;
+        $text = (changed($p, \&contents))[0][2];
+        my $holes = () = $text =~ m{^ */\* HOLE \d}mg;
+        $say = "fill $holes holes, HOLE 1 to HOLE $holes; delete the comment of each; of the code, only what it announces goes";
+    }
+    fail(1, "$file is there already and stays as it is. To start afresh, first: mv $file $file.old") if -e $file;
+    make_path('my');
+    $text =~ s/^( \* Run +).*?( \*\/)?$/"$1$check, at the top" . ($2 \/\/ '')/me;
+    store($file, in_my($p, $text));
+    print "$file\n  $say\n  then: $check\n";
+    return 0;
+}
+
+1;

@@ -1,0 +1,270 @@
+# PatchFiles.pm - what patches there are, what stands in them, and what they change. A part of tests/tools/patches.
+package Patches;
+use strict;
+use warnings;
+use Cwd 'getcwd';
+use File::Path qw(make_path);
+use File::Temp 'tempdir';
+our %NOUN = (bugs => 'bug', exercises => 'exercise', experiments => 'experiment', labs => 'lab');
+our @CARDS = qw(h200 h100);
+
+# ---- errors, files, commands -----------------------------------------------------------------------------------------
+
+# fail(STATUS, TEXT): ends what is being done. problem(ERROR): its text.
+sub fail { die { status => $_[0], text => $_[1] } }
+sub problem { return ref $_[0] ? $_[0]{text} : $_[0] }
+
+sub contents {
+    my ($path) = @_;
+    open my $in, '<', $path or fail(2, "$path: $!");
+    local $/;
+    return scalar <$in>;
+}
+
+sub store {
+    my ($path, $text) = @_;
+    open my $out, '>', $path or fail(2, "$path: $!");
+    print $out $text;
+    close $out or fail(2, "$path: $!");
+}
+
+# output(COMMAND): runs it by the shell: what it says on both streams, and its exit status.
+sub output {
+    my $said = `exec 2>&1; $_[0]`;
+    return ($said, $? >> 8);
+}
+
+# must(COMMAND): runs it; fails with what it says.
+sub must {
+    my ($said, $status) = output($_[0]);
+    fail(3, $said =~ s/\s+\z//r) if $status;
+}
+
+# from_make(NAME): a variable that patches.mk exports.
+sub from_make {
+    return $ENV{"PATCH_$_[0]"} // fail(3, 'the compilers are not known here: call it by make patches ARGS="COMMAND ..."');
+}
+
+sub need_model { fail(3, 'there is no CPU model') if !from_make('HAVE_MODEL') }
+sub need_nvcc { fail(3, "$_[0]: " . from_make('NO_NVCC')) if from_make('NO_NVCC') }
+
+# wrapped(COLUMNS, TEXT): its words in lines, none of which Markdown takes for the start of a list or a heading.
+sub wrapped {
+    my ($columns, $text) = @_;
+    my @lines;
+    for my $word (split ' ', $text) {
+        if (@lines && (length("$lines[-1] $word") <= $columns || $word =~ /^(?:[-+*#>=|]|\d+[.)]$)/)) {
+            $lines[-1] .= " $word";
+        } else {
+            push @lines, $word;
+        }
+    }
+    return join '', map { "$_\n" } @lines;
+}
+
+# ---- chapters and patches --------------------------------------------------------------------------------------------
+
+# chapters(): their directories, by number.
+sub chapters {
+    return grep { m{([^/]+)$} && -e "$_/$1.cu" } map { s{/$}{}r } glob '[0-9][0-9]_*/ beyond/[0-9][0-9]_*/';
+}
+
+sub chapter_of {
+    my ($number) = @_;
+    my ($chapter) = grep { m{(?:^|/)\Q$number\E_} } chapters();
+    return $chapter // fail(2, "there is no chapter $number");
+}
+
+# load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized); head
+# (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
+sub load {
+    my ($path) = @_;
+    my ($number, $kind, $name) = $path =~ m{(?:^|/)(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
+    $kind //= 'labs' if defined $name && $name eq 'lab';
+    fail(2, "$path: the path of a patch is NN_chapter/KIND/NAME.patch") if !$kind || !$NOUN{$kind};
+    my $id = "${number}_$name";
+    my ($head, $diff) = contents($path) =~ /\A(.*?)(^--- .*|\z)/ms;
+    my %head;
+    push @{ $head{$1} }, $2 while $head =~ /^# ([a-z0-9]+(?: [A-Z_]+)?): *(.*)$/mg;
+    my $chapter = chapter_of($number);
+    my ($title) = $chapter =~ m{([^/]+)$};
+    my $inside = $path =~ m{^\Q$chapter\E/};
+    return {
+        path => $path, kind => $kind, number => $number, name => $name, id => $id,
+        chapter => $chapter, title => $title, source => "$chapter/$title.cu",
+        head => \%head, comment => $head, diff => $diff,
+        build => $inside ? "build/$kind/$id" : $path =~ s/\.patch$//r,
+    };
+}
+
+# all(KIND [, NUMBER]): the patches of the tree.
+sub all {
+    my ($kind, $number) = @_;
+    my @chapters = grep { !defined $number || m{(?:^|/)\Q$number\E_} } chapters();
+    return map { load($_) } map { $kind eq 'labs' ? grep { -e } "$_/lab.patch" : sort glob "$_/$kind/*.patch" } @chapters;
+}
+
+# chosen(WORD...): the patches that the words name.
+sub chosen {
+    my @tree;
+    my @found = map {
+        my $word = $_;
+        @tree = map { all($_) } sort keys %NOUN if !@tree && $word !~ /\.patch$/;
+        my @these = $word =~ /\.patch$/ ? load($word)
+            : $word eq 'stale' ? grep { $_->{kind} eq 'bugs' && stale($_) } @tree
+            : grep { $word eq $_->{id} || "$_->{kind}/$_->{id}" =~ m{^\Q$word\E(?:$|/|(?<=/\d\d)_)} } @tree;
+        fail(2, "$word: there is no such patch") if !@these && !$NOUN{$word} && $word ne 'stale';
+        @these;
+    } @_;
+    return @found;
+}
+
+# one_of(KIND, NUMBER, NAME, VARIABLE): the patch that a reader asks for by VARIABLE=NAME, or by the path of a file.
+sub one_of {
+    my ($kind, $number, $name, $variable) = @_;
+    if ($name =~ m{/}) {
+        my $patch = load($name);
+        return $patch if "$kind/$number" eq "$patch->{kind}/$patch->{number}";
+        fail(2, "$variable=$name: that is no $NOUN{$kind} of chapter $number");
+    }
+    my @these = all($kind, $number);
+    (my $plain = $name) =~ s/^\Q$number\E_|\.patch$//g;
+    my ($patch) = grep { $_->{name} eq $plain } @these;
+    return $patch if $patch;
+    fail(2, "$variable=$name: chapter $number has no such $NOUN{$kind}; it has: " . join ' ', map { $_->{name} } @these);
+}
+
+# seen(PATCH): where its mistake was made before, from its lines `# seen:`, as lists of repository, number of the thread on
+# github.com, what happened there, what was changed.
+sub seen {
+    my ($p) = @_;
+    my @threads;
+    for my $line (@{ $p->{head}{seen} // [] }) {
+        if ($line =~ m{^([\w.-]+/[\w.-]+)#([1-9]\d*) - (.*)}) {
+            push @threads, [ $1, $2, $3 ];
+        } elsif (@threads) {
+            $threads[-1][2] .= " $line";
+        } else {
+            fail(1, "$p->{path}: its `# seen:` does not begin with OWNER/REPOSITORY#NUMBER - ");
+        }
+    }
+    for my $thread (@threads) {
+        my ($what, $fix) = $thread->[2] =~ /^(\S.*\.) \(fix: (\S.*)\)$/
+            or fail(1, "$p->{path}: its `# seen: $thread->[0]#$thread->[1]` is not: what happened. (fix: what was changed)");
+        @$thread[2, 3] = ($what, $fix);
+    }
+    return @threads;
+}
+
+# link_to(THREAD): a link to it. GitHub leads from issues/ on to a pull request.
+sub link_to { return "https://github.com/$_[0][0]/issues/$_[0][1]" }
+
+# value(PATCH, KEY): the values of its header lines as one text; empty if there is none.
+sub value { return join " ", @{ $_[0]{head}{ $_[1] } // [] } }
+
+# ---- diffs -----------------------------------------------------------------------------------------------------------
+
+# changed(PATCH, READ): what it makes of its files, as lists of path, text before and text after. READ(path) gives the text.
+sub changed {
+    my ($p, $read) = @_;
+    my @changed;
+    for my $part (split /^(?=--- )/m, $p->{diff}) {
+        my ($file) = $part =~ m{^\+\+\+ [^/\s]+/(\S+)}m or fail(1, "$p->{path}: a part of it names no file");
+        fail(1, "$p->{path}: it changes $file, not the source of chapter $p->{number}")
+            if $file !~ m{^\Q$p->{chapter}\E/[^/]+$};
+        my $before = $read->($file);
+        my $after = hunks_applied($p->{path}, $file, $before, $part);
+        fail(1, "$p->{path}: $file is the same after it as before") if $after eq $before;
+        push @changed, [ $file, $before, $after ];
+    }
+    fail(1, "$p->{path}: it changes no file") if !@changed;
+    return @changed;
+}
+
+# hunks_applied(PATH, FILE, TEXT, DIFF): the text with the diff's hunks in it. Stricter than patch(1): the lines that a hunk
+# names must stand there exactly once. Their numbers may be off: a patch outlives edits elsewhere in the chapter, but never
+# lands in another place than the one it was written for.
+sub hunks_applied {
+    my ($path, $file, $text, $diff) = @_;
+    my (undef, @hunks) = split /^(?=@@ )/m, $diff;
+    for my $hunk (@hunks) {
+        my ($line, @lines) = split /^/, $hunk;
+        my $old = join '', map { /^[- ](.*)/s ? $1 : '' } @lines;
+        my $new = join '', map { /^[+ ](.*)/s ? $1 : '' } @lines;
+        my @at;
+        for (my $at = index $text, $old; $at >= 0; $at = index $text, $old, $at + 1) {
+            push @at, $at if $at == 0 || substr($text, $at - 1, 1) eq "\n";
+        }
+        $line =~ /-(\d+)/;
+        my $places = @at ? @at . ' places' : 'no place';
+        fail(1, "$path: the lines of its hunk at line $1 stand in $places of $file") if @at != 1;
+        substr($text, $at[0], length $old) = $new;
+    }
+    return $text;
+}
+
+sub apply {
+    my ($p, $directory) = @_;
+    for my $change (changed($p, \&contents)) {
+        my ($file, undef, $text) = @$change;
+        make_path("$directory/$file" =~ s{/[^/]*$}{}r);
+        store("$directory/$file", $text);
+    }
+}
+
+# difference(FILE, BEFORE, AFTER): a unified diff with the least context, a line or more, that makes it clear to changed().
+sub difference {
+    my ($file, $before, $after) = @_;
+    my $scratch = tempdir(CLEANUP => 1);
+    store("$scratch/before", $before);
+    store("$scratch/after", $after);
+    for my $context (1 .. 100) {
+        my $diff = `diff -U$context --label a/$file --label b/$file $scratch/before $scratch/after`;
+        return $diff if eval { hunks_applied($file, $file, $before, $diff) eq $after };
+    }
+    fail(1, "$file: what changes is not clear with any context");
+}
+
+# carried_over(PATCH, COMMIT): as changed(), for a patch that applies to the chapter of that commit only. A merge takes changes
+# of neighbouring lines for a conflict, so here a line of another kind stands between any two.
+sub carried_over {
+    my ($p, $commit) = @_;
+    my $scratch = tempdir(CLEANUP => 1);
+    my @then = changed($p, sub {
+        my ($text, $status) = output("git show '$commit:$_[0]'");
+        fail(1, "$commit has no $_[0]") if $status;
+        return $text;
+    });
+    return map {
+        my ($file, $before, $after) = @$_;
+        my $now = contents($file);
+        my %text = (before => $before, after => $after, now => $now);
+        store("$scratch/$_", $text{$_} =~ s/\n/\n\cA\n/gr) for keys %text;
+        my $merged = `git merge-file -p $scratch/now $scratch/before $scratch/after 2>/dev/null`;
+        fail(1, "$p->{path}: what it changes in $file has changed since $commit") if $?;
+        [ $file, $now, $merged =~ s/\n\cA\n/\n/gr ];
+    } @then;
+}
+
+sub refresh {
+    my $from = @_ && $_[0] eq '--from' ? (splice @_, 0, 2)[1] : undef;
+    my ($anew, $stale) = (0, 0);
+    for my $p (chosen(@_ ? @_ : sort keys %NOUN)) {
+        my @changed = eval { changed($p, \&contents) };
+        my $problem = $@;
+        @changed = eval { carried_over($p, $from) } if $problem && defined $from;
+        if (!@changed) {
+            print STDERR problem($@ || $problem), "\n";
+            $stale++;
+            next;
+        }
+        my $diff = join '', map { difference(@$_) } @changed;
+        next if $diff eq $p->{diff};
+        store($p->{path}, $p->{comment} . $diff);
+        $anew++;
+    }
+    print "$anew patches were made anew", $stale ? "; $stale do not apply" : '', "\n";
+    return $stale ? 1 : 0;
+}
+
+1;

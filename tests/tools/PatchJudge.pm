@@ -1,0 +1,286 @@
+# PatchJudge.pm - is a patch as its header says? A part of tests/tools/patches.
+package Patches;
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+our @CARDS;
+my $PLAN = 'tests/bench/plans/experiments';
+my @POLICIES = qw(eager lazy random pct);
+
+# on_all_cores(JUDGE, PATCH...): calls JUDGE(PATCH), which returns "ok" or what is wrong, and more, and prints that as a line
+# behind the id, separated by tabs. 0 if all are ok, else 1.
+sub on_all_cores {
+    my ($judge, @patches) = @_;
+    pipe my $from, my $to or fail(3, "pipe: $!");
+    syswrite $to, pack 'N*', 0 .. $#patches; # each worker takes the next number
+    close $to;
+    my @workers;
+    for (1 .. (`nproc 2>/dev/null` || 1)) {
+        my $pid = fork;
+        fail(3, "fork: $!") if !defined $pid;
+        push @workers, $pid;
+        next if $pid;
+        my $bad = 0;
+        while (sysread $from, my $number, 4) {
+            my $p = $patches[ unpack 'N', $number ];
+            my @fields = eval { $judge->($p) };
+            @fields = problem($@) if $@;
+            $bad = 1 if $fields[0] ne 'ok';
+            s/\s+/ /g, s/ $// for @fields;
+            syswrite STDOUT, substr(join("\t", $p->{id}, @fields), 0, 3000) . "\n";
+        }
+        exit $bad;
+    }
+    my $bad = grep { waitpid($_, 0) && $? } @workers;
+    return $bad ? 1 : 0;
+}
+
+my %JUDGE = (bugs => \&judge_bug, exercises => \&judge_exercise, experiments => \&judge_experiment, labs => \&judge_lab);
+sub judge { return on_all_cores(sub { $JUDGE{ $_[0]{kind} }->($_[0]) }, chosen(@_)) }
+
+# has_one(PATCH, KEY...): fails unless its header has exactly one line of each.
+sub has_one {
+    my ($p, @keys) = @_;
+    for my $key (@keys) {
+        my @values = @{ $p->{head}{$key} // [] };
+        fail(1, 'it has ' . @values . " lines `# $key:`, not one") if @values != 1;
+        fail(1, "its `# $key:` is empty") if $values[0] !~ /\S/;
+    }
+}
+
+# A bug: runs it in every policy and seed. The first report of a run counts: those after it are often consequences. It must
+# name
+#   # verdict: RULE or RULE ...     one of these rules (several where the schedule decides which side of a race comes
+#                                   first); REFUSED: no kernel starts, exit status 3 and one line say why
+#   # names: TEXT                   this text
+#   # at: CODE                      the place of a line of the changed source that contains this
+# `# names RULE:` and `# at RULE:` hold for reports of that rule alone.
+# The verdict BUILD: the model sees nothing, but the build fails and says what stands after `# names:`.
+
+# build_fault(PATCH): why its build fails; '' if only nvcc could tell, and there is none. Dies if nothing fails.
+sub build_fault {
+    my ($p) = @_;
+    my ($said) = output('tests/tools/launch_check ' . copied($p) . "/$p->{source}");
+    return $said if $said ne '' || from_make('NO_NVCC');
+    my $symbol = symbol($p);
+    ($said) = output('tests/tools/ptxas_check ' . compiled($p, $symbol) . "/$symbol.ptxas");
+    return $said || fail(1, 'its build does not fail');
+}
+
+sub judge_bug {
+    my ($p) = @_;
+    has_one($p, qw(verdict run lesson), @CARDS);
+    seen($p);
+    if (value($p, 'verdict') eq 'BUILD') {
+        has_one($p, 'names');
+        my $said = build_fault($p);
+        return ('ok', 'needs nvcc: not judged') if $said eq '';
+        return (index($said, value($p, 'names')) >= 0 ? 'ok' : "the build fails otherwise: $said", 'BUILD');
+    }
+    for my $rule (split / or /, value($p, 'verdict')) {
+        next if expected($p, 'names', $rule) || expected($p, 'at', $rule);
+        fail(1, "for $rule it says neither `# names:` nor `# at:`");
+    }
+    return judged_by_reports($p);
+}
+
+# A lab: the starting file differs from the chapter in holes alone, and is as wrong as its `# verdict:` says: WRONG, or the rule
+# of the first report, or either. And it is wrong with each single hole, all others filled as in the chapter: no stub is right.
+sub judge_lab {
+    my ($p) = @_;
+    has_one($p, qw(verdict run));
+    fail(1, "its `# verdict:` is a hang, which a GPU does not report") if value($p, 'verdict') =~ /LOCK|ENDLESS/;
+    my @changed = changed($p, \&contents);
+    fail(1, 'it changes more than the source') if @changed != 1;
+    my ($file, $chapter, $start) = @{ $changed[0] };
+    my @holes = holes($chapter, $start);
+    my ($verdict, $seen) = judged_by_reports($p);
+    return ($verdict, $seen) if $verdict ne 'ok';
+    for my $hole (@holes) {
+        my @lines = split /^/, $chapter;
+        splice @lines, $_->[0], $_->[1], $_->[2] for reverse @{ $hole->{changes} };
+        my $open = { %$p, build => "$p->{build}_$hole->{number}", diff => difference($file, $chapter, join '', @lines) };
+        my $directory = eval { build($open) } or fail(1, "hole $hole->{number} alone cannot be built: " . problem($@));
+        for my $policy ('eager', 'random') {
+            my ($said, $status) = output("timeout 60 $directory/program --on model " . value($p, 'run') . " --policy $policy");
+            next if $status == 1 && $said =~ /^WRONG/m || $status == 4 && $said =~ /^model: /m;
+            fail(1, "with hole $hole->{number} alone, --policy $policy: exit status $status");
+        }
+    }
+    return ($verdict, $seen);
+}
+
+# holes(CHAPTER, START): where the texts differ, in holes alone. Each has a number, and changes of the chapter: from which line
+# on, how many go, what comes in their place. A hole is a comment of at most 5 lines and a stub of at most 4, in place of at most
+# 20 lines. There are 3 to 6, numbered from 1. Where two touch they count as one here, with the first one's number.
+sub holes {
+    my ($chapter, $start) = @_;
+    my ($scratch, $number, @holes) = (tempdir(CLEANUP => 1), 0);
+    store("$scratch/chapter", $chapter);
+    store("$scratch/start", $start);
+    my (undef, @changes) = split /^(?=@@ )/m, `diff -U0 $scratch/chapter $scratch/start`;
+    for my $change (@changes) {
+        my ($from, $count) = $change =~ /^@@ -(\d+)(?:,(\d+))?/;
+        $count //= 1;
+        my $place = [ $count ? $from - 1 : $from, $count, join '', $change =~ /^\+(.*\n)/mg ];
+        my (undef, @comments) = split m{^(?= */\* HOLE )}m, "\n$place->[2]";
+        if (!@comments) { # the rest of a stub
+            fail(1, "line $from of the chapter is changed outside of a hole") if !@holes || $place->[0] > $holes[-1]{end} + 3;
+        } else {
+            push @holes, { number => $number + 1, count => 0, end => 0, changes => [] };
+        }
+        my $hole = $holes[-1];
+        push @{ $hole->{changes} }, $place;
+        $hole->{end} = $place->[0] + $count;
+        for my $text (@comments) {
+            $number++;
+            my ($comment, $stub) = $text =~ m{\A *(/\* HOLE $number: .*?\*/)\n(.*)\z}s or fail(1, "hole $number has another number");
+            fail(1, "the comment of hole $number has more than 5 lines") if ($comment =~ tr/\n//) > 4;
+            fail(1, "the stub of hole $number has more than 4 lines") if (() = $stub =~ /^.*\S/mg) > 4;
+        }
+        fail(1, "hole $number takes more than 20 lines of the chapter") if ($hole->{count} += $count) > 20 * (@comments || 1);
+    }
+    fail(1, "it has $number holes, not 3 to 6") if $number < 3 || $number > 6;
+    return @holes;
+}
+
+# seeds(PATCH): of the schedules. With TIER=long five; else one, by the patch's name, so that a failure comes again.
+sub seeds { return ($ENV{TIER} // '') eq 'long' ? 1 .. 5 : 1 + unpack('%32C*', $_[0]{id}) % 5 }
+
+# judged_by_reports(PATCH): runs it in every policy and seed. "ok" or what is not as stated, and what was seen.
+sub judged_by_reports {
+    my ($p) = @_;
+    my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
+    my %lines; # file:line => text
+    for my $file (glob "$directory/$p->{chapter}/*") {
+        my ($name, $number) = (substr($file, 1 + length $directory), 0);
+        $lines{"$name:" . ++$number} = $_ for split /\n/, contents($file);
+    }
+    my ($run, %seen, @wrong) = (value($p, 'run'));
+    for my $policy (@POLICIES) {
+        for my $seed (seeds($p)) {
+            my $how = "--policy $policy --schedule-seed $seed";
+            my $said = `cd $directory && timeout 60 ./program --on model --data integers $run $how 2>&1 >/dev/null`;
+            my $status = $? >> 8;
+            my ($rule) = $said =~ /^model: (\w+): /m;
+            $seen{ $rule // ($status == 1 ? 'WRONG' : "exit status $status") }++;
+            my $wrong = report_fault($p, $said, $status, \%lines);
+            push @wrong, "$wrong ($how)" if $wrong;
+        }
+    }
+    my $seen = join ', ', map { "$_ x$seen{$_}" } sort { $seen{$b} <=> $seen{$a} || $a cmp $b } keys %seen;
+    return (@wrong ? @wrong . " runs are not as stated: $wrong[0]" : 'ok', $seen, in_default_run($p));
+}
+
+# in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; else how it ends.
+sub in_default_run {
+    my $said = `cd $_[0]{build} && timeout 60 ./program --on model 2>&1 >/dev/null`;
+    my $status = $? >> 8;
+    return $said =~ /^model: (\w+): /m ? $1 : $status == 3 ? 'REFUSED' : "exit status $status";
+}
+
+# expected(PATCH, KEY, RULE): the values of `# KEY:` and `# KEY RULE:`.
+sub expected {
+    my ($p, $key, $rule) = @_;
+    return map { @{ $p->{head}{$_} // [] } } $key, "$key $rule";
+}
+
+# report_fault(PATCH, STDERR, STATUS, LINES): what a run's report lacks; '' if it is as stated.
+sub report_fault {
+    my ($p, $said, $status, $lines) = @_;
+    $said =~ s/\n {13}(?! )/ /g; # folded lines
+    my $verdict = value($p, 'verdict');
+    my ($rule, $report, $exit) = ('REFUSED', $said, 3);
+    if ($status == 1 && $verdict =~ /\bWRONG\b/ && $said !~ /^model: /m) {
+        ($rule, $exit) = ('WRONG', 1);
+    } elsif ($verdict ne 'REFUSED') {
+        ($report, $rule) = $said =~ /^(model: (\w+): .*?)(?=^model: |\z)/ms or return "no report, exit status $status";
+        $exit = 4;
+    }
+    return "reported $rule" if !grep { $_ eq $rule } split / or /, $verdict;
+    return "exit status $status" if $status != $exit;
+    for my $text (expected($p, 'names', $rule)) {
+        return "the report does not say `$text`" if index($report, $text) < 0;
+    }
+    for my $code (expected($p, 'at', $rule)) {
+        my @at = sort grep { index($lines->{$_}, $code) >= 0 } keys %$lines;
+        return "no line of the source has `$code`" if !@at;
+        return "the report does not name $at[0], `$code`" if !grep { $report =~ /\Q$_\E\b/ } @at;
+    }
+    return '';
+}
+
+# An exercise: right over sizes and policies with both kinds of data, and the output of its command matches what it says.
+# One element; an edge in every direction; more k-tiles than stages; more tiles than SMs of the model, the slowest.
+my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
+sub judge_exercise {
+    my ($p) = @_;
+    has_one($p, qw(order run show h200));
+    for my $key (qw(question hint effect before after)) {
+        fail(1, "it has no line `# $key:`") if value($p, $key) eq '';
+    }
+    fail(1, '`# speed:` is not yes') if value($p, 'speed') !~ /^(?:yes)?$/;
+    my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
+    for my $size (@EXERCISE_SIZES, value($p, 'run')) {
+        for my $policy ($size eq $EXERCISE_SIZES[-1] ? qw(lazy random) : @POLICIES) {
+            my ($said, $status) = output("timeout 60 $directory/program --on model $size --policy $policy --schedule-seed 3");
+            fail(1, "exit status $status with $size --policy $policy: $said") if $status;
+            my $right = () = $said =~ /^right/mg;
+            fail(1, "$size --policy $policy checked something else than two kinds of data: $said") if $right != 2;
+        }
+    }
+    my %said;
+    @said{ 'before', 'after' } = map { $_->[0] } my @outputs = effect($p);
+    for my $i (0, 1) {
+        fail(1, 'its command fails ' . ('before', 'after')[$i] . ": $outputs[$i][0]") if $outputs[$i][1];
+    }
+    for my $key ('before', 'after') {
+        my $other = $key eq 'before' ? 'after' : 'before';
+        for my $pattern (@{ $p->{head}{$key} }) {
+            fail(1, "$key: no line matches /$pattern/: $said{$key}") if $said{$key} !~ /$pattern/m;
+            fail(1, "$key: /$pattern/ matches $other, too") if $said{$other} =~ /$pattern/m;
+        }
+    }
+    return 'ok';
+}
+
+# effect(PATCH): what the exercise's command prints with the unchanged program, and with the changed one, each with the
+# exit status.
+sub effect {
+    my ($p) = @_;
+    local @ENV{qw(PROGRAM SOURCE SHOW)} = (unbroken($p), $p->{source}, value($p, 'show'));
+    my @before = output('exec bash -o pipefail -c "$SHOW"');
+    @ENV{qw(PROGRAM SOURCE)} = ("$p->{build}/program", "$p->{build}/$p->{source}");
+    return (\@before, [ output('exec bash -o pipefail -c "$SHOW"') ]);
+}
+
+# An experiment: right over some sizes, with the options of each line of the plan that runs it.
+my @EXPERIMENT_SIZES = ('--m 128 --n 256 --k 640', '--m 200 --n 300 --k 333', '--m 7 --n 13 --k 1');
+sub judge_experiment {
+    my ($p) = @_;
+    has_one($p, qw(experiment variant about));
+    my @lines = grep { $_->[2] eq $p->{id} } plan();
+    fail(1, "no line of $PLAN runs it") if !@lines;
+    fail(1, "$PLAN does not run it as the variant that its header names")
+        if !grep { $_->[0] eq value($p, 'experiment') && $_->[1] eq value($p, 'variant') } @lines;
+    my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
+    my %options = map { $_->[3] => 1 } @lines;
+    for my $options (sort keys %options) {
+        for my $size (@EXPERIMENT_SIZES) {
+            for my $policy ('lazy', 'random') {
+                my ($said, $status) = output("$directory/program --on model --data integers $size $options --policy $policy");
+                my ($line) = $said =~ /^(model:.*|.*wrong.*)/m;
+                fail(1, "$options $size --policy $policy: status $status: " . ($line // '')) if $status;
+            }
+        }
+    }
+    return 'ok';
+}
+
+# plan(): its lines as lists of fields.
+sub plan {
+    my @lines = grep { /\S/ && !/^#/ } split /\n/, contents($PLAN);
+    return map { [ map { s/^ *(?:= )?| *$//gr } split /\|/, $_, -1 ] } @lines;
+}
+
+1;

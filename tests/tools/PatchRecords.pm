@@ -1,0 +1,188 @@
+# PatchRecords.pm - what a GPU did with the bugs. A part of tests/tools/patches.
+package Patches;
+use strict;
+use warnings;
+use Digest::SHA 'sha256_hex';
+our @CARDS;
+
+# A record is a header line `# h200:` or `# h100:`: "TEXT, DATE, COMPILER, SOURCE/CODE", as in "right in 300 runs, 2026-11-22,
+# nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine code, which a bug that does
+# not compile lacks; or "not run yet".
+
+# fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch in it,
+# but for comments and blanks, its options, and the compiler. Not the wrappers of common/device: a new one would make every record stale.
+sub fingerprint {
+    my ($p, $compiler) = @_;
+    my %source = map { $_ => contents($_) } glob "$p->{chapter}/[0-9]*.cu $p->{chapter}/*.h";
+    $source{ $_->[0] } = $_->[2] for changed($p, \&contents);
+    my $code = join '', map { "$source{$_}\n" } sort keys %source;
+    $code =~ s{("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*}{$1 // ' '}gse;
+    return substr sha256_hex("$compiler\n" . value($p, 'run') . "\n" . $code =~ s/\s+//gr), 0, 12;
+}
+
+# machine_code(PATCH): 12 hex digits that change when what object(PATCH) made for the GPU does, or the options of its run: the
+# sections with instructions, constants, variables, and what a launch needs to know of registers and shared memory. Names of
+# kernels, the order of sections, lines and notes do not count.
+sub machine_code {
+    my ($p) = @_;
+    my $file = "$p->{build}/" . symbol($p) . '.cubin';
+    my $cubin = contents($file);
+    my @parts;
+    for (`readelf -SW $file 2>/dev/null`) {
+        my ($kind, $type, $from, $size) = /\] \.(text|nv\.(?:constant\d+|global|info|shared))(?:\.\S*)? +(\S+) +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+) / or next;
+        push @parts, "$kind $size " . ($type eq 'NOBITS' ? '' : sha256_hex(substr $cubin, hex $from, hex $size));
+    }
+    fail(3, "$p->{id}: there is no machine code in its cubin") if !grep { /^text/ } @parts;
+    return substr sha256_hex(join "\n", value($p, 'run'), sort @parts), 0, 12;
+}
+
+# recorded(PATCH, CARD): text, date, compiler and the two fingerprints of its record; nothing if there is none.
+sub recorded {
+    my ($p, $card) = @_;
+    return value($p, $card) =~ m{^(.*), (20\d\d-\d\d-\d\d), (nvcc [\d.]+), ([0-9a-f]{12})(?:/([0-9a-f]{12}))?$};
+}
+
+# stale(PATCH): what is wrong with its records; '' if nothing is.
+sub stale {
+    my ($p) = @_;
+    for my $card (@CARDS) {
+        next if value($p, $card) eq 'not run yet';
+        my (undef, undef, $compiler, $was) = recorded($p, $card) or return "`# $card:` is no record";
+        return "`# $card:` was recorded with another source (make bugs-gpu)" if $was ne fingerprint($p, $compiler);
+    }
+    return '';
+}
+
+# unchanged(TITLE): a chapter as it is, as if it were a patch.
+sub unchanged {
+    my ($chapter) = @_;
+    my ($title, $number) = $chapter =~ m{((\d\d)_[^/]*)$};
+    return { kind => 'bugs', number => $number, id => "${number}_as_it_is", chapter => $chapter, title => $title,
+        source => "$chapter/$title.cu", head => {}, as_it_is => 1, build => "build/bugs/${number}_as_it_is" };
+}
+
+# with_chapters(PATCH...): and the chapters of the bugs among them, as they are.
+sub with_chapters {
+    my %chapters = map { $_->{kind} eq 'bugs' ? ($_->{chapter} => 1) : () } @_;
+    return (@_, map { unchanged($_) } sort keys %chapters);
+}
+
+# compiler(): the one of object().
+sub compiler {
+    my ($nvcc) = split ' ', from_make('NVCC');
+    my ($said) = output("$nvcc --version");
+    return $said =~ /, V([\d.]+)/ ? "nvcc $1" : fail(3, "$nvcc does not tell its version");
+}
+
+# same(PATCH...): see the usage. A record without a fingerprint of the machine code gets one, if its source is the recorded one.
+# What a mistake outside of the machine code does, its fingerprint does not tell.
+sub same {
+    my @bugs = grep { my $p = $_; stale($p) || grep { my @record = recorded($p, $_); @record && !$record[4] && $record[0] ne 'does not compile' } @CARDS }
+        chosen(@_ ? @_ : 'bugs');
+    my $compiler = compiler();
+    return on_all_cores(sub {
+        my ($p) = @_;
+        object($p);
+        my $now = fingerprint($p, $compiler);
+        my $code = -e "$p->{build}/" . symbol($p) . '.o' ? '/' . machine_code($p) : '';
+        for my $card (@CARDS) {
+            my ($text, undef, $with, $source, $recorded) = recorded($p, $card) or next;
+            return "`# $card:` was recorded with $with, this is $compiler" if $with ne $compiler;
+            if ($source ne $now) {
+                return "`# $card:`: the mistake is not in the machine code" if $text =~ /the same machine code/;
+                return "`# $card:`: it is other machine code" if $code ne (defined $recorded ? "/$recorded" : $text eq 'does not compile' ? '' : 'unknown');
+            }
+            $p->{comment} =~ s{^(# $card: .*, )[0-9a-f/]+$}{$1$now$code}m;
+        }
+        store($p->{path}, $p->{comment} . $p->{diff});
+        return 'ok';
+    }, @bugs);
+}
+
+# gpu_table(PATCH...): for tests/gpu/bugs.c. The chapters most worth knowing about come first: a run that is broken off has them.
+sub gpu_table {
+    my %order = ('07' => 1, '08' => 2, '06' => 3, '05' => 4);
+    my $compiler = compiler();
+    for my $p (sort { ($order{ $a->{number} } // 9) <=> ($order{ $b->{number} } // 9) } chosen(@_ ? @_ : 'bugs')) {
+        my (undef, $notes) = object($p);
+        my $symbol = symbol($p);
+        my $compiles = -e "$p->{build}/$symbol.o";
+        my $fingerprint = fingerprint($p, $compiler);
+        if ($compiles) {
+            my $unchanged = unchanged($p->{chapter});
+            $unchanged->{head}{run} = $p->{head}{run};
+            object($unchanged);
+            my $code = machine_code($p);
+            $notes .= ($notes eq '' ? '' : ' ') . 'same machine code' if machine_code($unchanged) eq $code;
+            $fingerprint .= "/$code";
+        }
+        my $fields = join ', ', map { "\"$_\"" } $p->{id}, value($p, 'run'), $notes, "$compiler, $fingerprint";
+        print $compiles ? "EACH_BUG($symbol, $fields)\n" : "EACH_MISSING($fields)\n";
+    }
+    return 0;
+}
+
+# summary(SIZE...): all sizes, as ["128x256x640", "wrong in 3 of 100"], in one phrase: "wrong in 3 of 300 runs".
+sub summary {
+    my @sizes = grep { $_->[1] ne 'not run' } @_;
+    my ($wrong, $runs, $other, @wrong_at, %others) = (0, 0, 0);
+    for my $size (@sizes) {
+        my ($where, $what) = @$size;
+        if ($what =~ /^(right|wrong) in (\d+) of (\d+)/) {
+            $runs += $3;
+            next if $1 eq 'right';
+            $wrong += $2;
+            push @wrong_at, $where if $2 > 0;
+        } else {
+            $what =~ s/^trap: .*\((cudaError\w+)\).*/trap ($1)/ or $what =~ s/^trap: .*refused.*/refused by the driver/;
+            push @{ $others{$what} }, $where;
+            $other++;
+        }
+    }
+    my @parts;
+    if ($runs) {
+        push @parts, $wrong ? "wrong in $wrong of $runs runs" : "right in $runs runs";
+        $parts[0] .= ", all at $wrong_at[0]" if $wrong && @wrong_at == 1 && $runs > 100;
+    }
+    for my $what (sort keys %others) {
+        push @parts, $other == @sizes && keys %others == 1 ? $what : "$what at " . join ' and ', @{ $others{$what} };
+    }
+    return join '; ', @parts;
+}
+
+sub record {
+    my %bugs = map { $_->{id} => $_ } all('bugs');
+    my ($date, $card, $recorded) = ('', '', 0);
+    for my $file (@_) {
+        for my $line (split /\n/, contents($file)) {
+            $date = $1 if $line =~ /^# date (\S+?),/;
+            ($card) = grep { $line =~ /\b$_\b/i } @CARDS or fail(1, "$file: bugs are recorded on: @CARDS") if $line =~ /^# device /;
+            next if $line =~ /^#/;
+            my ($id, @fields) = split /\t/, $line;
+            my ($notes) = map { /^notes: (.*)/ } @fields;
+            my ($what) = map { /^source: (.*)/ } @fields or fail(1, "$file: $id: it does not say of which source");
+            my $text = summary(map { /^(\d+x\d+x\d+): (.*)/ ? [ $1, $2 ] : () } @fields);
+            if (defined $notes && $notes =~ /does not compile/) {
+                $text = 'does not compile';
+            } elsif (defined $notes && $notes =~ /C75/) {
+                $text .= '; repaired by ptxas (' . join(', ', $notes =~ /(C75\d\d)/g) . ')';
+            }
+            $text .= '; the same machine code as without it' if ($notes // '') =~ /same machine code/;
+            my $p = $bugs{$id};
+            if (!$p) {
+                print STDERR "$file: there is no bug $id\n";
+                next;
+            }
+            (my $comment = $p->{comment}) =~ s/^# $card: .*/# $card: $text, $date, $what/m
+                or fail(1, "$p->{path}: it has no line `# $card:`");
+            next if $comment eq $p->{comment};
+            $p->{comment} = $comment;
+            store($p->{path}, $comment . $p->{diff});
+            $recorded++;
+        }
+    }
+    print "$recorded patches changed\n";
+    return 0;
+}
+
+1;

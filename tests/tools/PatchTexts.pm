@@ -1,0 +1,205 @@
+# PatchTexts.pm - what the texts tell of the patches. A part of tests/tools/patches.
+package Patches;
+use strict;
+use warnings;
+our @CARDS;
+
+# exercises(NUMBER): those of a chapter in their order.
+sub exercises { return sort { value($a, 'order') cmp value($b, 'order') } all('exercises', $_[0]) }
+
+# bug_table(): all bugs by chapter, for book/bugs.md.
+sub bug_table {
+    my $text = '';
+    for my $chapter (chapters()) {
+        my ($number, $title) = $chapter =~ m{((\d\d)_[^/]*)$} ? ($2, $1) : ();
+        my @bugs = all('bugs', $number) or next;
+        $text .= "\n### $title\n\n| bug | the model says | an H200, an H100 | lesson |\n| --- | --- | --- | --- |\n";
+        for my $p (@bugs) {
+            my ($h200, $h100) = map { outcome($p, $_) } @CARDS;
+            my @columns = ("[$p->{name}](../$p->{path})", value($p, 'verdict'), $h200 eq $h100 ? $h200 : "$h200 / $h100",
+                value($p, 'lesson'));
+            $text .= '| ' . join(' | ', @columns) . " |\n";
+        }
+    }
+    return "$text\n";
+}
+
+# outcome(PATCH, CARD): what that card did with a bug.
+sub outcome {
+    my ($p, $card) = @_;
+    return (recorded($p, $card))[0] // 'not run yet';
+}
+
+# symptom(PATCH, CARD): the class of that, from 0, and a remark.
+my @SYMPTOMS = ('Hangs in every run', 'The launch fails', 'Hangs or fails at some sizes only', 'Wrong in every run',
+    'Wrong in some runs', 'Right in all 300 runs, and wrong all the same', 'Mended by the compiler',
+    'Refused before the launch', 'Does not compile');
+my ($EVERY_RUN, $SOME_RUNS, $NO_RUN) = (3, 4, 5);
+sub symptom {
+    my ($p, $card) = @_;
+    my $did = outcome($p, $card);
+    return (0, '') if $did eq 'hang';
+    return (1, $1) if $did =~ /^trap \((.*)\)$/;
+    return (7, '') if $did =~ /^refused /;
+    return (8, '') if $did eq 'does not compile';
+    return (2, $did =~ s/^right in .*?; //r) if $did =~ /hang at|trap \(|hang before/;
+    return $1 == $2 ? ($EVERY_RUN, '') : ($SOME_RUNS, "$1 of $2" . ($3 // '')) if $did =~ /^wrong in (\d+) of (\d+) runs(, all at [^;]*)?/;
+    return (6, 'the same machine code') if $did =~ /the same machine code/;
+    return (6, $1) if $did =~ /repaired by (.*)/;
+    return ($NO_RUN, '') if $did =~ /^right in /;
+    fail(1, "$p->{path}: what is \"$did\"?");
+}
+
+# symptom_tables(SAY): the bugs by what an H200 did with them, for book/troubleshooting.md; and where an H100 did something else.
+# SAY puts a phrase into the language of the page.
+sub symptom_tables {
+    my ($say) = @_;
+    my (@classes, $text);
+    my @bugs = grep { recorded($_, 'h200') } all('bugs');
+    for my $p (@bugs) {
+        my ($class, $remark) = symptom($p, 'h200');
+        if (recorded($p, 'h100')) {
+            my ($other, $there) = symptom($p, 'h100');
+            my $differs = $SYMPTOMS[$other] . ($there ? ": $there" : '');
+            $remark .= ($remark ? '; ' : '') . "an H100: \l$differs" if $other != $class;
+        }
+        my $verdict = value($p, 'verdict');
+        push @{ $classes[$class]{order} }, $verdict if !$classes[$class]{bugs}{$verdict};
+        push @{ $classes[$class]{bugs}{$verdict} }, "[$p->{number} $p->{name}](../$p->{path})" . ($remark ? $say->(" ($remark)") : '');
+        $classes[$class]{count}++;
+    }
+    for my $class (grep { $classes[$_] } 0 .. $#SYMPTOMS) {
+        my ($order, $bugs, $count) = @{ $classes[$class] }{qw(order bugs count)};
+        $text .= "\n### " . $say->("$SYMPTOMS[$class]: $count of " . @bugs) . "\n\n| " . $say->('the model says') . ' | ' . $say->('bugs')
+            . " |\n| --- | --- |\n";
+        $text .= '| ' . $say->($_) . ' | ' . join(', ', @{ $bugs->{$_} }) . " |\n" for @$order;
+    }
+    return ($text // '') . "\n";
+}
+
+# not_listed(TEXT): the bugs that the other rows of the list of ways in book/bugs.md leave out.
+sub not_listed {
+    my ($rows) = $_[0] =~ /^## A list of ways(.*?)^## /ms;
+    return '' if !defined $rows;
+    $rows =~ s/^\| \| not on the list.*//m;
+    my %listed = map { $_ => 1 } $rows =~ /\[(\d\d_\w+)\]/g;
+    return join ', ', map { "[$_->{id}](../$_->{path})" } grep { !$listed{ $_->{id} } } all('bugs');
+}
+
+# told(WHAT): what stands in a text between <!-- bugs: WHAT --> and <!-- end -->: a count of the records, or one of them.
+sub told {
+    my ($what) = @_;
+    my @bugs = grep { recorded($_, 'h200') } all('bugs');
+    my $of = sub { my $count = grep { $_[0]->() } @bugs; return "$count of " . @bugs };
+    my $is = sub { my ($card, $class) = @_; return recorded($_, $card) && (symptom($_, $card))[0] == $class };
+    return scalar @bugs if $what eq 'recorded';
+    return $of->(sub { $is->('h200', $NO_RUN) }) if $what eq 'right on an H200';
+    return $of->(sub { $is->('h200', $NO_RUN) && $is->('h100', $NO_RUN) }) if $what eq 'right on both';
+    if ($what eq 'races on an H200') {
+        my @races = grep { value($_, 'verdict') =~ /RACE_/ } @bugs;
+        my ($every, $some, $no) = map { my $class = $_; scalar grep { $is->('h200', $class) } @races } $EVERY_RUN, $SOME_RUNS, $NO_RUN;
+        return @races . " bugs that the model calls a race, an H200 showed $every in every launch, $some in some and $no in none; "
+            . (@races - $every - $some - $no) . ' hung or failed';
+    }
+    if ($what =~ /^(\d\d_\w+) on an (\w+)$/) {
+        my ($id, $card) = ($1, lc $2);
+        my ($p) = grep { $_->{id} eq $id } all('bugs') or fail(1, "there is no bug $id");
+        return outcome($p, $card);
+    }
+    fail(1, "\"bugs: $what\": nothing is known of that");
+}
+
+# say(PAGE): puts a phrase into the language of that page.
+sub say {
+    my ($page) = @_;
+    return sub { $_[0] } if $page !~ /\.zh\.md$/;
+    require './tests/book/Chinese.pm';
+    return \&Chinese::in_chinese;
+}
+
+# pages(): the texts.
+sub pages { return glob '*.md book/*.md book/*/*.md [0-9][0-9]_*/*.md beyond/*/*.md common/*/*.md tests/*/*.md' }
+
+# field_list(): the bugs that were seen elsewhere, for book/field_bugs.md, and how many.
+sub field_list {
+    my @bugs = grep { seen($_) } all('bugs');
+    my (%threads, $list, @recorded, @right);
+    my $chapter = '';
+    for my $p (@bugs) {
+        my @did = map { outcome($p, $_) } @CARDS;
+        push @recorded, $p if !grep { $_ eq 'not run yet' } @did;
+        push @right, $p if !grep { outcome($p, $_) eq 'not run yet' || (symptom($p, $_))[0] != $NO_RUN } @CARDS;
+        $list .= "\n## $p->{title}\n" if $p->{chapter} ne $chapter;
+        $chapter = $p->{chapter};
+        # A command must stay in a line.
+        my $words = "[$p->{name}](../$p->{path}): `make\cAbreak-$p->{number}\cABUG=$p->{name}`. The model says " . value($p, 'verdict')
+            . '. ' . ($did[0] eq $did[1] ? "Both GPUs: $did[0]." : "An H200: $did[0]. An H100: $did[1].");
+        $list .= "\n" . wrapped(120, $words) =~ tr/\cA/ /r . "\n";
+        for my $thread (seen($p)) {
+            my ($repository, $number, $what, $fix) = @$thread;
+            my $item = wrapped(118, "[$repository#$number](@{[ link_to($thread) ]}): $what Fix: $fix.");
+            $list .= '- ' . $item =~ s/\n(?=.)/\n  /gr;
+            $threads{"$repository#$number"} = 1;
+        }
+    }
+    return "\n" . wrapped(120, keys(%threads) . ' threads, ' . @bugs . ' bugs of this repository. The model names all of them. '
+        . @recorded . ' have been run on both GPUs, and ' . @right . ' of these were right in every launch on both.') . ($list // '') . "\n";
+}
+
+# section(CHAPTER): the section "Exercises" of its README; '' if there are none.
+sub section {
+    my ($chapter) = @_;
+    my ($up, $number) = $chapter =~ m{^(beyond/)?(\d\d)_} or return '';
+    $up = $up ? '../..' : '..';
+    my $text = "## Exercises\n\n" . wrapped(120, "`make solve-$number EX=name` shows a solution, builds it and runs it on the model; with "
+        . '`ON=gpu` it is timed on a Hopper GPU. What an H200 said is from '
+        . "[the experiments]($up/book/experiments.md#the-exercises-solutions).");
+    my @exercises = exercises($number) or return '';
+    for my $p (@exercises) {
+        my ($question, $hint, $effect, $h200, $show, $order) = map { value($p, $_) } qw(question hint effect h200 show order);
+        $show =~ s/\$PROGRAM/$chapter\/$p->{title}/g;
+        $show =~ s/\$SOURCE/$p->{source}/g;
+        $text .= "\n" . wrapped(120, "**$order. $p->{name}.** $question *Hint:* $hint")
+            . "\n" . wrapped(120, "Solution: [$p->{name}.patch](exercises/$p->{name}.patch), `make solve-$number EX=$p->{name}`")
+            . "\n<details><summary>What changes</summary>\n\n" . wrapped(120, $effect)
+            . "\n```\n$show\n```\n\n" . wrapped(120, "On an H200: $h200.") . "\n</details>\n";
+    }
+    return "$text\n";
+}
+
+# tables(MODE): writes all of it into the texts, or with --check names what is not up to date.
+sub tables {
+    my ($mode) = @_;
+    fail(2, 'tables: --write or --check') if ($mode // '') !~ /^--(?:write|check)$/;
+    my %new;
+    for ([ 'book/bugs.md', 'bugs', \&bug_table ], [ 'book/troubleshooting.md', 'symptoms', \&symptom_tables ],
+        [ 'book/troubleshooting.zh.md', 'symptoms', \&symptom_tables ], [ 'book/field_bugs.md', 'field', \&field_list ]) {
+        my ($page, $mark, $table) = @$_;
+        next if $page =~ /\.zh\.md$/ && !-e $page;
+        ($new{$page} = contents($page)) =~ s/(?<=^<!-- $mark -->\n).*?(?=^<!-- end of $mark -->$)/$table->(say($page))/mse
+            or fail(1, "$page: it has no lines <!-- $mark --> and <!-- end of $mark -->");
+    }
+    for my $chapter (chapters()) {
+        my $section = section($chapter);
+        next if $section eq '';
+        $new{"$chapter/README.md"} = contents("$chapter/README.md");
+        $new{"$chapter/README.md"} =~ s/^## Exercises\n(?:(?!^## ).*\n)*(?=^## )/$section/m # where it stands, else there
+            or $new{"$chapter/README.md"} =~ s/(?=^## Further reading$)/$section/m
+            or fail(1, "$chapter/README.md: it has no section Further reading");
+    }
+    $new{'book/bugs.md'} =~ s/^\| \| not on the list \| .*\n/| | not on the list | @{[ not_listed($new{'book\/bugs.md'}) ]} |\n/m;
+    for my $page (pages()) {
+        my $text = $new{$page} // contents($page);
+        $new{$page} = $text if $text =~ s/(<!-- bugs: ([^>]*?) -->).*?(?=<!-- end -->)/$1 . say($page)->(told($2))/gse;
+    }
+    my @stale = grep { $new{$_} ne contents($_) } sort keys %new;
+    if ($mode eq '--check') {
+        print STDERR "$_: it does not tell the patches as they are; make texts brings it up to date\n" for @stale;
+        return @stale ? 1 : 0;
+    }
+    store($_, $new{$_}) for @stale;
+    print "wrote $_\n" for @stale;
+    return 0;
+}
+
+1;
