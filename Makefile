@@ -225,10 +225,10 @@ $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 previous :=
 $(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),$(previous)))$(eval previous := $(p)))
 
-## make, make all|build the programs of all chapters
-## make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
-## make run-07|build it and run it; ARGS="--m 1000" passes options
-## make diff-07|show what chapter 07 changes in the source of chapter 06
+##learn make, make all|build the programs of all chapters
+##learn make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
+##learn make run-07|build it and run it; ARGS="--m 1000" passes options
+##learn make diff-07|show what chapter 07 changes in the source of chapter 06
 .PHONY: all
 ifneq ($(HAVE_BACKEND),)
 all: $(PROGRAMS) $(HELLOS)
@@ -278,11 +278,18 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
                    NO_BACKEND='$(if $(HAVE_BACKEND),,$(NO_BACKEND))' CHAPTER_DIRS='$(CHAPTER_DIRS)' \
                    CHAPTERS='$(CHAPTERS)'
 
-## make test|build everything and run all tests that this machine can run; says what was skipped and why
-## make check-model|run the tests of the CPU model alone, on every chapter
-## make check-gpu|run the GPU tests alone, chapters and library; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
-## make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
-.PHONY: test check-model check-gpu sanitize
+##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
+##learn make test|build everything and test each kind of thing; says what was skipped and why
+##maintain make test-long|make test with every schedule, variant and size of each test
+##maintain make check-model|run the tests of the CPU model alone, on every chapter
+##measure make check-gpu|run the GPU tests alone, chapters and library; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
+##measure make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
+.PHONY: quick test test-long check-model check-gpu sanitize
+QUICK := tests/quick.t tests/book/texts.t
+quick: $(call patch_needs,$(CHAPTERS))
+	@$(TEST_ENVIRONMENT) tests/run $(QUICK)
+test-long: export TIER := long
+test-long: test
 test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
@@ -295,7 +302,7 @@ sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 
-## make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
+##measure make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
 PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\
 sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed,smsp__issue_active.avg.pct_of_peak_sustained_active,\
 dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_op_read.sum,lts__t_sector_hit_rate.pct,\
@@ -317,17 +324,20 @@ $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
-## make test-aarch64|run the chapters and the model's tests for 64-bit Arm under qemu-user; needs qemu-user and gcc-aarch64-linux-gnu
+##maintain make test-aarch64|run the chapters and the model's tests for 64-bit Arm under qemu-user; needs qemu-user and gcc-aarch64-linux-gnu
 .PHONY: test-aarch64
 test-aarch64:
 	@tests/tools/aarch64
 
-## make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
-## make print-nvcc|name the nvcc that is used; nothing if none
-## make print-model-tests|name the programs that check-model runs
-## make clean|remove everything that was built
-## make help|this list
-.PHONY: format print-nvcc print-model-tests clean help
+##maintain make lines|how many lines there are of each kind, and what is longest
+##maintain make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
+##maintain make print-nvcc|name the nvcc that is used; nothing if none
+##maintain make print-model-tests|name the programs that check-model runs
+##maintain make clean|remove everything that was built
+##maintain make help|this list
+lines:
+	@tests/tools/lines
+.PHONY: lines format print-nvcc print-model-tests clean help
 format:
 	@tests/tools/format.t --write
 print-nvcc:
@@ -337,8 +347,11 @@ print-model-tests:
 clean:
 	rm -rf build $(PROGRAMS) $(HELLOS) $(MORE_PROGRAMS)
 help:
-	@sed -n 's/^## //p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-26s %s\n' "$$target" "$$text"; done
-	@echo
+	@for part in learn measure maintain; do \
+	    printf '%s\n' "$$part:"; \
+	    sed -n "s/^##$$part //p" $(filter Makefile %.mk,$(MAKEFILE_LIST)) | \
+	        while IFS='|' read -r target text; do printf '  %-26s %s\n' "$$target" "$$text"; done; \
+	done
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 
 -include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d)

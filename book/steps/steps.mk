@@ -29,7 +29,7 @@ $(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictur
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
 
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
-## make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08 and of bugs
+##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08 and of bugs
 .PHONY: steps
 steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
 	@STEPS_RUN_05='$(STEPS_RUN_05)' STEPS_RUN_06='$(STEPS_RUN_06)' STEPS_RUN_07='$(STEPS_RUN_07)' STEPS_RUN_08='$(STEPS_RUN_08)' \

@@ -6,17 +6,17 @@ BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 
-## make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
-## make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
-## make bench-w4a8|time 11 beside 10, for one matrix of weights and for eight; PEERS=1: also CUTLASS's example 55; needs a Hopper GPU
-## make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
-## make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
-## make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
-## make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
-## make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
-## make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
-## make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-## make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
+##measure make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
+##measure make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
+##measure make bench-w4a8|time 11 beside 10, for one matrix of weights and for eight; PEERS=1: also CUTLASS's example 55; needs a Hopper GPU
+##measure make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
+##measure make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
+##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
+##measure make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
+##measure make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
+##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
+##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
+##measure make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
 .PHONY: tune bench bench-fp8 bench-w4a8 limits sums experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures

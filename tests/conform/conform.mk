@@ -5,7 +5,7 @@
 CONFORM_TEST := $(B)/tests/conform/replay
 CONFORM_RECORD := $(B)/tests/conform/record $(B)/tests/conform/inexact
 
-## make conform-record|build the programs that record the conformance vectors; run them on a Hopper GPU
+##maintain make conform-record|build the programs that record the conformance vectors; run them on a Hopper GPU
 .PHONY: conform-record
 conform-record: $(CONFORM_RECORD)
 

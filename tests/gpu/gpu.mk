@@ -2,7 +2,7 @@
 
 GLOBAL_GPU := $(B)/tests/gpu/global
 
-## make global-gpu|run the kernels that talk through global memory, of tests/model, on a Hopper GPU
+##maintain make global-gpu|run the kernels that talk through global memory, of tests/model, on a Hopper GPU
 .PHONY: global-gpu
 global-gpu: $(GLOBAL_GPU)
 	$(GLOBAL_GPU)

@@ -19,8 +19,8 @@ endif
 grade_needs = $(if $(HAVE_MODEL),$(JUDGE) $(B)/tests/grade/subject_model.o $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/main_%.o) \
                 $(if $(HAVE_NVCC),$(B)/tests/grade/subject_gpu.o $(COMMON)))
 
-## make check-07|judge my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise, BUG=name: is it mended, RULE=name: is it reported; SEED=n: again
-## make grade|judge a class: ARGS=DIRECTORY, which has STUDENT/NN_name.cu (book/teaching.md)
+##learn make check-07|judge my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise, BUG=name: is it mended, RULE=name: is it reported; SEED=n: again
+##maintain make grade|judge a class: ARGS=DIRECTORY, which has STUDENT/NN_name.cu (book/teaching.md)
 # $(1): chapter, $(2): its number
 define grade_rules
 .PHONY: check-$(2)
@@ -33,7 +33,7 @@ $(foreach c,$(filter-out 01_%,$(CHAPTERS)),$(eval $(call grade_rules,$(c),$(call
 grade: $(call grade_needs,$(CHAPTERS))
 	@$(GRADE) $(ARGS)
 
-## make grade-bugs|is every bug of the chapters marked down, by the rule that its patch names, and no exercise's solution?
+##maintain make grade-bugs|is every bug of the chapters marked down, by the rule that its patch names, and no exercise's solution?
 .PHONY: grade-bugs
 grade-bugs: $(call grade_needs,$(CHAPTERS))
 	@tests/grade/bugs $(ARGS)

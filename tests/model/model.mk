@@ -46,8 +46,8 @@ run-instrumented:
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
 
-## make coverage|which lines of common/model the tests execute, by gcov; fails below 95 %
-## make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
+##maintain make coverage|which lines of common/model the tests execute, by gcov; fails below 95 %
+##maintain make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
 .PHONY: coverage asan run-coverage run-asan
 ifneq ($(HAVE_MODEL),)
 coverage:
@@ -70,7 +70,7 @@ run-asan: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) --no-print-directory run-instrumented
 	@echo "clean under -fsanitize=address,undefined"
 
-## make model-speed|time every chapter on the CPU model at 256, 512 and 1024 cubed, one core; ARGS=FILE.csv keeps the rows
+##measure make model-speed|time every chapter on the CPU model at 256, 512 and 1024 cubed, one core; ARGS=FILE.csv keeps the rows
 .PHONY: model-speed
 model-speed: $(PROGRAMS)
 	@$(COMMIT) tests/model/speed $(ARGS)

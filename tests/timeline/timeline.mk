@@ -8,8 +8,8 @@ tests/timeline/timeline.t: $(TIMELINE_DRAW) $(TIMELINE_CHECKS) $(if $(HAVE_BACKE
 tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
 MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untraced.t
 
-## make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
-## make timelines|the same for all chapters, and tests/timeline/all.svg: the tensor cores of the ladder on one time axis
+##learn make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
+##maintain make timelines|the same for all chapters, and tests/timeline/all.svg: the tensor cores of the ladder on one time axis
 .PHONY: timelines $(foreach d,$(CHAPTER_DIRS),timeline-$(call number,$(d)))
 define timeline_rule
 timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)

@@ -27,14 +27,25 @@ leaves() {
 }
 
 remake help
-for target in all 07 run-07 diff-07 test check-gpu sanitize bench clean help; do
+for target in all 07 run-07 diff-07 quick test test-long check-gpu sanitize bench clean help; do
     like "$said" "make( all|.*, make)? $target" "make help lists $target"
 done
 # Those of chapter 07, and blind-1, stand for all; run-coverage and the like are called by others.
 targets=$(make -pn help 2>/dev/null | sed -n 's/^\.PHONY: //p' | tr ' ' '\n' | grep -E '^[a-z]+(-[a-z]+)*(-07|-1|-aarch64|-fp8|-w4a8)?$|^07$' |
     grep -vE '^run-[a-z]' | sort -u)
-listed=$(sed -n -e 's/^make, make all /make all /' -e 's/^make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sort)
+is "$(grep -x '[a-z]*:' <<<"$said" | tr '\n' ' ')" "learn: measure: maintain: " "in three parts"
+listed=$(sed -n -e 's/^  make, make all /  make all /' -e 's/^  make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sort)
 is "$listed" "$targets" "make help lists every target once, and nothing else"
+
+# lines DIRECTORY KIND: as make lines counts them
+mkdir "$copy/counted" && (cd "$copy/counted" && git init -q && mkdir -p 01_one tests && printf 'int f(void) {\n    return 1;\n}\n' >01_one/01_one.cu &&
+    printf '#!/bin/sh\n' >tests/a && printf 'a,b\n1,2\n' >tests/a.csv && git add .)
+said=$(tests/tools/lines "$copy/counted")
+like "$said" ' 3  lessons' "make lines: the lessons"
+like "$said" ' 2  test data' "... the data of tests"
+like "$said" ' 6  in all, 4 without' "... all"
+like "$said" 'longest function: 3 lines, f\(\) in 01_one/01_one.cu' "... the longest function"
+like "$said" 'longest script: 1 lines, tests/a' "... and script"
 
 chapter=${CHAPTERS##* }
 number=${chapter%%_*}

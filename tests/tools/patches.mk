@@ -30,11 +30,11 @@ $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%
 endif
 test: $(call patch_needs,$(CHAPTERS))
 
-## make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
-## make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
-## make exercise-07|the exercises of chapter 07, with a hint for each
-## make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
-## make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; RULE=name: provoke that report; BUG=name: mend it
+##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
+##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
+##learn make exercise-07|the exercises of chapter 07, with a hint for each
+##learn make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
+##learn make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; RULE=name: provoke that report; BUG=name: mend it
 # $(1): chapter, $(2): its number
 define patch_rules
 .PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
@@ -51,9 +51,9 @@ lab-$(2):
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 
-## make patches ARGS=help|the tool for patches of every kind, with the compilers that it needs
-## make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
-## make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU; ARGS=stale: those whose source has changed since
+##maintain make patches ARGS=help|the tool for patches of every kind, with the compilers that it needs
+##maintain make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
+##maintain make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU; ARGS=stale: those whose source has changed since
 .PHONY: patches exercises-gpu bugs-gpu
 patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
 	@$(PATCHES) $(ARGS)
@@ -76,7 +76,7 @@ $(BUGS_ON_GPU): FORCE
 	@echo "the bugs cannot be built for a GPU: $(NO_NVCC)" >&2; exit 1
 endif
 
-## make texts|bring up to date what the texts tell of patches, and the output that they show below commands
+##maintain make texts|bring up to date what the texts tell of patches, and the output that they show below commands
 .PHONY: texts
 texts: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(call patch_needs,$(CHAPTERS))
 	@$(PATCHES) tables --write

@@ -5,7 +5,7 @@ LIBRARY := $(B)/library
 LIBRARY_FILES := $(addprefix $(LIBRARY)/,libgemm09.so libgemm09.a example example_static)
 OBJCOPY := objcopy
 
-## make library|build libgemm09 of 09_every_shape, shared and static, and a program that uses it; needs nvcc
+##learn make library|build libgemm09 of 09_every_shape, shared and static, and a program that uses it; needs nvcc
 .PHONY: library
 ifneq ($(HAVE_NVCC),)
 library: $(LIBRARY_FILES)

@@ -1,0 +1,30 @@
+#!/usr/bin/perl
+# For `make quick`: is each chapter right on the model at odd sizes, and is one of its bugs named? Another one each day; SEED=DAY
+# chooses it again.
+use strict;
+use warnings;
+use lib 'tests/tools';
+use Test::More;
+use PatchTest;
+
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+my $day = $ENV{SEED} // (localtime)[7];
+note("SEED=$day");
+for my $chapter (Patches::chapters()) {
+    my ($number) = $chapter =~ m{(\d\d)_[^/]*$};
+    my ($title) = $chapter =~ m{([^/]*)$};
+    for my $size ('--m 1 --n 1 --k 1', '--m 130 --n 72 --k 200') {
+        my ($said, $status) = said(Patches::unbroken({ title => $title }) . " --on model $size --policy random --schedule-seed $day");
+        is($status, 0, "$title is right with $size --schedule-seed $day") or diag($said);
+    }
+    my @bugs = Patches::all('bugs', $number) or next;
+    my $bug = $bugs[ $day % @bugs ]{id};
+    my ($said, $status) = tool("judge $bug");
+    is($status, 0, "its bug $bug is named") or diag($said);
+}
+# Would it notice?
+my ($said, $status) = said(Patches::unbroken({ title => '05_tma_mbarrier' }) . ' --on model --m 0');
+isnt($status, 0, 'seen: a program that fails');
+judged_as('bugs/05_first_wait_for_parity_1', sub { s/^# verdict: .*/# verdict: RACE_WAW/m }, '\d+ runs are not as stated',
+    'seen: a bug with another verdict');
+done_testing();
