@@ -281,10 +281,11 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 ##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
 ##learn make test|build everything and test each kind of thing; says what was skipped and why
 ##maintain make test-long|make test with every schedule, variant and size of each test
+##maintain make check-without-nvcc|with NVCC=: the tests that turn out otherwise then
 ##maintain make check-model|run the tests of the CPU model alone, on every chapter
 ##measure make check-gpu|run the GPU tests alone, chapters and library; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
 ##measure make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
-.PHONY: quick test test-long check-model check-gpu sanitize
+.PHONY: quick test test-long check-without-nvcc check-model check-gpu sanitize
 QUICK := tests/quick.t tests/book/texts.t
 quick: $(call patch_needs,$(CHAPTERS))
 	@$(TEST_ENVIRONMENT) tests/run $(QUICK)
@@ -292,6 +293,10 @@ test-long: export TIER := long
 test-long: test
 test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
+# What is otherwise where there is no nvcc: for .ci/run, which has one.
+check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(call patch_needs,$(CHAPTERS))
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(addprefix tests/tools/,build.t program.t hello.t wrappers.t count.t explain.t) \
+	    tests/library/library.t $(QUICK)
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
 check-model: $(CHECK_MODEL)
 	@$(TEST_ENVIRONMENT) tests/run $(CHECK_MODEL)
