@@ -16,6 +16,7 @@ enum {
     THREADS = TILE * TILE,
     CHUNK = 8, /* elements in a 16-byte load */
 };
+static_assert(CHUNK * sizeof(bf16) == sizeof(uint4), "the main loop takes CHUNK elements out of one uint4");
 
 /* sum + the products of two pairs of elements. */
 DEVICE float add_products(float sum, uint32_t a, uint32_t b) {

@@ -24,11 +24,18 @@ enum {
     CTAS_PER_SM = 2,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
+static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
+static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
+static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
+static_assert(ROWS_PER_PASS % 8 == 0, "load_tile() swizzles once for all passes: the pattern repeats every 8 rows");
+static_assert(STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
     bf16 b[STAGES][BN * BK]; /* [BN][BK] each, the same */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 /* What a warp multiplies in one k16 step. */
 typedef struct {

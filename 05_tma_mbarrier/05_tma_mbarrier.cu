@@ -26,12 +26,19 @@ enum {
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
+static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
+static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
+static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
+static_assert(STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
+static_assert(STEPS % 2 == 0, "a k-tile begins with set 0 of the fragments: the one before must end with set 1");
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
     bf16 b[STAGES][BN * BK]; /* [BN][BK] each, the same */
     MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */

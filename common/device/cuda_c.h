@@ -7,6 +7,7 @@
 #ifndef CUDA_C_H
 #define CUDA_C_H
 
+#include <assert.h> /* static_assert, which C++ has without it */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
