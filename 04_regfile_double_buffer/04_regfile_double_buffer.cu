@@ -1,8 +1,12 @@
-/* 04_regfile_double_buffer - fragments are loaded one step ahead of the math.
+/* 04_regfile_double_buffer - fragments are loaded one step ahead of the math, and that makes a larger tile pay.
  *
- * What is new   Two sets of fragments: while the tensor cores multiply one, ldmatrix fills the other with the next k16
- *               step, across the border between k-tiles too. Global to shared and shared to registers are now both
+ * What is new   Idea 1: two sets of fragments. While the tensor cores multiply one, ldmatrix fills the other with the next
+ *               k16 step, across the border between k-tiles too. So the wait for a k-tile moves before its last step, and
+ *               its copies start in the middle of another one. Global to shared and shared to registers are now both
  *               pipelined.
+ *               Idea 2: a tile twice as wide, by one CTA of eight warps instead of two CTAs of four. It asks L2 for a
+ *               quarter fewer bytes a product. Without idea 1 it loses: no second CTA works while this one waits for its
+ *               fragments. The README says what each idea brought.
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores of
  *               an SM can do: Hopper's full rate needs wgmma.
@@ -15,22 +19,32 @@
 #include "../common/device/swizzle.h"
 #include "../common/device/tile_order.h"
 
+/* Idea 2: 03's tile, warps, stages and CTAs an SM are 128 x 128, 2 x 2, 3 and 2. */
 enum { BM = 128, BN = 256, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
 enum { WARPS_M = 2, WARPS_N = 4 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16,             /* k16 steps in a k-tile */
-    MAX_STAGES = 4,              /* 192 KB on Hopper; GPUs with less shared memory get 3 or 2 */
+    STAGES = 4,                  /* 192 KB */
+    FEW_STAGES = 2,              /* 96 KB, for GPUs whose CTAs may not have as much */
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
+static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
+static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
+static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
+static_assert(ROWS_PER_PASS % 8 == 0, "load_tile() swizzles once for all passes: the pattern repeats every 8 rows");
+static_assert(FEW_STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
+static_assert(STEPS % 2 == 0, "a k-tile begins with set 0 of the fragments: the one before must end with set 1");
 
 typedef struct {
     bf16 a[BM * BK]; /* [BM][BK], K-major, 128-byte swizzle */
     bf16 b[BN * BK]; /* [BN][BK], the same */
 } Stage;
+static_assert(CTAS_PER_SM * (STAGES * sizeof(Stage) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 /* What a warp multiplies in one k16 step. */
 typedef struct {
@@ -76,7 +90,7 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const Copies *copies, int k, in
 /* All threads: start the copy of the k-tile that is multiplied as number `k_tile` into its stage, if there is one: of A, of
  * B, or of both. After B, close the group. Past the end the group is empty: so that the newest stages - 2 groups always
  * mean the same tiles. The last columns of A and B, whose tile may hang over the edge, go first: all other copies need no
- * test. */
+ * test. Idea 1 starts the copies of A and of B in different steps. */
 typedef enum { LOAD_A = 1, LOAD_B = 2, LOAD_BOTH = LOAD_A | LOAD_B } Operands;
 
 DEVICE void load_stage(Stage *s, const Copies *a, const Copies *b, int k_end, int k_tile, int k_tiles, const int stages,
@@ -125,14 +139,14 @@ DEVICE void multiply(float acc[WM / 16][WN / 8][4], const Fragments *f) {
 
 /* This thread waits until only the newest stages - 2 groups may still be on their way. */
 DEVICE void wait_for_oldest_copies(const int stages) {
-    switch (stages) { /* the instruction takes a literal */
-    case 4: cp_async_wait_group(2); break;
-    case 3: cp_async_wait_group(1); break;
-    default: cp_async_wait_group(0); break;
+    if (stages == STAGES) { /* the instruction takes a literal */
+        cp_async_wait_group(STAGES - 2);
+    } else {
+        cp_async_wait_group(FEW_STAGES - 2);
     }
 }
 
-/* The kernel. stages is a constant where it is called. */
+/* The kernel, for a number of stages that is a constant where it is called. */
 DEVICE void gemm(Gemm p, const int stages) {
     SHARED_MEMORY(Stage, s); /* stages of them */
 
@@ -146,7 +160,7 @@ DEVICE void gemm(Gemm p, const int stages) {
     /* Step 2: prologue. All stages but one start to fill; the first fragments are loaded. */
     int k_tiles = ceil_div(p.k, BK);
     float acc[WM / 16][WN / 8][4] = {{{0}}}; /* the warp tile: 16 x 8 blocks, 4 elements of each in a thread */
-    Fragments fragments[2];                  /* steps alternate between the two */
+    Fragments fragments[2];                  /* idea 1: steps alternate between the two */
     UNROLL
     for (int k_tile = 0; k_tile < stages - 1; k_tile++) {
         load_stage(s, &a, &b, p.k, k_tile, k_tiles, stages, LOAD_BOTH);
@@ -162,8 +176,8 @@ DEVICE void gemm(Gemm p, const int stages) {
         UNROLL
         for (int step = 0; step < STEPS; step++) {
             if (step == STEPS - 1) {
-                /* The next fragments are those of the next k-tile: only the newest stages - 2 groups may still be on
-                 * their way. */
+                /* Idea 1 moves the wait to here. The next fragments are those of the next k-tile: only the newest
+                 * stages - 2 groups may still be on their way. */
                 wait_for_oldest_copies(stages);
                 /* All wait for the copies of all; and until all have read the last fragments of this k-tile, whose
                  * stage is filled next. */
@@ -171,6 +185,7 @@ DEVICE void gemm(Gemm p, const int stages) {
                 stage = (stage + 1) % stages;
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
+                /* Idea 1: into the set that is not multiplied now. Who multiplies it waits for it, a step later. */
                 load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n, (step + 1) % STEPS);
             }
             if (step == 1 || step == 2) {
@@ -195,17 +210,15 @@ DEVICE void gemm(Gemm p, const int stages) {
         gemm(p, stages);                                                                                    \
     }                                                                                                       \
     KERNEL_ENTRY(kernel, Gemm);
-STAGES_KERNEL(gemm_4_stages, 4)
-STAGES_KERNEL(gemm_3_stages, 3)
-STAGES_KERNEL(gemm_2_stages, 2)
+STAGES_KERNEL(gemm_kernel, STAGES)
+STAGES_KERNEL(gemm_few_stages, FEW_STAGES)
 
 static GemmStatus launch(const Gemm *p) {
-    int stages = min_int(MAX_STAGES, p->shared_bytes / (int)sizeof(Stage));
+    int stages = p->shared_bytes < STAGES * (int)sizeof(Stage) ? FEW_STAGES : STAGES;
     LaunchShape shape = {
         .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = stages * (int)sizeof(Stage)};
-    return stages == 4   ? launch_kernel(KERNEL(gemm_4_stages), shape, p, p->stream)
-           : stages == 3 ? launch_kernel(KERNEL(gemm_3_stages), shape, p, p->stream)
-                         : launch_kernel(KERNEL(gemm_2_stages), shape, p, p->stream);
+    return stages == STAGES ? launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream)
+                            : launch_kernel(KERNEL(gemm_few_stages), shape, p, p->stream);
 }
 
 CHAPTER(04_regfile_double_buffer, .adds = "fragments of the next step loaded during the math of this one",
