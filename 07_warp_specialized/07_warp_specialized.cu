@@ -27,6 +27,12 @@ enum {
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
+static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
+static_assert(BM % 64 == 0, "a consumer takes 64 rows: none may be left over");
+static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
+static_assert(STAGES >= 2, "a stage is released when the products of the next one have been started");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
@@ -34,6 +40,8 @@ typedef struct {
     MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
     MBarrier empty[STAGES];  /* completes a phase when all consumers have finished with it */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */
@@ -71,8 +79,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 tma_load_2d(s->b[state.index], &p.map_b, k_tile * BK, tile.n * BN, full);
                 pipeline_advance(&state, STAGES);
             }
-            /* Waits until the last k-tiles have been consumed: nothing is in flight when this role ends. */
-            producer_tail(s->empty, state, STAGES);
+            /* Nothing to wait for at the end: the consumers wait for every load, and the CTA lives as long as they do. */
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -105,12 +112,10 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             previous = state.index;
             pipeline_advance(&state, STAGES);
         }
-        /* The accumulators may be read when the last products are done. */
+        /* The accumulators may be read when the last products are done. Nobody waits for the last stage: nothing more will
+         * be loaded. */
         wgmma_wait_group(0);
         registers_settled(acc, BN / 2);
-        if (thread == 0) {
-            consumer_release(s->empty, previous);
-        }
 
         /* Step 4: epilogue. */
         store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + consumer * 64, tile.n * BN, acc, BN);
