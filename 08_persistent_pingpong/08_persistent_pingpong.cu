@@ -19,20 +19,26 @@
 #include "../common/device/tma.h"
 #include "../common/device/wgmma.h"
 
-enum { BM = 128, MAX_BN = 192, BK = 64 }; /* a consumer's tile is BM x bn; a row of a k-tile is 128 bytes */
+enum { BM = 128, MAX_BN = 208, BK = 64 }; /* a consumer's tile is BM x bn; a row of a k-tile is 128 bytes */
 enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
     STEPS = BK / 16,         /* k16 steps in a k-tile */
     RING_BYTES = 192 * 1024, /* as many stages as fit */
-    MAX_STAGES = 6,
+    MAX_STAGES = 6,          /* of the narrowest tile */
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
 };
+static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
+static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
+static_assert(MAX_BN + 24 <= CONSUMER_REGISTERS,
+              "a consumer holds MAX_BN accumulators, and needs some 24 registers more");
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
@@ -41,6 +47,8 @@ typedef struct {
     MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumer has finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */
@@ -52,9 +60,9 @@ typedef struct {
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
-    case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
-    case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
-    case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 128: wgmma_ss(128, acc, a, b, accumulate); break;
+    case 176: wgmma_ss(176, acc, a, b, accumulate); break;
+    case 208: wgmma_ss(208, acc, a, b, accumulate); break;
     }
 }
 
@@ -102,7 +110,7 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
 DEVICE void gemm(const Params *p, const int bn) {
     SHARED_MEMORY(Shared, s);
     const int stage_bytes = (BM + bn) * BK * 2; /* what the copies of a k-tile bring */
-    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
+    const int stages = RING_BYTES / stage_bytes;
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
      * gridDim.x-th one after it. */
@@ -138,8 +146,6 @@ DEVICE void gemm(const Params *p, const int bn) {
                     pipeline_advance(&state, stages);
                 }
             }
-            /* Waits until the last k-tiles have been consumed: nothing is in flight when this role ends. */
-            producer_tail(s->empty, state, stages);
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -219,14 +225,17 @@ DEVICE void gemm(const Params *p, const int bn) {
     }
 }
 
-#define WIDTH_KERNEL(kernel, bn)                                                                              \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
-        gemm(&p, bn);                                                                                         \
-    }                                                                                                         \
+#define WIDTH_KERNEL(kernel, bn)                                                                                \
+    static_assert((bn) % BOX == 0 && (bn) <= MAX_BN, "a tile is whole boxes, and fits into the accumulators");  \
+    static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) <= MAX_STAGES, "each stage needs its barriers");          \
+    static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use"); \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {   \
+        gemm(&p, bn);                                                                                           \
+    }                                                                                                           \
     KERNEL_ENTRY(kernel, Params);
 WIDTH_KERNEL(pingpong_128x128, 128)
 WIDTH_KERNEL(pingpong_128x176, 176)
-WIDTH_KERNEL(pingpong_128x192, 192)
+WIDTH_KERNEL(pingpong_128x208, 208)
 
 static const struct Width {
     int bn;
@@ -235,7 +244,7 @@ static const struct Width {
 } widths[] = {
     {128, KERNEL(pingpong_128x128)},
     {176, KERNEL(pingpong_128x176)},
-    {192, KERNEL(pingpong_128x192)},
+    {208, KERNEL(pingpong_128x208)},
 };
 enum { WIDTHS = sizeof widths / sizeof widths[0] };
 
@@ -284,7 +293,7 @@ static void describe(const Gemm *g, char *text, size_t size) {
     if (w != NULL) {
         int tiles = tile_count(g, w->bn), ctas = min_int(tiles, g->sm_count);
         snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages", w->name, tiles, BM, w->bn, ctas,
-                 ceil_div(tiles, ctas), min_int(RING_BYTES / ((BM + w->bn) * BK * 2), MAX_STAGES));
+                 ceil_div(tiles, ctas), RING_BYTES / ((BM + w->bn) * BK * 2));
     }
 }
 
