@@ -142,7 +142,7 @@ like(try("$figures --print loads"), qr/^\| from far away \| 250\.00 \| 249\.00 t
 is(row('07_seven/README.md', '| 16384³ | 11520'), '| 16384³ | 11520.0 | 90.0 to 18000.0 | 115.200 | 50.0 | 0.500 | 230.4 |', 'chapter 07 beside chapter 02');
 like(row('07_seven/README.md', '| 8192 x 7168 x 2048'), qr/ \| 1\.800 \|$/, '... by their ratio, to three digits below 10');
 is(row('07_seven/README.md', '| 4096 x 14336 x 4096 | 100'), '| 4096 x 14336 x 4096 | 100 | – | 0.500 | 0.900 | – |', 'shapes');
-like(slurp('README.md'), qr{^NVIDIA H200, 2026-01-02, commit newer, with pauses between samples: .*\(\Q$csv\E\)$}m, 'the run is named');
+like($front, qr{^Figures: \[NVIDIA H200 2026-01-02\]\(\Q$csv\E\)\.$}m, 'the run is named');
 like(slurp('07_seven/README.md'), qr{\(\.\./\Q$csv\E\)}, 'a link starts from the file it is in');
 like(slurp('README.md'), qr/^```\n<!-- figures: this is a text -->\n```\nend\n\z/m, 'the rest is left alone');
 

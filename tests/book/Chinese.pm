@@ -25,6 +25,8 @@ my @PHRASES = (
         => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍，{3} 是 {4} 倍。',
     'On average over seven large shapes (in brackets the least), {} has {} of cuBLAS.'
         => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍。',
+    'Figures: {}, {}, {}, {}.' => '数据：{1}，{2}，{3}，{4}。',
+    'Figures: {}.' => '数据：{1}。',
     '{}, {}, commit {}, with pauses between samples: {}' => '{1}，{2}，commit {3}，采样之间有停顿：{4}',
     '**{} TFLOP/s at {}, {} of cuBLAS** (chapter {} → chapter {}; {}, {}; [all shapes]({}))'
         => '**{1} TFLOP/s（{2}），是 cuBLAS 的 {3} 倍**（第 {4} 章 → 第 {5} 章；{6}，{7}；[所有形状]({8})）',
