@@ -27,7 +27,7 @@ static void two_lines(int x, int y, const char *first, const char *then, int num
 static void strip(int x, int y, int stage) { cell(hue(stage), x, y, STRIP, HIGH, "t s c", 23, "%d", stage); }
 
 static void draw_fragments(const char *directory) {
-    int stages = constant(SOURCE, "MAX_STAGES"), steps = constant(SOURCE, "BK") / 16;
+    int stages = constant(SOURCE, "STAGES"), steps = constant(SOURCE, "BK") / 16;
     must_contain(SOURCE, "STEPS = BK / 16,");
     must_contain(SOURCE, "if (step == STEPS - 1) {");
     must_contain(
@@ -36,7 +36,7 @@ static void draw_fragments(const char *directory) {
     must_contain(SOURCE, "if (step == 1 || step == 2) {");
     must_contain(SOURCE, "k_tile + stages - 1, k_tiles, stages, step == 1 ? LOAD_A : LOAD_B);");
     must_contain(SOURCE, "multiply(acc, &fragments[step % 2]);");
-    must_contain(SOURCE, "case 4: cp_async_wait_group(2); break;");
+    must_contain(SOURCE, "cp_async_wait_group(STAGES - 2);");
     int sets = TOP + stages * PITCH + 26, bottom = sets + SETS * PITCH + 4;
 
     begin(directory, "04_regfile_double_buffer/in_flight.svg", bottom + 62,

@@ -12,7 +12,7 @@ static const char source[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
 
 /* ---- schedules: what one SM does, step by step ---- */
 
-/* In units of time, for a tile of 128 x 192: one load at a time. A stage is free when its math is over. The tensor cores do one
+/* In units of time, for the widest tile: one load at a time. A stage is free when its math is over. The tensor cores do one
  * k-tile at a time, in the order of issue; a consumer issues the next k-tile when the one before the last is over
  * (wgmma_wait_group(1)). */
 enum {
@@ -72,10 +72,9 @@ static void measure(Schedule *s) {
     read_source(&kilobytes, width, 8);
     s->stages = stages_of(kilobytes / s->rings, bm, bn / s->rings);
     s->tiles = TILES * s->rings;
-    s->load = LOAD * (bm + bn / s->rings) / (bm + bn);
+    s->load = (2 * LOAD * (bm + bn / s->rings) + bm + bn) / (2 * (bm + bn)); /* rounded */
     s->math = MATH / s->rings;
     s->epilogue = EPILOGUE / s->rings;
-    need(s->load * (bm + bn) == LOAD * (bm + bn / s->rings), "a load's time is not a whole number");
 }
 
 /* Whether tile's epilogue is over at `now`; a tile before the first has none. */
