@@ -4,18 +4,8 @@
 #define SOURCE "04_regfile_double_buffer/04_regfile_double_buffer.cu"
 
 /* The main loop's step s of k-tile i is column i * steps + s. */
-enum {
-    COLUMNS = 9,
-    LEFT = 112,
-    PROLOGUE = 118,
-    WIDE = 79,
-    TOP = 132,
-    HIGH = 38,
-    PITCH = 44,
-    SETS = 2,
-    STRIP = 11,
-    MANY = 8
-};
+enum { COLUMNS = 9, LEFT = 112, PROLOGUE = 118, WIDE = 79, TOP = 132, HIGH = 38, PITCH = 44, SETS = 2, STRIP = 11 };
+enum { MANY = 8 };
 
 static int column(int step) { return LEFT + PROLOGUE + step * WIDE; }
 

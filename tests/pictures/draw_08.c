@@ -15,16 +15,8 @@ static const char source[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
 /* In units of time, for the widest tile: one load at a time. A stage is free when its math is over. The tensor cores do one
  * k-tile at a time, in the order of issue; a consumer issues the next k-tile when the one before the last is over
  * (wgmma_wait_group(1)). */
-enum {
-    UNIT = 20,
-    LOAD = 5 * UNIT / 2,
-    MATH = 3 * UNIT,
-    EPILOGUE = 5 * UNIT,
-    K_TILES = 4,
-    TILES = 6,
-    MAX_TILES = 2 * TILES,
-    NEVER = 1 << 20
-};
+enum { UNIT = 20, LOAD = 5 * UNIT / 2, MATH = 3 * UNIT, EPILOGUE = 5 * UNIT, K_TILES = 4, TILES = 6 };
+enum { MAX_TILES = 2 * TILES, NEVER = 1 << 20 };
 
 typedef struct {
     const char *name, *remark[2];
@@ -342,18 +334,8 @@ static int lap_before_is_the_others(int stages, int k_tiles) {
 }
 
 static void draw_turns(const char *directory) {
-    enum {
-        STAGES = 4,
-        K = 5,
-        SHOWN = 3 * K,
-        WIDE = 52,
-        LEFT = 168,
-        TOP = 104,
-        HIGH = 38,
-        STATE = TOP + 166,
-        GRID = STATE + 154,
-        MANY = 12
-    };
+    enum { STAGES = 4, K = 5, SHOWN = 3 * K, WIDE = 52, LEFT = 168, TOP = 104, HIGH = 38, STATE = TOP + 166 };
+    enum { GRID = STATE + 154, MANY = 12 };
     begin(directory, "08_persistent_pingpong/turns.svg", GRID + 172,
           "The ring for two consumers: which waits need the turn");
     paragraph(
