@@ -56,9 +56,9 @@ static __global__ void __launch_bounds__(THREADS) gemm_kernel(const __grid_const
 }
 KERNEL_ENTRY(gemm_kernel, Gemm);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     LaunchShape shape = {.grid = ceil_div(p->m, TILE) * ceil_div(p->n, TILE), .block = THREADS};
-    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream, error);
 }
 
 CHAPTER(01_naive, .adds = "one thread for each element of C", .needs = NEEDS_SM80, .launch = launch);

@@ -213,12 +213,12 @@ DEVICE void gemm(Gemm p, const int stages) {
 STAGES_KERNEL(gemm_kernel, STAGES)
 STAGES_KERNEL(gemm_few_stages, FEW_STAGES)
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     int stages = p->shared_bytes < STAGES * (int)sizeof(Stage) ? FEW_STAGES : STAGES;
     LaunchShape shape = {
         .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = stages * (int)sizeof(Stage)};
-    return stages == STAGES ? launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream)
-                            : launch_kernel(KERNEL(gemm_few_stages), shape, p, p->stream);
+    return stages == STAGES ? launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream, error)
+                            : launch_kernel(KERNEL(gemm_few_stages), shape, p, p->stream, error);
 }
 
 CHAPTER(04_regfile_double_buffer, .adds = "fragments of the next step loaded during the math of this one",

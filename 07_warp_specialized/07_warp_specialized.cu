@@ -123,16 +123,16 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 }
 KERNEL_ENTRY(gemm_kernel, Params);
 
-static GemmStatus launch(const Gemm *g) {
+static GemmStatus launch(const Gemm *g, GemmError *error) {
     Params p;
     p.g = *g;
-    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B)) {
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error)) {
         return GEMM_DEVICE;
     }
     LaunchShape shape = {
         .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream);
+    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
 }
 
 CHAPTER(07_warp_specialized, .adds = "producer and consumer warpgroups, full and empty barriers, setmaxnreg",

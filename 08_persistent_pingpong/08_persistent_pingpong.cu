@@ -7,6 +7,7 @@
  * What holds it back   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.
  * Run           make 08 && ./08_persistent_pingpong, here; from the top, make run-08 */
 #include "../common/gemm.h"
+#include "../common/variants.h"
 
 #include "../common/device/barrier.h"
 #include "../common/device/epilogue.h"
@@ -237,67 +238,43 @@ WIDTH_KERNEL(pingpong_128x128, 128)
 WIDTH_KERNEL(pingpong_128x176, 176)
 WIDTH_KERNEL(pingpong_128x208, 208)
 
-static const struct Width {
-    int bn;
-    const void *kernel;
-    const char *name;
-} widths[] = {
-    {128, KERNEL(pingpong_128x128)},
-    {176, KERNEL(pingpong_128x176)},
-    {208, KERNEL(pingpong_128x208)},
+static const Variant widths[] = {
+    {VARIANT(pingpong_128x128, .bm = BM, .bn = 128)},
+    {VARIANT(pingpong_128x176, .bm = BM, .bn = 176)},
+    {VARIANT(pingpong_128x208, .bm = BM, .bn = 208)},
 };
-enum { WIDTHS = sizeof widths / sizeof widths[0] };
 
-static int tile_count(const Gemm *g, int bn) { return ceil_div(g->m, BM) * ceil_div(g->n, bn); }
+static int tile_count(const Variant *v, const Gemm *g) { return ceil_div(g->m, BM) * ceil_div(g->n, v->bn); }
 
 /* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more would take
  * for what does not depend on the width. */
-static double cost(const Gemm *g, int bn) { return (double)ceil_div(tile_count(g, bn), g->sm_count) * (bn + 20); }
-
-/* The width asked for, or the cheapest; NULL if there is none of that name. */
-static const struct Width *choose(const Gemm *g) {
-    const struct Width *best = NULL;
-    for (const struct Width *w = widths; w < widths + WIDTHS; w++) {
-        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, w->name) == 0
-                                      : best == NULL || cost(g, w->bn) < cost(g, best->bn)) {
-            best = w;
-        }
-    }
-    return best;
+static double cost(const Variant *v, const Gemm *g) {
+    return (double)ceil_div(tile_count(v, g), g->sm_count) * (v->bn + 20);
 }
 
-static GemmStatus launch(const Gemm *g) {
-    const struct Width *w = choose(g);
-    if (w == NULL) {
-        fprintf(stderr, "08_persistent_pingpong has no variant '%s'; it has:", g->tuning.variant);
-        for (int i = 0; i < WIDTHS; i++) {
-            fprintf(stderr, " %s", widths[i].name);
-        }
-        fprintf(stderr, "\n");
+static LaunchPlan plan(const Variant *v, const Gemm *g) {
+    int tiles = tile_count(v, g);
+    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), RING_BYTES / ((BM + v->bn) * BK * 2), NULL};
+    return plan;
+}
+
+static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);
+
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    const Variant *v = choose_variant(&variants, g, error);
+    if (v == NULL) {
         return GEMM_USAGE;
     }
     Params p;
     p.g = *g;
-    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, w->bn, BK, SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B)) {
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {
-        .grid = min_int(tile_count(g, w->bn), g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(w->kernel, w->name, shape, &p, g->stream);
+    LaunchShape shape = {.grid = plan(v, g).ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
-
-static void describe(const Gemm *g, char *text, size_t size) {
-    const struct Width *w = choose(g);
-    if (w != NULL) {
-        int tiles = tile_count(g, w->bn), ctas = min_int(tiles, g->sm_count);
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages", w->name, tiles, BM, w->bn, ctas,
-                 ceil_div(tiles, ctas), RING_BYTES / ((BM + w->bn) * BK * 2));
-    }
-}
-
-static const char *variant(int index) { return index < WIDTHS ? widths[index].name : NULL; }
 
 CHAPTER(08_persistent_pingpong, .adds = "persistent CTAs, ping-pong consumers, TMA store", .needs = NEEDS_SM90A,
-        .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe, .variant = variant);
+        .launch = launch, .variants = &variants);

@@ -476,33 +476,26 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     KERNEL_ENTRY(kernel, Params);
 EACH_VARIANT(VARIANT_KERNEL)
 
-/* In the order of choice.h's variants[]. */
-static const struct {
-    const void *kernel;
-    const char *name;
-} kernels[] = {
-#define VARIANT(kernel, ...) {KERNEL(kernel)},
-    EACH_VARIANT(VARIANT)
-#undef VARIANT
+static const Variant table[] = {
+#define ROW(kernel, ...) {VARIANT(kernel, COLUMNS(__VA_ARGS__))},
+    EACH_VARIANT(ROW)
+#undef ROW
 };
 
-static GemmStatus launch(const Gemm *g) {
-    if (g->sm_count < 1) {
-        fprintf(stderr, "09_every_shape: sm_count is %d, accepted is 1 and more\n", g->sm_count);
-        return GEMM_USAGE;
-    }
-    const Variant *v = choose(g);
+static LaunchPlan plan(const Variant *v, const Gemm *g) {
+    static const char *const also[2][2] = {{NULL, ", launches overlap"},
+                                           {", producers meet", ", producers meet, launches overlap"}};
+    LaunchPlan plan = {tile_count(v, g) * sharing(v), cta_count(v, g),
+                       min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES),
+                       also[should_meet(g)][should_overlap(v, g)]};
+    return plan;
+}
+
+static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
+
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    const Variant *v = choose_variant(&variants, g, error);
     if (v == NULL) {
-        fprintf(stderr, "09_every_shape has no variant '%s' for a GPU of %d SMs; it has:", g->tuning.variant,
-                g->sm_count);
-        for (int i = 0; i < VARIANTS; i++) {
-            if (variants[i].cluster <= g->sm_count) {
-                fprintf(stderr, " %s", variants[i].name);
-            } else {
-                fprintf(stderr, " %s (from %d SMs on)", variants[i].name, variants[i].cluster);
-            }
-        }
-        fprintf(stderr, "\n");
         return GEMM_USAGE;
     }
     Params p;
@@ -512,10 +505,10 @@ static GemmStatus launch(const Gemm *g) {
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int exchanged = v->schedule == SPLIT_K;
-    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm, BK, SWIZZLE_128B) ||
+    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / sharing(v), BK,
-                      SWIZZLE_128B) ||
-        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B)) {
+                      SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
     }
     LaunchShape shape = {.grid = cta_count(v, g),
@@ -523,7 +516,7 @@ static GemmStatus launch(const Gemm *g) {
                          .cluster = v->cluster > 1 ? v->cluster : 0,
                          .shared_bytes = sizeof(Shared),
                          .overlap = should_overlap(v, g)};
-    return launch_kernel(kernels[v - variants].kernel, kernels[v - variants].name, shape, &p, g->stream);
+    return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
 static size_t workspace_bytes(const Gemm *g) {
@@ -531,18 +524,6 @@ static size_t workspace_bytes(const Gemm *g) {
     return sizeof(int); /* the counter of the meeting */
 }
 
-static void describe(const Gemm *g, char *text, size_t size) {
-    const Variant *v = choose(g);
-    if (v != NULL) {
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d stages%s%s", v->name,
-                 tile_count(v, g) * sharing(v), v->bm, v->bn, cta_count(v, g),
-                 min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES), should_meet(g) ? ", producers meet" : "",
-                 should_overlap(v, g) ? ", launches overlap" : "");
-    }
-}
-
-static const char *variant(int index) { return index < VARIANTS ? variants[index].name : NULL; }
-
 CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
-        .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes,
-        .choices = CHOOSES_VARIANT | CHOOSES_TILE_GROUP | CHOOSES_MEET, .describe = describe, .variant = variant);
+        .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .variants = &variants,
+        .choices = CHOOSES_TILE_GROUP | CHOOSES_MEET);

@@ -5,9 +5,9 @@
 #define CHOICE_H
 
 #include <assert.h> /* static_assert in C; C++ has it */
-#include <math.h>
 
 #include "../../common/gemm.h"
+#include "../../common/variants.h"
 
 #include "../../common/device/card.h"
 
@@ -39,19 +39,9 @@ typedef enum {
     V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 64, 0.227)                  \
     V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 64, 0.417)
 
-typedef struct {
-    const char *name;
-    Schedule schedule;
-    int bm, bn, cluster, group;
-    double speed;
-} Variant;
-
-static const Variant variants[] = {
-#define VARIANT(name, ...) {#name, __VA_ARGS__},
-    EACH_VARIANT(VARIANT)
-#undef VARIANT
-};
-enum { VARIANTS = sizeof variants / sizeof variants[0] };
+/* The same as columns of variants.h. */
+#define COLUMNS(who, m, n, ctas, rows, pace) \
+    .bm = m, .bn = n, .cluster = ctas, .schedule = who, .group = rows, .speed = pace
 
 /* What `make tune` has measured of a card where L2 has no room: there cards differ. */
 typedef struct {
@@ -119,21 +109,6 @@ static inline int suits(const Variant *v, const Gemm *g) { return (v->schedule =
 
 static inline double cost(const Variant *v, const Gemm *g) {
     return cost_at(v, g, fitted(v, g).speed) * (suits(v, g) ? 1 : 3);
-}
-
-/* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
-static inline const Variant *choose(const Gemm *g) {
-    const Variant *best = NULL;
-    for (const Variant *v = variants; v < variants + VARIANTS; v++) {
-        if (v->cluster > g->sm_count) {
-            continue;
-        }
-        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
-                                      : best == NULL || cost(v, g) < cost(best, g)) {
-            best = v;
-        }
-    }
-    return best;
 }
 
 /* Tile rows walked together, in clusters. */

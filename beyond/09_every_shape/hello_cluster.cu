@@ -40,7 +40,7 @@ KERNEL_ENTRY(kernel, Params);
 HELLO(NEEDS_SM90_ANY) {
     Params p = {(int *)hello_memory(2 * CTAS * sizeof(int), "seen")};
     LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
-    GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL));
+    GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL, NULL));
     for (int rank = 0; status == GEMM_OK && rank < CTAS; rank++) {
         printf("CTA %d has read %d from CTA %d, and found %d in its own post\n", rank, p.seen[2 * rank], 1 - rank,
                p.seen[2 * rank + 1]);

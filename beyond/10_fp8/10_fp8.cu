@@ -9,6 +9,7 @@
  * What holds it back   The cycles between a wait and the next products, in which a consumer promotes.
  * Run           make 10 && ./10_fp8, here; from the top, make run-10 */
 #include "../../common/gemm.h"
+#include "../../common/variants.h"
 
 #include "../../common/device/cluster.h"
 #include "../../common/device/epilogue.h"
@@ -335,18 +336,12 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     KERNEL_ENTRY(kernel, Params);
 EACH_VARIANT(VARIANT_KERNEL)
 
-typedef struct {
-    const void *kernel;
-    const char *name;
-    int bm, bn, cluster, group, k_tile, end;
-} Variant;
-
-static const Variant variants[] = {
-#define VARIANT(kernel, ...) {KERNEL(kernel), __VA_ARGS__},
-    EACH_VARIANT(VARIANT)
-#undef VARIANT
+static const Variant table[] = {
+#define ROW(kernel, m, n, ctas, rows, k_tile, end) \
+    {VARIANT(kernel, .bm = m, .bn = n, .cluster = ctas, .group = rows, .k_tile_cycles = k_tile, .end_cycles = end)},
+    EACH_VARIANT(ROW)
+#undef ROW
 };
-enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
 /* Tiles of C in this variant, in clusters. */
 static int tile_count(const Variant *v, const Gemm *g) {
@@ -356,27 +351,21 @@ static int tile_count(const Variant *v, const Gemm *g) {
 /* Cycles of the busiest CTA; only the order of the variants matters. */
 static double cost(const Variant *v, const Gemm *g) {
     double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
-    return tiles * ((double)ceil_div(g->k, BK) * v->k_tile + v->end);
+    return tiles * ((double)ceil_div(g->k, BK) * v->k_tile_cycles + v->end_cycles);
 }
 
-/* The variant asked for, or the cheapest; NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
-static const Variant *choose(const Gemm *g) {
-    const Variant *best = NULL;
-    for (const Variant *v = variants; v < variants + VARIANTS; v++) {
-        if (v->cluster > g->sm_count) {
-            continue;
-        }
-        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
-                                      : best == NULL || cost(v, g) < cost(best, g)) {
-            best = v;
-        }
-    }
-    return best;
+static LaunchPlan plan(const Variant *v, const Gemm *g) {
+    int clusters = tile_count(v, g);
+    LaunchPlan plan = {clusters * v->cluster, min_int(clusters, g->sm_count / v->cluster) * v->cluster,
+                       stages_of(v->bm, v->bn), NULL};
+    return plan;
 }
+
+static const Variants variants = VARIANTS("10_fp8", table, cost, plan);
 
 /* The map of a matrix [rows][columns] with `pitch` bytes from row to row. */
 static GemmStatus map_of(TensorMap *map, const char *name, ElementType type, const void *base, int rows, int columns,
-                         int pitch, int box_rows, int box_columns, Swizzle swizzle) {
+                         int pitch, int box_rows, int box_columns, Swizzle swizzle, GemmError *error) {
     Tensor tensor = {.type = type,
                      .rank = 2,
                      .base = base,
@@ -384,17 +373,12 @@ static GemmStatus map_of(TensorMap *map, const char *name, ElementType type, con
                      .stride = {(uint64_t)pitch},
                      .box = {(uint32_t)box_columns, (uint32_t)box_rows},
                      .swizzle = swizzle};
-    return tensor_map_nd(map, name, &tensor);
+    return tensor_map_nd(map, name, &tensor, error);
 }
 
-static GemmStatus launch(const Gemm *g) {
-    const Variant *v = choose(g);
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    const Variant *v = choose_variant(&variants, g, error);
     if (v == NULL) {
-        fprintf(stderr, "10_fp8 has no variant '%s' for a GPU of %d SMs; it has:", g->tuning.variant, g->sm_count);
-        for (int i = 0; i < VARIANTS; i++) {
-            fprintf(stderr, " %s", variants[i].name);
-        }
-        fprintf(stderr, "\n");
         return GEMM_USAGE;
     }
     const Fp8 *f = (const Fp8 *)g->operands;
@@ -406,32 +390,21 @@ static GemmStatus launch(const Gemm *g) {
     /* Where L2 has room for all of A, B is read once. */
     p.group = (double)g->m * g->k < 16e6 ? p.tiles_m : min_int(v->group, p.tiles_m);
     p.box_m = v->bm == 64 ? min_int(ceil_div(g->m, 8) * 8, v->bm) : v->bm / v->cluster;
-    if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, p.box_m, BK, SWIZZLE_128B) ||
-        map_of(&p.map_b, "B", ELEMENT_FP8, f->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B) ||
+    if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, p.box_m, BK, SWIZZLE_128B, error) ||
+        map_of(&p.map_b, "B", ELEMENT_FP8, f->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B, error) ||
         map_of(&p.map_scale_a, "scales of A", ELEMENT_FP32, f->scale_a, k_tiles, g->m, f->ld_scale_a * 4, 1, v->bm,
-               SWIZZLE_NONE) ||
+               SWIZZLE_NONE, error) ||
         map_of(&p.map_scale_b, "scales of B", ELEMENT_FP32, f->scale_b, ceil_div(g->n, 128), k_tiles, f->ld_scale_b * 4,
-               blocks_of(v->bn), BOX_K, SWIZZLE_NONE) ||
-        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 16, BOX_N, SWIZZLE_128B)) {
+               blocks_of(v->bn), BOX_K, SWIZZLE_NONE, error) ||
+        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 16, BOX_N, SWIZZLE_128B, error)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {.grid = min_int(tile_count(v, g), g->sm_count / v->cluster) * v->cluster,
+    LaunchShape shape = {.grid = plan(v, g).ctas,
                          .block = THREADS,
                          .cluster = v->cluster > 1 ? v->cluster : 0,
                          .shared_bytes = sizeof(Shared)};
-    return launch_kernel(v->kernel, v->name, shape, &p, g->stream);
+    return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
-
-static void describe(const Gemm *g, char *text, size_t size) {
-    const Variant *v = choose(g);
-    if (v != NULL) {
-        int clusters = tile_count(v, g), at_a_time = min_int(clusters, g->sm_count / v->cluster);
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages", v->name, clusters * v->cluster,
-                 v->bm, v->bn, at_a_time * v->cluster, ceil_div(clusters, at_a_time), stages_of(v->bm, v->bn));
-    }
-}
-
-static const char *variant(int index) { return index < VARIANTS ? variants[index].name : NULL; }
 
 CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A,
-        .kind = KIND_FP8, .launch = launch, .choices = CHOOSES_VARIANT, .describe = describe, .variant = variant);
+        .kind = KIND_FP8, .launch = launch, .variants = &variants);

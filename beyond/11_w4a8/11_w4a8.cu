@@ -429,7 +429,7 @@ static double busiest(const Gemm *g, const Kernel *kernel, int rows) {
     return waves * ceil_div(ceil_div(g->k, PAIR * BK), kernel->parts) * stage_bytes(kernel);
 }
 
-static GemmStatus launch(const Gemm *g) {
+static GemmStatus launch(const Gemm *g, GemmError *error) {
     const W4a8 *o = (const W4a8 *)g->operands;
     int rows = ceil_div(g->m, o->experts), bm = 8; /* as many as an expert has on average */
     while (bm < rows && bm < MAX_BM) {
@@ -461,7 +461,7 @@ static GemmStatus launch(const Gemm *g) {
                 .stride = {(uint64_t)g->lda},
                 .box = {BK, (uint32_t)bm},
                 .swizzle = SWIZZLE_128B};
-    if (tensor_map_nd(&p.map_x, "A", &x)) {
+    if (tensor_map_nd(&p.map_x, "A", &x, error)) {
         return GEMM_DEVICE;
     }
     int tiles = ceil_div(g->m, bm) * ceil_div(g->n, kernel->blocks * BLOCK_ROWS);
@@ -471,7 +471,7 @@ static GemmStatus launch(const Gemm *g) {
                          .cluster = kernel->parts > 1 ? kernel->parts : 0,
                          .shared_bytes = sizeof(Shared),
                          .overlap = 1};
-    return launch_kernel(kernel->kernel, kernel->name, shape, &p, g->stream);
+    return launch_kernel(kernel->kernel, kernel->name, shape, &p, g->stream, error);
 }
 
 static size_t prepared_bytes(const Gemm *g) {
@@ -479,7 +479,7 @@ static size_t prepared_bytes(const Gemm *g) {
     return (size_t)o->experts * ceil_div(g->n, BLOCK_ROWS) * ceil_div(g->k, PAIR * BK) * PAIR_BYTES;
 }
 
-static GemmStatus prepare(const Gemm *g, void *out) {
+static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     const W4a8 *o = (const W4a8 *)g->operands;
     int k_tiles = ceil_div(g->k, PAIR * BK) * PAIR, groups = ceil_div(g->k, BK);
     uint8_t *to = (uint8_t *)out;
@@ -493,9 +493,9 @@ static GemmStatus prepare(const Gemm *g, void *out) {
                                                  k_tile < groups ? g->n - row : 0, g->k - k_tile * BK, to);
                 if (wrong) {
                     long long at = wrong - o->weights;
-                    fprintf(stderr, "11_w4a8: weight %d in row %lld at k %lld, accepted is -%d to %d\n", *wrong,
-                            at / g->k, at % g->k, MOST_WEIGHT, MOST_WEIGHT);
-                    return GEMM_USAGE;
+                    return gemm_fails(error, GEMM_USAGE,
+                                      "11_w4a8: weight %d in row %lld at k %lld, accepted is -%d to %d", *wrong,
+                                      at / g->k, at % g->k, MOST_WEIGHT, MOST_WEIGHT);
                 }
             }
         }

@@ -6,6 +6,8 @@
  * What holds it back   The product itself. The links are busy for a quarter of its time.
  * Run           make 12 && mpirun -n 2 ./12_two_gpus_mpi, here; on the model, as two devices, ./12_two_gpus --on model */
 #include "../../common/gemm.h"
+#include "../../common/ranks.h"
+#include "../../common/variants.h"
 
 #include "../../common/device/barrier.h"
 #include "../../common/device/epilogue.h"
@@ -269,15 +271,10 @@ DEVICE void gemm(const Params *p, const int bn) {
 WIDTH_KERNEL(cooperative_128x128, 128)
 WIDTH_KERNEL(cooperative_128x256, 256)
 
-static const struct Width {
-    int bn;
-    const void *kernel;
-    const char *name;
-} widths[] = {
-    {128, KERNEL(cooperative_128x128)},
-    {256, KERNEL(cooperative_128x256)},
+static const Variant widths[] = {
+    {VARIANT(cooperative_128x128, .bm = BM, .bn = 128)},
+    {VARIANT(cooperative_128x256, .bm = BM, .bn = 256)},
 };
-enum { WIDTHS = sizeof widths / sizeof widths[0] };
 
 /* The ranks of a problem; without any, this device alone. */
 static Ranks ranks_of(const Gemm *g) {
@@ -307,28 +304,22 @@ static int first_flag(const Gemm *g, int from, int bn) { return from * (FIRST_TI
 
 /* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more would take
  * for what does not depend on the width. All ranks must choose the same width. */
-static double cost(const Gemm *g, int bn) { return (double)ceil_div(tiles_of(g, 0, bn), g->sm_count) * (bn + 20); }
-
-/* The width asked for, or the cheapest; NULL if there is none of that name. */
-static const struct Width *choose(const Gemm *g) {
-    const struct Width *best = NULL;
-    for (const struct Width *w = widths; w < widths + WIDTHS; w++) {
-        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, w->name) == 0
-                                      : best == NULL || cost(g, w->bn) < cost(g, best->bn)) {
-            best = w;
-        }
-    }
-    return best;
+static double cost(const Variant *v, const Gemm *g) {
+    return (double)ceil_div(tiles_of(g, 0, v->bn), g->sm_count) * (v->bn + 20);
 }
 
-static GemmStatus launch(const Gemm *g) {
-    const struct Width *w = choose(g);
-    if (w == NULL) {
-        fprintf(stderr, "12_two_gpus has no variant '%s'; it has:", g->tuning.variant);
-        for (int i = 0; i < WIDTHS; i++) {
-            fprintf(stderr, " %s", widths[i].name);
-        }
-        fprintf(stderr, "\n");
+static LaunchPlan plan(const Variant *v, const Gemm *g) {
+    int tiles = tiles_of(g, 0, v->bn);
+    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), min_int(RING_BYTES / ((BM + v->bn) * BK * 2), MAX_STAGES),
+                       g->ranks != NULL ? ", on each GPU" : NULL};
+    return plan;
+}
+
+static const Variants variants = VARIANTS("12_two_gpus", widths, cost, plan);
+
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    const Variant *v = choose_variant(&variants, g, error);
+    if (v == NULL) {
         return GEMM_USAGE;
     }
     Params p;
@@ -337,48 +328,35 @@ static GemmStatus launch(const Gemm *g) {
     int first = rank_first_column(g->n, ranks.count, ranks.rank);
     p.rank_count = ranks.count;
     p.epoch = ranks.epoch;
-    p.pause_ns = pause_ns(g, w->bn);
+    p.pause_ns = pause_ns(g, v->bn);
     p.g = *g;
     p.g.n = rank_first_column(g->n, ranks.count, ranks.rank + 1) - first;
-    if (p.g.n > 0 && (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B) ||
-                      tensor_map_2d(&p.map_b, "B", g->b, p.g.n, g->k, g->ldb, w->bn, BK, SWIZZLE_128B))) {
+    if (p.g.n > 0 && (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
+                      tensor_map_2d(&p.map_b, "B", g->b, p.g.n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B, error))) {
         return GEMM_DEVICE;
     }
     for (int i = 0; i < ranks.count; i++) {
         int rank = (ranks.rank + i) % ranks.count; /* each rank begins with another neighbour */
         p.ranks[i].c = ranks.c[rank] + first;
-        p.ranks[i].tiles = tiles_of(g, rank, w->bn);
+        p.ranks[i].tiles = tiles_of(g, rank, v->bn);
         if (i > 0) {
-            p.ranks[i].set = ranks.flags[rank] + first_flag(g, ranks.rank, w->bn);
-            p.ranks[i].wait = ranks.flags[ranks.rank] + first_flag(g, rank, w->bn);
+            p.ranks[i].set = ranks.flags[rank] + first_flag(g, ranks.rank, v->bn);
+            p.ranks[i].wait = ranks.flags[ranks.rank] + first_flag(g, rank, v->bn);
         }
         if (p.g.n > 0 &&
-            tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX_ROWS, STRIP, SWIZZLE_128B)) {
+            tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX_ROWS, STRIP, SWIZZLE_128B, error)) {
             return GEMM_DEVICE;
         }
     }
-    LaunchShape shape = {
-        .grid = min_int(tiles_of(g, 0, w->bn), g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(w->kernel, w->name, shape, &p, g->stream);
+    LaunchShape shape = {.grid = plan(v, g).ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
 static size_t flag_bytes(const Gemm *g) {
-    const struct Width *w = choose(g);
-    return w == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, w->bn) * sizeof(int);
+    GemmError refused; /* by launch() too, which says it */
+    const Variant *v = choose_variant(&variants, g, &refused);
+    return v == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, v->bn) * sizeof(int);
 }
-
-static void describe(const Gemm *g, char *text, size_t size) {
-    const struct Width *w = choose(g);
-    if (w != NULL) {
-        int count = ranks_of(g).count, tiles = tiles_of(g, 0, w->bn), ctas = min_int(tiles, g->sm_count);
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs of each of %d GPUs, %d waves, %d stages", w->name,
-                 tiles, BM, w->bn, ctas, count, ceil_div(tiles, ctas),
-                 min_int(RING_BYTES / ((BM + w->bn) * BK * 2), MAX_STAGES));
-    }
-}
-
-static const char *variant(int index) { return index < WIDTHS ? widths[index].name : NULL; }
 
 CHAPTER(12_two_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
-        .needs = NEEDS_SM90A, .launch = launch, .flag_bytes = flag_bytes, .choices = CHOOSES_VARIANT,
-        .describe = describe, .variant = variant);
+        .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .flag_bytes = flag_bytes);

@@ -189,7 +189,7 @@ static GemmStatus compute_piece(const Gather *gather, int piece) {
         CublasRun run = {gather->cublas, part};
         return cublas_launch(&run);
     }
-    return gpu_chapter_09_every_shape.launch(&part);
+    return gpu_chapter_09_every_shape.launch(&part, NULL);
 }
 
 static GemmStatus gather_launch(void *context) {
@@ -326,7 +326,7 @@ static GemmStatus ranks_launch(void *context) {
     part.c = problem.gemm.c;
     part.ranks = &ranks;
     ranks.epoch++; /* all ranks launch equally often */
-    return gpu_chapter_12_two_gpus.launch(&part);
+    return gpu_chapter_12_two_gpus.launch(&part, NULL);
 }
 
 /* ---- what is compared -------------------------------------------------------------------------------------------------- */
@@ -554,7 +554,7 @@ int main(int argc, char *argv[]) {
         printf("C[%d][%d] on each of %d x %s, cuBLAS %d, NCCL %d\n", shape.m, shape.n, world_size, device.name,
                cublas_version(cublas), nccl_version);
         char text[256];
-        gpu_chapter_12_two_gpus.describe(&shared, text, sizeof text);
+        describe_choice(gpu_chapter_12_two_gpus.variants, &shared, text, sizeof text);
         printf("12: %s\n09 in pieces: %d, the first of %d rows\n", text, pieces.pieces, pieces.row[1]);
         fflush(stdout);
     }

@@ -114,25 +114,21 @@ typedef struct {
     int overlap; /* 1: may start before the launch before it has ended (grid.h); sm_90 */
 } LaunchShape;
 
-/* Host: GEMM_OK if nothing failed, else one line about the failed CUDA call and GEMM_DEVICE. */
-static inline GemmStatus cuda_status(cudaError_t error, const char *what) {
-    if (error == cudaSuccess) {
-        return GEMM_OK;
-    }
-    fprintf(stderr, "%s failed: %s (%s)\n", what, cudaGetErrorString(error), cudaGetErrorName(error));
-    return GEMM_DEVICE;
+/* Host: GEMM_OK if nothing failed, else GEMM_DEVICE and which CUDA call failed. */
+static inline GemmStatus cuda_status(cudaError_t result, const char *what, GemmError *error) {
+    return result == cudaSuccess ? GEMM_OK
+                                 : gemm_fails(error, GEMM_DEVICE, "%s failed: %s (%s)", what,
+                                              cudaGetErrorString(result), cudaGetErrorName(result));
 }
 
-/* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream)`.
- * Returns GEMM_DEVICE after one line about what failed. Asynchronous: errors inside the kernel show at the next
- * synchronisation. */
+/* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream, error)`.
+ * Returns GEMM_DEVICE where the launch failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                       Stream stream) {
-    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
-    if (error != cudaSuccess) {
-        fprintf(stderr, "%s needs %d bytes of shared memory in a CTA: %s\n", name, shape.shared_bytes,
-                cudaGetErrorString(error));
-        return GEMM_DEVICE;
+                                       Stream stream, GemmError *error) {
+    cudaError_t result = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
+    if (result != cudaSuccess) {
+        return gemm_fails(error, GEMM_DEVICE, "%s needs %d bytes of shared memory in a CTA: %s", name,
+                          shape.shared_bytes, cudaGetErrorString(result));
     }
     cudaLaunchAttribute attributes[2];
     unsigned count = 0;
@@ -160,7 +156,7 @@ static inline GemmStatus launch_kernel(const void *kernel, const char *name, Lau
     config.attrs = attributes;
     config.numAttrs = count;
     void *arguments[1] = {(void *)params};
-    return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name);
+    return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name, error);
 }
 
 #endif /* nvcc */

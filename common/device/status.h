@@ -2,6 +2,9 @@
 #ifndef STATUS_H
 #define STATUS_H
 
+#include <stdarg.h>
+#include <stdio.h>
+
 typedef enum {
     GEMM_OK = 0,
     GEMM_WRONG = 1,     /* the result differs from the reference */
@@ -9,5 +12,26 @@ typedef enum {
     GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
     GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
 } GemmStatus;
+
+/* What is wrong, in one line without its end. A function on the host that may fail takes a pointer to one for its caller;
+ * where that is NULL, the line goes to stderr. */
+typedef struct {
+    char text[512];
+} GemmError;
+
+/* Writes the text. Returns `status`. */
+__attribute__((format(printf, 3, 4))) static inline GemmStatus gemm_fails(GemmError *error, GemmStatus status,
+                                                                          const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (error != NULL) {
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+    } else {
+        vfprintf(stderr, format, arguments);
+        fputc('\n', stderr);
+    }
+    va_end(arguments);
+    return status;
+}
 
 #endif

@@ -45,10 +45,9 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
  *
  * Host:
  *
- * tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle): describe a bf16 matrix [rows][ld], of which
+ * tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, error): describe a bf16 matrix [rows][ld], of which
  * the first `cols` elements of each row count. base is 16-byte aligned, ld a multiple of 8, box_rows and box_cols 1..256,
- * box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span. Returns GEMM_DEVICE after one line about
- * what the driver refused. */
+ * box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span. Returns GEMM_DEVICE where the driver refuses it. */
 #if defined(GEMM_MODEL)
 
 #define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
@@ -116,8 +115,8 @@ typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint3
                                      const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
                                      CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-/* The driver's encoder, found at run time so that the program needs no -lcuda. NULL, and a line, if it has none. */
-static inline TensorMapEncoder tensor_map_encoder(void) {
+/* The driver's encoder, found at run time so that the program needs no -lcuda. NULL if it has none. */
+static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
     static void *encoder;
     cudaDriverEntryPointQueryResult found;
     if (encoder == NULL) {
@@ -128,16 +127,16 @@ static inline TensorMapEncoder tensor_map_encoder(void) {
 #endif
     }
     if (encoder == NULL) {
-        fprintf(stderr, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed\n");
+        gemm_fails(error, GEMM_DEVICE, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed");
     }
     return (TensorMapEncoder)encoder;
 }
 
 static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
-                                       int box_rows, int box_cols, Swizzle swizzle) {
+                                       int box_rows, int box_cols, Swizzle swizzle, GemmError *error) {
     static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
-    TensorMapEncoder encode = tensor_map_encoder();
+    TensorMapEncoder encode = tensor_map_encoder(error);
     if (encode == NULL) {
         return GEMM_DEVICE;
     }
@@ -149,11 +148,10 @@ static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const b
                              CU_TENSOR_MAP_INTERLEAVE_NONE, modes[swizzle], CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
-        fprintf(stderr,
-                "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): %d x %d elements at %p, row pitch %d "
-                "elements, box %d x %d\n",
-                name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols);
-        return GEMM_DEVICE;
+        return gemm_fails(error, GEMM_DEVICE,
+                          "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): %d x %d elements at %p, row "
+                          "pitch %d elements, box %d x %d",
+                          name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols);
     }
     return GEMM_OK;
 }

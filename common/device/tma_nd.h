@@ -65,9 +65,9 @@ typedef struct {
 #define l2_evict_last() ((uint64_t)2)
 #define tma_load_2d_hint(dst, map, c0, c1, bar, policy) ((void)(policy), tma_load_2d(dst, map, c0, c1, bar))
 
-static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t) {
+static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t, GemmError *error) {
     return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle,
-                               t->fill_nan);
+                               t->fill_nan, error);
 }
 
 #elif defined(__CUDACC__)
@@ -122,10 +122,10 @@ DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MB
                  : "memory");
 }
 
-static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t) {
+static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t, GemmError *error) {
     static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
-    TensorMapEncoder encode = tensor_map_encoder();
+    TensorMapEncoder encode = tensor_map_encoder(error);
     if (encode == NULL) {
         return GEMM_DEVICE;
     }
@@ -143,10 +143,11 @@ static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const T
                CU_TENSOR_MAP_INTERLEAVE_NONE, modes[t->swizzle], CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                t->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
-        fprintf(stderr,
-                "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): rank %d, element type %d, at %p\n",
-                name, (int)result, t->rank, (int)t->type, t->base);
-        return GEMM_DEVICE;
+        return gemm_fails(
+            error, GEMM_DEVICE,
+            "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): rank %d, element type %d, at "
+            "%p",
+            name, (int)result, t->rank, (int)t->type, t->base);
     }
     return GEMM_OK;
 }

@@ -51,8 +51,8 @@ static void forget(const Explanation *e, ModelObserver *seen) {
 }
 
 static int names_variant(const Chapter *chapter, const char *name) {
-    for (int i = 0; chapter->variant && chapter->variant(i); i++) {
-        if (strcmp(chapter->variant(i), name) == 0) {
+    for (int i = 0; chapter->variants && i < chapter->variants->count; i++) {
+        if (strcmp(chapter->variants->variant[i].name, name) == 0) {
             return 1;
         }
     }
@@ -72,7 +72,7 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
     ModelOptions options = {
         .seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .launch = e->which, .observer = seen};
     model_configure(&options);
-    GemmStatus status = e->chapter->launch(&g);
+    GemmStatus status = e->chapter->launch(&g, NULL);
     model_configure(&(ModelOptions){.sms = g.sm_count});
     return status;
 }
@@ -883,9 +883,9 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     kind_text(chapter->kind, shape, experts, product, sizeof product);
     printf("chapter    %s: %s\n", chapter->name, chapter->adds);
     printf("problem    %s on %s with %d SMs\n", product, device->name, shape->sm_count);
-    if (chapter->describe) {
-        char text[256] = "";
-        chapter->describe(&e.gemm, text, sizeof text);
+    if (chapter->variants) {
+        char text[256];
+        describe_choice(chapter->variants, &e.gemm, text, sizeof text);
         printf("kernel     %s\n", text);
     }
     status = options->explain_element ? print_element(&e, options) : print_setup(&e);

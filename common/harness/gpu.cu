@@ -3,10 +3,10 @@
 #include "../timeline/gpu_trace.h"
 
 /* One line that names the call and the error; the caller returns. */
-#define TRY(call)                     \
-    do {                              \
-        if (cuda_status(call, #call)) \
-            return GEMM_DEVICE;       \
+#define TRY(call)                           \
+    do {                                    \
+        if (cuda_status(call, #call, NULL)) \
+            return GEMM_DEVICE;             \
     } while (0)
 
 static cudaStream_t stream;
@@ -145,7 +145,7 @@ static GemmStatus gpu_copy_out(void *host, const void *device, size_t bytes) {
     return GEMM_OK;
 }
 
-static GemmStatus gpu_synchronise(const char *what) { return cuda_status(cudaStreamSynchronize(stream), what); }
+static GemmStatus gpu_synchronise(const char *what) { return cuda_status(cudaStreamSynchronize(stream), what, NULL); }
 
 /* ---- data ---- */
 
@@ -177,7 +177,7 @@ __global__ void fill_kernel(void *matrix, OperandShape shape, DataSource source)
 
 static GemmStatus gpu_fill(void *matrix, const OperandShape *shape, const DataSource *source) {
     fill_kernel<<<grid_for((size_t)shape->rows * (size_t)shape->ld), THREADS, 0, stream>>>(matrix, *shape, *source);
-    return cuda_status(cudaGetLastError(), "fill_kernel");
+    return cuda_status(cudaGetLastError(), "fill_kernel", NULL);
 }
 
 __global__ void poison_kernel(ResultView view, bf16 *block) {
@@ -188,7 +188,7 @@ __global__ void poison_kernel(ResultView view, bf16 *block) {
 
 static GemmStatus gpu_poison(const ResultView *view) {
     poison_kernel<<<grid_for(block_elements(view)), THREADS, 0, stream>>>(*view, (bf16 *)view->block);
-    return cuda_status(cudaGetLastError(), "poison_kernel");
+    return cuda_status(cudaGetLastError(), "poison_kernel", NULL);
 }
 
 /* ---- reference ---- */
@@ -266,7 +266,7 @@ static GemmStatus gpu_reference(const ReferencePart *part, double *expected, flo
         return GEMM_USAGE;
     }
     reference_kernel<<<(unsigned)tiles, SIDE * SIDE, 0, stream>>>(*part, expected, magnitude);
-    return cuda_status(cudaGetLastError(), "reference_kernel");
+    return cuda_status(cudaGetLastError(), "reference_kernel", NULL);
 }
 
 /* ---- comparison ---- */
@@ -310,7 +310,7 @@ static GemmStatus gpu_check(const ResultView *view, uint64_t from, Tally *tally)
     tally_start(tally);
     TRY(cudaMemcpyAsync(device_tally, tally, sizeof *tally, cudaMemcpyHostToDevice, stream));
     check_kernel<<<grid_for(block_elements(view)), THREADS, 0, stream>>>(*view, from, device_tally);
-    if (cuda_status(cudaGetLastError(), "check_kernel")) {
+    if (cuda_status(cudaGetLastError(), "check_kernel", NULL)) {
         return GEMM_DEVICE;
     }
     return gpu_copy_out(tally, device_tally, sizeof *tally);
@@ -330,7 +330,7 @@ static GemmStatus gpu_reached(int slot, int *yes) {
         cudaGetLastError(); /* forget it, or the next check of a launch takes it for that launch's failure */
         return GEMM_OK;
     }
-    return cuda_status(error, "cudaEventQuery");
+    return cuda_status(error, "cudaEventQuery", NULL);
 }
 
 static GemmStatus gpu_elapsed_ms(int from, int to, double *ms) {
@@ -361,7 +361,7 @@ static GemmStatus gpu_hold(void) {
     *gate = 1;
     TRY(cudaHostGetDevicePointer(&seen_by_gpu, (void *)gate, 0));
     gate_kernel<<<1, 1, 0, stream>>>((const volatile int *)seen_by_gpu);
-    return cuda_status(cudaGetLastError(), "gate_kernel");
+    return cuda_status(cudaGetLastError(), "gate_kernel", NULL);
 }
 
 static void gpu_let_go(void) { *gate = 0; }
@@ -379,7 +379,7 @@ __global__ void clock_kernel(float *mhz) {
 
 static GemmStatus gpu_start_clock(void) {
     clock_kernel<<<1, 1, 0, stream>>>(device_mhz);
-    return cuda_status(cudaGetLastError(), "clock_kernel");
+    return cuda_status(cudaGetLastError(), "clock_kernel", NULL);
 }
 
 static GemmStatus gpu_clock_mhz(double *mhz) {
@@ -454,7 +454,7 @@ GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffe
 }
 
 GemmStatus trace_kernel_follows(void) {
-    return cuda_status(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord");
+    return cuda_status(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord", NULL);
 }
 
 static void read_device_text(uint64_t address, char *text, size_t size) {
@@ -524,7 +524,7 @@ static GemmStatus collect_all(Trace *trace) {
         fprintf(stderr, "no memory for the records of a CTA\n");
     } else {
         status = cuda_status(cudaMemcpy(&first, traced.launch[least].buffers.cta, sizeof first, cudaMemcpyDeviceToHost),
-                             "cudaMemcpy");
+                             "cudaMemcpy", NULL);
     }
     for (int i = 0; i < traced.launches && status == GEMM_OK; i++) {
         status = collect(i, first.sm, trace, cta, records);

@@ -47,7 +47,7 @@ static inline GemmStatus hello_wait(GemmStatus launched) {
 
 static inline void *hello_memory(size_t bytes, const char *name) {
     void *memory = NULL;
-    if (cuda_status(cudaMallocManaged(&memory, bytes), name)) {
+    if (cuda_status(cudaMallocManaged(&memory, bytes), name, NULL)) {
         exit(GEMM_DEVICE);
     }
     memset(memory, 0, bytes);
@@ -55,7 +55,7 @@ static inline void *hello_memory(size_t bytes, const char *name) {
 }
 
 static inline GemmStatus hello_wait(GemmStatus launched) {
-    return launched == GEMM_OK ? cuda_status(cudaDeviceSynchronize(), "the kernel") : launched;
+    return launched == GEMM_OK ? cuda_status(cudaDeviceSynchronize(), "the kernel", NULL) : launched;
 }
 
 #endif

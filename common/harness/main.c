@@ -245,16 +245,13 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     Problem problem;
     ChapterRun run;
     Tally tally;
-    int variants = 0;
-    while (chapter->variant && chapter->variant(variants)) {
-        variants++;
-    }
+    int variants = chapter->variants ? chapter->variants->count : 0;
     shape.pad = PAD_TO_FIND_BUGS;
     GemmStatus status = problem_open(&problem, stage->backend, device, shape, options->seed);
     status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
     for (int i = 0; status == GEMM_OK && i < (variants ? variants : 1); i++) {
         problem.gemm.tuning = options->tuning;
-        problem.gemm.tuning.variant = variants ? chapter->variant(i) : NULL;
+        problem.gemm.tuning.variant = variants ? chapter->variants->variant[i].name : NULL;
         status = run_open(&run, &problem, chapter);
         for (int policy = 0; status == GEMM_OK && policy_names[policy]; policy++) {
             options->policy = (ModelPolicy)policy;
@@ -365,9 +362,9 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     kind_text(problem->shape.kind, gemm, problem->shape.experts, product, sizeof product);
     printf("problem  %s, leading dimensions %d, %d, %d, seed %llu\n", product, gemm->lda, gemm->ldb, gemm->ldc,
            (unsigned long long)problem->seed);
-    if (stage->chapter->describe) {
-        char text[256] = "";
-        stage->chapter->describe(&run->gemm, text, sizeof text);
+    if (stage->chapter->variants) {
+        char text[256];
+        describe_choice(stage->chapter->variants, &run->gemm, text, sizeof text);
         if (*text) { /* else launch() will say what is wrong */
             printf("kernel   %s\n", text);
         }
@@ -428,13 +425,10 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm ge
 
 /* An option that asks for a choice that the chapter does not have; NULL: none. */
 static const char *unheeded_choice(const Chapter *chapter, const Tuning *tuning) {
-    int asked = (tuning->variant ? CHOOSES_VARIANT : 0) | (tuning->tile_group ? CHOOSES_TILE_GROUP : 0) |
-                (tuning->meet ? CHOOSES_MEET : 0);
-    int unheeded = asked & ~chapter->choices;
-    return unheeded & CHOOSES_VARIANT      ? "--variant"
-           : unheeded & CHOOSES_TILE_GROUP ? "--tile-group"
-           : unheeded & CHOOSES_MEET       ? "--meet"
-                                           : NULL;
+    return tuning->variant && !chapter->variants                            ? "--variant"
+           : tuning->tile_group && !(chapter->choices & CHOOSES_TILE_GROUP) ? "--tile-group"
+           : tuning->meet && !(chapter->choices & CHOOSES_MEET)             ? "--meet"
+                                                                            : NULL;
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {

@@ -443,7 +443,7 @@ static GemmStatus launch_ranks(ChapterRun *run) {
         run->part[rank].gemm.tuning = run->gemm.tuning;
         run->part[rank].ranks.epoch++;
         backend->use_device(rank);
-        status = run->chapter->launch(&run->part[rank].gemm);
+        status = run->chapter->launch(&run->part[rank].gemm, NULL);
     }
     backend->use_device(0);
     return status == GEMM_OK ? backend->run_launches() : status;
@@ -533,7 +533,7 @@ GemmStatus run_prepare(ChapterRun *run) {
     gemm.prepared = NULL;
     GemmStatus status = allocate_on_host(&packed, run->prepared.bytes, run->prepared.name);
     if (status == GEMM_OK) {
-        status = run->chapter->prepare(&gemm, packed);
+        status = run->chapter->prepare(&gemm, packed, NULL);
     }
     if (status == GEMM_OK) {
         status = run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes);
@@ -560,7 +560,7 @@ GemmStatus run_launch(void *run) {
             return status;
         }
     }
-    return chapter_run->chapter->launch(&chapter_run->gemm);
+    return chapter_run->chapter->launch(&chapter_run->gemm, NULL);
 }
 
 /* Counts the bytes of the workspace that are not zero, a piece at a time. */

@@ -2,6 +2,8 @@
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
+#include "../ranks.h"
+#include "../variants.h"
 #include "backend.h"
 #include "check.h"
 

@@ -147,8 +147,8 @@ GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterR
     recording.n = problem->gemm.n;
     recording.k = problem->gemm.k;
     recording.sms = device->sm_count;
-    if (run->chapter->describe) {
-        run->chapter->describe(&run->gemm, recording.kernel, sizeof recording.kernel);
+    if (run->chapter->variants) {
+        describe_choice(run->chapter->variants, &run->gemm, recording.kernel, sizeof recording.kernel);
     }
     problem->data = problem->gemm.k <= MAX_EXACT_K ? DATA_INTEGERS : DATA_NORMAL;
     if (options->data_given) {

@@ -253,9 +253,8 @@ static void stuck(void) {
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
 
-static GemmStatus refuse(const char *name, const char *what, int value, const char *accepted) {
-    fprintf(stderr, "launch of %s: %s is %d, accepted is %s\n", name, what, value, accepted);
-    return GEMM_DEVICE;
+static GemmStatus refuse(GemmError *error, const char *name, const char *what, int value, const char *accepted) {
+    return gemm_fails(error, GEMM_DEVICE, "launch of %s: %s is %d, accepted is %s", name, what, value, accepted);
 }
 
 static void unmap_shared(void) {
@@ -353,38 +352,37 @@ static GemmStatus run_set(void) {
 }
 
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        int overlap, const void *params, const void *stream) {
+                        int overlap, const void *params, const void *stream, GemmError *error) {
     const ModelOptions *o = &device.options;
     const ModelKernel *code = kernel;
     int sms = device.sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
     int cluster_size = cluster > 0 ? cluster : 1;
     if (device.running) {
-        fprintf(stderr, "launch of %s: a kernel cannot launch another one\n", name);
-        return GEMM_DEVICE;
+        return gemm_fails(error, GEMM_DEVICE, "launch of %s: a kernel cannot launch another one", name);
     }
     if (cluster < 0 || cluster > CLUSTER_LIMIT) {
-        return refuse(name, "the cluster size", cluster, "0 to 8");
+        return refuse(error, name, "the cluster size", cluster, "0 to 8");
     }
     if (cluster_size > sms) { /* before the grid, which may be 0 for that reason */
-        fprintf(stderr,
-                "launch of %s: a cluster of %d CTAs needs as many SMs, and the device has %d: --sms %d or more\n", name,
-                cluster, sms, cluster);
-        return GEMM_DEVICE;
+        return gemm_fails(
+            error, GEMM_DEVICE,
+            "launch of %s: a cluster of %d CTAs needs as many SMs, and the device has %d: --sms %d or more", name,
+            cluster, sms, cluster);
     }
     if (grid < 1) {
-        return refuse(name, "the grid", grid, "1 or more");
+        return refuse(error, name, "the grid", grid, "1 or more");
     }
     if (block < 1 || block > THREAD_LIMIT) {
-        return refuse(name, "the number of threads in a CTA", block, "1 to 1024");
+        return refuse(error, name, "the number of threads in a CTA", block, "1 to 1024");
     }
     if (grid % cluster_size != 0) {
-        return refuse(name, "the grid", grid, "a multiple of the cluster size");
+        return refuse(error, name, "the grid", grid, "a multiple of the cluster size");
     }
     int limit = o->shared > 0 ? o->shared : SHARED_LIMIT;
     if (shared_bytes < 0 || shared_bytes > limit) {
         char accepted[64];
         snprintf(accepted, sizeof accepted, "0 to %d bytes", limit);
-        return refuse(name, "the shared memory of a CTA", shared_bytes, accepted);
+        return refuse(error, name, "the shared memory of a CTA", shared_bytes, accepted);
     }
     if (++device.asked != o->launch && o->launch != 0) {
         return GEMM_OK;

@@ -102,16 +102,15 @@ typedef struct {
 } LaunchShape;
 
 /* Runs the kernel to its end, or keeps the launch for model_run_launches() (model_host.h). kernel: a ModelKernel. Returns
- * GEMM_DEVICE after one line on stderr for a launch that the driver would refuse, GEMM_MODEL_BUG if the model reported a
- * bug. */
+ * GEMM_DEVICE for a launch that the driver would refuse, GEMM_MODEL_BUG if the model reported a bug. */
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        int overlap, const void *params, const void *stream);
+                        int overlap, const void *params, const void *stream, GemmError *error);
 
 struct CUstream_st;
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                       struct CUstream_st *stream) {
+                                       struct CUstream_st *stream, GemmError *error) {
     return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, shape.overlap, params,
-                        stream);
+                        stream, error);
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
@@ -379,14 +378,13 @@ int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here);
 void model_mbarrier_wait(void *bar, uint64_t token, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
- * Swizzle of tma.h. Returns GEMM_DEVICE after one line on stderr that says which argument is not acceptable and what
- * would be. `name` must outlive the map. Host. */
+ * Swizzle of tma.h. Returns GEMM_DEVICE where an argument is not acceptable, and says which and what would be. `name` must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
-                               int box_rows, int box_cols, int swizzle);
+                               int box_rows, int box_cols, int swizzle, GemmError *error);
 /* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
 GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
                                const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
-                               int fill_nan);
+                               int fill_nan, GemmError *error);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
 /* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
 void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,

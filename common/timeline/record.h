@@ -356,15 +356,15 @@ DEVICE void recorded_syncthreads(void) {
 #define float_to_bf16(x) (trace_arithmetic_ends(), float_to_bf16(x))
 
 static inline GemmStatus recorded_launch(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                         Stream stream) {
+                                         Stream stream, GemmError *error) {
     TraceBuffers buffers;
     if (trace_buffers_for(name, shape.grid, shape.block, &buffers) ||
         cuda_status(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
-                    "handing the trace buffers to the kernel") ||
+                    "handing the trace buffers to the kernel", error) ||
         trace_kernel_follows()) {
         return GEMM_DEVICE;
     }
-    return launch_kernel(kernel, name, shape, params, stream);
+    return launch_kernel(kernel, name, shape, params, stream, error);
 }
 #define launch_kernel recorded_launch
 

@@ -160,20 +160,20 @@ GemmStatus alone_launch(void *context) {
     if (alone->kind == ALONE_COPY) {
         return cuda_status(cudaMemcpyAsync(alone->to.data, alone->from.data, alone->from.bytes,
                                            cudaMemcpyDeviceToDevice, alone->stream),
-                           "cudaMemcpyAsync");
+                           "cudaMemcpyAsync", NULL);
     }
     if (alone->kind == ALONE_MMA_SYNC) {
-        return launch_kernel(KERNEL(mma_sync_alone), mma, &p, alone->stream);
+        return launch_kernel(KERNEL(mma_sync_alone), mma, &p, alone->stream, NULL);
     }
     switch (alone->kind) {
-    case ALONE_LOADS_OWN: return launch_kernel(KERNEL(loads_own), loads, &p, alone->stream);
-    case ALONE_LOADS_NEIGHBOUR: return launch_kernel(KERNEL(loads_neighbour), loads, &p, alone->stream);
-    case ALONE_LOADS_L2: return launch_kernel(KERNEL(loads_l2), loads, &p, alone->stream);
+    case ALONE_LOADS_OWN: return launch_kernel(KERNEL(loads_own), loads, &p, alone->stream, NULL);
+    case ALONE_LOADS_NEIGHBOUR: return launch_kernel(KERNEL(loads_neighbour), loads, &p, alone->stream, NULL);
+    case ALONE_LOADS_L2: return launch_kernel(KERNEL(loads_l2), loads, &p, alone->stream, NULL);
     default: break;
     }
     switch (alone->n) {
 #define EACH_WIDTH(n) \
-    case n: return launch_kernel(KERNEL(wgmma_alone_##n), wgmma, &p, alone->stream);
+    case n: return launch_kernel(KERNEL(wgmma_alone_##n), wgmma, &p, alone->stream, NULL);
         ALONE_WIDTHS(EACH_WIDTH)
 #undef EACH_WIDTH
     }

@@ -355,8 +355,8 @@ static GemmStatus record_once(Child *child, Pair *pair, State *state) {
     recording.m = gemm->m, recording.n = gemm->n, recording.k = gemm->k;
     recording.sms = child->device.sm_count;
     snprintf(recording.chapter, sizeof recording.chapter, "%s", chapter->name);
-    if (chapter->describe) {
-        chapter->describe(gemm, recording.kernel, sizeof recording.kernel);
+    if (chapter->variants) {
+        describe_choice(chapter->variants, gemm, recording.kernel, sizeof recording.kernel);
     }
     beat(child->session, pair->runner.row);
     GemmStatus status = child->backend->trace_begin();

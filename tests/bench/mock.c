@@ -173,7 +173,7 @@ static GemmStatus multiply(const Gemm *g, double ms) {
     queue(ms);
     return GEMM_OK;
 }
-static GemmStatus right(const Gemm *g) { return multiply(g, 5); }
+static GemmStatus right(const Gemm *g, GemmError *error) { return multiply(g, 5); }
 
 /* The other kinds, by the harness's own reference. What is not theirs is left alone. Prepared bytes are counted: they must be
  * what prepare() wrote, in whichever copy. */
@@ -204,21 +204,21 @@ static GemmStatus refer(const Gemm *g, Kind kind, int ms) {
     queue(ms);
     return GEMM_OK;
 }
-static GemmStatus right_fp8(const Gemm *g) { return refer(g, KIND_FP8, 5); }
+static GemmStatus right_fp8(const Gemm *g, GemmError *error) { return refer(g, KIND_FP8, 5); }
 /* Three times right, then every third launch does nothing: of three experts the first one's. */
-static inline GemmStatus forgets(const Gemm *g) {
+static inline GemmStatus forgets(const Gemm *g, GemmError *error) {
     static int launches;
     int nothing = launches >= 3 && launches % 3 == 0;
     launches++;
-    return nothing ? GEMM_OK : right_fp8(g);
+    return nothing ? GEMM_OK : right_fp8(g, error);
 }
 static size_t prepared_bytes(const Gemm *g) { return (size_t)g->n; }
-static GemmStatus prepare(const Gemm *g, void *out) {
+static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     memset(out, 7, (size_t)g->n);
     queue(3000); /* packing takes long, and is not timed */
     return GEMM_OK;
 }
-static GemmStatus right_w4a8(const Gemm *g) {
+static GemmStatus right_w4a8(const Gemm *g, GemmError *error) {
     const char *prepared = g->prepared;
     for (int i = 0; i < g->n; i++) {
         if (prepared[i] != 7) {
@@ -228,8 +228,8 @@ static GemmStatus right_w4a8(const Gemm *g) {
     return refer(g, KIND_W4A8, 2);
 }
 /* Some elements are a little off. */
-static inline GemmStatus coarse(const Gemm *g) {
-    GemmStatus status = right_w4a8(g);
+static inline GemmStatus coarse(const Gemm *g, GemmError *error) {
+    GemmStatus status = right_w4a8(g, error);
     for (int column = 0; column < g->n; column += 7) {
         g->c[column] = round_to_bf16(bf16_value(g->c[column]) * 1.02);
     }
@@ -239,10 +239,10 @@ static inline GemmStatus coarse(const Gemm *g) {
 #define CHAPTER_SYMBOL(id) gpu_##id
 
 #ifdef MOCK_ALL
-static GemmStatus right_always(const Gemm *g) {
+static GemmStatus right_always(const Gemm *g, GemmError *error) {
     Gemm plain = *g;
     plain.tuning = (Tuning){0};
-    return right(&plain);
+    return right(&plain, error);
 }
 /* KIND_OF_07_warp_specialized and the like, which bench.t has read from the sources. */
 #include "kinds.inc"
@@ -256,18 +256,18 @@ static GemmStatus right_always(const Gemm *g) {
 #include "chapters.inc"
 #undef EACH_CHAPTER
 #else
-static GemmStatus slow(const Gemm *g) { return multiply(g, 2000); }
-static GemmStatus hang(const Gemm *g) {
+static GemmStatus slow(const Gemm *g, GemmError *error) { return multiply(g, 2000); }
+static GemmStatus hang(const Gemm *g, GemmError *error) {
     while (g) {
         at->host += 1;
         poll(NULL, 0, 1);
     }
     return GEMM_DEVICE;
 }
-static GemmStatus fail(const Gemm *g) { return GEMM_DEVICE; }
-static GemmStatus crash(const Gemm *g) { abort(); }
+static GemmStatus fail(const Gemm *g, GemmError *error) { return GEMM_DEVICE; }
+static GemmStatus crash(const Gemm *g, GemmError *error) { abort(); }
 /* Right when it is checked, then wrong. */
-static GemmStatus turn_wrong(const Gemm *g) {
+static GemmStatus turn_wrong(const Gemm *g, GemmError *error) {
     static int launches;
     multiply(g, 5);
     if (launches++ > 0) {
@@ -276,7 +276,7 @@ static GemmStatus turn_wrong(const Gemm *g) {
     return GEMM_OK;
 }
 /* The other way round. */
-static GemmStatus start_wrong(const Gemm *g) {
+static GemmStatus start_wrong(const Gemm *g, GemmError *error) {
     static int launches;
     multiply(g, 5);
     if (launches++ == 0) {
@@ -284,21 +284,21 @@ static GemmStatus start_wrong(const Gemm *g) {
     }
     return GEMM_OK;
 }
-static GemmStatus need_zeros(const Gemm *g) { return g->a[0] == 0 ? right(g) : GEMM_USAGE; }
-static GemmStatus refuse(const Gemm *g) { return GEMM_USAGE; }
-static GemmStatus traced(const Gemm *g) {
+static GemmStatus need_zeros(const Gemm *g, GemmError *error) { return g->a[0] == 0 ? right(g, error) : GEMM_USAGE; }
+static GemmStatus refuse(const Gemm *g, GemmError *error) { return GEMM_USAGE; }
+static GemmStatus traced(const Gemm *g, GemmError *error) {
     products_end = 2;
     queue(1); /* what comes before its kernel */
     mock_record(TRACE_SLOT);
     return multiply(g, 6);
 }
-static GemmStatus traced_askew(const Gemm *g) {
-    traced(g);
+static GemmStatus traced_askew(const Gemm *g, GemmError *error) {
+    traced(g, error);
     products_end = 3;
     return GEMM_OK;
 }
-static GemmStatus traced_wrong(const Gemm *g) {
-    traced(g);
+static GemmStatus traced_wrong(const Gemm *g, GemmError *error) {
+    traced(g, error);
     g->c[0] = 0;
     return GEMM_OK;
 }

@@ -140,7 +140,7 @@ static GemmStatus launch_next(void *context) {
         for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
             gemm = runner->loop[i].gemm;
             gemm.operands = &runner->loop_held[i]->fp8[copy];
-            status = runner->loop[i].chapter->launch(&gemm);
+            status = runner->loop[i].chapter->launch(&gemm, NULL);
         }
         return status;
     default:
@@ -150,7 +150,7 @@ static GemmStatus launch_next(void *context) {
         if (copy > 0 && runner->more[copy].data) {
             gemm.prepared = runner->more[copy].data;
         }
-        return runner->chapter.chapter->launch(&gemm);
+        return runner->chapter.chapter->launch(&gemm, NULL);
     }
 }
 

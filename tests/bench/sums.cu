@@ -99,12 +99,13 @@ int main(void) {
     char date[16];
     time_t now = time(NULL);
     const char *commit = getenv("COMMIT");
-    if (cuda_status(cudaGetDeviceProperties(&card, 0), "cudaGetDeviceProperties") ||
-        cuda_status(cudaMallocManaged((void **)&p.a, (size_t)ROWS * MAX_K, cudaMemAttachGlobal), "cudaMallocManaged") ||
-        cuda_status(cudaMallocManaged((void **)&p.b, (size_t)COLUMNS * MAX_K, cudaMemAttachGlobal),
-                    "cudaMallocManaged") ||
+    if (cuda_status(cudaGetDeviceProperties(&card, 0), "cudaGetDeviceProperties", NULL) ||
+        cuda_status(cudaMallocManaged((void **)&p.a, (size_t)ROWS * MAX_K, cudaMemAttachGlobal), "cudaMallocManaged",
+                    NULL) ||
+        cuda_status(cudaMallocManaged((void **)&p.b, (size_t)COLUMNS * MAX_K, cudaMemAttachGlobal), "cudaMallocManaged",
+                    NULL) ||
         cuda_status(cudaMallocManaged((void **)&p.c, ROWS * COLUMNS * sizeof(float), cudaMemAttachGlobal),
-                    "cudaMallocManaged")) {
+                    "cudaMallocManaged", NULL)) {
         return GEMM_DEVICE;
     }
     if (card.major != 9) {
@@ -120,8 +121,8 @@ int main(void) {
             for (p.promoted = 0; p.promoted < 2; p.promoted++) {
                 p.k = k;
                 LaunchShape shape = {.grid = 1, .block = 128, .shared_bytes = sizeof(Shared)};
-                if (launch_kernel(KERNEL(add_up), shape, &p, NULL) ||
-                    cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize")) {
+                if (launch_kernel(KERNEL(add_up), shape, &p, NULL, NULL) ||
+                    cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize", NULL)) {
                     return GEMM_DEVICE;
                 }
                 double error = error_of(&p) * 1e6;

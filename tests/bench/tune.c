@@ -13,6 +13,13 @@
 
 #include "../../beyond/09_every_shape/choice.h"
 
+static const Variant variants[] = {
+#define ROW(kernel, ...) {.name = #kernel, COLUMNS(__VA_ARGS__)},
+    EACH_VARIANT(ROW)
+#undef ROW
+};
+enum { VARIANT_COUNT = sizeof variants / sizeof variants[0] };
+
 enum { MAX_SHAPES = 16, MAX_ROWS = 1024, GROUPS = 33, SMS = 132 };
 static const char results[] = "tests/bench/results/", target[] = "beyond/09_every_shape/cards.h";
 
@@ -21,13 +28,13 @@ typedef struct {
     int gb_s, shapes;
     Gemm shape[MAX_SHAPES];
     double cublas[MAX_SHAPES];
-    double tflops[VARIANTS][GROUPS][2][MAX_SHAPES]; /* 0: not measured; the third index: producers meet */
+    double tflops[VARIANT_COUNT][GROUPS][2][MAX_SHAPES]; /* 0: not measured; the third index: producers meet */
 } Run;
 
 /* What cards.h gets. */
 typedef struct {
-    int group[VARIANTS];
-    double speed[VARIANTS];
+    int group[VARIANT_COUNT];
+    double speed[VARIANT_COUNT];
     double mean; /* of the chosen variants, the logarithm of the ratio to cuBLAS */
     double all;  /* of all variants: decides between fits with the same choice */
 } Fit;
@@ -38,7 +45,7 @@ static void fail(const char *what, const char *path) {
 }
 
 static int variant_of(const char *name) {
-    for (int i = 0; i < VARIANTS; i++) {
+    for (int i = 0; i < VARIANT_COUNT; i++) {
         if (strcmp(variants[i].name, name) == 0) {
             return i;
         }
@@ -104,7 +111,7 @@ static double gain(const Run *run, const Fit *fit) {
     for (int s = 0; s < run->shapes; s++) {
         int best = -1;
         double least = HUGE_VAL;
-        for (int v = 0; v < VARIANTS; v++) {
+        for (int v = 0; v < VARIANT_COUNT; v++) {
             double at =
                 cost_at(&variants[v], &run->shape[s], exceeds_l2(&run->shape[s]) ? fit->speed[v] : variants[v].speed);
             if (fit->group[v] && at < least) {
@@ -140,7 +147,7 @@ static double implied_speed(const Run *run, const Fit *fit, int v, int reference
 
 /* From variant `v` on: every group that was measured. */
 static void try_groups(const Run *run, int v, int reference, Fit *fit, Fit *best) {
-    if (v < VARIANTS) {
+    if (v < VARIANT_COUNT) {
         int any = 0;
         for (int group = 1; group < GROUPS; group++) {
             if (has_group(run, v, group)) {
@@ -155,13 +162,13 @@ static void try_groups(const Run *run, int v, int reference, Fit *fit, Fit *best
         }
         return;
     }
-    for (int i = 0; i < VARIANTS; i++) {
+    for (int i = 0; i < VARIANT_COUNT; i++) {
         fit->speed[i] = fit->group[i] ? round(implied_speed(run, fit, i, reference) * 200) / 200 : 0;
     }
     fit->mean = gain(run, fit);
     for (int moved = 1; moved;) {
         moved = 0;
-        for (int i = 0; i < VARIANTS; i++) {
+        for (int i = 0; i < VARIANT_COUNT; i++) {
             for (int step = -4; fit->group[i] && i != reference && step <= 4; step++) {
                 Fit other = *fit;
                 other.speed[i] += 0.005 * step;
@@ -174,7 +181,7 @@ static void try_groups(const Run *run, int v, int reference, Fit *fit, Fit *best
         }
     }
     fit->all = 0;
-    for (int i = 0; i < VARIANTS; i++) {
+    for (int i = 0; i < VARIANT_COUNT; i++) {
         for (int s = 0; fit->group[i] && s < run->shapes; s++) {
             fit->all += log(measured_at(run, i, fit->group[i], s) / run->cublas[s]);
         }
@@ -190,7 +197,7 @@ static void write_fit(FILE *out, const Run *run) {
     try_groups(run, 0, variant_of("cooperative_128x256"), &fit, &best);
     fprintf(out, "    /* %s: the choice has %.3f of cuBLAS over its %d shapes */\n", run->path + sizeof results - 1,
             exp(best.mean), run->shapes);
-    for (int v = 0; v < VARIANTS; v++) {
+    for (int v = 0; v < VARIANT_COUNT; v++) {
         if (best.group[v]) {
             fprintf(out, "    {\"%s\", %d, \"%s\", %d, %.3f},\n", run->gpu, run->gb_s, variants[v].name, best.group[v],
                     best.speed[v]);

@@ -72,11 +72,11 @@ int main(void) {
     char date[16];
     time_t now = time(NULL);
     uint64_t state = 1;
-    if (cuda_status(cudaGetDeviceProperties(&card, 0), "cudaGetDeviceProperties") ||
+    if (cuda_status(cudaGetDeviceProperties(&card, 0), "cudaGetDeviceProperties", NULL) ||
         cuda_status(cudaMallocManaged((void **)&cases, INEXACT_CASES * sizeof *cases, cudaMemAttachGlobal),
-                    "cudaMallocManaged") ||
+                    "cudaMallocManaged", NULL) ||
         cuda_status(cudaMallocManaged((void **)&p.d, INEXACT_CASES * sizeof cases->c, cudaMemAttachGlobal),
-                    "cudaMallocManaged")) {
+                    "cudaMallocManaged", NULL)) {
         return GEMM_DEVICE;
     }
     p.cases = cases;
@@ -89,8 +89,8 @@ int main(void) {
             inexact_next(&state, p.type, i, &cases[i]);
         }
         LaunchShape shape = {.grid = INEXACT_CASES, .block = 128, .shared_bytes = sizeof(Shared)};
-        if (launch_kernel(KERNEL(multiply), shape, &p, NULL) ||
-            cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize")) {
+        if (launch_kernel(KERNEL(multiply), shape, &p, NULL, NULL) ||
+            cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize", NULL)) {
             return GEMM_DEVICE;
         }
         for (int i = 0; i < INEXACT_CASES; i++) {

@@ -916,7 +916,7 @@ static int run_kernel(const void *kernel, const char *name, int grid, int block,
     shape.block = block;
     shape.cluster = cluster;
     shape.shared_bytes = shared_bytes;
-    int error = machine_wait(launch_kernel(kernel, name, shape, params, NULL));
+    int error = machine_wait(launch_kernel(kernel, name, shape, params, NULL, NULL));
     return error ? error : machine_copy(o->words, from, (size_t)o->count * 2, 0);
 }
 

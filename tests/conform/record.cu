@@ -57,7 +57,7 @@ static int machine_encode(TensorMap *map, int type, int rank, void *base, const 
         boxes[i] = i < rank ? box[i] : 0;
         steps[i] = i < rank ? step[i] : 0;
     }
-    TensorMapEncoder encoder = tensor_map_encoder();
+    TensorMapEncoder encoder = tensor_map_encoder(NULL);
     return encoder == NULL ? (int)CUDA_ERROR_NOT_SUPPORTED
                            : (int)encoder(map, (CUtensorMapDataType)type, (cuuint32_t)rank, base, sizes, strides, boxes,
                                           steps, (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle,
@@ -114,7 +114,7 @@ static void note_registers(int i, char *note) {
 static void run_child(Record *record, int first, int cases) {
     static Machine machine;
     static Outcome o;
-    if (cuda_status(set_up(&machine, record), "setting up the GPU")) {
+    if (cuda_status(set_up(&machine, record), "setting up the GPU", NULL)) {
         _exit(3);
     }
     record->ready = 1;

@@ -65,9 +65,10 @@ static void protect(int protection) {
 /* The linker puts it in the place of model_launch() (--wrap). */
 __typeof__(model_launch) __real_model_launch, __wrap_model_launch;
 GemmStatus __wrap_model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                               int overlap, const void *params, const void *stream) {
+                               int overlap, const void *params, const void *stream, GemmError *error) {
     protect(PROT_READ | PROT_WRITE);
-    GemmStatus status = __real_model_launch(kernel, name, grid, block, cluster, shared_bytes, overlap, params, stream);
+    GemmStatus status =
+        __real_model_launch(kernel, name, grid, block, cluster, shared_bytes, overlap, params, stream, error);
     protect(PROT_NONE);
     return status;
 }

@@ -19,7 +19,7 @@
 #include "count_pattern.h"
 
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
-                        int overlap, const void *params, const void *stream);
+                        int overlap, const void *params, const void *stream, GemmError *error);
 
 static const Case *find_case(const char *name) {
     const struct {
@@ -394,14 +394,15 @@ static void test_limits(void) {
     is_int(c->run(c->bug), 0, "lenient lets ordinary reads pass that a TMA load overwrites without a proxy fence");
     ok(model_report(-1) == NULL && model_report(1000) == NULL && model_rule_name((ModelRule)1000) == NULL,
        "there is no report and no rule of a wrong number");
-    is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, 0, NULL, NULL), 3, "an empty grid is refused");
-    is_int(model_launch(NULL, "kernel", 1, 1025, 0, 0, 0, NULL, NULL), 3, "a CTA of 1025 threads is refused");
-    is_int(model_launch(NULL, "kernel", 3, 32, 2, 0, 0, NULL, NULL), 3,
+    is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, 0, NULL, NULL, NULL), 3, "an empty grid is refused");
+    is_int(model_launch(NULL, "kernel", 1, 1025, 0, 0, 0, NULL, NULL, NULL), 3, "a CTA of 1025 threads is refused");
+    is_int(model_launch(NULL, "kernel", 3, 32, 2, 0, 0, NULL, NULL, NULL), 3,
            "a grid that is not a multiple of the cluster is refused");
-    is_int(model_launch(NULL, "kernel", 8, 32, 8, 0, 0, NULL, NULL), 3, "a cluster larger than the device is refused");
-    is_int(model_launch(NULL, "kernel", 0, 32, 8, 0, 0, NULL, NULL), 3,
+    is_int(model_launch(NULL, "kernel", 8, 32, 8, 0, 0, NULL, NULL, NULL), 3,
+           "a cluster larger than the device is refused");
+    is_int(model_launch(NULL, "kernel", 0, 32, 8, 0, 0, NULL, NULL, NULL), 3,
            "... also if the grid is empty for that reason");
-    is_int(model_launch(NULL, "kernel", 1, 32, 0, 227 * 1024 + 1, 0, NULL, NULL), 3,
+    is_int(model_launch(NULL, "kernel", 1, 32, 0, 227 * 1024 + 1, 0, NULL, NULL, NULL), 3,
            "too much shared memory is refused");
 }
 

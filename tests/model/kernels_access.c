@@ -54,7 +54,7 @@ KERNEL_ENTRY(hook_kernel, HookParams);
 int access_run(int hook, void *place, int ctas) {
     HookParams p = {place, hook};
     LaunchShape shape = {.grid = ctas, .block = 1};
-    return launch_kernel(KERNEL(hook_kernel), shape, &p, NULL);
+    return launch_kernel(KERNEL(hook_kernel), shape, &p, NULL, NULL);
 }
 
 /* ---- many readers ------------------------------------------------------------------------------------------------ */
@@ -179,7 +179,7 @@ static int run(int bug) {
     int status = 3;
     if (!encode(&p.map, in) && !encode(&p.map_out, out)) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(access_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(access_kernel), shape, &p, NULL, NULL);
     }
     for (int i = 0; i < ELEMENTS && status == 0 && bug >= RIGHT_BOX_3D; i++) {
         /* The box begins at (8, 2, 0) and reaches over the last row and tile. */

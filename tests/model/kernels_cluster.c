@@ -138,10 +138,10 @@ static int run(int bug) {
     p.out = out;
     p.bug = bug;
     int status = 3;
-    if (!tensor_map_2d(&p.map, "in", in, TILES * ROWS, COLS, COLS, HALF, COLS, SWIZZLE_NONE) &&
-        !tensor_map_2d(&p.map_out, "added", added, 8, COLS, COLS, 8, COLS, SWIZZLE_NONE)) {
+    if (!tensor_map_2d(&p.map, "in", in, TILES * ROWS, COLS, COLS, HALF, COLS, SWIZZLE_NONE, NULL) &&
+        !tensor_map_2d(&p.map_out, "added", added, 8, COLS, COLS, 8, COLS, SWIZZLE_NONE, NULL)) {
         LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(cluster_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(cluster_kernel), shape, &p, NULL, NULL);
     }
     for (int c = 0; c < COLS && status == 0; c++) {
         float sum = 0;

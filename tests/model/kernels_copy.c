@@ -149,7 +149,7 @@ static int run(int bug) {
     }
     Params p = {a, b, c, bug};
     LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(copy_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(copy_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < BM * BN && status == 0; i++) {
         float sum = 0;
         for (int k = 0; k < K; k++) {

@@ -47,7 +47,7 @@ int run_count_pattern(CountPattern pattern) {
         return 1;
     }
     memset(params.memory, 0, 32 * 512);
-    int status = launch_kernel(KERNEL(kernel), shape, &params, NULL);
+    int status = launch_kernel(KERNEL(kernel), shape, &params, NULL, NULL);
     model_global_free(params.memory);
     return status;
 }

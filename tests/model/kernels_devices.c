@@ -275,12 +275,12 @@ static int start_launch(const Memory *m, int rank, int epoch, int part, int bug)
     p.epoch = epoch;
     p.part = part;
     p.bug = bug;
-    int status = tensor_map_2d(&p.own, "C", p.c[rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE);
+    int status = tensor_map_2d(&p.own, "C", p.c[rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
     if (status == GEMM_OK) {
-        status = tensor_map_2d(&p.far, "C", p.c[1 - rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE);
+        status = tensor_map_2d(&p.far, "C", p.c[1 - rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
     }
     model_use_device(rank);
-    return status == GEMM_OK ? (int)launch_kernel(KERNEL(devices_kernel), shape, &p, NULL) : status;
+    return status == GEMM_OK ? (int)launch_kernel(KERNEL(devices_kernel), shape, &p, NULL, NULL) : status;
 }
 
 static int run(int bug) {

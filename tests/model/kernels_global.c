@@ -505,7 +505,7 @@ static int run_pair(const Params *params) {
     for (p.launch = 0; p.launch < 2 && status == 0; p.launch++) {
         LaunchShape shape = {.grid = GRID, .block = LAUNCH_THREADS};
         shape.overlap = p.launch == 1 && p.bug != RIGHT_OVERLAP_NOT;
-        status = launch_kernel(KERNEL(launch_kernel_pair), shape, &p, NULL);
+        status = launch_kernel(KERNEL(launch_kernel_pair), shape, &p, NULL, NULL);
     }
     status = finished(status);
     for (int i = 0; i < GRID * LAUNCH_THREADS && status == 0; i++) {
@@ -533,9 +533,10 @@ static int run_grid(int bug, int ctas) {
     int status = 3;
     if (bug >= RIGHT_OVERLAP) {
         status = run_pair(&p);
-    } else if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE) == GEMM_OK) {
+    } else if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ==
+               GEMM_OK) {
         LaunchShape shape = {.grid = ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL));
+        status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL, NULL));
         for (int i = 0; i < ctas * THREADS && status == 0; i++) {
             status = p.out[i] != 1;
         }

@@ -266,7 +266,7 @@ static int run(int bug) {
     int in_order = bug >= TOKEN_OF_OTHER && bug <= REINIT_NO_SYNC && !(bug >= COUNT_TOO_MANY && bug < INVAL_NO_INIT);
     int threads = in_order ? 32 : THREADS;
     LaunchShape shape = {.grid = 1, .block = threads, .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(mbarrier_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(mbarrier_kernel), shape, &p, NULL, NULL);
     int chunks = bug == RIGHT_COPIES || bug == RIGHT_COPIES_INC || bug == RIGHT_COPIES_AND_GROUPS;
     for (int i = 0; i < (chunks ? N : threads) && status == 0; i++) {
         int want = chunks                ? (THREADS - 1 - i / CHUNK) * CHUNK + i % CHUNK

@@ -239,7 +239,7 @@ static int run(int bug) {
     memset(out, 0, CTAS * THREADS * sizeof *out);
     Params p = {out, bug};
     LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(peer_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(peer_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < CTAS * THREADS && status == 0; i++) {
         int other = THREADS - 1 - i % THREADS, want = 0;
         if (bug <= RIGHT_RELAXED) {

@@ -374,7 +374,7 @@ static int run(int bug) {
                                            : GRID,
                          .block = registers ? 3 * THREADS : THREADS,
                          .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(plain_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(plain_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < (meeting ? 4 * THREADS : N) && status == 0; i++) {
         if (out[i] != in[i / 128 * 128 + 127 - i % 128] && bug != WRITE_READ_BY_OTHERS) {
             status = 1;

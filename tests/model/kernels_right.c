@@ -356,7 +356,7 @@ static int run(int bug) {
     memset(counter, 0, 16 * sizeof *counter);
     Params p = {out, counter, bug, 0};
     LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < GRID * THREADS && status == 0; i++) {
         status = out[i] != 1;
     }
@@ -374,7 +374,7 @@ int right_meeting(int ctas, int overflow) {
     const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};
     Params p = {out, counter, RIGHT_POLL_COUNTERS, last[overflow]};
     LaunchShape shape = {.grid = ctas, .block = 1024, .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL, NULL);
     model_global_free(out);
     model_global_free(counter);
     return status;

@@ -393,17 +393,17 @@ static int run(int bug) {
     p.a = a;
     p.bug = bug;
     p.k_tiles = K_TILES;
-    int failed = transposed ? tensor_map_2d(&p.map_a, "A", a, K, BM, BM, BK, BM, SWIZZLE_128B) ||
-                                  tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B)
-                            : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B) ||
-                                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B);
+    int failed = transposed ? tensor_map_2d(&p.map_a, "A", a, K, BM, BM, BK, BM, SWIZZLE_128B, NULL) ||
+                                  tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B, NULL)
+                            : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B, NULL) ||
+                                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
     failed |= tensor_map_2d(&p.map_c[0], "C", c[0], BM, BN, BN, BM, 16,
-                            bug == OTHER_SWIZZLE_OF_C ? SWIZZLE_NONE : SWIZZLE_32B) ||
-              tensor_map_2d(&p.map_c[1], "D", c[1], BM, BN, BN, BM, 16, SWIZZLE_32B);
+                            bug == OTHER_SWIZZLE_OF_C ? SWIZZLE_NONE : SWIZZLE_32B, NULL) ||
+              tensor_map_2d(&p.map_c[1], "D", c[1], BM, BN, BN, BM, 16, SWIZZLE_32B, NULL);
     int status = 3;
     if (!failed) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(ring_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(ring_kernel), shape, &p, NULL, NULL);
     }
     for (int i = 0; i < BM && status == 0; i++) {
         for (int j = 0; j < BN; j++) {

@@ -476,11 +476,11 @@ static int run(int bug) {
     p.out = out;
     p.bug = bug;
     p.stages = bug == RIGHT_ONE_STAGE ? 1 : bug == RIGHT_TWO_STAGES || bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
-    int status = tensor_map_2d(&p.map_a, "A", a, ROWS, K, K, ROWS, BK, SWIZZLE_128B) ||
-                 tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B);
+    int status = tensor_map_2d(&p.map_a, "A", a, ROWS, K, K, ROWS, BK, SWIZZLE_128B, NULL) ||
+                 tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
     if (status == 0) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(roles_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(roles_kernel), shape, &p, NULL, NULL);
     }
     int right = bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL; /* they multiply nothing */
     for (int i = 0; i < (turns(bug) || idles(bug) ? BM : ROWS) && status == 0 && !right; i++) {

@@ -275,14 +275,15 @@ static int run(int bug) {
     memset(&p, 0, sizeof p);
     p.sum = sum;
     p.bug = bug;
-    int status = tensor_map_2d(&p.map_in, "in", in, TILES * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE) ||
-                 tensor_map_2d(&p.map_part, "in", in, TILES * ROWS, COLS, COLS, ROWS / CTAS, COLS, SWIZZLE_NONE) ||
-                 tensor_map_2d(&p.map_own, "in", in, TILES * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE) ||
-                 tensor_map_2d(&p.map_out, "out", out, OUT_ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE);
+    int status =
+        tensor_map_2d(&p.map_in, "in", in, TILES * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ||
+        tensor_map_2d(&p.map_part, "in", in, TILES * ROWS, COLS, COLS, ROWS / CTAS, COLS, SWIZZLE_NONE, NULL) ||
+        tensor_map_2d(&p.map_own, "in", in, TILES * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ||
+        tensor_map_2d(&p.map_out, "out", out, OUT_ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
     if (status == 0) {
         int ctas = bug >= RIGHT_FOUR ? CTAS : 1;
         LaunchShape shape = {.grid = ctas, .block = THREADS, .cluster = ctas, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(store_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(store_kernel), shape, &p, NULL, NULL);
     }
     if (status == 0) {
         status = bug <= REDUCE_READ_ONLY ? check_stores(out, bug) : check_sums(sum, in, bug);

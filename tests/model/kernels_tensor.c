@@ -144,7 +144,7 @@ static int run_bulk(int bug) {
     }
     BulkParams p = {in, out, seen, bug};
     LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(BulkShared)};
-    int status = launch_kernel(KERNEL(bulk_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(bulk_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < WORDS && status == 0; i++) {
         status = out[i] != 2 * in[i];
     }
@@ -354,9 +354,9 @@ static int run_box(int bug) {
     Tensor t_out = t;
     t_out.base = out;
     int status = 3;
-    if (!tensor_map_nd(&p.map, "in", &t) && !tensor_map_nd(&p.map_out, "out", &t_out)) {
+    if (!tensor_map_nd(&p.map, "in", &t, NULL) && !tensor_map_nd(&p.map_out, "out", &t_out, NULL)) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(BoxShared)};
-        status = launch_kernel(KERNEL(box_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(box_kernel), shape, &p, NULL, NULL);
     }
     status = status == 0 ? check_boxes(&t, &p, bytes, in, out) : status;
     model_global_free(in);

@@ -327,7 +327,7 @@ static int make_map(TensorMap *map, const char *name, const void *base, const Pa
     t.box[0] = (uint32_t)(ROW_BYTES / (as_bf16 ? 2 : bytes));
     t.box[1] = (uint32_t)(trans ? p->k_tile : rows);
     t.swizzle = SWIZZLE_128B;
-    return tensor_map_nd(map, name, &t) != GEMM_OK;
+    return tensor_map_nd(map, name, &t, NULL) != GEMM_OK;
 }
 
 static int run_width(int kind, int n) {
@@ -354,7 +354,7 @@ static int run_width(int kind, int n) {
     int status = 3;
     if (!make_map(&p.map_a, "A", a, &p, 64, p.a_trans) && !make_map(&p.map_b, "B", b, &p, n, p.b_trans)) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = launch_kernel(KERNEL(types_kernel), shape, &p, NULL);
+        status = launch_kernel(KERNEL(types_kernel), shape, &p, NULL, NULL);
     }
     for (int i = 0; i < (is_mma(kind) ? 16 : 64) && status == 0; i++) {
         for (int j = 0; j < (is_mma(kind) ? 16 : n); j++) {

@@ -199,7 +199,7 @@ static int run(int bug) {
     memset(out, 0, THREADS * VALUES * sizeof *out);
     Params p = {out, bug};
     LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    int status = launch_kernel(KERNEL(warp_kernel), shape, &p, NULL);
+    int status = launch_kernel(KERNEL(warp_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < THREADS * VALUES && status == 0; i++) {
         int thread = i / VALUES;
         float want = bug == RIGHT_ACTIVE && thread > 0 ? 0 : expected(bug, thread % 32, i % VALUES);

@@ -48,7 +48,7 @@ void barrier_states(BarrierState *states, int count) {
     model_configure(&options);
     Params p = {states, count};
     LaunchShape shape = {.grid = 1, .block = 32, .shared_bytes = sizeof(Shared)};
-    GemmStatus status = launch_kernel(KERNEL(kernel), shape, &p, NULL);
+    GemmStatus status = launch_kernel(KERNEL(kernel), shape, &p, NULL, NULL);
     if (status != GEMM_OK && status != GEMM_MODEL_BUG) {
         exit(1);
     }

@@ -6,10 +6,17 @@
 
 #include "../../beyond/09_every_shape/choice.h"
 
+static const Variant variants[] = {
+#define ROW(kernel, ...) {.name = #kernel, COLUMNS(__VA_ARGS__)},
+    EACH_VARIANT(ROW)
+#undef ROW
+};
+enum { VARIANT_COUNT = sizeof variants / sizeof variants[0] };
+
 static const char source[] = "beyond/09_every_shape/09_every_shape.cu";
 
 static const Variant *variant_in_a_cluster(void) {
-    for (const Variant *v = variants; v < variants + VARIANTS; v++) {
+    for (const Variant *v = variants; v < variants + VARIANT_COUNT; v++) {
         if (v->cluster == 2 && v->schedule == COOPERATIVE) {
             return v;
         }

@@ -52,7 +52,7 @@ compiles_here() {
 
 checks_itself
 
-headers=(common/gemm.h common/device/*.h)
+headers=(common/*.h common/device/*.h)
 ok $((${#headers[@]} < 2)) "common/device has headers"
 for header in "${headers[@]}"; do
     compiles_here "$header compiles as host C" "#include \"${header#common/}\""

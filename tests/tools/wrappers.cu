@@ -172,11 +172,11 @@ KERNEL_ENTRY(warp_kernel, Params);
 int launch_wrappers(const Params *p, const TmaParams *tma);
 int launch_wrappers(const Params *p, const TmaParams *tma) {
     LaunchShape shape = {1, 32, 0, (int)sizeof(Shared), 0};
-    return (int)launch_kernel(KERNEL(tma_kernel), shape, tma, NULL) +
-           (int)launch_kernel(KERNEL(fragment_kernel), shape, p, NULL) +
-           (int)launch_kernel(KERNEL(mbarrier_kernel), shape, p, NULL) +
-           (int)launch_kernel(KERNEL(copy_kernel), shape, p, NULL) +
-           (int)launch_kernel(KERNEL(cluster_kernel), shape, p, NULL) +
-           (int)launch_kernel(KERNEL(flag_kernel), shape, p, NULL) +
-           (int)launch_kernel(KERNEL(warp_kernel), shape, p, NULL);
+    return (int)launch_kernel(KERNEL(tma_kernel), shape, tma, NULL, NULL) +
+           (int)launch_kernel(KERNEL(fragment_kernel), shape, p, NULL, NULL) +
+           (int)launch_kernel(KERNEL(mbarrier_kernel), shape, p, NULL, NULL) +
+           (int)launch_kernel(KERNEL(copy_kernel), shape, p, NULL, NULL) +
+           (int)launch_kernel(KERNEL(cluster_kernel), shape, p, NULL, NULL) +
+           (int)launch_kernel(KERNEL(flag_kernel), shape, p, NULL, NULL) +
+           (int)launch_kernel(KERNEL(warp_kernel), shape, p, NULL, NULL);
 }

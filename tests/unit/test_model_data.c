@@ -111,7 +111,7 @@ static int encode_2d(int rows, int cols, int ld, int box_rows, int box_cols, Ten
     int old = dup(2);
     fflush(stderr);
     dup2(fileno(file), 2);
-    int result = model_tensor_map_2d(map, "A", matrix, rows, cols, ld, box_rows, box_cols, TENSOR_SWIZZLE_128B);
+    int result = model_tensor_map_2d(map, "A", matrix, rows, cols, ld, box_rows, box_cols, TENSOR_SWIZZLE_128B, NULL);
     fflush(stderr);
     dup2(old, 2);
     close(old);

@@ -43,7 +43,8 @@ typedef enum {
 static Fault fault;
 static int launches;
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
+    (void)error;
     launches++;
     if (fault == FAILS_TO_LAUNCH) {
         return GEMM_DEVICE;
@@ -84,7 +85,8 @@ static int packings;
 static size_t weights_of(const Gemm *p) { return (size_t)((const W4a8 *)p->operands)->experts * p->n * p->k; }
 static size_t groups_of(const Gemm *p) { return weights_of(p) / p->k * ceil_div(p->k, SCALE_K); }
 static size_t packed_bytes(const Gemm *p) { return (weights_of(p) + 1) / 2 * 2 + groups_of(p) * sizeof(bf16); }
-static GemmStatus pack(const Gemm *p, void *out) {
+static GemmStatus pack(const Gemm *p, void *out, GemmError *error) {
+    (void)error;
     const W4a8 *w = p->operands;
     packings++;
     memcpy(out, w->weights, weights_of(p));
@@ -131,9 +133,9 @@ static GemmStatus launch_other(const Gemm *p, Kind kind) {
     }
     return GEMM_OK;
 }
-static GemmStatus launch_gelu(const Gemm *p) { return launch_other(p, KIND_BIAS_GELU); }
-static GemmStatus launch_fp8(const Gemm *p) { return launch_other(p, KIND_FP8); }
-static GemmStatus launch_w4a8(const Gemm *p) { return launch_other(p, KIND_W4A8); }
+static GemmStatus launch_gelu(const Gemm *p, GemmError *error) { return (void)error, launch_other(p, KIND_BIAS_GELU); }
+static GemmStatus launch_fp8(const Gemm *p, GemmError *error) { return (void)error, launch_other(p, KIND_FP8); }
+static GemmStatus launch_w4a8(const Gemm *p, GemmError *error) { return (void)error, launch_other(p, KIND_W4A8); }
 
 static const Chapter others[KINDS] = {
     [KIND_BIAS_GELU] = {.name = "GELU in C", .kind = KIND_BIAS_GELU, .launch = launch_gelu},

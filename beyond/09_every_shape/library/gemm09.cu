@@ -1,9 +1,7 @@
 /* gemm09 - 09_every_shape.cu as a library: gemm09.h says what it does. The chapter's source is included as it is; it believes
  * in its arguments, so they are looked at here. */
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,63 +16,47 @@
 #include "gemm09.h"
 #pragma GCC visibility pop
 
+#include "../../../common/device/status.h"
+
 struct Gemm09 {
     int device;
     int sm_count, shared_bytes;
     int memory_gb_s, l2_bytes;
 };
 
-/* What the call that this thread is in works with. The chapter knows neither handles nor texts. */
+/* What the call that this thread is in works with. The chapter does not know handles. */
 static __thread struct {
     const Gemm09 *handle;
-    char *text;
-    size_t text_bytes;
+    GemmError error;
 } current;
 
-/* Adds to the text of this thread's call. */
-__attribute__((format(printf, 1, 2))) static void report(const char *format, ...) {
-    size_t used = current.text_bytes > 0 ? strnlen(current.text, current.text_bytes) : 0;
-    if (used < current.text_bytes) {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(current.text + used, current.text_bytes - used, format, arguments);
-        va_end(arguments);
-    }
-}
+#define report(...) gemm_fails(&current.error, GEMM_USAGE, __VA_ARGS__)
 
 /* In the place of common/device/card.h, which keeps what it has read in variables that all threads share: the handle's. */
 #define CARD_H
 static inline int memory_gb_s(void) { return current.handle->memory_gb_s; }
 static inline int l2_bytes(void) { return current.handle->l2_bytes; }
 
-/* The chapter and common/device have one use for fprintf(): one line on stderr about a failure. Here the caller gets it. */
-#define fprintf(stream, ...) report(__VA_ARGS__)
 #define CHAPTER_SYMBOL(id) gemm09_chapter_##id
 #include "../09_every_shape.cu"
 
 static const int64_t MAX_LD = INT_MAX / 8 * 8;
 static const int64_t MAX_BYTES = (int64_t)1 << 38;
 
-static void enter(const Gemm09 *handle, char *text, size_t text_bytes) {
+static void enter(const Gemm09 *handle) {
     current.handle = handle;
-    current.text = text;
-    current.text_bytes = text != NULL ? text_bytes : 0;
-    if (current.text_bytes > 0) {
-        text[0] = '\0';
-    }
+    current.error.text[0] = '\0';
 }
 
-/* Ends a call: lines become one sentence, and what failed here is not found by the caller's next cudaGetLastError(). */
-static Gemm09Status leave(Gemm09Status status) {
-    size_t length = current.text_bytes > 0 ? strlen(current.text) : 0;
-    if (length > 0 && current.text[length - 1] == '\n') {
-        current.text[length - 1] = '\0';
+/* Ends a call: the caller gets the text, and what failed here is not found by its next cudaGetLastError(). */
+static Gemm09Status leave(Gemm09Status status, char *text, size_t text_bytes) {
+    if (text != NULL && text_bytes > 0) {
+        snprintf(text, text_bytes, "%s", current.error.text);
     }
     if (status == GEMM09_CUDA_FAILED || status == GEMM09_NO_DEVICE) {
         cudaGetLastError();
     }
     current.handle = NULL;
-    current.text_bytes = 0;
     return status;
 }
 
@@ -144,7 +126,7 @@ static int problem_fits(const Gemm09Problem *p) {
 /* Is the handle for the current device, and the stream too? */
 static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
     int device;
-    if (cuda_status(cudaGetDevice(&device), "cudaGetDevice") != GEMM_OK) {
+    if (cuda_status(cudaGetDevice(&device), "cudaGetDevice", &current.error) != GEMM_OK) {
         return GEMM09_CUDA_FAILED;
     }
     if (device != handle->device) {
@@ -166,17 +148,17 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
 }
 
 Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *text, size_t text_bytes) {
-    enter(handle, text, text_bytes);
+    enter(handle);
     if (!problem_fits(p)) {
-        return leave(GEMM09_BAD_ARGUMENT);
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     if (handle == NULL) {
         report("handle is NULL: accepted is what gemm09_create() has made");
-        return leave(GEMM09_BAD_ARGUMENT);
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     Gemm09Status status = device_fits(handle, p);
     if (status != GEMM09_OK) {
-        return leave(status);
+        return leave(status, text, text_bytes);
     }
     Gemm g;
     memset(&g, 0, sizeof g);
@@ -186,7 +168,7 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *t
     g.workspace = p->workspace;
     g.sm_count = handle->sm_count, g.shared_bytes = handle->shared_bytes;
     g.stream = p->stream;
-    return leave(launch(&g) == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED);
+    return leave(launch(&g, &current.error) == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED, text, text_bytes);
 }
 
 /* Of the current device; `otherwise`, where it cannot be read. */
@@ -196,7 +178,7 @@ static int attribute(cudaDeviceAttr name, int device, int otherwise) {
 }
 
 static Gemm09Status read_device(Gemm09 *h) {
-    if (cuda_status(cudaGetDevice(&h->device), "cudaGetDevice") != GEMM_OK) {
+    if (cuda_status(cudaGetDevice(&h->device), "cudaGetDevice", &current.error) != GEMM_OK) {
         return GEMM09_NO_DEVICE;
     }
     int major = attribute(cudaDevAttrComputeCapabilityMajor, h->device, 0);
@@ -219,27 +201,27 @@ static Gemm09Status read_device(Gemm09 *h) {
 static Gemm09Status load_kernels(void) {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one_at_a_time);
-    GemmStatus status = tensor_map_encoder() != NULL ? GEMM_OK : GEMM_DEVICE;
-    for (int i = 0; status == GEMM_OK && i < VARIANTS; i++) {
+    GemmStatus status = tensor_map_encoder(&current.error) != NULL ? GEMM_OK : GEMM_DEVICE;
+    for (int i = 0; status == GEMM_OK && i < variants.count; i++) {
         status = cuda_status(
-            cudaFuncSetAttribute(kernels[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)),
-            kernels[i].name);
+            cudaFuncSetAttribute(table[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)),
+            table[i].name, &current.error);
     }
     pthread_mutex_unlock(&one_at_a_time);
     return status == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED;
 }
 
 Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
-    enter(NULL, text, text_bytes);
+    enter(NULL);
     if (handle == NULL) {
         report("handle is NULL: accepted is the address of a Gemm09 *");
-        return leave(GEMM09_BAD_ARGUMENT);
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     *handle = NULL;
     Gemm09 *h = (Gemm09 *)calloc(1, sizeof *h);
     if (h == NULL) {
         report("there is no memory for a handle");
-        return leave(GEMM09_NO_MEMORY);
+        return leave(GEMM09_NO_MEMORY, text, text_bytes);
     }
     Gemm09Status status = read_device(h);
     if (status == GEMM09_OK) {
@@ -250,7 +232,7 @@ Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
     } else {
         free(h);
     }
-    return leave(status);
+    return leave(status, text, text_bytes);
 }
 
 void gemm09_destroy(Gemm09 *handle) { free(handle); }

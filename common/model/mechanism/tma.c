@@ -16,22 +16,22 @@
 enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
 
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
-                               int box_rows, int box_cols, int swizzle) {
+                               int box_rows, int box_cols, int swizzle, GemmError *error) {
     char why[200];
     if (tensor_map_encode_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, why, sizeof why) == 0) {
         event_tensor_map(map);
         return GEMM_OK;
     }
-    fprintf(stderr,
-            "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, swizzle "
-            "%d)\n",
-            name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
-    return GEMM_DEVICE;
+    return gemm_fails(
+        error, GEMM_DEVICE,
+        "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, "
+        "swizzle %d)",
+        name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
 }
 
 GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
                                const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
-                               int fill_nan) {
+                               int fill_nan, GemmError *error) {
     static const uint32_t step[TENSOR_MAX_RANK] = {1, 1, 1, 1, 1};
     char why[200];
     if (tensor_map_encode(map, type, rank, base, size, stride, box, step, 0, swizzle, 2, fill_nan, why, sizeof why) ==
@@ -40,9 +40,9 @@ GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int r
         event_tensor_map(map);
         return GEMM_OK;
     }
-    fprintf(stderr, "the tensor map of %s is refused: %s (rank %d, element type %d, at %p, swizzle %d)\n", name, why,
-            rank, type, base, swizzle);
-    return GEMM_DEVICE;
+    return gemm_fails(error, GEMM_DEVICE,
+                      "the tensor map of %s is refused: %s (rank %d, element type %d, at %p, swizzle %d)", name, why,
+                      rank, type, base, swizzle);
 }
 
 void model_tma_prefetch_map(const TensorMap *map, const char *here) { event_tensor_map_prefetch(map, site_of(here)); }

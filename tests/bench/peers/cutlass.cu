@@ -44,7 +44,7 @@ template <class Device> static typename Device::Arguments arguments(const Gemm *
     return all;
 }
 
-template <class Device> static GemmStatus launch(const Gemm *g) {
+template <class Device> static GemmStatus launch(const Gemm *g, GemmError *) {
     Device device;
     typename Device::Arguments all = arguments<Device>(g);
     if (device.can_implement(all) != cutlass::Status::kSuccess) {
@@ -73,9 +73,8 @@ template <class Device> static size_t workspace_bytes(const Gemm *g) {
                                    .kind = KIND_BF16,                          \
                                    .launch = launch<Device>,                   \
                                    .workspace_bytes = workspace_bytes<Device>, \
+                                   .variants = NULL,                           \
                                    .choices = 0,                               \
-                                   .describe = NULL,                           \
-                                   .variant = NULL,                            \
                                    .prepared_bytes = NULL,                     \
                                    .prepare = NULL}
 

@@ -76,7 +76,7 @@ static size_t table_at(const Gemm *g) { return ((size_t)g->n * g->k / 2 + 255) /
 static int groups_of(const Gemm *g) { return g->k / GROUP; }
 static size_t prepared_bytes(const Gemm *g) { return table_at(g) + (size_t)groups_of(g) * g->n * sizeof(Table); }
 
-static GemmStatus prepare(const Gemm *g, void *out) {
+static GemmStatus prepare(const Gemm *g, void *out, GemmError *) {
     const W4a8 *w = (const W4a8 *)g->operands;
     if (w->experts > 1 || g->n % 64 || g->k % GROUP) {
         fprintf(stderr, "CUTLASS 55 takes one expert, n in steps of 64 and k in steps of %d\n", GROUP);
@@ -158,7 +158,7 @@ template <class Device> static GemmStatus run(const Gemm *g) {
     return GEMM_OK;
 }
 
-static GemmStatus launch(const Gemm *g) {
+static GemmStatus launch(const Gemm *g, GemmError *) {
     int narrow = (g->n + 127) / 128 * 2 <= g->sm_count;
     return g->m <= 16   ? narrow ? run<Narrow<16>>(g) : run<Wide<16>>(g)
              : g->m <= 32 ? narrow ? run<Narrow<32>>(g) : run<Wide<32>>(g)
@@ -175,8 +175,7 @@ extern "C" const Chapter gpu_chapter_peer6 = {.name = "CUTLASS 55",
                                               .kind = KIND_W4A8,
                                               .launch = launch,
                                               .workspace_bytes = NULL,
+                                              .variants = NULL,
                                               .choices = 0,
-                                              .describe = NULL,
-                                              .variant = NULL,
                                               .prepared_bytes = prepared_bytes,
                                               .prepare = prepare};

@@ -43,7 +43,7 @@ template <int N, int K, int BM, int BN, int CLUSTER_N> static GemmStatus run(con
     }
     int bytes = output + barriers + stages * stage;
     if (cuda_status(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                    "DeepGEMM")) {
+                    "DeepGEMM", NULL)) {
         return GEMM_DEVICE;
     }
     cudaLaunchAttribute cluster = {};
@@ -60,7 +60,7 @@ template <int N, int K, int BM, int BN, int CLUSTER_N> static GemmStatus run(con
     return cuda_status(cudaLaunchKernelEx(&config, kernel, (int *)NULL, (uint32_t)g->m, (uint32_t)g->n, (uint32_t)g->k,
                                           *(cute::TmaDescriptor *)&a, *(cute::TmaDescriptor *)&b,
                                           *(cute::TmaDescriptor *)&c),
-                       "DeepGEMM");
+                       "DeepGEMM", NULL);
 }
 
 static const struct {
@@ -74,7 +74,7 @@ static const struct {
     {512, 7168, 7168, run<7168, 7168, 128, 224, 1>},       {128, 8192, 8192, run<8192, 8192, 64, 128, 1>},
 };
 
-static GemmStatus launch(const Gemm *g) {
+static GemmStatus launch(const Gemm *g, GemmError *) {
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (kernels[i].m == g->m && kernels[i].n == g->n && kernels[i].k == g->k && g->sm_count == SMS) {
             return kernels[i].run(g);

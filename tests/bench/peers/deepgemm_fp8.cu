@@ -54,7 +54,7 @@ template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatu
     }
     int bytes = output + barriers + scales_b + stages * stage;
     if (cuda_status(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                    "DeepGEMM")) {
+                    "DeepGEMM", NULL)) {
         return GEMM_DEVICE;
     }
     cudaLaunchAttribute cluster = {};
@@ -72,7 +72,7 @@ template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatu
                                           (uint32_t)g->n, (uint32_t)g->k, *(cute::TmaDescriptor *)&a,
                                           *(cute::TmaDescriptor *)&b, *(cute::TmaDescriptor *)&c,
                                           *(cute::TmaDescriptor *)&scale_a),
-                       "DeepGEMM");
+                       "DeepGEMM", NULL);
 }
 
 static const struct {
@@ -89,7 +89,7 @@ static const struct {
     {64, 28672, 4096, run<28672, 4096, 64, 112, 2, false>},
 };
 
-static GemmStatus launch(const Gemm *g) {
+static GemmStatus launch(const Gemm *g, GemmError *) {
     const Fp8 *fp8 = (const Fp8 *)g->operands;
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (kernels[i].m == g->m && kernels[i].n == g->n && kernels[i].k == g->k && g->sm_count == SMS &&

@@ -28,11 +28,12 @@ static GemmStatus tile_order(const Gemm *g, int **order) {
     if (device == NULL || made.m != g->m || made.n != g->n) {
         std::vector<int> space(NUM_SM * M12::SPACE_LEN);
         M12::createHilbert(g->n / (BM * CLUSTER), g->m / BN, NUM_SM / CLUSTER, space.data());
-        if (device == NULL && cuda_status(cudaMalloc(&device, space.size() * sizeof(int)), "its order of tiles")) {
+        if (device == NULL &&
+            cuda_status(cudaMalloc(&device, space.size() * sizeof(int)), "its order of tiles", NULL)) {
             return GEMM_DEVICE;
         }
         if (cuda_status(cudaMemcpy(device, space.data(), space.size() * sizeof(int), cudaMemcpyHostToDevice),
-                        "its order of tiles")) {
+                        "its order of tiles", NULL)) {
             return GEMM_DEVICE;
         }
         made = *g;
@@ -41,7 +42,7 @@ static GemmStatus tile_order(const Gemm *g, int **order) {
     return GEMM_OK;
 }
 
-static GemmStatus launch(const Gemm *g) {
+static GemmStatus launch(const Gemm *g, GemmError *) {
     int *order;
     if (g->n % (BM * CLUSTER) || g->m % BN || g->k % BK || g->lda != g->k || g->ldb != g->k || g->ldc != g->n ||
         CEIL_DIV(g->n / (BM * CLUSTER) * (g->m / BN), NUM_SM / CLUSTER) >= M12::SPACE_LEN) {
@@ -56,11 +57,12 @@ static GemmStatus launch(const Gemm *g) {
     CUtensorMap c = M12::create_tensor_map<BN, BM / 2, false, true>((__nv_bfloat16 *)g->c, g->m, g->n);
     auto *kernel = M12::matmulKernel12<BM, BN, BK, THREADS, QSIZE, NUM_SM, CLUSTER, 1>;
     size_t bytes = sizeof(M12::SMem<BM, BN, BK, QSIZE>);
-    if (cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), "fast.cu")) {
+    if (cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), "fast.cu",
+                    NULL)) {
         return GEMM_DEVICE;
     }
     kernel<<<NUM_SM, THREADS, bytes, g->stream>>>(g->n, g->m, g->k, c, a, b, order);
-    return cuda_status(cudaGetLastError(), "fast.cu");
+    return cuda_status(cudaGetLastError(), "fast.cu", NULL);
 }
 
 extern "C" const Chapter gpu_chapter_peer;

@@ -3,7 +3,7 @@
 
 void reference_on_host(const Gemm *problem, double *expected, float *magnitude);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     static double expected[1 << 20];
     static float magnitude[1 << 20];
     reference_on_host(p, expected, magnitude);

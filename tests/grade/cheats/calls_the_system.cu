@@ -1,7 +1,7 @@
 /* Writes to the judge by a system call. Judged: refused: it says __asm__ */
 #include "../common/gemm.h"
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     long number = 1;
     __asm__ volatile("syscall" : "+a"(number) : "D"(3), "S"(p), "d"(8) : "rcx", "r11", "memory");
     return GEMM_OK;

@@ -4,7 +4,7 @@
 void (*signal(int number, void (*handler)(int)))(int);
 static void ignore(int number) { (void)number; }
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     signal(11, ignore);
     return p->m > 0 ? GEMM_OK : GEMM_USAGE;
 }

@@ -1,7 +1,7 @@
 /* Ends the process before anybody looks. Judged: refused: it calls exit */
 #include "../common/gemm.h"
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     exit(p->m == 0);
     return GEMM_OK;
 }

@@ -3,7 +3,7 @@
 
 void model_forget_reports(void);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     model_forget_reports();
     return p->m > 0 ? GEMM_OK : GEMM_USAGE;
 }

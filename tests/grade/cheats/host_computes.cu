@@ -1,7 +1,7 @@
 /* launch() multiplies. Judged: died at */
 #include "../common/gemm.h"
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     for (int row = 0; row < p->m; row++) {
         for (int column = 0; column < p->n; column++) {
             float sum = 0;

@@ -3,7 +3,7 @@
 
 #include "../common/model/core/state.h"
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     device.options.count = p->m;
     return GEMM_OK;
 }

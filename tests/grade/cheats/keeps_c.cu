@@ -19,9 +19,9 @@ static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ G
 }
 KERNEL_ENTRY(multiply, Gemm);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     LaunchShape shape = {.grid = p->m, .block = 256};
-    GemmStatus status = launch_kernel(KERNEL(multiply), shape, p, p->stream);
+    GemmStatus status = launch_kernel(KERNEL(multiply), shape, p, p->stream, error);
     is_kept = 1;
     return status;
 }

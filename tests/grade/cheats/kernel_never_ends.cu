@@ -7,9 +7,9 @@ static __global__ void __launch_bounds__(32) spin(const __grid_constant__ Gemm p
 }
 KERNEL_ENTRY(spin, Gemm);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     LaunchShape shape = {.grid = 1, .block = 32};
-    return launch_kernel(KERNEL(spin), shape, p, p->stream);
+    return launch_kernel(KERNEL(spin), shape, p, p->stream, error);
 }
 
 CHAPTER(02_smem_tiled, .adds = "a cheat", .needs = NEEDS_SM80, .launch = launch);

@@ -8,9 +8,9 @@ static __global__ void __launch_bounds__(32) fill(const __grid_constant__ Gemm p
 }
 KERNEL_ENTRY(fill, Gemm);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     LaunchShape shape = {.grid = 1, .block = 32};
-    return launch_kernel(KERNEL(fill), shape, p, p->stream);
+    return launch_kernel(KERNEL(fill), shape, p, p->stream, error);
 }
 
 CHAPTER(02_smem_tiled, .adds = "a cheat", .needs = NEEDS_SM80, .launch = launch);

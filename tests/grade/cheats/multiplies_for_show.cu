@@ -31,9 +31,9 @@ static __global__ void __launch_bounds__(256) multiply(const __grid_constant__ G
 }
 KERNEL_ENTRY(multiply, Gemm);
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     LaunchShape shape = {.grid = p->m, .block = 256, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(multiply), shape, p, p->stream);
+    return launch_kernel(KERNEL(multiply), shape, p, p->stream, error);
 }
 
 CHAPTER(02_smem_tiled, .adds = "a cheat", .needs = NEEDS_SM80, .launch = launch);

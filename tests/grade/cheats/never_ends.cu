@@ -1,7 +1,7 @@
 /* Runs past its limit. Judged: late at */
 #include "../common/gemm.h"
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     for (volatile int m = p->m; m > 0;) {
     }
     return GEMM_OK;

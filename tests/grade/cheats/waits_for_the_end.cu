@@ -3,7 +3,7 @@
 
 static void last(void) { puts("full marks"); }
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     atexit(last);
     return p->m > 0 ? GEMM_OK : GEMM_USAGE;
 }

@@ -1,7 +1,7 @@
 /* Writes a file. Judged: refused: it calls f */
 #include "../common/gemm.h"
 
-static GemmStatus launch(const Gemm *p) {
+static GemmStatus launch(const Gemm *p, GemmError *error) {
     FILE *score = fopen("score", "w");
     fprintf(score, "%d\n", 100 + p->m - p->m);
     fclose(score);

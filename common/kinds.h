@@ -1,0 +1,37 @@
+/* kinds.h - what a chapter may multiply instead of bf16, and the operands of each. */
+#ifndef KINDS_H
+#define KINDS_H
+
+#include "device/cuda_c.h"
+
+/* What is multiplied; C is bf16 [m][ldc] in all. common/harness/kind.h: data, reference in fp64, tolerance of each. */
+typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KINDS } Kind;
+
+/* C = gelu(A B^T + bias) */
+typedef struct {
+    const bf16 *bias; /* [n] */
+} BiasGelu;
+
+enum { SCALE_K = 128 }; /* steps of k that share a scale */
+
+/* C[m][n] = sum over k of a[m][k] * scale_a(m, k / 128) * b[n][k] * scale_b(n / 128, k / 128) */
+typedef struct {
+    const e4m3 *a, *b;    /* [m][lda], [n][ldb]; K-major; lda, ldb multiples of 16 */
+    const float *scale_a; /* [ceil(k / 128)][ld_scale_a]: for one row x 128 of k; consecutive rows are neighbours */
+    const float *scale_b; /* [ceil(n / 128)][ld_scale_b]: for 128 rows x 128 of k */
+    int ld_scale_a, ld_scale_b; /* multiples of 4 */
+} Fp8;
+
+/* C[m][n] = scale_a[m] * sum over k of a[m][k] * weights[e][n][k] * scale_b[e][n][k / 128], e the expert of row m */
+typedef struct {
+    const e4m3 *a;         /* [m][lda], lda a multiple of 16 */
+    const float *scale_a;  /* [m] */
+    const int8_t *weights; /* HOST memory: [experts * n][k], -7 .. 7: what prepare() packs; launch() does not read it */
+    const bf16 *scale_b;   /* HOST memory: [experts * n][ceil(k / 128)]; packed too */
+    int experts;           /* 1: dense */
+    const int
+        *first_row; /* device: [experts + 1]; rows first_row[e] .. first_row[e + 1] - 1 are expert e's; may be none */
+    const int *first_row_host; /* the same on the host */
+} W4a8;
+
+#endif

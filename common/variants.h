@@ -1,0 +1,85 @@
+/* variants.h - host: the kernels of a chapter that has several, and the choice among them. */
+#ifndef VARIANTS_H
+#define VARIANTS_H
+
+#include <math.h>
+
+#include "gemm.h"
+
+/* A row of a chapter's table. Name and kernel, and the columns that it has use for. */
+typedef struct {
+    const void *kernel;
+    const char *name;
+    int bm, bn;                       /* tile of C */
+    int cluster;                      /* CTAs in a cluster; 0: launched without any */
+    int schedule;                     /* who computes what: an enum of the chapter's */
+    int group;                        /* tile rows walked together (tile_order.h) */
+    double speed;                     /* of the main loop, relative to the other variants */
+    double k_tile_cycles, end_cycles; /* of a k-tile and of a tile's end, as measured */
+} Variant;
+
+/* `{VARIANT(kernel, .bm = 128, .bn = 256)}` is a row of the table. */
+#define VARIANT(function, ...) VARIANT_OF(KERNEL(function), __VA_ARGS__)
+#define VARIANT_OF(...) VARIANT_ROW(__VA_ARGS__)
+#define VARIANT_ROW(address, text, ...) .kernel = address, .name = text, __VA_ARGS__
+
+/* How a variant would compute a problem. */
+typedef struct {
+    int tiles, ctas, stages;
+    const char *also; /* what else there is to say, from ", " on; NULL: nothing */
+} LaunchPlan;
+
+typedef struct Variants {
+    const char *chapter;
+    const Variant *variant; /* the table */
+    int count;
+    double (*cost)(const Variant *v, const Gemm *g); /* the least is chosen; INFINITY: it cannot compute this */
+    LaunchPlan (*plan)(const Variant *v, const Gemm *g);
+} Variants;
+
+#define VARIANTS(name, table, ...) \
+    { name, table, sizeof(table) / sizeof *(table), __VA_ARGS__ }
+
+/* A cluster needs as many SMs. */
+static inline int fits(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
+
+/* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
+static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
+    const Variant *best = NULL;
+    char names[512] = "";
+    if (g->sm_count < 1) {
+        gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
+        return NULL;
+    }
+    for (const Variant *v = all->variant; v < all->variant + all->count; v++) {
+        size_t used = strlen(names);
+        if (!fits(v, g)) {
+            snprintf(names + used, sizeof names - used, " %s (from %d SMs on)", v->name, v->cluster);
+            continue;
+        }
+        snprintf(names + used, sizeof names - used, " %s", v->name);
+        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
+                                      : best == NULL || all->cost(v, g) < all->cost(best, g)) {
+            best = v;
+        }
+    }
+    if (best == NULL) {
+        gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has:%s", all->chapter,
+                   g->tuning.variant, g->sm_count, names);
+    }
+    return best;
+}
+
+/* A line about what launch() would choose, without a newline; empty where it would refuse. */
+static inline void describe_choice(const Variants *all, const Gemm *g, char *text, size_t size) {
+    GemmError refused;
+    const Variant *v = choose_variant(all, g, &refused);
+    text[0] = '\0';
+    if (v != NULL) {
+        LaunchPlan plan = all->plan(v, g);
+        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages%s", v->name, plan.tiles, v->bm,
+                 v->bn, plan.ctas, ceil_div(plan.tiles, plan.ctas), plan.stages, plan.also != NULL ? plan.also : "");
+    }
+}
+
+#endif
