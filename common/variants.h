@@ -41,7 +41,7 @@ typedef struct Variants {
     { name, table, sizeof(table) / sizeof *(table), __VA_ARGS__ }
 
 /* A cluster needs as many SMs. */
-static inline int fits(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
+static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
 
 /* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
@@ -53,7 +53,7 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
     }
     for (const Variant *v = all->variant; v < all->variant + all->count; v++) {
         size_t used = strlen(names);
-        if (!fits(v, g)) {
+        if (!has_sms_for(v, g)) {
             snprintf(names + used, sizeof names - used, " %s (from %d SMs on)", v->name, v->cluster);
             continue;
         }
