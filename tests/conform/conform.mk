@@ -9,9 +9,9 @@ CONFORM_RECORD := $(B)/tests/conform/record $(B)/tests/conform/inexact
 .PHONY: conform-record
 conform-record: $(CONFORM_RECORD)
 
-# Products of every width and kind.
+# Products of every width and kind; and all cases, whether recorded or not: that nvcc takes their wrappers.
 ifneq ($(HAVE_NVCC),)
-test: $(B)/tests/conform/products.o
+test: $(B)/tests/conform/products.o $(B)/tests/conform/record
 $(B)/tests/conform/products.o: tests/conform/products.cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
