@@ -4,15 +4,28 @@
  * A kernel that needs more CTAs than a small device has is left out. */
 #include "../../common/gemm.h"
 
-#include "../../common/model/model_host.h"
 #include "../unit/tap.h"
 
-static void *allocate(size_t bytes) {
-    void *p = NULL;
-    return cudaMallocManaged(&p, bytes) == cudaSuccess ? p : NULL;
+#include "../model/cases.h"
+
+/* What run_case.c has for the model. */
+enum { BLOCKS = 8 };
+static void *memory[BLOCKS];
+static int used;
+void *case_memory(size_t bytes, const char *name) {
+    (void)name;
+    if (used == BLOCKS || cudaMallocManaged(&memory[used], bytes) != cudaSuccess) {
+        return NULL;
+    }
+    memset(memory[used], 0, bytes);
+    return memory[used++];
 }
-#define model_global_alloc(bytes, name) allocate(bytes)
-#define model_global_free(p) ((void)cudaFree(p))
+void case_free(void) {
+    while (used > 0) {
+        cudaFree(memory[--used]);
+    }
+}
+
 static int finished(int launched) {
     cudaError_t error = cudaDeviceSynchronize();
     return launched != 0 ? launched : error != cudaSuccess ? 3 : 0;
@@ -30,11 +43,12 @@ int main(void) {
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess || major < 9) {
         skip_all("there is no Hopper GPU");
     }
-    for (int i = 0; i < global_case_count; i++) {
-        const Case *c = &global_cases[i];
+    EACH_CASE(listed) {
+        const Case *c = *listed;
         int wrong = 0, failed = 0;
         for (int launch = 0; launch < LAUNCHES && failed == 0 && !left_out(c->bug); launch++) {
-            int status = c->run(c->bug);
+            int status = c->run(c);
+            case_free();
             wrong += status == 1;
             failed = status > 1 ? status : 0;
         }

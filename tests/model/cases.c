@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/model/model_host.h"
 #include "../unit/tap.h"
 #include "cases.h"
 
@@ -28,9 +27,7 @@ static void check(const Case *c, int seeds) {
     for (int policy = 0; policy < POLICIES; policy++) {
         for (int seed = 0; seed < seeds; seed++) {
             ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .quiet = 1, .chain = is_chain(c)};
-            model_configure(&options);
-            model_forget_reports();
-            int status = c->run(c->bug);
+            int status = run_case(c, &options);
             int found = c->rule == NULL ? status == 0 && model_reports() == 0 : 0;
             size_t length = strlen(seen);
             for (int i = 0; i < model_reports(); i++) {
@@ -56,32 +53,24 @@ static void check(const Case *c, int seeds) {
 
 static void show(const Case *c, int policy) {
     ModelOptions options = {.policy = policy, .chain = is_chain(c)};
-    model_configure(&options);
-    int status = c->run(c->bug);
+    int status = run_case(c, &options);
     printf("%s: status %d, expected %s\n", c->name, status, c->rule != NULL ? c->rule : "no report");
-}
-
-/* `seeds` 0: shows them. */
-static void each(const Case *cases, int count, int seeds, const char *part, int policy) {
-    for (int i = 0; i < count; i++) {
-        if (strstr(cases[i].name, part) == NULL) {
-            continue;
-        }
-        if (seeds > 0) {
-            check(&cases[i], seeds);
-        } else {
-            show(&cases[i], policy);
-        }
-    }
 }
 
 int main(int argc, char **argv) {
     int seeds = argc < 2 ? 3 : atoi(argv[1]), from = seeds > 0 ? 2 : 1;
     const char *part = argc > from ? argv[from] : "";
     int policy = argc > from + 1 ? argv[from + 1][0] - '0' : 0;
-#define LIST(name) each(name##_cases, name##_case_count, seeds, part, policy);
-    CASE_LISTS(LIST)
-#undef LIST
+    EACH_CASE(c) {
+        if (strstr((*c)->name, part) == NULL) {
+            continue;
+        }
+        if (seeds > 0) {
+            check(*c, seeds);
+        } else {
+            show(*c, policy);
+        }
+    }
     model_shutdown();
     return seeds > 0 ? tap_done() : 0;
 }

@@ -1,47 +1,68 @@
 /* cases.h - small kernels, each right as it stands and wrong in one place when asked: the model must stay silent on the
  * first and name the rule on the others. Kernels are compiled as chapters are (kernels_*.c), the tests around them are
- * ordinary C (cases.c). */
+ * ordinary C. A case is a line in the file of its kernel,
+ *
+ *     #define CASE_LIST "ring"
+ *     RIGHT_CASE(RIGHT);
+ *     WRONG_CASE(NO_EXPECT, RACE_RAW);
+ *
+ * which puts "ring NO_EXPECT" into the list of all, and makes NO_EXPECT a constant: Case.bug, by which the kernel knows what
+ * to do wrong. The constants of a file rise from line to line. The file's run() launches the kernel and looks at its numbers. */
 #ifndef MODEL_CASES_H
 #define MODEL_CASES_H
 
-typedef struct {
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../common/model/model_host.h"
+
+typedef struct Case Case;
+struct Case {
     const char *name;
-    const char *rule;    /* what must be reported; NULL: nothing, and the numbers must be right; "# REASON": skipped */
-    int (*run)(int bug); /* 0: right numbers, 1: wrong ones, else the status of the launch */
+    const char *rule;          /* what must be reported; NULL: nothing, and right numbers; "# REASON": skipped */
+    int (*run)(const Case *c); /* 0: right numbers, 1: wrong ones, else the status of the launch */
     int bug;
-} Case;
+    const void *more; /* the part of the kernel, or data, for run() */
+};
 
-/* One of them; CASE_LIST is the list's name. `run` is the file's function of that name, or given. */
-#define RIGHT_CASE(bug) RIGHT_CASE_OF(run, bug)
-#define WRONG_CASE(bug, rule) WRONG_CASE_OF(run, bug, rule)
-#define RIGHT_CASE_OF(run, bug) \
-    { CASE_LIST " " #bug, NULL, run, bug }
-#define WRONG_CASE_OF(run, bug, rule) \
-    { CASE_LIST " " #bug, #rule, run, bug }
-#define SKIPPED_CASE(bug, why) \
-    { CASE_LIST " " #bug, "# " why, run, bug }
+/* The linker puts what stands in a section "cases" side by side. */
+extern const Case *const __start_cases[], *const __stop_cases[];
+#define EACH_CASE(each) for (const Case *const *each = __start_cases; each < __stop_cases; each++)
+
+#define CASE_OF(run, name, rule, more)                                            \
+    enum { name = __LINE__ };                                                     \
+    static int run(const Case *c);                                                \
+    static const Case case_##name = {CASE_LIST " " #name, rule, run, name, more}; \
+    __attribute__((used, section("cases"))) static const Case *const listed_##name = &case_##name
+#define RIGHT_CASE(name) CASE_OF(run, name, NULL, NULL)
+#define WRONG_CASE(name, rule) CASE_OF(run, name, #rule, NULL)
+/* Of a kernel in parts, each a function of type Part, which need not use all that it is given. */
+#define PART_CASE(part, name, rule) \
+    static Part part;               \
+    CASE_OF(run, name, rule, part)
+#define RIGHT_IN(part, name) PART_CASE(part, name, NULL)
+#define WRONG_IN(part, name, rule) PART_CASE(part, name, #rule)
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+/* What not every compiler and processor shows. */
 #ifdef __clang__
-#define LOCAL_CASE(bug, rule) \
-    SKIPPED_CASE(bug, "clang tells -fsanitize=thread of no access to a local array by a known index")
+#define UNLESS_CLANG(rule, why) "# clang " why
 #else
-#define LOCAL_CASE(bug, rule) WRONG_CASE(bug, rule)
+#define UNLESS_CLANG(rule, why) rule
 #endif
+#define LOCAL_ACCESS(rule) UNLESS_CLANG(rule, "tells -fsanitize=thread of no access to a local array by a known index")
+#define LOCAL_CASE(name, rule) CASE_OF(run, name, LOCAL_ACCESS(#rule), NULL)
 
-/* Lists of them, one in each kernels_NAME.c. */
-#define CASE_LISTS(LIST) \
-    LIST(ring)           \
-    LIST(copy)           \
-    LIST(plain)          \
-    LIST(cluster)        \
-    LIST(access)         \
-    LIST(right)          \
-    LIST(tensor) LIST(types) LIST(roles) LIST(global) LIST(mbarrier) LIST(peer) LIST(warp) LIST(store) LIST(devices)
+/* Runs a case under these options, and then frees its memory. Forgets the reports before. */
+int run_case(const Case *c, const ModelOptions *options);
+/* Memory of the model, cleared, until the case ends. */
+void *case_memory(size_t bytes, const char *name);
+void case_free(void); /* all of it */
+/* By its name; ends the program if there is none. */
+const Case *find_case(const char *name);
 
-#define LIST(name)                    \
-    extern const Case name##_cases[]; \
-    extern const int name##_case_count;
-CASE_LISTS(LIST)
-#undef LIST
+/* Sum over k of a[k * step] * b[k * step], of numbers in bf16. */
+float case_dot(const uint16_t *a, const uint16_t *b, int depth, int step);
 
 /* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in one of
  * three ways; 0: none. */

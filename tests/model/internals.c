@@ -21,26 +21,6 @@
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                         int overlap, const void *params, const void *stream, GemmError *error);
 
-static const Case *find_case(const char *name) {
-    const struct {
-        const Case *cases;
-        int count;
-    } all[] = {
-#define LIST(name) {name##_cases, name##_case_count},
-        CASE_LISTS(LIST)
-#undef LIST
-    };
-    for (size_t a = 0; a < sizeof all / sizeof all[0]; a++) {
-        for (int i = 0; i < all[a].count; i++) {
-            if (strcmp(all[a].cases[i].name, name) == 0) {
-                return &all[a].cases[i];
-            }
-        }
-    }
-    printf("Bail out! there is no case %s\n", name);
-    exit(1);
-}
-
 /* Runs a case with stdout (1) or stderr (2) in a file; the text, to be freed. */
 static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     FILE *file = tmpfile();
@@ -50,9 +30,7 @@ static char *output_of(const Case *c, const ModelOptions *options, int stream) {
         printf("Bail out! no temporary file\n");
         exit(1);
     }
-    model_configure(options);
-    model_forget_reports();
-    c->run(c->bug);
+    run_case(c, options);
     fflush(stdout);
     dup2(saved, stream);
     close(saved);
@@ -103,9 +81,7 @@ static char *journal_of(const char *name) {
         exit(1);
     }
     const Case *c = find_case(name);
-    model_configure(&options);
-    model_forget_reports();
-    c->run(c->bug);
+    run_case(c, &options);
     off_t length = lseek(file, 0, SEEK_END);
     char *text = calloc(1, (size_t)length + 1);
     if (text == NULL || pread(file, text, (size_t)length, 0) != (ssize_t)length) {
@@ -163,9 +139,7 @@ static void test_journal(void) {
 static const char *report_of(const char *name) {
     const Case *c = find_case(name);
     ModelOptions options = {.quiet = 1};
-    model_configure(&options);
-    model_forget_reports();
-    c->run(c->bug);
+    run_case(c, &options);
     for (int i = 0; i < model_reports(); i++) {
         if (c->rule != NULL && strcmp(model_rule_name(model_report(i)->rule), c->rule) == 0) {
             return model_report(i)->text;
@@ -384,14 +358,12 @@ static void test_places(void) {
 static void test_limits(void) {
     const Case *c = find_case("ring RELEASE_EARLY");
     ModelOptions options = {.quiet = 1, .max_reports = 1};
-    model_configure(&options);
-    model_forget_reports();
-    is_int(c->run(c->bug), 4, "a launch that is stopped by its first report returns 4");
+    is_int(run_case(c, &options), 4, "a launch that is stopped by its first report returns 4");
     is_int(model_reports(), 1, "and has made one report");
     c = find_case("tensor LOAD_NO_READ_FENCE");
     options = (ModelOptions){.quiet = 1, .lenient = 1};
-    model_configure(&options);
-    is_int(c->run(c->bug), 0, "lenient lets ordinary reads pass that a TMA load overwrites without a proxy fence");
+    is_int(run_case(c, &options), 0,
+           "lenient lets ordinary reads pass that a TMA load overwrites without a proxy fence");
     ok(model_report(-1) == NULL && model_report(1000) == NULL && model_rule_name((ModelRule)1000) == NULL,
        "there is no report and no rule of a wrong number");
     is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, 0, NULL, NULL, NULL), 3, "an empty grid is refused");
@@ -455,10 +427,9 @@ static void test_faults(void) {
         is_int(global_fixup(GPU_SMS, 1), 0, "... for the one behind");
         /* Alone, launches may not overlap; as one of a chain, no memory is touched before the wait. */
         const Case *alone = find_case("global RIGHT_OVERLAP_OTHER");
-        is_int(alone->run(alone->bug), 0, "memory that the launch before does not touch");
+        is_int(run_case(alone, &options), 0, "memory that the launch before does not touch");
         options.chain = 1;
-        model_configure(&options);
-        is_int(alone->run(alone->bug), 4, "... which it may touch in a chain of launches");
+        is_int(run_case(alone, &options), 4, "... which it may touch in a chain of launches");
     }
 }
 
@@ -479,8 +450,7 @@ static void test_memory(void) {
 static void test_trace(void) {
     const Case *c = find_case("ring RIGHT");
     ModelOptions options = {.trace = 1, .quiet = 1};
-    model_configure(&options);
-    c->run(c->bug);
+    run_case(c, &options);
     const TraceEvent *event;
     uint64_t lost;
     size_t count = model_trace_events(&event, &lost);
@@ -496,8 +466,7 @@ static void test_trace(void) {
     is_int(products, 5, "every wgmma group is an event");
     ok(waits >= 25, "waits are events");
     options.trace = 0;
-    model_configure(&options);
-    c->run(c->bug);
+    run_case(c, &options);
     is_int((long long)model_trace_events(&event, &lost), 0, "nothing is recorded unless asked for");
 }
 
@@ -505,9 +474,7 @@ static void test_trace(void) {
 static const char *chain_report(const char *name, int policy) {
     const Case *c = find_case(name);
     ModelOptions options = {.policy = policy, .seed = 3, .chain = 1, .quiet = 1};
-    model_configure(&options);
-    model_forget_reports();
-    c->run(c->bug);
+    run_case(c, &options);
     return model_reports() > 0 ? model_report(0)->text : "";
 }
 
@@ -539,9 +506,7 @@ static void test_devices(void) {
 
     ModelOptions options = {.count = 1, .trace = 1, .quiet = 1};
     const Case *c = find_case("devices NO_WAIT");
-    model_configure(&options);
-    model_forget_reports();
-    is_int(c->run(c->bug), 0, "a launch that is no part of a chain may end before its neighbour has written");
+    is_int(run_case(c, &options), 0, "a launch that is no part of a chain may end before its neighbour has written");
     is_int((long long)model_count(COUNT_CTAS), 8, "the CTAs of both devices are counted");
     const TraceEvent *event;
     uint64_t lost, sms = 0, ctas = 0;

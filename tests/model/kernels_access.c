@@ -6,9 +6,10 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/tma_nd.h"
 
-#include "../../common/model/model_host.h"
 #include "access.h"
 #include "cases.h"
+
+#define CASE_LIST "access"
 
 /* ---- every hook -------------------------------------------------------------------------------------------------- */
 
@@ -61,19 +62,6 @@ int access_run(int hook, void *place, int ctas) {
 
 enum { THREADS = 128, BOX = 4 * 3 * 8, STRIDE_K = 16, STRIDE_ROWS = 5, STRIDE_TILES = 2 };
 
-typedef enum {
-    RIGHT_READERS,      /* all threads read 16 bytes, then one writes a part of them behind a barrier */
-    RIGHT_READERS_LAPS, /* ... again and again */
-    READERS_NO_SYNC,
-    READERS_PART_NO_SYNC, /* all read 2 bytes */
-    READ_OF_PARTS,        /* a 16-byte read meets writes of its parts */
-    RIGHT_BOX_3D,
-    BOX_RANK_LOAD,
-    BOX_RANK_STORE,
-    BOX_UNALIGNED_LOAD,
-    BOX_UNALIGNED_STORE,
-} Bug;
-
 typedef struct {
     bf16 box[2 * BOX];
     struct {
@@ -83,12 +71,21 @@ typedef struct {
     MBarrier full;
 } Shared;
 
-typedef struct {
+typedef struct Params Params;
+typedef void Part(Shared *s, const Params *p);
+struct Params {
     TensorMap map; /* box [3][4][8] of [STRIDE_TILES][STRIDE_ROWS][STRIDE_K] */
     TensorMap map_out;
     uint32_t *sum; /* [THREADS] */
     int bug;
-} Params;
+    Part *part;
+};
+
+RIGHT_IN(readers, RIGHT_READERS);      /* all threads read 16 bytes, then one writes a part of them behind a barrier */
+RIGHT_IN(readers, RIGHT_READERS_LAPS); /* ... again and again */
+WRONG_IN(readers, READERS_NO_SYNC, RACE_WAR);
+WRONG_IN(readers, READERS_PART_NO_SYNC, RACE_WAR); /* all read 2 bytes */
+WRONG_IN(readers, READ_OF_PARTS, RACE_RAW);        /* a 16-byte read meets writes of its parts */
 
 DEVICE void readers(Shared *s, const Params *p) {
     int thread = (int)threadIdx.x, laps = p->bug == RIGHT_READERS_LAPS ? 4 : 1;
@@ -120,6 +117,12 @@ DEVICE void readers(Shared *s, const Params *p) {
     p->sum[thread] = sum;
 }
 
+RIGHT_IN(box_3d, RIGHT_BOX_3D);
+WRONG_IN(box_3d, BOX_RANK_LOAD, TMA_OPERAND);
+WRONG_IN(box_3d, BOX_RANK_STORE, TMA_OPERAND);
+WRONG_IN(box_3d, BOX_UNALIGNED_LOAD, TMA_OPERAND);
+WRONG_IN(box_3d, BOX_UNALIGNED_STORE, TMA_OPERAND);
+
 DEVICE void box_3d(Shared *s, const Params *p) {
     if (threadIdx.x == 0) {
         mbarrier_init(&s->full, 1, 1);
@@ -146,11 +149,7 @@ DEVICE void box_3d(Shared *s, const Params *p) {
 
 static __global__ void access_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    if (p.bug >= RIGHT_BOX_3D) {
-        box_3d(s, &p);
-    } else {
-        readers(s, &p);
-    }
+    p.part(s, &p);
 }
 KERNEL_ENTRY(access_kernel, Params);
 
@@ -163,49 +162,27 @@ static int encode(TensorMap *map, void *base) {
                              TENSOR_FILL_ZERO, why, sizeof why);
 }
 
-static int run(int bug) {
+static int run(const Case *c) {
     enum { ELEMENTS = STRIDE_TILES * STRIDE_ROWS * STRIDE_K };
-    bf16 *in = model_global_alloc(ELEMENTS * sizeof *in, "in");
-    bf16 *out = model_global_alloc(ELEMENTS * sizeof *out, "out");
-    uint32_t *sum = model_global_alloc(THREADS * sizeof *sum, "sum");
+    bf16 *in = case_memory(ELEMENTS * sizeof *in, "in");
+    bf16 *out = case_memory(ELEMENTS * sizeof *out, "out");
+    uint32_t *sum = case_memory(THREADS * sizeof *sum, "sum");
     for (int i = 0; i < ELEMENTS; i++) {
         in[i] = (bf16)(i + 1);
-        out[i] = 0;
     }
-    Params p;
-    memset(&p, 0, sizeof p);
-    p.sum = sum;
-    p.bug = bug;
+    Params p = {.sum = sum, .bug = c->bug, .part = (Part *)c->more};
     int status = 3;
     if (!encode(&p.map, in) && !encode(&p.map_out, out)) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
         status = launch_kernel(KERNEL(access_kernel), shape, &p, NULL, NULL);
     }
-    for (int i = 0; i < ELEMENTS && status == 0 && bug >= RIGHT_BOX_3D; i++) {
+    for (int i = 0; i < ELEMENTS && status == 0 && p.part == box_3d; i++) {
         /* The box begins at (8, 2, 0) and reaches over the last row and tile. */
         int inside = i % STRIDE_K >= 8 && i / STRIDE_K % STRIDE_ROWS >= 2;
         status = out[i] == (inside ? in[i] : 0) ? 0 : 1;
     }
-    for (int i = 0; i < THREADS && status == 0 && bug < RIGHT_BOX_3D; i++) {
-        status = sum[i] == (bug == RIGHT_READERS_LAPS ? 40 : 10) ? 0 : 1;
+    for (int i = 0; i < THREADS && status == 0 && p.part == readers; i++) {
+        status = sum[i] == (p.bug == RIGHT_READERS_LAPS ? 40 : 10) ? 0 : 1;
     }
-    model_global_free(in);
-    model_global_free(out);
-    model_global_free(sum);
     return status;
 }
-
-#define CASE_LIST "access"
-const Case access_cases[] = {
-    RIGHT_CASE(RIGHT_READERS),
-    RIGHT_CASE(RIGHT_READERS_LAPS),
-    RIGHT_CASE(RIGHT_BOX_3D),
-    WRONG_CASE(READERS_NO_SYNC, RACE_WAR),
-    WRONG_CASE(READERS_PART_NO_SYNC, RACE_WAR),
-    WRONG_CASE(READ_OF_PARTS, RACE_RAW),
-    WRONG_CASE(BOX_RANK_LOAD, TMA_OPERAND),
-    WRONG_CASE(BOX_RANK_STORE, TMA_OPERAND),
-    WRONG_CASE(BOX_UNALIGNED_LOAD, TMA_OPERAND),
-    WRONG_CASE(BOX_UNALIGNED_STORE, TMA_OPERAND),
-};
-const int access_case_count = sizeof access_cases / sizeof access_cases[0];

@@ -5,8 +5,9 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/tma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "cluster"
 
 /* Each CTA loads one half of a [16][64] tile into both, and both add up what they got, for several tiles. */
 enum {
@@ -20,22 +21,20 @@ enum {
     TILE_BYTES = ROWS * COLS * 2
 };
 
-typedef enum {
-    RIGHT,
-    RIGHT_RELAXED,  /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
-    RIGHT_REDUCE,   /* results are added by the copy engine */
-    RIGHT_NO_FENCE, /* cluster_sync() releases what came before, the barriers too */
-    NO_CLUSTER_SYNC,
-    RELAXED_NO_FENCE,
-    EXPECT_HALF,
-    EXPECT_DOUBLE,
-    RELEASE_OWN,
-    NO_END_SYNC,
-    MASK_TOO_WIDE,
-    RANK_TOO_HIGH,
-    WAIT_WITHOUT_ARRIVE,
-    ARRIVE_TWICE,
-} Bug;
+RIGHT_CASE(RIGHT);
+RIGHT_CASE(RIGHT_RELAXED);  /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
+RIGHT_CASE(RIGHT_REDUCE);   /* results are added by the copy engine */
+RIGHT_CASE(RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
+WRONG_CASE(NO_CLUSTER_SYNC, BARRIER_INIT_ORDER);
+WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER);
+WRONG_CASE(EXPECT_HALF, TX_COUNT);
+WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
+WRONG_CASE(RELEASE_OWN, RACE_WAR);
+WRONG_CASE(NO_END_SYNC, CLUSTER_EXIT);
+WRONG_CASE(MASK_TOO_WIDE, CLUSTER_RANK);
+WRONG_CASE(RANK_TOO_HIGH, CLUSTER_RANK);
+WRONG_CASE(WAIT_WITHOUT_ARRIVE, NAMED_BARRIER);
+WRONG_CASE(ARRIVE_TWICE, NAMED_BARRIER);
 
 typedef struct {
     bf16 tile[STAGES][ROWS * COLS]; /* not swizzled */
@@ -124,56 +123,27 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
 }
 KERNEL_ENTRY(cluster_kernel, Params);
 
-static int run(int bug) {
-    bf16 *in = model_global_alloc(TILES * ROWS * COLS * sizeof *in, "in");
-    float *out = model_global_alloc(CTAS * COLS * sizeof *out, "out");
-    bf16 *added = model_global_alloc(8 * COLS * sizeof *added, "added");
+static int run(const Case *c) {
+    bf16 *in = case_memory(TILES * ROWS * COLS * sizeof *in, "in");
+    float *out = case_memory(CTAS * COLS * sizeof *out, "out");
+    bf16 *added = case_memory(8 * COLS * sizeof *added, "added");
     for (int i = 0; i < TILES * ROWS * COLS; i++) {
         in[i] = float_to_bf16((float)(i % 11 - 5));
     }
-    memset(out, 0, CTAS * COLS * sizeof *out);
-    memset(added, 0, 8 * COLS * sizeof *added);
-    Params p;
-    memset(&p, 0, sizeof p);
-    p.out = out;
-    p.bug = bug;
+    Params p = {.out = out, .bug = c->bug};
     int status = 3;
     if (!tensor_map_2d(&p.map, "in", in, TILES * ROWS, COLS, COLS, HALF, COLS, SWIZZLE_NONE, NULL) &&
         !tensor_map_2d(&p.map_out, "added", added, 8, COLS, COLS, 8, COLS, SWIZZLE_NONE, NULL)) {
         LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
         status = launch_kernel(KERNEL(cluster_kernel), shape, &p, NULL, NULL);
     }
-    for (int c = 0; c < COLS && status == 0; c++) {
+    for (int column = 0; column < COLS && status == 0; column++) {
         float sum = 0;
         for (int row = 0; row < TILES * ROWS; row++) {
-            sum += bf16_to_float(in[row * COLS + c]);
+            sum += bf16_to_float(in[row * COLS + column]);
         }
-        status = out[c] == sum && out[COLS + c] == sum ? 0 : 1;
-        if (bug == RIGHT_REDUCE && added[c] != float_to_bf16(2 * sum)) {
-            status = 1;
-        }
+        status = out[column] != sum || out[COLS + column] != sum ||
+                 (c->bug == RIGHT_REDUCE && added[column] != float_to_bf16(2 * sum));
     }
-    model_global_free(in);
-    model_global_free(out);
-    model_global_free(added);
     return status;
 }
-
-#define CASE_LIST "cluster"
-const Case cluster_cases[] = {
-    RIGHT_CASE(RIGHT),
-    RIGHT_CASE(RIGHT_RELAXED),
-    RIGHT_CASE(RIGHT_REDUCE),
-    RIGHT_CASE(RIGHT_NO_FENCE),
-    WRONG_CASE(NO_CLUSTER_SYNC, BARRIER_INIT_ORDER),
-    WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER),
-    WRONG_CASE(EXPECT_HALF, TX_COUNT),
-    WRONG_CASE(EXPECT_DOUBLE, DEADLOCK),
-    WRONG_CASE(RELEASE_OWN, RACE_WAR),
-    WRONG_CASE(NO_END_SYNC, CLUSTER_EXIT),
-    WRONG_CASE(MASK_TOO_WIDE, CLUSTER_RANK),
-    WRONG_CASE(RANK_TOO_HIGH, CLUSTER_RANK),
-    WRONG_CASE(WAIT_WITHOUT_ARRIVE, NAMED_BARRIER),
-    WRONG_CASE(ARRIVE_TWICE, NAMED_BARRIER),
-};
-const int cluster_case_count = sizeof cluster_cases / sizeof cluster_cases[0];

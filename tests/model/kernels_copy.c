@@ -5,37 +5,36 @@
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/swizzle.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "copy"
 
 /* 2 warps, each 16 x 32 of a 32 x 32 tile. */
 enum { BM = 32, BN = 32, BK = 64, STAGES = 3, THREADS = 64, K_TILES = 5, K = K_TILES * BK - 9, LD = K_TILES * BK };
 
-typedef enum {
-    RIGHT,
-    RIGHT_PLAIN_COPY, /* loads and stores through registers instead of cp.async */
-    WAIT_ONE_LATE,
-    NO_SYNC,
-    NO_REFILL_SYNC,
-    NO_TAIL_COMMIT,
-    NO_COMMIT,
-    NO_FINAL_WAIT,
-    WRONG_LANE_ROW,
-    WRONG_CHUNK,
-    B_OF_OTHER_STAGE,
-    MISALIGNED_TARGET,
-    MISALIGNED_ROW,
-    TOO_MANY_BYTES,
-    COPY_OUTSIDE,
-    READ_OUTSIDE,
-    ROW_OUTSIDE,
-    FRAGMENT_UNSET,
-    LANE_ABSENT,
-    LANE_ELSEWHERE,
-    LANE_RETURNED,
-    PLAIN_NO_SYNC,
-    PLAIN_NO_REFILL_SYNC,
-} Bug;
+RIGHT_CASE(RIGHT);
+RIGHT_CASE(RIGHT_PLAIN_COPY); /* loads and stores through registers instead of cp.async */
+WRONG_CASE(WAIT_ONE_LATE, RACE_RAW);
+WRONG_CASE(NO_SYNC, RACE_RAW);
+WRONG_CASE(NO_REFILL_SYNC, RACE_RAW);
+WRONG_CASE(NO_TAIL_COMMIT, RACE_RAW);
+WRONG_CASE(NO_COMMIT, RACE_RAW);
+WRONG_CASE(NO_FINAL_WAIT, EXIT_IN_FLIGHT);
+WRONG_CASE(WRONG_LANE_ROW, PROVENANCE);
+WRONG_CASE(WRONG_CHUNK, PROVENANCE);
+WRONG_CASE(B_OF_OTHER_STAGE, PROVENANCE);
+WRONG_CASE(MISALIGNED_TARGET, ALIGNMENT);
+WRONG_CASE(MISALIGNED_ROW, ALIGNMENT);
+WRONG_CASE(TOO_MANY_BYTES, ALIGNMENT);
+WRONG_CASE(COPY_OUTSIDE, SHARED_BOUNDS);
+WRONG_CASE(READ_OUTSIDE, GLOBAL_BOUNDS);
+WRONG_CASE(ROW_OUTSIDE, SHARED_BOUNDS);
+WRONG_CASE(FRAGMENT_UNSET, REGISTERS_UNINIT);
+WRONG_CASE(LANE_ABSENT, CONVERGENCE);
+WRONG_CASE(LANE_ELSEWHERE, CONVERGENCE);
+WRONG_CASE(LANE_RETURNED, CONVERGENCE);
+WRONG_CASE(PLAIN_NO_SYNC, RACE_RAW);
+WRONG_CASE(PLAIN_NO_REFILL_SYNC, RACE_WAR);
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* 128-byte swizzle */
@@ -138,55 +137,20 @@ static __global__ void __launch_bounds__(THREADS) copy_kernel(const __grid_const
 }
 KERNEL_ENTRY(copy_kernel, Params);
 
-static int run(int bug) {
-    bf16 *a = model_global_alloc(BM * LD * sizeof *a, "A"), *b = model_global_alloc(BN * LD * sizeof *b, "B");
-    bf16 *c = model_global_alloc(BM * BN * sizeof *c, "C");
+static int run(const Case *wanted) {
+    bf16 *a = case_memory(BM * LD * sizeof *a, "A"), *b = case_memory(BN * LD * sizeof *b, "B");
+    bf16 *c = case_memory(BM * BN * sizeof *c, "C");
     model_describe_matrix(a, "A", BM, K, LD, sizeof *a);
     model_describe_matrix(b, "B", BN, K, LD, sizeof *b);
     for (int i = 0; i < BM * LD; i++) {
         a[i] = i % LD < K ? float_to_bf16((float)(i % 5 - 2)) : 0x7fc0;
         b[i] = i % LD < K ? float_to_bf16((float)(i % 7 - 3)) : 0x7fc0;
     }
-    Params p = {a, b, c, bug};
+    Params p = {a, b, c, wanted->bug};
     LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(copy_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < BM * BN && status == 0; i++) {
-        float sum = 0;
-        for (int k = 0; k < K; k++) {
-            sum += bf16_to_float(a[i / BN * LD + k]) * bf16_to_float(b[i % BN * LD + k]);
-        }
-        status = c[i] == float_to_bf16(sum) ? 0 : 1;
+        status = c[i] != float_to_bf16(case_dot(a + i / BN * LD, b + i % BN * LD, K, 1));
     }
-    model_global_free(a);
-    model_global_free(b);
-    model_global_free(c);
     return status;
 }
-
-#define CASE_LIST "copy"
-const Case copy_cases[] = {
-    RIGHT_CASE(RIGHT),
-    RIGHT_CASE(RIGHT_PLAIN_COPY),
-    WRONG_CASE(WAIT_ONE_LATE, RACE_RAW),
-    WRONG_CASE(NO_SYNC, RACE_RAW),
-    WRONG_CASE(NO_REFILL_SYNC, RACE_RAW),
-    WRONG_CASE(NO_TAIL_COMMIT, RACE_RAW),
-    WRONG_CASE(NO_COMMIT, RACE_RAW),
-    WRONG_CASE(NO_FINAL_WAIT, EXIT_IN_FLIGHT),
-    WRONG_CASE(WRONG_LANE_ROW, PROVENANCE),
-    WRONG_CASE(WRONG_CHUNK, PROVENANCE),
-    WRONG_CASE(B_OF_OTHER_STAGE, PROVENANCE),
-    WRONG_CASE(MISALIGNED_TARGET, ALIGNMENT),
-    WRONG_CASE(MISALIGNED_ROW, ALIGNMENT),
-    WRONG_CASE(TOO_MANY_BYTES, ALIGNMENT),
-    WRONG_CASE(COPY_OUTSIDE, SHARED_BOUNDS),
-    WRONG_CASE(READ_OUTSIDE, GLOBAL_BOUNDS),
-    WRONG_CASE(ROW_OUTSIDE, SHARED_BOUNDS),
-    WRONG_CASE(FRAGMENT_UNSET, REGISTERS_UNINIT),
-    WRONG_CASE(LANE_ABSENT, CONVERGENCE),
-    WRONG_CASE(LANE_ELSEWHERE, CONVERGENCE),
-    WRONG_CASE(LANE_RETURNED, CONVERGENCE),
-    WRONG_CASE(PLAIN_NO_SYNC, RACE_RAW),
-    WRONG_CASE(PLAIN_NO_REFILL_SYNC, RACE_WAR),
-};
-const int copy_case_count = sizeof copy_cases / sizeof copy_cases[0];

@@ -6,43 +6,43 @@
 #include "../../common/device/system_flag.h"
 #include "../../common/device/tma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "devices"
 
 enum { THREADS = 64, GRID = 4, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES = 2 };
 
-typedef enum {
-    RIGHT_EXCHANGE, /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
-    RIGHT_POLL,     /* by loads in a loop of its own */
-    RIGHT_FENCES,   /* relaxed accesses between system_fence() */
-    RIGHT_STORES,   /* ordinary ones instead of TMA */
-    RIGHT_NO_READER,
-    RIGHT_TWICE,     /* two launches on each device, without the host between */
-    RIGHT_LATE_WAIT, /* the second launch on each device waits, the third reads */
-    RIGHT_RELAY,     /* device 1 hands on what device 0 has told it */
-    ADD_RELAXED,
-    ADD_RELAXED_NO_READER,
-    RAISED_EARLY,      /* before anybody has waited for the store */
-    RAISED_AFTER_READ, /* when shared memory has been read */
-    RAISED_AFTER_READ_NO_READER,
-    READ_RELAXED,
-    READ_FIRST, /* and waits then */
-    NO_WAIT,    /* and no reader: the launch just ends */
-    ONE_TOO_FEW,
-    ONE_TOO_FEW_LATE, /* when all have come, by chance */
-    STALE_EPOCH,      /* the second launch waits for what the first one was told */
-    STALE_LATE,       /* ... and finds that it has been told already */
-    NO_START,
-    START_ONCE, /* the second launch relies on what the first one was told */
-    NO_BARRIER, /* the other threads' ordinary stores */
-    ADD_GPU,
-    READ_GPU,
-    FENCE_GPU,
-    FENCE_GPU_POLL,
-    ADD_BY_BOTH, /* TMA adds of both devices */
-    SAME_PLACE,  /* both devices write the same rows */
-    NEVER_RAISED,
-} Bug;
+RIGHT_CASE(
+    RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
+RIGHT_CASE(RIGHT_POLL); /* by loads in a loop of its own */
+RIGHT_CASE(RIGHT_FENCES); /* relaxed accesses between system_fence() */
+RIGHT_CASE(RIGHT_STORES); /* ordinary ones instead of TMA */
+RIGHT_CASE(RIGHT_NO_READER);
+RIGHT_CASE(RIGHT_TWICE);     /* two launches on each device, without the host between */
+RIGHT_CASE(RIGHT_LATE_WAIT); /* the second launch on each device waits, the third reads */
+RIGHT_CASE(RIGHT_RELAY);     /* device 1 hands on what device 0 has told it */
+WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
+WRONG_CASE(ADD_RELAXED_NO_READER, PEER_END);
+WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT);      /* before anybody has waited for the store */
+WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
+WRONG_CASE(RAISED_AFTER_READ_NO_READER, PEER_END);
+WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT);
+WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT); /* and waits then */
+WRONG_CASE(NO_WAIT, PEER_END);           /* and no reader: the launch just ends */
+WRONG_CASE(ONE_TOO_FEW, PEER_END);
+WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END); /* when all have come, by chance */
+WRONG_CASE(STALE_EPOCH, PEER_END);      /* the second launch waits for what the first one was told */
+WRONG_CASE(STALE_LATE, PEER_END);       /* ... and finds that it has been told already */
+WRONG_CASE(NO_START, PEER_START);
+WRONG_CASE(START_ONCE, PEER_START);      /* the second launch relies on what the first one was told */
+WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT); /* the other threads' ordinary stores */
+WRONG_CASE(ADD_GPU, SCOPE);
+WRONG_CASE(READ_GPU, SCOPE);
+WRONG_CASE(FENCE_GPU, SCOPE);
+WRONG_CASE(FENCE_GPU_POLL, SCOPE);
+WRONG_CASE(ADD_BY_BOTH, SCOPE);          /* TMA adds of both devices */
+WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT); /* both devices write the same rows */
+WRONG_CASE(NEVER_RAISED, LIVELOCK);
 
 enum { READY, DONE, MORE, FLAGS };
 
@@ -234,116 +234,53 @@ static __global__ void __launch_bounds__(THREADS) devices_kernel(const __grid_co
 }
 KERNEL_ENTRY(devices_kernel, Params);
 
-/* All that the two devices have. */
-typedef struct {
-    bf16 *c[DEVICES];
-    int *flags[DEVICES], *out[DEVICES];
-} Memory;
+/* One of the launches of a device. */
+static int start_launch(Params *p, int epoch, int part) {
+    LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    p->epoch = epoch;
+    p->part = part;
+    model_use_device(p->rank);
+    return launch_kernel(KERNEL(devices_kernel), shape, p, NULL, NULL);
+}
 
-static void open_memory(Memory *m) {
+static int run(const Case *wanted) {
+    const int bug = wanted->bug;
+    int status = 0, epochs = bug == RIGHT_TWICE || bug == STALE_EPOCH || bug == START_ONCE ? 2 : 1;
+    Params p = {.bug = bug}, ranks[DEVICES];
+    int *out[DEVICES];
     for (int rank = 0; rank < DEVICES; rank++) {
         model_use_device(rank);
-        m->c[rank] = (bf16 *)model_global_alloc(2 * HALF * COLS * sizeof(bf16), "C");
-        m->flags[rank] = (int *)model_global_alloc(FLAGS * sizeof(int), "flags");
-        m->out[rank] = (int *)model_global_alloc(GRID * THREADS * sizeof(int), "out");
-        memset(m->c[rank], 0, 2 * HALF * COLS * sizeof(bf16));
-        memset(m->flags[rank], 0, FLAGS * sizeof(int));
-        model_describe_matrix(m->c[rank], "C", 2 * HALF, COLS, COLS, sizeof(bf16));
+        p.c[rank] = case_memory(2 * HALF * COLS * sizeof(bf16), "C");
+        p.flags[rank] = case_memory(FLAGS * sizeof(int), "flags");
+        out[rank] = case_memory(GRID * THREADS * sizeof(int), "out");
+        model_describe_matrix(p.c[rank], "C", 2 * HALF, COLS, COLS, sizeof(bf16));
     }
-}
-
-static void close_memory(Memory *m) {
-    for (int rank = 0; rank < DEVICES; rank++) {
-        model_global_free(m->c[rank]);
-        model_global_free(m->flags[rank]);
-        model_global_free(m->out[rank]);
-    }
-    model_use_device(0);
-}
-
-/* One of the launches of a device. */
-static int start_launch(const Memory *m, int rank, int epoch, int part, int bug) {
-    Params p;
-    LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    memset(&p, 0, sizeof p);
-    for (int i = 0; i < DEVICES; i++) {
-        p.c[i] = m->c[i];
-        p.flags[i] = m->flags[i];
-    }
-    p.out = m->out[rank];
-    p.rank = rank;
-    p.epoch = epoch;
-    p.part = part;
-    p.bug = bug;
-    int status = tensor_map_2d(&p.own, "C", p.c[rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
-    if (status == GEMM_OK) {
-        status = tensor_map_2d(&p.far, "C", p.c[1 - rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
-    }
-    model_use_device(rank);
-    return status == GEMM_OK ? (int)launch_kernel(KERNEL(devices_kernel), shape, &p, NULL, NULL) : status;
-}
-
-static int run(int bug) {
-    Memory m;
-    int status = 0, epochs = bug == RIGHT_TWICE || bug == STALE_EPOCH || bug == START_ONCE ? 2 : 1;
-    open_memory(&m);
     model_hold_launches();
-    for (int rank = 0; rank < DEVICES; rank++) {
-        if (bug == RIGHT_LATE_WAIT) {
-            for (int part = 0; part < 3 && status == 0; part++) {
-                status = start_launch(&m, rank, 1, part, bug);
-            }
+    for (int rank = 0; rank < DEVICES && status == 0; rank++) {
+        Params *own = &ranks[rank];
+        *own = p;
+        own->rank = rank;
+        own->out = out[rank];
+        status = tensor_map_2d(&own->own, "C", p.c[rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ||
+                 tensor_map_2d(&own->far, "C", p.c[1 - rank], 2 * HALF, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
+        for (int part = 0; part < 3 && bug == RIGHT_LATE_WAIT && status == 0; part++) {
+            status = start_launch(own, 1, part);
         }
         if (bug == STALE_LATE) {
-            m.flags[rank][READY] = 1;
-            m.flags[rank][DONE] = GRID;
-            status = start_launch(&m, rank, 2, -1, bug);
+            p.flags[rank][READY] = 1;
+            p.flags[rank][DONE] = GRID;
+            status = start_launch(own, 2, -1);
         }
         for (int epoch = 1; bug != STALE_LATE && epoch <= epochs && bug != RIGHT_LATE_WAIT && status == 0; epoch++) {
-            status = start_launch(&m, rank, epoch, -1, bug);
+            status = start_launch(own, epoch, -1);
         }
     }
     if (status == 0) {
         status = model_run_launches();
     }
     for (int i = 0; i < DEVICES * GRID * THREADS && status == 0; i++) {
-        status = m.out[i / (GRID * THREADS)][i % (GRID * THREADS)] != 1;
+        status = out[i / (GRID * THREADS)][i % (GRID * THREADS)] != 1;
     }
-    close_memory(&m);
+    model_use_device(0);
     return status;
 }
-
-#define CASE_LIST "devices"
-const Case devices_cases[] = {
-    RIGHT_CASE(RIGHT_EXCHANGE),
-    RIGHT_CASE(RIGHT_POLL),
-    RIGHT_CASE(RIGHT_FENCES),
-    RIGHT_CASE(RIGHT_STORES),
-    RIGHT_CASE(RIGHT_NO_READER),
-    RIGHT_CASE(RIGHT_TWICE),
-    RIGHT_CASE(RIGHT_LATE_WAIT),
-    RIGHT_CASE(RIGHT_RELAY),
-    WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT),
-    WRONG_CASE(ADD_RELAXED_NO_READER, PEER_END),
-    WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT),
-    WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT),
-    WRONG_CASE(RAISED_AFTER_READ_NO_READER, PEER_END),
-    WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT),
-    WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT),
-    WRONG_CASE(NO_WAIT, PEER_END),
-    WRONG_CASE(ONE_TOO_FEW, PEER_END),
-    WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END),
-    WRONG_CASE(STALE_EPOCH, PEER_END),
-    WRONG_CASE(STALE_LATE, PEER_END),
-    WRONG_CASE(NO_START, PEER_START),
-    WRONG_CASE(START_ONCE, PEER_START),
-    WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT),
-    WRONG_CASE(ADD_GPU, SCOPE),
-    WRONG_CASE(READ_GPU, SCOPE),
-    WRONG_CASE(FENCE_GPU, SCOPE),
-    WRONG_CASE(FENCE_GPU_POLL, SCOPE),
-    WRONG_CASE(ADD_BY_BOTH, SCOPE),
-    WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT),
-    WRONG_CASE(NEVER_RAISED, LIVELOCK),
-};
-const int devices_case_count = sizeof devices_cases / sizeof devices_cases[0];

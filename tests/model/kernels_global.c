@@ -7,87 +7,86 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/tma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "global"
 
 enum { THREADS = 64, GRID = 4, ROUNDS = 3, COLS = 64, ROWS = 8, LAUNCH_THREADS = 32 };
 
-typedef enum {
-    /* sums of all CTAs by atomics; the last CTA to come takes them */
-    RIGHT_SPLIT,         /* relaxed, between fences */
-    RIGHT_SPLIT_ACQ_REL, /* the counter is acq_rel */
-    RIGHT_SPLIT_STORES,  /* parts by ordinary stores instead */
-    SPLIT_NO_BARRIER,
-    SPLIT_STORES_NO_BARRIER,
-    SPLIT_NO_FENCE,
-    SPLIT_STORES_NO_FENCE,
-    SPLIT_NO_ACQUIRE,
-    RIGHT_SPLIT_RESET, /* who comes last sets the counter to zero by an ordinary store */
-    SPLIT_RESET_BY_FIRST,
-    SPLIT_NO_BARRIER_AFTER,
-    /* neighbours exchange data by flags */
-    RIGHT_FLAGS,
-    RIGHT_FLAGS_FENCES,
-    RIGHT_FLAGS_CHAIN, /* another CTA adds to the flag between */
-    FLAGS_STORE_RELAXED,
-    FLAGS_LOAD_RELAXED,
-    FLAGS_NO_BARRIER,
-    FLAGS_PLAIN_STORE,
-    FLAGS_PLAIN_LOAD,
-    FLAGS_CHAIN_BROKEN, /* ... copies it to another word */
-    /* CTA 3 waits for the others, and then writes what they have read, or reads what CTA 0 has written */
-    RIGHT_READERS,
-    READERS_ONE_IS_LATE,
-    RIGHT_RELAY,    /* CTA 1 adds to the flag of CTA 0 */
-    RELAY_REPLACES, /* ... stores to it */
-    /* all CTAs meet, again and again */
-    RIGHT_GRID_BARRIER,
-    GRID_BARRIER_RELAXED,
-    GRID_BARRIER_ONE_THREAD, /* the others do not wait for the thread that meets */
-    GRID_BARRIER_TOO_MANY,   /* CTAs for the SMs */
-    /* each CTA adds to what the one before, or behind, has left */
-    RIGHT_FIXUP_UP,
-    RIGHT_FIXUP_DOWN,
-    FIXUP_EARLY,
-    RIGHT_LOCK,
-    RIGHT_LOCK_EXCHANGE,
-    LOCK_RELAXED,
-    UNLOCK_RELAXED,
-    RIGHT_VALUES, /* of max, exchange, CAS */
-    /* a copy in global memory, then TMA */
-    RIGHT_PROXY_WRITERS,
-    RIGHT_PROXY_ISSUER,
-    RIGHT_PROXY_ALL,
-    RIGHT_PROXY_FLAG_WRITERS, /* from the CTA before */
-    RIGHT_PROXY_FLAG_ISSUER,
-    RIGHT_LOAD_THEN_STORE,
-    RIGHT_TMA_STORE,
-    RIGHT_TMA_STORE_FLAG,
-    NO_PROXY,
-    PROXY_SHARED_ONLY,
-    PROXY_FLAG_NONE,
-    PROXY_ISSUER_EARLY, /* before the barrier */
-    STORE_UNDER_LOAD,
-    TMA_STORE_READ_ONLY, /* waits for the reads of shared memory alone */
-    TMA_STORE_OVER_STORES,
-    /* atomics on shared memory */
-    RIGHT_SHARED_ATOMIC,
-    SHARED_ATOMIC_NO_INIT_SYNC,
-    SHARED_ATOMIC_NO_SYNC,
-    SHARED_ATOMIC_THEN_STORE,
-    SHARED_ATOMIC_AND_LOAD,
-    /* two launches: the second reads what the first writes, and writes what it reads */
-    RIGHT_OVERLAP,
-    RIGHT_OVERLAP_ONE,   /* one thread waits for the CTA */
-    RIGHT_OVERLAP_OTHER, /* what the first does not touch is read before */
-    RIGHT_OVERLAP_NOT,   /* the second launch does not overlap */
-    RIGHT_OVERLAP_END,   /* the first does not let the second begin */
-    OVERLAP_NO_WAIT,
-    OVERLAP_ONE_NO_BARRIER,
-    OVERLAP_WRITES_EARLY,
-    OVERLAP_COUNTS_EARLY,
-    OVERLAP_LATE_WAIT,
-} Bug;
+/* sums of all CTAs by atomics; the last CTA to come takes them */
+RIGHT_CASE(RIGHT_SPLIT);         /* relaxed, between fences */
+RIGHT_CASE(RIGHT_SPLIT_ACQ_REL); /* the counter is acq_rel */
+RIGHT_CASE(RIGHT_SPLIT_STORES);  /* parts by ordinary stores instead */
+WRONG_CASE(SPLIT_NO_BARRIER, GLOBAL_CONFLICT);
+WRONG_CASE(SPLIT_STORES_NO_BARRIER, GLOBAL_CONFLICT);
+WRONG_CASE(SPLIT_NO_FENCE, GLOBAL_CONFLICT);
+WRONG_CASE(SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT);
+WRONG_CASE(SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT);
+RIGHT_CASE(RIGHT_SPLIT_RESET); /* who comes last sets the counter to zero by an ordinary store */
+WRONG_CASE(SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT);
+WRONG_CASE(SPLIT_NO_BARRIER_AFTER, GLOBAL_CONFLICT);
+/* neighbours exchange data by flags */
+RIGHT_CASE(RIGHT_FLAGS);
+RIGHT_CASE(RIGHT_FLAGS_FENCES);
+RIGHT_CASE(RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
+WRONG_CASE(FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
+WRONG_CASE(FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
+WRONG_CASE(FLAGS_NO_BARRIER, GLOBAL_CONFLICT);
+WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
+WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
+WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT); /* ... copies it to another word */
+/* CTA 3 waits for the others, and then writes what they have read, or reads what CTA 0 has written */
+RIGHT_CASE(RIGHT_READERS);
+WRONG_CASE(READERS_ONE_IS_LATE, GLOBAL_CONFLICT);
+RIGHT_CASE(RIGHT_RELAY);                     /* CTA 1 adds to the flag of CTA 0 */
+WRONG_CASE(RELAY_REPLACES, GLOBAL_CONFLICT); /* ... stores to it */
+/* all CTAs meet, again and again */
+RIGHT_CASE(RIGHT_GRID_BARRIER);
+WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
+WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT); /* the others do not wait for the thread that meets */
+WRONG_CASE(GRID_BARRIER_TOO_MANY, LIVELOCK);          /* CTAs for the SMs */
+/* each CTA adds to what the one before, or behind, has left */
+RIGHT_CASE(RIGHT_FIXUP_UP);
+RIGHT_CASE(RIGHT_FIXUP_DOWN);
+WRONG_CASE(FIXUP_EARLY, GLOBAL_CONFLICT);
+RIGHT_CASE(RIGHT_LOCK);
+RIGHT_CASE(RIGHT_LOCK_EXCHANGE);
+WRONG_CASE(LOCK_RELAXED, GLOBAL_CONFLICT);
+WRONG_CASE(UNLOCK_RELAXED, GLOBAL_CONFLICT);
+RIGHT_CASE(RIGHT_VALUES); /* of max, exchange, CAS */
+/* a copy in global memory, then TMA */
+RIGHT_CASE(RIGHT_PROXY_WRITERS);
+RIGHT_CASE(RIGHT_PROXY_ISSUER);
+RIGHT_CASE(RIGHT_PROXY_ALL);
+RIGHT_CASE(RIGHT_PROXY_FLAG_WRITERS); /* from the CTA before */
+RIGHT_CASE(RIGHT_PROXY_FLAG_ISSUER);
+RIGHT_CASE(RIGHT_LOAD_THEN_STORE);
+RIGHT_CASE(RIGHT_TMA_STORE);
+RIGHT_CASE(RIGHT_TMA_STORE_FLAG);
+WRONG_CASE(NO_PROXY, PROXY_FENCE);
+WRONG_CASE(PROXY_SHARED_ONLY, PROXY_FENCE);
+WRONG_CASE(PROXY_FLAG_NONE, PROXY_FENCE);
+WRONG_CASE(PROXY_ISSUER_EARLY, PROXY_FENCE); /* before the barrier */
+WRONG_CASE(STORE_UNDER_LOAD, GLOBAL_CONFLICT);
+WRONG_CASE(TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
+WRONG_CASE(TMA_STORE_OVER_STORES, PROXY_FENCE);
+/* atomics on shared memory */
+RIGHT_CASE(RIGHT_SHARED_ATOMIC);
+WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
+WRONG_CASE(SHARED_ATOMIC_NO_SYNC, RACE_RAW);
+WRONG_CASE(SHARED_ATOMIC_THEN_STORE, RACE_WAR);
+WRONG_CASE(SHARED_ATOMIC_AND_LOAD, RACE_RAW);
+/* two launches: the second reads what the first writes, and writes what it reads */
+RIGHT_CASE(RIGHT_OVERLAP);
+RIGHT_CASE(RIGHT_OVERLAP_ONE);   /* one thread waits for the CTA */
+RIGHT_CASE(RIGHT_OVERLAP_OTHER); /* what the first does not touch is read before */
+RIGHT_CASE(RIGHT_OVERLAP_NOT);   /* the second launch does not overlap */
+RIGHT_CASE(RIGHT_OVERLAP_END);   /* the first does not let the second begin */
+WRONG_CASE(OVERLAP_NO_WAIT, LAUNCH_OVERLAP);
+WRONG_CASE(OVERLAP_ONE_NO_BARRIER, LAUNCH_OVERLAP);
+WRONG_CASE(OVERLAP_WRITES_EARLY, LAUNCH_OVERLAP);
+WRONG_CASE(OVERLAP_COUNTS_EARLY, LAUNCH_OVERLAP);
+WRONG_CASE(OVERLAP_LATE_WAIT, LAUNCH_OVERLAP);
 
 typedef struct {
     bf16 box[ROWS * COLS];
@@ -516,114 +515,37 @@ static int run_pair(const Params *params) {
 
 static int run_grid(int bug, int ctas) {
     enum { ELEMENTS = GRID * ROWS * COLS };
-    int words = ctas > 16 ? ctas : 16;
+    size_t all = (size_t)ctas * THREADS;
     Params p;
     memset(&p, 0, sizeof p);
-    p.sum = (float *)model_global_alloc(THREADS * sizeof *p.sum, "sum");
-    p.part = (int *)model_global_alloc((size_t)ctas * THREADS * sizeof *p.part, "part");
-    p.out = (int *)model_global_alloc((size_t)ctas * THREADS * sizeof *p.out, "out");
-    p.word = (int *)model_global_alloc((size_t)words * sizeof *p.word, "word");
-    p.copy = (bf16 *)model_global_alloc(ELEMENTS * sizeof *p.copy, "copy");
-    memset(p.sum, 0, THREADS * sizeof *p.sum);
-    memset(p.part, 0, (size_t)ctas * THREADS * sizeof *p.part);
-    memset(p.out, 0, (size_t)ctas * THREADS * sizeof *p.out);
-    memset(p.word, 0, (size_t)words * sizeof *p.word);
-    memset(p.copy, 0, ELEMENTS * sizeof *p.copy);
+    p.sum = (float *)case_memory(THREADS * sizeof *p.sum, "sum");
+    p.part = (int *)case_memory(all * sizeof *p.part, "part");
+    p.out = (int *)case_memory(all * sizeof *p.out, "out");
+    p.word = (int *)case_memory((size_t)(ctas > 16 ? ctas : 16) * sizeof *p.word, "word");
+    p.copy = (bf16 *)case_memory(ELEMENTS * sizeof *p.copy, "copy");
     p.bug = bug;
-    int status = 3;
     if (bug >= RIGHT_OVERLAP) {
-        status = run_pair(&p);
-    } else if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ==
-               GEMM_OK) {
-        LaunchShape shape = {.grid = ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
-        status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL, NULL));
-        for (int i = 0; i < ctas * THREADS && status == 0; i++) {
-            status = p.out[i] != 1;
-        }
-        if ((bug == RIGHT_LOCK || bug == RIGHT_LOCK_EXCHANGE) && status == 0) {
-            status = p.part[0] != ctas * THREADS / 32;
-        }
+        return run_pair(&p);
     }
-    model_global_free(p.sum);
-    model_global_free(p.part);
-    model_global_free(p.out);
-    model_global_free(p.word);
-    model_global_free(p.copy);
+    if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) != GEMM_OK) {
+        return 3;
+    }
+    LaunchShape shape = {.grid = ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    int status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL, NULL));
+    for (size_t i = 0; i < all && status == 0; i++) {
+        status = p.out[i] != 1;
+    }
+    int locks = bug == RIGHT_LOCK || bug == RIGHT_LOCK_EXCHANGE;
+    return status == 0 && locks ? p.part[0] != ctas * THREADS / 32 : status;
+}
+
+static int run_large(int bug, int ctas) {
+    int status = run_grid(bug, ctas);
+    case_free();
     return status;
 }
 
-int global_meeting(int ctas) { return run_grid(RIGHT_GRID_BARRIER, ctas); }
-int global_fixup(int ctas, int down) { return run_grid(down ? RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
+int global_meeting(int ctas) { return run_large(RIGHT_GRID_BARRIER, ctas); }
+int global_fixup(int ctas, int down) { return run_large(down ? (int)RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
 
-static int run(int bug) { return run_grid(bug, bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID); }
-
-#define CASE_LIST "global"
-const Case global_cases[] = {
-    RIGHT_CASE(RIGHT_SPLIT),
-    RIGHT_CASE(RIGHT_SPLIT_ACQ_REL),
-    RIGHT_CASE(RIGHT_SPLIT_STORES),
-    WRONG_CASE(SPLIT_NO_BARRIER, GLOBAL_CONFLICT),
-    WRONG_CASE(SPLIT_STORES_NO_BARRIER, GLOBAL_CONFLICT),
-    WRONG_CASE(SPLIT_NO_FENCE, GLOBAL_CONFLICT),
-    WRONG_CASE(SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT),
-    WRONG_CASE(SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_SPLIT_RESET),
-    WRONG_CASE(SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT),
-    WRONG_CASE(SPLIT_NO_BARRIER_AFTER, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_FLAGS),
-    RIGHT_CASE(RIGHT_FLAGS_FENCES),
-    RIGHT_CASE(RIGHT_FLAGS_CHAIN),
-    WRONG_CASE(FLAGS_STORE_RELAXED, GLOBAL_CONFLICT),
-    WRONG_CASE(FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT),
-    WRONG_CASE(FLAGS_NO_BARRIER, GLOBAL_CONFLICT),
-    WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT),
-    WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT),
-    WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_READERS),
-    WRONG_CASE(READERS_ONE_IS_LATE, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_RELAY),
-    WRONG_CASE(RELAY_REPLACES, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_GRID_BARRIER),
-    WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT),
-    WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT),
-    WRONG_CASE(GRID_BARRIER_TOO_MANY, LIVELOCK),
-    RIGHT_CASE(RIGHT_FIXUP_UP),
-    RIGHT_CASE(RIGHT_FIXUP_DOWN),
-    WRONG_CASE(FIXUP_EARLY, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_LOCK),
-    RIGHT_CASE(RIGHT_LOCK_EXCHANGE),
-    WRONG_CASE(LOCK_RELAXED, GLOBAL_CONFLICT),
-    WRONG_CASE(UNLOCK_RELAXED, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_VALUES),
-    RIGHT_CASE(RIGHT_PROXY_WRITERS),
-    RIGHT_CASE(RIGHT_PROXY_ISSUER),
-    RIGHT_CASE(RIGHT_PROXY_ALL),
-    RIGHT_CASE(RIGHT_PROXY_FLAG_WRITERS),
-    RIGHT_CASE(RIGHT_PROXY_FLAG_ISSUER),
-    RIGHT_CASE(RIGHT_LOAD_THEN_STORE),
-    RIGHT_CASE(RIGHT_TMA_STORE),
-    RIGHT_CASE(RIGHT_TMA_STORE_FLAG),
-    WRONG_CASE(NO_PROXY, PROXY_FENCE),
-    WRONG_CASE(PROXY_SHARED_ONLY, PROXY_FENCE),
-    WRONG_CASE(PROXY_FLAG_NONE, PROXY_FENCE),
-    WRONG_CASE(PROXY_ISSUER_EARLY, PROXY_FENCE),
-    WRONG_CASE(STORE_UNDER_LOAD, GLOBAL_CONFLICT),
-    WRONG_CASE(TMA_STORE_READ_ONLY, GLOBAL_CONFLICT),
-    WRONG_CASE(TMA_STORE_OVER_STORES, PROXY_FENCE),
-    RIGHT_CASE(RIGHT_SHARED_ATOMIC),
-    WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW),
-    WRONG_CASE(SHARED_ATOMIC_NO_SYNC, RACE_RAW),
-    WRONG_CASE(SHARED_ATOMIC_THEN_STORE, RACE_WAR),
-    WRONG_CASE(SHARED_ATOMIC_AND_LOAD, RACE_RAW),
-    RIGHT_CASE(RIGHT_OVERLAP),
-    RIGHT_CASE(RIGHT_OVERLAP_ONE),
-    RIGHT_CASE(RIGHT_OVERLAP_OTHER),
-    RIGHT_CASE(RIGHT_OVERLAP_NOT),
-    RIGHT_CASE(RIGHT_OVERLAP_END),
-    WRONG_CASE(OVERLAP_NO_WAIT, LAUNCH_OVERLAP),
-    WRONG_CASE(OVERLAP_ONE_NO_BARRIER, LAUNCH_OVERLAP),
-    WRONG_CASE(OVERLAP_WRITES_EARLY, LAUNCH_OVERLAP),
-    WRONG_CASE(OVERLAP_COUNTS_EARLY, LAUNCH_OVERLAP),
-    WRONG_CASE(OVERLAP_LATE_WAIT, LAUNCH_OVERLAP),
-};
-const int global_case_count = sizeof global_cases / sizeof global_cases[0];
+static int run(const Case *c) { return run_grid(c->bug, c->bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID); }

@@ -5,44 +5,11 @@
 #include "../../common/device/cp_async.h"
 #include "../../common/device/mbarrier.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
 
-enum { THREADS = 64, ROUNDS = 4, CHUNK = 4, N = THREADS * CHUNK };
+#define CASE_LIST "mbarrier"
 
-typedef enum {
-    RIGHT_TOKEN, /* all threads meet by arrivals with tokens */
-    RIGHT_TOKEN_POLL,
-    RIGHT_TOKEN_TRY,
-    RIGHT_TRY_PARITY,
-    RIGHT_COUNT, /* one lane arrives for its warp */
-    RIGHT_REINIT,
-    RIGHT_REUSE, /* the memory holds numbers after the barrier has ended */
-    RIGHT_COPIES,
-    RIGHT_COPIES_INC,
-    RIGHT_COPIES_AND_GROUPS,
-    TOKEN_OF_OTHER,
-    TOKEN_INVENTED,
-    TOKEN_OLD,
-    TRY_ONCE,
-    COUNT_TOO_MANY,
-    COUNT_ZERO,
-    COUNT_NO_SYNCWARP,
-    INVAL_NO_INIT,
-    INVAL_IN_USE, /* others may still wait */
-    INVAL_IN_FLIGHT,
-    USE_AFTER_INVAL,
-    READ_AFTER_INVAL,
-    REUSE_NO_SYNC,
-    REINIT_NO_SYNC,
-    COPIES_ARRIVE_FIRST, /* the copies come behind the instruction that is to count them */
-    COPIES_PLAIN_ARRIVE,
-    COPIES_STORE, /* half of it by ordinary stores */
-    COPIES_TOO_MANY,
-    COPIES_INC_ALONE,
-    COPIES_NO_WAIT,
-    COPIES_IN_GROUP, /* wait_group is asked for what the barrier counts */
-} Bug;
+enum { THREADS = 64, ROUNDS = 4, CHUNK = 4, N = THREADS * CHUNK };
 
 typedef struct {
     int value[THREADS];
@@ -50,11 +17,23 @@ typedef struct {
     MBarrier bar, other, none;
 } Shared;
 
-typedef struct {
+typedef struct Params Params;
+typedef void Part(Shared *s, const Params *p);
+struct Params {
     const int *in; /* [N] */
     int *out;      /* [N] */
     int bug;
-} Params;
+    Part *part;
+};
+
+RIGHT_IN(rounds, RIGHT_TOKEN); /* all threads meet by arrivals with tokens */
+RIGHT_IN(rounds, RIGHT_TOKEN_POLL);
+RIGHT_IN(rounds, RIGHT_TOKEN_TRY);
+RIGHT_IN(rounds, RIGHT_TRY_PARITY);
+RIGHT_IN(rounds, RIGHT_COUNT); /* one lane arrives for its warp */
+WRONG_IN(rounds, COUNT_TOO_MANY, ARRIVE_OVERFLOW);
+WRONG_IN(rounds, COUNT_ZERO, ARRIVE_OVERFLOW);
+WRONG_IN(rounds, COUNT_NO_SYNCWARP, RACE_RAW);
 
 /* A meeting of all threads. */
 DEVICE void meet(MBarrier *bar, int bug, int round) {
@@ -88,7 +67,7 @@ DEVICE void meet(MBarrier *bar, int bug, int round) {
     }
 }
 
-DEVICE int rounds(Shared *s, const Params *p) {
+DEVICE void rounds(Shared *s, const Params *p) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x, value = p->in[thread];
     for (int round = 0; round < ROUNDS; round++) {
@@ -97,8 +76,13 @@ DEVICE int rounds(Shared *s, const Params *p) {
         value = s->value[THREADS - 1 - thread];
         meet(&s->bar, bug, 2 * round + 1);
     }
-    return value;
+    p->out[thread] = value;
 }
+
+WRONG_IN(tokens, TOKEN_OF_OTHER, PHASE_TOKEN);
+WRONG_IN(tokens, TOKEN_INVENTED, PHASE_TOKEN);
+WRONG_IN(tokens, TOKEN_OLD, PHASE_SKIPPED);
+WRONG_IN(tokens, TRY_ONCE, RACE_WAR);
 
 /* Wrong tokens, and a question that is asked once. The shuffles order the run, and nothing else. */
 DEVICE void tokens(Shared *s, const Params *p) {
@@ -125,7 +109,17 @@ DEVICE void tokens(Shared *s, const Params *p) {
     }
 }
 
-DEVICE int lives(Shared *s, const Params *p) {
+RIGHT_IN(lives, RIGHT_REINIT);
+RIGHT_IN(lives, RIGHT_REUSE); /* the memory holds numbers after the barrier has ended */
+WRONG_IN(lives, INVAL_NO_INIT, BARRIER_UNINIT);
+WRONG_IN(lives, INVAL_IN_USE, BARRIER_INVAL); /* others may still wait */
+WRONG_IN(lives, INVAL_IN_FLIGHT, BARRIER_INVAL);
+WRONG_IN(lives, USE_AFTER_INVAL, BARRIER_UNINIT);
+WRONG_IN(lives, READ_AFTER_INVAL, UNINIT_SHARED);
+WRONG_IN(lives, REUSE_NO_SYNC, RACE_WAW);
+WRONG_IN(lives, REINIT_NO_SYNC, BARRIER_INIT_ORDER);
+
+DEVICE void lives(Shared *s, const Params *p) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x, ends = thread == 0;
     if (bug == INVAL_IN_FLIGHT) {
@@ -150,10 +144,12 @@ DEVICE int lives(Shared *s, const Params *p) {
             s->bar.state = 77;
         }
         __syncthreads();
-        return p->in[thread] + (s->bar.state != 77);
+        p->out[thread] = p->in[thread] + (s->bar.state != 77);
+        return;
     }
     if (bug == READ_AFTER_INVAL) {
-        return (int)s->bar.state;
+        p->out[thread] = (int)s->bar.state;
+        return;
     }
     if (ends && bug != USE_AFTER_INVAL) {
         mbarrier_init(&s->bar, 1, (int)blockDim.x);
@@ -165,8 +161,19 @@ DEVICE int lives(Shared *s, const Params *p) {
     }
     s->value[thread] = p->in[thread];
     mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
-    return s->value[(int)blockDim.x - 1 - thread];
+    p->out[thread] = s->value[(int)blockDim.x - 1 - thread];
 }
+
+RIGHT_IN(copies, RIGHT_COPIES);
+RIGHT_IN(copies, RIGHT_COPIES_INC);
+RIGHT_IN(copies, RIGHT_COPIES_AND_GROUPS);
+WRONG_IN(copies, COPIES_ARRIVE_FIRST, RACE_RAW); /* the copies come behind the instruction that is to count them */
+WRONG_IN(copies, COPIES_PLAIN_ARRIVE, RACE_RAW);
+WRONG_IN(copies, COPIES_STORE, RACE_RAW); /* half of it by ordinary stores */
+WRONG_IN(copies, COPIES_TOO_MANY, ARRIVE_OVERFLOW);
+WRONG_IN(copies, COPIES_INC_ALONE, DEADLOCK);
+WRONG_IN(copies, COPIES_NO_WAIT, EXIT_IN_FLIGHT);
+WRONG_IN(copies, COPIES_IN_GROUP, RACE_RAW); /* wait_group is asked for what the barrier counts */
 
 /* Everybody copies 16 bytes and reads those of another. */
 DEVICE void copies(Shared *s, const Params *p) {
@@ -219,98 +226,31 @@ DEVICE void copies(Shared *s, const Params *p) {
 
 static __global__ void __launch_bounds__(THREADS) mbarrier_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    int thread = (int)threadIdx.x;
-    if (thread == 0) {
+    if (threadIdx.x == 0) {
         mbarrier_init(&s->bar, 1, (int)blockDim.x);
         mbarrier_init(&s->other, 1, 1);
         mbarrier_init_fence();
     }
     __syncthreads();
-    switch (p.bug) {
-    case TOKEN_OF_OTHER:
-    case TOKEN_INVENTED:
-    case TOKEN_OLD:
-    case TRY_ONCE: tokens(s, &p); break;
-    case RIGHT_REINIT:
-    case RIGHT_REUSE:
-    case INVAL_NO_INIT:
-    case INVAL_IN_USE:
-    case INVAL_IN_FLIGHT:
-    case USE_AFTER_INVAL:
-    case READ_AFTER_INVAL:
-    case REUSE_NO_SYNC:
-    case REINIT_NO_SYNC: p.out[thread] = lives(s, &p); break;
-    case RIGHT_COPIES:
-    case RIGHT_COPIES_INC:
-    case RIGHT_COPIES_AND_GROUPS:
-    case COPIES_ARRIVE_FIRST:
-    case COPIES_PLAIN_ARRIVE:
-    case COPIES_STORE:
-    case COPIES_TOO_MANY:
-    case COPIES_INC_ALONE:
-    case COPIES_NO_WAIT:
-    case COPIES_IN_GROUP: copies(s, &p); break;
-    default: p.out[thread] = rounds(s, &p);
-    }
+    p.part(s, &p);
 }
 KERNEL_ENTRY(mbarrier_kernel, Params);
 
-static int run(int bug) {
-    int *in = model_global_alloc(N * sizeof *in, "in"), *out = model_global_alloc(N * sizeof *out, "out");
+static int run(const Case *c) {
+    int *in = case_memory(N * sizeof *in, "in"), *out = case_memory(N * sizeof *out, "out");
     for (int i = 0; i < N; i++) {
         in[i] = 3 * i + 1;
     }
-    memset(out, 0, N * sizeof *out);
-    Params p = {in, out, bug};
+    Params p = {in, out, c->bug, (Part *)c->more};
     /* One warp where the run must have an order. */
-    int in_order = bug >= TOKEN_OF_OTHER && bug <= REINIT_NO_SYNC && !(bug >= COUNT_TOO_MANY && bug < INVAL_NO_INIT);
-    int threads = in_order ? 32 : THREADS;
+    int threads = c->rule != NULL && (p.part == tokens || p.part == lives) ? 32 : THREADS;
     LaunchShape shape = {.grid = 1, .block = threads, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(mbarrier_kernel), shape, &p, NULL, NULL);
-    int chunks = bug == RIGHT_COPIES || bug == RIGHT_COPIES_INC || bug == RIGHT_COPIES_AND_GROUPS;
-    for (int i = 0; i < (chunks ? N : threads) && status == 0; i++) {
-        int want = chunks                ? (THREADS - 1 - i / CHUNK) * CHUNK + i % CHUNK
-                   : bug == RIGHT_REINIT ? threads - 1 - i
-                                         : i; /* turned around an even number of times */
+    for (int i = 0; i < (p.part == copies ? N : threads) && status == 0; i++) {
+        int want = p.part == copies         ? (THREADS - 1 - i / CHUNK) * CHUNK + i % CHUNK
+                   : c->bug == RIGHT_REINIT ? threads - 1 - i
+                                            : i; /* turned around an even number of times */
         status = out[i] == in[want] ? 0 : 1;
     }
-    model_global_free(in);
-    model_global_free(out);
     return status;
 }
-
-#define CASE_LIST "mbarrier"
-const Case mbarrier_cases[] = {
-    RIGHT_CASE(RIGHT_TOKEN),
-    RIGHT_CASE(RIGHT_TOKEN_POLL),
-    RIGHT_CASE(RIGHT_TOKEN_TRY),
-    RIGHT_CASE(RIGHT_TRY_PARITY),
-    RIGHT_CASE(RIGHT_COUNT),
-    RIGHT_CASE(RIGHT_REINIT),
-    RIGHT_CASE(RIGHT_REUSE),
-    RIGHT_CASE(RIGHT_COPIES),
-    RIGHT_CASE(RIGHT_COPIES_INC),
-    RIGHT_CASE(RIGHT_COPIES_AND_GROUPS),
-    WRONG_CASE(TOKEN_OF_OTHER, PHASE_TOKEN),
-    WRONG_CASE(TOKEN_INVENTED, PHASE_TOKEN),
-    WRONG_CASE(TOKEN_OLD, PHASE_SKIPPED),
-    WRONG_CASE(TRY_ONCE, RACE_WAR),
-    WRONG_CASE(COUNT_TOO_MANY, ARRIVE_OVERFLOW),
-    WRONG_CASE(COUNT_ZERO, ARRIVE_OVERFLOW),
-    WRONG_CASE(COUNT_NO_SYNCWARP, RACE_RAW),
-    WRONG_CASE(INVAL_NO_INIT, BARRIER_UNINIT),
-    WRONG_CASE(INVAL_IN_USE, BARRIER_INVAL),
-    WRONG_CASE(INVAL_IN_FLIGHT, BARRIER_INVAL),
-    WRONG_CASE(USE_AFTER_INVAL, BARRIER_UNINIT),
-    WRONG_CASE(READ_AFTER_INVAL, UNINIT_SHARED),
-    WRONG_CASE(REUSE_NO_SYNC, RACE_WAW),
-    WRONG_CASE(REINIT_NO_SYNC, BARRIER_INIT_ORDER),
-    WRONG_CASE(COPIES_ARRIVE_FIRST, RACE_RAW),
-    WRONG_CASE(COPIES_PLAIN_ARRIVE, RACE_RAW),
-    WRONG_CASE(COPIES_STORE, RACE_RAW),
-    WRONG_CASE(COPIES_TOO_MANY, ARRIVE_OVERFLOW),
-    WRONG_CASE(COPIES_INC_ALONE, DEADLOCK),
-    WRONG_CASE(COPIES_NO_WAIT, EXIT_IN_FLIGHT),
-    WRONG_CASE(COPIES_IN_GROUP, RACE_RAW),
-};
-const int mbarrier_case_count = sizeof mbarrier_cases / sizeof mbarrier_cases[0];

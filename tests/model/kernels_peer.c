@@ -4,40 +4,11 @@
 #include "../../common/device/cluster.h"
 #include "../../common/device/mbarrier.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
 
-enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16 };
+#define CASE_LIST "peer"
 
-typedef enum {
-    RIGHT_LOADS,
-    RIGHT_STORES,
-    RIGHT_RELAXED,       /* nothing to publish yet, only that both have started */
-    RIGHT_MBARRIER,      /* ordinary stores, announced by an arrival at the peer's barrier */
-    RIGHT_ASYNC,         /* stores that the peer's barrier counts */
-    RIGHT_REMOTE_ARRIVE, /* ... announced by who stores */
-    RIGHT_REMOTE_EXPECT,
-    RIGHT_NO_FENCE, /* cluster_sync() releases what came before, the barriers too */
-    LOAD_BEFORE_START,
-    LOAD_RELAXED,
-    LOAD_NO_END_SYNC,
-    LOAD_RANK,
-    LOAD_OUTSIDE,
-    LOAD_MISALIGNED,
-    STORE_NO_SYNC,
-    STORE_BOTH, /* both CTAs write the same place */
-    STORE_AFTER_END,
-    MBARRIER_NO_WAIT,
-    MBARRIER_NO_EMPTY, /* the next round does not wait until the peer has read */
-    ASYNC_NO_WAIT,
-    ASYNC_NO_EXPECT,
-    ASYNC_TOO_FEW,
-    ASYNC_RELAXED, /* a relaxed arrival releases only what a fence has published */
-    ASYNC_NO_EMPTY,
-    ASYNC_NO_END,
-    ASYNC_RANK,
-    ASYNC_MISALIGNED,
-} Bug;
+enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16 };
 
 typedef struct {
     uint4 v[THREADS];
@@ -47,10 +18,13 @@ typedef struct {
     MBarrier full, empty;
 } Shared;
 
-typedef struct {
+typedef struct Params Params;
+typedef void Part(Shared *s, const Params *p, int rank, int thread);
+struct Params {
     int *out; /* [CTAS][THREADS] */
     int bug;
-} Params;
+    Part *part;
+};
 
 /* What CTA `rank` keeps for thread `thread`: each type has its part of it. */
 DEVICE int number(int rank, int thread) { return 1000 * (rank + 1) + 4 * thread; }
@@ -65,6 +39,14 @@ DEVICE void lap(void) {
     cluster_wait();
 }
 
+RIGHT_IN(load_all, RIGHT_LOADS);
+WRONG_IN(load_all, LOAD_BEFORE_START, CLUSTER_START);
+WRONG_IN(load_all, LOAD_RELAXED, RACE_RAW);
+WRONG_IN(load_all, LOAD_NO_END_SYNC, CLUSTER_EXIT);
+WRONG_IN(load_all, LOAD_RANK, CLUSTER_RANK);
+WRONG_IN(load_all, LOAD_OUTSIDE, SHARED_BOUNDS);
+WRONG_IN(load_all, LOAD_MISALIGNED, ALIGNMENT);
+
 DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug;
     int peer = bug == LOAD_RANK ? CTAS : 1 - rank, n = number(rank, thread), other = THREADS - 1 - thread;
@@ -75,8 +57,7 @@ DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     if (bug == LOAD_BEFORE_START) {
         __syncthreads();
     } else if (bug == LOAD_RELAXED) {
-        cluster_arrive_relaxed();
-        cluster_wait();
+        lap();
     } else {
         cluster_sync();
     }
@@ -89,6 +70,12 @@ DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
         cluster_sync();
     }
 }
+
+RIGHT_IN(store_all, RIGHT_STORES);
+RIGHT_IN(store_all, RIGHT_RELAXED); /* nothing to publish yet, only that both have started */
+WRONG_IN(store_all, STORE_NO_SYNC, RACE_RAW);
+WRONG_IN(store_all, STORE_BOTH, RACE_WAW); /* both CTAs write the same place */
+WRONG_IN(store_all, STORE_AFTER_END, CLUSTER_EXIT);
 
 DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug;
@@ -120,11 +107,28 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     p->out[rank * THREADS + thread] = take(s, thread);
 }
 
+RIGHT_IN(hand_on, RIGHT_MBARRIER);      /* ordinary stores, announced by an arrival at the peer's barrier */
+RIGHT_IN(hand_on, RIGHT_ASYNC);         /* stores that the peer's barrier counts */
+RIGHT_IN(hand_on, RIGHT_REMOTE_ARRIVE); /* ... announced by who stores */
+RIGHT_IN(hand_on, RIGHT_REMOTE_EXPECT);
+RIGHT_IN(hand_on, RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
+WRONG_IN(hand_on, MBARRIER_NO_WAIT, RACE_RAW);
+WRONG_IN(hand_on, MBARRIER_NO_EMPTY, RACE_WAR); /* the next round does not wait until the peer has read */
+WRONG_IN(hand_on, ASYNC_NO_WAIT, RACE_RAW);
+WRONG_IN(hand_on, ASYNC_NO_EXPECT, TX_COUNT);
+WRONG_IN(hand_on, ASYNC_TOO_FEW, DEADLOCK);
+WRONG_IN(hand_on, ASYNC_RELAXED, BARRIER_INIT_ORDER); /* a relaxed arrival releases only what a fence has published */
+WRONG_IN(hand_on, ASYNC_NO_EMPTY, RACE_WAR);
+WRONG_IN(hand_on, ASYNC_NO_END, EXIT_IN_FLIGHT);
+WRONG_IN(hand_on, ASYNC_RANK, CLUSTER_RANK);
+WRONG_IN(hand_on, ASYNC_MISALIGNED, ALIGNMENT);
+
+DEVICE int by_store(int bug) { return bug == RIGHT_MBARRIER || bug == MBARRIER_NO_WAIT || bug == MBARRIER_NO_EMPTY; }
+
 /* CTA 0 sends, CTA 1 receives. */
 DEVICE void send(Shared *s, const Params *p, int thread) {
     const int bug = p->bug;
-    int to = THREADS - 1 - thread,
-        by_store = bug == RIGHT_MBARRIER || bug == MBARRIER_NO_WAIT || bug == MBARRIER_NO_EMPTY;
+    int to = THREADS - 1 - thread;
     for (int round = 0; round < ROUNDS; round++) {
         uint32_t n = (uint32_t)number(round, thread);
         if (bug == MBARRIER_NO_EMPTY || bug == ASYNC_NO_EMPTY) {
@@ -133,7 +137,7 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
             mbarrier_wait_parity_cluster(&s->empty, (uint32_t)(round & 1) ^ 1);
         }
         uint4 v = make_uint4(n, n, n, n);
-        if (by_store) {
+        if (by_store(bug)) {
             cluster_store_v4(&s->v[to], 1, v);
             mbarrier_arrive_release_cluster(&s->full, 1);
             if (bug == MBARRIER_NO_WAIT) {
@@ -200,49 +204,42 @@ DEVICE void receive(Shared *s, const Params *p, int thread) {
     p->out[thread] = sum;
 }
 
-static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {
-    SHARED_MEMORY(Shared, s);
-    int thread = (int)threadIdx.x, rank = cluster_cta_rank();
-    if (p.bug == RIGHT_LOADS || (p.bug >= LOAD_BEFORE_START && p.bug <= LOAD_MISALIGNED)) {
-        load_all(s, &p, rank, thread);
-        return;
-    }
-    if (p.bug == RIGHT_STORES || p.bug == RIGHT_RELAXED || (p.bug >= STORE_NO_SYNC && p.bug <= STORE_AFTER_END)) {
-        store_all(s, &p, rank, thread);
-        return;
-    }
+DEVICE void hand_on(Shared *s, const Params *p, int rank, int thread) {
+    const int bug = p->bug;
     if (thread == 0) {
-        int by_store = p.bug == RIGHT_MBARRIER || p.bug == MBARRIER_NO_WAIT || p.bug == MBARRIER_NO_EMPTY;
-        mbarrier_init(&s->full, 1, by_store ? THREADS : 1);
+        mbarrier_init(&s->full, 1, by_store(bug) ? THREADS : 1);
         mbarrier_init(&s->empty, 1, THREADS);
-        if (p.bug != RIGHT_NO_FENCE && p.bug != ASYNC_RELAXED) {
+        if (bug != RIGHT_NO_FENCE && bug != ASYNC_RELAXED) {
             mbarrier_init_fence();
         }
     }
-    if (p.bug == ASYNC_RELAXED) {
-        cluster_arrive_relaxed();
-        cluster_wait();
+    if (bug == ASYNC_RELAXED) {
+        lap();
     } else {
         cluster_sync();
     }
     if (rank == 0) {
-        send(s, &p, thread);
+        send(s, p, thread);
     } else {
-        receive(s, &p, thread);
+        receive(s, p, thread);
     }
     cluster_sync();
 }
+
+static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    p.part(s, &p, cluster_cta_rank(), (int)threadIdx.x);
+}
 KERNEL_ENTRY(peer_kernel, Params);
 
-static int run(int bug) {
-    int *out = model_global_alloc(CTAS * THREADS * sizeof *out, "out");
-    memset(out, 0, CTAS * THREADS * sizeof *out);
-    Params p = {out, bug};
+static int run(const Case *c) {
+    int *out = case_memory(CTAS * THREADS * sizeof *out, "out");
+    Params p = {out, c->bug, (Part *)c->more};
     LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(peer_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < CTAS * THREADS && status == 0; i++) {
         int other = THREADS - 1 - i % THREADS, want = 0;
-        if (bug <= RIGHT_RELAXED) {
+        if (p.part != hand_on) {
             want = 5 * number(1 - i / THREADS, other);
         } else if (i < THREADS) {
             for (int round = 0; round < ROUNDS; round++) {
@@ -251,38 +248,5 @@ static int run(int bug) {
         }
         status = out[i] == want ? 0 : 1;
     }
-    model_global_free(out);
     return status;
 }
-
-#define CASE_LIST "peer"
-const Case peer_cases[] = {
-    RIGHT_CASE(RIGHT_LOADS),
-    RIGHT_CASE(RIGHT_STORES),
-    RIGHT_CASE(RIGHT_RELAXED),
-    RIGHT_CASE(RIGHT_MBARRIER),
-    RIGHT_CASE(RIGHT_ASYNC),
-    RIGHT_CASE(RIGHT_REMOTE_ARRIVE),
-    RIGHT_CASE(RIGHT_REMOTE_EXPECT),
-    RIGHT_CASE(RIGHT_NO_FENCE),
-    WRONG_CASE(LOAD_BEFORE_START, CLUSTER_START),
-    WRONG_CASE(LOAD_RELAXED, RACE_RAW),
-    WRONG_CASE(LOAD_NO_END_SYNC, CLUSTER_EXIT),
-    WRONG_CASE(LOAD_RANK, CLUSTER_RANK),
-    WRONG_CASE(LOAD_OUTSIDE, SHARED_BOUNDS),
-    WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT),
-    WRONG_CASE(STORE_NO_SYNC, RACE_RAW),
-    WRONG_CASE(STORE_BOTH, RACE_WAW),
-    WRONG_CASE(STORE_AFTER_END, CLUSTER_EXIT),
-    WRONG_CASE(MBARRIER_NO_WAIT, RACE_RAW),
-    WRONG_CASE(MBARRIER_NO_EMPTY, RACE_WAR),
-    WRONG_CASE(ASYNC_NO_WAIT, RACE_RAW),
-    WRONG_CASE(ASYNC_NO_EXPECT, TX_COUNT),
-    WRONG_CASE(ASYNC_TOO_FEW, DEADLOCK),
-    WRONG_CASE(ASYNC_RELAXED, BARRIER_INIT_ORDER),
-    WRONG_CASE(ASYNC_NO_EMPTY, RACE_WAR),
-    WRONG_CASE(ASYNC_NO_END, EXIT_IN_FLIGHT),
-    WRONG_CASE(ASYNC_RANK, CLUSTER_RANK),
-    WRONG_CASE(ASYNC_MISALIGNED, ALIGNMENT),
-};
-const int peer_case_count = sizeof peer_cases / sizeof peer_cases[0];

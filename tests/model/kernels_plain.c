@@ -6,63 +6,11 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/registers.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
 
-enum { THREADS = 128, GRID = 6, N = THREADS * GRID };
+#define CASE_LIST "plain"
 
-typedef enum {
-    RIGHT_REVERSE,      /* through shared memory */
-    RIGHT_BYTES,        /* single bytes and halves of one chunk by different threads */
-    RIGHT_GLOBAL_BYTES, /* of one pair by neighbouring threads */
-    RIGHT_SHUFFLE,
-    RIGHT_SHUFFLE_PART, /* by half a warp, while the other has yet to pick up the result of the last one */
-    RIGHT_SYNCWARP,
-    RIGHT_EARLY_RETURN, /* the others meet without those who have returned */
-    RIGHT_SIGNAL,       /* barrier.arrive by one half, barrier.sync by the other */
-    RIGHT_COUNTER,      /* CTAs meet in global memory */
-    RIGHT_ATOMIC,
-    RIGHT_REGISTERS,
-    RIGHT_MBARRIER, /* threads hand over by arrivals alone */
-    NO_SYNC,
-    NO_SYNC_SECOND,
-    SYNC_IN_HALF,
-    SYNC_TWO_LINES,
-    NO_SYNCWARP,
-    UNINITIALISED,
-    SHARED_PAST_END,
-    SHARED_BEFORE,
-    GLOBAL_PAST_END,
-    GLOBAL_NULL,
-    GLOBAL_HOST,
-    SAME_PLACE,
-    SAME_BYTE,
-    READ_OTHERS,
-    READ_OTHERS_BYTE,
-    WRITE_READ_BY_OTHERS,
-    NAMED_COUNT,
-    NAMED_ID,
-    NAMED_NOT_WARPS,
-    NAMED_TWICE,
-    NAMED_TOO_MANY,
-    SIGNAL_MISSING,
-    SHUFFLE_DIVERGED,
-    SHUFFLE_HALF,
-    REGISTERS_SUM,
-    REGISTERS_COUNT,
-    REGISTERS_DIRECTION,
-    REGISTERS_ONE_WARP,
-    REGISTERS_DIFFER,
-    COUNTER_NEVER,
-    COUNTER_MISALIGNED,
-    MBARRIER_NO_WAIT,
-    MBARRIER_NO_ARRIVALS,
-    MBARRIER_PAST_END,
-    POLL_NEVER,
-    SPIN_SHARED,
-    SPIN_GLOBAL,
-    SLOW_WAITER,
-} Bug;
+enum { THREADS = 128, GRID = 6, N = THREADS * GRID };
 
 typedef struct {
     int value[THREADS];
@@ -71,11 +19,28 @@ typedef struct {
     MBarrier ready;
 } Shared;
 
-typedef struct {
+typedef struct Params Params;
+typedef void Part(Shared *s, const Params *p, int id);
+struct Params {
     int *in, *out; /* [N] */
     int *counter;
     int bug;
-} Params;
+    Part *part;
+};
+
+/* What every right part leaves in out[id]: the element at the other end of the CTA. */
+DEVICE int mirrored(const Params *p, int id) { return p->in[id / 128 * 128 + 127 - id % 128]; }
+
+RIGHT_IN(reverse, RIGHT_REVERSE); /* through shared memory */
+WRONG_IN(reverse, NO_SYNC, RACE_RAW);
+WRONG_IN(reverse, NO_SYNC_SECOND, RACE_WAR);
+WRONG_IN(reverse, SYNC_IN_HALF, DEADLOCK);
+WRONG_IN(reverse, SYNC_TWO_LINES, CONVERGENCE);
+WRONG_IN(reverse, UNINITIALISED, UNINIT_SHARED);
+WRONG_IN(reverse, SHARED_PAST_END, SHARED_BOUNDS);
+WRONG_IN(reverse, SHARED_BEFORE, SHARED_BOUNDS);
+WRONG_IN(reverse, SPIN_SHARED, LIVELOCK);
+WRONG_IN(reverse, SPIN_GLOBAL, LIVELOCK);
 
 DEVICE void reverse(Shared *s, const Params *p, int id) {
     const int bug = p->bug;
@@ -108,6 +73,8 @@ DEVICE void reverse(Shared *s, const Params *p, int id) {
     p->out[id] = got;
 }
 
+RIGHT_IN(bytes, RIGHT_BYTES); /* single bytes and halves of one chunk by different threads */
+
 DEVICE void bytes(Shared *s, const Params *p, int id) {
     int thread = (int)threadIdx.x;
     s->byte[thread] = (uint8_t)thread;
@@ -117,7 +84,11 @@ DEVICE void bytes(Shared *s, const Params *p, int id) {
     p->out[id] = s->byte[other] == other && s->half[other] == other * 3 ? p->in[id ^ 127] : -1;
 }
 
-DEVICE void shuffle(const Params *p, int id) {
+RIGHT_IN(shuffle, RIGHT_SHUFFLE);
+WRONG_IN(shuffle, SHUFFLE_DIVERGED, CONVERGENCE);
+WRONG_IN(shuffle, SHUFFLE_HALF, CONVERGENCE);
+
+DEVICE void shuffle(Shared *s, const Params *p, int id) {
     int lane = (int)threadIdx.x % 32;
     int value = p->in[id];
     if (p->bug == SHUFFLE_HALF && lane >= 16) {
@@ -141,31 +112,42 @@ DEVICE void shuffle(const Params *p, int id) {
     }
     int right = first == (float)p->in[id - lane + 3] && above == (unsigned)(lane < 31 ? lane + 1 : lane) &&
                 below == (unsigned)(lane > 0 ? lane - 1 : lane) && chosen == 1 && warp_uniform(id) == id - lane;
-    /* The mirrored element of the warp, then of the CTA: the same result as reverse(). */
-    int mirrored = id / 128 * 128 + 127 - id % 128;
-    p->out[id] = right && sum != 0 ? p->in[mirrored] : -1;
-    (void)value;
+    p->out[id] = right && sum != 0 ? mirrored(p, id) : -1;
 }
 
-DEVICE void shuffle_part(const Params *p, int id) {
+RIGHT_IN(shuffle_part,
+         RIGHT_SHUFFLE_PART); /* by half a warp, while the other has yet to pick up the result of the last one */
+
+DEVICE void shuffle_part(Shared *s, const Params *p, int id) {
     int lane = (int)threadIdx.x % 32;
     int value = __shfl_xor_sync(0xffffffffu, p->in[id], 16), other = value;
     if (lane < 16) {
         other = __shfl_xor_sync(0x0000ffffu, -1 - lane, 8);
     }
     int right = value == p->in[id ^ 16] && other == (lane < 16 ? -1 - (lane ^ 8) : value);
-    p->out[id] = right ? p->in[id / 128 * 128 + 127 - id % 128] : -1;
+    p->out[id] = right ? mirrored(p, id) : -1;
 }
 
+RIGHT_IN(syncwarp, RIGHT_SYNCWARP);
+WRONG_IN(syncwarp, NO_SYNCWARP, RACE_RAW);
+
 DEVICE void syncwarp(Shared *s, const Params *p, int id) {
-    int thread = (int)threadIdx.x, mirrored = thread ^ 31;
+    int thread = (int)threadIdx.x;
     s->value[thread] = p->in[id];
     if (p->bug != NO_SYNCWARP) {
         __syncwarp();
     }
-    int got = s->value[mirrored];
-    p->out[id] = got == p->in[id / 32 * 32 + 31 - id % 32] ? p->in[id / 128 * 128 + 127 - id % 128] : -1;
+    int got = s->value[thread ^ 31];
+    p->out[id] = got == p->in[id / 32 * 32 + 31 - id % 32] ? mirrored(p, id) : -1;
 }
+
+RIGHT_IN(signal, RIGHT_SIGNAL); /* barrier.arrive by one half, barrier.sync by the other */
+WRONG_IN(signal, NAMED_COUNT, NAMED_BARRIER);
+WRONG_IN(signal, NAMED_ID, NAMED_BARRIER);
+WRONG_IN(signal, NAMED_NOT_WARPS, NAMED_BARRIER);
+WRONG_IN(signal, NAMED_TWICE, NAMED_BARRIER);
+WRONG_IN(signal, NAMED_TOO_MANY, NAMED_BARRIER);
+WRONG_IN(signal, SIGNAL_MISSING, DEADLOCK);
 
 /* The upper half fills, the lower half reads. */
 DEVICE void signal(Shared *s, const Params *p, int id) {
@@ -187,7 +169,19 @@ DEVICE void signal(Shared *s, const Params *p, int id) {
     }
 }
 
-DEVICE void global(const Params *p, int id) {
+RIGHT_IN(global, RIGHT_GLOBAL_BYTES); /* of one pair by neighbouring threads */
+RIGHT_IN(global, RIGHT_ATOMIC);
+WRONG_IN(global, GLOBAL_PAST_END, GLOBAL_BOUNDS);
+WRONG_IN(global, GLOBAL_NULL, GLOBAL_BOUNDS);
+WRONG_IN(global, GLOBAL_HOST, GLOBAL_BOUNDS);
+WRONG_IN(global, SAME_PLACE, GLOBAL_CONFLICT);
+WRONG_IN(global, SAME_BYTE, GLOBAL_CONFLICT);
+WRONG_IN(global, READ_OTHERS, GLOBAL_CONFLICT);
+WRONG_IN(global, READ_OTHERS_BYTE, GLOBAL_CONFLICT);
+WRONG_IN(global, WRITE_READ_BY_OTHERS, GLOBAL_CONFLICT);
+WRONG_IN(global, COUNTER_MISALIGNED, ALIGNMENT);
+
+DEVICE void global(Shared *s, const Params *p, int id) {
     switch (p->bug) {
     case GLOBAL_PAST_END: p->out[id + (id == N - 1)] = 1; break;
     case GLOBAL_NULL: *(volatile int *)(uintptr_t)(id == 9 ? 64 : (uintptr_t)&p->out[id]) = 1; break;
@@ -196,7 +190,7 @@ DEVICE void global(const Params *p, int id) {
         if (id < 64) {
             ((uint8_t *)p->counter)[id] = (uint8_t)id;
         }
-        p->out[id] = p->in[id / 128 * 128 + 127 - id % 128];
+        p->out[id] = mirrored(p, id);
         break;
     case SAME_PLACE: p->out[id % THREADS] = id; break;
     case SAME_BYTE: ((uint8_t *)p->out)[id / 2] = 1; break;
@@ -218,15 +212,18 @@ DEVICE void global(const Params *p, int id) {
         atomicAdd(p->counter, 1);
         atomicAdd((unsigned *)p->counter + 1, 2u);
         atomicAdd((float *)p->counter + 2, 0.5f);
-        p->out[id] = p->in[id / 128 * 128 + 127 - id % 128];
+        p->out[id] = mirrored(p, id);
         break;
     case COUNTER_MISALIGNED: global_counter_add((int *)((char *)p->counter + 2), 1); break;
     default: break;
     }
 }
 
+RIGHT_IN(meet, RIGHT_COUNTER); /* CTAs meet in global memory */
+WRONG_IN(meet, COUNTER_NEVER, LIVELOCK);
+
 /* All CTAs meet: needs that they run together. */
-DEVICE void meet(const Params *p, int id) {
+DEVICE void meet(Shared *s, const Params *p, int id) {
     if (threadIdx.x == 0) {
         int ctas = (int)gridDim.x + (p->bug == COUNTER_NEVER);
         if (global_counter_add(p->counter, 1) == ctas - 1) {
@@ -236,10 +233,17 @@ DEVICE void meet(const Params *p, int id) {
         }
     }
     __syncthreads();
-    p->out[id] = p->in[id / 128 * 128 + 127 - id % 128];
+    p->out[id] = mirrored(p, id);
 }
 
-DEVICE void registers(const Params *p, int id) {
+RIGHT_IN(registers, RIGHT_REGISTERS);
+WRONG_IN(registers, REGISTERS_SUM, SETMAXNREG);
+WRONG_IN(registers, REGISTERS_COUNT, SETMAXNREG);
+WRONG_IN(registers, REGISTERS_DIRECTION, SETMAXNREG);
+WRONG_IN(registers, REGISTERS_ONE_WARP, CONVERGENCE);
+WRONG_IN(registers, REGISTERS_DIFFER, CONVERGENCE);
+
+DEVICE void registers(Shared *s, const Params *p, int id) {
     int warp = (int)threadIdx.x / 32, wg = warp / 4;
     switch (p->bug) {
     case REGISTERS_SUM: wg == 0 ? setmaxnreg_dec(80) : setmaxnreg_inc(240); break;
@@ -258,10 +262,15 @@ DEVICE void registers(const Params *p, int id) {
             setmaxnreg_inc(232);
         }
     }
-    if (id < N) {
-        p->out[id] = p->in[id / 128 * 128 + 127 - id % 128];
-    }
+    p->out[id] = mirrored(p, id);
 }
+
+RIGHT_IN(hand_over, RIGHT_MBARRIER); /* threads hand over by arrivals alone */
+WRONG_IN(hand_over, MBARRIER_NO_WAIT, RACE_RAW);
+WRONG_IN(hand_over, MBARRIER_NO_ARRIVALS, BARRIER_UNINIT);
+WRONG_IN(hand_over, MBARRIER_PAST_END, SHARED_BOUNDS);
+WRONG_IN(hand_over, POLL_NEVER, LIVELOCK);
+WRONG_IN(hand_over, SLOW_WAITER, PHASE_SKIPPED);
 
 DEVICE void hand_over(Shared *s, const Params *p, int id) {
     const int bug = p->bug;
@@ -299,148 +308,39 @@ DEVICE void hand_over(Shared *s, const Params *p, int id) {
     }
 }
 
+RIGHT_IN(early_return, RIGHT_EARLY_RETURN); /* the others meet without those who have returned */
+
+DEVICE void early_return(Shared *s, const Params *p, int id) {
+    p->out[id] = mirrored(p, id);
+    if (threadIdx.x < 32) {
+        __syncthreads();
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    int id = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    switch (p.bug) {
-    case RIGHT_BYTES: bytes(s, &p, id); break;
-    case RIGHT_SHUFFLE:
-    case SHUFFLE_DIVERGED:
-    case SHUFFLE_HALF: shuffle(&p, id); break;
-    case RIGHT_SHUFFLE_PART: shuffle_part(&p, id); break;
-    case RIGHT_SYNCWARP:
-    case NO_SYNCWARP: syncwarp(s, &p, id); break;
-    case RIGHT_EARLY_RETURN:
-        if (threadIdx.x >= 32) {
-            p.out[id] = p.in[id / 128 * 128 + 127 - id % 128];
-            return;
-        }
-        __syncthreads();
-        p.out[id] = p.in[id / 128 * 128 + 127 - id % 128];
-        break;
-    case RIGHT_SIGNAL:
-    case NAMED_COUNT:
-    case NAMED_ID:
-    case NAMED_NOT_WARPS:
-    case NAMED_TWICE:
-    case NAMED_TOO_MANY:
-    case SIGNAL_MISSING: signal(s, &p, id); break;
-    case RIGHT_GLOBAL_BYTES:
-    case RIGHT_ATOMIC:
-    case GLOBAL_PAST_END:
-    case GLOBAL_NULL:
-    case GLOBAL_HOST:
-    case SAME_PLACE:
-    case SAME_BYTE:
-    case READ_OTHERS:
-    case READ_OTHERS_BYTE:
-    case WRITE_READ_BY_OTHERS:
-    case COUNTER_MISALIGNED: global(&p, id); break;
-    case RIGHT_COUNTER:
-    case COUNTER_NEVER: meet(&p, id); break;
-    case RIGHT_REGISTERS:
-    case REGISTERS_SUM:
-    case REGISTERS_COUNT:
-    case REGISTERS_DIRECTION:
-    case REGISTERS_ONE_WARP:
-    case REGISTERS_DIFFER: registers(&p, (int)(blockIdx.x * blockDim.x + threadIdx.x)); break;
-    case RIGHT_MBARRIER:
-    case MBARRIER_NO_WAIT:
-    case MBARRIER_NO_ARRIVALS:
-    case MBARRIER_PAST_END:
-    case POLL_NEVER:
-    case SLOW_WAITER: hand_over(s, &p, id); break;
-    default: reverse(s, &p, id);
-    }
+    p.part(s, &p, (int)(blockIdx.x * blockDim.x + threadIdx.x));
 }
 KERNEL_ENTRY(plain_kernel, Params);
 
-static int run(int bug) {
-    int *in = model_global_alloc(N * sizeof *in, "in"), *out = model_global_alloc(N * sizeof *out, "out");
-    int *counter = model_global_alloc(64, "counter");
-    static int on_the_host[4];
-    int *heap = malloc(64);
+static int run(const Case *c) {
+    const int bug = c->bug;
+    int *in = case_memory(N * sizeof *in, "in"), *out = case_memory(N * sizeof *out, "out");
+    int *counter = case_memory(64, "counter"), *heap = malloc(64);
     for (int i = 0; i < N; i++) {
         in[i] = i * i + 1;
-        out[i] = 0;
     }
-    memset(counter, 0, 64);
-    (void)on_the_host;
-    Params p = {in, out, bug == GLOBAL_HOST ? heap : counter, bug};
-    int registers = bug == RIGHT_REGISTERS || (bug >= REGISTERS_SUM && bug <= REGISTERS_DIFFER);
-    int meeting = bug == RIGHT_COUNTER || bug == COUNTER_NEVER;
-    LaunchShape shape = {.grid = registers ? 2
-                                 : meeting ? 4
-                                           : GRID,
-                         .block = registers ? 3 * THREADS : THREADS,
-                         .shared_bytes = sizeof(Shared)};
+    Params p = {in, out, bug == GLOBAL_HOST ? heap : counter, bug, (Part *)c->more};
+    int grid = p.part == meet ? 4 : p.part == registers ? 2 : GRID;
+    LaunchShape shape = {
+        .grid = grid, .block = p.part == registers ? 3 * THREADS : THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(plain_kernel), shape, &p, NULL, NULL);
-    for (int i = 0; i < (meeting ? 4 * THREADS : N) && status == 0; i++) {
-        if (out[i] != in[i / 128 * 128 + 127 - i % 128] && bug != WRITE_READ_BY_OTHERS) {
-            status = 1;
-        }
+    for (int i = 0; i < shape.grid * shape.block && status == 0; i++) {
+        status = out[i] != mirrored(&p, i) && bug != WRITE_READ_BY_OTHERS;
     }
     if (bug == RIGHT_ATOMIC && (counter[0] != N || counter[1] != 2 * N || ((float *)counter)[2] != 0.5f * N)) {
         status = 1;
     }
-    model_global_free(in);
-    model_global_free(out);
-    model_global_free(counter);
     free(heap);
     return status;
 }
-
-#define CASE_LIST "plain"
-const Case plain_cases[] = {
-    RIGHT_CASE(RIGHT_REVERSE),
-    RIGHT_CASE(RIGHT_BYTES),
-    RIGHT_CASE(RIGHT_GLOBAL_BYTES),
-    RIGHT_CASE(RIGHT_SHUFFLE),
-    RIGHT_CASE(RIGHT_SHUFFLE_PART),
-    RIGHT_CASE(RIGHT_SYNCWARP),
-    RIGHT_CASE(RIGHT_EARLY_RETURN),
-    RIGHT_CASE(RIGHT_SIGNAL),
-    RIGHT_CASE(RIGHT_COUNTER),
-    RIGHT_CASE(RIGHT_ATOMIC),
-    RIGHT_CASE(RIGHT_REGISTERS),
-    RIGHT_CASE(RIGHT_MBARRIER),
-    WRONG_CASE(NO_SYNC, RACE_RAW),
-    WRONG_CASE(NO_SYNC_SECOND, RACE_WAR),
-    WRONG_CASE(SYNC_IN_HALF, DEADLOCK),
-    WRONG_CASE(SYNC_TWO_LINES, CONVERGENCE),
-    WRONG_CASE(NO_SYNCWARP, RACE_RAW),
-    WRONG_CASE(UNINITIALISED, UNINIT_SHARED),
-    WRONG_CASE(SHARED_PAST_END, SHARED_BOUNDS),
-    WRONG_CASE(SHARED_BEFORE, SHARED_BOUNDS),
-    WRONG_CASE(GLOBAL_PAST_END, GLOBAL_BOUNDS),
-    WRONG_CASE(GLOBAL_NULL, GLOBAL_BOUNDS),
-    WRONG_CASE(GLOBAL_HOST, GLOBAL_BOUNDS),
-    WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT),
-    WRONG_CASE(SAME_BYTE, GLOBAL_CONFLICT),
-    WRONG_CASE(READ_OTHERS, GLOBAL_CONFLICT),
-    WRONG_CASE(READ_OTHERS_BYTE, GLOBAL_CONFLICT),
-    WRONG_CASE(WRITE_READ_BY_OTHERS, GLOBAL_CONFLICT),
-    WRONG_CASE(NAMED_COUNT, NAMED_BARRIER),
-    WRONG_CASE(NAMED_ID, NAMED_BARRIER),
-    WRONG_CASE(NAMED_NOT_WARPS, NAMED_BARRIER),
-    WRONG_CASE(NAMED_TWICE, NAMED_BARRIER),
-    WRONG_CASE(NAMED_TOO_MANY, NAMED_BARRIER),
-    WRONG_CASE(SIGNAL_MISSING, DEADLOCK),
-    WRONG_CASE(SHUFFLE_DIVERGED, CONVERGENCE),
-    WRONG_CASE(SHUFFLE_HALF, CONVERGENCE),
-    WRONG_CASE(REGISTERS_SUM, SETMAXNREG),
-    WRONG_CASE(REGISTERS_COUNT, SETMAXNREG),
-    WRONG_CASE(REGISTERS_DIRECTION, SETMAXNREG),
-    WRONG_CASE(REGISTERS_ONE_WARP, CONVERGENCE),
-    WRONG_CASE(REGISTERS_DIFFER, CONVERGENCE),
-    WRONG_CASE(COUNTER_NEVER, LIVELOCK),
-    WRONG_CASE(COUNTER_MISALIGNED, ALIGNMENT),
-    WRONG_CASE(MBARRIER_NO_WAIT, RACE_RAW),
-    WRONG_CASE(MBARRIER_NO_ARRIVALS, BARRIER_UNINIT),
-    WRONG_CASE(MBARRIER_PAST_END, SHARED_BOUNDS),
-    WRONG_CASE(POLL_NEVER, LIVELOCK),
-    WRONG_CASE(SPIN_SHARED, LIVELOCK),
-    WRONG_CASE(SPIN_GLOBAL, LIVELOCK),
-    WRONG_CASE(SLOW_WAITER, PHASE_SKIPPED),
-};
-const int plain_case_count = sizeof plain_cases / sizeof plain_cases[0];

@@ -6,59 +6,30 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/wgmma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
 
-enum { THREADS = 256, GRID = 4, ROUNDS = 100, ROW = 40 };
+#define CASE_LIST "right"
 
-typedef enum {
-    RIGHT_EMPTY_GROUPS,     /* a warpgroup commits and waits without any product */
-    RIGHT_POLL_BARRIERS,    /* one thread asks two barriers in turn until both are complete */
-    RIGHT_POLL_BARRIER_ROW, /* ... more barriers than anybody remembers */
-    RIGHT_POLL_COUNTERS,    /* ... two counters */
-    RIGHT_POLL_AND_COUNT,   /* ... and counts its turns where others see it */
-    RIGHT_WAIT_TWICE,       /* for the same phase, behind a __syncthreads() */
-    RIGHT_PEEK,             /* for the phase after the next, and a wait for it all the same */
-    RIGHT_PARTS,            /* halves of a warp meet on their own, quarters too */
-    RIGHT_WIDE,             /* shuffles of 64 bits */
-    RIGHT_READ_BOTH,        /* ordinary and atomic loads of what nobody writes */
-    POLL_BARRIERS_NEVER,
-    POLL_COUNTERS_NEVER,
-    WAIT_NO_FLIP,
-    PARTS_OVERLAP,
-    PART_ABSENT,
-    PART_WITHOUT_ITSELF,
-    PART_READS_OUTSIDE,
-    READ_THEN_ATOMIC,
-    WRITE_AND_ATOMIC_READ,
-    RIGHT_TWO_WORDS, /* 16 bytes as a struct of two words, at a multiple of 8 */
-    DIVIDE_BY_ZERO,
-    RECURSION,
-    RECURSION_IN_REGISTERS, /* without local variables in memory */
-    LARGE_ARRAY,
-    LOCAL_INDEX,
-    DAMAGED_STACK,
-    ABORT,
-    LOOP,
-    MISALIGNED_VECTOR,
-    MISALIGNED_BY_8,
-    MISALIGNED_WORD,
-    MISALIGNED_STORE,
-} Bug;
+enum { THREADS = 256, GRID = 4, ROUNDS = 100, ROW = 40 };
 
 typedef struct {
     int value[THREADS];
     MBarrier full[2], empty[2], row[ROW];
 } Shared;
 
-typedef struct {
+typedef struct Params Params;
+typedef int Part(Shared *s, const Params *p); /* 1: right */
+struct Params {
     int *out;     /* [GRID * THREADS] */
     int *counter; /* [16] */
     int bug;
-    int last; /* a bug of the last CTA, besides */
-} Params;
+    int last; /* a bug of the last CTA, besides: the place of faults() */
+    Part *part;
+};
 
-DEVICE void empty_groups(void) {
+RIGHT_IN(empty_groups, RIGHT_EMPTY_GROUPS); /* a warpgroup commits and waits without any product */
+
+DEVICE int empty_groups(Shared *s, const Params *p) {
     for (int round = 0; round < ROUNDS; round++) {
         wgmma_fence();
         wgmma_commit_group();
@@ -68,10 +39,16 @@ DEVICE void empty_groups(void) {
         }
     }
     wgmma_wait_group(0);
+    return 1;
 }
 
+RIGHT_IN(poll_barriers, RIGHT_POLL_BARRIERS);    /* one thread asks two barriers in turn until both are complete */
+RIGHT_IN(poll_barriers, RIGHT_POLL_BARRIER_ROW); /* ... more barriers than anybody remembers */
+WRONG_IN(poll_barriers, POLL_BARRIERS_NEVER, LIVELOCK);
+
 /* Thread 0 polls; thread i of the others completes barrier i. */
-DEVICE int poll_barriers(Shared *s, const Params *p, int count) {
+DEVICE int poll_barriers(Shared *s, const Params *p) {
+    int count = p->bug == RIGHT_POLL_BARRIER_ROW ? ROW : 2;
     int thread = (int)threadIdx.x;
     if (thread == 0) {
         mbarrier_init(s->row, ROW, 1);
@@ -95,8 +72,12 @@ DEVICE int poll_barriers(Shared *s, const Params *p, int count) {
     return thread > 0 || sum == count * (count + 1) / 2;
 }
 
+RIGHT_IN(poll_counters, RIGHT_POLL_COUNTERS);  /* ... two counters */
+RIGHT_IN(poll_counters, RIGHT_POLL_AND_COUNT); /* ... and counts its turns where others see it */
+WRONG_IN(poll_counters, POLL_COUNTERS_NEVER, LIVELOCK);
+
 /* The first threads of all CTAs meet at two counters. */
-DEVICE int poll_counters(const Params *p) {
+DEVICE int poll_counters(Shared *s, const Params *p) {
     if (threadIdx.x == 0) {
         int ctas = (int)gridDim.x + (p->bug == POLL_COUNTERS_NEVER);
         global_counter_add(p->counter, 1);
@@ -111,6 +92,9 @@ DEVICE int poll_counters(const Params *p) {
     }
     return 1;
 }
+
+RIGHT_IN(hand_over, RIGHT_PEEK); /* for the phase after the next, and a wait for it all the same */
+WRONG_IN(hand_over, WAIT_NO_FLIP, PHASE_STALE);
 
 /* A ring of two stages: warp 0 fills, warp 1 empties. */
 DEVICE int hand_over(Shared *s, const Params *p) {
@@ -140,8 +124,10 @@ DEVICE int hand_over(Shared *s, const Params *p) {
     return right;
 }
 
+RIGHT_IN(wait_twice, RIGHT_WAIT_TWICE); /* for the same phase, behind a __syncthreads() */
+
 /* Each phase is filled by thread 0, and all wait for it twice. */
-DEVICE int wait_twice(Shared *s) {
+DEVICE int wait_twice(Shared *s, const Params *p) {
     int thread = (int)threadIdx.x, right = 1;
     if (thread == 0) {
         mbarrier_init(s->full, 1, 1);
@@ -162,6 +148,12 @@ DEVICE int wait_twice(Shared *s) {
     }
     return right;
 }
+
+RIGHT_IN(parts, RIGHT_PARTS); /* halves of a warp meet on their own, quarters too */
+WRONG_IN(parts, PARTS_OVERLAP, CONVERGENCE);
+WRONG_IN(parts, PART_ABSENT, CONVERGENCE);
+WRONG_IN(parts, PART_WITHOUT_ITSELF, CONVERGENCE);
+WRONG_IN(parts, PART_READS_OUTSIDE, CONVERGENCE);
 
 DEVICE int parts(Shared *s, const Params *p) {
     int thread = (int)threadIdx.x, lane = thread % 32, half = lane / 16, sum = lane, quarter = lane;
@@ -201,7 +193,9 @@ DEVICE int parts(Shared *s, const Params *p) {
     return sum == (half == 0 ? 120 : 376) && quarter == 28 + 64 * (lane / 8);
 }
 
-DEVICE int wide(void) {
+RIGHT_IN(wide, RIGHT_WIDE); /* shuffles of 64 bits */
+
+DEVICE int wide(Shared *s, const Params *p) {
     int lane = (int)threadIdx.x % 32;
     uint64_t bits = 0x123456789abcdef0u * (uint64_t)(lane + 1);
     uint64_t other = __shfl_xor_sync(0xffffffffu, bits, 3);
@@ -213,7 +207,11 @@ DEVICE int wide(void) {
            next == (lane < 31 ? lane + 1 + 1e-9 : lane + 1e-9) && half == 7;
 }
 
-DEVICE int read_both(const Params *p) {
+RIGHT_IN(read_both, RIGHT_READ_BOTH); /* ordinary and atomic loads of what nobody writes */
+WRONG_IN(read_both, READ_THEN_ATOMIC, GLOBAL_CONFLICT);
+WRONG_IN(read_both, WRITE_AND_ATOMIC_READ, GLOBAL_CONFLICT);
+
+DEVICE int read_both(Shared *s, const Params *p) {
     int first = blockIdx.x == 0 && threadIdx.x == 0, right = 1;
     switch (p->bug) {
     case READ_THEN_ATOMIC:
@@ -274,7 +272,27 @@ typedef struct {
     uint64_t low, high;
 } TwoWords;
 
-DEVICE int faults(Shared *s, const Params *p, int bug) {
+RIGHT_IN(faults, RIGHT_TWO_WORDS); /* 16 bytes as a struct of two words, at a multiple of 8 */
+#ifdef __x86_64__
+#define UNLESS_OTHER(rule) rule
+#else
+#define UNLESS_OTHER(rule) "# this processor does not stop at it"
+#endif
+PART_CASE(faults, DIVIDE_BY_ZERO, UNLESS_OTHER("FAULT"));
+WRONG_IN(faults, RECURSION, FAULT);
+WRONG_IN(faults, RECURSION_IN_REGISTERS, FAULT); /* without local variables in memory */
+PART_CASE(faults, LARGE_ARRAY, UNLESS_OTHER("FAULT"));
+PART_CASE(faults, LOCAL_INDEX,
+          UNLESS_CLANG("FAULT", "shows this access, which is named before the processor stops at it"));
+WRONG_IN(faults, DAMAGED_STACK, FAULT);
+WRONG_IN(faults, ABORT, FAULT);
+enum { LOOP = __LINE__ }; /* for right_loop() */
+WRONG_IN(faults, MISALIGNED_VECTOR, ALIGNMENT);
+PART_CASE(faults, MISALIGNED_BY_8, UNLESS_OTHER("ALIGNMENT"));
+WRONG_IN(faults, MISALIGNED_WORD, ALIGNMENT);
+WRONG_IN(faults, MISALIGNED_STORE, ALIGNMENT);
+
+DEVICE int faults(Shared *s, const Params *p) {
     static volatile int zero;
     volatile int many[64] = {0};
     int thread = (int)threadIdx.x;
@@ -282,7 +300,7 @@ DEVICE int faults(Shared *s, const Params *p, int bug) {
     if (thread != 37) {
         return 1;
     }
-    switch (bug) {
+    switch (p->last != 0 ? p->last : p->bug) {
     case DIVIDE_BY_ZERO: return 5 / zero;
     case RECURSION: return deeper(many, 0);
     case RECURSION_IN_REGISTERS: return deeper_in_registers(many, 0);
@@ -309,119 +327,35 @@ DEVICE int faults(Shared *s, const Params *p, int bug) {
 
 static __global__ void __launch_bounds__(THREADS) right_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    int id = (int)(blockIdx.x * blockDim.x + threadIdx.x), result = 1;
-    switch (p.bug) {
-    case RIGHT_EMPTY_GROUPS: empty_groups(); break;
-    case RIGHT_POLL_BARRIERS:
-    case POLL_BARRIERS_NEVER: result = poll_barriers(s, &p, 2); break;
-    case RIGHT_POLL_BARRIER_ROW: result = poll_barriers(s, &p, ROW); break;
-    case RIGHT_POLL_COUNTERS:
-    case RIGHT_POLL_AND_COUNT:
-    case POLL_COUNTERS_NEVER: result = poll_counters(&p); break;
-    case RIGHT_WAIT_TWICE: result = wait_twice(s); break;
-    case RIGHT_PEEK:
-    case WAIT_NO_FLIP: result = hand_over(s, &p); break;
-    case RIGHT_PARTS:
-    case PARTS_OVERLAP:
-    case PART_ABSENT:
-    case PART_WITHOUT_ITSELF:
-    case PART_READS_OUTSIDE: result = parts(s, &p); break;
-    case RIGHT_WIDE: result = wide(); break;
-    case RIGHT_TWO_WORDS:
-    case DIVIDE_BY_ZERO:
-    case RECURSION:
-    case RECURSION_IN_REGISTERS:
-    case LARGE_ARRAY:
-    case LOCAL_INDEX:
-    case DAMAGED_STACK:
-    case ABORT:
-    case LOOP:
-    case MISALIGNED_VECTOR:
-    case MISALIGNED_BY_8:
-    case MISALIGNED_WORD:
-    case MISALIGNED_STORE: result = faults(s, &p, p.bug); break;
-    default: result = read_both(&p);
-    }
+    int result = p.part(s, &p);
     if (p.last != 0 && blockIdx.x + 1 == gridDim.x) {
-        result = faults(s, &p, p.last);
+        result = faults(s, &p);
     }
-    p.out[id] = result;
+    p.out[blockIdx.x * blockDim.x + threadIdx.x] = result;
 }
 KERNEL_ENTRY(right_kernel, Params);
 
-static int run(int bug) {
-    int *out = model_global_alloc(GRID * THREADS * sizeof *out, "out");
-    int *counter = model_global_alloc(16 * sizeof *counter, "counter");
-    memset(out, 0, GRID * THREADS * sizeof *out);
-    memset(counter, 0, 16 * sizeof *counter);
-    Params p = {out, counter, bug, 0};
+static int run(const Case *c) {
+    int *out = case_memory(GRID * THREADS * sizeof *out, "out");
+    Params p = {out, case_memory(16 * sizeof(int), "counter"), c->bug, 0, (Part *)c->more};
     LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < GRID * THREADS && status == 0; i++) {
         status = out[i] != 1;
     }
-    model_global_free(out);
-    model_global_free(counter);
     return status;
 }
 
-int right_loop(void) { return run(LOOP); }
+int right_loop(void) { return run(&(const Case){.bug = LOOP, .more = faults}); }
 
 int right_meeting(int ctas, int overflow) {
     int *out = model_global_alloc((size_t)ctas * 1024 * sizeof *out, "out");
     int *counter = model_global_alloc(2 * sizeof *counter, "counter");
-    memset(counter, 0, 2 * sizeof *counter);
     const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};
-    Params p = {out, counter, RIGHT_POLL_COUNTERS, last[overflow]};
+    Params p = {out, counter, RIGHT_POLL_COUNTERS, last[overflow], poll_counters};
     LaunchShape shape = {.grid = ctas, .block = 1024, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL, NULL);
     model_global_free(out);
     model_global_free(counter);
     return status;
 }
-
-#define CASE_LIST "right"
-#ifdef __x86_64__
-#define INTEL_CASE(bug, rule) WRONG_CASE(bug, rule)
-#else
-#define INTEL_CASE(bug, rule) SKIPPED_CASE(bug, "this processor does not stop at it")
-#endif
-#ifdef __clang__
-#define FAULT_CASE(bug) SKIPPED_CASE(bug, "clang shows this access, which is named before the processor stops at it")
-#else
-#define FAULT_CASE(bug) WRONG_CASE(bug, FAULT)
-#endif
-const Case right_cases[] = {
-    RIGHT_CASE(RIGHT_EMPTY_GROUPS),
-    RIGHT_CASE(RIGHT_POLL_BARRIERS),
-    RIGHT_CASE(RIGHT_POLL_BARRIER_ROW),
-    RIGHT_CASE(RIGHT_POLL_COUNTERS),
-    RIGHT_CASE(RIGHT_POLL_AND_COUNT),
-    RIGHT_CASE(RIGHT_WAIT_TWICE),
-    RIGHT_CASE(RIGHT_PEEK),
-    RIGHT_CASE(RIGHT_PARTS),
-    RIGHT_CASE(RIGHT_WIDE),
-    RIGHT_CASE(RIGHT_READ_BOTH),
-    WRONG_CASE(POLL_BARRIERS_NEVER, LIVELOCK),
-    WRONG_CASE(POLL_COUNTERS_NEVER, LIVELOCK),
-    WRONG_CASE(WAIT_NO_FLIP, PHASE_STALE),
-    WRONG_CASE(PARTS_OVERLAP, CONVERGENCE),
-    WRONG_CASE(PART_ABSENT, CONVERGENCE),
-    WRONG_CASE(PART_WITHOUT_ITSELF, CONVERGENCE),
-    WRONG_CASE(PART_READS_OUTSIDE, CONVERGENCE),
-    WRONG_CASE(READ_THEN_ATOMIC, GLOBAL_CONFLICT),
-    WRONG_CASE(WRITE_AND_ATOMIC_READ, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_TWO_WORDS),
-    INTEL_CASE(DIVIDE_BY_ZERO, FAULT),
-    WRONG_CASE(RECURSION, FAULT),
-    WRONG_CASE(RECURSION_IN_REGISTERS, FAULT),
-    INTEL_CASE(LARGE_ARRAY, FAULT),
-    FAULT_CASE(LOCAL_INDEX),
-    WRONG_CASE(DAMAGED_STACK, FAULT),
-    WRONG_CASE(ABORT, FAULT),
-    WRONG_CASE(MISALIGNED_VECTOR, ALIGNMENT),
-    INTEL_CASE(MISALIGNED_BY_8, ALIGNMENT),
-    WRONG_CASE(MISALIGNED_WORD, ALIGNMENT),
-    WRONG_CASE(MISALIGNED_STORE, ALIGNMENT),
-};
-const int right_case_count = sizeof right_cases / sizeof right_cases[0];

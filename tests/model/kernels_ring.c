@@ -9,83 +9,83 @@
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "ring"
 
 enum { BM = 64, BN = 64, BK = 64, STAGES = 2, THREADS = 256, K_TILES = 5, STAGE_BYTES = (BM + BN) * BK * 2 };
 
-typedef enum {
-    RIGHT,
-    RIGHT_EXPECT_AFTER_LOADS, /* bytes are announced behind the loads: the tx-count is negative for a while */
-    RIGHT_GENERIC_A,          /* A is stored by the producer warpgroup and fenced */
-    RIGHT_REGISTERS_A,        /* A comes from registers */
-    RIGHT_TEST_WAIT,          /* the consumer polls */
-    RIGHT_MN_MAJOR,           /* both operands MN-major */
-    RIGHT_ALL_ARRIVE,         /* 128 arrivals release a stage */
-    RIGHT_GENERIC_A_LATE,     /* the thread that issues fences, after the barrier that orders the writers before it */
-    RIGHT_STORE_FENCE_LATE,   /* the same in the epilogue */
-    RIGHT_EMPTY_GROUP,        /* a group without products, before the first one */
-    RIGHT_NO_INIT_FENCE,      /* in one CTA __syncthreads() publishes the barriers, to the copy engine too */
-    EMPTY_PARITY,
-    NO_EXPECT,
-    EXPECT_HALF,
-    EXPECT_DOUBLE,
-    FULL_COUNT_128,
-    EMPTY_COUNT_2,
-    BARE_EXPECT,
-    ALL_ARRIVE,
-    PRODUCER_NO_FLIP,
-    CONSUMER_NO_FLIP,
-    CONSUMER_NEXT_STAGE,
-    B_NEXT_STAGE,
-    NO_FULL_WAIT,
-    NO_EMPTY_WAIT,
-    RELEASE_EARLY,
-    NO_INIT_SYNC,
-    NO_INIT,
-    REINIT,
-    STORE_OVER_BARRIER,
-    LOAD_OVER_BARRIER,
-    ONE_LOAD_MORE,
-    EXPECT_TOO_LARGE,
-    NO_WGMMA_FENCE,
-    NO_COMMIT,
-    NO_WAIT,
-    STORE_IN_FLIGHT,
-    ACCUMULATE_FIRST,
-    WARPS_DIFFER,
-    LANES_DIFFER,
-    K_ADVANCE,
-    WRONG_STRIDE,
-    WRONG_SWIZZLE,
-    DESCRIPTOR_OUTSIDE,
-    DESCRIPTOR_BITS,
-    DIFFERENT_K,
-    OTHER_ROWS,
-    MISALIGNED_BASE,
-    COORDINATES_SWAPPED,
-    GENERIC_A_NO_FENCE,
-    REGISTERS_A_NO_FENCE,
-    NO_STORE_FENCE,
-    STORE_FENCE_BY_ONE,
-    NO_STORE_BARRIER,
-    NO_READ_WAIT,
-    NO_STORE_COMMIT,
-    NO_STORE_WAIT,
-    LOAD_MISALIGNED,
-    OTHER_ROWS_OF_C,    /* A is loaded from 8 rows below those of C */
-    OTHER_SWIZZLE_OF_C, /* than that of the staged tile */
-    DISCARDED,          /* every step of the first k-tile replaces the accumulators */
-    LOAD_BAD_MAP,
-    LOAD_OUTSIDE,
-    BARRIER_MISALIGNED,
-    ONE_WARP_MISSES_FENCE,
-    SYNC_IN_ROLE,
-    ONE_WARP_MULTIPLIES,
-    ONE_WARP_RETURNS,
-    UNINITIALISED_OPERAND,
-    SINGLE_WARP_WAITS,
-} Bug;
+RIGHT_CASE(RIGHT);
+RIGHT_CASE(RIGHT_EXPECT_AFTER_LOADS); /* bytes are announced behind the loads: the tx-count is negative for a while */
+RIGHT_CASE(RIGHT_GENERIC_A);          /* A is stored by the producer warpgroup and fenced */
+RIGHT_CASE(RIGHT_REGISTERS_A);        /* A comes from registers */
+RIGHT_CASE(RIGHT_TEST_WAIT);          /* the consumer polls */
+RIGHT_CASE(RIGHT_MN_MAJOR);           /* both operands MN-major */
+RIGHT_CASE(RIGHT_ALL_ARRIVE);         /* 128 arrivals release a stage */
+RIGHT_CASE(
+    RIGHT_GENERIC_A_LATE); /* the thread that issues fences, after the barrier that orders the writers before it */
+RIGHT_CASE(RIGHT_STORE_FENCE_LATE); /* the same in the epilogue */
+RIGHT_CASE(RIGHT_EMPTY_GROUP);      /* a group without products, before the first one */
+RIGHT_CASE(RIGHT_NO_INIT_FENCE);    /* in one CTA __syncthreads() publishes the barriers, to the copy engine too */
+WRONG_CASE(EMPTY_PARITY, DEADLOCK);
+WRONG_CASE(NO_EXPECT, RACE_RAW);
+WRONG_CASE(EXPECT_HALF, TX_COUNT);
+WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
+WRONG_CASE(FULL_COUNT_128, DEADLOCK);
+WRONG_CASE(EMPTY_COUNT_2, DEADLOCK);
+WRONG_CASE(BARE_EXPECT, DEADLOCK);
+WRONG_CASE(ALL_ARRIVE, ARRIVE_OVERFLOW);
+WRONG_CASE(PRODUCER_NO_FLIP, PHASE_STALE);
+WRONG_CASE(CONSUMER_NO_FLIP, PHASE_STALE);
+WRONG_CASE(CONSUMER_NEXT_STAGE, RACE_RAW);
+WRONG_CASE(B_NEXT_STAGE, RACE_RAW);
+WRONG_CASE(NO_FULL_WAIT, ARRIVE_OVERFLOW);
+WRONG_CASE(NO_EMPTY_WAIT, RACE_WAW);
+WRONG_CASE(RELEASE_EARLY, RACE_WAR);
+WRONG_CASE(NO_INIT_SYNC, BARRIER_INIT_ORDER);
+WRONG_CASE(NO_INIT, BARRIER_UNINIT);
+WRONG_CASE(REINIT, BARRIER_REINIT);
+WRONG_CASE(STORE_OVER_BARRIER, BARRIER_OVERWRITTEN);
+WRONG_CASE(LOAD_OVER_BARRIER, SHARED_BOUNDS);
+WRONG_CASE(ONE_LOAD_MORE, EXIT_IN_FLIGHT);
+WRONG_CASE(EXPECT_TOO_LARGE, TX_RANGE);
+WRONG_CASE(NO_WGMMA_FENCE, WGMMA_FENCE);
+WRONG_CASE(NO_COMMIT, WGMMA_COMMIT);
+LOCAL_CASE(NO_WAIT, WGMMA_IN_FLIGHT);
+LOCAL_CASE(STORE_IN_FLIGHT, WGMMA_IN_FLIGHT);
+WRONG_CASE(ACCUMULATE_FIRST, REGISTERS_UNINIT);
+WRONG_CASE(WARPS_DIFFER, WGMMA_OPERANDS);
+WRONG_CASE(LANES_DIFFER, WGMMA_OPERANDS);
+WRONG_CASE(K_ADVANCE, PROVENANCE);
+WRONG_CASE(WRONG_STRIDE, PROVENANCE);
+WRONG_CASE(WRONG_SWIZZLE, PROVENANCE);
+WRONG_CASE(DESCRIPTOR_OUTSIDE, WGMMA_DESCRIPTOR);
+WRONG_CASE(DESCRIPTOR_BITS, WGMMA_DESCRIPTOR);
+WRONG_CASE(DIFFERENT_K, PROVENANCE);
+WRONG_CASE(OTHER_ROWS, PROVENANCE);
+WRONG_CASE(MISALIGNED_BASE, PROVENANCE);
+WRONG_CASE(COORDINATES_SWAPPED, PROVENANCE);
+WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE);
+WRONG_CASE(REGISTERS_A_NO_FENCE, WGMMA_FENCE);
+WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE);
+WRONG_CASE(STORE_FENCE_BY_ONE, PROXY_FENCE);
+WRONG_CASE(NO_STORE_BARRIER, RACE_RAW);
+WRONG_CASE(NO_READ_WAIT, RACE_WAR);
+WRONG_CASE(NO_STORE_COMMIT, EXIT_IN_FLIGHT);
+WRONG_CASE(NO_STORE_WAIT, EXIT_IN_FLIGHT);
+WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT);
+WRONG_CASE(OTHER_ROWS_OF_C, RESULT_PLACE);    /* A is loaded from 8 rows below those of C */
+WRONG_CASE(OTHER_SWIZZLE_OF_C, RESULT_PLACE); /* than that of the staged tile */
+WRONG_CASE(DISCARDED, PRODUCT_DISCARDED);     /* every step of the first k-tile replaces the accumulators */
+WRONG_CASE(LOAD_BAD_MAP, TMA_OPERAND);
+WRONG_CASE(LOAD_OUTSIDE, SHARED_BOUNDS);
+WRONG_CASE(BARRIER_MISALIGNED, ALIGNMENT);
+WRONG_CASE(ONE_WARP_MISSES_FENCE, WGMMA_FENCE);
+WRONG_CASE(SYNC_IN_ROLE, DEADLOCK);
+WRONG_CASE(ONE_WARP_MULTIPLIES, DEADLOCK);
+WRONG_CASE(ONE_WARP_RETURNS, CONVERGENCE);
+WRONG_CASE(UNINITIALISED_OPERAND, UNINIT_SHARED);
+WRONG_CASE(SINGLE_WARP_WAITS, RACE_RAW);
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* 128-byte swizzle; MN-major: [BK][BM] */
@@ -372,10 +372,11 @@ static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_co
 }
 KERNEL_ENTRY(ring_kernel, Params);
 
-static int run(int bug) {
+static int run(const Case *wanted) {
+    const int bug = wanted->bug;
     enum { K = K_TILES * BK };
-    bf16 *a = model_global_alloc(BM * K * sizeof *a, "A"), *b = model_global_alloc(BN * K * sizeof *b, "B");
-    bf16 *c[2] = {model_global_alloc(BM * BN * sizeof **c, "C"), model_global_alloc(BM * BN * sizeof **c, "D")};
+    bf16 *a = case_memory(BM * K * sizeof *a, "A"), *b = case_memory(BN * K * sizeof *b, "B");
+    bf16 *c[2] = {case_memory(BM * BN * sizeof **c, "C"), case_memory(BM * BN * sizeof **c, "D")};
     /* MN-major operands are the transposed matrices: [K][BM], [K][BN]. */
     int transposed = bug == RIGHT_MN_MAJOR;
     int a_step = transposed ? 1 : K, k_step = transposed ? BM : 1;
@@ -388,11 +389,7 @@ static int run(int bug) {
     for (int i = 0; i < BM * BN; i++) {
         c[0][i] = c[1][i] = 0x7fc0;
     }
-    Params p;
-    memset(&p, 0, sizeof p);
-    p.a = a;
-    p.bug = bug;
-    p.k_tiles = K_TILES;
+    Params p = {.a = a, .bug = bug, .k_tiles = K_TILES};
     int failed = transposed ? tensor_map_2d(&p.map_a, "A", a, K, BM, BM, BK, BM, SWIZZLE_128B, NULL) ||
                                   tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B, NULL)
                             : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B, NULL) ||
@@ -407,93 +404,9 @@ static int run(int bug) {
     }
     for (int i = 0; i < BM && status == 0; i++) {
         for (int j = 0; j < BN; j++) {
-            float sum = 0;
-            for (int k = 0; k < K; k++) {
-                sum += bf16_to_float(a[i * a_step + k * k_step]) * bf16_to_float(b[j * a_step + k * k_step]);
-            }
-            if (c[0][i * BN + j] != float_to_bf16(sum) || c[1][i * BN + j] != float_to_bf16(sum)) {
-                status = 1;
-            }
+            bf16 want = float_to_bf16(case_dot(a + i * a_step, b + j * a_step, K, k_step));
+            status |= c[0][i * BN + j] != want || c[1][i * BN + j] != want;
         }
     }
-    model_global_free(a);
-    model_global_free(b);
-    model_global_free(c[0]);
-    model_global_free(c[1]);
     return status;
 }
-
-#define CASE_LIST "ring"
-const Case ring_cases[] = {
-    RIGHT_CASE(RIGHT),
-    RIGHT_CASE(RIGHT_EXPECT_AFTER_LOADS),
-    RIGHT_CASE(RIGHT_GENERIC_A),
-    RIGHT_CASE(RIGHT_REGISTERS_A),
-    RIGHT_CASE(RIGHT_TEST_WAIT),
-    RIGHT_CASE(RIGHT_MN_MAJOR),
-    RIGHT_CASE(RIGHT_ALL_ARRIVE),
-    RIGHT_CASE(RIGHT_GENERIC_A_LATE),
-    RIGHT_CASE(RIGHT_STORE_FENCE_LATE),
-    RIGHT_CASE(RIGHT_EMPTY_GROUP),
-    RIGHT_CASE(RIGHT_NO_INIT_FENCE),
-    WRONG_CASE(EMPTY_PARITY, DEADLOCK),
-    WRONG_CASE(NO_EXPECT, RACE_RAW),
-    WRONG_CASE(EXPECT_HALF, TX_COUNT),
-    WRONG_CASE(EXPECT_DOUBLE, DEADLOCK),
-    WRONG_CASE(FULL_COUNT_128, DEADLOCK),
-    WRONG_CASE(EMPTY_COUNT_2, DEADLOCK),
-    WRONG_CASE(BARE_EXPECT, DEADLOCK),
-    WRONG_CASE(ALL_ARRIVE, ARRIVE_OVERFLOW),
-    WRONG_CASE(PRODUCER_NO_FLIP, PHASE_STALE),
-    WRONG_CASE(CONSUMER_NO_FLIP, PHASE_STALE),
-    WRONG_CASE(CONSUMER_NEXT_STAGE, RACE_RAW),
-    WRONG_CASE(B_NEXT_STAGE, RACE_RAW),
-    WRONG_CASE(NO_FULL_WAIT, ARRIVE_OVERFLOW),
-    WRONG_CASE(NO_EMPTY_WAIT, RACE_WAW),
-    WRONG_CASE(RELEASE_EARLY, RACE_WAR),
-    WRONG_CASE(NO_INIT_SYNC, BARRIER_INIT_ORDER),
-    WRONG_CASE(NO_INIT, BARRIER_UNINIT),
-    WRONG_CASE(REINIT, BARRIER_REINIT),
-    WRONG_CASE(STORE_OVER_BARRIER, BARRIER_OVERWRITTEN),
-    WRONG_CASE(LOAD_OVER_BARRIER, SHARED_BOUNDS),
-    WRONG_CASE(ONE_LOAD_MORE, EXIT_IN_FLIGHT),
-    WRONG_CASE(EXPECT_TOO_LARGE, TX_RANGE),
-    WRONG_CASE(NO_WGMMA_FENCE, WGMMA_FENCE),
-    WRONG_CASE(NO_COMMIT, WGMMA_COMMIT),
-    LOCAL_CASE(NO_WAIT, WGMMA_IN_FLIGHT),
-    LOCAL_CASE(STORE_IN_FLIGHT, WGMMA_IN_FLIGHT),
-    WRONG_CASE(ACCUMULATE_FIRST, REGISTERS_UNINIT),
-    WRONG_CASE(WARPS_DIFFER, WGMMA_OPERANDS),
-    WRONG_CASE(LANES_DIFFER, WGMMA_OPERANDS),
-    WRONG_CASE(K_ADVANCE, PROVENANCE),
-    WRONG_CASE(WRONG_STRIDE, PROVENANCE),
-    WRONG_CASE(WRONG_SWIZZLE, PROVENANCE),
-    WRONG_CASE(DESCRIPTOR_OUTSIDE, WGMMA_DESCRIPTOR),
-    WRONG_CASE(DESCRIPTOR_BITS, WGMMA_DESCRIPTOR),
-    WRONG_CASE(DIFFERENT_K, PROVENANCE),
-    WRONG_CASE(OTHER_ROWS, PROVENANCE),
-    WRONG_CASE(MISALIGNED_BASE, PROVENANCE),
-    WRONG_CASE(COORDINATES_SWAPPED, PROVENANCE),
-    WRONG_CASE(OTHER_ROWS_OF_C, RESULT_PLACE),
-    WRONG_CASE(OTHER_SWIZZLE_OF_C, RESULT_PLACE),
-    WRONG_CASE(DISCARDED, PRODUCT_DISCARDED),
-    WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE),
-    WRONG_CASE(REGISTERS_A_NO_FENCE, WGMMA_FENCE),
-    WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE),
-    WRONG_CASE(STORE_FENCE_BY_ONE, PROXY_FENCE),
-    WRONG_CASE(NO_STORE_BARRIER, RACE_RAW),
-    WRONG_CASE(NO_READ_WAIT, RACE_WAR),
-    WRONG_CASE(NO_STORE_COMMIT, EXIT_IN_FLIGHT),
-    WRONG_CASE(NO_STORE_WAIT, EXIT_IN_FLIGHT),
-    WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT),
-    WRONG_CASE(LOAD_BAD_MAP, TMA_OPERAND),
-    WRONG_CASE(LOAD_OUTSIDE, SHARED_BOUNDS),
-    WRONG_CASE(BARRIER_MISALIGNED, ALIGNMENT),
-    WRONG_CASE(ONE_WARP_MISSES_FENCE, WGMMA_FENCE),
-    WRONG_CASE(SYNC_IN_ROLE, DEADLOCK),
-    WRONG_CASE(ONE_WARP_MULTIPLIES, DEADLOCK),
-    WRONG_CASE(ONE_WARP_RETURNS, CONVERGENCE),
-    WRONG_CASE(UNINITIALISED_OPERAND, UNINIT_SHARED),
-    WRONG_CASE(SINGLE_WARP_WAITS, RACE_RAW),
-};
-const int ring_case_count = sizeof ring_cases / sizeof ring_cases[0];

@@ -10,75 +10,77 @@
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "roles"
 
 /* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B; where they take turns, the same
  * rows. */
 enum { BM = 64, BN = 64, BK = 64, CONSUMERS = 2, PRODUCER = 128 * CONSUMERS, THREADS = PRODUCER + 64 };
 enum { STAGES = 3, K_TILES = 8, STEPS = BK / 16, A_BYTES = CONSUMERS * BM * BK * 2, B_BYTES = BN * BK * 2 };
 
-typedef enum {
-    RIGHT,
-    /* the producer */
-    RIGHT_EXPECT_IN_TWO,   /* expect_tx for A, then arrive.expect_tx for B */
-    RIGHT_EXPECT_BY_OTHER, /* another thread announces B, before a __syncwarp() and the arrival */
-    RIGHT_LOADS_FIRST,     /* loads, then arrive.expect_tx */
-    RIGHT_FULL_FOR_EACH,   /* barriers of their own for A and B */
-    RIGHT_EMPTY_AHEAD,     /* it waits for the stage of the next k-tile before it fills this one */
-    RIGHT_FIRST_LAP_FREE,  /* it asks for no stage in the first lap */
-    RIGHT_NO_TAIL,
-    RIGHT_B_BY_CP_ASYNC, /* all 64 threads copy B, fence and arrive; one of them loads A */
-    RIGHT_REFILL_NAMED,  /* there is none: the consumers meet at a numbered barrier, and one of their threads loads */
-    RIGHT_REFILL_MET,    /* ... at an mbarrier at which all arrive and wait */
-    /* the consumers' waits */
-    RIGHT_POLLS,       /* test_wait in a loop */
-    RIGHT_ASKS,        /* test_wait, and a wait if it was in vain */
-    RIGHT_ASKS_AHEAD,  /* test_wait for the next k-tile, and a wait all the same */
-    RIGHT_WAITS_TWICE, /* ... for the same phase, before the stage is released */
-    RIGHT_LANE_WAITS,  /* one lane of each warp, then __syncwarp() */
-    RIGHT_ONE_WAITS,   /* one thread of each consumer, then a barrier of the warpgroup */
-    RIGHT_HANDED_ON,   /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
-    /* their releases */
-    RIGHT_ALL_ARRIVE,
-    RIGHT_WARPS_ARRIVE,     /* a lane of each warp */
-    RIGHT_SYNCWARP_ARRIVES, /* ... which has read A by ldmatrix, behind a __syncwarp() */
-    RIGHT_LATE_RELEASE,     /* wait_group(2), two k-tiles late */
-    RIGHT_ONE_STAGE,
-    RIGHT_TWO_STAGES,
-    /* their products */
-    RIGHT_STEP_GROUPS, /* a group for each k16 step; the wait leaves a k-tile's */
-    RIGHT_FENCE_ONCE,  /* before the main loop */
-    RIGHT_TWO_SETS,    /* of accumulators, in turn; one is read while the products on the other go on */
-    RIGHT_EMPTY_GROUPS, /* a consumer that issues no products fences, commits and waits; the stages are refilled as above */
-    RIGHT_ZEROED,       /* accumulators are set to zero before the loop, and always added to */
-    RIGHT_FRAGMENTS,    /* A from registers, two sets in turn */
-    RIGHT_LOADED_AHEAD, /* ... the next set is loaded between the fence and the products on this one */
-    /* turns: each k-tile is for one consumer */
-    RIGHT_TURNS_BOTH,   /* the other one waits for it and releases it too */
-    RIGHT_TURNS_HANDED, /* numbered barriers hand the turn on, as CUTLASS does */
-    RIGHT_TURNS_EVEN,   /* an even number of stages: each consumer has its own */
-    /* phases without bytes */
-    RIGHT_OWN_ARRIVAL,   /* a thread arrives for phase 0, and waits for phase 1 */
-    RIGHT_KNOWN_ARRIVAL, /* a thread that knows of that arrival waits for phase 1 */
-    EXPECT_AFTER_ARRIVAL,
-    EXPECT_BY_OTHER,
-    HANDED_ON_BY_ONE_NUMBER,
-    NAMED_SHARED,
-    NAMED_SWAPPED,
-    TURNS,
-    UNKNOWN_ARRIVAL,
-    IDLE_RELEASES, /* as with empty groups; one thread releases, though no product holds the others together */
-    ONE_WARP_WAITS,
-    ONE_WARP_FENCES,
-    WAITS_DIFFER,
-    WAIT_BEFORE_PRODUCTS, /* in one warp; in the others behind them */
-    ONE_WARP_WAITS_AGAIN, /* at its end */
-    ZEROED_BEHIND_FENCE,
-    FRAGMENTS_RELOADED,
-    FRAGMENT_STORED,
-    FRAGMENT_BEHIND_FENCE,
-} Bug;
+RIGHT_CASE(RIGHT);
+/* the producer */
+RIGHT_CASE(RIGHT_EXPECT_IN_TWO);   /* expect_tx for A, then arrive.expect_tx for B */
+RIGHT_CASE(RIGHT_EXPECT_BY_OTHER); /* another thread announces B, before a __syncwarp() and the arrival */
+RIGHT_CASE(RIGHT_LOADS_FIRST);     /* loads, then arrive.expect_tx */
+RIGHT_CASE(RIGHT_FULL_FOR_EACH);   /* barriers of their own for A and B */
+RIGHT_CASE(RIGHT_EMPTY_AHEAD);     /* it waits for the stage of the next k-tile before it fills this one */
+RIGHT_CASE(RIGHT_FIRST_LAP_FREE);  /* it asks for no stage in the first lap */
+RIGHT_CASE(RIGHT_NO_TAIL);
+RIGHT_CASE(RIGHT_B_BY_CP_ASYNC); /* all 64 threads copy B, fence and arrive; one of them loads A */
+RIGHT_CASE(
+    RIGHT_REFILL_NAMED); /* there is none: the consumers meet at a numbered barrier, and one of their threads loads */
+RIGHT_CASE(RIGHT_REFILL_MET); /* ... at an mbarrier at which all arrive and wait */
+/* the consumers' waits */
+RIGHT_CASE(RIGHT_POLLS);       /* test_wait in a loop */
+RIGHT_CASE(RIGHT_ASKS);        /* test_wait, and a wait if it was in vain */
+RIGHT_CASE(RIGHT_ASKS_AHEAD);  /* test_wait for the next k-tile, and a wait all the same */
+RIGHT_CASE(RIGHT_WAITS_TWICE); /* ... for the same phase, before the stage is released */
+RIGHT_CASE(RIGHT_LANE_WAITS);  /* one lane of each warp, then __syncwarp() */
+RIGHT_CASE(RIGHT_ONE_WAITS);   /* one thread of each consumer, then a barrier of the warpgroup */
+RIGHT_CASE(RIGHT_HANDED_ON); /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
+/* their releases */
+RIGHT_CASE(RIGHT_ALL_ARRIVE);
+RIGHT_CASE(RIGHT_WARPS_ARRIVE);     /* a lane of each warp */
+RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* ... which has read A by ldmatrix, behind a __syncwarp() */
+RIGHT_CASE(RIGHT_LATE_RELEASE);     /* wait_group(2), two k-tiles late */
+RIGHT_CASE(RIGHT_ONE_STAGE);
+RIGHT_CASE(RIGHT_TWO_STAGES);
+/* their products */
+RIGHT_CASE(RIGHT_STEP_GROUPS); /* a group for each k16 step; the wait leaves a k-tile's */
+RIGHT_CASE(RIGHT_FENCE_ONCE);  /* before the main loop */
+RIGHT_CASE(RIGHT_TWO_SETS);    /* of accumulators, in turn; one is read while the products on the other go on */
+RIGHT_CASE(
+    RIGHT_EMPTY_GROUPS); /* a consumer that issues no products fences, commits and waits; the stages are refilled as above */
+RIGHT_CASE(RIGHT_ZEROED);       /* accumulators are set to zero before the loop, and always added to */
+RIGHT_CASE(RIGHT_FRAGMENTS);    /* A from registers, two sets in turn */
+RIGHT_CASE(RIGHT_LOADED_AHEAD); /* ... the next set is loaded between the fence and the products on this one */
+/* turns: each k-tile is for one consumer */
+RIGHT_CASE(RIGHT_TURNS_BOTH);   /* the other one waits for it and releases it too */
+RIGHT_CASE(RIGHT_TURNS_HANDED); /* numbered barriers hand the turn on, as CUTLASS does */
+RIGHT_CASE(RIGHT_TURNS_EVEN);   /* an even number of stages: each consumer has its own */
+/* phases without bytes */
+RIGHT_CASE(RIGHT_OWN_ARRIVAL);   /* a thread arrives for phase 0, and waits for phase 1 */
+RIGHT_CASE(RIGHT_KNOWN_ARRIVAL); /* a thread that knows of that arrival waits for phase 1 */
+WRONG_CASE(EXPECT_AFTER_ARRIVAL, TX_COUNT);
+WRONG_CASE(EXPECT_BY_OTHER, TX_COUNT);
+WRONG_CASE(HANDED_ON_BY_ONE_NUMBER, NAMED_BARRIER);
+WRONG_CASE(NAMED_SHARED, NAMED_BARRIER);
+WRONG_CASE(NAMED_SWAPPED, NAMED_BARRIER);
+WRONG_CASE(TURNS, PHASE_SKIPPED);
+WRONG_CASE(UNKNOWN_ARRIVAL, PHASE_SKIPPED);
+WRONG_CASE(IDLE_RELEASES,
+           PHASE_SKIPPED); /* as with empty groups; one thread releases, though no product holds the others together */
+WRONG_CASE(ONE_WARP_WAITS, CONVERGENCE);
+WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE);
+WRONG_CASE(WAITS_DIFFER, CONVERGENCE);
+WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE); /* in one warp; in the others behind them */
+WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE); /* at its end */
+LOCAL_CASE(ZEROED_BEHIND_FENCE, WGMMA_FENCE);
+WRONG_CASE(FRAGMENTS_RELOADED, WGMMA_IN_FLIGHT);
+LOCAL_CASE(FRAGMENT_STORED, WGMMA_IN_FLIGHT);
+LOCAL_CASE(FRAGMENT_BEHIND_FENCE, WGMMA_FENCE);
 
 typedef struct {
     bf16 a[STAGES][CONSUMERS * BM * BK]; /* 128-byte swizzle */
@@ -457,10 +459,11 @@ static __global__ void __launch_bounds__(THREADS, 1) roles_kernel(const __grid_c
 }
 KERNEL_ENTRY(roles_kernel, Params);
 
-static int run(int bug) {
+static int run(const Case *c) {
+    const int bug = c->bug;
     enum { K = K_TILES * BK, ROWS = CONSUMERS * BM };
-    bf16 *a = model_global_alloc(ROWS * K * sizeof *a, "A"), *b = model_global_alloc(BN * K * sizeof *b, "B");
-    float *out = model_global_alloc(ROWS * BN * sizeof *out, "out");
+    bf16 *a = case_memory(ROWS * K * sizeof *a, "A"), *b = case_memory(BN * K * sizeof *b, "B");
+    float *out = case_memory(ROWS * BN * sizeof *out, "out");
     for (int k = 0; k < K; k++) {
         for (int i = 0; i < ROWS; i++) {
             a[i * K + k] = float_to_bf16((float)((i * 7 + k * 3) % 5 - 2));
@@ -470,12 +473,8 @@ static int run(int bug) {
         }
     }
     memset(out, 0xff, ROWS * BN * sizeof *out);
-    Params p;
-    memset(&p, 0, sizeof p);
-    p.b = b;
-    p.out = out;
-    p.bug = bug;
-    p.stages = bug == RIGHT_ONE_STAGE ? 1 : bug == RIGHT_TWO_STAGES || bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
+    int stages = bug == RIGHT_ONE_STAGE ? 1 : bug == RIGHT_TWO_STAGES || bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
+    Params p = {.b = b, .out = out, .bug = bug, .stages = stages};
     int status = tensor_map_2d(&p.map_a, "A", a, ROWS, K, K, ROWS, BK, SWIZZLE_128B, NULL) ||
                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
     if (status == 0) {
@@ -485,73 +484,9 @@ static int run(int bug) {
     int right = bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL; /* they multiply nothing */
     for (int i = 0; i < (turns(bug) || idles(bug) ? BM : ROWS) && status == 0 && !right; i++) {
         for (int j = 0; j < BN; j++) {
-            float sum = 0, got = out[i * BN + j] + (turns(bug) ? out[(BM + i) * BN + j] : 0);
-            for (int k = 0; k < K; k++) {
-                sum += bf16_to_float(a[i * K + k]) * bf16_to_float(b[j * K + k]);
-            }
-            status |= got != sum;
+            float got = out[i * BN + j] + (turns(bug) ? out[(BM + i) * BN + j] : 0);
+            status |= got != case_dot(a + i * K, b + j * K, K, 1);
         }
     }
-    model_global_free(a);
-    model_global_free(b);
-    model_global_free(out);
     return status;
 }
-
-#define CASE_LIST "roles"
-const Case roles_cases[] = {
-    RIGHT_CASE(RIGHT),
-    RIGHT_CASE(RIGHT_EXPECT_IN_TWO),
-    RIGHT_CASE(RIGHT_EXPECT_BY_OTHER),
-    RIGHT_CASE(RIGHT_LOADS_FIRST),
-    RIGHT_CASE(RIGHT_FULL_FOR_EACH),
-    RIGHT_CASE(RIGHT_EMPTY_AHEAD),
-    RIGHT_CASE(RIGHT_FIRST_LAP_FREE),
-    RIGHT_CASE(RIGHT_NO_TAIL),
-    RIGHT_CASE(RIGHT_B_BY_CP_ASYNC),
-    RIGHT_CASE(RIGHT_REFILL_NAMED),
-    RIGHT_CASE(RIGHT_REFILL_MET),
-    RIGHT_CASE(RIGHT_POLLS),
-    RIGHT_CASE(RIGHT_ASKS),
-    RIGHT_CASE(RIGHT_ASKS_AHEAD),
-    RIGHT_CASE(RIGHT_WAITS_TWICE),
-    RIGHT_CASE(RIGHT_LANE_WAITS),
-    RIGHT_CASE(RIGHT_ONE_WAITS),
-    RIGHT_CASE(RIGHT_HANDED_ON),
-    RIGHT_CASE(RIGHT_ALL_ARRIVE),
-    RIGHT_CASE(RIGHT_WARPS_ARRIVE),
-    RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES),
-    RIGHT_CASE(RIGHT_LATE_RELEASE),
-    RIGHT_CASE(RIGHT_ONE_STAGE),
-    RIGHT_CASE(RIGHT_TWO_STAGES),
-    RIGHT_CASE(RIGHT_STEP_GROUPS),
-    RIGHT_CASE(RIGHT_FENCE_ONCE),
-    RIGHT_CASE(RIGHT_TWO_SETS),
-    RIGHT_CASE(RIGHT_EMPTY_GROUPS),
-    RIGHT_CASE(RIGHT_ZEROED),
-    RIGHT_CASE(RIGHT_FRAGMENTS),
-    RIGHT_CASE(RIGHT_LOADED_AHEAD),
-    RIGHT_CASE(RIGHT_TURNS_BOTH),
-    RIGHT_CASE(RIGHT_TURNS_HANDED),
-    RIGHT_CASE(RIGHT_TURNS_EVEN),
-    RIGHT_CASE(RIGHT_OWN_ARRIVAL),
-    RIGHT_CASE(RIGHT_KNOWN_ARRIVAL),
-    WRONG_CASE(EXPECT_AFTER_ARRIVAL, TX_COUNT),
-    WRONG_CASE(EXPECT_BY_OTHER, TX_COUNT),
-    WRONG_CASE(HANDED_ON_BY_ONE_NUMBER, NAMED_BARRIER),
-    WRONG_CASE(NAMED_SHARED, NAMED_BARRIER),
-    WRONG_CASE(NAMED_SWAPPED, NAMED_BARRIER),
-    WRONG_CASE(TURNS, PHASE_SKIPPED),
-    WRONG_CASE(UNKNOWN_ARRIVAL, PHASE_SKIPPED),
-    WRONG_CASE(IDLE_RELEASES, PHASE_SKIPPED),
-    WRONG_CASE(ONE_WARP_WAITS, CONVERGENCE),
-    WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE),
-    WRONG_CASE(WAITS_DIFFER, CONVERGENCE),
-    WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE),
-    WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE),
-    LOCAL_CASE(ZEROED_BEHIND_FENCE, WGMMA_FENCE),
-    WRONG_CASE(FRAGMENTS_RELOADED, WGMMA_IN_FLIGHT),
-    LOCAL_CASE(FRAGMENT_STORED, WGMMA_IN_FLIGHT),
-    LOCAL_CASE(FRAGMENT_BEHIND_FENCE, WGMMA_FENCE),
-};
-const int roles_case_count = sizeof roles_cases / sizeof roles_cases[0];

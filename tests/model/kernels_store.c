@@ -6,37 +6,12 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/tma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "store"
 
 enum { WARPS = 4, THREADS = 32 * WARPS, ROWS = 16, COLS = 64, BOX = ROWS * COLS, TILES = 4, STAGES = 2, CTAS = 4 };
 enum { BOX_BYTES = BOX * 2, PART = BOX / CTAS };
-
-typedef enum {
-    /* each warp stages 16 rows of each tile and stores them */
-    RIGHT_WARPS,
-    WARPS_NO_FENCE,
-    WARPS_NO_SYNCWARP,
-    WARPS_NO_READ_WAIT,
-    /* the CTA has one staging buffer, and waits at its end for the reads of it alone */
-    RIGHT_ONE_BUFFER,
-    ONE_BUFFER_NO_WAIT,
-    ONE_BUFFER_NO_LAST_WAIT,
-    /* every tile onto the first one */
-    RIGHT_REDUCE,
-    REDUCE_READ_ONLY, /* waits for the reads of shared memory alone */
-    /* loads: a full barrier for a pair of stages */
-    RIGHT_PAIR_COUNT,  /* two arrivals for a phase: both boxes are there */
-    RIGHT_PAIR_PHASES, /* a phase for each: the first has parity 0, the second 1 */
-    PAIR_ONE_ARRIVAL,  /* comes before the second load, and is all the barrier counts */
-    PAIR_NO_BARRIER,   /* the second load does not wait until all have seen the first phase */
-    /* a cluster: each CTA loads a quarter of a tile into all, and another tile for itself */
-    RIGHT_FOUR,
-    RIGHT_FOUR_RELAXED, /* cluster_arrive_relaxed() publishes the barriers: the fence comes before it */
-    FOUR_RELAXED_NO_FENCE,
-    FOUR_LEAVES_ONE_OUT,
-    FOUR_ONE_KEEPS, /* one of them does not release, and nobody asks it to */
-} Bug;
 
 typedef struct {
     bf16 out[WARPS][BOX]; /* not swizzled, as all that follow */
@@ -44,14 +19,25 @@ typedef struct {
     MBarrier full[STAGES], empty[STAGES];
 } Shared;
 
-typedef struct {
+typedef struct Params Params;
+typedef void Part(Shared *s, const Params *p);
+struct Params {
     TensorMap map_in, map_part, map_own, map_out; /* boxes [ROWS][COLS]; of a part [ROWS / CTAS][COLS] */
     float *sum;                                   /* [CTAS][COLS] */
     int bug;
-} Params;
+    Part *part;
+};
 
 /* Element i of the 16 rows that a warp stores of a tile. */
 DEVICE float element(int tile, int warp, int i) { return (float)((tile * 7 + warp * 5 + i) % 13 - 6); }
+
+/* The CTA has one staging buffer, and waits at its end for the reads of it alone. */
+RIGHT_IN(store_by_one, RIGHT_ONE_BUFFER);
+WRONG_IN(store_by_one, ONE_BUFFER_NO_WAIT, RACE_WAR);
+WRONG_IN(store_by_one, ONE_BUFFER_NO_LAST_WAIT, EXIT_IN_FLIGHT);
+/* Every tile onto the first one. */
+RIGHT_IN(store_by_one, RIGHT_REDUCE);
+WRONG_IN(store_by_one, REDUCE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
 
 /* One thread. */
 DEVICE void store(Shared *s, const Params *p, int tile, int warp) {
@@ -62,6 +48,12 @@ DEVICE void store(Shared *s, const Params *p, int tile, int warp) {
         tma_store_2d(&p->map_out, s->out[warp], 0, row);
     }
 }
+
+/* Each warp stages 16 rows of each tile and stores them. */
+RIGHT_IN(store_by_warps, RIGHT_WARPS);
+WRONG_IN(store_by_warps, WARPS_NO_FENCE, PROXY_FENCE);
+WRONG_IN(store_by_warps, WARPS_NO_SYNCWARP, RACE_RAW);
+WRONG_IN(store_by_warps, WARPS_NO_READ_WAIT, RACE_WAR);
 
 DEVICE void store_by_warps(Shared *s, const Params *p) {
     const int bug = p->bug;
@@ -129,6 +121,12 @@ DEVICE void load(Shared *s, const Params *p, int stage, int tile) {
     tma_load_2d(s->in[stage], &p->map_in, 0, tile * ROWS, s->full);
 }
 
+/* Loads: a full barrier for a pair of stages. */
+RIGHT_IN(pair, RIGHT_PAIR_COUNT);               /* two arrivals for a phase: both boxes are there */
+RIGHT_IN(pair, RIGHT_PAIR_PHASES);              /* a phase for each: the first has parity 0, the second 1 */
+WRONG_IN(pair, PAIR_ONE_ARRIVAL, RACE_RAW);     /* comes before the second load, and is all the barrier counts */
+WRONG_IN(pair, PAIR_NO_BARRIER, PHASE_SKIPPED); /* the second load does not wait until all have seen the first phase */
+
 DEVICE void pair(Shared *s, const Params *p) {
     const int bug = p->bug, phases = bug == RIGHT_PAIR_PHASES || bug == PAIR_NO_BARRIER;
     int thread = (int)threadIdx.x, column = thread % COLS;
@@ -169,6 +167,13 @@ DEVICE void pair(Shared *s, const Params *p) {
     }
 }
 
+/* A cluster: each CTA loads a quarter of a tile into all, and another tile for itself. */
+RIGHT_IN(four, RIGHT_FOUR);
+RIGHT_IN(four, RIGHT_FOUR_RELAXED); /* cluster_arrive_relaxed() publishes the barriers: the fence comes before it */
+WRONG_IN(four, FOUR_RELAXED_NO_FENCE, BARRIER_INIT_ORDER);
+WRONG_IN(four, FOUR_LEAVES_ONE_OUT, DEADLOCK);
+WRONG_IN(four, FOUR_ONE_KEEPS, RACE_WAR); /* one of them does not release, and nobody asks it to */
+
 DEVICE void four(Shared *s, const Params *p) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x, rank = cluster_cta_rank();
@@ -201,34 +206,20 @@ DEVICE void four(Shared *s, const Params *p) {
 
 static __global__ void __launch_bounds__(THREADS) store_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    const int bug = p.bug;
-    if (bug <= WARPS_NO_READ_WAIT) {
-        store_by_warps(s, &p);
-        return;
-    }
-    if (bug <= REDUCE_READ_ONLY) {
-        store_by_one(s, &p);
-        return;
-    }
     if (threadIdx.x == 0) {
-        mbarrier_init(s->full, STAGES, bug == RIGHT_PAIR_COUNT ? 2 : 1);
-        mbarrier_init(s->empty, STAGES, bug == FOUR_ONE_KEEPS ? CTAS - 1 : CTAS);
-        if (bug != FOUR_RELAXED_NO_FENCE) {
+        mbarrier_init(s->full, STAGES, p.bug == RIGHT_PAIR_COUNT ? 2 : 1);
+        mbarrier_init(s->empty, STAGES, p.bug == FOUR_ONE_KEEPS ? CTAS - 1 : CTAS);
+        if (p.bug != FOUR_RELAXED_NO_FENCE) {
             mbarrier_init_fence();
         }
     }
-    if (bug < RIGHT_FOUR) {
-        __syncthreads();
-        pair(s, &p);
-        return;
-    }
-    if (bug == RIGHT_FOUR_RELAXED || bug == FOUR_RELAXED_NO_FENCE) {
+    if (p.bug == RIGHT_FOUR_RELAXED || p.bug == FOUR_RELAXED_NO_FENCE) {
         cluster_arrive_relaxed();
         cluster_wait();
     } else {
         cluster_sync();
     }
-    four(s, &p);
+    p.part(s, &p);
 }
 KERNEL_ENTRY(store_kernel, Params);
 
@@ -249,8 +240,8 @@ static int check_stores(const bf16 *out, int bug) {
     return wrong;
 }
 
-static int check_sums(const float *sum, const bf16 *in, int bug) {
-    int ctas = bug >= RIGHT_FOUR ? CTAS : 1, wrong = 0;
+static int check_sums(const float *sum, const bf16 *in, int ctas) {
+    int wrong = 0;
     for (int i = 0; i < ctas * COLS; i++) {
         float want = ctas > 1 ? TILES * column_sum(in + i / COLS * BOX, i % COLS) : 0;
         for (int tile = 0; tile < TILES; tile++) {
@@ -261,58 +252,28 @@ static int check_sums(const float *sum, const bf16 *in, int bug) {
     return wrong;
 }
 
-static int run(int bug) {
+static int run(const Case *c) {
     enum { OUT_ROWS = TILES * WARPS * ROWS };
-    bf16 *in = model_global_alloc(TILES * BOX * sizeof *in, "in");
-    bf16 *out = model_global_alloc(OUT_ROWS * COLS * sizeof *out, "out");
-    float *sum = model_global_alloc(CTAS * COLS * sizeof *sum, "sum");
+    bf16 *in = case_memory(TILES * BOX * sizeof *in, "in");
+    bf16 *out = case_memory(OUT_ROWS * COLS * sizeof *out, "out");
+    float *sum = case_memory(CTAS * COLS * sizeof *sum, "sum");
     for (int i = 0; i < TILES * BOX; i++) {
         in[i] = float_to_bf16((float)(i % 11 - 5));
     }
-    memset(out, 0, OUT_ROWS * COLS * sizeof *out);
-    memset(sum, 0, CTAS * COLS * sizeof *sum);
-    Params p;
-    memset(&p, 0, sizeof p);
-    p.sum = sum;
-    p.bug = bug;
+    Params p = {.sum = sum, .bug = c->bug, .part = (Part *)c->more};
     int status =
         tensor_map_2d(&p.map_in, "in", in, TILES * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ||
         tensor_map_2d(&p.map_part, "in", in, TILES * ROWS, COLS, COLS, ROWS / CTAS, COLS, SWIZZLE_NONE, NULL) ||
         tensor_map_2d(&p.map_own, "in", in, TILES * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) ||
         tensor_map_2d(&p.map_out, "out", out, OUT_ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL);
+    int ctas = p.part == four ? CTAS : 1;
     if (status == 0) {
-        int ctas = bug >= RIGHT_FOUR ? CTAS : 1;
         LaunchShape shape = {.grid = ctas, .block = THREADS, .cluster = ctas, .shared_bytes = sizeof(Shared)};
         status = launch_kernel(KERNEL(store_kernel), shape, &p, NULL, NULL);
     }
     if (status == 0) {
-        status = bug <= REDUCE_READ_ONLY ? check_stores(out, bug) : check_sums(sum, in, bug);
+        int stores = p.part == store_by_warps || p.part == store_by_one;
+        status = stores ? check_stores(out, p.bug) : check_sums(sum, in, ctas);
     }
-    model_global_free(in);
-    model_global_free(out);
-    model_global_free(sum);
     return status;
 }
-
-#define CASE_LIST "store"
-const Case store_cases[] = {
-    RIGHT_CASE(RIGHT_WARPS),
-    WRONG_CASE(WARPS_NO_FENCE, PROXY_FENCE),
-    WRONG_CASE(WARPS_NO_SYNCWARP, RACE_RAW),
-    WRONG_CASE(WARPS_NO_READ_WAIT, RACE_WAR),
-    RIGHT_CASE(RIGHT_ONE_BUFFER),
-    WRONG_CASE(ONE_BUFFER_NO_WAIT, RACE_WAR),
-    WRONG_CASE(ONE_BUFFER_NO_LAST_WAIT, EXIT_IN_FLIGHT),
-    RIGHT_CASE(RIGHT_REDUCE),
-    WRONG_CASE(REDUCE_READ_ONLY, GLOBAL_CONFLICT),
-    RIGHT_CASE(RIGHT_PAIR_COUNT),
-    RIGHT_CASE(RIGHT_PAIR_PHASES),
-    WRONG_CASE(PAIR_ONE_ARRIVAL, RACE_RAW),
-    WRONG_CASE(PAIR_NO_BARRIER, PHASE_SKIPPED),
-    RIGHT_CASE(RIGHT_FOUR),
-    RIGHT_CASE(RIGHT_FOUR_RELAXED),
-    WRONG_CASE(FOUR_RELAXED_NO_FENCE, BARRIER_INIT_ORDER),
-    WRONG_CASE(FOUR_LEAVES_ONE_OUT, DEADLOCK),
-    WRONG_CASE(FOUR_ONE_KEEPS, RACE_WAR),
-};
-const int store_case_count = sizeof store_cases / sizeof store_cases[0];

@@ -5,38 +5,37 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/tma_nd.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "tensor"
 
 /* ---- bulk copies -------------------------------------------------------------------------------------------------- */
 
 /* Rows come in one by one, twice; each thread doubles its elements, and the rows go out again. */
 enum { THREADS = 64, ROWS = 4, COLS = 64, ROW_BYTES = COLS * 4, ROUNDS = 2 };
 
-typedef enum {
-    RIGHT_BULK,
-    RIGHT_BULK_READ_WAIT, /* the buffer is filled again once it has been read */
-    LOAD_NO_WAIT,
-    LOAD_NO_READ_FENCE,
-    LOAD_OVER_READ,
-    LOAD_NOT_WAITED,
-    LOAD_BYTES_24,
-    LOAD_NO_BYTES,
-    LOAD_FROM_8,
-    LOAD_TO_8,
-    LOAD_OUTSIDE,
-    LOAD_TO_OUTSIDE,
-    EXPECT_LESS,
-    STORE_NO_FENCE,
-    STORE_NO_BARRIER,
-    STORE_NO_READ_WAIT,
-    STORE_NO_COMMIT,
-    STORE_NO_WAIT,
-    STORE_BYTES_24,
-    STORE_TO_8,
-    STORE_OUTSIDE,
-    READ_BEFORE_STORED,
-} BulkBug;
+RIGHT_CASE(RIGHT_BULK);
+RIGHT_CASE(RIGHT_BULK_READ_WAIT); /* the buffer is filled again once it has been read */
+WRONG_CASE(LOAD_NO_WAIT, RACE_RAW);
+WRONG_CASE(LOAD_NO_READ_FENCE, PROXY_FENCE);
+WRONG_CASE(LOAD_OVER_READ, RACE_WAR);
+WRONG_CASE(LOAD_NOT_WAITED, EXIT_IN_FLIGHT);
+WRONG_CASE(LOAD_BYTES_24, ALIGNMENT);
+WRONG_CASE(LOAD_NO_BYTES, ALIGNMENT);
+WRONG_CASE(LOAD_FROM_8, ALIGNMENT);
+WRONG_CASE(LOAD_TO_8, ALIGNMENT);
+WRONG_CASE(LOAD_OUTSIDE, GLOBAL_BOUNDS);
+WRONG_CASE(LOAD_TO_OUTSIDE, SHARED_BOUNDS);
+WRONG_CASE(EXPECT_LESS, TX_COUNT);
+WRONG_CASE(STORE_NO_FENCE, PROXY_FENCE);
+WRONG_CASE(STORE_NO_BARRIER, RACE_RAW);
+WRONG_CASE(STORE_NO_READ_WAIT, RACE_WAR);
+WRONG_CASE(STORE_NO_COMMIT, EXIT_IN_FLIGHT);
+WRONG_CASE(STORE_NO_WAIT, EXIT_IN_FLIGHT);
+WRONG_CASE(STORE_BYTES_24, ALIGNMENT);
+WRONG_CASE(STORE_TO_8, ALIGNMENT);
+WRONG_CASE(STORE_OUTSIDE, GLOBAL_BOUNDS);
+WRONG_CASE(READ_BEFORE_STORED, GLOBAL_CONFLICT);
 
 typedef struct {
     uint32_t in[ROWS][COLS];
@@ -134,50 +133,53 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
 }
 KERNEL_ENTRY(bulk_kernel, BulkParams);
 
-static int run_bulk(int bug) {
+static int run(const Case *c) {
     enum { WORDS = ROUNDS * ROWS * COLS };
-    uint32_t *in = model_global_alloc(WORDS * sizeof *in, "in"), *out = model_global_alloc(WORDS * sizeof *out, "out");
-    uint32_t *seen = model_global_alloc(THREADS * sizeof *seen, "seen");
+    uint32_t *in = case_memory(WORDS * sizeof *in, "in"), *out = case_memory(WORDS * sizeof *out, "out");
     for (int i = 0; i < WORDS; i++) {
         in[i] = (uint32_t)i + 1;
-        out[i] = 0;
     }
-    BulkParams p = {in, out, seen, bug};
+    BulkParams p = {in, out, case_memory(THREADS * sizeof *in, "seen"), c->bug};
     LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(BulkShared)};
     int status = launch_kernel(KERNEL(bulk_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < WORDS && status == 0; i++) {
         status = out[i] != 2 * in[i];
     }
-    model_global_free(in);
-    model_global_free(out);
-    model_global_free(seen);
     return status;
 }
 
 /* ---- boxes of tensors --------------------------------------------------------------------------------------------- */
 
-typedef enum {
-    RIGHT_1D,
-    RIGHT_3D,
-    RIGHT_4D,
-    RIGHT_5D,
-    RIGHT_FP32,
-    RIGHT_FP8,
-    RIGHT_EDGE_FP8,
-    RIGHT_NAN_FP32,
-    RIGHT_HINT,
-    RIGHT_ADD_1D,
-    RIGHT_ADD_FP32,
-    RIGHT_ADD_5D,
-    BOX_RANK,
-    BOX_START_FP8,
-    BOX_START_FP32,
-    BOX_NEGATIVE_STORE,
-    BOX_NO_WAIT,
-    BOX_NO_FENCE,
-    ADD_FP8,
-    ADD_NO_FENCE,
-} BoxBug;
+/* A box of a tensor of `rank` dimensions, whose elements have so many bytes: 1 fp8, 2 bf16, 4 fp32. */
+typedef struct {
+    int rank, bytes;
+    int at, at1, at4; /* where it begins in dimensions 0, 1 and 4; 0: 16 bytes from the edge, 1, 1 */
+    int add, hint, fill_nan;
+} Box;
+#define BOX_CASE(name, rule, rank_, bytes_, ...)                                 \
+    static const Box box_##name = {.rank = rank_, .bytes = bytes_, __VA_ARGS__}; \
+    CASE_OF(run_box, name, rule, &box_##name)
+
+BOX_CASE(RIGHT_1D, NULL, 1, 2);
+BOX_CASE(RIGHT_3D, NULL, 3, 2);
+BOX_CASE(RIGHT_4D, NULL, 4, 2);
+BOX_CASE(RIGHT_5D, NULL, 5, 2, .at4 = 2); /* the second of two lies outside */
+BOX_CASE(RIGHT_FP32, NULL, 2, 4);
+BOX_CASE(RIGHT_FP8, NULL, 2, 1);
+BOX_CASE(RIGHT_EDGE_FP8, NULL, 2, 1, .at = 32, .at1 = 6); /* half of it lies outside, and the last rows */
+BOX_CASE(RIGHT_NAN_FP32, NULL, 2, 4, .at = 8, .at1 = 6, .fill_nan = 1);
+BOX_CASE(RIGHT_HINT, NULL, 2, 2, .hint = 1);
+BOX_CASE(RIGHT_ADD_1D, NULL, 1, 4, .add = 1);
+BOX_CASE(RIGHT_ADD_FP32, NULL, 2, 4, .add = 1);
+BOX_CASE(RIGHT_ADD_5D, NULL, 5, 4, .add = 1, .at4 = 2);
+BOX_CASE(BOX_RANK, "TMA_OPERAND", 5, 2);
+BOX_CASE(BOX_START_FP8, "TMA_OPERAND", 2, 1, .at = 8);
+BOX_CASE(BOX_START_FP32, "TMA_OPERAND", 2, 4, .at = 2);
+BOX_CASE(BOX_NEGATIVE_STORE, "TMA_OPERAND", 2, 2);
+BOX_CASE(BOX_NO_WAIT, "RACE_RAW", 2, 2);
+BOX_CASE(BOX_NO_FENCE, "PROXY_FENCE", 2, 2);
+BOX_CASE(ADD_FP8, "TMA_OPERAND", 2, 1, .add = 1);
+BOX_CASE(ADD_NO_FENCE, "PROXY_FENCE", 2, 4, .add = 1);
 
 enum { BOX_BYTES = 2048 };
 
@@ -188,17 +190,18 @@ typedef struct {
 
 typedef struct {
     TensorMap map, map_out;
-    int rank, add, bytes, bug;
+    Box box;
+    int bytes, bug; /* bytes of the box */
     int c[5], store_c0;
     uint8_t *seen; /* the box */
 } BoxParams;
 
 DEVICE void load_box(BoxShared *s, const BoxParams *p) {
     const int *c = p->c;
-    switch (p->bug == BOX_RANK ? 4 : p->rank) {
+    switch (p->bug == BOX_RANK ? 4 : p->box.rank) {
     case 1: tma_load_1d(s->box, &p->map, c[0], &s->full); break;
     case 2:
-        if (p->bug == RIGHT_HINT) {
+        if (p->box.hint) {
             tma_load_2d_hint(s->box, &p->map, c[0], c[1], &s->full, l2_evict_first());
         } else {
             tma_load_2d(s->box, &p->map, c[0], c[1], &s->full);
@@ -213,7 +216,7 @@ DEVICE void load_box(BoxShared *s, const BoxParams *p) {
 DEVICE void store_box(BoxShared *s, const BoxParams *p) {
     const int *c = p->c;
     int c0 = p->store_c0;
-    switch (p->rank + 10 * p->add) {
+    switch (p->box.rank + 10 * p->box.add) {
     case 1: tma_store_1d(&p->map_out, s->box, c0); break;
     case 2: tma_store_2d(&p->map_out, s->box, c0, c[1]); break;
     case 3: tma_store_3d(&p->map_out, s->box, c0, c[1], c[2]); break;
@@ -275,8 +278,8 @@ static float float_at(const uint8_t *p) {
 }
 
 /* Compares the box that was loaded, and what was stored or added, with the tensor, element by element. */
-static int check_boxes(const Tensor *t, const BoxParams *p, int bytes, const uint8_t *in, const uint8_t *out) {
-    int elements = p->bytes / bytes;
+static int check_boxes(const Tensor *t, const BoxParams *p, const uint8_t *in, const uint8_t *out) {
+    int bytes = p->box.bytes, elements = p->bytes / bytes;
     for (int i = 0, at[5]; i < elements; i++) {
         for (int d = 0, rest = i; d < 5; rest /= d < t->rank ? (int)t->box[d] : 1, d++) {
             at[d] = d < t->rank ? rest % (int)t->box[d] : 0;
@@ -287,69 +290,41 @@ static int check_boxes(const Tensor *t, const BoxParams *p, int bytes, const uin
         if (memcmp(seen, place >= 0 ? in + place : t->fill_nan ? nan : zeros, (size_t)bytes) != 0) {
             return 1;
         }
-        if (place >= 0 && (p->add ? float_at(out + place) != 1 + float_at(in + place)
-                                  : memcmp(out + place, in + place, (size_t)bytes) != 0)) {
+        if (place >= 0 && (p->box.add ? float_at(out + place) != 1 + float_at(in + place)
+                                      : memcmp(out + place, in + place, (size_t)bytes) != 0)) {
             return 1;
         }
     }
     return 0;
 }
 
-static int run_box(int bug) {
+static int run_box(const Case *c) {
     enum { BYTES = 1 << 16 };
-    uint8_t *in = model_global_alloc(BYTES, "in"), *out = model_global_alloc(BYTES, "out");
-    uint8_t *seen = model_global_alloc(BOX_BYTES, "seen");
-    Tensor t;
-    memset(&t, 0, sizeof t);
-    t.type = ELEMENT_BF16;
-    t.rank = bug == RIGHT_1D || bug == RIGHT_ADD_1D                      ? 1
-             : bug == RIGHT_3D                                           ? 3
-             : bug == RIGHT_4D                                           ? 4
-             : bug == RIGHT_5D || bug == BOX_RANK || bug == RIGHT_ADD_5D ? 5
-                                                                         : 2;
-    int add =
-        bug == RIGHT_ADD_1D || bug == RIGHT_ADD_FP32 || bug == RIGHT_ADD_5D || bug == ADD_NO_FENCE || bug == ADD_FP8;
-    int fp8 = bug == RIGHT_FP8 || bug == RIGHT_EDGE_FP8 || bug == BOX_START_FP8 || bug == ADD_FP8;
-    int fp32 = bug == RIGHT_FP32 || bug == RIGHT_NAN_FP32 || bug == BOX_START_FP32 || (add && !fp8);
-    int bytes = fp8 ? 1 : fp32 ? 4 : 2;
-    t.type = fp8 ? ELEMENT_FP8 : fp32 ? ELEMENT_FP32 : ELEMENT_BF16;
-    t.base = in;
-    t.fill_nan = bug == RIGHT_NAN_FP32;
+    const Box *b = c->more;
+    uint8_t *in = case_memory(BYTES, "in"), *out = case_memory(BYTES, "out");
+    BoxParams p = {.box = *b, .bug = c->bug, .bytes = 32, .seen = case_memory(BOX_BYTES, "seen")};
     /* Rows of 48 bytes in pitches of 64, and in the other dimensions 8, 5, 4, 3 with boxes of 4, 3, 2, 2. */
-    static const uint64_t size[5] = {0, 8, 5, 4, 3}, stride[4] = {64, 576, 3072, 12800};
-    static const uint32_t box[5] = {0, 4, 3, 2, 2};
-    memcpy(t.size, size, sizeof size);
-    memcpy(t.stride, stride, sizeof stride);
-    memcpy(t.box, box, sizeof box);
-    t.size[0] = (uint64_t)(48 / bytes);
-    t.box[0] = (uint32_t)(32 / bytes);
-    BoxParams p;
-    memset(&p, 0, sizeof p);
-    p.rank = t.rank;
-    p.add = add;
-    p.bug = bug;
-    p.seen = seen;
-    p.bytes = 32;
-    p.c[0] = bug == BOX_START_FP8 ? 8 : bug == BOX_START_FP32 ? 2 : 16 / bytes;
-    for (int i = 1; i < 5; i++) {
-        p.c[i] = 1;
-        p.bytes *= i < t.rank ? (int)box[i] : 1;
+    Tensor t = {.type = b->bytes == 1   ? ELEMENT_FP8
+                        : b->bytes == 4 ? ELEMENT_FP32
+                                        : ELEMENT_BF16,
+                .rank = b->rank,
+                .base = in,
+                .size = {(uint64_t)(48 / b->bytes), 8, 5, 4, 3},
+                .stride = {64, 576, 3072, 12800},
+                .box = {(uint32_t)(32 / b->bytes), 4, 3, 2, 2},
+                .fill_nan = b->fill_nan};
+    const int first[5] = {b->at ? b->at : 16 / b->bytes, b->at1 ? b->at1 : 1, 1, 1, b->at4 ? b->at4 : 1};
+    memcpy(p.c, first, sizeof first);
+    p.store_c0 = c->bug == BOX_NEGATIVE_STORE ? -16 : p.c[0];
+    for (int i = 1; i < t.rank; i++) {
+        p.bytes *= (int)t.box[i];
     }
-    if (bug == RIGHT_EDGE_FP8 || bug == RIGHT_NAN_FP32) {
-        p.c[0] = 32 / bytes; /* half of it lies outside, and the last rows */
-        p.c[1] = 6;
-    }
-    if (bug == RIGHT_5D || bug == RIGHT_ADD_5D) {
-        p.c[4] = 2; /* the second of two lies outside */
-    }
-    p.store_c0 = bug == BOX_NEGATIVE_STORE ? -16 : p.c[0];
     for (int i = 0; i < BYTES; i++) {
         in[i] = (uint8_t)(i * 7 + i / 256 + 1);
-        out[i] = 0;
     }
-    for (int i = 0; i < BYTES / 4 && fp32; i++) {
+    for (int i = 0; i < BYTES / 4 && b->bytes == 4; i++) {
         ((float *)(void *)in)[i] = (float)(i % 1000);
-        ((float *)(void *)out)[i] = (float)add;
+        ((float *)(void *)out)[i] = (float)b->add;
     }
     Tensor t_out = t;
     t_out.base = out;
@@ -358,56 +333,5 @@ static int run_box(int bug) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(BoxShared)};
         status = launch_kernel(KERNEL(box_kernel), shape, &p, NULL, NULL);
     }
-    status = status == 0 ? check_boxes(&t, &p, bytes, in, out) : status;
-    model_global_free(in);
-    model_global_free(out);
-    model_global_free(seen);
-    return status;
+    return status == 0 ? check_boxes(&t, &p, in, out) : status;
 }
-
-#define CASE_LIST "tensor"
-const Case tensor_cases[] = {
-    RIGHT_CASE_OF(run_bulk, RIGHT_BULK),
-    RIGHT_CASE_OF(run_bulk, RIGHT_BULK_READ_WAIT),
-    WRONG_CASE_OF(run_bulk, LOAD_NO_WAIT, RACE_RAW),
-    WRONG_CASE_OF(run_bulk, LOAD_NO_READ_FENCE, PROXY_FENCE),
-    WRONG_CASE_OF(run_bulk, LOAD_OVER_READ, RACE_WAR),
-    WRONG_CASE_OF(run_bulk, LOAD_NOT_WAITED, EXIT_IN_FLIGHT),
-    WRONG_CASE_OF(run_bulk, LOAD_BYTES_24, ALIGNMENT),
-    WRONG_CASE_OF(run_bulk, LOAD_NO_BYTES, ALIGNMENT),
-    WRONG_CASE_OF(run_bulk, LOAD_FROM_8, ALIGNMENT),
-    WRONG_CASE_OF(run_bulk, LOAD_TO_8, ALIGNMENT),
-    WRONG_CASE_OF(run_bulk, LOAD_OUTSIDE, GLOBAL_BOUNDS),
-    WRONG_CASE_OF(run_bulk, LOAD_TO_OUTSIDE, SHARED_BOUNDS),
-    WRONG_CASE_OF(run_bulk, EXPECT_LESS, TX_COUNT),
-    WRONG_CASE_OF(run_bulk, STORE_NO_FENCE, PROXY_FENCE),
-    WRONG_CASE_OF(run_bulk, STORE_NO_BARRIER, RACE_RAW),
-    WRONG_CASE_OF(run_bulk, STORE_NO_READ_WAIT, RACE_WAR),
-    WRONG_CASE_OF(run_bulk, STORE_NO_COMMIT, EXIT_IN_FLIGHT),
-    WRONG_CASE_OF(run_bulk, STORE_NO_WAIT, EXIT_IN_FLIGHT),
-    WRONG_CASE_OF(run_bulk, STORE_BYTES_24, ALIGNMENT),
-    WRONG_CASE_OF(run_bulk, STORE_TO_8, ALIGNMENT),
-    WRONG_CASE_OF(run_bulk, STORE_OUTSIDE, GLOBAL_BOUNDS),
-    WRONG_CASE_OF(run_bulk, READ_BEFORE_STORED, GLOBAL_CONFLICT),
-    RIGHT_CASE_OF(run_box, RIGHT_1D),
-    RIGHT_CASE_OF(run_box, RIGHT_3D),
-    RIGHT_CASE_OF(run_box, RIGHT_4D),
-    RIGHT_CASE_OF(run_box, RIGHT_5D),
-    RIGHT_CASE_OF(run_box, RIGHT_FP32),
-    RIGHT_CASE_OF(run_box, RIGHT_FP8),
-    RIGHT_CASE_OF(run_box, RIGHT_EDGE_FP8),
-    RIGHT_CASE_OF(run_box, RIGHT_NAN_FP32),
-    RIGHT_CASE_OF(run_box, RIGHT_HINT),
-    RIGHT_CASE_OF(run_box, RIGHT_ADD_1D),
-    RIGHT_CASE_OF(run_box, RIGHT_ADD_FP32),
-    RIGHT_CASE_OF(run_box, RIGHT_ADD_5D),
-    WRONG_CASE_OF(run_box, BOX_RANK, TMA_OPERAND),
-    WRONG_CASE_OF(run_box, BOX_START_FP8, TMA_OPERAND),
-    WRONG_CASE_OF(run_box, BOX_START_FP32, TMA_OPERAND),
-    WRONG_CASE_OF(run_box, BOX_NEGATIVE_STORE, TMA_OPERAND),
-    WRONG_CASE_OF(run_box, BOX_NO_WAIT, RACE_RAW),
-    WRONG_CASE_OF(run_box, BOX_NO_FENCE, PROXY_FENCE),
-    WRONG_CASE_OF(run_box, ADD_FP8, TMA_OPERAND),
-    WRONG_CASE_OF(run_box, ADD_NO_FENCE, PROXY_FENCE),
-};
-const int tensor_case_count = sizeof tensor_cases / sizeof tensor_cases[0];

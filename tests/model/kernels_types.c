@@ -9,60 +9,65 @@
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "types"
 
 /* Two k-tiles with rows of 128 bytes. */
 enum { ROW_BYTES = 128, TILES = 2, THREADS = 128, MAX_N = 256, PANEL = 64, PANEL_BYTES = PANEL * ROW_BYTES };
 
-typedef enum {
-    SS_BF16,
-    SS_TRANS_A,
-    SS_TRANS_B,
-    SS_TRANS_AB,
-    RS_BF16,
-    RS_TRANS_B,
-    SS_F16,
-    RS_F16,
-    SS_E4M3,
-    RS_E4M3,
-    SS_E5M2,
-    RS_E5M2,
-    SS_TF32,
-    RS_TF32,
-    BYTES_AS_BF16, /* fp8, whose tensor maps say bf16: nothing can be said of the pieces */
-    MMA_BF16,
-    MMA_F16,
-    MMA_E4M3,
-    MMA_TF32,
-    MMA_TRANS_B,   /* B lies [k][n] */
-    MMA_BULK_ROWS, /* B comes row by row, by bulk copies, without a swizzle */
-    TYPES_DIFFER,
-    K_ADVANCE_E4M3,
-    SWIZZLE_E4M3,
-    DIFFERENT_K_TF32,
-    OTHER_COLUMNS_TRANS_B,
-    PANELS_SWAPPED,
-    STEP_AS_K_MAJOR,
-    TAKEN_AS_K_MAJOR,
-    RS_NO_FENCE,
-    READ_IN_FLIGHT,
-    FRAGMENT_REFILLED, /* while the product that reads it may go on */
-    RS_OTHER_STEP,     /* fragments by ldmatrix, of another step than the descriptor */
-    RS_OTHER_LANES,    /* ldmatrix at the addresses of operand B */
-    RS_HOLDS,          /* fragments that were made in registers, and declared */
-    RS_HOLDS_NOTHING,  /* ... and not declared */
-    RS_HOLDS_STORED,   /* ... and stored again behind a declaration that does not fit any more */
-    HOLDS_OTHER_STEP,
-    HOLDS_OTHER_ROWS, /* than the steps before */
-    WIDTH_12,
-    MMA_CHUNK_E4M3,
-    MMA_DIFFERENT_K_TF32,
-    MMA_TRANS_MISSING,
-    MMA_TRANS_OTHER_ROWS,
-    MMA_TRANS_DIFFERENT_K,
-    MMA_BULK_OTHER_ROW,
-} TypesCase;
+/* Kinds of products. */
+RIGHT_CASE(SS_BF16);
+RIGHT_CASE(SS_TRANS_A);
+RIGHT_CASE(SS_TRANS_B);
+RIGHT_CASE(SS_TRANS_AB);
+RIGHT_CASE(RS_BF16);
+RIGHT_CASE(RS_TRANS_B);
+RIGHT_CASE(SS_F16);
+RIGHT_CASE(RS_F16);
+RIGHT_CASE(SS_E4M3);
+RIGHT_CASE(RS_E4M3);
+RIGHT_CASE(SS_E5M2);
+RIGHT_CASE(RS_E5M2);
+RIGHT_CASE(SS_TF32);
+RIGHT_CASE(RS_TF32);
+RIGHT_CASE(MMA_BF16);
+RIGHT_CASE(MMA_F16);
+RIGHT_CASE(MMA_E4M3);
+RIGHT_CASE(MMA_TF32);
+RIGHT_CASE(MMA_TRANS_B);   /* B lies [k][n] */
+RIGHT_CASE(MMA_BULK_ROWS); /* B comes row by row, by bulk copies, without a swizzle */
+
+/* One of these kinds, done otherwise. */
+#define LIKE_CASE(kind, name, rule) CASE_OF(run, name, rule, (const void *)(uintptr_t)kind)
+#define WRONG_LIKE(kind, name, rule) LIKE_CASE(kind, name, #rule)
+LIKE_CASE(SS_E4M3, BYTES_AS_BF16, NULL); /* the tensor maps say bf16: nothing can be said of the pieces */
+WRONG_LIKE(SS_E4M3, TYPES_DIFFER, WGMMA_OPERANDS);
+WRONG_LIKE(SS_E4M3, K_ADVANCE_E4M3, PROVENANCE);
+WRONG_LIKE(SS_E4M3, SWIZZLE_E4M3, PROVENANCE);
+WRONG_LIKE(SS_TF32, DIFFERENT_K_TF32, PROVENANCE);
+WRONG_LIKE(SS_TRANS_B, OTHER_COLUMNS_TRANS_B, PROVENANCE);
+WRONG_LIKE(SS_TRANS_B, PANELS_SWAPPED, PROVENANCE);
+WRONG_LIKE(SS_TRANS_B, STEP_AS_K_MAJOR, PROVENANCE);
+WRONG_LIKE(SS_TRANS_B, TAKEN_AS_K_MAJOR, PROVENANCE);
+WRONG_LIKE(SS_BF16, WIDTH_12, WGMMA_OPERANDS);
+LIKE_CASE(SS_BF16, READ_IN_FLIGHT, LOCAL_ACCESS("WGMMA_IN_FLIGHT"));
+WRONG_LIKE(RS_BF16, RS_NO_FENCE, WGMMA_FENCE);
+WRONG_LIKE(RS_BF16, RS_OTHER_STEP, PROVENANCE);  /* fragments by ldmatrix, of another step than the descriptor */
+WRONG_LIKE(RS_BF16, RS_OTHER_LANES, PROVENANCE); /* ldmatrix at the addresses of operand B */
+WRONG_LIKE(RS_E4M3, FRAGMENT_REFILLED, WGMMA_IN_FLIGHT); /* while the product that reads it may go on */
+LIKE_CASE(RS_E4M3, RS_HOLDS, NULL);                      /* fragments that were made in registers, and declared */
+LIKE_CASE(RS_E4M3, RS_HOLDS_NOTHING, NULL);              /* ... and not declared */
+LIKE_CASE(RS_E4M3, RS_HOLDS_STORED,
+          LOCAL_ACCESS(NULL)); /* ... stored again behind a declaration that is no longer true */
+WRONG_LIKE(RS_E4M3, HOLDS_OTHER_STEP, PROVENANCE);
+WRONG_LIKE(RS_E4M3, HOLDS_OTHER_ROWS, PROVENANCE); /* than the steps before */
+WRONG_LIKE(MMA_E4M3, MMA_CHUNK_E4M3, PROVENANCE);
+WRONG_LIKE(MMA_TF32, MMA_DIFFERENT_K_TF32, PROVENANCE);
+WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_MISSING, PROVENANCE);
+WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_OTHER_ROWS, PROVENANCE);
+WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_DIFFERENT_K, PROVENANCE);
+WRONG_LIKE(MMA_BULK_ROWS, MMA_BULK_OTHER_ROW, PROVENANCE);
 
 typedef struct {
     uint8_t a[TILES][64 * ROW_BYTES];
@@ -73,26 +78,24 @@ typedef struct {
 typedef struct {
     TensorMap map_a, map_b;
     const uint8_t *b;
-    float *d; /* [64][n] */
-    int kind, n;
-    int a_trans, b_trans;
+    float *d;      /* [64][n] */
+    int kind, bug; /* bug: the kind, or what is done otherwise */
+    int n, a_trans, b_trans;
     int k_tile; /* elements of k in a tile */
 } Params;
-
-DEVICE int in_rows(int kind) { return kind == MMA_BULK_ROWS || kind == MMA_BULK_OTHER_ROW; }
 
 DEVICE void load_tiles(Shared *s, const Params *p) {
     int panels = p->b_trans ? (p->n + PANEL - 1) / PANEL : 1;
     int b_bytes = p->b_trans ? panels * PANEL_BYTES : p->n * ROW_BYTES;
     mbarrier_arrive_expect_tx(&s->full, TILES * (64 * ROW_BYTES + b_bytes));
     for (int tile = 0; tile < TILES; tile++) {
-        int k = tile * p->k_tile / (p->kind == BYTES_AS_BF16 ? 2 : 1);
+        int k = tile * p->k_tile / (p->bug == BYTES_AS_BF16 ? 2 : 1);
         tma_load_2d(s->a[tile], &p->map_a, p->a_trans ? 0 : k, p->a_trans ? k : 0, &s->full);
-        for (int row = 0; row < p->n && in_rows(p->kind); row++) {
-            int from = p->kind == MMA_BULK_OTHER_ROW && row == 5 ? 7 : row;
+        for (int row = 0; row < p->n && p->kind == MMA_BULK_ROWS; row++) {
+            int from = p->bug == MMA_BULK_OTHER_ROW && row == 5 ? 7 : row;
             bulk_load(s->b[tile] + row * ROW_BYTES, p->b + (from * TILES + tile) * ROW_BYTES, ROW_BYTES, &s->full);
         }
-        for (int panel = 0; panel < panels && !in_rows(p->kind); panel++) {
+        for (int panel = 0; panel < panels && p->kind != MMA_BULK_ROWS; panel++) {
             int c0 = p->b_trans ? panel * PANEL : k, c1 = p->b_trans ? k : 0;
             tma_load_2d(s->b[tile] + panel * PANEL_BYTES, &p->map_b, c0, c1, &s->full);
         }
@@ -103,100 +106,81 @@ DEVICE void load_tiles(Shared *s, const Params *p) {
 DEVICE const void *row_at(const uint8_t *tile, int row, int chunk) { return tile + 2 * swizzled_index(row, chunk); }
 
 DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint64_t a, uint64_t b, int accumulate) {
-    int n = p->n, warp = (int)threadIdx.x / 32;
-    switch (p->kind) {
-    case SS_BF16:
-    case TAKEN_AS_K_MAJOR:
-    case READ_IN_FLIGHT:
-    case WIDTH_12: wgmma_ss(n, acc, a, b, accumulate); break;
+    const int n = p->n;
+    if (p->bug == TYPES_DIFFER && threadIdx.x / 32 == 2) {
+        wgmma_ss_e5m2(n, acc, a, b, accumulate);
+        return;
+    }
+    switch (p->bug == TAKEN_AS_K_MAJOR ? SS_BF16 : p->kind) {
+    case SS_BF16: wgmma_ss(n, acc, a, b, accumulate); break;
     case SS_TRANS_A: wgmma_ss_trans_a(n, acc, a, b, accumulate); break;
-    case SS_TRANS_B:
-    case OTHER_COLUMNS_TRANS_B:
-    case PANELS_SWAPPED:
-    case STEP_AS_K_MAJOR: wgmma_ss_trans_b(n, acc, a, b, accumulate); break;
+    case SS_TRANS_B: wgmma_ss_trans_b(n, acc, a, b, accumulate); break;
     case SS_TRANS_AB: wgmma_ss_trans_ab(n, acc, a, b, accumulate); break;
-    case RS_BF16:
-    case RS_OTHER_STEP:
-    case RS_OTHER_LANES:
-    case RS_NO_FENCE: wgmma_rs(n, acc, registers, b, accumulate); break;
+    case RS_BF16: wgmma_rs(n, acc, registers, b, accumulate); break;
     case RS_TRANS_B: wgmma_rs_trans_b(n, acc, registers, b, accumulate); break;
     case SS_F16: wgmma_ss_f16(n, acc, a, b, accumulate); break;
     case RS_F16: wgmma_rs_f16(n, acc, registers, b, accumulate); break;
-    case TYPES_DIFFER:
-        if (warp == 2) {
-            wgmma_ss_e5m2(n, acc, a, b, accumulate);
-        } else {
-            wgmma_ss_e4m3(n, acc, a, b, accumulate);
-        }
-        break;
-    case RS_HOLDS:
-    case RS_HOLDS_NOTHING:
-    case RS_HOLDS_STORED:
-    case HOLDS_OTHER_STEP:
-    case HOLDS_OTHER_ROWS:
-    case FRAGMENT_REFILLED:
+    case SS_E4M3: wgmma_ss_e4m3(n, acc, a, b, accumulate); break;
     case RS_E4M3: wgmma_rs_e4m3(n, acc, registers, b, accumulate); break;
     case SS_E5M2: wgmma_ss_e5m2(n, acc, a, b, accumulate); break;
     case RS_E5M2: wgmma_rs_e5m2(n, acc, registers, b, accumulate); break;
-    case SS_TF32:
-    case DIFFERENT_K_TF32: wgmma_ss_tf32(n, acc, a, b, accumulate); break;
-    case RS_TF32: wgmma_rs_tf32(n, acc, registers, b, accumulate); break;
-    default: wgmma_ss_e4m3(n, acc, a, b, accumulate); break;
+    case SS_TF32: wgmma_ss_tf32(n, acc, a, b, accumulate); break;
+    default: wgmma_rs_tf32(n, acc, registers, b, accumulate); break;
     }
 }
 
-DEVICE int is_made(int kind) { return kind >= RS_HOLDS && kind <= HOLDS_OTHER_ROWS; }
+DEVICE int is_made(int bug) { return bug >= RS_HOLDS && bug <= HOLDS_OTHER_ROWS; }
 
 DEVICE void warpgroup_products(Shared *s, const Params *p) {
-    const int kind = p->kind;
+    const int bug = p->bug;
     int thread = (int)threadIdx.x, warp = thread / 32, lane = thread % 32;
     float acc[MAX_N / 2];
     uint32_t registers[TILES * 4][4], made[TILES * 4][4];
     for (int step = 0; step < TILES * 4; step++) {
         if (!p->a_trans) {
-            int row = kind == RS_OTHER_LANES ? lane % 8 + lane / 16 * 8 : lane % 16;
-            int chunk = kind == RS_OTHER_LANES ? lane / 8 % 2 : lane / 16;
+            int row = bug == RS_OTHER_LANES ? lane % 8 + lane / 16 * 8 : lane % 16;
+            int chunk = bug == RS_OTHER_LANES ? lane / 8 % 2 : lane / 16;
             ldmatrix_x4(registers[step], row_at(s->a[step / 4], warp * 16 + row, step % 4 * 2 + chunk));
         }
-        for (int i = 0; i < 4 && is_made(kind); i++) {
+        for (int i = 0; i < 4 && is_made(bug); i++) {
             made[step][i] = registers[step][i];
         }
-        if (is_made(kind) && kind != RS_HOLDS_NOTHING) {
-            fragment_holds_e4m3(made[step], "A", kind == HOLDS_OTHER_ROWS && step == 5 ? 64 : 0,
-                                (step + (kind == RS_HOLDS_STORED)) * 32);
+        if (is_made(bug) && bug != RS_HOLDS_NOTHING) {
+            fragment_holds_e4m3(made[step], "A", bug == HOLDS_OTHER_ROWS && step == 5 ? 64 : 0,
+                                (step + (bug == RS_HOLDS_STORED)) * 32);
         }
-        for (int i = 0; i < 4 && kind == RS_HOLDS_STORED; i++) {
+        for (int i = 0; i < 4 && bug == RS_HOLDS_STORED; i++) {
             made[step][i] += (uint32_t)p->a_trans; /* 0 */
         }
-        if (kind == RS_NO_FENCE && step == 0) {
+        if (bug == RS_NO_FENCE && step == 0) {
             wgmma_fence();
         }
     }
-    if (kind != RS_NO_FENCE) {
+    if (bug != RS_NO_FENCE) {
         wgmma_fence();
     }
     for (int step = 0; step < TILES * 4; step++) {
         int tile = step / 4, in_tile = step % 4;
         uint64_t a = p->a_trans ? wgmma_descriptor_mn(s->a[tile], PANEL_BYTES) : wgmma_descriptor(s->a[tile]);
-        const uint8_t *b_tile = s->b[kind == DIFFERENT_K_TF32 ? TILES - 1 - tile : tile];
-        b_tile += kind == OTHER_COLUMNS_TRANS_B && step == 3 ? PANEL_BYTES : 0;
+        const uint8_t *b_tile = s->b[bug == DIFFERENT_K_TF32 ? TILES - 1 - tile : tile];
+        b_tile += bug == OTHER_COLUMNS_TRANS_B && step == 3 ? PANEL_BYTES : 0;
         uint64_t b = p->b_trans ? wgmma_descriptor_mn(b_tile, PANEL_BYTES) : wgmma_descriptor(b_tile);
-        if (kind == PANELS_SWAPPED) {
+        if (bug == PANELS_SWAPPED) {
             b = wgmma_descriptor_fields(shared_address(b_tile), 1024, PANEL_BYTES, WGMMA_SWIZZLE_128B);
-        } else if (kind == SWIZZLE_E4M3) {
+        } else if (bug == SWIZZLE_E4M3) {
             b = wgmma_descriptor_fields(shared_address(b_tile), 16, 1024, WGMMA_SWIZZLE_64B);
         }
-        int b_step = kind == STEP_AS_K_MAJOR || !p->b_trans ? WGMMA_K16_STEP : WGMMA_K16_STEP_MN;
-        b_step = kind == K_ADVANCE_E4M3 ? 1 : b_step;
+        int b_step = bug == STEP_AS_K_MAJOR || !p->b_trans ? WGMMA_K16_STEP : WGMMA_K16_STEP_MN;
+        b_step = bug == K_ADVANCE_E4M3 ? 1 : b_step;
         a += (uint64_t)(in_tile * (p->a_trans ? WGMMA_K16_STEP_MN : WGMMA_K16_STEP));
-        int from = kind == RS_OTHER_STEP || kind == HOLDS_OTHER_STEP ? step ^ 1 : step;
-        product(p, acc, is_made(kind) ? made[from] : registers[from], a, b + (uint64_t)(in_tile * b_step), step > 0);
+        int from = bug == RS_OTHER_STEP || bug == HOLDS_OTHER_STEP ? step ^ 1 : step;
+        product(p, acc, is_made(bug) ? made[from] : registers[from], a, b + (uint64_t)(in_tile * b_step), step > 0);
     }
     wgmma_commit_group();
-    if (kind == READ_IN_FLIGHT) {
+    if (bug == READ_IN_FLIGHT) {
         p->d[thread] = acc[p->n / 2 - 1];
     }
-    if (kind == FRAGMENT_REFILLED) {
+    if (bug == FRAGMENT_REFILLED) {
         ldmatrix_x4(registers[TILES * 4 - 1], row_at(s->a[0], warp * 16 + lane % 16, lane / 16));
     }
     wgmma_wait_group(0);
@@ -209,36 +193,34 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
 
 /* Rows 0 to 15, columns 0 to 15. */
 DEVICE void warp_products(Shared *s, const Params *p) {
-    const int kind = p->kind;
+    const int kind = p->kind, bug = p->bug;
     int lane = (int)threadIdx.x;
     float acc[2][4] = {{0}};
     for (int step = 0; step < TILES * 4; step++) {
         uint32_t a[4], b[4];
         int tile = step / 4, chunk = step % 4 * 2;
-        int b_tile = kind == MMA_DIFFERENT_K_TF32 || kind == MMA_TRANS_DIFFERENT_K ? TILES - 1 - tile : tile;
+        int b_tile = bug == MMA_DIFFERENT_K_TF32 || bug == MMA_TRANS_DIFFERENT_K ? TILES - 1 - tile : tile;
         ldmatrix_x4(a, row_at(s->a[tile], lane % 16, chunk + lane / 16));
         if (p->b_trans) {
             /* Matrices: k 0 to 7 and 8 to 15 of columns 0 to 7, then of 8 to 15. */
             int k = step % 4 * 16 + lane % 16;
-            k = kind == MMA_TRANS_OTHER_ROWS ? step % 4 * 16 + lane % 8 : k;
-            if (kind == MMA_TRANS_MISSING) {
+            k = bug == MMA_TRANS_OTHER_ROWS ? step % 4 * 16 + lane % 8 : k;
+            if (bug == MMA_TRANS_MISSING) {
                 ldmatrix_x4(b, row_at(s->b[b_tile], k, lane / 16));
             } else {
                 ldmatrix_x4_trans(b, row_at(s->b[b_tile], k, lane / 16));
             }
         } else {
-            int more = kind == MMA_CHUNK_E4M3 ? 0 : lane / 8 % 2;
+            int more = bug == MMA_CHUNK_E4M3 ? 0 : lane / 8 % 2;
             int row = lane % 8 + lane / 16 * 8;
-            ldmatrix_x4(b, in_rows(kind) ? &s->b[b_tile][row * ROW_BYTES + (chunk + more) * 16]
-                                         : row_at(s->b[b_tile], row, chunk + more));
+            ldmatrix_x4(b, kind == MMA_BULK_ROWS ? &s->b[b_tile][row * ROW_BYTES + (chunk + more) * 16]
+                                                 : row_at(s->b[b_tile], row, chunk + more));
         }
         for (int j = 0; j < 2; j++) {
             switch (kind) {
             case MMA_F16: mma_m16n8k16_f16(acc[j], a, &b[2 * j]); break;
-            case MMA_E4M3:
-            case MMA_CHUNK_E4M3: mma_m16n8k32_e4m3(acc[j], a, &b[2 * j]); break;
-            case MMA_TF32:
-            case MMA_DIFFERENT_K_TF32: mma_m16n8k8_tf32(acc[j], a, &b[2 * j]); break;
+            case MMA_E4M3: mma_m16n8k32_e4m3(acc[j], a, &b[2 * j]); break;
+            case MMA_TF32: mma_m16n8k8_tf32(acc[j], a, &b[2 * j]); break;
             default: mma_m16n8k16(acc[j], a, &b[2 * j]); break;
             }
         }
@@ -249,7 +231,7 @@ DEVICE void warp_products(Shared *s, const Params *p) {
     }
 }
 
-static int is_mma(int kind) { return (kind >= MMA_BF16 && kind <= MMA_BULK_ROWS) || kind >= MMA_CHUNK_E4M3; }
+static int is_mma(int kind) { return kind >= MMA_BF16; }
 
 static __global__ void __launch_bounds__(THREADS, 1) types_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
@@ -270,17 +252,21 @@ KERNEL_ENTRY(types_kernel, Params);
 
 /* ---- data --------------------------------------------------------------------------------------------------------- */
 
-static int is_one_of(int kind, int a, int b, int c, int d) { return kind == a || kind == b || kind == c || kind == d; }
-
 static MatrixType type_of(int kind) {
-    return kind == FRAGMENT_REFILLED || is_made(kind)                                   ? MATRIX_E4M3
-           : is_one_of(kind, SS_F16, RS_F16, MMA_F16, -1)                               ? MATRIX_F16
-           : is_one_of(kind, SS_E5M2, RS_E5M2, -1, -1)                                  ? MATRIX_E5M2
-           : is_one_of(kind, SS_E4M3, RS_E4M3, MMA_E4M3, MMA_CHUNK_E4M3)                ? MATRIX_E4M3
-           : is_one_of(kind, TYPES_DIFFER, K_ADVANCE_E4M3, SWIZZLE_E4M3, BYTES_AS_BF16) ? MATRIX_E4M3
-           : is_one_of(kind, SS_TF32, RS_TF32, MMA_TF32, DIFFERENT_K_TF32) || kind == MMA_DIFFERENT_K_TF32
-               ? MATRIX_TF32
-               : MATRIX_BF16;
+    switch (kind) {
+    case SS_F16:
+    case RS_F16:
+    case MMA_F16: return MATRIX_F16;
+    case SS_E4M3:
+    case RS_E4M3:
+    case MMA_E4M3: return MATRIX_E4M3;
+    case SS_E5M2:
+    case RS_E5M2: return MATRIX_E5M2;
+    case SS_TF32:
+    case RS_TF32:
+    case MMA_TF32: return MATRIX_TF32;
+    default: return MATRIX_BF16;
+    }
 }
 
 /* -3 .. 3. By hand: 1, 2, 3 are 1.0, 1.0 and 1.5 times 1, 2, 2. */
@@ -311,42 +297,32 @@ static void fill(uint8_t *matrix, MatrixType type, int is_b, int rows, int depth
 /* The map of a matrix [rows][depth], or [depth][rows]. */
 static int make_map(TensorMap *map, const char *name, const void *base, const Params *p, int rows, int trans) {
     MatrixType type = type_of(p->kind);
-    int bytes = matrix_element_bytes(type), as_bf16 = p->kind == BYTES_AS_BF16;
-    int depth = TILES * p->k_tile;
-    Tensor t;
-    memset(&t, 0, sizeof t);
+    int bytes = matrix_element_bytes(type), as_bf16 = p->bug == BYTES_AS_BF16;
+    int depth = TILES * p->k_tile, inner = trans ? rows : depth;
+    Tensor t = {.rank = 2,
+                .base = base,
+                .size = {(uint64_t)inner / (as_bf16 ? 2 : 1), (uint64_t)(trans ? depth : rows)},
+                .stride = {(uint64_t)(inner * bytes)},
+                .box = {(uint32_t)(ROW_BYTES / (as_bf16 ? 2 : bytes)), (uint32_t)(trans ? p->k_tile : rows)},
+                .swizzle = SWIZZLE_128B};
     t.type = type == MATRIX_BF16 || as_bf16 ? ELEMENT_BF16
              : type == MATRIX_F16           ? ELEMENT_FP16
              : type == MATRIX_TF32          ? ELEMENT_FP32
                                             : ELEMENT_FP8;
-    t.rank = 2;
-    t.base = base;
-    t.size[0] = (uint64_t)(trans ? rows : depth) / (as_bf16 ? 2 : 1);
-    t.size[1] = (uint64_t)(trans ? depth : rows);
-    t.stride[0] = (uint64_t)((trans ? rows : depth) * bytes);
-    t.box[0] = (uint32_t)(ROW_BYTES / (as_bf16 ? 2 : bytes));
-    t.box[1] = (uint32_t)(trans ? p->k_tile : rows);
-    t.swizzle = SWIZZLE_128B;
     return tensor_map_nd(map, name, &t, NULL) != GEMM_OK;
 }
 
-static int run_width(int kind, int n) {
-    Params p;
-    memset(&p, 0, sizeof p);
-    p.kind = kind;
-    p.n = n;
-    p.a_trans = kind == SS_TRANS_A || kind == SS_TRANS_AB;
-    p.b_trans = is_one_of(kind, SS_TRANS_B, SS_TRANS_AB, RS_TRANS_B, MMA_TRANS_B) ||
-                is_one_of(kind, PANELS_SWAPPED, STEP_AS_K_MAJOR, TAKEN_AS_K_MAJOR, OTHER_COLUMNS_TRANS_B) ||
-                (kind >= MMA_TRANS_MISSING && kind <= MMA_TRANS_DIFFERENT_K);
+static int run_width(int kind, int bug, int n) {
     MatrixType type = type_of(kind);
     int bytes = matrix_element_bytes(type), depth = TILES * ROW_BYTES / bytes;
-    p.k_tile = ROW_BYTES / bytes;
-    uint8_t *a = model_global_alloc((size_t)(64 * depth * bytes), "A");
-    uint8_t *b = model_global_alloc((size_t)(MAX_N * depth * bytes), "B");
-    p.d = model_global_alloc(64 * MAX_N * sizeof *p.d, "D");
+    Params p = {.kind = kind, .bug = bug, .n = n, .k_tile = ROW_BYTES / bytes};
+    p.a_trans = kind == SS_TRANS_A || kind == SS_TRANS_AB;
+    p.b_trans = kind == SS_TRANS_B || kind == SS_TRANS_AB || kind == RS_TRANS_B || kind == MMA_TRANS_B;
+    uint8_t *a = case_memory((size_t)(64 * depth * bytes), "A");
+    uint8_t *b = case_memory((size_t)(MAX_N * depth * bytes), "B");
+    p.d = case_memory(64 * MAX_N * sizeof *p.d, "D");
     p.b = b;
-    if (in_rows(kind)) {
+    if (kind == MMA_BULK_ROWS) {
         model_describe_matrix(b, "B", n, depth, depth, bytes);
     }
     fill(a, type, 0, 64, depth, p.a_trans);
@@ -365,83 +341,22 @@ static int run_width(int kind, int n) {
             status |= p.d[i * n + j] != (float)sum;
         }
     }
-    model_global_free(a);
-    model_global_free(b);
-    model_global_free(p.d);
+    case_free();
     return status;
 }
 
-/* Right ones at some widths, wrong ones at one. */
-static int run(int kind) {
+/* Products of a warpgroup at some widths, if they are like no others. */
+static int run(const Case *c) {
+    const int bug = c->bug, kind = c->more == NULL ? bug : (int)(uintptr_t)c->more;
     int status = 0;
     if (is_mma(kind)) {
-        return run_width(kind, 16);
+        return run_width(kind, bug, 16);
     }
-    if (kind >= TYPES_DIFFER) {
-        return run_width(kind, kind == WIDTH_12 ? 12 : kind == RS_NO_FENCE ? 256 : kind == READ_IN_FLIGHT ? 72 : 128);
+    if (kind != bug) {
+        return run_width(kind, bug, bug == WIDTH_12 ? 12 : bug == RS_NO_FENCE ? 256 : bug == READ_IN_FLIGHT ? 72 : 128);
     }
     for (int n = 8; n <= MAX_N && status == 0; n += kind == SS_BF16 ? 40 : 112) {
-        status = run_width(kind, n);
+        status = run_width(kind, bug, n);
     }
     return status;
 }
-
-#define CASE_LIST "types"
-const Case types_cases[] = {
-    RIGHT_CASE(SS_BF16),
-    RIGHT_CASE(SS_TRANS_A),
-    RIGHT_CASE(SS_TRANS_B),
-    RIGHT_CASE(SS_TRANS_AB),
-    RIGHT_CASE(RS_BF16),
-    RIGHT_CASE(RS_TRANS_B),
-    RIGHT_CASE(SS_F16),
-    RIGHT_CASE(RS_F16),
-    RIGHT_CASE(SS_E4M3),
-    RIGHT_CASE(RS_E4M3),
-    RIGHT_CASE(SS_E5M2),
-    RIGHT_CASE(RS_E5M2),
-    RIGHT_CASE(SS_TF32),
-    RIGHT_CASE(RS_TF32),
-    RIGHT_CASE(BYTES_AS_BF16),
-    RIGHT_CASE(RS_HOLDS),
-    RIGHT_CASE(RS_HOLDS_NOTHING),
-#ifdef __clang__
-    SKIPPED_CASE(RS_HOLDS_STORED, "clang tells -fsanitize=thread of no access to a local array by a known index"),
-#else
-    RIGHT_CASE(RS_HOLDS_STORED),
-#endif
-    RIGHT_CASE(MMA_BF16),
-    RIGHT_CASE(MMA_F16),
-    RIGHT_CASE(MMA_E4M3),
-    RIGHT_CASE(MMA_TF32),
-    RIGHT_CASE(MMA_TRANS_B),
-    RIGHT_CASE(MMA_BULK_ROWS),
-    WRONG_CASE(TYPES_DIFFER, WGMMA_OPERANDS),
-    WRONG_CASE(K_ADVANCE_E4M3, PROVENANCE),
-    WRONG_CASE(SWIZZLE_E4M3, PROVENANCE),
-    WRONG_CASE(DIFFERENT_K_TF32, PROVENANCE),
-    WRONG_CASE(OTHER_COLUMNS_TRANS_B, PROVENANCE),
-    WRONG_CASE(PANELS_SWAPPED, PROVENANCE),
-    WRONG_CASE(STEP_AS_K_MAJOR, PROVENANCE),
-    WRONG_CASE(TAKEN_AS_K_MAJOR, PROVENANCE),
-    WRONG_CASE(RS_OTHER_STEP, PROVENANCE),
-    WRONG_CASE(RS_OTHER_LANES, PROVENANCE),
-    WRONG_CASE(HOLDS_OTHER_STEP, PROVENANCE),
-    WRONG_CASE(HOLDS_OTHER_ROWS, PROVENANCE),
-    WRONG_CASE(RS_NO_FENCE, WGMMA_FENCE),
-#ifdef __clang__
-    {"types READ_IN_FLIGHT", "# clang tells -fsanitize=thread of no access to a local array by a known index", run,
-     READ_IN_FLIGHT},
-#else
-    WRONG_CASE(READ_IN_FLIGHT, WGMMA_IN_FLIGHT),
-#endif
-    WRONG_CASE(FRAGMENT_REFILLED, WGMMA_IN_FLIGHT),
-    WRONG_CASE(WIDTH_12, WGMMA_OPERANDS),
-    WRONG_CASE(MMA_CHUNK_E4M3, PROVENANCE),
-    WRONG_CASE(MMA_DIFFERENT_K_TF32, PROVENANCE),
-    WRONG_CASE(MMA_TRANS_MISSING, PROVENANCE),
-    WRONG_CASE(MMA_TRANS_OTHER_ROWS, PROVENANCE),
-    WRONG_CASE(MMA_TRANS_DIFFERENT_K, PROVENANCE),
-    WRONG_CASE(MMA_BULK_OTHER_ROW, PROVENANCE),
-};
-const int types_case_count = sizeof types_cases / sizeof types_cases[0];

@@ -1,26 +1,25 @@
 /* kernels_warp.c - votes, matches, shuffles within a part of the warp, and the arithmetic that nvcc brings along. */
 #include "../../common/gemm.h"
 
-#include "../../common/model/model_host.h"
 #include "cases.h"
+
+#define CASE_LIST "warp"
 
 enum { THREADS = 64, VALUES = 24, HALF = 0xffff };
 
-typedef enum {
-    RIGHT_VOTES,
-    RIGHT_VOTES_HALF, /* each half of a warp by itself */
-    RIGHT_MATCH,
-    RIGHT_WIDTHS,
-    RIGHT_ACTIVE, /* whoever finds itself together elects a lane */
-    RIGHT_MATH,
-    VOTE_DIVERGED,
-    VOTE_OTHERS, /* by a lane outside of the mask */
-    VOTE_ORDERS_NOTHING,
-    MATCH_DIVERGED,
-    WIDTH_12,
-    WIDTH_64,
-    ACTIVE_IS_ALL, /* taken for the whole warp */
-} Bug;
+RIGHT_CASE(RIGHT_VOTES);
+RIGHT_CASE(RIGHT_VOTES_HALF); /* each half of a warp by itself */
+RIGHT_CASE(RIGHT_MATCH);
+RIGHT_CASE(RIGHT_WIDTHS);
+RIGHT_CASE(RIGHT_ACTIVE); /* whoever finds itself together elects a lane */
+RIGHT_CASE(RIGHT_MATH);
+WRONG_CASE(VOTE_DIVERGED, CONVERGENCE);
+WRONG_CASE(VOTE_OTHERS, CONVERGENCE); /* by a lane outside of the mask */
+WRONG_CASE(VOTE_ORDERS_NOTHING, RACE_RAW);
+WRONG_CASE(MATCH_DIVERGED, CONVERGENCE);
+WRONG_CASE(WIDTH_12, CONVERGENCE);
+WRONG_CASE(WIDTH_64, CONVERGENCE);
+WRONG_CASE(ACTIVE_IS_ALL, CONVERGENCE); /* taken for the whole warp */
 
 typedef struct {
     int value[THREADS];
@@ -194,9 +193,9 @@ static float expected(int bug, int lane, int i) {
     }
 }
 
-static int run(int bug) {
-    float *out = model_global_alloc(THREADS * VALUES * sizeof *out, "out");
-    memset(out, 0, THREADS * VALUES * sizeof *out);
+static int run(const Case *c) {
+    const int bug = c->bug;
+    float *out = case_memory(THREADS * VALUES * sizeof *out, "out");
     Params p = {out, bug};
     LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(warp_kernel), shape, &p, NULL, NULL);
@@ -205,24 +204,5 @@ static int run(int bug) {
         float want = bug == RIGHT_ACTIVE && thread > 0 ? 0 : expected(bug, thread % 32, i % VALUES);
         status = out[i] == want ? 0 : 1;
     }
-    model_global_free(out);
     return status;
 }
-
-#define CASE_LIST "warp"
-const Case warp_cases[] = {
-    RIGHT_CASE(RIGHT_VOTES),
-    RIGHT_CASE(RIGHT_VOTES_HALF),
-    RIGHT_CASE(RIGHT_MATCH),
-    RIGHT_CASE(RIGHT_WIDTHS),
-    RIGHT_CASE(RIGHT_ACTIVE),
-    RIGHT_CASE(RIGHT_MATH),
-    WRONG_CASE(VOTE_DIVERGED, CONVERGENCE),
-    WRONG_CASE(VOTE_OTHERS, CONVERGENCE),
-    WRONG_CASE(VOTE_ORDERS_NOTHING, RACE_RAW),
-    WRONG_CASE(MATCH_DIVERGED, CONVERGENCE),
-    WRONG_CASE(WIDTH_12, CONVERGENCE),
-    WRONG_CASE(WIDTH_64, CONVERGENCE),
-    WRONG_CASE(ACTIVE_IS_ALL, CONVERGENCE),
-};
-const int warp_case_count = sizeof warp_cases / sizeof warp_cases[0];

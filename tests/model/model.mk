@@ -12,10 +12,11 @@ ifneq ($(HAVE_MODEL),)
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER) $(if $(filter %/kernels_access.o,$@),-gdwarf-4))
 
-$(B)/tests/model/every_chapter.o: tests/model/every_chapter.c $(CHAPTERS_INC) $(CC_STAMP) $(BACKEND_STAMP)
+$(B)/tests/model/every_chapter.o $(B)/tests/model/run_case.o: $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(CC_STAMP) \
+        $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
 
-$(B)/tests/model/cases $(B)/tests/model/internals: %: %.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
+$(B)/tests/model/cases $(B)/tests/model/internals: %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
 $(B)/tests/model/every_chapter: $(B)/tests/model/every_chapter.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
         $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(LINK_STAMP)
