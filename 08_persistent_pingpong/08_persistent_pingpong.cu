@@ -30,16 +30,13 @@ enum {
     MAX_STAGES = 6,          /* of the narrowest tile */
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
-    /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
-    PIECE = 64,
-    BOX = 16,
 };
+enum { PIECE = 64, BOX = 16 }; /* the epilogue stores 64 columns at a time, in boxes of 16, which divide each width */
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
 static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
-static_assert(MAX_BN + 24 <= CONSUMER_REGISTERS,
-              "a consumer holds MAX_BN accumulators, and needs some 24 registers more");
+static_assert(MAX_BN + 24 <= CONSUMER_REGISTERS, "a consumer holds its accumulators and some 24 registers more");
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
@@ -115,8 +112,7 @@ DEVICE void gemm(const Params *p, const int bn) {
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
      * gridDim.x-th one after it. */
-    int tiles_m = ceil_div(p->g.m, BM), tiles_n = ceil_div(p->g.n, bn);
-    int k_tiles = ceil_div(p->g.k, BK);
+    int tiles_m = ceil_div(p->g.m, BM), tiles_n = ceil_div(p->g.n, bn), k_tiles = ceil_div(p->g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
@@ -150,8 +146,7 @@ DEVICE void gemm(const Params *p, const int bn) {
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
-        int consumer = warpgroup - 1;
-        int thread = (int)threadIdx.x % 128;
+        int consumer = warpgroup - 1, thread = (int)threadIdx.x % 128;
         float acc[BM / 64][MAX_BN / 2]; /* 64 x bn each (wgmma.h says which element is where) */
         PipelineState state = consumer_start_state();
         pipeline_advance_by(&state, consumer * k_tiles, stages); /* the first tile is consumer 0's */
@@ -172,8 +167,7 @@ DEVICE void gemm(const Params *p, const int bn) {
                 /* Waits until the bytes of this k-tile have landed. */
                 consumer_wait(s->full, state);
                 const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-                uint64_t a = wgmma_descriptor(stage);
-                uint64_t b = wgmma_descriptor(stage + BM * BK);
+                uint64_t a = wgmma_descriptor(stage), b = wgmma_descriptor(stage + BM * BK);
                 /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
                 wgmma_fence();
                 UNROLL
@@ -226,13 +220,12 @@ DEVICE void gemm(const Params *p, const int bn) {
     }
 }
 
-#define WIDTH_KERNEL(kernel, bn)                                                                                \
-    static_assert((bn) % BOX == 0 && (bn) <= MAX_BN, "a tile is whole boxes, and fits into the accumulators");  \
-    static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) <= MAX_STAGES, "each stage needs its barriers");          \
-    static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use"); \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {   \
-        gemm(&p, bn);                                                                                           \
-    }                                                                                                           \
+#define WIDTH_KERNEL(kernel, bn)                                                                               \
+    static_assert((bn) % BOX == 0 && (bn) <= MAX_BN, "a tile is whole boxes, and fits into the accumulators"); \
+    static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) <= MAX_STAGES, "each stage needs its barriers");         \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {  \
+        gemm(&p, bn);                                                                                          \
+    }                                                                                                          \
     KERNEL_ENTRY(kernel, Params);
 WIDTH_KERNEL(pingpong_128x128, 128)
 WIDTH_KERNEL(pingpong_128x176, 176)
@@ -244,19 +237,15 @@ static const Variant widths[] = {
     {VARIANT(pingpong_128x208, .bm = BM, .bn = 208)},
 };
 
-static int tile_count(const Variant *v, const Gemm *g) { return ceil_div(g->m, BM) * ceil_div(g->n, v->bn); }
+static LaunchPlan plan(const Variant *v, const Gemm *g) {
+    int tiles = ceil_div(g->m, v->bm) * ceil_div(g->n, v->bn);
+    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), RING_BYTES / ((v->bm + v->bn) * BK * 2), NULL};
+    return plan;
+}
 
 /* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more would take
  * for what does not depend on the width. */
-static double cost(const Variant *v, const Gemm *g) {
-    return (double)ceil_div(tile_count(v, g), g->sm_count) * (v->bn + 20);
-}
-
-static LaunchPlan plan(const Variant *v, const Gemm *g) {
-    int tiles = tile_count(v, g);
-    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), RING_BYTES / ((BM + v->bn) * BK * 2), NULL};
-    return plan;
-}
+static double cost(const Variant *v, const Gemm *g) { return wave_count(plan(v, g)) * (v->bn + 20.0); }
 
 static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);
 

@@ -29,6 +29,9 @@ typedef struct {
     const char *also; /* what else there is to say, from ", " on; NULL: nothing */
 } LaunchPlan;
 
+/* How many tiles the busiest CTA computes, one after the other. */
+static inline int wave_count(LaunchPlan plan) { return ceil_div(plan.tiles, plan.ctas); }
+
 typedef struct Variants {
     const char *chapter;
     const Variant *variant; /* the table */
@@ -78,7 +81,7 @@ static inline void describe_choice(const Variants *all, const Gemm *g, char *tex
     if (v != NULL) {
         LaunchPlan plan = all->plan(v, g);
         snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages%s", v->name, plan.tiles, v->bm,
-                 v->bn, plan.ctas, ceil_div(plan.tiles, plan.ctas), plan.stages, plan.also != NULL ? plan.also : "");
+                 v->bn, plan.ctas, wave_count(plan), plan.stages, plan.also != NULL ? plan.also : "");
     }
 }
 

@@ -15,7 +15,7 @@ enum { SMS = 132, BK = 64, TMA_THREADS = 128, MOST_STAGES = 16 };
 static GemmStatus encode(CUtensorMap *map, const bf16 *base, int rows, int columns, int ld, int box_rows, int swizzle) {
     const cuuint64_t size[2] = {(cuuint64_t)columns, (cuuint64_t)rows}, stride[1] = {(cuuint64_t)ld * sizeof(bf16)};
     const cuuint32_t box[2] = {(cuuint32_t)swizzle / 2, (cuuint32_t)box_rows}, step[2] = {1, 1};
-    TensorMapEncoder encoder = tensor_map_encoder();
+    TensorMapEncoder encoder = tensor_map_encoder(NULL);
     if (encoder == NULL ||
         encoder(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)base, size, stride, box, step,
                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,

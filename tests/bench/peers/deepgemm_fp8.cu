@@ -21,7 +21,7 @@ static GemmStatus encode(CUtensorMap *map, CUtensorMapDataType type, const void 
                                    : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                    : swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
-    TensorMapEncoder encoder = tensor_map_encoder();
+    TensorMapEncoder encoder = tensor_map_encoder(NULL);
     if (encoder == NULL || encoder(map, type, 2, (void *)base, size, strides, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                    how, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)) {
         fprintf(stderr, "DeepGEMM: a tensor map was refused\n");

@@ -12,7 +12,7 @@
 #include "device/tma.h"
 
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
-#define cuTensorMapEncodeTiled (*tensor_map_encoder())
+#define cuTensorMapEncodeTiled (*tensor_map_encoder(NULL))
 #define bf16 __nv_bfloat16
 #define cudaCheck(call) (void)(call)
 using std::max;
