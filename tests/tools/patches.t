@@ -15,11 +15,11 @@ delete @ENV{ grep { /^PATCH_/ } keys %ENV };
 make_path(qw(common/device 01_one/bugs 01_one/exercises beyond/09_two/bugs beyond/09_two/experiments book tests));
 symlink "$top/tests/tools", 'tests/tools' or die;
 
-# said(COMMAND): what it says on both streams. ends(STATUS, COMMAND, PATTERN, NAME): how it ends, and with which words.
-sub said { my ($command) = @_; return scalar `exec 2>&1; $command` }
+# said(COMMAND): what the tool says on both streams. ends(STATUS, COMMAND, PATTERN, NAME): how it ends, and with which words.
+sub said { my ($command) = @_; return scalar `exec 2>&1; tests/tools/patches $command` }
 sub ends {
     my ($status, $command, $pattern, $name) = @_;
-    my $said = said("tests/tools/patches $command");
+    my $said = said($command);
     is($? >> 8, $status, $name);
     like($said, $pattern, "$name: said");
 }
@@ -67,24 +67,24 @@ store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n
 ends(0, 'help', qr/\Apatches COMMAND/, 'help');
 ends(2, '', qr/\Apatches COMMAND/, 'no command');
 ends(2, 'mend 01_first', qr/\Apatches COMMAND/, 'an unknown command');
-is(said('tests/tools/patches list'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n"
+is(said('list'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n"
     . "bugs\t09_choice\tbeyond/09_two/bugs/choice.patch\tbeyond/09_two\n"
     . "experiments\t09_choice\tbeyond/09_two/experiments/choice.patch\tbeyond/09_two\n", 'list, beyond too');
 for ([ 'bugs', 2 ], [ 'bugs/09', 1 ], [ '09_choice', 2 ], [ 'bugs/09_choice', 1 ], [ '01_one/bugs/first.patch', 1 ]) {
-    is(scalar(split /\n/, said("tests/tools/patches list $_->[0]")), $_->[1], "list $_->[0]");
+    is(scalar(split /\n/, said("list $_->[0]")), $_->[1], "list $_->[0]");
 }
 ends(2, 'list 01_fir', qr/\A01_fir: there is no such patch\n\z/, 'a part of an id');
-is(said('tests/tools/patches show 01_first names'), "one\ntwo\n", 'show of a key with two values');
-is(said('tests/tools/patches show 01_first'), contents('01_one/bugs/first.patch'), 'show');
+is(said('show 01_first names'), "one\ntwo\n", 'show of a key with two values');
+is(said('show 01_first'), contents('01_one/bugs/first.patch'), 'show');
 ends(2, 'show 09_choice', qr/\A09_choice: that is bugs.09_choice and experiments.09_choice\n\z/, 'an id in two kinds');
 ends(2, 'show 01_one/first.patch', qr/\A01_one.first.patch: the path of a patch is .*\n\z/, 'a path of another form');
 ends(3, 'build 01_first', qr/\Athe compilers are not known here.*make patches.*\n\z/, 'without what make hands over');
-is(said('tests/tools/patches break 09'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists beyond's bugs");
+is(said('break 09'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists beyond's bugs");
 ends(2, 'break 09 nothing', qr/\ABUG=nothing: chapter 09 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
 ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is not there');
 
 store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
-is(said('tests/tools/patches list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
+is(said('list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
 ends(0, 'lab 01', qr{\Amy/01_one.cu\n  fill 1 holes, HOLE 1 to HOLE 1.*\n  then: make check-01\n\z}, 'lab');
 is(contents('my/01_one.cu'), join('', @lines[ 0 .. 3 ], "/* HOLE 1: 5 */\n", @lines[ 5 .. 13, 15 .. 19 ]), 'it is put into my/');
 ends(1, 'lab 01', qr/already/, 'once');
@@ -119,12 +119,12 @@ like(contents('01_one/bugs/first.patch'), qr/^@@ -3,5 \+3,5 @@\n line 3\n line 4
 
 store('01_one/01_one.cu', join '', @lines);
 store('01_one/bugs/first.patch', $patch);
-said('git init -q . && git add -A 01_one && git -c user.name=a -c user.email=b commit -q -m first');
+system('git init -q . && git add -A 01_one && git -c user.name=a -c user.email=b commit -q -m first');
 store('01_one/01_one.cu', join('', @lines) =~ s/^line 4$/line four/mr =~ s/^line 17$/line seventeen/mr);
 ends(1, 'refresh 01_first', qr/hunk at line 4 stand in no place/, 'a line beside it has changed');
 ends(0, 'refresh --from HEAD bugs/01', qr/\A1 patches were made anew\n/, 'with --from it is carried over');
 like(contents('01_one/bugs/first.patch'), qr/^# names: two\n--- .*\n.*\n@@.*\n line four\n-line 5\n\+line five\n line 6\n/m, 'with the new context');
-said('git checkout -q 01_one/bugs');
+system('git checkout -q 01_one/bugs');
 store('01_one/01_one.cu', join('', @lines) =~ s/^line 5$/line 5, and more/mr);
 ends(1, 'refresh --from HEAD 01_first', qr/first.patch: what it changes in 01_one.01_one.cu has changed since HEAD\n/, 'what it changes has changed');
 is(contents('01_one/bugs/first.patch'), $patch, 'it is left alone');
@@ -185,7 +185,7 @@ $ENV{PATCH_NVCC} .= ' -DMORE';
 ends(1, 'object experiments', qr/^09_choice\terror: no\t/m, 'an experiment that does not compile');
 ends(0, 'object bugs/01', qr/^01_first\tok\tdoes not compile: error: no/m, 'a bug may');
 # table(): gpu-table, x and y for the fingerprints of source and machine code.
-sub table { return said('tests/tools/patches gpu-table 2>/dev/null') =~ s/, [0-9a-f]{12}(\/[0-9a-f]{12})?"/', x' . ($1 ? '\/y"' : '"')/ger }
+sub table { return said('gpu-table 2>/dev/null') =~ s/, [0-9a-f]{12}(\/[0-9a-f]{12})?"/', x' . ($1 ? '\/y"' : '"')/ger }
 is(table(), "EACH_MISSING(\"01_first\", \"--m 1\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n"
     . "EACH_MISSING(\"09_choice\", \"\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n", 'the table says so');
 store('report', $report =~ s/0 bytes spill stores/8 bytes spill stores/r . "ptxas info : (C7510) Potential Performance Loss\n");
@@ -206,9 +206,11 @@ ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'withou
 
 # ---- what a GPU did
 
-# fingerprint(ID, COMPILER): of a bug's source. stale(ID): what is wrong with its records.
-sub fingerprint { return said("perl -e 'require qq{./tests/tools/patches}; print Patches::fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{$_[1]})'") }
-sub stale { return said("perl -e 'require qq{./tests/tools/patches}; print Patches::stale(Patches::chosen(qq{bugs/$_[0]}))'") }
+# of(CALL): what a function of the tool returns. fingerprint(ID, COMPILER): of a bug's source. stale(): what is wrong with the
+# records of the bug 01_first.
+sub of { return scalar `exec 2>&1; perl -e 'require qq{./tests/tools/patches}; print Patches::$_[0]'` }
+sub fingerprint { return of("fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{$_[1]})") }
+sub stale { return of('stale(Patches::chosen(qq{bugs/01_first}))') }
 my %source = map { $_->[0] => 'nvcc 1.2.3, ' . fingerprint($_->[1], 'nvcc 1.2.3') } [ first => '01_first' ], [ choice => '09_choice' ];
 
 store('results', <<"TEXT");
@@ -219,49 +221,49 @@ store('results', <<"TEXT");
 02_none\t1x1x1: hang\tsource: nvcc 1.2.3, 0123456789ab
 TEXT
 ends(0, 'record results', qr/there is no bug 02_none\n2 patches changed\n\z/, 'record');
-is(said('tests/tools/patches show 01_first h200'), "wrong in 3 of 300 runs, all at 128x256x640, 2026-02-03, $source{first}\n", 'a race that shows at one size');
-is(said('tests/tools/patches show bugs/09_choice h200'), "hang, 2026-02-03, $source{choice}\n", 'a hang');
+is(said('show 01_first h200'), "wrong in 3 of 300 runs, all at 128x256x640, 2026-02-03, $source{first}\n", 'a race that shows at one size');
+is(said('show bugs/09_choice h200'), "hang, 2026-02-03, $source{choice}\n", 'a hang');
 store('results', "# date 2026-02-04, x\n# device NVIDIA H100 80GB HBM3\n01_first\t1x1x1: trap: a kernel failed (cudaErrorLaunchFailure)\t"
     . "2x2x2: right in 100 of 100\t3x3x3: wrong in 7 of 100\tsource: $source{first}\n"
     . "09_choice\t1x1x1: right in 100 of 100\tnotes: C7514 spills C7517 same machine code\tsource: $source{choice}\n");
 ends(0, 'record results', qr/\A2 patches changed\n\z/, 'record again');
-is(said('tests/tools/patches show 01_first h100'), "wrong in 7 of 200 runs, all at 3x3x3; trap (cudaErrorLaunchFailure) at 1x1x1, 2026-02-04, $source{first}\n", 'a trap and a race');
-is(said('tests/tools/patches show bugs/09_choice h100'),
+is(said('show 01_first h100'), "wrong in 7 of 200 runs, all at 3x3x3; trap (cudaErrorLaunchFailure) at 1x1x1, 2026-02-04, $source{first}\n", 'a trap and a race');
+is(said('show bugs/09_choice h100'),
     "right in 100 runs; repaired by ptxas (C7514, C7517); the same machine code as without it, 2026-02-04, $source{choice}\n", 'what ptxas repairs');
 store('results', "# date 2026-02-04, x\n# device NVIDIA A100\n01_first\t1x1x1: hang\tsource: $source{first}\n");
 ends(1, 'record results', qr/^results: bugs are recorded on: h200 h100$/m, 'another GPU');
 store('results', "# date 2026-02-04, x\n# device NVIDIA H100\n01_first\t1x1x1: hang\n");
 ends(1, 'record results', qr/^results: 01_first: it does not say of which source$/m, 'a line without its source');
 
-is(stale('01_first'), '', 'a record of the source as it is');
+is(stale(), '', 'a record of the source as it is');
 my $source = contents('01_one/01_one.cu');
 store('01_one/01_one.cu', "/* a new comment */ line   0\n$source");
-isnt(stale('01_first'), '', 'a line more: stale');
+isnt(stale(), '', 'a line more: stale');
 store('01_one/01_one.cu', "/* a new comment */\n" . $source =~ s/ 2\n/   2 \/\/ two\n/r);
-is(stale('01_first'), '', 'other comments and blanks: as it was');
+is(stale(), '', 'other comments and blanks: as it was');
 store('01_one/01_one.cu', $source);
 my $first = contents('01_one/bugs/first.patch');
 store('01_one/bugs/first.patch', $first =~ s/^\+line .*/+line six/mr);
-like(stale('01_first'), qr/^`# h200:` was recorded with another source/, 'another bug: stale');
+like(stale(), qr/^`# h200:` was recorded with another source/, 'another bug: stale');
 store('01_one/bugs/first.patch', $first =~ s/nvcc 1\.2\.3/nvcc 1.2.4/r);
-like(stale('01_first'), qr/^`# h200:` was recorded with another source/, 'another compiler: stale');
+like(stale(), qr/^`# h200:` was recorded with another source/, 'another compiler: stale');
 store('01_one/bugs/first.patch', $first);
 
 $ENV{PATCH_NO_NVCC} = '';
 ends(1, 'same', qr/^01_first\t`# h200:` was recorded with nvcc 1\.2\.3, this is nvcc 9\.9\.1$/m, 'same, with another compiler');
 store('01_one/bugs/first.patch', $first =~ s/nvcc 1\.2\.3, \w+/nvcc 9.9.1, @{[ fingerprint('01_first', 'nvcc 9.9.1') ]}/gr);
 ends(0, 'same 01_first', qr/^01_first\tok$/m, 'same, for a record without a fingerprint of the machine code');
-my $record = said('tests/tools/patches show 01_first h200');
+my $record = said('show 01_first h200');
 like($record, qr{nvcc 9\.9\.1, [0-9a-f]{12}/[0-9a-f]{12}$}, 'it has one then');
 store('01_one/01_one.cu', "more\n$source");
-is(said('tests/tools/patches list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'the chapter is another: stale');
+is(said('list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'the chapter is another: stale');
 ends(0, 'same stale', qr/^01_first\tok$/m, 'same, where the machine code is');
-is(said('tests/tools/patches list stale'), '', 'then it is not');
-is(said('tests/tools/patches show 01_first h200') =~ s{, [0-9a-f]+(?=/)}{}r, $record =~ s{, [0-9a-f]+(?=/)}{}r, 'and the rest of the record as it was');
+is(said('list stale'), '', 'then it is not');
+is(said('show 01_first h200') =~ s{, [0-9a-f]+(?=/)}{}r, $record =~ s{, [0-9a-f]+(?=/)}{}r, 'and the rest of the record as it was');
 store('01_one/01_one.cu', $source);
 cubin('cubin_same', 'some');
 ends(1, 'same', qr/^01_first\t`# h200:`: it is other machine code$/m, 'same, where the machine code is another');
-is(said('tests/tools/patches list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'then it stays stale');
+is(said('list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'then it stays stale');
 store('01_one/bugs/first.patch', $first);
 
 # ---- what the texts tell
@@ -271,31 +273,39 @@ store('book/troubleshooting.md', "# Trouble\n<!-- symptoms -->\nold\n<!-- end of
 store('book/field_bugs.md', "# Field\n<!-- field -->\n<!-- end of field -->\n");
 store('01_one/exercises/change.patch', "# order: 1\n# question: what?\n# hint: so\n# effect: this\n# run: --m 1\n# show: \$PROGRAM \$SOURCE\n"
     . "# before: a\n# after: b\n# h200: not timed\n" . $patch =~ s/^#.*\n//mgr);
-store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## Further reading\n");
+store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## What it brought\n\nkept\n\n## Further reading\n");
 ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
 ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
 like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| hang \/ right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
-like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n## Further reading\n\z/ms, 'an exercise');
+my $exercise = qr/## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n/ms;
+like(contents('01_one/README.md'), qr/\A# One\n\n$exercise## What it brought\n\nkept\n\n## Further reading\n\z/, 'an exercise stands where it stood');
+store('01_one/README.md', "# One\n\n## Further reading\n");
+ends(0, 'tables --write', qr/\Awrote 01_one.README.md\n\z/, 'a text without exercises');
+like(contents('01_one/README.md'), qr/\A# One\n\n$exercise## Further reading\n\z/, 'they stand before its last section');
+store('01_one/README.md', "# One\n");
+ends(1, 'tables --write', qr/\A01_one.README.md: it has no section Further reading\n\z/, 'no place for the exercises');
+unlink '01_one/README.md', '01_one/exercises/change.patch';
+
 symlink "$top/tests/book", 'tests/book' or die;
 store('book/troubleshooting.zh.md', "# 出错\n<!-- symptoms -->\n<!-- end of symptoms -->\n");
 store('book/README.zh.md', "<!-- bugs: 01_first on an H200 -->x<!-- end --> <!-- bugs: recorded -->1<!-- end --> <!-- bugs: right on an H200 -->x<!-- end -->\n");
-ends(1, 'tables --check', qr/\Abook.README.zh.md: .*\nbook.troubleshooting.zh.md: .*\n\z/, 'Chinese pages that are not up to date are named');
-ends(0, 'tables --write', qr/\Awrote book.README.zh.md\nwrote book.troubleshooting.zh.md\n\z/, 'and written');
+ends(0, 'tables --write', qr/\Awrote book.README.zh.md\nwrote book.troubleshooting.zh.md\n\z/, 'Chinese pages are written');
 is(contents('book/README.zh.md'), "<!-- bugs: 01_first on an H200 -->300 次运行中有 3 次出错，都在 128x256x640 上<!-- end --> "
     . "<!-- bugs: recorded -->2<!-- end --> <!-- bugs: right on an H200 -->2 个中有 0 个<!-- end -->\n", 'phrases in Chinese');
 like(contents('book/troubleshooting.zh.md'), qr/^### 有几次运行，结果错了：2 个中的 1 个\n\n\| 模型报告 \| bug \|\n.*\n\| RACE_RAW \| \[01 first\]\(.*\)（300 次中有 3 次，都在 128x256x640 上.*）/m,
     'symptoms in Chinese');
 unlink 'book/troubleshooting.zh.md', 'book/README.zh.md';
-like(said("cd $top && perl -e 'require qq{./tests/tools/patches}; print Patches::symptom_tables(Patches::say(qq{x.zh.md}))'"),
-    qr/\A(?:(?!\b(?:right|wrong|hang|trap|of|at|the) ).)+\z/s, 'what happened to any bug of this repository has Chinese words');
-store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## What it brought\n\nkept\n\n## Further reading\n");
-ends(0, 'tables --write', qr/\Awrote 01_one.README.md\n\z/, 'a text with another section behind the exercises');
-like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\*\*1. change\.\*\*.*\n\n## What it brought\n\nkept\n\n## Further reading\n\z/s, 'they are written where they stood');
-store('01_one/README.md', "# One\n\n## Further reading\n");
-ends(0, 'tables --write', qr/\Awrote 01_one.README.md\n\z/, 'a text without exercises');
-like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n.*\n\n## Further reading\n\z/s, 'they stand before its last section');
-store('01_one/README.md', "# One\n");
-ends(1, 'tables --write', qr/\A01_one.README.md: it has no section Further reading\n\z/, 'no place for the exercises');
-ends(2, 'tables', qr/\Apatches COMMAND/, 'tables without a mode');
+
+my $right = 'right in 300 runs, 2026-01-01, nvcc 1.2.3, 0123456789ab';
+my %did = (right => [ ($right) x 2 ], half => [ $right, $right =~ s/right in/wrong in 1 of/r ], mended => [ ($right =~ s/runs/runs; repaired by ptxas (C7514)/r) x 2 ],
+    new => [ $right, 'not run yet' ]);
+store("01_one/bugs/$_.patch", "# verdict: RACE_RAW\n# h200: $did{$_}[0]\n# h100: $did{$_}[1]\n# seen: a/b#7 - It was\n# seen: wrong. (fix: so)\n"
+    . "# seen: a/$_#8 - It hung. (fix: thus)\n" . $patch =~ s/^#.*\n//mgr) for keys %did;
+said('tables --write');
+my $list = contents('book/field_bugs.md');
+like($list, qr/^5 threads, 4 bugs of .*\s3 have been run on both GPUs, and 1 of these\s+were\s+right/m, 'what was seen elsewhere: counted') or diag $list;
+like($list, qr/^\[half\]\(\.\.\/01_one\/bugs\/half\.patch\): `make break-01 BUG=half`\. .* An\s+H200: right in 300 runs\.\s+An\s+H100:\s+wrong in 1 of 300 runs\.$/m, 'where the GPUs differ');
+like($list, qr/Both\s+GPUs: right in 300 runs\.\n\n- \[a\/b#7\]\(https:\/\/github\.com\/a\/b\/issues\/7\): It was wrong\. Fix: so\.\n- \[a\/right#8\]/, 'and where not, with two threads');
+unlike($list, qr/first/, 'a bug that was not seen elsewhere is left out');
 done_testing();
