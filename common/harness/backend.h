@@ -100,6 +100,15 @@ typedef struct {
 
 enum { MAX_HELD = 400 };
 
+/* Ends a function that returns a GemmStatus with that of the call, if it failed. */
+#define GEMM_TRY(call)            \
+    do {                          \
+        GemmStatus try_ = (call); \
+        if (try_ != GEMM_OK) {    \
+            return try_;          \
+        }                         \
+    } while (0)
+
 /* Left out with -DGEMM_NO_GPU and -DGEMM_NO_MODEL. */
 #ifdef __cplusplus
 extern "C" {

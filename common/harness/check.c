@@ -1,11 +1,6 @@
 /* check.c - the host's side of the check: reference, comparison, and the words for what is wrong. */
 #include "check.h"
 
-double accumulation_eps(int k) {
-    double roundings = 16 + 4 * sqrt((double)k);
-    return 0x1p-23 * (k < roundings ? k : roundings);
-}
-
 void check_block(const ResultView *view, uint64_t from, Tally *tally) {
     tally_start(tally);
     for (size_t index = 0; index < block_elements(view); index++) {

@@ -64,26 +64,6 @@ typedef struct {
     int twice;      /* 1: counted twice, 0: missing */
 } KRange;
 
-/* Bound, of KIND_BF16, on |fp32 sum - exact sum| / sum|a||b| for K products:
- *
- *     eps(K) = 2^-23 * min(K, 16 + 4 sqrt(K))
- *
- * Products of two bf16 are exact in fp32, so only the additions round. An addition that rounds to nearest is off by up
- * to 2^-24 of its result; one that truncates, as tensor cores do, and that first aligns its terms to the largest one,
- * by up to 2^-23 of it. No order of K such additions can exceed K * 2^-23 * sum|a||b| (Higham, Accuracy and Stability
- * of Numerical Algorithms, 4.2): that is the bound while K <= 32 or so. For long sums it is far too wide, since
- * roundings rarely all point the same way: with independent ones of mean zero the error passes lambda * sqrt(K) *
- * 2^-24 * sum|a||b| with probability 2 exp(-lambda^2 / 2) at most (Higham and Mary 2019). 4 sqrt(K) * 2^-23 is lambda
- * = 8: less than one in 10^13 elements. Truncation has a mean, half a step of the running sum; in steps of k16 it adds
- * up to K/16 * 2^-24 * |running sum|, which stays below this bound to K = 16384 if all terms have one sign and for any
- * K if the sum walks randomly. The 16 covers the alignment inside the first steps.
- *
- * How tight that is: at K = 8192 with normal data sum|a||b| is 5200 and eps allows 0.24, beside the 2^-8 |ref| of the
- * last rounding (0.28 on average). A k-tile of 64 left out moves an element by 8 (standard deviation), a k16 step by 4,
- * one product by 1: that makes 95 %, 90 % and 44 % of the elements wrong, and one wrong element is enough. What a right
- * kernel uses of the allowance is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002 for FMAs. */
-double accumulation_eps(int k);
-
 /* The last rounding, to the 8 significant bits of bf16: half a step. */
 HOST_DEVICE double rounding_error(const ResultView *view, double expected) {
     return view->exact ? 0 : fabs(expected) * 0x1p-8;

@@ -94,19 +94,15 @@ static GemmStatus open_kind(Explanation *e, const Gemm *shape, int experts) {
     Shape wanted = {shape->m,      shape->n, shape->k, (shape->lda - (shape->k + unit - 1) / unit * unit) / (unit / 8),
                     chapter->kind, experts};
     DeviceInfo device = {.sm_count = shape->sm_count, .shared_bytes = shape->shared_bytes};
-    GemmStatus status = problem_open(&e->problem, model_backend(), &device, wanted, 1);
+    GEMM_TRY(problem_open(&e->problem, model_backend(), &device, wanted, 1));
     e->problem.gemm.tuning = shape->tuning;
-    status = status == GEMM_OK ? run_open(&e->run, &e->problem, chapter) : status;
-    if (status == GEMM_OK && e->run.prepared.data) {
-        status = run_prepare(&e->run);
-    }
-    if (status == GEMM_OK) {
-        e->gemm = e->run.gemm;
-        e->a = e->problem.a.data;
-        e->b = chapter->kind == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
-        e->c = e->gemm.c;
-    }
-    return status;
+    GEMM_TRY(run_open(&e->run, &e->problem, chapter));
+    GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
+    e->gemm = e->run.gemm;
+    e->a = e->problem.a.data;
+    e->b = chapter->kind == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
+    e->c = e->gemm.c;
+    return GEMM_OK;
 }
 
 /* bf16's, of which no reference is wanted. */
@@ -200,7 +196,7 @@ static GemmStatus find_cta(Explanation *e, int row, int column) {
     int clusters = whole->grid / whole->cluster;
     forget(e, e->seen);
     e->seen->stop_at_tile = 1;
-    GemmStatus status = launch(e, e->seen, 1, 0, whole->cluster);
+    GEMM_TRY(launch(e, e->seen, 1, 0, whole->cluster));
     TileFact first = tile_of(e->seen, 0, 0);
     int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
     int start = 0;
@@ -208,7 +204,7 @@ static GemmStatus find_cta(Explanation *e, int row, int column) {
         long long tile = (long long)(row / bm) * ceil_div(e->gemm.n, bn) + column / bn;
         start = (int)(tile / whole->cluster % clusters);
     }
-    for (int i = 0; i < 2 * clusters && status == GEMM_OK; i++) {
+    for (int i = 0; i < 2 * clusters; i++) {
         int cluster = start + (i % 2 ? -(i + 1) / 2 : i / 2);
         if (cluster < 0 || cluster >= clusters) {
             continue;
@@ -216,20 +212,20 @@ static GemmStatus find_cta(Explanation *e, int row, int column) {
         forget(e, e->seen);
         e->seen->c_at = c_at(e, row, column);
         e->seen->stop_when_stored = 1;
-        status = launch(e, e->seen, 1, cluster * whole->cluster, whole->cluster);
-        if (status != GEMM_OK || e->seen->stored.thread >= 0) {
-            return status;
+        GEMM_TRY(launch(e, e->seen, 1, cluster * whole->cluster, whole->cluster));
+        if (e->seen->stored.thread >= 0) {
+            return GEMM_OK;
         }
     }
-    return status == GEMM_OK ? GEMM_WRONG : status;
+    return GEMM_WRONG;
 }
 
 /* The same in the last kernel that writes it. */
 static GemmStatus find_kernel(Explanation *e, int row, int column) {
     GemmStatus status = find_cta(e, row, column);
     while (status == GEMM_WRONG && e->which > 1) {
-        status = look_at(e, e->which - 1);
-        status = status == GEMM_OK ? find_cta(e, row, column) : status;
+        GEMM_TRY(look_at(e, e->which - 1));
+        status = find_cta(e, row, column);
     }
     if (status == GEMM_WRONG) {
         fprintf(stderr, "%s: no CTA writes C[%d][%d]\n", e->chapter->name, row, column);
@@ -256,19 +252,19 @@ static GemmStatus read_number(Explanation *e, const ElementPath *path, Numbering
 
 static GemmStatus find_accumulator(Explanation *e, ElementPath *path) {
     int low = 0, high = 0;
-    GemmStatus status = read_number(e, path, NUMBER_INDEX, &path->index);
-    status = status == GEMM_OK ? read_number(e, path, NUMBER_THREAD_LOW, &low) : status;
-    status = status == GEMM_OK ? read_number(e, path, NUMBER_THREAD_HIGH, &high) : status;
+    GEMM_TRY(read_number(e, path, NUMBER_INDEX, &path->index));
+    GEMM_TRY(read_number(e, path, NUMBER_THREAD_LOW, &low));
+    GEMM_TRY(read_number(e, path, NUMBER_THREAD_HIGH, &high));
     path->thread = high * 256 + low;
-    if (status == GEMM_OK && (path->index < 0 || path->index >= path->accumulators || low < 0 || high < 0 ||
-                              path->thread >= e->launch->block)) {
+    if (path->index < 0 || path->index >= path->accumulators || low < 0 || high < 0 ||
+        path->thread >= e->launch->block) {
         fprintf(stderr,
                 "%s: C[%d][%d] is not the rounded value of one accumulator, and --explain-element follows nothing else "
                 "(--variant may choose another kernel)\n",
                 e->chapter->name, path->row, path->column);
-        status = GEMM_WRONG;
+        return GEMM_WRONG;
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* A run with the whole K in which all elements of A and B are 0 but the two. */
@@ -310,28 +306,25 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     path->row = row;
     path->column = column;
     path->k = k;
-    GemmStatus status = find_kernel(e, row, column);
-    if (status != GEMM_OK) {
-        return status;
-    }
+    GEMM_TRY(find_kernel(e, row, column));
     path->cta = e->seen->stored.cta;
     path->thread = e->seen->stored.thread; /* it holds the element itself if there are no accumulators to number */
     path->low = e->seen->low;
     path->high = e->seen->high;
     path->accumulators = model_accumulators(e->seen);
     if (path->accumulators > 0) {
-        status = find_accumulator(e, path);
+        GEMM_TRY(find_accumulator(e, path));
     }
-    status = status == GEMM_OK ? trace(e, path) : status;
-    if (status == GEMM_OK && !path->is_right) {
+    GEMM_TRY(trace(e, path));
+    if (!path->is_right) {
         fprintf(
             stderr,
             "%s: the path of C[%d][%d] at k = %d was not found: --explain-element follows an accumulator of A times B "
             "that is stored as it is; this kernel exchanges A and B, or adds up parts (--variant may choose another)\n",
             e->chapter->name, row, column, k);
-        status = GEMM_WRONG;
+        return GEMM_WRONG;
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
@@ -671,14 +664,10 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
     const Gemm *g = &e->gemm;
     const ModelObserver *l = e->launch;
     int ctas = least(l->grid, g->sm_count * ctas_per_sm) / l->cluster * l->cluster;
-    GemmStatus status = GEMM_OK;
     forget(e, e->seen);
-    for (int cta = 0; cta < ctas && status == GEMM_OK; cta += l->cluster) {
+    for (int cta = 0; cta < ctas; cta += l->cluster) {
         e->seen->stop_at_tile = cta == 0 ? SHOWN_TILES : 1;
-        status = launch(e, e->seen, 1, cta, l->cluster);
-    }
-    if (status != GEMM_OK) {
-        return status;
+        GEMM_TRY(launch(e, e->seen, 1, cta, l->cluster));
     }
     TileFact first = tile_of(e->seen, 0, 0);
     int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
@@ -741,10 +730,7 @@ static GemmStatus print_kernel(Explanation *e) {
     /* One CTA, with enough k-tiles to go once around the ring; a persistent one not through all of its tiles. */
     forget(e, e->seen);
     e->seen->stop_at_tile = SHORT_K_TILES;
-    GemmStatus status = launch(e, e->seen, least(e->gemm.k, SHORT_K), 0, l->cluster);
-    if (status != GEMM_OK) {
-        return status;
-    }
+    GEMM_TRY(launch(e, e->seen, least(e->gemm.k, SHORT_K), 0, l->cluster));
     int ctas = print_resources(e);
     print_shared(e);
     print_copies(e);
@@ -760,12 +746,11 @@ static GemmStatus print_setup(Explanation *e) {
         return print_kernel(e);
     }
     printf("launches   %d kernels, one after the other; tensor maps are those of all\n", e->launches);
-    GemmStatus status = GEMM_OK;
-    for (int which = 1, launches = e->launches; which <= launches && status == GEMM_OK; which++) {
-        status = look_at(e, which);
-        status = status == GEMM_OK ? print_kernel(e) : status;
+    for (int which = 1, launches = e->launches; which <= launches; which++) {
+        GEMM_TRY(look_at(e, which));
+        GEMM_TRY(print_kernel(e));
     }
-    return status;
+    return GEMM_OK;
 }
 
 static void print_thread(const char *before, int cta, int thread) {
@@ -814,10 +799,7 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
     const ModelObserver *seen = e->seen;
     char text[256];
     ElementPath path;
-    GemmStatus status = explain_element(e, options->element[0], options->element[1], options->element[2], &path);
-    if (status != GEMM_OK) {
-        return status;
-    }
+    GEMM_TRY(explain_element(e, options->element[0], options->element[1], options->element[2], &path));
     printf("element    C[%d][%d], at k = %d\n", path.row, path.column, path.k);
     print_thread("held by    ", path.cta, path.thread);
     if (path.accumulators > 0) {
@@ -875,10 +857,7 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     }
     static Explanation e; /* a Problem stays where it was opened */
     int experts = options->shape.experts > 1 ? options->shape.experts : 1;
-    GemmStatus status = explain_open(&e, chapter, shape, experts);
-    if (status != GEMM_OK) {
-        return status;
-    }
+    GEMM_TRY(explain_open(&e, chapter, shape, experts));
     char product[192];
     kind_text(chapter->kind, shape, experts, product, sizeof product);
     printf("chapter    %s: %s\n", chapter->name, chapter->adds);
@@ -888,7 +867,7 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
         describe_choice(chapter->variants, &e.gemm, text, sizeof text);
         printf("kernel     %s\n", text);
     }
-    status = options->explain_element ? print_element(&e, options) : print_setup(&e);
+    GemmStatus status = options->explain_element ? print_element(&e, options) : print_setup(&e);
     explain_close(&e);
     return status;
 }

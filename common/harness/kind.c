@@ -1,8 +1,6 @@
 /* kind.c - see kind.h. */
 #include "kind.h"
 
-#include "check.h"
-
 const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", NULL};
 
 static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8; }
@@ -138,6 +136,11 @@ int kind_is_exact(Kind kind, DataKind data) { return data != DATA_NORMAL && kind
 
 int kind_max_exact_k(Kind kind) {
     return kind == KIND_FP8 ? (1 << 24) / (16 * 16) - 1 : kind == KIND_W4A8 ? (1 << 24) / (28 * 4) - 1 : MAX_EXACT_K;
+}
+
+double accumulation_eps(int k) {
+    double roundings = 16 + 4 * sqrt((double)k);
+    return 0x1p-23 * (k < roundings ? k : roundings);
 }
 
 double kind_eps(Kind kind, int k) {

@@ -159,11 +159,11 @@ static GemmStatus check_launch(const Options *options, const Stage *stage, Chapt
     } else {
         printf("--data %s, launch %ld:\n", data_names[problem->data], number);
     }
-    status = run_explain(run, tally, stdout);
+    GEMM_TRY(run_explain(run, tally, stdout));
     if (stage->backend->is_model) {
         point_to_map(run, replay);
     }
-    return status == GEMM_OK ? GEMM_WRONG : status;
+    return GEMM_WRONG;
 }
 
 /* `repeat` checked launches with one kind of data; on the model, that many for each of `schedules` and every one with a
@@ -175,10 +175,7 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
     Tally tally;
     for (long i = 0; i < launches; i++) {
         uint64_t seed = options->schedule_seed + (uint64_t)i;
-        GemmStatus status = check_launch(options, stage, run, seed, i + 1, &tally);
-        if (status != GEMM_OK) {
-            return status;
-        }
+        GEMM_TRY(check_launch(options, stage, run, seed, i + 1, &tally));
         if (i > 0 && tally.fingerprint != fingerprint) {
             printf("WRONG    --data %s, launch %ld: some bit differs from the first launch, though both results are\n"
                    "         within tolerance\n",
@@ -270,9 +267,8 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
 
 /* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. */
 static GemmStatus check_round(const Options *options, const Stage *stage) {
-    GemmStatus status = GEMM_OK;
     Kind kind = stage->chapter->kind;
-    for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0] && status == GEMM_OK; i++) {
+    for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0]; i++) {
         Options one = *options;
         DeviceInfo device = stage->device;
         if (round_sizes[i].for_w4a8 && kind != KIND_W4A8) {
@@ -287,9 +283,9 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         one.sms = device.sm_count = round_sizes[i].sms;
         one.tuning.meet = stage->chapter->choices & CHOOSES_MEET ? round_sizes[i].meet : CHOICE_DEFAULT;
         fflush(stdout);
-        status = check_size(&one, stage, &device, round_sizes[i].policies);
+        GEMM_TRY(check_size(&one, stage, &device, round_sizes[i].policies));
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* The result as the last timed launch left it. */
@@ -326,21 +322,17 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
     snprintf(list[1].name, sizeof list[1].name, "cublas");
     list[1].launch = cublas_launch;
     list[1].context = &cublas_run;
-    GemmStatus status = measure_interleaved(problem, list, count, options->rounds);
-    if (status == GEMM_OK && options->check) {
-        status = check_after(problem, &list[0]);
+    GEMM_TRY(measure_interleaved(problem, list, count, options->rounds));
+    GEMM_TRY(options->check ? check_after(problem, &list[0]) : GEMM_OK);
+    print_speed(stdout, &stage->device, problem, &list[0], count > 1 ? &list[1] : NULL);
+    if (options->check && count > 1 && list[1].after.wrong) {
+        printf("         cuBLAS itself did not pass the check: %llu elements\n",
+               (unsigned long long)list[1].after.wrong);
     }
-    if (status == GEMM_OK) {
-        print_speed(stdout, &stage->device, problem, &list[0], count > 1 ? &list[1] : NULL);
-        if (options->check && count > 1 && list[1].after.wrong) {
-            printf("         cuBLAS itself did not pass the check: %llu elements\n",
-                   (unsigned long long)list[1].after.wrong);
-        }
-        if (csv) {
-            write_csv(csv, stage, &problem->gemm, list, count);
-        }
+    if (csv) {
+        write_csv(csv, stage, &problem->gemm, list, count);
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* The model at the size of a GPU: a line that says how long it will take, where it is more than a minute. */
@@ -377,8 +369,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         fflush(stdout);
         return run_traced(options, &stage->device, run, problem);
     }
-    GemmStatus status = GEMM_OK;
-    for (int kind = 0; kind < DATA_KINDS && status == GEMM_OK; kind++) {
+    for (int kind = 0; kind < DATA_KINDS; kind++) {
         if (!(options->data >> kind & 1)) {
             continue;
         }
@@ -388,25 +379,23 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
             continue;
         }
         fflush(stdout);
-        status = problem_fill(problem, (DataKind)kind);
-        if (status == GEMM_OK && options->check) {
-            status = check_data(options, stage, run, problem);
-        } else if (status == GEMM_OK && !timed) {
+        GEMM_TRY(problem_fill(problem, (DataKind)kind));
+        if (options->check) {
+            GEMM_TRY(check_data(options, stage, run, problem));
+        } else if (!timed) {
             if (stage->backend->is_model) {
                 stage->backend->set_schedule(options, options->schedule_seed);
             }
-            status = run_launch(run);
-            status = status == GEMM_OK ? stage->backend->synchronise(stage->chapter->name) : status;
-            if (status == GEMM_OK) {
-                printf("ran      %s: the result was not compared\n", data_names[kind]);
-            }
+            GEMM_TRY(run_launch(run));
+            GEMM_TRY(stage->backend->synchronise(stage->chapter->name));
+            printf("ran      %s: the result was not compared\n", data_names[kind]);
         }
     }
-    if (status == GEMM_OK && options->count) {
+    if (options->count) {
         stage->backend->print_counts(stdout);
     }
     fflush(stdout);
-    return status == GEMM_OK && timed ? time_chapter(options, stage, run, problem, cublas, csv) : status;
+    return timed ? time_chapter(options, stage, run, problem, cublas, csv) : GEMM_OK;
 }
 
 /* --explain: by the model's build of the chapter, wherever it would run. */

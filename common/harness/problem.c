@@ -133,30 +133,27 @@ static GemmStatus open_operands(Problem *problem) {
     const Backend *backend = problem->backend;
     OperandShape list[OPERANDS];
     int count = operands_of(problem, list);
-    GemmStatus status = GEMM_OK;
-    for (int i = 0; i < count && status == GEMM_OK; i++) {
+    for (int i = 0; i < count; i++) {
         const OperandShape *o = &list[i];
         Buffer *buffer = buffer_of(problem, o->id);
         size_t bytes = (size_t)o->rows * (size_t)o->ld * (size_t)type_bytes(o->type);
-        status = backend->allocate(buffer, bytes, o->name);
-        if (status == GEMM_OK && o->on_host) {
-            status = allocate_on_host(host_copy_of(problem, o->id), bytes, o->name);
-        } else if (status == GEMM_OK && backend->is_model) {
+        GEMM_TRY(backend->allocate(buffer, bytes, o->name));
+        if (o->on_host) {
+            GEMM_TRY(allocate_on_host(host_copy_of(problem, o->id), bytes, o->name));
+        } else if (backend->is_model) {
             backend->name_matrix(buffer->data, o->name, (int)o->rows, o->columns, o->ld, type_bytes(o->type));
         }
     }
-    if (status == GEMM_OK && problem->shape.kind == KIND_W4A8) {
+    if (problem->shape.kind == KIND_W4A8) {
         size_t bytes = ((size_t)problem->shape.experts + 1) * sizeof(int);
         void *rows = NULL;
-        status = allocate_on_host(&rows, bytes, "first rows");
+        GEMM_TRY(allocate_on_host(&rows, bytes, "first rows"));
         problem->host_first_row = (int *)rows;
-        if (status == GEMM_OK) {
-            expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
-            status = backend->copy_in(problem->first_row.data, problem->host_first_row, bytes);
-        }
+        expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
+        GEMM_TRY(backend->copy_in(problem->first_row.data, problem->host_first_row, bytes));
     }
     problem->operands = place_operands(problem, 1);
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape,
@@ -219,19 +216,18 @@ static GemmStatus refer(const Problem *problem) {
                           .operands = place_operands(problem, 0),
                           .end_row = problem->gemm.m,
                           .eps = problem->view.eps};
-    GemmStatus status = GEMM_OK;
-    for (int e = 0; e < problem->shape.experts && status == GEMM_OK; e++) {
+    for (int e = 0; e < problem->shape.experts; e++) {
         part.expert = e;
         if (rows) {
             part.first_row = rows[e];
             part.end_row = rows[e + 1];
         }
         if (part.first_row < part.end_row) {
-            status =
-                problem->backend->reference(&part, (double *)problem->expected.data, (float *)problem->magnitude.data);
+            GEMM_TRY(
+                problem->backend->reference(&part, (double *)problem->expected.data, (float *)problem->magnitude.data));
         }
     }
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus problem_fill_operands(Problem *problem, DataKind data) {
@@ -243,23 +239,22 @@ GemmStatus problem_fill_operands(Problem *problem, DataKind data) {
     problem->view.exact = kind_is_exact(problem->shape.kind, data);
     problem->view.eps = kind_eps(problem->shape.kind, problem->gemm.k);
     DataSource source = source_of(problem);
-    GemmStatus status = GEMM_OK;
-    for (int i = 0; i < count && status == GEMM_OK; i++) {
+    for (int i = 0; i < count; i++) {
         if (list[i].id == OPERAND_FIRST_ROW) {
             continue;
         }
         const Buffer *buffer = buffer_of(problem, list[i].id);
-        status = backend->fill(buffer->data, &list[i], &source);
-        if (status == GEMM_OK && list[i].on_host) {
-            status = backend->copy_out(*host_copy_of(problem, list[i].id), buffer->data, buffer->bytes);
+        GEMM_TRY(backend->fill(buffer->data, &list[i], &source));
+        if (list[i].on_host) {
+            GEMM_TRY(backend->copy_out(*host_copy_of(problem, list[i].id), buffer->data, buffer->bytes));
         }
     }
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus problem_fill(Problem *problem, DataKind data) {
-    GemmStatus status = problem_fill_operands(problem, data);
-    return status == GEMM_OK ? refer(problem) : status;
+    GEMM_TRY(problem_fill_operands(problem, data));
+    return refer(problem);
 }
 
 GemmStatus problem_poison(const Problem *problem) { return problem->backend->poison(&problem->view); }
@@ -287,21 +282,16 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
     mismatch->row = row;
     mismatch->column = column;
     mismatch->mirrored = NAN;
-    GemmStatus status =
-        backend->copy_out(&mismatch->got, gemm->c + (size_t)row * (size_t)view->ldc + column, sizeof(bf16));
-    if (status == GEMM_OK) {
-        status = backend->copy_out(&mismatch->expected, view->expected + place, sizeof(double));
-    }
-    if (status == GEMM_OK) {
-        status = backend->copy_out(&magnitude, view->magnitude + place, sizeof magnitude);
-        mismatch->allowed = allowed_error(view, mismatch->expected, (double)magnitude);
-    }
-    if (status == GEMM_OK && column < view->m && row < view->n) {
-        status = backend->copy_out(&mismatch->mirrored, view->expected + (size_t)column * (size_t)view->n + (size_t)row,
-                                   sizeof(double));
+    GEMM_TRY(backend->copy_out(&mismatch->got, gemm->c + (size_t)row * (size_t)view->ldc + column, sizeof(bf16)));
+    GEMM_TRY(backend->copy_out(&mismatch->expected, view->expected + place, sizeof(double)));
+    GEMM_TRY(backend->copy_out(&magnitude, view->magnitude + place, sizeof magnitude));
+    mismatch->allowed = allowed_error(view, mismatch->expected, (double)magnitude);
+    if (column < view->m && row < view->n) {
+        GEMM_TRY(backend->copy_out(&mismatch->mirrored, view->expected + (size_t)column * (size_t)view->n + (size_t)row,
+                                   sizeof(double)));
     }
     /* Behind GELU nothing is a sum of shares. */
-    if (status == GEMM_OK && a_row && b_row && problem->shape.kind != KIND_BIAS_GELU) {
+    if (a_row && b_row && problem->shape.kind != KIND_BIAS_GELU) {
         DataSource source = source_of(problem);
         int expert = expert_of(problem, row);
         for (int k = 0; k < gemm->k; k++) {
@@ -311,7 +301,7 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
         mismatch->a_row = a_row;
         mismatch->b_row = b_row;
     }
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus problem_explain(const Problem *problem, const Tally *tally, FILE *out) {
@@ -419,20 +409,19 @@ static GemmStatus open_ranks(ChapterRun *run) {
 /* Each rank gets its part of the data last filled in. */
 static GemmStatus fill_ranks(ChapterRun *run) {
     const Problem *problem = run->problem;
-    GemmStatus status = GEMM_OK;
-    for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
+    for (int rank = 0; rank < MODEL_RANKS; rank++) {
         RankPart *part = &run->part[rank];
         size_t first = (size_t)rank_first_column(part->gemm.n, MODEL_RANKS, rank);
         if (part->b.data != NULL) {
-            status = problem->backend->copy_in(
-                part->b.data, (const bf16 *)problem->b.data + first * (size_t)part->gemm.ldb, part->b.bytes);
+            GEMM_TRY(problem->backend->copy_in(
+                part->b.data, (const bf16 *)problem->b.data + first * (size_t)part->gemm.ldb, part->b.bytes));
         }
-        if (status == GEMM_OK && part->a.data != NULL) {
-            status = problem->backend->copy_in(part->a.data, problem->a.data, part->a.bytes);
+        if (part->a.data != NULL) {
+            GEMM_TRY(problem->backend->copy_in(part->a.data, problem->a.data, part->a.bytes));
         }
     }
     run->prepared_for = problem->fills;
-    return status;
+    return GEMM_OK;
 }
 
 static GemmStatus launch_ranks(ChapterRun *run) {
@@ -450,24 +439,22 @@ static GemmStatus launch_ranks(ChapterRun *run) {
 }
 
 static GemmStatus poison_ranks(const ChapterRun *run) {
-    GemmStatus status = GEMM_OK;
-    for (int rank = 1; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
-        status = run->problem->backend->poison(&run->part[rank].view);
+    for (int rank = 1; rank < MODEL_RANKS; rank++) {
+        GEMM_TRY(run->problem->backend->poison(&run->part[rank].view));
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* The tally of the first C that is wrong, if rank 0's is right. */
 static GemmStatus check_ranks(ChapterRun *run, Tally *tally) {
-    GemmStatus status = GEMM_OK;
     run->wrong_rank = 0;
-    for (int rank = 1; rank < MODEL_RANKS && status == GEMM_OK && tally_is_right(tally); rank++) {
+    for (int rank = 1; rank < MODEL_RANKS && tally_is_right(tally); rank++) {
         run->part[rank].view.exact = run->problem->view.exact;
         run->part[rank].view.eps = run->problem->view.eps;
-        status = run->problem->backend->check(&run->part[rank].view, 0, tally);
+        GEMM_TRY(run->problem->backend->check(&run->part[rank].view, 0, tally));
         run->wrong_rank = tally_is_right(tally) ? 0 : rank;
     }
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
@@ -494,6 +481,19 @@ static void close_ranks(ChapterRun *run) {
 
 /* ---- runs ---------------------------------------------------------------------------------------------------------- */
 
+/* What a chapter needs on the device; what a launch of several ranks has. */
+static GemmStatus allocate_run(ChapterRun *run) {
+    const Backend *backend = run->problem->backend;
+    const Chapter *chapter = run->chapter;
+    GEMM_TRY(backend->allocate(&run->workspace, chapter->workspace_bytes ? chapter->workspace_bytes(&run->gemm) : 0,
+                               "workspace"));
+    GEMM_TRY(backend->clear(&run->workspace));
+    size_t bytes = chapter->prepared_bytes ? chapter->prepared_bytes(&run->gemm) : 0;
+    run->gemm.workspace = run->workspace.data;
+    GEMM_TRY(backend->allocate(&run->prepared, bytes, "prepared"));
+    return backend->is_model && chapter->flag_bytes ? open_ranks(run) : GEMM_OK;
+}
+
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
     memset(run, 0, sizeof *run);
     if (chapter->kind != problem->shape.kind) {
@@ -504,19 +504,7 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     run->chapter = chapter;
     run->gemm = problem->gemm;
     run->problem = problem;
-    size_t bytes = chapter->workspace_bytes ? chapter->workspace_bytes(&run->gemm) : 0;
-    GemmStatus status = problem->backend->allocate(&run->workspace, bytes, "workspace");
-    if (status == GEMM_OK) {
-        status = problem->backend->clear(&run->workspace);
-    }
-    bytes = chapter->prepared_bytes ? chapter->prepared_bytes(&run->gemm) : 0;
-    if (status == GEMM_OK) {
-        run->gemm.workspace = run->workspace.data;
-        status = problem->backend->allocate(&run->prepared, bytes, "prepared");
-    }
-    if (status == GEMM_OK && problem->backend->is_model && chapter->flag_bytes) {
-        status = open_ranks(run);
-    }
+    GemmStatus status = allocate_run(run);
     if (status != GEMM_OK) {
         run_close(run);
     }
@@ -532,12 +520,9 @@ GemmStatus run_prepare(ChapterRun *run) {
     gemm.workspace = NULL;
     gemm.prepared = NULL;
     GemmStatus status = allocate_on_host(&packed, run->prepared.bytes, run->prepared.name);
-    if (status == GEMM_OK) {
-        status = run->chapter->prepare(&gemm, packed, NULL);
-    }
-    if (status == GEMM_OK) {
-        status = run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes);
-    }
+    status = status == GEMM_OK ? run->chapter->prepare(&gemm, packed, NULL) : status;
+    status =
+        status == GEMM_OK ? run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes) : status;
     if (status == GEMM_OK) {
         if (run->problem->backend->constant) {
             run->problem->backend->constant(run->prepared.data);
@@ -555,10 +540,7 @@ GemmStatus run_launch(void *run) {
         return launch_ranks(chapter_run);
     }
     if (chapter_run->prepared.data && chapter_run->prepared_for != chapter_run->problem->fills) {
-        GemmStatus status = run_prepare(chapter_run);
-        if (status != GEMM_OK) {
-            return status;
-        }
+        GEMM_TRY(run_prepare(chapter_run));
     }
     return chapter_run->chapter->launch(&chapter_run->gemm, NULL);
 }
@@ -570,11 +552,7 @@ static GemmStatus count_left(const ChapterRun *run, uint64_t *left) {
     *left = 0;
     for (size_t at = 0; at < run->workspace.bytes; at += PIECE) {
         size_t bytes = run->workspace.bytes - at < PIECE ? run->workspace.bytes - at : PIECE;
-        GemmStatus status =
-            run->problem->backend->copy_out(piece, (const unsigned char *)run->workspace.data + at, bytes);
-        if (status != GEMM_OK) {
-            return status;
-        }
+        GEMM_TRY(run->problem->backend->copy_out(piece, (const unsigned char *)run->workspace.data + at, bytes));
         for (size_t i = 0; i < bytes; i++) {
             *left += piece[i] != 0;
         }
@@ -584,26 +562,13 @@ static GemmStatus count_left(const ChapterRun *run, uint64_t *left) {
 
 GemmStatus run_checked(ChapterRun *run, Tally *tally) {
     const Problem *problem = run->problem;
-    GemmStatus status = problem_poison(problem);
-    if (status == GEMM_OK && run->part) {
-        status = poison_ranks(run);
-    }
-    if (status == GEMM_OK) {
-        status = run_launch(run);
-    }
-    if (status == GEMM_OK) {
-        status = problem->backend->synchronise(run->chapter->name);
-    }
-    if (status == GEMM_OK) {
-        status = problem_check(problem, tally);
-    }
-    if (status == GEMM_OK && run->part) {
-        status = check_ranks(run, tally);
-    }
-    if (status == GEMM_OK) {
-        status = count_left(run, &tally->workspace_left);
-    }
-    return status;
+    GEMM_TRY(problem_poison(problem));
+    GEMM_TRY(run->part ? poison_ranks(run) : GEMM_OK);
+    GEMM_TRY(run_launch(run));
+    GEMM_TRY(problem->backend->synchronise(run->chapter->name));
+    GEMM_TRY(problem_check(problem, tally));
+    GEMM_TRY(run->part ? check_ranks(run, tally) : GEMM_OK);
+    return count_left(run, &tally->workspace_left);
 }
 
 void run_close(ChapterRun *run) {

@@ -52,69 +52,56 @@ double watts_of(const Contestant *contestant) {
 /* Reads clock and power until the event is reached. Only readings begun while the GPU was still at work count. */
 static GemmStatus watch(const Backend *backend, int slot, Contestant *contestant, const Nvml *nvml, long pause_us) {
     int done = 0;
-    GemmStatus status = backend->reached(slot, &done);
-    while (status == GEMM_OK && !done && nvml) {
+    GEMM_TRY(backend->reached(slot, &done));
+    while (!done && nvml) {
         double mhz = nvml_sm_mhz(nvml);
         contestant->mhz_sum += mhz;
         contestant->mhz_count += mhz > 0;
-        status = backend->reached(slot, &done);
-        if (status == GEMM_OK && !done) {
+        GEMM_TRY(backend->reached(slot, &done));
+        if (!done) {
             double watts = nvml_watts(nvml);
             contestant->watt_sum += watts;
             contestant->watt_count += watts > 0;
             sleep_us(pause_us);
-            status = backend->reached(slot, &done);
+            GEMM_TRY(backend->reached(slot, &done));
         }
     }
-    return status;
+    return GEMM_OK;
+}
+
+static GemmStatus queue_sample(const Backend *backend, const Contestant *contestant, int launches) {
+    GEMM_TRY(backend->hold());
+    GEMM_TRY(backend->record(EVENT_BEGIN));
+    for (int i = 0; i < launches; i++) {
+        if (i == MAX_HELD) {
+            backend->let_go();
+        }
+        GEMM_TRY(contestant->launch(contestant->context));
+    }
+    GEMM_TRY(backend->record(EVENT_END));
+    return backend->start_clock();
 }
 
 /* Queues `launches` launches between two events, so that they run back to back, and counts the SM clock right behind them.
  * A burst is too short for the driver's sensors: they lag it, power by a second. */
 static GemmStatus run_sample(const Backend *backend, Contestant *contestant, int launches, double *ms) {
-    GemmStatus status = backend->hold();
-    if (status == GEMM_OK) {
-        status = backend->record(EVENT_BEGIN);
-    }
-    for (int i = 0; i < launches && status == GEMM_OK; i++) {
-        if (i == MAX_HELD) {
-            backend->let_go();
-        }
-        status = contestant->launch(contestant->context);
-    }
-    if (status == GEMM_OK) {
-        status = backend->record(EVENT_END);
-    }
-    if (status == GEMM_OK) {
-        status = backend->start_clock();
-    }
-    backend->let_go();
     double mhz = 0;
-    if (status == GEMM_OK) {
-        status = backend->clock_mhz(&mhz);
-    }
-    if (status == GEMM_OK) {
-        status = backend->elapsed_ms(EVENT_BEGIN, EVENT_END, ms);
-    }
-    if (status == GEMM_OK) {
-        *ms /= launches;
-        contestant->mhz_sum += mhz;
-        contestant->mhz_count += mhz > 0;
-    }
-    return status;
+    GemmStatus status = queue_sample(backend, contestant, launches);
+    backend->let_go();
+    GEMM_TRY(status);
+    GEMM_TRY(backend->clock_mhz(&mhz));
+    GEMM_TRY(backend->elapsed_ms(EVENT_BEGIN, EVENT_END, ms));
+    *ms /= launches;
+    contestant->mhz_sum += mhz;
+    contestant->mhz_count += mhz > 0;
+    return GEMM_OK;
 }
 
 GemmStatus time_once(const Problem *problem, const Contestant *contestant, double *ms) {
-    const Backend *backend = problem->backend;
-    GemmStatus status = contestant->launch(contestant->context); /* loads the module, wakes the clocks */
-    if (status == GEMM_OK) {
-        status = backend->synchronise(contestant->name);
-    }
-    if (status == GEMM_OK) {
-        Contestant scratch = *contestant;
-        status = run_sample(backend, &scratch, 1, ms);
-    }
-    return status;
+    Contestant scratch = *contestant;
+    GEMM_TRY(contestant->launch(contestant->context)); /* loads the module, wakes the clocks */
+    GEMM_TRY(problem->backend->synchronise(contestant->name));
+    return run_sample(problem->backend, &scratch, 1, ms);
 }
 
 /* Launches that take `wanted_ms`, at least one. */
@@ -133,41 +120,33 @@ static void start_contestant(Contestant *contestant) {
 
 GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds) {
     const Backend *backend = problem->backend;
-    GemmStatus status = GEMM_OK;
     rounds = min_int(rounds, MAX_ROUNDS);
-    for (int i = 0; i < count && status == GEMM_OK; i++) {
+    for (int i = 0; i < count; i++) {
         double ms = 0;
         start_contestant(&list[i]);
-        status = time_once(problem, &list[i], &ms);
-        if (status == GEMM_OK && ms < SAMPLE_MS) { /* one launch of a small problem says little */
-            status = run_sample(backend, &list[i], launches_for(1, ms), &ms);
+        GEMM_TRY(time_once(problem, &list[i], &ms));
+        if (ms < SAMPLE_MS) { /* one launch of a small problem says little */
+            GEMM_TRY(run_sample(backend, &list[i], launches_for(1, ms), &ms));
         }
         /* A tenth more, since the measured launches ran cold. */
         list[i].launches = launches_for(1.1 * SAMPLE_MS, ms);
         list[i].mhz_sum = list[i].mhz_count = 0;
     }
-    for (int round = 0; round < rounds && status == GEMM_OK; round++) {
-        for (int i = 0; i < count && status == GEMM_OK; i++) {
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < count; i++) {
             const Problem *own = list[i].problem ? list[i].problem : problem;
             double ms = 0;
-            status = problem_poison(own);
-            if (status == GEMM_OK) {
-                status = backend->synchronise("poison_kernel");
-            }
-            if (status != GEMM_OK) {
-                break;
-            }
+            GEMM_TRY(problem_poison(own));
+            GEMM_TRY(backend->synchronise("poison_kernel"));
             sleep_us(PAUSE_MS * 1000L);
-            status = run_sample(backend, &list[i], list[i].launches, &ms);
-            if (status == GEMM_OK) {
-                list[i].ms[list[i].samples++] = ms;
-            }
-            if (status == GEMM_OK && round == rounds - 1) {
-                status = problem_check(own, &list[i].after);
+            GEMM_TRY(run_sample(backend, &list[i], list[i].launches, &ms));
+            list[i].ms[list[i].samples++] = ms;
+            if (round == rounds - 1) {
+                GEMM_TRY(problem_check(own, &list[i].after));
             }
         }
     }
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, double seconds, const Nvml *nvml) {
@@ -175,33 +154,25 @@ GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, dou
     const double warm_up_s = 1;
     double ms = 0, joules = 0, launched = 0;
     start_contestant(contestant);
-    GemmStatus status = time_once(problem, contestant, &ms);
+    GEMM_TRY(time_once(problem, contestant, &ms));
     contestant->launches = launches_for(SUSTAINED_BATCH_MS, ms);
-    if (status == GEMM_OK) {
-        status = problem_poison(problem);
-    }
-    if (status == GEMM_OK) {
-        status = backend->record(0);
-    }
+    GEMM_TRY(problem_poison(problem));
+    GEMM_TRY(backend->record(0));
     double begin = seconds_now();
     int counting = 0;
     /* The event at the end of batch b is slot (b + 1) % EVENT_SLOTS. One batch is always queued behind the one that is
      * waited for, so that the GPU never rests. */
-    for (int batch = 0; status == GEMM_OK; batch++) {
-        for (int i = 0; i < contestant->launches && status == GEMM_OK; i++) {
-            status = contestant->launch(contestant->context);
+    for (int batch = 0;; batch++) {
+        for (int i = 0; i < contestant->launches; i++) {
+            GEMM_TRY(contestant->launch(contestant->context));
         }
-        if (status == GEMM_OK) {
-            status = backend->record((batch + 1) % EVENT_SLOTS);
-        }
-        if (batch == 0 || status != GEMM_OK) {
+        GEMM_TRY(backend->record((batch + 1) % EVENT_SLOTS));
+        if (batch == 0) {
             continue;
         }
         Contestant scratch = *contestant;
-        status = watch(backend, batch % EVENT_SLOTS, counting ? contestant : &scratch, nvml, 5000);
-        if (status == GEMM_OK) {
-            status = backend->elapsed_ms((batch - 1) % EVENT_SLOTS, batch % EVENT_SLOTS, &ms);
-        }
+        GEMM_TRY(watch(backend, batch % EVENT_SLOTS, counting ? contestant : &scratch, nvml, 5000));
+        GEMM_TRY(backend->elapsed_ms((batch - 1) % EVENT_SLOTS, batch % EVENT_SLOTS, &ms));
         double now = seconds_now();
         if (counting) {
             launched += contestant->launches;
@@ -219,15 +190,10 @@ GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, dou
             joules = nvml ? nvml_joules(nvml) : 0;
         }
     }
-    if (status == GEMM_OK) {
-        status = backend->synchronise(contestant->name);
+    GEMM_TRY(backend->synchronise(contestant->name));
+    if (joules <= 0) {
+        joules = watts_of(contestant) * contestant->sustained_s;
     }
-    if (status == GEMM_OK) {
-        if (joules <= 0) {
-            joules = watts_of(contestant) * contestant->sustained_s;
-        }
-        contestant->joules_per_tflop = joules / (launched * flop_of(&problem->gemm) * 1e-12);
-        status = problem_check(problem, &contestant->after);
-    }
-    return status;
+    contestant->joules_per_tflop = joules / (launched * flop_of(&problem->gemm) * 1e-12);
+    return problem_check(problem, &contestant->after);
 }

@@ -50,20 +50,16 @@ static GemmStatus outputs_close(Output outputs[OUTPUTS], GemmStatus status) {
 static GemmStatus record(const Options *options, ChapterRun *run, Problem *problem, Trace *trace) {
     const Backend *backend = problem->backend;
     Tally tally;
-    GemmStatus status = problem_fill(problem, problem->data);
-    if (status == GEMM_OK && !backend->is_model) { /* a GPU: clocks, caches and instructions warm, buffers there */
-        status = backend->trace_begin();
-        status = status == GEMM_OK ? run_launch(run) : status;
-        status = status == GEMM_OK ? backend->synchronise(run->chapter->name) : status;
-    }
-    if (status == GEMM_OK && backend->is_model) {
+    GEMM_TRY(problem_fill(problem, problem->data));
+    if (backend->is_model) {
         backend->set_schedule(options, options->schedule_seed);
+    } else { /* a GPU: clocks, caches and instructions warm, buffers there */
+        GEMM_TRY(backend->trace_begin());
+        GEMM_TRY(run_launch(run));
+        GEMM_TRY(backend->synchronise(run->chapter->name));
     }
-    status = status == GEMM_OK ? backend->trace_begin() : status;
-    if (status != GEMM_OK) {
-        return status;
-    }
-    status = run_checked(run, &tally);
+    GEMM_TRY(backend->trace_begin());
+    GemmStatus status = run_checked(run, &tally);
     GemmStatus ended = backend->trace_end(trace);
     if (status == GEMM_OK && !tally_is_right(&tally) && options->check) {
         status = problem_explain(problem, &tally, stdout);

@@ -128,10 +128,7 @@ static GemmStatus choose_proposal(Runner *runner, State *state) {
             break;
         }
         list_runner(runner, &proposal);
-        GemmStatus status = measure_interleaved(runner->problem, &proposal, 1, PROPOSAL_ROUNDS);
-        if (status != GEMM_OK) {
-            return status;
-        }
+        GEMM_TRY(measure_interleaved(runner->problem, &proposal, 1, PROPOSAL_ROUNDS));
         double ms = spread_of(proposal.ms, proposal.samples).median;
         if (best < 0 || ms < best_ms) {
             best = i;
@@ -151,31 +148,29 @@ static GemmStatus try_runner(Runner *runner, State *state) {
     if (runner->lt) {
         return choose_proposal(runner, state);
     }
-    GemmStatus status = backend->record(0);
-    if (status == GEMM_OK) {
-        status = check_once(runner, &tally);
-    }
+    GEMM_TRY(backend->record(0));
+    GemmStatus status = check_once(runner, &tally);
     if (status == GEMM_USAGE) { /* it has said what it refuses */
         *state = row_of(runner)->is_peer ? LEFT_OUT : REFUSED;
         return GEMM_OK;
     }
-    status = status == GEMM_OK ? backend->record(1) : status;
-    status = status == GEMM_OK ? backend->elapsed_ms(0, 1, &ms) : status;
-    if (status == GEMM_OK && ms > SLOWEST_LAUNCH_MS &&
-        runner->chapter.prepared.data) { /* that had the weights packed, too */
+    GEMM_TRY(status);
+    GEMM_TRY(backend->record(1));
+    GEMM_TRY(backend->elapsed_ms(0, 1, &ms));
+    if (ms > SLOWEST_LAUNCH_MS && runner->chapter.prepared.data) { /* that had the weights packed, too */
         static Contestant contestant;
         list_runner(runner, &contestant);
-        status = time_once(runner->problem, &contestant, &ms);
+        GEMM_TRY(time_once(runner->problem, &contestant, &ms));
     }
-    if (status == GEMM_OK && !tally_is_right(&tally)) {
+    if (!tally_is_right(&tally)) {
         *state = WRONG;
         return problem_explain(runner->problem, &tally, stdout);
     }
-    if (status == GEMM_OK && ms > SLOWEST_LAUNCH_MS) {
+    if (ms > SLOWEST_LAUNCH_MS) {
         printf("  %s is right but not timed: one launch takes %.1f s\n", row_of(runner)->label, ms / 1e3);
         *state = SLOW;
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* ---- one group ---- */
@@ -239,36 +234,31 @@ static GemmStatus prepare(Child *child, int group, int place, Runner *runner, St
     if (*state != NOT_RUN) {
         return GEMM_OK;
     }
-    GemmStatus status = open_runner(child, group, place, runner, state);
-    if (status == GEMM_OK && *state == NOT_RUN) {
-        status = try_runner(runner, state);
+    GEMM_TRY(open_runner(child, group, place, runner, state));
+    GEMM_TRY(*state == NOT_RUN ? try_runner(runner, state) : GEMM_OK);
+    if (*state == NOT_RUN) {
+        GEMM_TRY(copy_prepared(child, runner));
+        return poison_loop(runner);
     }
-    if (status == GEMM_OK && *state == NOT_RUN) {
-        status = copy_prepared(child, runner);
-        status = status == GEMM_OK ? poison_loop(runner) : status;
-    }
-    if (status == GEMM_OK && *state != NOT_RUN) {
-        strike(session, group, place, *state);
-        close_runner(child, runner);
-    }
-    return status;
+    strike(session, group, place, *state);
+    close_runner(child, runner);
+    return GEMM_OK;
 }
 
 /* Appends the sound rows, of those that are sustained or of those that are not. */
 static GemmStatus list_rows(Child *child, int group, int sustained, Runner *runners, Contestant *list, int *count) {
     const Plan *plan = &child->session->plan;
-    GemmStatus status = GEMM_OK;
-    for (int place = 0; place < plan->group[group].rows && status == GEMM_OK; place++) {
-        State state = NOT_RUN;
+    for (int place = 0; place < plan->group[group].rows; place++) {
+        State state = LEFT_OUT;
         if (plan->row[plan->group[group].row[place]].sustained == sustained) {
-            status = prepare(child, group, place, &runners[*count], &state);
-            if (status == GEMM_OK && state == NOT_RUN) {
-                list_runner(&runners[*count], &list[*count]);
-                ++*count;
-            }
+            GEMM_TRY(prepare(child, group, place, &runners[*count], &state));
+        }
+        if (state == NOT_RUN) {
+            list_runner(&runners[*count], &list[*count]);
+            ++*count;
         }
     }
-    return status;
+    return GEMM_OK;
 }
 
 static void rest(Session *session) {
@@ -284,35 +274,32 @@ static GemmStatus time_group(Child *child, int group) {
     static Contestant list[MAX_GROUP_ROWS];
     Session *session = child->session;
     int paused = 0;
-    GemmStatus status = list_rows(child, group, 0, runners, list, &paused);
+    GEMM_TRY(list_rows(child, group, 0, runners, list, &paused));
     int count = paused;
-    status = status == GEMM_OK ? list_rows(child, group, 1, runners, list, &count) : status;
-    if (status == GEMM_OK && paused > 0) {
-        status = measure_interleaved(runners[0].problem, list, paused, session->rounds);
+    GEMM_TRY(list_rows(child, group, 1, runners, list, &count));
+    if (paused > 0) {
+        GEMM_TRY(measure_interleaved(runners[0].problem, list, paused, session->rounds));
     }
-    for (int i = paused; i < count && status == GEMM_OK; i++) {
-        status = measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml);
-    }
-    for (int i = 0; i < count && status == GEMM_OK; i++) {
-        status = check_loop(&runners[i], &list[i].after);
+    for (int i = paused; i < count; i++) {
+        GEMM_TRY(measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml));
     }
     double cublas = 0;
-    for (int i = 0; i < count && status == GEMM_OK && session->plan.row[0].columns == OF_KERNELS; i++) {
-        if ((row_of(&runners[i])->what == RUN_CUBLAS || row_of(&runners[i])->first_choice) &&
+    for (int i = 0; i < count; i++) {
+        GEMM_TRY(check_loop(&runners[i], &list[i].after));
+        if (session->plan.row[0].columns == OF_KERNELS &&
+            (row_of(&runners[i])->what == RUN_CUBLAS || row_of(&runners[i])->first_choice) &&
             tally_is_right(&list[i].after)) {
             cublas = tflops_of(&list[i], runners[i].work).median;
         }
     }
-    for (int i = 0; i < count && status == GEMM_OK; i++) {
-        report(session, group, &list[i], cublas);
-    }
     for (int i = 0; i < count; i++) {
+        report(session, group, &list[i], cublas);
         close_runner(child, &runners[i]);
     }
-    if (status == GEMM_OK && count > paused && group + 1 < session->plan.groups) {
+    if (count > paused && group + 1 < session->plan.groups) {
         rest(session);
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* ---- what recording costs ---- */
@@ -331,17 +318,16 @@ static GemmStatus sample_launch(Child *child, Pair *pair, int traced, double *us
     const Backend *backend = child->backend;
     struct timespec pause = {0, PAUSE_MS * 1000000L};
     double ms = 0;
-    GemmStatus status = GEMM_OK;
     nanosleep(&pause, NULL);
-    for (int i = 0; i <= LAUNCHES_BEFORE && status == GEMM_OK; i++) {
+    for (int i = 0; i <= LAUNCHES_BEFORE; i++) {
         beat(child->session, pair->runner.row);
-        status = traced ? GEMM_OK : backend->record(TRACE_SLOT);
-        status = status == GEMM_OK ? run_launch(traced ? &pair->traced : &pair->runner.chapter) : status;
-        status = status == GEMM_OK ? backend->record(0) : status;
+        GEMM_TRY(traced ? GEMM_OK : backend->record(TRACE_SLOT));
+        GEMM_TRY(run_launch(traced ? &pair->traced : &pair->runner.chapter));
+        GEMM_TRY(backend->record(0));
     }
-    status = status == GEMM_OK ? backend->elapsed_ms(TRACE_SLOT, 0, &ms) : status;
+    GEMM_TRY(backend->elapsed_ms(TRACE_SLOT, 0, &ms));
     *us = ms * 1e3;
-    return status;
+    return GEMM_OK;
 }
 
 /* One checked launch of the copy that records, and what its events say. */
@@ -359,12 +345,9 @@ static GemmStatus record_once(Child *child, Pair *pair, State *state) {
         describe_choice(chapter->variants, gemm, recording.kernel, sizeof recording.kernel);
     }
     beat(child->session, pair->runner.row);
-    GemmStatus status = child->backend->trace_begin();
-    status = status == GEMM_OK ? run_checked(&pair->traced, &tally) : status;
-    status = status == GEMM_OK ? child->backend->trace_end(&recording.trace) : status;
-    if (status != GEMM_OK) {
-        return status;
-    }
+    GEMM_TRY(child->backend->trace_begin());
+    GEMM_TRY(run_checked(&pair->traced, &tally));
+    GEMM_TRY(child->backend->trace_end(&recording.trace));
     *state = tally_is_right(&tally) ? NOT_RUN : WRONG;
     pair->events = recording.trace.count;
     pair->lost = recording.trace.lost;
@@ -403,40 +386,37 @@ static GemmStatus time_recordings(Child *child, int group) {
     static Pair pairs[MAX_GROUP_ROWS];
     Session *session = child->session;
     const Group *g = &session->plan.group[group];
-    GemmStatus status = GEMM_OK;
     int count = 0;
-    for (int place = 0; place < g->rows && status == GEMM_OK; place++) {
+    for (int place = 0; place < g->rows; place++) {
         Pair *pair = &pairs[count];
         State state;
         memset(pair, 0, sizeof *pair);
-        status = prepare(child, group, place, &pair->runner, &state);
-        if (status != GEMM_OK || state != NOT_RUN) {
+        GEMM_TRY(prepare(child, group, place, &pair->runner, &state));
+        if (state != NOT_RUN) {
             continue;
         }
         const Row *row = row_of(&pair->runner);
-        status = open_chapter(row, row->traced, pair->runner.problem, &pair->traced);
-        status = status == GEMM_OK ? record_once(child, pair, &state) : status;
-        if (status == GEMM_OK && state != NOT_RUN) {
+        GEMM_TRY(open_chapter(row, row->traced, pair->runner.problem, &pair->traced));
+        GEMM_TRY(record_once(child, pair, &state));
+        if (state == NOT_RUN) {
+            count++;
+        } else {
             strike(session, group, place, state);
             run_close(&pair->traced);
             close_runner(child, &pair->runner);
-        } else {
-            count++;
         }
     }
     for (int round = 0; round < session->rounds; round++) {
-        for (int i = 0; i < 2 * count && status == GEMM_OK; i++) {
-            status = sample_launch(child, &pairs[i / 2], i % 2, &pairs[i / 2].us[i % 2][round]);
+        for (int i = 0; i < 2 * count; i++) {
+            GEMM_TRY(sample_launch(child, &pairs[i / 2], i % 2, &pairs[i / 2].us[i % 2][round]));
         }
     }
     for (int i = 0; i < count; i++) {
-        if (status == GEMM_OK) {
-            report_pair(session, group, &pairs[i]);
-        }
+        report_pair(session, group, &pairs[i]);
         run_close(&pairs[i].traced);
         close_runner(child, &pairs[i].runner);
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* ---- all groups ---- */
@@ -502,58 +482,54 @@ static GemmStatus run_group(Child *child, int group) {
     char shape[48];
     printf("%s, %s\n", session->plan.row[g->row[0]].group, shape_text(&g->shape, shape));
     session->shared->group = group;
-    GemmStatus status = GEMM_OK;
     if (session->budget_s > 0 && seconds_now() - session->begin_s + group_seconds(session, group) > session->budget_s) {
         for (int place = 0; place < g->rows; place++) {
             strike(session, group, place, NO_TIME);
         }
     } else {
-        status =
-            session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group) : time_group(child, group);
+        GEMM_TRY(session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group)
+                                                               : time_group(child, group));
     }
-    if (status == GEMM_OK) {
-        session->shared->done[group] = 1;
-        session->shared->group = session->shared->row = -1;
-    }
-    return status;
+    session->shared->done[group] = 1;
+    session->shared->group = session->shared->row = -1;
+    return GEMM_OK;
 }
 
 GemmStatus measure_all(Session *session, int quiet) {
     static Child child;
-    GemmStatus status = open_child(&child, session, quiet);
-    status = status == GEMM_OK ? choose_csv(session) : status;
-    session->shared->started |= status == GEMM_OK;
-    for (int group = 0; group < session->plan.groups && status == GEMM_OK; group++) {
-        if (!session->shared->done[group]) {
-            status = run_group(&child, group);
-        }
+    GEMM_TRY(open_child(&child, session, quiet));
+    GEMM_TRY(choose_csv(session));
+    session->shared->started = 1;
+    for (int group = 0; group < session->plan.groups; group++) {
+        GEMM_TRY(session->shared->done[group] ? GEMM_OK : run_group(&child, group));
     }
     cublas_close(child.cublas);
     nvml_close(child.nvml);
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus launch_each_once(Session *session) {
     static Child child;
     static Runner runner;
     static int seen[MAX_ROWS];
-    GemmStatus status = open_child(&child, session, 1);
+    GEMM_TRY(open_child(&child, session, 1));
     for (int group = 0; group < session->plan.groups; group++) {
         const Group *g = &session->plan.group[group];
-        for (int place = 0; place < g->rows && status == GEMM_OK; place++) {
+        for (int place = 0; place < g->rows; place++) {
             const Row *row = &session->plan.row[g->row[place]];
             State state;
             Tally tally;
             if (row->what != RUN_CHAPTER || seen[g->row[place]]++) {
                 continue;
             }
-            status = open_runner(&child, group, place, &runner, &state);
-            if (status == GEMM_OK && state == NOT_RUN && (status = check_once(&runner, &tally)) == GEMM_OK) {
+            GEMM_TRY(open_runner(&child, group, place, &runner, &state));
+            if (state == NOT_RUN) {
+                GEMM_TRY(check_once(&runner, &tally));
                 printf("launched,%s,%s,%s,%d,%d,%d,%s\n", child.device.name, row->group, row->label, g->shape.m,
                        g->shape.n, g->shape.k, tally_is_right(&tally) ? "right" : "wrong");
             }
             close_runner(&child, &runner);
         }
     }
-    return status;
+    return GEMM_OK;
 }

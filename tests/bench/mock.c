@@ -1,5 +1,5 @@
 /* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it says,
- * a pause no time at all, and the watchdog sees that clock, too. With chapters that are right, wrong, hang or fail. For
+ * a pause no time at all, and the watchdog sees that clock, too. Data, reference and comparison are the model's. With chapters that are right, wrong, hang or fail. For
  * bench.t; with -DMOCK_ALL all chapters of the tree are there, and right. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -66,32 +66,6 @@ static GemmStatus mock_clear(const Buffer *buffer) {
     }
     return GEMM_OK;
 }
-static GemmStatus mock_copy_out(void *host, const void *device, size_t bytes) {
-    memcpy(host, device, bytes);
-    return GEMM_OK;
-}
-static GemmStatus mock_copy_in(void *device, const void *host, size_t bytes) {
-    memcpy(device, host, bytes);
-    return GEMM_OK;
-}
-static GemmStatus mock_fill(void *matrix, const OperandShape *shape, const DataSource *source) {
-    fill_on_host(matrix, shape, source);
-    return GEMM_OK;
-}
-static GemmStatus mock_poison(const ResultView *view) {
-    for (size_t i = 0; i < block_elements(view); i++) {
-        ((bf16 *)view->block)[i] = unwritten_pattern(view, i);
-    }
-    return GEMM_OK;
-}
-static GemmStatus mock_reference(const ReferencePart *part, double *expected, float *magnitude) {
-    reference_part_on_host(part, expected, magnitude);
-    return GEMM_OK;
-}
-static GemmStatus mock_check(const ResultView *view, uint64_t from, Tally *tally) {
-    check_block(view, from, tally);
-    return GEMM_OK;
-}
 static GemmStatus mock_synchronise(const char *what) {
     wait_until(at->gpu);
     return GEMM_OK;
@@ -130,30 +104,23 @@ static GemmStatus mock_trace_end(Trace *trace) {
 }
 
 const Backend *gpu_backend(void) {
-    static const Backend backend = {
-        .name = "gpu",
-        .open = mock_open,
-        .close = mock_close,
-        .allocate = mock_allocate,
-        .release = mock_release,
-        .clear = mock_clear,
-        .copy_in = mock_copy_in,
-        .copy_out = mock_copy_out,
-        .fill = mock_fill,
-        .poison = mock_poison,
-        .reference = mock_reference,
-        .check = mock_check,
-        .synchronise = mock_synchronise,
-        .record = mock_record,
-        .reached = mock_reached,
-        .elapsed_ms = mock_elapsed_ms,
-        .hold = mock_hold,
-        .let_go = mock_let_go,
-        .start_clock = mock_hold,
-        .clock_mhz = mock_clock_mhz,
-        .trace_begin = mock_hold,
-        .trace_end = mock_trace_end,
-    };
+    static Backend backend; /* data and reference as on the model */
+    backend = *model_backend();
+    backend.name = "gpu";
+    backend.is_model = 0;
+    backend.open = mock_open;
+    backend.close = mock_close;
+    backend.allocate = mock_allocate;
+    backend.release = mock_release;
+    backend.clear = mock_clear;
+    backend.synchronise = mock_synchronise;
+    backend.record = mock_record;
+    backend.reached = mock_reached;
+    backend.elapsed_ms = mock_elapsed_ms;
+    backend.hold = backend.start_clock = backend.trace_begin = mock_hold;
+    backend.let_go = mock_let_go;
+    backend.clock_mhz = mock_clock_mhz;
+    backend.trace_end = mock_trace_end;
     return &backend;
 }
 

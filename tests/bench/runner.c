@@ -39,15 +39,14 @@ static int copies_of(const Child *child, size_t bytes) {
 }
 
 static GemmStatus hold_copies(const Child *child, Held *held, int copies) {
-    GemmStatus status = GEMM_OK;
     held->fp8[0] = held->problem.operands.fp8;
-    for (held->copies = held->copies ? held->copies : 1; held->copies < copies && status == GEMM_OK;) {
+    for (held->copies = held->copies ? held->copies : 1; held->copies < copies;) {
         Buffer *more = &held->more[held->copies];
-        status = duplicate(child->backend, &held->problem.b, more);
+        GEMM_TRY(duplicate(child->backend, &held->problem.b, more));
         held->fp8[held->copies] = held->fp8[0];
         held->fp8[held->copies++].b = (const e4m3 *)more->data;
     }
-    return status;
+    return GEMM_OK;
 }
 
 static GemmStatus share_alike(const Child *child, Problem *problem) {
@@ -79,15 +78,15 @@ static GemmStatus problem_of(Child *child, Shape shape, DataKind data, int alike
     }
     beat(child->session, -1); /* what fails here is no row's fault */
     Held *next = &child->held[child->count];
-    GemmStatus status = problem_open(&next->problem, child->backend, &child->device, shape, seed);
-    child->count += status == GEMM_OK;
+    GEMM_TRY(problem_open(&next->problem, child->backend, &child->device, shape, seed));
+    child->count++;
     next->alike = alike;
-    status = status == GEMM_OK && alike && shape.kind == KIND_W4A8 ? share_alike(child, &next->problem) : status;
-    status = status == GEMM_OK ? problem_fill(&next->problem, data) : status;
-    status = status == GEMM_OK ? child->backend->synchronise("the reference") : status;
+    GEMM_TRY(alike && shape.kind == KIND_W4A8 ? share_alike(child, &next->problem) : GEMM_OK);
+    GEMM_TRY(problem_fill(&next->problem, data));
+    GEMM_TRY(child->backend->synchronise("the reference"));
     beat(child->session, -1);
-    *held = status == GEMM_OK ? next : NULL;
-    return status;
+    *held = next;
+    return GEMM_OK;
 }
 
 GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *problem, ChapterRun *run) {
@@ -99,18 +98,17 @@ GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *p
 }
 
 static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
-    GemmStatus status = GEMM_OK;
     runner->alone = row->alone;
     runner->alone.data = runner->problem->gemm.a;
     runner->alone.sm_count = child->device.sm_count;
     runner->alone.stream = child->device.stream;
     if (row->alone.kind == ALONE_COPY) {
-        status = child->backend->allocate(&runner->alone.from, copied_bytes, "what is copied");
-        status = status == GEMM_OK ? child->backend->allocate(&runner->alone.to, copied_bytes, "the copy") : status;
-        status = status == GEMM_OK ? child->backend->clear(&runner->alone.from) : status;
+        GEMM_TRY(child->backend->allocate(&runner->alone.from, copied_bytes, "what is copied"));
+        GEMM_TRY(child->backend->allocate(&runner->alone.to, copied_bytes, "the copy"));
+        GEMM_TRY(child->backend->clear(&runner->alone.from));
     }
     runner->work = alone_work(&runner->alone);
-    return status;
+    return GEMM_OK;
 }
 
 /* Is there all that this row needs? Says what is not. */
@@ -133,16 +131,15 @@ static GemmStatus launch_next(void *context) {
     Runner *runner = context;
     int copy = runner->turn++ % runner->copies;
     Gemm gemm = runner->chapter.gemm;
-    GemmStatus status = GEMM_OK;
     switch (row_of(runner)->what) {
     case RUN_CUBLASLT: cublaslt_operands(runner->lt, &runner->held->fp8[copy]); return cublaslt_launch(runner->lt);
     case RUN_LOOP:
-        for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
+        for (int i = 0; i < runner->loops; i++) {
             gemm = runner->loop[i].gemm;
             gemm.operands = &runner->loop_held[i]->fp8[copy];
-            status = runner->loop[i].chapter->launch(&gemm, NULL);
+            GEMM_TRY(runner->loop[i].chapter->launch(&gemm, NULL));
         }
-        return status;
+        return GEMM_OK;
     default:
         if (row_of(runner)->kind == KIND_FP8) {
             gemm.operands = &runner->held->fp8[copy];
@@ -164,15 +161,14 @@ static void take_turns(Runner *runner, int copies) {
 
 GemmStatus copy_prepared(const Child *child, Runner *runner) {
     const Buffer *prepared = &runner->chapter.prepared;
-    GemmStatus status = GEMM_OK;
     if (prepared->data) {
         int copies = copies_of(child, prepared->bytes);
-        for (int copy = 1; copy < copies && status == GEMM_OK; copy++) {
-            status = duplicate(child->backend, prepared, &runner->more[copy]);
+        for (int copy = 1; copy < copies; copy++) {
+            GEMM_TRY(duplicate(child->backend, prepared, &runner->more[copy]));
         }
         take_turns(runner, copies);
     }
-    return status;
+    return GEMM_OK;
 }
 
 /* The tolerance of a peer that rounds weight times scale to e4m3, as a share of the sum of |products|. With 3 bits each
@@ -194,24 +190,24 @@ static GemmStatus open_loop(Child *child, const Row *row, Shape shape, Runner *r
     Held *grouped;
     Shape whole = shape;
     whole.kind = KIND_W4A8;
-    GemmStatus status = problem_of(child, whole, row->data, row->alike, child->session->seed, &grouped);
-    for (int e = 0; status == GEMM_OK && grouped && e < shape.experts && e < MOST_EXPERTS; e++) {
+    GEMM_TRY(problem_of(child, whole, row->data, row->alike, child->session->seed, &grouped));
+    for (int e = 0; grouped && e < shape.experts && e < MOST_EXPERTS; e++) {
         const int *first = grouped->problem.host_first_row;
         Shape part = {.m = first[e + 1] - first[e], .n = shape.n, .k = shape.k, .kind = KIND_FP8, .experts = 1};
         Held *held = NULL;
         if (part.m == 0) {
             continue;
         }
-        status = problem_of(child, part, row->data, 0, child->session->seed + 1 + (uint64_t)e, &held);
-        if (status != GEMM_OK || !held) {
-            return status;
+        GEMM_TRY(problem_of(child, part, row->data, 0, child->session->seed + 1 + (uint64_t)e, &held));
+        if (!held) {
+            return GEMM_OK;
         }
         runner->loop_held[runner->loops] = held;
-        status = open_chapter(row, row->chapter, &held->problem, &runner->loop[runner->loops++]);
+        GEMM_TRY(open_chapter(row, row->chapter, &held->problem, &runner->loop[runner->loops++]));
     }
     int copies = copies_of(child, (size_t)runner->loops * (size_t)shape.n * (size_t)shape.k);
-    for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
-        status = hold_copies(child, runner->loop_held[i], copies);
+    for (int i = 0; i < runner->loops; i++) {
+        GEMM_TRY(hold_copies(child, runner->loop_held[i], copies));
     }
     runner->launch = launch_next;
     runner->context = runner;
@@ -219,10 +215,10 @@ static GemmStatus open_loop(Child *child, const Row *row, Shape shape, Runner *r
     runner->held = runner->loops ? runner->loop_held[0] : NULL;
     runner->problem = runner->loops ? &runner->held->problem : NULL;
     runner->work = 2.0 * shape.m * shape.n * shape.k;
-    return status;
+    return GEMM_OK;
 }
 
-static GemmStatus open_lt(Child *child, const Row *row, Runner *runner, State *state) {
+static void open_lt(Child *child, const Row *row, Runner *runner, State *state) {
     char why[OPTIONS_MESSAGE_SIZE];
     const Fp8 *fp8 = row->kind == KIND_FP8 ? &runner->held->fp8[0] : NULL;
     runner->lt = cublaslt_open(child->backend, &runner->problem->gemm, fp8, why, sizeof why);
@@ -232,7 +228,6 @@ static GemmStatus open_lt(Child *child, const Row *row, Runner *runner, State *s
         printf("  %s: %s\n", row->label, why);
         *state = LEFT_OUT;
     }
-    return GEMM_OK;
 }
 
 GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state) {
@@ -256,23 +251,19 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
     Shape shape = g->shape.m ? g->shape : (Shape){.m = ALONE_SIZE, .n = ALONE_SIZE, .k = ALONE_SIZE};
     shape.kind = row->kind;
     shape.experts = row->options.shape.experts > 0 ? row->options.shape.experts : 1;
-    GemmStatus status;
     if (row->what == RUN_LOOP) {
-        status = open_loop(child, row, shape, runner);
+        GEMM_TRY(open_loop(child, row, shape, runner));
     } else {
-        status = problem_of(child, shape, row->data, row->alike, session->seed, &runner->held);
+        GEMM_TRY(problem_of(child, shape, row->data, row->alike, session->seed, &runner->held));
         runner->problem = runner->held ? &runner->held->problem : NULL;
     }
-    if (status != GEMM_OK || !runner->problem) {
-        *state = LEFT_OUT;
-        return status;
-    }
-    if (row->what == RUN_LOOP) {
-        return status;
+    *state = runner->problem ? NOT_RUN : LEFT_OUT;
+    if (*state != NOT_RUN || row->what == RUN_LOOP) {
+        return GEMM_OK;
     }
     runner->work = flop_of(&runner->problem->gemm);
     if (row->kind == KIND_FP8) {
-        status = hold_copies(child, runner->held, copies_of(child, runner->problem->b.bytes));
+        GEMM_TRY(hold_copies(child, runner->held, copies_of(child, runner->problem->b.bytes)));
     }
     switch (row->what) {
     case RUN_CUBLAS:
@@ -280,7 +271,7 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         runner->launch = cublas_launch;
         runner->context = &runner->cublas;
         break;
-    case RUN_CUBLASLT: status = status == GEMM_OK ? open_lt(child, row, runner, state) : status; break;
+    case RUN_CUBLASLT: open_lt(child, row, runner, state); break;
     case RUN_ALONE:
         runner->launch = alone_launch;
         runner->context = &runner->alone;
@@ -294,12 +285,12 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         runner->launch = run_launch;
         runner->context = &runner->chapter;
         runner->problem = row->loose ? loosened(runner) : runner->problem;
-        status = status == GEMM_OK ? open_chapter(row, row->chapter, runner->problem, &runner->chapter) : status;
+        GEMM_TRY(open_chapter(row, row->chapter, runner->problem, &runner->chapter));
     }
-    if (status == GEMM_OK && *state == NOT_RUN && row->kind == KIND_FP8) {
+    if (*state == NOT_RUN && row->kind == KIND_FP8) {
         take_turns(runner, runner->held->copies);
     }
-    return status;
+    return GEMM_OK;
 }
 
 void close_runner(const Child *child, Runner *runner) {
@@ -325,32 +316,29 @@ GemmStatus check_once(Runner *runner, Tally *tally) {
         return run_checked(&runner->chapter, tally);
     }
     if (row->what == RUN_LOOP) {
-        GemmStatus status = GEMM_OK;
-        for (int i = 0; i < runner->loops && status == GEMM_OK && tally_is_right(tally); i++) {
+        for (int i = 0; i < runner->loops && tally_is_right(tally); i++) {
             beat(runner->session, runner->row);
             runner->problem = &runner->loop_held[i]->problem;
-            status = run_checked(&runner->loop[i], tally);
+            GEMM_TRY(run_checked(&runner->loop[i], tally));
         }
-        return status;
+        return GEMM_OK;
     }
-    GemmStatus status = problem_poison(runner->problem);
-    status = status == GEMM_OK ? launch_runner(runner) : status;
-    status = status == GEMM_OK ? backend->synchronise(row->label) : status;
-    return status == GEMM_OK && row->what != RUN_ALONE ? problem_check(runner->problem, tally) : status;
+    GEMM_TRY(problem_poison(runner->problem));
+    GEMM_TRY(launch_runner(runner));
+    GEMM_TRY(backend->synchronise(row->label));
+    return row->what != RUN_ALONE ? problem_check(runner->problem, tally) : GEMM_OK;
 }
 
 GemmStatus poison_loop(const Runner *runner) {
-    GemmStatus status = GEMM_OK;
-    for (int i = 0; i < runner->loops && status == GEMM_OK; i++) {
-        status = problem_poison(&runner->loop_held[i]->problem);
+    for (int i = 0; i < runner->loops; i++) {
+        GEMM_TRY(problem_poison(&runner->loop_held[i]->problem));
     }
-    return status;
+    return GEMM_OK;
 }
 
 GemmStatus check_loop(const Runner *runner, Tally *tally) {
-    GemmStatus status = GEMM_OK;
-    for (int i = 0; i < runner->loops && status == GEMM_OK && tally_is_right(tally); i++) {
-        status = problem_check(&runner->loop_held[i]->problem, tally);
+    for (int i = 0; i < runner->loops && tally_is_right(tally); i++) {
+        GEMM_TRY(problem_check(&runner->loop_held[i]->problem, tally));
     }
-    return status;
+    return GEMM_OK;
 }

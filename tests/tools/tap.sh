@@ -3,7 +3,7 @@
 tap_count=0
 tap_failed=0
 
-# ok STATUS NAME: passes if STATUS is 0.
+# ok STATUS NAME: passes if STATUS is 0; returns it.
 ok() {
     tap_count=$((tap_count + 1))
     if [ "$1" -eq 0 ]; then
@@ -13,22 +13,19 @@ ok() {
         echo "not ok $tap_count - $2"
         echo "# failed: $2" >&2
     fi
+    return "$1"
 }
 
 # is GOT EXPECTED NAME: passes if the two strings are equal.
 is() {
-    local same=1
-    [ "$1" = "$2" ] && same=0
-    ok $same "$3"
-    [ $same -eq 0 ] || printf '#   got      %s\n#   expected %s\n' "$1" "$2" >&2
+    [ "$1" = "$2" ]
+    ok $? "$3" || printf '#   got      %s\n#   expected %s\n' "$1" "$2" >&2
 }
 
 # like TEXT PATTERN NAME: passes if the extended regular expression matches in TEXT.
 like() {
-    local match=1
-    [[ $1 =~ $2 ]] && match=0
-    ok $match "$3"
-    [ $match -eq 0 ] || printf '#   got           %s\n#   does not match %s\n' "$1" "$2" >&2
+    [[ $1 =~ $2 ]]
+    ok $? "$3" || printf '#   got           %s\n#   does not match %s\n' "$1" "$2" >&2
 }
 
 skip() {
