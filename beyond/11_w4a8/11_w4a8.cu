@@ -8,32 +8,35 @@
  * Why           With few rows of activations the bytes of the weights set the time. Here they are half of 10's.
  * Run           make 11 && ./11_w4a8, here; from the top, make run-11 */
 #include "../../common/gemm.h"
+#include "../../common/variants.h"
 
 #include "../../common/device/bulk_copy.h"
 #include "../../common/device/cluster.h"
 #include "../../common/device/grid.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/pipeline.h"
-#include "../../common/device/registers.h"
 #include "../../common/device/tile_order.h"
-#include "../../common/device/tma.h"
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 
 #include "pack.h"
 
-/* V(bm, blocks, each, teams, parts, threads) for each kernel. A tile of C is bm rows of activations x `blocks` * 64 rows
- * of weights. A team has a consumer warpgroup for `each` blocks. Two teams take turns at the stages. Of two parts, each of
- * a cluster's two CTAs has one: half of the tile's k. One more warp produces. */
-#define EACH_OF(V, bm) V(bm, 4, 2, 1, 1, 288) V(bm, 3, 1, 1, 2, 416) V(bm, 2, 1, 1, 1, 288)
-#define EACH_KERNEL(V) \
-    EACH_OF(V, 8)      \
-    EACH_OF(V, 16)     \
-    EACH_OF(V, 32)     \
-    EACH_OF(V, 64) V(8, 2, 1, 2, 2, 544) V(16, 2, 1, 2, 2, 544) V(32, 2, 1, 1, 2, 288) V(64, 2, 1, 1, 2, 288)
+/* V(bm, bn, cluster) for each kernel. A tile of C is bm rows of activations x bn rows of weights. The CTAs of a cluster
+ * share it: each has a part of its k. */
+#define EACH_OF(V, bm) V(bm, 256, 1) V(bm, 192, 2) V(bm, 128, 1) V(bm, 128, 2)
+#define EACH_KERNEL(V) EACH_OF(V, 8) EACH_OF(V, 16) EACH_OF(V, 32) EACH_OF(V, 64)
+
+/* A consumer is a warpgroup. Of the tile it has a block of weights, in the widest tiles two: the same activations serve
+ * both. A team is as many consumers as that takes: they work on a stage together. A CTA has one team, or two that take turns
+ * at the stages. All teams of a cluster share the tile's sums in the end. One more warp of the CTA produces. */
+#define BLOCKS_OF(bn) ((bn) == 256 ? 2 : 1)
+#define CONSUMERS_OF(bn) ((bn) / BLOCK_ROWS / BLOCKS_OF(bn)) /* in a team */
+#define TEAMS_OF(bm, bn, cluster) ((bm) <= 16 && (bn) == 128 && (cluster) == 2 ? 2 : 1)
+#define SHARERS_OF(bm, bn, cluster) ((cluster)*TEAMS_OF(bm, bn, cluster)) /* teams of a cluster */
+#define THREADS_OF(bm, bn, cluster) (TEAMS_OF(bm, bn, cluster) * CONSUMERS_OF(bn) * 128 + 32)
 
 enum {
-    MAX_EACH = 2,
+    MAX_BLOCKS = 2,
     MAX_BM = 64,    /* for more rows, 10 is faster */
     MAX_WIDTH = 32, /* rows of activations in a product: wider ones are no faster, and take more registers */
     PAIR = 2,       /* k-tiles in a stage: a consumer converts one while it multiplies by the other */
@@ -42,15 +45,26 @@ enum {
     MAX_STAGES = 16,
     GROUP = 16, /* tile rows walked together */
 };
+static_assert(BK * sizeof(e4m3) == 128, "the tensor map and the descriptors swizzle rows of 128 bytes: BK is 128");
+static_assert(BLOCK_BYTES % 16 == 0, "a bulk copy brings a multiple of 16 bytes");
+static_assert(PAIR == 2,
+              "a stage's last products are in the second of two accumulators, their weights in the second set");
+static_assert((2 * MAX_STAGES + 1) * sizeof(MBarrier) < 1024, "the barriers lie before the ring, in 1024 bytes");
+
+/* A stage has PAIR k-tiles of bm rows of activations and of bn rows of weights. */
+#define X_BYTES(bm) (PAIR * (bm)*BK)
+#define W_BYTES(bn) ((bn) / BLOCK_ROWS * PAIR_BYTES)
 
 typedef struct {
-    MBarrier full[MAX_STAGES];  /* completes a phase when a pair of k-tiles has landed */
+    MBarrier full[MAX_STAGES];  /* completes a phase when a stage's bytes have landed */
     MBarrier empty[MAX_STAGES]; /* completes a phase when all warps of its team have finished with it */
     MBarrier received;          /* completes its phase when the others' sums have landed */
     uint8_t unused[1024 - (2 * MAX_STAGES + 1) * sizeof(MBarrier)]; /* the swizzle wants 1024-byte boundaries */
     /* All stages' activations [PAIR][bm][BK], 128-byte swizzle; then all stages' weights; then the sums received. */
     uint8_t ring[RING_BYTES];
 } Shared;
+static_assert(sizeof(Shared) + 1024 <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
     TensorMap map_x;        /* e4m3 [m][k], box [bm][BK] */
@@ -63,47 +77,91 @@ typedef struct {
     int stages;
 } Params;
 
-/* A role's place among the tiles of all experts. */
+/* The parts of Shared.ring. */
 typedef struct {
-    int expert, row, end; /* rows `row` to `end` - 1 of C are the expert's */
-    int before;           /* tiles of the experts before it */
-    Tile tile;
-} Place;
+    int stages;
+    uint8_t *x, *w;   /* activations and weights of the first stage */
+    float4 *received; /* [teams][sharers][quads of a team][its threads], see add_sums() */
+} Ring;
 
-DEVICE Place first_place(const Params *p) {
-    Place place = {0, 0, p->m, 0, {0, 0}};
-    if (p->experts > 1) {
-        place.row = p->first_row[0], place.end = p->first_row[1];
-    }
-    return place;
+/* What a role does next. */
+typedef struct {
+    Tile tile;
+    int first_pair, end_pair; /* this CTA's part of its k: of a pair of k-tiles each */
+    int expert, row, end;     /* rows `row` to `end` - 1 of C are the expert's */
+    int before;               /* tiles of the experts before it */
+    int index, step; /* number of the cluster's next tile, among those of all experts; from it to the one after */
+} Work;
+
+/* Before the first tile. */
+DEVICE Work all_work(const Params *p, const int cluster) {
+    int rank = cluster > 1 ? cluster_cta_rank() : 0;
+    Work work = {.first_pair = p->k_pairs * rank / cluster,
+                 .end_pair = p->k_pairs * (rank + 1) / cluster,
+                 .end = p->m,
+                 .index = (int)blockIdx.x / cluster,
+                 .step = (int)gridDim.x / cluster};
+    return work;
 }
 
-/* Goes on to the index-th tile; 0 if there is none. */
-DEVICE int find_tile(const Params *p, Place *place, int index, const int bm, const int bn) {
-    int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(place->end - place->row, bm);
-    while (index >= place->before + tiles_m * tiles_n) {
-        if (place->expert + 1 == p->experts) {
+/* Which rows are the first expert's. The launch before may have written that. */
+DEVICE void find_first_expert(const Params *p, Work *work) {
+    if (p->experts > 1) {
+        work->row = p->first_row[0], work->end = p->first_row[1];
+    }
+}
+
+/* Goes on to the next tile of this cluster; 0 if there is none. */
+DEVICE int next_tile(const Params *p, Work *work, const int bm, const int bn) {
+    int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(work->end - work->row, bm);
+    while (work->index >= work->before + tiles_m * tiles_n) {
+        if (work->expert + 1 == p->experts) {
             return 0;
         }
-        place->before += tiles_m * tiles_n;
-        place->expert++;
-        place->row = place->end, place->end = p->first_row[place->expert + 1];
-        tiles_m = ceil_div(place->end - place->row, bm);
+        work->before += tiles_m * tiles_n;
+        work->expert++;
+        work->row = work->end, work->end = p->first_row[work->expert + 1];
+        tiles_m = ceil_div(work->end - work->row, bm);
     }
-    place->tile = tile_at(index - place->before, tiles_m, tiles_n, GROUP);
+    work->tile = tile_at(work->index - work->before, tiles_m, tiles_n, GROUP);
+    work->index += work->step;
     return 1;
 }
 
-/* Producer: announce the bytes of a stage and start the copies of its weights. */
-DEVICE void load_weights(const Params *p, const Place *place, int pair, uint8_t *to, MBarrier *full, int stage_bytes,
-                         const int blocks) {
-    mbarrier_arrive_expect_tx(full, stage_bytes);
+/* Producer: announces the bytes of a stage and starts the copies of its weights. */
+DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Work *work, int pair, int stage,
+                         const int bm, const int bn) {
+    const int blocks = bn / BLOCK_ROWS;
+    mbarrier_arrive_expect_tx(&s->full[stage], X_BYTES(bm) + W_BYTES(bn));
     int all = ceil_div(p->n, BLOCK_ROWS);
     UNROLL_ONCE
     for (int i = 0; i < blocks; i++) {
         /* Past the last row of weights the last block again: it is not stored. */
-        size_t block = (size_t)place->expert * all + min_int(place->tile.n * blocks + i, all - 1);
-        bulk_load(to + i * PAIR_BYTES, p->weights + (block * p->k_pairs + pair) * PAIR_BYTES, PAIR_BYTES, full);
+        size_t block = (size_t)work->expert * all + min_int(work->tile.n * blocks + i, all - 1);
+        bulk_load(ring->w + stage * W_BYTES(bn) + i * PAIR_BYTES, p->weights + (block * p->k_pairs + pair) * PAIR_BYTES,
+                  PAIR_BYTES, &s->full[stage]);
+    }
+}
+
+/* The producer: all pairs of its tiles. The weights of the first `early` ones are on their way. */
+DEVICE void produce(const Params *p, Shared *s, const Ring *ring, const int bm, const int bn, Work work, int early) {
+    PipelineState state = producer_start_state();
+    find_first_expert(p, &work);
+    while (next_tile(p, &work, bm, bn)) {
+        for (int pair = work.first_pair; pair < work.end_pair; pair++) {
+            if (early > 0) {
+                early--;
+            } else {
+                /* Waits until the consumers have finished with this stage: they may still read it. */
+                mbarrier_wait_parity(&s->empty[state.index], state.phase);
+                load_weights(p, s, ring, &work, pair, state.index, bm, bn);
+            }
+            for (int i = 0; i < PAIR; i++) {
+                tma_load_2d(ring->x + state.index * X_BYTES(bm) + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
+                            work.row + work.tile.m * bm, &s->full[state.index]);
+            }
+            pipeline_advance(&state, ring->stages);
+        }
     }
 }
 
@@ -144,36 +202,114 @@ DEVICE void promote(float *sum, float *acc, const float scale[2], const int widt
     }
 }
 
-/* Consumer: of the tile's quads of 8 rows of activations, every `shares`-th from `share` on is this team's to store.
- * Sends the sums of the other quads to the teams that store those, and adds what comes from them. */
-DEVICE void add_shares(Shared *s, float4 *received, float *sum, const int quads, const int teams, const int shares,
-                       const int threads, int share) {
-    const int most = ceil_div(quads, shares); /* quads of a team */
-    int thread = (int)threadIdx.x % threads;
+/* Consumer: main loop. Its team's pairs of a tile, from `pair` on, which is in the stage of `state`. my_w: this
+ * consumer's weights in the ring's first stage. */
+DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair, int end_pair, const uint8_t *my_w,
+                     float sum[MAX_BLOCKS][MAX_BM / 2], const int bm, const int bn, const int cluster) {
+    const int teams = TEAMS_OF(bm, bn, cluster);
+    /* The products of a k-tile of a block are a group, or two: one for each half of the activations. One group is added
+     * to the sums while the next runs, so there are two accumulators. */
+    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = BLOCKS_OF(bn) * PAIR * halves;
+    float acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
+    uint32_t a[PAIR][STEPS][4];  /* the products read one while the other is written */
+    float scale[PAIR][2];
     UNROLL
-    for (int quad = 0; quad < quads; quad++) {
+    for (int i = 0; i < BLOCKS_OF(bn) * bm / 2; i++) {
+        sum[i / (bm / 2)][i % (bm / 2)] = 0;
+    }
+    if (pair < end_pair) {
+        /* Waits until the bytes of the first pair have landed. */
+        consumer_wait(s->full, state);
+        convert(my_w + state.index * W_BYTES(bn), a[0], scale[0]);
+    }
+    UNROLL_ONCE
+    for (; pair < end_pair; pair += teams) {
+        int stage = state.index;
+        UNROLL
+        for (int i = 0; i < teams; i++) {
+            pipeline_advance(&state, ring->stages);
+        }
+        UNROLL
+        for (int group = 0; group < groups; group++) {
+            /* An item is a k-tile of a block. It is in the set of registers that the item before is not in. */
+            const int item = group / halves, set = item % PAIR, before = group - 1;
+            uint64_t x = wgmma_descriptor(ring->x + stage * X_BYTES(bm) + (set * bm + group % halves * width) * BK);
+            /* What this thread has converted, and read of the accumulators, comes before the products. */
+            wgmma_fence();
+            UNROLL
+            for (int step = 0; step < STEPS; step++) {
+                wgmma_k32(width, acc[group % 2], a[set][step], x + step * (32 >> 4), step > 0);
+            }
+            wgmma_commit_group();
+            if (group > 0) {
+                /* Waits until the products of the group before are done; those of this one go on. */
+                wgmma_wait_group(1);
+                promote(&sum[before / halves / PAIR][before % halves * width / 2], acc[before % 2],
+                        scale[before / halves % PAIR], width);
+            }
+            /* Under these products: the next item, into the other set. Nothing reads that set now: the products of the
+             * item before are done by the wait above. */
+            if (group == groups - 1 && pair + teams < end_pair) {
+                consumer_wait(s->full, state);
+                convert(my_w + state.index * W_BYTES(bn), a[0], scale[0]);
+            } else if (group % halves == 0 && group + halves < groups) {
+                convert(my_w + stage * W_BYTES(bn) + (item + 1) * BLOCK_BYTES, a[1 - set], scale[1 - set]);
+            }
+        }
+        /* Waits until the last products are done too: their sums may be read, and the stage written. */
+        wgmma_wait_group(0);
+        promote(&sum[BLOCKS_OF(bn) - 1][(halves - 1) * width / 2], acc[1], scale[1], width);
+        /* Each lane's reads of weights come before the copy engine's next write there: another proxy. */
+        fence_proxy_async();
+        /* The warp waits for all its lanes; then one speaks for it. Nothing tells the other warps' reads: each warp
+         * arrives. */
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            consumer_release(s->empty, stage);
+        }
+    }
+}
+
+/* The teams of a cluster are numbered through: a team is the `sharer`-th of `sharers`. A quad is a thread's 4 sums in 8
+ * rows of activations. Every `sharers`-th quad, from the `sharer`-th on, is the team's to store. */
+
+/* Where the CTA of team `to` receives a quad from team `from`. */
+DEVICE float4 *received_quad(const Ring *ring, int quad, int from, int to, const int bm, const int bn,
+                             const int cluster) {
+    const int teams = TEAMS_OF(bm, bn, cluster), sharers = SHARERS_OF(bm, bn, cluster);
+    const int threads = CONSUMERS_OF(bn) * 128, quads = ceil_div(bm / 8, sharers); /* of a team */
+    return ring->received + ((to % teams * sharers + from) * quads + quad / sharers) * threads +
+           (int)threadIdx.x % threads;
+}
+
+/* Consumer: sends the sums of the others' quads to them, to another CTA too, and adds to its own quads what they send. */
+DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, const int bn, const int cluster,
+                     int sharer) {
+    const int sharers = SHARERS_OF(bm, bn, cluster);
+    UNROLL
+    for (int quad = 0; quad < bm / 8; quad++) {
         const float *v = &sum[quad * 4];
-        int to = quad % shares;
-        if (to != share) {
+        int to = quad % sharers;
+        if (to != sharer) {
             uint4 bits =
                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3]));
-            st_async_v4(&received[((to % teams * shares + share) * most + quad / shares) * threads + thread],
-                        to / teams, bits, &s->received);
+            st_async_v4(received_quad(ring, quad, sharer, to, bm, bn, cluster), to / TEAMS_OF(bm, bn, cluster), bits,
+                        &s->received);
         }
     }
     /* Waits until all that is sent to this CTA has landed. It also keeps the CTA from ending before. */
     mbarrier_wait_parity_cluster(&s->received, 0);
     UNROLL
-    for (int quad = 0; quad < quads; quad++) {
-        if (quad % shares == share) {
+    for (int quad = 0; quad < bm / 8; quad++) {
+        if (quad % sharers == sharer) {
             float *v = &sum[quad * 4];
             float4 total = {0, 0, 0, 0};
             /* In the order of the teams, not of their arrival: every launch has the same bits. */
             UNROLL
-            for (int from = 0; from < shares; from++) {
+            for (int from = 0; from < sharers; from++) {
                 float4 add = {v[0], v[1], v[2], v[3]};
-                if (from != share) {
-                    add = received[((share % teams * shares + from) * most + quad / shares) * threads + thread];
+                if (from != sharer) {
+                    add = *received_quad(ring, quad, from, sharer, bm, bn, cluster);
                 }
                 total.x += add.x, total.y += add.y, total.z += add.z, total.w += add.w;
             }
@@ -185,14 +321,14 @@ DEVICE void add_shares(Shared *s, float4 *received, float *sum, const int quads,
 /* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows
  * of C, a thread holds two rows of two columns, 8 apart. Neighbours exchange a row, so that each stores two columns at
  * once. */
-DEVICE void store_block(const Params *p, const Place *place, const float *sum, const float *scale, const int bm,
-                        int first_col, const int shares, int share) {
+DEVICE void store_block(const Params *p, const Work *work, const float *sum, const float *scale, const int bm,
+                        int first_col, const int sharers, int sharer) {
     int thread = (int)threadIdx.x % 128, lane = thread % 32, odd = lane / 4 % 2;
-    int row = place->row + place->tile.m * bm + lane % 4 * 2;
+    int row = work->row + work->tile.m * bm + lane % 4 * 2;
     int col = first_col + fragment_row(thread, 0) - odd;
     UNROLL
     for (int quad = 0; quad < bm / 8; quad++) {
-        if (quad % shares != share) {
+        if (quad % sharers != sharer) {
             continue;
         }
         const float *v = &sum[quad * 4];
@@ -207,58 +343,97 @@ DEVICE void store_block(const Params *p, const Place *place, const float *sum, c
         for (int i = 0; i < 2; i++) {
             /* The rows behind `end` are the next expert's. */
             bf16 *to = p->c + (size_t)(at + odd) * p->ldc + col + i * 8;
-            if (at + odd < place->end && col + i * 8 + 1 < p->n) {
+            if (at + odd < work->end && col + i * 8 + 1 < p->n) {
                 *(uint32_t *)to = both[i];
-            } else if (at + odd < place->end && col + i * 8 < p->n) {
+            } else if (at + odd < work->end && col + i * 8 < p->n) {
                 *to = (bf16)both[i];
             }
         }
     }
 }
 
-/* bm, blocks, each, teams and parts are constants where this is called. */
-DEVICE void gemm(const Params *p, const int bm, const int blocks, const int each, const int teams, const int parts) {
+/* Consumer: the sums of a tile's blocks from first_block on to C. */
+DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *work, int first_block,
+                     float sum[MAX_BLOCKS][MAX_BM / 2], const int bm, const int bn, const int cluster, int sharer) {
+    const int sharers = SHARERS_OF(bm, bn, cluster);
+    /* The scales are asked for before the sums are waited for. */
+    float scale_a[MAX_BM / 4]; /* two for each quad */
+    int row = work->row + work->tile.m * bm + (int)threadIdx.x % 4 * 2;
+    UNROLL
+    for (int i = 0; i < bm / 4; i++) {
+        int at = row + i / 2 * 8 + i % 2;
+        scale_a[i] = i / 2 % sharers == sharer && at < work->end ? p->scale_a[at] * DECODED_SCALE : 0;
+    }
+    if (cluster > 1) {
+        /* Waits until the other CTA's barriers exist. */
+        cluster_wait();
+        add_sums(s, ring, sum[0], bm, bn, cluster, sharer);
+    }
+    UNROLL
+    for (int i = 0; i < BLOCKS_OF(bn); i++) {
+        int first_col = work->tile.n * bn + (first_block + i) * BLOCK_ROWS;
+        store_block(p, work, sum[i], scale_a, bm, first_col, sharers, sharer);
+    }
+}
+
+/* The consumers: all tiles. */
+DEVICE void consume(const Params *p, Shared *s, const Ring *ring, const int bm, const int bn, const int cluster,
+                    Work work, int team, int first_block) {
+    int sharer = cluster > 1 ? cluster_cta_rank() * TEAMS_OF(bm, bn, cluster) + team : 0;
+    const uint8_t *my_w = ring->w + first_block * PAIR_BYTES;
+    PipelineState next = consumer_start_state(); /* of the CTA's next pair */
+    find_first_expert(p, &work);
+    while (next_tile(p, &work, bm, bn)) {
+        float sum[MAX_BLOCKS][MAX_BM / 2];
+        PipelineState state = next;
+        pipeline_advance_by(&state, team, ring->stages);
+        multiply(s, ring, state, work.first_pair + team, work.end_pair, my_w, sum, bm, bn, cluster);
+        epilogue(p, s, ring, &work, first_block, sum, bm, bn, cluster, sharer);
+        if (cluster > 1) {
+            break; /* sums are received once: such a CTA has one tile */
+        }
+        /* If multiply() did this, the compiler would take 20 registers more. */
+        pipeline_advance_by(&next, work.end_pair - work.first_pair, ring->stages);
+    }
+}
+
+/* The kernel, for tiles and clusters that are constants where it is called. */
+DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
-    const int bn = blocks * BLOCK_ROWS, warpgroups = blocks / each, team_threads = warpgroups * 128;
-    const int x_bytes = PAIR * bm * BK, w_bytes = blocks * PAIR_BYTES, stage_bytes = x_bytes + w_bytes;
-    /* Products of a k-tile. One is added to the sums while the next runs, so there are two accumulators. */
-    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = each * PAIR * halves;
-    const int quads = bm / 8, shares = teams * parts; /* a thread has 4 sums in every 8 rows of activations */
-    int stages = p->stages;
-    uint8_t *w = s->ring + stages * x_bytes;
-    float4 *received = (float4 *)(w + stages * w_bytes); /* [teams][shares][quads of a team][its threads] */
+    const int teams = TEAMS_OF(bm, bn, cluster), sharers = SHARERS_OF(bm, bn, cluster);
+    Ring ring = {.stages = p->stages, .x = s->ring, .w = s->ring + p->stages * X_BYTES(bm)};
+    ring.received = (float4 *)(ring.w + p->stages * W_BYTES(bn));
 
     /* Step 1: roles and barriers. The last warp produces, the others consume. */
-    int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / warpgroups;
-    int rank = parts > 1 ? cluster_cta_rank() : 0, share = rank * teams + team;
-    int cluster = (int)blockIdx.x / parts, clusters = (int)gridDim.x / parts;
-    int first_pair = p->k_pairs * rank / parts, end_pair = p->k_pairs * (rank + 1) / parts;
+    int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / CONSUMERS_OF(bn);
+    Work work = all_work(p, cluster);
     int producer = team == teams && elect_one(), early = 0;
     if (producer) {
         tma_prefetch_map(&p->map_x);
-        mbarrier_init(s->full, stages, 1);               /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, 4 * warpgroups); /* a lane of each warp of the team whose stage it is */
-        mbarrier_init(&s->received, 1, 1);               /* the arrival here */
+        mbarrier_init(s->full, ring.stages, 1);                     /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, ring.stages, 4 * CONSUMERS_OF(bn)); /* a lane of each warp of the stage's team */
+        mbarrier_init(&s->received, 1, 1);                          /* the arrival here */
         mbarrier_init_fence();
-        if (shares > 1) {
-            int bytes = 0;
-            for (int quad = 0; quad < quads; quad++) {
-                bytes += quad % shares / teams == rank ? (shares - 1) * team_threads * (int)sizeof(float4) : 0;
+        if (cluster > 1) {
+            int quads = 0, rank = cluster_cta_rank(); /* quads that this CTA's teams store */
+            for (int quad = 0; quad < bm / 8; quad++) {
+                quads += quad % sharers / teams == rank;
             }
-            mbarrier_arrive_expect_tx(&s->received, bytes);
+            mbarrier_arrive_expect_tx(&s->received,
+                                      quads * (sharers - 1) * CONSUMERS_OF(bn) * 128 * (int)sizeof(float4));
         }
         /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
-        Place place = {0, 0, p->m, 0, {0, 0}};
-        if (p->experts == 1 && find_tile(p, &place, cluster, bm, bn)) {
-            for (; early < min_int(stages, end_pair - first_pair); early++) {
-                load_weights(p, &place, first_pair + early, w + early * w_bytes, &s->full[early], stage_bytes, blocks);
+        Work first = work;
+        if (p->experts == 1 && next_tile(p, &first, bm, bn)) {
+            for (; early < min_int(ring.stages, work.end_pair - work.first_pair); early++) {
+                load_weights(p, s, &ring, &first, work.first_pair + early, early, bm, bn);
             }
         }
     }
     __syncwarp();
     /* All wait for the barriers to exist. */
     __syncthreads();
-    if (parts > 1) {
+    if (cluster > 1) {
         /* Tells the other CTA that it may send sums. */
         cluster_arrive_relaxed();
     }
@@ -269,164 +444,68 @@ DEVICE void gemm(const Params *p, const int bm, const int blocks, const int each
         if (producer) {
             /* Waits until the launch before has ended: activations, and which rows are whose, may be its results. */
             grid_dependency_wait();
-
-            /* Step 3 of the producer: all pairs of its tiles. */
-            PipelineState state = producer_start_state();
-            Place place = first_place(p);
-            for (int index = cluster; find_tile(p, &place, index, bm, bn); index += clusters) {
-                for (int pair = first_pair; pair < end_pair; pair++) {
-                    MBarrier *full = &s->full[state.index];
-                    if (early > 0) {
-                        early--;
-                    } else {
-                        /* Waits until the consumers have finished with this stage: they may still read it. */
-                        mbarrier_wait_parity(&s->empty[state.index], state.phase);
-                        load_weights(p, &place, pair, w + state.index * w_bytes, full, stage_bytes, blocks);
-                    }
-                    for (int i = 0; i < PAIR; i++) {
-                        tma_load_2d(s->ring + state.index * x_bytes + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
-                                    place.row + place.tile.m * bm, full);
-                    }
-                    pipeline_advance(&state, stages);
-                }
-            }
+            produce(p, s, &ring, bm, bn, work, early); /* step 3 */
         }
         __syncwarp();
-        if (parts > 1) {
+        if (cluster > 1) {
             /* The barrier counts all threads of the cluster. */
             cluster_wait();
         }
     } else {
         /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
-        const uint8_t *my_w = w + warpgroup % warpgroups * each * PAIR_BYTES;
-        PipelineState next = consumer_start_state();
-        Place place = first_place(p);
-        for (int index = cluster; find_tile(p, &place, index, bm, bn); index += clusters) {
-            /* Step 3 of the consumers: main loop. */
-            float sum[MAX_EACH][MAX_BM / 2], acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
-            uint32_t a[PAIR][STEPS][4]; /* the products read one while the other is written */
-            float scale[PAIR][2];
-            UNROLL
-            for (int i = 0; i < each * bm / 2; i++) {
-                sum[i / (bm / 2)][i % (bm / 2)] = 0;
-            }
-            PipelineState state = next;
-            pipeline_advance_by(&state, team, stages);
-            pipeline_advance_by(&next, end_pair - first_pair, stages);
-            if (first_pair + team < end_pair) {
-                /* Waits until the bytes of the first pair have landed. */
-                consumer_wait(s->full, state);
-                convert(my_w + state.index * w_bytes, a[0], scale[0]);
-            }
-            UNROLL_ONCE
-            for (int pair = first_pair + team; pair < end_pair; pair += teams) {
-                int stage = state.index;
-                UNROLL
-                for (int i = 0; i < teams; i++) {
-                    pipeline_advance(&state, stages);
-                }
-                UNROLL
-                for (int group = 0; group < groups; group++) {
-                    /* An item is a k-tile of a block. It is in the set of registers that the item before is not in. */
-                    const int item = group / halves, set = item % PAIR, before = group - 1;
-                    uint64_t x = wgmma_descriptor(s->ring + stage * x_bytes + (set * bm + group % halves * width) * BK);
-                    /* What this thread has converted, and read of the accumulators, comes before the products. */
-                    wgmma_fence();
-                    UNROLL
-                    for (int step = 0; step < STEPS; step++) {
-                        wgmma_k32(width, acc[group % 2], a[set][step], x + step * (32 >> 4), step > 0);
-                    }
-                    wgmma_commit_group();
-                    if (group > 0) {
-                        /* Waits until the products of the group before are done; those of this one go on. */
-                        wgmma_wait_group(1);
-                        promote(&sum[before / halves / PAIR][before % halves * width / 2], acc[before % 2],
-                                scale[before / halves % PAIR], width);
-                    }
-                    /* Under these products: the next item, into the other set. Nothing reads that set now: the products
-                     * of the item before are done by the wait above. */
-                    if (group == groups - 1 && pair + teams < end_pair) {
-                        consumer_wait(s->full, state);
-                        convert(my_w + state.index * w_bytes, a[0], scale[0]);
-                    } else if (group % halves == 0 && group + halves < groups) {
-                        convert(my_w + stage * w_bytes + (item + 1) * BLOCK_BYTES, a[1 - set], scale[1 - set]);
-                    }
-                }
-                /* Waits until the last products are done too: their sums may be read, and the stage written. */
-                wgmma_wait_group(0);
-                promote(&sum[each - 1][(halves - 1) * width / 2], acc[1], scale[1], width);
-                /* Each lane's reads of weights come before the copy engine's next write there: another proxy. */
-                fence_proxy_async();
-                /* The warp waits for all its lanes; then one speaks for it. Nothing tells the other warps' reads: each
-                 * warp arrives. */
-                __syncwarp();
-                if (threadIdx.x % 32 == 0) {
-                    consumer_release(s->empty, stage);
-                }
-            }
-
-            /* Step 4: epilogue. */
-            /* The scales are asked for before the sums are waited for. */
-            float scale_a[MAX_BM / 4]; /* [quads][2] */
-            int row = place.row + place.tile.m * bm + (int)threadIdx.x % 4 * 2;
-            UNROLL
-            for (int i = 0; i < bm / 4; i++) {
-                int at = row + i / 2 * 8 + i % 2;
-                scale_a[i] = i / 2 % shares == share && at < place.end ? p->scale_a[at] * DECODED_SCALE : 0;
-            }
-            if (parts > 1) {
-                /* Waits until the other CTA's barriers exist. */
-                cluster_wait();
-            }
-            if (shares > 1) {
-                add_shares(s, received, sum[0], quads, teams, shares, team_threads, share);
-            }
-            UNROLL
-            for (int i = 0; i < each; i++) {
-                int first_col = place.tile.n * bn + (warpgroup % warpgroups * each + i) * BLOCK_ROWS;
-                store_block(p, &place, sum[i], scale_a, bm, first_col, shares, share);
-            }
-            if (shares > 1) {
-                break; /* sums are received once: such a CTA has one tile */
-            }
-        }
+        int first_block = warpgroup % CONSUMERS_OF(bn) * BLOCKS_OF(bn);
+        consume(p, s, &ring, bm, bn, cluster, work, team, first_block); /* steps 3 and 4 */
     }
 }
 
-#define TILE_KERNEL(bm, blocks, each, teams, parts, threads)                                  \
-    static __global__ void __launch_bounds__(threads, 1)                                      \
-        w4a8_##bm##_##blocks##_##each##_##teams##_##parts(const __grid_constant__ Params p) { \
-        gemm(&p, bm, blocks, each, teams, parts);                                             \
-    }                                                                                         \
-    KERNEL_ENTRY(w4a8_##bm##_##blocks##_##each##_##teams##_##parts, Params);
+/* Sums that a CTA receives: of each quad that its teams store, from all sharers, of each thread of a team. */
+#define RECEIVED_BYTES(bm, bn, cluster)                                                                  \
+    ((cluster) == 1 ? 0                                                                                  \
+                    : TEAMS_OF(bm, bn, cluster) * SHARERS_OF(bm, bn, cluster) *                          \
+                          (((bm) / 8 + SHARERS_OF(bm, bn, cluster) - 1) / SHARERS_OF(bm, bn, cluster)) * \
+                          CONSUMERS_OF(bn) * 128 * (int)sizeof(float4))
+/* Each team has stages of its own. If they changed hands, a team would wait for every second phase of a barrier, and the
+ * parity could not tell it from the phase before. */
+#define STAGES_OF(bm, bn, cluster)                                                                              \
+    ((RING_BYTES - RECEIVED_BYTES(bm, bn, cluster)) / (X_BYTES(bm) + W_BYTES(bn)) / TEAMS_OF(bm, bn, cluster) * \
+     TEAMS_OF(bm, bn, cluster))
+
+#define KERNEL_OF(kernel, bm, bn, cluster, threads)                                                                   \
+    static_assert((bm) % 8 == 0 && (bm) <= MAX_BM, "wgmma and the swizzle take rows in eights; sums are for MAX_BM"); \
+    static_assert((bm) <= MAX_WIDTH || (bm) == 2 * MAX_WIDTH,                                                         \
+                  "a product takes all rows of activations, or half of them");                                        \
+    static_assert((bn) % (BLOCK_ROWS * BLOCKS_OF(bn)) == 0, "a consumer has whole blocks");                           \
+    static_assert((cluster) == 1 || BLOCKS_OF(bn) == 1, "add_sums() adds the sums of one block");                     \
+    static_assert((cluster) > 1 || TEAMS_OF(bm, bn, cluster) == 1,                                                    \
+                  "sums are received once: only where a CTA has one tile");                                           \
+    static_assert(STAGES_OF(bm, bn, cluster) >= 2 * TEAMS_OF(bm, bn, cluster),                                        \
+                  "a team waits for its next stage before it releases the last");                                     \
+    static __global__ void __launch_bounds__(threads, 1) kernel(const __grid_constant__ Params p) {                   \
+        gemm(&p, bm, bn, cluster);                                                                                    \
+    }                                                                                                                 \
+    KERNEL_ENTRY(kernel, Params);
+#define TILE_KERNEL(bm, bn, cluster) \
+    KERNEL_OF(w4a8_##bm##x##bn##_cluster_##cluster, bm, bn, cluster, THREADS_OF(bm, bn, cluster))
 EACH_KERNEL(TILE_KERNEL)
 
-typedef struct {
-    int bm, blocks, each, teams, parts, threads;
-    const void *kernel;
-    const char *name;
-} Kernel;
-
-static const Kernel kernels[] = {
-#define LISTED(bm, blocks, each, teams, parts, threads) \
-    {bm, blocks, each, teams, parts, threads, KERNEL(w4a8_##bm##_##blocks##_##each##_##teams##_##parts)},
-    EACH_KERNEL(LISTED)
-#undef LISTED
+static const Variant kernels[] = {
+#define ROW(rows, columns, ctas) \
+    {VARIANT(w4a8_##rows##x##columns##_cluster_##ctas, .bm = rows, .bn = columns, .cluster = ctas)},
+    EACH_KERNEL(ROW)
+#undef ROW
 };
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
-static int stage_bytes(const Kernel *kernel) { return PAIR * kernel->bm * BK + kernel->blocks * PAIR_BYTES; }
-
 /* Bytes that the CTA with most to do reads: the least of them is chosen. */
-static double busiest(const Gemm *g, const Kernel *kernel, int rows) {
+static double busiest(const Gemm *g, const Variant *v, int rows) {
     const W4a8 *o = (const W4a8 *)g->operands;
-    double tiles = (double)o->experts * ceil_div(rows, kernel->bm) * ceil_div(g->n, kernel->blocks * BLOCK_ROWS);
-    double waves = ceil(tiles * kernel->parts / g->sm_count);
-    if (kernel->teams * kernel->parts > 1 && (waves > 1 || o->experts > 1)) {
+    double tiles = (double)o->experts * ceil_div(rows, v->bm) * ceil_div(g->n, v->bn);
+    double waves = ceil(tiles * v->cluster / g->sm_count);
+    if (v->cluster > 1 && (waves > 1 || o->experts > 1)) {
         return INFINITY; /* sums are received once: such a cluster has one tile */
     }
-    return waves * ceil_div(ceil_div(g->k, PAIR * BK), kernel->parts) * stage_bytes(kernel);
+    return waves * ceil_div(ceil_div(g->k, PAIR * BK), v->cluster) * (X_BYTES(v->bm) + W_BYTES(v->bn));
 }
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
@@ -435,10 +514,10 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     while (bm < rows && bm < MAX_BM) {
         bm *= 2;
     }
-    const Kernel *kernel = NULL;
+    const Variant *v = NULL;
     for (int i = 0; i < KERNELS; i++) {
-        if (kernels[i].bm == bm && (!kernel || busiest(g, &kernels[i], rows) < busiest(g, kernel, rows))) {
-            kernel = &kernels[i];
+        if (kernels[i].bm == bm && (!v || busiest(g, &kernels[i], rows) < busiest(g, v, rows))) {
+            v = &kernels[i];
         }
     }
     Params p;
@@ -448,12 +527,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.c = g->c;
     p.m = g->m, p.n = g->n, p.k = g->k, p.ldc = g->ldc, p.experts = o->experts;
     p.k_pairs = ceil_div(g->k, PAIR * BK);
-    int shares = kernel->teams * kernel->parts, threads = kernel->threads;
-    int received = shares > 1 ? kernel->teams * shares * ceil_div(bm / 8, shares) * kernel->blocks * 128 : 0;
-    /* Each team has stages of its own. If they changed hands, a team would wait for every second phase of a barrier, and
-     * the parity could not tell it from the phase before. */
-    p.stages = min_int((RING_BYTES - received * (int)sizeof(float4)) / stage_bytes(kernel), MAX_STAGES) /
-               kernel->teams * kernel->teams;
+    p.stages = min_int(STAGES_OF(bm, v->bn, v->cluster), MAX_STAGES);
     Tensor x = {.type = ELEMENT_FP8,
                 .rank = 2,
                 .base = o->a,
@@ -464,14 +538,15 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     if (tensor_map_nd(&p.map_x, "A", &x, error)) {
         return GEMM_DEVICE;
     }
-    int tiles = ceil_div(g->m, bm) * ceil_div(g->n, kernel->blocks * BLOCK_ROWS);
-    int grid = shares > 1 ? tiles * kernel->parts : o->experts > 1 ? g->sm_count : min_int(tiles, g->sm_count);
+    int tiles = ceil_div(g->m, bm) * ceil_div(g->n, v->bn);
+    int grid = v->cluster > 1 ? tiles * v->cluster : o->experts > 1 ? g->sm_count : min_int(tiles, g->sm_count);
+    int threads = THREADS_OF(bm, v->bn, v->cluster);
     LaunchShape shape = {.grid = grid,
                          .block = threads,
-                         .cluster = kernel->parts > 1 ? kernel->parts : 0,
+                         .cluster = v->cluster > 1 ? v->cluster : 0,
                          .shared_bytes = sizeof(Shared),
                          .overlap = 1};
-    return launch_kernel(kernel->kernel, kernel->name, shape, &p, g->stream, error);
+    return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
 static size_t prepared_bytes(const Gemm *g) {
