@@ -41,9 +41,9 @@ void event_global_access(Thread *t, const void *p, uint32_t size, int write, Sit
 void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write, Site site);
 /* By lane 0 to its stack. */
 void event_stack_store(Thread *t, const void *p, uint32_t size, Site site);
-/* Of memory that is none of a kernel's. */
 /* Ends the launch. */
 void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site);
+/* Of memory that is none of a kernel's. */
 void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) __attribute__((noreturn));
 
 /* ---- global memory: global.c ------------------------------------------------------------------------------------- */
@@ -66,9 +66,9 @@ void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Sit
 /* All lanes of the warp are at one instruction. */
 void event_warp_together(Warp *w);
 void event_syncwarp(Warp *w);
-/* transposes: by XOR. */
 /* A lane reads from one that takes no part. */
 void event_shuffle_source(Warp *w, int lane, int from);
+/* transposes: by XOR. */
 void event_shuffle(Warp *w, int transposes);
 void event_shuffle_width(int width, Site site);
 /* vote, or match. */
@@ -188,9 +188,9 @@ void event_wgmma_done(Warpgroup *g, Product *product);
 void event_wgmma_commit(Warp *w);
 /* All lanes have come; `done` groups are over. */
 void event_wgmma_wait(Warp *w, int newest, Site site);
-/* The compiler has been told that these accumulators have changed. */
 /* The thread says what its registers hold. */
 void event_fragment_holds(Thread *t, const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
+/* The compiler has been told that these accumulators have changed. */
 void event_wgmma_settled(Thread *t, const float *d, int count);
 void event_wgmma_waited(Warp *w, int newest, uint64_t done);
 
