@@ -1,7 +1,8 @@
 /* every_chapter.c - every chapter, unchanged, on the model: right numbers and no report over edge sizes, variants, policies
  * and seeds. TAP.
  *
- *     every_chapter              two seeds for each policy
+ *     every_chapter              a sample: a run of each chapter and size in two policies, of each variant at a third of the
+ *                                sizes in one; TIER=long: all of them, with two seeds for each policy
  *     every_chapter 25           25 of them
  *     every_chapter 25 07        only chapters whose name contains "07"
  *     every_chapter 25 0 500000  only sizes with at most so many products */
@@ -76,8 +77,21 @@ static int wrong_elements(const Gemm *g) {
     return wrong;
 }
 
+/* The runs of a chapter at a size: of how many seeds in each policy, and whether on normal data too. */
+typedef struct {
+    int seeds[POLICIES], normal;
+} Runs;
+
 /* What is the same for every seed is run once. */
-static int runs_of(int policy, int seeds) { return policy == MODEL_EAGER || policy == MODEL_LAZY ? 1 : seeds; }
+static Runs all_runs(int seeds) { return (Runs){{1, 1, seeds, seeds}, 1}; }
+
+/* Of one size in two policies, or of a variant in one: others at the next size. */
+static Runs some_runs(int turn, int of_variant) {
+    Runs runs = {{0}, turn % 4 == 0};
+    runs.seeds[of_variant ? turn % 4 : turn % 2] = 1;
+    runs.seeds[of_variant ? turn % 4 : MODEL_RANDOM + turn / 2 % 2] = 1;
+    return runs;
+}
 
 static void configure(int policy, int seed) {
     ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS, .chain = 1};
@@ -111,7 +125,7 @@ static void open_problem(Problem *problem, const Chapter *chapter, Size size, in
 
 /* A chapter of another kind than bf16, or of several ranks: with the harness's data, reference and tolerance, of integers and, in one run, of
  * normal data. */
-static void check_kind(const Chapter *chapter, Size size, const char *variant, int seeds, int experts) {
+static void check_kind(const Chapter *chapter, Size size, const char *variant, Runs runs, int experts) {
     Problem problem;
     ChapterRun run;
     Tally tally;
@@ -123,12 +137,12 @@ static void check_kind(const Chapter *chapter, Size size, const char *variant, i
         bad = 1;
         snprintf(what, sizeof what, "it does not open");
     }
-    for (int policy = 0; policy <= POLICIES && !bad; policy++) {
+    for (int policy = 0; policy < POLICIES + runs.normal && !bad; policy++) {
         int again = policy == POLICIES;
         if (again) {
             problem_fill(&problem, DATA_NORMAL);
         }
-        for (int seed = 0; seed < (again ? 1 : runs_of(policy, seeds)); seed++) {
+        for (int seed = 0; seed < (again ? 1 : runs.seeds[policy]); seed++) {
             configure(again ? MODEL_RANDOM : policy, seed);
             run.gemm.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
             tally_start(&tally);
@@ -146,7 +160,7 @@ static void check_kind(const Chapter *chapter, Size size, const char *variant, i
     problem_close(&problem);
 }
 
-static void check_bf16(const Chapter *chapter, Size size, const char *variant, int seeds) {
+static void check_bf16(const Chapter *chapter, Size size, const char *variant, Runs runs) {
     int lda = (size.k + 7) / 8 * 8 + 8, ldc = (size.n + 7) / 8 * 8 + 8;
     Gemm g = {.m = size.m, .n = size.n, .k = size.k, .lda = lda, .ldb = lda, .ldc = ldc};
     bf16 *a = matrix("A", size.m, size.k, lda), *b = matrix("B", size.n, size.k, lda);
@@ -161,7 +175,7 @@ static void check_bf16(const Chapter *chapter, Size size, const char *variant, i
     int bad = 0;
     char what[200] = "";
     for (int policy = 0; policy < POLICIES; policy++) {
-        for (int seed = 0; seed < runs_of(policy, seeds); seed++) {
+        for (int seed = 0; seed < runs.seeds[policy]; seed++) {
             configure(policy, seed);
             g.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
             for (size_t i = 0; i < (size_t)size.m * (size_t)ldc; i++) {
@@ -183,16 +197,32 @@ static void check_bf16(const Chapter *chapter, Size size, const char *variant, i
     model_global_free(g.workspace);
 }
 
-static void check(const Chapter *chapter, Size size, const char *variant, int seeds) {
+static void check(const Chapter *chapter, Size size, const char *variant, Runs runs) {
     if (chapter->kind == KIND_BF16) {
-        check_bf16(chapter, size, variant, seeds);
+        check_bf16(chapter, size, variant, runs);
     }
     if (chapter->kind == KIND_BF16 && chapter->flag_bytes == NULL) {
         return;
     }
-    check_kind(chapter, size, variant, seeds, 1);
+    check_kind(chapter, size, variant, runs, 1);
     if (chapter->kind == KIND_W4A8 && size.m > 1) {
-        check_kind(chapter, size, variant, seeds, 5);
+        check_kind(chapter, size, variant, runs, 5);
+    }
+}
+
+/* At each of `count` sizes, the chapter and its variants. `seeds` 0: the sample. */
+static void check_sizes(const Chapter *chapter, const Size *list, int count, int variants, int seeds, long long most) {
+    for (int s = 0; s < count; s++) {
+        if ((long long)list[s].m * list[s].n * list[s].k > most) {
+            continue;
+        }
+        check(chapter, list[s], NULL, seeds > 0 ? all_runs(seeds) : some_runs(s, 0));
+        for (int v = 0; v < variants; v++) {
+            if (seeds > 0 || (s + v) % 3 == 0) {
+                check(chapter, list[s], chapter->variants->variant[v].name,
+                      seeds > 0 ? all_runs(1) : some_runs((s + v) / 3 + v, 1));
+            }
+        }
     }
 }
 
@@ -209,28 +239,21 @@ static void check_refusal(const Chapter *chapter) {
 }
 
 int main(int argc, char **argv) {
-    int seeds = argc > 1 ? atoi(argv[1]) : 2;
+    const char *tier = getenv("TIER");
+    int seeds = argc > 1 ? atoi(argv[1]) : tier != NULL && strcmp(tier, "long") == 0 ? 2 : 0;
+    long long most = argc > 3 ? atoll(argv[3]) : LLONG_MAX;
     for (int i = 0; i < CHAPTERS; i++) {
-        if (argc > 2 && strstr(chapters[i]->name, argv[2]) == NULL) {
+        const Chapter *chapter = chapters[i];
+        if (argc > 2 && strstr(chapter->name, argv[2]) == NULL) {
             continue;
         }
-        const Variants *variants = chapters[i]->variants;
-        if (variants) {
-            check_refusal(chapters[i]);
+        if (chapter->variants != NULL) {
+            check_refusal(chapter);
         }
-        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-            if (argc > 3 && (long long)sizes[s].m * sizes[s].n * sizes[s].k > atoll(argv[3])) {
-                continue;
-            }
-            check(chapters[i], sizes[s], NULL, seeds);
-            for (int v = 0; variants && v < variants->count; v++) {
-                check(chapters[i], sizes[s], variants->variant[v].name, 1);
-            }
-        }
-        for (size_t s = 0; s < sizeof few_rows / sizeof few_rows[0] && chapters[i]->kind == KIND_W4A8; s++) {
-            if (argc <= 3 || (long long)few_rows[s].m * few_rows[s].n * few_rows[s].k <= atoll(argv[3])) {
-                check(chapters[i], few_rows[s], NULL, seeds);
-            }
+        check_sizes(chapter, sizes, sizeof sizes / sizeof sizes[0],
+                    chapter->variants != NULL ? chapter->variants->count : 0, seeds, most);
+        if (chapter->kind == KIND_W4A8) {
+            check_sizes(chapter, few_rows, sizeof few_rows / sizeof few_rows[0], 0, seeds, most);
         }
     }
     model_shutdown();

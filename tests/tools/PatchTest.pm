@@ -6,7 +6,7 @@ use Exporter 'import';
 use File::Path 'make_path';
 use File::Temp 'tempdir';
 use Test::More;
-our @EXPORT = qw(said tool each_is_accepted edited judged_as);
+our @EXPORT = qw(said tool looked_at each_is_accepted edited judged_as);
 require './tests/tools/patches';
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)}; # what make says to a sub-make would stand among the output
 
@@ -14,16 +14,39 @@ delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)}; # what make says to a sub-make woul
 sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
-# each_is_accepted(COMMAND, KIND): a test for each patch of that kind, which COMMAND of the tool must call ok. Returns what it
-# said, as lists of id, verdict, remarks.
+# looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one each day, which SEED=DAY chooses again: of
+# the bugs one for each verdict and one for each chapter, of exercises and experiments one for each chapter, of labs every third.
+my $day = $ENV{SEED} // (localtime)[7];
+sub looked_at {
+    my ($kind) = @_;
+    my @all = Patches::all($kind);
+    return @all if ($ENV{TIER} // '') eq 'long';
+    my (%group, %chosen);
+    for my $p (@all) {
+        push @{ $group{ $kind eq 'labs' ? int(($p->{number} + $day) / 3) : $p->{number} } }, $p;
+        push @{ $group{ Patches::value($p, 'verdict') } }, $p if $kind eq 'bugs';
+    }
+    for my $group (values %group) {
+        my $p = $group->[ $day % @$group ];
+        $chosen{ $p->{id} } = 1;
+    }
+    return grep { $chosen{ $_->{id} } } @all;
+}
+
+# each_is_accepted(COMMAND, KIND): a test for each that is looked at, which COMMAND of the tool must call ok; and all of that kind
+# must apply. Returns what it said, as lists of id, verdict, remarks.
 sub each_is_accepted {
     my ($command, $kind) = @_;
-    my @results = sort { $a->[0] cmp $b->[0] } map { [ split /\t/, $_ ] } split /\n/, `tests/tools/patches $command $kind 2>/dev/null`;
+    my @ids = map { "$kind/$_->{id}" } looked_at($kind);
+    note("SEED=$day");
+    my @results = sort { $a->[0] cmp $b->[0] } map { [ split /\t/, $_ ] } split /\n/, `tests/tools/patches $command @ids 2>/dev/null`;
     for my $result (@results) {
         my ($id, $verdict, $remarks) = @$result;
         is($verdict, 'ok', "$command $id" . ($remarks ? ": $remarks" : ''));
     }
-    is_deeply([ map { $_->[0] } @results ], [ map { $_->{id} } Patches::all($kind) ], "$command: each of the $kind was looked at");
+    is_deeply([ map { "$kind/$_->[0]" } @results ], [ sort @ids ], "$command: " . @ids . " of the $kind were looked at");
+    my @fail = grep { !eval { Patches::changed($_, \&Patches::contents) } } Patches::all($kind);
+    is(join(' ', map { $_->{id} } @fail), '', "each of the $kind applies");
     return @results;
 }
 

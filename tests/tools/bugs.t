@@ -21,7 +21,7 @@ cmp_ok(scalar @green, '<=', @ran / 20, 'a run without options names ' . (@ran - 
 
 # ---- the chapters without them, with the same options: no report, and right
 
-my %runs = map { ("$_->{title} " . Patches::value($_, 'run') => $_) } @bugs;
+my %runs = map { ("$_->{title} " . Patches::value($_, 'run') => $_) } looked_at('bugs');
 my @runs = map { { %{ $runs{$_} }, id => $_ } } sort keys %runs;
 my $pid = open my $unbroken, '-|';
 die "fork: $!\n" if !defined $pid;
