@@ -59,7 +59,7 @@ typedef struct {
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
     case 128: wgmma_ss(128, acc, a, b, accumulate); break;
-    case 176: wgmma_ss(176, acc, a, b, accumulate); break;
+    case 192: wgmma_ss(192, acc, a, b, accumulate); break;
     case 208: wgmma_ss(208, acc, a, b, accumulate); break;
     }
 }
@@ -228,12 +228,12 @@ DEVICE void gemm(const Params *p, const int bn) {
     }                                                                                                          \
     KERNEL_ENTRY(kernel, Params);
 WIDTH_KERNEL(pingpong_128x128, 128)
-WIDTH_KERNEL(pingpong_128x176, 176)
+WIDTH_KERNEL(pingpong_128x192, 192)
 WIDTH_KERNEL(pingpong_128x208, 208)
 
 static const Variant widths[] = {
     {VARIANT(pingpong_128x128, .bm = BM, .bn = 128)},
-    {VARIANT(pingpong_128x176, .bm = BM, .bn = 176)},
+    {VARIANT(pingpong_128x192, .bm = BM, .bn = 192)},
     {VARIANT(pingpong_128x208, .bm = BM, .bn = 208)},
 };
 
