@@ -294,9 +294,8 @@ test-long: test
 test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 # What is otherwise where there is no nvcc: for .ci/run, which has one.
-check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(call patch_needs,$(CHAPTERS))
-	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(addprefix tests/tools/,build.t program.t hello.t wrappers.t count.t explain.t) \
-	    tests/library/library.t $(QUICK)
+check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(addprefix tests/tools/,build.t program.t hello.t wrappers.t) tests/library/library.t
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
 check-model: $(CHECK_MODEL)
 	@$(TEST_ENVIRONMENT) tests/run $(CHECK_MODEL)

@@ -20,7 +20,7 @@ my $day = $ENV{SEED} // (localtime)[7];
 sub looked_at {
     my ($kind) = @_;
     my @all = Patches::all($kind);
-    return @all if ($ENV{TIER} // '') eq 'long';
+    return @all if Patches::is_long();
     my (%group, %chosen);
     for my $p (@all) {
         push @{ $group{ $kind eq 'labs' ? int(($p->{number} + $day) / 3) : $p->{number} } }, $p;
