@@ -44,7 +44,7 @@ static int read_source(int *kilobytes, int *width, int most) {
         if (at && sscanf(at, "RING_BYTES = %d * 1024,", kilobytes) != 1) {
             break;
         }
-        found += found < most && sscanf(line, " {%d, KERNEL(pingpong_128x", &width[found]) == 1;
+        found += found < most && sscanf(line, "WIDTH_KERNEL(pingpong_128x%d,", &width[found]) == 1;
     }
     need(in && *kilobytes > 0 && found > 0,
          "the source no longer has its ring's size and its widths where they are looked for");
