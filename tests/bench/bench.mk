@@ -45,7 +45,7 @@ PEER_OBJECTS := $(if $(PEERS),$(patsubst %.cu,$(B)/%.o,$(wildcard tests/bench/pe
 PEER_FLAGS := -std=c++17 -O3 -Icommon -I$(PEERS_IN)/fast.cu -I$(PEERS_IN)/DeepGEMM/deep_gemm/include \
               -I$(PEERS_IN)/cutlass/include -I$(PEERS_IN)/cutlass/tools/util/include --expt-relaxed-constexpr -DNDEBUG -w
 ifneq ($(PEERS),)
-$(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/peers/get $(NVCC_STAMP)
+$(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/peers/deepgemm.h tests/bench/peers/get $(NVCC_STAMP)
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)tests/bench/peers/get $(PEERS_IN)

@@ -1,34 +1,11 @@
 /* deepgemm_fp8.cu - DeepGEMM's fp8 kernel for Hopper as a peer of the bench: a scale for 1 x 128 of A and for 128 x 128 of B,
- * bf16 out. C++, as what it wraps is. Compiled with -I of that repository's deep_gemm/include and of CUTLASS's include.
- *
- * DeepGEMM compiles a kernel for each N and K when it is called, with the tile that its heuristic takes. Here are those
- * kernels for the shapes of the bench on 132 SMs, by that heuristic; it refuses other shapes. */
+ * bf16 out. Compiled with -I of that repository's deep_gemm/include and of CUTLASS's include. */
 #include <cuda_bf16.h>
 #include <deep_gemm/impls/sm90_fp8_gemm_1d2d.cuh>
 
-#include "gemm.h"
+#include "deepgemm.h"
 
-#include "device/tma.h"
-
-enum { SMS = 132, BK = 128, TMA_THREADS = 128, MOST_STAGES = 16, SHARED_BYTES = 232448 };
-
-/* A matrix [rows][columns] with `stride` bytes from row to row. */
-static GemmStatus encode(CUtensorMap *map, CUtensorMapDataType type, const void *base, int rows, int columns,
-                         size_t stride, int box_rows, int box_columns, int swizzle) {
-    const cuuint64_t size[2] = {(cuuint64_t)columns, (cuuint64_t)rows}, strides[1] = {(cuuint64_t)stride};
-    const cuuint32_t box[2] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows}, step[2] = {1, 1};
-    const CUtensorMapSwizzle how = swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
-                                   : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                   : swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
-                                                   : CU_TENSOR_MAP_SWIZZLE_NONE;
-    TensorMapEncoder encoder = tensor_map_encoder(NULL);
-    if (encoder == NULL || encoder(map, type, 2, (void *)base, size, strides, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                   how, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)) {
-        fprintf(stderr, "DeepGEMM: a tensor map was refused\n");
-        return GEMM_DEVICE;
-    }
-    return GEMM_OK;
-}
+enum { BK = 128 };
 
 /* CLUSTER: CTAs that share, by ON_A, the tile of A, else that of B. */
 template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatus run(const Gemm *g) {
@@ -52,33 +29,13 @@ template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatu
                (size_t)fp8->ld_scale_a * 4, 1, BM, 0)) {
         return GEMM_DEVICE;
     }
-    int bytes = output + barriers + scales_b + stages * stage;
-    if (cuda_status(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                    "DeepGEMM", NULL)) {
-        return GEMM_DEVICE;
-    }
-    cudaLaunchAttribute cluster = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = CLUSTER;
-    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(SMS);
-    config.blockDim = dim3(TMA_THREADS + math);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = g->stream;
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-    return cuda_status(cudaLaunchKernelEx(&config, kernel, (float *)fp8->scale_b, (int *)NULL, (uint32_t)g->m,
-                                          (uint32_t)g->n, (uint32_t)g->k, *(cute::TmaDescriptor *)&a,
-                                          *(cute::TmaDescriptor *)&b, *(cute::TmaDescriptor *)&c,
-                                          *(cute::TmaDescriptor *)&scale_a),
-                       "DeepGEMM", NULL);
+    return start(g, kernel, TMA_THREADS + math, output + barriers + scales_b + stages * stage, CLUSTER,
+                 (float *)fp8->scale_b, (int *)NULL, (uint32_t)g->m, (uint32_t)g->n, (uint32_t)g->k,
+                 *(cute::TmaDescriptor *)&a, *(cute::TmaDescriptor *)&b, *(cute::TmaDescriptor *)&c,
+                 *(cute::TmaDescriptor *)&scale_a);
 }
 
-static const struct {
-    int m, n, k;
-    GemmStatus (*run)(const Gemm *g);
-} kernels[] = {
+static const ShapeKernel kernels[] = {
     {4096, 2112, 7168, run<2112, 7168, 128, 192, 2, false>},  {4096, 24576, 1536, run<24576, 1536, 256, 128, 2, true>},
     {4096, 7168, 16384, run<7168, 16384, 256, 128, 2, true>}, {4096, 4096, 7168, run<4096, 7168, 256, 128, 2, true>},
     {4096, 7168, 2048, run<7168, 2048, 256, 128, 2, true>},   {8192, 8192, 8192, run<8192, 8192, 256, 128, 2, true>},
@@ -90,17 +47,8 @@ static const struct {
 };
 
 static GemmStatus launch(const Gemm *g, GemmError *) {
-    const Fp8 *fp8 = (const Fp8 *)g->operands;
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
-        if (kernels[i].m == g->m && kernels[i].n == g->n && kernels[i].k == g->k && g->sm_count == SMS &&
-            fp8->ld_scale_b == g->k / BK) {
-            return kernels[i].run(g);
-        }
-    }
-    fprintf(stderr,
-            "DeepGEMM: no kernel for %d x %d x %d on %d SMs; tests/bench/peers/deepgemm_fp8.cu lists what there is\n",
-            g->m, g->n, g->k, g->sm_count);
-    return GEMM_USAGE;
+    int known = ((const Fp8 *)g->operands)->ld_scale_b == g->k / BK;
+    return run_shape(g, kernels, known ? sizeof kernels / sizeof kernels[0] : 0);
 }
 
 extern "C" const Chapter gpu_chapter_peer5;
