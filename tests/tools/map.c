@@ -76,16 +76,13 @@ static GemmStatus run(const Options *options, Problem *problem, ChapterRun *chap
                           .sms = options->sms,
                           .max_reports = INT_MAX,
                           .quiet = 1};
+    int normal = options->data_given && options->data & 1u << DATA_NORMAL;
     model_configure(&model);
-    GemmStatus status =
-        problem_fill(problem, options->data_given && options->data & 1u << DATA_NORMAL ? DATA_NORMAL : DATA_INTEGERS);
-    status = status == GEMM_OK ? problem_poison(problem) : status;
-    status = status == GEMM_OK ? run_launch(chapter_run) : status;
-    status = status == GEMM_MODEL_BUG ? GEMM_OK : status; /* that is what the map is for */
-    status = status == GEMM_OK ? problem_check(problem, &tally) : status;
-    if (status != GEMM_OK) {
-        return status;
-    }
+    GEMM_TRY(problem_fill(problem, normal ? DATA_NORMAL : DATA_INTEGERS));
+    GEMM_TRY(problem_poison(problem));
+    GemmStatus status = run_launch(chapter_run);
+    GEMM_TRY(status == GEMM_MODEL_BUG ? GEMM_OK : status); /* that is what the map is for */
+    GEMM_TRY(problem_check(problem, &tally));
     for (int i = 0; i < model_reports(); i++) {
         printf("%s%s", i ? ", " : "the model reports ", model_rule_name(model_report(i)->rule));
     }
@@ -93,10 +90,10 @@ static GemmStatus run(const Options *options, Problem *problem, ChapterRun *chap
     if (tally_is_right(&tally)) {
         printf("right    %llu elements\n", (unsigned long long)problem->view.m * (unsigned long long)problem->view.n);
     } else {
-        status = problem_explain(problem, &tally, stdout);
+        GEMM_TRY(problem_explain(problem, &tally, stdout));
     }
     draw(&problem->view);
-    return status == GEMM_OK && !tally_is_right(&tally) ? GEMM_WRONG : status;
+    return tally_is_right(&tally) ? GEMM_OK : GEMM_WRONG;
 }
 
 int main(int argc, char *argv[]) {
@@ -108,8 +105,8 @@ int main(int argc, char *argv[]) {
     }
     const Backend *backend = model_backend();
     DeviceInfo device;
-    Problem problem;
-    ChapterRun chapter_run;
+    static Problem problem;
+    static ChapterRun chapter_run;
     backend->open(&options, MODEL_CHAPTER.needs, &device, message, sizeof message);
     int size = backend->default_size;
     Shape shape = options.shape;
@@ -118,16 +115,8 @@ int main(int argc, char *argv[]) {
     shape.k = shape.k ? shape.k : size;
     shape.pad = shape.pad >= 0 ? shape.pad : 8;
     shape.kind = MODEL_CHAPTER.kind;
-    GemmStatus status = problem_open(&problem, backend, &device, shape, options.seed);
+    GEMM_TRY(problem_open(&problem, backend, &device, shape, options.seed));
     problem.gemm.tuning = options.tuning;
-    if (status == GEMM_OK) {
-        status = run_open(&chapter_run, &problem, &MODEL_CHAPTER);
-        if (status == GEMM_OK) {
-            status = run(&options, &problem, &chapter_run);
-            run_close(&chapter_run);
-        }
-        problem_close(&problem);
-    }
-    backend->close();
-    return (int)status;
+    GEMM_TRY(run_open(&chapter_run, &problem, &MODEL_CHAPTER));
+    return (int)run(&options, &problem, &chapter_run);
 }
