@@ -55,15 +55,6 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* One product of the chosen width. */
-DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
-    switch (bn) {
-    case 128: wgmma_ss(128, acc, a, b, accumulate); break;
-    case 192: wgmma_ss(192, acc, a, b, accumulate); break;
-    case 208: wgmma_ss(208, acc, a, b, accumulate); break;
-    }
-}
-
 /* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store` counts
  * this warpgroup's pieces: they alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
@@ -174,8 +165,8 @@ DEVICE void gemm(const Params *p, const int bn) {
                 for (int step = 0; step < STEPS; step++) {
                     UNROLL
                     for (int block = 0; block < BM / 64; block++) {
-                        wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
-                                  b + step * WGMMA_K16_STEP, k_tile + step > 0);
+                        wgmma_ss(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
+                                 b + step * WGMMA_K16_STEP, k_tile + step > 0);
                     }
                 }
                 wgmma_commit_group();

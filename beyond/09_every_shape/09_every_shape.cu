@@ -94,17 +94,17 @@ DEVICE void release(Shared *s, int index, const int cluster) {
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
-    case 16: wgmma_m64n16k16(acc, a, b, accumulate); break;
-    case 32: wgmma_m64n32k16(acc, a, b, accumulate); break;
-    case 64: wgmma_m64n64k16(acc, a, b, accumulate); break;
-    case 112: wgmma_m64n112k16(acc, a, b, accumulate); break;
-    case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
-    case 176: wgmma_m64n176k16(acc, a, b, accumulate); break;
-    case 192: wgmma_m64n192k16(acc, a, b, accumulate); break;
+    case 16: wgmma_ss(16, acc, a, b, accumulate); break;
+    case 32: wgmma_ss(32, acc, a, b, accumulate); break;
+    case 64: wgmma_ss(64, acc, a, b, accumulate); break;
+    case 112: wgmma_ss(112, acc, a, b, accumulate); break;
+    case 128: wgmma_ss(128, acc, a, b, accumulate); break;
+    case 176: wgmma_ss(176, acc, a, b, accumulate); break;
+    case 192: wgmma_ss(192, acc, a, b, accumulate); break;
     case 200: wgmma_ss(200, acc, a, b, accumulate); break;
     case 208: wgmma_ss(208, acc, a, b, accumulate); break;
-    case 224: wgmma_m64n224k16(acc, a, b, accumulate); break;
-    case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
+    case 224: wgmma_ss(224, acc, a, b, accumulate); break;
+    case 256: wgmma_ss(256, acc, a, b, accumulate); break;
     }
 }
 

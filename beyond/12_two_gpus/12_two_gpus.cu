@@ -71,8 +71,8 @@ enum { READY, FIRST_TILE };
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
     switch (bn) {
-    case 128: wgmma_m64n128k16(acc, a, b, accumulate); break;
-    case 256: wgmma_m64n256k16(acc, a, b, accumulate); break;
+    case 128: wgmma_ss(128, acc, a, b, accumulate); break;
+    case 256: wgmma_ss(256, acc, a, b, accumulate); break;
     }
 }
 

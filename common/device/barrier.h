@@ -8,24 +8,22 @@
 
 #include "cuda_c.h"
 
-/* named_barrier_sync(id, threads): arrive at barrier `id` (1..15) and wait until `threads` threads have arrived.
- * `threads` is a multiple of 32; whole warps call it.
- *
- * named_barrier_arrive(id, threads): arrive without waiting; together with another role's sync, a one-way signal. */
-#ifdef GEMM_MODEL
+#ifdef PTX_FUNCTIONS
 
-#define named_barrier_sync(id, threads) model_named_barrier_sync(id, threads, HERE)
-#define named_barrier_arrive(id, threads) model_named_barrier_arrive(id, threads, HERE)
-
-#elif defined(__CUDACC__)
-
+/* Arrives at barrier `id` (1..15) and waits until `threads` threads, a multiple of 32, have arrived. Whole warps. */
 DEVICE void named_barrier_sync(int id, int threads) {
     asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/* Arrives without waiting; together with another role's sync, a one-way signal. Whole warps. */
 DEVICE void named_barrier_arrive(int id, int threads) {
     asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
+
+#elif defined(GEMM_MODEL)
+
+#define named_barrier_sync(id, threads) model_named_barrier_sync(id, threads, HERE)
+#define named_barrier_arrive(id, threads) model_named_barrier_arrive(id, threads, HERE)
 
 #endif
 #endif

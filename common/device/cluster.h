@@ -1,30 +1,105 @@
-/* cluster.h - CTAs that run together on neighbouring SMs and reach each other's shared memory. sm_90. */
-#ifndef CLUSTER_H
-#define CLUSTER_H
-
-#include "cuda_c.h"
-
-/* cluster_cta_rank(): this CTA's number in its cluster, 0-based; 0 in a launch without clusters.
- *
- * cluster_arrive_relaxed(), cluster_wait(): barrier of all threads of the cluster, in two halves. The arrival is relaxed:
- * it publishes no stores, and of initialised mbarriers those that mbarrier_init_fence() has released. PTX 9.7.13.3.
- *
- * cluster_sync(): both halves, with release and acquire.
+/* cluster.h - CTAs that run together on neighbouring SMs and reach each other's shared memory. sm_90.
  *
  * Distributed shared memory: `p` is an address in this CTA, and stands for the same place in CTA `rank` of the cluster
  * (mapa, PTX 9.7.9.23). Any thread. The CTA must be known to have started, and must not end before the access is over: a
  * cluster_sync() before the first and after the last, or, after the last, a wait there for all that comes. Between accesses
  * of different CTAs to the same bytes lies a cluster_sync(), or mbarrier_arrive_release_cluster() and
- * mbarrier_wait_parity_cluster(). `p` is a multiple of the size.
- *
- * cluster_load_u32(p, rank), _u64, _f32, _v4: the value there; _v4 is a uint4. PTX 9.7.9.8 (ld.shared::cluster).
- *
- * cluster_store_u32(p, rank, value), _u64, _f32, _v4: an ordinary store. PTX 9.7.9.11 (st.shared::cluster).
- *
- * st_async_u32(p, rank, value, bar), _u64, _f32, _v4: start a store; when it is done its bytes complete at the barrier at
- * the place of `bar` in the same CTA `rank`, whose threads may read what has come once they have waited there with
- * mbarrier_wait_parity_cluster(). Nobody else knows when it is done. PTX 9.7.9.12 (st.async). */
-#ifdef GEMM_MODEL
+ * mbarrier_wait_parity_cluster(). `p` is a multiple of the size. */
+#ifndef CLUSTER_H
+#define CLUSTER_H
+
+#include "cuda_c.h"
+
+#ifdef PTX_FUNCTIONS
+
+/* This CTA's number in its cluster, 0-based; 0 in a launch without clusters. */
+DEVICE int cluster_cta_rank(void) {
+    uint32_t rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return (int)rank;
+}
+
+/* First half of a barrier of all threads of the cluster. Relaxed: it publishes no stores, and of initialised mbarriers those
+ * that mbarrier_init_fence() has released. PTX 9.7.13.3. */
+DEVICE void cluster_arrive_relaxed(void) { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+
+/* Its second half: waits until all threads of the cluster have arrived. */
+DEVICE void cluster_wait(void) { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+/* Both halves, with release and acquire: what any thread of the cluster has written before it, all may read after it. */
+DEVICE void cluster_sync(void) {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    cluster_wait();
+}
+
+/* The place of p in CTA `rank`, as an address in the window of the cluster's shared memory. */
+DEVICE uint32_t cluster_address(const void *p, int rank) {
+    uint32_t address;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(p)), "r"(rank));
+    return address;
+}
+
+#define CLUSTER_LOAD(type, ptx, constraint)             \
+    type value;                                         \
+    asm volatile("ld.shared::cluster." ptx " %0, [%1];" \
+                 : "=" constraint(value)                \
+                 : "r"(cluster_address(p, rank))        \
+                 : "memory");                           \
+    return value
+#define CLUSTER_STORE(ptx, constraint) \
+    asm volatile("st.shared::cluster." ptx " [%0], %1;" ::"r"(cluster_address(p, rank)), constraint(value) : "memory")
+#define ST_ASYNC(ptx, constraint)                                             \
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes." ptx \
+                 " [%0], %1, [%2];" ::"r"(cluster_address(p, rank)),          \
+                 constraint(value), "r"(cluster_address(bar, rank))           \
+                 : "memory")
+
+/* The 4 bytes at p's place in CTA `rank`. PTX 9.7.9.8 (ld.shared::cluster). */
+DEVICE uint32_t cluster_load_u32(const void *p, int rank) { CLUSTER_LOAD(uint32_t, "u32", "r"); }
+/* The 8 bytes there. */
+DEVICE uint64_t cluster_load_u64(const void *p, int rank) { CLUSTER_LOAD(uint64_t, "u64", "l"); }
+/* The float there. */
+DEVICE float cluster_load_f32(const void *p, int rank) { CLUSTER_LOAD(float, "f32", "f"); }
+/* The 16 bytes there. */
+DEVICE uint4 cluster_load_v4(const void *p, int rank) {
+    uint4 v;
+    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(cluster_address(p, rank))
+                 : "memory");
+    return v;
+}
+
+/* An ordinary store of 4 bytes to p's place in CTA `rank`. PTX 9.7.9.11 (st.shared::cluster). */
+DEVICE void cluster_store_u32(void *p, int rank, uint32_t value) { CLUSTER_STORE("u32", "r"); }
+/* Of 8 bytes. */
+DEVICE void cluster_store_u64(void *p, int rank, uint64_t value) { CLUSTER_STORE("u64", "l"); }
+/* Of a float. */
+DEVICE void cluster_store_f32(void *p, int rank, float value) { CLUSTER_STORE("f32", "f"); }
+/* Of 16 bytes. */
+DEVICE void cluster_store_v4(void *p, int rank, uint4 v) {
+    asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(cluster_address(p, rank)), "r"(v.x),
+                 "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
+/* Starts a store of 4 bytes; when it is done its bytes complete at the barrier at the place of `bar` in the same CTA
+ * `rank`, whose threads may read what has come once they have waited there with mbarrier_wait_parity_cluster(). Nobody else
+ * knows when it is done. PTX 9.7.9.12 (st.async). */
+DEVICE void st_async_u32(void *p, int rank, uint32_t value, void *bar) { ST_ASYNC("u32", "r"); }
+/* The same of 8 bytes. */
+DEVICE void st_async_u64(void *p, int rank, uint64_t value, void *bar) { ST_ASYNC("u64", "l"); }
+/* The same of a float. */
+DEVICE void st_async_f32(void *p, int rank, float value, void *bar) { ST_ASYNC("f32", "f"); }
+/* The same of 16 bytes. */
+DEVICE void st_async_v4(void *p, int rank, uint4 v, void *bar) {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                     cluster_address(p, rank)),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(cluster_address(bar, rank))
+                 : "memory");
+}
+
+#elif defined(GEMM_MODEL)
 
 #define cluster_cta_rank() model_cluster_cta_rank()
 #define cluster_arrive_relaxed() model_cluster_arrive(0, HERE)
@@ -42,71 +117,6 @@
 #define st_async_u64(p, rank, value, bar) model_st_async_u64(p, rank, value, bar, HERE)
 #define st_async_f32(p, rank, value, bar) model_st_async_f32(p, rank, value, bar, HERE)
 #define st_async_v4(p, rank, value, bar) model_st_async_v4(p, rank, value, bar, HERE)
-
-#elif defined(__CUDACC__)
-
-DEVICE int cluster_cta_rank(void) {
-    uint32_t rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return (int)rank;
-}
-DEVICE void cluster_arrive_relaxed(void) { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
-DEVICE void cluster_wait(void) { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-DEVICE void cluster_sync(void) {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    cluster_wait();
-}
-
-/* The place of p in CTA `rank`, as an address in the window of the cluster's shared memory. */
-DEVICE uint32_t cluster_address(const void *p, int rank) {
-    uint32_t address;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(p)), "r"(rank));
-    return address;
-}
-
-#define CLUSTER_ACCESSES(name, type, ptx, constraint)                                                          \
-    DEVICE type cluster_load_##name(const void *p, int rank) {                                                 \
-        type value;                                                                                            \
-        asm volatile("ld.shared::cluster." ptx " %0, [%1];"                                                    \
-                     : "=" constraint(value)                                                                   \
-                     : "r"(cluster_address(p, rank))                                                           \
-                     : "memory");                                                                              \
-        return value;                                                                                          \
-    }                                                                                                          \
-    DEVICE void cluster_store_##name(void *p, int rank, type value) {                                          \
-        asm volatile("st.shared::cluster." ptx " [%0], %1;" ::"r"(cluster_address(p, rank)), constraint(value) \
-                     : "memory");                                                                              \
-    }                                                                                                          \
-    DEVICE void st_async_##name(void *p, int rank, type value, void *bar) {                                    \
-        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes." ptx                              \
-                     " [%0], %1, [%2];" ::"r"(cluster_address(p, rank)),                                       \
-                     constraint(value), "r"(cluster_address(bar, rank))                                        \
-                     : "memory");                                                                              \
-    }
-CLUSTER_ACCESSES(u32, uint32_t, "u32", "r")
-CLUSTER_ACCESSES(u64, uint64_t, "u64", "l")
-CLUSTER_ACCESSES(f32, float, "f32", "f")
-#undef CLUSTER_ACCESSES
-
-DEVICE uint4 cluster_load_v4(const void *p, int rank) {
-    uint4 v;
-    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(cluster_address(p, rank))
-                 : "memory");
-    return v;
-}
-DEVICE void cluster_store_v4(void *p, int rank, uint4 v) {
-    asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(cluster_address(p, rank)), "r"(v.x),
-                 "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
-}
-DEVICE void st_async_v4(void *p, int rank, uint4 v, void *bar) {
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
-                     cluster_address(p, rank)),
-                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(cluster_address(bar, rank))
-                 : "memory");
-}
 
 #endif
 #endif

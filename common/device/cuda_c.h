@@ -3,7 +3,8 @@
  * Chapters are written in the common subset: no templates, references, classes, lambdas, overloads; constants are
  * enums; helpers are static inline. Kernels reach the hardware only through the wrappers in this directory; each is one
  * PTX instruction or the smallest useful group, named in PTX's and CUTLASS's terms. In the model build every wrapper is
- * a call of the same name into common/model. "PTX 9.7.x" in a comment is a section of the PTX ISA manual 9.1. */
+ * a macro of the same name that calls common/model and says where it was called. "PTX 9.7.x" in a comment is a section of
+ * the PTX ISA manual 9.1. */
 #ifndef CUDA_C_H
 #define CUDA_C_H
 
@@ -27,6 +28,12 @@ typedef uint8_t e4m3;
 /* cudaStream_t, without CUDA's headers. */
 typedef struct CUstream_st *Stream;
 
+/* The functions of this directory's headers have their words and their PTX under PTX_FUNCTIONS: for nvcc, and for an editor,
+ * which shows them where a chapter calls the model's macros (.clangd). */
+#if defined(__CUDACC__) || defined(GEMM_EDITOR)
+#define PTX_FUNCTIONS
+#endif
+
 #if defined(GEMM_MODEL)
 #include "../model/model.h"
 #elif !defined(__CUDACC__)
@@ -48,10 +55,10 @@ typedef struct CUstream_st *Stream;
  * then one piece of code, which the compiler interleaves. */
 #define UNROLL_BY(turns) _Pragma(STRINGIFY(unroll turns))
 
-/* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a 1024-byte
- * boundary, which the 128-byte swizzle pattern needs. */
-#define SHARED_MEMORY(type, name)                              \
-    extern __shared__ __align__(1024) uint8_t shared_memory[]; \
+#define SHARED_MEMORY(type, name)                                                                                      \
+    /* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a \
+       1024-byte boundary, which the 128-byte swizzle pattern needs. */ \
+    extern __shared__ __align__(1024) uint8_t shared_memory[];                                                         \
     type *name = (type *)shared_memory
 /* In its place in a kernel that uses none. */
 #define NO_SHARED_MEMORY
@@ -61,9 +68,33 @@ typedef struct CUstream_st *Stream;
 /* A kernel as an argument of launch_kernel(). */
 #define KERNEL(kernel) ((const void *)(kernel)), #kernel
 
+#endif
+
+#ifdef PTX_FUNCTIONS
+
+#ifdef GEMM_EDITOR /* what an instruction takes is none of its concern */
+void asm(const char *);
+#define asm(...) ((void)0)
+#define volatile(...) ("")
+uint64_t __cvta_generic_to_shared(const void *p);
+#endif
+
+/* The body of a function that waits until n groups are left: the instruction takes n as a constant, and n is one where this
+ * is inlined, 0 to 7. */
+/* clang-format off */
+#define GROUPS_CASE(i, wait) case i: asm volatile(wait " " #i ";" ::: "memory"); break;
+#define GROUPS_LEFT(wait, n)                                                                                     \
+    switch (n) {                                                                                                 \
+    GROUPS_CASE(0, wait) GROUPS_CASE(1, wait) GROUPS_CASE(2, wait) GROUPS_CASE(3, wait) GROUPS_CASE(4, wait)     \
+    GROUPS_CASE(5, wait) GROUPS_CASE(6, wait) GROUPS_CASE(7, wait)                                               \
+    default: asm volatile(wait ": n is a constant of 0 to 7;");                                                  \
+    }
+/* clang-format on */
+
 /* Address in the shared-memory window, as PTX wants it. Valid in its own CTA, and as the CTA-relative part elsewhere. */
 DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
+/* Exact. */
 DEVICE float bf16_to_float(bf16 x) { return __uint_as_float((uint32_t)x << 16); }
 
 /* Round to nearest even. */
@@ -104,6 +135,17 @@ DEVICE int recomputed(int x) {
     asm volatile("" : "+r"(x));
     return x;
 }
+
+#elif defined(GEMM_MODEL)
+
+#define elect_one() model_elect_one(HERE)
+#define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, 32, HERE)
+#define shared_address(p) model_shared_address(p)
+#define recomputed(x) (x)
+
+#endif
+
+#ifdef __CUDACC__
 
 /* Host: how a kernel is launched. Grid, CTA and cluster are 1-D. */
 typedef struct {
@@ -159,5 +201,5 @@ static inline GemmStatus launch_kernel(const void *kernel, const char *name, Lau
     return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name, error);
 }
 
-#endif /* nvcc */
+#endif
 #endif

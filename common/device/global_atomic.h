@@ -13,40 +13,25 @@
  * acquired. In a CTA a barrier carries it from thread to thread: all threads store, __syncthreads(), one thread
  * releases; one thread acquires, __syncthreads(), all threads load.
  *
- * Any thread; p is a multiple of 4 bytes, in global memory.
- *
- * global_load(order, p): relaxed or acquire.
- * global_store(order, p, value): relaxed or release.
- * global_add, global_max, global_exchange(order, p, value): on int; return the value before.
- * global_cas(order, p, expected, value): value, if there is `expected`; returns the value before.
- * global_add_float(order, p, value): on float; returns the value before. */
+ * Any thread; p is a multiple of 4 bytes, in global memory. */
 #ifndef GLOBAL_ATOMIC_H
 #define GLOBAL_ATOMIC_H
 
 #include "cuda_c.h"
 
-#if defined(GEMM_MODEL)
+#ifdef PTX_FUNCTIONS
 
-#define MODEL_GLOBAL(op, order, p, value, expected) \
-    ((int)model_atomic(op, p, (uint32_t)(value), (uint32_t)(expected), MODEL_##order, HERE))
-#define global_load(order, p) ((int)model_load(p, MODEL_##order, HERE))
-#define global_store(order, p, value) model_store(p, (uint32_t)(value), MODEL_##order, HERE)
-#define global_add(order, p, value) MODEL_GLOBAL(MODEL_ADD, order, p, value, 0)
-#define global_max(order, p, value) MODEL_GLOBAL(MODEL_MAX, order, p, value, 0)
-#define global_exchange(order, p, value) MODEL_GLOBAL(MODEL_EXCHANGE, order, p, value, 0)
-#define global_cas(order, p, expected, value) MODEL_GLOBAL(MODEL_CAS, order, p, value, expected)
-#define global_add_float(order, p, value) \
-    model_float(model_atomic(MODEL_ADD_FLOAT, p, model_bits(value), 0, MODEL_##order, HERE))
-
-#elif defined(__CUDACC__)
-
-#define global_load(order, p) global_load_##order(p)
-#define global_store(order, p, value) global_store_##order(p, value)
-#define global_add(order, p, value) global_add_##order(p, value)
-#define global_max(order, p, value) global_max_##order(p, value)
-#define global_exchange(order, p, value) global_exchange_##order(p, value)
-#define global_cas(order, p, expected, value) global_cas_##order(p, expected, value)
-#define global_add_float(order, p, value) global_add_float_##order(p, value)
+#define global_load(order, p) /* the int at p; order: relaxed or acquire */ global_load_##order(p)
+#define global_store(order, p, value) /* stores the int at p; order: relaxed or release */ \
+    global_store_##order(p, value)
+#define global_add(order, p, value) /* adds to the int at p, whose value before it returns */ \
+    global_add_##order(p, value)
+#define global_max(order, p, value) /* the larger int to p; returns the value before */ global_max_##order(p, value)
+#define global_exchange(order, p, value) /* an int to p; returns the value before */ global_exchange_##order(p, value)
+#define global_cas(order, p, expected, value) /* `value` to p if there is `expected`; returns the int before */ \
+    global_cas_##order(p, expected, value)
+#define global_add_float(order, p, value) /* adds to the float at p, whose value before it returns */ \
+    global_add_float_##order(p, value)
 
 #define GLOBAL_LOAD(order)                                    \
     DEVICE int global_load_##order(const int *p) {            \
@@ -92,6 +77,19 @@ GLOBAL_CHANGES(relaxed)
 GLOBAL_CHANGES(acquire)
 GLOBAL_CHANGES(release)
 GLOBAL_CHANGES(acq_rel)
+
+#elif defined(GEMM_MODEL)
+
+#define MODEL_GLOBAL(op, order, p, value, expected) \
+    ((int)model_atomic(op, p, (uint32_t)(value), (uint32_t)(expected), MODEL_##order, HERE))
+#define global_load(order, p) ((int)model_load(p, MODEL_##order, HERE))
+#define global_store(order, p, value) model_store(p, (uint32_t)(value), MODEL_##order, HERE)
+#define global_add(order, p, value) MODEL_GLOBAL(MODEL_ADD, order, p, value, 0)
+#define global_max(order, p, value) MODEL_GLOBAL(MODEL_MAX, order, p, value, 0)
+#define global_exchange(order, p, value) MODEL_GLOBAL(MODEL_EXCHANGE, order, p, value, 0)
+#define global_cas(order, p, expected, value) MODEL_GLOBAL(MODEL_CAS, order, p, value, expected)
+#define global_add_float(order, p, value) \
+    model_float(model_atomic(MODEL_ADD_FLOAT, p, model_bits(value), 0, MODEL_##order, HERE))
 
 #endif
 #endif

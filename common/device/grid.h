@@ -7,21 +7,20 @@
 
 #include "cuda_c.h"
 
-/* grid_dependency_wait(): wait until the launches before this one have ended and their writes can be seen. Every thread,
- * before its first access to global memory that an earlier launch may have written, or may still read, or a thread that
- * barriers order before it: a producer may wait for the consumers of what it loads. Returns at once in a launch without
- * overlap.
- *
- * grid_dependency_launch(): the next launch may start as soon as all CTAs of this one have called this or have ended. */
-#if defined(GEMM_MODEL)
+#ifdef PTX_FUNCTIONS
+
+/* Waits until the launches before this one have ended and their writes can be seen. Every thread, before its first access
+ * to global memory that an earlier launch may have written, or may still read, or a thread that barriers order before it: a
+ * producer may wait for the consumers of what it loads. Returns at once in a launch without overlap. */
+DEVICE void grid_dependency_wait(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+/* The next launch may start as soon as all CTAs of this one have called this or have ended. Any thread. */
+DEVICE void grid_dependency_launch(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+#elif defined(GEMM_MODEL)
 
 #define grid_dependency_wait() model_grid_dependency_wait()
 #define grid_dependency_launch() model_grid_dependency_launch()
-
-#elif defined(__CUDACC__)
-
-DEVICE void grid_dependency_wait(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-DEVICE void grid_dependency_launch(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 #endif
 #endif

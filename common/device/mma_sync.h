@@ -5,27 +5,67 @@
  *
  *     a[0] = A(g, 2t..2t+1)      a[1] = A(g + 8, 2t..)      a[2] = A(g, 2t + 8..)      a[3] = A(g + 8, 2t + 8..)
  *     b[0] = B(k = 2t..2t+1, n = g)                         b[1] = B(k = 2t + 8.., n = g)
- *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1) */
+ *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1)
+ *
+ * In other types a register holds the same four bytes of its row, so the formulas hold with 4 and 16 in place of 2 and 8 for
+ * fp8, with 1 and 4 for tf32; ldmatrix_x4 loads all of them. */
 #ifndef MMA_SYNC_H
 #define MMA_SYNC_H
 
 #include "cuda_c.h"
 
-/* ldmatrix_x4(r, row): load four 8x8 matrices of bf16 from shared memory into uint32_t r[4]. Lanes 8i..8i+7 give the
- * addresses of the 8 rows (16 bytes each, 16-byte aligned) of matrix i; lane l receives in r[i] elements 2(l % 4) and
- * the next of row l / 4 of matrix i. Conflict-free if the 8 rows of a matrix lie in 8 different 16-byte columns.
- * PTX 9.7.14.5.15.
- *
- * ldmatrix_x4_trans(r, row): the same, each matrix transposed: lane l receives elements l / 4 of rows 2(l % 4) and the
- * next. For an operand whose k are the rows in shared memory: B as [k][n]. Two-byte elements only.
- *
- * stmatrix_x4(row, r): the mirror: store four 8x8 matrices. sm_90. PTX 9.7.14.5.16.
- *
- * mma_m16n8k16(d, a, b): float d[4] += A (16x16, uint32_t a[4]) * B (16x8, uint32_t b[2]). PTX 9.7.14.5.14.
- * mma_m16n8k16_f16: of fp16. mma_m16n8k32_e4m3: of fp8, sm_89. mma_m16n8k8_tf32: of fp32 whose lower 13 bits do not
- * count. A register holds the same four bytes of its row, so the formulas above hold with 4 and 16 in place of 2 and 8 for
- * fp8, with 1 and 4 for tf32; ldmatrix_x4 loads all of them. */
-#ifdef GEMM_MODEL
+#ifdef PTX_FUNCTIONS
+
+/* Loads four 8x8 matrices of bf16 from shared memory. Lanes 8i..8i+7 give the addresses of the 8 rows (16 bytes each,
+ * 16-byte aligned) of matrix i; lane l receives in r[i] elements 2(l % 4) and the next of row l / 4 of matrix i.
+ * Conflict-free if the 8 rows of a matrix lie in 8 different 16-byte columns. PTX 9.7.14.5.15. */
+DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+/* The same, each matrix transposed: lane l receives elements l / 4 of rows 2(l % 4) and the next. For an operand whose k are
+ * the rows in shared memory: B as [k][n]. Two-byte elements only. */
+DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+/* The mirror of ldmatrix_x4(): stores four 8x8 matrices. sm_90. PTX 9.7.14.5.16. */
+DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
+#define MMA_SYNC(instruction)                                                                              \
+    asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+
+/* D += A (16x16) * B (16x8) of bf16. PTX 9.7.14.5.14, as those below. */
+DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+    MMA_SYNC("m16n8k16.row.col.f32.bf16.bf16.f32");
+}
+/* Of fp16. */
+DEVICE void mma_m16n8k16_f16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+    MMA_SYNC("m16n8k16.row.col.f32.f16.f16.f32");
+}
+/* Of fp8: A 16x32, B 32x8. sm_89. */
+DEVICE void mma_m16n8k32_e4m3(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+    MMA_SYNC("m16n8k32.row.col.f32.e4m3.e4m3.f32");
+}
+/* Of fp32 whose lower 13 bits do not count: A 16x8, B 8x8. */
+DEVICE void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+    MMA_SYNC("m16n8k8.row.col.f32.tf32.tf32.f32");
+}
+
+#elif defined(GEMM_MODEL)
 
 #define ldmatrix_x4(r, row) model_ldmatrix_x4(r, row, 0, HERE)
 #define ldmatrix_x4_trans(r, row) model_ldmatrix_x4(r, row, 1, HERE)
@@ -34,46 +74,6 @@
 #define mma_m16n8k16_f16(d, a, b) model_mma(MATRIX_F16, d, a, b, HERE)
 #define mma_m16n8k32_e4m3(d, a, b) model_mma(MATRIX_E4M3, d, a, b, HERE)
 #define mma_m16n8k8_tf32(d, a, b) model_mma(MATRIX_TF32, d, a, b, HERE)
-
-#elif defined(__CUDACC__)
-
-DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(shared_address(row))
-                 : "memory");
-}
-
-DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(shared_address(row))
-                 : "memory");
-}
-
-DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-                 : "memory");
-}
-
-DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-#define MMA_SYNC(name, instruction)                                                                            \
-    DEVICE void name(float d[4], const uint32_t a[4], const uint32_t b[2]) {                                   \
-        asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                               \
-    }
-MMA_SYNC(mma_m16n8k16_f16, "m16n8k16.row.col.f32.f16.f16.f32")
-MMA_SYNC(mma_m16n8k32_e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32")
-MMA_SYNC(mma_m16n8k8_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 
 #endif
 #endif

@@ -46,36 +46,40 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
-/* Producer thread: wait until the stage is free, then announce the `bytes` that the loads will bring. Without the wait
- * the loads overwrite what consumers still read; without the announcement the stage counts as full at once. */
-#define producer_acquire(full, empty, state, bytes)                   \
-    do {                                                              \
-        mbarrier_wait_parity(&(empty)[(state).index], (state).phase); \
-        mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);     \
+#define producer_acquire(full, empty, state, bytes)                                                                   \
+    /* Producer thread: waits until the stage is free, then announces the `bytes` that the loads will bring.        \
+       Without the wait the loads overwrite what consumers still read; without the announcement the stage counts as \
+       full at once. */ \
+    do {                                                                                                              \
+        mbarrier_wait_parity(&(empty)[(state).index], (state).phase);                                                 \
+        mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);                                                     \
     } while (0)
 
 /* Ask ahead of a wait: nonzero if the stage is free, or its bytes have landed. "try" may suspend the thread for a while
  * first, "test" does not. A thread that is told yes needs no wait any more. No says only "not yet": who has nothing else
  * to do then has to wait. */
-#define producer_try_acquire(empty, state) mbarrier_try_wait_parity(&(empty)[(state).index], (state).phase)
-#define consumer_try_wait(full, state) mbarrier_try_wait_parity(&(full)[(state).index], (state).phase)
-#define consumer_test_wait(full, state) mbarrier_test_wait_parity(&(full)[(state).index], (state).phase)
+#define producer_try_acquire(empty, state) /* producer thread: is the stage free? */ \
+    mbarrier_try_wait_parity(&(empty)[(state).index], (state).phase)
+#define consumer_try_wait(full, state) /* consumer, all threads: have the stage's bytes landed? */ \
+    mbarrier_try_wait_parity(&(full)[(state).index], (state).phase)
+#define consumer_test_wait(full, state) /* consumer, all threads: have they landed? Never suspends the thread. */ \
+    mbarrier_test_wait_parity(&(full)[(state).index], (state).phase)
 
-/* Producer thread, after its last load: wait until every stage is free again, so that no CTA of a cluster leaves while
- * others still arrive on its barriers. */
-#define producer_tail(empty, state, stages)                               \
-    do {                                                                  \
-        for (int tail_ = 0; tail_ < (stages); tail_++) {                  \
-            mbarrier_wait_parity(&(empty)[(state).index], (state).phase); \
-            pipeline_advance(&(state), stages);                           \
-        }                                                                 \
+#define producer_tail(empty, state, stages)                                                                           \
+    /* Producer thread, after its last load: waits until every stage is free again, so that no CTA of a cluster     \
+       leaves while others still arrive on its barriers. */ \
+    do {                                                                                                              \
+        for (int tail_ = 0; tail_ < (stages); tail_++) {                                                              \
+            mbarrier_wait_parity(&(empty)[(state).index], (state).phase);                                             \
+            pipeline_advance(&(state), stages);                                                                       \
+        }                                                                                                             \
     } while (0)
 
-/* Consumer, all threads: wait until the stage's bytes have landed; afterwards they may be read. */
-#define consumer_wait(full, state) mbarrier_wait_parity(&(full)[(state).index], (state).phase)
+#define consumer_wait(full, state) /* consumer, all threads: waits until the stage's bytes have landed */ \
+    mbarrier_wait_parity(&(full)[(state).index], (state).phase)
 
-/* Consumer, one thread of the warpgroup, after its wgmma_wait_group: hand the stage at `index` back. */
-#define consumer_release(empty, index) mbarrier_arrive(&(empty)[index])
+#define consumer_release(empty, index) /* consumer, one thread, after its wgmma_wait_group: hands the stage back */ \
+    mbarrier_arrive(&(empty)[index])
 
 #endif
 #endif

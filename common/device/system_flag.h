@@ -5,23 +5,53 @@
  * threads of one device, so that a flag of that scope orders nothing here, even if its value arrives.
  * PTX 9.7.13.6 (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
  *
- * Any thread; a flag is an int in the memory of any of the devices.
- *
- * system_flag_add_release(flag, value): adds. What this thread did before, and what barriers put before that, is handed on
- *     with the flag.
- * system_flag_set_release(flag, value): stores, likewise. For a flag that one thread sets.
- * system_flag_read_acquire(flag): the value. What was handed on with it comes before what this thread does from here on.
- * system_flag_wait_acquire(flag, value): reads until the flag is `value` or more; ints may wrap around.
- * system_flag_add_relaxed(flag, value), system_flag_set_relaxed(flag, value), system_flag_read_relaxed(flag): order nothing but
- *     the flag itself.
- * system_fence(): both halves for relaxed accesses. What came before it is handed on by those behind it; what those before
- *     it have read is acquired. CUDA's __threadfence_system(). */
+ * Any thread; a flag is an int in the memory of any of the devices. */
 #ifndef SYSTEM_FLAG_H
 #define SYSTEM_FLAG_H
 
 #include "cuda_c.h"
 
-#if defined(GEMM_MODEL)
+#ifdef PTX_FUNCTIONS
+
+#define SYSTEM_FLAG_CHANGE(instruction) \
+    asm volatile(instruction " [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "r"(value) : "memory")
+#define SYSTEM_FLAG_READ(order)                          \
+    int value;                                           \
+    asm volatile("ld." order ".sys.global.s32 %0, [%1];" \
+                 : "=r"(value)                           \
+                 : "l"(__cvta_generic_to_global(flag))   \
+                 : "memory");                            \
+    return value
+
+/* Adds. What this thread did before, and what barriers put before that, is handed on with the flag. */
+DEVICE void system_flag_add_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.release.sys.global.add.s32"); }
+
+/* Adds, and orders nothing but the flag itself. */
+DEVICE void system_flag_add_relaxed(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.relaxed.sys.global.add.s32"); }
+
+/* Stores, and hands on as system_flag_add_release() does. For a flag that one thread sets. */
+DEVICE void system_flag_set_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("st.release.sys.global.s32"); }
+
+/* Stores, and orders nothing but the flag itself. */
+DEVICE void system_flag_set_relaxed(int *flag, int value) { SYSTEM_FLAG_CHANGE("st.relaxed.sys.global.s32"); }
+
+/* The value. What was handed on with it comes before what this thread does from here on. */
+DEVICE int system_flag_read_acquire(const int *flag) { SYSTEM_FLAG_READ("acquire"); }
+
+/* The value; orders nothing but the flag itself. */
+DEVICE int system_flag_read_relaxed(const int *flag) { SYSTEM_FLAG_READ("relaxed"); }
+
+/* Reads, and acquires, until the flag is `value` or more; ints may wrap around. */
+DEVICE void system_flag_wait_acquire(const int *flag, int value) {
+    while ((int)((unsigned)system_flag_read_acquire(flag) - (unsigned)value) < 0) {
+    }
+}
+
+/* Both halves for relaxed accesses. What came before it is handed on by those behind it; what those before it have read is
+ * acquired. CUDA's __threadfence_system(). */
+DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+
+#elif defined(GEMM_MODEL)
 
 #define MODEL_SYSTEM_ADD(order, flag, value) \
     ((void)model_atomic(MODEL_ADD, flag, (uint32_t)(value), 0, (ModelOrder)(order | MODEL_SYSTEM), HERE))
@@ -37,35 +67,6 @@
 #define system_flag_wait_acquire(flag, value) \
     model_wait_word(flag, value, (ModelOrder)(MODEL_acquire | MODEL_SYSTEM), HERE)
 #define system_fence() model_fence(1, HERE)
-
-#elif defined(__CUDACC__)
-
-#define SYSTEM_FLAG_CHANGE(name, instruction)                                                                \
-    DEVICE void system_flag_##name(int *flag, int value) {                                                   \
-        asm volatile(instruction " [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "r"(value) : "memory"); \
-    }
-#define SYSTEM_FLAG_READ(order)                               \
-    DEVICE int system_flag_read_##order(const int *flag) {    \
-        int value;                                            \
-        asm volatile("ld." #order ".sys.global.s32 %0, [%1];" \
-                     : "=r"(value)                            \
-                     : "l"(__cvta_generic_to_global(flag))    \
-                     : "memory");                             \
-        return value;                                         \
-    }
-SYSTEM_FLAG_CHANGE(add_release, "red.release.sys.global.add.s32")
-SYSTEM_FLAG_CHANGE(add_relaxed, "red.relaxed.sys.global.add.s32")
-SYSTEM_FLAG_CHANGE(set_release, "st.release.sys.global.s32")
-SYSTEM_FLAG_CHANGE(set_relaxed, "st.relaxed.sys.global.s32")
-SYSTEM_FLAG_READ(acquire)
-SYSTEM_FLAG_READ(relaxed)
-
-DEVICE void system_flag_wait_acquire(const int *flag, int value) {
-    while ((int)((unsigned)system_flag_read_acquire(flag) - (unsigned)value) < 0) {
-    }
-}
-
-DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 #endif
 #endif

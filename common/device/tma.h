@@ -13,42 +13,79 @@
 /* How a box is laid into shared memory: rows of 32, 64 or 128 bytes whose 16-byte chunks are permuted (swizzle.h). */
 typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
-/* Kernel:
- *
- * tma_prefetch_map(map): fetch the tensor map ahead of its first use. One thread.
- *
- * tma_load_2d(dst, map, c0, c1, bar): start the copy of the box whose first element is column c0, row c1 into shared
- * memory at `dst` (128-byte aligned; 1024 with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes: other
- * columns are an illegal instruction. One thread. It ends with complete_tx of the box's bytes on `bar`; whoever has waited
- * for that phase may read the box, through any proxy. PTX 9.7.9.25.5.2.
- *
- * tma_load_2d_multicast(dst, map, c0, c1, bar, mask): the same into every CTA of the cluster whose bit is set in `mask`,
- * at the same place in its shared memory, signalling the barrier at the same place there.
- *
- * tma_store_2d(map, src, c0, c1): start the copy of a box from shared memory. One thread. Ordinary stores into `src`
- * need, in this order: fence_proxy_async() by each writing thread, a barrier, then this.
- *
- * tma_reduce_add_2d(map, src, c0, c1): the same, adding to what is there.
- *
- * bulk_commit_group(): close this thread's group of stores.
- *
- * bulk_wait_group_read(N): this thread waits until all but its N latest groups have been read from shared memory: then
- * the buffers may be written again. bulk_wait_group(N): until they have been written to global memory. N is a constant.
- * Groups belong to the thread that issued the stores. PTX 9.7.9.25.6.
- *
- * fence_proxy_async(): orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses
- * of the copy engine and of wgmma (the async proxy). PTX 9.7.13.4.
- *
- * fence_proxy_async_global(): the same for global memory, before the copy engine loads what was stored by ordinary stores
- * in this launch, or stores over it. The writing thread calls it before it hands the data on, or the thread that starts
- * the copy behind what orders the two. fence_proxy_async_all(): for shared and global memory.
- *
- * Host:
- *
- * tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, error): describe a bf16 matrix [rows][ld], of which
- * the first `cols` elements of each row count. base is 16-byte aligned, ld a multiple of 8, box_rows and box_cols 1..256,
- * box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span. Returns GEMM_DEVICE where the driver refuses it. */
-#if defined(GEMM_MODEL)
+#ifdef __CUDACC__
+typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
+#endif
+
+#ifdef PTX_FUNCTIONS
+
+/* Fetches the tensor map ahead of its first use. One thread. */
+DEVICE void tma_prefetch_map(const TensorMap *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
+
+/* Starts the copy of the box whose first element is column c0, row c1 into shared memory at `dst` (128-byte aligned; 1024
+ * with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes: other columns are an illegal instruction. One
+ * thread. It ends with complete_tx of the box's bytes on `bar`; whoever has waited for that phase may read the box, through
+ * any proxy. PTX 9.7.9.27.1.2. */
+DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+        :
+        : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
+        : "memory");
+}
+
+/* The same into every CTA of the cluster whose bit is set in `mask`, at the same place in its shared memory, signalling the
+ * barrier at the same place there. */
+DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%2, %3}], [%4], %5;"
+                 :
+                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "h"((uint16_t)mask)
+                 : "memory");
+}
+
+/* Starts the copy of a box from shared memory. One thread. Ordinary stores into `src` need, in this order:
+ * fence_proxy_async() by each writing thread, a barrier, then this. PTX 9.7.9.27.1.2. */
+DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 :
+                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
+                 : "memory");
+}
+
+/* The same, adding to what is there. PTX 9.7.9.27.1.3. */
+DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
+    asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
+                 :
+                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
+                 : "memory");
+}
+
+/* Closes this thread's group of stores. PTX 9.7.9.27.2. */
+DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+/* This thread waits until all but its n latest groups have been read from shared memory: then the buffers may be written
+ * again. Groups belong to the thread that issued the stores. PTX 9.7.9.27.2. */
+DEVICE void bulk_wait_group_read(const int n){GROUPS_LEFT("cp.async.bulk.wait_group.read", n)}
+
+/* The same until they have been written to global memory. */
+DEVICE void bulk_wait_group(const int n){GROUPS_LEFT("cp.async.bulk.wait_group", n)}
+
+/* Orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses of the copy engine and
+ * of wgmma (the async proxy). PTX 9.7.13.4. */
+DEVICE void fence_proxy_async(void) {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* The same for global memory, before the copy engine loads what was stored by ordinary stores in this launch, or stores over
+ * it. The writing thread calls it before it hands the data on, or the thread that starts the copy behind what orders the
+ * two. */
+DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+
+/* The same for shared and global memory. */
+DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+#elif defined(GEMM_MODEL)
 
 #define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
 #define tma_load_2d(dst, map, c0, c1, bar) model_tma_load(dst, map, 2, c0, c1, 0, 0, 0, bar, 0, HERE)
@@ -61,55 +98,10 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 #define fence_proxy_async() model_fence_proxy_async(1, 0)
 #define fence_proxy_async_global() model_fence_proxy_async(0, 1)
 #define fence_proxy_async_all() model_fence_proxy_async(1, 1)
-#define tensor_map_2d model_tensor_map_2d
 
-#elif defined(__CUDACC__)
+#endif
 
-typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
-
-DEVICE void tma_prefetch_map(const TensorMap *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
-
-DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-        :
-        : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
-        : "memory");
-}
-
-DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                 "[%0], [%1, {%2, %3}], [%4], %5;"
-                 :
-                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "h"((uint16_t)mask)
-                 : "memory");
-}
-
-DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
-                 :
-                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
-                 : "memory");
-}
-
-DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
-                 :
-                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
-                 : "memory");
-}
-
-DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-
-#define bulk_wait_group_read(N) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(N)) : "memory")
-
-#define bulk_wait_group(N) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(N)) : "memory")
-
-DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-
-DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.global;" ::: "memory"); }
-
-DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
+#ifdef __CUDACC__
 
 typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
                                      const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
@@ -132,8 +124,18 @@ static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
     return (TensorMapEncoder)encoder;
 }
 
+#endif
+
+#if defined(GEMM_MODEL) || defined(__CUDACC__)
+
+/* Host: describes a bf16 matrix [rows][ld], of which the first `cols` elements of each row count. base is 16-byte aligned, ld
+ * a multiple of 8, box_rows and box_cols 1..256, box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span.
+ * Returns GEMM_DEVICE where the driver refuses it. */
 static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                        int box_rows, int box_cols, Swizzle swizzle, GemmError *error) {
+#ifdef GEMM_MODEL
+    return model_tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, error);
+#else
     static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder(error);
@@ -154,6 +156,7 @@ static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const b
                           name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols);
     }
     return GEMM_OK;
+#endif
 }
 
 #endif

@@ -2,7 +2,8 @@
  *
  * tma.h's copies of two dimensions serve every element type: that is in the tensor map. Coordinates are elements and may
  * lie outside the tensor, as tma.h says; the first one counts the contiguous dimension, and its bytes are a multiple of 16:
- * 16 elements of fp8, 8 of bf16, 4 of fp32. */
+ * 16 elements of fp8, 8 of bf16, 4 of fp32. Loads, stores and sums are called, ordered and completed as their namesakes in
+ * tma.h: one thread each. PTX 9.7.9.27.1.2 and 9.7.9.27.1.3. */
 #ifndef TMA_ND_H
 #define TMA_ND_H
 
@@ -30,23 +31,77 @@ typedef struct {
     int fill_nan; /* 1: loads fill with NaN outside the tensor instead of zero; floating types, not fp8 */
 } Tensor;
 
-/* Kernel, one thread each, ordered and completed as their namesakes in tma.h. PTX 9.7.9.25.5.2 and 9.7.9.25.5.3.
- *
- * tma_load_1d(dst, map, c0, bar) .. tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar)
- * tma_store_1d(map, src, c0) .. tma_store_5d(map, src, c0, c1, c2, c3, c4)
- * tma_reduce_add_1d(map, src, c0) .. tma_reduce_add_5d(map, src, c0, c1, c2, c3, c4): for bf16, fp32 and int32.
- * An element is added as a whole; in which order several copies add to it is open, and so are the last bits of the sum.
- *
- * tma_load_2d_hint(dst, map, c0, c1, bar, policy): tma_load_2d with the advice to L2 how long to keep the lines: one of
- * the two below. Advice changes no value. PTX 9.7.9.25.5.2, operand cache-policy.
- * l2_evict_first(): these lines go first. l2_evict_last(): these stay longest. Any thread; a policy is a number that may
- * be kept. PTX 9.7.9.18 (createpolicy).
- *
- * Host:
- *
- * tensor_map_nd(map, name, tensor): makes the map of a Tensor. `name` outlives it. Returns GEMM_DEVICE after one line
- * about what was refused. */
-#ifdef GEMM_MODEL
+#ifdef PTX_FUNCTIONS
+
+/* Copies of a rank: the names of the coordinates in the instruction, behind %0 .. %2 or %0 .. %1, and the coordinates. */
+#define TMA_LOAD(rank, at, ...)                                                                        \
+    asm volatile("cp.async.bulk.tensor." rank "d.shared::cluster.global.mbarrier::complete_tx::bytes " \
+                 "[%0], [%1, {" at "}], [%2];" ::"r"(shared_address(dst)),                             \
+                 "l"(map), "r"(shared_address(bar)), __VA_ARGS__                                       \
+                 : "memory")
+#define TMA_STORE(copy, rank, add, at, ...)                                                         \
+    asm volatile(copy ".async.bulk.tensor." rank "d.global.shared::cta." add "bulk_group [%0, {" at \
+                      "}], [%1];" ::"l"(map),                                                       \
+                 "r"(shared_address(src)), __VA_ARGS__                                              \
+                 : "memory")
+
+/* tma_load_2d() of rank 1. */
+DEVICE void tma_load_1d(void *dst, const TensorMap *map, int c0, MBarrier *bar) { TMA_LOAD("1", "%3", "r"(c0)); }
+/* tma_load_2d() of rank 3. */
+DEVICE void tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, MBarrier *bar) {
+    TMA_LOAD("3", "%3, %4, %5", "r"(c0), "r"(c1), "r"(c2));
+}
+/* tma_load_2d() of rank 4. */
+DEVICE void tma_load_4d(void *dst, const TensorMap *map, int c0, int c1, int c2, int c3, MBarrier *bar) {
+    TMA_LOAD("4", "%3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3));
+}
+/* tma_load_2d() of rank 5. */
+DEVICE void tma_load_5d(void *dst, const TensorMap *map, int c0, int c1, int c2, int c3, int c4, MBarrier *bar) {
+    TMA_LOAD("5", "%3, %4, %5, %6, %7", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
+}
+/* tma_store_2d() of rank 1. */
+DEVICE void tma_store_1d(const TensorMap *map, const void *src, int c0) { TMA_STORE("cp", "1", "", "%2", "r"(c0)); }
+/* tma_store_2d() of rank 3. */
+DEVICE void tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2) {
+    TMA_STORE("cp", "3", "", "%2, %3, %4", "r"(c0), "r"(c1), "r"(c2));
+}
+/* tma_store_2d() of rank 4. */
+DEVICE void tma_store_4d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3) {
+    TMA_STORE("cp", "4", "", "%2, %3, %4, %5", "r"(c0), "r"(c1), "r"(c2), "r"(c3));
+}
+/* tma_store_2d() of rank 5. */
+DEVICE void tma_store_5d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3, int c4) {
+    TMA_STORE("cp", "5", "", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
+}
+/* tma_reduce_add_2d() of rank 1. For bf16, fp32 and int32. An element is added as a whole; in which order several
+ * copies add to it is open, and so are the last bits of the sum. */
+DEVICE void tma_reduce_add_1d(const TensorMap *map, const void *src, int c0) {
+    TMA_STORE("cp.reduce", "1", "add.", "%2", "r"(c0));
+}
+/* tma_reduce_add_2d() of rank 5. */
+DEVICE void tma_reduce_add_5d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3, int c4) {
+    TMA_STORE("cp.reduce", "5", "add.", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
+}
+
+/* Advice to L2 for tma_load_2d_hint(): these lines go first. Any thread; a policy is a number that may be kept.
+ * PTX 9.7.9.18 (createpolicy). */
+DEVICE uint64_t l2_evict_first(void) {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+/* tma_load_2d() with advice to L2 how long to keep the lines, which changes no value. PTX 9.7.9.27.1.2, operand
+ * cache-policy. */
+DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, uint64_t policy) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1, {%2, %3}], [%4], %5;"
+                 :
+                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "l"(policy)
+                 : "memory");
+}
+
+#elif defined(GEMM_MODEL)
 
 #define tma_load_1d(dst, map, c0, bar) model_tma_load(dst, map, 1, c0, 0, 0, 0, 0, bar, 0, HERE)
 #define tma_load_3d(dst, map, c0, c1, c2, bar) model_tma_load(dst, map, 3, c0, c1, c2, 0, 0, bar, 0, HERE)
@@ -57,72 +112,21 @@ typedef struct {
 #define tma_store_4d(map, src, c0, c1, c2, c3) model_tma_store(map, src, 4, c0, c1, c2, c3, 0, 0, HERE)
 #define tma_store_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 0, HERE)
 #define tma_reduce_add_1d(map, src, c0) model_tma_store(map, src, 1, c0, 0, 0, 0, 0, 1, HERE)
-#define tma_reduce_add_3d(map, src, c0, c1, c2) model_tma_store(map, src, 3, c0, c1, c2, 0, 0, 1, HERE)
-#define tma_reduce_add_4d(map, src, c0, c1, c2, c3) model_tma_store(map, src, 4, c0, c1, c2, c3, 0, 1, HERE)
 #define tma_reduce_add_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 1, HERE)
 
 #define l2_evict_first() ((uint64_t)1)
-#define l2_evict_last() ((uint64_t)2)
 #define tma_load_2d_hint(dst, map, c0, c1, bar, policy) ((void)(policy), tma_load_2d(dst, map, c0, c1, bar))
 
+#endif
+
+#if defined(GEMM_MODEL) || defined(__CUDACC__)
+
+/* Host: makes the map of a Tensor. `name` outlives it. Returns GEMM_DEVICE after one line about what was refused. */
 static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t, GemmError *error) {
+#ifdef GEMM_MODEL
     return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle,
                                t->fill_nan, error);
-}
-
-#elif defined(__CUDACC__)
-
-/* What a rank's copies share. Its parameters, the names of its coordinates in the instruction, behind the other operands'
- * names %0 .. %2 or %0 .. %1, and the coordinates as operands. */
-#define TMA_COPIES(rank, parameters, behind_bar, behind_map, ...)                                           \
-    DEVICE void tma_load_##rank##d(void *dst, const TensorMap *map, parameters, MBarrier *bar) {            \
-        asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes " \
-                     "[%0], [%1, {" behind_bar "}], [%2];" ::"r"(shared_address(dst)),                      \
-                     "l"(map), "r"(shared_address(bar)), __VA_ARGS__                                        \
-                     : "memory");                                                                           \
-    }                                                                                                       \
-    DEVICE void tma_store_##rank##d(const TensorMap *map, const void *src, parameters) {                    \
-        asm volatile("cp.async.bulk.tensor." #rank "d.global.shared::cta.bulk_group [%0, {" behind_map      \
-                     "}], [%1];" ::"l"(map),                                                                \
-                     "r"(shared_address(src)), __VA_ARGS__                                                  \
-                     : "memory");                                                                           \
-    }                                                                                                       \
-    DEVICE void tma_reduce_add_##rank##d(const TensorMap *map, const void *src, parameters) {               \
-        asm volatile("cp.reduce.async.bulk.tensor." #rank "d.global.shared::cta.add.bulk_group "            \
-                     "[%0, {" behind_map "}], [%1];" ::"l"(map),                                            \
-                     "r"(shared_address(src)), __VA_ARGS__                                                  \
-                     : "memory");                                                                           \
-    }
-#define TMA_PARAMETERS(...) __VA_ARGS__
-
-TMA_COPIES(1, int c0, "%3", "%2", "r"(c0))
-TMA_COPIES(3, TMA_PARAMETERS(int c0, int c1, int c2), "%3, %4, %5", "%2, %3, %4", "r"(c0), "r"(c1), "r"(c2))
-TMA_COPIES(4, TMA_PARAMETERS(int c0, int c1, int c2, int c3), "%3, %4, %5, %6", "%2, %3, %4, %5", "r"(c0), "r"(c1),
-           "r"(c2), "r"(c3))
-TMA_COPIES(5, TMA_PARAMETERS(int c0, int c1, int c2, int c3, int c4), "%3, %4, %5, %6, %7", "%2, %3, %4, %5, %6",
-           "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4))
-
-DEVICE uint64_t l2_evict_first(void) {
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-DEVICE uint64_t l2_evict_last(void) {
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, uint64_t policy) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-                 "[%0], [%1, {%2, %3}], [%4], %5;"
-                 :
-                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "l"(policy)
-                 : "memory");
-}
-
-static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t, GemmError *error) {
+#else
     static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder(error);
@@ -150,6 +154,7 @@ static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const T
             name, (int)result, t->rank, (int)t->type, t->base);
     }
     return GEMM_OK;
+#endif
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* wgmma_widths.h - the operand lists of a wgmma of every width, for wgmma.h. nvcc's builds only.
+/* wgmma_widths.h - the operand lists of a wgmma of every width, for wgmma.h.
  *
  * The instruction's text names its operands by number, %0, %1, .., and the compiler binds them in that order: first the
  * n / 2 accumulators, then what follows them. */
@@ -81,6 +81,41 @@
 #define WGMMA_WIDTH_240(d) 120, 121, 122, 123, 124, 125, WGMMA_REGS_64(d, 0), WGMMA_REGS_32(d, 64), WGMMA_REGS_16(d, 96), WGMMA_REGS_8(d, 112)
 #define WGMMA_WIDTH_248(d) 124, 125, 126, 127, 128, 129, WGMMA_REGS_64(d, 0), WGMMA_REGS_32(d, 64), WGMMA_REGS_16(d, 96), WGMMA_REGS_8(d, 112), WGMMA_REGS_4(d, 120)
 #define WGMMA_WIDTH_256(d) 128, 129, 130, 131, 132, 133, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64)
+
+/* The instruction of width n and what it takes: `types`, its k and the types of D, A and B; `majors` is ", 0, 0" for two
+ * K-major tiles of bf16 or f16, where a 1 says that A or B is MN-major. */
+#define WGMMA_SS_OF(n, types, majors, count, c1, c2, c3, c4, c5, ...)                              \
+    asm volatile("{\n"                                                                             \
+                 ".reg .pred p;\n"                                                                 \
+                 "setp.ne.b32 p, %" #c2 ", 0;\n"                                                   \
+                 "wgmma.mma_async.sync.aligned.m64n" #n types " {" WGMMA_NAMES_##count "}, "       \
+                 "%" #count ", %" #c1 ", p, 1, 1" majors ";\n"                                     \
+                 "}\n"                                                                             \
+                 : __VA_ARGS__                                                                     \
+                 : "l"(a), "l"(b), "r"(accumulate))
+#define WGMMA_RS_OF(n, types, major, count, c1, c2, c3, c4, c5, ...)                               \
+    asm volatile("{\n"                                                                             \
+                 ".reg .pred p;\n"                                                                 \
+                 "setp.ne.b32 p, %" #c5 ", 0;\n"                                                   \
+                 "wgmma.mma_async.sync.aligned.m64n" #n types " {" WGMMA_NAMES_##count "}, "       \
+                 "{%" #count ", %" #c1 ", %" #c2 ", %" #c3 "}, %" #c4 ", p, 1, 1" major ";\n"      \
+                 "}\n"                                                                             \
+                 : __VA_ARGS__                                                                     \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate))
+
+/* The body of a function of n, d, a, b and accumulate: the instruction of every width, of which one is left where n is
+ * known. d is a pointer: the compiler does not mind that accumulators which the product sets were not set. */
+#define WGMMA_SS(types, majors) switch (n) { WGMMA_WIDTHS(WGMMA_CASE, WGMMA_SS_OF, types, majors) }
+#define WGMMA_RS(types, major) switch (n) { WGMMA_WIDTHS(WGMMA_CASE, WGMMA_RS_OF, types, major) }
+#define WGMMA_CASE(n, ...) case n: WGMMA_EXPANDED(n, __VA_ARGS__, WGMMA_WIDTH_##n(d)); break;
+#define WGMMA_EXPANDED(n, instruction, ...) instruction(n, __VA_ARGS__)
+#define WGMMA_WIDTHS(X, ...)                                                                                           \
+    X(8, __VA_ARGS__) X(16, __VA_ARGS__) X(24, __VA_ARGS__) X(32, __VA_ARGS__) X(40, __VA_ARGS__) X(48, __VA_ARGS__)   \
+    X(56, __VA_ARGS__) X(64, __VA_ARGS__) X(72, __VA_ARGS__) X(80, __VA_ARGS__) X(88, __VA_ARGS__) X(96, __VA_ARGS__)  \
+    X(104, __VA_ARGS__) X(112, __VA_ARGS__) X(120, __VA_ARGS__) X(128, __VA_ARGS__) X(136, __VA_ARGS__)                \
+    X(144, __VA_ARGS__) X(152, __VA_ARGS__) X(160, __VA_ARGS__) X(168, __VA_ARGS__) X(176, __VA_ARGS__)                \
+    X(184, __VA_ARGS__) X(192, __VA_ARGS__) X(200, __VA_ARGS__) X(208, __VA_ARGS__) X(216, __VA_ARGS__)                \
+    X(224, __VA_ARGS__) X(232, __VA_ARGS__) X(240, __VA_ARGS__) X(248, __VA_ARGS__) X(256, __VA_ARGS__)
 /* clang-format on */
 
 #endif

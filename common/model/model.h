@@ -68,9 +68,9 @@ static inline uint2 make_uint2(uint32_t x, uint32_t y) { return (uint2){x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return (float4){x, y, z, w}; }
 static inline float2 make_float2(float x, float y) { return (float2){x, y}; }
 
-/* The CTA's dynamic shared memory; starts at a 1024-byte boundary. */
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
-#define SHARED_MEMORY(type, name) type *name = (type *)model_shared_memory(#type, #name, __FILE__)
+#define SHARED_MEMORY(type, name) /* the CTA's dynamic shared memory as a struct, from a 1024-byte boundary on */ \
+    type *name = (type *)model_shared_memory(#type, #name, __FILE__)
 #define NO_SHARED_MEMORY
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
@@ -156,6 +156,7 @@ static inline float __int_as_float(int bits) { return model_float((uint32_t)bits
 static inline unsigned __float_as_uint(float value) { return model_bits(value); }
 static inline int __float_as_int(float value) { return (int)model_bits(value); }
 
+#ifndef GEMM_EDITOR /* cuda_c.h shows these with their words */
 static inline float bf16_to_float(bf16 x) { return model_float((uint32_t)x << 16); }
 
 /* Round to nearest even; NaN becomes 0x7fff, as cvt.rn.bf16.f32 gives it. */
@@ -170,9 +171,7 @@ static inline bf16 float_to_bf16(float x) {
 static inline uint32_t pack_bf16x2(float low, float high) {
     return (uint32_t)float_to_bf16(low) | (uint32_t)float_to_bf16(high) << 16;
 }
-
-/* Hides a value from nvcc's optimiser; nothing to do here. */
-static inline int recomputed(int x) { return x; }
+#endif
 
 /* ---- threads and warps ------------------------------------------------------------------------------------------- */
 
@@ -267,8 +266,6 @@ static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 
 int model_elect_one(const char *here);
-#define elect_one() model_elect_one(HERE)
-#define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, 32, HERE)
 
 void model_named_barrier_sync(int id, int threads, const char *here);
 void model_named_barrier_arrive(int id, int threads, const char *here);
@@ -344,7 +341,6 @@ static inline unsigned model_cas_unsigned(unsigned *p, unsigned expected, unsign
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 uint32_t model_shared_address(const void *p);
-#define shared_address(p) model_shared_address(p)
 
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
 void model_cp_async_commit_group(const char *here);

@@ -384,34 +384,13 @@ HOST_DEVICE Tile recorded_tile_at(int index, int tiles_m, int tiles_n, int group
 }
 #define tile_at recorded_tile_at
 
-/* A wait whose N is a constant where this is inlined: one case of the switch is left of it. */
-#define WAIT_OF(wait)                          \
-    DEVICE void constant_##wait(const int n) { \
-        switch (n) {                           \
-        case 0: wait(0); break;                \
-        case 1: wait(1); break;                \
-        case 2: wait(2); break;                \
-        case 3: wait(3); break;                \
-        case 4: wait(4); break;                \
-        case 5: wait(5); break;                \
-        case 6: wait(6); break;                \
-        case 7: wait(7); break;                \
-        default: __trap();                     \
-        }                                      \
-    }
-WAIT_OF(cp_async_wait_group)
-WAIT_OF(bulk_wait_group_read)
-WAIT_OF(bulk_wait_group)
-WAIT_OF(wgmma_wait_group)
-
 /* cp_async.h */
 #define cp_async_commit_group() (cp_async_commit_group(), trace_commit(TRACE_COPY))
 DEVICE void recorded_cp_async_wait_group(const int n) {
     uint32_t begin = trace_close();
-    constant_cp_async_wait_group(n);
+    cp_async_wait_group(n);
     trace_span(TRACE_COPY_WAIT, n, begin, 0);
 }
-#undef cp_async_wait_group
 #define cp_async_wait_group recorded_cp_async_wait_group
 
 /* mma_sync.h */
@@ -490,47 +469,28 @@ DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int 
 
 DEVICE void recorded_bulk_wait_group_read(const int n) {
     uint32_t begin = trace_close();
-    constant_bulk_wait_group_read(n);
+    bulk_wait_group_read(n);
     trace_span(TRACE_STORE_WAIT, n, begin, 0);
 }
-#undef bulk_wait_group_read
 #define bulk_wait_group_read recorded_bulk_wait_group_read
 
 DEVICE void recorded_bulk_wait_group(const int n) {
     uint32_t begin = trace_close();
-    constant_bulk_wait_group(n);
+    bulk_wait_group(n);
     trace_span(TRACE_STORE_WAIT, n, begin, 0);
 }
-#undef bulk_wait_group
 #define bulk_wait_group recorded_bulk_wait_group
 
 /* wgmma.h */
 #define wgmma_fence() (trace_products_begin(), wgmma_fence())
-#define wgmma_m64n16k16(...) (trace_product(16), wgmma_m64n16k16(__VA_ARGS__))
-#define wgmma_m64n32k16(...) (trace_product(32), wgmma_m64n32k16(__VA_ARGS__))
-#define wgmma_m64n64k16(...) (trace_product(64), wgmma_m64n64k16(__VA_ARGS__))
-#define wgmma_m64n112k16(...) (trace_product(112), wgmma_m64n112k16(__VA_ARGS__))
-#define wgmma_m64n128k16(...) (trace_product(128), wgmma_m64n128k16(__VA_ARGS__))
-#define wgmma_m64n160k16(...) (trace_product(160), wgmma_m64n160k16(__VA_ARGS__))
-#define wgmma_m64n176k16(...) (trace_product(176), wgmma_m64n176k16(__VA_ARGS__))
-#define wgmma_m64n192k16(...) (trace_product(192), wgmma_m64n192k16(__VA_ARGS__))
-#define wgmma_m64n224k16(...) (trace_product(224), wgmma_m64n224k16(__VA_ARGS__))
-#define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
-#define wgmma_m64n64k16_rs(...) (trace_product(64), wgmma_m64n64k16_rs(__VA_ARGS__))
-/* wgmma_ss() is a macro, not a function: here is its body again. */
-#undef wgmma_ss
-#define wgmma_ss(n, d, a, b, accumulate)                                     \
-    do {                                                                     \
-        trace_product(n);                                                    \
-        WGMMA_SS_ANY(n, "k16.f32.bf16.bf16", ", 0, 0", d, a, b, accumulate); \
-    } while (0)
+#define wgmma_ss(n, ...) (trace_product(n), wgmma_ss(n, __VA_ARGS__))
+#define wgmma_rs(n, ...) (trace_product(n), wgmma_rs(n, __VA_ARGS__))
 
 DEVICE void recorded_wgmma_wait_group(const int n) {
     uint32_t begin = trace_close();
-    constant_wgmma_wait_group(n);
+    wgmma_wait_group(n);
     trace_products_waited(n, begin);
 }
-#undef wgmma_wait_group
 #define wgmma_wait_group recorded_wgmma_wait_group
 
 #endif

@@ -38,16 +38,6 @@ DEVICE void use(const Params *p, const float *acc, int count) {
     }
 }
 
-/* One product of width n. */
-DEVICE void wgmma_k16(const int n, float *acc, uint64_t a, uint64_t b, int accumulate) {
-    switch (n) {
-#define EACH_WIDTH(width) \
-    case width: wgmma_m64n##width##k16(acc, a, b, accumulate); break;
-        ALONE_WIDTHS(EACH_WIDTH)
-#undef EACH_WIDTH
-    }
-}
-
 /* n is a constant where it is called. */
 DEVICE void multiply(const Params *p, const int n) {
     SHARED_MEMORY(bf16, s); /* A [64 * WARPGROUPS][64], B [n][64] */
@@ -64,7 +54,7 @@ DEVICE void multiply(const Params *p, const int n) {
         wgmma_fence();
         UNROLL
         for (int step = 0; step < 4; step++) {
-            wgmma_k16(n, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, round + step > 0);
+            wgmma_ss(n, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, round + step > 0);
         }
         wgmma_commit_group();
         wgmma_wait_group(1);

@@ -98,7 +98,7 @@ static __global__ void loop_kernel(uint64_t a, uint64_t b, int k_tiles, float *o
     float acc[8] = {};
     for (int i = 0; i < k_tiles; i++) {
         wgmma_fence();
-        wgmma_m64n16k16(acc, a + i, b + i, 1);
+        wgmma_ss(16, acc, a + i, b + i, 1);
         wgmma_commit_group();
         wgmma_wait_group(0);
     }

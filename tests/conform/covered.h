@@ -11,6 +11,7 @@
 
 #include "../../common/device/cuda_c.h"
 #include "../../common/device/swizzle.h"
+#include "../../common/device/wgmma_widths.h"
 
 enum { CONFORM_UNWRITTEN = 0xdddd }; /* what memory holds before a copy or a store */
 
@@ -334,14 +335,25 @@ HOST_DEVICE int tma_global_words(const TmaCase *c) {
     return 2 * TMA_GUARD + (int)(bytes / 2);
 }
 
-HOST_DEVICE bf16 tma_global_word(const TmaCase *c, int i) {
-    return c->op == TMA_LOAD ? (bf16)(i + 1) : c->op == TMA_STORE ? (bf16)CONFORM_UNWRITTEN : conform_bf16(i % 7 - 3);
+/* What is added: small integers of a CUtensorMapDataType: bf16, fp32 or int32. Word i of them; `value` is element i's. */
+HOST_DEVICE bf16 copy_number(int type, int i, int value) {
+    return type == 9                   ? conform_bf16(value)
+           : type == 7                 ? (i & 1 ? conform_bf16(value) : (bf16)0)
+           : (i & 1) == 0 || value < 0 ? (bf16)value
+                                       : (bf16)0;
 }
 
-HOST_DEVICE bf16 tma_window_word(const TmaCase *c, int i) {
-    return c->op == TMA_LOAD    ? (bf16)CONFORM_UNWRITTEN
-           : c->op == TMA_STORE ? (bf16)(i + 1)
-                                : conform_bf16(i * 5 % 11 - 5);
+/* Words of global memory and of the window before a copy. */
+HOST_DEVICE bf16 copy_global_word(int op, int type, int i) {
+    return op == TMA_LOAD    ? (bf16)(i + 1)
+           : op == TMA_STORE ? (bf16)CONFORM_UNWRITTEN
+                             : copy_number(type, i, (type == 9 ? i : i / 2) % 7 - 3);
+}
+
+HOST_DEVICE bf16 copy_window_word(int op, int type, int i) {
+    return op == TMA_LOAD    ? (bf16)CONFORM_UNWRITTEN
+           : op == TMA_STORE ? (bf16)(i + 1)
+                             : copy_number(type, i, (type == 9 ? i : i / 2) * 5 % 11 - 5);
 }
 
 /* ---- copies of ranges, and of boxes of every rank ----------------------------------------------------------------- */
@@ -430,8 +442,6 @@ static const TensorCase tensor_cases[] = {
     TENSOR_5D("store_5d_bf16", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, 1),
     TENSOR_5D("store_5d_corner", TMA_STORE, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 0, 32, 4, 4, 3, 2),
     TENSOR_5D("store_5d_before", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, -1),
-    TENSOR_5D("add_3d_bf16", TMA_ADD, 9, 2, 3, 40, 16, 4, 3, 1, 1, 0, 0, 8, 1, 1, 0, 0),
-    TENSOR_5D("add_4d_int32", TMA_ADD, 3, 4, 4, 20, 8, 4, 3, 2, 1, 0, 0, 4, 1, 1, 1, 0),
     TENSOR_5D("add_5d_fp32", TMA_ADD, 7, 4, 5, 20, 8, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
 };
 /* clang-format on */
@@ -440,26 +450,6 @@ HOST_DEVICE int tensor_global_words(const TensorCase *c) {
     uint64_t bytes =
         c->rank == 1 ? c->size[0] * (uint64_t)c->element_bytes : c->size[c->rank - 1] * c->stride[c->rank - 2];
     return 2 * TMA_GUARD + (int)(bytes / 2) + 16;
-}
-
-/* What is added: small integers in bf16, fp32 or int32. Word i of them. */
-HOST_DEVICE bf16 tensor_number(const TensorCase *c, int i, int value) {
-    return c->type == 9                ? conform_bf16(value)
-           : c->type == 7              ? (i & 1 ? conform_bf16(value) : (bf16)0)
-           : (i & 1) == 0 || value < 0 ? (bf16)value
-                                       : (bf16)0;
-}
-
-HOST_DEVICE bf16 tensor_global_word(const TensorCase *c, int i) {
-    return c->op == TMA_LOAD    ? (bf16)(i + 1)
-           : c->op == TMA_STORE ? (bf16)CONFORM_UNWRITTEN
-                                : tensor_number(c, i, (c->type == 9 ? i : i / 2) % 7 - 3);
-}
-
-HOST_DEVICE bf16 tensor_window_word(const TensorCase *c, int i) {
-    return c->op == TMA_LOAD    ? (bf16)CONFORM_UNWRITTEN
-           : c->op == TMA_STORE ? (bf16)(i + 1)
-                                : tensor_number(c, i, (c->type == 9 ? i : i / 2) * 5 % 11 - 5);
 }
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
@@ -730,26 +720,30 @@ typedef struct {
 enum { PRODUCT_B = 8192, PRODUCT_SHARED = PRODUCT_B + 32768, PRODUCT_STEPS = 4 };
 
 /* clang-format off */
-#define PRODUCT_ALL_WIDTHS(PRODUCT, kind) \
-    PRODUCT(kind, 8,, 0) PRODUCT(kind, 16,, 0) PRODUCT(kind, 24,, 0) PRODUCT(kind, 32,, 0) PRODUCT(kind, 40,, 0) \
-    PRODUCT(kind, 48,, 0) PRODUCT(kind, 56,, 0) PRODUCT(kind, 64,, 0) PRODUCT(kind, 72,, 0) PRODUCT(kind, 80,, 0) \
-    PRODUCT(kind, 88,, 0) PRODUCT(kind, 96,, 0) PRODUCT(kind, 104,, 0) PRODUCT(kind, 112,, 0) PRODUCT(kind, 120,, 0) \
-    PRODUCT(kind, 128,, 0) PRODUCT(kind, 136,, 0) PRODUCT(kind, 144,, 0) PRODUCT(kind, 152,, 0) \
-    PRODUCT(kind, 160,, 0) PRODUCT(kind, 168,, 0) PRODUCT(kind, 176,, 0) PRODUCT(kind, 184,, 0) \
-    PRODUCT(kind, 192,, 0) PRODUCT(kind, 200,, 0) PRODUCT(kind, 208,, 0) PRODUCT(kind, 216,, 0) \
-    PRODUCT(kind, 224,, 0) PRODUCT(kind, 232,, 0) PRODUCT(kind, 240,, 0) PRODUCT(kind, 248,, 0) PRODUCT(kind, 256,, 0)
-#define PRODUCT_SOME_WIDTHS(PRODUCT, kind) \
-    PRODUCT(kind, 8,, 0) PRODUCT(kind, 64,, 0) PRODUCT(kind, 72,, 0) PRODUCT(kind, 256,, 0)
-/* PRODUCT(kind, n, behind the name, low_bits). */
-#define PRODUCT_CASES(PRODUCT) \
-    PRODUCT_ALL_WIDTHS(PRODUCT, ss) PRODUCT_ALL_WIDTHS(PRODUCT, rs) PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_a) \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_b) PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_ab) \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_trans_b) PRODUCT_SOME_WIDTHS(PRODUCT, ss_f16) PRODUCT_SOME_WIDTHS(PRODUCT, rs_f16) \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_e4m3) PRODUCT_SOME_WIDTHS(PRODUCT, rs_e4m3) PRODUCT_SOME_WIDTHS(PRODUCT, ss_e5m2) \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_e5m2) PRODUCT_SOME_WIDTHS(PRODUCT, ss_tf32) PRODUCT_SOME_WIDTHS(PRODUCT, rs_tf32) \
-    PRODUCT(ss_tf32, 8, _low_bits, 1)
+/* PRODUCT_CASES(PRODUCT) calls PRODUCT(kind, operand A, n, behind the name, low_bits). */
+#define PRODUCT_OF_WIDTH(n, PRODUCT, kind, operand) PRODUCT(kind, operand, n,, 0)
+#define PRODUCT_ALL_WIDTHS(PRODUCT, kind, operand) WGMMA_WIDTHS(PRODUCT_OF_WIDTH, PRODUCT, kind, operand)
+#define PRODUCT_SOME_WIDTHS(PRODUCT, kind, operand) \
+    PRODUCT(kind, operand, 8,, 0) PRODUCT(kind, operand, 64,, 0) PRODUCT(kind, operand, 72,, 0) \
+    PRODUCT(kind, operand, 256,, 0)
+#define PRODUCT_CASES(PRODUCT)                          \
+    PRODUCT_ALL_WIDTHS(PRODUCT, ss, shared)             \
+    PRODUCT_ALL_WIDTHS(PRODUCT, rs, registers)          \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_a, shared)    \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_b, shared)    \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_ab, shared)   \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_trans_b, registers) \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_f16, shared)        \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_f16, registers)     \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_e4m3, shared)       \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_e4m3, registers)    \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_e5m2, shared)       \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_e5m2, registers)    \
+    PRODUCT_SOME_WIDTHS(PRODUCT, ss_tf32, shared)       \
+    PRODUCT_SOME_WIDTHS(PRODUCT, rs_tf32, registers)    \
+    PRODUCT(ss_tf32, shared, 8, _low_bits, 1)
 
-#define PRODUCT_ROW(kind, n, suffix, low_bits) {#kind "_n" #n #suffix, PRODUCT_##kind, n, low_bits},
+#define PRODUCT_ROW(kind, operand, n, suffix, low_bits) {#kind "_n" #n #suffix, PRODUCT_##kind, n, low_bits},
 static const ProductCase product_cases[] = {PRODUCT_CASES(PRODUCT_ROW)};
 #undef PRODUCT_ROW
 /* clang-format on */

@@ -24,10 +24,6 @@
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
-#define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
-    model_wgmma_ss(n, d, a, b, accumulate, major_a, major_b, HERE)
-#define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...) \
-    model_wgmma_rs(n, d, a, b, accumulate, major_b, HERE)
 #define delay_us(us) ((void)0)
 #define script_done(p, i) ((void)0)
 #define watch(p) ((void)0)
@@ -39,20 +35,6 @@ DEVICE void complete_tx(MBarrier *bar, int bytes) {
     asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
 }
-
-#define CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, ...) \
-    WGMMA_SS(n, count, a_, b_, p_, #major_a ", " #major_b, a, b, accumulate, __VA_ARGS__)
-
-/* As WGMMA_SS of wgmma.h, with A from registers r0_ .. r3_. */
-#define CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, a, b, accumulate, ...)               \
-    asm volatile("{\n"                                                                                 \
-                 ".reg .pred p;\n"                                                                     \
-                 "setp.ne.b32 p, %" #p_ ", 0;\n"                                                       \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" WGMMA_NAMES_##count      \
-                 "}, {%" #r0_ ", %" #r1_ ", %" #r2_ ", %" #r3_ "}, %" #b_ ", p, 1, 1, " #major_b ";\n" \
-                 "}\n"                                                                                 \
-                 : __VA_ARGS__                                                                         \
-                 : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "l"(b), "r"(accumulate))
 
 DEVICE uint64_t global_timer(void) {
     uint64_t now;
@@ -314,27 +296,66 @@ KERNEL_ENTRY(barrier_case, BarrierParams);
 
 SETMAXNREG_CASES(SETMAXNREG_KERNEL)
 
-/* ---- TMA --------------------------------------------------------------------------------------------------------- */
+/* ---- copies of boxes and ranges ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    int issuer, mask, offset, coord[5]; /* as a TmaCopy */
+} Copy;
 
 typedef struct {
     TensorMap map;
-    TmaCase c;
-    bf16 *out; /* loads: [cluster][1 + TMA_WINDOW / 2] */
-} TmaParams;
+    int op, type, rank, copies; /* rank 0: a range of `bytes` at `global` */
+    Copy copy[4];
+    int bytes;
+    bf16 *global, *out; /* out: of loads, [cluster][1 + TMA_WINDOW / 2] */
+} CopyParams;
 
 typedef struct {
     bf16 window[TMA_WINDOW / 2];
     MBarrier bar;
     uint32_t arrived;
-} TmaShared;
+} CopyShared;
+
+DEVICE void start_load(CopyShared *s, const CopyParams *p, const Copy *copy) {
+    const int *c = copy->coord;
+    uint8_t *dst = (uint8_t *)s->window + copy->offset;
+    if (copy->mask != 0) {
+        tma_load_2d_multicast(dst, &p->map, c[0], c[1], &s->bar, copy->mask);
+        return;
+    }
+    switch (p->rank) {
+    case 0: bulk_load(dst, p->global, p->bytes, &s->bar); break;
+    case 1: tma_load_1d(dst, &p->map, c[0], &s->bar); break;
+    case 2: tma_load_2d(dst, &p->map, c[0], c[1], &s->bar); break;
+    case 3: tma_load_3d(dst, &p->map, c[0], c[1], c[2], &s->bar); break;
+    case 4: tma_load_4d(dst, &p->map, c[0], c[1], c[2], c[3], &s->bar); break;
+    default: tma_load_5d(dst, &p->map, c[0], c[1], c[2], c[3], c[4], &s->bar); break;
+    }
+}
+
+DEVICE void start_store(CopyShared *s, const CopyParams *p, const Copy *copy) {
+    const int *c = copy->coord;
+    const uint8_t *src = (const uint8_t *)s->window + copy->offset;
+    switch (p->rank + (p->op == TMA_ADD ? 10 : 0)) {
+    case 0: bulk_store(p->global, src, p->bytes); break;
+    case 1: tma_store_1d(&p->map, src, c[0]); break;
+    case 2: tma_store_2d(&p->map, src, c[0], c[1]); break;
+    case 3: tma_store_3d(&p->map, src, c[0], c[1], c[2]); break;
+    case 4: tma_store_4d(&p->map, src, c[0], c[1], c[2], c[3]); break;
+    case 5: tma_store_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
+    case 11: tma_reduce_add_1d(&p->map, src, c[0]); break;
+    case 12: tma_reduce_add_2d(&p->map, src, c[0], c[1]); break;
+    default: tma_reduce_add_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
+    }
+}
 
 /* 65536 bytes are announced. Once everything must have landed, the thread completes the rest itself, 16 bytes at a
  * time, until the phase flips: what it did not have to complete is what the copies brought. */
-static __global__ void tma_load_case(const __grid_constant__ TmaParams p) {
-    SHARED_MEMORY(TmaShared, s);
+static __global__ void load_case(const __grid_constant__ CopyParams p) {
+    SHARED_MEMORY(CopyShared, s);
     int rank = cluster_cta_rank();
     for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
-        s->window[i] = tma_window_word(&p.c, i);
+        s->window[i] = copy_window_word(p.op, p.type, i);
     }
     fence_proxy_async();
     if (threadIdx.x == 0) {
@@ -344,18 +365,9 @@ static __global__ void tma_load_case(const __grid_constant__ TmaParams p) {
     }
     cluster_sync();
     if (threadIdx.x == 0) {
-        for (int i = 0; i < p.c.copies; i++) {
-            const TmaCopy *copy = &p.c.copy[i];
-            uint8_t *dst = (uint8_t *)s->window + copy->offset;
-            if (copy->issuer != rank) {
-                continue;
-            }
-            if (copy->mask != 0) {
-                tma_load_2d_multicast(dst, &p.map, copy->coord[0], copy->coord[1], &s->bar, copy->mask);
-            } else if (p.c.rank == 2) {
-                tma_load_2d(dst, &p.map, copy->coord[0], copy->coord[1], &s->bar);
-            } else {
-                tma_load_3d(dst, &p.map, copy->coord[0], copy->coord[1], copy->coord[2], &s->bar);
+        for (int i = 0; i < p.copies; i++) {
+            if (p.copy[i].issuer == rank) {
+                start_load(s, &p, &p.copy[i]);
             }
         }
         delay_us(100);
@@ -379,125 +391,22 @@ static __global__ void tma_load_case(const __grid_constant__ TmaParams p) {
     }
     cluster_sync();
 }
-KERNEL_ENTRY(tma_load_case, TmaParams);
+KERNEL_ENTRY(load_case, CopyParams);
 
-static __global__ void tma_store_case(const __grid_constant__ TmaParams p) {
-    SHARED_MEMORY(TmaShared, s);
+static __global__ void store_case(const __grid_constant__ CopyParams p) {
+    SHARED_MEMORY(CopyShared, s);
     for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
-        s->window[i] = tma_window_word(&p.c, i);
+        s->window[i] = copy_window_word(p.op, p.type, i);
     }
     fence_proxy_async();
     __syncthreads();
     if (threadIdx.x == 0) {
-        const TmaCopy *copy = &p.c.copy[0];
-        uint8_t *src = (uint8_t *)s->window + copy->offset;
-        if (p.c.op == TMA_ADD) {
-            tma_reduce_add_2d(&p.map, src, copy->coord[0], copy->coord[1]);
-        } else if (p.c.rank == 2) {
-            tma_store_2d(&p.map, src, copy->coord[0], copy->coord[1]);
-        } else {
-            tma_store_3d(&p.map, src, copy->coord[0], copy->coord[1], copy->coord[2]);
-        }
+        start_store(s, &p, &p.copy[0]);
         bulk_commit_group();
         bulk_wait_group(0);
     }
 }
-KERNEL_ENTRY(tma_store_case, TmaParams);
-
-/* ---- copies of ranges, and of boxes of every rank ----------------------------------------------------------------- */
-
-typedef struct {
-    TensorMap map;
-    TensorCase c; /* with rank 0: `bulk` is meant */
-    BulkCase bulk;
-    bf16 *global, *out; /* out: of loads */
-} CopyParams;
-
-DEVICE bf16 copy_window_word(const CopyParams *p, int i) {
-    return p->c.rank > 0            ? tensor_window_word(&p->c, i)
-           : p->bulk.op == TMA_LOAD ? (bf16)CONFORM_UNWRITTEN
-                                    : (bf16)(i + 1);
-}
-
-DEVICE void copy_load(TmaShared *s, const CopyParams *p) {
-    const int *c = p->c.coord;
-    uint8_t *window = (uint8_t *)s->window, *dst = window + p->c.offset;
-    switch (p->c.rank) {
-    case 0:
-        bulk_load(window + p->bulk.shared_offset, (uint8_t *)p->global + p->bulk.global_offset, p->bulk.bytes, &s->bar);
-        break;
-    case 1: tma_load_1d(dst, &p->map, c[0], &s->bar); break;
-    case 2: tma_load_2d(dst, &p->map, c[0], c[1], &s->bar); break;
-    case 3: tma_load_3d(dst, &p->map, c[0], c[1], c[2], &s->bar); break;
-    case 4: tma_load_4d(dst, &p->map, c[0], c[1], c[2], c[3], &s->bar); break;
-    default: tma_load_5d(dst, &p->map, c[0], c[1], c[2], c[3], c[4], &s->bar); break;
-    }
-}
-
-DEVICE void copy_store(TmaShared *s, const CopyParams *p) {
-    const int *c = p->c.coord;
-    const uint8_t *window = (const uint8_t *)s->window, *src = window + p->c.offset;
-    switch (p->c.rank + (p->c.op == TMA_ADD ? 10 : 0)) {
-    case 0:
-        bulk_store((uint8_t *)p->global + p->bulk.global_offset, window + p->bulk.shared_offset, p->bulk.bytes);
-        break;
-    case 1: tma_store_1d(&p->map, src, c[0]); break;
-    case 2: tma_store_2d(&p->map, src, c[0], c[1]); break;
-    case 3: tma_store_3d(&p->map, src, c[0], c[1], c[2]); break;
-    case 4: tma_store_4d(&p->map, src, c[0], c[1], c[2], c[3]); break;
-    case 5: tma_store_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
-    case 11: tma_reduce_add_1d(&p->map, src, c[0]); break;
-    case 12: tma_reduce_add_2d(&p->map, src, c[0], c[1]); break;
-    case 13: tma_reduce_add_3d(&p->map, src, c[0], c[1], c[2]); break;
-    case 14: tma_reduce_add_4d(&p->map, src, c[0], c[1], c[2], c[3]); break;
-    default: tma_reduce_add_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
-    }
-}
-
-/* As tma_load_case(). */
-static __global__ void copy_load_case(const __grid_constant__ CopyParams p) {
-    SHARED_MEMORY(TmaShared, s);
-    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
-        s->window[i] = copy_window_word(&p, i);
-    }
-    fence_proxy_async();
-    if (threadIdx.x == 0) {
-        mbarrier_init(&s->bar, 1, 1);
-        mbarrier_init_fence();
-        mbarrier_arrive_expect_tx(&s->bar, TMA_ANNOUNCED);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        uint32_t rest = 0;
-        copy_load(s, &p);
-        delay_us(100);
-        while (!mbarrier_test_wait_parity(&s->bar, 0) && rest <= TMA_ANNOUNCED) {
-            complete_tx(&s->bar, 16);
-            rest += 16;
-        }
-        p.out[0] = (bf16)(TMA_ANNOUNCED - rest);
-    }
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
-        p.out[1 + i] = s->window[i];
-    }
-}
-KERNEL_ENTRY(copy_load_case, CopyParams);
-
-static __global__ void copy_store_case(const __grid_constant__ CopyParams p) {
-    SHARED_MEMORY(TmaShared, s);
-    for (int i = (int)threadIdx.x; i < TMA_WINDOW / 2; i += (int)blockDim.x) {
-        s->window[i] = copy_window_word(&p, i);
-    }
-    fence_proxy_async();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        copy_store(s, &p);
-        bulk_commit_group();
-        bulk_wait_group(0);
-    }
-}
-KERNEL_ENTRY(copy_store_case, CopyParams);
+KERNEL_ENTRY(store_case, CopyParams);
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
@@ -546,75 +455,51 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
     }
 }
 
-/* Products of d, b, accumulate and what `operand_a` makes, each started by `issue`. */
-#define WGMMA_KERNEL(name, count, operand_a, issue)                                                \
-    static __global__ void __launch_bounds__(128) name(const __grid_constant__ WgmmaParams p) {    \
-        SHARED_MEMORY(WgmmaShared, s);                                                             \
-        float d[count];                                                                            \
-        UNROLL                                                                                     \
-        for (int v = 0; v < count; v++) {                                                          \
-            d[v] = (float)(v % 5);                                                                 \
-        }                                                                                          \
-        wgmma_fill(&p, s);                                                                         \
-        for (int step = 0; step < p.c.steps; step++) {                                             \
-            operand_a;                                                                             \
-            uint64_t b = case_descriptor(&p.c.b, shared_address(s) + (uint32_t)step * p.c.b_step); \
-            int accumulate = step > 0 || p.c.accumulate;                                           \
-            wgmma_fence();                                                                         \
-            issue;                                                                                 \
-            wgmma_commit_group();                                                                  \
-            wgmma_wait_group(0);                                                                   \
-            registers_settled(d, count);                                                           \
-        }                                                                                          \
-        wgmma_dump(&p, d, count);                                                                  \
-    }                                                                                              \
-    KERNEL_ENTRY(name, WgmmaParams);
+/* Operand A of a product: of `shared` by descriptor, or `registers`. */
+#define WGMMA_A_shared uint64_t a = case_descriptor(&p.c.a, shared_address(s) + (uint32_t)step * p.c.a_step)
+#define WGMMA_A_registers \
+    uint32_t a[4];        \
+    case_fragment(&p, step, a)
 
+#define WGMMA_KERNEL(kind, n, operand_a)                                                                     \
+    static __global__ void __launch_bounds__(128) case_##kind##_##n(const __grid_constant__ WgmmaParams p) { \
+        SHARED_MEMORY(WgmmaShared, s);                                                                       \
+        float d[n / 2];                                                                                      \
+        UNROLL                                                                                               \
+        for (int v = 0; v < n / 2; v++) {                                                                    \
+            d[v] = (float)(v % 5);                                                                           \
+        }                                                                                                    \
+        wgmma_fill(&p, s);                                                                                   \
+        for (int step = 0; step < p.c.steps; step++) {                                                       \
+            WGMMA_A_##operand_a;                                                                             \
+            uint64_t b = case_descriptor(&p.c.b, shared_address(s) + (uint32_t)step * p.c.b_step);           \
+            wgmma_fence();                                                                                   \
+            wgmma_##kind(n, d, a, b, step > 0 || p.c.accumulate);                                            \
+            wgmma_commit_group();                                                                            \
+            wgmma_wait_group(0);                                                                             \
+            registers_settled(d, n / 2);                                                                     \
+        }                                                                                                    \
+        wgmma_dump(&p, d, n / 2);                                                                            \
+    }                                                                                                        \
+    KERNEL_ENTRY(case_##kind##_##n, WgmmaParams);
+
+/* WGMMA_KERNELS(X) calls X(kind, n, operand A). */
 /* clang-format off */
-/* SS(n, accumulators of a thread, numbers of the operands a, b and p behind them, majors, accumulators), and RS(), whose
- * operand a is four registers. */
-#define WGMMA_KERNELS(SS, RS)                                                                                     \
-    SS(8, 4, 4, 5, 6, 0, 0, WGMMA_REGS_4(d, 0))                                                                   \
-    SS(16, 8, 8, 9, 10, 0, 0, WGMMA_REGS_8(d, 0))                                                                 \
-    SS(24, 12, 12, 13, 14, 0, 0, WGMMA_REGS_8(d, 0), WGMMA_REGS_4(d, 8))                                          \
-    SS(64, 32, 32, 33, 34, 0, 0, WGMMA_REGS_32(d, 0))                                                             \
-    SS(112, 56, 56, 57, 58, 0, 0, WGMMA_REGS_32(d, 0), WGMMA_REGS_16(d, 32), WGMMA_REGS_8(d, 48))                 \
-    SS(128, 64, 64, 65, 66, 0, 0, WGMMA_REGS_64(d, 0))                                                            \
-    SS(160, 80, 80, 81, 82, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64))                                      \
-    SS(176, 88, 88, 89, 90, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_16(d, 64), WGMMA_REGS_8(d, 80))                 \
-    SS(192, 96, 96, 97, 98, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_32(d, 64))                                      \
-    SS(256, 128, 128, 129, 130, 0, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64))                                  \
-    SS(16, 8, 8, 9, 10, 1, 0, WGMMA_REGS_8(d, 0))                                                                 \
-    SS(24, 12, 12, 13, 14, 0, 1, WGMMA_REGS_8(d, 0), WGMMA_REGS_4(d, 8))                                          \
-    SS(64, 32, 32, 33, 34, 0, 1, WGMMA_REGS_32(d, 0))                                                             \
-    SS(64, 32, 32, 33, 34, 1, 0, WGMMA_REGS_32(d, 0))                                                             \
-    SS(64, 32, 32, 33, 34, 1, 1, WGMMA_REGS_32(d, 0))                                                             \
-    SS(128, 64, 64, 65, 66, 0, 1, WGMMA_REGS_64(d, 0))                                                            \
-    SS(256, 128, 128, 129, 130, 0, 1, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64))                                  \
-    RS(16, 8, 8, 9, 10, 11, 12, 13, 0, WGMMA_REGS_8(d, 0))                                                        \
-    RS(64, 32, 32, 33, 34, 35, 36, 37, 0, WGMMA_REGS_32(d, 0))                                                    \
-    RS(64, 32, 32, 33, 34, 35, 36, 37, 1, WGMMA_REGS_32(d, 0))                                                    \
-    RS(256, 128, 128, 129, 130, 131, 132, 133, 0, WGMMA_REGS_64(d, 0), WGMMA_REGS_64(d, 64))
+#define WGMMA_KERNELS(X)                                                                                           \
+    X(ss, 8, shared) X(ss, 16, shared) X(ss, 24, shared) X(ss, 64, shared) X(ss, 112, shared) X(ss, 128, shared)   \
+    X(ss, 160, shared) X(ss, 176, shared) X(ss, 192, shared) X(ss, 256, shared) X(ss_trans_a, 16, shared)          \
+    X(ss_trans_b, 24, shared) X(ss_trans_b, 64, shared) X(ss_trans_a, 64, shared) X(ss_trans_ab, 64, shared)       \
+    X(ss_trans_b, 128, shared) X(ss_trans_b, 256, shared) X(rs, 16, registers) X(rs, 64, registers)                \
+    X(rs_trans_b, 64, registers) X(rs, 256, registers)
+/* clang-format on */
+WGMMA_KERNELS(WGMMA_KERNEL)
 
-#define SS_KERNEL(n, count, a_, b_, p_, major_a, major_b, ...)                                                    \
-    WGMMA_KERNEL(wgmma_ss_##n##_##major_a##major_b, count,                                                        \
-                 uint64_t a = case_descriptor(&p.c.a, shared_address(s) + (uint32_t)step * p.c.a_step),           \
-                 CONFORM_SS(n, count, a_, b_, p_, major_a, major_b, a, b, accumulate, __VA_ARGS__))
-#define RS_KERNEL(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, ...)                                             \
-    WGMMA_KERNEL(wgmma_rs_##n##_0##major_b, count, uint32_t r[4]; case_fragment(&p, step, r),                     \
-                 CONFORM_RS(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, r, b, accumulate, __VA_ARGS__))
-WGMMA_KERNELS(SS_KERNEL, RS_KERNEL)
-
-#define SS_ROW(n, count, a_, b_, p_, major_a, major_b, ...) \
-    {n, 0, major_a, major_b, KERNEL(wgmma_ss_##n##_##major_a##major_b)},
-#define RS_ROW(n, count, r0_, r1_, r2_, r3_, b_, p_, major_b, ...) \
-    {n, 1, 0, major_b, KERNEL(wgmma_rs_##n##_0##major_b)},
+#define WGMMA_ROW(kind, n, operand_a) {PRODUCT_##kind, n, KERNEL(case_##kind##_##n)},
 static const struct {
-    int n, from_registers, major_a, major_b;
+    int kind, n;
     const void *kernel;
     const char *name;
-} wgmma_kernels[] = {WGMMA_KERNELS(SS_ROW, RS_ROW)};
-/* clang-format on */
+} wgmma_kernels[] = {WGMMA_KERNELS(WGMMA_ROW)};
 
 /* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
 
@@ -640,26 +525,12 @@ DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
 }
 
 /* Operand A of a kind. */
-#define PRODUCT_A_SHARED(kind) uint64_t a = product_descriptor(tile, product_a_trans(kind), step)
-#define PRODUCT_A_REGISTERS(kind) \
+#define PRODUCT_A_shared(kind) uint64_t a = product_descriptor(tile, product_a_trans(kind), step)
+#define PRODUCT_A_registers(kind) \
     uint32_t a[4];                \
     product_fragment(type, step, a)
-#define PRODUCT_A_ss PRODUCT_A_SHARED
-#define PRODUCT_A_rs PRODUCT_A_REGISTERS
-#define PRODUCT_A_ss_trans_a PRODUCT_A_SHARED
-#define PRODUCT_A_ss_trans_b PRODUCT_A_SHARED
-#define PRODUCT_A_ss_trans_ab PRODUCT_A_SHARED
-#define PRODUCT_A_rs_trans_b PRODUCT_A_REGISTERS
-#define PRODUCT_A_ss_f16 PRODUCT_A_SHARED
-#define PRODUCT_A_rs_f16 PRODUCT_A_REGISTERS
-#define PRODUCT_A_ss_e4m3 PRODUCT_A_SHARED
-#define PRODUCT_A_rs_e4m3 PRODUCT_A_REGISTERS
-#define PRODUCT_A_ss_e5m2 PRODUCT_A_SHARED
-#define PRODUCT_A_rs_e5m2 PRODUCT_A_REGISTERS
-#define PRODUCT_A_ss_tf32 PRODUCT_A_SHARED
-#define PRODUCT_A_rs_tf32 PRODUCT_A_REGISTERS
 
-#define PRODUCT_KERNEL(kind_, n, suffix, low_bits_)                                                    \
+#define PRODUCT_KERNEL(kind_, operand, n, suffix, low_bits_)                                           \
     static __global__ void __launch_bounds__(128)                                                      \
         product_##kind_##_##n##suffix(const __grid_constant__ ProductParams p) {                       \
         SHARED_MEMORY(ProductShared, s);                                                               \
@@ -673,7 +544,7 @@ DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
         __syncthreads();                                                                               \
         UNROLL_ONCE                                                                                    \
         for (int step = 0; step < PRODUCT_STEPS; step++) {                                             \
-            PRODUCT_A_##kind_(PRODUCT_##kind_);                                                        \
+            PRODUCT_A_##operand(PRODUCT_##kind_);                                                      \
             uint64_t b = product_descriptor(tile + PRODUCT_B, product_b_trans(PRODUCT_##kind_), step); \
             wgmma_fence();                                                                             \
             wgmma_##kind_(n, d, a, b, step > 0);                                                       \
@@ -696,7 +567,7 @@ DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
     KERNEL_ENTRY(product_##kind_##_##n##suffix, ProductParams);
 PRODUCT_CASES(PRODUCT_KERNEL)
 
-#define PRODUCT_ENTRY(kind, n, suffix, low_bits) {KERNEL(product_##kind##_##n##suffix)},
+#define PRODUCT_ENTRY(kind, operand, n, suffix, low_bits) {KERNEL(product_##kind##_##n##suffix)},
 /* By number of the case. */
 static const struct {
     const void *kernel;
@@ -930,80 +801,78 @@ static int run_encode(const Machine *m, const EncodeCase *c, Outcome *o) {
     return 0;
 }
 
-static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
-    TmaParams p;
-    int words = tma_global_words(c);
-    memset((void *)&p, 0, sizeof p);
-    p.c = *c;
-    p.out = m->out;
+/* Copies whose operands are set, but for addresses: fills global memory, runs them, fetches what they have made. */
+static int run_copies(const Machine *m, CopyParams *p, int cluster, int words, Outcome *o) {
     for (int i = 0; i < words; i++) {
-        o->words[i] = tma_global_word(c, i);
+        o->words[i] = copy_global_word(p->op, p->type, i);
     }
-    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1);
-    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, c->step,
-                                 0, c->swizzle, c->fill);
-    if (refused || error) {
-        snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
-        return error ? error : 1;
-    }
-    if (c->op == TMA_LOAD) {
-        o->count = c->cluster * (1 + TMA_WINDOW / 2);
-        return run_kernel(KERNEL(tma_load_case), c->cluster, 128, c->cluster, (int)sizeof(TmaShared), &p, m->out, o);
-    }
-    o->count = words;
-    return run_kernel(KERNEL(tma_store_case), 1, 128, 0, (int)sizeof(TmaShared), &p, m->global, o);
-}
-
-/* A copy whose operands are set: fills global memory, runs it, fetches what it has made. */
-static int run_copy(const Machine *m, CopyParams *p, int op, int words, Outcome *o) {
-    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1);
     p->out = m->out;
+    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1), load = p->op == TMA_LOAD;
     if (error) {
         return error;
     }
-    if (op == TMA_LOAD) {
-        o->count = 1 + TMA_WINDOW / 2;
-        return run_kernel(KERNEL(copy_load_case), 1, 128, 0, (int)sizeof(TmaShared), p, m->out, o);
-    }
-    o->count = words;
-    return run_kernel(KERNEL(copy_store_case), 1, 128, 0, (int)sizeof(TmaShared), p, m->global, o);
+    o->count = load ? cluster * (1 + TMA_WINDOW / 2) : words;
+    return load ? run_kernel(KERNEL(load_case), cluster, 128, cluster, (int)sizeof(CopyShared), p, m->out, o)
+                : run_kernel(KERNEL(store_case), 1, 128, 0, (int)sizeof(CopyShared), p, m->global, o);
 }
 
 static int run_bulk(const Machine *m, const BulkCase *c, Outcome *o) {
     CopyParams p;
     memset((void *)&p, 0, sizeof p);
-    p.bulk = *c;
-    p.global = m->global;
-    for (int i = 0; i < BULK_WORDS; i++) {
-        o->words[i] = c->op == TMA_LOAD ? (uint16_t)(i + 1) : (uint16_t)CONFORM_UNWRITTEN;
+    p.op = c->op;
+    p.copies = 1;
+    p.copy[0].offset = c->shared_offset;
+    p.bytes = c->bytes;
+    p.global = (bf16 *)(void *)((uint8_t *)m->global + c->global_offset);
+    return run_copies(m, &p, 1, BULK_WORDS, o);
+}
+
+static int run_boxes(const Machine *m, CopyParams *p, int refused, int cluster, int words, Outcome *o) {
+    if (refused) {
+        snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
+        return 1;
     }
-    return run_copy(m, &p, c->op, BULK_WORDS, o);
+    return run_copies(m, p, cluster, words, o);
+}
+
+static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
+    CopyParams p;
+    memset((void *)&p, 0, sizeof p);
+    p.op = c->op;
+    p.type = 9;
+    p.rank = c->rank;
+    p.copies = c->copies;
+    for (int i = 0; i < c->copies; i++) {
+        const TmaCopy *copy = &c->copy[i];
+        Copy same = {copy->issuer, copy->mask, copy->offset, {copy->coord[0], copy->coord[1], copy->coord[2], 0, 0}};
+        p.copy[i] = same;
+    }
+    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, c->step,
+                                 0, c->swizzle, c->fill);
+    return run_boxes(m, &p, refused, c->cluster, tma_global_words(c), o);
 }
 
 static int run_tensor(const Machine *m, const TensorCase *c, Outcome *o) {
     static const uint32_t step[5] = {1, 1, 1, 1, 1};
     CopyParams p;
-    int words = tensor_global_words(c);
     memset((void *)&p, 0, sizeof p);
-    p.c = *c;
-    for (int i = 0; i < words; i++) {
-        o->words[i] = tensor_global_word(c, i);
-    }
+    p.op = c->op;
+    p.type = c->type;
+    p.rank = c->rank;
+    p.copies = 1;
+    p.copy[0].offset = c->offset;
+    memcpy(p.copy[0].coord, c->coord, sizeof c->coord);
     int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, step, 0,
                                  c->swizzle, c->fill);
-    if (refused) {
-        snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
-        return 1;
-    }
-    return run_copy(m, &p, c->op, words, o);
+    return run_boxes(m, &p, refused, 1, tensor_global_words(c), o);
 }
 
 static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     static uint16_t low[CASE_WORDS];
-    int k = 0;
-    while (k < COUNT_OF(wgmma_kernels) &&
-           (wgmma_kernels[k].n != c->n || wgmma_kernels[k].from_registers != c->from_registers ||
-            wgmma_kernels[k].major_a != c->a.mn_major || wgmma_kernels[k].major_b != c->b.mn_major)) {
+    int k = 0, kind = c->from_registers ? (c->b.mn_major ? PRODUCT_rs_trans_b : PRODUCT_rs)
+                      : c->a.mn_major   ? (c->b.mn_major ? PRODUCT_ss_trans_ab : PRODUCT_ss_trans_a)
+                                        : (c->b.mn_major ? PRODUCT_ss_trans_b : PRODUCT_ss);
+    while (k < COUNT_OF(wgmma_kernels) && (wgmma_kernels[k].n != c->n || wgmma_kernels[k].kind != kind)) {
         k++;
     }
     if (k == COUNT_OF(wgmma_kernels)) {

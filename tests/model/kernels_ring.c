@@ -233,12 +233,12 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
     for (int step = 0; step < BK / 16; step++) {
         int accumulate = (bug == DISCARDED ? k_tile : k_tile + step) > 0 || bug == ACCUMULATE_FIRST;
         if (registers) {
-            wgmma_m64n64k16_rs(acc, fragment[step], b + (uint64_t)(step * step16), accumulate);
+            wgmma_rs(64, acc, fragment[step], b + (uint64_t)(step * step16), accumulate);
         } else if (bug == RIGHT_MN_MAJOR) {
             model_wgmma_ss(64, acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate, 1, 1,
                            HERE);
         } else {
-            wgmma_m64n64k16(acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate);
+            wgmma_ss(64, acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate);
         }
     }
     if (bug != NO_COMMIT) {

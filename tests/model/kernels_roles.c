@@ -296,9 +296,9 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
     int add = bug == RIGHT_ZEROED || bug == ZEROED_BEHIND_FENCE || !first;
     for (int step = 0; step < STEPS; step++) {
         if (from_registers(bug)) {
-            wgmma_m64n64k16_rs(acc, fragment[set][step], b + step * WGMMA_K16_STEP, add || step > 0);
+            wgmma_rs(64, acc, fragment[set][step], b + step * WGMMA_K16_STEP, add || step > 0);
         } else if (!idles(bug) || consumer == 0) {
-            wgmma_m64n64k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, add || step > 0);
+            wgmma_ss(64, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, add || step > 0);
         }
         if (bug == RIGHT_STEP_GROUPS && step < STEPS - 1) {
             wgmma_commit_group();

@@ -24,10 +24,10 @@ is(words_of_recording("#ifdef GEMM_TRACE\n trace_tile(m, n);"), 'GEMM_TRACE trac
 # ---- record.h: every call of a chapter's kernel is recorded, or listed here
 
 my @not_recorded = qw(
-    bulk_load cluster_arrive_relaxed cluster_cta_rank cluster_sync cluster_wait cp_async_16 cp_async_16_zfill fence_proxy_async fence_proxy_async_global
+    bulk_load cluster_arrive_relaxed cluster_cta_rank cluster_sync cluster_wait cp_async_16 cp_async_16_zfill elect_one fence_proxy_async fence_proxy_async_global
     global_counter_add global_counter_read global_counter_set grid_dependency_launch grid_dependency_wait mbarrier_arrive
-    mbarrier_arrive_remote mbarrier_init_fence mbarrier_test_wait_parity mbarrier_try_wait_parity mbarrier_wait_parity_cluster named_barrier_arrive registers_settled
-    setmaxnreg_dec setmaxnreg_inc st_async_v4 system_flag_set_release system_flag_wait_acquire tma_prefetch_map wgmma_commit_group wgmma_descriptor wgmma_rs_e4m3 wgmma_ss_e4m3
+    mbarrier_arrive_remote mbarrier_init_fence mbarrier_test_wait_parity mbarrier_try_wait_parity mbarrier_wait_parity_cluster named_barrier_arrive recomputed registers_settled
+    setmaxnreg_dec setmaxnreg_inc st_async_v4 system_flag_set_release system_flag_wait_acquire tma_prefetch_map warp_uniform wgmma_commit_group wgmma_descriptor wgmma_rs_e4m3 wgmma_ss_e4m3
 );
 
 # What headers define for the model is what a kernel may call; of epilogue.h it is the functions that store. Those that
@@ -35,7 +35,7 @@ my @not_recorded = qw(
 sub forgotten {
     my ($headers, $record, $chapters) = @_;
     my %call = map { $_ => 1 } $headers =~ /^DEVICE void (store_\w+)\(/gm;
-    while ($headers =~ /^#if(?:def GEMM_MODEL| defined\(GEMM_MODEL\))\n(.*?)^#el/gms) {
+    while ($headers =~ /^#elif defined\(GEMM_MODEL\)\n(.*?)^#endif/gms) {
         $call{$_} = 1 for $1 =~ /^#define (\w+)\(/gm;
     }
     delete @call{@not_recorded, map { s/^mbarrier_init_named$/mbarrier_init/r } $record =~ /^#define (\w+)/gm};

@@ -21,8 +21,11 @@ static __global__ void wrappers(const __grid_constant__ Params p) {
     p.global[0].x = (uint32_t)mbarrier_try_wait(bar, token);
     mbarrier_wait(bar, token);
     tma_load_2d_hint(bar + 1, &p.map, 0, 1, bar, l2_evict_first());
-    tma_load_2d_hint(bar + 1, &p.map, 0, 1, bar, l2_evict_last());
     fence_proxy_async_all();
+    int *flag = (int *)p.global;
+    system_flag_add_release(flag, system_flag_read_acquire(flag));
+    system_flag_add_relaxed(flag, system_flag_read_relaxed(flag));
+    system_flag_set_relaxed(flag, 0);
     system_fence();
     fragment_holds_e4m3(words, "A", 0, 0);
 }

@@ -18,6 +18,12 @@ missing() {
     done
 }
 
+# wordless HEADER...: functions under PTX_FUNCTIONS without a comment above them, which an editor shows
+wordless() {
+    awk '/^DEVICE/ && before !~ /\*\/$/ && !/mbarrier_(init_named|wait_parity_bounded)/ { sub(/\(.*/, ""); print $NF }
+         { before = $0 }' "$@"
+}
+
 output=$(mktemp -d) || exit 1
 trap 'rm -rf "$output"' EXIT
 for header in $HEADERS; do
@@ -26,8 +32,12 @@ for header in $HEADERS; do
 done
 like "$(missing common/device/mbarrier.h $SOURCE)" "mbarrier_inval" "one that is not called is seen"
 
-compile_model() { $CC $C_SUBSET -DGEMM_MODEL -Wno-psabi -fsyntax-only -x c "$1" 2>&1; }
+is "$(wordless common/device/*.h)" "" "every wrapper has a comment above it"
+is "$(sed '/^\/\* One arrival\. Releases/d' common/device/mbarrier.h | wordless)" "mbarrier_arrive" "one without is seen"
+
+compile_model() { $CC $C_SUBSET -DGEMM_MODEL -Wno-psabi -fsyntax-only "${@:2}" -x c "$1" 2>&1; }
 is "$(compile_model $SOURCE)" "" "the model takes them"
+is "$(compile_model $SOURCE -DGEMM_EDITOR -Wno-uninitialized -Wno-unused-parameter)" "" "and an editor, which reads their PTX side"
 cat >"$output/shared.cu" <<EOF
 #include "$PWD/common/gemm.h"
 static __shared__ float tile[4];
