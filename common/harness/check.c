@@ -1,4 +1,4 @@
-/* check.c - the host's side of the check: reference, comparison, and the words for what is wrong. */
+/* check.c - the host's side of the check: comparison, and the words for what is wrong. */
 #include "check.h"
 
 void check_block(const ResultView *view, uint64_t from, Tally *tally) {
@@ -6,11 +6,6 @@ void check_block(const ResultView *view, uint64_t from, Tally *tally) {
     for (size_t index = 0; index < block_elements(view); index++) {
         tally_element(tally, view, index, from);
     }
-}
-
-void reference_on_host(const Gemm *problem, double *expected, float *magnitude) {
-    ReferencePart all = {.kind = KIND_BF16, .gemm = *problem, .end_row = problem->m};
-    reference_part_on_host(&all, expected, magnitude);
 }
 
 /* Would `value` in place of the expected one make the mismatch right? */

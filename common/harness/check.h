@@ -157,10 +157,6 @@ static inline int tally_is_right(const Tally *tally) {
 /* The whole block, on the host. */
 void check_block(const ResultView *view, uint64_t from, Tally *tally);
 
-/* KIND_BF16's products and sum|a||b| in fp64, on the host: problem's a, b and sizes count, c is not touched.
- * expected[m][n], magnitude[m][n]. About a second for 1024 x 1024 x 1024. */
-void reference_on_host(const Gemm *problem, double *expected, float *magnitude);
-
 /* The steps of k (one step of 16, or one k-tile of 32, 64 or 128) whose share is missing from, or counted twice in, all
  * `count` mismatches. Those without a_row and b_row explain nothing. */
 KRange find_k_range(const Mismatch *list, int count, int k);

@@ -168,7 +168,8 @@ static inline Fixture new_fixture(int m, int n, int k, DataKind data) {
     f.gemm.a = f.a;
     f.gemm.b = f.b;
     f.gemm.c = f.block + FIXTURE_GUARD;
-    reference_on_host(&f.gemm, f.expected, f.magnitude);
+    ReferencePart all = {.kind = KIND_BF16, .gemm = f.gemm, .end_row = m};
+    reference_part_on_host(&all, f.expected, f.magnitude);
     f.view = (ResultView){.m = m,
                           .n = n,
                           .ldc = f.gemm.ldc,

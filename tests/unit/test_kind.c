@@ -1,7 +1,9 @@
 /* The kinds of problem: e4m3 by its bits; operands that are what kind.h says; the reference against the formulas of
  * gemm.h, written as plainly as they stand there; and a tolerance that a right result passes, with the sums of 14 bits
  * that tensor cores make of e4m3, and a wrong one does not. */
-#include "harness/check.h"
+#include "host_backend.h"
+
+#include "harness/problem.h"
 #include "model/data/element.h"
 #include "tap.h"
 
@@ -40,97 +42,26 @@ static void e4m3_by_its_bits(void) {
 
 /* ---- a problem in plain memory ---- */
 
-typedef struct {
-    Kind kind;
-    int experts;
-    Gemm gemm;
-    DataSource source;
-    OperandShape shape[OPERANDS];
-    void *memory[OPERANDS];
-    int *first_row;
-    Operands operands;
-    ResultView view;
-    bf16 *block;
-    double *expected;
-    float *magnitude;
-} Case;
+static DeviceInfo device;
 
-static const OperandShape *shape_of(const Case *c, OperandId id) {
-    for (int i = 0; i < OPERANDS; i++) {
-        if (c->memory[id] && c->shape[i].id == id && c->shape[i].name) {
-            return &c->shape[i];
-        }
+static void open_case(Problem *p, Kind kind, int m, int n, int k, int experts, DataKind data) {
+    if (problem_open(p, host_backend(), &device, (Shape){m, n, k, 8, kind, experts}, 7) || problem_fill(p, data)) {
+        printf("Bail out! no problem of %s\n", kind_names[kind]);
+        exit(1);
     }
-    return NULL;
 }
 
-static Case new_case(Kind kind, int m, int n, int k, int experts, DataKind data) {
-    Case c = {.kind = kind, .experts = experts, .source = {kind, data, 7, k}};
-    c.gemm = (Gemm){.m = m, .n = n, .k = k, .lda = ceil_div(k, 16) * 16 + 16, .ldb = ceil_div(k, 16) * 16 + 32};
-    c.gemm.ldc = ceil_div(n, 8) * 8 + 8;
-    int count = kind_operands(kind, &c.gemm, experts, 8, c.shape);
-    for (int i = 0; i < count; i++) {
-        const OperandShape *o = &c.shape[i];
-        c.memory[o->id] = malloc((size_t)o->rows * (size_t)o->ld * (size_t)type_bytes(o->type));
-        if (o->id != OPERAND_FIRST_ROW) {
-            fill_on_host(c.memory[o->id], o, &c.source);
-        }
-    }
-    c.gemm.a = c.memory[OPERAND_A];
-    c.gemm.b = c.memory[OPERAND_B];
-    if (kind == KIND_BIAS_GELU) {
-        c.operands.gelu.bias = c.memory[OPERAND_BIAS];
-    } else if (kind == KIND_FP8) {
-        c.operands.fp8 = (Fp8){c.memory[OPERAND_A],
-                               c.memory[OPERAND_B],
-                               c.memory[OPERAND_SCALE_A],
-                               c.memory[OPERAND_SCALE_B],
-                               shape_of(&c, OPERAND_SCALE_A)->ld,
-                               shape_of(&c, OPERAND_SCALE_B)->ld};
-    } else if (kind == KIND_W4A8) {
-        c.first_row = c.memory[OPERAND_FIRST_ROW];
-        expert_rows(7, m, experts, c.first_row);
-        c.operands.w4a8 = (W4a8){c.memory[OPERAND_A],
-                                 c.memory[OPERAND_SCALE_A],
-                                 c.memory[OPERAND_B],
-                                 c.memory[OPERAND_SCALE_B],
-                                 experts,
-                                 c.first_row,
-                                 c.first_row};
-    }
-    size_t elements = (size_t)m * (size_t)n;
-    c.expected = malloc(elements * sizeof *c.expected);
-    c.magnitude = malloc(elements * sizeof *c.magnitude);
-    c.block = malloc((size_t)m * (size_t)c.gemm.ldc * sizeof *c.block);
-    c.view = (ResultView){.m = m,
-                          .n = n,
-                          .ldc = c.gemm.ldc,
-                          .block = c.block,
-                          .expected = c.expected,
-                          .magnitude = c.magnitude,
-                          .exact = kind_is_exact(kind, data),
-                          .eps = kind_eps(kind, k)};
-    for (int e = 0; e < experts; e++) {
-        ReferencePart part = {kind, c.gemm, c.operands, e, 0, m, c.view.eps};
-        part.first_row = c.first_row ? c.first_row[e] : 0;
-        part.end_row = c.first_row ? c.first_row[e + 1] : m;
-        reference_part_on_host(&part, c.expected, c.magnitude);
-    }
-    return c;
+static double expected_at(const Problem *c, int row, int column) {
+    return ((const double *)c->expected.data)[row * c->gemm.n + column];
 }
 
-static void free_case(Case *c) {
-    for (int i = 0; i < OPERANDS; i++) {
-        free(c->memory[i]);
-    }
-    free(c->expected);
-    free(c->magnitude);
-    free(c->block);
+static double size_at(const Problem *c, int row, int column) {
+    return (double)((const float *)c->magnitude.data)[row * c->gemm.n + column];
 }
 
-static int expert_of_row(const Case *c, int row) {
+static int expert_of_row(const Problem *c, int row) {
     int e = 0;
-    while (c->first_row && !(c->first_row[e] <= row && row < c->first_row[e + 1])) {
+    while (c->host_first_row && !(c->host_first_row[e] <= row && row < c->host_first_row[e + 1])) {
         e++;
     }
     return e;
@@ -139,14 +70,14 @@ static int expert_of_row(const Case *c, int row) {
 /* ---- the formulas of gemm.h ---- */
 
 /* A product and its scale, of which the share of this k is made. */
-static void term(const Case *c, int row, int column, int k, int scale_k, double *product, double *scale) {
+static void term(const Problem *c, int row, int column, int k, int scale_k, double *product, double *scale) {
     const Gemm *g = &c->gemm;
-    if (c->kind == KIND_FP8) {
+    if (c->shape.kind == KIND_FP8) {
         const Fp8 *f = &c->operands.fp8;
         *product = (double)(e4m3_value(f->a[row * g->lda + k]) * e4m3_value(f->b[column * g->ldb + k]));
         *scale = (double)f->scale_a[scale_k / 128 * f->ld_scale_a + row] *
                  (double)f->scale_b[column / 128 * f->ld_scale_b + scale_k / 128];
-    } else if (c->kind == KIND_W4A8) {
+    } else if (c->shape.kind == KIND_W4A8) {
         const W4a8 *w = &c->operands.w4a8;
         int weight_row = expert_of_row(c, row) * g->n + column;
         *product = (double)e4m3_value(w->a[row * g->lda + k]) * w->weights[weight_row * g->k + k];
@@ -158,7 +89,9 @@ static void term(const Case *c, int row, int column, int k, int scale_k, double 
 }
 
 static void reference_is_the_formula(Kind kind, int m, int n, int k, int experts, DataKind data) {
-    Case c = new_case(kind, m, n, k, experts, data);
+    Problem c;
+    DataSource source = {kind, data, 7, k};
+    open_case(&c, kind, m, n, k, experts, data);
     int wrong = 0, sizes = 0, rows = 0;
     for (int row = 0; row < m; row++) {
         for (int column = 0; column < n; column++) {
@@ -167,8 +100,8 @@ static void reference_is_the_formula(Kind kind, int m, int n, int k, int experts
                 term(&c, row, column, i, i, &product, &scale);
                 sum += product * scale;
                 size += fabs(product * scale);
-                by_source += source_a(&c.source, &c.gemm, row, i) *
-                             source_b(&c.source, &c.gemm, expert_of_row(&c, row), column, i);
+                by_source +=
+                    source_a(&source, &c.gemm, row, i) * source_b(&source, &c.gemm, expert_of_row(&c, row), column, i);
             }
             if (kind == KIND_W4A8) {
                 sum *= (double)c.operands.w4a8.scale_a[row];
@@ -179,18 +112,18 @@ static void reference_is_the_formula(Kind kind, int m, int n, int k, int experts
                 double x = sum + (double)bf16_value(c.operands.gelu.bias[column]);
                 sum = x * 0.5 * (1 + erf(x / sqrt(2)));
                 size = 1.13 * (size + fabs(x - sum)); /* at least */
-                sizes += !((double)c.magnitude[row * n + column] > 0.9 * fabs(sum));
+                sizes += !(size_at(&c, row, column) > 0.9 * fabs(sum));
             } else {
-                sizes += !(fabs((double)c.magnitude[row * n + column] - size) <= 1e-6 * size);
+                sizes += !(fabs(size_at(&c, row, column) - size) <= 1e-6 * size);
             }
-            wrong += !(fabs(c.expected[row * n + column] - sum) <= 1e-12 * (1 + size));
+            wrong += !(fabs(expected_at(&c, row, column) - sum) <= 1e-12 * (1 + size));
         }
     }
     if (!ok(wrong == 0 && sizes == 0 && rows == 0, "%s, %s, %d x %d x %d of %d: the reference is the formula of gemm.h",
             kind_names[kind], data_names[data], m, n, k, experts)) {
         diag("%d sums, %d sizes and %d sums of values made anew differ", wrong, sizes, rows);
     }
-    free_case(&c);
+    problem_close(&c);
 }
 
 /* ---- sums of 14 bits ---- */
@@ -231,7 +164,7 @@ static const char *const fault_names[] = {"right", "a k32 step missing", "a bloc
                                           "a block with the next row's scale", "no promotion"};
 
 /* What a kernel of FP8 or W4A8 gives. */
-static bf16 two_level(const Case *c, int row, int column, Fault fault, Cut how) {
+static bf16 two_level(const Problem *c, int row, int column, Fault fault, Cut how) {
     int k = c->gemm.k, lost = k > 32 ? 32 : 0;
     float sum = 0;
     double one_level = 0;
@@ -242,8 +175,8 @@ static bf16 two_level(const Case *c, int row, int column, Fault fault, Cut how) 
             for (int i = 0; i < count; i++) {
                 int scale_k = fault == SCALE_OF_NEXT && block == 0 ? min_int(128, k - 1) : step;
                 int next = fault == SCALE_ONE_ROW && block == 0;
-                int scale_row = next && c->kind == KIND_FP8 ? (row + 1) % c->gemm.m : row;
-                int scale_column = next && c->kind == KIND_W4A8 ? (column + 1) % c->gemm.n : column;
+                int scale_row = next && c->shape.kind == KIND_FP8 ? (row + 1) % c->gemm.m : row;
+                int scale_column = next && c->shape.kind == KIND_W4A8 ? (column + 1) % c->gemm.n : column;
                 double unused;
                 term(c, row, column, step + i, step, &product[i], &unused);
                 term(c, scale_row, scale_column, step + i, scale_k, &unused, &scale);
@@ -258,18 +191,16 @@ static bf16 two_level(const Case *c, int row, int column, Fault fault, Cut how) 
         sum += (float)part * (float)scale;
     }
     sum = fault == NO_PROMOTION ? (float)one_level : sum;
-    sum *= c->kind == KIND_W4A8 ? c->operands.w4a8.scale_a[row] : 1;
+    sum *= c->shape.kind == KIND_W4A8 ? c->operands.w4a8.scale_a[row] : 1;
     return round_to_bf16((double)sum);
 }
 
-static Tally judged(Case *c, Fault fault, Cut how) {
+static Tally judged(const Problem *c, Fault fault, Cut how) {
     Tally tally;
-    for (size_t i = 0; i < (size_t)c->gemm.m * (size_t)c->gemm.ldc; i++) {
-        c->block[i] = BF16_GUARD;
-    }
+    problem_poison(c);
     for (int row = 0; row < c->gemm.m; row++) {
         for (int column = 0; column < c->gemm.n; column++) {
-            c->block[row * c->gemm.ldc + column] = two_level(c, row, column, fault, how);
+            c->gemm.c[row * c->gemm.ldc + column] = two_level(c, row, column, fault, how);
         }
     }
     check_block(&c->view, 0, &tally);
@@ -277,8 +208,9 @@ static Tally judged(Case *c, Fault fault, Cut how) {
 }
 
 static void tolerance_of_14_bits(Kind kind, int k) {
-    Case c = new_case(kind, 24, 40, k, kind == KIND_W4A8 ? 3 : 1, DATA_NORMAL);
-    Case exact = new_case(kind, 24, 40, k, kind == KIND_W4A8 ? 3 : 1, DATA_INTEGERS);
+    Problem c, exact;
+    open_case(&c, kind, 24, 40, k, kind == KIND_W4A8 ? 3 : 1, DATA_NORMAL);
+    open_case(&exact, kind, 24, 40, k, kind == KIND_W4A8 ? 3 : 1, DATA_INTEGERS);
     for (Cut how = TO_ZERO; how <= DOWN; how++) {
         Tally tally = judged(&c, RIGHT, how);
         if (!ok(tally_is_right(&tally) && tally.worst < 0.6f, "%s, k %d, cut off %s: a right result passes",
@@ -298,8 +230,8 @@ static void tolerance_of_14_bits(Kind kind, int k) {
         }
         ok(normal.wrong > 24 * 40 / 10 && integers.wrong > 24 * 40 / 10, "%s is found", fault_names[fault]);
     }
-    free_case(&c);
-    free_case(&exact);
+    problem_close(&c);
+    problem_close(&exact);
 }
 
 /* ---- GELU ---- */
@@ -323,12 +255,11 @@ static void tolerance_of_gelu(int k) {
     static const char *const names[] = {"erf", "tanh", "tanh.approx", "no bias", "no GELU", "the next column's bias",
                                         "ReLU"};
     for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
-        Case c = new_case(KIND_BIAS_GELU, 40, 48, k, 1, data);
+        Problem c;
+        open_case(&c, KIND_BIAS_GELU, 40, 48, k, 1, data);
         for (GeluWay way = BY_ERF; way < GELU_FAULTS; way++) {
             Tally tally;
-            for (size_t i = 0; i < (size_t)c.gemm.m * (size_t)c.gemm.ldc; i++) {
-                c.block[i] = BF16_GUARD;
-            }
+            problem_poison(&c);
             for (int row = 0; row < c.gemm.m; row++) {
                 for (int column = 0; column < c.gemm.n; column++) {
                     float sum = 0;
@@ -338,7 +269,7 @@ static void tolerance_of_gelu(int k) {
                     }
                     int from = way == BIAS_OF_NEXT ? (column + 1) % c.gemm.n : column;
                     sum += way == WITHOUT_BIAS ? 0 : bf16_value(c.operands.gelu.bias[from]);
-                    c.block[row * c.gemm.ldc + column] = round_to_bf16((double)gelu_as(sum, way));
+                    c.gemm.c[row * c.gemm.ldc + column] = round_to_bf16((double)gelu_as(sum, way));
                 }
             }
             check_block(&c.view, 0, &tally);
@@ -350,7 +281,7 @@ static void tolerance_of_gelu(int k) {
                 ok(tally.wrong > 40 * 48 / 5, "%s is found", names[way]);
             }
         }
-        free_case(&c);
+        problem_close(&c);
     }
 }
 
@@ -383,18 +314,21 @@ static void experts_share_rows(void) {
 
 /* Behind rows lies what no kernel may use, and within them what the data may have. */
 static void operands_are_as_said(Kind kind, DataKind data) {
-    Case c = new_case(kind, 37, 150, 300, 1, data);
-    int faults = 0, largest_weights = 0, smallest_weights = 0;
-    for (int i = 0; i < OPERANDS; i++) {
-        const OperandShape *o = &c.shape[i];
-        if (!o->name || o->id == OPERAND_FIRST_ROW) {
+    Problem c;
+    open_case(&c, kind, 37, 150, 300, 1, data);
+    const Buffer *buffers[OPERANDS] = {&c.a, &c.b, &c.bias, &c.scale_a, &c.scale_b, &c.first_row};
+    OperandShape list[OPERANDS];
+    int faults = 0, largest_weights = 0, smallest_weights = 0, count = kind_operands(kind, &c.gemm, 1, 8, list);
+    for (int i = 0; i < count; i++) {
+        const OperandShape *o = &list[i];
+        if (o->id == OPERAND_FIRST_ROW) {
             continue;
         }
         float most = o->type == TYPE_INT4 ? 7 : data == DATA_INTEGERS ? INTEGER_LIMIT : 448;
         for (long long row = 0; row < o->rows; row++) {
             for (int column = 0; column < o->ld; column++) {
                 size_t at = (size_t)row * (size_t)o->ld + (size_t)column;
-                const char *p = (const char *)c.memory[o->id] + at * (size_t)type_bytes(o->type);
+                const char *p = (const char *)buffers[o->id]->data + at * (size_t)type_bytes(o->type);
                 float value = o->type == TYPE_BF16   ? bf16_value(*(const bf16 *)(const void *)p)
                               : o->type == TYPE_E4M3 ? e4m3_value(*(const e4m3 *)(const void *)p)
                               : o->type == TYPE_FP32 ? *(const float *)(const void *)p
@@ -415,10 +349,14 @@ static void operands_are_as_said(Kind kind, DataKind data) {
     }
     is_int(faults, 0, kind_names[kind]);
     ok(kind != KIND_W4A8 || (largest_weights && smallest_weights), "its weights are as large as 7 and -7");
-    free_case(&c);
+    problem_close(&c);
 }
 
 int main(void) {
+    char why[64];
+    if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
+        skip_all(why);
+    }
     e4m3_by_its_bits();
     experts_share_rows();
     for (Kind kind = 0; kind < KINDS; kind++) {
@@ -427,6 +365,8 @@ int main(void) {
             reference_is_the_formula(kind, 5, 130, 300, kind == KIND_W4A8 ? 3 : 1, data);
             reference_is_the_formula(kind, 20, 7, 1, kind == KIND_W4A8 ? 8 : 1, data);
             reference_is_the_formula(kind, 1, 65, 129, 1, data);
+            reference_is_the_formula(kind, 4, 130, 1000, 1, data);
+            reference_is_the_formula(kind, 129, 7, 513, 1, data);
         }
     }
     static const int depths[] = {32, 100, 128, 333, 1024, 8192};
