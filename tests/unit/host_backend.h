@@ -1,0 +1,29 @@
+/* host_backend.h - a backend in plain memory: that of the CPU model, without the model. */
+#ifndef HOST_BACKEND_H
+#define HOST_BACKEND_H
+
+#undef GEMM_NO_MODEL
+#define model_backend host_backend
+#define model_configure host_configure
+#define model_global_alloc host_global_alloc
+#define model_global_free host_global_free
+#define model_reports host_reports
+#define model_describe_matrix host_describe_matrix
+#define model_shutdown host_shutdown
+#include "harness/backend_model.c"
+
+static int reports; /* of the model that there is not */
+
+void host_configure(const ModelOptions *options) { (void)options; }
+void *host_global_alloc(size_t bytes, const char *name) {
+    (void)name;
+    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+void host_global_free(void *p) { free(p); }
+int host_reports(void) { return reports; }
+void host_shutdown(void) {}
+void host_describe_matrix(const void *base, const char *name, int rows, int columns, int ld, int element_bytes) {
+    (void)base, (void)name, (void)rows, (void)columns, (void)ld, (void)element_bytes;
+}
+
+#endif
