@@ -38,6 +38,11 @@ enum {
     BOX_K = 4,       /* a copy brings at least 16 bytes: a block's scales for 4 k-tiles */
     BOX_N = 64,      /* C leaves in boxes of 16 rows x 64 columns */
 };
+static_assert(BK * sizeof(e4m3) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 128");
+static_assert(BOX_N * sizeof(bf16) == 128, "the map of C and swizzled_index() take rows of 128 bytes: BOX_N is 64");
+static_assert(BOX_K * sizeof(float) == 16, "TMA copies rows of at least 16 bytes, and no more are needed");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {
     e4m3 ring
@@ -47,6 +52,8 @@ typedef struct {
     MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile and its scales have landed */
     MBarrier empty[MAX_STAGES];          /* completes a phase when the consumers have finished with both */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
     TensorMap map_a;       /* box [box_m][BK] */
@@ -63,6 +70,9 @@ typedef struct {
 /* Columns of a consumer's part of a tile: two share its rows, or, if there are only 64, its columns. */
 HOST_DEVICE int columns_of(int bm, int bn) { return bm == 64 ? bn / CONSUMERS : bn; }
 
+/* How often a consumer has 64 rows. */
+HOST_DEVICE int halves_of(int bm) { return bm == 256 ? 2 : 1; }
+
 /* B's block of 128 rows, and with it the scale, can change only at multiples of this. */
 HOST_DEVICE int grain_of(int columns) { return min_int(columns & -columns, 128); }
 
@@ -74,6 +84,18 @@ HOST_DEVICE int out_bytes_of(int bm, int bn) { return bm == 64 ? 0 : bm * bn * (
 
 HOST_DEVICE int stages_of(int bm, int bn) {
     return min_int((RING_BYTES - out_bytes_of(bm, bn)) / ((bm + bn) * BK), MAX_STAGES);
+}
+
+/* A role's way through the tiles. */
+typedef struct {
+    int index, step, tiles; /* the tile's number; from it to the next one's; of how many, in clusters */
+    int k_tiles;
+} Work;
+
+/* Goes on to the cluster's next tile; 0 if there is none. */
+DEVICE int next_tile(Work *work) {
+    work->index += work->step;
+    return work->index < work->tiles;
 }
 
 /* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile columns and so share A. */
@@ -149,18 +171,157 @@ DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, 
     }
 }
 
+/* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
+DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cluster) {
+    const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn);
+    const int scale_bytes = (bm + blocks_of(bn) * BOX_K) * (int)sizeof(float);
+    const int stage_bytes = (bm == 64 ? (p->box_m + bn) * BK : tile_bytes) + scale_bytes; /* what the copies bring */
+    PipelineState state = producer_start_state();
+    while (next_tile(&work)) {
+        Tile tile = cta_tile(p, work.index, cluster);
+        for (int k_tile = 0; k_tile < work.k_tiles; k_tile++) {
+            /* Waits until the consumers have finished with this stage, scales and all, in every CTA that this producer
+             * writes to: else the copies overwrite what they read. */
+            producer_acquire(s->full, s->empty, state, stage_bytes);
+            e4m3 *a = &s->ring[state.index * tile_bytes];
+            MBarrier *full = &s->full[state.index];
+            if (cluster == 1) {
+                tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
+            } else {
+                /* Each CTA loads its part of A into all of them. */
+                int part = cluster_cta_rank() * (bm / cluster);
+                tma_load_2d_multicast(a + part * BK, &p->map_a, k_tile * BK, tile.m * bm + part, full,
+                                      (1 << cluster) - 1);
+            }
+            tma_load_2d(a + bm * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
+            tma_load_2d(s->scale_a[state.index], &p->map_scale_a, tile.m * bm, k_tile, full);
+            tma_load_2d(s->scale_b[state.index], &p->map_scale_b, k_tile / BOX_K * BOX_K, tile.n * bn / 128, full);
+            pipeline_advance(&state, stages);
+        }
+    }
+    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this one
+     * ends. */
+    producer_tail(s->empty, state, stages);
+}
+
+/* Consumer: main loop. Adds up the products of a tile and says which it is. The consumer's part of a tile begins at
+ * first_row and first_column, this warp's at `row`. */
+DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Work *work, int first_row, int row,
+                     int first_column, float sum[2][MAX_WIDTH / 2], const int bm, const int bn, const int cluster) {
+    const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn), blocks = blocks_of(bn);
+    const int columns = columns_of(bm, bn), halves = halves_of(bm);
+    int lane = (int)threadIdx.x % 32;
+    float part[MAX_WIDTH / 2]; /* what the tensor cores have added up of a k-tile: 64 x columns */
+    uint64_t first_a = wgmma_descriptor(&s->ring[first_row * BK]); /* in the ring's first stage */
+    uint64_t first_b = wgmma_descriptor(&s->ring[(bm + first_column) * BK]);
+    Tile tile = {0, 0};
+    UNROLL
+    for (int half = 0; half < halves; half++) {
+        UNROLL
+        for (int i = 0; i < columns / 2; i++) {
+            sum[half][i] = 0;
+        }
+    }
+    UNROLL_BY(8)
+    for (int k_tile = 0; k_tile < work->k_tiles; k_tile++) {
+        /* Waits until the bytes of this k-tile, and of its scales, have landed. */
+        consumer_wait(s->full, *state);
+        int stage = state->index;
+        float scale_a[2][2], scale_b[MAX_BLOCKS];
+        UNROLL
+        for (int half = 0; half < halves; half++) {
+            scale_a[half][0] = s->scale_a[stage][row + half * 64 + lane / 4];
+            scale_a[half][1] = s->scale_a[stage][row + half * 64 + lane / 4 + 8];
+        }
+        UNROLL
+        for (int i = 0; i < blocks; i++) {
+            scale_b[i] = s->scale_b[stage][i][k_tile % BOX_K];
+        }
+        uint64_t a = further(first_a, stage * (tile_bytes >> 4)), b = further(first_b, stage * (tile_bytes >> 4));
+        UNROLL
+        for (int half = 0; half < halves; half++) {
+            /* The promotion before, which has read `part`, comes before the wgmmas that follow. */
+            wgmma_fence();
+            UNROLL
+            for (int k32 = 0; k32 < STEPS; k32++) {
+                /* The first one replaces what has been promoted. */
+                wgmma_k32(columns, part, further(a, half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP),
+                          further(b, k32 * WGMMA_K16_STEP), k32 > 0);
+            }
+            wgmma_commit_group();
+            if (k_tile + half == 0) {
+                /* Two divisions, which take no time under the products. */
+                tile = cta_tile(p, work->index, cluster);
+            }
+            if (half == halves - 1) {
+                /* This lane's reads of scales come before the copy engine's next writes there. */
+                fence_proxy_async();
+            }
+            /* Waits until these products are done. The other consumer's go on. */
+            wgmma_wait_group(0);
+            registers_settled(part, columns / 2);
+            if (half == halves - 1) {
+                /* All lanes have read their scales, and the products the k-tile. Released before, the producers would
+                 * overwrite them. */
+                __syncwarp();
+                release(s, stage, cluster);
+            }
+            promote(sum[half], part, columns, tile.n * bn % 128 + first_column, scale_a[half], scale_b, blocks);
+        }
+        pipeline_advance(state, stages);
+    }
+    return tile;
+}
+
+/* Consumer warp, step 4: its sums to C, in the tile from `row` and first_column on. */
+DEVICE void epilogue(const Params *p, Shared *s, Tile tile, int row, int first_column, float sum[2][MAX_WIDTH / 2],
+                     const int bm, const int bn) {
+    const int columns = columns_of(bm, bn);
+    int col = tile.n * bn + first_column;
+    bf16 *out = (bf16 *)&s->ring[stages_of(bm, bn) * (bm + bn) * BK];
+    if (elect_one()) {
+        /* Waits until the copy engine has read this warp's rows of the tile before. */
+        bulk_wait_group_read(0);
+    }
+    /* The warp waits for that lane: its rows may be written. */
+    __syncwarp();
+    UNROLL
+    for (int half = 0; half < halves_of(bm); half++) {
+        if (out_bytes_of(bm, bn) > 0 && p->g.n % 8 == 0) {
+            store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half],
+                            tile.m * bm + row + half * 64, col);
+        } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes, which TMA would write whole */
+            store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half], columns);
+        }
+    }
+}
+
+/* The consumers, steps 3 and 4. */
+DEVICE void consume(const Params *p, Shared *s, Work work, int warp, const int bm, const int bn, const int cluster) {
+    int consumer = warp / 4 - 1;
+    int first_row = bm == 64 ? 0 : consumer * (bm / 2), first_column = bm == 64 ? consumer * columns_of(bm, bn) : 0;
+    int row = first_row + warp % 4 * 16; /* this warp's first, in the tile */
+    float sum[2][MAX_WIDTH / 2];         /* of all k-tiles before, with scales */
+    PipelineState state = consumer_start_state();
+    while (next_tile(&work)) {
+        Tile tile = multiply(p, s, &state, &work, first_row, row, first_column, sum, bm, bn, cluster);
+        epilogue(p, s, tile, row, first_column, sum, bm, bn);
+    }
+    if (elect_one()) {
+        /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+        bulk_wait_group(0);
+    }
+}
+
 /* The kernel, for tiles and clusters that are constants where it is called. */
 DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
-    const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn), blocks = blocks_of(bn);
-    const int scale_bytes = (bm + blocks * BOX_K) * (int)sizeof(float);
-    const int stage_bytes = (bm == 64 ? (p->box_m + bn) * BK : tile_bytes) + scale_bytes; /* what the copies bring */
-    const int columns = columns_of(bm, bn), halves = bm == 256 ? 2 : 1; /* a consumer has `halves` times 64 rows */
+    const int stages = stages_of(bm, bn);
 
-    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are `first` and every
-     * `step`-th one after it. */
-    int first = (int)blockIdx.x / cluster, step = (int)gridDim.x / cluster;
-    int tiles = p->tiles_m * p->tiles_n, k_tiles = ceil_div(p->g.k, BK);
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and every
+     * `step`-th after it. */
+    Work work = {.step = (int)gridDim.x / cluster, .tiles = p->tiles_m * p->tiles_n, .k_tiles = ceil_div(p->g.k, BK)};
+    work.index = (int)blockIdx.x / cluster - work.step;
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
@@ -178,7 +339,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
          * longer than rows that there are. */
         int missing = (bm - p->box_m) * BK / 16;
         for (int i = (int)threadIdx.x; i < stages * missing; i += THREADS) {
-            *(uint4 *)&s->ring[i / missing * tile_bytes + p->box_m * BK + i % missing * 16] = make_uint4(0, 0, 0, 0);
+            *(uint4 *)&s->ring[i / missing * ((bm + bn) * BK) + p->box_m * BK + i % missing * 16] =
+                make_uint4(0, 0, 0, 0);
         }
         /* wgmma reads them through the async proxy. */
         fence_proxy_async();
@@ -193,154 +355,43 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
-            PipelineState state = producer_start_state();
-            for (int index = first; index < tiles; index += step) {
-                Tile tile = cta_tile(p, index, cluster);
-                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                    /* Waits until the consumers have finished with this stage, scales and all, in every CTA that this
-                     * producer writes to: else the copies overwrite what they read. */
-                    producer_acquire(s->full, s->empty, state, stage_bytes);
-                    e4m3 *a = &s->ring[state.index * tile_bytes];
-                    MBarrier *full = &s->full[state.index];
-                    if (cluster == 1) {
-                        tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
-                    } else {
-                        /* Each CTA loads its part of A into all of them. */
-                        int part = cluster_cta_rank() * (bm / cluster);
-                        tma_load_2d_multicast(a + part * BK, &p->map_a, k_tile * BK, tile.m * bm + part, full,
-                                              (1 << cluster) - 1);
-                    }
-                    tma_load_2d(a + bm * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
-                    tma_load_2d(s->scale_a[state.index], &p->map_scale_a, tile.m * bm, k_tile, full);
-                    tma_load_2d(s->scale_b[state.index], &p->map_scale_b, k_tile / BOX_K * BOX_K, tile.n * bn / 128,
-                                full);
-                    pipeline_advance(&state, stages);
-                }
-            }
-            /* Waits until the last k-tiles have been consumed: nothing is in flight, and no CTA of the cluster still
-             * arrives on these barriers, when this role ends. */
-            producer_tail(s->empty, state, stages);
+            produce(p, s, work, bm, bn, cluster);
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
-        int consumer = warpgroup - 1, lane = (int)threadIdx.x % 32;
-        int first_row = bm == 64 ? 0 : consumer * (bm / 2), first_column = bm == 64 ? consumer * columns : 0;
-        int row = first_row + warp % 4 * 16; /* this warp's first, in the tile */
-        float part[MAX_WIDTH / 2];           /* what the tensor cores have added up of a k-tile: 64 x columns */
-        float sum[2][MAX_WIDTH / 2];         /* of all k-tiles before, with scales */
-        uint64_t first_a = wgmma_descriptor(&s->ring[first_row * BK]); /* in the ring's first stage */
-        uint64_t first_b = wgmma_descriptor(&s->ring[(bm + first_column) * BK]);
-        PipelineState state = consumer_start_state();
-        for (int index = first; index < tiles; index += step) {
-            Tile tile = {0, 0};
-            UNROLL
-            for (int half = 0; half < halves; half++) {
-                UNROLL
-                for (int i = 0; i < columns / 2; i++) {
-                    sum[half][i] = 0;
-                }
-            }
-
-            /* Step 3 of the consumers: main loop. */
-            UNROLL_BY(8)
-            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                /* Waits until the bytes of this k-tile, and of its scales, have landed. */
-                consumer_wait(s->full, state);
-                int stage = state.index;
-                float scale_a[2][2], scale_b[MAX_BLOCKS];
-                UNROLL
-                for (int half = 0; half < halves; half++) {
-                    scale_a[half][0] = s->scale_a[stage][row + half * 64 + lane / 4];
-                    scale_a[half][1] = s->scale_a[stage][row + half * 64 + lane / 4 + 8];
-                }
-                UNROLL
-                for (int i = 0; i < blocks; i++) {
-                    scale_b[i] = s->scale_b[stage][i][k_tile % BOX_K];
-                }
-                uint64_t a = further(first_a, stage * (tile_bytes >> 4)),
-                         b = further(first_b, stage * (tile_bytes >> 4));
-                UNROLL
-                for (int half = 0; half < halves; half++) {
-                    /* The promotion before, which has read `part`, comes before the wgmmas that follow. */
-                    wgmma_fence();
-                    UNROLL
-                    for (int k32 = 0; k32 < STEPS; k32++) {
-                        /* The first one replaces what has been promoted. */
-                        wgmma_k32(columns, part, further(a, half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP),
-                                  further(b, k32 * WGMMA_K16_STEP), k32 > 0);
-                    }
-                    wgmma_commit_group();
-                    if (k_tile + half == 0) {
-                        /* Two divisions, which take no time under the products. */
-                        tile = cta_tile(p, index, cluster);
-                    }
-                    if (half == halves - 1) {
-                        /* This lane's reads of scales come before the copy engine's next writes there. */
-                        fence_proxy_async();
-                    }
-                    /* Waits until these products are done. The other consumer's go on. */
-                    wgmma_wait_group(0);
-                    registers_settled(part, columns / 2);
-                    if (half == halves - 1) {
-                        /* All lanes have read their scales, and the products the k-tile. Released before, the producers
-                         * would overwrite them. */
-                        __syncwarp();
-                        release(s, stage, cluster);
-                    }
-                    promote(sum[half], part, columns, tile.n * bn % 128 + first_column, scale_a[half], scale_b, blocks);
-                }
-                pipeline_advance(&state, stages);
-            }
-
-            /* Step 4: epilogue. */
-            int col = tile.n * bn + first_column;
-            bf16 *out = (bf16 *)&s->ring[stages * tile_bytes];
-            if (elect_one()) {
-                /* Waits until the copy engine has read this warp's rows of the tile before. */
-                bulk_wait_group_read(0);
-            }
-            /* The warp waits for that lane: its rows may be written. */
-            __syncwarp();
-            UNROLL
-            for (int half = 0; half < halves; half++) {
-                if (out_bytes_of(bm, bn) > 0 && p->g.n % 8 == 0) {
-                    store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half],
-                                    tile.m * bm + row + half * 64, col);
-                } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes, which TMA would write whole */
-                    store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half],
-                                    columns);
-                }
-            }
-        }
-        if (elect_one()) {
-            /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
-            bulk_wait_group(0);
-        }
+        consume(p, s, work, warp, bm, bn, cluster);
     }
 }
 
-/* V(kernel, bm, bn, cluster, group, k_tile, end): tile; CTAs that share A by multicast; tile rows walked together
- * (tile_order.h); cycles of a k-tile and of a tile's end, as measured: see notes.md. */
-#define EACH_VARIANT(V)                                  \
-    V(fp8_256x128_cluster_2, 256, 128, 2, 8, 1090, 2630) \
-    V(fp8_128x192, 128, 192, 1, 16, 835, 1980)           \
-    V(fp8_64x128, 64, 128, 1, 16, 400, 800)              \
-    V(fp8_64x96, 64, 96, 1, 16, 310, 800)                \
-    V(fp8_64x64, 64, 64, 1, 16, 230, 800)
-
-#define VARIANT_KERNEL(kernel, bm, bn, cluster, ...)                                                          \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
-        gemm(&p, bm, bn, cluster);                                                                            \
-    }                                                                                                         \
+#define TILE_KERNEL(kernel, bm, bn, cluster)                                                                         \
+    static_assert((bm) == 64 || (bm) == 128 || (bm) == 256, "two consumers share 64 rows or have 64 or 128 each");   \
+    static_assert((bm) <= MAX_BM && ((bm) == 64 ? (bn) / 2 : (bn)) <= MAX_WIDTH,                                     \
+                  "scales and sums have room for this");                                                             \
+    static_assert(                                                                                                   \
+        (bm) < 256 || 3 * (bn) / 2 + 40 <= CONSUMER_REGISTERS,                                                       \
+        "a consumer holds a k-tile's products and the sums of two halves, and needs some 40 registers more");        \
+    static_assert((bn) + 128 - ((bn) & -(bn)) <= MAX_BLOCKS * 128, "a tile touches at most MAX_BLOCKS blocks of B"); \
+    static_assert((bm) / (cluster) % 8 == 0, "each CTA copies whole repetitions of the swizzle");                    \
+    static_assert(((bm) == 64 ? RING_BYTES : RING_BYTES - (bm) * (bn)*2) >= 2 * ((bm) + (bn)) * BK,                  \
+                  "there are two stages at least: one is copied while the other is multiplied");                     \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {        \
+        gemm(&p, bm, bn, cluster);                                                                                   \
+    }                                                                                                                \
     KERNEL_ENTRY(kernel, Params);
-EACH_VARIANT(VARIANT_KERNEL)
+TILE_KERNEL(fp8_256x128_cluster_2, 256, 128, 2)
+TILE_KERNEL(fp8_128x192, 128, 192, 1)
+TILE_KERNEL(fp8_64x128, 64, 128, 1)
+TILE_KERNEL(fp8_64x96, 64, 96, 1)
+TILE_KERNEL(fp8_64x64, 64, 64, 1)
 
+/* The cycles are measured: see notes.md. */
 static const Variant table[] = {
-#define ROW(kernel, m, n, ctas, rows, k_tile, end) \
-    {VARIANT(kernel, .bm = m, .bn = n, .cluster = ctas, .group = rows, .k_tile_cycles = k_tile, .end_cycles = end)},
-    EACH_VARIANT(ROW)
-#undef ROW
+    {VARIANT(fp8_256x128_cluster_2, .bm = 256, .bn = 128, .cluster = 2, .group = 8, .k_tile_cycles = 1090,
+             .end_cycles = 2630)},
+    {VARIANT(fp8_128x192, .bm = 128, .bn = 192, .cluster = 1, .group = 16, .k_tile_cycles = 835, .end_cycles = 1980)},
+    {VARIANT(fp8_64x128, .bm = 64, .bn = 128, .cluster = 1, .group = 16, .k_tile_cycles = 400, .end_cycles = 800)},
+    {VARIANT(fp8_64x96, .bm = 64, .bn = 96, .cluster = 1, .group = 16, .k_tile_cycles = 310, .end_cycles = 800)},
+    {VARIANT(fp8_64x64, .bm = 64, .bn = 64, .cluster = 1, .group = 16, .k_tile_cycles = 230, .end_cycles = 800)},
 };
 
 /* Tiles of C in this variant, in clusters. */
