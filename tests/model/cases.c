@@ -14,9 +14,6 @@
 enum { POLICIES = 4 };
 static const char *const policy_names[POLICIES] = {"eager", "lazy", "random", "pct"};
 
-/* Launches on several devices are judged as parts of a chain. */
-static int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
-
 static void check(const Case *c, int seeds) {
     char seen[400] = "";
     int bad = 0;

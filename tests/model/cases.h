@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../../common/model/model_host.h"
 
@@ -58,6 +59,8 @@ int run_case(const Case *c, const ModelOptions *options);
 /* Memory of the model, cleared, until the case ends. */
 void *case_memory(size_t bytes, const char *name);
 void case_free(void); /* all of it */
+/* Launches on several devices are judged as parts of a chain. */
+static inline int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
 /* By its name; ends the program if there is none. */
 const Case *find_case(const char *name);
 

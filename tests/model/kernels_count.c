@@ -3,7 +3,7 @@
 
 #include "../../common/device/mma_sync.h"
 
-#include "../../common/model/model_host.h"
+#include "cases.h"
 #include "count_pattern.h"
 
 typedef struct {
@@ -41,13 +41,9 @@ static __global__ void kernel(const __grid_constant__ Params p) {
 KERNEL_ENTRY(kernel, Params);
 
 int run_count_pattern(CountPattern pattern) {
-    Params params = {pattern, model_global_alloc(32 * 512, "memory")};
+    Params params = {pattern, case_memory(32 * 512, "memory")};
     LaunchShape shape = {.grid = 1, .block = 32, .shared_bytes = sizeof(Shared)};
-    if (params.memory == NULL) {
-        return 1;
-    }
-    memset(params.memory, 0, 32 * 512);
     int status = launch_kernel(KERNEL(kernel), shape, &params, NULL, NULL);
-    model_global_free(params.memory);
+    case_free();
     return status;
 }

@@ -349,13 +349,11 @@ static int run(const Case *c) {
 int right_loop(void) { return run(&(const Case){.bug = LOOP, .more = faults}); }
 
 int right_meeting(int ctas, int overflow) {
-    int *out = model_global_alloc((size_t)ctas * 1024 * sizeof *out, "out");
-    int *counter = model_global_alloc(2 * sizeof *counter, "counter");
     const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};
-    Params p = {out, counter, RIGHT_POLL_COUNTERS, last[overflow], poll_counters};
+    int *out = case_memory((size_t)ctas * 1024 * sizeof *out, "out");
+    Params p = {out, case_memory(2 * sizeof(int), "counter"), RIGHT_POLL_COUNTERS, last[overflow], poll_counters};
     LaunchShape shape = {.grid = ctas, .block = 1024, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL, NULL);
-    model_global_free(out);
-    model_global_free(counter);
+    case_free();
     return status;
 }
