@@ -16,13 +16,29 @@ static void must(cudaError_t error, const char *what) {
     }
 }
 
+/* Memory of the device, all of whose bytes are `value`. release(): of it. */
+static void *allocated(size_t bytes, int value) {
+    void *p = NULL;
+    must(cudaMalloc(&p, bytes), "an allocation");
+    must(cudaMemset(p, value, bytes), "cudaMemset");
+    must(cudaDeviceSynchronize(), "cudaMemset"); /* streams that do not block do not wait for it */
+    return p;
+}
+static void *new_workspace(void) { return allocated(gemm09_workspace_bytes(), 0); }
+static void release(void *p) { must(cudaFree(p), "cudaFree"); }
+
+static cudaStream_t new_stream(unsigned flags) {
+    cudaStream_t stream;
+    must(cudaStreamCreateWithFlags(&stream, flags), "a stream");
+    return stream;
+}
+
 /* A few numbers, over and over, in every order of magnitude that bf16 sums notice. */
 enum { PATTERN = (1 << 20) + 7 };
 static uint16_t *pattern; /* on the device */
 
 static void *filled(size_t elements) {
-    char *to = NULL;
-    must(cudaMalloc((void **)&to, elements * 2), "an allocation");
+    char *to = allocated(elements * 2, 0);
     for (size_t done = 0; done < elements; done += PATTERN) {
         size_t left = elements - done < PATTERN ? elements - done : PATTERN;
         must(cudaMemcpy(to + done * 2, pattern, left * 2, cudaMemcpyDeviceToDevice), "a copy");
@@ -37,7 +53,7 @@ static void make_pattern(void) {
         random = random * 1664525 + 1013904223;
         host[i] = (uint16_t)((random >> 16 & 0x83ff) | (0x3c + (random >> 8 & 3)) << 8); /* up to 1.99, of both signs */
     }
-    must(cudaMalloc((void **)&pattern, PATTERN * 2), "an allocation");
+    pattern = allocated(PATTERN * 2, 0);
     must(cudaMemcpy(pattern, host, PATTERN * 2, cudaMemcpyHostToDevice), "a copy");
     free(host);
 }
@@ -85,14 +101,10 @@ static void *work(void *argument) {
         w->failed++;
         return NULL;
     }
-    cudaStream_t stream;
-    void *workspace, *c[SHAPES];
-    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
-    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
-    must(cudaMemsetAsync(workspace, 0, gemm09_workspace_bytes(), stream), "cudaMemsetAsync");
+    cudaStream_t stream = new_stream(cudaStreamNonBlocking);
+    void *workspace = new_workspace(), *c[SHAPES];
     for (int i = 0; i < SHAPES; i++) {
-        must(cudaMalloc(&c[i], shape[i].bytes), "an allocation");
-        must(cudaMemsetAsync(c[i], 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
+        c[i] = allocated(shape[i].bytes, 0xff);
     }
     for (int launch = 0; launch < LAUNCHES; launch++) {
         int i = (w->first + launch) % SHAPES;
@@ -112,9 +124,9 @@ static void *work(void *argument) {
     w->wrong += left != 0;
     for (int i = 0; i < SHAPES; i++) {
         w->wrong += !same(c[i], &shape[i]);
-        must(cudaFree(c[i]), "cudaFree");
+        release(c[i]);
     }
-    must(cudaFree(workspace), "cudaFree");
+    release(workspace);
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
     if (w->handle == NULL) {
         gemm09_destroy(handle);
@@ -146,20 +158,14 @@ static void test_threads(Gemm09 *handle, const char *name) {
 /* While a stream is captured in the global mode nothing may be allocated or waited for, but launches on another stream go on. */
 static void test_graph(Gemm09 *handle) {
     char text[GEMM09_TEXT_BYTES];
-    cudaStream_t stream, other;
+    cudaStream_t stream = new_stream(cudaStreamNonBlocking), other = new_stream(cudaStreamNonBlocking);
     cudaGraph_t graph;
     cudaGraphExec_t executable;
-    void *workspace, *other_workspace, *c[SHAPES], *other_c;
-    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
-    must(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), "a stream");
-    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
-    must(cudaMalloc(&other_workspace, gemm09_workspace_bytes()), "an allocation");
-    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
-    must(cudaMemset(other_workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    void *workspace = new_workspace(), *other_workspace = new_workspace();
+    void *c[SHAPES], *other_c = allocated(shape[0].bytes, 0xff);
     for (int i = 0; i < SHAPES; i++) {
-        must(cudaMalloc(&c[i], shape[i].bytes), "an allocation");
+        c[i] = allocated(shape[i].bytes, 0xff);
     }
-    must(cudaMalloc(&other_c, shape[0].bytes), "an allocation");
     int failed = 0, not_beside = 0;
     must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
     for (int i = 0; i < SHAPES; i++) {
@@ -176,8 +182,8 @@ static void test_graph(Gemm09 *handle) {
     if (!ok(not_beside == 0 && same(other_c, &shape[0]), "... and beside it launches on another stream")) {
         diag("%s", text);
     }
-    must(cudaFree(other_c), "cudaFree");
-    must(cudaFree(other_workspace), "cudaFree");
+    release(other_c);
+    release(other_workspace);
     must(cudaStreamDestroy(other), "cudaStreamDestroy");
     must(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
     int wrong = 0;
@@ -195,7 +201,7 @@ static void test_graph(Gemm09 *handle) {
 
     /* The default stream would wait for a stream that is captured: the driver refuses the launch. */
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
-    must(cudaStreamCreate(&stream), "a stream");
+    stream = new_stream(cudaStreamDefault);
     must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
     Gemm09Problem p = problem_of(0, c[0], workspace, NULL);
     Gemm09Status status = gemm09_launch(handle, &p, text, sizeof text);
@@ -208,21 +214,19 @@ static void test_graph(Gemm09 *handle) {
     must(cudaStreamSynchronize(stream), "a launch");
     ok(status == GEMM09_OK && text[0] == '\0' && same(c[0], &shape[0]), "... and the next launch is right");
     for (int i = 0; i < SHAPES; i++) {
-        must(cudaFree(c[i]), "cudaFree");
+        release(c[i]);
     }
-    must(cudaFree(workspace), "cudaFree");
+    release(workspace);
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
 /* How long the host is in a launch. */
 static void time_launches(Gemm09 *handle) {
     enum { COUNT = 500 };
-    void *workspace, *c;
-    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
-    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    void *workspace = new_workspace();
     for (int i = 0; i < SHAPES - 1; i++) {
         struct timespec from, to;
-        must(cudaMalloc(&c, shape[i].bytes), "an allocation");
+        void *c = allocated(shape[i].bytes, 0xff);
         Gemm09Problem p = problem_of(i, c, workspace, NULL);
         must(cudaDeviceSynchronize(), "waiting");
         clock_gettime(CLOCK_MONOTONIC, &from);
@@ -233,9 +237,9 @@ static void time_launches(Gemm09 *handle) {
         must(cudaDeviceSynchronize(), "launches");
         printf("# %d x %d x %d: %.1f us of the host's time for a launch\n", shapes[i][0], shapes[i][1], shapes[i][2],
                ((to.tv_sec - from.tv_sec) * 1e6 + (to.tv_nsec - from.tv_nsec) / 1e3) / COUNT);
-        must(cudaFree(c), "cudaFree");
+        release(c);
     }
-    must(cudaFree(workspace), "cudaFree");
+    release(workspace);
 }
 
 /* Elements are 0x3f3f, that is 0.746; where k is large, all of A are zero but the last 8, as a sum in fp32 would not grow so
@@ -251,20 +255,9 @@ static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
         skip(name, "the GPU's memory is too small");
         return;
     }
-    char *a, *b, *c, *workspace;
-    must(cudaMalloc((void **)&a, a_bytes), "an allocation");
-    must(cudaMalloc((void **)&b, b_bytes), "an allocation");
-    must(cudaMalloc((void **)&c, c_bytes), "an allocation");
-    must(cudaMalloc((void **)&workspace, gemm09_workspace_bytes()), "an allocation");
-    if (k > 1 << 20) {
-        must(cudaMemset(a, 0, a_bytes), "cudaMemset");
-        must(cudaMemset(a + a_bytes - 16, 0x3f, 16), "cudaMemset");
-    } else {
-        must(cudaMemset(a, 0x3f, a_bytes), "cudaMemset");
-    }
-    must(cudaMemset(b, 0x3f, b_bytes), "cudaMemset");
-    must(cudaMemset(c, 0xff, c_bytes), "cudaMemset");
-    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    char *a = allocated(a_bytes, k > 1 << 20 ? 0 : 0x3f), *b = allocated(b_bytes, 0x3f), *c = allocated(c_bytes, 0xff);
+    void *workspace = new_workspace();
+    must(cudaMemset(a + a_bytes - 16, 0x3f, 16), "cudaMemset");
     Gemm09Problem p = {m, n, k, a, lda, b, lda, c, ldc, workspace, gemm09_workspace_bytes(), NULL};
     Gemm09Status status = gemm09_launch(handle, &p, text, sizeof text);
     must(cudaDeviceSynchronize(), name);
@@ -288,10 +281,10 @@ static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
         diag("%s, %lld are wrong", text, (long long)wrong);
     }
     free(host);
-    must(cudaFree(a), "cudaFree");
-    must(cudaFree(b), "cudaFree");
-    must(cudaFree(c), "cudaFree");
-    must(cudaFree(workspace), "cudaFree");
+    release(a);
+    release(b);
+    release(c);
+    release(workspace);
 }
 
 static void test_devices(Gemm09 *handle) {
@@ -302,9 +295,8 @@ static void test_devices(Gemm09 *handle) {
         return;
     }
     char text[GEMM09_TEXT_BYTES];
-    cudaStream_t stream;
     must(cudaSetDevice(1), "cudaSetDevice");
-    must(cudaStreamCreate(&stream), "a stream");
+    cudaStream_t stream = new_stream(cudaStreamDefault);
     Gemm09Problem p = problem_of(0, (void *)shape[0].a, (void *)shape[0].a, stream);
     is_int(gemm09_launch(handle, &p, text, sizeof text), GEMM09_BAD_ARGUMENT, "a handle of another device: refused");
     ok(strcmp(text, "the current device is 1: accepted is the handle's, 0") == 0, "... named: %s", text);
@@ -327,16 +319,13 @@ int main(void) {
         return diag("%s", text) + 1;
     }
     make_pattern();
-    void *workspace;
-    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
-    must(cudaMemset(workspace, 0, gemm09_workspace_bytes()), "cudaMemset");
+    void *workspace = new_workspace();
     for (int i = 0; i < SHAPES; i++) {
         shape[i].a = filled((size_t)shapes[i][0] * shapes[i][2]);
         shape[i].b = filled((size_t)shapes[i][1] * shapes[i][2]);
         shape[i].bytes = (size_t)shapes[i][0] * shapes[i][1] * 2;
         shape[i].expected = malloc(shape[i].bytes);
-        void *c;
-        must(cudaMalloc(&c, shape[i].bytes), "an allocation");
+        void *c = allocated(shape[i].bytes, 0xff);
         Gemm09Problem p = problem_of(i, c, workspace, NULL);
         status = gemm09_launch(handle, &p, text, sizeof text);
         must(cudaDeviceSynchronize(), "a launch");
@@ -344,7 +333,7 @@ int main(void) {
             diag("%s", text);
         }
         must(cudaMemcpy(shape[i].expected, c, shape[i].bytes, cudaMemcpyDeviceToHost), "a copy");
-        must(cudaFree(c), "cudaFree");
+        release(c);
     }
     test_threads(handle, "one handle");
     test_threads(NULL, "a handle each");
@@ -352,8 +341,8 @@ int main(void) {
     test_devices(handle);
     time_launches(handle);
     for (int i = 0; i < SHAPES; i++) {
-        must(cudaFree((void *)shape[i].a), "cudaFree");
-        must(cudaFree((void *)shape[i].b), "cudaFree");
+        release((void *)shape[i].a);
+        release((void *)shape[i].b);
     }
     test_large(handle, GEMM09_MAX_SIZE, 1, 1);
     test_large(handle, 1, GEMM09_MAX_SIZE, 8);
