@@ -87,7 +87,7 @@ static void panel(int x, int y, const Access *a, int rows, const char *rows_of) 
          sectors * SECTOR_BYTES);
 }
 
-void draw_01(const char *directory) {
+PICTURE(coalescing) {
     static const char source[] = "01_naive/01_naive.cu";
     const int tile = constant(source, "TILE"), chunk = constant(source, "CHUNK"), top = 138;
     Access store = {"store of C", "each lane its own 2 bytes", {0}, {0}, ELEMENT};
@@ -101,7 +101,7 @@ void draw_01(const char *directory) {
         load_b.row[lane] = col;
     }
     const int bottom = top + tile * ROW_HEIGHT;
-    begin(directory, "01_naive/coalescing.svg", bottom + 36,
+    begin("01_naive/coalescing.svg", bottom + 36,
           "Which sectors of global memory the loads and the store of a warp touch");
     paragraph("t", MARGIN, 26, 18,
               "The first warp of the first CTA at k = 0. A strip is one 128-byte line, the start of a row of the "

@@ -49,7 +49,7 @@ static void swizzle_panel(int x, int y, int row_bytes, uint32_t (*place)(uint32_
          worst == 1 ? "; of any other, too" : " one after the other");
 }
 
-static void draw_swizzle(const char *directory) {
+PICTURE(swizzle) {
     static const struct {
         int row_bytes;
         uint32_t (*place)(uint32_t);
@@ -61,7 +61,7 @@ static void draw_swizzle(const char *directory) {
         {32, swizzle_32b, "rows of 32 bytes, as they come", "32-byte swizzle: address bit 4 ^= bit 7"},
     };
     const int left = 60, right = 60 + COLUMNS * CHUNK_WIDTH + 60;
-    begin(directory, "02_smem_tiled/swizzle.svg", 592, "Where 16-byte chunks lie in the banks of shared memory");
+    begin("02_smem_tiled/swizzle.svg", 592, "Where 16-byte chunks lie in the banks of shared memory");
     paragraph("t", MARGIN, 26, 18,
               "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
               "Coloured: chunk 1 of the 8 rows,\n"
@@ -90,10 +90,10 @@ static void row_names(int x, int y, int rows, int matrix_of_upper, int matrix_of
     }
 }
 
-static void draw_fragments(const char *directory) {
+PICTURE(fragments) {
     static const char *const digit[] = {"0", "1", "2", "3"};
     const int top = 118, a_x = 80, b_x = a_x + 8 * PAIR_WIDTH + 100;
-    begin(directory, "02_smem_tiled/fragments.svg", 790, "Fragments of mma.sync m16n8k16 and the lanes of ldmatrix");
+    begin("02_smem_tiled/fragments.svg", 790, "Fragments of mma.sync m16n8k16 and the lanes of ldmatrix");
     paragraph("t", MARGIN, 26, 18,
               "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix "
               "of ldmatrix is one colour, one register\n"
@@ -198,7 +198,7 @@ static void zoom_lines(const Level *l, int m, int n, const Level *next) {
 /* The FLOP of a product m x n x k for each byte of its operands. */
 static double flop_per_byte(int m, int n, int k) { return 2.0 * m * n * k / (2.0 * (m + n) * k); }
 
-static void draw_levels(const char *directory) {
+PICTURE(levels) {
     static const char source[] = "02_smem_tiled/02_smem_tiled.cu";
     const int bm = constant(source, "BM"), bn = constant(source, "BN"), bk = constant(source, "BK");
     const int warps_m = constant(source, "WARPS_M"), warps_n = constant(source, "WARPS_N");
@@ -208,7 +208,7 @@ static void draw_levels(const char *directory) {
     char notes[160];
     need(warps_m == 2 && warps_n == 2 && mma_d_row(lane, 0) == 2 && mma_d_column(lane, 0) == 2,
          "levels.svg no longer fits 02_smem_tiled.cu");
-    begin(directory, "02_smem_tiled/levels.svg", 464, "Levels of tiles: C, a CTA tile, a warp tile, one mma.sync");
+    begin("02_smem_tiled/levels.svg", 464, "Levels of tiles: C, a CTA tile, a warp tile, one mma.sync");
     paragraph("t", MARGIN, 26, 18,
               "C[2][2] through the levels. Each level: a tile of C; left of it the rows of A, above it the columns of "
               "B that it needs for one step.\n"
@@ -280,10 +280,4 @@ static void draw_levels(const char *directory) {
              MMA_N, MMA_K, lane);
     level_texts(&mma, "one mma.sync", "m16n8k16, a whole warp", notes, flop_per_byte(MMA_M, MMA_N, MMA_K));
     end();
-}
-
-void draw_02(const char *directory) {
-    draw_levels(directory);
-    draw_swizzle(directory);
-    draw_fragments(directory);
 }

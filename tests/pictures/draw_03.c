@@ -8,14 +8,14 @@ enum { K_TILES = 7, LEFT = 118, PROLOGUE = 92, WIDE = 104, TOP = 92, HIGH = 36, 
 
 static int column(int k_tile) { return LEFT + PROLOGUE + k_tile * WIDE; }
 
-static void draw_ring(const char *directory) {
+PICTURE(ring) {
     int stages = constant(SOURCE, "STAGES");
     int tile_bytes = (constant(SOURCE, "BM") + constant(SOURCE, "BN")) * constant(SOURCE, "BK") * 2;
     must_contain(SOURCE, "cp_async_wait_group(STAGES - 2);");
     must_contain(SOURCE, "load_stage(s, &a, &b, p.k, k_tile + STAGES - 1, k_tiles);");
     int commits = TOP + stages * PITCH + 14, waits = commits + (stages - 1) * 22 + 14, bottom = waits + 34;
 
-    begin(directory, "03_cp_async_multistage/ring.svg", bottom + 56,
+    begin("03_cp_async_multistage/ring.svg", bottom + 56,
           "The ring: k-tiles that land in a stage, are read there, and give their place to another");
     paragraph(
         "t", MARGIN, 26, 18,
@@ -79,5 +79,3 @@ static void draw_ring(const char *directory) {
               stages == 3 ? "newest one" : "newest ones");
     end();
 }
-
-void draw_03(const char *directory) { draw_ring(directory); }

@@ -16,7 +16,7 @@ static void two_lines(int x, int y, const char *first, const char *then, int num
 
 static void strip(int x, int y, int stage) { cell(hue(stage), x, y, STRIP, HIGH, "t s c", 23, "%d", stage); }
 
-static void draw_fragments(const char *directory) {
+PICTURE(fragments) {
     int stages = constant(SOURCE, "STAGES"), steps = constant(SOURCE, "BK") / 16;
     must_contain(SOURCE, "STEPS = BK / 16,");
     must_contain(SOURCE, "if (step == STEPS - 1) {");
@@ -29,7 +29,7 @@ static void draw_fragments(const char *directory) {
     must_contain(SOURCE, "cp_async_wait_group(STAGES - 2);");
     int sets = TOP + stages * PITCH + 26, bottom = sets + SETS * PITCH + 4;
 
-    begin(directory, "04_regfile_double_buffer/in_flight.svg", bottom + 62,
+    begin("04_regfile_double_buffer/in_flight.svg", bottom + 62,
           "Fragments in flight: each step multiplies one set of fragments and loads the other");
     paragraph("t", MARGIN, 26, 18,
               "Time goes to the right; a column is one step, 16 of k. In each, ldmatrix brings the next step's\n"
@@ -123,5 +123,3 @@ static void draw_fragments(const char *directory) {
               stages - 2);
     end();
 }
-
-void draw_04(const char *directory) { draw_fragments(directory); }

@@ -128,13 +128,12 @@ static void draw_life(int bytes, int y) {
     }
 }
 
-static void draw_box(const char *directory) {
+PICTURE(box) {
     enum { TILE_X = 350, TOP = 76, LIFE = 344, HEIGHT = 606 };
     Box b = {constant(hello, "ROWS"), constant(hello, "COLUMNS") / CHUNK, constant(hello, "FIRST_ROW"),
              constant(hello, "FIRST_COLUMN") / CHUNK, constant(hello, "BOX_ROWS")};
     need(constant(hello, "BOX_COLUMNS") == LINE * CHUNK, "a row of the box is 128 bytes");
-    begin(directory, "05_tma_mbarrier/box.svg", HEIGHT,
-          "A box on its way to shared memory, and the mbarrier that counts it");
+    begin("05_tma_mbarrier/box.svg", HEIGHT, "A box on its way to shared memory, and the mbarrier that counts it");
     text("t h", MARGIN, 26, "One instruction copies a box. What lies outside the matrix arrives as zeros.");
     draw_matrix(&b, MARGIN + 10, TOP);
     arrow("async", 276, TOP + 130, TILE_X - 12, TOP + 100);
@@ -196,7 +195,7 @@ static void draw_panel(const Panel *p, int all, int box_a, int x, int y) {
     text("t s", x, zero + PLOT / 2 + 70, "%s", p->verdict[1]);
 }
 
-static void draw_counts(const char *directory) {
+PICTURE(counts) {
     const int a = constant(chapter, "BM") * constant(chapter, "BK") * 2;
     const int b = constant(chapter, "BN") * constant(chapter, "BK") * 2, all = a + b;
     const BarrierState init = {.event = ON_INIT, .amount = 1}, box_a = {.event = ON_BYTES, .amount = a},
@@ -231,8 +230,7 @@ static void draw_counts(const char *directory) {
          "with too few bytes phase 0 completes early and phase 1 hangs");
     need(more[3].phase == 0 && more[3].pending == 0 && more[3].tx > 0, "with too many bytes phase 0 hangs");
     need(swapped[1].phase == 1 && swapped[5].phase == 2, "an arrival before the announcement completes the phase");
-    begin(directory, "05_tma_mbarrier/tx_count.svg", 310,
-          "The tx-count for exact, too few and too many announced bytes");
+    begin("05_tma_mbarrier/tx_count.svg", 310, "The tx-count for exact, too few and too many announced bytes");
     text("t", MARGIN, 24,
          "tx-count of full[0] over two laps. A k-tile is two boxes: A, %d bytes, and B, %d. Here A lands first.", a, b);
     for (int i = 0; i < PANELS; i++) {
@@ -242,9 +240,4 @@ static void draw_counts(const char *directory) {
          "exp: arrive.expect_tx, on the right expect_tx alone; arr: arrive; A, B: that box has landed. "
          "Below: the barrier's phase.");
     end();
-}
-
-void draw_05(const char *directory) {
-    draw_box(directory);
-    draw_counts(directory);
 }

@@ -125,9 +125,8 @@ static void draw_layout(const Layout *l, int left) {
     }
 }
 
-static void draw_descriptor(const char *directory) {
-    begin(directory, "06_wgmma_ss/descriptor.svg", 590,
-          "One tile in three layouts, as a wgmma descriptor describes it");
+PICTURE(descriptor) {
+    begin("06_wgmma_ss/descriptor.svg", 590, "One tile in three layouts, as a wgmma descriptor describes it");
     paragraph("t", MARGIN, 24, 18,
               "A tile of 64 rows (of m or n) x 64 k of bf16 in three layouts; rows run down, k to the right. A cell is "
               "a core matrix,\n"
@@ -153,9 +152,9 @@ static void draw_descriptor(const char *directory) {
 
 /* ---- accumulators.svg: what the threads of one warp hold */
 
-static void draw_accumulators(const char *directory) {
+PICTURE(accumulators) {
     enum { ROWS = 16, COLUMNS = 16, WIDE = 54, HIGH = 17, TOP = 88, LEFT = 72 };
-    begin(directory, "06_wgmma_ss/accumulators.svg", TOP + ROWS * HIGH + 34, "Accumulators of wgmma m64nNk16");
+    begin("06_wgmma_ss/accumulators.svg", TOP + ROWS * HIGH + 34, "Accumulators of wgmma m64nNk16");
     paragraph("t", MARGIN, 24, 18,
               "Rows 0 to 15 and columns 0 to 15 of D: what warp 0 holds. \"5 d2\" is register d[2] of thread 5. Warps "
               "1 to 3 have the next 16 rows each,\n"
@@ -194,9 +193,4 @@ static void draw_accumulators(const char *directory) {
     text("m s", LEFT, TOP + ROWS * HIGH + 22,
          "Stronger colour: 8 rows further down, the same threads' next two registers.");
     end();
-}
-
-void draw_06(const char *directory) {
-    draw_descriptor(directory);
-    draw_accumulators(directory);
 }

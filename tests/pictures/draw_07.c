@@ -26,7 +26,7 @@ static void check_wait(const char *who, int complete, PipelineState state, int p
          "roles.svg: the wait of the %s is not as the picture says", who);
 }
 
-static void draw_roles(const char *directory) {
+PICTURE(roles) {
     enum { LEFT = 150, STEP = 200, WIDE = 148, LANE = 158 };
     enum { PRODUCER = 58, FULL = 148, STAGE = 226, EMPTY_TOP = 320, CONSUMER = 416, BOX = 58, BAND = 48 };
     int stages = constant(source, "STAGES");
@@ -41,8 +41,7 @@ static void draw_roles(const char *directory) {
     need(stages == 4 && bm / 64 == CONSUMERS && laps(released[0], producer.index, stages) == 1,
          "roles.svg is drawn for four stages and two consumers");
 
-    begin(directory, "07_warp_specialized/roles.svg", 530,
-          "Producer, consumers, and the ring of stages with its barriers");
+    begin("07_warp_specialized/roles.svg", 530, "Producer, consumers, and the ring of stages with its barriers");
     paragraph("t", MARGIN, 24, 18,
               "One CTA at one moment of its main loop. The roles share nothing but the ring, and each of its %d stages "
               "has two barriers. From left\n"
@@ -136,10 +135,9 @@ static void draw_roles(const char *directory) {
 
 /* ---- three laps ---- */
 
-static void draw_ring(const char *directory) {
+PICTURE(ring) {
     enum { STAGES = 4, K_TILES = 12, WIDE = 66, LEFT = 150, TOP = 96, HIGH = 40 };
-    begin(directory, "07_warp_specialized/ring.svg", 392,
-          "The ring of stages: indices, phases and parities over three laps");
+    begin("07_warp_specialized/ring.svg", 392, "The ring of stages: indices, phases and parities over three laps");
     paragraph("t", MARGIN, 26, 18,
               "A column is a k-tile, a colour is a stage; the ring has %d. Both roles call pipeline_advance() after "
               "each k-tile. A wait names\n"
@@ -182,9 +180,4 @@ static void draw_ring(const char *directory) {
          "Lap 0: on a fresh barrier the phase before phase 0 (parity 1) counts as complete, so the producer goes on at "
          "once. Stronger colour: parity 1.");
     end();
-}
-
-void draw_07(const char *directory) {
-    draw_roles(directory);
-    draw_ring(directory);
 }

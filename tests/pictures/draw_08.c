@@ -261,7 +261,7 @@ static void draw_detail(const Schedule *s, int left, int y, int scale) {
 #undef X
 }
 
-static void draw_schedules(const char *directory) {
+PICTURE(schedules) {
     enum { LEFT = 292, SCALE = 5, TOP = 92, ROW = 68, ROWS = 4, DETAIL = TOP + ROWS * ROW + 50 };
     Schedule s[ROWS] = {
         {.name = "One CTA, one tile (07)",
@@ -287,7 +287,7 @@ static void draw_schedules(const char *directory) {
     for (int i = 0; i < ROWS; i++) {
         measure(&s[i]);
     }
-    begin(directory, "08_persistent_pingpong/pingpong.svg", DETAIL + 236,
+    begin("08_persistent_pingpong/pingpong.svg", DETAIL + 236,
           "One CTA, two CTAs, a persistent CTA, ping-pong: what the tensor cores wait for");
     paragraph("t", MARGIN, 26, 18,
               "One SM, %d tiles of %d k-tiles. In units of time a k-tile's load is %d.%d, its math %d, a tile's "
@@ -333,11 +333,10 @@ static int lap_before_is_the_others(int stages, int k_tiles) {
     return others;
 }
 
-static void draw_turns(const char *directory) {
+PICTURE(turns) {
     enum { STAGES = 4, K = 5, SHOWN = 3 * K, WIDE = 52, LEFT = 168, TOP = 104, HIGH = 38, STATE = TOP + 166 };
     enum { GRID = STATE + 154, MANY = 12 };
-    begin(directory, "08_persistent_pingpong/turns.svg", GRID + 172,
-          "The ring for two consumers: which waits need the turn");
+    begin("08_persistent_pingpong/turns.svg", GRID + 172, "The ring for two consumers: which waits need the turn");
     paragraph(
         "t", MARGIN, 26, 18,
         "A ring of %d stages, tiles of %d k-tiles. Each consumer takes its own tile's k-tiles and skips the other's:\n"
@@ -504,9 +503,9 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
     need(hangs == (arrivals == 1 && k_tiles == 1), "who may hand a turn on has changed");
 }
 
-static void draw_hand_over(const char *directory) {
+PICTURE(hand_over) {
     enum { LEFT = 96, TOP = 88, SCALE = 15, STEP = 285, LANES = TOP + 28 };
-    begin(directory, "08_persistent_pingpong/handing_on.svg", 336, "One slow warp, and who hands the turn on");
+    begin("08_persistent_pingpong/handing_on.svg", 336, "One slow warp, and who hands the turn on");
     paragraph("t", MARGIN, 26, 18,
               "Consumer 0's first turn: its four warps, warp %d late. Each waits for parity 1 of turn[0]: in phase 0 "
               "that passes, in phase 1 it blocks.\n"
@@ -562,11 +561,10 @@ static void order_panel(int x, int y, int bm, int bn, int group, const char *nam
     text("t h", x, y + SHOWN * CELL + 42, "%d MiB", (panels_a * bm + panels_b * bn) * kib_a_row / 1024);
 }
 
-static void draw_tile_order(const char *directory) {
+PICTURE(tile_order) {
     int bm = constant(source, "BM"), bn = constant(source, "MAX_BN"), group = constant(source, "TILE_GROUP");
     char name[64];
-    begin(directory, "08_persistent_pingpong/tile_order.svg", 376,
-          "Tiles that 132 CTAs work on at a time, by rows and in groups");
+    begin("08_persistent_pingpong/tile_order.svg", 376, "Tiles that 132 CTAs work on at a time, by rows and in groups");
     paragraph("t", MARGIN, 26, 18,
               "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue (dark): the first wave of %d CTAs; "
               "yellow: the second.\n"
@@ -576,11 +574,4 @@ static void draw_tile_order(const char *directory) {
     snprintf(name, sizeof name, "tile_at(..., group %d): %d rows walked together", group, group);
     order_panel(MARGIN + 490, 78, bm, bn, group, name);
     end();
-}
-
-void draw_08(const char *directory) {
-    draw_schedules(directory);
-    draw_turns(directory);
-    draw_hand_over(directory);
-    draw_tile_order(directory);
 }

@@ -25,13 +25,12 @@ static const Variant *variant_in_a_cluster(void) {
     exit(1);
 }
 
-static void draw_cluster(const char *directory) {
+PICTURE(cluster) {
     enum { WIDE = 440, STEP = 480, GLOBAL = 74, STAGE = 186, BARRIERS = 292, CONSUMERS_Y = 392, HIGH = 40 };
     const Variant *v = variant_in_a_cluster();
     int bk = constant(source, "BK"), consumers = constant(source, "CONSUMERS");
     int a_bytes = v->bm * bk * (int)sizeof(bf16), part_bytes = v->bn / v->cluster * bk * (int)sizeof(bf16);
-    begin(directory, "beyond/09_every_shape/cluster.svg", 494,
-          "A stage in two CTAs of a cluster that share B by multicast");
+    begin("beyond/09_every_shape/cluster.svg", 494, "A stage in two CTAs of a cluster that share B by multicast");
     paragraph("t", MARGIN, 26, 18,
               "Stage s of %s. The CTAs' tiles lie below each other: both need the same %d columns of B.\n"
               "Each CTA loads one half of them, into both. Solid arrows: copies. Dashed: arrivals.",
@@ -102,9 +101,9 @@ static int draw_cta(int x, int y, int scale, int begin_at, int work) {
     return work + MATH + EPILOGUE;
 }
 
-static void draw_overlap(const char *directory) {
+PICTURE(overlap) {
     enum { LEFT = 210, SCALE = 14, LATER = 7, TOP = 92 };
-    begin(directory, "beyond/09_every_shape/overlap.svg", 432, "Two launches, one after the other, and overlapping");
+    begin("beyond/09_every_shape/overlap.svg", 432, "Two launches, one after the other, and overlapping");
     paragraph("t", MARGIN, 26, 18,
               "Two layers on two SMs: launch 2 reads as its A what launch 1 writes as its C. In units of time: from "
               "one launch's end to the next\n"
@@ -147,9 +146,4 @@ static void draw_overlap(const char *directory) {
               "the same meeting. Consumers write C, which launch 1 may\n"
               "still read; but they wait for what the producer loads, and so come after its wait.");
     end();
-}
-
-void draw_09(const char *directory) {
-    draw_cluster(directory);
-    draw_overlap(directory);
 }

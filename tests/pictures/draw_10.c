@@ -5,14 +5,13 @@ static const char source[] = "beyond/10_fp8/10_fp8.cu";
 
 /* ---- one k-tile: from operands to sums ---- */
 
-static void draw_levels(const char *directory) {
+PICTURE(levels) {
     enum { TOP = 70, CELL = 26, STEP = 236, WIDE = 196, ROW = 148, HIGH = 52 };
     int bk = 128, steps = bk / 32;
     must_contain(source, "enum { BK = SCALE_K };");
     must_contain(source, "STEPS = BK / 32,");
     must_contain(source, "sum[j / 2 + i] += scale_a[i / 2] * b * part[j / 2 + i];");
-    begin(directory, "beyond/10_fp8/levels.svg", 330,
-          "A sum on two levels: 128 steps of k in the tensor cores, the rest in fp32");
+    begin("beyond/10_fp8/levels.svg", 330, "A sum on two levels: 128 steps of k in the tensor cores, the rest in fp32");
     text("t", MARGIN, 26,
          "One element of C. k runs to the right, in k-tiles of %d; each has a scale of A's row and one of B's block.",
          bk);
@@ -45,13 +44,13 @@ static void draw_levels(const char *directory) {
  * cycle, and finding the next stage, waiting and asking some more. */
 enum { CONSUMERS = 2, AROUND = 70 };
 
-static void draw_turns(const char *directory) {
+PICTURE(turns) {
     enum { LEFT = 130, LANE = 46, TOP = 84, BAR = 30, ROUNDS = 3, PIXELS = 820 };
     int columns = 128, math = 4 * columns / 2, promotion = columns / 2 + AROUND;
     need(constant(source, "CONSUMERS") == CONSUMERS && promotion <= math,
          "turns.svg is drawn for two consumers whose promotion is shorter than the other's math");
     int total = (2 * ROUNDS + 1) * math;
-    begin(directory, "beyond/10_fp8/promotion.svg", 274, "While one consumer promotes, the other one's products run");
+    begin("beyond/10_fp8/promotion.svg", 274, "While one consumer promotes, the other one's products run");
     paragraph(
         "t", MARGIN, 26, 18,
         "64 x %d products of a consumer, 4 x k32: %d cycles of the tensor cores. Then %d additions a thread, and what "
@@ -80,9 +79,4 @@ static void draw_turns(const char *directory) {
               "wait: that is why a wider product is better, and why nothing but additions should stand between a wait "
               "and the next products.");
     end();
-}
-
-void draw_10(const char *directory) {
-    draw_levels(directory);
-    draw_turns(directory);
 }

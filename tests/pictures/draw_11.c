@@ -90,9 +90,9 @@ static void draw_decoded(int x, int y) {
     }
 }
 
-static void draw_packed(const char *directory) {
+PICTURE(packed) {
     enum { X = 74, GRID = 74, CELL = 15, BYTES = 392, BLOCK = 494 };
-    begin(directory, "beyond/11_w4a8/packed.svg", 556, "A thread's weights in operand A, and in the packed block");
+    begin("beyond/11_w4a8/packed.svg", 556, "A thread's weights in operand A, and in the packed block");
     text("t", MARGIN, 26,
          "Operand A in registers, of warp 0, for the product of step 0: %d of the block's %d rows, %d of its %d k. "
          "Strong colours: thread %d.",
@@ -189,13 +189,13 @@ static void draw_sets(const Course *c, int y, int tiles) {
     }
 }
 
-static void draw_pipeline(const char *directory) {
+PICTURE(pipeline) {
     enum { TWO = 84, ONE = 284, NONE = 380 };
     must_contain(source, "uint32_t a[PAIR][STEPS][4];");
     must_contain(source, "wgmma_wait_group(1);");
     must_contain(source, "wgmma_wait_group(0);");
     Course two = run(2, 1), one = run(1, 1), none = run(2, 0);
-    begin(directory, "beyond/11_w4a8/pipeline.svg", 548, "Conversion of a k-tile under the products of the one before");
+    begin("beyond/11_w4a8/pipeline.svg", 548, "Conversion of a k-tile under the products of the one before");
     paragraph("t", MARGIN, 26, 18,
               "One warpgroup, its first k-tiles. Products are issued where a conversion ends, and run when the tensor "
               "cores come to them.\n"
@@ -222,9 +222,4 @@ static void draw_pipeline(const char *directory) {
     text("t s", LEFT + (none.convert[2] + CONVERT) * SCALE + 60, NONE + 76,
          "Framed: the products get weights of both k-tiles.");
     end();
-}
-
-void draw_11(const char *directory) {
-    draw_packed(directory);
-    draw_pipeline(directory);
 }

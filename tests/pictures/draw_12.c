@@ -84,9 +84,8 @@ static void draw_ways(void) {
          "What cannot be hidden is the last part: all of C in (a), a piece in (b), the last tiles in (c).");
 }
 
-void draw_12(const char *directory) {
-    begin(directory, "beyond/12_two_gpus/stores.svg", 620,
-          "One tile on its way into two memories, and three ways to C");
+PICTURE(stores) {
+    begin("beyond/12_two_gpus/stores.svg", 620, "One tile on its way into two memories, and three ways to C");
     paragraph("t", MARGIN, 26, 18,
               "A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the\n"
               "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");

@@ -17,8 +17,17 @@
 
 enum { WIDTH = 960, MARGIN = 20 };
 
-/* Opens DIRECTORY/FILE and writes its head. */
-void begin(const char *directory, const char *file, int height, const char *title);
+/* PICTURE(name) { ... } draws one, between begin() and end(). The linker puts what stands in a section "drawings" side by
+ * side, so that draw_all() finds it. */
+typedef void Drawing(void);
+#define PICTURE(name)                                                                              \
+    static Drawing draw_##name;                                                                    \
+    __attribute__((used, section("drawings"))) static Drawing *const drawing_##name = draw_##name; \
+    static void draw_##name(void)
+void draw_all(const char *directory);
+
+/* Opens a file below that directory and writes its head. */
+void begin(const char *file, int height, const char *title);
 void end(void);
 
 void box(const char *class, int x, int y, int width, int height);
@@ -53,10 +62,5 @@ int constant(const char *source, const char *name);
 __attribute__((format(printf, 3, 4))) void need_at(const char *file, int holds, const char *format, ...);
 /* Ends the program if no line of a source file contains `code` any more: a picture shows what it does. */
 void must_contain(const char *source, const char *code);
-
-/* One for each chapter that has pictures; each writes DIRECTORY/NN_name/NAME.svg. */
-#define EACH_DRAW(X) X(01) X(02) X(03) X(04) X(05) X(06) X(07) X(08) X(09) X(10) X(11) X(12)
-#define DECLARE_DRAW(number) void draw_##number(const char *directory);
-EACH_DRAW(DECLARE_DRAW)
 
 #endif

@@ -11,7 +11,6 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: pictures DIRECTORY\n");
         return 2;
     }
-#define DRAW(number) draw_##number(argv[1]);
-    EACH_DRAW(DRAW)
+    draw_all(argv[1]);
     return 0;
 }
