@@ -75,9 +75,8 @@ static void panel(int x, int y, const Access *a, int rows, const char *rows_of) 
             box("n", x + pixels(s * SECTOR_BYTES), top, pixels(SECTOR_BYTES), ROW_HEIGHT - 3);
         }
         if (count > 0) {
-            box("hot", x + pixels(low), top, pixels(high - low), ROW_HEIGHT - 3);
-            text("t s c", x + pixels(low) + pixels(high - low) / 2, top + 13, count == 2 ? "%d,%d" : "%d-%d", first,
-                 last);
+            cell("hot", x + pixels(low), top, pixels(high - low), ROW_HEIGHT - 3, "t s c", 13,
+                 count == 2 ? "%d,%d" : "%d-%d", first, last);
             if (high - low < SECTOR_BYTES) {
                 box("wait", x + pixels(high), top, pixels(SECTOR_BYTES - (high - low)), ROW_HEIGHT - 3);
             }

@@ -38,8 +38,7 @@ PICTURE(ring) {
             /* Started when the k-tile before it in this stage has been read; waited for before it is read. */
             int issued = k_tile - (stages - 1);
             int from = issued < 0 ? LEFT + 4 + 6 * stage : column(issued) + PAUSE, to = column(k_tile) - 2;
-            box("load", from, y, to - from, HIGH);
-            text("t s c", (from + to) / 2, y + HIGH / 2 + 4, "k-tile %d lands", k_tile);
+            cell("load", from, y, to - from, HIGH, "t s c", HIGH / 2 + 4, "k-tile %d lands", k_tile);
             box("math", column(k_tile) + 2, y, WIDE - 4 + (k_tile == K_TILES - 1 ? 0 : 2), HIGH);
             text("t h s c", column(k_tile) + WIDE / 2, y + 15, "k-tile %d", k_tile);
             text("t s c", column(k_tile) + WIDE / 2, y + 29, "read, multiplied");

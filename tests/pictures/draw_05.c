@@ -113,8 +113,7 @@ static void draw_life(int bytes, int y) {
         if (completes) {
             line(x - 3, y + 18, x - 3, y_of[4] + HIGH);
         }
-        colour(s->phase % 2 ? 4 : 0, x, y_of[0], WIDE - 6, HIGH - 4);
-        text("t h s c", middle, y_of[0] + 15, "%d", s->phase);
+        cell(hue(s->phase % 2 ? 4 : 0), x, y_of[0], WIDE - 6, HIGH - 4, "t h s c", 15, "%d", s->phase);
         text("t s c", middle, y_of[1] + 17, "%d", s->pending);
         box("n", x, y_of[2], WIDE - 6, BAR);
         if (s->tx > 0) {

@@ -153,8 +153,7 @@ PICTURE(ring) {
     for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
         int x = LEFT + k_tile * WIDE, lap = k_tile / STAGES;
         text("t c", x + WIDE / 2, TOP - 10, "%d", k_tile);
-        colour(consumer.index, x, y_of[0], WIDE - 4, HIGH);
-        text("t h c", x + WIDE / 2 - 2, y_of[0] + 25, "%d", consumer.index);
+        cell(hue(consumer.index), x, y_of[0], WIDE - 4, HIGH, "t h c", 25, "%d", consumer.index);
         colour(producer.index + (producer.phase ? 4 : 0), x, y_of[1], WIDE - 4, HIGH - 6);
         text("t s c", x + WIDE / 2 - 2, y_of[1] + 15, "empty[%d]", producer.index);
         text("t h s c", x + WIDE / 2 - 2, y_of[1] + 29, "parity %u", producer.phase);

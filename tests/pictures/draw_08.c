@@ -224,8 +224,7 @@ static void draw_detail(const Schedule *s, int left, int y, int scale) {
             box("n", at, top, read - at, RING - 3);
             colour(state.index + (state.phase ? 0 : 4), at, top, loaded - at, RING - 3);
             text("t s c", (at + loaded) / 2, top + 10, "%d", tile * K_TILES + k);
-            box("math", math, tensor, read - math, LANE);
-            text("t s c", (math + read) / 2, tensor + 15, "%d", tile * K_TILES + k);
+            cell("math", math, tensor, read - math, LANE, "t s c", 15, "%d", tile * K_TILES + k);
             pipeline_advance(&state, s->stages);
         }
     }
@@ -245,8 +244,7 @@ static void draw_detail(const Schedule *s, int left, int y, int scale) {
             if (tile >= SHOWN) {
                 continue;
             }
-            box("math", X(first), lane[consumer], X(over) - X(first), LANE);
-            text("t s c", X((first + over) / 2), lane[consumer] + 15, "math of tile %d", tile);
+            cell("math", X(first), lane[consumer], X(over) - X(first), LANE, "t s c", 15, "math of tile %d", tile);
             box("epi", X(over), lane[consumer], X(over + EPILOGUE) - X(over), LANE);
             text("t s c", X(over + EPILOGUE / 2), lane[consumer] + 15, "store tile %d", tile);
             free = over + EPILOGUE;
@@ -464,8 +462,7 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
     int shown = back < ALL ? back : ALL;
     cell("n", x, y, shown * unit, LANE - 6, "t s c", 13, "phase 0");
     if (back < ALL) {
-        colour(7, x + back * unit, y, (ALL - back) * unit, LANE - 6);
-        text("t s c", x + (back + ALL) * unit / 2, y + 13, "phase 1");
+        cell(hue(7), x + back * unit, y, (ALL - back) * unit, LANE - 6, "t s c", 13, "phase 1");
     }
     for (int warp = 0; warp < WARPS; warp++) {
         int top = y + LANE + warp * LANE, from = begin_at[warp];
@@ -476,19 +473,16 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
         }
         if (!through) {
             hangs = 1;
-            box("hot", x + from * unit, top, (ALL - from) * unit, LANE - 6);
-            text("t s c", x + (from + ALL) * unit / 2, top + 13, "waits for phase 1");
+            cell("hot", x + from * unit, top, (ALL - from) * unit, LANE - 6, "t s c", 13, "waits for phase 1");
             continue;
         }
         for (int k = 0; k < k_tiles; k++) {
             int at = from + k * ISSUE;
-            box("math", x + at * unit, top, ISSUE * unit, LANE - 6);
-            text("t s c", x + at * unit + unit, top + 13, "k%d", k);
+            cell("math", x + at * unit, top, ISSUE * unit, LANE - 6, "t s c", 13, "k%d", k);
             last = at + ISSUE;
         }
         if (done[warp] > last) {
-            box("wait", x + last * unit, top, (done[warp] - last) * unit, LANE - 6);
-            text("m s c", x + (last + done[warp]) * unit / 2, top + 13, "wait_group(1)");
+            cell("wait", x + last * unit, top, (done[warp] - last) * unit, LANE - 6, "m s c", 13, "wait_group(1)");
         }
         if (warp < arrivals) {
             arrow("lead", x + done[warp] * unit, top + LANE - 6, x + done[warp] * unit, y + LANE + WARPS * LANE + 8);
@@ -497,8 +491,7 @@ static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, c
     int top = y + LANE + WARPS * LANE + 10;
     cell("wait", x, top, completes * unit, LANE - 6, "m s c", 13, completes > 4 ? "waits for turn[1]" : "");
     for (int k = 0; k < k_tiles; k++) {
-        box("math", x + (completes + k * ISSUE) * unit, top, ISSUE * unit, LANE - 6);
-        text("t s c", x + (completes + k * ISSUE) * unit + unit, top + 13, "k%d", k);
+        cell("math", x + (completes + k * ISSUE) * unit, top, ISSUE * unit, LANE - 6, "t s c", 13, "k%d", k);
     }
     need(hangs == (arrivals == 1 && k_tiles == 1), "who may hand a turn on has changed");
 }

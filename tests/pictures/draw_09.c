@@ -45,11 +45,9 @@ PICTURE(cluster) {
     static const int a_x[] = {130, 710}, part_x[] = {330, 510};
     for (int cta = 0; cta < v->cluster; cta++) {
         int x = MARGIN + cta * STEP, from = a_x[cta] + 60, part = part_x[cta] + 60;
-        colour(cta * 2, a_x[cta], GLOBAL, 120, HIGH);
-        text("t s c", from, GLOBAL + 17, "A, rows of tile %d", cta);
+        cell(hue(cta * 2), a_x[cta], GLOBAL, 120, HIGH, "t s c", 17, "A, rows of tile %d", cta);
         text("m s c", from, GLOBAL + 31, "%d x %d", v->bm, bk);
-        colour(4 + cta * 2 + 1, part_x[cta], GLOBAL, 120, HIGH);
-        text("t s c", part, GLOBAL + 17, "B, half %d", cta);
+        cell(hue(4 + cta * 2 + 1), part_x[cta], GLOBAL, 120, HIGH, "t s c", 17, "B, half %d", cta);
         text("m s c", part, GLOBAL + 31, "%d x %d", v->bn / v->cluster, bk);
 
         cell(hue(cta * 2), x + 20, STAGE, 120, HIGH, "t s c", 17, "A");
@@ -87,8 +85,7 @@ enum { START = 5, SET_UP = 3, MATH = 8, EPILOGUE = 4 };
 
 static void run_bar(const char *class, int x, int y, int from, int to, int scale, const char *name) {
     if (to > from) {
-        box(class, x + from * scale, y, (to - from) * scale, 20);
-        text("t s c", x + (from + to) * scale / 2, y + 14, "%s", name);
+        cell(class, x + from * scale, y, (to - from) * scale, 20, "t s c", 14, "%s", name);
     }
 }
 

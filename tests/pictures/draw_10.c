@@ -19,8 +19,7 @@ PICTURE(levels) {
         int x = MARGIN + tile * STEP;
         text("t s", x, TOP - 12, tile < 3 ? "k-tile %d" : "and so on", tile);
         for (int step = 0; step < steps; step++) {
-            colour(tile, x + step * (WIDE / 4), TOP, WIDE / 4, CELL);
-            text("t x c", x + step * (WIDE / 4) + WIDE / 8, TOP + 17, "32 k");
+            cell(hue(tile), x + step * (WIDE / 4), TOP, WIDE / 4, CELL, "t x c", 17, "32 k");
         }
         text("m s", x, TOP + 44, "%d wgmmas", steps);
         arrow("async", x + WIDE / 2, TOP + 52, x + WIDE / 2, ROW);

@@ -55,9 +55,8 @@ static void draw_bytes(int x, int y, int width) {
 static void draw_block(int x, int y, int wide) {
     int weights = wide * WEIGHT_BYTES / BLOCK_BYTES;
     for (int half = 0; half < 2; half++) {
-        box("n", x + half * weights / 2, y, weights / 2, 26);
-        text("t s c", x + half * weights / 2 + weights / 4, y + 17, "steps %d and %d: %d threads x 16 bytes", half * 2,
-             half * 2 + 1, WEIGHT_BYTES / 2 / 16);
+        cell("n", x + half * weights / 2, y, weights / 2, 26, "t s c", 17, "steps %d and %d: %d threads x 16 bytes",
+             half * 2, half * 2 + 1, WEIGHT_BYTES / 2 / 16);
         box("hot", x + weights * packed_word(THREAD, half * 2, 0) / WEIGHT_BYTES, y, 4, 26);
     }
     box("epi", x + weights, y, wide - weights, 26);
@@ -161,8 +160,7 @@ static Course run(int sets, int waits) {
 }
 
 static void bar(const char *class, int y, int from, int to, const char *name, int i) {
-    box(class, LEFT + from * SCALE, y, (to - from) * SCALE, 22);
-    text("t s c", LEFT + (from + to) * SCALE / 2, y + 15, name, i);
+    cell(class, LEFT + from * SCALE, y, (to - from) * SCALE, 22, "t s c", 15, name, i);
 }
 
 static void draw_course(const Course *c, int y, int tiles, int promoted) {
