@@ -10,8 +10,7 @@ enum { MANY = 8 };
 static int column(int step) { return LEFT + PROLOGUE + step * WIDE; }
 
 static void two_lines(int x, int y, const char *first, const char *then, int number) {
-    text("t s c", x, y + 16, "%s", first);
-    text("t s c", x, y + 30, "%s %d", then, number);
+    paragraph("t s c", x, y + 16, 14, "%s\n%s %d", first, then, number);
 }
 
 static void strip(int x, int y, int stage) { cell(hue(stage), x, y, STRIP, HIGH, "t s c", 23, "%d", stage); }
@@ -41,8 +40,7 @@ PICTURE(fragments) {
         text("t h c", (column(first) + column(end)) / 2, TOP - 34, "k-tile %d", k_tile);
         line(column(first) + 3, TOP - 28, column(end) - 3, TOP - 28);
     }
-    text("t h", MARGIN, TOP - 28, "shared");
-    text("t h", MARGIN, TOP - 12, "memory");
+    paragraph("t h", MARGIN, TOP - 28, 16, "shared\nmemory");
     text("t h", MARGIN, sets - 8, "registers");
     for (int c = 0; c < COLUMNS; c++) {
         text("m s c", column(c) + WIDE / 2, TOP - 12, "step %d", c % steps);

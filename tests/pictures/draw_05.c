@@ -40,10 +40,8 @@ static void draw_matrix(const Box *b, int x, int y) {
     shape("l", "M%d %dh%dv%dh-%dz", left, top, width, height, width);
     text("t s e", left - 4, top + 10, "{%d, %d}", b->first_chunk * CHUNK, b->first_row);
     text("m s", x, y - 8, "the matrix: %d rows x %d columns", b->rows, b->chunks * CHUNK);
-    text("m s", left, top + height + 14, "the box: %d rows", b->box_rows);
-    text("m s", left, top + height + 28, "x %d columns", LINE * CHUNK);
-    text("m s", x, top + height + 14, "a cell: 16 bytes,");
-    text("m s", x, top + height + 28, "%d elements", CHUNK);
+    paragraph("m s", left, top + height + 14, 14, "the box: %d rows\nx %d columns", b->box_rows, LINE * CHUNK);
+    paragraph("m s", x, top + height + 14, 14, "a cell: 16 bytes,\n%d elements", CHUNK);
 }
 
 static void draw_tile(const Box *b, int x, int y) {
@@ -68,15 +66,13 @@ static void draw_operands(const Box *b, int x, int y) {
     const int wide = WIDTH - MARGIN - x;
     box("n", x, y, wide, 104);
     text("t h s", x + 10, y + 18, "The tensor map says, once:");
-    text("t s", x + 10, y + 36, "base address; size %d x %d;", b->rows, b->chunks * CHUNK);
-    text("t s", x + 10, y + 52, "bytes from row to row;");
-    text("t s", x + 10, y + 68, "a box is %d x %d;", b->box_rows, LINE * CHUNK);
-    text("t s", x + 10, y + 84, "swizzle: 128 bytes");
+    paragraph("t s", x + 10, y + 36, 16,
+              "base address; size %d x %d;\nbytes from row to row;\na box is %d x %d;\nswizzle: 128 bytes", b->rows,
+              b->chunks * CHUNK, b->box_rows, LINE * CHUNK);
     box("n", x, y + 112, wide, 86);
     text("t h s", x + 10, y + 130, "Each instruction says:");
-    text("t s", x + 10, y + 148, "which box: {%d, %d}", b->first_chunk * CHUNK, b->first_row);
-    text("t s", x + 10, y + 164, "where to in shared memory");
-    text("t s", x + 10, y + 180, "which mbarrier counts it");
+    paragraph("t s", x + 10, y + 148, 16, "which box: {%d, %d}\nwhere to in shared memory\nwhich mbarrier counts it",
+              b->first_chunk * CHUNK, b->first_row);
 }
 
 /* ---- the mbarrier ------------------------------------------------------------------------------------------------- */
@@ -190,8 +186,7 @@ static void draw_panel(const Panel *p, int all, int box_a, int x, int y) {
         }
     }
     shape("l", path);
-    text("t s", x, zero + PLOT / 2 + 54, "%s", p->verdict[0]);
-    text("t s", x, zero + PLOT / 2 + 70, "%s", p->verdict[1]);
+    paragraph("t s", x, zero + PLOT / 2 + 54, 16, "%s\n%s", p->verdict[0], p->verdict[1]);
 }
 
 PICTURE(counts) {

@@ -75,13 +75,11 @@ static void draw_layout(const Layout *l, int left) {
         bent(middle, above, middle + WIDE, above, 0, 14);
         text("t s e", middle - 4, above - 4, "SBO %u", d.stride);
         bent(x - 2, CORE_TOP + HIGH / 2, x - 2, below + 12, 22, 0);
-        text("t s e", x - 20, CORE_TOP + 4 * HIGH + 8, "LBO");
-        text("t s e", x - 20, CORE_TOP + 4 * HIGH + 22, "%u", d.leading);
+        paragraph("t s e", x - 20, CORE_TOP + 4 * HIGH + 8, 14, "LBO\n%u", d.leading);
         text("m s", x + 4, below + 16, "row 64: the next panel of 64");
     } else {
         bent(x - 2, CORE_TOP + HIGH / 2, x - 2, CORE_TOP + 3 * HIGH / 2, 20, 0);
-        text("t s e", x - 20, CORE_TOP + HIGH - 2, "SBO");
-        text("t s e", x - 20, CORE_TOP + HIGH + 12, "%u", d.stride);
+        paragraph("t s e", x - 20, CORE_TOP + HIGH - 2, 14, "SBO\n%u", d.stride);
         if (d.swizzle_bytes == 0) {
             bent(middle, above, middle + WIDE, above, 0, 14);
             text("t s e", middle - 4, above - 4, "LBO %u", d.leading);

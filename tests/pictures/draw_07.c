@@ -55,14 +55,11 @@ PICTURE(roles) {
          STARTED, STARTED / stages - 1, producer.index);
 
     text("t h e", LEFT - 14, FULL + 20, "full");
-    text("m s e", LEFT - 14, FULL + 36, "1 arrival and");
-    text("m s e", LEFT - 14, FULL + 50, "%d bytes a phase", bytes);
+    paragraph("m s e", LEFT - 14, FULL + 36, 14, "1 arrival and\n%d bytes a phase", bytes);
     text("t h e", LEFT - 14, STAGE + 20, "stage");
-    text("m s e", LEFT - 14, STAGE + 36, "A %d x %d", bm, bk);
-    text("m s e", LEFT - 14, STAGE + 50, "B %d x %d", bn, bk);
+    paragraph("m s e", LEFT - 14, STAGE + 36, 14, "A %d x %d\nB %d x %d", bm, bk, bn, bk);
     text("t h e", LEFT - 14, EMPTY_TOP + 20, "empty");
-    text("m s e", LEFT - 14, EMPTY_TOP + 36, "%d arrivals", CONSUMERS);
-    text("m s e", LEFT - 14, EMPTY_TOP + 50, "a phase");
+    paragraph("m s e", LEFT - 14, EMPTY_TOP + 36, 14, "%d arrivals\na phase", CONSUMERS);
 
     static const char *const state_of[] = {"read by consumer 0", "landed, not read yet", "landing: B is missing",
                                            "read by consumer 1"};

@@ -186,8 +186,7 @@ static Times draw_schedule(const Schedule *s, int x, int y, int scale) {
     Times t = schedule(s);
     int tensor = y + LANE + 3, epilogue = tensor + MIDDLE + 3, shares = s->workers == 2, width = t.end * scale / UNIT;
     text("t h", MARGIN, y + 11, "%s", s->name);
-    text("m s", MARGIN, y + 27, "%s", s->remark[0]);
-    text("m s", MARGIN, y + 41, "%s", s->remark[1]);
+    paragraph("m s", MARGIN, y + 27, 14, "%s\n%s", s->remark[0], s->remark[1]);
     text("m s e", x - 6, y + 10, "loads");
     text("m s e", x - 6, tensor + 14, "tensor cores");
     text("m s e", x - 6, epilogue + 10, "epilogue");
@@ -362,8 +361,7 @@ PICTURE(turns) {
                 box("hot", x - 1, y - 3, WIDE - 2, HIGH + 6);
             }
             colour(state.index + (state.phase ? 4 : 0), x + 2, y, WIDE - 8, HIGH);
-            text("t s c", x + WIDE / 2 - 2, y + 15, "full[%d]", state.index);
-            text("t s c", x + WIDE / 2 - 2, y + 30, "parity %u", state.phase);
+            paragraph("t s c", x + WIDE / 2 - 2, y + 15, 15, "full[%d]\nparity %u", state.index, state.phase);
             if (before >= 0) {
                 text("m s c", x + WIDE / 2 - 2, y_of[3] + 20, "%d", before);
                 text(others ? "t h s c" : "m s c", x + WIDE / 2 - 2, y_of[3] + 34, others ? "other's" : "own");

@@ -48,8 +48,7 @@ static void draw_bytes(int x, int y, int width) {
         text("m s", x + word * 4 * width + 4, y - 6, "word %d: step %d, registers %d and %d", word, word / 2,
              word % 2 * 2, word % 2 * 2 + 1);
     }
-    text("m s e", x - 6, y + 16, "odd");
-    text("m s e", x - 6, y + 40, "even");
+    paragraph("m s e", x - 6, y + 16, 24, "odd\neven");
 }
 
 static void draw_block(int x, int y, int wide) {
@@ -106,8 +105,7 @@ PICTURE(packed) {
     text("t s", right, GRID + 124, "A word has the weights of two registers, as magnitude and sign.");
     text("t s", right, GRID + 140, "The odd register's sign of a byte lies in the byte above:");
     draw_bits(right, GRID + 150, 30);
-    text("m s", right, GRID + 208, "even = w &amp; 0x87878787");
-    text("m s", right, GRID + 224, "odd  = rotate(w, 4) &amp; 0x87878787");
+    paragraph("m s", right, GRID + 208, 16, "even = w &amp; 0x87878787\nodd  = rotate(w, 4) &amp; 0x87878787");
     draw_decoded(right, GRID + 244);
     must_contain("beyond/11_w4a8/pack.h", "word >> 4 | word << 28");
     must_contain("beyond/11_w4a8/pack.h", "& 0x87878787");
@@ -164,8 +162,7 @@ static void bar(const char *class, int y, int from, int to, const char *name, in
 }
 
 static void draw_course(const Course *c, int y, int tiles, int promoted) {
-    text("t s e", LEFT - 8, y + 15, "threads");
-    text("t s e", LEFT - 8, y + 41, "tensor cores");
+    paragraph("t s e", LEFT - 8, y + 15, 26, "threads\ntensor cores");
     for (int i = 0; i < tiles; i++) {
         bar("frag", y, c->convert[i], c->convert[i] + CONVERT, "convert %d", i);
         bar("math", y + 26, c->start[i], c->done[i], "products %d", i);

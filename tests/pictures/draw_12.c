@@ -33,8 +33,7 @@ static void draw_gpus(void) {
     }
     int smem = MARGIN + 20, c0 = MARGIN + 270, c1 = MARGIN + STEP + 40;
     cell("epi", smem, TOP + 60, 150, 76, "t h s c", 20, "the buffer of a CTA");
-    text("t s c", smem + 75, TOP + 97, "tile t, stored in boxes");
-    text("t s c", smem + 75, TOP + 113, "of %d x %d, one at a time", rows, columns);
+    paragraph("t s c", smem + 75, TOP + 97, 16, "tile t, stored in boxes\nof %d x %d, one at a time", rows, columns);
     draw_c(c0, TOP + 62, 0);
     draw_c(c1, TOP + 62, 1);
     arrow("async", smem + 150, TOP + 84, c0 + 12, TOP + 134);
@@ -47,13 +46,11 @@ static void draw_gpus(void) {
     for (int i = 0; i < 6; i++) {
         cell(i == 3 ? "hot" : "n", flags + i * 28, TOP + 200, 28, 26, "t x c", 17, i == 0 ? "R" : i == 3 ? "t" : "");
     }
-    text("m s", flags, TOP + 246, "rank 1's flags,");
-    text("m s", flags, TOP + 261, "set by rank 0");
+    paragraph("m s", flags, TOP + 246, 15, "rank 1's flags,\nset by rank 0");
     shape("generic", "M60 196V342H838V288");
     text("m s", smem + 30, TOP + 276, "2  bulk_wait_group(0): both are written.  3  set to the epoch, with release");
     cell("math", flags, TOP + 62, 168, 62, "t h s c", 18, "Step 5, before the end");
-    text("t s c", flags + 84, TOP + 97, "4  waits for flag t,");
-    text("t s c", flags + 84, TOP + 113, "with acquire");
+    paragraph("t s c", flags + 84, TOP + 97, 16, "4  waits for flag t,\nwith acquire");
     arrow("lead", flags + 98, TOP + 124, flags + 98, TOP + 198);
     text("m s", MARGIN, 380,
          "R: \"rank 0 has begun this launch: its C may be written.\" The same in the other direction, at the same "
