@@ -9,8 +9,6 @@
 #include "../../common/ranks.h"
 #include "../../common/variants.h"
 
-#include "../../common/device/barrier.h"
-#include "../../common/device/epilogue.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/pipeline.h"
@@ -36,6 +34,13 @@ enum {
     BOX_ROWS = 32,
     MAX_PAUSE_NS = 1000000, /* the most that nanosleep takes */
 };
+static_assert(BK * sizeof(bf16) == 128 && STRIP * sizeof(bf16) == 128,
+              "the tensor maps, descriptors and swizzled_index() take rows of 128 bytes: BK and STRIP are 64");
+static_assert(BM == CONSUMERS * 64, "a consumer takes 64 rows: none may be left over");
+static_assert(BM % BOX_ROWS == 0 && BOX_ROWS == 32, "in store_edge() a lane has one row of a box");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
+static_assert(MAX_BN / 2 + 64 <= CONSUMER_REGISTERS, "a consumer holds MAX_BN / 2 accumulators, and needs some more");
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];            /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
@@ -45,6 +50,8 @@ typedef struct {
     MBarrier filled;                      /* completes a phase when a tile is in out */
     MBarrier drained;                     /* completes a phase when the copy engine has read it */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 /* What this rank knows of a rank. */
 typedef struct {
@@ -67,6 +74,11 @@ typedef struct {
 /* Of the flags that a rank sets in another's memory, the first says that its own C may be written, the others that it has
  * written a tile there. Set to the launch's epoch, never reset. */
 enum { READY, FIRST_TILE };
+
+/* What the copies of a k-tile bring. */
+HOST_DEVICE int stage_bytes_of(int bn) { return (BM + bn) * BK * 2; }
+
+HOST_DEVICE int stages_of(int bn) { return min_int(RING_BYTES / stage_bytes_of(bn), MAX_STAGES); }
 
 /* One product of the chosen width. */
 DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
@@ -102,15 +114,152 @@ DEVICE void store_edge(const Params *p, const bf16 *box, int row, int col) {
     }
 }
 
+/* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
+DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const int bn) {
+    const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
+    PipelineState state = producer_start_state();
+    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
+        Tile tile = this_tile(&tiles);
+        for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+            /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
+            producer_acquire(s->full, s->empty, state, stage_bytes);
+            bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
+            MBarrier *full = &s->full[state.index];
+            tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * BM, full);
+            tma_load_2d(a + BM * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
+            pipeline_advance(&state, stages);
+        }
+    }
+    /* Waits until the last k-tiles have been consumed. Without a cluster nothing depends on that, as 07 and 08 show: the CTA
+     * lives until its consumers have ended, and they wait for every load. */
+    producer_tail(s->empty, state, stages);
+}
+
+/* Storing warp: a finished tile, from shared memory to all ranks. */
+DEVICE void store_tile(const Params *p, Shared *s, const Tiles *t, const int bn) {
+    Tile tile = this_tile(t);
+    for (int box = 0; box < bn / STRIP * (BM / BOX_ROWS); box++) {
+        int in_tile = box % (BM / BOX_ROWS) * BOX_ROWS, strip = box / (BM / BOX_ROWS);
+        int row = tile.m * BM + in_tile, col = tile.n * bn + strip * STRIP;
+        const bf16 *out = &s->out[strip][in_tile * STRIP];
+        if (p->g.n % 8 != 0 && col + STRIP > p->g.n) {
+            /* The copy engine cuts a row off at a multiple of 16 bytes only. */
+            store_edge(p, out, row, col);
+        } else if (elect_one()) {
+            for (int i = 0; i < p->rank_count; i++) {
+                tma_store_2d(&p->map_c[i], out, col, row);
+            }
+            bulk_commit_group();
+            if (t->index + (int)gridDim.x < t->tiles_m * t->tiles_n) {
+                /* Waits until the box has been written, and a while more: loads wait behind what the copy engine has to
+                 * store, and all SMs send at the same time. Behind the last tile no load waits. */
+                bulk_wait_group(0);
+                __nanosleep((unsigned)p->pause_ns);
+            }
+        }
+    }
+}
+
+/* The storing warp, steps 4 and 5: each finished tile goes to all ranks while the consumers multiply the next. */
+DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn) {
+    PipelineState out = consumer_start_state(); /* of the buffer: a ring of one stage */
+    for (int i = 1; i < p->rank_count; i++) {
+        /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
+        system_flag_wait_acquire(&p->ranks[i].wait[READY], p->epoch);
+    }
+    /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
+    fence_proxy_async_global();
+    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
+        /* Waits until both consumers have filled the buffer, and fenced. */
+        mbarrier_wait_parity(&s->filled, out.phase);
+        store_tile(p, s, &tiles, bn);
+        /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
+        __syncwarp();
+        if (elect_one()) {
+            /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that shared
+             * memory has been read. */
+            bulk_wait_group(0);
+            /* The consumers wait for this before they fill the buffer again. */
+            mbarrier_arrive(&s->drained);
+            for (int i = 1; i < p->rank_count; i++) {
+                /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
+                system_flag_set_release(&p->ranks[i].set[FIRST_TILE + tiles.index], p->epoch);
+            }
+        }
+        pipeline_advance(&out, 1);
+    }
+    /* Step 5: the neighbours' tiles. The CTAs share their flags, a lane has one of 32 in turn. When all CTAs have ended, this
+     * rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
+    int lane = (int)threadIdx.x % 32;
+    for (int i = 1; i < p->rank_count; i++) {
+        for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
+             tile += 32 * (int)gridDim.x) {
+            system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
+        }
+    }
+}
+
+/* Consumer: main loop. Its 64 rows of a tile, times bn columns. */
+DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer, float *acc, const int bn) {
+    const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
+    int thread = (int)threadIdx.x % 128;
+    int previous = 0; /* stage of the k-tile before */
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        /* Waits until the bytes of this k-tile have landed. */
+        consumer_wait(s->full, *state);
+        const bf16 *stage = &s->ring[state->index * (stage_bytes / 2)];
+        uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
+        uint64_t b = wgmma_descriptor(stage + BM * BK);
+        /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+        wgmma_fence();
+        UNROLL
+        for (int step = 0; step < STEPS; step++) {
+            wgmma_k16(bn, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+        }
+        wgmma_commit_group();
+        /* Waits until the products of the previous k-tile are done; those of this one go on. */
+        wgmma_wait_group(1);
+        if (k_tile > 0 && thread == 0) {
+            /* This consumer has finished with the previous stage. Released before the wait, the producer would
+             * overwrite it under the tensor cores. */
+            consumer_release(s->empty, previous);
+        }
+        previous = state->index;
+        pipeline_advance(state, stages);
+    }
+    /* The accumulators may be read when the last products are done. */
+    wgmma_wait_group(0);
+    registers_settled(acc, bn / 2);
+    if (thread == 0) {
+        consumer_release(s->empty, previous);
+    }
+}
+
+/* The consumers, steps 3 and 4. */
+DEVICE void consume(Shared *s, Tiles tiles, int k_tiles, int consumer, const int bn) {
+    float acc[MAX_BN / 2]; /* wgmma.h says which element is where */
+    PipelineState state = consumer_start_state();
+    PipelineState out = producer_start_state();
+    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
+        multiply(s, &state, k_tiles, consumer, acc, bn);
+        /* Waits until the tile before has left the buffer: else it is overwritten on its way. */
+        mbarrier_wait_parity(&s->drained, out.phase);
+        fill_out(s, bn, acc, consumer * 64);
+        /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+        fence_proxy_async();
+        /* The storing warp waits for all of these. */
+        mbarrier_arrive(&s->filled);
+        pipeline_advance(&out, 1);
+    }
+}
+
 /* The kernel, for a width that is a constant where it is called. */
 DEVICE void gemm(const Params *p, const int bn) {
     SHARED_MEMORY(Shared, s);
-    const int stage_bytes = (BM + bn) * BK * 2; /* what the copies of a k-tile bring */
-    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
 
     /* Step 1: roles and barriers. Of warpgroup 0 one warp produces and one stores; the others consume. The CTA's tiles are
      * blockIdx.x and every gridDim.x-th one after it. */
-    int tiles_m = ceil_div(p->g.m, BM), tiles_n = ceil_div(p->g.n, bn);
+    Tiles tiles = {.tiles_m = ceil_div(p->g.m, BM), .tiles_n = ceil_div(p->g.n, bn), .group = TILE_GROUP};
     int k_tiles = ceil_div(p->g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
@@ -118,10 +267,10 @@ DEVICE void gemm(const Params *p, const int bn) {
             tma_prefetch_map(&p->map_a);
             tma_prefetch_map(&p->map_b);
         }
-        mbarrier_init(s->full, stages, 1);             /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, CONSUMERS);    /* one thread of each consumer */
-        mbarrier_init(&s->filled, 1, CONSUMERS * 128); /* the consumers' threads */
-        mbarrier_init(&s->drained, 1, 1);              /* the thread that stores */
+        mbarrier_init(s->full, stages_of(bn), 1);          /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages_of(bn), CONSUMERS); /* one thread of each consumer */
+        mbarrier_init(&s->filled, 1, CONSUMERS * 128);     /* the consumers' threads */
+        mbarrier_init(&s->drained, 1, 1);                  /* the thread that stores */
         mbarrier_init_fence();
         if (blockIdx.x == 0) {
             for (int i = 1; i < p->rank_count; i++) {
@@ -137,136 +286,22 @@ DEVICE void gemm(const Params *p, const int bn) {
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
-            PipelineState state = producer_start_state();
-            for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
-                Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
-                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                    /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
-                    producer_acquire(s->full, s->empty, state, stage_bytes);
-                    bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
-                    MBarrier *full = &s->full[state.index];
-                    tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * BM, full);
-                    tma_load_2d(a + BM * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
-                    pipeline_advance(&state, stages);
-                }
-            }
-            /* Waits until the last k-tiles have been consumed: nothing is in flight when this role ends. */
-            producer_tail(s->empty, state, stages);
+            produce(p, s, tiles, k_tiles, bn);
         } else if (warp == 1) {
-            /* Step 4 of the storing warp: each finished tile goes to all ranks, while the consumers multiply the next. */
-            uint32_t phase = 0;
-            for (int i = 1; i < p->rank_count; i++) {
-                /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
-                system_flag_wait_acquire(&p->ranks[i].wait[READY], p->epoch);
-            }
-            /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
-            fence_proxy_async_global();
-            for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
-                Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
-                /* Waits until both consumers have filled the buffer, and fenced. */
-                mbarrier_wait_parity(&s->filled, phase);
-                for (int box = 0; box < bn / STRIP * (BM / BOX_ROWS); box++) {
-                    int in_tile = box % (BM / BOX_ROWS) * BOX_ROWS, strip = box / (BM / BOX_ROWS);
-                    int row = tile.m * BM + in_tile, col = tile.n * bn + strip * STRIP;
-                    const bf16 *out = &s->out[strip][in_tile * STRIP];
-                    if (p->g.n % 8 != 0 && col + STRIP > p->g.n) {
-                        /* The copy engine cuts a row off at a multiple of 16 bytes only. */
-                        store_edge(p, out, row, col);
-                    } else if (elect_one()) {
-                        for (int i = 0; i < p->rank_count; i++) {
-                            tma_store_2d(&p->map_c[i], out, col, row);
-                        }
-                        bulk_commit_group();
-                        if (index + (int)gridDim.x < tiles_m * tiles_n) {
-                            /* Waits until the box has been written, and a while more: loads wait behind what the copy engine
-                             * has to store, and all SMs send at the same time. Behind the last tile no load waits. */
-                            bulk_wait_group(0);
-                            __nanosleep((unsigned)p->pause_ns);
-                        }
-                    }
-                }
-                /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
-                __syncwarp();
-                if (elect_one()) {
-                    /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that
-                     * shared memory has been read. */
-                    bulk_wait_group(0);
-                    /* The consumers wait for this before they fill the buffer again. */
-                    mbarrier_arrive(&s->drained);
-                    for (int i = 1; i < p->rank_count; i++) {
-                        /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
-                        system_flag_set_release(&p->ranks[i].set[FIRST_TILE + index], p->epoch);
-                    }
-                }
-                phase ^= 1;
-            }
-            /* Step 5: the neighbours' tiles. The CTAs share their flags, a lane has one of 32 in turn. When all CTAs have
-             * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
-            int lane = (int)threadIdx.x % 32;
-            for (int i = 1; i < p->rank_count; i++) {
-                for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
-                     tile += 32 * (int)gridDim.x) {
-                    system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
-                }
-            }
+            store(p, s, tiles, bn);
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
-        int consumer = warpgroup - 1;
-        int thread = (int)threadIdx.x % 128;
-        float acc[MAX_BN / 2]; /* 64 x bn (wgmma.h says which element is where) */
-        PipelineState state = consumer_start_state();
-        uint32_t phase = 1; /* parity: the buffer is free at first */
-        for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
-            /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the k-tile before */
-            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                /* Waits until the bytes of this k-tile have landed. */
-                consumer_wait(s->full, state);
-                const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-                uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
-                uint64_t b = wgmma_descriptor(stage + BM * BK);
-                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
-                wgmma_fence();
-                UNROLL
-                for (int step = 0; step < STEPS; step++) {
-                    wgmma_k16(bn, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
-                }
-                wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are done; those of this one go on. */
-                wgmma_wait_group(1);
-                if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage. Released before the wait, the producer would
-                     * overwrite it under the tensor cores. */
-                    consumer_release(s->empty, previous);
-                }
-                previous = state.index;
-                pipeline_advance(&state, stages);
-            }
-            /* The accumulators may be read when the last products are done. */
-            wgmma_wait_group(0);
-            registers_settled(acc, bn / 2);
-            if (thread == 0) {
-                consumer_release(s->empty, previous);
-            }
-
-            /* Step 4: epilogue. Waits until the tile before has left the buffer: else it is overwritten on its way. */
-            mbarrier_wait_parity(&s->drained, phase);
-            fill_out(s, bn, acc, consumer * 64);
-            /* This thread's stores come before the copy engine's reads: they go through different proxies. */
-            fence_proxy_async();
-            /* The storing warp waits for all of these. */
-            mbarrier_arrive(&s->filled);
-            phase ^= 1;
-        }
+        consume(s, tiles, k_tiles, warpgroup - 1, bn);
     }
 }
 
-#define WIDTH_KERNEL(kernel, bn)                                                                              \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
-        gemm(&p, bn);                                                                                         \
-    }                                                                                                         \
+#define WIDTH_KERNEL(kernel, bn)                                                                                  \
+    static_assert((bn) % STRIP == 0 && (bn) <= MAX_BN, "a tile is whole strips, and fits into the accumulators"); \
+    static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");   \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {     \
+        gemm(&p, bn);                                                                                             \
+    }                                                                                                             \
     KERNEL_ENTRY(kernel, Params);
 WIDTH_KERNEL(cooperative_128x128, 128)
 WIDTH_KERNEL(cooperative_128x256, 256)
@@ -310,8 +345,7 @@ static double cost(const Variant *v, const Gemm *g) {
 
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     int tiles = tiles_of(g, 0, v->bn);
-    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), min_int(RING_BYTES / ((BM + v->bn) * BK * 2), MAX_STAGES),
-                       g->ranks != NULL ? ", on each GPU" : NULL};
+    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), stages_of(v->bn), g->ranks != NULL ? ", on each GPU" : NULL};
     return plan;
 }
 

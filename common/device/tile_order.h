@@ -28,4 +28,14 @@ HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     return tile;
 }
 
+/* A role's place among the tiles of C. It walks by
+ *     for (tiles.index = first; has_tile(&tiles); tiles.index += step) { Tile tile = this_tile(&tiles); */
+typedef struct {
+    int tiles_m, tiles_n, group;
+    int index;
+} Tiles;
+
+HOST_DEVICE int has_tile(const Tiles *t) { return t->index < t->tiles_m * t->tiles_n; }
+HOST_DEVICE Tile this_tile(const Tiles *t) { return tile_at(t->index, t->tiles_m, t->tiles_n, t->group); }
+
 #endif
