@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "../../common/device/cuda_c.h"
 #include "../../common/device/swizzle.h"
@@ -782,25 +784,24 @@ static const TileCase tile_cases[] = {TILE_CASES(TILE_ROW)};
 
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
-/* A script of one thread on one barrier. The result has a word for each test, two for each MB_BOTH. */
-enum {
-    MB_END,
-    MB_INIT,          /* expected arrivals */
-    MB_EXPECT,        /* expect_tx: bytes */
-    MB_COMPLETE,      /* complete_tx: bytes */
-    MB_ARRIVE,        /* arrivals in one instruction */
-    MB_ARRIVE_EXPECT, /* bytes */
-    MB_TEST,          /* test_wait of this parity: 1 if complete */
-    MB_BOTH,          /* test_wait of parity 0, then of parity 1 */
-    MB_TOKEN,         /* an arrival; its token is kept under this number, 0 or 1 */
-    MB_TEST_TOKEN,    /* test_wait, then try_wait with a hint of 1000 ns, with the token kept under this number */
-    MB_TRY,           /* try_wait of this parity, then the same with a hint of 1000 ns */
-    MB_INVAL,         /* end it */
-    MB_COPIES,        /* a cp.async, then cp.async.mbarrier.arrive.noinc, and time for both */
-    MB_COPIES_INC,    /* the same with cp.async.mbarrier.arrive */
-};
-
-enum { MB_MAX_OPS = 24 };
+/* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each test, two
+ * for each '?', 'k' and 'T'. */
+enum { MB_END, MB_MAX_OPS = 24 };
+#define MB_LETTERS(X)                                                                                           \
+    X(INIT, 1, 'I', "init")                      /* expected arrivals */                                        \
+    X(EXPECT, 2, 'X', "expect_tx")               /* bytes */                                                    \
+    X(COMPLETE, 3, 'C', "complete_tx")           /* bytes */                                                    \
+    X(ARRIVE, 4, 'A', "arrive")                  /* arrivals in one instruction */                              \
+    X(ARRIVE_EXPECT, 5, 'B', "arrive.expect_tx") /* bytes */                                                    \
+    X(BOTH, 7, '?', "two test_waits")            /* test_wait of parity 0, then of parity 1: 1 if complete */   \
+    X(TOKEN, 8, 'K', "arrive with token")        /* an arrival; its token is kept under this number, 0 or 1 */  \
+    X(TEST_TOKEN, 9, 'k', "waits with token")    /* test_wait, then try_wait with a hint of 1000 ns, with it */ \
+    X(TRY, 10, 'T', "try_wait")                  /* of this parity, then the same with a hint of 1000 ns */     \
+    X(INVAL, 11, 'V', "inval")                                                                                  \
+    X(COPIES, 12, 'P', "cp.async")          /* then cp.async.mbarrier.arrive.noinc, and time for both */        \
+    X(COPIES_INC, 13, 'Q', "cp.async, inc") /* the same with cp.async.mbarrier.arrive */
+#define MB_ENUM(name, number, letter, text) MB_##name = number,
+enum { MB_LETTERS(MB_ENUM) };
 
 typedef struct {
     int op, argument;
@@ -809,83 +810,59 @@ typedef struct {
 typedef struct {
     const char *name;
     int misuse; /* the manual forbids it: the model must report it; the vector shows what the hardware did */
-    MbarrierOp op[MB_MAX_OPS];
+    const char *script;
 } MbarrierCase;
 
 /* clang-format off */
 static const MbarrierCase mbarrier_cases[] = {
-    {"fresh", 0, {{MB_INIT, 1}, {MB_BOTH, 0}}},
-    {"two_arrivals", 0, {{MB_INIT, 2}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"old_phases", 0,
-     {{MB_INIT, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1},
-      {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"expect_then_arrive", 0,
-     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0}}},
-    {"expect_arrive_at_once", 0,
-     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 64}, {MB_BOTH, 0}, {MB_COMPLETE, 48}, {MB_BOTH, 0}, {MB_COMPLETE, 16},
-      {MB_BOTH, 0}}},
-    {"expect_0", 0, {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 0}, {MB_BOTH, 0}}},
-    {"bytes_before_expect", 0,
-     {{MB_INIT, 1}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_EXPECT, 64}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"bytes_before_arrive_expect", 0,
-     {{MB_INIT, 1}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_ARRIVE_EXPECT, 64}, {MB_BOTH, 0}}},
-    {"negative_holds_the_phase", 0,
-     {{MB_INIT, 1}, {MB_COMPLETE, 64}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_EXPECT, 64}, {MB_BOTH, 0}}},
-    {"too_many_bytes", 0,
-     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 16}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_EXPECT, 48}, {MB_BOTH, 0}}},
-    {"bytes_arrive_late", 0, /* arrive without expect_tx: the bytes count for the next phase */
-     {{MB_INIT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_ARRIVE_EXPECT, 64},
-      {MB_BOTH, 0}}},
-    {"expect_only", 0,
-     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_COMPLETE, 64}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"tx_largest", 0,
-     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 1048575}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}}},
-    {"tx_smallest", 0,
-     {{MB_INIT, 1}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}, {MB_ARRIVE_EXPECT, 1048575}, {MB_BOTH, 0}}},
-    {"count_2", 0,
-     {{MB_INIT, 3}, {MB_ARRIVE, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 3}, {MB_BOTH, 0}}},
-    {"count_largest", 0, {{MB_INIT, 1048575}, {MB_ARRIVE, 1048574}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"tokens", 0,
-     {{MB_INIT, 2}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_TOKEN, 1}, {MB_TEST_TOKEN, 0}, {MB_TEST_TOKEN, 1},
-      {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 1}}},
-    {"token_of_a_last_arrival", 0, /* it counts for the phase that it ends */
-     {{MB_INIT, 1}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_TOKEN, 1}, {MB_TEST_TOKEN, 1}}},
-    {"token_bytes", 0,
-     {{MB_INIT, 1}, {MB_EXPECT, 64}, {MB_TOKEN, 0}, {MB_TEST_TOKEN, 0}, {MB_COMPLETE, 64}, {MB_TEST_TOKEN, 0}}},
-    {"try_wait", 0, {{MB_INIT, 1}, {MB_TRY, 0}, {MB_TRY, 1}, {MB_ARRIVE, 1}, {MB_TRY, 0}, {MB_TRY, 1}}},
-    {"init_again", 0,
-     {{MB_INIT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_INVAL, 0}, {MB_INIT, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1},
-      {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"copies_count", 0, {{MB_INIT, 2}, {MB_COPIES, 0}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"copies_arrive_for_all", 0, {{MB_INIT, 1}, {MB_COPIES, 0}, {MB_BOTH, 0}, {MB_COPIES, 0}, {MB_BOTH, 0}}},
-    {"copies_inc_count_for_nothing", 0,
-     {{MB_INIT, 1}, {MB_COPIES_INC, 0}, {MB_BOTH, 0}, {MB_COPIES_INC, 0}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"token_old", 1, /* a phase more is complete than the barrier can tell */
-     {{MB_INIT, 1}, {MB_TOKEN, 0}, {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 0}, {MB_ARRIVE, 1}, {MB_TEST_TOKEN, 0}}},
-    {"over_arrival", 1, /* the phase waits for bytes only, and one more arrives */
-     {{MB_INIT, 1}, {MB_ARRIVE_EXPECT, 64}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 64}, {MB_BOTH, 0},
-      {MB_ARRIVE, 1}, {MB_BOTH, 0}}},
-    {"over_arrival_by_count", 1,
-     {{MB_INIT, 2}, {MB_ARRIVE, 1}, {MB_ARRIVE, 2}, {MB_BOTH, 0}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_ARRIVE, 1},
-      {MB_BOTH, 0}}},
-    {"tx_overflow", 1,
-     {{MB_INIT, 1}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575},
-      {MB_BOTH, 0}, {MB_COMPLETE, 1}, {MB_BOTH, 0}}},
-    {"tx_overflow_twice", 1,
-     {{MB_INIT, 1}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1048575}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575},
-      {MB_BOTH, 0}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}}},
-    {"tx_overflow_thrice", 1,
-     {{MB_INIT, 1}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1048575}, {MB_EXPECT, 1048575}, {MB_ARRIVE, 1}, {MB_BOTH, 0},
-      {MB_COMPLETE, 1048575}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575}, {MB_BOTH, 0}, {MB_COMPLETE, 1048575},
-      {MB_BOTH, 0}}},
-    {"tx_underflow", 1,
-     {{MB_INIT, 1}, {MB_COMPLETE, 1048575}, {MB_COMPLETE, 2}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_EXPECT, 1048575},
-      {MB_BOTH, 0}, {MB_EXPECT, 2}, {MB_BOTH, 0}}},
-    {"tx_underflow_by_1", 1,
-     {{MB_INIT, 1}, {MB_COMPLETE, 1048575}, {MB_COMPLETE, 1}, {MB_ARRIVE, 1}, {MB_BOTH, 0}, {MB_EXPECT, 1048575},
-      {MB_BOTH, 0}, {MB_EXPECT, 1}, {MB_BOTH, 0}}},
+    {"fresh", 0, "I1 ?"},
+    {"two_arrivals", 0, "I2 A1 ? A1 ?"},
+    {"old_phases", 0, "I1 ? A1 ? A1 ? A1 ? A1 ? A1 ?"},
+    {"expect_then_arrive", 0, "I1 X64 ? A1 ? C64 ?"},
+    {"expect_arrive_at_once", 0, "I1 B64 ? C48 ? C16 ?"},
+    {"expect_0", 0, "I1 B0 ?"},
+    {"bytes_before_expect", 0, "I1 C64 ? X64 ? A1 ?"},
+    {"bytes_before_arrive_expect", 0, "I1 C64 ? B64 ?"},
+    {"negative_holds_the_phase", 0, "I1 C64 A1 ? X64 ?"},
+    {"too_many_bytes", 0, "I1 B16 C64 ? X48 ?"},
+    {"bytes_arrive_late", 0, "I1 A1 ? C64 ? B64 ?"}, /* arrive without expect_tx: the bytes count for the next phase */
+    {"expect_only", 0, "I1 X64 C64 ? A1 ?"},
+    {"tx_largest", 0, "I1 B1048575 ? C1048575 ?"},
+    {"tx_smallest", 0, "I1 C1048575 ? B1048575 ?"},
+    {"count_2", 0, "I3 A2 ? A1 ? A3 ?"},
+    {"count_largest", 0, "I1048575 A1048574 ? A1 ?"},
+    {"tokens", 0, "I2 K0 k0 K1 k0 k1 A1 k1"},
+    {"token_of_a_last_arrival", 0, "I1 K0 k0 K1 k1"}, /* it counts for the phase that it ends */
+    {"token_bytes", 0, "I1 X64 K0 k0 C64 k0"},
+    {"try_wait", 0, "I1 T0 T1 A1 T0 T1"},
+    {"init_again", 0, "I1 A1 ? V I2 ? A1 ? A1 ?"},
+    {"copies_count", 0, "I2 P ? A1 ?"},
+    {"copies_arrive_for_all", 0, "I1 P ? P ?"},
+    {"copies_inc_count_for_nothing", 0, "I1 Q ? Q ? A1 ?"},
+    {"token_old", 1, "I1 K0 A1 k0 A1 k0"}, /* a phase more is complete than the barrier can tell */
+    {"over_arrival", 1, "I1 B64 A1 ? C64 ? A1 ?"}, /* the phase waits for bytes only, and one more arrives */
+    {"over_arrival_by_count", 1, "I2 A1 A2 ? A1 ? A1 ?"},
+    {"tx_overflow", 1, "I1 X1048575 X1 A1 ? C1048575 ? C1 ?"},
+    {"tx_overflow_twice", 1, "I1 X1048575 X1048575 A1 ? C1048575 ? C1048575 ?"},
+    {"tx_overflow_thrice", 1, "I1 X1048575 X1048575 X1048575 A1 ? C1048575 ? C1048575 ? C1048575 ?"},
+    {"tx_underflow", 1, "I1 C1048575 C2 A1 ? X1048575 ? X2 ?"},
+    {"tx_underflow_by_1", 1, "I1 C1048575 C1 A1 ? X1048575 ? X1 ?"},
 };
 /* clang-format on */
+
+/* The script's ops, MB_END behind them. */
+static inline void mbarrier_ops(const MbarrierCase *c, MbarrierOp op[MB_MAX_OPS]) {
+#define MB_MATCH(name, number, letter, text) *at == letter ? MB_##name:
+    memset(op, 0, MB_MAX_OPS * sizeof *op);
+    for (const char *at = c->script; *at != '\0'; op++) {
+        char *end;
+        op->op = MB_LETTERS(MB_MATCH) MB_END;
+        op->argument = (int)strtol(at + 1, &end, 10);
+        at = end > at + 1 ? end : at + 1;
+        at += strspn(at, " ");
+    }
+#undef MB_MATCH
+}
 
 /* ---- barriers of the CTA and the cluster when threads have exited ------------------------------------------------ */
 
@@ -977,45 +954,32 @@ static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_RO
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-typedef enum {
-    GROUP_ENCODE,
-    GROUP_TMA,
-    GROUP_WGMMA,
-    GROUP_WARP,
-    GROUP_MBARRIER,
-    GROUP_BARRIER,
-    GROUP_SETMAXNREG,
-    GROUP_BULK,
-    GROUP_TENSOR,
-    GROUP_PRODUCT,
-    GROUP_TILE,
-    GROUPS
-} Group;
+/* clang-format off */
+#define CONFORM_GROUPS(X)                                                                                          \
+    X(ENCODE, encode) X(TMA, tma) X(WGMMA, wgmma) X(WARP, warp) X(MBARRIER, mbarrier) X(BARRIER, barrier)          \
+    X(SETMAXNREG, setmaxnreg) X(BULK, bulk) X(TENSOR, tensor) X(PRODUCT, product) X(TILE, tile)
+#define GROUP_ENUM(id, name) GROUP_##id,
+#define GROUP_NAME(id, name) #name,
+#define GROUP_SIZE(id, name) COUNT_OF(name##_cases),
+#define GROUP_CASE_NAME(id, of) case GROUP_##id: return of##_cases[i].name;
+/* clang-format on */
+typedef enum { CONFORM_GROUPS(GROUP_ENUM) GROUPS } Group;
 
-/* What all groups have in common: their cases begin with a name. */
 static inline const char *group_name(Group group) {
-    static const char *const names[GROUPS] = {"encode",     "tma",  "wgmma",  "warp",    "mbarrier", "barrier",
-                                              "setmaxnreg", "bulk", "tensor", "product", "tile"};
+    static const char *const names[GROUPS] = {CONFORM_GROUPS(GROUP_NAME)};
     return names[group];
 }
 
 static inline int group_size(Group group) {
-    const int sizes[GROUPS] = {COUNT_OF(encode_cases),     COUNT_OF(tma_cases),      COUNT_OF(wgmma_cases),
-                               COUNT_OF(warp_cases),       COUNT_OF(mbarrier_cases), COUNT_OF(barrier_cases),
-                               COUNT_OF(setmaxnreg_cases), COUNT_OF(bulk_cases),     COUNT_OF(tensor_cases),
-                               COUNT_OF(product_cases),    COUNT_OF(tile_cases)};
+    static const int sizes[GROUPS] = {CONFORM_GROUPS(GROUP_SIZE)};
     return sizes[group];
 }
 
 static inline const char *case_name(Group group, int i) {
-    const char *const *const first[GROUPS] = {
-        &encode_cases[0].name,   &tma_cases[0].name,     &wgmma_cases[0].name,      &warp_cases[0].name,
-        &mbarrier_cases[0].name, &barrier_cases[0].name, &setmaxnreg_cases[0].name, &bulk_cases[0].name,
-        &tensor_cases[0].name,   &product_cases[0].name, &tile_cases[0].name};
-    const size_t size[GROUPS] = {sizeof(EncodeCase),   sizeof(TmaCase),     sizeof(WgmmaCase),      sizeof(WarpCase),
-                                 sizeof(MbarrierCase), sizeof(BarrierCase), sizeof(SetmaxnregCase), sizeof(BulkCase),
-                                 sizeof(TensorCase),   sizeof(ProductCase), sizeof(TileCase)};
-    return *(const char *const *)(const void *)((const char *)first[group] + (size_t)i * size[group]);
+    switch (group) {
+        CONFORM_GROUPS(GROUP_CASE_NAME)
+    default: return "";
+    }
 }
 
 static inline uint32_t digest(uint32_t hash, const void *from, const void *to) {
@@ -1036,7 +1000,11 @@ static inline uint32_t case_digest(Group group, int i) {
     case GROUP_TMA: return digest(start, &tma_cases[i].op, &tma_cases[i].copy[4]);
     case GROUP_WGMMA: return digest(start, &wgmma_cases[i].n, &wgmma_cases[i].accumulate + 1);
     case GROUP_WARP: return digest(start, &warp_cases[i].op, &warp_cases[i].rows + 1);
-    case GROUP_MBARRIER: return digest(start, mbarrier_cases[i].op, &mbarrier_cases[i].op[MB_MAX_OPS]);
+    case GROUP_MBARRIER: {
+        MbarrierOp op[MB_MAX_OPS];
+        mbarrier_ops(&mbarrier_cases[i], op);
+        return digest(start, op, op + MB_MAX_OPS);
+    }
     case GROUP_BARRIER: return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
     case GROUP_SETMAXNREG: return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
     case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);

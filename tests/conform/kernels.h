@@ -98,7 +98,6 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             }
             break;
         case MB_ARRIVE_EXPECT: mbarrier_arrive_expect_tx(&s->bar, argument); break;
-        case MB_TEST: p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, (uint32_t)argument); break;
         case MB_BOTH:
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 0);
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 1);
@@ -781,12 +780,7 @@ static int machine_encode(TensorMap *map, int type, int rank, void *base, const 
 /* Launches, and fetches the case's words. */
 static int run_kernel(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                       const void *params, const uint16_t *from, Outcome *o) {
-    LaunchShape shape;
-    memset(&shape, 0, sizeof shape);
-    shape.grid = grid;
-    shape.block = block;
-    shape.cluster = cluster;
-    shape.shared_bytes = shared_bytes;
+    LaunchShape shape = {grid, block, cluster, shared_bytes, 0};
     int error = machine_wait(launch_kernel(kernel, name, shape, params, NULL, NULL));
     return error ? error : machine_copy(o->words, from, (size_t)o->count * 2, 0);
 }
@@ -817,12 +811,7 @@ static int run_copies(const Machine *m, CopyParams *p, int cluster, int words, O
 }
 
 static int run_bulk(const Machine *m, const BulkCase *c, Outcome *o) {
-    CopyParams p;
-    memset((void *)&p, 0, sizeof p);
-    p.op = c->op;
-    p.copies = 1;
-    p.copy[0].offset = c->shared_offset;
-    p.bytes = c->bytes;
+    CopyParams p = {.op = c->op, .copies = 1, .copy = {{0, 0, c->shared_offset, {0}}}, .bytes = c->bytes};
     p.global = (bf16 *)(void *)((uint8_t *)m->global + c->global_offset);
     return run_copies(m, &p, 1, BULK_WORDS, o);
 }
@@ -836,12 +825,7 @@ static int run_boxes(const Machine *m, CopyParams *p, int refused, int cluster, 
 }
 
 static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
-    CopyParams p;
-    memset((void *)&p, 0, sizeof p);
-    p.op = c->op;
-    p.type = 9;
-    p.rank = c->rank;
-    p.copies = c->copies;
+    CopyParams p = {.op = c->op, .type = 9, .rank = c->rank, .copies = c->copies};
     for (int i = 0; i < c->copies; i++) {
         const TmaCopy *copy = &c->copy[i];
         Copy same = {copy->issuer, copy->mask, copy->offset, {copy->coord[0], copy->coord[1], copy->coord[2], 0, 0}};
@@ -854,13 +838,7 @@ static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
 
 static int run_tensor(const Machine *m, const TensorCase *c, Outcome *o) {
     static const uint32_t step[5] = {1, 1, 1, 1, 1};
-    CopyParams p;
-    memset((void *)&p, 0, sizeof p);
-    p.op = c->op;
-    p.type = c->type;
-    p.rank = c->rank;
-    p.copies = 1;
-    p.copy[0].offset = c->offset;
+    CopyParams p = {.op = c->op, .type = c->type, .rank = c->rank, .copies = 1, .copy = {{0, 0, c->offset, {0}}}};
     memcpy(p.copy[0].coord, c->coord, sizeof c->coord);
     int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, step, 0,
                                  c->swizzle, c->fill);
@@ -881,12 +859,7 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     }
     o->count = 128 * c->n / 2;
     for (int pass = 0; pass < (c->data == WGMMA_PROBE ? 2 : 1); pass++) {
-        WgmmaParams p;
-        memset((void *)&p, 0, sizeof p);
-        p.c = *c;
-        p.pass = pass;
-        p.out = m->out;
-        p.inexact = &m->flags[FLAG_FAULT];
+        WgmmaParams p = {*c, pass, m->out, &m->flags[FLAG_FAULT]};
         *p.inexact = 0;
         memcpy(low, o->words, (size_t)o->count * 2);
         int error = run_kernel(wgmma_kernels[k].kernel, wgmma_kernels[k].name, 1, 128, 0, (int)sizeof(WgmmaShared), &p,
@@ -906,11 +879,9 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     return 0;
 }
 
-static int run_product(const Machine *m, int i, Outcome *o) {
-    ProductParams p;
-    memset((void *)&p, 0, sizeof p);
-    p.c = product_cases[i];
-    p.out = m->out;
+static int run_product(const Machine *m, const ProductCase *c, Outcome *o) {
+    int i = (int)(c - product_cases);
+    ProductParams p = {*c, m->out};
     o->count = p.c.n == 8 ? 128 * 4 : 128;
     return run_kernel(product_kernels[i].kernel, product_kernels[i].name, 1, 128, 0, (int)sizeof(ProductShared), &p,
                       m->out, o);
@@ -927,9 +898,9 @@ static int tile_map(TensorMap *map, int kind, int trans, int rows, void *base) {
     return machine_encode(map, types[product_type(kind)], 2, base, size, stride, box, step, 0, 3, 0);
 }
 
-static int run_tile(const Machine *m, int i, Outcome *o) {
+static int run_tile(const Machine *m, const TileCase *c, Outcome *o) {
     enum { A_WORDS = TILE_TILES * TILE_A_BYTES / 2, WORDS = A_WORDS + TILE_TILES * TILE_B_BYTES / 2 };
-    int kind = tile_cases[i].kind;
+    int kind = c->kind, i = (int)(c - tile_cases);
     TileParams p;
     memset((void *)&p, 0, sizeof p);
     p.out = m->out;
@@ -946,10 +917,7 @@ static int run_tile(const Machine *m, int i, Outcome *o) {
 }
 
 static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
-    WarpParams p;
-    memset((void *)&p, 0, sizeof p);
-    p.c = *c;
-    p.out = m->out;
+    WarpParams p = {*c, m->out};
     o->count = c->op == WARP_LDMATRIX || c->op == WARP_LDMATRIX_TRANS ? 32 * 8
                : c->op == WARP_STMATRIX                               ? WARP_SHARED / 2
                : c->op == WARP_SHUFFLES || c->op == WARP_VOTES        ? 32 * WARP_ANSWERS
@@ -958,26 +926,24 @@ static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
 }
 
 static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
-    static const char *const names[] = {
-        "end",       "init",           "expect_tx",         "complete_tx",      "arrive",   "arrive.expect_tx",
-        "test_wait", "two test_waits", "arrive with token", "waits with token", "try_wait", "inval",
-        "cp.async",  "cp.async, inc"};
     ScriptParams p;
     memset((void *)&p, 0, sizeof p);
-    memcpy(p.op, c->op, sizeof p.op);
+    mbarrier_ops(c, p.op);
     p.out = m->out;
     p.from = (const uint4 *)(const void *)m->global;
     p.done = &m->flags[FLAG_DONE];
     *p.done = 0;
     for (int i = 0; i < MB_MAX_OPS; i++) {
-        int op = c->op[i].op;
-        o->count += op == MB_TEST ? 1 : op == MB_BOTH || op == MB_TEST_TOKEN || op == MB_TRY ? 2 : 0;
+        int op = p.op[i].op;
+        o->count += op == MB_BOTH || op == MB_TEST_TOKEN || op == MB_TRY ? 2 : 0;
     }
     int error = run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
     if (error) {
         uint32_t done = *p.done;
-        const MbarrierOp *op = &c->op[done < MB_MAX_OPS ? done : MB_MAX_OPS - 1];
-        snprintf(o->note, NOTE_BYTES, "at op %u of the script, %s %d", done + 1, names[op->op], op->argument);
+        const MbarrierOp *op = &p.op[done < MB_MAX_OPS ? done : MB_MAX_OPS - 1];
+#define MB_NAME(name, number, letter, text) op->op == MB_##name ? text:
+        const char *what = MB_LETTERS(MB_NAME) "end";
+        snprintf(o->note, NOTE_BYTES, "at op %u of the script, %s %d", done + 1, what, op->argument);
     }
     return error;
 }
@@ -1007,8 +973,8 @@ static const struct {
     const char *name;
 } setmaxnreg_kernels[] = {SETMAXNREG_CASES(SETMAXNREG_ENTRY)};
 
-static int run_setmaxnreg(const Machine *m, int i, Outcome *o) {
-    const SetmaxnregCase *c = &setmaxnreg_cases[i];
+static int run_setmaxnreg(const Machine *m, const SetmaxnregCase *c, Outcome *o) {
+    int i = (int)(c - setmaxnreg_cases);
     BarrierParams p = {0, c->threads, 1, c->threads, NULL, NULL};
     for (int g = 0; g < 5; g++) {
         p.survivors -= c->action[g] == SETMAXNREG_EXIT ? 128 : 0;
@@ -1021,17 +987,10 @@ static int run_case(const Machine *m, Group group, int i, Outcome *o) {
     o->count = 0;
     o->note[0] = '\0';
     switch (group) {
-    case GROUP_ENCODE: return run_encode(m, &encode_cases[i], o);
-    case GROUP_TMA: return run_tma(m, &tma_cases[i], o);
-    case GROUP_WGMMA: return run_wgmma(m, &wgmma_cases[i], o);
-    case GROUP_WARP: return run_warp(m, &warp_cases[i], o);
-    case GROUP_MBARRIER: return run_mbarrier(m, &mbarrier_cases[i], o);
-    case GROUP_BARRIER: return run_barrier(m, &barrier_cases[i], o);
-    case GROUP_SETMAXNREG: return run_setmaxnreg(m, i, o);
-    case GROUP_BULK: return run_bulk(m, &bulk_cases[i], o);
-    case GROUP_TENSOR: return run_tensor(m, &tensor_cases[i], o);
-    case GROUP_PRODUCT: return run_product(m, i, o);
-    default: return run_tile(m, i, o);
+#define RUN_GROUP(id, name) \
+    case GROUP_##id: return run_##name(m, &name##_cases[i], o);
+        CONFORM_GROUPS(RUN_GROUP)
+    default: return 1;
     }
 }
 

@@ -91,33 +91,6 @@ static const Outcome *replay_case(Group group, int i) {
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* What word `at` of a case is, for the report of a difference. */
-static void explain(Group group, int i, int at, const char *who, int word) {
-    char where[200] = "";
-    if (group == GROUP_TMA && tma_cases[i].op == TMA_LOAD) {
-        int rank = at / (1 + TMA_WINDOW / 2), byte = (at % (1 + TMA_WINDOW / 2) - 1) * 2;
-        if (byte < 0) {
-            snprintf(where, sizeof where, "bytes counted at the barrier of CTA %d: %d", rank, word);
-        } else {
-            snprintf(where, sizeof where, "CTA %d, byte %d of shared memory holds element %d of global memory", rank,
-                     byte, word - 1);
-        }
-    } else if (group == GROUP_TMA) {
-        snprintf(where, sizeof where, "element %d of global memory, %d after the tensor's start, is 0x%x", at,
-                 at - TMA_GUARD, word);
-    } else if (group == GROUP_WGMMA) {
-        const WgmmaCase *c = &wgmma_cases[i];
-        int t = at / (c->n / 2), v = at % (c->n / 2);
-        snprintf(where, sizeof where, "thread %d d[%d] = D(%d, %d): %s%d", t, v, wgmma_accumulator_row(t, v),
-                 wgmma_accumulator_column(t, v),
-                 c->data == WGMMA_PROBE && !c->from_registers ? "element read from byte " : "",
-                 c->data == WGMMA_PROBE && !c->from_registers ? word * 2 : (int)(int16_t)word);
-    } else {
-        snprintf(where, sizeof where, "word %d is 0x%x", at, word);
-    }
-    diag("%s: %s", who, where);
-}
-
 /* Misuse that the hardware lets pass, or answers in some way of its own: the model must report it. */
 static int is_misuse(Group group, int i) {
     return (group == GROUP_MBARRIER && mbarrier_cases[i].misuse) || (group == GROUP_BULK && bulk_cases[i].misuse);
@@ -190,8 +163,7 @@ static Verdict test_case(Group group, int i, const Vector *hardware, int *unseen
     int at = first_difference(model, hardware);
     if (model->status == CASE_OK && hardware->status == CASE_OK && at >= 0 && at < model->count &&
         at < hardware->count) {
-        explain(group, i, at, "hardware", hardware->words[at]);
-        explain(group, i, at, "model", model->words[at]);
+        diag("word %d: hardware 0x%x, model 0x%x", at, hardware->words[at], model->words[at]);
     }
     return verdict;
 }

@@ -109,15 +109,11 @@ static inline int same_tally(const Problem *p, uint64_t from) {
                here.column_max == host.column_max && here.guard_before == host.guard_before &&
                here.guard_rows == host.guard_rows && here.guard_after == host.guard_after &&
                here.guard_first == host.guard_first && here.worst == host.worst && here.fingerprint == host.fingerprint;
-    return same || diag("status %d: %llu wrong, %llu NaN, %llu unwritten, first %llu, guards %llu %llu %llu; the host: "
-                        "%llu wrong, %llu NaN, %llu unwritten, first %llu, guards %llu %llu %llu",
-                        (int)status, (unsigned long long)here.wrong, (unsigned long long)here.nan,
-                        (unsigned long long)here.unwritten, (unsigned long long)here.first,
-                        (unsigned long long)here.guard_before, (unsigned long long)here.guard_rows,
-                        (unsigned long long)here.guard_after, (unsigned long long)host.wrong,
-                        (unsigned long long)host.nan, (unsigned long long)host.unwritten,
-                        (unsigned long long)host.first, (unsigned long long)host.guard_before,
-                        (unsigned long long)host.guard_rows, (unsigned long long)host.guard_after);
+    return same ||
+           diag("status %d: %llu wrong, %llu NaN, %llu unwritten, first %llu; the host: %llu, %llu, %llu, %llu",
+                (int)status, (unsigned long long)here.wrong, (unsigned long long)here.nan,
+                (unsigned long long)here.unwritten, (unsigned long long)here.first, (unsigned long long)host.wrong,
+                (unsigned long long)host.nan, (unsigned long long)host.unwritten, (unsigned long long)host.first);
 }
 
 /* Writes an integer to one element of the block, wherever the block is. */

@@ -26,15 +26,12 @@ typedef struct {
 typedef enum {
     ORDER_FORWARD,
     ORDER_BACKWARD,
-    ORDER_STEPS_OF_16,       /* a sum of its own for each k16 step, then those added, as tensor cores do */
-    ORDER_FOUR_ACCUMULATORS, /* k mod 4 */
+    ORDER_STEPS_OF_16, /* a sum of its own for each k16 step, then those added, as tensor cores do */
     ORDER_PAIRWISE,
-    ORDER_HALVES, /* split K: two sums, added at the end */
     ORDERS,
 } Order;
 
-static const char *const order_names[ORDERS] = {"forward",           "backward", "in steps of 16",
-                                                "four accumulators", "pairwise", "two halves of k"};
+static const char *const order_names[ORDERS] = {"forward", "backward", "in steps of 16", "pairwise"};
 
 /* Steps of k that a broken kernel leaves out (times 0) or counts twice (times 2); count 0: none. */
 typedef struct {
@@ -69,16 +66,7 @@ static inline float sum_in_order(const float *products, int k, Order order) {
             sum += sum_range(products, step, min_int(step + 16, k), 1);
         }
         return sum;
-    case ORDER_FOUR_ACCUMULATORS:
-        for (int first = 0; first < 4; first++) {
-            sum += sum_range(products, first, k, 4);
-        }
-        return sum;
     case ORDER_PAIRWISE: return sum_pairwise(products, k);
-    case ORDER_HALVES:
-        sum = sum_range(products, 0, k / 2, 1);
-        sum += sum_range(products, k / 2, k, 1);
-        return sum;
     default: return sum_range(products, 0, k, 1);
     }
 }

@@ -44,51 +44,37 @@ static int encode(TensorMap *map, Arguments a) {
                              a.interleave, a.swizzle, a.promotion, a.fill, why, sizeof why);
 }
 
-/* RIGHT with one change is refused with a reason that names `part`; or accepted if part is NULL. */
-#define CHANGED(change, part, name)                                                   \
-    do {                                                                              \
-        Arguments a = RIGHT;                                                          \
-        change;                                                                       \
-        int refused = encode(&map, a);                                                \
-        if ((part) == NULL) {                                                         \
-            is_int(refused, 0, name " is accepted");                                  \
-        } else {                                                                      \
-            is_int(refused, 1, name " is refused");                                   \
-            contains(why, (part) == NULL ? "" : (part), name ": the reason says so"); \
-        }                                                                             \
+/* RIGHT with one change is refused, with a reason that names `part`. What is accepted is in tests/conform. */
+#define CHANGED(change, part, name)                       \
+    do {                                                  \
+        Arguments a = RIGHT;                              \
+        change;                                           \
+        is_int(encode(&map, a), 1, name " is refused");   \
+        contains(why, part, name ": the reason says so"); \
     } while (0)
 
 static void test_encoder(void) {
     TensorMap map;
-    CHANGED((void)a, NULL, "a matrix");
-    CHANGED(a.misaligned = 16, NULL, "an address of 16 bytes' alignment");
     CHANGED(a.misaligned = 8, "address", "an address of 8 bytes' alignment");
     CHANGED(a.type = 99, "type 99", "an unknown type");
     CHANGED(a.rank = 0, "rank is 0", "rank 0");
     CHANGED(a.rank = 6, "rank is 6", "rank 6");
-    CHANGED(a.rank = 3, NULL, "rank 3");
     CHANGED(a.size[1] = 0, "size 0 of dimension 1", "no rows");
-    CHANGED(a.size[0] = 1, NULL, "one column");
-    CHANGED(a.size[1] = (uint64_t)1 << 32, NULL, "2^32 rows");
     CHANGED(a.size[1] = ((uint64_t)1 << 32) + 1, "dimension 1", "more than 2^32 rows");
     CHANGED(a.stride[0] = 200, "200 bytes", "a pitch of 200 bytes");
     CHANGED(a.stride[0] = (uint64_t)1 << 40, "2^40", "a pitch of 2^40 bytes");
-    CHANGED((a.stride[0] = 8, a.rank = 1), NULL, "rank 1, where the stride does not count,");
-    CHANGED(a.box[1] = 256, NULL, "a box of 256 rows");
     CHANGED(a.box[1] = 257, "257 elements", "a box of 257 rows");
     CHANGED(a.box[0] = 0, "0 elements", "an empty box");
     CHANGED(a.box[0] = 4, "8 bytes", "a box row of 8 bytes");
     CHANGED(a.box[0] = 72, "144 bytes", "a box row wider than the 128-byte swizzle");
     CHANGED((a.box[0] = 40, a.swizzle = TENSOR_SWIZZLE_64B), "80 bytes", "a box row wider than the 64-byte swizzle");
     CHANGED((a.box[0] = 24, a.swizzle = TENSOR_SWIZZLE_32B), "48 bytes", "a box row wider than the 32-byte swizzle");
-    CHANGED((a.box[0] = 72, a.swizzle = TENSOR_SWIZZLE_NONE), NULL, "a box row of 144 bytes without a swizzle");
     CHANGED(a.step[1] = 9, "stride of dimension 1 is 9", "an element stride of 9");
     CHANGED(a.step[1] = 0, "stride of dimension 1 is 0", "an element stride of 0");
     CHANGED(a.swizzle = 7, "swizzle mode 7", "swizzle mode 7");
     CHANGED(a.interleave = 1, "interleave mode 1", "an interleaved layout");
     CHANGED(a.promotion = 4, "promotion 4", "L2 promotion 4");
     CHANGED(a.fill = 2, "fill mode 2", "fill mode 2");
-    CHANGED(a.fill = TENSOR_FILL_NAN, NULL, "NaN outside a bf16 tensor");
     CHANGED((a.fill = TENSOR_FILL_NAN, a.type = TENSOR_INT32, a.box[0] = 32), "fill mode 1",
             "NaN outside an int32 tensor");
 
@@ -133,9 +119,6 @@ static void test_encoder_2d(void) {
     is_int(encode_2d(ROWS, COLS, 100, 16, 64, &map, text, sizeof text), 3, "tensor_map_2d with a pitch of 200 bytes");
     contains(text, "tensor map of A is refused", "... names the tensor");
     contains(text, "multiple of 16", "... and the reason");
-    is_int(encode_2d(0, COLS, LD, 16, 64, &map, text, sizeof text), 3, "tensor_map_2d without rows");
-    is_int(encode_2d(ROWS, COLS, LD, 16, 128, &map, text, sizeof text), 3,
-           "tensor_map_2d with a row wider than the swizzle");
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
@@ -169,52 +152,40 @@ static void test_edges(void) {
     is_valid(&map, 0, 0, 0, 6, "a tensor of three columns");
 }
 
-static void starts(const TensorMap *map, int c0, int c1, const char *load, const char *store, const char *name) {
-    const int start[3] = {c0, c1, 0};
-    const char *found[2] = {tensor_load_fault(map, start), tensor_store_fault(map, start)};
-    const char *expected[2] = {load, store};
-    for (int i = 0; i < 2; i++) {
-        int right = expected[i] == NULL ? found[i] == NULL : found[i] != NULL && strstr(found[i], expected[i]) != NULL;
-        if (!ok(right, "%s %s", i == 0 ? "a load" : "a store", name)) {
-            diag("got \"%s\"", found[i] != NULL ? found[i] : "no fault");
+/* What is said of starts that a load, or a store, may not have. */
+static void test_starts(void) {
+    static const struct {
+        int type, box0, start[3];
+        const char *load, *store;
+    } cases[] = {
+        {TENSOR_BFLOAT16, 64, {1008, 3, 0}, NULL, NULL},
+        {TENSOR_BFLOAT16, 64, {4, 3, 0}, "multiple of 8 ", "multiple of 8 "},
+        {TENSOR_BFLOAT16, 64, {-8, 3, 0}, NULL, "negative"},
+        {TENSOR_BFLOAT16, 64, {-3, 3, 0}, "multiple of 8 ", "negative"},
+        {TENSOR_BFLOAT16, 64, {0, -1, 0}, NULL, "negative"},
+        {TENSOR_BFLOAT16, 64, {0, 0, -1}, NULL, "negative"},
+        {TENSOR_BFLOAT16, 64, {-2147483647 - 1, 0, 0}, NULL, "negative"},
+        {TENSOR_UINT8, 64, {8, 0, 0}, "multiple of 16 ", "multiple of 16 "},
+        {TENSOR_FLOAT32, 32, {2, 0, 0}, "multiple of 4 ", "multiple of 4 "},
+        {TENSOR_FLOAT64, 16, {1, 0, 0}, "multiple of 2 ", "multiple of 2 "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TensorMap map;
+        Arguments a = RIGHT;
+        a.type = cases[i].type;
+        a.box[0] = (uint32_t)cases[i].box0;
+        a.rank = 3;
+        encode(&map, a);
+        for (int store = 0; store < 2; store++) {
+            const char *found = (store ? tensor_store_fault : tensor_load_fault)(&map, cases[i].start);
+            const char *expected = store ? cases[i].store : cases[i].load;
+            if (!ok(expected == NULL ? found == NULL : found != NULL && strstr(found, expected) != NULL,
+                    "start %d, %d, %d of a %s", cases[i].start[0], cases[i].start[1], cases[i].start[2],
+                    store ? "store" : "load")) {
+                diag("got \"%s\"", found != NULL ? found : "no fault");
+            }
         }
     }
-}
-
-static void test_starts(void) {
-    TensorMap map;
-    encode(&map, RIGHT);
-    starts(&map, 0, 0, NULL, NULL, "from the first element");
-    starts(&map, 8, 3, NULL, NULL, "from column 8");
-    starts(&map, 1008, 3, NULL, NULL, "from outside at the right");
-    starts(&map, 4, 3, "multiple of 8 ", "multiple of 8 ", "from column 4");
-    starts(&map, 1001, 3, "multiple of 8 ", "multiple of 8 ", "from column 1001");
-    starts(&map, -8, 3, NULL, "negative", "from column -8");
-    starts(&map, -3, 3, "multiple of 8 ", "negative", "from column -3");
-    starts(&map, 0, -1, NULL, "negative", "from row -1");
-    starts(&map, -2147483647 - 1, 0, NULL, "negative", "from the smallest coordinate");
-    static const struct {
-        int type, box0, start;
-        const char *fault;
-    } types[] = {
-        {TENSOR_UINT8, 64, 8, "multiple of 16 "},
-        {TENSOR_FLOAT32, 32, 2, "multiple of 4 "},
-        {TENSOR_FLOAT64, 16, 1, "multiple of 2 "},
-    };
-    for (int i = 0; i < 3; i++) {
-        Arguments a = RIGHT;
-        a.type = types[i].type;
-        a.box[0] = (uint32_t)types[i].box0;
-        encode(&map, a);
-        starts(&map, types[i].start, 0, types[i].fault, types[i].fault, "from 8 bytes after the first");
-        starts(&map, 2 * types[i].start, 0, NULL, NULL, "from 16 bytes after the first");
-    }
-    Arguments a = RIGHT;
-    a.rank = 3;
-    encode(&map, a);
-    const int before[3] = {0, 0, -1};
-    ok(tensor_load_fault(&map, before) == NULL && tensor_store_fault(&map, before) != NULL,
-       "the third coordinate may be negative in a load, not in a store");
 }
 
 /* A range of bytes is a box that a walk takes 16 bytes at a time; the largest is more than a tensor's box may have. */
@@ -251,32 +222,13 @@ static void test_additions(void) {
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 static void test_descriptor(void) {
-    WgmmaDescriptor d = wgmma_descriptor_decode(0x4000004000010000u | (0x8400 >> 4));
-    ok(d.start == 0x8400 && d.leading == 16 && d.stride == 1024 && d.swizzle_bytes == 128 && d.base_offset == 0 &&
-           d.unknown == 0,
-       "the descriptor of a K-major tile with the 128-byte swizzle");
-    d = wgmma_descriptor_decode(0x800a002002003fffu);
-    ok(d.start == 0x3fff0 && d.leading == 0x2000 && d.stride == 0x200 && d.base_offset == 5 && d.swizzle_bytes == 64,
-       "every field of another");
-    is_hex(wgmma_descriptor_decode(0x800a002002003fffu).unknown, 0, "... which has no other bits");
+    is_hex(wgmma_descriptor_decode(0x800a002002003fffu).unknown, 0, "a descriptor without other bits");
     is_hex(wgmma_descriptor_decode(0x3ff1c000c000c000u).unknown, 0x3ff1c000c000c000u, "bits that belong to no field");
-    is_int(wgmma_descriptor_decode((uint64_t)3 << 62).swizzle_bytes, 32, "swizzle 3 is 32 bytes");
-    is_int(wgmma_descriptor_decode(0).swizzle_bytes, 0, "swizzle 0 is none");
 }
 
 /* ---- other types than bf16 --------------------------------------------------------------------------------------- */
 
 static const char *const type_names[] = {"bf16", "f16", "e4m3", "e5m2", "tf32"};
-
-/* -3 .. 3 in each type, from its definition. */
-static const uint32_t small_bits[5][7] = {
-    {0xc040, 0xc000, 0xbf80, 0, 0x3f80, 0x4000, 0x4040},
-    {0xc200, 0xc000, 0xbc00, 0, 0x3c00, 0x4000, 0x4200},
-    {0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44},
-    {0xc2, 0xc0, 0xbc, 0, 0x3c, 0x40, 0x42},
-    {0xc0400000, 0xc0000000, 0xbf800000, 0, 0x3f800000, 0x40000000, 0x40400000},
-};
-static const int type_bytes[5] = {2, 2, 1, 1, 4};
 
 static void test_elements(void) {
     static const struct {
@@ -304,14 +256,6 @@ static void test_elements(void) {
     ok(isnan(matrix_element(MATRIX_E4M3, 0x7f)) && isnan(matrix_element(MATRIX_E4M3, 0xff)) &&
            isnan(matrix_element(MATRIX_E5M2, 0x7d)) && isnan(matrix_element(MATRIX_F16, 0x7e00)),
        "e4m3's one NaN, and those of others");
-    for (int type = 0; type < 5; type++) {
-        right = matrix_element_bytes((MatrixType)type) == type_bytes[type] &&
-                matrix_k((MatrixType)type) == 32 / type_bytes[type];
-        for (int i = 0; i < 7; i++) {
-            right = right && matrix_element((MatrixType)type, small_bits[type][i]) == (float)(i - 3);
-        }
-        ok(right, "%s: %d bytes, and -3 to 3", type_names[type], type_bytes[type]);
-    }
 }
 
 /* One product of inexact.h, on the model. */
