@@ -269,9 +269,8 @@ sub judge_experiment {
     my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
     my %options = map { $_->[3] => 1 } @lines;
     for my $options (sort keys %options) {
-        for my $i (0 .. $#EXPERIMENT_SIZES) {
-            my $size = $EXPERIMENT_SIZES[$i];
-            for my $policy (is_long() ? ('lazy', 'random') : ('lazy', 'random')[ (name_number($p) + $i) % 2 ]) {
+        for my $size (@EXPERIMENT_SIZES) {
+            for my $policy ('lazy', 'random') {
                 my ($said, $status) = output("$directory/program --on model --data integers $size $options --policy $policy");
                 my ($line) = $said =~ /^(model:.*|.*wrong.*)/m;
                 fail(1, "$options $size --policy $policy: status $status: " . ($line // '')) if $status;
