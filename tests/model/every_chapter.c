@@ -39,44 +39,6 @@ static const Size few_rows[] = {
     {31, 800, 2600}, {60, 300, 3000}, {33, 64, 4000},  {64, 500, 1800}, {61, 900, 2100},
 };
 
-/* Small integers whose products and sums fp32 holds exactly, so that the result has one right value. */
-static float element(int row, int column) { return (float)((row * 7 + column * 13 + row * column % 3) % 5 - 2); }
-
-static bf16 *matrix(const char *name, int rows, int columns, int ld) {
-    bf16 *p = model_global_alloc((size_t)rows * (size_t)ld * sizeof *p, name);
-    if (p == NULL) {
-        printf("Bail out! no memory for matrix %s\n", name);
-        exit(1);
-    }
-    model_describe_matrix(p, name, rows, columns, ld, sizeof *p);
-    for (int row = 0; row < rows; row++) {
-        for (int column = 0; column < ld; column++) {
-            p[(size_t)row * (size_t)ld + (size_t)column] =
-                column < columns ? float_to_bf16(element(row, column)) : 0x7fc0;
-        }
-    }
-    return p;
-}
-
-static int wrong_elements(const Gemm *g) {
-    int wrong = 0;
-    for (int row = 0; row < g->m; row++) {
-        for (int column = 0; column < g->ldc; column++) {
-            bf16 got = g->c[(size_t)row * (size_t)g->ldc + (size_t)column];
-            /* Elements are checked along diagonals, padding everywhere. */
-            if (column < g->n && (row + column) % 7 != 0) {
-                continue;
-            }
-            float sum = 0;
-            for (int k = 0; k < g->k && column < g->n; k++) {
-                sum += element(row, k) * element(column, k);
-            }
-            wrong += got != (column < g->n ? float_to_bf16(sum) : 0x7fab);
-        }
-    }
-    return wrong;
-}
-
 /* The runs of a chapter at a size: of how many seeds in each policy, and whether on normal data too. */
 typedef struct {
     int seeds[POLICIES], normal;
@@ -123,9 +85,8 @@ static void open_problem(Problem *problem, const Chapter *chapter, Size size, in
     }
 }
 
-/* A chapter of another kind than bf16, or of several ranks: with the harness's data, reference and tolerance, of integers and, in one run, of
- * normal data. */
-static void check_kind(const Chapter *chapter, Size size, const char *variant, Runs runs, int experts) {
+/* With the harness's data, reference and tolerance, of integers and, in one run, of normal data. */
+static void check_launches(const Chapter *chapter, Size size, const char *variant, Runs runs, int experts) {
     Problem problem;
     ChapterRun run;
     Tally tally;
@@ -160,53 +121,16 @@ static void check_kind(const Chapter *chapter, Size size, const char *variant, R
     problem_close(&problem);
 }
 
-static void check_bf16(const Chapter *chapter, Size size, const char *variant, Runs runs) {
-    int lda = (size.k + 7) / 8 * 8 + 8, ldc = (size.n + 7) / 8 * 8 + 8;
-    Gemm g = {.m = size.m, .n = size.n, .k = size.k, .lda = lda, .ldb = lda, .ldc = ldc};
-    bf16 *a = matrix("A", size.m, size.k, lda), *b = matrix("B", size.n, size.k, lda);
-    g.a = a;
-    g.b = b;
-    g.c = matrix("C", size.m, size.n, ldc);
-    g.sm_count = SMS;
-    g.shared_bytes = SHARED;
-    g.tuning.variant = variant;
-    size_t workspace = chapter->workspace_bytes != NULL ? chapter->workspace_bytes(&g) : 0;
-    g.workspace = workspace > 0 ? model_global_alloc(workspace, "workspace") : NULL;
-    int bad = 0;
-    char what[200] = "";
-    for (int policy = 0; policy < POLICIES; policy++) {
-        for (int seed = 0; seed < runs.seeds[policy]; seed++) {
-            configure(policy, seed);
-            g.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
-            for (size_t i = 0; i < (size_t)size.m * (size_t)ldc; i++) {
-                g.c[i] = 0x7fab;
-            }
-            int status = (int)chapter->launch(&g, NULL);
-            int wrong = status == 0 ? wrong_elements(&g) : 0;
-            if (status != 0 || wrong > 0 || model_reports() > 0) {
-                bad++;
-                snprintf(what, sizeof what, "policy %d, seed %d: status %d, %d elements wrong, %s", policy, seed,
-                         status, wrong, model_reports() > 0 ? model_rule_name(model_report(0)->rule) : "no report");
-            }
-        }
-    }
-    told(chapter, size, variant, 1, 1, bad, what);
-    model_global_free(a);
-    model_global_free(b);
-    model_global_free(g.c);
-    model_global_free(g.workspace);
-}
-
+/* A chapter of several ranks also alone, one of packed weights also for several experts. */
 static void check(const Chapter *chapter, Size size, const char *variant, Runs runs) {
-    if (chapter->kind == KIND_BF16) {
-        check_bf16(chapter, size, variant, runs);
+    check_launches(chapter, size, variant, runs, 1);
+    if (chapter->flag_bytes != NULL) {
+        Chapter alone = *chapter;
+        alone.flag_bytes = NULL;
+        check_launches(&alone, size, variant, runs, 1);
     }
-    if (chapter->kind == KIND_BF16 && chapter->flag_bytes == NULL) {
-        return;
-    }
-    check_kind(chapter, size, variant, runs, 1);
     if (chapter->kind == KIND_W4A8 && size.m > 1) {
-        check_kind(chapter, size, variant, runs, 5);
+        check_launches(chapter, size, variant, runs, 5);
     }
 }
 
