@@ -37,8 +37,6 @@ like "$(cat "$scratch/staged/src-zh/part/index.md")" '第一行第二行 \[上\]
     "a Chinese page leads to English ones, and a line's end between Chinese characters is none"
 like "$(cat "$scratch/staged/src-zh/book.md")" '\[部分\]\(part/index.html#标题\)' "and to its sister, at the same heading"
 like "$(staged '[a](part/none.h)')" 'README.md: \(part/none.h\): there is no such file' "a link that leads nowhere is named"
-like "$(staged 'Text
-<!-- note -->and **more**')" 'README.md:2: a line of text begins with a comment' "a line that begins with a comment is named"
 mkdir -p "$scratch/staged/steps"
 [[ $(staged '<!-- step: none -->') != *step* ]]
 ok $? "a stepping page that does not exist leaves no trace"
