@@ -15,7 +15,7 @@ sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
 # looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one each day, which SEED=DAY chooses again: of
-# the bugs one for each verdict and one for each chapter, of exercises and experiments one for each chapter, of labs every third.
+# the bugs one for each rule and one for each chapter, of exercises and experiments one for each chapter, of labs every third.
 my $day = $ENV{SEED} // (localtime)[7];
 sub looked_at {
     my ($kind) = @_;
@@ -24,7 +24,7 @@ sub looked_at {
     my (%group, %chosen);
     for my $p (@all) {
         push @{ $group{ $kind eq 'labs' ? int(($p->{number} + $day) / 3) : $p->{number} } }, $p;
-        push @{ $group{ Patches::value($p, 'verdict') } }, $p if $kind eq 'bugs';
+        push @{ $group{$1} }, $p if $kind eq 'bugs' && Patches::value($p, 'verdict') =~ /^(\w+)/;
     }
     for my $group (values %group) {
         my $p = $group->[ $day % @$group ];
