@@ -39,6 +39,11 @@ enum {
     PARTS = 2,             /* CTAs that share a tile's k, in the kernel for few rows */
     MEETING_POLLS = 20000, /* a producer waits no longer than this for the others */
 };
+static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
+static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
+static_assert(PARTS == 2, "sums of more parts would need an order that does not depend on their arrival");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
@@ -48,6 +53,8 @@ typedef struct {
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
     MBarrier received;                             /* completes its phase when the other CTA's sums have landed */
 } Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
     TensorMap map_a; /* box [bm][BK] */
@@ -58,6 +65,30 @@ typedef struct {
     int group;            /* tile rows walked together, in clusters */
     int *meeting;         /* counter of the producers' meetings; NULL: they do not meet */
 } Params;
+
+/* What the copies of a k-tile bring. */
+HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * BK * 2; }
+
+HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
+
+/* Consumers of one tile. */
+HOST_DEVICE int sharers_of(Schedule schedule) { return schedule == PINGPONG ? 1 : CONSUMERS; }
+
+/* Blocks of 64 rows that a consumer has of a tile. */
+HOST_DEVICE int blocks_of(Schedule schedule, int bm) { return bm / 64 / sharers_of(schedule); }
+
+/* A role's way through the tiles. */
+typedef struct {
+    int index, next, step; /* numbers of the tile and of the next one; from it to the one after */
+    int tiles, k_tiles;    /* how many there are, in clusters; and in each of them */
+} Work;
+
+/* Goes on to the next tile; 0 if there is none. */
+DEVICE int next_tile(Work *work) {
+    work->index = work->next;
+    work->next += work->step;
+    return work->index < work->tiles;
+}
 
 /* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile rows and so share B. */
 DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
@@ -174,27 +205,152 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
+/* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
+DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cluster) {
+    const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_of(bm, bn);
+    PipelineState state = producer_start_state();
+    int waves = ceil_div(work.tiles, work.step);
+    for (int wave = 0; wave < waves; wave++) {
+        if (p->meeting != NULL) {
+            meet(p->meeting, wave, waves);
+        }
+        if (!next_tile(&work)) {
+            continue; /* to the next meeting */
+        }
+        Tile tile = cta_tile(p, work.index, cluster);
+        for (int k_tile = 0; k_tile < work.k_tiles; k_tile++) {
+            /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else
+             * the copy overwrites what they read. */
+            producer_acquire(s->full, s->empty, state, stage_bytes);
+            bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
+            MBarrier *full = &s->full[state.index];
+            tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
+            if (cluster == 1) {
+                tma_load_2d(b, &p->map_b, k_tile * BK, tile.n * bn, full);
+            } else {
+                /* Each CTA loads its part of B into all of them. */
+                int part = cluster_cta_rank() * (bn / cluster);
+                tma_load_2d_multicast(b + part * BK, &p->map_b, k_tile * BK, tile.n * bn + part, full,
+                                      (1 << cluster) - 1);
+            }
+            pipeline_advance(&state, stages);
+        }
+    }
+    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this one
+     * ends. */
+    producer_tail(s->empty, state, stages);
+}
+
+/* Consumer: main loop. Starts the products of a tile, of which its part begins at row `half`, and gives the stage of the
+ * last ones, which may still run. */
+DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, float acc[2][MAX_BN / 2],
+                    const Schedule schedule, const int bm, const int bn, const int cluster) {
+    const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(schedule, bm);
+    int previous = 0; /* stage of the k-tile before */
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        /* Waits until the bytes of this k-tile have landed. */
+        consumer_wait(s->full, *state);
+        const bf16 *stage = &s->ring[state->index * (stage_bytes / 2)];
+        uint64_t a = wgmma_descriptor(stage + half * BK);
+        uint64_t b = wgmma_descriptor(stage + bm * BK);
+        /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+        wgmma_fence();
+        UNROLL
+        for (int k16 = 0; k16 < STEPS; k16++) {
+            UNROLL
+            for (int block = 0; block < blocks; block++) {
+                wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
+                          b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
+            }
+        }
+        wgmma_commit_group();
+        /* Waits until the products of the previous k-tile are done; those of this one go on. */
+        wgmma_wait_group(1);
+        if (k_tile > 0) {
+            /* This consumer has finished with the previous stage. Released before the wait, the producer would overwrite
+             * it under the tensor cores. */
+            release(s, previous, cluster);
+        }
+        previous = state->index;
+        pipeline_advance(state, stages_of(bm, bn));
+    }
+    return previous;
+}
+
+/* The consumers, steps 3 and 4. */
+DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const Schedule schedule, const int bm,
+                    const int bn, const int cluster) {
+    const int stages = stages_of(bm, bn), blocks = blocks_of(schedule, bm);
+    float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
+    PipelineState state = consumer_start_state();
+    uint32_t turn = consumer == 0; /* parity: the first turn of consumer 0 is free */
+    int store = 0;
+    int half = consumer * (bm / 2); /* first row of this consumer's part of a tile */
+    if (schedule == PINGPONG) {
+        half = 0;
+        work.next += consumer * work.step, work.step *= CONSUMERS;
+        pipeline_advance_by(&state, consumer * work.k_tiles, stages); /* the first tile is consumer 0's */
+    }
+    while (next_tile(&work)) {
+        Tile tile = cta_tile(p, work.index, cluster);
+        if (schedule == PINGPONG) {
+            /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a time,
+             * and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full before
+             * this tile's, so the parity that this consumer waits for is not an older phase's. */
+            mbarrier_wait_parity(&s->turn[consumer], turn);
+            turn ^= 1;
+        }
+        int last = multiply(s, &state, work.k_tiles, half, acc, schedule, bm, bn, cluster);
+        if (schedule == PINGPONG) {
+            /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so that
+             * the next turn cannot come before each has seen this one. */
+            mbarrier_arrive(&s->turn[1 - consumer]);
+            /* The other consumer takes the next k_tiles stages. */
+            pipeline_advance_by(&state, work.k_tiles, stages);
+        }
+        /* The accumulators may be read when the last products are done. */
+        wgmma_wait_group(0);
+        registers_settled(acc[0], bn / 2);
+        if (blocks == 2) {
+            registers_settled(acc[1], bn / 2);
+        }
+        release(s, last, cluster);
+
+        /* Step 4: epilogue. */
+        UNROLL
+        for (int block = 0; block < blocks; block++) {
+            int row = tile.m * bm + half + block * 64, col = tile.n * bn;
+            if (schedule == PINGPONG) {
+                store_block(s, p, bn, acc[block], row, col, consumer, &store);
+            } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
+                store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
+            }
+        }
+    }
+    if (warp_uniform((int)threadIdx.x / 32) % 4 == 0 && elect_one()) {
+        /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+        bulk_wait_group(0);
+    }
+}
+
 /* The kernel for many rows of C. schedule, bm, bn and cluster are constants where it is called. */
 DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
-    const int stage_bytes = (bm + bn) * BK * 2; /* what the copies of a k-tile bring */
-    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
-    const int sharers = schedule == PINGPONG ? 1 : CONSUMERS; /* consumers of one tile */
-    const int blocks = bm / 64 / sharers;                     /* of 64 rows, for a consumer */
 
-    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are `first` and every
-     * `step`-th one after it. */
-    int first = (int)blockIdx.x / cluster, step = (int)gridDim.x / cluster;
-    int tiles = p->tiles_m * p->tiles_n;
-    int k_tiles = ceil_div(p->g.k, BK);
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and every
+     * `step`-th after it. */
+    Work work = {.next = (int)blockIdx.x / cluster,
+                 .step = (int)gridDim.x / cluster,
+                 .tiles = p->tiles_m * p->tiles_n,
+                 .k_tiles = ceil_div(p->g.k, BK)};
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
         tma_prefetch_map(&p->map_c);
-        mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
+        mbarrier_init(s->full, stages_of(bm, bn), 1); /* the producer's arrive.expect_tx */
         /* One thread of each consumer that reads the stage's data. */
-        mbarrier_init(s->empty, stages, sharers * cluster);
+        mbarrier_init(s->empty, stages_of(bm, bn), sharers_of(schedule) * cluster);
         mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
@@ -213,124 +369,63 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
-            PipelineState state = producer_start_state();
-            int waves = ceil_div(tiles, step);
-            for (int wave = 0; wave < waves; wave++) {
-                if (p->meeting != NULL) {
-                    meet(p->meeting, wave, waves);
-                }
-                int index = first + wave * step;
-                if (index >= tiles) {
-                    continue;
-                }
-                Tile tile = cta_tile(p, index, cluster);
-                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                    /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to:
-                     * else the copy overwrites what they read. */
-                    producer_acquire(s->full, s->empty, state, stage_bytes);
-                    bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
-                    MBarrier *full = &s->full[state.index];
-                    tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
-                    if (cluster == 1) {
-                        tma_load_2d(b, &p->map_b, k_tile * BK, tile.n * bn, full);
-                    } else {
-                        /* Each CTA loads its part of B into all of them. */
-                        int part = cluster_cta_rank() * (bn / cluster);
-                        tma_load_2d_multicast(b + part * BK, &p->map_b, k_tile * BK, tile.n * bn + part, full,
-                                              (1 << cluster) - 1);
-                    }
-                    pipeline_advance(&state, stages);
-                }
-            }
-            /* Waits until the last k-tiles have been consumed: nothing is in flight, and no CTA of the cluster still
-             * arrives on these barriers, when this role ends. */
-            producer_tail(s->empty, state, stages);
+            produce(p, s, work, bm, bn, cluster);
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
-        int consumer = warpgroup - 1;
-        float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
-        PipelineState state = consumer_start_state();
-        uint32_t turn = consumer == 0; /* parity: the first turn of consumer 0 is free */
-        int store = 0;
-        int index = first, tile_step = step;
-        int half = consumer * (bm / 2); /* first row of this consumer's part of a tile */
-        if (schedule == PINGPONG) {
-            index = first + consumer * step, tile_step = CONSUMERS * step;
-            half = 0;
-            pipeline_advance_by(&state, consumer * k_tiles, stages); /* the first tile is consumer 0's */
-        }
-        for (; index < tiles; index += tile_step) {
-            Tile tile = cta_tile(p, index, cluster);
-            if (schedule == PINGPONG) {
-                /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
-                 * time, and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full
-                 * before this tile's, so the parity that this consumer waits for is not an older phase's. */
-                mbarrier_wait_parity(&s->turn[consumer], turn);
-                turn ^= 1;
-            }
-
-            /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the k-tile before */
-            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                /* Waits until the bytes of this k-tile have landed. */
-                consumer_wait(s->full, state);
-                const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-                uint64_t a = wgmma_descriptor(stage + half * BK);
-                uint64_t b = wgmma_descriptor(stage + bm * BK);
-                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
-                wgmma_fence();
-                UNROLL
-                for (int k16 = 0; k16 < STEPS; k16++) {
-                    UNROLL
-                    for (int block = 0; block < blocks; block++) {
-                        wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
-                                  b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
-                    }
-                }
-                wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are done; those of this one go on. */
-                wgmma_wait_group(1);
-                if (k_tile > 0) {
-                    /* This consumer has finished with the previous stage. Released before the wait, the producer would
-                     * overwrite it under the tensor cores. */
-                    release(s, previous, cluster);
-                }
-                previous = state.index;
-                pipeline_advance(&state, stages);
-            }
-            if (schedule == PINGPONG) {
-                /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so
-                 * that the next turn cannot come before each has seen this one. */
-                mbarrier_arrive(&s->turn[1 - consumer]);
-                /* The other consumer takes the next k_tiles stages. */
-                pipeline_advance_by(&state, k_tiles, stages);
-            }
-            /* The accumulators may be read when the last products are done. */
-            wgmma_wait_group(0);
-            registers_settled(acc[0], bn / 2);
-            if (blocks == 2) {
-                registers_settled(acc[1], bn / 2);
-            }
-            release(s, previous, cluster);
-
-            /* Step 4: epilogue. */
-            UNROLL
-            for (int block = 0; block < blocks; block++) {
-                int row = tile.m * bm + half + block * 64, col = tile.n * bn;
-                if (schedule == PINGPONG) {
-                    store_block(s, p, bn, acc[block], row, col, consumer, &store);
-                } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
-                    store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
-                }
-            }
-        }
-        if (warp % 4 == 0 && elect_one()) {
-            /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
-            bulk_wait_group(0);
-        }
+        consume(p, s, work, warpgroup - 1, schedule, bm, bn, cluster);
     }
+}
+
+/* The producer of the kernel below, steps 2 and 3. */
+DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_tiles, const int bm, const int bn) {
+    const int stage_bytes = stage_bytes_of(bm, bn);
+    PipelineState state = producer_start_state();
+    for (int i = 0; i < k_tiles; i++) {
+        int k = (rank + i * PARTS) * BK;
+        /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
+        producer_acquire(s->full, s->empty, state, stage_bytes);
+        bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
+        tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
+        tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
+        pipeline_advance(&state, stages_of(bm, bn));
+    }
+}
+
+/* A consumer of the kernel below, step 3. */
+DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, const int bm, const int bn) {
+    const int stage_bytes = stage_bytes_of(bm, bn);
+    PipelineState state = consumer_start_state();
+    int previous = 0;
+    UNROLL
+    for (int i = 0; i < bn / 2; i++) {
+        acc[i] = 0;
+    }
+    for (int i = 0; i < k_tiles; i++) {
+        /* Waits until the bytes of this k-tile have landed. */
+        consumer_wait(s->full, state);
+        const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
+        uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
+        uint64_t b = wgmma_descriptor(stage + bm * BK);
+        /* The zeros, and the products before, come before the wgmmas that follow. */
+        wgmma_fence();
+        UNROLL
+        for (int k16 = 0; k16 < STEPS; k16++) {
+            wgmma_k16(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
+        }
+        wgmma_commit_group();
+        /* Waits until the products of the previous k-tile are done. Released before, their stage would be overwritten under
+         * the tensor cores. */
+        wgmma_wait_group(1);
+        if (i > 0) {
+            release(s, previous, 1);
+        }
+        previous = state.index;
+        pipeline_advance(&state, stages_of(bm, bn));
+    }
+    /* The accumulators may be read when the last products are done. */
+    wgmma_wait_group(0);
+    registers_settled(acc, bn / 2);
 }
 
 /* One element of C. row and col are those of the exchanged problem. */
@@ -340,14 +435,46 @@ DEVICE void store_transposed(const Params *p, int row, int col, float value) {
     }
 }
 
+/* A consumer of the kernel below, step 4. CTA r stores the r-th half of the columns. The other half goes to the other CTA:
+ * into a place of its own, not into the ring, so nobody waits until the other one has finished with its ring. */
+DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const float *acc, const int bm, const int bn) {
+    const int quads = bn / 8, half = quads / PARTS;                       /* a thread has 4 sums in every 8 columns */
+    float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128]) s->out; /* [half] */
+    int thread = (int)threadIdx.x - 128;
+    UNROLL
+    for (int quad = 0; quad < quads; quad++) {
+        const float *v = &acc[quad * 4];
+        if (quad / half != rank) {
+            st_async_v4(
+                &received[quad % half][thread], 1 - rank,
+                make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])),
+                &s->received);
+        }
+    }
+    /* Waits until all sums of the other CTA have landed: before, old bytes would be added. It also keeps this CTA from
+     * ending while they are on their way. */
+    mbarrier_wait_parity_cluster(&s->received, 0);
+    int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + thread % 4 * 2;
+    UNROLL
+    for (int quad = 0; quad < quads; quad++) {
+        const float *v = &acc[quad * 4];
+        if (quad / half == rank) {
+            /* Two numbers have the same sum in either order, and so every launch has the same bits. More parts would need an
+             * order that does not depend on their arrival. */
+            float4 add = received[quad % half][thread];
+            store_transposed(p, row, col + quad * 8, v[0] + add.x);
+            store_transposed(p, row, col + quad * 8 + 1, v[1] + add.y);
+            store_transposed(p, row + 8, col + quad * 8, v[2] + add.z);
+            store_transposed(p, row + 8, col + quad * 8 + 1, v[3] + add.w);
+        }
+    }
+}
+
 /* The kernel for few rows of C. A and B are exchanged: wgmma then has 64 rows of B and as few of A as there are. The two
  * CTAs of a cluster have one tile. Each multiplies half of its k-tiles, and stores half of its columns. bm and bn are
  * constants where it is called. */
 DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     SHARED_MEMORY(Shared, s);
-    const int stage_bytes = (bm + bn) * BK * 2;
-    const int stages = min_int(RING_BYTES / stage_bytes, MAX_STAGES);
-    const int quads = bn / 8, half = quads / PARTS; /* a thread has 4 sums in every 8 columns */
 
     /* Step 1: roles and barriers, and the tile. Of its k-tiles the cluster's CTAs take turns: what they load at a time
      * lies together in memory. */
@@ -358,8 +485,8 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
-        mbarrier_init(s->full, stages, 1);
-        mbarrier_init(s->empty, stages, CONSUMERS);
+        mbarrier_init(s->full, stages_of(bm, bn), 1);
+        mbarrier_init(s->empty, stages_of(bm, bn), CONSUMERS);
         mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
         mbarrier_arrive_expect_tx(&s->received, bm * bn / PARTS * (int)sizeof(float));
@@ -373,106 +500,40 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     grid_dependency_launch();
 
     float acc[MAX_BN / 2]; /* of a consumer: 64 x bn */
-    if (warpgroup == 0) {
-        if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer. */
-            PipelineState state = producer_start_state();
-            for (int i = 0; i < k_tiles; i++) {
-                int k = (rank + i * PARTS) * BK;
-                /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
-                producer_acquire(s->full, s->empty, state, stage_bytes);
-                bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
-                tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
-                tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
-                pipeline_advance(&state, stages);
-            }
-        }
-    } else {
-        /* Step 3 of the consumers. */
-        PipelineState state = consumer_start_state();
-        int previous = 0;
-        UNROLL
-        for (int i = 0; i < bn / 2; i++) {
-            acc[i] = 0;
-        }
-        for (int i = 0; i < k_tiles; i++) {
-            /* Waits until the bytes of this k-tile have landed. */
-            consumer_wait(s->full, state);
-            const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-            uint64_t a = wgmma_descriptor(stage + (warpgroup - 1) * 64 * BK);
-            uint64_t b = wgmma_descriptor(stage + bm * BK);
-            /* The zeros, and the products before, come before the wgmmas that follow. */
-            wgmma_fence();
-            UNROLL
-            for (int k16 = 0; k16 < STEPS; k16++) {
-                wgmma_k16(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
-            }
-            wgmma_commit_group();
-            /* Waits until the products of the previous k-tile are done. Released before, their stage would be overwritten
-             * under the tensor cores. */
-            wgmma_wait_group(1);
-            if (i > 0) {
-                release(s, previous, 1);
-            }
-            previous = state.index;
-            pipeline_advance(&state, stages);
-        }
-        /* The accumulators may be read when the last products are done. */
-        wgmma_wait_group(0);
-        registers_settled(acc, bn / 2);
+    if (warpgroup > 0) {
+        multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn);
+    } else if (warp == 0 && elect_one()) {
+        produce_part(p, s, tile, rank, k_tiles, bm, bn);
     }
-
-    /* Step 4: the sums. CTA r stores the r-th half of the columns. The other half goes to the other CTA: into a place of its
-     * own, not into the ring, so nobody waits until the other one has finished with its ring. */
-    float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128]) s->out; /* [half] */
-    int thread = (int)threadIdx.x - 128;
     /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
     __syncwarp();
     /* All threads of the cluster, as the barrier counts them, wait until the other CTA has set up `received`. Sums sent
      * before would come to no barrier, or to a CTA that has not started. */
     cluster_wait();
     if (warpgroup > 0) {
-        UNROLL
-        for (int quad = 0; quad < quads; quad++) {
-            const float *v = &acc[quad * 4];
-            if (quad / half != rank) {
-                st_async_v4(&received[quad % half][thread], 1 - rank,
-                            make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
-                                       __float_as_uint(v[3])),
-                            &s->received);
-            }
-        }
-        /* Waits until all sums of the other CTA have landed: before, old bytes would be added. It also keeps this CTA from
-         * ending while they are on their way. */
-        mbarrier_wait_parity_cluster(&s->received, 0);
-        int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + thread % 4 * 2;
-        UNROLL
-        for (int quad = 0; quad < quads; quad++) {
-            const float *v = &acc[quad * 4];
-            if (quad / half == rank) {
-                /* Two numbers have the same sum in either order, and so every launch has the same bits. More parts would
-                 * need an order that does not depend on their arrival. */
-                float4 add = received[quad % half][thread];
-                store_transposed(p, row, col + quad * 8, v[0] + add.x);
-                store_transposed(p, row, col + quad * 8 + 1, v[1] + add.y);
-                store_transposed(p, row + 8, col + quad * 8, v[2] + add.z);
-                store_transposed(p, row + 8, col + quad * 8 + 1, v[3] + add.w);
-            }
-        }
+        add_sums(p, s, tile, rank, acc, bm, bn);
     }
 }
 
-/* The sums that a CTA receives have room in `out`; those of a tile of 128 x 128 fill it. */
-#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, group, speed)                                           \
-    static_assert(schedule != SPLIT_K || cluster == PARTS, #kernel);                                              \
-    static_assert(schedule != SPLIT_K || bm * bn / PARTS * sizeof(float) <= sizeof(((Shared *)0)->out), #kernel); \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {     \
-        if (schedule == SPLIT_K) {                                                                                \
-            gemm_split(&p, bm, bn);                                                                               \
-        } else {                                                                                                  \
-            gemm(&p, schedule, bm, bn, cluster);                                                                  \
-        }                                                                                                         \
-    }                                                                                                             \
+#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, ...)                                                         \
+    static_assert((bm) % (schedule == PINGPONG ? 64 : 64 * CONSUMERS) == 0, "a consumer has whole blocks of 64 rows"); \
+    static_assert((bm) * (bn) / 128 / (schedule == PINGPONG ? 1 : CONSUMERS) + 24 <= CONSUMER_REGISTERS,               \
+                  "a consumer holds its part of a tile, and needs some 24 registers more");                            \
+    static_assert(schedule != PINGPONG || (bn) % BOX == 0, "ping-pong stores whole boxes");                            \
+    static_assert(schedule == SPLIT_K || (bn) / (cluster) % 8 == 0,                                                    \
+                  "each CTA copies whole repetitions of the swizzle");                                                 \
+    static_assert(schedule != SPLIT_K || (cluster) == PARTS, "each CTA of a cluster has a part of the tile's k");      \
+    static_assert(schedule != SPLIT_K || (bn) % (8 * PARTS) == 0, "each CTA stores whole quads");                      \
+    static_assert(schedule != SPLIT_K || (bm) * (bn) / PARTS * sizeof(float) <= sizeof(((Shared *)0)->out),            \
+                  "the sums that a CTA receives have room in `out`");                                                  \
+    static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
+    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
+        if (schedule == SPLIT_K) {                                                                                     \
+            gemm_split(&p, bm, bn);                                                                                    \
+        } else {                                                                                                       \
+            gemm(&p, schedule, bm, bn, cluster);                                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
     KERNEL_ENTRY(kernel, Params);
 EACH_VARIANT(VARIANT_KERNEL)
 
@@ -485,8 +546,7 @@ static const Variant table[] = {
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
                                            {", producers meet", ", producers meet, launches overlap"}};
-    LaunchPlan plan = {tile_count(v, g) * sharing(v), cta_count(v, g),
-                       min_int(RING_BYTES / ((v->bm + v->bn) * BK * 2), MAX_STAGES),
+    LaunchPlan plan = {tile_count(v, g) * sharing(v), cta_count(v, g), stages_of(v->bm, v->bn),
                        also[should_meet(g)][should_overlap(v, g)]};
     return plan;
 }

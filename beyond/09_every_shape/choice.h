@@ -18,30 +18,28 @@ typedef enum {
     SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
-/* V(name, schedule, bm, bn, cluster, group, speed) for each variant.
- * bm, bn: tile; cluster: CTAs that share B by multicast, or, with SPLIT_K, a tile; group: tile rows walked together
- * (tile_order.h); speed: of the main loop, relative to the others. Group and speed hold where L2 has room for what tiles share;
- * the speeds of SPLIT_K are those of 8192 x 8192 weights, which memory decides. */
-#define EACH_VARIANT(V)                                                   \
-    V(pingpong_128x112, PINGPONG, 128, 112, 1, 8, 0.880)                  \
-    V(pingpong_128x128, PINGPONG, 128, 128, 1, 8, 0.905)                  \
-    V(pingpong_128x176, PINGPONG, 128, 176, 1, 16, 0.935)                 \
-    V(pingpong_128x192, PINGPONG, 128, 192, 1, 8, 0.950)                  \
-    V(pingpong_128x208, PINGPONG, 128, 208, 1, 16, 0.960)                 \
-    V(pingpong_128x208_cluster_2, PINGPONG, 128, 208, 2, 16, 0.955)       \
-    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 8, 0.550)              \
-    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 16, 1.000)           \
-    V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, 16, 0.995) \
-    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 12, 0.980)           \
-    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 12, 1.040)           \
-    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 64, 0.060)                  \
-    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 64, 0.117)                  \
-    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 64, 0.227)                  \
-    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 64, 0.417)
+/* V(name, schedule, bm, bn, cluster, ...) for each variant: its kernel's constants, then other columns of variants.h.
+ * bm, bn: tile; cluster: CTAs that share B by multicast, or, with SPLIT_K, a tile. Group and speed hold where L2 has room
+ * for what tiles share; the speeds of SPLIT_K are those of 8192 x 8192 weights, which memory decides. */
+#define EACH_VARIANT(V)                                                                     \
+    V(pingpong_128x112, PINGPONG, 128, 112, 1, .group = 8, .speed = 0.880)                  \
+    V(pingpong_128x128, PINGPONG, 128, 128, 1, .group = 8, .speed = 0.905)                  \
+    V(pingpong_128x176, PINGPONG, 128, 176, 1, .group = 16, .speed = 0.935)                 \
+    V(pingpong_128x192, PINGPONG, 128, 192, 1, .group = 8, .speed = 0.950)                  \
+    V(pingpong_128x208, PINGPONG, 128, 208, 1, .group = 16, .speed = 0.960)                 \
+    V(pingpong_128x208_cluster_2, PINGPONG, 128, 208, 2, .group = 16, .speed = 0.955)       \
+    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, .group = 8, .speed = 0.550)              \
+    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, .group = 16, .speed = 1.000)           \
+    V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, .group = 16, .speed = 0.995) \
+    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, .group = 12, .speed = 0.980)           \
+    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, .group = 12, .speed = 1.040)           \
+    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, .group = 64, .speed = 0.060)                  \
+    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, .group = 64, .speed = 0.117)                  \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, .group = 64, .speed = 0.227)                  \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, .group = 64, .speed = 0.417)
 
-/* The same as columns of variants.h. */
-#define COLUMNS(who, m, n, ctas, rows, pace) \
-    .bm = m, .bn = n, .cluster = ctas, .schedule = who, .group = rows, .speed = pace
+/* The same as columns alone. */
+#define COLUMNS(who, m, n, ctas, ...) .bm = m, .bn = n, .cluster = ctas, .schedule = who, __VA_ARGS__
 
 /* What `make tune` has measured of a card where L2 has no room: there cards differ. */
 typedef struct {
