@@ -31,15 +31,8 @@ compile() {
 can() {
     reason=
     [ "$1" != c11 ] || return 0
-    reason=${NO_NVCC:-}
-    [ -z "$reason" ] || return 1
-    if [ ! -e "$scratch/can_$1" ]; then
-        : >"$scratch/empty.cu"
-        compile "$1" "$scratch/empty.cu"
-        echo "$status" >"$scratch/can_$1"
-    fi
-    reason="this nvcc does not know $1"
-    [ "$(cat "$scratch/can_$1")" -eq 0 ]
+    reason=${NO_NVCC:-this nvcc does not know $1}
+    [ -z "${NO_NVCC:-}" ] && "$NVCC" --list-gpu-code | grep -qx "${1%a}"
 }
 
 # ---- the pages
