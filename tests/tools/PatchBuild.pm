@@ -184,7 +184,8 @@ sub solve {
     if (!defined $exercise || $exercise eq '') {
         my @exercises = exercises($number);
         for my $p (@exercises) {
-            my $text = wrapped(90, value($p, 'question')) . wrapped(90, 'Hint: ' . value($p, 'hint'));
+            my $text = wrapped(90, value($p, 'question')) . wrapped(90, 'Hint: ' . value($p, 'hint'))
+                . "Begin: make lab-$number EX=$p->{name}; have it judged: make check-$number EX=$p->{name}\n";
             print value($p, 'order'), ". $p->{name}\n", $text =~ s/^/   /mgr, "   Solution: make solve-$number EX=$p->{name}\n\n";
         }
         print "chapter $number has no exercises\n" if !@exercises;
@@ -200,7 +201,7 @@ sub solve {
     print "running  $command\n\n";
     my (undef, $status) = shown($command);
     return $status if $on eq 'gpu' || $status;
-    my ($before, $after) = map { $_->[0] =~ s/^/         /mgr } effect($p);
+    my ($before, $after) = map { $_->[0] =~ s/^/         /mgr } effect($p, "$directory/program", "$directory/$p->{source}");
     print "\neffect   ", value($p, 'show'), "\n         before:\n$before         after:\n$after";
     return 0;
 }
@@ -220,11 +221,13 @@ sub map_chapter {
     return $status == 1 ? 0 : $status; # wrong is what it draws
 }
 
-# in_my(PATCH, TEXT): a chapter's text as it stands in my/, from where its own headers and common/ lie elsewhere.
+# in_my(CHAPTER, TEXT, BESIDE...): a chapter's text as it stands in my/, from where its own headers and common/ lie elsewhere, but
+# for those that are put beside it.
 sub in_my {
-    my ($p, $text) = @_;
+    my ($chapter, $text, @beside) = @_;
     my $from = sub {
-        my $path = "$p->{chapter}/$_[0]";
+        my $path = "$chapter/$_[0]";
+        return $_[0] if grep { $_ eq $path } @beside;
         1 while $path =~ s{[^/]+/\.\./}{};
         return "../$path";
     };
@@ -241,17 +244,17 @@ sub rules {
     return %rules;
 }
 
-# lab(NUMBER, RULE, BUG): my/NN_chapter.cu as a learner starts from it, and what to do.
+# lab(NUMBER, RULE, BUG, EX): my/NN_chapter.cu as a learner starts from it, and what to do.
 sub lab {
-    my ($number, $rule, $bug) = map { $_ // '' } @_[ 0 .. 2 ];
+    my ($number, $rule, $bug, $exercise) = map { $_ // '' } @_[ 0 .. 3 ];
     my $chapter = chapter_of($number);
     my ($title) = $chapter =~ m{([^/]+)$};
     my ($file, $check) = ("my/$title.cu", "make check-$number");
-    my ($p) = my @labs = all('labs', $number);
-    my ($text, $say);
-    fail(2, 'RULE= or BUG=, not both') if $rule ne '' && $bug ne '';
+    my $as_it_is = contents("$chapter/$title.cu");
+    my ($text, $say, %beside);
+    fail(2, 'RULE=, BUG= or EX=: one of them') if 1 < grep { $_ ne '' } $rule, $bug, $exercise;
     if ($bug ne '') {
-        $p = one_of('bugs', $number, $bug, 'BUG');
+        my $p = one_of('bugs', $number, $bug, 'BUG');
         ($bug, $check) = ($p->{name}, "$check BUG=$p->{name}");
         my @changed = changed($p, \&contents);
         fail(2, "BUG=$bug: it is not in $p->{source} alone") if @changed != 1 || $changed[0][0] ne $p->{source};
@@ -265,20 +268,29 @@ sub lab {
         $text = "/* Chapter $number, in which a report is to be provoked. Change the kernel until the model reports this first:\n *\n"
             . wrapped(110, "$rule: $means.") =~ s/^/ *     /mgr . " *\n"
             . wrapped(110, "On a GPU: $on_gpu. What the rule asks is in book/rules.md; `$check` judges.") =~ s/^/ * /mgr
-            . " */\n\n" . contents("$chapter/$title.cu");
+            . " */\n\n$as_it_is";
         $say = "make the model report $rule: $means";
-        $p = { chapter => $chapter };
+    } elsif ($exercise ne '') {
+        my $p = one_of('exercises', $number, $exercise, 'EX');
+        $check .= " EX=$p->{name}";
+        %beside = map { $_->[0] ne $p->{source} ? ($_->[0] => $_->[1]) : () } changed($p, \&contents);
+        $text = "/* Chapter $number, exercise $p->{name}.\n *\n" . wrapped(110, value($p, 'question')) =~ s/^/ * /mgr
+            . " *\n" . wrapped(110, "`$check` judges.") =~ s/^/ * /mgr . " */\n\n$as_it_is";
+        $say = 'the question stands at its top; change the code until its answer runs';
     } else {
-        fail(2, "chapter $number has no lab") if !@labs;
+        my ($p) = all('labs', $number) or fail(2, "chapter $number has no lab; these have one: "
+            . join ' ', map { $_->{number} } all('labs'));
         $text = (changed($p, \&contents))[0][2];
         my $holes = () = $text =~ m{^ */\* HOLE \d}mg;
         $say = "fill $holes holes, HOLE 1 to HOLE $holes; delete the comment of each; of the code, only what it announces goes";
     }
-    fail(1, "$file is there already and stays as it is. To start afresh, first: mv $file $file.old") if -e $file;
+    my %new = map { ('my/' . s{.*/}{}r => $beside{$_}) } keys %beside;
+    $new{$file} = $text =~ s/^( \* Run +).*?( \*\/)?$/"$1$check, at the top" . ($2 \/\/ '')/mer;
+    my ($there) = grep { -e } sort keys %new;
+    fail(1, "$there is there already and stays as it is. To start afresh, first: mv $there $there.old") if $there;
     make_path('my');
-    $text =~ s/^( \* Run +).*?( \*\/)?$/"$1$check, at the top" . ($2 \/\/ '')/me;
-    store($file, in_my($p, $text));
-    print "$file\n  $say\n  then: $check\n";
+    store($_, in_my($chapter, $new{$_}, keys %beside)) for keys %new;
+    print join(' ', $file, grep { $_ ne $file } sort keys %new), "\n  $say\n  then: $check\n";
     return 0;
 }
 

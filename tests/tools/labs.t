@@ -86,9 +86,10 @@ for my $words ('05', '05 DEADLOCK', '05 "" parity_never_flips') {
     is(written('05_tma_mbarrier'), "mine\n", 'and it stays');
 }
 for (
-    [ '01', qr/\Achapter 01 has no lab\n\z/ ], [ '77', qr/\Athere is no chapter 77\n\z/ ],
+    [ '01', qr/\Achapter 01 has no lab; these have one: 02 .* 12\n\z/ ], [ '77', qr/\Athere is no chapter 77\n\z/ ],
     [ '07 NO_SUCH_RULE', qr/\ARULE=NO_SUCH_RULE: there is no such rule; there are: .*\bDEADLOCK\b.*\n\z/ ],
-    [ '07 "" no_such_bug', qr/\ABUG=no_such_bug: .* no_full_wait.*\n\z/ ], [ '07 DEADLOCK no_full_wait', qr/\ARULE= or BUG=, not both\n\z/ ],
+    [ '07 "" no_such_bug', qr/\ABUG=no_such_bug: .* no_full_wait.*\n\z/ ], [ '07 DEADLOCK no_full_wait', qr/\ARULE=, BUG= or EX=: one of them\n\z/ ],
+    [ '07 "" "" no_such_exercise', qr/\AEX=no_such_exercise: .* three_consumers.*\n\z/ ],
 ) {
     my ($words, $pattern) = @$_;
     my ($said, $status) = lab($words);
@@ -120,11 +121,42 @@ is((lab('01 RACE_WAW'))[1], 0, 'a chapter without a lab can be made to report');
 my @elsewhere = grep { my @c = eval { Patches::changed($_, \&Patches::contents) }; @c != 1 || $c[0][0] ne $_->{source} } Patches::all('bugs');
 is(join(' ', map { $_->{id} } @elsewhere), '', 'each bug is in its source alone, and so can be given out');
 
+# ---- an exercise
+
+unlink glob "$tree/my/*";
+for my $p (Patches::all('exercises')) {
+    ($said, $status) = lab("$p->{number} '' '' $p->{name}");
+    is($status, 0, "EX=$p->{name}");
+    like($said, qr{^my/$p->{title}\.cu.*make check-$p->{number} EX=$p->{name}\n\z}s, 'says what to do');
+    my ($task, $text) = written($p->{title}) =~ m{\A(/\*.*? \*/\n)\n(.*)}s;
+    is(join(' ', $task =~ /^ \* (?!`make)(\S.*?)$/mg), Patches::value($p, 'question'), 'the question stands at its top');
+    is(without_run($text) =~ s/^#include.*\n//mgr, without_run(Patches::contents($p->{source})) =~ s/^#include.*\n//mgr, 'over the chapter');
+    for (grep { /\.h$/ } glob "$tree/my/*") { # a header that the solution changes lies beside it, and is the one that is included
+        my ($header) = m{([^/]+)$};
+        like((said("cd $tree && $cc -DGEMM_MODEL -MM -x c my/$p->{title}.cu"))[0], qr{ my/\Q$header\E\b}, "with $header");
+    }
+    unlink glob "$tree/my/*";
+}
+
+# ---- the pages
+
+my %word = map { (qw(no one two three four five six))[$_] => $_ } 0 .. 6;
+for my $p (@labs) {
+    my ($told) = Patches::contents("$p->{chapter}/README.md") =~ /`make lab-$p->{number}` puts the chapter with these (\w+) holes/;
+    my $holes = () = $p->{diff} =~ m{^\+ */\* HOLE \d}mg;
+    is($word{ $told // 'no' }, $holes, "the page of $p->{title} tells its lab, and how many holes it has");
+}
+
 # ---- by make, and kept from git
 
 ($said, $status) = said('make -s lab-01');
 is($status, 2, 'make lab-01 fails');
-like($said, qr/^chapter 01 has no lab$/m, 'since there is none');
+like($said, qr/^chapter 01 has no lab; these have one: 02 /m, 'since there is none, and says where there is one');
+for my $target (qw(run-13 lab-77 chek-07 13)) {
+    ($said, $status) = said("make -s $target");
+    is($status, 2, "make $target fails");
+    like($said, qr/^make $target: there is no such target\. A chapter is one of 01 02 .*, as in make 07, .* one of run .* lab check/m, 'and says what there is');
+}
 ($said, $status) = said('make -s lab-07 RULE=NO_SUCH_RULE BUG=');
 like($said, qr/^RULE=NO_SUCH_RULE: /m, 'make hands RULE over');
 ($said, $status) = said('make -s lab-07 BUG=no_such_bug');

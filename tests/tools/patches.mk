@@ -34,7 +34,7 @@ test: $(call patch_needs,$(CHAPTERS))
 ##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 ##learn make exercise-07|the exercises of chapter 07, with a hint for each
 ##learn make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
-##learn make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; RULE=name: provoke that report; BUG=name: mend it
+##learn make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; EX=name: for that exercise; RULE=name: provoke that report; BUG=name: mend it
 # $(1): chapter, $(2): its number
 define patch_rules
 .PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
@@ -47,7 +47,7 @@ exercise-$(2):
 solve-$(2): $(if $(EX),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
 	@$(PATCHES) solve $(2) '$$(EX)' '$$(ON)' $$(ARGS)
 lab-$(2):
-	@$(PATCHES) lab $(2) '$$(RULE)' '$$(BUG)'
+	@$(PATCHES) lab $(2) '$$(RULE)' '$$(BUG)' '$$(EX)'
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 

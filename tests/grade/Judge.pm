@@ -1,0 +1,504 @@
+# Judge.pm - how a learner's file is judged. A part of tests/grade/grade.
+#
+# What is asked is asked of the program that the file becomes, by options that anybody can type: is C right, does the model
+# report anything (--policy and others), what did a launch do (--count, --trace-events)?
+package Grade;
+use strict;
+use warnings;
+use Config;
+use File::Path 'make_path';
+use JSON::PP;
+require './tests/tools/patches';
+
+my $CRITERIA = 'tests/grade/criteria';
+my @POLICIES = qw(eager lazy random pct);
+
+sub fail { Patches::fail(@_) }
+sub quoted { return join ' ', map { "'" . s/'/'\\''/gr . "'" } @_ }
+
+# ---- what is asked ---------------------------------------------------------------------------------------------------
+
+# config(FILE): points by name; lists of size, gpu_size; gpu_timed, variants, policies, and numbers.
+sub config {
+    my ($file) = @_;
+    my %c = (size => [], variants => [], gpu_size => [], points => {}, file => $file);
+    for (split /\n/, Patches::contents($file)) {
+        my ($key, @values) = split ' ', s/#.*//r or next;
+        if ($key eq 'points' && @values == 2 && $values[1] =~ /^\d+$/) {
+            $c{points}{ $values[0] } = $values[1];
+        } elsif ($key =~ /^(?:size|variants)$/ && @values == 4 || $key eq 'gpu_size' && @values == 3) {
+            push @{ $c{$key} }, \@values;
+        } elsif ($key eq 'gpu_timed' && @values == 3 || $key eq 'technique' && @values == 4) {
+            $c{$key} = \@values;
+        } elsif ($key eq 'policies' && !grep { my $v = $_; !grep { $_ eq $v } @POLICIES } @values) {
+            $c{$key} = \@values;
+        } elsif ($key =~ /^(?:seeds|speed|seconds|compile_seconds)$/ && @values == 1) {
+            $c{$key} = $values[0];
+        } else {
+            fail(2, "$file: \"$_\" is not understood");
+        }
+    }
+    for (qw(technique gpu_timed policies seeds speed seconds compile_seconds)) {
+        fail(2, "$file: it has no line $_") if !defined $c{$_};
+    }
+    fail(2, "$file: it has no line size") if !@{ $c{size} };
+    return \%c;
+}
+
+# criteria(NUMBER, CONFIG): those of a chapter: what, condition, size, and what is wrong where it does not hold.
+sub criteria {
+    my ($number, $config) = @_;
+    my @usual = @{ $config->{technique} };
+    my @criteria;
+    for (grep { /^\d\d / } split /\n/, Patches::contents($CRITERIA)) {
+        my ($chapter, $what, $asked, $wrong) = split / \| /;
+        next if $chapter ne $number;
+        my ($condition, $size) = split / @ /, $asked;
+        my @size = defined $size ? (split(' ', $size), $usual[3]) : @usual;
+        push @criteria, { what => $what, condition => $condition, size => \@size, wrong => $wrong };
+    }
+    return @criteria;
+}
+
+# value(EXPRESSION, COUNTS): what it comes to; dies on a name that is not counted.
+sub value {
+    my ($expression, $counts) = @_;
+    (my $numbers = $expression) =~ s/([a-z]\w*)/$counts->{$1} \/\/ fail(2, "$CRITERIA: nothing is called $1")/ge;
+    fail(2, "$CRITERIA: \"$expression\" is not understood") if $numbers !~ m{^[-\d\s<>=&|()+*/.!]+$};
+    my $value = eval $numbers;
+    fail(2, "$CRITERIA: \"$expression\": $@") if !defined $value;
+    return $value || 0;
+}
+
+# drawn(TEXT): a number, or one of a range.
+sub drawn {
+    my ($low, $high) = $_[0] =~ /^(\d+)(?:-(\d+))?$/ or fail(2, "\"$_[0]\" is no number and no range");
+    return defined $high ? $low + int rand $high - $low + 1 : $low;
+}
+
+# launch(OPTION => VALUE...): one launch, what is not given drawn or usual.
+sub launch {
+    my %l = (pad => 8 * int rand 2, data => 'integers', seed => 1 + int rand 1e9, schedule_seed => 1 + int rand 1e6,
+        policy => 'eager', sms => 4, @_);
+    return \%l;
+}
+
+# options(LAUNCH): those of the program that launch it.
+sub options {
+    my ($l) = @_;
+    return join ' ', map { defined $l->{$_} ? '--' . tr/_/-/r . " $l->{$_}" : () }
+        qw(m n k pad sms data seed policy schedule_seed variant meet);
+}
+
+sub size_text { return join ' x ', @{ $_[0] }{qw(m n k)} }
+
+# ---- building it -----------------------------------------------------------------------------------------------------
+
+# submission(NUMBER, FILE, DIRECTORY): a file that is to be this chapter, to be built in that directory.
+sub submission {
+    my ($number, $file, $build) = @_;
+    my $chapter = Patches::chapter_of($number);
+    my ($title) = $chapter =~ m{([^/]+)$};
+    return { number => $number, chapter => $chapter, title => $title, source => "$chapter/$title.cu",
+        file => $file // "my/$title.cu", build => $build, id => $title };
+}
+
+# compiled(SUBMISSION, CONFIG, COMPILER, OUTPUT): the file where it lies, so that errors and reports name its lines. What it
+# includes may be named as from the chapter, or as from my/.
+sub compiled {
+    my ($s, $config, $compiler, $output) = @_;
+    my ($said, $status) = Patches::output("timeout $config->{compile_seconds} $compiler -I$s->{chapter} -c "
+        . quoted($s->{file}) . " -o $s->{build}/$output");
+    fail(1, "it took more than $config->{compile_seconds} s to compile") if $status == 124;
+    fail(1, $said) if $status;
+    return $said;
+}
+
+# build(SUBMISSION, CONFIG): model.o and program. Fails with what is wrong.
+sub build {
+    my ($s, $config) = @_;
+    make_path($s->{build});
+    my ($bounds) = Patches::output('tests/tools/launch_check ' . quoted($s->{file}));
+    fail(1, $bounds) if $bounds ne '';
+    # A misspelt function is to be told with its line, not by the linker.
+    my $compiler = Patches::from_make('CC') =~ s/ -w$/ -Wno-error -Werror=implicit-function-declaration/r;
+    compiled($s, $config, "$compiler -x c", 'model.o');
+    my ($names) = Patches::output("nm $s->{build}/model.o");
+    fail(1, "$s->{file} has no record CHAPTER($s->{title}, ...)") if $names !~ / model_chapter_$s->{title}$/m;
+    Patches::link_model("$s->{build}/model.o", "main_$s->{title}.o", "$s->{build}/program");
+    unlink "$s->{build}/map";
+    return;
+}
+
+# build_for_gpu(SUBMISSION, CONFIG): program_gpu; returns remarks of ptxas that would fail the build of a chapter.
+sub build_for_gpu {
+    my ($s, $config) = @_;
+    my $arch = $s->{number} <= 5 ? 'compute_90,code=sm_90' : 'compute_90a,code=sm_90a';
+    my ($link, $objects, $libraries, $b) = map { Patches::from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
+    Patches::store("$s->{build}/gpu.ptxas",
+        compiled($s, $config, Patches::from_make('NVCC') . " -gencode arch=$arch -Xptxas=-v -x cu", 'gpu.o'));
+    Patches::must("$link $s->{build}/gpu.o $s->{build}/model.o $b/harness/main_$s->{title}.o $objects $libraries "
+        . "-o $s->{build}/program_gpu");
+    return (Patches::output("tests/tools/ptxas_check $s->{build}/gpu.ptxas"))[0];
+}
+
+# ---- running it ------------------------------------------------------------------------------------------------------
+
+# run(CONFIG, PROGRAM, OPTIONS): what it says, and what became of it: right, wrong, reported, refused, late or died; with
+# a sentence for the last two.
+my %OUTCOME = (0 => 'right', 1 => 'wrong', 2 => 'refused', 3 => 'refused', 4 => 'reported');
+my @SIGNALS = split ' ', $Config{sig_name};
+sub run {
+    my ($config, $program, $options) = @_;
+    my ($seconds, $wall) = ($config->{seconds}, 6 * $config->{seconds});
+    my ($said, $status) = Patches::output("ulimit -c 0; ulimit -S -t $seconds; timeout -k 1 $wall $program $options; exit \$?");
+    my $signal = $status > 128 ? $SIGNALS[ $status - 128 ] // '' : '';
+    return ($said, 'late', "a launch took more than $seconds s, and was ended") if $status == 124 || $signal =~ /^(?:XCPU|KILL)$/;
+    return ($said, 'died', "the program crashed: $1") if $said =~ /^(.*: signal .*, outside of a kernel)$/m;
+    return ($said, 'died', "the program crashed: signal SIG$signal") if $signal;
+    my $told = $status > 1 || $said =~ ($status ? qr/^WRONG /m : qr/^right /m);
+    return ($said, 'died', "the program ended by itself, with exit status $status") if !$told || !$OUTCOME{$status};
+    return ($said, $OUTCOME{$status});
+}
+
+# judged(SUBMISSION, CONFIG, LAUNCH...): the launches on the model, each with what run() tells; reports (rules) and text (the
+# first report); is C right, whatever is reported? Nothing more is launched when one has gone on for too long.
+sub judged {
+    my ($s, $config, @launches) = @_;
+    for my $l (@launches) {
+        if ($s->{slow}) {
+            @$l{qw(outcome why)} = ('late', "not run, as one before it went on for too long");
+            next;
+        }
+        @$l{qw(said outcome why)} = run($config, "$s->{build}/program", '--on model ' . ($l->{more} // '') . ' ' . options($l));
+        $l->{right} = $l->{outcome} eq 'right';
+        my @reports = $l->{said} =~ /^model: (\w+): /mg;
+        if (@reports) {
+            $l->{reports} = \@reports;
+            ($l->{text}) = $l->{said} =~ /^(model: .*?)(?=^model: \w+: |^the model found|\z)/ms;
+        }
+        $s->{slow} = $l->{outcome} eq 'late' || "@reports" =~ /ENDLESS/;
+        $l->{right} = (run($config, map_of($s), options($l)))[0] =~ /^right /m if $l->{outcome} eq 'reported' && !$s->{slow};
+    }
+    return @launches;
+}
+
+# map_of(SUBMISSION): its program that draws where C is wrong, and goes on behind reports.
+sub map_of {
+    my ($s) = @_;
+    my $map = "$s->{build}/map";
+    Patches::link_model("$s->{build}/model.o", "map_$s->{title}.o", $map) if !-e $map;
+    return $map;
+}
+
+# launches(CONFIG): those of the sizes, as lists of one size each.
+sub launches {
+    my ($s, $config) = @_;
+    return map { [ in_policies($s, $config, of_size($_)) ] } @{ $config->{size} };
+}
+
+# of_size(NUMBERS OR RANGES): options of a launch.
+sub of_size {
+    my ($m, $n, $k, $sms) = map { drawn($_) } @{ $_[0] };
+    return (m => $m, n => $n, k => $k, defined $sms ? (sms => $sms) : ());
+}
+
+sub in_policies {
+    my ($s, $config, @options) = @_;
+    my @all = map { ($_) x ($_ eq 'random' || $_ eq 'pct' ? $config->{seeds} : 1) } @{ $config->{policies} };
+    my @meet = $s->{meets} ? (undef, 'yes', 'no') : undef;
+    return map { launch(@options, policy => $all[$_], data => $_ % 2 ? 'normal' : 'integers', meet => $meet[ $_ % @meet ]) } 0 .. $#all;
+}
+
+# choices(SUBMISSION, CONFIG): asks what it has: `meets`, and returns the names of its kernels.
+sub choices {
+    my ($s, $config) = @_;
+    return if Patches::contents($s->{file}) !~ /CHOOSES_|\.variants\b/;
+    my ($meet) = run($config, "$s->{build}/program", '--on model --m 8 --n 8 --k 8 --meet yes');
+    my ($variant) = run($config, "$s->{build}/program", '--on model --m 8 --n 8 --k 8 --variant none');
+    $s->{meets} = $meet !~ /does not have that choice/;
+    return $variant =~ /it has: ([\w ]+)/ ? split ' ', $1 : ();
+}
+
+# variants(CONFIG, NAME...): launches of each of these kernels.
+sub variants {
+    my ($config, @names) = @_;
+    my @policies = @{ $config->{policies} };
+    return map {
+        my $name = $_;
+        map { launch(of_size($_), variant => $name, policy => $policies[rand @policies]) } @{ $config->{variants} };
+    } @names;
+}
+
+# ---- what a launch did -----------------------------------------------------------------------------------------------
+
+# counts(SUBMISSION, CONFIG, LAUNCH): by the names of the criteria. Those of common/model/model_count.h, and of what the last
+# launch's first CTA did on its SM:
+#   stages                    different barriers that its loads by TMA complete
+#   loads, loads_under_products, products; product_turns: how often the products go from one warpgroup's to another's
+#   multiplying_warpgroups
+sub counts {
+    my ($s, $config, $l) = @_;
+    my %name = reverse Patches::contents('common/model/model_count.h') =~ /COUNT\((\w+), "([^"]*)"\)/g;
+    my %count = (map({ $_ => $l->{$_} } qw(m n k sms)), map({ lc $_ => 0 } values %name));
+    $count{ lc $name{$1} } = $2 while $l->{said} =~ /^count +(.*?) +(\d+)$/mg;
+    my $file = "$s->{build}/events";
+    run($config, "$s->{build}/program", "--on model --trace-events $file " . options($l));
+    my ($head, @lines) = split /^kind,.*\n|\n/m, Patches::contents($file);
+    my @launches = $head =~ /^# launch .* (\d+)$/mg;
+    pop @launches;
+    my $first = 0;
+    $first += $_ for @launches;
+    my (@products, @loads, %stages);
+    for (@lines) {
+        my ($kind, $cta, undef, $warp, $unit, undef, $stage, undef, undef, undef, $name, $spans) = split /,/;
+        next if !defined $spans || $cta != $first;
+        my @spans = map { [ split(/:/), $kind eq 'wgmma' ? $unit : int $warp / 4 ] } split ' ', $spans;
+        push @products, @spans if $kind =~ /^w?g?mma$/;
+        push @loads, @spans if $kind =~ /^(?:load|copy)$/;
+        $stages{"$name $stage"} = 1 if $kind eq 'load';
+    }
+    @products = sort { $a->[0] <=> $b->[0] } @products;
+    my %warpgroups = map { $_->[2] => 1 } @products;
+    my $under = grep { my $l = $_; grep { $_->[0] < $l->[1] && $l->[0] < $_->[1] } @products } @loads;
+    my $turns = grep { $products[$_][2] != $products[ $_ - 1 ][2] } 1 .. $#products;
+    return { %count, stages => scalar keys %stages, loads => scalar @loads, loads_under_products => $under,
+        products => scalar @products, product_turns => $turns, multiplying_warpgroups => scalar keys %warpgroups };
+}
+
+# ---- judging it ------------------------------------------------------------------------------------------------------
+
+sub part {
+    my ($result, $key, $what, $share, $of, $note) = @_;
+    push @{ $result->{parts} }, { key => $key, what => $what, points => $of * $share, of => $of, note => $note // '' };
+}
+
+# first_line(TEXT): the first that names an error, or the first.
+sub first_line {
+    my ($line) = ($_[0] =~ /^(.*\berror\b.*)/m, split /\n/, $_[0]);
+    return $line // '';
+}
+
+# Of a launch: the first rule that was reported; did it come to an end?
+sub reported { return $_[0]{reports} ? $_[0]{reports}[0] : '' }
+sub ended { return $_[0]{outcome} =~ /^(?:right|wrong|reported)$/ }
+
+# place(LAUNCH), what_of(LAUNCH): where it was, and what is wrong with it.
+sub place { return size_text($_[0]) . ", $_[0]{policy}" . ($_[0]{variant} ? ", $_[0]{variant}" : '') }
+sub what_of { return $_[0]{why} // ($_[0]{outcome} eq 'refused' ? 'launch() refused it' : 'C is wrong') }
+
+sub share {
+    my ($good, @lists) = @_;
+    my $full = grep { my $list = $_; !grep { !$good->($_) } @$list } @lists;
+    return @lists ? $full / @lists : 0;
+}
+
+# found(RESULT, SUBMISSION, LAUNCH...): the first report among these launches is what is shown, and how to see it again.
+sub found {
+    my ($r, $s, @launches) = @_;
+    my ($first) = grep { $_->{reports} } @launches;
+    return if !$first;
+    @$r{qw(report rule replay)} = ($first->{text}, reported($first), "$s->{build}/program --on model " . options($first));
+    return;
+}
+
+# judge_numbers(RESULT, SUBMISSION, CONFIG, LIST...): the parts right and rules, from launches by size.
+sub judge_numbers {
+    my ($r, $s, $config, @lists) = @_;
+    my @all = map { @$_ } @lists;
+    my ($bad) = grep { !$_->{right} } @all;
+    part($r, 'right', 'C is right: ' . @all . ' launches, ' . @lists . ' sizes', share(sub { $_[0]{right} }, @lists),
+        $config->{points}{right}, $bad ? what_of($bad) . ': ' . place($bad) : '');
+    my %at;
+    $at{ reported($_) } //= $_ for grep { $_->{reports} } @all;
+    $r->{rules} = [ sort keys %at ];
+    part($r, 'rules', 'and no rule is broken', share(sub { $_[0]{outcome} eq 'right' }, @lists), $config->{points}{rules},
+        join '; ', map { "$_ at " . place($at{$_}) } @{ $r->{rules} });
+    found($r, $s, @all);
+    return if !$bad || $r->{report};
+    $r->{wrong} = ($bad->{why} ? "$bad->{why}\n" : '') . $bad->{said} =~ s/^(?:chapter|device|problem|kernel|ranks|count|map) .*\n//gmr;
+    $r->{replay} = ($bad->{outcome} eq 'wrong' ? map_of($s) : "$s->{build}/program --on model") . ' ' . options($bad);
+    return;
+}
+
+sub judge_technique {
+    my ($r, $s, $config) = @_;
+    my @criteria = criteria($s->{number}, $config) or return;
+    my %launch = map { my @size = @{ $_->{size} };
+        ("@size" => launch(m => $size[0], n => $size[1], k => $size[2], sms => $size[3], more => '--count')) } @criteria;
+    judged($s, $config, @launch{ sort keys %launch });
+    my ($bad) = grep { $_->{outcome} ne 'right' } values %launch;
+    if ($bad) {
+        part($r, 'technique', 'the technique is used', 0, $config->{points}{technique},
+            'this is looked at when C is right and no rule is broken');
+        return;
+    }
+    $_->{counts} = counts($s, $config, $_) for values %launch;
+    for my $c (@criteria) {
+        my $counts = $launch{"@{ $c->{size} }"}{counts};
+        part($r, 'technique', $c->{what}, value($c->{condition}, $counts) ? 1 : 0, $config->{points}{technique} / @criteria,
+            $c->{wrong} =~ s/\{(.*?)\}/value($1, $counts)/ger . ', at ' . size_text($launch{"@{ $c->{size} }"}));
+    }
+    return;
+}
+
+# judge_exercise(RESULT, SUBMISSION, CONFIG, PATCH): the output of the exercise's command is as after its solution.
+sub judge_exercise {
+    my ($r, $s, $config, $p) = @_;
+    my ($before, $after) = Patches::effect($p, "$s->{build}/program", $s->{file});
+    my @lines = split /\n/, $before->[0];
+    my @asked = map { my $key = $_; map { [ $key, $_ ] } @{ $p->{head}{$key} } } qw(before after);
+    for (@asked) {
+        my ($key, $pattern) = @$_;
+        my ($line) = $key eq 'before' ? grep { /$pattern/ } @lines : ();
+        my $seen = $after->[0] =~ /$pattern/m;
+        my ($what, $wrong) = defined $line ? ('what the chapter prints is gone: "' . $line =~ s/^count +//r =~ s/ +/ /gr . '"', 'it still stands there')
+            : ('what comes in its place is as with a solution', 'it is another');
+        part($r, 'technique', $what, ($key eq 'after' ? $seen : !$seen) && !$after->[1] ? 1 : 0,
+            $config->{points}{technique} / @asked, $after->[1] ? 'the command below fails' : "$wrong: see below");
+    }
+    push @{ $r->{advice} }, 'a hint: ' . Patches::value($p, 'hint') if grep { $_->{points} < $_->{of} } @{ $r->{parts} };
+    my $command = Patches::value($p, 'show') =~ s{\$PROGRAM}{$s->{build}/program}gr =~ s/\$SOURCE/$s->{file}/gr;
+    $r->{effect} = "$command\n" . $after->[0] =~ s/^/    /mgr;
+    return;
+}
+
+# judge_rule(RESULT, SUBMISSION, RULE, CONFIG, LIST...): it is to be reported, first.
+sub judge_rule {
+    my ($r, $s, $rule, $config, @lists) = @_;
+    my @all = map { @$_ } @lists;
+    my $always = grep { my $list = $_; !grep { !ended($_) || reported($_) ne $rule } @$list } @lists;
+    my @other = grep { !ended($_) || (reported($_) ne '' && reported($_) ne $rule) } @all;
+    my $of = $config->{points}{right} + $config->{points}{rules} + $config->{points}{technique};
+    part($r, 'rules', "$rule is reported, at some size in every policy", $always > 0, $of / 2, 'at no size');
+    part($r, 'rules', 'and nothing else is reported before it', $always > 0 && !@other, $of / 2,
+        @other ? (reported($other[0]) || what_of($other[0])) . ' at ' . place($other[0]) : '');
+    found($r, $s, @other, @all);
+    my $right = grep { $_->{right} } @all;
+    push @{ $r->{advice} }, "C was right in $right of " . @all . ' launches: so many would a test by numbers have passed';
+    return;
+}
+
+# launches_of_bug(CONFIG, PATCH): the launches of its line `# run:`.
+sub launches_of_bug {
+    my ($config, $p) = @_;
+    my %options = Patches::value($p, 'run') =~ /--(\S+) (\S+)/g;
+    return [ map { launch(%options, policy => $_) } @{ $config->{policies} } ];
+}
+
+# judge_gpu(RESULT, SUBMISSION, CONFIG, BUILT): with nvcc, and further where there is a GPU.
+sub judge_gpu {
+    my ($r, $s, $config, $built) = @_;
+    my ($remarks, $error) = @$built;
+    part($r, 'gpu_builds', 'builds for the GPU, and ptxas repairs nothing', $error eq '' && $remarks eq '',
+        $config->{points}{gpu_builds}, first_line($error || $remarks));
+    return if $error ne '';
+    my $on_gpu = sub { my ($program, $options, $l) = @_; return run($config, $program, "--on gpu $options " . options_on_gpu($l)) };
+    my $timed = launch(of_size($config->{gpu_timed}), pad => 0, data => 'normal');
+    my ($first, $outcome) = $on_gpu->("$s->{build}/program_gpu", '--no-bench', $timed);
+    if ($outcome eq 'refused' && $first =~ /^\S+ needs .*; found: .*/m) {
+        push @{ $r->{notes} }, "not run on a GPU: $&";
+        return;
+    }
+    my $chapter = { %$s, kind => 'submission', as_it_is => 1, build => "build/check/chapter_$s->{number}" };
+    my @launches = map { launch(of_size($_)) } @{ $config->{gpu_size} };
+    my @told = map { [ ($on_gpu->("$s->{build}/program_gpu", '--no-bench', $_))[ 1, 2 ] ] } @launches;
+    my ($directory) = Patches::build_for_gpu($chapter);
+    my %speed;
+    for my $program ("$directory/program", "$s->{build}/program_gpu", "$directory/program", "$s->{build}/program_gpu") {
+        my ($said, @end) = $on_gpu->($program, '--bench', $timed);
+        $speed{$program} += $1 if $said =~ /^speed +([\d.]+)/m;
+        next if $program !~ /program_gpu$/;
+        push @launches, $timed;
+        push @told, \@end;
+    }
+    my @bad = grep { $told[$_][0] ne 'right' } 0 .. $#told;
+    part($r, 'gpu_right', 'C is right on the GPU: ' . @launches . ' launches', 1 - @bad / @launches, $config->{points}{gpu_right},
+        @bad ? what_of({ outcome => $told[ $bad[0] ][0], why => $told[ $bad[0] ][1] }) . ': ' . size_text($launches[ $bad[0] ]) : '');
+    my $own = grep({ $_->[0] ne 'right' } @told[ -2, -1 ]) ? 0 : $speed{"$s->{build}/program_gpu"};
+    my $ratio = $own / ($speed{"$directory/program"} || fail(3, 'the chapter could not be timed'));
+    my $share = $ratio / $config->{speed};
+    part($r, 'gpu_speed', sprintf("%.2f of the chapter's speed at %s", $ratio, size_text($timed)), $share < 1 ? $share : 1,
+        $config->{points}{gpu_speed}, '');
+    return;
+}
+
+sub options_on_gpu { return join ' ', map { "--$_ $_[0]{$_}" } qw(m n k pad data seed) }
+
+# holes(FILE): those that a learner has left open, by number and line.
+sub holes {
+    my ($number, @open) = (0);
+    for (split /\n/, Patches::contents($_[0])) {
+        $number++;
+        push @open, "HOLE $1 (line $number)" if m{/\* HOLE (\d+):};
+    }
+    return @open;
+}
+
+# judge(SUBMISSION, CONFIG, TASK): the result: parts, and of what was found the first. TASK: ex, bug or rule => name, no_gpu.
+sub judge {
+    my ($s, $config, $task) = @_;
+    my $r = { parts => [], advice => [], notes => [], rules => [], chapter => $s->{title}, file => $s->{file},
+        holes => [ holes($s->{file}) ] };
+    my @patches = map { Patches::one_of($_->[1], $s->{number}, $task->{ $_->[0] }, uc $_->[0]) }
+        grep { defined $task->{ $_->[0] } } [ ex => 'exercises' ], [ bug => 'bugs' ];
+    eval { build($s, $config) };
+    if ($@) {
+        die $@ if !ref $@ || $@->{status} == 2;
+        $r->{wrong} = Patches::problem($@);
+        part($r, $_->[0], $_->[1], 0, $config->{points}{ $_->[0] }, $_->[0] eq 'builds' ? first_line($r->{wrong}) : '')
+            for [ builds => 'builds for the model' ], [ right => 'C is right' ], [ rules => 'no rule is broken' ],
+            [ technique => 'the technique is used' ];
+        return finished($r);
+    }
+    part($r, 'builds', 'builds for the model', 1, $config->{points}{builds}, '');
+    my $gpu = !$task->{no_gpu} && !defined $task->{rule} && Patches::from_make('NO_NVCC') eq ''
+        ? in_background(sub { build_for_gpu($s, $config) }) : undef;
+    my @names = choices($s, $config);
+    my @lists = launches($s, $config);
+    push @lists, map { launches_of_bug($config, $_) } grep { defined $task->{bug} } @patches;
+    push @lists, map { [$_] } variants($config, @names);
+    judged($s, $config, map { @$_ } @lists);
+    if (defined $task->{rule}) {
+        judge_rule($r, $s, $task->{rule}, $config, @lists);
+    } else {
+        judge_numbers($r, $s, $config, @lists);
+        defined $task->{ex} ? judge_exercise($r, $s, $config, $patches[0]) : judge_technique($r, $s, $config);
+    }
+    judge_gpu($r, $s, $config, $gpu->()) if $gpu;
+    return finished($r);
+}
+
+# in_background(CODE): begins it; call what it returns for its value, a text, and its error.
+sub in_background {
+    my ($code) = @_;
+    my $answer = in_child(sub { my $said = eval { $code->() }; return [ $said // '', $@ ? Patches::problem($@) : '' ] });
+    return sub { local $/; return JSON::PP->new->decode(scalar <$answer>) };
+}
+
+# in_child(CODE): begins it in a process of its own; from what it returns its value can be read, as JSON.
+sub in_child {
+    my ($code) = @_;
+    my $pid = open my $from, '-|';
+    fail(3, "fork: $!") if !defined $pid;
+    return $from if $pid;
+    print JSON::PP->new->canonical->encode($code->());
+    close STDOUT;
+    require POSIX;
+    POSIX::_exit(0);
+}
+
+sub finished {
+    my ($r) = @_;
+    my @parts = @{ $r->{parts} };
+    $r->{full} = grep({ $_->{points} < $_->{of} } @parts) ? 0 : 1;
+    for my $key (qw(points of)) {
+        my $sum = 0;
+        $sum += $_->{$key} for @parts;
+        $_->{$key} = 0 + sprintf '%.1f', $_->{$key} for @parts;
+        $r->{$key} = 0 + sprintf '%.1f', $sum;
+    }
+    return $r;
+}
+
+1;

@@ -1,8 +1,0 @@
-/* Runs before main(). Judged: refused: it says __attribute__ */
-#include "../common/gemm.h"
-
-__attribute__((constructor)) static void first(void) { puts("full marks"); }
-
-static GemmStatus launch(const Gemm *p, GemmError *error) { return p->m > 0 ? GEMM_OK : GEMM_USAGE; }
-
-CHAPTER(02_smem_tiled, .adds = "a cheat", .needs = NEEDS_SM80, .launch = launch);
