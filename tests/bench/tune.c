@@ -6,7 +6,7 @@
  * A speed is fitted where L2 has no room for what tiles share: so that cost() has the ratio of the measured times, as the
  * median over the shapes. Then each speed moves by up to 0.02 as long as the choice gets better. Of the tile groups those count
  * with which the choice is best. */
-#include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const Variant variants[] = {
 enum { VARIANT_COUNT = sizeof variants / sizeof variants[0] };
 
 enum { MAX_SHAPES = 16, MAX_ROWS = 1024, GROUPS = 33, SMS = 132 };
-static const char results[] = "tests/bench/results/", target[] = "beyond/09_every_shape/cards.h";
+static const char target[] = "beyond/09_every_shape/cards.h";
 
 typedef struct {
     char gpu[96], date[16], path[512];
@@ -195,7 +195,7 @@ static void try_groups(const Run *run, int v, int reference, Fit *fit, Fit *best
 static void write_fit(FILE *out, const Run *run) {
     Fit fit = {{0}, {0}, 0, 0}, best = {{0}, {0}, 0, 0};
     try_groups(run, 0, variant_of("cooperative_128x256"), &fit, &best);
-    fprintf(out, "    /* %s: the choice has %.3f of cuBLAS over its %d shapes */\n", run->path + sizeof results - 1,
+    fprintf(out, "    /* %s: the choice has %.3f of cuBLAS over its %d shapes */\n", strrchr(run->path, '/') + 1,
             exp(best.mean), run->shapes);
     for (int v = 0; v < VARIANT_COUNT; v++) {
         if (best.group[v]) {
@@ -205,12 +205,9 @@ static void write_fit(FILE *out, const Run *run) {
     }
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
 int main(int argc, char **argv) {
     static Run run;
-    char *path[64], text[512];
-    int count = 0;
+    glob_t found = {0};
     if (argc == 4 && strcmp(argv[1], "--memory") == 0) {
         read_run(argv[3], &run);
         FILE *csv = fopen(argv[3], "a");
@@ -223,15 +220,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: tune [--memory GB_S CSV]\n");
         return 2;
     }
-    DIR *directory = opendir(results);
-    for (struct dirent *entry; directory && (entry = readdir(directory)) && count < 64;) {
-        const char *end = strstr(entry->d_name, "_tune.csv");
-        if (end && end[9] == 0) {
-            snprintf(text, sizeof text, "%s%s", results, entry->d_name);
-            path[count++] = strdup(text);
-        }
-    }
-    qsort(path, (size_t)count, sizeof *path, by_name);
+    glob("tests/bench/results/*_tune.csv", 0, NULL, &found); /* the files of one card stand in the order of time */
+    char **path = found.gl_pathv;
     FILE *out = fopen(target, "w");
     if (!out) {
         fail("cannot be written", target);
@@ -239,10 +229,9 @@ int main(int argc, char **argv) {
     fprintf(out, "/* cards.h - written by `make tune` from tests/bench/results: for cards where L2 has no room, tile "
                  "group and speed of each\n"
                  " * variant. choice.h takes them. */\nstatic const Measured measured[] = {\n");
-    for (int i = 0; i < count; i++) {
-        size_t card =
-            strlen(path[i]) - strlen("2026-11-22_tune.csv"); /* the files of one card stand in the order of time */
-        if (i + 1 == count || strncmp(path[i], path[i + 1], card) != 0) {
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        size_t card = strlen(path[i]) - strlen("2026-11-22_tune.csv");
+        if (i + 1 == found.gl_pathc || strncmp(path[i], path[i + 1], card) != 0) {
             read_run(path[i], &run);
             if (run.gb_s == 0) {
                 fail("has no row with the memory's speed in GB/s: tune --memory appends it", path[i]);
