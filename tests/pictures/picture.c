@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *directory;
+const char *pictures_directory;
 static FILE *out;
 
 static const char style[] =
@@ -39,17 +39,9 @@ static const char style[] =
     "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
     "orient=\"auto-start-reverse\"><path class=\"tip\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
 
-extern Drawing *const __start_drawings[], *const __stop_drawings[];
-void draw_all(const char *where) {
-    directory = where;
-    for (Drawing *const *draw = __start_drawings; draw < __stop_drawings; draw++) {
-        (*draw)();
-    }
-}
-
 void begin(const char *file, int height, const char *title) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", directory, file);
+    snprintf(path, sizeof path, "%s/%s", pictures_directory, file);
     out = fopen(path, "w");
     if (out == NULL) {
         perror(path);

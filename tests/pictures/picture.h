@@ -18,15 +18,15 @@
 enum { WIDTH = 960, MARGIN = 20 };
 
 /* PICTURE(name) { ... } draws one, between begin() and end(). The linker puts what stands in a section "drawings" side by
- * side, so that draw_all() finds it. */
+ * side, for pictures.c. */
 typedef void Drawing(void);
 #define PICTURE(name)                                                                              \
     static Drawing draw_##name;                                                                    \
     __attribute__((used, section("drawings"))) static Drawing *const drawing_##name = draw_##name; \
     static void draw_##name(void)
-void draw_all(const char *directory);
 
-/* Opens a file below that directory and writes its head. */
+/* Opens a file below pictures_directory and writes its head. */
+extern const char *pictures_directory;
 void begin(const char *file, int height, const char *title);
 void end(void);
 

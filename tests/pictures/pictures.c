@@ -6,11 +6,16 @@
 
 #include "picture.h"
 
+extern Drawing *const __start_drawings[], *const __stop_drawings[];
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: pictures DIRECTORY\n");
         return 2;
     }
-    draw_all(argv[1]);
+    pictures_directory = argv[1];
+    for (Drawing *const *draw = __start_drawings; draw < __stop_drawings; draw++) {
+        (*draw)();
+    }
     return 0;
 }

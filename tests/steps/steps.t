@@ -9,24 +9,15 @@ use File::Temp qw(tempdir);
 use JSON::PP;
 use MIME::Base64;
 use Test::More;
+require './tests/tools/patches';
+*contents = \&Patches::contents;
+*store = \&Patches::store;
 
 plan skip_all => 'there is no CPU model' unless $ENV{HAVE_MODEL};
 my $B = $ENV{B} or die "steps.t needs B, the build directory: make test sets it\n";
 my $PAGES = 'build/book/steps';
 my ($CHROMIUM) = grep { -x } map { ("/usr/bin/$_", "/usr/local/bin/$_") } qw(chromium chromium-browser google-chrome);
 my $scratch = tempdir(CLEANUP => 1);
-
-sub contents {
-    open my $in, '<', $_[0] or die "$_[0]: $!\n";
-    local $/;
-    return scalar <$in>;
-}
-
-sub store {
-    open my $out, '>', $_[0] or die "$_[0]: $!\n";
-    print $out $_[1];
-    close $out;
-}
 
 # The data of a page.
 sub data {

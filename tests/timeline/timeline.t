@@ -14,8 +14,8 @@ plan skip_all => 'there is no CPU model' unless $ENV{HAVE_MODEL};
 my ($draw, $checks) = map { "$ENV{B}/tests/timeline/$_" } qw(draw checks);
 my $work = tempdir(CLEANUP => 1);
 
-sub store { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!"; print $out $text; close $out or die "$path: $!" }
-sub slurp { local (@ARGV, $/) = @_; return <> }
+*store = \&Patches::store;
+*slurp = \&Patches::contents;
 sub runs { my ($command, $name) = @_; my $out = `$command 2>&1`; is($?, 0, $name) or diag($out); return $out }
 
 # ---- SVG: its elements are closed in the right order
