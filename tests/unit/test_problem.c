@@ -55,115 +55,6 @@ static size_t workspace_bytes(const Gemm *p) {
 
 static const Chapter chapter = {.name = "plain C", .launch = launch, .workspace_bytes = workspace_bytes};
 
-/* ---- chapters of the other kinds, by the formulas of gemm.h ---- */
-
-static int packings;
-
-/* W4A8 packs a copy of the weights and, behind it, their scales. */
-static size_t weights_of(const Gemm *p) { return (size_t)((const W4a8 *)p->operands)->experts * p->n * p->k; }
-static size_t groups_of(const Gemm *p) { return weights_of(p) / p->k * ceil_div(p->k, SCALE_K); }
-static size_t packed_bytes(const Gemm *p) { return (weights_of(p) + 1) / 2 * 2 + groups_of(p) * sizeof(bf16); }
-static GemmStatus pack(const Gemm *p, void *out, GemmError *error) {
-    (void)error;
-    const W4a8 *w = p->operands;
-    packings++;
-    memcpy(out, w->weights, weights_of(p));
-    memcpy((char *)out + (weights_of(p) + 1) / 2 * 2, w->scale_b, groups_of(p) * sizeof(bf16));
-    return fault == FAILS_TO_LAUNCH ? GEMM_USAGE : GEMM_OK;
-}
-
-static float other_product(const Gemm *p, Kind kind, int row, int column, int k) {
-    if (kind == KIND_FP8) {
-        const Fp8 *f = p->operands;
-        return e4m3_value(f->a[row * p->lda + k]) * e4m3_value(f->b[column * p->ldb + k]) *
-               f->scale_a[k / SCALE_K * f->ld_scale_a + row] *
-               f->scale_b[column / SCALE_K * f->ld_scale_b + k / SCALE_K];
-    }
-    if (kind == KIND_W4A8) {
-        const W4a8 *w = p->operands;
-        const int8_t *weights = p->prepared;
-        const bf16 *scales = (const bf16 *)(const void *)(weights + (weights_of(p) + 1) / 2 * 2);
-        int e = 0;
-        while (w->first_row[e + 1] <= row) {
-            e++;
-        }
-        int at = e * p->n + column;
-        return e4m3_value(w->a[row * p->lda + k]) * (float)weights[at * p->k + k] *
-               bf16_value(scales[at * ceil_div(p->k, SCALE_K) + k / SCALE_K]) * w->scale_a[row];
-    }
-    return bf16_value(p->a[row * p->lda + k]) * bf16_value(p->b[column * p->ldb + k]);
-}
-
-static GemmStatus launch_other(const Gemm *p, Kind kind) {
-    int k_end = fault == LOSES_LAST_STEP ? p->k - 1 : p->k;
-    for (int row = 0; row < p->m; row++) {
-        for (int column = 0; column < p->n; column++) {
-            float sum = 0;
-            for (int k = 0; k < k_end; k++) {
-                sum += other_product(p, kind, row, column, k);
-            }
-            if (kind == KIND_BIAS_GELU) {
-                sum += bf16_value(((const BiasGelu *)p->operands)->bias[column]);
-                sum = 0.5f * sum * (1 + erff(sum * 0.70710678f));
-            }
-            p->c[row * p->ldc + column] = round_to_bf16((double)sum);
-        }
-    }
-    return GEMM_OK;
-}
-static GemmStatus launch_gelu(const Gemm *p, GemmError *error) { return (void)error, launch_other(p, KIND_BIAS_GELU); }
-static GemmStatus launch_fp8(const Gemm *p, GemmError *error) { return (void)error, launch_other(p, KIND_FP8); }
-static GemmStatus launch_w4a8(const Gemm *p, GemmError *error) { return (void)error, launch_other(p, KIND_W4A8); }
-
-static const Chapter others[KINDS] = {
-    [KIND_BIAS_GELU] = {.name = "GELU in C", .kind = KIND_BIAS_GELU, .launch = launch_gelu},
-    [KIND_FP8] = {.name = "FP8 in C", .kind = KIND_FP8, .launch = launch_fp8},
-    [KIND_W4A8] = {.name = "W4A8 in C",
-                   .kind = KIND_W4A8,
-                   .launch = launch_w4a8,
-                   .prepared_bytes = packed_bytes,
-                   .prepare = pack},
-};
-
-static void judges_kinds(const DeviceInfo *device) {
-    for (Kind kind = KIND_BF16 + 1; kind < KINDS; kind++) {
-        Problem p;
-        ChapterRun run;
-        Tally tally;
-        Shape shape = {33, 140, 145, 8, kind, kind == KIND_W4A8 ? 3 : 1};
-        problem_open(&p, host_backend(), device, shape, 1);
-        is_int(run_open(&run, &p, &others[kind]), GEMM_OK, others[kind].name);
-        packings = 0;
-        for (DataKind data = 0; data < DATA_KINDS; data++) {
-            problem_fill(&p, data);
-            fault = NOTHING_WRONG;
-            ok(run_checked(&run, &tally) == GEMM_OK && tally_is_right(&tally), "right with %s", data_names[data]);
-            ok(run_checked(&run, &tally) == GEMM_OK && tally_is_right(&tally), "and again");
-            fault = LOSES_LAST_STEP;
-            ok(run_checked(&run, &tally) == GEMM_OK && (tally.wrong > 33 * 140 / 4 || data == DATA_ZEROS),
-               "a lost step is found");
-            if (data == DATA_INTEGERS && kind != KIND_BIAS_GELU) {
-                char *text = NULL;
-                size_t size = 0;
-                FILE *out = open_memstream(&text, &size);
-                problem_explain(&p, &tally, out);
-                fclose(out);
-                contains(text, "k 144..144, the last: missing", "and named");
-                free(text);
-            }
-        }
-        is_int(packings, kind == KIND_W4A8 ? DATA_KINDS : 0, "packed once for each fill");
-        if (kind == KIND_W4A8) {
-            fault = FAILS_TO_LAUNCH;
-            problem_fill(&p, DATA_NORMAL);
-            is_int(run_checked(&run, &tally), GEMM_USAGE, "packing that fails is told");
-        }
-        run_close(&run);
-        is_int(run_open(&run, &p, &chapter), GEMM_USAGE, "a chapter of another kind is refused");
-        problem_close(&p);
-    }
-}
-
 static Tally run_with(Problem *p, Fault wanted, GemmStatus expected, const char *name) {
     ChapterRun run;
     Tally tally;
@@ -286,7 +177,6 @@ int main(void) {
     problem_close(&p);
     problem_close(&p);
     ok(p.a.data == NULL, "closing twice does no harm");
-    judges_kinds(&device);
     sizes_are_weighed(&device);
     pads_rows(&device);
     return tap_done();
