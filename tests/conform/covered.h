@@ -669,16 +669,14 @@ HOST_DEVICE int warp_row_offset(int rows, int lane) {
                                    : (lane * 37 + 11) % 256 * 16;
 }
 
-/* Register r of a lane: a[0..3] are 0..3, b[0..1] are 4, 5. */
-HOST_DEVICE uint32_t warp_mma_operand(int seed, int lane, int r) {
-    uint32_t i = (uint32_t)(seed + lane * 12 + r * 2);
-    return conform_bf16(conform_hash(i, 9) - 4) | (uint32_t)conform_bf16(conform_hash(i + 1, 9) - 4) << 16;
-}
-
-/* The same of another type: one, two or four elements. */
-HOST_DEVICE uint32_t warp_mma_operand_of(int op, int lane, int r) {
-    int type = op == WARP_MMA_F16 ? CONFORM_F16 : op == WARP_MMA_E4M3 ? CONFORM_E4M3 : CONFORM_TF32;
-    return conform_elements(type, (uint32_t)(lane * 24 + r * 4), op == WARP_MMA_TF32_LOW_BITS);
+/* Register r of a lane: a[0..3] are 0..3, b[0..1] are 4, 5; one, two or four elements. */
+HOST_DEVICE uint32_t warp_mma_operand(const WarpCase *c, int lane, int r) {
+    if (c->op == WARP_MMA) {
+        uint32_t i = (uint32_t)(c->rows + lane * 12 + r * 2);
+        return conform_bf16(conform_hash(i, 9) - 4) | (uint32_t)conform_bf16(conform_hash(i + 1, 9) - 4) << 16;
+    }
+    int type = c->op == WARP_MMA_F16 ? CONFORM_F16 : c->op == WARP_MMA_E4M3 ? CONFORM_E4M3 : CONFORM_TF32;
+    return conform_elements(type, (uint32_t)(lane * 24 + r * 4), c->op == WARP_MMA_TF32_LOW_BITS);
 }
 
 HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
@@ -786,7 +784,7 @@ static const TileCase tile_cases[] = {TILE_CASES(TILE_ROW)};
 
 /* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each test, two
  * for each '?', 'k' and 'T'. */
-enum { MB_END, MB_MAX_OPS = 24 };
+enum { MB_MAX_OPS = 24 };
 #define MB_LETTERS(X)                                                                                           \
     X(INIT, 1, 'I', "init")                      /* expected arrivals */                                        \
     X(EXPECT, 2, 'X', "expect_tx")               /* bytes */                                                    \
@@ -801,7 +799,7 @@ enum { MB_END, MB_MAX_OPS = 24 };
     X(COPIES, 12, 'P', "cp.async")          /* then cp.async.mbarrier.arrive.noinc, and time for both */        \
     X(COPIES_INC, 13, 'Q', "cp.async, inc") /* the same with cp.async.mbarrier.arrive */
 #define MB_ENUM(name, number, letter, text) MB_##name = number,
-enum { MB_LETTERS(MB_ENUM) };
+enum { MB_END, MB_LETTERS(MB_ENUM) };
 
 typedef struct {
     int op, argument;

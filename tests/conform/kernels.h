@@ -529,6 +529,16 @@ DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
     uint32_t a[4];                \
     product_fragment(type, step, a)
 
+/* What is told of a thread's sums. */
+DEVICE uint16_t weighted_sum(const float *d, int count) {
+    int sum = 0;
+    UNROLL
+    for (int v = 0; v < count; v++) {
+        sum += (2 * v + 1) * (int)d[v];
+    }
+    return (uint16_t)sum;
+}
+
 #define PRODUCT_KERNEL(kind_, operand, n, suffix, low_bits_)                                           \
     static __global__ void __launch_bounds__(128)                                                      \
         product_##kind_##_##n##suffix(const __grid_constant__ ProductParams p) {                       \
@@ -551,16 +561,12 @@ DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
             wgmma_wait_group(0);                                                                       \
             registers_settled(d, n / 2);                                                               \
         }                                                                                              \
-        int sum = 0;                                                                                   \
         UNROLL                                                                                         \
-        for (int v = 0; v < n / 2; v++) {                                                              \
-            if (n == 8) {                                                                              \
-                p.out[thread * (n / 2) + v] = (uint16_t)(int)d[v];                                     \
-            }                                                                                          \
-            sum += (2 * v + 1) * (int)d[v];                                                            \
+        for (int v = 0; n == 8 && v < 4; v++) {                                                        \
+            p.out[thread * 4 + v] = (uint16_t)(int)d[v];                                               \
         }                                                                                              \
         if (n != 8) {                                                                                  \
-            p.out[thread] = (uint16_t)sum;                                                             \
+            p.out[thread] = weighted_sum(d, n / 2);                                                    \
         }                                                                                              \
     }                                                                                                  \
     KERNEL_ENTRY(product_##kind_##_##n##suffix, ProductParams);
@@ -627,12 +633,7 @@ DEVICE void tile_loads(TileShared *s, const TileParams *p, int kind) {
         wgmma_commit_group();                                                                           \
         wgmma_wait_group(0);                                                                            \
         registers_settled(d, TILE_N / 2);                                                               \
-        int sum = 0;                                                                                    \
-        UNROLL                                                                                          \
-        for (int v = 0; v < TILE_N / 2; v++) {                                                          \
-            sum += (2 * v + 1) * (int)d[v];                                                             \
-        }                                                                                               \
-        p.out[threadIdx.x] = (uint16_t)sum;                                                             \
+        p.out[threadIdx.x] = weighted_sum(d, TILE_N / 2);                                               \
     }                                                                                                   \
     KERNEL_ENTRY(tile_##kind, TileParams);
 TILE_CASES(TILE_KERNEL)
@@ -729,12 +730,11 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
         float d[4];
         UNROLL
         for (int i = 0; i < 4; i++) {
-            a[i] = p.c.op == WARP_MMA ? warp_mma_operand(p.c.rows, lane, i) : warp_mma_operand_of(p.c.op, lane, i);
+            a[i] = warp_mma_operand(&p.c, lane, i);
             d[i] = warp_mma_start(p.c.rows, lane, i);
         }
         for (int i = 0; i < 2; i++) {
-            b[i] =
-                p.c.op == WARP_MMA ? warp_mma_operand(p.c.rows, lane, 4 + i) : warp_mma_operand_of(p.c.op, lane, 4 + i);
+            b[i] = warp_mma_operand(&p.c, lane, 4 + i);
         }
         switch (p.c.op) {
         case WARP_MMA: mma_m16n8k16(d, a, b); break;

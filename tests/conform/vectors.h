@@ -100,10 +100,9 @@ static inline int begin_case(Vector *v, const char *line) {
     return v->status < CASE_STATUSES;
 }
 
-/* Reads a file of vectors; count 0 and no fault if there is none. The caller frees with free_vectors(). */
-static inline VectorFile read_vectors(const char *path) {
+/* Reads and closes a file of vectors; count 0 and no fault if it is NULL. The caller frees with free_vectors(). */
+static inline VectorFile read_vectors(FILE *file, const char *path) {
     VectorFile all = {0, NULL, ""};
-    FILE *file = fopen(path, "r");
     char line[512];
     int at = 0, whole = 1;
     while (file != NULL && whole && fgets(line, sizeof line, file) != NULL) {
