@@ -17,6 +17,7 @@ $(CONFORM_RECORD): $(B)/%: %.cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(compile_cuda) $(ARCH_SM90A) -Xptxas=-v -cudart static $< -o $@ >$@.ptxas 2>&1 || { cat $@.ptxas >&2; exit 1; }
 	$(Q)tests/tools/ptxas_check $@.ptxas || { rm -f $@; exit 1; }
+$(CONFORM_RECORD): $(wildcard tests/conform/*.h common/*.h common/device/*.h)
 else
 $(CONFORM_RECORD): FORCE
 	@echo "the recorder cannot be built: $(NO_NVCC)" >&2; exit 1
