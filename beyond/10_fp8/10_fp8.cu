@@ -110,17 +110,6 @@ DEVICE uint64_t further(uint64_t descriptor, int units) {
     return (descriptor & 0xffffffff00000000) | (uint32_t)((uint32_t)descriptor + (uint32_t)units);
 }
 
-/* One product of the chosen width. */
-DEVICE void wgmma_k32(const int width, float *part, uint64_t a, uint64_t b, int accumulate) {
-    switch (width) {
-    case 32: wgmma_ss_e4m3(32, part, a, b, accumulate); break;
-    case 48: wgmma_ss_e4m3(48, part, a, b, accumulate); break;
-    case 64: wgmma_ss_e4m3(64, part, a, b, accumulate); break;
-    case 128: wgmma_ss_e4m3(128, part, a, b, accumulate); break;
-    case 192: wgmma_ss_e4m3(192, part, a, b, accumulate); break;
-    }
-}
-
 /* Adds the products of a k-tile, 64 x width, to their sums. A thread has two rows of them, with scales scale_a[0] and [1].
  * Their columns begin `offset` columns behind the first one of the block whose scale is scale_b[0]. */
 DEVICE void promote(float *sum, const float *part, const int width, int offset, const float *scale_a,
@@ -245,8 +234,8 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
             UNROLL
             for (int k32 = 0; k32 < STEPS; k32++) {
                 /* The first one replaces what has been promoted. */
-                wgmma_k32(columns, part, further(a, half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP),
-                          further(b, k32 * WGMMA_K16_STEP), k32 > 0);
+                wgmma_ss_e4m3(columns, part, further(a, half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP),
+                              further(b, k32 * WGMMA_K16_STEP), k32 > 0);
             }
             wgmma_commit_group();
             if (k_tile + half == 0) {

@@ -184,15 +184,6 @@ DEVICE void convert(const uint8_t *block, uint32_t a[STEPS][4], float scale[2]) 
     scale[1] = bf16_to_float((bf16)(both >> 16));
 }
 
-/* One product of the chosen width. */
-DEVICE void wgmma_k32(const int width, float *acc, const uint32_t a[4], uint64_t x, int accumulate) {
-    switch (width) {
-    case 8: wgmma_rs_e4m3(8, acc, a, x, accumulate); break;
-    case 16: wgmma_rs_e4m3(16, acc, a, x, accumulate); break;
-    case 32: wgmma_rs_e4m3(32, acc, a, x, accumulate); break;
-    }
-}
-
 /* Consumer, when the products of a k-tile are done: adds them, times the scales of their rows, to the sums. */
 DEVICE void promote(float *sum, float *acc, const float scale[2], const int width) {
     registers_settled(acc, width / 2);
@@ -238,7 +229,7 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++) {
-                wgmma_k32(width, acc[group % 2], a[set][step], x + step * (32 >> 4), step > 0);
+                wgmma_rs_e4m3(width, acc[group % 2], a[set][step], x + step * (32 >> 4), step > 0);
             }
             wgmma_commit_group();
             if (group > 0) {

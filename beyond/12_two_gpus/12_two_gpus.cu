@@ -80,14 +80,6 @@ HOST_DEVICE int stage_bytes_of(int bn) { return (BM + bn) * BK * 2; }
 
 HOST_DEVICE int stages_of(int bn) { return min_int(RING_BYTES / stage_bytes_of(bn), MAX_STAGES); }
 
-/* One product of the chosen width. */
-DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
-    switch (bn) {
-    case 128: wgmma_ss(128, acc, a, b, accumulate); break;
-    case 256: wgmma_ss(256, acc, a, b, accumulate); break;
-    }
-}
-
 /* Consumer warpgroup: 64 x bn accumulators, rows `half` and on of the tile, to shared memory. */
 DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
@@ -214,7 +206,7 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
         wgmma_fence();
         UNROLL
         for (int step = 0; step < STEPS; step++) {
-            wgmma_k16(bn, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+            wgmma_ss(bn, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
         }
         wgmma_commit_group();
         /* Waits until the products of the previous k-tile are done; those of this one go on. */
