@@ -280,7 +280,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 
 ##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
 ##learn make test|build everything and test each kind of thing; says what was skipped and why
-##maintain make test-long|make test with every schedule, variant and size of each test
+##maintain make test-long|make test with every bug, exercise, lab, schedule, variant, size and text, of which that takes a sample
 ##maintain make check-without-nvcc|with NVCC=: the tests that turn out otherwise then
 ##maintain make check-model|run the tests of the CPU model alone, on every chapter
 ##measure make check-gpu|run the GPU tests alone, chapters and library; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
