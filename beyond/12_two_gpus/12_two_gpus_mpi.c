@@ -467,24 +467,21 @@ static int local_rank(void) {
     return rank;
 }
 
-int main(int argc, char *argv[]) {
-    static Way ways[5];
-    static Gather whole, whole_copied, pieces;
-    Options options;
+/* Options, MPI, and this rank's GPU. Ends the program where there is nothing to do. */
+static void start(int argc, char *argv[], Options *options) {
     char message[OPTIONS_MESSAGE_SIZE], why[512] = "";
-    int count = 0;
     signal(SIGALRM, give_up_waiting);
     begin_step("start");
-    int good = parse_options(argc, argv, &options, message);
-    if (good && options.help) {
+    int good = parse_options(argc, argv, options, message);
+    if (good && options->help) {
         print_usage(stdout, argv[0]);
         printf("\nOne process for each GPU: mpirun -n 2 %s. It takes sizes, data, --pad, --seed, --variant, --repeat, "
                "--no-check,\n"
                "--bench, --no-bench and --csv; the rest is for programs of one process.\n",
                argv[0]);
-        return GEMM_OK;
+        exit(GEMM_OK);
     }
-    if (good && (options.on == ON_MODEL || options.explain || options_trace(&options))) {
+    if (good && (options->on == ON_MODEL || options->explain || options_trace(options))) {
         snprintf(message, sizeof message,
                  "--on model, --explain, --timeline, --trace: 12_two_gpus has them, not this program");
         good = 0;
@@ -497,21 +494,30 @@ int main(int argc, char *argv[]) {
             fprintf(stderr, "%s\n", message);
         }
         MPI_Finalize();
-        return GEMM_USAGE;
+        exit(GEMM_USAGE);
     }
     backend = gpu_backend();
-    options.device = local_rank();
+    options->device = local_rank();
     int gpus = 0;
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus <= options.device) {
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus <= options->device) {
         fprintf(stderr, "rank %d is process %d on its host, which has %d GPUs: start one for each\n", world_rank,
-                options.device + 1, gpus);
+                options->device + 1, gpus);
         give_up(GEMM_DEVICE);
     }
-    if (backend->open(&options, NEEDS_SM90A, &device, why, sizeof why) != GEMM_OK) {
+    if (backend->open(options, NEEDS_SM90A, &device, why, sizeof why) != GEMM_OK) {
         fprintf(stderr, "rank %d needs a Hopper GPU of its own, number %d of its host; found: %s\n", world_rank,
-                options.device, why);
+                options->device, why);
         give_up(GEMM_DEVICE);
     }
+}
+
+int main(int argc, char *argv[]) {
+    static Way ways[5];
+    static Gather whole, whole_copied, pieces;
+    Options options;
+    char why[512] = "";
+    int count = 0;
+    start(argc, argv, &options);
     load_nccl();
     Shape shape = options.shape;
     shape.m = shape.m ? shape.m : backend->default_size;
