@@ -122,23 +122,6 @@ DEVICE void release(Shared *s, int index, const int cluster) {
     }
 }
 
-/* One product of the chosen width. */
-DEVICE void wgmma_k16(const int bn, float *acc, uint64_t a, uint64_t b, int accumulate) {
-    switch (bn) {
-    case 16: wgmma_ss(16, acc, a, b, accumulate); break;
-    case 32: wgmma_ss(32, acc, a, b, accumulate); break;
-    case 64: wgmma_ss(64, acc, a, b, accumulate); break;
-    case 112: wgmma_ss(112, acc, a, b, accumulate); break;
-    case 128: wgmma_ss(128, acc, a, b, accumulate); break;
-    case 176: wgmma_ss(176, acc, a, b, accumulate); break;
-    case 192: wgmma_ss(192, acc, a, b, accumulate); break;
-    case 200: wgmma_ss(200, acc, a, b, accumulate); break;
-    case 208: wgmma_ss(208, acc, a, b, accumulate); break;
-    case 224: wgmma_ss(224, acc, a, b, accumulate); break;
-    case 256: wgmma_ss(256, acc, a, b, accumulate); break;
-    }
-}
-
 /* Consumer warpgroup: those of `boxes` boxes that hang over the right edge of C, from shared memory to C by ordinary
  * stores. */
 DEVICE void store_edge(const Params *p, const bf16 *first_box, int row, int col, int boxes) {
@@ -259,8 +242,8 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
         for (int k16 = 0; k16 < STEPS; k16++) {
             UNROLL
             for (int block = 0; block < blocks; block++) {
-                wgmma_k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
-                          b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
+                wgmma_ss(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
+                         b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
             }
         }
         wgmma_commit_group();
@@ -411,7 +394,7 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, cons
         wgmma_fence();
         UNROLL
         for (int k16 = 0; k16 < STEPS; k16++) {
-            wgmma_k16(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
+            wgmma_ss(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
         }
         wgmma_commit_group();
         /* Waits until the products of the previous k-tile are done. Released before, their stage would be overwritten under
