@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Does the site that `make book` writes open without an error: every link and anchor, every page in a headless Chromium, and the
-# search in both languages? And would each check say so? What is missing, Sphinx or Chromium, is said.
+# search in both languages? And would each check say so? What is missing, Sphinx, Chromium or Playwright, is said.
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/site/check_site
-browse=$top/tests/site/browse
 command -v perl >/dev/null || skip_all "perl was not found"
 cd "$top" || exit 1
 scratch=$(mktemp -d) || exit 1
@@ -93,19 +92,20 @@ small '' >/dev/null
 page lonely ''
 like "$("$check" "$scratch/small")" 'en/lonely.html: no link leads here' "check_site: a page that nothing leads to"
 
-chromium=
-for name in chromium chromium-browser google-chrome; do
-    [ -n "$chromium" ] || chromium=$(command -v "$name")
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+for with_playwright in "$top/build/venv/bin/python3" python3 ''; do
+    "$with_playwright" -c 'import playwright' 2>/dev/null && break
 done
-perl -MJSON::PP -e1 2>/dev/null || chromium=
-no_chromium="Chromium, or perl's JSON::PP, was not found"
+[ -n "$with_playwright" ] || chromium=
+no_chromium="Chromium, or Playwright (make book-tools), was not found"
+browse() { "$with_playwright" "$top/tests/site/browse" "$@"; }
 if [ -n "$chromium" ]; then
     page throws '<script>nothing.at.all();</script>'
     page complains '<script>console.error("it is wrong");</script>'
     page lacks '<script src="none.js"></script>'
     page blank '<img src="none.svg">'
     page asks '<script src="https://example.org/a.js"></script>'
-    said=$(cd "$scratch/small/en" && "$browse" load index.html throws.html complains.html lacks.html blank.html asks.html 2>&1)
+    said=$(cd "$scratch/small/en" && browse load index.html throws.html complains.html lacks.html blank.html asks.html 2>&1)
     is $? 1 "browse: bad pages"
     like "$said" '6 pages' "browse: all are loaded"
     for pattern in 'throws.html: ReferenceError: nothing' 'complains.html: console: it is wrong' 'lacks.html: .*ERR_FILE_NOT_FOUND.*none.js' \
@@ -136,7 +136,7 @@ fi
 # Pages that show a source come from one template: one for each extension is loaded.
 find "$scratch/book/en" "$scratch/book/zh" -name '*.html' 2>/dev/null | sort >"$scratch/pages"
 perl -ne 'print if !m{/source/} || m{/[^/.]*([^/]*)$} && !$seen{$1}++' "$scratch/pages" >"$scratch/loaded"
-said=$("$browse" load - <"$scratch/loaded" 2>&1)
+said=$(browse load - <"$scratch/loaded" 2>&1)
 ok $? "every page, or one that shows a file with its extension, loads without an error: $(wc -l <"$scratch/loaded") of $(wc -l <"$scratch/pages") pages are loaded" \
     || explain "$said"
 
@@ -162,7 +162,7 @@ for search in "${searches[@]}"; do
         skip "a search for $words" "there is no $source"
     fi
 done
-mapfile -t found < <("$browse" results "${urls[@]}" 2>&1)
+mapfile -t found < <(browse results "${urls[@]}" 2>&1)
 for i in "${!kept[@]}"; do
     IFS='|' read -r language words page source <<<"${kept[i]}"
     if [ -n "$page" ]; then
