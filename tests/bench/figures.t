@@ -40,18 +40,6 @@ my @shown = map { contents($_) =~ /^<!-- experiment: (\S+) -->$/mg } glob 'book/
 is_deeply([ sort @shown ], [ sort keys %group ], 'the texts have each experiment of the plan, once');
 is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Prediction) ], [ (scalar(() = $page =~ /^<!-- experiment: /mg)) x 2 ],
     'each has a question and a prediction');
-like(contents('README.md'), qr/^<!-- figures: front -->$/m, 'the front README has the ladder at one size');
-like(contents('README.md'), qr/^<!-- figures: beyond -->$/m, '... and a table of what comes after it');
-like(contents('README.md'), qr/^\| \[\Q$_\E\]\(beyond\/$_\/\) \|/m, "... with $_") for map { m{beyond/(.*)/} } glob 'beyond/[0-9][0-9]_*/';
-my %block = (10 => [ 'fp8' ], 11 => [ 'w4a8', 'grouped' ], 12 => [ 'two' ]);
-for my $path (glob 'beyond/1[0-2]_*/') {
-    my ($number) = $path =~ m{/(\d\d)_};
-    my $pages = join '', map { contents($_) } glob "$path*.md";
-    like($pages, qr/^<!-- figures: $_ -->$/m, "$path has $_") for "headline $number", @{ $block{$number} };
-}
-like(contents('book/measuring.md'), qr/^<!-- figures: $_ -->$/m, "book/measuring.md has $_") for qw(ladder shapes limits sustained), 'ladder nvidia_h100';
-like(contents('README.md'), qr{\(tests/bench/results/ladder\.svg\)}, 'and its picture');
-cmp_ok(-s 'tests/bench/results/ladder.svg', '<', 20_000, 'which is below 20 kB');
 
 # ---- a small repository with the same tool and figures that can be checked by hand ----
 
@@ -142,23 +130,6 @@ prints('ladder',
     'the newest run, the geometric mean of the seven, the share of wgmma alone',
     qr/^\| \[02_two\]\(02_two\/\) \| 50\.0 \| 50\.0 \| 50\.0 \| 0\.500 \| 0\.500 \| 0\.500 \| 0\.500 \[0\.500\] \| 0\.33 \|$/m, 'the share of mma.sync alone',
     qr/^\| \[01_one\]\(01_one\/\)(?: \| –){8} \|$/m, 'what was not run');
-prints('front', qr/^\| \[07_seven\]\(07_seven\/\) \| what 07_seven adds \| 90\.0 \| 0\.900 \|\n\| cuBLAS \| [^|]* \| 100 \| 1 \|\n/m, 'what a chapter adds, one size',
-    qr/^\| \[01_one\]\(01_one\/\) \| what 01_one adds \| – \| – \|$/m, 'what was not run',
-    qr/least\), \[07_seven\]\(07_seven\/\) has 1\.800 \[0\.900\] of cuBLAS\.$/m, 'the mean and the least of the last chapter',
-    qr{^Figures: \[NVIDIA H200 2026-01-02\]\(\Q$csv\E\)\.$}m, 'the run is named');
-prints('sustained', qr/^\| \[07_seven\]\(07_seven\/\) \| 8192³ \| 800\.0 \| 790\.0 to 810\.0 \| 1\.250 \| 1500 \| 600 \| 0\.750 \| 0\.750 \|$/m, 'watts over TFLOP/s, and their ratio');
-prints('limits', qr/^\| wgmma of some shape \| 200\.00 \| 199\.00 to 201\.00 \| TFLOP\/s \|$/m, 'a row');
-prints('loads', qr/^\| from far away \| 250\.00 \| 249\.00 to 251\.00 \| ns \|$/m, 'a row');
-prints('sums', qr/^\| 128 \| 0\.003 % \| 0\.003 % \| – \| – \|\n\| 512 \| 0\.543 % \| 0\.00305 % \| – \| – \|$/m, 'what each way loses, by K');
-prints('chapter 07', qr/^\| 16384³ \| 11520\.0 \| 90\.0 to 18000\.0 \| 115\.200 \| 50\.0 \| 0\.500 \| 230\.4 \|$/m, 'beside chapter 02',
-    qr/^\| 8192 x 7168 x 2048 .* \| 1\.800 \|$/m, 'by their ratio, to three digits below 10');
-prints('shapes', qr/^\| 4096 x 14336 x 4096 \| 100 \| – \| 0\.500 \| 0\.900 \| – \|$/m, 'a row');
-prints('peers', qr/^Not measured: no peer was linked/, 'none in this run');
-prints('recording', qr/^\| \[07_seven\]\(07_seven\/\) \| 4096 x 4096 x 1024 \| 100\.0 \| 112\.5 \| 12\.5 \| 61\.2 \| 59\.8 \|\n\| \[07_seven\].* 4096³ /m, 'both sizes',
-    qr/^\| \[01_one\]\(01_one\/\) \| 4096 x 4096 x 1024 \| 900\.0 \| 909\.0 \| 1\.0 \| – \| – \|$/m, 'no tensor cores');
-prints('recording 07', qr/12\.5 % slower;\nin .* busy for 61\.2 % of the time by the events and 59\.8 % by FLOP\n/, 'a sentence');
-prints('recording 01', qr/1\.0 % slower\n\(NVIDIA H200, 2026-01-02/, 'a sentence without tensor cores');
-prints('recording 02', qr/has not been measured yet/, 'not measured');
 my $expected = <<'TEXT';
 | 07: before the copies | 8192³ | 200 | 90.0 to 210 | 1.000 | 1500 | 12 |
 | 07: after the copies | 8192³ | 50.0 | 45.0 to 55.0 | 0.250 | – | – |
@@ -248,98 +219,24 @@ prints('chapter 13', qr/\| 09 TFLOP\/s \| 09 ratio \| 13 \/ 09 \|/, 'it is compa
 remove_tree("$copy/09_nine", "$copy/beyond");
 good('gone again');
 
-# ---- chapters with a problem of their own ----
-
-my @beyond = map { "$copy/beyond/$_" } qw(09_nine 10_ten 11_eleven 12_twelve 13_later);
-make_path(@beyond);
-my $kinds = "$in-05_kinds.csv";
-prints('headline 10', qr/^Not measured: no CSV has rows of mode fp8\.$/, 'without rows of its mode: said');
-is_deeply([ map { (split / *\| */)[4] } grep { /^\| \[/ } split /\n/, prints('beyond') ], [ ('not measured yet') x 5 ], 'beyond: what has not been measured');
-my $own = $HEADER . <<'TEXT';
-NVIDIA H200,2026-01-05,own,fp8,0,0,0,copy,4,3.9,4.1,,1500,
-NVIDIA H200,2026-01-05,own,fp8,4096,2112,7168,10,640,630,650,,1400,
-NVIDIA H200,2026-01-05,own,fp8,4096,2112,7168,DeepGEMM fp8,1000,990,1010,,1400,
-NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,10,1000,990,1010,,1400,
-NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,DeepGEMM fp8,700,690,710,,1400,
-NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,cublas,900,890,910,,1400,
-NVIDIA H200,2026-01-05,own,fp8,8192,8192,8192,cublaslt,1000,890,910,,1400,
-NVIDIA H200,2026-01-05,own,fp8,16,8192,8192,10,100,90,110,,1400,
-NVIDIA H200,2026-01-05,own,fp8,16,8192,8192,DeepGEMM fp8,80,70,90,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,0,0,0,copy,4,3.9,4.1,,1500,
-NVIDIA H200,2026-01-05,own,w4a8,16,8192,8192,11,150,140,160,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,16,8192,8192,10,100,90,110,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,16,8192,8192,CUTLASS 55,120,110,130,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,256,8192,8192,11,500,490,510,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,256,8192,8192,10,800,790,810,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,64,8192,8192,11,480,470,490,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,64,8192,8192,10,300,290,310,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,16,512,512,11,2,1,3,,1400,
-NVIDIA H200,2026-01-05,own,w4a8,16,512,512,10,1,1,1,,1400,
-NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11,300,290,310,,1400,
-NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,10 in a loop,200,190,210,,1400,
-NVIDIA H200,2026-01-05,own,grouped,384,4096,7168,11 uneven,280,270,290,,1400,
-2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,gemm alone,1700,1690,1710,1.7,1500,
-2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cublas+nccl,1000,990,1010,1,,
-2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,09 in pieces,1250,1240,1260,1.25,,
-2 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12,1600,1590,1610,1.6,,
-4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,cublas+nccl,2000,1990,2010,1,,
-4 x NVIDIA H200,2026-01-05,own,two,8192,8192,8192,12,3000,2990,3010,1.5,,
-TEXT
-store($kinds, $own);
-my $where = qr/^(?:2 x )?NVIDIA H200, 2026-01-05, commit own, with pauses between samples: \[\S+\]\(\Q$kinds\E\)$/m;
-prints('headline 10', qr/^\*\*0\.800 \[0\.640\] of the better of DeepGEMM and cuBLASLt, mean of six shapes \[least\]\*\* \(NVIDIA H200, 2026-01-05; \[all shapes\]\(notes\.md#measured\)\)$/m,
-    'the geometric mean of its ratio to whichever is faster');
-prints('fp8', $where, 'the run is named', qr/^\| 4096 x 2112 x 7168 \| 640 \| 630 to 650 \| 1000 \| – \| – \| 0\.640 \|$/m, 'what refuses a shape has no figure',
-    qr/^\| 8192³ \| 1000 \| .* \| 700 \| 900 \| 1000 \| 1\.000 \|$/m, 'the better of the others counts',
-    qr/^\| mean of six \[least\] \|.*\| 0\.800 \[0\.640\] \|$/m, 'the mean',
-    qr/^\| 16 x 8192 x 8192 \| 100 \|.*\| 1\.250 \| 3\.14 \| 0\.79 \|$/m, 'few rows: bytes a second, and their share of a copy');
-prints('headline 11', qr/^\*\*1\.50 to 2\.00 times the speed of fp8 at M = 16 to 64\*\* /m, 'the least and the most of its ratios to 10 at few rows');
-prints('w4a8', $where, 'the run is named',
-    qr/^\| 8192 x 8192 \| 16 \| 150 \| 140 to 160 \| 100 \| 120 \| 1\.500 \| 1\.250 \| 2\.44 \| 0\.61 \|\n\| 8192 x 8192 \| 64 \|.*\n\| 8192 x 8192 \| 256 /m,
-    'in the order of M; ratios to 10 and to each peer',
-    qr/^Of the measured M, fp8 is faster from M = 256 at 8192 x 8192; at no M here at 512 x 512\.$/m, 'from where fp8 is faster');
-prints('grouped', qr/^\| 384 x 4096 x 7168 \| alike \| 75\.2 \| 72\.7 to 77\.8 \| 112\.7 \| 107\.4 to 118\.7 \| 1\.500 \|$/m, 'times, and the ratio of speeds',
-    qr/^\| 384 x 4096 x 7168 \| uneven \| 80\.5 \| [^|]* \| – \| – \| – \|$/m, 'a draw of its own, without its loop');
-prints('headline 12', qr/^\*\*8192³ on two GPUs in 0\.687 ms; cuBLAS, then NCCL: 1\.100 ms\*\* \(2 x NVIDIA H200, /m, '12 and what it is compared with, on two GPUs');
-prints('two', $where, 'the run is named', qr/^\| \(b\) 09 in pieces, [^|]* \| 8192³ \| 0\.880 \| 0\.873 to 0\.887 \| 1250 \| 1\.250 \|$/m, 'ms and the ratio to cuBLAS and NCCL',
-    qr/^\| 2 x NVIDIA H200 \|.*^\| 4 x NVIDIA H200 \|.*^\| \(c\) 12, [^|]* \| 8192³ \| 0\.367 \| [^|]* \| 3000 \| 1\.500 \|$/ms, 'a table for each number of GPUs');
-prints('beyond', qr{^\| \[10_ten\]\(beyond/10_ten/\) \| e4m3 [^|]* \| [^|]* \| 0\.800 \[0\.640\] of the better of [^|]* \|$}m, 'what, why, its figure',
-    qr{^\| \[13_later\]\(beyond/13_later/\) \| – \| – \| not measured yet \|$}m, 'also of a chapter that the tool has no words for');
-prints('fp8 nvidia_h100', qr/^Not measured on nvidia_h100: /, 'a block may name another card');
-edit($kinds, sub { s/^2 x .*,12,.*\n//mg });
-prints('headline 12', qr/^Not measured: /, 'without a row of 12');
-store($kinds, $own);
-
 # ---- in Chinese ----
 
 make_path("$copy/tests/book");
 system 'cp', 'tests/book/Chinese.pm', "$copy/tests/book/";
 my %adds = ('01_one' => 'one thread for each element of C', '02_two' => 'cp.async into a ring of stages', '07_seven' => 'wgmma from shared memory, asynchronous math');
 store("$_/$_.cu", qq{.adds = "$adds{$_}"}) for keys %adds;
-store('07_seven/README.zh.md', "<!-- figures: headline 07 -->\n<!-- /figures -->\n<!-- figures: recording 07 -->\n<!-- /figures -->\n");
-store('book/README.zh.md', "<!-- figures: front -->\n<!-- /figures -->\n<!-- figures: beyond -->\n<!-- /figures -->\n");
+store("$_/README.zh.md", "<!-- figures: front -->\n<!-- /figures -->\n") for '07_seven', 'book';
 put_right('blocks of Chinese pages');
-for ([ '07_seven', qr{^\*\*50\.0 → 90\.0 TFLOP/s（8192³），是 cuBLAS 的 0\.900 倍\*\*（第 02 章 → 第 07 章；NVIDIA H200，2026-01-02；\[所有形状\]\(notes\.md#measured\)）$}m, 'a headline' ],
-    [ '07_seven', qr/^做记录会让一次/m, 'what recording costs' ],
-    [ 'book', qr{^\| 章 \| 新增内容 \| 8192³ 时的 TFLOP/s \| 与 cuBLAS 之比 \|$}m, 'the front page: heads' ],
-    [ 'book', qr{^\| \[07_seven\]\(\.\./07_seven/README\.zh\.md\) \| wgmma 直接.* \| 90\.0 \| 0\.900 \|$}m, '... a row, which leads to the Chinese page' ],
-    [ 'book', qr{^\| \[02_two\]\(\.\./02_two/\) }m, '... and to the English one where there is no other' ],
-    [ 'book', qr{^\| \[10_ten\]\(\.\./beyond/10_ten/\) \| e4m3，[^|]* \| 字节减半[^|]* \| 是 DeepGEMM 与 cuBLASLt 中较快者的 0\.800 \[0\.640\] 倍}m, '... what is beyond: 10' ],
-    [ 'book', qr{ \| M = 16 到 64 时，速度是 fp8 的 1\.50 到 2\.00 倍 \|$}m, '... 11' ],
-    [ 'book', qr{ \| 两块 GPU 上 8192³ 用 0\.687 ms；先 cuBLAS 再 NCCL：1\.100 ms \|$}m, '... 12' ],
-    [ 'book', qr{^\| \[13_later\]\(\.\./beyond/13_later/\) \| – \| – \| 尚未测量 \|$}m, '... and one without words' ]) {
-    my ($directory, $pattern, $name) = @$_;
-    utf8::decode(my $text = slurp("$directory/README.zh.md"));
-    like($text, $pattern, "in Chinese: $name");
-}
+utf8::decode(my $chinese = slurp('book/README.zh.md'));
+like($chinese, qr{^\| \[07_seven\]\(\.\./07_seven/README\.zh\.md\) \| wgmma 直接.* \| 90\.0 \| 0\.900 \|$}m, 'a row leads to the Chinese page');
+like($chinese, qr{^\| \[02_two\]\(\.\./02_two/\) }m, '... and to the English one where there is no other');
 edit('book/README.zh.md', sub { s/\| 90\.0 /| 91.0 / });
 stale('a stale figure in Chinese', 'book/README.zh.md:1: the block "front"');
 store('02_two/02_two.cu', '.adds = "something new"');
 try($figures);
 is("$status:" . ($said =~ tr/\n//), '2:1', 'words without Chinese ones: refused in one line');
 like($said, qr/has no phrase for "something new"/, '... and named');
-remove_tree("$copy/beyond");
-unlink map { "$copy/$_" } $kinds, '07_seven/README.zh.md', 'book/README.zh.md';
+unlink map { "$copy/$_/README.zh.md" } '07_seven', 'book';
 good('without Chinese pages as before');
 
 # ---- which run counts ----
