@@ -64,8 +64,8 @@ static inline int is_chain(const Case *c) { return strncmp(c->name, "devices ", 
 /* By its name; ends the program if there is none. */
 const Case *find_case(const char *name);
 
-/* Sum over k of a[k * step] * b[k * step], of numbers in bf16. */
-float case_dot(const uint16_t *a, const uint16_t *b, int depth, int step);
+/* Sum over k of a[k] * b[k], of numbers in bf16. */
+float case_dot(const uint16_t *a, const uint16_t *b, int depth);
 
 /* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in one of
  * three ways; 0: none. */

@@ -122,8 +122,7 @@ static void test_journal(void) {
     contains(text, "kernels_ring.c:", "... and places");
     ok(strstr(text, "\"what\":\"report\"") == NULL, "... and no report of what is right");
     free(text);
-    static const char *const names[] = {"roles RIGHT_ASKS", "store RIGHT_WARPS", "store RIGHT_FOUR",
-                                        "ring RIGHT_REGISTERS_A"};
+    static const char *const names[] = {"roles RIGHT_ASKS", "roles RIGHT_FRAGMENTS", "cluster RIGHT"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         text = journal_of(names[i]);
         ok(is_a_journal(text), "a journal of %s", names[i]);
@@ -177,7 +176,7 @@ static const char *const said[][2] = {
     {"cluster NO_END_SYNC", "mbarrier_arrive_remote"},
     {"access READERS_PART_NO_SYNC", "tests/model/kernels_access.c:|s->lap[1].pair[1][2] = 10;|word.w = "
                                     "s->lap[1].pair[1][2] - 6u;|s->lap[1].pair[1][2]"},
-    {"access BOX_RANK_LOAD", "TMA load with 2 coordinates; the tensor map has 3 dimensions"},
+    {"tensor BOX_RANK", "TMA load with 4 coordinates; the tensor map has 5 dimensions"},
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "
                         "byte 4096: C(32,0)|no thread of that launch has read it by an acquire"},
@@ -437,29 +436,6 @@ static void test_memory(void) {
     model_global_free(c);
 }
 
-static void test_trace(void) {
-    const Case *c = find_case("ring RIGHT");
-    ModelOptions options = {.trace = 1, .quiet = 1};
-    run_case(c, &options);
-    const TraceEvent *event;
-    uint64_t lost;
-    size_t count = model_trace_events(&event, &lost);
-    int loads = 0, products = 0, waits = 0, ordered = 1;
-    for (size_t i = 0; i < count; i++) {
-        ordered &= event[i].begin <= event[i].end;
-        loads += event[i].kind == TRACE_LOAD && strcmp(event[i].name, "full") == 0 && event[i].stage >= 0;
-        products += event[i].kind == TRACE_WGMMA;
-        waits += event[i].kind == TRACE_WAIT;
-    }
-    ok(ordered, "events begin before they end");
-    is_int(loads, 10, "every load is an event with its barrier's name");
-    is_int(products, 5, "every wgmma group is an event");
-    ok(waits >= 25, "waits are events");
-    options.trace = 0;
-    run_case(c, &options);
-    is_int((long long)model_trace_events(&event, &lost), 0, "nothing is recorded unless asked for");
-}
-
 static void test_devices(void) {
     char first[4096];
     const Case *c = find_case("devices READ_FIRST");
@@ -557,7 +533,6 @@ int main(void) {
     test_limits();
     test_faults();
     test_memory();
-    test_trace();
     test_devices();
     test_count();
     model_shutdown();

@@ -1,4 +1,4 @@
-/* kernels_cluster.c - two CTAs that multicast to each other and release each other's stages. */
+/* kernels_cluster.c - four CTAs that multicast to each other and release each other's stages. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/cluster.h"
@@ -9,17 +9,9 @@
 
 #define CASE_LIST "cluster"
 
-/* Each CTA loads one half of a [16][64] tile into both, and both add up what they got, for several tiles. */
-enum {
-    CTAS = 2,
-    ROWS = 16,
-    HALF = ROWS / CTAS,
-    COLS = 64,
-    TILES = 5,
-    STAGES = 2,
-    THREADS = 64,
-    TILE_BYTES = ROWS * COLS * 2
-};
+/* Each CTA loads a quarter of a [16][64] tile into all, and all add up what they got, for several tiles. */
+enum { CTAS = 4, ROWS = 16, PART = ROWS / CTAS, COLS = 64, TILES = 5, STAGES = 2, THREADS = 64 };
+enum { TILE_BYTES = ROWS * COLS * 2, ALL = (1 << CTAS) - 1 };
 
 RIGHT_CASE(RIGHT);
 RIGHT_CASE(RIGHT_RELAXED);  /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
@@ -29,7 +21,9 @@ WRONG_CASE(NO_CLUSTER_SYNC, BARRIER_INIT_ORDER);
 WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER);
 WRONG_CASE(EXPECT_HALF, TX_COUNT);
 WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
+WRONG_CASE(LEAVES_ONE_OUT, DEADLOCK);
 WRONG_CASE(RELEASE_OWN, RACE_WAR);
+WRONG_CASE(ONE_KEEPS, RACE_WAR); /* one of them does not release, and nobody asks it to */
 WRONG_CASE(NO_END_SYNC, CLUSTER_EXIT);
 WRONG_CASE(MASK_TOO_WIDE, CLUSTER_RANK);
 WRONG_CASE(RANK_TOO_HIGH, CLUSTER_RANK);
@@ -43,7 +37,7 @@ typedef struct {
 } Shared;
 
 typedef struct {
-    TensorMap map; /* box [HALF][COLS] of [TILES * ROWS][COLS] */
+    TensorMap map; /* box [PART][COLS] of [TILES * ROWS][COLS] */
     TensorMap map_out;
     float *out; /* [CTAS][COLS] */
     int bug;
@@ -55,7 +49,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
     int thread = (int)threadIdx.x, rank = cluster_cta_rank();
     if (thread == 0) {
         mbarrier_init(s->full, STAGES, 1);
-        mbarrier_init(s->empty, STAGES, bug == RELEASE_OWN ? 1 : CTAS);
+        mbarrier_init(s->empty, STAGES, bug == RELEASE_OWN ? 1 : bug == ONE_KEEPS ? CTAS - 1 : CTAS);
         if (bug != RELAXED_NO_FENCE && bug != RIGHT_NO_FENCE) {
             mbarrier_init_fence();
         }
@@ -86,8 +80,9 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
             mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
             int bytes = bug == EXPECT_HALF ? TILE_BYTES / 2 : bug == EXPECT_DOUBLE ? TILE_BYTES * 2 : TILE_BYTES;
             mbarrier_arrive_expect_tx(&s->full[stage], bytes);
-            tma_load_2d_multicast(&s->tile[stage][rank * HALF * COLS], &p.map, 0, i * ROWS + rank * HALF,
-                                  &s->full[stage], bug == MASK_TOO_WIDE ? 7 : 3);
+            int mask = bug == MASK_TOO_WIDE ? 2 * ALL + 1 : bug == LEAVES_ONE_OUT ? ALL / 2 : ALL;
+            tma_load_2d_multicast(&s->tile[stage][rank * PART * COLS], &p.map, 0, i * ROWS + rank * PART,
+                                  &s->full[stage], mask);
         }
         mbarrier_wait_parity(&s->full[stage], parity);
         for (int row = 0; row < ROWS; row++) {
@@ -99,7 +94,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
             if (thread == 0) {
                 mbarrier_arrive(&s->empty[stage]);
             }
-        } else if (thread < CTAS) {
+        } else if (thread < CTAS && !(bug == ONE_KEEPS && rank == CTAS - 1)) {
             mbarrier_arrive_remote(&s->empty[stage], bug == RANK_TOO_HIGH ? thread + 1 : thread);
         }
     }
@@ -117,7 +112,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
     }
     p.out[rank * COLS + thread] = sum;
     if (bug != NO_END_SYNC) {
-        /* The peer still arrives on this CTA's barriers. */
+        /* The others still arrive on this CTA's barriers. */
         cluster_sync();
     }
 }
@@ -132,7 +127,7 @@ static int run(const Case *c) {
     }
     Params p = {.out = out, .bug = c->bug};
     int status = 3;
-    if (!tensor_map_2d(&p.map, "in", in, TILES * ROWS, COLS, COLS, HALF, COLS, SWIZZLE_NONE, NULL) &&
+    if (!tensor_map_2d(&p.map, "in", in, TILES * ROWS, COLS, COLS, PART, COLS, SWIZZLE_NONE, NULL) &&
         !tensor_map_2d(&p.map_out, "added", added, 8, COLS, COLS, 8, COLS, SWIZZLE_NONE, NULL)) {
         LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
         status = launch_kernel(KERNEL(cluster_kernel), shape, &p, NULL, NULL);
@@ -142,8 +137,10 @@ static int run(const Case *c) {
         for (int row = 0; row < TILES * ROWS; row++) {
             sum += bf16_to_float(in[row * COLS + column]);
         }
-        status = out[column] != sum || out[COLS + column] != sum ||
-                 (c->bug == RIGHT_REDUCE && added[column] != float_to_bf16(2 * sum));
+        for (int rank = 0; rank < CTAS; rank++) {
+            status |= out[rank * COLS + column] != sum;
+        }
+        status |= c->bug == RIGHT_REDUCE && added[column] != float_to_bf16(CTAS * sum);
     }
     return status;
 }

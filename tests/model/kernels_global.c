@@ -34,12 +34,8 @@ WRONG_CASE(FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(FLAGS_NO_BARRIER, GLOBAL_CONFLICT);
 WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
 WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
-WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT); /* ... copies it to another word */
-/* CTA 3 waits for the others, and then writes what they have read, or reads what CTA 0 has written */
-RIGHT_CASE(RIGHT_READERS);
-WRONG_CASE(READERS_ONE_IS_LATE, GLOBAL_CONFLICT);
-RIGHT_CASE(RIGHT_RELAY);                     /* CTA 1 adds to the flag of CTA 0 */
-WRONG_CASE(RELAY_REPLACES, GLOBAL_CONFLICT); /* ... stores to it */
+WRONG_CASE(FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
+WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT);   /* ... copies it to another word */
 /* all CTAs meet, again and again */
 RIGHT_CASE(RIGHT_GRID_BARRIER);
 WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
@@ -48,7 +44,6 @@ WRONG_CASE(GRID_BARRIER_TOO_MANY, LIVELOCK);          /* CTAs for the SMs */
 /* each CTA adds to what the one before, or behind, has left */
 RIGHT_CASE(RIGHT_FIXUP_UP);
 RIGHT_CASE(RIGHT_FIXUP_DOWN);
-WRONG_CASE(FIXUP_EARLY, GLOBAL_CONFLICT);
 RIGHT_CASE(RIGHT_LOCK);
 RIGHT_CASE(RIGHT_LOCK_EXCHANGE);
 WRONG_CASE(LOCK_RELAXED, GLOBAL_CONFLICT);
@@ -70,6 +65,8 @@ WRONG_CASE(PROXY_ISSUER_EARLY, PROXY_FENCE); /* before the barrier */
 WRONG_CASE(STORE_UNDER_LOAD, GLOBAL_CONFLICT);
 WRONG_CASE(TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
 WRONG_CASE(TMA_STORE_OVER_STORES, PROXY_FENCE);
+RIGHT_CASE(RIGHT_TMA_ADD);                  /* onto what the store has left */
+WRONG_CASE(TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
 /* atomics on shared memory */
 RIGHT_CASE(RIGHT_SHARED_ATOMIC);
 WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
@@ -152,7 +149,7 @@ DEVICE int split(Shared *s, const Params *p, int block, int thread) {
 
 DEVICE int flags(const Params *p, int block, int thread) {
     int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
-    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_BROKEN);
+    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED) || BUG(FLAGS_CHAIN_BROKEN);
     p->part[block * THREADS + thread] = block + thread;
     if (!BUG(FLAGS_NO_BARRIER)) {
         __syncthreads();
@@ -174,7 +171,7 @@ DEVICE int flags(const Params *p, int block, int thread) {
             if (BUG(RIGHT_FLAGS_CHAIN)) {
                 global_add(relaxed, &p->word[block - 2], 1);
             } else {
-                global_store(relaxed, &p->word[8 + block - 2], 2);
+                global_store(relaxed, &p->word[(BUG(FLAGS_CHAIN_BROKEN) ? 8 : 0) + block - 2], 2);
             }
         }
         int wanted = chain && block < 2 ? 2 : 1;
@@ -189,47 +186,14 @@ DEVICE int flags(const Params *p, int block, int thread) {
                 __threadfence();
             }
         } else {
+            while (chain && global_load(relaxed, flag) < wanted) { /* no acquire of what came between */
+            }
             while (global_load(acquire, flag) < wanted) {
             }
         }
     }
     __syncthreads();
     return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || BUG(FLAGS_PLAIN_LOAD);
-}
-
-DEVICE int relay(const Params *p, int block, int thread) {
-    int replaces = BUG(RELAY_REPLACES), passes_on = replaces || BUG(RIGHT_RELAY), right = 1;
-    if (thread != 0) {
-        return 1;
-    }
-    if (passes_on) {
-        if (block == 0) {
-            p->part[0] = 5;
-            global_store(release, p->word, 1);
-        } else if (block == 1) {
-            while (global_load(relaxed, p->word) == 0) {
-            }
-            if (replaces) {
-                global_store(relaxed, p->word, 2);
-            } else {
-                global_add(relaxed, p->word, 1);
-            }
-        } else if (block == 3) {
-            while (global_load(relaxed, p->word) < 2) {
-            }
-            right = global_load(acquire, p->word) == 2 && p->part[0] == 5;
-        }
-    } else if (block < 3) {
-        right = p->part[0] == 0 || BUG(READERS_ONE_IS_LATE);
-        global_store(release, &p->word[block], 1);
-    } else {
-        for (int i = 0; i < 3; i++) {
-            while (!(i == 1 && BUG(READERS_ONE_IS_LATE)) && global_load(acquire, &p->word[i]) == 0) {
-            }
-        }
-        p->part[0] = 1;
-    }
-    return right;
 }
 
 DEVICE int grid_barrier(const Params *p, int block, int thread) {
@@ -278,11 +242,8 @@ DEVICE int fixup(const Params *p, int block, int thread) {
     } else {
         p->part[thread] = block;
     }
-    if (BUG(FIXUP_EARLY) && thread == 0) {
-        global_store(release, &p->word[block], 1);
-    }
     __syncthreads();
-    if (!BUG(FIXUP_EARLY) && thread == 0) {
+    if (thread == 0) {
         global_store(release, &p->word[block], 1);
     }
     return block != ctas - 1 - first || p->part[thread] == ctas * (ctas - 1) / 2;
@@ -378,8 +339,10 @@ DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
 
 DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     int by_flag = BUG(RIGHT_TMA_STORE_FLAG), from = by_flag ? (block + 1) % GRID : block, right = 1;
+    int adds = BUG(RIGHT_TMA_ADD) || BUG(TMA_ADD_EARLY);
+    const int one = 0x3f80, twice = 0x80; /* the bits of 1.0; what twice a number has more */
     for (int i = thread; i < ROWS * COLS; i += THREADS) {
-        s->box[i] = (bf16)(block + i);
+        s->box[i] = (bf16)(one + block + i);
         if (BUG(TMA_STORE_OVER_STORES)) {
             p->copy[block * ROWS * COLS + i] = 0;
         }
@@ -389,6 +352,15 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     if (thread == 0) {
         tma_store_2d(&p->map, s->box, 0, block * ROWS);
         bulk_commit_group();
+        if (BUG(RIGHT_TMA_ADD)) {
+            bulk_wait_group(0);
+        } else if (BUG(TMA_ADD_EARLY)) {
+            bulk_wait_group_read(0);
+        }
+        if (adds) {
+            tma_reduce_add_2d(&p->map, s->box, 0, block * ROWS);
+            bulk_commit_group();
+        }
         if (BUG(TMA_STORE_READ_ONLY)) {
             bulk_wait_group_read(0);
         } else {
@@ -402,7 +374,8 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     }
     __syncthreads();
     for (int i = thread; i < ROWS * COLS; i += THREADS) {
-        right &= p->copy[from * ROWS * COLS + i] == (bf16)(from + i) || BUG(TMA_STORE_READ_ONLY);
+        bf16 want = (bf16)(one + from + i + (adds ? twice : 0));
+        right &= p->copy[from * ROWS * COLS + i] == want || BUG(TMA_STORE_READ_ONLY);
     }
     return right;
 }
@@ -435,11 +408,9 @@ static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_con
         result = split(s, p, block, thread);
     } else if (p->bug <= FLAGS_CHAIN_BROKEN) {
         result = flags(p, block, thread);
-    } else if (p->bug <= RELAY_REPLACES) {
-        result = relay(p, block, thread);
     } else if (p->bug <= GRID_BARRIER_TOO_MANY) {
         result = grid_barrier(p, block, thread);
-    } else if (p->bug <= FIXUP_EARLY) {
+    } else if (p->bug <= RIGHT_FIXUP_DOWN) {
         result = fixup(p, block, thread);
     } else if (p->bug <= UNLOCK_RELAXED) {
         result = lock(p, thread);
@@ -447,8 +418,7 @@ static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_con
         result = values(p, block, thread);
     } else if (p->bug >= RIGHT_SHARED_ATOMIC) {
         result = shared_atomics(s, p, thread);
-    } else if (BUG(RIGHT_TMA_STORE) || BUG(RIGHT_TMA_STORE_FLAG) || BUG(TMA_STORE_READ_ONLY) ||
-               BUG(TMA_STORE_OVER_STORES)) {
+    } else if (BUG(RIGHT_TMA_STORE) || BUG(RIGHT_TMA_STORE_FLAG) || p->bug >= TMA_STORE_READ_ONLY) {
         result = tma_store(s, p, block, thread);
     } else {
         result = proxies(s, p, block, thread);

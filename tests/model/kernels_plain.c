@@ -115,19 +115,6 @@ DEVICE void shuffle(Shared *s, const Params *p, int id) {
     p->out[id] = right && sum != 0 ? mirrored(p, id) : -1;
 }
 
-RIGHT_IN(shuffle_part,
-         RIGHT_SHUFFLE_PART); /* by half a warp, while the other has yet to pick up the result of the last one */
-
-DEVICE void shuffle_part(Shared *s, const Params *p, int id) {
-    int lane = (int)threadIdx.x % 32;
-    int value = __shfl_xor_sync(0xffffffffu, p->in[id], 16), other = value;
-    if (lane < 16) {
-        other = __shfl_xor_sync(0x0000ffffu, -1 - lane, 8);
-    }
-    int right = value == p->in[id ^ 16] && other == (lane < 16 ? -1 - (lane ^ 8) : value);
-    p->out[id] = right ? mirrored(p, id) : -1;
-}
-
 RIGHT_IN(syncwarp, RIGHT_SYNCWARP);
 WRONG_IN(syncwarp, NO_SYNCWARP, RACE_RAW);
 
@@ -217,23 +204,6 @@ DEVICE void global(Shared *s, const Params *p, int id) {
     case COUNTER_MISALIGNED: global_counter_add((int *)((char *)p->counter + 2), 1); break;
     default: break;
     }
-}
-
-RIGHT_IN(meet, RIGHT_COUNTER); /* CTAs meet in global memory */
-WRONG_IN(meet, COUNTER_NEVER, LIVELOCK);
-
-/* All CTAs meet: needs that they run together. */
-DEVICE void meet(Shared *s, const Params *p, int id) {
-    if (threadIdx.x == 0) {
-        int ctas = (int)gridDim.x + (p->bug == COUNTER_NEVER);
-        if (global_counter_add(p->counter, 1) == ctas - 1) {
-            global_counter_set(p->counter + 1, 1);
-        }
-        while (global_counter_read(p->counter + 1) == 0) {
-        }
-    }
-    __syncthreads();
-    p->out[id] = mirrored(p, id);
 }
 
 RIGHT_IN(registers, RIGHT_REGISTERS);
@@ -331,9 +301,11 @@ static int run(const Case *c) {
         in[i] = i * i + 1;
     }
     Params p = {in, out, bug == GLOBAL_HOST ? heap : counter, bug, (Part *)c->more};
-    int grid = p.part == meet ? 4 : p.part == registers ? 2 : GRID;
-    LaunchShape shape = {
-        .grid = grid, .block = p.part == registers ? 3 * THREADS : THREADS, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    if (p.part == registers) {
+        shape.grid = 2;
+        shape.block = 3 * THREADS;
+    }
     int status = launch_kernel(KERNEL(plain_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < shape.grid * shape.block && status == 0; i++) {
         status = out[i] != mirrored(&p, i) && bug != WRITE_READ_BY_OTHERS;

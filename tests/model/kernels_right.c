@@ -1,20 +1,18 @@
 /* kernels_right.c - kernels that are right but unusual, and next to each one that is wrong. */
 #include "../../common/gemm.h"
 
-#include "../../common/device/barrier.h"
 #include "../../common/device/global_counter.h"
 #include "../../common/device/mbarrier.h"
-#include "../../common/device/wgmma.h"
 
 #include "cases.h"
 
 #define CASE_LIST "right"
 
-enum { THREADS = 256, GRID = 4, ROUNDS = 100, ROW = 40 };
+enum { THREADS = 256, GRID = 4, ROW = 40 };
 
 typedef struct {
     int value[THREADS];
-    MBarrier full[2], empty[2], row[ROW];
+    MBarrier row[ROW];
 } Shared;
 
 typedef struct Params Params;
@@ -26,21 +24,6 @@ struct Params {
     int last; /* a bug of the last CTA, besides: the place of faults() */
     Part *part;
 };
-
-RIGHT_IN(empty_groups, RIGHT_EMPTY_GROUPS); /* a warpgroup commits and waits without any product */
-
-DEVICE int empty_groups(Shared *s, const Params *p) {
-    for (int round = 0; round < ROUNDS; round++) {
-        wgmma_fence();
-        wgmma_commit_group();
-        wgmma_wait_group(round % 3);
-        if (round % 10 == 0) {
-            __syncthreads();
-        }
-    }
-    wgmma_wait_group(0);
-    return 1;
-}
 
 RIGHT_IN(poll_barriers, RIGHT_POLL_BARRIERS);    /* one thread asks two barriers in turn until both are complete */
 RIGHT_IN(poll_barriers, RIGHT_POLL_BARRIER_ROW); /* ... more barriers than anybody remembers */
@@ -93,62 +76,6 @@ DEVICE int poll_counters(Shared *s, const Params *p) {
     return 1;
 }
 
-RIGHT_IN(hand_over, RIGHT_PEEK); /* for the phase after the next, and a wait for it all the same */
-WRONG_IN(hand_over, WAIT_NO_FLIP, PHASE_STALE);
-
-/* A ring of two stages: warp 0 fills, warp 1 empties. */
-DEVICE int hand_over(Shared *s, const Params *p) {
-    int thread = (int)threadIdx.x, lane = thread % 32, right = 1;
-    if (thread == 0) {
-        mbarrier_init(s->full, 2, 32);
-        mbarrier_init(s->empty, 2, 32);
-        mbarrier_init_fence();
-    }
-    __syncthreads();
-    for (int i = 0; i < 10; i++) {
-        int stage = i % 2;
-        uint32_t parity = (uint32_t)i / 2 % 2;
-        if (thread < 32) {
-            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
-            s->value[stage * 32 + lane] = i + lane;
-            mbarrier_arrive(&s->full[stage]);
-        } else if (thread < 64) {
-            mbarrier_wait_parity(&s->full[stage], p->bug == WAIT_NO_FLIP ? 0 : parity);
-            if (p->bug == RIGHT_PEEK) {
-                mbarrier_test_wait_parity(&s->full[1 - stage], (uint32_t)(i + 1) / 2 % 2);
-            }
-            right &= s->value[stage * 32 + (lane ^ 5)] == i + (lane ^ 5);
-            mbarrier_arrive(&s->empty[stage]);
-        }
-    }
-    return right;
-}
-
-RIGHT_IN(wait_twice, RIGHT_WAIT_TWICE); /* for the same phase, behind a __syncthreads() */
-
-/* Each phase is filled by thread 0, and all wait for it twice. */
-DEVICE int wait_twice(Shared *s, const Params *p) {
-    int thread = (int)threadIdx.x, right = 1;
-    if (thread == 0) {
-        mbarrier_init(s->full, 1, 1);
-        mbarrier_init_fence();
-    }
-    __syncthreads();
-    for (int i = 0; i < 6; i++) {
-        if (thread == 0) {
-            s->value[0] = i;
-            mbarrier_arrive(&s->full[0]);
-        }
-        mbarrier_wait_parity(&s->full[0], (uint32_t)i % 2);
-        right &= s->value[0] == i;
-        __syncthreads();
-        mbarrier_wait_parity(&s->full[0], (uint32_t)i % 2);
-        right &= mbarrier_test_wait_parity(&s->full[0], (uint32_t)i % 2) && s->value[0] == i;
-        __syncthreads();
-    }
-    return right;
-}
-
 RIGHT_IN(parts, RIGHT_PARTS); /* halves of a warp meet on their own, quarters too */
 WRONG_IN(parts, PARTS_OVERLAP, CONVERGENCE);
 WRONG_IN(parts, PART_ABSENT, CONVERGENCE);
@@ -191,20 +118,6 @@ DEVICE int parts(Shared *s, const Params *p) {
         sum = s->value[thread ^ 1];
     }
     return sum == (half == 0 ? 120 : 376) && quarter == 28 + 64 * (lane / 8);
-}
-
-RIGHT_IN(wide, RIGHT_WIDE); /* shuffles of 64 bits */
-
-DEVICE int wide(Shared *s, const Params *p) {
-    int lane = (int)threadIdx.x % 32;
-    uint64_t bits = 0x123456789abcdef0u * (uint64_t)(lane + 1);
-    uint64_t other = __shfl_xor_sync(0xffffffffu, bits, 3);
-    long long below = __shfl_up_sync(0xffffffffu, -(long long)bits, 1);
-    double last = __shfl_sync(0xffffffffu, 1.0 / (lane + 1), 31), next = __shfl_down_sync(0xffffffffu, lane + 1e-9, 1);
-    bf16 half = (bf16)__shfl_sync(0xffffffffu, (bf16)lane, 7);
-    return other == 0x123456789abcdef0u * (uint64_t)((lane ^ 3) + 1) &&
-           below == -(long long)(0x123456789abcdef0u * (uint64_t)(lane > 0 ? lane : 1)) && last == 1.0 / 32 &&
-           next == (lane < 31 ? lane + 1 + 1e-9 : lane + 1e-9) && half == 7;
 }
 
 RIGHT_IN(read_both, RIGHT_READ_BOTH); /* ordinary and atomic loads of what nobody writes */

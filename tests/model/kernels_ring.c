@@ -16,16 +16,10 @@
 enum { BM = 64, BN = 64, BK = 64, STAGES = 2, THREADS = 256, K_TILES = 5, STAGE_BYTES = (BM + BN) * BK * 2 };
 
 RIGHT_CASE(RIGHT);
-RIGHT_CASE(RIGHT_EXPECT_AFTER_LOADS); /* bytes are announced behind the loads: the tx-count is negative for a while */
-RIGHT_CASE(RIGHT_GENERIC_A);          /* A is stored by the producer warpgroup and fenced */
-RIGHT_CASE(RIGHT_REGISTERS_A);        /* A comes from registers */
-RIGHT_CASE(RIGHT_TEST_WAIT);          /* the consumer polls */
-RIGHT_CASE(RIGHT_MN_MAJOR);           /* both operands MN-major */
-RIGHT_CASE(RIGHT_ALL_ARRIVE);         /* 128 arrivals release a stage */
+RIGHT_CASE(RIGHT_GENERIC_A); /* A is stored by the producer warpgroup and fenced */
 RIGHT_CASE(
     RIGHT_GENERIC_A_LATE); /* the thread that issues fences, after the barrier that orders the writers before it */
 RIGHT_CASE(RIGHT_STORE_FENCE_LATE); /* the same in the epilogue */
-RIGHT_CASE(RIGHT_EMPTY_GROUP);      /* a group without products, before the first one */
 RIGHT_CASE(RIGHT_NO_INIT_FENCE);    /* in one CTA __syncthreads() publishes the barriers, to the copy engine too */
 WRONG_CASE(EMPTY_PARITY, DEADLOCK);
 WRONG_CASE(NO_EXPECT, RACE_RAW);
@@ -66,7 +60,6 @@ WRONG_CASE(OTHER_ROWS, PROVENANCE);
 WRONG_CASE(MISALIGNED_BASE, PROVENANCE);
 WRONG_CASE(COORDINATES_SWAPPED, PROVENANCE);
 WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE);
-WRONG_CASE(REGISTERS_A_NO_FENCE, WGMMA_FENCE);
 WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE);
 WRONG_CASE(STORE_FENCE_BY_ONE, PROXY_FENCE);
 WRONG_CASE(NO_STORE_BARRIER, RACE_RAW);
@@ -88,7 +81,7 @@ WRONG_CASE(UNINITIALISED_OPERAND, UNINIT_SHARED);
 WRONG_CASE(SINGLE_WARP_WAITS, RACE_RAW);
 
 typedef struct {
-    bf16 a[STAGES][BM * BK]; /* 128-byte swizzle; MN-major: [BK][BM] */
+    bf16 a[STAGES][BM * BK]; /* 128-byte swizzle */
     bf16 b[STAGES][BN * BK];
     bf16 out[BN / 16][BM * 16]; /* boxes [64][16], 32-byte swizzle */
     MBarrier full[STAGES];
@@ -142,14 +135,10 @@ DEVICE void producer(Shared *s, const Params *p) {
                 mbarrier_arrive(full);
             } else if (bug == BARE_EXPECT) {
                 mbarrier_expect_tx(full, bytes);
-            } else if (bug != RIGHT_EXPECT_AFTER_LOADS) {
+            } else {
                 mbarrier_arrive_expect_tx(full, bytes);
             }
-            int c0 = k_tile * BK, c1 = 0;
-            if (bug == COORDINATES_SWAPPED || bug == RIGHT_MN_MAJOR) {
-                c0 = 0;
-                c1 = k_tile * BK;
-            }
+            int swapped = bug == COORDINATES_SWAPPED, c0 = swapped ? 0 : k_tile * BK, c1 = swapped ? k_tile * BK : 0;
             bf16 *a = s->a[state.index], *b = s->b[bug == B_NEXT_STAGE ? (state.index + 1) % STAGES : state.index];
             if (bug == LOAD_MISALIGNED) {
                 a += 8;
@@ -169,11 +158,7 @@ DEVICE void producer(Shared *s, const Params *p) {
             if (!generic) {
                 tma_load_2d(a, map_a, c0, bug == OTHER_ROWS_OF_C ? c1 + 8 : c1, bar);
             }
-            tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : c0, bug == RIGHT_MN_MAJOR ? c1 : 0, bar);
-            if (bug == RIGHT_EXPECT_AFTER_LOADS) {
-                mbarrier_expect_tx(full, bytes);
-                mbarrier_arrive(full);
-            }
+            tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : c0, 0, bar);
         }
         if (bug == PRODUCER_NO_FLIP) {
             state.index = (state.index + 1) % STAGES;
@@ -189,9 +174,6 @@ DEVICE uint64_t operand(const bf16 *tile, int bug) {
     }
     if (bug == WRONG_SWIZZLE) {
         return wgmma_descriptor_fields(shared_address(tile), 16, 1024, WGMMA_SWIZZLE_64B);
-    }
-    if (bug == RIGHT_MN_MAJOR) {
-        return wgmma_descriptor_fields(shared_address(tile), 8192, 1024, WGMMA_SWIZZLE_128B);
     }
     return wgmma_descriptor(tile);
 }
@@ -215,16 +197,8 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
     if (bug == LANES_DIFFER && lane == 7) {
         a += WGMMA_K16_STEP;
     }
-    int step16 = bug == K_ADVANCE ? 32 : bug == RIGHT_MN_MAJOR ? 2048 >> 4 : WGMMA_K16_STEP;
-    int registers = bug == RIGHT_REGISTERS_A || bug == REGISTERS_A_NO_FENCE;
-    uint32_t fragment[4][4];
-    if (registers) {
-        for (int step = 0; step < BK / 16; step++) {
-            ldmatrix_x4(fragment[step], &s->a[stage][swizzled_index(warp * 16 + lane % 16, 2 * step + lane / 16)]);
-        }
-    }
-    if (bug != NO_WGMMA_FENCE && !(bug == REGISTERS_A_NO_FENCE && k_tile > 0) &&
-        !(bug == ONE_WARP_MISSES_FENCE && warp == 3)) {
+    int step16 = bug == K_ADVANCE ? 32 : WGMMA_K16_STEP;
+    if (bug != NO_WGMMA_FENCE && !(bug == ONE_WARP_MISSES_FENCE && warp == 3)) {
         wgmma_fence();
     }
     if (bug == ONE_WARP_MULTIPLIES && warp != 1) {
@@ -232,14 +206,7 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
     }
     for (int step = 0; step < BK / 16; step++) {
         int accumulate = (bug == DISCARDED ? k_tile : k_tile + step) > 0 || bug == ACCUMULATE_FIRST;
-        if (registers) {
-            wgmma_rs(64, acc, fragment[step], b + (uint64_t)(step * step16), accumulate);
-        } else if (bug == RIGHT_MN_MAJOR) {
-            model_wgmma_ss(64, acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate, 1, 1,
-                           HERE);
-        } else {
-            wgmma_ss(64, acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate);
-        }
+        wgmma_ss(64, acc, a + (uint64_t)(step * step16), b + (uint64_t)(step * step16), accumulate);
     }
     if (bug != NO_COMMIT) {
         wgmma_commit_group();
@@ -251,15 +218,8 @@ DEVICE void consumer(Shared *s, const Params *p) {
     int thread = (int)threadIdx.x % 128, lane = thread % 32;
     float acc[BN / 2];
     PipelineState state = consumer_start_state();
-    if (bug == RIGHT_EMPTY_GROUP) {
-        wgmma_commit_group();
-        wgmma_wait_group(0);
-    }
     for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
-        if (bug == RIGHT_TEST_WAIT) {
-            while (!mbarrier_test_wait_parity(&s->full[state.index], state.phase)) {
-            }
-        } else if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32)) {
+        if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32)) {
             mbarrier_wait_parity(&s->full[state.index], state.phase);
         }
         if (bug == ONE_WARP_RETURNS && k_tile == 1 && thread / 32 == 3) {
@@ -277,12 +237,7 @@ DEVICE void consumer(Shared *s, const Params *p) {
         if (bug != NO_WAIT && bug != RELEASE_EARLY && bug != NO_COMMIT) {
             wgmma_wait_group(0);
         }
-        if (bug == RIGHT_REGISTERS_A || bug == REGISTERS_A_NO_FENCE) {
-            /* ldmatrix has read the stage through the generic proxy. */
-            fence_proxy_async();
-            named_barrier_sync(2, 128);
-        }
-        if (thread == 0 || bug == ALL_ARRIVE || bug == RIGHT_ALL_ARRIVE) {
+        if (thread == 0 || bug == ALL_ARRIVE) {
             mbarrier_arrive(&s->empty[state.index]);
         }
         if (last && (bug == RELEASE_EARLY || bug == NO_COMMIT)) {
@@ -343,7 +298,7 @@ static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_co
         if (bug != NO_INIT) {
             mbarrier_init(s->full, STAGES, bug == FULL_COUNT_128 ? 128 : 1);
         }
-        mbarrier_init(s->empty, STAGES, bug == EMPTY_COUNT_2 ? 2 : bug == RIGHT_ALL_ARRIVE ? 128 : 1);
+        mbarrier_init(s->empty, STAGES, bug == EMPTY_COUNT_2 ? 2 : 1);
         if (bug == REINIT) {
             mbarrier_init(s->empty, STAGES, 1);
         }
@@ -377,23 +332,18 @@ static int run(const Case *wanted) {
     enum { K = K_TILES * BK };
     bf16 *a = case_memory(BM * K * sizeof *a, "A"), *b = case_memory(BN * K * sizeof *b, "B");
     bf16 *c[2] = {case_memory(BM * BN * sizeof **c, "C"), case_memory(BM * BN * sizeof **c, "D")};
-    /* MN-major operands are the transposed matrices: [K][BM], [K][BN]. */
-    int transposed = bug == RIGHT_MN_MAJOR;
-    int a_step = transposed ? 1 : K, k_step = transposed ? BM : 1;
     for (int k = 0; k < K; k++) {
         for (int i = 0; i < BM; i++) {
-            a[i * a_step + k * k_step] = float_to_bf16((float)((i * 7 + k * 3) % 5 - 2));
-            b[i * a_step + k * k_step] = float_to_bf16((float)((i * 5 + k * 11) % 7 - 3));
+            a[i * K + k] = float_to_bf16((float)((i * 7 + k * 3) % 5 - 2));
+            b[i * K + k] = float_to_bf16((float)((i * 5 + k * 11) % 7 - 3));
         }
     }
     for (int i = 0; i < BM * BN; i++) {
         c[0][i] = c[1][i] = 0x7fc0;
     }
     Params p = {.a = a, .bug = bug, .k_tiles = K_TILES};
-    int failed = transposed ? tensor_map_2d(&p.map_a, "A", a, K, BM, BM, BK, BM, SWIZZLE_128B, NULL) ||
-                                  tensor_map_2d(&p.map_b, "B", b, K, BN, BN, BK, BN, SWIZZLE_128B, NULL)
-                            : tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B, NULL) ||
-                                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
+    int failed = tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B, NULL) ||
+                 tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
     failed |= tensor_map_2d(&p.map_c[0], "C", c[0], BM, BN, BN, BM, 16,
                             bug == OTHER_SWIZZLE_OF_C ? SWIZZLE_NONE : SWIZZLE_32B, NULL) ||
               tensor_map_2d(&p.map_c[1], "D", c[1], BM, BN, BN, BM, 16, SWIZZLE_32B, NULL);
@@ -404,7 +354,7 @@ static int run(const Case *wanted) {
     }
     for (int i = 0; i < BM && status == 0; i++) {
         for (int j = 0; j < BN; j++) {
-            bf16 want = float_to_bf16(case_dot(a + i * a_step, b + j * a_step, K, k_step));
+            bf16 want = float_to_bf16(case_dot(a + i * K, b + j * K, K));
             status |= c[0][i * BN + j] != want || c[1][i * BN + j] != want;
         }
     }

@@ -173,6 +173,7 @@ BOX_CASE(RIGHT_ADD_1D, NULL, 1, 4, .add = 1);
 BOX_CASE(RIGHT_ADD_FP32, NULL, 2, 4, .add = 1);
 BOX_CASE(RIGHT_ADD_5D, NULL, 5, 4, .add = 1, .at4 = 2);
 BOX_CASE(BOX_RANK, "TMA_OPERAND", 5, 2);
+BOX_CASE(BOX_RANK_STORE, "TMA_OPERAND", 5, 2);
 BOX_CASE(BOX_START_FP8, "TMA_OPERAND", 2, 1, .at = 8);
 BOX_CASE(BOX_START_FP32, "TMA_OPERAND", 2, 4, .at = 2);
 BOX_CASE(BOX_NEGATIVE_STORE, "TMA_OPERAND", 2, 2);
@@ -216,7 +217,7 @@ DEVICE void load_box(BoxShared *s, const BoxParams *p) {
 DEVICE void store_box(BoxShared *s, const BoxParams *p) {
     const int *c = p->c;
     int c0 = p->store_c0;
-    switch (p->box.rank + 10 * p->box.add) {
+    switch (p->bug == BOX_RANK_STORE ? 4 : p->box.rank + 10 * p->box.add) {
     case 1: tma_store_1d(&p->map_out, s->box, c0); break;
     case 2: tma_store_2d(&p->map_out, s->box, c0, c[1]); break;
     case 3: tma_store_3d(&p->map_out, s->box, c0, c[1], c[2]); break;

@@ -58,9 +58,9 @@ DEVICE void widths(float *out, int lane) {
     UNROLL
     for (int i = 0; i < 3; i++) {
         int width = 4 << i;
-        out[8 * i] = (float)__shfl_sync(ALL, lane, 1, width);
+        out[8 * i] = (float)__shfl_sync(ALL, (double)lane, 1, width);
         out[8 * i + 1] = (float)__shfl_sync(ALL, lane, lane * 5 + 3, width);
-        out[8 * i + 2] = (float)__shfl_up_sync(ALL, lane, 1, width);
+        out[8 * i + 2] = (float)__shfl_up_sync(ALL, (long long)lane, 1, width);
         out[8 * i + 3] = __shfl_up_sync(ALL, (float)lane, 6, width);
         out[8 * i + 4] = (float)__shfl_down_sync(ALL, (unsigned)lane, 3, width);
         out[8 * i + 5] = (float)__shfl_down_sync(ALL, lane, 33);
