@@ -485,11 +485,10 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
 /* WGMMA_KERNELS(X) calls X(kind, n, operand A). */
 /* clang-format off */
 #define WGMMA_KERNELS(X)                                                                                           \
-    X(ss, 8, shared) X(ss, 16, shared) X(ss, 24, shared) X(ss, 64, shared) X(ss, 112, shared) X(ss, 128, shared)   \
-    X(ss, 160, shared) X(ss, 176, shared) X(ss, 192, shared) X(ss, 256, shared) X(ss_trans_a, 16, shared)          \
-    X(ss_trans_b, 24, shared) X(ss_trans_b, 64, shared) X(ss_trans_a, 64, shared) X(ss_trans_ab, 64, shared)       \
-    X(ss_trans_b, 128, shared) X(ss_trans_b, 256, shared) X(rs, 16, registers) X(rs, 64, registers)                \
-    X(rs_trans_b, 64, registers) X(rs, 256, registers)
+    X(ss, 16, shared) X(ss, 24, shared) X(ss, 64, shared) X(ss, 256, shared) X(ss_trans_a, 16, shared)             \
+    X(ss_trans_a, 64, shared) X(ss_trans_ab, 64, shared) X(ss_trans_b, 24, shared) X(ss_trans_b, 64, shared)       \
+    X(ss_trans_b, 128, shared) X(ss_trans_b, 256, shared) X(rs, 16, registers) X(rs, 256, registers)               \
+    X(rs_trans_b, 64, registers)
 /* clang-format on */
 WGMMA_KERNELS(WGMMA_KERNEL)
 
