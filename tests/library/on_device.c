@@ -3,7 +3,6 @@
 #include "tap.h"
 
 #include <pthread.h>
-#include <time.h>
 
 #include <cuda_runtime.h>
 
@@ -220,28 +219,6 @@ static void test_graph(Gemm09 *handle) {
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
-/* How long the host is in a launch. */
-static void time_launches(Gemm09 *handle) {
-    enum { COUNT = 500 };
-    void *workspace = new_workspace();
-    for (int i = 0; i < SHAPES - 1; i++) {
-        struct timespec from, to;
-        void *c = allocated(shape[i].bytes, 0xff);
-        Gemm09Problem p = problem_of(i, c, workspace, NULL);
-        must(cudaDeviceSynchronize(), "waiting");
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        for (int launch = 0; launch < COUNT; launch++) {
-            gemm09_launch(handle, &p, NULL, 0);
-        }
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        must(cudaDeviceSynchronize(), "launches");
-        printf("# %d x %d x %d: %.1f us of the host's time for a launch\n", shapes[i][0], shapes[i][1], shapes[i][2],
-               ((to.tv_sec - from.tv_sec) * 1e6 + (to.tv_nsec - from.tv_nsec) / 1e3) / COUNT);
-        release(c);
-    }
-    release(workspace);
-}
-
 /* Elements are 0x3f3f, that is 0.746; where k is large, all of A are zero but the last 8, as a sum in fp32 would not grow so
  * far. Looked at: C's first elements and its last ones, and what lies between the rows. */
 static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
@@ -339,7 +316,6 @@ int main(void) {
     test_threads(NULL, "a handle each");
     test_graph(handle);
     test_devices(handle);
-    time_launches(handle);
     for (int i = 0; i < SHAPES; i++) {
         release((void *)shape[i].a);
         release((void *)shape[i].b);

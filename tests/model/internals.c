@@ -14,7 +14,6 @@
 #include "../../common/model/model_host.h"
 #include "../../common/model/model_trace.h"
 #include "../unit/tap.h"
-#include "access.h"
 #include "cases.h"
 #include "count_pattern.h"
 
@@ -146,7 +145,7 @@ static const char *const said[][2] = {
     {"ring FULL_COUNT_128", "127 of 128 arrivals are missing"},
     {"ring WRONG_STRIDE", "row 8, k 0 to 7: expected the chunk of A(8,0), fetched the chunk of A(16,0)"},
     {"ring NO_EXPECT", "the load counts for phase 1 of full[0]"},
-    {"copy WRONG_CHUNK", "row 0, k 8 to 15: expected the chunk of A(16,8), fetched the chunk of A(16,0)"},
+    {"types MMA_CHUNK_E4M3", "row 0, k 16 to 31: expected the chunk of B(0,16), fetched the chunk of B(0,0)"},
     {"plain NO_SYNC", "tests/model/kernels_plain.c:|int got = s->value[THREADS - 1 - thread];|s->value[place] = "
                       "p->in[id];|s->value[63]"},
     {"plain GLOBAL_PAST_END", "4 bytes at byte 3072 of out, which has 3072 bytes"},
@@ -268,32 +267,6 @@ static void test_printing(void) {
     }
     contains(p, "more times in this launch", "repetitions are counted");
     free(text);
-}
-
-/* Each hook of -fsanitize=thread means the right number of bytes and the right direction. */
-static void test_hooks(void) {
-    enum { BYTES = 64 };
-    uint8_t *probe = model_global_alloc(BYTES, "probe");
-    ModelOptions options = {.quiet = 1};
-    model_configure(&options);
-    for (int i = 0; i < access_hook_count; i++) {
-        const AccessHook *hook = &access_hooks[i];
-        char expected[100];
-        int first = BYTES - hook->bytes + 1;
-        model_forget_reports();
-        int inside = access_run(i, probe + first - 1, 1), outside = access_run(i, probe + first, 1);
-        const ModelReport *report = model_report(0);
-        snprintf(expected, sizeof expected, "%d bytes at byte %d of probe, which has %d bytes", hook->bytes, first,
-                 BYTES);
-        ok(inside == 0 && outside == 4 && model_reports() == 1 && report->rule == RULE_GLOBAL_BOUNDS &&
-               strstr(report->text, expected) != NULL && strstr(report->text, "kernels_access.c:") != NULL,
-           "%s accesses %d bytes", hook->name, hook->bytes);
-        model_forget_reports();
-        int both = access_run(i, probe, 2);
-        ok(hook->writes ? both == 4 && model_report(0)->rule == RULE_GLOBAL_CONFLICT : both == 0, "%s by two CTAs %s",
-           hook->name, hook->writes ? "is a conflict" : "is none");
-    }
-    model_global_free(probe);
 }
 
 /* Code without a line in the table. */
@@ -528,7 +501,6 @@ int main(void) {
     test_journal();
     test_reports();
     test_printing();
-    test_hooks();
     test_places();
     test_limits();
     test_faults();

@@ -1,63 +1,13 @@
-/* kernels_access.c - ordinary accesses of every width, many readers of one place.
+/* kernels_access.c - many readers of one place.
  *
  * Compiled with DWARF 4 (model.mk), which older compilers write: reports must find lines and members in that too. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/mbarrier.h"
 
-#include "access.h"
 #include "cases.h"
 
 #define CASE_LIST "access"
-
-/* ---- every hook -------------------------------------------------------------------------------------------------- */
-
-#define SIZES(EACH, name, writes) \
-    EACH(name##1, 1, writes)      \
-    EACH(name##2, 2, writes) EACH(name##4, 4, writes) EACH(name##8, 8, writes) EACH(name##16, 16, writes)
-#define SIZES_UNALIGNED(EACH, name, writes) \
-    EACH(name##2, 2, writes) EACH(name##4, 4, writes) EACH(name##8, 8, writes) EACH(name##16, 16, writes)
-#define EACH_HOOK(EACH)                               \
-    SIZES(EACH, read, 0)                              \
-    SIZES(EACH, write, 1)                             \
-    SIZES(EACH, volatile_read, 0)                     \
-    SIZES(EACH, volatile_write, 1)                    \
-    SIZES(EACH, read_write, 1)                        \
-    SIZES_UNALIGNED(EACH, unaligned_read, 0)          \
-    SIZES_UNALIGNED(EACH, unaligned_write, 1)         \
-    SIZES_UNALIGNED(EACH, unaligned_volatile_read, 0) \
-    SIZES_UNALIGNED(EACH, unaligned_volatile_write, 1)
-
-enum { RANGE_BYTES = 40 };
-void __tsan_read_range(void *place, size_t bytes);
-void __tsan_write_range(void *place, size_t bytes);
-static void read_range(void *place) { __tsan_read_range(place, RANGE_BYTES); }
-static void write_range(void *place) { __tsan_write_range(place, RANGE_BYTES); }
-
-#define DECLARE(name, bytes, writes) void __tsan_##name(void *place);
-EACH_HOOK(DECLARE)
-#define LIST(name, bytes, writes) {#name, __tsan_##name, bytes, writes},
-const AccessHook access_hooks[] = {
-    EACH_HOOK(LIST){"read_range", read_range, RANGE_BYTES, 0},
-    {"write_range", write_range, RANGE_BYTES, 1},
-};
-const int access_hook_count = sizeof access_hooks / sizeof access_hooks[0];
-
-typedef struct {
-    void *place;
-    int hook;
-} HookParams;
-
-static __global__ void hook_kernel(HookParams p) { access_hooks[p.hook].call(p.place); }
-KERNEL_ENTRY(hook_kernel, HookParams);
-
-int access_run(int hook, void *place, int ctas) {
-    HookParams p = {place, hook};
-    LaunchShape shape = {.grid = ctas, .block = 1};
-    return launch_kernel(KERNEL(hook_kernel), shape, &p, NULL, NULL);
-}
-
-/* ---- many readers ------------------------------------------------------------------------------------------------ */
 
 enum { THREADS = 128, BOX = 4 * 3 * 8 };
 

@@ -173,6 +173,10 @@ WRONG_IN(copies, COPIES_STORE, RACE_RAW); /* half of it by ordinary stores */
 WRONG_IN(copies, COPIES_TOO_MANY, ARRIVE_OVERFLOW);
 WRONG_IN(copies, COPIES_INC_ALONE, DEADLOCK);
 WRONG_IN(copies, COPIES_NO_WAIT, EXIT_IN_FLIGHT);
+WRONG_IN(copies, COPIES_MISALIGNED, ALIGNMENT);
+WRONG_IN(copies, COPIES_32_BYTES, ALIGNMENT);
+WRONG_IN(copies, COPIES_OUTSIDE, SHARED_BOUNDS);
+WRONG_IN(copies, COPIES_FROM_OUTSIDE, GLOBAL_BOUNDS);
 WRONG_IN(copies, COPIES_IN_GROUP, RACE_RAW); /* wait_group is asked for what the barrier counts */
 
 /* Everybody copies 16 bytes and reads those of another. */
@@ -189,7 +193,9 @@ DEVICE void copies(Shared *s, const Params *p) {
         if (bug == COPIES_ARRIVE_FIRST) {
             cp_async_mbarrier_arrive_noinc(&s->bar);
         }
-        cp_async_16(&chunk[at], &p->in[at]);
+        int to = at + (bug == COPIES_MISALIGNED ? 2 : bug == COPIES_OUTSIDE ? 1 << 16 : 0);
+        cp_async_16_zfill(&chunk[to], &p->in[bug == COPIES_FROM_OUTSIDE ? at + N : at],
+                          bug == COPIES_32_BYTES ? 32 : 16);
         if (bug == COPIES_STORE) {
             s->value[thread] = 1;
         }

@@ -62,6 +62,12 @@ LIKE_CASE(RS_E4M3, RS_HOLDS_STORED,
           LOCAL_ACCESS(NULL)); /* ... stored again behind a declaration that is no longer true */
 WRONG_LIKE(RS_E4M3, HOLDS_OTHER_STEP, PROVENANCE);
 WRONG_LIKE(RS_E4M3, HOLDS_OTHER_ROWS, PROVENANCE); /* than the steps before */
+WRONG_LIKE(MMA_BF16, MMA_ROW_MISALIGNED, ALIGNMENT);
+WRONG_LIKE(MMA_BF16, MMA_ROW_OUTSIDE, SHARED_BOUNDS);
+WRONG_LIKE(MMA_BF16, MMA_FRAGMENT_UNSET, REGISTERS_UNINIT);
+WRONG_LIKE(MMA_BF16, MMA_LANE_ABSENT, CONVERGENCE);
+WRONG_LIKE(MMA_BF16, MMA_LANE_ELSEWHERE, CONVERGENCE);
+WRONG_LIKE(MMA_BF16, MMA_LANE_RETURNED, CONVERGENCE);
 WRONG_LIKE(MMA_E4M3, MMA_CHUNK_E4M3, PROVENANCE);
 WRONG_LIKE(MMA_TF32, MMA_DIFFERENT_K_TF32, PROVENANCE);
 WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_MISSING, PROVENANCE);
@@ -200,7 +206,20 @@ DEVICE void warp_products(Shared *s, const Params *p) {
         uint32_t a[4], b[4];
         int tile = step / 4, chunk = step % 4 * 2;
         int b_tile = bug == MMA_DIFFERENT_K_TF32 || bug == MMA_TRANS_DIFFERENT_K ? TILES - 1 - tile : tile;
-        ldmatrix_x4(a, row_at(s->a[tile], lane % 16, chunk + lane / 16));
+        const void *from = row_at(s->a[tile], lane % 16, chunk + lane / 16);
+        from = bug == MMA_ROW_OUTSIDE && lane == 3 ? s + 1 : from;
+        from = bug == MMA_ROW_MISALIGNED ? (const char *)from + 8 : from;
+        if (bug == MMA_LANE_ABSENT && lane == 5) {
+            __syncthreads();
+        }
+        if (bug == MMA_LANE_RETURNED && lane == 5) {
+            return;
+        }
+        if (bug == MMA_LANE_ELSEWHERE && lane == 5) {
+            ldmatrix_x4(a, from);
+        } else if (bug != MMA_FRAGMENT_UNSET) {
+            ldmatrix_x4(a, from);
+        }
         if (p->b_trans) {
             /* Matrices: k 0 to 7 and 8 to 15 of columns 0 to 7, then of 8 to 15. */
             int k = step % 4 * 16 + lane % 16;

@@ -135,31 +135,12 @@ for my $name (grep { !/^bug_/ } @runs) {
     is_deeply(\@wrong, [], "$name: stages change as a ring's do");
 }
 
-# The small pages, computed otherwise.
+# The small pages; what the swizzle, the descriptor and the order of tiles are made by, tests/unit has.
 my $parity = $data{parity}{frames};
 is_deeply([ map { $_->{passes} } @$parity ], [ map { my $phase = int($_ / 2); $phase % 2 != $_ % 2 ? 1 : 0 } 0 .. 5 ],
     'parity: a wait passes if the phase under way has the other parity');
 is_deeply([ map { $_->{phase} } @$parity ], [ 0, 0, 1, 1, 2, 2 ], 'parity: phases 0, 1 and 2');
-is_deeply($data{swizzle}{place}, [ map { my $row = $_; [ map { $_ ^ $row } 0 .. 7 ] } 0 .. 7 ],
-    'swizzle: chunk c of row r lies in column c XOR r');
 my $descriptor = $data{descriptor};
-for my $f (@{ $descriptor->{frames} }) {
-    my @expected = map {
-        my $row = $_;
-        map { [ $row, 16 * $f->{step} + 8 * $_, 128 * $row + 16 * ((2 * $f->{step} + $_) ^ $row % 8) ] } 0, 1
-    } 0 .. 63;
-    is_deeply($f->{chunks}, \@expected, "descriptor: step $f->{step} names these 128 chunks");
-    my $start = $descriptor->{tile} + 32 * $f->{step};
-    is($f->{bits}, sprintf('%016x', $start / 16 | 1 << 16 | 64 << 32 | 1 << 62), "descriptor: the bits of step $f->{step}");
-}
-for my $order (@{ $data{order}{orders} }) {
-    my ($m, $n, $g) = (@{ $data{order} }{qw(tiles_m tiles_n)}, $order->{group});
-    my @expected;
-    for (my $first = 0; $first < $m; $first += $g) {
-        for my $column (0 .. $n - 1) { push @expected, map { [ $_, $column ] } $first .. ($first + $g > $m ? $m : $first + $g) - 1 }
-    }
-    is_deeply($order->{tiles}, \@expected, "order: groups of $g rows, each column by column");
-}
 my $loads = $data{two_loads}{frames};
 is_deeply([ sort { $a <=> $b } map { $_->{phase} } grep { $_->{f} eq 'complete' } map { @{ $_->{say} } } @$loads ], [ 0, 1 ],
     'two_loads: two phases complete');

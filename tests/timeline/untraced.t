@@ -3,7 +3,6 @@
 # a traced copy all, and what kernels call is either recorded or known not to be. Reads the PTX that the Makefile kept.
 use strict;
 use warnings;
-use File::Temp 'tempdir';
 use Test::More;
 
 sub slurp { local (@ARGV, $/) = @_; return <> }
@@ -58,6 +57,7 @@ sub recording_in {
     return join ' ', sort keys %found;
 }
 
+is(recording_in("mov.u32 %r1, %clock;\n"), '%clock', 'a hook would be seen in the PTX');
 SKIP: {
     skip $ENV{NO_NVCC} || 'nvcc was not found', 1 unless $ENV{NVCC};
     for my $chapter (split ' ', $ENV{CHAPTERS}) {
@@ -66,14 +66,5 @@ SKIP: {
         is(recording_in(slurp($_)), '', "$chapter: nothing of recording in $_") for @$plain;
         like(recording_in(slurp($_)), qr/%clock.*trace_at.*trace_buffers/, "$chapter: recording in $_") for @$traced;
     }
-
-    # With a hook in a header it is not so.
-    my ($work, $chapter) = (tempdir(CLEANUP => 1), '06_wgmma_ss');
-    system('cp', '-r', 'common', $chapter, $work) == 0 or die;
-    my $hook = 'uint32_t now; asm volatile("mov.u32 %0, %%clock;" : "=r"(now));';
-    system('perl', '-pi', '-e', "s/^(DEVICE void wgmma_fence.*\\{)/\$1 $hook/", "$work/common/device/wgmma.h") == 0 or die;
-    my $compile = "'$ENV{NVCC}' -std=c++17 -w -gencode arch=compute_90a,code=compute_90a -Icommon -ptx";
-    is(system("cd $work && $compile $chapter/$chapter.cu -o hooked.ptx"), 0, 'a hook in wgmma.h compiles');
-    is(recording_in(slurp("$work/hooked.ptx")), '%clock', '... and is seen in the PTX');
 }
 done_testing;
