@@ -77,14 +77,6 @@ static void normals_are_normal(void) {
     ok(nan == 0 && largest <= 6, "normal: none beyond 6 (%.2f)", largest);
 }
 
-static void zeros_are_zero(void) {
-    int other = 0;
-    for (int i = 0; i < 1000; i++) {
-        other += at(DATA_ZEROS, 3, MATRIX_A, i) != 0;
-    }
-    is_int(other, 0, "zeros");
-}
-
 /* The generator must not change unnoticed: results in CSV files and recorded vectors depend on it. */
 static void stays_what_it_was(void) {
     is_hex(mix64(0x9e3779b97f4a7c15u), 0xe220a8397b1dcdaf, "mix64: the first output of splitmix64 with seed 0");
@@ -97,31 +89,20 @@ static void rounds_to_nearest_even(void) {
         bf16 bits;
         const char *name;
     } cases[] = {
-        {0, 0x0000, "0"},
         {-0.0, 0x8000, "-0"},
         {1, 0x3f80, "1"},
-        {-2, 0xc000, "-2"},
         {1 + 0x1p-8, 0x3f80, "half a step above 1: to even, down"},
         {1 + 3 * 0x1p-8, 0x3f82, "one and a half steps above 1: to even, up"},
         {1 + 0x1p-8 + 0x1p-52, 0x3f81, "just above the half: up, although float would round it to the half"},
         {1 + 0x1p-8 - 0x1p-52, 0x3f80, "just below the half: down"},
         {2 - 0x1p-9, 0x4000, "up into the next power of two"},
-        {0x1.fep127, 0x7f7f, "the largest finite value"},
         {0x1.fefffffp127, 0x7f7f, "just below half a step above it"},
         {0x1.ffp127, 0x7f80, "half a step above it: infinity"},
         {-1e300, 0xff80, "far below: -infinity"},
-        {INFINITY, 0x7f80, "infinity"},
-        {0x1p-126, 0x0080, "the smallest normal value"},
-        {0x1p-127, 0x0040, "a subnormal"},
-        {0x1p-133, 0x0001, "the smallest subnormal"},
         {0x1p-134, 0x0000, "half of it: to even, zero"},
         {0x1.8p-133, 0x0002, "one and a half of it: to even, two"},
-        {-0x1.00001p-134, 0x8001, "just more than half of it"},
         {0x1p-126 - 0x1p-135, 0x0080, "up into the normal values"},
-        {1e-300, 0x0000, "far too small"},
-        {8192, 0x4600, "8192"},
         {257, 0x4380, "257: between 256 and 258, to even"},
-        {259, 0x4382, "259: between 258 and 260, to even"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         is_hex(round_to_bf16(cases[i].value), cases[i].bits, cases[i].name);
@@ -144,7 +125,6 @@ int main(void) {
     depends_on_seed_matrix_and_index(DATA_NORMAL, COUNT / 16 / 100);
     integers_are_uniform();
     normals_are_normal();
-    zeros_are_zero();
     stays_what_it_was();
     rounds_to_nearest_even();
     return tap_done();

@@ -58,19 +58,13 @@ static void test_encoder(void) {
     CHANGED(a.misaligned = 8, "address", "an address of 8 bytes' alignment");
     CHANGED(a.type = 99, "type 99", "an unknown type");
     CHANGED(a.rank = 0, "rank is 0", "rank 0");
-    CHANGED(a.rank = 6, "rank is 6", "rank 6");
     CHANGED(a.size[1] = 0, "size 0 of dimension 1", "no rows");
     CHANGED(a.size[1] = ((uint64_t)1 << 32) + 1, "dimension 1", "more than 2^32 rows");
     CHANGED(a.stride[0] = 200, "200 bytes", "a pitch of 200 bytes");
-    CHANGED(a.stride[0] = (uint64_t)1 << 40, "2^40", "a pitch of 2^40 bytes");
     CHANGED(a.box[1] = 257, "257 elements", "a box of 257 rows");
-    CHANGED(a.box[0] = 0, "0 elements", "an empty box");
     CHANGED(a.box[0] = 4, "8 bytes", "a box row of 8 bytes");
     CHANGED(a.box[0] = 72, "144 bytes", "a box row wider than the 128-byte swizzle");
-    CHANGED((a.box[0] = 40, a.swizzle = TENSOR_SWIZZLE_64B), "80 bytes", "a box row wider than the 64-byte swizzle");
-    CHANGED((a.box[0] = 24, a.swizzle = TENSOR_SWIZZLE_32B), "48 bytes", "a box row wider than the 32-byte swizzle");
     CHANGED(a.step[1] = 9, "stride of dimension 1 is 9", "an element stride of 9");
-    CHANGED(a.step[1] = 0, "stride of dimension 1 is 0", "an element stride of 0");
     CHANGED(a.swizzle = 7, "swizzle mode 7", "swizzle mode 7");
     CHANGED(a.interleave = 1, "interleave mode 1", "an interleaved layout");
     CHANGED(a.promotion = 4, "promotion 4", "L2 promotion 4");
@@ -163,11 +157,8 @@ static void test_starts(void) {
         {TENSOR_BFLOAT16, 64, {-8, 3, 0}, NULL, "negative"},
         {TENSOR_BFLOAT16, 64, {-3, 3, 0}, "multiple of 8 ", "negative"},
         {TENSOR_BFLOAT16, 64, {0, -1, 0}, NULL, "negative"},
-        {TENSOR_BFLOAT16, 64, {0, 0, -1}, NULL, "negative"},
-        {TENSOR_BFLOAT16, 64, {-2147483647 - 1, 0, 0}, NULL, "negative"},
         {TENSOR_UINT8, 64, {8, 0, 0}, "multiple of 16 ", "multiple of 16 "},
         {TENSOR_FLOAT32, 32, {2, 0, 0}, "multiple of 4 ", "multiple of 4 "},
-        {TENSOR_FLOAT64, 16, {1, 0, 0}, "multiple of 2 ", "multiple of 2 "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TensorMap map;

@@ -25,43 +25,25 @@ typedef struct {
 static char SIZES[32];
 
 static const Refusal refusals[] = {
-    {"--m=", "--m", SIZES},
-    {"--k=-8192", "--k", SIZES},
     {"--seed 18446744073709551616", "--seed", "0 to 18446744073709551615"},
-    {"--seed ''", "--seed", "0 to 18446744073709551615"},
     {"--on tpu", "tpu", "gpu or model"},
-    {"--on ''", "--on", "gpu or model"},
     {"--data random", "random", "integers, normal or zeros"},
     {"--policy greedy", "greedy", "eager, lazy, random or pct"},
     {"--bench=0", "--bench", "1 to 1000"},
-    {"--repeat 0", "--repeat", "1 to 1000000"},
-    {"--schedules 0", "--schedules", "1 to 1000000"},
-    {"--schedule-seed x", "--schedule-seed", "0 to 18446744073709551615"},
     {"--sms 0", "--sms", "1 to 1024"},
     {"--shared 228", "--shared", "1 to 227"},
     {"--pad 4", "--pad", "multiple of 8"},
-    {"--pad 8192", "--pad", "0 to 4096"},
     {"--experts 0", "--experts", "1 to 1024"},
     {"--csv ''", "--csv", "empty"},
     {"--explain-element 5", "\"5\"", "R,C or R,C,K"},
     {"--explain-element 5,6,7,8", "5,6,7,8", "R,C or R,C,K"},
     {"--explain-element 5,", "column", "0 to"},
-    {"--explain-element -1,5", "row", "0 to"},
-    {"--explain-element 5,6,", ", k", "0 to"},
-    {"--explain-element 1111111111111111111111111111111111111111111111111111111111111111,5", "row", "0 to"},
-    {"--explain-element ''", "row", "0 to"},
     {"--explain=yes", "--explain", "takes no value"},
     {"--explain --bench", "--bench", "--explain"},
-    {"--explain --timeline", "--timeline", "--explain"},
     {"--explain-element 1,2 --csv f.csv", "--csv", "--explain"},
     {"--m", "--m", "value is missing"},
-    {"--n 5 --k", "--k", "value is missing"},
     {"--frobnicate", "--frobnicate", "--help lists"},
-    {"-z", "-z", "--help lists"},
-    {"--s 5", "--s", "--help lists"},
-    {"--no-check=1", "--no-check", "takes no value"},
     {"8192", "8192", "--help lists"},
-    {"--m 5 extra", "extra", "--help lists"},
     {"--m 5 -- --n", "--n", "--help lists"},
     {"--csv f.csv --no-bench", "--csv", "--no-bench"},
     {"--repeat 2 --no-check", "--repeat", "--no-check"},
@@ -69,19 +51,13 @@ static const Refusal refusals[] = {
     {"--data integers --k 1048576", "--k", "1048575"},
     {"--timeline=first", "--timeline", "0 to 2147483647"},
     {"--timeline --timeline-window 5", "--timeline-window", "A:B"},
-    {"--timeline --timeline-window 5:", "--timeline-window", "whole number"},
     {"--timeline --timeline-window 7:7", "7:7", "ends before it begins"},
     {"--timeline-window 5:7", "--timeline-window", "--timeline-svg"},
     {"--trace", "--trace", "value is missing"},
-    {"--steps=", "--steps", "empty"},
     {"--on gpu --steps f.json", "--steps", "CPU model"},
-    {"--trace-events", "--trace-events", "value is missing"},
-    {"--trace-events=", "--trace-events", "empty"},
-    {"--timeline-svg ''", "--timeline-svg", "empty"},
     {"--timeline --bench", "--timeline", "--bench"},
     {"--trace f.json --csv f.csv", "--trace", "--csv"},
     {"--timeline --repeat 2", "--timeline", "--repeat"},
-    {"--timeline --schedules 2", "--timeline", "--schedules"},
 };
 
 static void refuses(const Refusal *refusal) {
@@ -97,21 +73,8 @@ static void refuses(const Refusal *refusal) {
 
 /* A size is decimal digits, not more than the largest. */
 static void refuses_sizes(void) {
-    static const char *const values[] = {"0",
-                                         "-1",
-                                         "+5",
-                                         "abc",
-                                         "''",
-                                         "8k",
-                                         "12x",
-                                         "1.5",
-                                         "0x10",
-                                         "1e3",
-                                         "2147483647",
-                                         "2147483648",
-                                         "4294967297",
-                                         "18446744073709551617",
-                                         "99999999999999999999999999999999999999999999999999999999999999999999"};
+    static const char *const values[] = {"0",   "-1",  "+5",   "abc", "''",         "8k",
+                                         "12x", "1.5", "0x10", "1e3", "2147483647", "18446744073709551617"};
     for (size_t i = 0; i < 3 * sizeof values / sizeof values[0]; i++) {
         static const char *const names[] = {"--m", "--n", "--k"};
         char line[100];
@@ -149,21 +112,15 @@ static void accepts_good_lines(void) {
     is_int(options.shape.m, 7, "leading zeros are decimal");
     options = accepts("--m 5 --m 6");
     is_int(options.shape.m, 6, "the last of two counts");
-    is_int(accepts("--on gpu").on, ON_GPU, "--on gpu");
     is_int(accepts("--on model").on, ON_MODEL, "--on model");
     options = accepts("--seed 18446744073709551615");
     ok(options.seed == UINT64_MAX, "the largest seed");
-    is_int(accepts("--no-check").check, 0, "--no-check");
     is_int(accepts("--no-check --check").check, 1, "--check takes it back");
     options = accepts("--bench=7");
     ok(options.bench == CHOICE_YES && options.rounds == 7, "--bench=7");
-    options = accepts("--bench");
-    ok(options.bench == CHOICE_YES && options.rounds == DEFAULT_ROUNDS, "--bench");
     is_int(accepts("--no-bench").bench, CHOICE_NO, "--no-bench");
     options = accepts("--data zeros");
     ok(options.data == 1u << DATA_ZEROS && options.data_given, "--data zeros");
-    is_int(accepts("--pad 24").shape.pad, 24, "--pad 24");
-    is_int(accepts("--experts 8").shape.experts, 8, "--experts 8");
     is_int(accepts("--data integers --k 1048575").shape.k, 1048575, "the largest exact k");
     options = accepts("--policy pct --schedule-seed 9 --schedules 25 --barriers --count --sms 132 --shared 99");
     ok(options.policy == MODEL_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
@@ -181,17 +138,11 @@ static void accepts_good_lines(void) {
     ok(!options.timeline && strcmp(options.timeline_svg, "a.svg") == 0 && strcmp(options.trace, "b.json") == 0 &&
            strcmp(options.trace_events, "c.csv") == 0 && options_trace(&options),
        "the files of a recorded launch");
-    options = accepts("");
-    ok(!options_trace(&options), "nothing is recorded unless asked for");
-    ok(strcmp(accepts("--csv out.csv").csv, "out.csv") == 0, "--csv");
-    options = accepts("--explain");
-    ok(options.explain && !options.explain_element, "--explain");
     options = accepts("--explain-element 130,77");
     ok(options.explain && options.explain_element && options.element[0] == 130 && options.element[1] == 77 &&
            options.element[2] == 0,
        "--explain-element 130,77");
     is_int(accepts("--explain-element 130,77,35").element[2], 35, "--explain-element 130,77,35");
-    is_int(accepts("--help").help, 1, "--help");
     is_int(accepts("--help --m 0").help, 1, "--help ends the reading");
 }
 
@@ -222,15 +173,6 @@ static void help_is_true(void) {
     free(text);
 }
 
-static void leaves_arguments_alone(void) {
-    char *argv[] = {"program", "extra", "--m", "5", NULL}, *before[4];
-    memcpy(before, argv, sizeof before);
-    Options options;
-    char message[OPTIONS_MESSAGE_SIZE];
-    parse_options(4, argv, &options, message);
-    ok(memcmp(before, argv, sizeof before) == 0, "the caller's argv keeps its order");
-}
-
 int main(void) {
     snprintf(SIZES, sizeof SIZES, "1 to %d is", MAX_SIZE);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
@@ -239,6 +181,5 @@ int main(void) {
     refuses_sizes();
     accepts_good_lines();
     help_is_true();
-    leaves_arguments_alone();
     return tap_done();
 }
