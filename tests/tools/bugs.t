@@ -60,15 +60,11 @@ for (
     [ sub { s/^# verdict: .*/# verdict: RACE_RAW/m }, '\d+ runs are not as stated: reported WGMMA_FENCE', 'another verdict' ],
     [ sub { s/^# lesson.*\n//m }, '.*0 lines `# lesson:`', 'a header line is missing' ],
     [ sub { s/^# at: .*/# at: wgmma_commit_group();/m }, '.*does not name ', 'another source line' ],
-    [ sub { s/^# at: .*/# at: no such line/m }, '.*no line of .* has', 'a source line that does not exist' ],
     [ sub { s/^# at: .*/# names: full[7]/m }, '.*does not say `full', 'another barrier' ],
     [ sub { s/^# at.*\n//m }, '.*neither', 'no barrier and no source line' ],
-    [ sub { s/^-( +)wgmma_fence/-$1wgmma_fense/m }, 'it cannot be built.*stand in no place', 'it does not apply' ],
-    [ sub { s/^( .*UNROLL)/+            wgmma_fence();\n$1/m }, 'it cannot be built.*the same after it', 'it changes nothing' ],
     [ sub { s/^( .*UNROLL)/+            (void)0;\n+            wgmma_fence();\n$1/m }, '.*no report, exit status 0',
         'it changes nothing that matters' ],
     [ sub { s/^( .*UNROLL)/+            this is not C\n$1/m }, 'it cannot be built', 'it does not compile' ],
-    [ sub { s/^@@.*/@@ -1,1 +1,1 @@\n-            }\n+            } ;\n/ms }, 'it cannot be built.*stand in \d+ places', 'its place is not clear' ],
     [ sub { s/^\+\+\+.*/+++ b\/common\/device\/wgmma.h/m }, 'it cannot be built.*it changes common', 'it changes another file' ],
 ) {
     my ($edit, $pattern, $name) = @$_;
@@ -78,10 +74,7 @@ for (
 # Where else a mistake was seen: other forms than the thread, what happened, what was changed.
 for (
     [ "# seen: a tutorial\n", 'does not begin with', 'without a thread' ],
-    [ "# seen: #2944 - It was wrong. (fix: so)\n", 'does not begin with', 'without a repository' ],
-    [ "# seen: https://example.org/a/b#2 - It was wrong. (fix: so)\n", 'does not begin with', 'another host' ],
     [ "# seen: a/b#2 - It was wrong.\n", 'seen: a/b#2` is not: what happened', 'without a fix' ],
-    [ "# seen: a/b#2 - (fix: so)\n", 'seen: a/b#2` is not', 'nothing happened' ],
     [ "# seen: a/b#2 - It was wrong. (fix: so)\n# seen: a/c#3 - It\n# seen: was wrong\n", 'seen: a/c#3` is not', 'the second of two' ],
 ) {
     my ($seen, $pattern, $name) = @$_;
