@@ -10,13 +10,16 @@ our @CARDS;
 # not compile lacks; or "not run yet".
 
 # fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch in it,
-# but for comments and blanks, its options, and the compiler. Not the wrappers of common/device: a new one would make every record stale.
+# but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the compiler. Not the
+# wrappers of common/device: a new one would make every record stale.
 sub fingerprint {
     my ($p, $compiler) = @_;
     my %source = map { $_ => contents($_) } glob "$p->{chapter}/[0-9]*.cu $p->{chapter}/*.h";
     $source{ $_->[0] } = $_->[2] for changed($p, \&contents);
     my $code = join '', map { "$source{$_}\n" } sort keys %source;
     $code =~ s{("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*}{$1 // ' '}gse;
+    $code =~ s{\bstatic_assert\s*(\((?:[^()"]|"(?:[^"\\]|\\.)*"|(?1))*\))\s*;}{}g;
+    $code =~ s{,\s*(?:GemmError\s*\*\s*)?error\s*\)}{)}g;
     return substr sha256_hex("$compiler\n" . value($p, 'run') . "\n" . $code =~ s/\s+//gr), 0, 12;
 }
 
@@ -74,6 +77,12 @@ sub compiler {
     return $said =~ /, V([\d.]+)/ ? "nvcc $1" : fail(3, "$nvcc does not tell its version");
 }
 
+# changes_the_host(PATCH): does it change a chapter's source behind its kernels, where it launches them?
+sub changes_the_host {
+    my ($p) = @_;
+    return grep { my ($before, $after) = map { /^static GemmStatus launch\(.*/ms ? $& : '' } @$_[ 1, 2 ]; $before ne $after } changed($p, \&contents);
+}
+
 # same(PATCH...): see the usage. A record without a fingerprint of the machine code gets one, if its source is the recorded one.
 # What a mistake outside of the machine code does, its fingerprint does not tell.
 sub same {
@@ -89,7 +98,7 @@ sub same {
             my ($text, undef, $with, $source, $recorded) = recorded($p, $card) or next;
             return "`# $card:` was recorded with $with, this is $compiler" if $with ne $compiler;
             if ($source ne $now) {
-                return "`# $card:`: the mistake is not in the machine code" if $text =~ /the same machine code/;
+                return "`# $card:`: the mistake is not in the machine code" if $text =~ /the same machine code/ && changes_the_host($p);
                 return "`# $card:`: it is other machine code" if $code ne (defined $recorded ? "/$recorded" : $text eq 'does not compile' ? '' : 'unknown');
             }
             $p->{comment} =~ s{^(# $card: .*, )[0-9a-f/]+$}{$1$now$code}m;
