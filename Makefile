@@ -172,7 +172,7 @@ $(2): $(3) $(call hellos,$(3))
 run-$(2): $(3)
 	$(3) $$(ARGS)
 diff-$(2):
-	$(if $(4),@diff -u --color=auto $(4).cu $(3).cu || test $$$$? -eq 1,\
+	$(if $(4),@diff -uw --color=auto $(4).cu $(3).cu || test $$$$? -eq 1,\
 	          @echo "$(1) is the first chapter: there is none before it to compare with")
 
 $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)

@@ -1,12 +1,12 @@
 /* 04_regfile_double_buffer - fragments are loaded one step ahead of the math, and that makes a larger tile pay.
  *
  * What is new   Idea 1: two sets of fragments. While the tensor cores multiply one, ldmatrix fills the other with the next
- *               k16 step, across the border between k-tiles too. So the wait for a k-tile moves before its last step, and
- *               its copies start in the middle of another one. Global to shared and shared to registers are now both
- *               pipelined.
- *               Idea 2: a tile twice as wide, by one CTA of eight warps instead of two CTAs of four. It asks L2 for a
- *               quarter fewer bytes a product. Without idea 1 it loses: no second CTA works while this one waits for its
- *               fragments. The README says what each idea brought.
+ *               k16 step, across the border between k-tiles too. So the wait for the next k-tile stands before the last
+ *               step of this one, and the copies of a later one start in its middle. Global to shared and shared to
+ *               registers are now both pipelined.
+ *               Idea 2: a tile twice as wide, by one CTA of eight warps instead of two CTAs of four. It loads 384 rows
+ *               where two small tiles load 512: a quarter fewer bytes from L2. Without idea 1 it loses: the barrier lines
+ *               up all eight warps, and then all of them wait for fragments at once. The README says what each brought.
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores of
  *               an SM can do: Hopper's full rate needs wgmma.
@@ -27,7 +27,7 @@ enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16,             /* k16 steps in a k-tile */
     STAGES = 4,                  /* 192 KB */
-    FEW_STAGES = 2,              /* 96 KB, for GPUs whose CTAs may not have as much */
+    FEW_STAGES = 2,              /* 96 KB, for GPUs whose CTAs may have 99 KB: 8.6, 8.9, 12.0 */
     ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
@@ -146,7 +146,7 @@ DEVICE void wait_for_oldest_copies(const int stages) {
     }
 }
 
-/* The kernel, for a number of stages that is a constant where it is called. */
+/* The kernel. Compiled once for each number of stages, which is a constant where it is called. */
 DEVICE void gemm(Gemm p, const int stages) {
     SHARED_MEMORY(Stage, s); /* stages of them */
 
@@ -185,12 +185,12 @@ DEVICE void gemm(Gemm p, const int stages) {
                 stage = (stage + 1) % stages;
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
-                /* Idea 1: into the set that is not multiplied now. Who multiplies it waits for it, a step later. */
+                /* Idea 1: into the set that is not multiplied now. mma.sync waits for these registers, a step later. */
                 load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n, (step + 1) % STEPS);
             }
             if (step == 1 || step == 2) {
-                /* Into the stage of the previous k-tile, which all have read: see the barrier above. In two parts in the
-                 * middle of the k-tile: ldmatrix would queue behind a burst of copies. */
+                /* Into the stage of the previous k-tile, which all have read: they met in its last step. In two parts in
+                 * the middle of this one: ldmatrix would queue behind a burst of copies. */
                 load_stage(s, &a, &b, p.k, k_tile + stages - 1, k_tiles, stages, step == 1 ? LOAD_A : LOAD_B);
             }
             multiply(acc, &fragments[step % 2]);

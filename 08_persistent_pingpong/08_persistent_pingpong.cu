@@ -1,9 +1,10 @@
 /* 08_persistent_pingpong - one CTA per SM works through many tiles; one consumer's epilogue hides under the other's math.
  *
- * What is new   Persistent CTAs: each loops over tiles of C, and its producer fills the ring for the next tile while the
- *               consumers finish this one. Ping-pong: the two consumers take turns; while one multiplies a whole 128 x BN
- *               tile, the other converts and stores its last one. The epilogue goes through swizzled shared memory and
- *               leaves by TMA store. The width of the tile is chosen so that the last wave of tiles is not nearly empty.
+ * What is new   Idea 1, persistent CTAs: each loops over tiles of C, and its producer fills the ring for the next tile while
+ *               the consumers finish this one. Idea 2, ping-pong: the two consumers take turns; while one multiplies a
+ *               whole 128 x bn tile, the other converts and stores its last one. Idea 3: the epilogue goes through swizzled
+ *               shared memory and leaves by TMA store. Idea 4: the width of the tile is chosen so that the last wave of
+ *               tiles is well filled.
  * What holds it back   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.
  * Run           make 08 && ./08_persistent_pingpong, here; from the top, make run-08 */
 #include "../common/gemm.h"
@@ -55,7 +56,7 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store` counts
+/* Idea 3. Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store` counts
  * this warpgroup's pieces: they alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
@@ -68,7 +69,7 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
         bf16(*out)[64 * BOX] = s->out[consumer][*store % 2];
         const int boxes = min_int(PIECE, bn - piece) / BOX;
         if (warp == 0 && elect_one()) {
-            /* Waits until the copy engine has read what the last store but one left in this buffer. */
+            /* Waits until the copy engine has read what the store before the last put into this buffer. */
             bulk_wait_group_read(1);
         }
         /* The warpgroup waits for that thread: the buffer may be written. */
@@ -95,7 +96,7 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* The kernel, for a width that is a constant where it is called. */
+/* The kernel. Compiled once for each width, which is a constant where it is called. */
 DEVICE void gemm(const Params *p, const int bn) {
     SHARED_MEMORY(Shared, s);
     const int stage_bytes = (BM + bn) * BK * 2; /* what the copies of a k-tile bring */
@@ -120,7 +121,7 @@ DEVICE void gemm(const Params *p, const int bn) {
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
+            /* Steps 2 and 3 of the producer. Idea 1: all k-tiles of all tiles, without a break between tiles. */
             PipelineState state = producer_start_state();
             for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
                 Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
@@ -141,14 +142,14 @@ DEVICE void gemm(const Params *p, const int bn) {
         float acc[BM / 64][MAX_BN / 2]; /* 64 x bn each (wgmma.h says which element is where) */
         PipelineState state = consumer_start_state();
         pipeline_advance_by(&state, consumer * k_tiles, stages); /* the first tile is consumer 0's */
-        uint32_t turn = consumer == 0;                           /* parity: the first turn of consumer 0 is free */
+        uint32_t turn = consumer == 0;                           /* parity: 1 passes on a fresh barrier */
         int store = 0;
         for (int index = (int)blockIdx.x + consumer * (int)gridDim.x; index < tiles_m * tiles_n;
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
-            /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a time,
-             * and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full before
-             * this tile's, so the parity that this consumer waits for is not an older phase's. */
+            /* Idea 2. Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
+             * time, and the other's epilogue falls into this one's math. It also makes the skip below right: a parity two
+             * phases old looks like the new one, and the other has waited for all phases that this consumer skipped. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -173,8 +174,8 @@ DEVICE void gemm(const Params *p, const int bn) {
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage. Released before the wait, the producer would
-                     * overwrite it under the tensor cores. */
+                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread knows.
+                     * If it were released before the wait, the producer would overwrite it under the tensor cores. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
@@ -199,7 +200,7 @@ DEVICE void gemm(const Params *p, const int bn) {
                 int row = tile.m * BM + block * 64, col = tile.n * bn;
                 if (p->g.n % 8 == 0) {
                     store_block(s, p, bn, acc[block], row, col, consumer, &store);
-                } else { /* a row of C ends inside 16 bytes: TMA would write them whole */
+                } else { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
                     store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
                 }
             }
@@ -234,8 +235,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-/* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more would take
- * for what does not depend on the width. */
+/* Idea 4. The busiest CTA's waves, each as long as its tile is wide, and as 20 columns more: what A's rows cost, as measured. */
 static double cost(const Variant *v, const Gemm *g) { return wave_count(plan(v, g)) * (v->bn + 20.0); }
 
 static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);
