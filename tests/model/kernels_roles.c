@@ -63,16 +63,12 @@ RIGHT_CASE(RIGHT_TURNS_EVEN);   /* an even number of stages: each consumer has i
 /* phases without bytes */
 RIGHT_CASE(RIGHT_OWN_ARRIVAL);   /* a thread arrives for phase 0, and waits for phase 1 */
 RIGHT_CASE(RIGHT_KNOWN_ARRIVAL); /* a thread that knows of that arrival waits for phase 1 */
-WRONG_CASE(EXPECT_AFTER_ARRIVAL, TX_COUNT);
 WRONG_CASE(EXPECT_BY_OTHER, TX_COUNT);
 WRONG_CASE(HANDED_ON_BY_ONE_NUMBER, NAMED_BARRIER);
-WRONG_CASE(NAMED_SHARED, NAMED_BARRIER);
 WRONG_CASE(NAMED_SWAPPED, NAMED_BARRIER);
-WRONG_CASE(TURNS, PHASE_SKIPPED);
 WRONG_CASE(UNKNOWN_ARRIVAL, PHASE_SKIPPED);
 WRONG_CASE(IDLE_RELEASES,
            PHASE_SKIPPED); /* as with empty groups; one thread releases, though no product holds the others together */
-WRONG_CASE(ONE_WARP_WAITS, CONVERGENCE);
 WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE);
 WRONG_CASE(WAITS_DIFFER, CONVERGENCE);
 WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE); /* in one warp; in the others behind them */
@@ -95,9 +91,7 @@ typedef struct {
     int bug, stages, zero;
 } Params;
 
-DEVICE int turns(int bug) {
-    return bug == TURNS || bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED || bug == RIGHT_TURNS_EVEN;
-}
+DEVICE int turns(int bug) { return bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED || bug == RIGHT_TURNS_EVEN; }
 
 DEVICE int refills(int bug) {
     return bug == RIGHT_REFILL_NAMED || bug == RIGHT_REFILL_MET || bug == RIGHT_EMPTY_GROUPS;
@@ -125,7 +119,6 @@ DEVICE void load(Shared *s, const Params *p, int k_tile) {
         mbarrier_expect_tx(full, A_BYTES);
         mbarrier_arrive_expect_tx(full, B_BYTES);
         break;
-    case EXPECT_AFTER_ARRIVAL:
     case RIGHT_EXPECT_BY_OTHER:
     case EXPECT_BY_OTHER:
     case RIGHT_B_BY_CP_ASYNC: mbarrier_arrive_expect_tx(full, A_BYTES); break;
@@ -137,9 +130,6 @@ DEVICE void load(Shared *s, const Params *p, int k_tile) {
     default: mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
     }
     tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, 0, full);
-    if (bug == EXPECT_AFTER_ARRIVAL) {
-        mbarrier_expect_tx(full, B_BYTES);
-    }
     if (bug != RIGHT_B_BY_CP_ASYNC) {
         tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, 0, full_b);
     }
@@ -231,13 +221,12 @@ DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
         }
         __syncwarp();
         break;
-    case NAMED_SHARED:
     case NAMED_SWAPPED:
     case RIGHT_ONE_WAITS:
         if (thread == 0) {
             mbarrier_wait_parity(full, parity);
         }
-        number = bug == NAMED_SHARED ? 1 : bug == NAMED_SWAPPED && k_tile % 2 == 1 ? 2 - consumer : number;
+        number = bug == NAMED_SWAPPED && k_tile % 2 == 1 ? 2 - consumer : number;
         named_barrier_sync(number, 128);
         break;
     case RIGHT_HANDED_ON: named_barrier_sync(3 + stage, 128 * CONSUMERS + 32); break;
@@ -387,7 +376,7 @@ DEVICE void consume(Shared *s, const Params *p) {
         }
         if (bug == WAITS_DIFFER && warp == 0) {
             wgmma_wait_group(0);
-        } else if (bug != ONE_WARP_WAITS || warp == 0) {
+        } else {
             wgmma_wait_group(bug == RIGHT_STEP_GROUPS ? STEPS : late);
         }
         if (!refills(bug)) {

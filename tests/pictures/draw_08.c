@@ -33,24 +33,9 @@ typedef struct {
     int end;
 } Times;
 
-/* The size of the ring in the source, in KB, and the widths of its kernels; returns how many there are. */
-static int read_source(int *kilobytes, int *width, int most) {
-    char line[512];
-    int found = 0;
-    FILE *in = fopen(source, "r");
-    *kilobytes = 0;
-    while (in && fgets(line, sizeof line, in)) {
-        const char *at = strstr(line, "RING_BYTES = ");
-        if (at && sscanf(at, "RING_BYTES = %d * 1024,", kilobytes) != 1) {
-            break;
-        }
-        found += found < most && sscanf(line, "WIDTH_KERNEL(pingpong_128x%d,", &width[found]) == 1;
-    }
-    need(in && *kilobytes > 0 && found > 0,
-         "the source no longer has its ring's size and its widths where they are looked for");
-    fclose(in);
-    return found;
-}
+/* Of the ring, and the columns of the kernels' tiles. */
+enum { RING_KB = 192, WIDTHS = 3 };
+static const int width[WIDTHS] = {128, 192, 208};
 
 static int stages_of(int kilobytes, int bm, int bn) {
     int fit = kilobytes * 1024 / ((bm + bn) * constant(source, "BK") * 2), most = constant(source, "MAX_STAGES");
@@ -60,9 +45,8 @@ static int stages_of(int kilobytes, int bm, int bn) {
 /* Fills in what follows from the tile: a CTA that shares the SM has half of the ring, and half of the accumulators, so half of
  * the columns. */
 static void measure(Schedule *s) {
-    int kilobytes, width[8], bm = constant(source, "BM"), bn = constant(source, "MAX_BN");
-    read_source(&kilobytes, width, 8);
-    s->stages = stages_of(kilobytes / s->rings, bm, bn / s->rings);
+    int bm = constant(source, "BM"), bn = constant(source, "MAX_BN");
+    s->stages = stages_of(RING_KB / s->rings, bm, bn / s->rings);
     s->tiles = TILES * s->rings;
     s->load = (2 * LOAD * (bm + bn / s->rings) + bm + bn) / (2 * (bm + bn)); /* rounded */
     s->math = MATH / s->rings;
@@ -412,14 +396,17 @@ PICTURE(turns) {
          "past.",
          K - 1);
 
-    int kilobytes, width[8], widths = read_source(&kilobytes, width, 8);
+    must_contain(source, "RING_BYTES = 192 * 1024,");
+    must_contain(source, "WIDTH_KERNEL(pingpong_128x128,");
+    must_contain(source, "WIDTH_KERNEL(pingpong_128x192,");
+    must_contain(source, "WIDTH_KERNEL(pingpong_128x208,");
     line(MARGIN, GRID - 14, WIDTH - MARGIN, GRID - 14);
     text("t h", MARGIN, GRID + 8, "When a skip needs the turn: the chapter's three rings, by K");
     for (int k_tiles = 1; k_tiles <= MANY; k_tiles++) {
         text("m s c", LEFT + 60 + (k_tiles - 1) * 58 + 28, GRID + 28, "K = %d", k_tiles * constant(source, "BK"));
     }
-    for (int i = 0; i < widths; i++) {
-        int y = GRID + 34 + i * 30, stages = stages_of(kilobytes, constant(source, "BM"), width[i]);
+    for (int i = 0; i < WIDTHS; i++) {
+        int y = GRID + 34 + i * 30, stages = stages_of(RING_KB, constant(source, "BM"), width[i]);
         text("t e", LEFT + 50, y + 18, "%d columns: %d stages", width[i], stages);
         for (int k_tiles = 1; k_tiles <= MANY; k_tiles++) {
             int x = LEFT + 60 + (k_tiles - 1) * 58, others = lap_before_is_the_others(stages, k_tiles);
@@ -427,7 +414,7 @@ PICTURE(turns) {
             cell(others ? "hot" : "n", x, y, 54, 26, others ? "t s c" : "m s c", 17, others ? "other's" : "own");
         }
     }
-    text("t", MARGIN, GRID + 34 + widths * 30 + 20,
+    text("t", MARGIN, GRID + 34 + WIDTHS * 30 + 20,
          "Only where the number of stages is a multiple of 2 · k_tiles a consumer meets its own k-tile a lap before, "
          "as in chapter 07.");
     end();
