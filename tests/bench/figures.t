@@ -67,19 +67,10 @@ my $in = 'tests/bench/results/nvidia_h200_2026-01';
 my $csv = "$in-02.csv";
 store($csv, $HEADER . run('2026-01-02', 'newer', 90));
 store("$in-01.csv", $HEADER . run('2026-01-01', 'older', 70));
-store("$in-02_sustained.csv", $HEADER . <<'TEXT');
-NVIDIA H200,2026-01-02,newer,sustained,8192,8192,8192,07,800,790,810,1.25,1500,600
-NVIDIA H200,2026-01-02,newer,sustained,8192,8192,8192,cublas,640,630,650,1.0000,1400,640
-TEXT
 store("$in-01_limits.csv", $EXPERIMENTS . <<'TEXT');
 NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,200,199,201,TFLOP/s
 NVIDIA H200,2026-01-01,older,limits,wgmma of some shape,0,0,0,1980,1980,1980,MHz
 NVIDIA H200,2026-01-01,older,limits,mma.sync of some shape,0,0,0,150,149,151,TFLOP/s
-NVIDIA H200,2026-01-01,older,loads,from far away,0,0,0,250,249,251,ns
-NVIDIA H200,2026-01-01,older,sums,normal data in the tensor cores,64,128,128,30,30,30,millionths
-NVIDIA H200,2026-01-01,older,sums,normal data promoted,64,128,128,30,30,30,millionths
-NVIDIA H200,2026-01-01,older,sums,normal data in the tensor cores,64,128,512,5432.1,5432.1,5432.1,millionths
-NVIDIA H200,2026-01-01,older,sums,normal data promoted,64,128,512,30.55,30.55,30.55,millionths
 TEXT
 my $costs = "$in-02_recording.csv";
 store($costs, <<'TEXT');

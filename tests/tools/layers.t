@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # Do calls go one way? Read from the object files by nm: between the model's files, by the levels of
 # common/model/README.md, and between the layers device < model < timeline < harness. #include lines may not point up
-# either, and headers declare what the .c of their name defines. Then the same with one call too many, which must be seen.
+# either. Then the same with one call too many, which must be seen.
 use strict;
 use warnings;
 use File::Path 'make_path';
@@ -81,44 +81,6 @@ is_none('the calls between its files form no circle', circle($objects));
 is_none('no file includes one of a higher layer', map { includes_upward($_, read_text($_)) } found("common -name '*.[ch]' -o -name '*.cu'"));
 is_none('a mechanism sees no header of a judge or a teller', grep { read_text($_) =~ m{/(?:judge|tell)/\w+\.h} } glob "$B/model_core/mechanism/*.d");
 
-# ---- headers
-
-# declared(HEADER): functions without a body.
-sub declared {
-    my $text = read_text($_[0]);
-    $text =~ s{/\*.*?\*/}{}gs;
-    $text =~ s{\\\n}{ }g;
-    $text =~ s{^\s*#.*$}{}mg;
-    1 while $text =~ s/\{[^{}]*\}/;/g;
-    my %inline = map { $_ => 1 } $text =~ /^static inline [^;(]*?\b(\w+)\(/mg;
-    return grep { !$inline{$_} } map { /^\s*+(?!static\b|typedef\b|_Static_assert|[A-Z_]+\()[\w\s*]*?\b(\w+)\(/ ? $1 : () } split /;/, $text;
-}
-
-my %public = map { $_ => 1 } map { declared($_) } glob 'common/model/*.h';
-my (@foreign, @hidden, @alone);
-for my $source (found("common/model -name '*.c'")) {
-    my ($object, $header) = ($source =~ s{^common/model/(.*)\.c$}{model_core/$1.o}r, $source =~ s/\.c$/.h/r);
-    my %defined = %{ $objects->{$object}{defined} };
-    my %declared = -e $header ? map { $_ => 1 } declared($header) : ();
-    push @alone, $source unless -e $header;
-    push @hidden, map { "$_ of $source" }
-        grep { $defined{$_} eq 'T' && !$declared{$_} && !$public{$_} && !/^__tsan|^model_fiber_switch$/ } sort keys %defined;
-    push @foreign, map { "$_ of $header" } grep { !$defined{$_} } sort keys %declared if $header =~ m{^common/model/\w+/};
-}
-push @alone, grep { declared($_) && !-e s/\.h$/.c/r } glob 'common/model/*/*.h';
-is_none('every .c has its header, and every header that declares functions its .c', @alone);
-is_none('what a .c defines for others, its header or a public one declares', @hidden);
-is_none('what a header declares, the .c of its name defines', @foreign);
-
-# named_twice(PATH...): names that several have; a device header and the mechanism behind it share theirs.
-sub named_twice {
-    my %of;
-    push @{ $of{ s{.*/}{}r } }, $_ for @_;
-    return grep { !m{^common/device/(\w+\.h) common/model/mechanism/\1$} } map { "@$_" } grep { @$_ > 1 } values %of;
-}
-my @named = found("common tests -type f -regex '.*\\.\\(c\\|h\\|cu\\|mk\\|pm\\|t\\)'");
-is_none('no name stands for two files', named_twice(@named));
-
 # ---- all this would be seen
 
 sub call { my ($name, $called) = @_; return "void $called(void); void $name(void); void $name(void) { $called(); }\n" }
@@ -133,5 +95,4 @@ ok(!defined rank('model_core/extra/extra.o'), 'seen: a file without a level');
 is(scalar includes_upward(@$_[0, 1]), $_->[2], ($_->[2] ? 'seen' : 'allowed') . ": $_->[0] has $_->[1]")
     for [ 'common/device/extra.h', '#include "../harness/report.h"', 1 ], [ 'common/model/judge/extra.c', '# include "harness/report.h"', 1 ],
     [ 'common/device/extra.h', '#include "../model/model.h"', 0 ];
-is(scalar named_twice(@named, 'tests/tools/report.c'), 1, 'seen: a name that stands for two files');
 done_testing();

@@ -25,13 +25,11 @@ typedef struct {
 /* The order in which fp32 sums are built; all are right. */
 typedef enum {
     ORDER_FORWARD,
-    ORDER_BACKWARD,
     ORDER_STEPS_OF_16, /* a sum of its own for each k16 step, then those added, as tensor cores do */
-    ORDER_PAIRWISE,
     ORDERS,
 } Order;
 
-static const char *const order_names[ORDERS] = {"forward", "backward", "in steps of 16", "pairwise"};
+static const char *const order_names[ORDERS] = {"forward", "in steps of 16"};
 
 /* Steps of k that a broken kernel leaves out (times 0) or counts twice (times 2); count 0: none. */
 typedef struct {
@@ -48,25 +46,14 @@ static inline float sum_range(const float *products, int begin, int end, int ste
     return sum;
 }
 
-static inline float sum_pairwise(const float *products, int count) {
-    if (count <= 2) {
-        return sum_range(products, 0, count, 1);
-    }
-    volatile float sum = sum_pairwise(products, count / 2);
-    sum += sum_pairwise(products + count / 2, count - count / 2);
-    return sum;
-}
-
 static inline float sum_in_order(const float *products, int k, Order order) {
     volatile float sum = 0;
     switch (order) {
-    case ORDER_BACKWARD: return sum_range(products, k - 1, 0, -1);
     case ORDER_STEPS_OF_16:
         for (int step = 0; step < k; step += 16) {
             sum += sum_range(products, step, min_int(step + 16, k), 1);
         }
         return sum;
-    case ORDER_PAIRWISE: return sum_pairwise(products, k);
     default: return sum_range(products, 0, k, 1);
     }
 }
