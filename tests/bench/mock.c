@@ -179,8 +179,8 @@ static inline GemmStatus forgets(const Gemm *g, GemmError *error) {
     launches++;
     return nothing ? GEMM_OK : right_fp8(g, error);
 }
-static size_t prepared_bytes(const Gemm *g) { return (size_t)g->n; }
-static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
+static inline size_t prepared_bytes(const Gemm *g) { return (size_t)g->n; }
+static inline GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     memset(out, 7, (size_t)g->n);
     queue(3000); /* packing takes long, and is not timed */
     return GEMM_OK;
