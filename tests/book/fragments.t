@@ -120,8 +120,6 @@ refused() {
 }
 refused $'text\n```cuda sm_80a\n```' 'page.md:2: there is no target "sm_80a"' "an unknown target"
 refused $'```c c11\nint i;' 'page.md:1: the block has no end' "a block without an end"
-refused $'```cuda c11\n```' 'page.md:1: a fragment in cuda is not compiled for c11' "CUDA for the C compiler"
-refused $'```sh sm_90a\n```' 'page.md:1: a fragment in sh is not compiled' "a shell fragment for a GPU"
 printf '%s\n' '```c' 'excerpt' '```' '```sh else' '```' '```c c11 sm_90a' 'int a;' '```' '```cuda sm_90a' 'int b;' '```' '````c c11' '```' '````' \
     >"$scratch/page.md"
 is "$(tests/book/extract --target=sm_90a "$scratch/page.md" | tr '\n' ' ')" \

@@ -52,14 +52,11 @@ while IFS='@' read -r program options expected pattern; do
 done <<LIST
 two@--explain --m 256 --n 512 --k 100@0@launches   2 kernels, one after the other
 two@--explain --m 256 --n 512 --k 100@0@kernel 1 of 2.launch     clear_kernel: 32 CTAs of 256 threads .*shared     0 bytes a CTA.*kernel 2 of 2.launch     gemm_kernel: 4 CTAs of 256 threads.*mbarriers  full.*tiles      128 x 256 of C each
-two@--explain-element 255,511,99 --m 256 --n 512 --k 100@0@product    wgmma .*C.255..511. became 15
 behind@--explain-element 255,511,99 --m 256 --n 512 --k 100@0@product    wgmma .*C.255..511. became 15
 gelu@--explain --m 256 --n 320 --k 100@0@problem    C.256..320. = gelu.A.256..100. . B.320..100..T . bias. on .*first wave reads
-gelu@--explain-element 1,2@2@it follows a bf16 of A and one of B to their sum in C, and 08_persistent_pingpong multiplies bias_gelu;
 nine@--explain-element 3,5,7 --m 16 --n 128 --k 128@1@--explain-element follows .* [(]--variant may choose another
 three@--explain@0@cp.async   16 copies of 16 bytes in a thread's group, 32768 bytes in those of all threads
 eight@--explain --m 1024 --n 1024 --k 128@0@barrier.sync 1: 128 threads \(.*barrier.sync 2: 128 threads \(
-eight@--explain --variant none@2@
 seven@--explain $large@0@launch     gemm_kernel: 2048 CTAs of 384 threads
 seven@--explain $large@0@full\[$(constant STAGES)\] from byte [0-9]+: 1 arrival a phase and 49152 bytes: A 16384, B 32768
 seven@--explain $large@0@empty\[$(constant STAGES)\] from byte [0-9]+: 2 arrivals a phase \(
