@@ -3,9 +3,9 @@
  * What is new   wgmma has no operand of 4 bits. So the weights are operand A, which may come from registers: each thread
  *               loads its part of a packed block (pack.h), converts it, and issues the products. While those of one k-tile
  *               run, the next k-tile is converted into a second set of registers. Operand B is the activations: wgmma's N
- *               is as few of their rows as there are, and C comes out transposed. Where tiles are fewer than SMs, several
- *               warpgroups and the CTAs of a cluster share a tile's k, and add up their sums through shared memory.
- * Why           With few rows of activations the bytes of the weights set the time. Here they are half of 10's.
+ *               is as small as their number of rows allows, and C comes out transposed. Where there are fewer tiles than
+ *               SMs, the CTAs of a cluster each take a part of a tile's k, and add up their sums through shared memory.
+ * Why           With few rows of activations the bytes of the weights set the time. Here they are half of chapter 10's.
  * Run           make 11 && ./11_w4a8, here; from the top, make run-11 */
 #include "../../common/gemm.h"
 #include "../../common/variants.h"
@@ -22,28 +22,31 @@
 #include "pack.h"
 
 /* V(bm, bn, cluster) for each kernel. A tile of C is bm rows of activations x bn rows of weights. The CTAs of a cluster
- * share it: each has a part of its k. */
+ * share it: each has a part of its k. 256 has no cluster, as add_sums() adds the sums of one strip. */
 #define EACH_OF(V, bm) V(bm, 256, 1) V(bm, 192, 2) V(bm, 128, 1) V(bm, 128, 2)
 #define EACH_KERNEL(V) EACH_OF(V, 8) EACH_OF(V, 16) EACH_OF(V, 32) EACH_OF(V, 64)
 
-/* A consumer is a warpgroup. Of the tile it has a block of weights, in the widest tiles two: the same activations serve
- * both. A team is as many consumers as that takes: they work on a stage together. A CTA has one team, or two that take turns
- * at the stages. All teams of a cluster share the tile's sums in the end. One more warp of the CTA produces. */
-#define BLOCKS_OF(bn) ((bn) == 256 ? 2 : 1)
-#define CONSUMERS_OF(bn) ((bn) / BLOCK_ROWS / BLOCKS_OF(bn)) /* in a team */
+/* A strip is 64 rows of weights over all k; pack.h's blocks lie in it one behind the other.
+ * A consumer is a warpgroup. It has one strip of the tile, in the widest tiles two: the same activations serve both.
+ * A team is as many consumers as the tile's strips take: they work on a stage together. A CTA has one team, or two that
+ * take turns at the stages: two pay where a CTA has few rounds (notes.md). One more warp of the CTA produces.
+ * A sharer is a team of a cluster: all of them share the tile's sums in the end.
+ * A quad is the 4 sums that a thread has of 8 rows of activations. */
+#define STRIPS_OF(bn) ((bn) == 256 ? 2 : 1)
+#define CONSUMERS_OF(bn) ((bn) / BLOCK_ROWS / STRIPS_OF(bn)) /* in a team */
 #define TEAMS_OF(bm, bn, cluster) ((bm) <= 16 && (bn) == 128 && (cluster) == 2 ? 2 : 1)
 #define SHARERS_OF(bm, bn, cluster) ((cluster)*TEAMS_OF(bm, bn, cluster)) /* teams of a cluster */
 #define THREADS_OF(bm, bn, cluster) (TEAMS_OF(bm, bn, cluster) * CONSUMERS_OF(bn) * 128 + 32)
 
 enum {
-    MAX_BLOCKS = 2,
-    MAX_BM = 64,    /* for more rows, 10 is faster */
+    MAX_STRIPS = 2,
+    MAX_BM = 64,    /* for more rows, chapter 10's kernel is faster */
     MAX_WIDTH = 32, /* rows of activations in a product: wider ones are no faster, and take more registers */
-    PAIR = 2,       /* k-tiles in a stage: a consumer converts one while it multiplies by the other */
-    PAIR_BYTES = PAIR * BLOCK_BYTES,
-    RING_BYTES = 220 * 1024, /* as many stages as fit */
+    PAIR = 2,       /* k-tiles in a stage: a consumer converts one while the products of the other run */
+    PAIR_BYTES = PAIR * BLOCK_BYTES, /* of one strip */
+    RING_BYTES = 220 * 1024,         /* as many stages as fit */
     MAX_STAGES = 16,
-    GROUP = 16, /* tile rows walked together */
+    TILE_GROUP = 16, /* tile rows walked together */
 };
 static_assert(BK * sizeof(e4m3) == 128, "the tensor map and the descriptors swizzle rows of 128 bytes: BK is 128");
 static_assert(BLOCK_BYTES % 16 == 0, "a bulk copy brings a multiple of 16 bytes");
@@ -66,9 +69,10 @@ typedef struct {
 static_assert(sizeof(Shared) + 1024 <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
+/* Gemm's A is the activations, here x: operand B of wgmma, whose N is bm. Gemm's B is the weights: operand A. */
 typedef struct {
     TensorMap map_x;        /* e4m3 [m][k], box [bm][BK] */
-    const uint8_t *weights; /* [experts][ceil(n / 64)][k_pairs][PAIR_BYTES] */
+    const uint8_t *weights; /* [experts][strips: ceil(n / 64)][k_pairs][PAIR_BYTES] */
     const float *scale_a;   /* [m] */
     const int *first_row;   /* [experts + 1]; of a single expert not read */
     bf16 *c;
@@ -87,20 +91,21 @@ typedef struct {
 /* What a role does next. */
 typedef struct {
     Tile tile;
-    int first_pair, end_pair; /* this CTA's part of its k: of a pair of k-tiles each */
+    int first_pair, end_pair; /* this CTA's part of its k, in pairs of k-tiles; end_pair is excluded */
     int expert, row, end;     /* rows `row` to `end` - 1 of C are the expert's */
-    int before;               /* tiles of the experts before it */
-    int index, step; /* number of the cluster's next tile, among those of all experts; from it to the one after */
+    int tiles_before;         /* tiles of the experts before it */
+    int index, stride;        /* the next tile's number, of all experts' tiles; from it to the cluster's one after */
 } Work;
 
-/* Before the first tile. */
+/* A role's work before its first tile. Each CTA has one stretch of k: packed pairs lie together anyway, so there is no
+ * need to take turns as in 09. */
 DEVICE Work all_work(const Params *p, const int cluster) {
     int rank = cluster > 1 ? cluster_cta_rank() : 0;
     Work work = {.first_pair = p->k_pairs * rank / cluster,
                  .end_pair = p->k_pairs * (rank + 1) / cluster,
                  .end = p->m,
                  .index = (int)blockIdx.x / cluster,
-                 .step = (int)gridDim.x / cluster};
+                 .stride = (int)gridDim.x / cluster};
     return work;
 }
 
@@ -114,31 +119,31 @@ DEVICE void find_first_expert(const Params *p, Work *work) {
 /* Goes on to the next tile of this cluster; 0 if there is none. */
 DEVICE int next_tile(const Params *p, Work *work, const int bm, const int bn) {
     int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(work->end - work->row, bm);
-    while (work->index >= work->before + tiles_m * tiles_n) {
+    while (work->index >= work->tiles_before + tiles_m * tiles_n) {
         if (work->expert + 1 == p->experts) {
             return 0;
         }
-        work->before += tiles_m * tiles_n;
+        work->tiles_before += tiles_m * tiles_n;
         work->expert++;
         work->row = work->end, work->end = p->first_row[work->expert + 1];
         tiles_m = ceil_div(work->end - work->row, bm);
     }
-    work->tile = tile_at(work->index - work->before, tiles_m, tiles_n, GROUP);
-    work->index += work->step;
+    work->tile = tile_at(work->index - work->tiles_before, tiles_m, tiles_n, TILE_GROUP);
+    work->index += work->stride;
     return 1;
 }
 
 /* Producer: announces the bytes of a stage and starts the copies of its weights. */
 DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Work *work, int pair, int stage,
                          const int bm, const int bn) {
-    const int blocks = bn / BLOCK_ROWS;
+    const int strips = bn / BLOCK_ROWS;
     mbarrier_arrive_expect_tx(&s->full[stage], X_BYTES(bm) + W_BYTES(bn));
     int all = ceil_div(p->n, BLOCK_ROWS);
     UNROLL_ONCE
-    for (int i = 0; i < blocks; i++) {
-        /* Past the last row of weights the last block again: it is not stored. */
-        size_t block = (size_t)work->expert * all + min_int(work->tile.n * blocks + i, all - 1);
-        bulk_load(ring->w + stage * W_BYTES(bn) + i * PAIR_BYTES, p->weights + (block * p->k_pairs + pair) * PAIR_BYTES,
+    for (int i = 0; i < strips; i++) {
+        /* Where the tile hangs over the last strip, that one is loaded again; its products are not stored. */
+        size_t strip = (size_t)work->expert * all + min_int(work->tile.n * strips + i, all - 1);
+        bulk_load(ring->w + stage * W_BYTES(bn) + i * PAIR_BYTES, p->weights + (strip * p->k_pairs + pair) * PAIR_BYTES,
                   PAIR_BYTES, &s->full[stage]);
     }
 }
@@ -180,7 +185,7 @@ DEVICE void convert(const uint8_t *block, uint32_t a[STEPS][4], float scale[2]) 
         }
     }
     uint32_t both = *(const uint32_t *)(block + WEIGHT_BYTES + packed_scale(fragment_row(thread, 0)) * 2);
-    scale[0] = bf16_to_float((bf16)both);
+    scale[0] = bf16_to_float((bf16)both); /* the cast keeps the lower 16 bits */
     scale[1] = bf16_to_float((bf16)(both >> 16));
 }
 
@@ -196,16 +201,16 @@ DEVICE void promote(float *sum, float *acc, const float scale[2], const int widt
 /* Consumer: main loop. Its team's pairs of a tile, from `pair` on, which is in the stage of `state`. my_w: this
  * consumer's weights in the ring's first stage. */
 DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair, int end_pair, const uint8_t *my_w,
-                     float sum[MAX_BLOCKS][MAX_BM / 2], const int bm, const int bn, const int cluster) {
+                     float sum[MAX_STRIPS][MAX_BM / 2], const int bm, const int bn, const int cluster) {
     const int teams = TEAMS_OF(bm, bn, cluster);
-    /* The products of a k-tile of a block are a group, or two: one for each half of the activations. One group is added
+    /* The products of a block are a wgmma group, or two: one for each half of the activations. One group is added
      * to the sums while the next runs, so there are two accumulators. */
-    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = BLOCKS_OF(bn) * PAIR * halves;
+    const int width = min_int(bm, MAX_WIDTH), halves = bm / width, groups = STRIPS_OF(bn) * PAIR * halves;
     float acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
     uint32_t a[PAIR][STEPS][4];  /* the products read one while the other is written */
     float scale[PAIR][2];
     UNROLL
-    for (int i = 0; i < BLOCKS_OF(bn) * bm / 2; i++) {
+    for (int i = 0; i < STRIPS_OF(bn) * bm / 2; i++) {
         sum[i / (bm / 2)][i % (bm / 2)] = 0;
     }
     if (pair < end_pair) {
@@ -222,34 +227,34 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
         }
         UNROLL
         for (int group = 0; group < groups; group++) {
-            /* An item is a k-tile of a block. It is in the set of registers that the item before is not in. */
-            const int item = group / halves, set = item % PAIR, before = group - 1;
-            uint64_t x = wgmma_descriptor(ring->x + stage * X_BYTES(bm) + (set * bm + group % halves * width) * BK);
+            /* A block of the stage's first k-tile is in a[0], of its second in a[1]: never where the block before is. */
+            const int block = group / halves, k_tile = block % PAIR, previous = group - 1;
+            uint64_t x = wgmma_descriptor(ring->x + stage * X_BYTES(bm) + (k_tile * bm + group % halves * width) * BK);
             /* What this thread has converted, and read of the accumulators, comes before the products. */
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++) {
-                wgmma_rs_e4m3(width, acc[group % 2], a[set][step], x + step * (32 >> 4), step > 0);
+                wgmma_rs_e4m3(width, acc[group % 2], a[k_tile][step], x + step * (32 >> 4), step > 0);
             }
             wgmma_commit_group();
             if (group > 0) {
                 /* Waits until the products of the group before are done; those of this one go on. */
                 wgmma_wait_group(1);
-                promote(&sum[before / halves / PAIR][before % halves * width / 2], acc[before % 2],
-                        scale[before / halves % PAIR], width);
+                promote(&sum[previous / halves / PAIR][previous % halves * width / 2], acc[previous % 2],
+                        scale[previous / halves % PAIR], width);
             }
-            /* Under these products: the next item, into the other set. Nothing reads that set now: the products of the
-             * item before are done by the wait above. */
+            /* Under these products: the next block, into the other registers. Nothing reads those now: the products of
+             * the block before are done by the wait above. */
             if (group == groups - 1 && pair + teams < end_pair) {
                 consumer_wait(s->full, state);
                 convert(my_w + state.index * W_BYTES(bn), a[0], scale[0]);
             } else if (group % halves == 0 && group + halves < groups) {
-                convert(my_w + stage * W_BYTES(bn) + (item + 1) * BLOCK_BYTES, a[1 - set], scale[1 - set]);
+                convert(my_w + stage * W_BYTES(bn) + (block + 1) * BLOCK_BYTES, a[1 - k_tile], scale[1 - k_tile]);
             }
         }
         /* Waits until the last products are done too: their sums may be read, and the stage written. */
         wgmma_wait_group(0);
-        promote(&sum[BLOCKS_OF(bn) - 1][(halves - 1) * width / 2], acc[1], scale[1], width);
+        promote(&sum[STRIPS_OF(bn) - 1][(halves - 1) * width / 2], acc[1], scale[1], width);
         /* Each lane's reads of weights come before the copy engine's next write there: another proxy. */
         fence_proxy_async();
         /* The warp waits for all its lanes; then one speaks for it. Nothing tells the other warps' reads: each warp
@@ -261,8 +266,8 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
     }
 }
 
-/* The teams of a cluster are numbered through: a team is the `sharer`-th of `sharers`. A quad is a thread's 4 sums in 8
- * rows of activations. Every `sharers`-th quad, from the `sharer`-th on, is the team's to store. */
+/* A cluster's teams have numbers, `sharer`, from 0 to sharers - 1. Each stores the quads whose number modulo sharers is
+ * its own. */
 
 /* Where the CTA of team `to` receives a quad from team `from`. */
 DEVICE float4 *received_quad(const Ring *ring, int quad, int from, int to, const int bm, const int bn,
@@ -273,7 +278,7 @@ DEVICE float4 *received_quad(const Ring *ring, int quad, int from, int to, const
            (int)threadIdx.x % threads;
 }
 
-/* Consumer: sends the sums of the others' quads to them, to another CTA too, and adds to its own quads what they send. */
+/* Consumer: sends each other team the quads that it stores, and adds what the others send to its own quads. */
 DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, const int bn, const int cluster,
                      int sharer) {
     const int sharers = SHARERS_OF(bm, bn, cluster);
@@ -310,9 +315,9 @@ DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, cons
 }
 
 /* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows
- * of C, a thread holds two rows of two columns, 8 apart. Neighbours exchange a row, so that each stores two columns at
- * once. */
-DEVICE void store_block(const Params *p, const Work *work, const float *sum, const float *scale, const int bm,
+ * of C, a thread holds two neighbouring rows of two columns that are 8 apart. Lanes 4 apart have neighbouring columns: they
+ * exchange a row, so that each stores two columns at once. */
+DEVICE void store_strip(const Params *p, const Work *work, const float *sum, const float *scale, const int bm,
                         int first_col, const int sharers, int sharer) {
     int thread = (int)threadIdx.x % 128, lane = thread % 32, odd = lane / 4 % 2;
     int row = work->row + work->tile.m * bm + lane % 4 * 2;
@@ -337,15 +342,15 @@ DEVICE void store_block(const Params *p, const Work *work, const float *sum, con
             if (at + odd < work->end && col + i * 8 + 1 < p->n) {
                 *(uint32_t *)to = both[i];
             } else if (at + odd < work->end && col + i * 8 < p->n) {
-                *to = (bf16)both[i];
+                *to = (bf16)both[i]; /* the left column: the lower 16 bits */
             }
         }
     }
 }
 
-/* Consumer: the sums of a tile's blocks from first_block on to C. */
-DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *work, int first_block,
-                     float sum[MAX_BLOCKS][MAX_BM / 2], const int bm, const int bn, const int cluster, int sharer) {
+/* Consumer, step 4: the sums of a tile's strips from first_strip on, to C. */
+DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *work, int first_strip,
+                     float sum[MAX_STRIPS][MAX_BM / 2], const int bm, const int bn, const int cluster, int sharer) {
     const int sharers = SHARERS_OF(bm, bn, cluster);
     /* The scales are asked for before the sums are waited for. */
     float scale_a[MAX_BM / 4]; /* two for each quad */
@@ -361,44 +366,45 @@ DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *w
         add_sums(s, ring, sum[0], bm, bn, cluster, sharer);
     }
     UNROLL
-    for (int i = 0; i < BLOCKS_OF(bn); i++) {
-        int first_col = work->tile.n * bn + (first_block + i) * BLOCK_ROWS;
-        store_block(p, work, sum[i], scale_a, bm, first_col, sharers, sharer);
+    for (int i = 0; i < STRIPS_OF(bn); i++) {
+        int first_col = work->tile.n * bn + (first_strip + i) * BLOCK_ROWS;
+        store_strip(p, work, sum[i], scale_a, bm, first_col, sharers, sharer);
     }
 }
 
 /* The consumers: all tiles. */
 DEVICE void consume(const Params *p, Shared *s, const Ring *ring, const int bm, const int bn, const int cluster,
-                    Work work, int team, int first_block) {
+                    Work work, int team, int first_strip) {
     int sharer = cluster > 1 ? cluster_cta_rank() * TEAMS_OF(bm, bn, cluster) + team : 0;
-    const uint8_t *my_w = ring->w + first_block * PAIR_BYTES;
-    PipelineState next = consumer_start_state(); /* of the CTA's next pair */
+    const uint8_t *my_w = ring->w + first_strip * PAIR_BYTES;
+    PipelineState cta_state = consumer_start_state(); /* the stage of the CTA's next pair */
     find_first_expert(p, &work);
     while (next_tile(p, &work, bm, bn)) {
-        float sum[MAX_BLOCKS][MAX_BM / 2];
-        PipelineState state = next;
+        float sum[MAX_STRIPS][MAX_BM / 2];
+        PipelineState state = cta_state;
         pipeline_advance_by(&state, team, ring->stages);
         multiply(s, ring, state, work.first_pair + team, work.end_pair, my_w, sum, bm, bn, cluster);
-        epilogue(p, s, ring, &work, first_block, sum, bm, bn, cluster, sharer);
+        epilogue(p, s, ring, &work, first_strip, sum, bm, bn, cluster, sharer);
         if (cluster > 1) {
             break; /* sums are received once: such a CTA has one tile */
         }
         /* If multiply() did this, the compiler would take 20 registers more. */
-        pipeline_advance_by(&next, work.end_pair - work.first_pair, ring->stages);
+        pipeline_advance_by(&cta_state, work.end_pair - work.first_pair, ring->stages);
     }
 }
 
-/* The kernel, for tiles and clusters that are constants where it is called. */
+/* The kernel, for tiles and clusters that are constants where it is called. Step 1: roles and barriers. Step 2: the ring's
+ * first weights. Step 3: main loop. Step 4: epilogue. */
 DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
     const int teams = TEAMS_OF(bm, bn, cluster), sharers = SHARERS_OF(bm, bn, cluster);
     Ring ring = {.stages = p->stages, .x = s->ring, .w = s->ring + p->stages * X_BYTES(bm)};
     ring.received = (float4 *)(ring.w + p->stages * W_BYTES(bn));
 
-    /* Step 1: roles and barriers. The last warp produces, the others consume. */
+    /* Step 1. The last warp produces, the others consume. */
     int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / CONSUMERS_OF(bn);
     Work work = all_work(p, cluster);
-    int producer = team == teams && elect_one(), early = 0;
+    int is_producer_warp = team == teams, producer = is_producer_warp && elect_one(), early = 0;
     if (producer) {
         tma_prefetch_map(&p->map_x);
         mbarrier_init(s->full, ring.stages, 1);                     /* the producer's arrive.expect_tx */
@@ -425,13 +431,14 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     /* All wait for the barriers to exist. */
     __syncthreads();
     if (cluster > 1) {
-        /* Tells the other CTA that it may send sums. */
+        /* Tells the other CTA that it may send sums. Relaxed is enough: mbarrier_init_fence() has released the barriers to
+         * the cluster. */
         cluster_arrive_relaxed();
     }
     /* The next launch may set up its CTAs as this one's end. */
     grid_dependency_launch();
 
-    if (team == teams) {
+    if (is_producer_warp) {
         if (producer) {
             /* Waits until the launch before has ended: activations, and which rows are whose, may be its results. */
             grid_dependency_wait();
@@ -445,8 +452,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     } else {
         /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
-        int first_block = warpgroup % CONSUMERS_OF(bn) * BLOCKS_OF(bn);
-        consume(p, s, &ring, bm, bn, cluster, work, team, first_block); /* steps 3 and 4 */
+        int first_strip = warpgroup % CONSUMERS_OF(bn) * STRIPS_OF(bn);
+        consume(p, s, &ring, bm, bn, cluster, work, team, first_strip); /* steps 3 and 4 */
     }
 }
 
@@ -456,8 +463,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
                     : TEAMS_OF(bm, bn, cluster) * SHARERS_OF(bm, bn, cluster) *                          \
                           (((bm) / 8 + SHARERS_OF(bm, bn, cluster) - 1) / SHARERS_OF(bm, bn, cluster)) * \
                           CONSUMERS_OF(bn) * 128 * (int)sizeof(float4))
-/* Each team has stages of its own. If they changed hands, a team would wait for every second phase of a barrier, and the
- * parity could not tell it from the phase before. */
+/* A multiple of TEAMS_OF: each team has stages of its own. If a stage changed hands, a team would wait for every second
+ * phase of its barrier, and the parity could not tell that one from the phase before. */
 #define STAGES_OF(bm, bn, cluster)                                                                              \
     ((RING_BYTES - RECEIVED_BYTES(bm, bn, cluster)) / (X_BYTES(bm) + W_BYTES(bn)) / TEAMS_OF(bm, bn, cluster) * \
      TEAMS_OF(bm, bn, cluster))
@@ -466,8 +473,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     static_assert((bm) % 8 == 0 && (bm) <= MAX_BM, "wgmma and the swizzle take rows in eights; sums are for MAX_BM"); \
     static_assert((bm) <= MAX_WIDTH || (bm) == 2 * MAX_WIDTH,                                                         \
                   "a product takes all rows of activations, or half of them");                                        \
-    static_assert((bn) % (BLOCK_ROWS * BLOCKS_OF(bn)) == 0, "a consumer has whole blocks");                           \
-    static_assert((cluster) == 1 || BLOCKS_OF(bn) == 1, "add_sums() adds the sums of one block");                     \
+    static_assert((bn) % (BLOCK_ROWS * STRIPS_OF(bn)) == 0, "a consumer has whole strips");                           \
+    static_assert((cluster) == 1 || STRIPS_OF(bn) == 1, "add_sums() adds the sums of one strip");                     \
     static_assert((cluster) > 1 || TEAMS_OF(bm, bn, cluster) == 1,                                                    \
                   "sums are received once: only where a CTA has one tile");                                           \
     static_assert(STAGES_OF(bm, bn, cluster) >= 2 * TEAMS_OF(bm, bn, cluster),                                        \
@@ -481,6 +488,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
 EACH_KERNEL(TILE_KERNEL)
 
 static const Variant kernels[] = {
+/* Not bm, bn, cluster: in the initialiser those would be replaced, too. */
 #define ROW(rows, columns, ctas) \
     {VARIANT(w4a8_##rows##x##columns##_cluster_##ctas, .bm = rows, .bn = columns, .cluster = ctas)},
     EACH_KERNEL(ROW)
@@ -489,7 +497,7 @@ static const Variant kernels[] = {
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
 /* Bytes that the CTA with most to do reads: the least of them is chosen. */
-static double busiest(const Gemm *g, const Variant *v, int rows) {
+static double bytes_of_busiest(const Gemm *g, const Variant *v, int rows) {
     const W4a8 *o = (const W4a8 *)g->operands;
     double tiles = (double)o->experts * ceil_div(rows, v->bm) * ceil_div(g->n, v->bn);
     double waves = ceil(tiles * v->cluster / g->sm_count);
@@ -507,7 +515,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     }
     const Variant *v = NULL;
     for (int i = 0; i < KERNELS; i++) {
-        if (kernels[i].bm == bm && (!v || busiest(g, &kernels[i], rows) < busiest(g, v, rows))) {
+        if (kernels[i].bm == bm && (!v || bytes_of_busiest(g, &kernels[i], rows) < bytes_of_busiest(g, v, rows))) {
             v = &kernels[i];
         }
     }
@@ -547,7 +555,7 @@ static size_t prepared_bytes(const Gemm *g) {
 
 static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     const W4a8 *o = (const W4a8 *)g->operands;
-    int k_tiles = ceil_div(g->k, PAIR * BK) * PAIR, groups = ceil_div(g->k, BK);
+    int k_tiles = ceil_div(g->k, PAIR * BK) * PAIR, row_scales = ceil_div(g->k, BK);
     uint8_t *to = (uint8_t *)out;
     for (int expert = 0; expert < o->experts; expert++) {
         for (int row = 0; row < g->n; row += BLOCK_ROWS) {
@@ -555,8 +563,8 @@ static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
                 /* Of a k-tile behind the last one there are no rows. */
                 size_t first = (size_t)expert * g->n + row;
                 const int8_t *wrong = pack_block(o->weights + first * g->k + k_tile * BK, (size_t)g->k,
-                                                 o->scale_b + first * groups + k_tile, (size_t)groups,
-                                                 k_tile < groups ? g->n - row : 0, g->k - k_tile * BK, to);
+                                                 o->scale_b + first * row_scales + k_tile, (size_t)row_scales,
+                                                 k_tile < row_scales ? g->n - row : 0, g->k - k_tile * BK, to);
                 if (wrong) {
                     long long at = wrong - o->weights;
                     return gemm_fails(error, GEMM_USAGE,

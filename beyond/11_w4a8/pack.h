@@ -1,7 +1,7 @@
 /* pack.h - the weights as the kernel wants them, and how 4 bits become 8. Host and kernel.
  *
- * A block is 64 rows x 128 k of one expert: what a warpgroup multiplies between two waits. It is BLOCK_BYTES that lie
- * together: 32 bytes for each of the 128 threads, then the 64 scales. */
+ * A block is 64 rows x 128 k of one expert: what a warpgroup converts at a time. It is BLOCK_BYTES that lie together: for
+ * each of the 128 threads 16 bytes of two steps, the same of the other two, then the 64 scales. */
 #ifndef PACK_H
 #define PACK_H
 
@@ -17,7 +17,7 @@ enum {
 };
 
 /* Row (0..63) and k (0..31) of byte `byte` of register `reg` (0..3) of operand A that thread `thread` (0..127) holds for an
- * 8-bit product. PTX 9.7.15.5.1.1.3. */
+ * 8-bit product. PTX 9.7.15.5.1.1.3. The rows of its accumulators in D are the same. */
 HOST_DEVICE int fragment_row(int thread, int reg) { return thread / 32 * 16 + thread % 32 / 4 + reg % 2 * 8; }
 HOST_DEVICE int fragment_k(int thread, int reg, int byte) { return thread % 4 * 4 + byte + reg / 2 * 16; }
 
@@ -31,7 +31,7 @@ HOST_DEVICE int packed_word(int thread, int step, int reg) {
  * of the odd register do when the word is rotated by four bits, which takes a sign to the byte below. */
 HOST_DEVICE uint32_t encode(int weight, int reg, int byte) {
     uint32_t magnitude = (uint32_t)(weight < 0 ? -weight : weight), sign = weight < 0;
-    return reg % 2 ? magnitude << (byte * 8 + 4) | sign << (byte * 8 + 11) % 32 : (magnitude | sign << 7) << byte * 8;
+    return reg % 2 ? magnitude << (byte * 8 + 4) | sign << ((byte * 8 + 11) % 32) : (magnitude | sign << 7) << byte * 8;
 }
 
 /* Register `reg` of a word: four weights times 2^-9, e4m3. */
