@@ -3,8 +3,8 @@
  * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
  *               twice as large. Clusters of two CTAs that share B by multicast. Producers that meet before each tile, so
  *               that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a row.
- *               For few rows of C a second kernel, in which two CTAs share a tile: each has half of its k-tiles, and
- *               sends half of its sums to the other one. Which of these a problem gets is decided in choice.h.
+ *               For few rows of C a second kernel, in which two CTAs share a tile: each multiplies half of its k-tiles,
+ *               and sends half of the sums to the other CTA. Which of these a problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -47,7 +47,7 @@ static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUM
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle; or the sums received */
+    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle; or what add_sums() receives */
     MBarrier full[MAX_STAGES];                     /* completes a phase when a k-tile has landed */
     MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumers have finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
@@ -71,7 +71,7 @@ HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * BK * 2; }
 
 HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
 
-/* Consumers of one tile. */
+/* How many consumers share a tile. */
 HOST_DEVICE int sharers_of(Schedule schedule) { return schedule == PINGPONG ? 1 : CONSUMERS; }
 
 /* Blocks of 64 rows that a consumer has of a tile. */
@@ -250,8 +250,8 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
         /* Waits until the products of the previous k-tile are done; those of this one go on. */
         wgmma_wait_group(1);
         if (k_tile > 0) {
-            /* This consumer has finished with the previous stage. Released before the wait, the producer would overwrite
-             * it under the tensor cores. */
+            /* This consumer has finished with the previous stage. If it were released before the wait, the producer would
+             * overwrite it under the tensor cores. */
             release(s, previous, cluster);
         }
         previous = state->index;
@@ -271,8 +271,9 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
     int half = consumer * (bm / 2); /* first row of this consumer's part of a tile */
     if (schedule == PINGPONG) {
         half = 0;
+        /* Consumer 0 takes the CTA's first tile and every second one after it, consumer 1 the others. */
         work.next += consumer * work.step, work.step *= CONSUMERS;
-        pipeline_advance_by(&state, consumer * work.k_tiles, stages); /* the first tile is consumer 0's */
+        pipeline_advance_by(&state, consumer * work.k_tiles, stages);
     }
     while (next_tile(&work)) {
         Tile tile = cta_tile(p, work.index, cluster);
@@ -360,7 +361,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     }
 }
 
-/* The producer of the kernel below, steps 2 and 3. */
+/* gemm_split() below: its producer, steps 2 and 3. */
 DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_tiles, const int bm, const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn);
     PipelineState state = producer_start_state();
@@ -373,9 +374,10 @@ DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_
         tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
         pipeline_advance(&state, stages_of(bm, bn));
     }
+    /* No producer_tail(): no other CTA arrives on `empty`. */
 }
 
-/* A consumer of the kernel below, step 3. */
+/* gemm_split(): a consumer, step 3. */
 DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, const int bm, const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn);
     PipelineState state = consumer_start_state();
@@ -397,8 +399,8 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, cons
             wgmma_ss(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
         }
         wgmma_commit_group();
-        /* Waits until the products of the previous k-tile are done. Released before, their stage would be overwritten under
-         * the tensor cores. */
+        /* Waits until the products of the previous k-tile are done. If their stage were released earlier, it would be
+         * overwritten under the tensor cores. */
         wgmma_wait_group(1);
         if (i > 0) {
             release(s, previous, 1);
@@ -411,17 +413,17 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, cons
     registers_settled(acc, bn / 2);
 }
 
-/* One element of C. row and col are those of the exchanged problem. */
+/* gemm_split(): one element of C. It computes the exchanged problem, B times A transposed: its row is C's column. */
 DEVICE void store_transposed(const Params *p, int row, int col, float value) {
     if (row < p->g.m && col < p->g.n) {
         p->g.c[(size_t)col * p->g.ldc + row] = float_to_bf16(value);
     }
 }
 
-/* A consumer of the kernel below, step 4. CTA r stores the r-th half of the columns. The other half goes to the other CTA:
+/* gemm_split(): a consumer, step 4. CTA r stores the r-th half of the columns. The other half goes to the other CTA:
  * into a place of its own, not into the ring, so nobody waits until the other one has finished with its ring. */
 DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const float *acc, const int bm, const int bn) {
-    const int quads = bn / 8, half = quads / PARTS;                       /* a thread has 4 sums in every 8 columns */
+    const int quads = bn / 8, half = quads / PARTS; /* quad: a thread's 4 sums; half: a CTA's quads */
     float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128]) s->out; /* [half] */
     int thread = (int)threadIdx.x - 128;
     UNROLL
@@ -453,7 +455,8 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const floa
     }
 }
 
-/* The kernel for few rows of C. A and B are exchanged: wgmma then has 64 rows of B and as few of A as there are. The two
+/* The kernel for few rows of C. A and B are exchanged (seen_by()): what is A here is the caller's B, 64 rows of it in a
+ * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. The two
  * CTAs of a cluster have one tile. Each multiplies half of its k-tiles, and stores half of its columns. bm and bn are
  * constants where it is called. */
 DEVICE void gemm_split(const Params *p, const int bm, const int bn) {

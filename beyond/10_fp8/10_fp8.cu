@@ -64,16 +64,17 @@ typedef struct {
     Gemm g;
     int tiles_m, tiles_n; /* in clusters of tiles along n */
     int group;            /* tile rows walked together (tile_order.h) */
-    int box_m;            /* rows of A that a copy brings: of a tile of 64 only those that there are, in eights */
+    int box_m; /* rows of A that a copy brings: a CTA's part of a tile; of a tile of 64 those that A has, in eights */
 } Params;
 
-/* Columns of a consumer's part of a tile: two share its rows, or, if there are only 64, its columns. */
+/* Columns of a consumer's part of a tile: the consumers divide its rows, or, if those are only 64, its columns. */
 HOST_DEVICE int columns_of(int bm, int bn) { return bm == 64 ? bn / CONSUMERS : bn; }
 
-/* How often a consumer has 64 rows. */
+/* A consumer's number of 64-row halves. */
 HOST_DEVICE int halves_of(int bm) { return bm == 256 ? 2 : 1; }
 
-/* B's block of 128 rows, and with it the scale, can change only at multiples of this. */
+/* B's block of 128 rows, and with it the scale, can change only at multiples of this: the largest power of two that
+ * divides `columns`, at most 128. */
 HOST_DEVICE int grain_of(int columns) { return min_int(columns & -columns, 128); }
 
 /* Blocks that a tile of bn columns can touch. */
@@ -239,7 +240,7 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
             }
             wgmma_commit_group();
             if (k_tile + half == 0) {
-                /* Two divisions, which take no time under the products. */
+                /* cta_tile() divides twice: under the products that takes no time. */
                 tile = cta_tile(p, work->index, cluster);
             }
             if (half == halves - 1) {
@@ -250,8 +251,8 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
             wgmma_wait_group(0);
             registers_settled(part, columns / 2);
             if (half == halves - 1) {
-                /* All lanes have read their scales, and the products the k-tile. Released before, the producers would
-                 * overwrite them. */
+                /* All lanes have read their scales, and the products the k-tile. If they were released earlier, the
+                 * producers would overwrite them. */
                 __syncwarp();
                 release(s, stage, cluster);
             }

@@ -55,10 +55,10 @@ static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
 
 /* What this rank knows of a rank. */
 typedef struct {
-    bf16 *c;         /* its C, from this rank's first column on */
-    int *set;        /* flags in its memory that this rank sets: flag READY, and one for each tile */
-    const int *wait; /* flags in this rank's memory that it sets */
-    int tiles;       /* how many tiles it has */
+    bf16 *c;               /* its C, from this rank's first column on */
+    int *flags_there;      /* flags in its memory that this rank sets: flag READY, and one for each tile */
+    const int *flags_here; /* flags in this rank's memory that it sets */
+    int tiles;             /* how many tiles it has */
 } Rank;
 
 typedef struct {
@@ -133,13 +133,14 @@ DEVICE void store_tile(const Params *p, Shared *s, const Tiles *t, const int bn)
     for (int box = 0; box < bn / STRIP * (BM / BOX_ROWS); box++) {
         int in_tile = box % (BM / BOX_ROWS) * BOX_ROWS, strip = box / (BM / BOX_ROWS);
         int row = tile.m * BM + in_tile, col = tile.n * bn + strip * STRIP;
-        const bf16 *out = &s->out[strip][in_tile * STRIP];
+        const bf16 *from = &s->out[strip][in_tile * STRIP];
         if (p->g.n % 8 != 0 && col + STRIP > p->g.n) {
             /* The copy engine cuts a row off at a multiple of 16 bytes only. */
-            store_edge(p, out, row, col);
+            store_edge(p, from, row, col);
         } else if (elect_one()) {
+            /* The same lane as in store(): groups are a thread's own, and that one waits for these stores. */
             for (int i = 0; i < p->rank_count; i++) {
-                tma_store_2d(&p->map_c[i], out, col, row);
+                tma_store_2d(&p->map_c[i], from, col, row);
             }
             bulk_commit_group();
             if (t->index + (int)gridDim.x < t->tiles_m * t->tiles_n) {
@@ -154,16 +155,16 @@ DEVICE void store_tile(const Params *p, Shared *s, const Tiles *t, const int bn)
 
 /* The storing warp, steps 4 and 5: each finished tile goes to all ranks while the consumers multiply the next. */
 DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn) {
-    PipelineState out = consumer_start_state(); /* of the buffer: a ring of one stage */
+    PipelineState buffer = consumer_start_state(); /* of the buffer: a ring of one stage */
     for (int i = 1; i < p->rank_count; i++) {
         /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
-        system_flag_wait_acquire(&p->ranks[i].wait[READY], p->epoch);
+        system_flag_wait_acquire(&p->ranks[i].flags_here[READY], p->epoch);
     }
     /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
     fence_proxy_async_global();
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         /* Waits until both consumers have filled the buffer, and fenced. */
-        mbarrier_wait_parity(&s->filled, out.phase);
+        mbarrier_wait_parity(&s->filled, buffer.phase);
         store_tile(p, s, &tiles, bn);
         /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
         __syncwarp();
@@ -175,18 +176,18 @@ DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn) {
             mbarrier_arrive(&s->drained);
             for (int i = 1; i < p->rank_count; i++) {
                 /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
-                system_flag_set_release(&p->ranks[i].set[FIRST_TILE + tiles.index], p->epoch);
+                system_flag_set_release(&p->ranks[i].flags_there[FIRST_TILE + tiles.index], p->epoch);
             }
         }
-        pipeline_advance(&out, 1);
+        pipeline_advance(&buffer, 1);
     }
-    /* Step 5: the neighbours' tiles. The CTAs share their flags, a lane has one of 32 in turn. When all CTAs have ended, this
-     * rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
+    /* Step 5: the neighbours' tiles. The CTAs divide their flags, and a CTA's lanes divide its own. When all CTAs have
+     * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
     int lane = (int)threadIdx.x % 32;
     for (int i = 1; i < p->rank_count; i++) {
         for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
              tile += 32 * (int)gridDim.x) {
-            system_flag_wait_acquire(&p->ranks[i].wait[FIRST_TILE + tile], p->epoch);
+            system_flag_wait_acquire(&p->ranks[i].flags_here[FIRST_TILE + tile], p->epoch);
         }
     }
 }
@@ -212,8 +213,8 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
         /* Waits until the products of the previous k-tile are done; those of this one go on. */
         wgmma_wait_group(1);
         if (k_tile > 0 && thread == 0) {
-            /* This consumer has finished with the previous stage. Released before the wait, the producer would
-             * overwrite it under the tensor cores. */
+            /* This consumer has finished with the previous stage. If it were released before the wait, the producer
+             * would overwrite it under the tensor cores. */
             consumer_release(s->empty, previous);
         }
         previous = state->index;
@@ -231,17 +232,17 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
 DEVICE void consume(Shared *s, Tiles tiles, int k_tiles, int consumer, const int bn) {
     float acc[MAX_BN / 2]; /* wgmma.h says which element is where */
     PipelineState state = consumer_start_state();
-    PipelineState out = producer_start_state();
+    PipelineState buffer = producer_start_state(); /* the consumers are the buffer's producers: at first it is free */
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         multiply(s, &state, k_tiles, consumer, acc, bn);
         /* Waits until the tile before has left the buffer: else it is overwritten on its way. */
-        mbarrier_wait_parity(&s->drained, out.phase);
+        mbarrier_wait_parity(&s->drained, buffer.phase);
         fill_out(s, bn, acc, consumer * 64);
         /* This thread's stores come before the copy engine's reads: they go through different proxies. */
         fence_proxy_async();
         /* The storing warp waits for all of these. */
         mbarrier_arrive(&s->filled);
-        pipeline_advance(&out, 1);
+        pipeline_advance(&buffer, 1);
     }
 }
 
@@ -268,7 +269,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             for (int i = 1; i < p->rank_count; i++) {
                 /* The neighbours wait for this before they write into this rank's C. What read it was launched before this
                  * kernel and has ended; without the flag, a neighbour that is a launch ahead overwrites what is being read. */
-                system_flag_set_release(&p->ranks[i].set[READY], p->epoch);
+                system_flag_set_release(&p->ranks[i].flags_there[READY], p->epoch);
             }
         }
     }
@@ -295,6 +296,7 @@ DEVICE void gemm(const Params *p, const int bn) {
         gemm(&p, bn);                                                                                             \
     }                                                                                                             \
     KERNEL_ENTRY(kernel, Params);
+/* cooperative: the two consumers share each tile */
 WIDTH_KERNEL(cooperative_128x128, 128)
 WIDTH_KERNEL(cooperative_128x256, 256)
 
@@ -317,8 +319,8 @@ static int tiles_of(const Gemm *g, int rank, int bn) {
     return ceil_div(g->m, BM) * ceil_div(columns, bn);
 }
 
-/* The boxes of a tile are to leave evenly while the next one is multiplied. What a box has of that time is three times the
- * pause behind it: the rest is for the box. */
+/* The boxes of a tile are to leave evenly while the next one is multiplied. A third of each box's share of that
+ * time is the pause behind it: the rest is for the box itself. */
 static int pause_ns(const Gemm *g, int bn) {
     const double flop_per_ns = 6000; /* of an SM, under load */
     const int boxes = bn / STRIP * (BM / BOX_ROWS);
@@ -366,8 +368,8 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
         p.ranks[i].c = ranks.c[rank] + first;
         p.ranks[i].tiles = tiles_of(g, rank, v->bn);
         if (i > 0) {
-            p.ranks[i].set = ranks.flags[rank] + first_flag(g, ranks.rank, v->bn);
-            p.ranks[i].wait = ranks.flags[ranks.rank] + first_flag(g, rank, v->bn);
+            p.ranks[i].flags_there = ranks.flags[rank] + first_flag(g, ranks.rank, v->bn);
+            p.ranks[i].flags_here = ranks.flags[ranks.rank] + first_flag(g, rank, v->bn);
         }
         if (p.g.n > 0 &&
             tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX_ROWS, STRIP, SWIZZLE_128B, error)) {
@@ -379,7 +381,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
 }
 
 static size_t flag_bytes(const Gemm *g) {
-    GemmError refused; /* by launch() too, which says it */
+    GemmError refused; /* not reported here: launch() is refused too, and reports it */
     const Variant *v = choose_variant(&variants, g, &refused);
     return v == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, v->bn) * sizeof(int);
 }

@@ -2,7 +2,8 @@
  * PipelineTmaAsync). The producer is one thread that starts TMA loads; a consumer is a warpgroup.
  *
  * Each stage has two barriers. full: the producer arrives once and announces the bytes, the copy engine completes them;
- * consumers wait. empty: every consumer arrives once when it has finished reading; the producer waits. */
+ * consumers wait. empty: every consumer arrives once when it has finished reading, or, where warps read by themselves (10,
+ * 11), each warp of it; the producer waits. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
@@ -78,7 +79,8 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
 #define consumer_wait(full, state) /* consumer, all threads: waits until the stage's bytes have landed */ \
     mbarrier_wait_parity(&(full)[(state).index], (state).phase)
 
-#define consumer_release(empty, index) /* consumer, one thread, after its wgmma_wait_group: hands the stage back */ \
+#define consumer_release(empty, index)                                                                         \
+    /* One thread of a consumer, or of each of its warps, after its wgmma_wait_group: hands the stage back. */ \
     mbarrier_arrive(&(empty)[index])
 
 #endif

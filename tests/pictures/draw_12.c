@@ -22,9 +22,9 @@ static void draw_c(int x, int y, int rank) {
 }
 
 static void draw_gpus(void) {
-    must_contain(source, "tma_store_2d(&p->map_c[i], out, col, row);");
+    must_contain(source, "tma_store_2d(&p->map_c[i], from, col, row);");
     must_contain(source, "bulk_wait_group(0);");
-    must_contain(source, "system_flag_set_release(&p->ranks[i].set[FIRST_TILE + tiles.index], p->epoch);");
+    must_contain(source, "system_flag_set_release(&p->ranks[i].flags_there[FIRST_TILE + tiles.index], p->epoch);");
     int rows = constant(source, "BOX_ROWS"), columns = constant(source, "STRIP");
     for (int rank = 0; rank < 2; rank++) {
         int x = MARGIN + rank * STEP;
