@@ -15,17 +15,14 @@ enum { THREADS = 64, GRID = 4, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES 
 RIGHT_CASE(
     RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
 RIGHT_CASE(RIGHT_POLL); /* by loads in a loop of its own */
-RIGHT_CASE(RIGHT_FENCES); /* relaxed accesses between system_fence() */
-RIGHT_CASE(RIGHT_STORES); /* ordinary ones instead of TMA */
-RIGHT_CASE(RIGHT_NO_READER);
+RIGHT_CASE(RIGHT_FENCES);    /* relaxed accesses between system_fence() */
+RIGHT_CASE(RIGHT_STORES);    /* ordinary ones instead of TMA */
 RIGHT_CASE(RIGHT_TWICE);     /* two launches on each device, without the host between */
 RIGHT_CASE(RIGHT_LATE_WAIT); /* the second launch on each device waits, the third reads */
 RIGHT_CASE(RIGHT_RELAY);     /* device 1 hands on what device 0 has told it */
 WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(ADD_RELAXED_NO_READER, PEER_END);
 WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT);      /* before anybody has waited for the store */
 WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
-WRONG_CASE(RAISED_AFTER_READ_NO_READER, PEER_END);
 WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT); /* and waits then */
 WRONG_CASE(NO_WAIT, PEER_END);           /* and no reader: the launch just ends */
@@ -34,7 +31,6 @@ WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END); /* when all have come, by chance */
 WRONG_CASE(STALE_EPOCH, PEER_END);      /* the second launch waits for what the first one was told */
 WRONG_CASE(STALE_LATE, PEER_END);       /* ... and finds that it has been told already */
 WRONG_CASE(NO_START, PEER_START);
-WRONG_CASE(START_ONCE, PEER_START);      /* the second launch relies on what the first one was told */
 WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT); /* the other threads' ordinary stores */
 WRONG_CASE(ADD_GPU, SCOPE);
 WRONG_CASE(READ_GPU, SCOPE);
@@ -65,7 +61,7 @@ DEVICE void raise(const Params *p, int *flag, int block) {
     if (BUG(NEVER_RAISED) && p->rank == 1 && block == GRID - 1) {
         return;
     }
-    if (BUG(ADD_RELAXED) || BUG(ADD_RELAXED_NO_READER)) {
+    if (BUG(ADD_RELAXED)) {
         system_flag_add_relaxed(flag, 1);
     } else if (BUG(RIGHT_FENCES)) {
         system_fence();
@@ -100,7 +96,7 @@ DEVICE void await(const Params *p, const int *flag, int wanted) {
 
 /* The neighbour's stream has come so far: its memory may be written. */
 DEVICE void start(const Params *p, int block, int thread) {
-    if (thread == 0 && !BUG(NO_START) && (!BUG(START_ONCE) || p->epoch == 1)) {
+    if (thread == 0 && !BUG(NO_START)) {
         if (block == 0) {
             system_flag_add_release(&p->flags[1 - p->rank][READY], 1);
         }
@@ -139,12 +135,12 @@ DEVICE void send(Shared *s, const Params *p, int block, int thread) {
     if (BUG(RAISED_EARLY)) {
         raise(p, &p->flags[other][DONE], block);
     }
-    if (BUG(RAISED_AFTER_READ) || BUG(RAISED_AFTER_READ_NO_READER)) {
+    if (BUG(RAISED_AFTER_READ)) {
         bulk_wait_group_read(0);
         raise(p, &p->flags[other][DONE], block);
     }
     bulk_wait_group(0);
-    if (!BUG(RAISED_EARLY) && !BUG(RAISED_AFTER_READ) && !BUG(RAISED_AFTER_READ_NO_READER)) {
+    if (!BUG(RAISED_EARLY) && !BUG(RAISED_AFTER_READ)) {
         raise(p, &p->flags[other][DONE], block);
     }
 }
@@ -161,8 +157,7 @@ DEVICE int is_there(const Params *p, int block, int thread) {
 DEVICE int receive(const Params *p, int block, int thread) {
     int stale = BUG(STALE_EPOCH) || BUG(STALE_LATE), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
-    int reads = !BUG(RIGHT_NO_READER) && !BUG(ADD_RELAXED_NO_READER) && !BUG(RAISED_AFTER_READ_NO_READER) &&
-                !BUG(NO_WAIT) && !few && !stale && !BUG(START_ONCE) && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
+    int reads = !BUG(NO_WAIT) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
     if (BUG(READ_FIRST)) {
         p->out[block * THREADS + thread] = is_there(p, block, thread);
@@ -245,7 +240,7 @@ static int start_launch(Params *p, int epoch, int part) {
 
 static int run(const Case *wanted) {
     const int bug = wanted->bug;
-    int status = 0, epochs = bug == RIGHT_TWICE || bug == STALE_EPOCH || bug == START_ONCE ? 2 : 1;
+    int status = 0, epochs = bug == RIGHT_TWICE || bug == STALE_EPOCH ? 2 : 1;
     Params p = {.bug = bug}, ranks[DEVICES];
     int *out[DEVICES];
     for (int rank = 0; rank < DEVICES; rank++) {

@@ -24,14 +24,12 @@ RIGHT_CASE(RIGHT);
 RIGHT_CASE(RIGHT_EXPECT_IN_TWO);   /* expect_tx for A, then arrive.expect_tx for B */
 RIGHT_CASE(RIGHT_EXPECT_BY_OTHER); /* another thread announces B, before a __syncwarp() and the arrival */
 RIGHT_CASE(RIGHT_LOADS_FIRST);     /* loads, then arrive.expect_tx */
-RIGHT_CASE(RIGHT_FULL_FOR_EACH);   /* barriers of their own for A and B */
 RIGHT_CASE(RIGHT_EMPTY_AHEAD);     /* it waits for the stage of the next k-tile before it fills this one */
 RIGHT_CASE(RIGHT_FIRST_LAP_FREE);  /* it asks for no stage in the first lap */
 RIGHT_CASE(RIGHT_NO_TAIL);
 RIGHT_CASE(RIGHT_B_BY_CP_ASYNC); /* all 64 threads copy B, fence and arrive; one of them loads A */
 RIGHT_CASE(
     RIGHT_REFILL_NAMED); /* there is none: the consumers meet at a numbered barrier, and one of their threads loads */
-RIGHT_CASE(RIGHT_REFILL_MET); /* ... at an mbarrier at which all arrive and wait */
 /* the consumers' waits */
 RIGHT_CASE(RIGHT_POLLS);       /* test_wait in a loop */
 RIGHT_CASE(RIGHT_ASKS);        /* test_wait, and a wait if it was in vain */
@@ -81,7 +79,7 @@ LOCAL_CASE(FRAGMENT_BEHIND_FENCE, WGMMA_FENCE);
 typedef struct {
     bf16 a[STAGES][CONSUMERS * BM * BK]; /* 128-byte swizzle */
     bf16 b[STAGES][BN * BK];
-    MBarrier full[STAGES], full_b[STAGES], empty[STAGES], met, extra;
+    MBarrier full[STAGES], empty[STAGES], extra;
 } Shared;
 
 typedef struct {
@@ -93,9 +91,7 @@ typedef struct {
 
 DEVICE int turns(int bug) { return bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED || bug == RIGHT_TURNS_EVEN; }
 
-DEVICE int refills(int bug) {
-    return bug == RIGHT_REFILL_NAMED || bug == RIGHT_REFILL_MET || bug == RIGHT_EMPTY_GROUPS;
-}
+DEVICE int refills(int bug) { return bug == RIGHT_REFILL_NAMED || bug == RIGHT_EMPTY_GROUPS; }
 
 /* A lane of each warp releases. */
 DEVICE int by_warps(int bug) { return bug == RIGHT_WARPS_ARRIVE || bug == RIGHT_SYNCWARP_ARRIVES; }
@@ -113,7 +109,7 @@ DEVICE int from_registers(int bug) {
 /* One thread. */
 DEVICE void load(Shared *s, const Params *p, int k_tile) {
     const int bug = p->bug, stage = k_tile % p->stages;
-    MBarrier *full = &s->full[stage], *full_b = bug == RIGHT_FULL_FOR_EACH ? &s->full_b[stage] : full;
+    MBarrier *full = &s->full[stage];
     switch (bug) {
     case RIGHT_EXPECT_IN_TWO:
         mbarrier_expect_tx(full, A_BYTES);
@@ -122,16 +118,12 @@ DEVICE void load(Shared *s, const Params *p, int k_tile) {
     case RIGHT_EXPECT_BY_OTHER:
     case EXPECT_BY_OTHER:
     case RIGHT_B_BY_CP_ASYNC: mbarrier_arrive_expect_tx(full, A_BYTES); break;
-    case RIGHT_FULL_FOR_EACH:
-        mbarrier_arrive_expect_tx(full, A_BYTES);
-        mbarrier_arrive_expect_tx(full_b, B_BYTES);
-        break;
     case RIGHT_LOADS_FIRST: break;
     default: mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
     }
     tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, 0, full);
     if (bug != RIGHT_B_BY_CP_ASYNC) {
-        tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, 0, full_b);
+        tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, 0, full);
     }
     if (bug == RIGHT_LOADS_FIRST) {
         mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
@@ -231,10 +223,6 @@ DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
         break;
     case RIGHT_HANDED_ON: named_barrier_sync(3 + stage, 128 * CONSUMERS + 32); break;
     case HANDED_ON_BY_ONE_NUMBER: named_barrier_sync(3, 128 * CONSUMERS + 32); break;
-    case RIGHT_FULL_FOR_EACH:
-        mbarrier_wait_parity(&s->full_b[stage], parity);
-        mbarrier_wait_parity(full, parity);
-        break;
     default: mbarrier_wait_parity(full, parity);
     }
     if (bug == RIGHT_WAITS_TWICE) {
@@ -320,13 +308,8 @@ DEVICE void release(Shared *s, const Params *p, int k_tile) {
 }
 
 /* All consumers meet, and one of their threads fills the stage of k-tile `k_tile`. */
-DEVICE void refill(Shared *s, const Params *p, int k_tile, uint32_t parity) {
-    if (p->bug != RIGHT_REFILL_MET) {
-        named_barrier_sync(15, 128 * CONSUMERS);
-    } else {
-        mbarrier_arrive(&s->met);
-        mbarrier_wait_parity(&s->met, parity);
-    }
+DEVICE void refill(Shared *s, const Params *p, int k_tile) {
+    named_barrier_sync(15, 128 * CONSUMERS);
     if (threadIdx.x == 128) {
         load(s, p, k_tile);
     }
@@ -382,7 +365,7 @@ DEVICE void consume(Shared *s, const Params *p) {
         if (!refills(bug)) {
             release(s, p, k_tile - late);
         } else if (k_tile > 0 && k_tile - 1 + p->stages < K_TILES) {
-            refill(s, p, k_tile - 1 + p->stages, (uint32_t)(k_tile - 1) & 1);
+            refill(s, p, k_tile - 1 + p->stages);
         }
     }
     float *out = p->out + consumer * BM * BN;
@@ -427,13 +410,11 @@ static __global__ void __launch_bounds__(THREADS, 1) roles_kernel(const __grid_c
     const int bug = p.bug;
     if (threadIdx.x == 0) {
         mbarrier_init(s->full, p.stages, bug == RIGHT_B_BY_CP_ASYNC ? 65 : 1);
-        mbarrier_init(s->full_b, p.stages, 1);
         mbarrier_init(s->empty, p.stages,
                       bug == RIGHT_ALL_ARRIVE                 ? 128 * CONSUMERS
                       : by_warps(bug)                         ? 4 * CONSUMERS
                       : turns(bug) && bug != RIGHT_TURNS_BOTH ? 1
                                                               : CONSUMERS);
-        mbarrier_init(&s->met, 1, 128 * CONSUMERS);
         mbarrier_init(&s->extra, 1, 1);
         mbarrier_init_fence();
     }

@@ -16,26 +16,17 @@ enum { THREADS = 64, ROWS = 4, COLS = 64, ROW_BYTES = COLS * 4, ROUNDS = 2 };
 
 RIGHT_CASE(RIGHT_BULK);
 RIGHT_CASE(RIGHT_BULK_READ_WAIT); /* the buffer is filled again once it has been read */
-WRONG_CASE(LOAD_NO_WAIT, RACE_RAW);
 WRONG_CASE(LOAD_NO_READ_FENCE, PROXY_FENCE);
 WRONG_CASE(LOAD_OVER_READ, RACE_WAR);
-WRONG_CASE(LOAD_NOT_WAITED, EXIT_IN_FLIGHT);
 WRONG_CASE(LOAD_BYTES_24, ALIGNMENT);
 WRONG_CASE(LOAD_NO_BYTES, ALIGNMENT);
 WRONG_CASE(LOAD_FROM_8, ALIGNMENT);
 WRONG_CASE(LOAD_TO_8, ALIGNMENT);
 WRONG_CASE(LOAD_OUTSIDE, GLOBAL_BOUNDS);
 WRONG_CASE(LOAD_TO_OUTSIDE, SHARED_BOUNDS);
-WRONG_CASE(EXPECT_LESS, TX_COUNT);
-WRONG_CASE(STORE_NO_FENCE, PROXY_FENCE);
-WRONG_CASE(STORE_NO_BARRIER, RACE_RAW);
-WRONG_CASE(STORE_NO_READ_WAIT, RACE_WAR);
-WRONG_CASE(STORE_NO_COMMIT, EXIT_IN_FLIGHT);
-WRONG_CASE(STORE_NO_WAIT, EXIT_IN_FLIGHT);
 WRONG_CASE(STORE_BYTES_24, ALIGNMENT);
 WRONG_CASE(STORE_TO_8, ALIGNMENT);
 WRONG_CASE(STORE_OUTSIDE, GLOBAL_BOUNDS);
-WRONG_CASE(READ_BEFORE_STORED, GLOBAL_CONFLICT);
 
 typedef struct {
     uint32_t in[ROWS][COLS];
@@ -52,7 +43,7 @@ typedef struct {
 
 DEVICE void load_rows(BulkShared *s, const BulkParams *p, int round) {
     const int bug = p->bug;
-    mbarrier_arrive_expect_tx(&s->full, ROWS * ROW_BYTES - (bug == EXPECT_LESS ? 16 : 0));
+    mbarrier_arrive_expect_tx(&s->full, ROWS * ROW_BYTES);
     for (int row = 0; row < ROWS; row++) {
         const uint32_t *from = p->in + (round * ROWS + row) * COLS;
         uint32_t *to = s->in[row];
@@ -70,9 +61,7 @@ DEVICE void store_rows(BulkShared *s, const BulkParams *p, int round) {
         to += bug == STORE_TO_8 ? 2 : bug == STORE_OUTSIDE ? 1 << 20 : 0;
         bulk_store(to, s->out[row], bug == STORE_BYTES_24 ? 24 : ROW_BYTES);
     }
-    if (bug != STORE_NO_COMMIT) {
-        bulk_commit_group();
-    }
+    bulk_commit_group();
 }
 
 static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_constant__ BulkParams p) {
@@ -87,20 +76,12 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
     for (int round = 0; round < ROUNDS; round++) {
         if (thread == 0) {
             load_rows(s, &p, round);
-            if (bug == LOAD_NOT_WAITED) {
-                return;
-            }
         }
-        if (bug == LOAD_NOT_WAITED) {
-            return;
-        }
-        if (bug != LOAD_NO_WAIT) {
-            mbarrier_wait_parity(&s->full, (uint32_t)round & 1);
-        }
+        mbarrier_wait_parity(&s->full, (uint32_t)round & 1);
         if (round > 0) {
             if (thread == 0 && bug == RIGHT_BULK_READ_WAIT) {
                 bulk_wait_group_read(0);
-            } else if (thread == 0 && bug != STORE_NO_READ_WAIT) {
+            } else if (thread == 0) {
                 bulk_wait_group(0);
             }
             __syncthreads();
@@ -108,12 +89,10 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
         for (int i = thread; i < ROWS * COLS; i += THREADS) {
             s->out[i / COLS][i % COLS] = 2 * s->in[i / COLS][i % COLS];
         }
-        if (bug != STORE_NO_FENCE || round < ROUNDS - 1) {
-            fence_proxy_async(); /* for the stores of `out` and, in the next round, the loads of `in` */
-        }
+        fence_proxy_async(); /* for the stores of `out` and, in the next round, the loads of `in` */
         if (bug == LOAD_OVER_READ) {
             warp_uniform(0); /* orders this run: all lanes have read */
-        } else if (bug != STORE_NO_BARRIER) {
+        } else {
             __syncthreads();
         }
         if (bug == LOAD_NO_READ_FENCE) {
@@ -124,11 +103,8 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
             store_rows(s, &p, round);
         }
     }
-    if (thread == 0 && bug != STORE_NO_WAIT) {
+    if (thread == 0) {
         bulk_wait_group(0);
-    }
-    if (bug == READ_BEFORE_STORED) {
-        p.seen[thread] = p.out[((ROUNDS - 1) * ROWS) * COLS + thread];
     }
 }
 KERNEL_ENTRY(bulk_kernel, BulkParams);
