@@ -56,8 +56,8 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* Idea 3. Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store` counts
- * this warpgroup's pieces: they alternate between two buffers. */
+/* Idea 3. Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), through shared memory.
+ * `store` counts this warpgroup's pieces: they alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
@@ -235,7 +235,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-/* Idea 4. The busiest CTA's waves, each as long as its tile is wide, and as 20 columns more: what A's rows cost, as measured. */
+/* Idea 4: waves, each as long as its tile is wide, and as 20 columns more: what A's 128 rows cost, as measured. */
 static double cost(const Variant *v, const Gemm *g) { return wave_count(plan(v, g)) * (v->bn + 20.0); }
 
 static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);

@@ -231,6 +231,8 @@ store('01_one/01_one.cu', "/* a new comment */ line   0\n$source");
 isnt(stale(), '', 'a line more: stale');
 store('01_one/01_one.cu', "/* a new comment */\n" . $source =~ s/ 2\n/   2 \/\/ two\n/r);
 is(stale(), '', 'other comments and blanks: as it was');
+store('01_one/01_one.cu', "static_assert(f(1) == (2), \"a ) and ;\");\n$source");
+is(stale(), '', 'an assertion more: as it was');
 store('01_one/01_one.cu', $source);
 my $first = contents('01_one/bugs/first.patch');
 store('01_one/bugs/first.patch', $first =~ s/^\+line .*/+line six/mr);
