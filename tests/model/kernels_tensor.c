@@ -129,8 +129,8 @@ static int run(const Case *c) {
 /* A box of a tensor of `rank` dimensions, whose elements have so many bytes: 1 fp8, 2 bf16, 4 fp32. */
 typedef struct {
     int rank, bytes;
-    int at, at1, at4; /* where it begins in dimensions 0, 1 and 4; 0: 16 bytes from the edge, 1, 1 */
-    int add, hint, fill_nan;
+    int at, at1, at4;        /* where it begins in dimensions 0, 1 and 4; 0: 16 bytes from the edge, 1, 1 */
+    int add, hint, fill_nan; /* add: how often the box is added, in one group */
 } Box;
 #define BOX_CASE(name, rule, rank_, bytes_, ...)                                 \
     static const Box box_##name = {.rank = rank_, .bytes = bytes_, __VA_ARGS__}; \
@@ -157,6 +157,10 @@ BOX_CASE(BOX_NO_WAIT, "RACE_RAW", 2, 2);
 BOX_CASE(BOX_NO_FENCE, "PROXY_FENCE", 2, 2);
 BOX_CASE(ADD_FP8, "TMA_OPERAND", 2, 1, .add = 1);
 BOX_CASE(ADD_NO_FENCE, "PROXY_FENCE", 2, 4, .add = 1);
+BOX_CASE(RIGHT_ADD_TWICE, NULL, 2, 4, .add = 2); /* additions of one group may come in any order */
+BOX_CASE(RIGHT_STORE_ADD, NULL, 2, 4, .add = 1); /* the box is stored before, and waited for */
+BOX_CASE(STORE_ADD_ONE_GROUP, "GLOBAL_CONFLICT", 2, 4, .add = 1);
+BOX_CASE(STORE_TWICE_ONE_GROUP, "GLOBAL_CONFLICT", 2, 4);
 
 enum { BOX_BYTES = 2048 };
 
@@ -193,7 +197,7 @@ DEVICE void load_box(BoxShared *s, const BoxParams *p) {
 DEVICE void store_box(BoxShared *s, const BoxParams *p) {
     const int *c = p->c;
     int c0 = p->store_c0;
-    switch (p->bug == BOX_RANK_STORE ? 4 : p->box.rank + 10 * p->box.add) {
+    switch (p->bug == BOX_RANK_STORE ? 4 : p->box.rank + 10 * (p->box.add > 0)) {
     case 1: tma_store_1d(&p->map_out, s->box, c0); break;
     case 2: tma_store_2d(&p->map_out, s->box, c0, c[1]); break;
     case 3: tma_store_3d(&p->map_out, s->box, c0, c[1], c[2]); break;
@@ -228,7 +232,16 @@ static __global__ void __launch_bounds__(THREADS) box_kernel(const __grid_consta
         __syncthreads();
     }
     if (thread == 0) {
-        store_box(s, &p);
+        if (bug == RIGHT_STORE_ADD || bug == STORE_ADD_ONE_GROUP || bug == STORE_TWICE_ONE_GROUP) {
+            tma_store_2d(&p.map_out, s->box, p.store_c0, p.c[1]);
+        }
+        if (bug == RIGHT_STORE_ADD) {
+            bulk_commit_group();
+            bulk_wait_group(0);
+        }
+        for (int i = 0; i == 0 || i < p.box.add; i++) {
+            store_box(s, &p);
+        }
         bulk_commit_group();
         bulk_wait_group(0);
     }
@@ -267,7 +280,8 @@ static int check_boxes(const Tensor *t, const BoxParams *p, const uint8_t *in, c
         if (memcmp(seen, place >= 0 ? in + place : t->fill_nan ? nan : zeros, (size_t)bytes) != 0) {
             return 1;
         }
-        if (place >= 0 && (p->box.add ? float_at(out + place) != 1 + float_at(in + place)
+        float before = p->bug == RIGHT_STORE_ADD && place >= 0 ? float_at(in + place) : 1;
+        if (place >= 0 && (p->box.add ? float_at(out + place) != before + (float)p->box.add * float_at(in + place)
                                       : memcmp(out + place, in + place, (size_t)bytes) != 0)) {
             return 1;
         }
@@ -301,7 +315,7 @@ static int run_box(const Case *c) {
     }
     for (int i = 0; i < BYTES / 4 && b->bytes == 4; i++) {
         ((float *)(void *)in)[i] = (float)(i % 1000);
-        ((float *)(void *)out)[i] = (float)b->add;
+        ((float *)(void *)out)[i] = (float)(b->add > 0);
     }
     Tensor t_out = t;
     t_out.base = out;

@@ -3,7 +3,7 @@
  * Most memory is only read and needs no more than the bounds check. Memory that a launch has ever written, and what is
  * small, has a cell for every 2 bytes: its last ordinary write, and in a list the reads and atomic accesses behind it. Two
  * of them are in order if the later one's thread knows the earlier (clock.h; world.h between clusters). A thread
- * must also know its own copies: program order does not hold them together. A launch that overlaps the one before looks at
+ * must also know its own copies: program order does not hold them together, nor does a group those in it. A launch that overlaps the one before looks at
  * that one's cells too: all threads of it are in order behind grid_dependency_wait().
  *
  * In a chain of layers, what is in the memory of a device belongs to its stream. So another device may write there only when
@@ -291,8 +291,7 @@ static void check(Thread *t, const Allocation *a, uintptr_t p, const char *what,
                   const GlobalEvent *e) {
     const int writes = access_of[mine->how].writes, wrote = access_of[e->how].writes;
     if (e->serial <= now.oldest || !(e->bytes & mine->bytes) || !(writes | wrote) ||
-        (e->serial == mine->serial && e->component == mine->component &&
-         (!access_of[mine->how].async || e->epoch == mine->epoch))) {
+        (e->serial == mine->serial && e->component == mine->component && !access_of[mine->how].async)) {
         return;
     }
     const Launch *l = launch_of(t->cta);
