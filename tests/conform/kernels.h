@@ -265,6 +265,12 @@ static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
 }
 KERNEL_ENTRY(barrier_case, BarrierParams);
 
+/* What KERNEL() gives. */
+typedef struct {
+    const void *kernel;
+    const char *name;
+} NamedKernel;
+
 #define SETMAXNREG_DO_DEC(registers) setmaxnreg_dec(registers)
 #define SETMAXNREG_DO_INC(registers) setmaxnreg_inc(registers)
 #define SETMAXNREG_DO_KEEP(registers) ((void)0)
@@ -573,10 +579,7 @@ PRODUCT_CASES(PRODUCT_KERNEL)
 
 #define PRODUCT_ENTRY(kind, operand, n, suffix, low_bits) {KERNEL(product_##kind##_##n##suffix)},
 /* By number of the case. */
-static const struct {
-    const void *kernel;
-    const char *name;
-} product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
+static const NamedKernel product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
 
 /* ---- from a matrix in memory to its product ----------------------------------------------------------------------- */
 
@@ -638,10 +641,7 @@ DEVICE void tile_loads(TileShared *s, const TileParams *p, int kind) {
 TILE_CASES(TILE_KERNEL)
 
 #define TILE_ENTRY(kind) {KERNEL(tile_##kind)},
-static const struct {
-    const void *kernel;
-    const char *name;
-} tile_kernels[] = {TILE_CASES(TILE_ENTRY)};
+static const NamedKernel tile_kernels[] = {TILE_CASES(TILE_ENTRY)};
 
 /* ---- one warp ---------------------------------------------------------------------------------------------------- */
 
@@ -967,10 +967,7 @@ static int run_barrier(const Machine *m, const BarrierCase *c, Outcome *o) {
 }
 
 #define SETMAXNREG_ENTRY(name, ...) {KERNEL(setmaxnreg_##name)},
-static const struct {
-    const void *kernel;
-    const char *name;
-} setmaxnreg_kernels[] = {SETMAXNREG_CASES(SETMAXNREG_ENTRY)};
+static const NamedKernel setmaxnreg_kernels[] = {SETMAXNREG_CASES(SETMAXNREG_ENTRY)};
 
 static int run_setmaxnreg(const Machine *m, const SetmaxnregCase *c, Outcome *o) {
     int i = (int)(c - setmaxnreg_cases);

@@ -103,8 +103,7 @@ for ([ 'ann', $seven ], [ 'bob', $raced ], [ 'eve', $seven =~ s/(consumer_releas
     File::Path::make_path("$scratch/class/$_->[0]");
     Patches::store("$scratch/class/$_->[0]/07_warp_specialized.cu", $_->[1]);
 }
-my $out = "--json $scratch/out.json --junit $scratch/out.xml";
-($said, $status) = Patches::output("tests/grade/grade --no-gpu --seed 7 --config $scratch/small $out $scratch/class");
+($said, $status) = Patches::output("tests/grade/grade --no-gpu --seed 7 --config $scratch/small --json $scratch/out.json $scratch/class");
 is($status, 1, 'a class in which not all have full marks: exit status 1');
 is($said =~ s/  +/ /gr =~ s/:\d+:\d+: error: .*/ has an error/r, "A teacher's aid, no examination: who wants to deceive it can, and what strangers wrote is to be judged in a "
     . "container.\nann 07_warp_specialized 100 of 100 \nbob 07_warp_specialized 40 of 100 RACE_WAR\neve 07_warp_specialized 0 of 100 "
@@ -112,12 +111,6 @@ is($said =~ s/  +/ /gr =~ s/:\d+:\d+: error: .*/ has an error/r, "A teacher's ai
 my $json = eval { decode_json(Patches::contents("$scratch/out.json")) } // {};
 is_deeply([ map { "$_->{student} $_->{points}" } @{ $json->{results} } ], [ 'ann 100', 'bob 40', 'eve 0' ], 'the same in JSON');
 is($json->{seed}, 7, 'with the seed');
-my $xml = Patches::contents("$scratch/out.xml");
-like($xml, qr/<testsuite name="ann\/07_warp_specialized" tests="10" failures="0">/, 'in JUnit XML ann has no failures');
-like($xml, qr/"bob\/07_warp_specialized" tests="4" failures="2">.*<failure message="0 of 30 points: RACE_WAR at [^<]*">model: RACE/s,
-    'and bob has the report');
-$xml =~ s/<\/?(?:testsuites?|testcase|failure)(?: \w+="[^"<>]*")*\/?>|<\?xml [^>]*>//g;
-unlike($xml, qr/[<>]/, 'there is nothing else in angle brackets');
 is((Patches::output("tests/grade/grade --only 08 $scratch/class"))[0], "$scratch/class: there is no STUDENT/NN_name.cu in it\n",
     'nobody has written chapter 08');
 

@@ -33,9 +33,7 @@ typedef struct {
     int end;
 } Times;
 
-/* Of the ring, and the columns of the kernels' tiles. */
-enum { RING_KB = 192, WIDTHS = 3 };
-static const int width[WIDTHS] = {128, 192, 208};
+enum { RING_KB = 192 };
 
 static int stages_of(int kilobytes, int bm, int bn) {
     int fit = kilobytes * 1024 / ((bm + bn) * constant(source, "BK") * 2), most = constant(source, "MAX_STAGES");
@@ -300,24 +298,14 @@ PICTURE(schedules) {
     end();
 }
 
-/* ---- turns: waits that would pass too early, and who hands a turn on ---- */
+/* ---- turns: waits that would pass too early ---- */
 
 /* What a wait for a parity asks: is the phase of this parity over? That is all it can see (mbarrier.h). */
 static int passes(int phase_under_way, uint32_t parity) { return ((uint32_t)(phase_under_way - 1) & 1) == parity; }
 
-/* Whose k-tile lay in the stage a lap before: 1 where it may be the other consumer's. */
-static int lap_before_is_the_others(int stages, int k_tiles) {
-    int others = 0;
-    for (int k_tile = 2 * stages * k_tiles; k_tile < 2 * (stages + 1) * k_tiles; k_tile++) {
-        others |= (k_tile / k_tiles - (k_tile - stages) / k_tiles) & 1;
-    }
-    return others;
-}
-
 PICTURE(turns) {
     enum { STAGES = 4, K = 5, SHOWN = 3 * K, WIDE = 52, LEFT = 168, TOP = 104, HIGH = 38, STATE = TOP + 166 };
-    enum { GRID = STATE + 154, MANY = 12 };
-    begin("08_persistent_pingpong/turns.svg", GRID + 172, "The ring for two consumers: which waits need the turn");
+    begin("08_persistent_pingpong/turns.svg", STATE + 140, "The ring for two consumers: which waits need the turn");
     paragraph(
         "t", MARGIN, 26, 18,
         "A ring of %d stages, tiles of %d k-tiles. Each consumer takes its own tile's k-tiles and skips the other's:\n"
@@ -397,114 +385,8 @@ PICTURE(turns) {
          K - 1);
 
     must_contain(source, "RING_BYTES = 192 * 1024,");
-    must_contain(source, "WIDTH_KERNEL(pingpong_128x128,");
-    must_contain(source, "WIDTH_KERNEL(pingpong_128x192,");
-    must_contain(source, "WIDTH_KERNEL(pingpong_128x208,");
-    line(MARGIN, GRID - 14, WIDTH - MARGIN, GRID - 14);
-    text("t h", MARGIN, GRID + 8, "When a skip needs the turn: the chapter's three rings, by K");
-    for (int k_tiles = 1; k_tiles <= MANY; k_tiles++) {
-        text("m s c", LEFT + 60 + (k_tiles - 1) * 58 + 28, GRID + 28, "K = %d", k_tiles * constant(source, "BK"));
-    }
-    for (int i = 0; i < WIDTHS; i++) {
-        int y = GRID + 34 + i * 30, stages = stages_of(RING_KB, constant(source, "BM"), width[i]);
-        text("t e", LEFT + 50, y + 18, "%d columns: %d stages", width[i], stages);
-        for (int k_tiles = 1; k_tiles <= MANY; k_tiles++) {
-            int x = LEFT + 60 + (k_tiles - 1) * 58, others = lap_before_is_the_others(stages, k_tiles);
-            need(others == (stages % (2 * k_tiles) != 0), "the rule in turns.svg does not hold");
-            cell(others ? "hot" : "n", x, y, 54, 26, others ? "t s c" : "m s c", 17, others ? "other's" : "own");
-        }
-    }
-    text("t", MARGIN, GRID + 34 + WIDTHS * 30 + 20,
-         "Only where the number of stages is a multiple of 2 · k_tiles a consumer meets its own k-tile a lap before, "
-         "as in chapter 07.");
-    end();
-}
-
-/* ---- handing the turn on: consumer 0's warps, one of them late ---- */
-
-enum { WARPS = 4, LATE = 7, ISSUE = 2, PRODUCT = 2 };
-
-/* One consumer's tile, if `arrivals` of its warps hand the turn on. */
-static void draw_handing_on(int x, int y, int unit, int k_tiles, int arrivals, const char *name, const char *remark) {
-    enum { LANE = 24, ALL = 18 };
-    int begin_at[WARPS] = {0, 0, 0, LATE}, done[WARPS], completes = 0, last = 0;
-    /* wgmma_wait_group(1) behind the second k-tile: the first product is over when all four warps have issued it. */
-    for (int warp = 0; warp < WARPS; warp++) {
-        done[warp] = begin_at[warp] + k_tiles * ISSUE;
-        int first_product = LATE + ISSUE + PRODUCT;
-        if (k_tiles > 1 && done[warp] < first_product) {
-            done[warp] = first_product;
-        }
-        if (warp < arrivals && done[warp] > completes) {
-            completes = done[warp];
-        }
-    }
-    int back = completes + k_tiles * ISSUE; /* consumer 1 hands turn[0] on, and its phase 0 is complete */
-    int hangs = 0;
-    text("t h", x, y, "%s", name);
-    text("m s", x, y + 16, "%s", remark);
-    y += 28;
-    int shown = back < ALL ? back : ALL;
-    cell("n", x, y, shown * unit, LANE - 6, "t s c", 13, "phase 0");
-    if (back < ALL) {
-        cell(hue(7), x + back * unit, y, (ALL - back) * unit, LANE - 6, "t s c", 13, "phase 1");
-    }
-    for (int warp = 0; warp < WARPS; warp++) {
-        int top = y + LANE + warp * LANE, from = begin_at[warp];
-        /* The first turn of consumer 0: parity 1. */
-        int through = passes(back <= from ? 1 : 0, 1);
-        if (from > 0) {
-            cell("wait", x, top, from * unit, LANE - 6, "m s c", 13, "late");
-        }
-        if (!through) {
-            hangs = 1;
-            cell("hot", x + from * unit, top, (ALL - from) * unit, LANE - 6, "t s c", 13, "waits for phase 1");
-            continue;
-        }
-        for (int k = 0; k < k_tiles; k++) {
-            int at = from + k * ISSUE;
-            cell("math", x + at * unit, top, ISSUE * unit, LANE - 6, "t s c", 13, "k%d", k);
-            last = at + ISSUE;
-        }
-        if (done[warp] > last) {
-            cell("wait", x + last * unit, top, (done[warp] - last) * unit, LANE - 6, "m s c", 13, "wait_group(1)");
-        }
-        if (warp < arrivals) {
-            arrow("lead", x + done[warp] * unit, top + LANE - 6, x + done[warp] * unit, y + LANE + WARPS * LANE + 8);
-        }
-    }
-    int top = y + LANE + WARPS * LANE + 10;
-    cell("wait", x, top, completes * unit, LANE - 6, "m s c", 13, completes > 4 ? "waits for turn[1]" : "");
-    for (int k = 0; k < k_tiles; k++) {
-        cell("math", x + (completes + k * ISSUE) * unit, top, ISSUE * unit, LANE - 6, "t s c", 13, "k%d", k);
-    }
-    need(hangs == (arrivals == 1 && k_tiles == 1), "who may hand a turn on has changed");
-}
-
-PICTURE(hand_over) {
-    enum { LEFT = 96, TOP = 88, SCALE = 15, STEP = 285, LANES = TOP + 28 };
-    begin("08_persistent_pingpong/handing_on.svg", 336, "One slow warp, and who hands the turn on");
-    paragraph("t", MARGIN, 26, 18,
-              "Consumer 0's first turn: its four warps, warp %d late. Each waits for parity 1 of turn[0]: in phase 0 "
-              "that passes, in phase 1 it blocks.\n"
-              "k0, k1: products of a k-tile issued. Arrows: arrivals at turn[1]. When consumer 1 has had its turn, "
-              "turn[0] goes to phase 1.",
-              WARPS - 1);
-    text("t s e", LEFT - 8, LANES + 13, "turn[0] is in");
-    for (int warp = 0; warp < WARPS; warp++) {
-        text("t s e", LEFT - 8, LANES + 24 + warp * 24 + 13, "warp %d", warp);
-    }
-    text("t s e", LEFT - 8, LANES + 24 + WARPS * 24 + 23, "consumer 1");
-    draw_handing_on(LEFT, TOP, SCALE, 1, 1, "K = 64, one thread hands on", "nothing makes it wait for warp 3");
-    draw_handing_on(LEFT + STEP, TOP, SCALE, 1, WARPS, "K = 64, all threads hand on", "the turn waits for warp 3");
-    draw_handing_on(LEFT + 2 * STEP, TOP, SCALE, 2, 1, "K = 128, one thread hands on",
-                    "wait_group(1) waits for warp 3");
-    paragraph("t", MARGIN, 286, 18,
-              "Left: warp 3 comes when turn[0] is in phase 1, takes its phase for one that is not over, and waits; its "
-              "warpgroup never finishes the tile.\n"
-              "Middle: turn[1] needs 128 arrivals, so warp 3 has passed turn[0] before anybody can move it on.\n"
-              "Right: a product belongs to all four warps. The wait behind the second k-tile ends when warp 3 has "
-              "issued the first.");
+    need(stages_of(RING_KB, constant(source, "BM"), constant(source, "MAX_BN")) == STAGES,
+         "the widest ring has other stages");
     end();
 }
 

@@ -79,7 +79,7 @@ sub chapter_of {
 # (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
 sub load {
     my ($path) = @_;
-    my ($number, $kind, $name) = $path =~ m{(?:^|/)(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
+    my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
     $kind //= 'labs' if defined $name && $name eq 'lab';
     fail(2, "$path: the path of a patch is NN_chapter/KIND/NAME.patch") if !$kind || !$NOUN{$kind};
     my $id = "${number}_$name";
