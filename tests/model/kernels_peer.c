@@ -226,6 +226,25 @@ DEVICE void hand_on(Shared *s, const Params *p, int rank, int thread) {
     cluster_sync();
 }
 
+RIGHT_IN(leave, RIGHT_LEAVE);               /* some threads arrive and return; the rest waits for those that have not */
+WRONG_IN(leave, LEAVE_EARLY, CLUSTER_EXIT); /* they return, and so does their CTA before the peer reads there */
+
+DEVICE void leave(Shared *s, const Params *p, int rank, int thread) {
+    int other = THREADS - 1 - thread, early = p->bug == LEAVE_EARLY && rank == 1;
+    s->u32[thread] = (uint32_t)(5 * number(rank, thread));
+    cluster_sync();
+    if (thread < 32 || early) {
+        p->out[rank * THREADS + thread] = 5 * number(1 - rank, other);
+        cluster_arrive_relaxed();
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        lap();
+        p->out[rank * THREADS + thread] = (int)cluster_load_u32(&s->u32[other], 1 - rank);
+        cluster_sync();
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     p.part(s, &p, cluster_cta_rank(), (int)threadIdx.x);

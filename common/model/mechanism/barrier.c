@@ -145,8 +145,11 @@ void barriers_thread_exit(Thread *t) {
             }
         }
     }
+    /* It waits for all that have not returned: who has arrived and returned is no longer among those. */
     Cluster *cluster = cta->cluster;
-    if (cluster->barrier.arrived > 0 && cluster->barrier.arrived == cluster->live) {
+    ClusterBarrier *b = &cluster->barrier;
+    b->arrived -= t->barriers.cluster_arrived && t->barriers.cluster_generation == b->generation;
+    if (b->arrived > 0 && b->arrived == cluster->live) {
         cluster_complete(cluster);
     }
 }
