@@ -76,6 +76,39 @@ DEVICE int poll_counters(Shared *s, const Params *p) {
     return 1;
 }
 
+RIGHT_IN(poll_shared, RIGHT_POLL_SHARED); /* warps meet at a counter in shared memory */
+RIGHT_IN(poll_shared, RIGHT_POLL_SHARED_CAS);
+RIGHT_IN(poll_shared, RIGHT_LOCK_SHARED); /* ... take a lock there in turn */
+WRONG_IN(poll_shared, POLL_SHARED_NEVER, LIVELOCK);
+
+DEVICE int poll_shared(Shared *s, const Params *p) {
+    int *count = &s->value[0], *lock = &s->value[1], warps = (int)blockDim.x / 32;
+    if (threadIdx.x < 2) {
+        s->value[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        if (p->bug == RIGHT_LOCK_SHARED) {
+            while (atomicExch(lock, 1) != 0) {
+            }
+            __nanosleep(10);
+            atomicAdd(count, 1);
+            atomicExch(lock, 0);
+        } else {
+            atomicAdd(count, 1);
+        }
+        if (p->bug == RIGHT_POLL_SHARED_CAS) {
+            while (atomicCAS(count, warps, warps) != warps) {
+            }
+        } else {
+            while (atomicAdd(count, 0) < warps + (p->bug == POLL_SHARED_NEVER)) {
+            }
+        }
+    }
+    __syncthreads();
+    return s->value[0] == warps;
+}
+
 RIGHT_IN(parts, RIGHT_PARTS); /* halves of a warp meet on their own, quarters too */
 WRONG_IN(parts, PARTS_OVERLAP, CONVERGENCE);
 WRONG_IN(parts, PART_ABSENT, CONVERGENCE);

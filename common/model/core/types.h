@@ -54,7 +54,7 @@ typedef enum {
     WAIT_NAMED, /* also __syncthreads: id 0 */
     WAIT_CLUSTER,
     WAIT_REGISTERS,
-    WAIT_COUNTER, /* for a counter in global memory to change */
+    WAIT_COUNTER, /* for a counter in memory to change */
     WAIT_POLL,    /* test_wait in a loop, for the barrier to change */
     WAIT_INIT,    /* for an mbarrier to be initialised */
 } WaitKind;

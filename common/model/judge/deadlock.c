@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../core/schedule.h"
+#include "../place/layout.h"
 #include "../place/line.h"
 #include "bug_report.h"
 #include "phases.h"
@@ -187,15 +188,32 @@ static void explain_registers(const Thread *t) {
     }
 }
 
-static void explain_counter(const Wait *wait, const char *place, const char *who) {
+/* "word 3 of counter", or the member of shared memory. */
+static const char *word_text(const Thread *t, char *text) {
+    const Wait *wait = &t->wait;
     const Allocation *a = global_find((uintptr_t)wait->address, 0);
-    char name[PHRASE_SIZE] = "no allocation", amount[40] = "";
-    long long word = a != NULL ? (long long)((uintptr_t)wait->address - a->begin) / 4 : 0;
-    if (wait->knows) {
-        snprintf(amount, sizeof amount, ", until it is %d or more", wait->wanted);
+    const Launch *l = launch_of(t->cta);
+    char name[PHRASE_SIZE] = "";
+    if (a != NULL) {
+        snprintf(text, PHRASE_SIZE, "word %lld of %.200s", (long long)((uintptr_t)wait->address - a->begin) / 4,
+                 allocation_text(a, name));
+        return text;
     }
-    report_line("waiting", "%s: %s, polls a global counter whose value is %d%s: word %lld of %s", place, who,
-                (int)wait->value, amount, word, a != NULL ? allocation_text(a, name) : name);
+    uint32_t offset = shared_offset(t->cta, wait->address);
+    if (l->shared_type != NULL) {
+        layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, name, sizeof name);
+    }
+    snprintf(text, PHRASE_SIZE, "byte %u of shared memory%s%.200s", offset, *name != '\0' ? ", " : "", name);
+    return text;
+}
+
+static void explain_counter(const Thread *t, const char *place, const char *who) {
+    char name[PHRASE_SIZE], amount[40] = "";
+    if (t->wait.knows) {
+        snprintf(amount, sizeof amount, ", until it is %d or more", t->wait.wanted);
+    }
+    report_line("waiting", "%s: %s, polls a counter whose value is %d%s: %s", place, who, (int)t->wait.value, amount,
+                word_text(t, name));
     if (waiting_ctas() == 0) {
         report_line("", "nobody is left who would change it");
     }
@@ -237,7 +255,7 @@ static void explain(const Thread *t, int count) {
         report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
                     who, wait->what, wait->id, wait->cta->block);
         break;
-    case WAIT_COUNTER: explain_counter(wait, place, who); break;
+    case WAIT_COUNTER: explain_counter(t, place, who); break;
     case WAIT_NONE: break;
     }
 }

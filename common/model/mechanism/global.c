@@ -44,16 +44,22 @@ static void changed(const void *p) {
     pollers_wake(p);
 }
 
+/* The word, of global memory or of the CTA's own shared memory; NULL: the address is neither. */
+static const uint32_t *word_at(const Thread *t, const void *p) {
+    int in_shared = (uintptr_t)p - (uintptr_t)t->cta->shared < t->cta->shared_bytes;
+    return (uintptr_t)p % 4 == 0 && (in_shared || global_find((uintptr_t)p, 0) != NULL) ? p : NULL;
+}
+
 /* The thread asks for a change of the word, in vain so far: in a loop it lets others run. wanted: what it waits for; NULL:
  * only the kernel knows. */
 static void poll(Thread *t, const void *p, const char *what, const int *wanted, Site site) {
     if (poll_again(t, p, version, 0)) {
-        uint32_t value = global_find((uintptr_t)p, 0) != NULL ? *(const uint32_t *)p : 0;
+        const uint32_t *word = word_at(t, p);
         poll_wait(t, (Wait){.kind = WAIT_COUNTER,
                             .site = site,
                             .what = what,
                             .address = p,
-                            .value = value,
+                            .value = word != NULL ? *word : 0,
                             .knows = wanted != NULL,
                             .wanted = wanted != NULL ? *wanted : 0});
     }
@@ -71,20 +77,18 @@ static uint32_t result_of(ModelAtomic op, uint32_t before, uint32_t value, uint3
     }
 }
 
-/* A lock that is taken: whoever asks for it in a loop polls. */
-static int is_vain(ModelAtomic op, const void *p, uint32_t value, uint32_t expected) {
-    if ((op != MODEL_EXCHANGE && op != MODEL_CAS) || global_find((uintptr_t)p, 0) == NULL || (uintptr_t)p % 4 != 0) {
-        return 0;
-    }
-    uint32_t before = *(const uint32_t *)p;
-    return result_of(op, before, value, expected) == before;
+/* A lock that is taken, or a counter that is read by adding nothing: whoever asks for it in a loop polls. */
+static int is_vain(const Thread *t, ModelAtomic op, const void *p, uint32_t value, uint32_t expected) {
+    const uint32_t *word = word_at(t, p);
+    return word != NULL && (op == MODEL_EXCHANGE || op == MODEL_CAS || (op == MODEL_ADD && value == 0)) &&
+           result_of(op, *word, value, expected) == *word;
 }
 
 uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected, ModelOrder order, const char *here) {
     static const char *const what[] = {"atomic add",      "atomic max", "atomic max",
                                        "atomic exchange", "atomic CAS", "atomic add"};
     Thread *t = current_thread();
-    if (is_vain(op, p, value, expected)) {
+    if (is_vain(t, op, p, value, expected)) {
         poll(t, p, what[op], NULL, site_of(here));
     }
     event_atomic(t, p, ATOMIC_CHANGE, (MemoryOrder)order, what[op], NULL, site_of(here));
@@ -114,7 +118,7 @@ void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
 
 static uint32_t load(const void *p, ModelOrder order, const int *wanted, const char *here) {
     Thread *t = current_thread();
-    poll(t, p, "poll of global memory", wanted, site_of(here));
+    poll(t, p, "poll of a counter", wanted, site_of(here));
     event_atomic(t, p, ATOMIC_LOAD, (MemoryOrder)order, "atomic load", wanted, site_of(here));
     return *(const uint32_t *)p;
 }
