@@ -14,7 +14,7 @@ enum { THREADS = 64, ROUNDS = 4, CHUNK = 4, N = THREADS * CHUNK };
 typedef struct {
     int value[THREADS];
     int chunk[2][N];
-    MBarrier bar, other, none;
+    MBarrier bar, other, none, full[2], empty[2], readers;
 } Shared;
 
 typedef struct Params Params;
@@ -230,11 +230,63 @@ DEVICE void copies(Shared *s, const Params *p) {
     }
 }
 
+RIGHT_IN(ring, RIGHT_COPIES_RING); /* each producer thread arrives behind its own wait for `empty` */
+RIGHT_IN(ring, RIGHT_WAITS_AGAIN); /* a consumer that has arrived elsewhere looks at the same phase once more */
+WRONG_IN(ring, COPIES_RING_FREE, RACE_WAW);       /* ... without it */
+WRONG_IN(ring, COPIES_RING_AFTER, PHASE_SKIPPED); /* ... which comes behind the arrival */
+WRONG_IN(ring, WAITS_AFTER_RELEASE, PHASE_STALE);
+
+/* Warp 0 copies, warp 1 reads, through a ring of two stages. */
+DEVICE void ring(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    int lane = (int)threadIdx.x % 32, consumes = threadIdx.x >= 32, sum = 0;
+    for (int k = 0; k < 4 * ROUNDS; k++) {
+        int stage = k % 2;
+        uint32_t parity = (uint32_t)(k / 2) & 1;
+        if (consumes) {
+            mbarrier_wait_parity(&s->full[stage], parity);
+            sum += s->chunk[stage][(31 - lane) * CHUNK];
+            if (bug == RIGHT_WAITS_AGAIN || bug == WAITS_AFTER_RELEASE) {
+                mbarrier_arrive(&s->readers);
+                if (stage == 1) {
+                    if (bug == WAITS_AFTER_RELEASE) {
+                        mbarrier_arrive(&s->empty[0]);
+                    }
+                    mbarrier_wait_parity(&s->full[0], parity);
+                    sum += s->chunk[0][lane * CHUNK];
+                    if (bug == RIGHT_WAITS_AGAIN) {
+                        mbarrier_arrive(&s->empty[0]);
+                    }
+                    mbarrier_arrive(&s->empty[1]);
+                }
+                mbarrier_wait_parity(&s->readers, (uint32_t)k & 1);
+                continue;
+            }
+            mbarrier_arrive(&s->empty[stage]);
+            continue;
+        }
+        if (bug != COPIES_RING_FREE && bug != COPIES_RING_AFTER) {
+            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
+        }
+        cp_async_16(&s->chunk[stage][lane * CHUNK], &p->in[(k % 2 * 32 + lane) * CHUNK]);
+        cp_async_mbarrier_arrive_noinc(&s->full[stage]);
+        if (bug == COPIES_RING_AFTER) {
+            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
+        }
+    }
+    if (consumes) {
+        p->out[lane] = p->out[32 + lane] = sum;
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS) mbarrier_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     if (threadIdx.x == 0) {
         mbarrier_init(&s->bar, 1, (int)blockDim.x);
         mbarrier_init(&s->other, 1, 1);
+        mbarrier_init(s->full, 2, 32);
+        mbarrier_init(s->empty, 2, 32);
+        mbarrier_init(&s->readers, 1, 32);
         mbarrier_init_fence();
     }
     __syncthreads();
@@ -256,7 +308,13 @@ static int run(const Case *c) {
         int want = p.part == copies         ? (THREADS - 1 - i / CHUNK) * CHUNK + i % CHUNK
                    : c->bug == RIGHT_REINIT ? threads - 1 - i
                                             : i; /* turned around an even number of times */
-        status = out[i] == in[want] ? 0 : 1;
+        int expected = in[want];
+        if (p.part == ring) {
+            int lane = i % 32, laps = 2 * ROUNDS;
+            expected = laps * (in[(31 - lane) * CHUNK] + in[(63 - lane) * CHUNK]) +
+                       (c->bug == RIGHT_WAITS_AGAIN ? laps * in[lane * CHUNK] : 0);
+        }
+        status = out[i] == expected ? 0 : 1;
     }
     return status;
 }

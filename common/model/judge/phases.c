@@ -218,9 +218,85 @@ void phases_use(Thread *t, const Barrier *b, Site site, const char *what) {
 
 /* ---- arrivals and bytes ------------------------------------------------------------------------------------------ */
 
-static void check_arrival(const Thread *t, const Barrier *b, int count, Site site, const char *what) {
+/* Does the completion come after this wait? By a chain of barriers that leads to its arrivals or to the start of a load that
+ * it counts, by what the waiting thread started after it and is known to have come, or by wgmmas that the waiting warp issued after it
+ * and that are known to be done. */
+static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released) {
+    Component waiter = thread_component(p->thread);
+    if (clock_tick(released, waiter).known >= p->epoch) {
+        return 1;
+    }
+    for (int i = 0; i < f->loads_count; i++) {
+        const Issued *load = &f->loads[i];
+        if (clock_tick(load->known, waiter).known >= p->epoch ||
+            (load->thread == p->thread && load->epoch >= p->epoch)) {
+            return 1;
+        }
+    }
+    const StartedLoad *started = p->thread->cta->phases->thread[p->thread->id].loads;
+    for (int i = 0; i < LOADS_KEPT && started != NULL; i++) {
+        if (started[i].waits >= p->order && clock_tick(released, started[i].component).known >= started[i].value) {
+            return 1;
+        }
+    }
+    const Warpgroup *g = p->thread->warp->warpgroup;
+    int component = g->cta->clock->warpgroup[g->id];
+    uint32_t groups = component >= 0 ? clock_tick(released, (Component)component).known : 0;
+    return groups > 0 && g->products.group_end[(groups - 1) % GROUP_HISTORY] > p->products;
+}
+
+static void report_stale(const Thread *t, const Barrier *b, Site site, Site before, uint64_t observed) {
+    if (report_begin(RULE_PHASE_STALE)) {
+        uint64_t next = observed, parity = (observed - 1) & 1;
+        report_place("now", t, site, "wait");
+        report_place("before", t, before, "its last wait on this barrier");
+        report_barrier(b);
+        if (observed == 0) {
+            report_line("phase",
+                        "parity %llu again: the first wait with it was let through by the fresh barrier; phase 0, the "
+                        "next one, has parity 0",
+                        (unsigned long long)parity);
+        } else {
+            report_line("phase", "parity %llu again, which was phase %llu; the next one, phase %llu, has parity %llu",
+                        (unsigned long long)parity, (unsigned long long)next - 1, (unsigned long long)next,
+                        (unsigned long long)parity ^ 1);
+        }
+        report_end(0);
+    }
+}
+
+/* Nothing is left to come of the phase but the bytes of loads that have started: does a wait that looked at the phase before
+ * once more, behind what hands that one on, come before them? If not, the thread has not advanced its phase. */
+static void check_repeated(const Barrier *b) {
     const BarrierFacts *f = b->facts;
-    if ((b->pending < count || (b->phase > 0 && f->observed < b->phase)) && report_begin(RULE_ARRIVE_OVERFLOW)) {
+    for (int i = 0; i < f->passed_count && b->pending == 0 && f->loads_count > 0; i++) {
+        const Passed *p = &f->passed[i];
+        if (p->repeats && !is_over(p, f, f->arriving)) {
+            report_stale(p->thread, b, p->site, p->before, b->phase);
+        }
+    }
+}
+
+/* The thread arrives too often: it has handed on a phase twice if it has looked at it twice. */
+static void tell_repeated(const Thread *t) {
+    const CtaBarriers *all = &t->cta->mbarriers;
+    for (int i = 0; i < all->count; i++) {
+        const BarrierFacts *f = all->list[i]->facts;
+        for (int k = 0; k < f->passed_count; k++) {
+            if (f->passed[k].repeats && f->passed[k].thread->warp == t->warp) {
+                report_stale(f->passed[k].thread, all->list[i], f->passed[k].site, f->passed[k].before,
+                             all->list[i]->phase);
+            }
+        }
+    }
+}
+
+static void check_arrival(const Thread *t, const Barrier *b, int count, Site site, const char *what) {
+    if (b->pending >= count && (b->phase == 0 || b->facts->observed >= b->phase)) {
+        return;
+    }
+    tell_repeated(t);
+    if (report_begin(RULE_ARRIVE_OVERFLOW)) {
         report_place("now", t, site, what);
         report_last_arrival("before", b, "the arrival before this one");
         report_barrier(b);
@@ -258,14 +334,28 @@ void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what
     }
 }
 
+/* The thread has started what is over when this component has this value. */
+static void note_started(const Thread *t, Component component, uint32_t value) {
+    CtaPhases *p = t->cta->phases;
+    StartedLoad load = {component, value, p->thread[t->id].waits};
+    if (p->thread[t->id].loads == NULL) {
+        p->thread[t->id].loads = cta_alloc(t->cta, LOADS_KEPT * sizeof load);
+    }
+    StartedLoad *last = &p->thread[t->id].loads[p->thread[t->id].started % LOADS_KEPT];
+    if (last->component != load.component || last->value != load.value) {
+        last = &p->thread[t->id].loads[++p->thread[t->id].started % LOADS_KEPT];
+    }
+    *last = load;
+}
+
 /* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
  * nothing that the thread has written itself. */
 void phases_copies(Thread *t, Barrier *b, Site site) {
     BarrierFacts *f = b->facts;
-    group_component(t, GROUP_COPIES);
+    uint32_t group = t->groups[GROUP_COPIES].committed + 1;
+    note_started(t, group_component(t, GROUP_COPIES), group);
     f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
-    f->copies[f->copies_count++] =
-        (CopyArrival){t, clock_ref(t->clock->base), t->groups[GROUP_COPIES].committed + 1, site};
+    f->copies[f->copies_count++] = (CopyArrival){t, clock_ref(t->clock->base), group, site};
     f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
     f->load_site = site;
     f->load_thread = t;
@@ -315,16 +405,7 @@ void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
 
 static void note_load(const Barrier *b, Thread *t) {
     BarrierFacts *f = b->facts;
-    CtaPhases *p = t->cta->phases;
-    StartedLoad load = {f->component, (uint32_t)b->phase + 1, p->thread[t->id].waits};
-    if (p->thread[t->id].loads == NULL) {
-        p->thread[t->id].loads = cta_alloc(t->cta, LOADS_KEPT * sizeof load);
-    }
-    StartedLoad *last = &p->thread[t->id].loads[p->thread[t->id].started % LOADS_KEPT];
-    if (last->component != load.component || last->phase != load.phase) {
-        last = &p->thread[t->id].loads[++p->thread[t->id].started % LOADS_KEPT];
-    }
-    *last = load;
+    note_started(t, f->component, (uint32_t)b->phase + 1);
     for (int i = 0; i < f->loads_count; i++) {
         if (f->loads[i].thread == t) {
             return; /* what it knew at its first one */
@@ -337,6 +418,7 @@ static void note_load(const Barrier *b, Thread *t) {
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     BarrierFacts *f = b->facts;
     note_load(b, copy->thread);
+    check_repeated(b);
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
     uint32_t meant = thread_newest(copy->thread, f->component).known;
@@ -391,35 +473,13 @@ void phases_lack_bytes(const Barrier *b) {
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-/* Does the completion come after this wait? By a chain of barriers that leads to its arrivals or to the start of a load that
- * it counts, by a load that the waiting thread started after it and that is known to have come, or by wgmmas that the waiting warp issued after it
- * and that are known to be done. */
-static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released) {
-    Component waiter = thread_component(p->thread);
-    if (clock_tick(released, waiter).known >= p->epoch) {
-        return 1;
-    }
-    for (int i = 0; i < f->loads_count; i++) {
-        const Issued *load = &f->loads[i];
-        if (clock_tick(load->known, waiter).known >= p->epoch ||
-            (load->thread == p->thread && load->epoch >= p->epoch)) {
-            return 1;
-        }
-    }
-    const StartedLoad *started = p->thread->cta->phases->thread[p->thread->id].loads;
-    for (int i = 0; i < LOADS_KEPT && started != NULL; i++) {
-        if (started[i].waits >= p->order && clock_tick(released, started[i].component).known >= started[i].phase) {
-            return 1;
-        }
-    }
-    const Warpgroup *g = p->thread->warp->warpgroup;
-    int component = g->cta->clock->warpgroup[g->id];
-    uint32_t groups = component >= 0 ? clock_tick(released, (Component)component).known : 0;
-    return groups > 0 && g->products.group_end[(groups - 1) % GROUP_HISTORY] > p->products;
-}
-
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
-    if (!is_over(p, b->facts, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
+    if (is_over(p, b->facts, released)) {
+        return;
+    }
+    if (p->repeats) {
+        report_stale(p->thread, b, p->site, p->before, b->phase);
+    } else if (!device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("wait", p->thread, p->site, "wait released by the previous phase");
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");
@@ -493,16 +553,21 @@ static int has_come_round(const Thread *t, const Barrier *b, const LastWait *las
     return last->asked ? since == others : since > 0 || others == 0;
 }
 
-/* Must a second wait for the same phase be a mistake? To look again is allowed, as long as the next phase cannot complete
- * meanwhile, which check_passed() sees. It is one if the next phase has completed, or the thread knows of a load for it, or
- * has handed on what the phase brought, and come round to this barrier. */
+/* Must a second wait for the same phase be a mistake? It is one if the next phase has completed, or the thread knows of a load
+ * for it. */
 static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
     const BarrierFacts *f = b->facts;
-    int handed_on =
-        last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products.groups;
-    return b->phase > last->observed || (handed_on && has_come_round(t, b, last)) ||
+    return b->phase > last->observed ||
            (f->load_phase > last->observed && f->load_thread->cta->cluster == t->cta->cluster &&
             thread_knows(t, thread_component(f->load_thread), f->load_epoch));
+}
+
+/* Has it handed on something since, and come round to this barrier? Then it is one unless the next phase cannot complete before
+ * this look is over, which check_repeated() and check_passed() see. */
+static int looks_again(const Thread *t, const Barrier *b, const LastWait *last) {
+    int handed_on =
+        last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products.groups;
+    return handed_on && has_come_round(t, b, last);
 }
 
 /* Does the thread know of every arrival that released this? */
@@ -545,39 +610,23 @@ static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parit
 }
 
 /* Does the thread wait with the parity of its own last wait, though it has done something since, and knows of no newer
- * phase? Then it has not advanced its phase. */
-static int repeats_parity(const Thread *t, const Barrier *b, uint32_t parity) {
-    const BarrierFacts *f = b->facts;
-    const LastWait *last = f->last_wait != NULL ? &f->last_wait[t->id] : NULL;
-    if (last == NULL || !last->waited) {
-        return 0;
-    }
+ * phase? Then it may not have advanced its phase. */
+static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *last, uint32_t parity) {
     int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
     return !idle && ((last->observed - 1) & 1) == parity &&
-           !thread_knows(t, f->component, (uint32_t)last->observed + 1) && is_stale(t, b, last);
+           !thread_knows(t, b->facts->component, (uint32_t)last->observed + 1);
 }
 
 void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
-    if (!repeats_parity(t, b, parity)) {
-        check_knows_before(t, b, parity, site);
-        return;
-    }
-    const LastWait *last = &b->facts->last_wait[t->id];
-    if (report_begin(RULE_PHASE_STALE)) {
-        report_place("now", t, site, "wait");
-        report_place("before", t, last->site, "its last wait on this barrier");
-        report_barrier(b);
-        if (last->observed == 0) {
-            report_line("phase",
-                        "parity %u again: the first wait with it was let through by the fresh barrier; phase 0, the "
-                        "next one, has parity 0",
-                        parity);
-        } else {
-            report_line("phase", "parity %u again, which was phase %llu; the next one, phase %llu, has parity %u",
-                        parity, (unsigned long long)last->observed - 1, (unsigned long long)last->observed, parity ^ 1);
+    LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
+    if (last != NULL && last->waited && repeats_parity(t, b, last, parity)) {
+        if (is_stale(t, b, last)) {
+            report_stale(t, b, site, last->site, last->observed);
+            return;
         }
-        report_end(0);
+        last->repeats = looks_again(t, b, last);
     }
+    check_knows_before(t, b, parity, site);
 }
 
 void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site) {
@@ -608,19 +657,28 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
     }
     f->observed = b->phase > f->observed ? b->phase : f->observed;
     f->passed = model_room(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
-    f->passed[f->passed_count++] =
-        (Passed){t, thread_epoch(t), ++t->cta->phases->thread[t->id].waits, t->warp->products.issued, site};
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
-    f->last_wait[t->id] = (LastWait){.waited = 1,
-                                     .asked = asked,
-                                     .observed = b->phase,
-                                     .epoch = thread_epoch(t),
-                                     .groups = t->warp->products.groups,
-                                     .arrivals = t->cta->phases->thread[t->id].arrivals,
-                                     .order = t->cta->phases->thread[t->id].waits,
-                                     .site = site};
+    LastWait *last = &f->last_wait[t->id];
+    f->passed[f->passed_count++] = (Passed){.thread = t,
+                                            .epoch = thread_epoch(t),
+                                            .order = ++t->cta->phases->thread[t->id].waits,
+                                            .products = t->warp->products.issued,
+                                            .site = site,
+                                            .repeats = last->repeats,
+                                            .before = last->site};
+    if (last->repeats) {
+        check_repeated(b);
+    }
+    *last = (LastWait){.waited = 1,
+                       .asked = asked,
+                       .observed = b->phase,
+                       .epoch = thread_epoch(t),
+                       .groups = t->warp->products.groups,
+                       .arrivals = t->cta->phases->thread[t->id].arrivals,
+                       .order = t->cta->phases->thread[t->id].waits,
+                       .site = site};
     thread_acquire(t, f->released);
 }
 

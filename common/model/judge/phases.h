@@ -13,6 +13,8 @@ typedef struct {
     uint32_t order;    /* the thread's waits are numbered from 1 */
     uint64_t products; /* wgmmas that its warp had issued */
     Site site;
+    int repeats; /* it may be a mistake: LastWait */
+    Site before; /* the thread's last wait on this barrier */
 } Passed;
 
 /* A thread's last wait on a barrier. */
@@ -25,6 +27,7 @@ typedef struct {
     uint32_t arrivals; /* that it had made, at any barrier */
     uint32_t order;    /* as above */
     Site site;
+    int repeats; /* the thread looks at the same phase again, behind what hands it on */
 } LastWait;
 
 /* Bytes announced for a phase. */
@@ -34,10 +37,11 @@ typedef struct {
     Site site;
 } Announced;
 
-/* A load that a thread has started: the phase that counts it, from 1, and the waits that the thread had behind it. */
+/* A load that a thread has started, or copies that are to arrive: known to be over by this value of the component, a phase from 1
+ * or a group; and the waits that the thread had behind it. */
 typedef struct {
     Component component;
-    uint32_t phase, waits;
+    uint32_t value, waits;
 } StartedLoad;
 
 /* A load that a phase counts: who started it, and what it knew. */
