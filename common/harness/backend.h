@@ -77,6 +77,8 @@ typedef struct {
     void (*set_schedule)(const Options *options, uint64_t seed);
     /* The model alone: what the last launch did, for --count. */
     void (*print_counts)(FILE *out);
+    /* The model alone: the index-th thing that no launch has reached, a phrase; NULL: no more. */
+    const char *(*unreached)(int index);
 
     /* With a timer. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */

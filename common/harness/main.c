@@ -119,6 +119,9 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
     if (options->sms != DEFAULT_MODEL_SMS) {
         append(text, " --sms %d", options->sms);
     }
+    if (options->shared != DEFAULT_MODEL_SHARED) {
+        append(text, " --shared %d", options->shared);
+    }
     if (problem->seed != 1) {
         append(text, " --seed %llu", (unsigned long long)problem->seed);
     }
@@ -192,28 +195,62 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
 
 /* ---- the model's round --------------------------------------------------------------------------------------------- */
 
-/* What a run without options adds to the default size: edges in every direction; and too few k-tiles to fill the stages, an
- * odd number of tile rows for a cluster of two, producers that meet if they can. For packed weights few rows, too, in a
- * tile whose k several CTAs share, each with more k-tiles than stages. Each with some policies (bit 1 << ModelPolicy) and,
- * where the chapter has them, in every variant. */
+/* What a run without options adds to the default size, each with some policies (bit 1 << ModelPolicy) and, where the chapter
+ * has them, in every variant. First for all chapters: edges in every direction; then too few k-tiles to fill the stages, an odd
+ * number of tile rows for a cluster of two, producers that meet if they can. Then what single chapters need, so that each
+ * of their kernels runs and each of its rings goes round twice. */
 enum {
     EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
     ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
+    RANDOM = 1 << MODEL_RANDOM,
+    SOME = 1 << MODEL_LAZY | RANDOM,
 };
-static const struct {
-    int m, n, k, sms, policies;
+typedef struct {
+    const char *chapter; /* what its name begins with */
+    int m, n, k, policies;
+    int sms, shared; /* 0: the default */
     Choice meet;
-    int experts;
-    int for_w4a8; /* alone */
-} round_sizes[] = {{200, 300, 333, DEFAULT_MODEL_SMS, ALL_BUT_RANDOM, CHOICE_DEFAULT, 3, 0},
-                   {260, 264, 40, 2, EACH_POLICY, CHOICE_YES, 1, 0},
-                   {16, 64, 6000, DEFAULT_MODEL_SMS, EACH_POLICY, CHOICE_DEFAULT, 1, 1}};
+    int experts; /* KIND_W4A8 */
+} RoundSize;
+static const RoundSize round_sizes[] = {
+    {"", 200, 300, 333, .policies = ALL_BUT_RANDOM, .experts = 3},
+    {"", 260, 264, 40, .policies = EACH_POLICY, .sms = 2, .meet = CHOICE_YES},
+    {"04", 150, 300, 333, .policies = EACH_POLICY, .shared = 99}, /* two stages, for GPUs with less shared memory */
+    {"07", 130, 260, 700, .policies = SOME},
+    {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
+    {"09", 390, 450, 130, .policies = RANDOM, .sms = 2},
+    {"09", 24, 200, 2100, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
+    {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
+    {"12", 390, 500, 200, .policies = SOME, .sms = 2},
+    /* Each of 11's kernels is chosen for one of these; the parts of k are an odd number of pairs. Then experts that end inside
+     * a pair of rows. */
+    {"11", 8, 64, 10900, .policies = EACH_POLICY},
+    {"11", 7, 300, 7700, .policies = RANDOM},
+    {"11", 6, 400, 5800, .policies = RANDOM},
+    {"11", 5, 600, 3100, .policies = RANDOM},
+    {"11", 16, 64, 8700, .policies = EACH_POLICY},
+    {"11", 13, 300, 7700, .policies = RANDOM},
+    {"11", 15, 400, 5400, .policies = RANDOM},
+    {"11", 12, 600, 2800, .policies = RANDOM},
+    {"11", 17, 64, 8700, .policies = RANDOM},
+    {"11", 30, 300, 5700, .policies = RANDOM},
+    {"11", 31, 500, 4200, .policies = RANDOM},
+    {"11", 31, 800, 2600, .policies = RANDOM},
+    {"11", 33, 64, 5600, .policies = RANDOM},
+    {"11", 60, 300, 4600, .policies = RANDOM},
+    {"11", 64, 500, 3100, .policies = RANDOM},
+    {"11", 61, 900, 2100, .policies = RANDOM},
+    {"11", 203, 200, 700, .policies = RANDOM, .experts = 5},
+};
 
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
     printf("right    %d x %d x %d", shape->m, shape->n, shape->k);
     if (options->sms != DEFAULT_MODEL_SMS) {
         printf(" on %d SMs", options->sms);
+    }
+    if (options->shared != DEFAULT_MODEL_SHARED) {
+        printf(" with --shared %d", options->shared);
     }
     printf(": integers %s, --policy", kind_is_exact(shape->kind, DATA_INTEGERS) ? "exact" : "within tolerance");
     const char *before = " ";
@@ -265,25 +302,31 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     return status;
 }
 
-/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. */
+/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. And is told where they would still
+ * hide. */
 static GemmStatus check_round(const Options *options, const Stage *stage) {
-    Kind kind = stage->chapter->kind;
+    const Chapter *chapter = stage->chapter;
     for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0]; i++) {
+        const RoundSize *size = &round_sizes[i];
         Options one = *options;
         DeviceInfo device = stage->device;
-        if (round_sizes[i].for_w4a8 && kind != KIND_W4A8) {
+        if (strncmp(chapter->name, size->chapter, strlen(size->chapter)) != 0) {
             continue;
         }
-        one.shape = (Shape){round_sizes[i].m,
-                            round_sizes[i].n,
-                            round_sizes[i].k,
-                            -1,
-                            kind,
-                            kind == KIND_W4A8 ? round_sizes[i].experts : 1};
-        one.sms = device.sm_count = round_sizes[i].sms;
-        one.tuning.meet = stage->chapter->choices & CHOOSES_MEET ? round_sizes[i].meet : CHOICE_DEFAULT;
+        one.shape = (Shape){size->m, size->n, size->k, -1, chapter->kind, 1};
+        if (chapter->kind == KIND_W4A8 && size->experts) {
+            one.shape.experts = size->experts;
+        }
+        one.sms = device.sm_count = size->sms ? size->sms : one.sms;
+        one.shared = size->shared ? size->shared : one.shared;
+        device.shared_bytes = one.shared * 1024;
+        one.tuning.meet = chapter->choices & CHOOSES_MEET ? size->meet : CHOICE_DEFAULT;
         fflush(stdout);
-        GEMM_TRY(check_size(&one, stage, &device, round_sizes[i].policies));
+        GEMM_TRY(check_size(&one, stage, &device, size->policies));
+    }
+    const char *unreached;
+    for (int i = 0; (unreached = stage->backend->unreached(i)) != NULL; i++) {
+        printf("hidden   %s\n", unreached);
     }
     return GEMM_OK;
 }

@@ -122,7 +122,7 @@ void print_usage(FILE *out, const char *program) {
         "  --variant NAME        one of the chapter's variants (another name lists them)\n"
         "  --tile-group G        tile rows walked together\n"
         "  --meet yes|no         producers wait for each other before each tile\n"
-        "on the model (without any option but --on, also at two odd sizes, in all policies and variants):\n"
+        "on the model (without any option but --on, also at odd sizes, in several policies and all variants):\n"
         "  --policy NAME         what happens next: eager, lazy, random or pct\n"
         "                        (default random; eager for a timeline)\n"
         "  --schedule-seed S     with the policy, replays a run (default 1)\n"

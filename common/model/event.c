@@ -17,6 +17,7 @@
 #include "tell/barrier_rows.h"
 #include "tell/count.h"
 #include "tell/journal.h"
+#include "tell/laps.h"
 #include "tell/observe.h"
 #include "tell/steps.h"
 
@@ -31,6 +32,7 @@ void event_launch_begin(void) {
     count_launch_begin();
     observe_launch();
     steps_launch_begin();
+    laps_launch_begin();
     journal_launch_begin();
 }
 
@@ -47,6 +49,7 @@ void event_shutdown(void) {
     shadow_shutdown();
     conflicts_shutdown();
     steps_shutdown();
+    laps_shutdown();
     model_forget_reports();
     dwarf_close();
 }
@@ -81,6 +84,7 @@ void event_cta_end(Cta *cta) {
     clock_cta_end(cta);
     steps_cta_end(cta);
     count_cta_end(cta);
+    laps_cta_end(cta);
 }
 
 void event_thread_returned(Thread *t) {

@@ -78,18 +78,20 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
 typedef struct {
     void (*entry)(const void *params);
     size_t params_bytes;
+    const char *name;
 } ModelKernel;
 
 /* The entry copies the parameters from the host, of which -fsanitize=thread must not tell, and so the kernel is a function
  * apart. It is inlined there: gcc for aarch64 would pass parameters with tensor maps, which are 64-byte aligned, as an
- * argument on a multiple of 16 bytes; a variable is aligned everywhere. */
-#define KERNEL_ENTRY(kernel, Params)                                                                            \
-    static __attribute__((noinline)) void kernel##_model_run(const Params *params_) { kernel(*params_); }       \
-    static __attribute__((noinline, no_sanitize("thread"), unused)) void kernel##_model_entry(const void *p_) { \
-        const Params params_ = *(const Params *)p_;                                                             \
-        kernel##_model_run(&params_);                                                                           \
-    }                                                                                                           \
-    static const ModelKernel kernel##_model __attribute__((unused)) = {kernel##_model_entry, sizeof(Params)};   \
+ * argument on a multiple of 16 bytes; a variable is aligned everywhere. The linker lists all kernels side by side. */
+#define KERNEL_ENTRY(kernel, Params)                                                                                   \
+    static __attribute__((noinline)) void kernel##_model_run(const Params *params_) { kernel(*params_); }              \
+    static __attribute__((noinline, no_sanitize("thread"), unused)) void kernel##_model_entry(const void *p_) {        \
+        const Params params_ = *(const Params *)p_;                                                                    \
+        kernel##_model_run(&params_);                                                                                  \
+    }                                                                                                                  \
+    static const ModelKernel kernel##_model = {kernel##_model_entry, sizeof(Params), #kernel};                         \
+    __attribute__((used, section("model_kernels"))) static const ModelKernel *const kernel##_listed = &kernel##_model; \
     enum { kernel##_params_bytes = sizeof(Params) }
 #define KERNEL(kernel) ((const void *)&(kernel##_model)), #kernel
 

@@ -88,6 +88,10 @@ void model_forget_reports(void);
 /* "RACE_WAR" and the rest; NULL if there is no such rule. */
 const char *model_rule_name(ModelRule rule);
 
+/* What no launch has reached so far, by index, a phrase each: a kernel of this program that has not run, a ring of mbarriers
+ * that has not gone round twice. NULL: no more. Holds until the next call. */
+const char *model_unreached(int index);
+
 /* Frees all memory of the model. Pointers from model_global_alloc() and model_report() end. */
 void model_shutdown(void);
 

@@ -45,6 +45,28 @@ static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     return text;
 }
 
+/* Is this among what has not been reached? */
+static int is_unreached(const char *phrase) {
+    const char *text;
+    for (int i = 0; (text = model_unreached(i)) != NULL; i++) {
+        if (strstr(text, phrase) != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The first of all. */
+static void test_unreached(void) {
+    ModelOptions options = {.quiet = 1};
+    ok(is_unreached("ring_kernel was never launched"), "a kernel that has not run is known");
+    run_case(find_case("ring EXPECT_DOUBLE"), &options);
+    ok(!is_unreached("ring_kernel was never launched"), "... it has");
+    ok(is_unreached("ring full[2] of ring_kernel has gone round less than once"), "a ring that stands still is known");
+    run_case(find_case("ring RIGHT"), &options);
+    ok(!is_unreached("of ring_kernel"), "... it has gone round twice");
+}
+
 static void test_replay(void) {
     const Case *c = find_case("ring RIGHT");
     for (int policy = MODEL_RANDOM; policy <= MODEL_PCT; policy++) {
@@ -497,6 +519,7 @@ static void test_count(void) {
 }
 
 int main(void) {
+    test_unreached();
     test_replay();
     test_journal();
     test_reports();

@@ -1,0 +1,103 @@
+/* laps.c - see laps.h. A ring is an array of mbarriers of one mbarrier_init(). It has gone round as often as the slowest of
+ * them has completed a phase, in the CTA where that is most: only from the second lap on is a stage refilled that somebody
+ * may still read, and waited for by both parities. */
+#include "laps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../model.h"
+
+enum { LAPS_WANTED = 2 };
+
+typedef struct {
+    const char *kernel;
+    char array[sizeof((Barrier *)0)->array];
+    int barriers;
+    uint64_t laps;
+} RingLaps;
+
+static struct {
+    RingLaps *ring;
+    int rings, ring_capacity;
+    void (**launched)(const void *); /* entries of kernels */
+    int launches, launch_capacity;
+} laps;
+
+/* All kernels of the program: KERNEL_ENTRY() lists them. */
+extern const ModelKernel *const __start_model_kernels[] __attribute__((weak));
+extern const ModelKernel *const __stop_model_kernels[] __attribute__((weak));
+
+static int was_launched(void (*entry)(const void *)) {
+    for (int i = 0; i < laps.launches; i++) {
+        if (laps.launched[i] == entry) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void laps_launch_begin(void) {
+    for (int i = 0; i < device.launched; i++) {
+        if (!was_launched(device.launch[i].entry)) {
+            laps.launched = model_room(laps.launched, laps.launches + 1, &laps.launch_capacity, sizeof *laps.launched);
+            laps.launched[laps.launches++] = device.launch[i].entry;
+        }
+    }
+}
+
+static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
+    for (RingLaps *r = laps.ring; r < laps.ring + laps.rings; r++) {
+        if (r->kernel == kernel && r->barriers == barriers && strcmp(r->array, b->array) == 0) {
+            return r;
+        }
+    }
+    laps.ring = model_room(laps.ring, laps.rings + 1, &laps.ring_capacity, sizeof *laps.ring);
+    RingLaps *r = &laps.ring[laps.rings++];
+    *r = (RingLaps){.kernel = kernel, .barriers = barriers};
+    memcpy(r->array, b->array, sizeof r->array);
+    return r;
+}
+
+void laps_cta_end(const Cta *cta) {
+    const CtaBarriers *all = &cta->mbarriers;
+    for (int first = 0, next; first < all->count; first = next) {
+        uint64_t least = UINT64_MAX;
+        int used = 0;
+        for (next = first; next < all->count && all->list[next]->init == all->list[first]->init; next++) {
+            const Barrier *b = all->list[next];
+            least = b->phase < least ? b->phase : least;
+            used |= b->phase > 0 || b->pending != b->expected;
+        }
+        if (used && next - first > 1) {
+            RingLaps *r = ring_of(cta->cluster->launch->name, all->list[first], next - first);
+            r->laps = least > r->laps ? least : r->laps;
+        }
+    }
+}
+
+const char *model_unreached(int index) {
+    static char text[256];
+    for (const ModelKernel *const *k = __start_model_kernels; k < __stop_model_kernels; k++) {
+        if (!was_launched((*k)->entry) && index-- == 0) {
+            snprintf(text, sizeof text, "%s was never launched", (*k)->name);
+            return text;
+        }
+    }
+    for (const RingLaps *r = laps.ring; r < laps.ring + laps.rings; r++) {
+        if (r->laps < LAPS_WANTED && index-- == 0) {
+            snprintf(text, sizeof text, "the ring %s[%d] of %s has gone round %s: bugs of a refilled stage do not show",
+                     r->array, r->barriers, r->kernel, r->laps == 0 ? "less than once" : "once only");
+            return text;
+        }
+    }
+    return NULL;
+}
+
+void laps_shutdown(void) {
+    free(laps.ring);
+    free(laps.launched);
+    memset(&laps, 0, sizeof laps);
+}
