@@ -1,5 +1,7 @@
-/* event.c - who listens to what, and in which order: rules first, then what is told. Nothing happens here itself. */
+/* event.c - who listens to what, and in which order: rules first, then what is told. */
 #include "event.h"
+
+#include <string.h>
 
 #include "judge/bug_report.h"
 #include "judge/clock.h"
@@ -14,50 +16,59 @@
 #include "judge/transfers.h"
 #include "judge/world.h"
 #include "place/dwarf.h"
-#include "tell/barrier_rows.h"
-#include "tell/count.h"
-#include "tell/journal.h"
-#include "tell/laps.h"
-#include "tell/observe.h"
-#include "tell/steps.h"
 
-/* ---- the launch -------------------------------------------------------------------------------------------------- */
+Hear *event_heard[EVENT_KINDS][MOST_LISTENERS + 1];
 
-void event_configured(void) { steps_forget(); }
+void event_connect(void) {
+    static const Listener *const listeners[] = {
+#define LISTENER(name) &name##_listener,
+        LISTENERS(LISTENER)
+#undef LISTENER
+    };
+    _Static_assert(sizeof listeners / sizeof listeners[0] <= MOST_LISTENERS, "there is room for all who listen");
+    memset(event_heard, 0, sizeof event_heard);
+    for (size_t i = 0; i < sizeof listeners / sizeof listeners[0]; i++) {
+        int wanted = listeners[i]->wanted == NULL || listeners[i]->wanted();
+        for (int kind = 0; kind < EVENT_KINDS; kind++) {
+            if (!wanted && kind != EVENT_CONFIGURED && kind != EVENT_SHUTDOWN) {
+                continue;
+            }
+            Hear **next = event_heard[kind];
+            while (*next != NULL) {
+                next++;
+            }
+            *next = listeners[i]->hear[kind];
+        }
+    }
+}
 
-void event_launch_begin(void) {
+static void rules_launch_begin(const Event *e) {
+    (void)e;
     report_launch_begin();
     clock_launch_begin();
     conflicts_launch_begin();
-    count_launch_begin();
-    observe_launch();
-    steps_launch_begin();
-    laps_launch_begin();
-    journal_launch_begin();
 }
-
-void event_launches_done(void) { conflicts_launches_done(); }
-
-void event_launch_end(void) {
+static void rules_launches_done(const Event *e) {
+    (void)e;
+    conflicts_launches_done();
+}
+static void rules_launch_end(const Event *e) {
+    (void)e;
+    report_launch_end();
     world_launch_end();
     clock_launch_end();
-    journal_launch_end();
-    report_launch_end();
 }
-
-void event_shutdown(void) {
+static void rules_shutdown(const Event *e) {
+    (void)e;
     shadow_shutdown();
     conflicts_shutdown();
-    steps_shutdown();
-    laps_shutdown();
     model_forget_reports();
     dwarf_close();
 }
-
-void event_cluster_begin(Cluster *cluster) { clock_cluster_begin(cluster); }
-void event_cluster_end(Cluster *cluster) { clock_cluster_end(cluster); }
-
-void event_cta_begin(Cta *cta) {
+static void rules_cluster_begin(const Event *e) { clock_cluster_begin(e->cluster); }
+static void rules_cluster_end(const Event *e) { clock_cluster_end(e->cluster); }
+static void rules_cta_begin(const Event *e) {
+    Cta *cta = e->cta;
     cta->roles = cta_alloc(cta, sizeof *cta->roles);
     cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
     cta->results = cta_alloc(cta, sizeof *cta->results);
@@ -68,444 +79,246 @@ void event_cta_begin(Cta *cta) {
     world_cta_begin(cta);
     shadow_cta_begin(cta);
     products_cta_begin(cta);
-    steps_cta_begin(cta);
 }
-
-void event_cta_returned(Cta *cta) {
-    phases_cta_returned(cta);
-    steps_cta_returned(cta);
+static void rules_cta_returned(const Event *e) { phases_cta_returned(e->cta); }
+static void rules_cta_end(const Event *e) {
+    products_cta_end(e->cta);
+    convergence_cta_end(e->cta);
+    phases_cta_end(e->cta);
+    world_cta_end(e->cta);
+    clock_cta_end(e->cta);
 }
-
-void event_cta_end(Cta *cta) {
-    products_cta_end(cta);
-    convergence_cta_end(cta);
-    phases_cta_end(cta);
-    world_cta_end(cta);
-    clock_cta_end(cta);
-    steps_cta_end(cta);
-    count_cta_end(cta);
-    laps_cta_end(cta);
+static void rules_thread_returned(const Event *e) {
+    products_returned(e->thread);
+    transfers_returned(e->thread);
+    convergence_returned(e->thread);
+    clock_thread_returned(e->thread);
 }
-
-void event_thread_returned(Thread *t) {
-    products_returned(t);
-    transfers_returned(t);
-    convergence_returned(t);
-    clock_thread_returned(t);
-    journal_returned(t);
+static void rules_shared_address(const Event *e) { shadow_address(e->cta, e->p); }
+static void rules_stuck(const Event *e) {
+    (void)e;
+    report_deadlock();
 }
-
-void event_shared_memory(const Cta *cta) { observe_shared(launch_of(cta)); }
-void event_shared_address(const Cta *cta, const void *p) { shadow_address(cta, p); }
-void event_tile(Thread *t, int row, int col) {
-    steps_tile(t, row, col);
-    journal_tile(t, row, col);
-}
-void event_stuck(void) { report_deadlock(); }
-
-/* ---- ordinary accesses, global memory ---------------------------------------------------------------------------- */
-
-void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    conflicts_spin(t, p, size, write, site);
-    shadow_access(t, p, size, write, site);
-    if (write && size == CHUNK_BYTES) {
-        provenance_stored(t, (uint32_t)((const uint8_t *)p - t->cta->shared));
-    }
-    count_access(t, write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, p, size, site);
-    if (t->steps != NULL) {
-        steps_plain(t, 0, write, size);
+static void rules_shared_access(const Event *e) {
+    conflicts_spin(e->thread, e->p, e->size, e->write, e->site);
+    shadow_access(e->thread, e->p, e->size, e->write, e->site);
+    if (e->write && e->size == CHUNK_BYTES) {
+        provenance_stored(e->thread, shared_offset(e->thread->cta, e->p));
     }
 }
-
-void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    conflicts_plain(t, p, size, write, site);
-    if (write) {
-        results_stored(t, p, size, site);
-    } else if (size == CHUNK_BYTES) {
-        provenance_loaded(t, p);
-    }
-    count_access(t, write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, p, size, site);
-    if (device.options.observer != NULL) {
-        observe_global(t, p, size, write, site);
-    }
-    if (t->steps != NULL) {
-        steps_plain(t, 1, write, size);
+static void rules_global_access(const Event *e) {
+    conflicts_plain(e->thread, e->p, e->size, e->write, e->site);
+    if (e->write) {
+        results_stored(e->thread, e->p, e->size, e->site);
+    } else if (e->size == CHUNK_BYTES) {
+        provenance_loaded(e->thread, e->p);
     }
 }
-
-void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    products_accessed(t, p, size, write, site);
+static void rules_accumulator_access(const Event *e) { products_accessed(e->thread, e->p, e->size, e->write, e->site); }
+static void rules_stack_store(const Event *e) {
+    provenance_forget(e->thread->warp, e->p, e->size);
+    products_stored(e->thread->warp, e->p, e->size, e->site);
 }
-
-void event_stack_store(Thread *t, const void *p, uint32_t size, Site site) {
-    provenance_forget(t->warp, p, size);
-    products_stored(t->warp, p, size, site);
+static void rules_unknown_access(const Event *e) {
+    conflicts_unknown(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
 }
-
-void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    conflicts_unknown(t, p, size, site, write ? "store" : "load");
+static void rules_misaligned_access(const Event *e) {
+    conflicts_misaligned(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
 }
-
-void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site) {
-    conflicts_misaligned(t, p, size, site, write ? "store" : "load");
+static void rules_global_free(const Event *e) { conflicts_free(e->allocation); }
+static void rules_atomic(const Event *e) {
+    conflicts_atomic(e->thread, e->p, e->atomic, e->order, e->what, e->at_least, e->site);
 }
-
-void event_global_free(Allocation *allocation) { conflicts_free(allocation); }
-
-void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
-                  Site site) {
-    conflicts_atomic(t, p, kind, order, what, wanted, site);
-    if (global_is(p)) {
-        count_add(COUNT_ATOMICS, 1);
-        observe_global(t, p, 4, kind != ATOMIC_LOAD, site);
+static void rules_atomic_done(const Event *e) {
+    if (global_is(e->p)) {
+        world_raised(e->thread, e->p, e->order, e->before, e->after);
     }
 }
-
-void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t before, uint32_t value) {
-    if (global_is(p)) {
-        world_raised(t, p, order, before, value);
+static void rules_fence(const Event *e) { world_fence(e->thread, e->system); }
+static void rules_grid_wait(const Event *e) { clock_grid_wait(e->thread); }
+static void rules_warp_apart(const Event *e) { convergence_apart(e->thread, e->instruction, e->mask, e->site); }
+static void rules_shuffle(const Event *e) {
+    const WarpMeeting *m = &e->warp->meeting;
+    for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+        convergence_shuffle_width((int)m->operands[__builtin_ctz(lanes)].u[1], m->site);
     }
 }
-
-void event_fence(Thread *t, int system) { world_fence(t, system); }
-void event_grid_wait(Thread *t) { clock_grid_wait(t); }
-
-/* ---- warps ------------------------------------------------------------------------------------------------------- */
-
-void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
-    convergence_apart(t, instruction, mask, site);
+static void rules_syncwarp(const Event *e) { clock_syncwarp(e->warp); }
+static void rules_shuffle_source(const Event *e) { convergence_shuffle_source(e->warp, e->lane, e->from_lane); }
+static void rules_ldmatrix(const Event *e) {
+    convergence_together(e->warp);
+    products_ldmatrix(e->warp, e->registers, e->rows, e->transposes, e->site);
 }
-
-void event_warp_together(Warp *w) {
-    convergence_together(w);
-    count_together(w);
+static void rules_stmatrix(const Event *e) {
+    convergence_together(e->warp);
+    products_stmatrix(e->warp, e->rows, e->site);
 }
-void event_syncwarp(Warp *w) { clock_syncwarp(w); }
-
-void event_shuffle_source(Warp *w, int lane, int from) { convergence_shuffle_source(w, lane, from); }
-
-void event_shuffle(Warp *w, int transposes) {
-    count_add(COUNT_SHUFFLES, 1);
-    steps_shuffle(w, transposes);
+static void rules_mma(const Event *e) {
+    convergence_together(e->warp);
+    products_mma(e->warp, e->type, e->d, e->a, e->b, e->site);
 }
-
-void event_shuffle_width(int width, Site site) { convergence_shuffle_width(width, site); }
-
-void event_vote(Warp *w) { steps_shuffle(w, 0); }
-
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
-    products_ldmatrix(w, r, row, trans, site);
-    count_ldmatrix(w, r[0], row);
-    if (!trans) {
-        observe_ldmatrix(w, r, row, site);
-    }
-    journal_ldmatrix(w, row, site);
-    steps_ldmatrix(w, r[0]);
+static void rules_copy(const Event *e) {
+    transfers_copy(e->thread, (void *)(uintptr_t)e->p, e->from, (int)e->size, e->site);
 }
-
-void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
-    products_stmatrix(w, row, site);
-    count_stmatrix(row);
-    journal_stmatrix(w, row, site);
-    steps_stmatrix(w);
+static void rules_group_wait(const Event *e) {
+    report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest);
+    clock_group_wait(e->thread, e->group, (uint32_t)e->done);
 }
-
-void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-               const uint32_t *const b[WARP_SIZE], Site site) {
-    products_mma(w, type, d, a, b, site);
-    count_mma(w, type, a[0], b[0]);
-    steps_mma(w, a[0], b[0]);
+static void rules_barrier_arrive(const Event *e) { convergence_arrive(e->thread, e->id, e->expected, e->site); }
+static void rules_barrier_complete(const Event *e) { convergence_complete(e->cta, e->id); }
+static void rules_cluster_arrive(const Event *e) {
+    convergence_cluster_arrive(e->thread, e->site);
+    clock_cluster_arrive(e->thread, e->release);
 }
-
-void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                    const uint32_t *const b[WARP_SIZE], Site site) {
-    observe_mma(w, type, d, a, b, site);
+static void rules_cluster_complete(const Event *e) { clock_cluster_complete(e->cluster); }
+static void rules_cluster_wait(const Event *e) { convergence_cluster_wait(e->thread, e->site); }
+static void rules_cluster_passed(const Event *e) { clock_cluster_passed(e->thread); }
+static void rules_cluster_access(const Event *e) {
+    transfers_cluster_access(e->thread, e->rank, e->p, e->size, e->write, e->site);
 }
-
-/* ---- cp.async ---------------------------------------------------------------------------------------------------- */
-
-void event_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
-    transfers_copy(t, dst, src, bytes, site);
-    count_access(t, COUNTED_COPY_FROM, src, (uint32_t)bytes, site);
-    count_access(t, COUNTED_COPY_TO, dst, CHUNK_BYTES, site);
-    if (bytes > 0) {
-        observe_global(t, src, (uint32_t)bytes, 0, site);
-    }
-    steps_copy(t);
+static void rules_st_async(const Event *e) { transfers_st_async(e->thread, e->barrier, e->p, e->size, e->site); }
+static void rules_setmaxnreg(const Event *e) { convergence_setmaxnreg(e->warp, e->increase, e->count, e->site); }
+static void rules_mbarrier_init(const Event *e) { phases_init(e->thread, e->barrier, (int)e->amount, e->site); }
+static void rules_mbarrier_init_fence(const Event *e) { phases_init_fence(e->thread); }
+static void rules_mbarrier_reach(const Event *e) {
+    phases_reach(e->thread, e->rank, e->p, e->site, e->what, e->by_engine);
 }
-
-/* ---- groups of a thread's copies --------------------------------------------------------------------------------- */
-
-void event_group_commit(Thread *t, GroupKind kind, Site site) {
-    count_group_commit(t, kind);
-    observe_group_commit(t, kind, site);
-    steps_group_commit(t, kind);
+static void rules_mbarrier_use(const Event *e) { phases_use(e->thread, e->barrier, e->site, e->what); }
+static void rules_mbarrier_inval(const Event *e) { phases_inval(e->thread, e->barrier, e->site); }
+static void rules_mbarrier_arrive(const Event *e) {
+    phases_arrive(e->thread, e->barrier, (int)e->amount, e->site, e->what);
 }
-
-void event_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done, Site site) {
-    report_negative(RULE_ALIGNMENT, site, group_text(kind)->wait, newest);
-    clock_group_wait(t, kind, done);
-    count_group_wait(t, kind);
-    steps_group_wait(t, kind, newest, done);
+static void rules_mbarrier_copies(const Event *e) {
+    phases_copies(e->thread, e->barrier, e->site);
+    transfers_tracked(e->thread);
 }
-
-/* ---- barriers of the CTA and of the cluster, registers ----------------------------------------------------------- */
-
-void event_barrier_arrive(Thread *t, int id, int expected, int waits, Site site) {
-    convergence_arrive(t, id, expected, site);
-    observe_sync(id, expected > 0 ? expected : t->cta->threads - t->cta->exited, site);
-    if (waits) {
-        count_barrier(t, expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS);
-    }
-    journal_sync(t, id, expected, waits, site);
-    steps_barrier_arrive(t, id);
+static void rules_mbarrier_copies_arrive(const Event *e) { phases_copies_arrive(e->thread, e->barrier); }
+static void rules_mbarrier_announced(const Event *e) {
+    phases_announced(e->thread, e->barrier, (int)e->amount, e->site);
 }
-
-void event_barrier_complete(Cta *cta, int id) {
-    convergence_complete(cta, id);
-    journal_sync_complete(cta, id);
-    steps_barrier_complete(cta, id);
+static void rules_mbarrier_landed(const Event *e) { phases_landed(e->barrier, e->thread, e->site); }
+static void rules_mbarrier_lacks_bytes(const Event *e) { phases_lack_bytes(e->barrier); }
+static void rules_mbarrier_complete(const Event *e) { phases_complete(e->barrier); }
+static void rules_mbarrier_wait(const Event *e) { phases_wait(e->thread, e->barrier, e->parity, e->site); }
+static void rules_mbarrier_wait_token(const Event *e) { phases_wait_token(e->barrier, e->of, e->phase, e->site); }
+static void rules_mbarrier_passed(const Event *e) { phases_passed(e->thread, e->barrier, e->phase, e->asked, e->site); }
+static void rules_tensor_map_prefetch(const Event *e) { transfers_prefetch(e->map, e->site); }
+static void rules_bulk_copy(const Event *e) {
+    transfers_bulk(e->thread, e->p, e->from, (int)e->size, e->what, e->site);
 }
-
-void event_barrier_passed(Thread *t, int id) { steps_barrier_passed(t, id); }
-
-void event_cluster_arrive(Thread *t, int release, Site site) {
-    convergence_cluster_arrive(t, site);
-    clock_cluster_arrive(t, release);
-    steps_cluster_arrive(t);
-}
-
-void event_cluster_complete(Cluster *cluster) {
-    clock_cluster_complete(cluster);
-    steps_cluster_complete(cluster);
-}
-
-void event_cluster_wait(Thread *t, Site site) { convergence_cluster_wait(t, site); }
-
-void event_cluster_passed(Thread *t) {
-    clock_cluster_passed(t);
-    steps_cluster_passed(t);
-}
-
-void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
-    transfers_cluster_access(t, rank, p, size, write, site);
-    if (t->steps != NULL) {
-        steps_plain(t, 0, write, size);
+static void rules_tma_load_asked(const Event *e) { transfers_load_asked(e->copy); }
+static void rules_tma_load(const Event *e) {
+    for (int i = 0; i < e->load->targets; i++) {
+        phases_load(e->load->barrier[i], &e->load->copy, tensor_box_bytes(&e->load->map));
+        transfers_load(e->load, i);
     }
 }
-
-void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
-    transfers_st_async(t, b, p, size, site);
-    steps_st_async(t, b);
-}
-
-void event_setmaxnreg(Warp *w, int increase, int registers, Site site) {
-    convergence_setmaxnreg(w, increase, registers, site);
-    observe_registers(w, increase, registers, site);
-    journal_registers(w, increase, registers, site);
-}
-
-/* ---- mbarriers --------------------------------------------------------------------------------------------------- */
-
-void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site) {
-    phases_init(t, b, how_many, site);
-    barrier_row(b, MBARRIER_INIT, 0);
-    journal_use(t, site);
-    journal_barrier(b, MBARRIER_INIT, 0);
-    observe_barrier(b, how_many, site);
-}
-
-void event_mbarrier_init_fence(Thread *t) { phases_init_fence(t); }
-
-void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
-    phases_reach(t, rank, bar, site, what, by_engine);
-}
-
-void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what) {
-    phases_use(t, b, site, what);
-    journal_use(t, site);
-}
-
-void event_mbarrier_inval(Thread *t, Barrier *b, Site site) { phases_inval(t, b, site); }
-
-void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
-    phases_arrive(t, b, count, site, what);
-    if (b->pending > 0) {
-        count_add(COUNT_MBARRIER_ARRIVALS, (unsigned)count);
-        steps_mbarrier_arrive(t, b);
+static void rules_tma_store(const Event *e) { transfers_store(e->copy); }
+static void rules_bulk_wait(const Event *e) {
+    report_negative(RULE_TMA_OPERAND, e->site, "bulk_wait_group", e->newest);
+    clock_group_wait(e->thread, GROUP_READS, (uint32_t)e->done);
+    if (!e->read) {
+        clock_group_wait(e->thread, GROUP_WRITES, (uint32_t)e->done);
     }
 }
-
-void event_mbarrier_copies(Thread *t, Barrier *b, Site site) {
-    phases_copies(t, b, site);
-    transfers_tracked(t);
-    steps_copies(t, b);
-}
-
-void event_mbarrier_copies_arrive(Thread *t, Barrier *b) {
-    phases_copies_arrive(t, b);
-    count_add(COUNT_MBARRIER_ARRIVALS, b->pending > 0);
-}
-
-void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site) {
-    phases_announced(t, b, bytes, site);
-    observe_announcement(b, bytes);
-}
-
-void event_mbarrier_landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
-    phases_landed(b, by, site);
-    barrier_row(b, MBARRIER_LANDED, bytes);
-    journal_landed(b, by, bytes);
-}
-
-void event_mbarrier_lacks_bytes(Barrier *b) { phases_lack_bytes(b); }
-
-void event_mbarrier_complete(Barrier *b) {
-    phases_complete(b);
-    barrier_row(b, MBARRIER_COMPLETE, 0);
-    count_add(COUNT_MBARRIER_PHASES, 1);
-    steps_mbarrier_complete(b);
-}
-
-void event_mbarrier_phase(const Barrier *b) { journal_phase(b); }
-
-void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site) {
-    phases_wait(t, b, parity, site);
-    journal_wait(t, b, parity, site);
-    steps_mbarrier_wait(t);
-}
-
-void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site) {
-    phases_wait_token(b, of, phase, site);
-    steps_mbarrier_wait(t);
-}
-
-void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
-    phases_passed(t, b, phase, asked, site);
-    count_add(COUNT_MBARRIER_WAITS, 1);
-    journal_passed(t, b, phase, site);
-    steps_mbarrier_passed(t, b);
-}
-
-void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount) {
-    barrier_row(b, how, amount);
-    journal_barrier(b, how, amount);
-}
-
-/* ---- the copy engine --------------------------------------------------------------------------------------------- */
-
-void event_tensor_map(const TensorMap *map) { observe_map(map); }
-void event_tensor_map_prefetch(const TensorMap *map, Site site) { transfers_prefetch(map, site); }
-void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
-    transfers_bulk(t, shared, global, bytes, what, site);
-}
-
-void event_tma_load_asked(const TmaCopy *copy) { transfers_load_asked(copy); }
-
-void event_tma_load(const TmaLoad *load) {
-    for (int i = 0; i < load->targets; i++) {
-        phases_load(load->barrier[i], &load->copy, tensor_box_bytes(&load->map));
-        transfers_load(load, i);
-        observe_load(load, i);
+static void rules_fence_proxy(const Event *e) {
+    if (e->shared) {
+        clock_fence(e->thread);
     }
-    count_load(load);
-    journal_load(load);
-    steps_load(load);
-}
-
-void event_tma_landing(const TmaLoad *load) { journal_landing(load); }
-
-void event_tma_store(const TmaCopy *copy) {
-    transfers_store(copy);
-    count_store(copy);
-    observe_store(copy);
-    journal_store(copy);
-    steps_store(copy);
-}
-
-void event_tma_stored(const TmaStore *store) {
-    observe_stored(store);
-    journal_stored(store);
-}
-
-void event_bulk_commit(Thread *t) {
-    journal_bulk_commit(t);
-    steps_bulk_commit(t);
-}
-
-void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site) {
-    report_negative(RULE_TMA_OPERAND, site, "bulk_wait_group", newest);
-    clock_group_wait(t, GROUP_READS, done);
-    if (!read) {
-        clock_group_wait(t, GROUP_WRITES, done);
-    }
-    journal_bulk_wait(t, newest, read, site);
-    steps_bulk_wait(t, newest, read, done);
-}
-
-void event_fence_proxy(Thread *t, int shared, int global) {
-    if (shared) {
-        clock_fence(t);
-        journal_fence_proxy(t);
-    }
-    if (global) {
-        world_fence_proxy(t);
-    }
-    count_add(COUNT_PROXY_FENCES, 1);
-}
-
-/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
-
-void event_wgmma_fence(Warp *w, Site site) { products_fence(w, site); }
-void event_wgmma_warp(Warp *w, const Product *wanted) { products_warp(w, wanted); }
-
-void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first) {
-    products_part(w, product, wanted, first);
-    if (first) {
-        count_wgmma(product);
-    }
-    journal_part(w, product);
-    steps_wgmma_part(w, product);
-}
-
-void event_wgmma_unset(Site site) { products_unset(site); }
-
-void event_wgmma_issued(Warpgroup *g, const Product *product) {
-    observe_issued(g, product);
-    journal_issued(g, product);
-    steps_wgmma_issued(g, product);
-}
-
-void event_wgmma_done(Warpgroup *g, Product *product) {
-    products_done(product);
-    observe_done(g, product);
-    journal_done(g, product);
-}
-
-void event_wgmma_commit(Warp *w) {
-    products_commit(w);
-    journal_commit(w);
-    count_add(COUNT_WGMMA_GROUPS, w->id % 4 == 0);
-}
-
-void event_wgmma_wait(Warp *w, int newest, Site site) {
-    report_negative(RULE_WGMMA_OPERANDS, site, "wgmma_wait_group", newest);
-    products_wait(w, newest, site);
-    journal_wgmma_wait(w, newest, site);
-    count_add(COUNT_WGMMA_WAITS, w->id % 4 == 0);
-}
-
-void event_fragment_holds(Thread *t, const uint32_t *a, const char *matrix, int element_bytes, int row, int k) {
-    if (t->lane == 0) {
-        provenance_declared(t->warp, a, matrix, element_bytes, row, k);
+    if (e->global) {
+        world_fence_proxy(e->thread);
     }
 }
-
-void event_wgmma_settled(Thread *t, const float *d, int count) { products_settled(t, d, count); }
-
-void event_wgmma_waited(Warp *w, int newest, uint64_t done) {
-    clock_wgmma_waited(w, done);
-    products_waited(w, done);
-    journal_waited(w, done);
-    steps_wgmma_waited(w, newest, done);
+static void rules_wgmma_fence(const Event *e) { products_fence(e->warp, e->site); }
+static void rules_wgmma_warp(const Event *e) { products_warp(e->warp, e->wanted); }
+static void rules_wgmma_part(const Event *e) { products_part(e->warp, e->product, e->wanted, e->first); }
+static void rules_wgmma_unset(const Event *e) { products_unset(e->site); }
+static void rules_wgmma_done(const Event *e) { products_done(e->product); }
+static void rules_wgmma_commit(const Event *e) { products_commit(e->warp); }
+static void rules_wgmma_wait(const Event *e) {
+    report_negative(RULE_WGMMA_OPERANDS, e->site, "wgmma_wait_group", e->newest);
+    products_wait(e->warp, e->newest, e->site);
 }
+static void rules_fragment_holds(const Event *e) {
+    if (e->thread->lane == 0) {
+        provenance_declared(e->thread->warp, e->fragment, e->matrix, e->element_bytes, e->row, e->k);
+    }
+}
+static void rules_registers_settled(const Event *e) { products_settled(e->thread, e->accumulators, e->count); }
+static void rules_wgmma_waited(const Event *e) {
+    clock_wgmma_waited(e->warp, e->done);
+    products_waited(e->warp, e->done);
+}
+const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_begin,
+                                          [EVENT_LAUNCHES_DONE] = rules_launches_done,
+                                          [EVENT_LAUNCH_END] = rules_launch_end,
+                                          [EVENT_SHUTDOWN] = rules_shutdown,
+                                          [EVENT_CLUSTER_BEGIN] = rules_cluster_begin,
+                                          [EVENT_CLUSTER_END] = rules_cluster_end,
+                                          [EVENT_CTA_BEGIN] = rules_cta_begin,
+                                          [EVENT_CTA_RETURNED] = rules_cta_returned,
+                                          [EVENT_CTA_END] = rules_cta_end,
+                                          [EVENT_THREAD_RETURNED] = rules_thread_returned,
+                                          [EVENT_SHARED_ADDRESS] = rules_shared_address,
+                                          [EVENT_STUCK] = rules_stuck,
+                                          [EVENT_SHARED_ACCESS] = rules_shared_access,
+                                          [EVENT_GLOBAL_ACCESS] = rules_global_access,
+                                          [EVENT_ACCUMULATOR_ACCESS] = rules_accumulator_access,
+                                          [EVENT_STACK_STORE] = rules_stack_store,
+                                          [EVENT_UNKNOWN_ACCESS] = rules_unknown_access,
+                                          [EVENT_MISALIGNED_ACCESS] = rules_misaligned_access,
+                                          [EVENT_GLOBAL_FREE] = rules_global_free,
+                                          [EVENT_ATOMIC] = rules_atomic,
+                                          [EVENT_ATOMIC_DONE] = rules_atomic_done,
+                                          [EVENT_FENCE] = rules_fence,
+                                          [EVENT_GRID_WAIT] = rules_grid_wait,
+                                          [EVENT_WARP_APART] = rules_warp_apart,
+                                          [EVENT_SHUFFLE] = rules_shuffle,
+                                          [EVENT_SYNCWARP] = rules_syncwarp,
+                                          [EVENT_SHUFFLE_SOURCE] = rules_shuffle_source,
+                                          [EVENT_LDMATRIX] = rules_ldmatrix,
+                                          [EVENT_STMATRIX] = rules_stmatrix,
+                                          [EVENT_MMA] = rules_mma,
+                                          [EVENT_COPY] = rules_copy,
+                                          [EVENT_GROUP_WAIT] = rules_group_wait,
+                                          [EVENT_BARRIER_ARRIVE] = rules_barrier_arrive,
+                                          [EVENT_BARRIER_COMPLETE] = rules_barrier_complete,
+                                          [EVENT_CLUSTER_ARRIVE] = rules_cluster_arrive,
+                                          [EVENT_CLUSTER_COMPLETE] = rules_cluster_complete,
+                                          [EVENT_CLUSTER_WAIT] = rules_cluster_wait,
+                                          [EVENT_CLUSTER_PASSED] = rules_cluster_passed,
+                                          [EVENT_CLUSTER_ACCESS] = rules_cluster_access,
+                                          [EVENT_ST_ASYNC] = rules_st_async,
+                                          [EVENT_SETMAXNREG] = rules_setmaxnreg,
+                                          [EVENT_MBARRIER_INIT] = rules_mbarrier_init,
+                                          [EVENT_MBARRIER_INIT_FENCE] = rules_mbarrier_init_fence,
+                                          [EVENT_MBARRIER_REACH] = rules_mbarrier_reach,
+                                          [EVENT_MBARRIER_USE] = rules_mbarrier_use,
+                                          [EVENT_MBARRIER_INVAL] = rules_mbarrier_inval,
+                                          [EVENT_MBARRIER_ARRIVE] = rules_mbarrier_arrive,
+                                          [EVENT_MBARRIER_COPIES] = rules_mbarrier_copies,
+                                          [EVENT_MBARRIER_COPIES_ARRIVE] = rules_mbarrier_copies_arrive,
+                                          [EVENT_MBARRIER_ANNOUNCED] = rules_mbarrier_announced,
+                                          [EVENT_MBARRIER_LANDED] = rules_mbarrier_landed,
+                                          [EVENT_MBARRIER_LACKS_BYTES] = rules_mbarrier_lacks_bytes,
+                                          [EVENT_MBARRIER_COMPLETE] = rules_mbarrier_complete,
+                                          [EVENT_MBARRIER_WAIT] = rules_mbarrier_wait,
+                                          [EVENT_MBARRIER_WAIT_TOKEN] = rules_mbarrier_wait_token,
+                                          [EVENT_MBARRIER_PASSED] = rules_mbarrier_passed,
+                                          [EVENT_TENSOR_MAP_PREFETCH] = rules_tensor_map_prefetch,
+                                          [EVENT_BULK_COPY] = rules_bulk_copy,
+                                          [EVENT_TMA_LOAD_ASKED] = rules_tma_load_asked,
+                                          [EVENT_TMA_LOAD] = rules_tma_load,
+                                          [EVENT_TMA_STORE] = rules_tma_store,
+                                          [EVENT_BULK_WAIT] = rules_bulk_wait,
+                                          [EVENT_FENCE_PROXY] = rules_fence_proxy,
+                                          [EVENT_WGMMA_FENCE] = rules_wgmma_fence,
+                                          [EVENT_WGMMA_WARP] = rules_wgmma_warp,
+                                          [EVENT_WGMMA_PART] = rules_wgmma_part,
+                                          [EVENT_WGMMA_UNSET] = rules_wgmma_unset,
+                                          [EVENT_WGMMA_DONE] = rules_wgmma_done,
+                                          [EVENT_WGMMA_COMMIT] = rules_wgmma_commit,
+                                          [EVENT_WGMMA_WAIT] = rules_wgmma_wait,
+                                          [EVENT_FRAGMENT_HOLDS] = rules_fragment_holds,
+                                          [EVENT_REGISTERS_SETTLED] = rules_registers_settled,
+                                          [EVENT_WGMMA_WAITED] = rules_wgmma_waited}};

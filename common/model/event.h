@@ -1,197 +1,245 @@
-/* event.h - what happens in the model: one function for each thing. The mechanisms and model.c call them; event.c says
- * who listens. Unless said otherwise an event comes right before the thing is done, so that a rule can be asked first: a
- * judge that stops the launch does not return. `what` names an instruction for reports, `site` is its place. */
+/* event.h - what happens in the model, as records. A mechanism, or model.c, posts one of each thing, right before it is done
+ * unless said otherwise: so that a rule can be asked first, and one that stops the launch does not return. Judges and tellers
+ * have a table of the kinds that they listen to. */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
 
 #include "core/memory.h"
 #include "core/state.h"
 
-/* ---- the launch: model.c ----------------------------------------------------------------------------------------- */
+/* Behind each kind, what its record has besides `thread` and `site`. */
+typedef enum {
+    /* ---- the launch: model.c */
+    EVENT_CONFIGURED, /* this and SHUTDOWN: also for those who are not wanted */
+    EVENT_LAUNCH_BEGIN,
+    EVENT_LAUNCHES_DONE, /* all of its threads have returned */
+    EVENT_LAUNCH_END,    /* everything is taken down */
+    EVENT_SHUTDOWN,      /* memory kept from launch to launch goes */
+    EVENT_CLUSTER_BEGIN, /* cluster: it has no CTA yet */
+    EVENT_CLUSTER_END,   /* cluster: its CTAs are gone */
+    EVENT_CTA_BEGIN,     /* cta: its threads are set up */
+    EVENT_CTA_RETURNED,  /* cta: all of its threads have */
+    EVENT_CTA_END,       /* cta: it is taken down */
+    EVENT_THREAD_RETURNED,
+    EVENT_SHARED_MEMORY,  /* cta: the kernel has named its shared memory */
+    EVENT_SHARED_ADDRESS, /* cta, p: it asks for an address in it */
+    EVENT_TILE,           /* row, column of the tile of C that the thread takes */
+    EVENT_STUCK,          /* no thread can go on, and nothing asynchronous is left. Nobody returns */
 
-void event_configured(void);
-void event_launch_begin(void);
-/* All of its threads have returned. */
-void event_launches_done(void);
-/* Everything is taken down. */
-void event_launch_end(void);
-/* Memory kept from launch to launch goes. */
-void event_shutdown(void);
-/* It has no CTA yet; they are gone. */
-void event_cluster_begin(Cluster *cluster);
-void event_cluster_end(Cluster *cluster);
-/* Its threads are set up; all of them have returned; it is taken down. */
-void event_cta_begin(Cta *cta);
-void event_cta_returned(Cta *cta);
-void event_cta_end(Cta *cta);
-void event_thread_returned(Thread *t);
-/* The kernel has named its shared memory; it asks for an address in it. */
-void event_shared_memory(const Cta *cta);
-void event_shared_address(const Cta *cta, const void *p);
-/* The thread takes a tile of C. */
-void event_tile(Thread *t, int row, int col);
-/* No thread can go on, and nothing asynchronous is left. */
-void event_stuck(void) __attribute__((noreturn));
+    /* ---- ordinary accesses: plain.c. All: p, size, write */
+    EVENT_SHARED_ACCESS,
+    EVENT_GLOBAL_ACCESS,
+    EVENT_ACCUMULATOR_ACCESS, /* registers that wgmma knows as accumulators or fragments, or that lie between such */
+    EVENT_STACK_STORE,        /* by lane 0 */
+    EVENT_MISALIGNED_ACCESS,  /* ends the launch */
+    EVENT_UNKNOWN_ACCESS,     /* of memory that is none of a kernel's: ends the launch */
 
-/* ---- ordinary accesses: plain.c ---------------------------------------------------------------------------------- */
+    /* ---- global memory: global.c */
+    EVENT_GLOBAL_FREE, /* allocation */
+    EVENT_ATOMIC,      /* of 4 bytes, of shared memory too: p, what, atomic, order, at_least */
+    EVENT_ATOMIC_DONE, /* p, order, before, after */
+    EVENT_FENCE,       /* fence.acq_rel.gpu; system: .sys */
+    EVENT_GRID_WAIT,
 
-void event_shared_access(Thread *t, const void *p, uint32_t size, int write, Site site);
-void event_global_access(Thread *t, const void *p, uint32_t size, int write, Site site);
-/* Of registers that wgmma knows as accumulators or fragments, or that lie between such. */
-void event_accumulator_access(Thread *t, const void *p, uint32_t size, int write, Site site);
-/* By lane 0 to its stack. */
-void event_stack_store(Thread *t, const void *p, uint32_t size, Site site);
-/* Ends the launch. */
-void event_misaligned(Thread *t, const void *p, uint32_t size, int write, Site site);
-/* Of memory that is none of a kernel's. */
-void event_unknown_access(Thread *t, const void *p, uint32_t size, int write, Site site) __attribute__((noreturn));
+    /* ---- a warp, whose lanes have all come: warp.c, registers.c. All: warp */
+    EVENT_WARP_APART,    /* thread, instruction, mask: lanes of the mask are elsewhere, or gone. Nobody returns */
+    EVENT_WARP_TOGETHER, /* all lanes of the warp are at one instruction */
+    EVENT_SYNCWARP,
+    EVENT_SHUFFLE,        /* transposes: by XOR */
+    EVENT_SHUFFLE_SOURCE, /* lane, from: it reads from one that takes no part */
+    EVENT_VOTE,           /* or match */
+    EVENT_LDMATRIX,       /* registers, rows, transposes */
+    EVENT_STMATRIX,       /* rows */
+    EVENT_MMA,            /* type, d, a, b */
+    EVENT_MMA_DONE,       /* the same: the product has been added to d */
+    EVENT_SETMAXNREG,     /* increase, count */
 
-/* ---- global memory: global.c ------------------------------------------------------------------------------------- */
+    /* ---- a thread's copies, and groups of them: copy.c, group.c */
+    EVENT_COPY,         /* p, from, size */
+    EVENT_GROUP_COMMIT, /* group */
+    EVENT_GROUP_WAIT,   /* group, newest, done */
 
-void event_global_free(Allocation *allocation);
-/* To 4 bytes, of shared memory too. wanted: a load waits until the word is this or more; NULL: it does not. What the word
- * was before, and is now. */
-void event_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
-                  Site site);
-void event_atomic_done(Thread *t, const void *p, MemoryOrder order, uint32_t before, uint32_t value);
-/* fence.acq_rel.gpu or .sys */
-void event_fence(Thread *t, int system);
-void event_grid_wait(Thread *t);
+    /* ---- barriers of the CTA and of the cluster: barrier.c */
+    EVENT_BARRIER_ARRIVE,   /* id, expected (0: all that have not returned), waits, or goes on at once */
+    EVENT_BARRIER_COMPLETE, /* cta, id: all who wait for it are in its list, the last one too */
+    EVENT_BARRIER_PASSED,   /* id: the thread, which waited, goes on */
+    EVENT_CLUSTER_ARRIVE,   /* release */
+    EVENT_CLUSTER_COMPLETE, /* cluster */
+    EVENT_CLUSTER_WAIT,
+    EVENT_CLUSTER_PASSED,
 
-/* ---- a warp: warp.c ---------------------------------------------------------------------------------------------- */
+    /* ---- shared memory of other CTAs: cluster.c */
+    EVENT_CLUSTER_ACCESS, /* p, size, write; rank: of the CTA in which it lies, if there is one */
+    EVENT_ST_ASYNC,       /* p, size; barrier: counts it, and its CTA is the one that is meant */
 
-/* The lanes of `mask` do not execute an instruction together: one comes to another instruction, or another mask, than
- * those who wait, or some have returned from the kernel or wait in __syncthreads(). */
-void event_warp_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) __attribute__((noreturn));
-/* All lanes of the warp are at one instruction. */
-void event_warp_together(Warp *w);
-void event_syncwarp(Warp *w);
-/* A lane reads from one that takes no part. */
-void event_shuffle_source(Warp *w, int lane, int from);
-/* transposes: by XOR. */
-void event_shuffle(Warp *w, int transposes);
-void event_shuffle_width(int width, Site site);
-/* vote, or match. */
-void event_vote(Warp *w);
-/* Registers and addresses by lane. */
-void event_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site);
-void event_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site);
-void event_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-               const uint32_t *const b[WARP_SIZE], Site site);
-/* The product has been added to d. */
-void event_mma_done(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                    const uint32_t *const b[WARP_SIZE], Site site);
+    /* ---- mbarriers: mbarrier.c */
+    EVENT_MBARRIER_INIT, /* barrier, amount: one of so many */
+    EVENT_MBARRIER_INIT_FENCE,
+    EVENT_MBARRIER_REACH, /* p, rank, what, by_engine: one at the place of p in CTA `rank` is wanted */
+    EVENT_MBARRIER_USE,   /* barrier, what: it is there */
+    EVENT_MBARRIER_INVAL, /* barrier: its life ends */
+    /* All that follow: barrier */
+    EVENT_MBARRIER_ARRIVE,        /* amount, what: those beyond barrier->pending do not count */
+    EVENT_MBARRIER_COPIES,        /* it gets an arrival when the thread's copies so far are done */
+    EVENT_MBARRIER_COPIES_ARRIVE, /* they are */
+    EVENT_MBARRIER_ANNOUNCED,     /* amount: the bytes are part of barrier->tx */
+    EVENT_MBARRIER_LANDED,      /* amount: the bytes are no more. thread: has completed them; NULL: they are a load's */
+    EVENT_MBARRIER_LACKS_BYTES, /* all arrivals have come */
+    EVENT_MBARRIER_COMPLETE,
+    EVENT_MBARRIER_PHASE,      /* it has completed: the next phase has begun */
+    EVENT_MBARRIER_WAIT,       /* parity: the thread asks for this phase; then it waits, or not */
+    EVENT_MBARRIER_WAIT_TOKEN, /* phase, of: with a token of that barrier; NULL: it is no token */
+    EVENT_MBARRIER_PASSED,     /* phase: the thread waited for it, or, if asked, has found it complete */
+    EVENT_MBARRIER_CHANGED,    /* change, amount: after it has happened */
 
-/* ---- cp.async: copy.c -------------------------------------------------------------------------------------------- */
+    /* ---- the copy engine: tma.c */
+    EVENT_TENSOR_MAP,          /* map: tensor_map_2d() has made it */
+    EVENT_TENSOR_MAP_PREFETCH, /* map */
+    EVENT_BULK_COPY, /* p, from, size, what: between shared and global memory, before the events of a load or store */
+    EVENT_TMA_LOAD_ASKED, /* copy: its operands are known, */
+    EVENT_TMA_LOAD,       /* load: and now its targets and barriers */
+    EVENT_TMA_LANDING,    /* load: a piece of it has come, and its barriers count it next */
+    EVENT_TMA_STORE,      /* copy */
+    EVENT_TMA_STORED,     /* store: it has written global memory */
+    EVENT_BULK_COMMIT,
+    EVENT_BULK_WAIT,   /* newest, done; read: from shared memory, or else written to global memory */
+    EVENT_FENCE_PROXY, /* shared, global */
 
-void event_copy(Thread *t, void *dst, const void *src, int bytes, Site site);
+    /* ---- wgmma: wgmma.c */
+    EVENT_WGMMA_FENCE, /* warp */
+    EVENT_WGMMA_WARP,  /* warp, wanted: all lanes have come */
+    EVENT_WGMMA_PART,  /* warp, wanted, product: with d in the lanes' operands. first: no other warp has issued its own.
+                         * product->tile is NULL if there are too many */
+    EVENT_WGMMA_UNSET, /* a product adds to accumulators that were never set */
+    EVENT_WGMMA_ISSUED,      /* warpgroup, product: all four warps have issued it */
+    EVENT_WGMMA_DONE,        /* warpgroup, product: it has been executed, and is about to go */
+    EVENT_WGMMA_COMMIT,      /* warp */
+    EVENT_WGMMA_WAIT,        /* warp, newest */
+    EVENT_WGMMA_WAITED,      /* warp, newest, done */
+    EVENT_REGISTERS_SETTLED, /* accumulators, count: the compiler has been told that they have changed */
+    EVENT_FRAGMENT_HOLDS,    /* fragment, matrix, element_bytes, row, k: the thread says what its registers hold */
 
-/* ---- groups of a thread's copies: group.c, and copy.c for its own ------------------------------------------------ */
+    EVENT_KINDS
+} EventKind;
 
-void event_group_commit(Thread *t, GroupKind kind, Site site);
-/* `done` groups are over then. */
-void event_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done, Site site);
+typedef struct {
+    EventKind kind;
+    Site site;
+    const char *what; /* the instruction, for reports */
 
-/* ---- barriers of the CTA and of the cluster: barrier.c ----------------------------------------------------------- */
+    Thread *thread;
+    Barrier *barrier;
+    union {
+        Warp *warp;
+        Warpgroup *warpgroup;
+        Cta *cta;
+        Cluster *cluster;
+    };
 
-/* At number id, which `expected` threads make complete; 0: all that have not returned. waits: or goes on at once. */
-void event_barrier_arrive(Thread *t, int id, int expected, int waits, Site site);
-/* All who wait for it are in its list, the last one too. */
-void event_barrier_complete(Cta *cta, int id);
-/* The thread, which waited, goes on. */
-void event_barrier_passed(Thread *t, int id);
-void event_cluster_arrive(Thread *t, int release, Site site);
-void event_cluster_complete(Cluster *cluster);
-void event_cluster_wait(Thread *t, Site site);
-void event_cluster_passed(Thread *t);
+    const void *p; /* an address that a kernel has named */
+    uint32_t size;
+    int write, rank, by_engine;
+    union {
+        struct {
+            AtomicKind atomic;
+            MemoryOrder order;
+            const int *at_least; /* a load waits until the word is this or more; NULL: it does not */
+            uint32_t before, after;
+        };
+        Allocation *allocation;
+        struct {
+            WarpInstruction instruction;
+            uint32_t mask;
+        };
+        struct {
+            int lane, from_lane;
+        };
+        struct { /* by lane */
+            uint32_t *const *registers;
+            const void *const *rows;
+            int transposes;
+        };
+        struct { /* by lane */
+            float *const *d;
+            const uint32_t *const *a, *const *b;
+            MatrixType type;
+        };
+        struct {
+            const void *from;
+        };
+        struct {
+            uint64_t done; /* groups that are over then */
+            int newest, read;
+            GroupKind group;
+        };
+        struct {
+            int id, expected, waits, release;
+        };
+        struct {
+            long long amount;
+            uint64_t phase;
+            const Barrier *of;
+            uint32_t parity;
+            int asked;
+            MbarrierChange change;
+        };
+        struct {
+            int shared, global, system;
+        };
+        const TensorMap *map;
+        const TmaCopy *copy;
+        const TmaLoad *load;
+        const TmaStore *store;
+        struct {
+            Product *product;
+            const Product *wanted;
+            int first;
+        };
+        struct {
+            const float *accumulators;
+            int count, increase;
+        };
+        struct {
+            const uint32_t *fragment;
+            const char *matrix;
+            int element_bytes, row, column, k;
+        };
+    };
+} Event;
 
-/* ---- shared memory of other CTAs: cluster.c ---------------------------------------------------------------------- */
+/* ---- who listens ------------------------------------------------------------------------------------------------- */
 
-/* At the place of p in CTA `rank`, if there is one. */
-void event_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site);
-/* Into the CTA of the barrier, which counts it. */
-void event_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site);
+typedef void Hear(const Event *e);
+typedef struct {
+    int (*wanted)(void); /* for this launch; NULL: always */
+    Hear *hear[EVENT_KINDS];
+} Listener;
 
-/* ---- setmaxnreg: registers.c ------------------------------------------------------------------------------------- */
+/* For each kind those who listen, in the order of LISTENERS, then NULL. */
+#define LISTENERS(LISTENER) \
+    LISTENER(rules)         \
+    LISTENER(count) LISTENER(observe) LISTENER(barrier_rows) LISTENER(journal) LISTENER(steps) LISTENER(laps)
+#define LISTENER(name) extern const Listener name##_listener;
+LISTENERS(LISTENER)
+#undef LISTENER
+enum { MOST_LISTENERS = 20 };
+extern Hear *event_heard[EVENT_KINDS][MOST_LISTENERS + 1];
 
-/* All lanes of the warp have come. */
-void event_setmaxnreg(Warp *w, int increase, int registers, Site site);
+/* model.c: options have changed, or a launch begins. */
+void event_connect(void);
 
-/* ---- mbarriers: mbarrier.c --------------------------------------------------------------------------------------- */
-
-/* The thread makes one of how_many barriers. */
-void event_mbarrier_init(Thread *t, Barrier *b, int how_many, Site site);
-void event_mbarrier_init_fence(Thread *t);
-/* The barrier at the place of `bar` in CTA `rank` of the cluster is wanted, by the thread or the copy engine; it is there.
- */
-void event_mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-void event_mbarrier_use(Thread *t, Barrier *b, Site site, const char *what);
-/* The thread ends the barrier's life. */
-void event_mbarrier_inval(Thread *t, Barrier *b, Site site);
-/* `count` arrivals; those beyond b->pending do not count. */
-void event_mbarrier_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
-/* The barrier gets an arrival when the thread's copies so far are done; they are. */
-void event_mbarrier_copies(Thread *t, Barrier *b, Site site);
-void event_mbarrier_copies_arrive(Thread *t, Barrier *b);
-/* The bytes are part of b->tx. */
-void event_mbarrier_announced(Thread *t, Barrier *b, int bytes, Site site);
-/* Bytes of a copy have come, and are no more part of b->tx. by: who has completed them itself; NULL: a load. */
-void event_mbarrier_landed(Barrier *b, Thread *by, uint32_t bytes, Site site);
-/* All arrivals have come, and the phase waits for bytes. */
-void event_mbarrier_lacks_bytes(Barrier *b);
-void event_mbarrier_complete(Barrier *b);
-/* It has: the next phase has begun. */
-void event_mbarrier_phase(const Barrier *b);
-/* The thread asks for the phase of this parity; then it waits, or not. */
-void event_mbarrier_wait(Thread *t, Barrier *b, uint32_t parity, Site site);
-/* The thread asks for `phase` with a token of barrier `of`; NULL: it is no token. */
-void event_mbarrier_wait_token(Thread *t, Barrier *b, const Barrier *of, uint64_t phase, Site site);
-/* The thread has been let through by the phase before b->phase; it waited for `phase`, or has asked for it by
- * test_wait. */
-void event_mbarrier_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
-/* After it has happened: for --barriers. */
-void event_mbarrier_changed(const Barrier *b, MbarrierChange how, long long amount);
-
-/* ---- the copy engine: tma.c -------------------------------------------------------------------------------------- */
-
-/* tensor_map_2d() has made a map; a kernel fetches one ahead. */
-void event_tensor_map(const TensorMap *map);
-void event_tensor_map_prefetch(const TensorMap *map, Site site);
-/* A range of bytes is to be copied between shared and global memory: before the events of a load or store. */
-void event_bulk_copy(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site);
-/* The operands are known; then targets and barriers are. */
-void event_tma_load_asked(const TmaCopy *copy);
-void event_tma_load(const TmaLoad *load);
-/* A piece of it has come; its barriers count it next. */
-void event_tma_landing(const TmaLoad *load);
-void event_tma_store(const TmaCopy *copy);
-/* It has written global memory. */
-void event_tma_stored(const TmaStore *store);
-void event_bulk_commit(Thread *t);
-/* `done` groups are over then: read from shared memory if `read`, else written to global memory. */
-void event_bulk_wait(Thread *t, int newest, int read, uint32_t done, Site site);
-void event_fence_proxy(Thread *t, int shared, int global);
-
-/* ---- wgmma: wgmma.c ---------------------------------------------------------------------------------------------- */
-
-/* All lanes of the warp have come. */
-void event_wgmma_fence(Warp *w, Site site);
-void event_wgmma_warp(Warp *w, const Product *wanted);
-/* The warp's part of a product, with d in its lanes' operands; first: no other warp has issued its own. product->tile is
- * NULL if there are too many. */
-void event_wgmma_part(Warp *w, Product *product, const Product *wanted, int first);
-/* Accumulators that a product adds to were never set. */
-void event_wgmma_unset(Site site);
-/* All four warps have issued it; it has been executed, and is about to go. */
-void event_wgmma_issued(Warpgroup *g, const Product *product);
-void event_wgmma_done(Warpgroup *g, Product *product);
-void event_wgmma_commit(Warp *w);
-/* All lanes have come; `done` groups are over. */
-void event_wgmma_wait(Warp *w, int newest, Site site);
-/* The thread says what its registers hold. */
-void event_fragment_holds(Thread *t, const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
-/* The compiler has been told that these accumulators have changed. */
-void event_wgmma_settled(Thread *t, const float *d, int count);
-void event_wgmma_waited(Warp *w, int newest, uint64_t done);
+/* Of a kind that somebody hears. */
+static inline void event_post(const Event *e) {
+    Hear *const *hear = event_heard[e->kind];
+    do {
+        (*hear++)(e);
+    } while (*hear != NULL);
+}
+#define POST(KIND, ...)                                              \
+    do {                                                             \
+        if (event_heard[EVENT_##KIND][0] != NULL) {                  \
+            event_post(&(Event){.kind = EVENT_##KIND, __VA_ARGS__}); \
+        }                                                            \
+    } while (0)
 
 #endif

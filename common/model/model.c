@@ -60,7 +60,7 @@ static void thread_main(void) {
     Cta *cta = t->cta;
     fiber_arrived();
     launch_of(cta)->entry(launch_of(cta)->params);
-    event_thread_returned(t);
+    POST(THREAD_RETURNED, .thread = t);
     t->state = THREAD_EXITED;
     t->warp->exited |= 1u << t->lane;
     cta->exited++;
@@ -68,7 +68,7 @@ static void thread_main(void) {
     cta->cluster->live--;
     barriers_thread_exit(t);
     if (cta->live == 0) {
-        event_cta_returned(cta);
+        POST(CTA_RETURNED, .cta = cta);
     }
     thread_leave(t);
 }
@@ -143,12 +143,12 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
         thread_begin(cta, i);
     }
     launch.slot[slot].cta = cta;
-    event_cta_begin(cta);
+    POST(CTA_BEGIN, .cta = cta);
     return cta;
 }
 
 static void cta_free(Cta *cta) {
-    event_cta_end(cta);
+    POST(CTA_END, .cta = cta);
     for (int i = 0; i < cta->warps; i++) {
         agent_dequeue(&cta->warp[i].copies);
     }
@@ -203,7 +203,7 @@ static int start_cluster(void) {
     l->next_block += cluster->size;
     l->running++;
     device.cluster[device.clusters++] = cluster;
-    event_cluster_begin(cluster);
+    POST(CLUSTER_BEGIN, .cluster = cluster);
     for (int rank = 0, slot = l->facts.device * device.sms; rank < cluster->size; slot++) {
         if (launch.slot[slot].cta == NULL) {
             cluster->cta[rank] = cta_new(cluster, slot, rank);
@@ -222,7 +222,7 @@ static void take_down(Cluster *cluster) {
     for (int rank = 0; rank < cluster->size; rank++) {
         cta_free(cluster->cta[rank]);
     }
-    event_cluster_end(cluster);
+    POST(CLUSTER_END, .cluster = cluster);
     cluster->launch->running--;
     free(cluster);
 }
@@ -239,7 +239,7 @@ static int next_cluster(void) {
     if (device.clusters > 0 || start_cluster()) {
         return 1;
     }
-    event_launches_done();
+    POST(LAUNCHES_DONE);
     return 0;
 }
 
@@ -247,7 +247,7 @@ static int next_cluster(void) {
  * up. */
 static void stuck(void) {
     if (!(pollers_wait() && start_cluster()) && !pollers_wake_all()) {
-        event_stuck();
+        POST(STUCK);
     }
 }
 
@@ -328,7 +328,8 @@ static GemmStatus run_set(void) {
     device.clusters = 0;
     device.cluster = model_alloc((size_t)(device.devices * device.sms) * sizeof *device.cluster);
     device.sets++;
-    event_launch_begin();
+    event_connect();
+    POST(LAUNCH_BEGIN);
     schedule_begin();
 
     fault_launch_begin();
@@ -340,7 +341,7 @@ static GemmStatus run_set(void) {
         take_down(device.cluster[--device.clusters]);
     }
     schedule_end();
-    event_launch_end();
+    POST(LAUNCH_END);
     for (int i = 0; i < device.launched; i++) {
         keep_facts(&device.launch[i].facts);
     }
@@ -441,7 +442,8 @@ GemmStatus model_run_launches(void) {
 void model_configure(const ModelOptions *options) {
     device.options = *options;
     device.asked = 0;
-    event_configured();
+    event_connect();
+    POST(CONFIGURED);
     fault_catch();
 }
 
@@ -456,7 +458,7 @@ void model_shutdown(void) {
     memset(&launch, 0, sizeof launch);
     unmap_shared();
     global_free_all();
-    event_shutdown();
+    POST(SHUTDOWN);
 }
 
 /* ---- what kernels ask about themselves, and say ------------------------------------------------------------------ */
@@ -468,23 +470,23 @@ ModelIndex model_grid_dim(void) { return (ModelIndex){(unsigned)launch_of(device
 int model_cluster_cta_rank(void) { return device.current->cta->rank; }
 
 void *model_shared_memory(const char *type, const char *variable, const char *file) {
-    const Cta *cta = device.current->cta;
+    Cta *cta = device.current->cta;
     Launch *l = launch_of(cta);
     l->shared_type = type;
     l->shared_variable = variable;
     l->shared_file = file;
-    event_shared_memory(cta);
+    POST(SHARED_MEMORY, .cta = cta);
     return cta->shared;
 }
 
 uint32_t model_shared_address(const void *p) {
-    const Cta *cta = device.current->cta;
-    event_shared_address(cta, p);
+    Cta *cta = device.current->cta;
+    POST(SHARED_ADDRESS, .cta = cta, .p = p);
     return SHARED_RESERVED + shared_offset(cta, p);
 }
 
 void model_tile_taken(int row, int col) {
     if (device.current != NULL) {
-        event_tile(device.current, row, col);
+        POST(TILE, .thread = device.current, .row = row, .column = col);
     }
 }

@@ -154,7 +154,7 @@ void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const 
     products_stored(w, r[0], 4 * sizeof *r[0], site);
 }
 
-void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site) {
+void products_stmatrix(Warp *w, const void *const row[WARP_SIZE], Site site) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, row[lane], "stmatrix", site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);

@@ -45,7 +45,7 @@ void products_cta_end(Cta *cta);
 void products_returned(Thread *t);
 
 void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site);
-void products_stmatrix(Warp *w, void *const row[WARP_SIZE], Site site);
+void products_stmatrix(Warp *w, const void *const row[WARP_SIZE], Site site);
 void products_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                   const uint32_t *const b[WARP_SIZE], Site site);
 

@@ -10,7 +10,7 @@
 /* current: who arrived last and is in the list of waiters; NULL if it does not wait. */
 static void named_complete(Cta *cta, int id, Thread *current) {
     NamedBarrier *b = &cta->named[id];
-    event_barrier_complete(cta, id);
+    POST(BARRIER_COMPLETE, .cta = cta, .id = id);
     b->arrived = b->expected = 0;
     b->generation++;
     for (Thread *t = b->waiters; t != NULL; t = t->next_waiter) {
@@ -39,7 +39,7 @@ static void named_arrive(Thread *t, int id, int expected, int waits, const char 
     Cta *cta = t->cta;
     Warp *w = t->warp;
     int all = expected == 0;
-    event_barrier_arrive(t, id, expected, waits, site);
+    POST(BARRIER_ARRIVE, .thread = t, .id = id, .expected = expected, .waits = waits, .site = site);
     NamedBarrier *b = &cta->named[id];
     if (all) {
         expected = cta->threads - cta->exited;
@@ -70,7 +70,7 @@ static void named_arrive(Thread *t, int id, int expected, int waits, const char 
         thread_pause(t);
     }
     if (waits) {
-        event_barrier_passed(t, id);
+        POST(BARRIER_PASSED, .thread = t, .id = id);
     }
 }
 
@@ -94,7 +94,7 @@ void model_named_barrier_arrive(int id, int threads, const char *here) {
 /* ---- the cluster barrier ----------------------------------------------------------------------------------------- */
 
 static void cluster_complete(Cluster *cluster) {
-    event_cluster_complete(cluster);
+    POST(CLUSTER_COMPLETE, .cluster = cluster);
     cluster->barrier.arrived = 0;
     cluster->barrier.generation++;
     threads_wake(&cluster->barrier.waiters);
@@ -103,7 +103,7 @@ static void cluster_complete(Cluster *cluster) {
 void model_cluster_arrive(int release, const char *here) {
     Thread *t = current_thread();
     Cluster *cluster = t->cta->cluster;
-    event_cluster_arrive(t, release, site_of(here));
+    POST(CLUSTER_ARRIVE, .thread = t, .release = release, .site = site_of(here));
     t->barriers.cluster_arrived = 1;
     t->barriers.cluster_generation = cluster->barrier.generation;
     if (++cluster->barrier.arrived == cluster->live) {
@@ -114,13 +114,13 @@ void model_cluster_arrive(int release, const char *here) {
 void model_cluster_wait(const char *here) {
     Thread *t = current_thread();
     ClusterBarrier *b = &t->cta->cluster->barrier;
-    event_cluster_wait(t, site_of(here));
+    POST(CLUSTER_WAIT, .thread = t, .site = site_of(here));
     if (b->generation == t->barriers.cluster_generation) {
         thread_block_in(t, &b->waiters,
                         (Wait){.kind = WAIT_CLUSTER, .site = site_of(here), .what = "barrier.cluster.wait"});
     }
     t->barriers.cluster_arrived = 0;
-    event_cluster_passed(t);
+    POST(CLUSTER_PASSED, .thread = t);
     thread_pause(t);
 }
 

@@ -14,13 +14,13 @@ static uint8_t *at_peer(const Thread *t, int rank, const void *p) {
 
 void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here) {
     Thread *t = current_thread();
-    event_cluster_access(t, rank, p, (uint32_t)bytes, 0, site_of(here));
+    POST(CLUSTER_ACCESS, .thread = t, .rank = rank, .p = p, .size = (uint32_t)bytes, .write = 0, .site = site_of(here));
     memcpy(to, at_peer(t, rank, p), (size_t)bytes);
 }
 
 void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here) {
     Thread *t = current_thread();
-    event_cluster_access(t, rank, p, (uint32_t)bytes, 1, site_of(here));
+    POST(CLUSTER_ACCESS, .thread = t, .rank = rank, .p = p, .size = (uint32_t)bytes, .write = 1, .site = site_of(here));
     memcpy(at_peer(t, rank, p), from, (size_t)bytes);
 }
 
@@ -38,7 +38,7 @@ void model_st_async(const void *p, int rank, const void *from, int bytes, void *
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank, bar, site, "st.async", 1);
-    event_st_async(t, b, p, (uint32_t)bytes, site);
+    POST(ST_ASYNC, .thread = t, .barrier = b, .p = p, .size = (uint32_t)bytes, .site = site);
     PeerStore *store = flight_begin(sizeof *store, t, GROUP_KINDS, store_step);
     store->barrier = b;
     store->to = at_peer(t, rank, p);

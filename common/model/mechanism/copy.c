@@ -63,7 +63,7 @@ void copies_begin(Warp *w) { w->copies = (Agent){.step = copies_step, .queued = 
 
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) {
     Thread *t = current_thread();
-    event_copy(t, dst, src, bytes, site_of(here));
+    POST(COPY, .thread = t, .p = dst, .from = src, .size = bytes, .site = site_of(here));
     memset(dst, 0xff, CHUNK_BYTES);
     *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->groups[GROUP_COPIES].committed, NULL};
     t->groups[GROUP_COPIES].open++;
@@ -72,7 +72,7 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
 
 void model_cp_async_commit_group(const char *here) {
     Thread *t = current_thread();
-    event_group_commit(t, GROUP_COPIES, site_of(here));
+    POST(GROUP_COMMIT, .thread = t, .group = GROUP_COPIES, .site = site_of(here));
     groups_close(&t->groups[GROUP_COPIES]);
 }
 
@@ -80,7 +80,7 @@ void model_cp_async_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
     const ThreadCopies *c = &t->copies;
     uint32_t done = groups_covered(&t->groups[GROUP_COPIES], newest);
-    event_group_wait(t, GROUP_COPIES, newest, done, site_of(here));
+    POST(GROUP_WAIT, .thread = t, .group = GROUP_COPIES, .newest = newest, .done = done, .site = site_of(here));
     while (c->head != c->tail && pending(t, c->head)->group < done) {
         copy_oldest(t);
     }

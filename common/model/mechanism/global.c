@@ -11,7 +11,7 @@ void *model_global_alloc(size_t bytes, const char *name) { return global_map(byt
 void model_global_free(void *p) {
     Allocation *allocation = p != NULL ? global_find((uintptr_t)p, 0) : NULL;
     if (allocation != NULL && allocation->begin == (uintptr_t)p) {
-        event_global_free(allocation);
+        POST(GLOBAL_FREE, .allocation = allocation);
         global_unmap(allocation);
     }
 }
@@ -91,10 +91,11 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
     if (is_vain(t, op, p, value, expected)) {
         poll(t, p, what[op], NULL, site_of(here));
     }
-    event_atomic(t, p, ATOMIC_CHANGE, (MemoryOrder)order, what[op], NULL, site_of(here));
+    POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_CHANGE, .order = (MemoryOrder)order, .what = what[op],
+         .site = site_of(here));
     uint32_t before = *(uint32_t *)p, after = result_of(op, before, value, expected);
     *(uint32_t *)p = after;
-    event_atomic_done(t, p, (MemoryOrder)order, before, after);
+    POST(ATOMIC_DONE, .thread = t, .p = p, .order = (MemoryOrder)order, .before = before, .after = after);
     if (after != before) {
         changed(p);
     }
@@ -107,10 +108,11 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
 
 void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
     Thread *t = current_thread();
-    event_atomic(t, p, ATOMIC_STORE, (MemoryOrder)order, "atomic store", NULL, site_of(here));
+    POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_STORE, .order = (MemoryOrder)order, .what = "atomic store",
+         .site = site_of(here));
     uint32_t before = *(uint32_t *)p;
     *(uint32_t *)p = value;
-    event_atomic_done(t, p, (MemoryOrder)order, before, value);
+    POST(ATOMIC_DONE, .thread = t, .p = p, .order = (MemoryOrder)order, .before = before, .after = value);
     changed(p);
     clusters_mix();
     thread_pause(t);
@@ -119,7 +121,8 @@ void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
 static uint32_t load(const void *p, ModelOrder order, const int *wanted, const char *here) {
     Thread *t = current_thread();
     poll(t, p, "poll of a counter", wanted, site_of(here));
-    event_atomic(t, p, ATOMIC_LOAD, (MemoryOrder)order, "atomic load", wanted, site_of(here));
+    POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_LOAD, .order = (MemoryOrder)order, .what = "atomic load",
+         .at_least = wanted, .site = site_of(here));
     return *(const uint32_t *)p;
 }
 
@@ -132,11 +135,11 @@ void model_wait_word(const void *p, int value, ModelOrder order, const char *her
 
 void model_fence(int system, const char *here) {
     (void)here;
-    event_fence(current_thread(), system);
+    POST(FENCE, .thread = current_thread(), .system = system);
 }
 
 /* ---- launches that overlap --------------------------------------------------------------------------------------- */
 
 /* Launches of a stream run one after the other: nobody has to wait. */
-void model_grid_dependency_wait(void) { event_grid_wait(current_thread()); }
+void model_grid_dependency_wait(void) { POST(GRID_WAIT, .thread = current_thread()); }
 void model_grid_dependency_launch(void) { launch_of(current_thread()->cta)->facts.dependents = 1; }

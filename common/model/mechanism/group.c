@@ -47,7 +47,7 @@ static void finish_whole(Flight *flight) { flight->agent.step(&flight->agent, 1)
 
 void group_commit(GroupKind kind, const char *here) {
     Thread *t = current_thread();
-    event_group_commit(t, kind, site_of(here));
+    POST(GROUP_COMMIT, .thread = t, .group = kind, .site = site_of(here));
     groups_close(&t->groups[kind]);
     thread_pause(t);
 }
@@ -55,7 +55,7 @@ void group_commit(GroupKind kind, const char *here) {
 void group_wait(GroupKind kind, int newest, const char *here) {
     Thread *t = current_thread();
     uint32_t done = groups_covered(&t->groups[kind], newest);
-    event_group_wait(t, kind, newest, done, site_of(here));
+    POST(GROUP_WAIT, .thread = t, .group = kind, .newest = newest, .done = done, .site = site_of(here));
     flights_finish(t, kind, done, finish_whole);
     groups_waited(&t->groups[kind], done);
     thread_pause(t);

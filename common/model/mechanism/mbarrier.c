@@ -73,7 +73,8 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     cta->mbarriers.inits++;
     for (int i = 0; i < how_many || i == 0; i++) {
         uint32_t offset = shared_offset(cta, bars) + (uint32_t)i * BARRIER_BYTES;
-        event_mbarrier_init(t, barrier_new(cta, offset, arrivals, array, single ? -1 : first + i), how_many, site);
+        POST(MBARRIER_INIT, .thread = t, .barrier = barrier_new(cta, offset, arrivals, array, single ? -1 : first + i),
+             .amount = how_many, .site = site);
         cta->mbarriers.at[offset / BARRIER_BYTES] = (uint16_t)cta->mbarriers.count;
         wake_who_waits_for_init(cta, offset);
     }
@@ -83,20 +84,20 @@ void model_mbarrier_inval(void *bar, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_inval");
-    event_mbarrier_inval(t, b, site);
+    POST(MBARRIER_INVAL, .thread = t, .barrier = b, .site = site);
     b->gone = 1;
     t->cta->mbarriers.at[b->offset / BARRIER_BYTES] = 0;
 }
 
 void model_mbarrier_init_fence(const char *here) {
     (void)here;
-    event_mbarrier_init_fence(current_thread());
+    POST(MBARRIER_INIT_FENCE, .thread = current_thread());
 }
 
 /* ---- finding them ------------------------------------------------------------------------------------------------ */
 
 Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
-    event_mbarrier_reach(t, rank, bar, site, what, by_engine);
+    POST(MBARRIER_REACH, .thread = t, .rank = rank, .p = bar, .site = site, .what = what, .by_engine = by_engine);
     Cta *cta = t->cta->cluster->cta[rank];
     uint32_t offset = shared_offset(t->cta, bar);
     const uint16_t *at = &cta->mbarriers.at[offset / BARRIER_BYTES];
@@ -106,7 +107,7 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
         thread_block(t, (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
     }
     Barrier *b = cta->mbarriers.list[*at - 1];
-    event_mbarrier_use(t, b, site, what);
+    POST(MBARRIER_USE, .thread = t, .barrier = b, .site = site, .what = what);
     return b;
 }
 
@@ -121,14 +122,14 @@ static void try_complete(Barrier *b) {
         return;
     }
     if (b->tx != 0) {
-        event_mbarrier_lacks_bytes(b);
+        POST(MBARRIER_LACKS_BYTES, .barrier = b);
         return;
     }
-    event_mbarrier_complete(b);
+    POST(MBARRIER_COMPLETE, .barrier = b);
     b->phase++;
     b->pending = b->expected;
     b->announced = b->brought = 0;
-    event_mbarrier_phase(b);
+    POST(MBARRIER_PHASE, .barrier = b);
     threads_wake(&b->waiters);
     pollers_wake(b);
 }
@@ -136,7 +137,7 @@ static void try_complete(Barrier *b) {
 static void landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
     b->tx -= bytes;
     b->brought += bytes;
-    event_mbarrier_landed(b, by, bytes, site);
+    POST(MBARRIER_LANDED, .barrier = b, .thread = by, .amount = bytes, .site = site);
     try_complete(b);
 }
 
@@ -145,11 +146,11 @@ void mbarrier_land(Barrier *b, uint32_t bytes) { landed(b, NULL, bytes, 0); }
 static void announce(Thread *t, Barrier *b, int bytes, Site site) {
     b->tx += bytes;
     b->announced += (uint64_t)bytes;
-    event_mbarrier_announced(t, b, bytes, site);
+    POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = bytes, .site = site);
 }
 
 static void arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
-    event_mbarrier_arrive(t, b, count, site, what);
+    POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = count, .site = site, .what = what);
     b->pending = b->pending > count ? b->pending - count : 0;
 }
 
@@ -158,7 +159,7 @@ void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_arrive");
     arrive(t, b, count, site, "mbarrier_arrive");
-    event_mbarrier_changed(b, MBARRIER_ARRIVE, count);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = count);
     try_complete(b);
     thread_pause(t);
 }
@@ -168,7 +169,8 @@ void model_mbarrier_arrive_remote(void *bar, int rank, const char *here) {
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank, bar, site, "mbarrier_arrive_remote", 0);
     arrive(t, b, 1, site, "mbarrier_arrive_remote");
-    event_mbarrier_changed(b, MBARRIER_ARRIVE_REMOTE, t->cta->block);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE_REMOTE,
+         .amount = t->cta->block);
     try_complete(b);
     thread_pause(t);
 }
@@ -178,7 +180,7 @@ static void expect_tx(int rank, void *bar, int bytes, const char *what, const ch
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
     announce(t, b, bytes, site);
-    event_mbarrier_changed(b, MBARRIER_EXPECT, bytes);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_EXPECT, .amount = bytes);
     try_complete(b);
 }
 
@@ -196,7 +198,7 @@ static void arrive_expect_tx(int rank, void *bar, int bytes, const char *what, c
     Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
     announce(t, b, bytes, site);
     arrive(t, b, 1, site, what);
-    event_mbarrier_changed(b, MBARRIER_ARRIVE_EXPECT, bytes);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE_EXPECT, .amount = bytes);
     try_complete(b);
 }
 
@@ -219,13 +221,13 @@ void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
 
 void mbarrier_await_copies(Thread *t, Barrier *b, int counts, Site site) {
     b->pending += !counts;
-    event_mbarrier_copies(t, b, site);
+    POST(MBARRIER_COPIES, .thread = t, .barrier = b, .site = site);
 }
 
 void mbarrier_copies_arrive(Thread *t, Barrier *b) {
-    event_mbarrier_copies_arrive(t, b);
+    POST(MBARRIER_COPIES_ARRIVE, .thread = t, .barrier = b);
     b->pending -= b->pending > 0;
-    event_mbarrier_changed(b, MBARRIER_ARRIVE, 1);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .change = MBARRIER_ARRIVE, .amount = 1);
     try_complete(b);
 }
 
@@ -241,7 +243,7 @@ uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
     Barrier *b = own(t, bar, site, "mbarrier_arrive_token");
     uint64_t token = (uint64_t)t->cta->mbarriers.at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
     arrive(t, b, 1, site, "mbarrier_arrive_token");
-    event_mbarrier_changed(b, MBARRIER_ARRIVE, 1);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = 1);
     try_complete(b);
     thread_pause(t);
     return token;
@@ -251,8 +253,9 @@ uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
 static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site) {
     const CtaBarriers *all = &t->cta->mbarriers;
     uint64_t number = token >> TOKEN_SHIFT;
-    event_mbarrier_wait_token(t, b, number >= 1 && number <= (uint64_t)all->count ? all->list[number - 1] : NULL,
-                              token & TOKEN_PHASE, site);
+    POST(MBARRIER_WAIT_TOKEN, .thread = t, .barrier = b,
+         .of = number >= 1 && number <= (uint64_t)all->count ? all->list[number - 1] : NULL,
+         .phase = token & TOKEN_PHASE, .site = site);
     return (uint32_t)token & 1;
 }
 
@@ -264,13 +267,14 @@ static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site si
     }
     int complete = (b->phase & 1) != parity;
     if (t->lane == 0) {
-        event_mbarrier_changed(b, MBARRIER_ASKED, 2 * parity + (uint32_t)complete);
+        POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site,
+             .change = complete ? MBARRIER_ASKED_YES : MBARRIER_ASKED_NO, .amount = parity);
     }
     if (!complete) {
         t->poll.version = b->phase;
         return 0;
     }
-    event_mbarrier_passed(t, b, b->phase - 1, 1, site);
+    POST(MBARRIER_PASSED, .thread = t, .barrier = b, .phase = b->phase - 1, .asked = 1, .site = site);
     thread_pause(t);
     return 1;
 }
@@ -280,13 +284,13 @@ static void wait_for(Thread *t, Barrier *b, uint32_t parity, const char *what, S
     if ((b->phase & 1) == parity) {
         phase = b->phase;
         if (t->lane == 0) {
-            event_mbarrier_changed(b, MBARRIER_WAIT, parity);
+            POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_WAIT, .amount = parity);
         }
         thread_block_in(
             t, &b->waiters,
             (Wait){.kind = WAIT_MBARRIER, .site = site, .what = what, .barrier = b, .phase = phase, .parity = parity});
     }
-    event_mbarrier_passed(t, b, phase, 0, site);
+    POST(MBARRIER_PASSED, .thread = t, .barrier = b, .phase = phase, .asked = 0, .site = site);
     thread_pause(t);
 }
 
@@ -294,7 +298,7 @@ int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_test_wait_parity");
-    event_mbarrier_wait(t, b, parity & 1, site);
+    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
     return ask(t, b, parity & 1, "mbarrier_test_wait_parity in a loop", site);
 }
 
@@ -303,7 +307,7 @@ int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here)
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_try_wait_parity");
-    event_mbarrier_wait(t, b, parity & 1, site);
+    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
     thread_pause(t);
     return ask(t, b, parity & 1, "mbarrier_try_wait_parity in a loop", site);
 }
@@ -312,7 +316,7 @@ void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_wait_parity");
-    event_mbarrier_wait(t, b, parity & 1, site);
+    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
     wait_for(t, b, parity & 1, "mbarrier_wait_parity", site);
 }
 

@@ -33,15 +33,13 @@ typedef struct {
 
 /* What happens to a barrier, with an amount. */
 typedef enum {
-    MBARRIER_INIT,
-    MBARRIER_ARRIVE,        /* amount: arrivals */
-    MBARRIER_ARRIVE_REMOTE, /* CTA */
+    MBARRIER_ARRIVE,        /* arrivals */
+    MBARRIER_ARRIVE_REMOTE, /* from this CTA */
     MBARRIER_EXPECT,        /* bytes */
     MBARRIER_ARRIVE_EXPECT, /* bytes */
-    MBARRIER_LANDED,        /* bytes */
-    MBARRIER_COMPLETE,
-    MBARRIER_WAIT,  /* parity */
-    MBARRIER_ASKED, /* 2 * parity, + 1 if the answer is yes */
+    MBARRIER_WAIT,          /* parity */
+    MBARRIER_ASKED_NO,      /* parity */
+    MBARRIER_ASKED_YES,     /* parity */
 } MbarrierChange;
 
 /* model.c: a CTA begins; it ends. */

@@ -13,6 +13,19 @@ static int in_program(const void *p) {
     return (const char *)p >= __executable_start && (const char *)p < end;
 }
 
+/* Tens of millions of these come in a launch: the rest of the record is zero, and stays so. */
+static __attribute__((noinline)) void tell(EventKind kind, Thread *t, const void *p, uint32_t size, int write,
+                                           const void *return_address) {
+    static Event e;
+    e.kind = kind;
+    e.thread = t;
+    e.p = p;
+    e.size = size;
+    e.write = write;
+    e.site = site_of(return_address);
+    event_post(&e);
+}
+
 static inline void access_at(const void *p, uint32_t size, int write, const void *return_address) {
     Thread *t = device.current;
     if (t == NULL) {
@@ -21,17 +34,17 @@ static inline void access_at(const void *p, uint32_t size, int write, const void
     uintptr_t address = (uintptr_t)p;
     if (address - (uintptr_t)t->fiber.stack < FIBER_STACK_BYTES) {
         if (address - t->accumulators.begin < t->accumulators.bytes) {
-            event_accumulator_access(t, p, size, write, site_of(return_address));
+            tell(EVENT_ACCUMULATOR_ACCESS, t, p, size, write, return_address);
         }
         if (write && t->lane == 0) {
-            event_stack_store(t, p, size, site_of(return_address));
+            tell(EVENT_STACK_STORE, t, p, size, write, return_address);
         }
     } else if (global_is(p)) {
-        event_global_access(t, p, size, write, site_of(return_address));
+        tell(EVENT_GLOBAL_ACCESS, t, p, size, write, return_address);
     } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
-        event_shared_access(t, p, size, write, site_of(return_address));
+        tell(EVENT_SHARED_ACCESS, t, p, size, write, return_address);
     } else if (!in_program(p)) {
-        event_unknown_access(t, p, size, write, site_of(return_address));
+        tell(EVENT_UNKNOWN_ACCESS, t, p, size, write, return_address);
     }
 }
 
@@ -40,7 +53,7 @@ static __attribute__((noinline, cold)) void misaligned(const void *p, uint32_t s
                                                        const void *return_address) {
     access_at(p, size, write, return_address);
     if (device.current != NULL) {
-        event_misaligned(device.current, p, size, write, site_of(return_address));
+        tell(EVENT_MISALIGNED_ACCESS, device.current, p, size, write, return_address);
     }
 }
 

@@ -35,7 +35,7 @@ void model_setmaxnreg(int increase, int registers, const char *here) {
     if (!warp_meet(t, WARP_SETMAXNREG, 0xffffffffu, site)) {
         return;
     }
-    event_setmaxnreg(w, increase, registers, site);
+    POST(SETMAXNREG, .warp = w, .increase = increase, .count = registers, .site = site);
     wait_for_warpgroup(t, increase, registers, site);
     int amount = WARP_SIZE * (registers - w->registers);
     while (increase && pool->free < amount) {

@@ -19,7 +19,7 @@ GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *bas
                                int box_rows, int box_cols, int swizzle, GemmError *error) {
     char why[200];
     if (tensor_map_encode_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, why, sizeof why) == 0) {
-        event_tensor_map(map);
+        POST(TENSOR_MAP, .map = map);
         return GEMM_OK;
     }
     return gemm_fails(
@@ -37,7 +37,7 @@ GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int r
     if (tensor_map_encode(map, type, rank, base, size, stride, box, step, 0, swizzle, 2, fill_nan, why, sizeof why) ==
         0) {
         tensor_map_name(map, name);
-        event_tensor_map(map);
+        POST(TENSOR_MAP, .map = map);
         return GEMM_OK;
     }
     return gemm_fails(error, GEMM_DEVICE,
@@ -45,7 +45,9 @@ GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int r
                       rank, type, base, swizzle);
 }
 
-void model_tma_prefetch_map(const TensorMap *map, const char *here) { event_tensor_map_prefetch(map, site_of(here)); }
+void model_tma_prefetch_map(const TensorMap *map, const char *here) {
+    POST(TENSOR_MAP_PREFETCH, .map = map, .site = site_of(here));
+}
 
 /* ---- loads ------------------------------------------------------------------------------------------------------- */
 
@@ -69,7 +71,7 @@ static void load_step(Agent *agent, int whole) {
     int targets = load->targets;
     Barrier *barrier[CLUSTER_LIMIT];
     memcpy(barrier, load->barrier, sizeof barrier);
-    event_tma_landing(load);
+    POST(TMA_LANDING, .load = load);
     if (!more || !tensor_next(&rest, &chunk)) {
         flight_end(&load->flight);
     }
@@ -98,7 +100,7 @@ static void poison(const TmaLoad *load) {
 static void start_load(TmaCopy copy) {
     Thread *t = copy.thread = current_thread();
     Cluster *cluster = t->cta->cluster;
-    event_tma_load_asked(&copy);
+    POST(TMA_LOAD_ASKED, .thread = t, .copy = &copy, .site = copy.site);
     Cta *target[CLUSTER_LIMIT];
     Barrier *barrier[CLUSTER_LIMIT];
     int targets = 0;
@@ -118,7 +120,7 @@ static void start_load(TmaCopy copy) {
     load->targets = targets;
     memcpy(load->target, target, sizeof target);
     memcpy(load->barrier, barrier, sizeof barrier);
-    event_tma_load(load);
+    POST(TMA_LOAD, .thread = t, .load = load, .site = copy.site);
     poison(load);
 }
 
@@ -137,7 +139,8 @@ void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, i
 void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here) {
     TmaCopy copy = {.what = "bulk load", .rank = 1, .shared = dst, .bar = bar, .site = site_of(here)};
     TensorMap range;
-    event_bulk_copy(current_thread(), dst, src, bytes, copy.what, copy.site);
+    POST(BULK_COPY, .thread = current_thread(), .p = dst, .from = src, .size = bytes, .what = copy.what,
+         .site = copy.site);
     tensor_map_range(&range, src, (uint32_t)bytes);
     copy.map = &range;
     start_load(copy);
@@ -163,7 +166,7 @@ static void store_write(TmaStore *store) {
             tensor_chunk_store(&chunk, store->data + chunk.offset);
         }
     }
-    event_tma_stored(store);
+    POST(TMA_STORED, .thread = store->copy.thread, .store = store);
     flight_end(&store->flight);
 }
 
@@ -178,7 +181,7 @@ static void store_step(Agent *agent, int whole) {
 
 static void start_store(TmaCopy copy) {
     Thread *t = copy.thread = current_thread();
-    event_tma_store(&copy);
+    POST(TMA_STORE, .thread = t, .copy = &copy, .site = copy.site);
     TmaStore *store = flight_begin(sizeof *store + tensor_box_span(copy.map), t, GROUP_READS, store_step);
     store->map = *copy.map;
     store->copy = copy;
@@ -200,7 +203,8 @@ void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, in
 void model_bulk_store(void *dst, const void *src, int bytes, const char *here) {
     TmaCopy copy = {.what = "bulk store", .rank = 1, .shared = src, .site = site_of(here)};
     TensorMap range;
-    event_bulk_copy(current_thread(), src, dst, bytes, copy.what, copy.site);
+    POST(BULK_COPY, .thread = current_thread(), .p = src, .from = dst, .size = bytes, .what = copy.what,
+         .site = copy.site);
     tensor_map_range(&range, dst, (uint32_t)bytes);
     copy.map = &range;
     start_store(copy);
@@ -210,7 +214,7 @@ void model_bulk_store(void *dst, const void *src, int bytes, const char *here) {
 void model_bulk_commit_group(const char *here) {
     Thread *t = current_thread();
     (void)here;
-    event_bulk_commit(t);
+    POST(BULK_COMMIT, .thread = t);
     groups_close(&t->groups[GROUP_READS]);
     groups_close(&t->groups[GROUP_WRITES]);
     thread_pause(t);
@@ -222,7 +226,7 @@ static void finish_write(Flight *flight) { store_write((TmaStore *)(void *)fligh
 void model_bulk_wait_group(int newest, int read, const char *here) {
     Thread *t = current_thread();
     uint32_t done = groups_covered(&t->groups[GROUP_READS], newest);
-    event_bulk_wait(t, newest, read, done, site_of(here));
+    POST(BULK_WAIT, .thread = t, .newest = newest, .read = read, .done = done, .site = site_of(here));
     flights_finish(t, GROUP_READS, done, read ? finish_read : finish_write);
     groups_waited(&t->groups[GROUP_READS], done);
     if (!read) {
@@ -231,4 +235,6 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
     thread_pause(t);
 }
 
-void model_fence_proxy_async(int shared, int global) { event_fence_proxy(current_thread(), shared, global); }
+void model_fence_proxy_async(int shared, int global) {
+    POST(FENCE_PROXY, .thread = current_thread(), .shared = shared, .global = global);
+}

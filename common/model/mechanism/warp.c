@@ -1,6 +1,8 @@
 /* warp.c - see warp.h. */
 #include "warp.h"
 
+#include <stdlib.h>
+
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
@@ -39,6 +41,14 @@ static void turn_to(WarpMeeting *m, uint32_t mask, int lane) {
     }
 }
 
+/* Apart from warp_meet(), which needs no room for a record then: 32 lanes call it at each instruction. */
+static _Noreturn __attribute__((noinline)) void post_apart(Thread *t, WarpInstruction instruction, uint32_t mask,
+                                                           Site site) {
+    POST(WARP_APART, .thread = t, .instruction = instruction, .mask = mask, .site = site);
+    abort(); /* whoever hears it ends the launch */
+}
+static __attribute__((noinline)) void post_together(Warp *w) { POST(WARP_TOGETHER, .warp = w); }
+
 int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
     WarpMeeting *m = &w->meeting;
@@ -53,12 +63,12 @@ int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
     }
     if (instruction != m->instruction || site != m->site || mask != m->mask ||
         (mask & (w->exited | w->barriers.in_sync)) != 0 || !(mask >> t->lane & 1)) {
-        event_warp_apart(t, instruction, mask, site);
+        post_apart(t, instruction, mask, site);
     }
     m->arrived |= 1u << t->lane;
     if ((m->arrived & mask) == mask) {
         if (mask == w->all) {
-            event_warp_together(w);
+            post_together(w);
         }
         return 1;
     }
@@ -86,7 +96,7 @@ void warp_go(Warp *w) {
 void model_syncwarp(uint32_t mask, const char *here) {
     Thread *t = current_thread();
     if (warp_meet(t, WARP_SYNCWARP, mask, site_of(here))) {
-        event_syncwarp(t->warp);
+        POST(SYNCWARP, .warp = t->warp);
         warp_go(t->warp);
     }
 }
@@ -108,9 +118,8 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     m->operands[t->lane].u[0] = value;
     m->operands[t->lane].u[1] = (uint64_t)width;
     m->operands[t->lane].i[0] = which;
-    event_shuffle_width(width, site_of(here));
     if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
-        event_shuffle(w, how == MODEL_SHFL_XOR);
+        POST(SHUFFLE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
@@ -119,7 +128,7 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
                 from = lane;
             }
             if (!(m->arrived >> from & 1)) {
-                event_shuffle_source(w, lane, from);
+                POST(SHUFFLE_SOURCE, .warp = w, .lane = lane, .from_lane = from);
             }
             m->result[lane] = m->operands[from].u[0];
         }
@@ -133,7 +142,7 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
     WarpMeeting *m = &t->warp->meeting;
     m->operands[t->lane].i[0] = predicate;
     if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
-        event_vote(t->warp);
+        POST(VOTE, .warp = t->warp);
         uint32_t ballot = 0;
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
@@ -165,7 +174,7 @@ uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) 
     WarpMeeting *m = &t->warp->meeting;
     m->operands[t->lane].u[0] = value;
     if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
-        event_vote(t->warp);
+        POST(VOTE, .warp = t->warp);
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             m->result[lane] = alike(m, lane);
@@ -212,7 +221,7 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here
         out[lane] = (uint32_t *)(uintptr_t)w->meeting.operands[lane].p[0];
         in[lane] = w->meeting.operands[lane].p[1];
     }
-    event_ldmatrix(w, out, in, trans, site);
+    POST(LDMATRIX, .warp = w, .registers = out, .rows = in, .transposes = trans, .site = site);
     (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, in);
     warp_go(w);
 }
@@ -232,7 +241,7 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
         in[lane] = w->meeting.operands[lane].p[0];
         out[lane] = (void *)(uintptr_t)w->meeting.operands[lane].p[1];
     }
-    event_stmatrix(w, out, site);
+    POST(STMATRIX, .warp = w, .rows = (const void *const *)out, .site = site);
     matrix_stmatrix_x4(out, in);
     warp_go(w);
 }
@@ -257,12 +266,12 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
         as[lane] = w->meeting.operands[lane].p[1];
         bs[lane] = w->meeting.operands[lane].p[2];
     }
-    event_mma(w, type, ds, as, bs, site);
+    POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = site);
     if (type == MATRIX_BF16) {
         matrix_mma_m16n8k16(ds, as, bs);
     } else {
         matrix_mma(type, ds, as, bs);
     }
-    event_mma_done(w, type, ds, as, bs, site);
+    POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = site);
     warp_go(w);
 }

@@ -145,7 +145,7 @@ static void execute(Warpgroup *g) {
     } else {
         wgmma_multiply(product->tile->tile, values, b, product->n, matrix_k(product->type), product->accumulate);
     }
-    event_wgmma_done(g, product);
+    POST(WGMMA_DONE, .warpgroup = g, .product = product);
     free(product->a_values);
 }
 
@@ -192,7 +192,7 @@ static Product *issue_part(Warp *w, const Product *wanted) {
         product->group = w->products.groups;
         product->tile = find_tile(p, &w->thread[0], w->meeting.operands[0].p[0], wanted->n);
     }
-    event_wgmma_part(w, product, wanted, first);
+    POST(WGMMA_PART, .warp = w, .product = product, .wanted = wanted, .first = first, .site = wanted->site);
     if (first) {
         product->tile->used = p->issued;
         product->tile->site = wanted->site;
@@ -204,14 +204,14 @@ static Product *issue_part(Warp *w, const Product *wanted) {
 static void issue(Warp *w, const Product *wanted) {
     Warpgroup *g = w->warpgroup;
     int part = w->id % 4, bit = 1 << part;
-    event_wgmma_warp(w, wanted);
+    POST(WGMMA_WARP, .warp = w, .wanted = wanted);
     Product *product = issue_part(w, wanted);
     AccumulatorTile *tile = product->tile;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting.operands[lane].p[0];
     }
     if (!(tile->taken & bit) && take_registers(w, tile, wanted->accumulate)) {
-        event_wgmma_unset(wanted->site);
+        POST(WGMMA_UNSET, .site = wanted->site);
     }
     tile->last[part] = ++w->products.issued;
     if (wanted->rs) {
@@ -219,7 +219,7 @@ static void issue(Warp *w, const Product *wanted) {
     }
     product->issued_by |= (uint8_t)bit;
     if (product->issued_by == 15) {
-        event_wgmma_issued(g, product);
+        POST(WGMMA_ISSUED, .warpgroup = g, .product = product, .site = product->site);
         agent_queue(&g->products.agent);
         threads_wake(&g->products.waiters);
     }
@@ -274,7 +274,7 @@ void model_wgmma_fence(const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     if (warp_meet(t, WARP_WGMMA_FENCE, 0xffffffffu, site)) {
-        event_wgmma_fence(t->warp, site);
+        POST(WGMMA_FENCE, .warp = t->warp, .site = site);
         warp_go(t->warp);
     }
 }
@@ -284,7 +284,7 @@ void model_wgmma_commit_group(const char *here) {
     Warp *w = t->warp;
     WarpProducts *p = &w->products;
     if (warp_meet(t, WARP_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
-        event_wgmma_commit(w);
+        POST(WGMMA_COMMIT, .warp = w);
         w->warpgroup->products.group_end[p->groups % GROUP_HISTORY] = p->issued;
         p->committed = p->issued;
         p->groups++;
@@ -294,10 +294,13 @@ void model_wgmma_commit_group(const char *here) {
 }
 
 void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k) {
-    event_fragment_holds(current_thread(), a, matrix, element_bytes, row, k);
+    POST(FRAGMENT_HOLDS, .thread = current_thread(), .fragment = a, .matrix = matrix, .element_bytes = element_bytes,
+         .row = row, .k = k);
 }
 
-void model_registers_settled(const float *d, int count) { event_wgmma_settled(current_thread(), d, count); }
+void model_registers_settled(const float *d, int count) {
+    POST(REGISTERS_SETTLED, .thread = current_thread(), .accumulators = d, .count = count);
+}
 
 void model_wgmma_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
@@ -307,7 +310,7 @@ void model_wgmma_wait_group(int newest, const char *here) {
     if (!warp_meet(t, WARP_WGMMA_WAIT, 0xffffffffu, site)) {
         return;
     }
-    event_wgmma_wait(w, newest, site);
+    POST(WGMMA_WAIT, .warp = w, .newest = newest, .site = site);
     uint64_t groups = w->products.groups;
     uint64_t done = groups > (uint64_t)newest ? groups - (uint64_t)newest : 0;
     if (done > w->products.waited) {
@@ -327,7 +330,7 @@ void model_wgmma_wait_group(int newest, const char *here) {
             }
         }
         w->products.waited = done;
-        event_wgmma_waited(w, newest, done);
+        POST(WGMMA_WAITED, .warp = w, .newest = newest, .done = done);
     }
     warp_go(w);
     thread_pause(t);

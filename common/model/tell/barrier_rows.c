@@ -1,8 +1,7 @@
-/* barrier_rows.c - see barrier_rows.h. */
-#include "barrier_rows.h"
-
+/* barrier_rows.c - what --barriers prints: a row for each event of an mbarrier. */
 #include <stdio.h>
 
+#include "../event.h"
 #include "../judge/bug_report.h"
 
 static void print_head(void) {
@@ -16,31 +15,43 @@ static void print_head(void) {
     }
 }
 
-void barrier_row(const Barrier *b, MbarrierChange how, long long amount) {
-    char name[PHRASE_SIZE], text[64] = "";
-    if (!device.options.barriers) {
-        return;
-    }
-    switch (how) {
-    case MBARRIER_INIT: snprintf(text, sizeof text, "init"); break;
-    case MBARRIER_ARRIVE:
-        snprintf(text, sizeof text, "arrive");
-        if (amount > 1) {
-            snprintf(text, sizeof text, "arrive %lld", amount);
-        }
-        break;
-    case MBARRIER_ARRIVE_REMOTE: snprintf(text, sizeof text, "arrive from CTA %lld", amount); break;
-    case MBARRIER_EXPECT: snprintf(text, sizeof text, "expect_tx %lld", amount); break;
-    case MBARRIER_ARRIVE_EXPECT: snprintf(text, sizeof text, "arrive.expect_tx %lld", amount); break;
-    case MBARRIER_LANDED: snprintf(text, sizeof text, "%lld bytes landed", amount); break;
-    case MBARRIER_COMPLETE: snprintf(text, sizeof text, "phase complete"); break;
-    case MBARRIER_WAIT: snprintf(text, sizeof text, "wait, parity %lld", amount); break;
-    case MBARRIER_ASKED:
-        snprintf(text, sizeof text, "asked, parity %lld: %s", amount / 2, amount % 2 ? "yes" : "no");
-        break;
-    }
+static void print_row(const Barrier *b, const char *what) {
+    char name[PHRASE_SIZE];
     print_head();
     printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", (unsigned long long)device.step, b->cta->block,
-           barrier_text(b, name), text, (unsigned long long)b->phase, b->expected, b->expected - b->pending,
+           barrier_text(b, name), what, (unsigned long long)b->phase, b->expected, b->expected - b->pending,
            (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
+
+static void on_init(const Event *e) { print_row(e->barrier, "init"); }
+static void on_complete(const Event *e) { print_row(e->barrier, "phase complete"); }
+
+static void on_landed(const Event *e) {
+    char text[64];
+    snprintf(text, sizeof text, "%lld bytes landed", e->amount);
+    print_row(e->barrier, text);
+}
+
+static void on_changed(const Event *e) {
+    static const char *const format[] = {[MBARRIER_ARRIVE] = "arrive %lld",
+                                         [MBARRIER_ARRIVE_REMOTE] = "arrive from CTA %lld",
+                                         [MBARRIER_EXPECT] = "expect_tx %lld",
+                                         [MBARRIER_ARRIVE_EXPECT] = "arrive.expect_tx %lld",
+                                         [MBARRIER_WAIT] = "wait, parity %lld",
+                                         [MBARRIER_ASKED_NO] = "asked, parity %lld: no",
+                                         [MBARRIER_ASKED_YES] = "asked, parity %lld: yes"};
+    char text[64];
+    snprintf(text, sizeof text, e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : format[e->change],
+             e->amount);
+    print_row(e->barrier, text);
+}
+
+static int is_wanted(void) { return device.options.barriers; }
+
+const Listener barrier_rows_listener = {.wanted = is_wanted,
+                                        .hear = {
+                                            [EVENT_MBARRIER_INIT] = on_init,
+                                            [EVENT_MBARRIER_COMPLETE] = on_complete,
+                                            [EVENT_MBARRIER_LANDED] = on_landed,
+                                            [EVENT_MBARRIER_CHANGED] = on_changed,
+                                        }};

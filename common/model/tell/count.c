@@ -9,7 +9,18 @@
 #include <string.h>
 
 #include "../core/memory.h"
+#include "../event.h"
 #include "../judge/bug_report.h"
+
+/* An ordinary access or one side of a cp.async. */
+typedef enum {
+    COUNTED_GLOBAL_LOAD,
+    COUNTED_GLOBAL_STORE,
+    COUNTED_SHARED_LOAD,
+    COUNTED_SHARED_STORE,
+    COUNTED_COPY_FROM,
+    COUNTED_COPY_TO,
+} CountedAccess;
 
 enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
@@ -60,7 +71,7 @@ const char *model_count_name(ModelCount which) {
     return names[which];
 }
 
-unsigned long long model_count(ModelCount which) { return counts[which]; }
+unsigned long long model_count(ModelCount which) { return device.options.count ? counts[which] : 0; }
 
 /* ---- one instruction of a warp ----------------------------------------------------------------------------------- */
 
@@ -224,7 +235,9 @@ static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number)
     return *first = c->groups++;
 }
 
-void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
+/* The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes, counted since the
+ * warp was last together. */
+static void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
     WarpCount *c = count_of(t->warp);
     uintptr_t address = (uintptr_t)p;
     int lane = t->lane, before = c->last[lane].group;
@@ -244,7 +257,7 @@ void count_one_access(const Thread *t, CountedAccess how, const void *p, uint32_
     c->last[lane].end = address + size;
 }
 
-void count_together(Warp *w) {
+static void count_together(Warp *w) {
     WarpCount *c = w->cta->count != NULL ? w->cta->count->warp[w->id] : NULL;
     if (c == NULL || c->groups == 0) {
         return;
@@ -255,27 +268,16 @@ void count_together(Warp *w) {
     forget(c);
 }
 
-void count_barrier(const Thread *t, ModelCount which) {
-    if (!device.options.count) {
-        return;
-    }
-    Warp *w = t->warp;
-    WarpCount *c = count_of(w);
-    c->in_barrier |= 1u << t->lane;
-    if ((c->in_barrier | w->exited) == w->all) {
-        c->in_barrier = 0;
-        counts[which]++;
-        count_together(w);
-    }
-}
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
 
-void count_launch_begin(void) {
+static void on_launch_begin(const Event *e) {
+    (void)e;
     memset(counts, 0, sizeof counts);
     for (int i = 0; i < device.launched; i++) {
-        count_add(COUNT_CTAS, (unsigned)device.launch[i].grid);
+        counts[COUNT_CTAS] += (unsigned)device.launch[i].grid;
     }
-    count_add(COUNT_CTA_THREADS, (unsigned)device.launch->block);
-    count_add(COUNT_CTA_SHARED_BYTES, (unsigned)device.launch->shared_bytes);
+    counts[COUNT_CTA_THREADS] += (unsigned)device.launch->block;
+    counts[COUNT_CTA_SHARED_BYTES] += (unsigned)device.launch->shared_bytes;
 }
 
 static void count_roles(const Cta *cta) {
@@ -291,14 +293,12 @@ static void count_roles(const Cta *cta) {
     count_at_least(COUNT_BOTH_ROLES, both);
 }
 
-void count_cta_end(Cta *cta) {
-    if (device.options.count) {
-        count_roles(cta);
-    }
-    for (int i = 0; cta->count != NULL && i < cta->warps; i++) {
-        if (cta->count->warp[i] != NULL) {
-            count_together(&cta->warp[i]);
-            free(cta->count->warp[i]->group);
+static void on_cta_end(const Event *e) {
+    count_roles(e->cta);
+    for (int i = 0; e->cta->count != NULL && i < e->cta->warps; i++) {
+        if (e->cta->count->warp[i] != NULL) {
+            count_together(&e->cta->warp[i]);
+            free(e->cta->count->warp[i]->group);
         }
     }
 }
@@ -308,28 +308,77 @@ void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
         return;
     }
     if (kind == TRACE_COPY_WAIT) {
-        count_add(COUNT_COPY_WAIT_STEPS, steps);
+        counts[COUNT_COPY_WAIT_STEPS] += steps;
     } else if (kind == TRACE_BARRIER) {
-        count_add(COUNT_SYNC_STEPS, steps);
+        counts[COUNT_SYNC_STEPS] += steps;
     } else if (kind == TRACE_WAIT) {
-        count_add(COUNT_MBARRIER_STEPS, steps);
+        counts[COUNT_MBARRIER_STEPS] += steps;
     } else if (kind == TRACE_WGMMA_WAIT && t->warp->id % 4 == 0) {
-        count_add(COUNT_WGMMA_STEPS, steps);
+        counts[COUNT_WGMMA_STEPS] += steps;
     }
 }
 
-void count_group_commit(const Thread *t, GroupKind kind) {
-    if (kind == GROUP_COPIES) {
-        count_add(COUNT_COPY_GROUPS, t->lane == 0);
-        count_at_least(COUNT_COPY_DEPTH, t->groups[kind].committed + 1 - t->groups[kind].waited);
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static void on_shared_access(const Event *e) {
+    count_access(e->thread, e->write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, e->p, e->size, e->site);
+}
+
+static void on_global_access(const Event *e) {
+    count_access(e->thread, e->write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, e->p, e->size, e->site);
+}
+
+static void on_copy(const Event *e) {
+    count_access(e->thread, COUNTED_COPY_FROM, e->from, e->size, e->site);
+    count_access(e->thread, COUNTED_COPY_TO, e->p, CHUNK_BYTES, e->site);
+}
+
+static void on_group_commit(const Event *e) {
+    const ThreadGroups *g = &e->thread->groups[e->group];
+    if (e->group == GROUP_COPIES) {
+        counts[COUNT_COPY_GROUPS] += e->thread->lane == 0;
+        count_at_least(COUNT_COPY_DEPTH, g->committed + 1 - g->waited);
     }
 }
 
-void count_group_wait(const Thread *t, GroupKind kind) {
-    if (kind == GROUP_COPIES) {
-        count_add(COUNT_COPY_WAITS, t->lane == 0);
+static void on_group_wait(const Event *e) {
+    counts[COUNT_COPY_WAITS] += e->group == GROUP_COPIES && e->thread->lane == 0;
+}
+
+static void on_barrier_arrive(const Event *e) {
+    Warp *w = e->thread->warp;
+    if (e->waits) {
+        WarpCount *c = count_of(w);
+        c->in_barrier |= 1u << e->thread->lane;
+        if ((c->in_barrier | w->exited) == w->all) {
+            c->in_barrier = 0;
+            counts[e->expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS]++;
+            count_together(w);
+        }
     }
 }
+
+static void on_atomic(const Event *e) { counts[COUNT_ATOMICS] += global_is(e->p); }
+
+static void on_mbarrier_arrive(const Event *e) {
+    counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0 ? (unsigned long long)e->amount : 0;
+}
+static void on_mbarrier_copies_arrive(const Event *e) { counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0; }
+
+/* What is one each time that it happens. */
+static void on_countable(const Event *e) {
+    static const ModelCount which[EVENT_KINDS] = {
+        [EVENT_SHUFFLE] = COUNT_SHUFFLES,
+        [EVENT_MBARRIER_COMPLETE] = COUNT_MBARRIER_PHASES,
+        [EVENT_MBARRIER_PASSED] = COUNT_MBARRIER_WAITS,
+        [EVENT_FENCE_PROXY] = COUNT_PROXY_FENCES,
+    };
+    counts[which[e->kind]]++;
+}
+
+/* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
+
+static void on_together(const Event *e) { count_together(e->warp); }
 
 static Group rows_of(const void *const row[WARP_SIZE]) {
     Group g = {.lanes = 0xffffffffu};
@@ -340,43 +389,46 @@ static Group rows_of(const void *const row[WARP_SIZE]) {
     return g;
 }
 
-void count_ldmatrix(Warp *w, const uint32_t *r0, const void *const row[WARP_SIZE]) {
-    if (device.options.count) {
-        Group g = rows_of(row);
-        WarpCount *c = count_of(w);
-        count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
-        c->fragment[c->fragments++ % FRAGMENTS] = r0;
-    }
+static void on_ldmatrix(const Event *e) {
+    Group g = rows_of(e->rows);
+    WarpCount *c = count_of(e->warp);
+    count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
+    c->fragment[c->fragments++ % FRAGMENTS] = e->registers[0];
 }
 
-void count_stmatrix(void *const row[WARP_SIZE]) {
-    if (device.options.count) {
-        Group g = rows_of((const void *const *)row);
-        count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
-    }
+static void on_stmatrix(const Event *e) {
+    Group g = rows_of(e->rows);
+    count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
 }
 
-void count_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0) {
-    if (!device.options.count) {
-        return;
-    }
-    WarpCount *c = count_of(w);
+static void on_mma(const Event *e) {
+    WarpCount *c = count_of(e->warp);
+    uintptr_t a = (uintptr_t)e->a[0], b = (uintptr_t)e->b[0];
     int behind = 0;
     for (int i = 0; i < c->fragments && i < FRAGMENTS; i++) {
-        behind |= (uintptr_t)a0 - (uintptr_t)c->fragment[i] < 16 || (uintptr_t)b0 - (uintptr_t)c->fragment[i] < 16;
+        behind |= a - (uintptr_t)c->fragment[i] < 16 || b - (uintptr_t)c->fragment[i] < 16;
     }
     c->fragments = 0;
     counts[COUNT_MMA]++;
     counts[COUNT_MMA_BEHIND] += (unsigned)behind;
-    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * (unsigned)matrix_k(type);
+    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * (unsigned)matrix_k(e->type);
 }
 
-void count_wgmma(const Product *product) {
-    unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
-    count_add(COUNT_WGMMA, 1);
-    count_add(COUNT_WGMMA_BYTES, rows * MATRIX_K_BYTES);
-    count_add(COUNT_TENSOR_FLOP, 2ull * WGMMA_M * (unsigned)product->n * (unsigned)matrix_k(product->type));
+/* A product that the first warp issues. */
+static void on_wgmma(const Event *e) {
+    const Product *product = e->product;
+    if (e->first) {
+        unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
+        counts[COUNT_WGMMA]++;
+        counts[COUNT_WGMMA_BYTES] += rows * MATRIX_K_BYTES;
+        counts[COUNT_TENSOR_FLOP] += 2ull * WGMMA_M * (unsigned)product->n * (unsigned)matrix_k(product->type);
+    }
 }
+
+static void on_wgmma_commit(const Event *e) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }
+static void on_wgmma_wait(const Event *e) { counts[COUNT_WGMMA_WAITS] += e->warp->id % 4 == 0; }
+
+/* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
 /* Bytes of global memory that a copy touches. */
 static unsigned long long box_bytes(TensorWalk walk) {
@@ -388,17 +440,43 @@ static unsigned long long box_bytes(TensorWalk walk) {
     return bytes;
 }
 
-void count_load(const TmaLoad *load) {
-    if (device.options.count) {
-        counts[COUNT_TMA_LOADS]++;
-        counts[COUNT_TMA_LOAD_BYTES] += box_bytes(load->walk);
-        counts[COUNT_TMA_FILLED_BYTES] += (unsigned long long)tensor_box_bytes(&load->map) * (unsigned)load->targets;
-    }
+static void on_load(const Event *e) {
+    counts[COUNT_TMA_LOADS]++;
+    counts[COUNT_TMA_LOAD_BYTES] += box_bytes(e->load->walk);
+    counts[COUNT_TMA_FILLED_BYTES] += (unsigned long long)tensor_box_bytes(&e->load->map) * (unsigned)e->load->targets;
 }
 
-void count_store(const TmaCopy *copy) {
-    if (device.options.count) {
-        counts[COUNT_TMA_STORES]++;
-        counts[COUNT_TMA_STORE_BYTES] += box_bytes(tensor_walk_store(copy->map, copy->coord, 0));
-    }
+static void on_store(const Event *e) {
+    counts[COUNT_TMA_STORES]++;
+    counts[COUNT_TMA_STORE_BYTES] += box_bytes(tensor_walk_store(e->copy->map, e->copy->coord, 0));
 }
+
+static int is_wanted(void) { return device.options.count; }
+
+const Listener count_listener = {.wanted = is_wanted,
+                                 .hear = {
+                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
+                                     [EVENT_CTA_END] = on_cta_end,
+                                     [EVENT_SHARED_ACCESS] = on_shared_access,
+                                     [EVENT_GLOBAL_ACCESS] = on_global_access,
+                                     [EVENT_COPY] = on_copy,
+                                     [EVENT_GROUP_COMMIT] = on_group_commit,
+                                     [EVENT_GROUP_WAIT] = on_group_wait,
+                                     [EVENT_BARRIER_ARRIVE] = on_barrier_arrive,
+                                     [EVENT_ATOMIC] = on_atomic,
+                                     [EVENT_MBARRIER_ARRIVE] = on_mbarrier_arrive,
+                                     [EVENT_MBARRIER_COPIES_ARRIVE] = on_mbarrier_copies_arrive,
+                                     [EVENT_SHUFFLE] = on_countable,
+                                     [EVENT_MBARRIER_COMPLETE] = on_countable,
+                                     [EVENT_MBARRIER_PASSED] = on_countable,
+                                     [EVENT_FENCE_PROXY] = on_countable,
+                                     [EVENT_WARP_TOGETHER] = on_together,
+                                     [EVENT_LDMATRIX] = on_ldmatrix,
+                                     [EVENT_STMATRIX] = on_stmatrix,
+                                     [EVENT_MMA] = on_mma,
+                                     [EVENT_WGMMA_PART] = on_wgmma,
+                                     [EVENT_WGMMA_COMMIT] = on_wgmma_commit,
+                                     [EVENT_WGMMA_WAIT] = on_wgmma_wait,
+                                     [EVENT_TMA_LOAD] = on_load,
+                                     [EVENT_TMA_STORE] = on_store,
+                                 }};

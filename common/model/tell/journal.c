@@ -1,21 +1,22 @@
-/* journal.c - see journal.h. */
-#include "journal.h"
-
+/* journal.c - what --steps writes: a line of JSON for each thing that happens to barriers, copies, products and those who
+ * wait for them, in the order in which it happens; and the reports between.
+ *
+ * Every line has "step" and "what"; then "cta" and who: a thread by its number in the CTA, a warp or a warpgroup. A line
+ * about a barrier has the state that the barrier is in afterwards. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../../device/status.h"
+#include "../event.h"
 #include "../judge/bug_report.h"
 #include "../place/layout.h"
 #include "../place/line.h"
 
 static struct {
-    FILE *out;   /* NULL: nobody asked */
+    FILE *out;
     int reports; /* written, or from before this launch */
-    /* Who is about to use a barrier, and where; of whose box a piece is about to be counted. */
-    int user;
-    Site use;
+    /* The load of which a piece is about to be counted. */
     const char *map;
     uint32_t offset;
 } journal;
@@ -55,41 +56,6 @@ static void print_reports(void) {
     }
 }
 
-/* Begins a line. Returns 0 if there is no journal. */
-static int begin(const Cta *cta, const char *what) {
-    if (journal.out == NULL) {
-        return 0;
-    }
-    print_reports();
-    head(what);
-    print(",\"cta\":%d", launch_of(cta)->first_cta + cta->block);
-    return 1;
-}
-
-static int begin_thread(const Thread *t, const char *what) {
-    if (!begin(t->cta, what)) {
-        return 0;
-    }
-    print(",\"thread\":%d", t->id);
-    return 1;
-}
-
-static int begin_warp(const Warp *w, const char *what) {
-    if (!begin(w->cta, what)) {
-        return 0;
-    }
-    print(",\"warp\":%d", w->id);
-    return 1;
-}
-
-static void finish(Site site) {
-    char text[256];
-    if (site != 0) {
-        print_text("at", site_text(site, text, sizeof text));
-    }
-    print("}\n");
-}
-
 /* Where something lies in shared memory: its offset, and its name, "s->a[1][0]". */
 static void print_shared(const Cta *cta, uint32_t offset) {
     char text[128];
@@ -110,106 +76,78 @@ static void print_state(const Barrier *b) {
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
 
-void journal_launch_begin(void) {
+static void on_launch_begin(const Event *e) {
+    (void)e;
     const char *path = device.options.journal;
     journal.reports = model_reports();
-    journal.out = path != NULL ? fopen(path, "w") : NULL;
-    if (path != NULL && journal.out == NULL) {
+    journal.out = fopen(path, "w");
+    if (journal.out == NULL) {
         perror(path);
         exit(GEMM_DEVICE);
     }
-    if (journal.out != NULL) {
-        print("{\"step\":0,\"what\":\"launch\"");
-        print_text("kernel", device.launch->name);
-        print(",\"grid\":%d,\"threads\":%d}\n", device.launch->grid, device.launch->block);
+    print("{\"step\":0,\"what\":\"launch\"");
+    print_text("kernel", device.launch->name);
+    print(",\"grid\":%d,\"threads\":%d}\n", device.launch->grid, device.launch->block);
+}
+
+static void on_launch_end(const Event *e) {
+    (void)e;
+    print_reports();
+    int failed = ferror(journal.out);
+    if (fclose(journal.out) != 0 || failed) {
+        perror(device.options.journal);
+        exit(GEMM_DEVICE);
     }
 }
 
-void journal_launch_end(void) {
-    if (journal.out != NULL) {
-        print_reports();
-        int failed = ferror(journal.out);
-        if (fclose(journal.out) != 0 || failed) {
-            perror(device.options.journal);
-            exit(GEMM_DEVICE);
-        }
-        journal.out = NULL;
-    }
+/* ---- what is written of an event --------------------------------------------------------------------------------- */
+
+/* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none. */
+typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
+#define LINES(LINE)                           \
+    LINE(TILE, "tile", THREAD)                \
+    LINE(THREAD_RETURNED, "returned", THREAD) \
+    LINE(MBARRIER_INIT, "init", THREAD)       \
+    LINE(MBARRIER_CHANGED, NULL, THREAD)      \
+    LINE(MBARRIER_PHASE, "phase", BARRIER)    \
+    LINE(MBARRIER_WAIT, "wait", THREAD)       \
+    LINE(MBARRIER_PASSED, "passed", THREAD)   \
+    LINE(MBARRIER_LANDED, "landed", BARRIER)  \
+    LINE(BARRIER_ARRIVE, "sync", THREAD)      \
+    LINE(BARRIER_COMPLETE, "met", CTA)        \
+    LINE(TMA_LOAD, "load", THREAD)            \
+    LINE(TMA_STORE, "store", THREAD)          \
+    LINE(TMA_STORED, "stored", THREAD)        \
+    LINE(BULK_COMMIT, "bulk_commit", THREAD)  \
+    LINE(BULK_WAIT, "bulk_wait", THREAD)      \
+    LINE(FENCE_PROXY, "fence_proxy", THREAD)  \
+    LINE(SETMAXNREG, "registers", WARP)       \
+    LINE(LDMATRIX, "ldmatrix", WARP)          \
+    LINE(STMATRIX, "stmatrix", WARP)          \
+    LINE(WGMMA_PART, "part", WARP)            \
+    LINE(WGMMA_ISSUED, "issued", WARPGROUP)   \
+    LINE(WGMMA_DONE, "done", WARPGROUP)       \
+    LINE(WGMMA_COMMIT, "commit", WARP)        \
+    LINE(WGMMA_WAIT, "wgmma_wait", WARP)      \
+    LINE(WGMMA_WAITED, "waited", WARP)
+
+static const struct {
+    const char *what;
+    Whose whose;
+} lines[EVENT_KINDS] = {
+#define LINE(kind, what, whose) [EVENT_##kind] = {what, OF_##whose},
+    LINES(LINE)
+#undef LINE
+};
+
+static const char *name_of(const Event *e) {
+    static const char *const change[] = {[MBARRIER_ARRIVE] = "arrive",
+                                         [MBARRIER_ARRIVE_REMOTE] = "arrive_remote",
+                                         [MBARRIER_EXPECT] = "expect",
+                                         [MBARRIER_ARRIVE_EXPECT] = "announce",
+                                         [MBARRIER_ASKED_YES] = NULL};
+    return e->kind == EVENT_MBARRIER_CHANGED ? change[e->change] : lines[e->kind].what;
 }
-
-void journal_tile(const Thread *t, int row, int col) {
-    if (begin_thread(t, "tile")) {
-        print(",\"row\":%d,\"col\":%d", row, col);
-        finish(0);
-    }
-}
-
-void journal_returned(const Thread *t) {
-    if (begin_thread(t, "returned")) {
-        finish(0);
-    }
-}
-
-/* ---- mbarriers --------------------------------------------------------------------------------------------------- */
-
-void journal_use(const Thread *t, Site site) {
-    journal.use = site;
-    journal.user = t->id;
-}
-
-void journal_barrier(const Barrier *b, MbarrierChange how, long long amount) {
-    static const char *const what[] = {[MBARRIER_INIT] = "init",
-                                       [MBARRIER_ARRIVE] = "arrive",
-                                       [MBARRIER_ARRIVE_REMOTE] = "arrive_remote",
-                                       [MBARRIER_EXPECT] = "expect",
-                                       [MBARRIER_ARRIVE_EXPECT] = "announce"};
-    if ((size_t)how < sizeof what / sizeof what[0] && what[how] != NULL && begin(b->cta, what[how])) {
-        print(",\"thread\":%d,\"amount\":%lld", journal.user, amount);
-        print_state(b);
-        finish(journal.use);
-    }
-}
-
-void journal_phase(const Barrier *b) {
-    if (begin(b->cta, "phase")) {
-        print_state(b);
-        finish(0);
-    }
-}
-
-void journal_wait(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
-    if (begin_thread(t, "wait")) {
-        print(",\"parity\":%u,\"blocks\":%d", parity, (b->phase & 1) == parity);
-        print_state(b);
-        finish(site);
-    }
-}
-
-void journal_passed(const Thread *t, const Barrier *b, uint64_t phase, Site site) {
-    if (begin_thread(t, "passed")) {
-        print(",\"passed\":%lld", (long long)phase);
-        print_state(b);
-        finish(site);
-    }
-}
-
-/* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
-
-void journal_sync(const Thread *t, int id, int expected, int waits, Site site) {
-    if (begin_thread(t, "sync")) {
-        print(",\"id\":%d,\"expected\":%d,\"waits\":%d", id, expected, waits);
-        finish(site);
-    }
-}
-
-void journal_sync_complete(const Cta *cta, int id) {
-    if (begin(cta, "met")) {
-        print(",\"id\":%d", id);
-        finish(0);
-    }
-}
-
-/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static void print_box(const TensorMap *map, const int *coord) {
     print_text("map", map->name != NULL ? map->name : "");
@@ -217,140 +155,105 @@ static void print_box(const TensorMap *map, const int *coord) {
           tensor_box_bytes(map));
 }
 
-void journal_load(const TmaLoad *load) {
-    char name[PHRASE_SIZE];
-    if (begin_thread(load->copy.thread, "load")) {
-        print_text("barrier", barrier_text(load->barrier[0], name));
-        print_box(&load->map, load->copy.coord);
-        print_shared(load->copy.thread->cta, load->offset);
-        finish(load->copy.site);
-    }
-}
-
-void journal_landing(const TmaLoad *load) {
-    journal.map = load->map.name;
-    journal.offset = load->offset;
-}
-
-void journal_landed(const Barrier *b, const Thread *by, uint32_t bytes) {
-    if (begin(b->cta, "landed")) {
-        print(",\"amount\":%u", bytes);
-        if (by == NULL) {
-            print_text("map", journal.map != NULL ? journal.map : "");
-            print(",\"offset\":%u", journal.offset);
-        }
-        print_state(b);
-        finish(0);
-    }
-}
-
-void journal_store(const TmaCopy *copy) {
-    if (begin_thread(copy->thread, "store")) {
-        print_box(copy->map, copy->coord);
-        print_shared(copy->thread->cta, shared_offset(copy->thread->cta, copy->shared));
-        finish(copy->site);
-    }
-}
-
-void journal_stored(const TmaStore *store) {
-    if (begin_thread(store->copy.thread, "stored")) {
-        print_box(&store->map, store->copy.coord);
-        print_shared(store->copy.thread->cta, store->offset);
-        finish(0);
-    }
-}
-
-void journal_bulk_commit(const Thread *t) {
-    if (begin_thread(t, "bulk_commit")) {
-        finish(0);
-    }
-}
-
-void journal_bulk_wait(const Thread *t, int newest, int read, Site site) {
-    if (begin_thread(t, "bulk_wait")) {
-        print(",\"newest\":%d,\"read\":%d", newest, read);
-        finish(site);
-    }
-}
-
-void journal_fence_proxy(const Thread *t) {
-    if (begin_thread(t, "fence_proxy")) {
-        finish(0);
-    }
-}
-
-/* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
-
-void journal_registers(const Warp *w, int increase, int registers, Site site) {
-    if (begin_warp(w, "registers")) {
-        print(",\"increase\":%d,\"registers\":%d", increase, registers);
-        finish(site);
-    }
-}
-
-void journal_ldmatrix(const Warp *w, const void *const row[WARP_SIZE], Site site) {
-    if (begin_warp(w, "ldmatrix")) {
-        print_shared(w->cta, shared_offset(w->cta, row[0]));
-        finish(site);
-    }
-}
-
-void journal_stmatrix(const Warp *w, void *const row[WARP_SIZE], Site site) {
-    if (begin_warp(w, "stmatrix")) {
-        print_shared(w->cta, shared_offset(w->cta, row[0]));
-        finish(site);
-    }
-}
-
-void journal_part(const Warp *w, const Product *product) {
-    if (begin_warp(w, "part")) {
-        print(",\"number\":%llu", (unsigned long long)product->number);
-        finish(product->site);
-    }
-}
-
 static void print_product(const Product *product) {
-    print(",\"number\":%llu,\"group\":%llu,\"n\":%d", (unsigned long long)product->number,
-          (unsigned long long)product->group, product->n);
+    print(",\"group\":%llu,\"n\":%d", (unsigned long long)product->group, product->n);
     if (!product->rs) {
         print(",\"a\":%d", (int)(wgmma_descriptor_decode(product->a).start - SHARED_RESERVED));
     }
     print(",\"b\":%d", (int)(wgmma_descriptor_decode(product->b).start - SHARED_RESERVED));
 }
 
-void journal_issued(const Warpgroup *g, const Product *product) {
-    if (begin(g->cta, "issued")) {
-        print(",\"warpgroup\":%d", g->id);
-        print_product(product);
-        finish(product->site);
+static void print_operands(const Event *e) {
+    char name[PHRASE_SIZE];
+    switch (e->kind) {
+    case EVENT_TILE: print(",\"row\":%d,\"col\":%d", e->row, e->column); break;
+    case EVENT_MBARRIER_INIT: print(",\"amount\":0"); break;
+    case EVENT_MBARRIER_CHANGED: print(",\"amount\":%lld", e->amount); break;
+    case EVENT_MBARRIER_WAIT:
+        print(",\"parity\":%u,\"blocks\":%d", e->parity, (e->barrier->phase & 1) == e->parity);
+        break;
+    case EVENT_MBARRIER_PASSED: print(",\"passed\":%lld", (long long)e->phase); break;
+    case EVENT_MBARRIER_LANDED:
+        print(",\"amount\":%lld", e->amount);
+        if (e->thread == NULL) {
+            print_text("map", journal.map != NULL ? journal.map : "");
+            print(",\"offset\":%u", journal.offset);
+        }
+        break;
+    case EVENT_BARRIER_ARRIVE: print(",\"id\":%d,\"expected\":%d,\"waits\":%d", e->id, e->expected, e->waits); break;
+    case EVENT_BARRIER_COMPLETE: print(",\"id\":%d", e->id); break;
+    case EVENT_TMA_LOAD:
+        print_text("barrier", barrier_text(e->load->barrier[0], name));
+        print_box(&e->load->map, e->load->copy.coord);
+        print_shared(e->thread->cta, e->load->offset);
+        break;
+    case EVENT_TMA_STORE:
+        print_box(e->copy->map, e->copy->coord);
+        print_shared(e->thread->cta, shared_offset(e->thread->cta, e->copy->shared));
+        break;
+    case EVENT_TMA_STORED:
+        print_box(&e->store->map, e->store->copy.coord);
+        print_shared(e->thread->cta, e->store->offset);
+        break;
+    case EVENT_BULK_WAIT: print(",\"newest\":%d,\"read\":%d", e->newest, e->read); break;
+    case EVENT_SETMAXNREG: print(",\"increase\":%d,\"registers\":%d", e->increase, e->count); break;
+    case EVENT_LDMATRIX:
+    case EVENT_STMATRIX: print_shared(e->warp->cta, shared_offset(e->warp->cta, e->rows[0])); break;
+    case EVENT_WGMMA_PART: print(",\"number\":%llu", (unsigned long long)e->product->number); break;
+    case EVENT_WGMMA_ISSUED:
+    case EVENT_WGMMA_DONE:
+        print(",\"number\":%llu", (unsigned long long)e->product->number);
+        print_product(e->product);
+        break;
+    case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", (unsigned long long)e->warp->products.groups); break;
+    case EVENT_WGMMA_WAIT: print(",\"newest\":%d", e->newest); break;
+    case EVENT_WGMMA_WAITED: print(",\"done\":%llu", (unsigned long long)e->done); break;
+    default: break;
     }
 }
 
-void journal_done(const Warpgroup *g, const Product *product) {
-    if (begin(g->cta, "done")) {
-        print(",\"warpgroup\":%d", g->id);
-        print_product(product);
-        finish(0);
+static void write_line(const Event *e) {
+    Whose whose = lines[e->kind].whose;
+    if (name_of(e) == NULL || (e->kind == EVENT_FENCE_PROXY && !e->shared)) {
+        return;
     }
+    const Cta *cta = whose == OF_THREAD      ? e->thread->cta
+                     : whose == OF_WARP      ? e->warp->cta
+                     : whose == OF_WARPGROUP ? e->warpgroup->cta
+                     : whose == OF_CTA       ? e->cta
+                                             : e->barrier->cta;
+    print_reports();
+    head(name_of(e));
+    print(",\"cta\":%d", launch_of(cta)->first_cta + cta->block);
+    switch (whose) {
+    case OF_THREAD: print(",\"thread\":%d", e->thread->id); break;
+    case OF_WARP: print(",\"warp\":%d", e->warp->id); break;
+    case OF_WARPGROUP: print(",\"warpgroup\":%d", e->warpgroup->id); break;
+    default: break;
+    }
+    print_operands(e);
+    if (e->barrier != NULL) {
+        print_state(e->barrier);
+    }
+    if (e->site != 0) {
+        char text[256];
+        print_text("at", site_text(e->site, text, sizeof text));
+    }
+    print("}\n");
 }
 
-void journal_commit(const Warp *w) {
-    if (begin_warp(w, "commit")) {
-        print(",\"group\":%llu", (unsigned long long)w->products.groups);
-        finish(0);
-    }
+static void on_tma_landing(const Event *e) {
+    journal.map = e->load->map.name;
+    journal.offset = e->load->offset;
 }
 
-void journal_wgmma_wait(const Warp *w, int newest, Site site) {
-    if (begin_warp(w, "wgmma_wait")) {
-        print(",\"newest\":%d", newest);
-        finish(site);
-    }
-}
+static int is_wanted(void) { return device.options.journal != NULL; }
 
-void journal_waited(const Warp *w, uint64_t done) {
-    if (begin_warp(w, "waited")) {
-        print(",\"done\":%llu", (unsigned long long)done);
-        finish(0);
-    }
-}
+const Listener journal_listener = {.wanted = is_wanted,
+                                   .hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin,
+                                            [EVENT_LAUNCH_END] = on_launch_end,
+                                            [EVENT_TMA_LANDING] = on_tma_landing,
+#define LINE(kind, what, whose) [EVENT_##kind] = write_line,
+                                            LINES(LINE)
+#undef LINE
+                                   }};

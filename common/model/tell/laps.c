@@ -1,13 +1,15 @@
-/* laps.c - see laps.h. A ring is an array of mbarriers of one mbarrier_init(). It has gone round as often as the slowest of
+/* laps.c - how often each ring of mbarriers has gone round, and which kernels have run. What they have not reached is told by
+ * model_unreached() (model_host.h).
+ *
+ * A ring is an array of mbarriers of one mbarrier_init(). It has gone round as often as the slowest of
  * them has completed a phase, in the CTA where that is most: only from the second lap on is a stage refilled that somebody
  * may still read, and waited for by both parities. */
-#include "laps.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../core/memory.h"
+#include "../event.h"
 #include "../model.h"
 
 enum { LAPS_WANTED = 2 };
@@ -39,7 +41,8 @@ static int was_launched(void (*entry)(const void *)) {
     return 0;
 }
 
-void laps_launch_begin(void) {
+static void on_launch_begin(const Event *e) {
+    (void)e;
     for (int i = 0; i < device.launched; i++) {
         if (!was_launched(device.launch[i].entry)) {
             laps.launched = model_room(laps.launched, laps.launches + 1, &laps.launch_capacity, sizeof *laps.launched);
@@ -61,8 +64,8 @@ static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
     return r;
 }
 
-void laps_cta_end(const Cta *cta) {
-    const CtaBarriers *all = &cta->mbarriers;
+static void on_cta_end(const Event *e) {
+    const CtaBarriers *all = &e->cta->mbarriers;
     for (int first = 0, next; first < all->count; first = next) {
         uint64_t least = UINT64_MAX;
         int used = 0;
@@ -72,7 +75,7 @@ void laps_cta_end(const Cta *cta) {
             used |= b->phase > 0 || b->pending != b->expected;
         }
         if (used && next - first > 1) {
-            RingLaps *r = ring_of(cta->cluster->launch->name, all->list[first], next - first);
+            RingLaps *r = ring_of(launch_of(e->cta)->name, all->list[first], next - first);
             r->laps = least > r->laps ? least : r->laps;
         }
     }
@@ -96,8 +99,12 @@ const char *model_unreached(int index) {
     return NULL;
 }
 
-void laps_shutdown(void) {
+static void on_shutdown(const Event *e) {
+    (void)e;
     free(laps.ring);
     free(laps.launched);
     memset(&laps, 0, sizeof laps);
 }
+
+const Listener laps_listener = {
+    .hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin, [EVENT_CTA_END] = on_cta_end, [EVENT_SHUTDOWN] = on_shutdown}};

@@ -1,45 +1,42 @@
 /* observe.c - the observer's eyes; see model_explain.h. */
-#include "observe.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "../core/schedule.h"
+#include "../event.h"
 #include "../judge/shadow.h"
+#include "../model_explain.h"
 #include "../place/layout.h"
 #include "../place/line.h"
 
-/* The launch's observer, NULL if there is none. */
 static ModelObserver *observer(void) { return device.options.observer; }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
-void observe_launch(void) {
+static void on_launch_begin(const Event *e) {
     ModelObserver *o = observer();
-    if (o != NULL) {
-        o->launches++;
-        o->kernel = device.launch->name;
-        o->grid = device.launch->grid;
-        o->block = device.launch->block;
-        o->cluster = device.launch->cluster_size;
-        o->shared_bytes = device.launch->shared_bytes;
+    (void)e;
+    o->launches++;
+    o->kernel = device.launch->name;
+    o->grid = device.launch->grid;
+    o->block = device.launch->block;
+    o->cluster = device.launch->cluster_size;
+    o->shared_bytes = device.launch->shared_bytes;
+}
+
+static void on_tensor_map(const Event *e) {
+    ModelObserver *o = observer();
+    if (o->maps < FACT_MAPS) {
+        o->map[o->maps++] = *e->map;
     }
 }
 
-void observe_map(const TensorMap *map) {
+static void on_shared_memory(const Event *e) {
     ModelObserver *o = observer();
-    if (o != NULL && o->maps < FACT_MAPS) {
-        o->map[o->maps++] = *map;
-    }
-}
-
-void observe_shared(const Launch *l) {
-    ModelObserver *o = observer();
-    if (o != NULL) {
-        o->shared_file = l->shared_file;
-        o->shared_type = l->shared_type;
-        o->shared_variable = l->shared_variable;
-    }
+    const Launch *l = launch_of(e->cta);
+    o->shared_file = l->shared_file;
+    o->shared_type = l->shared_type;
+    o->shared_variable = l->shared_variable;
 }
 
 static BarrierFact *barrier_fact(ModelObserver *o, const Barrier *b) {
@@ -51,57 +48,59 @@ static BarrierFact *barrier_fact(ModelObserver *o, const Barrier *b) {
     return NULL;
 }
 
-void observe_barrier(const Barrier *b, int how_many, Site site) {
+static void on_mbarrier_init(const Event *e) {
     ModelObserver *o = observer();
-    if (o == NULL || o->barriers == FACT_BARRIERS || barrier_fact(o, b) != NULL) {
+    const Barrier *b = e->barrier;
+    if (o->barriers == FACT_BARRIERS || barrier_fact(o, b) != NULL) {
         return;
     }
     BarrierFact *fact = &o->barrier[o->barriers++];
     memset(fact, 0, sizeof *fact);
     snprintf(fact->name, sizeof fact->name, "%s", b->array);
-    fact->count = how_many;
+    fact->count = (int)e->amount;
     fact->arrivals = b->expected;
     fact->offset = b->offset;
-    fact->place = site;
+    fact->place = e->site;
 }
 
-void observe_sync(int id, int threads, Site site) {
+static void on_barrier_arrive(const Event *e) {
     ModelObserver *o = observer();
-    for (int i = 0; o != NULL && i < o->syncs; i++) {
-        if (o->sync[i].place == site && o->sync[i].id == id) {
+    const Cta *cta = e->thread->cta;
+    for (int i = 0; i < o->syncs; i++) {
+        if (o->sync[i].place == e->site && o->sync[i].id == e->id) {
             return;
         }
     }
-    if (o != NULL && o->syncs < FACT_SYNCS) {
-        o->sync[o->syncs++] = (SyncFact){id, threads, site};
+    if (o->syncs < FACT_SYNCS) {
+        o->sync[o->syncs++] = (SyncFact){e->id, e->expected > 0 ? e->expected : cta->threads - cta->exited, e->site};
     }
 }
 
-void observe_announcement(const Barrier *b, int bytes) {
-    ModelObserver *o = observer();
-    BarrierFact *fact = o != NULL ? barrier_fact(o, b) : NULL;
-    if (fact != NULL && bytes > fact->bytes) {
-        fact->bytes = bytes;
+static void on_mbarrier_announced(const Event *e) {
+    BarrierFact *fact = barrier_fact(observer(), e->barrier);
+    if (fact != NULL && e->amount > fact->bytes) {
+        fact->bytes = (int)e->amount;
     }
 }
 
-void observe_group_commit(const Thread *t, GroupKind kind, Site site) {
+static void on_group_commit(const Event *e) {
     ModelObserver *o = observer();
-    if (o != NULL && kind == GROUP_COPIES && (int)t->groups[kind].open > o->copies_in_group) {
-        o->copies_in_group = (int)t->groups[kind].open;
-        o->copies_place = site;
+    int open = (int)e->thread->groups[e->group].open;
+    if (e->group == GROUP_COPIES && open > o->copies_in_group) {
+        o->copies_in_group = open;
+        o->copies_place = e->site;
     }
 }
 
-void observe_registers(const Warp *w, int increase, int registers, Site site) {
+static void on_setmaxnreg(const Event *e) {
     ModelObserver *o = observer();
-    RegisterFact fact = {w->id / 4, increase, registers, site};
-    for (int i = 0; o != NULL && i < o->register_changes; i++) {
+    RegisterFact fact = {e->warp->id / 4, e->increase, e->count, e->site};
+    for (int i = 0; i < o->register_changes; i++) {
         if (memcmp(&o->registers[i], &fact, sizeof fact) == 0) {
             return;
         }
     }
-    if (o != NULL && o->register_changes < FACT_REGISTERS) {
+    if (o->register_changes < FACT_REGISTERS) {
         o->registers[o->register_changes++] = fact;
     }
 }
@@ -168,11 +167,8 @@ static void observe_load_of(OperandFact *operand, const Thread *t, Site site) {
     }
 }
 
-void observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site) {
+static void observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site) {
     ModelObserver *o = observer();
-    if (o == NULL) {
-        return;
-    }
     if (o->stop_when_stored && o->store_bytes > 0) {
         model_stop(); /* the access before this one was the store, and has happened */
     }
@@ -198,6 +194,20 @@ void observe_global(const Thread *t, const void *p, uint32_t size, int write, Si
     }
 }
 
+static void on_global_access(const Event *e) { observe_global(e->thread, e->p, e->size, e->write, e->site); }
+
+static void on_atomic(const Event *e) {
+    if (global_is(e->p)) {
+        observe_global(e->thread, e->p, 4, e->atomic != ATOMIC_LOAD, e->site);
+    }
+}
+
+static void on_copy(const Event *e) {
+    if (e->size > 0) {
+        observe_global(e->thread, e->from, e->size, 0, e->site);
+    }
+}
+
 static void add_load(ModelObserver *o, const TmaLoad *load, const Barrier *b) {
     LoadFact fact = {
         .bytes = (int)tensor_box_bytes(&load->map), .multicast = load->copy.mask != 0, .place = load->copy.site};
@@ -213,22 +223,21 @@ static void add_load(ModelObserver *o, const TmaLoad *load, const Barrier *b) {
     }
 }
 
-void observe_load(const TmaLoad *load, int target) {
+static void on_load(const Event *e) {
     ModelObserver *o = observer();
-    const Thread *t = load->copy.thread;
-    if (o == NULL) {
-        return;
+    const TmaLoad *load = e->load;
+    for (int i = 0; i < load->targets; i++) {
+        /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
+        if (load->map.base == (uintptr_t)o->a || load->map.base == (uintptr_t)o->b) {
+            observe_row(o, e->thread, load->map.base == (uintptr_t)o->a, load->copy.coord[1]);
+        }
+        add_load(o, load, load->barrier[i]);
     }
-    /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
-    if (load->map.base == (uintptr_t)o->a || load->map.base == (uintptr_t)o->b) {
-        observe_row(o, t, load->map.base == (uintptr_t)o->a, load->copy.coord[1]);
-    }
-    add_load(o, load, load->barrier[target]);
     TensorWalk walk = load->walk;
     TensorChunk chunk;
-    while (target == 0 && tensor_next(&walk, &chunk)) {
+    while (tensor_next(&walk, &chunk)) {
         if (chunk.end > 0) {
-            observe_global(t, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, load->copy.site);
+            observe_global(e->thread, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, e->site);
         }
     }
 }
@@ -263,24 +272,25 @@ static void add_store(ModelObserver *o, const Thread *t, const void *p, uint32_t
     o->packer = writer_of(t->cta, o->store_offset, &o->packed);
 }
 
-void observe_store(const TmaCopy *copy) {
-    ModelObserver *o = observer();
-    const Thread *t = copy->thread;
+static void on_store(const Event *e) {
+    const TmaCopy *copy = e->copy;
+    const Thread *t = e->thread;
     uint32_t box = shared_offset(t->cta, copy->shared);
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + box);
     TensorChunk chunk;
-    while (o != NULL && tensor_next(&walk, &chunk)) {
+    while (tensor_next(&walk, &chunk)) {
         if (chunk.end > 0) {
             const void *p = tensor_chunk_global(&chunk);
-            add_store(o, t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
+            add_store(observer(), t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
             observe_global(t, p, (uint32_t)chunk.end, 1, copy->site);
         }
     }
 }
 
-void observe_stored(const TmaStore *store) {
+static void on_stored(const Event *e) {
     ModelObserver *o = observer();
-    if (o == NULL || !o->stop_when_stored || o->stored.thread < 0 || store->copy.add) {
+    const TmaStore *store = e->store;
+    if (!o->stop_when_stored || o->stored.thread < 0 || store->copy.add) {
         return;
     }
     TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
@@ -347,7 +357,7 @@ static struct {
 } watch;
 
 static int is_watched(const ModelObserver *o, const Warp *w) {
-    if (o == NULL || o->thread / WARP_SIZE != w->id || o->cta != w->cta->block || o->thread < 0) {
+    if (o->thread / WARP_SIZE != w->id || o->cta != w->cta->block || o->thread < 0) {
         return 0;
     }
     if (watch.launch != device.sets) {
@@ -357,13 +367,13 @@ static int is_watched(const ModelObserver *o, const Warp *w) {
     return 1;
 }
 
-void observe_ldmatrix(const Warp *w, uint32_t *const out[WARP_SIZE], const void *const in[WARP_SIZE], Site site) {
-    ModelObserver *o = observer();
-    if (!is_watched(o, w)) {
+static void on_ldmatrix(const Event *e) {
+    const Warp *w = e->warp;
+    if (e->transposes || !is_watched(observer(), w)) {
         return;
     }
     int i = 0;
-    while (i < watch.count && watch.fragment[i].r0 != out[0]) {
+    while (i < watch.count && watch.fragment[i].r0 != e->registers[0]) {
         i++;
     }
     if (i == FRAGMENTS) {
@@ -371,11 +381,11 @@ void observe_ldmatrix(const Warp *w, uint32_t *const out[WARP_SIZE], const void 
     }
     watch.count = i == watch.count ? i + 1 : watch.count;
     Fragment *fragment = &watch.fragment[i];
-    fragment->r0 = out[0];
-    fragment->site = site;
+    fragment->r0 = e->registers[0];
+    fragment->site = e->site;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        fragment->offset[lane] = (uint32_t)((const uint8_t *)in[lane] - w->cta->shared);
-        memcpy(fragment->data[lane], in[lane], CHUNK_BYTES);
+        fragment->offset[lane] = shared_offset(w->cta, e->rows[lane]);
+        memcpy(fragment->data[lane], e->rows[lane], CHUNK_BYTES);
         fragment->written[lane].writer = writer_of(w->cta, fragment->offset[lane], &fragment->written[lane].written);
     }
 }
@@ -441,25 +451,22 @@ static void trace_mma(ModelObserver *o, const Warp *w, int lane, int v, const ui
     }
 }
 
-void observe_mma(const Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                 const uint32_t *const b[WARP_SIZE], Site site) {
+static void on_mma_done(const Event *e) {
     ModelObserver *o = observer();
-    if (o == NULL) {
-        return;
-    }
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        const Thread *t = &w->thread[lane];
-        measure(o, t, d[lane], 4);
-        int first = index_of(o, t, d[lane]);
+        const Thread *t = &e->warp->thread[lane];
+        float *d = e->d[lane];
+        measure(o, t, d, 4);
+        int first = index_of(o, t, d);
         for (int v = 0; v < 4; v++) {
             if (o->number != NUMBER_NOT) {
-                d[lane][v] = number_of(o, t, first + v);
+                d[v] = number_of(o, t, first + v);
             }
-            if (is_held_by(o, t) && first + v == o->index && is_watched(o, w)) {
-                if (type == MATRIX_BF16) {
-                    trace_mma(o, w, lane, v, a, b, site);
+            if (is_held_by(o, t) && first + v == o->index && is_watched(o, e->warp)) {
+                if (e->type == MATRIX_BF16) {
+                    trace_mma(o, e->warp, lane, v, e->a, e->b, e->site);
                 }
-                keep_value(o, 0, d[lane][v]);
+                keep_value(o, 0, d[v]);
                 watch.mma++;
             }
         }
@@ -468,15 +475,17 @@ void observe_mma(const Warp *w, MatrixType type, float *const d[WARP_SIZE], cons
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void observe_issued(const Warpgroup *g, const Product *product) {
+static void on_wgmma_issued(const Event *e) {
     ModelObserver *o = observer();
-    for (int i = 0; o != NULL && i < o->products; i++) {
+    const Warpgroup *g = e->warpgroup;
+    const Product *product = e->product;
+    for (int i = 0; i < o->products; i++) {
         const ProductFact *known = &o->product[i];
         if (known->warpgroup == g->id && known->a == product->a && known->b == product->b && known->n == product->n) {
             return;
         }
     }
-    if (o != NULL && o->products < FACT_PRODUCTS) {
+    if (o->products < FACT_PRODUCTS) {
         o->product[o->products++] =
             (ProductFact){g->id,      product->n,       product->type,    product->rs,  product->a,
                           product->b, product->a_major, product->b_major, product->site};
@@ -507,11 +516,10 @@ static void trace_product(ModelObserver *o, const Warpgroup *g, const Product *p
     }
 }
 
-void observe_done(const Warpgroup *g, const Product *product) {
+static void on_wgmma_done(const Event *e) {
     ModelObserver *o = observer();
-    if (o == NULL) {
-        return;
-    }
+    const Warpgroup *g = e->warpgroup;
+    const Product *product = e->product;
     AccumulatorTile *tile = product->tile;
     for (int i = 0; i < WARPGROUP_SIZE; i++) {
         const Thread *t = &g->cta->thread[g->id * WARPGROUP_SIZE + i];
@@ -536,6 +544,30 @@ void observe_done(const Warpgroup *g, const Product *product) {
         }
     }
 }
+
+static int is_wanted(void) { return observer() != NULL; }
+
+const Listener observe_listener = {.wanted = is_wanted,
+                                   .hear = {
+                                       [EVENT_LAUNCH_BEGIN] = on_launch_begin,
+                                       [EVENT_TENSOR_MAP] = on_tensor_map,
+                                       [EVENT_SHARED_MEMORY] = on_shared_memory,
+                                       [EVENT_MBARRIER_INIT] = on_mbarrier_init,
+                                       [EVENT_MBARRIER_ANNOUNCED] = on_mbarrier_announced,
+                                       [EVENT_BARRIER_ARRIVE] = on_barrier_arrive,
+                                       [EVENT_GROUP_COMMIT] = on_group_commit,
+                                       [EVENT_SETMAXNREG] = on_setmaxnreg,
+                                       [EVENT_GLOBAL_ACCESS] = on_global_access,
+                                       [EVENT_ATOMIC] = on_atomic,
+                                       [EVENT_COPY] = on_copy,
+                                       [EVENT_TMA_LOAD] = on_load,
+                                       [EVENT_TMA_STORE] = on_store,
+                                       [EVENT_TMA_STORED] = on_stored,
+                                       [EVENT_LDMATRIX] = on_ldmatrix,
+                                       [EVENT_MMA_DONE] = on_mma_done,
+                                       [EVENT_WGMMA_ISSUED] = on_wgmma_issued,
+                                       [EVENT_WGMMA_DONE] = on_wgmma_done,
+                                   }};
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,13 @@
-/* steps.c - see steps.h. */
-#include "steps.h"
-
+/* steps.c - when things happen, and events of it for a timeline (model_trace.h).
+ *
+ * Time is in steps of a rough table of costs (costs.h): it shows order and overlap, not speed. Nobody measures unless
+ * ModelOptions.trace or count is set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../core/memory.h"
+#include "../event.h"
 #include "../model_trace.h"
 #include "costs.h"
 #include "count.h"
@@ -163,7 +165,10 @@ static void went_on(const Cta *cta, TraceKind kind, int unit, uint64_t begin, ui
 
 static uint64_t time_of(const Thread *t) { return t->steps->time; }
 
-void steps_forget(void) {
+/* What the launches before have left: those that follow make a trace of their own. */
+static void on_configured(const Event *e) {
+    (void)e;
+    device.order = NULL;
     trace.count = 0;
     trace.lost = 0;
     trace.launches = 0;
@@ -181,7 +186,8 @@ static void launch_follows(void) {
     }
 }
 
-void steps_launch_begin(void) {
+static void on_launch_begin(const Event *e) {
+    (void)e;
     if (trace.launches > 0) {
         launch_follows();
     }
@@ -201,10 +207,13 @@ void steps_launch_begin(void) {
     memset(trace.sm_taken, 0, sizeof trace.sm_taken);
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
      * that order. */
-    device.order = device.options.trace && device.options.policy == MODEL_EAGER ? time_of : NULL;
+    if (device.options.trace && device.options.policy == MODEL_EAGER) {
+        device.order = time_of;
+    }
 }
 
-void steps_shutdown(void) {
+static void on_shutdown(const Event *e) {
+    (void)e;
     free(trace.event);
     trace.event = NULL;
     trace.count = trace.capacity = 0;
@@ -225,10 +234,8 @@ static void take_sm(Cta *cta) {
     s->start = s->loads = s->stores = s->tensor = trace.sm_time[s->sm];
 }
 
-void steps_cta_begin(Cta *cta) {
-    if (!device.options.trace && !device.options.count) {
-        return;
-    }
+static void on_cta_begin(const Event *e) {
+    Cta *cta = e->cta;
     cta->steps = cta_alloc(cta, sizeof *cta->steps);
     if (device.options.trace) {
         take_sm(cta);
@@ -248,7 +255,8 @@ static uint64_t longest(const Cta *cta) {
     return end;
 }
 
-void steps_cta_returned(Cta *cta) {
+static void on_cta_returned(const Event *e) {
+    Cta *cta = e->cta;
     if (!device.options.trace) {
         return;
     }
@@ -261,19 +269,16 @@ void steps_cta_returned(Cta *cta) {
     trace.sm_taken[cta->steps->sm] = 0;
 }
 
-void steps_cta_end(Cta *cta) {
-    if (cta->steps != NULL) {
-        count_at_least(COUNT_CTA_STEPS, longest(cta));
-    }
-}
+static void on_cta_end(const Event *e) { count_at_least(COUNT_CTA_STEPS, longest(e->cta)); }
 
-void steps_tile(Thread *t, int row, int col) {
-    if (t->steps != NULL && t->lane == 0) {
+static void on_tile(const Event *e) {
+    const Thread *t = e->thread;
+    if (t->lane == 0) {
         uint64_t now = t->steps->time;
+        TraceEvent event = {
+            .begin = now, .end = now, .warp = t->warp->id, .row = e->row, .col = e->column, .kind = TRACE_TILE};
         finish_work(t->warp, now);
-        add(t->cta,
-            (TraceEvent){.begin = now, .end = now, .warp = t->warp->id, .row = row, .col = col, .kind = TRACE_TILE},
-            NULL);
+        add(t->cta, event, NULL);
     }
 }
 
@@ -322,9 +327,9 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     }
 }
 
-void steps_plain(Thread *t, int is_global, int write, uint32_t size) {
+static void on_plain_access(const Event *e) {
     if (device.options.trace) {
-        (write ? plain_store : plain_load)(t, is_global, size);
+        (e->write ? plain_store : plain_load)(e->thread, e->kind == EVENT_GLOBAL_ACCESS, e->size);
     }
 }
 
@@ -347,26 +352,22 @@ static uint64_t shared_steps(const Warp *w) {
     return 4 * WARP_SIZE * 4 * (uint64_t)w->cta->warps / SHARED_BYTES_A_STEP;
 }
 
-void steps_shuffle(Warp *w, int transposes) {
-    if (w->cta->steps != NULL) {
-        uint64_t begin = together(w, 0, COST_SHUFFLE);
-        if (transposes) { /* the epilogue begins */
-            worked(w, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
-        }
+static void on_shuffle(const Event *e) {
+    uint64_t begin = together(e->warp, 0, COST_SHUFFLE);
+    if (e->transposes) { /* the epilogue begins */
+        worked(e->warp, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
     }
 }
 
 /* Fragments are on their way while the warp goes on: whoever uses the register waits. */
-void steps_ldmatrix(Warp *w, const uint32_t *r0) {
-    if (w->cta->steps != NULL) {
-        WarpSteps *s = steps_of(w);
-        uintptr_t address = (uintptr_t)r0 >> 4;
-        uint64_t begin = together(w, 0, COST_LDMATRIX);
-        s->shared = later(s->shared, begin) + shared_steps(w);
-        s->fragment[address % FRAGMENT_TIMES].address = address;
-        s->fragment[address % FRAGMENT_TIMES].time = s->shared + SHARED_LATENCY;
-        worked(w, TRACE_FRAGMENTS, begin, begin + COST_LDMATRIX);
-    }
+static void on_ldmatrix(const Event *e) {
+    WarpSteps *s = steps_of(e->warp);
+    uintptr_t address = (uintptr_t)e->registers[0] >> 4;
+    uint64_t begin = together(e->warp, 0, COST_LDMATRIX);
+    s->shared = later(s->shared, begin) + shared_steps(e->warp);
+    s->fragment[address % FRAGMENT_TIMES].address = address;
+    s->fragment[address % FRAGMENT_TIMES].time = s->shared + SHARED_LATENCY;
+    worked(e->warp, TRACE_FRAGMENTS, begin, begin + COST_LDMATRIX);
 }
 
 static uint64_t loaded(const Warp *w, const uint32_t *r0) {
@@ -375,20 +376,17 @@ static uint64_t loaded(const Warp *w, const uint32_t *r0) {
     return s->fragment[address % FRAGMENT_TIMES].address == address ? s->fragment[address % FRAGMENT_TIMES].time : 0;
 }
 
-void steps_stmatrix(Warp *w) {
-    if (w->cta->steps != NULL) {
-        uint64_t begin = together(w, 0, shared_steps(w));
-        worked(w, TRACE_EPILOGUE, begin, begin + shared_steps(w));
-    }
+static void on_stmatrix(const Event *e) {
+    uint64_t begin = together(e->warp, 0, shared_steps(e->warp));
+    worked(e->warp, TRACE_EPILOGUE, begin, begin + shared_steps(e->warp));
 }
 
-void steps_mma(Warp *w, const uint32_t *a0, const uint32_t *b0) {
-    if (w->cta->steps != NULL) {
-        /* Each of the SM's four tensor cores serves every fourth warp. */
-        uint64_t cost = STEPS_A_MMA * (uint64_t)((w->cta->warps + 3) / 4);
-        uint64_t begin = together(w, later(loaded(w, a0), loaded(w, b0)), cost);
-        worked(w, TRACE_MMA, begin, begin + cost);
-    }
+static void on_mma(const Event *e) {
+    Warp *w = e->warp;
+    /* Each of the SM's four tensor cores serves every fourth warp. */
+    uint64_t cost = STEPS_A_MMA * (uint64_t)((w->cta->warps + 3) / 4);
+    uint64_t begin = together(w, later(loaded(w, e->a[0]), loaded(w, e->b[0])), cost);
+    worked(w, TRACE_MMA, begin, begin + cost);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
@@ -398,87 +396,73 @@ static uint64_t *group_ready(const Thread *t, GroupKind kind) {
     return &t->steps->group[kind].ready[t->groups[kind].committed % GROUP_TIMES];
 }
 
-void steps_copy(Thread *t) {
+static void on_copy(const Event *e) {
+    const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
-    if (s != NULL) {
-        /* A thread has its share of the path from L2. */
-        s->time += COST_COPY;
-        s->copy_path = later(s->copy_path, s->time) + CHUNK_BYTES * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
-        *group_ready(t, GROUP_COPIES) = s->copy_path + LOAD_LATENCY;
-    }
+    /* A thread has its share of the path from L2. */
+    s->time += COST_COPY;
+    s->copy_path = later(s->copy_path, s->time) + CHUNK_BYTES * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
+    *group_ready(t, GROUP_COPIES) = s->copy_path + LOAD_LATENCY;
 }
 
-void steps_group_commit(Thread *t, GroupKind kind) {
-    if (t->steps != NULL) {
-        uint32_t group = t->groups[kind].committed;
-        t->steps->group[kind].commit[group % GROUP_TIMES] = t->steps->time;
-        t->steps->group[kind].ready[(group + 1) % GROUP_TIMES] = 0;
-    }
+static void close_group(Thread *t, GroupKind kind) {
+    uint32_t group = t->groups[kind].committed;
+    t->steps->group[kind].commit[group % GROUP_TIMES] = t->steps->time;
+    t->steps->group[kind].ready[(group + 1) % GROUP_TIMES] = 0;
 }
 
-void steps_group_wait(Thread *t, GroupKind kind, int newest, uint32_t done) {
+static void on_group_commit(const Event *e) { close_group(e->thread, e->group); }
+
+static void on_group_wait(const Event *e) {
+    const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
-    if (s == NULL) {
-        return;
-    }
-    const ThreadGroups *g = &t->groups[kind];
-    const uint64_t *commit = s->group[kind].commit, *ready = s->group[kind].ready;
+    const ThreadGroups *g = &t->groups[e->group];
+    const uint64_t *commit = s->group[e->group].commit, *ready = s->group[e->group].ready;
     /* The groups that no wait has covered yet. An empty one is no copy. */
-    for (uint32_t group = g->waited; t->lane == 0 && group < done && g->committed - group < GROUP_TIMES; group++) {
+    for (uint32_t group = g->waited; t->lane == 0 && group < e->done && g->committed - group < GROUP_TIMES; group++) {
         uint64_t begin = commit[group % GROUP_TIMES], end = ready[group % GROUP_TIMES];
         if (end > begin) {
             went_on(t->cta, TRACE_COPY, t->warp->id, begin, end, (int)group);
         }
     }
     uint64_t begin = s->time;
-    s->time = later(begin + COST_WAIT, done > 0 ? ready[(done - 1) % GROUP_TIMES] : 0);
-    waited(t, TRACE_COPY_WAIT, begin, newest, NULL);
+    s->time = later(begin + COST_WAIT, e->done > 0 ? ready[(e->done - 1) % GROUP_TIMES] : 0);
+    waited(t, TRACE_COPY_WAIT, begin, e->newest, NULL);
 }
 
 /* ---- barriers ---------------------------------------------------------------------------------------------------- */
 
-static void arrive(Thread *t, BarrierSteps *b) { b->arriving = later(b->arriving, t->steps->time); }
+static void arrive(const Thread *t, BarrierSteps *b) { b->arriving = later(b->arriving, t->steps->time); }
 
-void steps_barrier_arrive(Thread *t, int id) {
-    if (t->steps != NULL) {
-        arrive(t, &t->cta->steps->named[id]);
-        t->steps->wait_begin = t->steps->time;
-    }
+static void on_barrier_arrive(const Event *e) {
+    arrive(e->thread, &e->thread->cta->steps->named[e->id]);
+    e->thread->steps->wait_begin = e->thread->steps->time;
 }
 
-void steps_barrier_complete(Cta *cta, int id) {
-    if (cta->steps != NULL) {
-        uint64_t time = cta->steps->named[id].arriving + COST_BARRIER;
-        cta->steps->named[id].arriving = 0;
-        for (Thread *t = cta->named[id].waiters; t != NULL; t = t->next_waiter) {
-            t->steps->time = later(t->steps->time, time);
-        }
+static void on_barrier_complete(const Event *e) {
+    BarrierSteps *b = &e->cta->steps->named[e->id];
+    for (Thread *t = e->cta->named[e->id].waiters; t != NULL; t = t->next_waiter) {
+        t->steps->time = later(t->steps->time, b->arriving + COST_BARRIER);
     }
+    b->arriving = 0;
 }
 
-void steps_barrier_passed(Thread *t, int id) {
-    if (t->steps != NULL) {
-        waited(t, TRACE_BARRIER, t->steps->wait_begin, id, NULL);
-    }
+static void on_barrier_passed(const Event *e) {
+    waited(e->thread, TRACE_BARRIER, e->thread->steps->wait_begin, e->id, NULL);
 }
 
-void steps_cluster_arrive(Thread *t) {
-    if (t->steps != NULL) {
-        arrive(t, &t->cta->cluster->cta[0]->steps->cluster);
-    }
+static BarrierSteps *steps_of_cluster(const Cluster *cluster) { return &cluster->cta[0]->steps->cluster; }
+
+static void on_cluster_arrive(const Event *e) { arrive(e->thread, steps_of_cluster(e->thread->cta->cluster)); }
+
+static void on_cluster_complete(const Event *e) {
+    BarrierSteps *b = steps_of_cluster(e->cluster);
+    *b = (BarrierSteps){.released = b->arriving + COST_BARRIER};
 }
 
-void steps_cluster_complete(Cluster *cluster) {
-    CtaSteps *s = cluster->cta[0]->steps;
-    if (s != NULL) {
-        s->cluster = (BarrierSteps){.released = s->cluster.arriving + COST_BARRIER};
-    }
-}
-
-void steps_cluster_passed(Thread *t) {
-    if (t->steps != NULL) {
-        t->steps->time = later(t->steps->time, t->cta->cluster->cta[0]->steps->cluster.released);
-    }
+static void on_cluster_passed(const Event *e) {
+    ThreadSteps *s = e->thread->steps;
+    s->time = later(s->time, steps_of_cluster(e->thread->cta->cluster)->released);
 }
 
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
@@ -490,46 +474,39 @@ static BarrierSteps *steps_at(Barrier *b) {
     return b->steps;
 }
 
-void steps_mbarrier_arrive(Thread *t, Barrier *b) {
-    if (t->steps != NULL) {
-        arrive(t, steps_at(b));
+static void on_mbarrier_arrive(const Event *e) {
+    if (e->barrier->pending > 0) {
+        arrive(e->thread, steps_at(e->barrier));
     }
 }
 
-void steps_copies(Thread *t, Barrier *b) {
-    if (t->steps != NULL) {
-        uint64_t begin = t->steps->time, ready = later(*group_ready(t, GROUP_COPIES), begin);
-        steps_at(b)->arriving = later(steps_at(b)->arriving, ready);
-        if (t->lane == 0 && ready > begin) {
-            went_on(t->cta, TRACE_COPY, t->warp->id, begin, ready, (int)t->groups[GROUP_COPIES].committed);
-        }
-        steps_group_commit(t, GROUP_COPIES);
+static void on_mbarrier_copies(const Event *e) {
+    Thread *t = e->thread;
+    BarrierSteps *b = steps_at(e->barrier);
+    uint64_t begin = t->steps->time, ready = later(*group_ready(t, GROUP_COPIES), begin);
+    b->arriving = later(b->arriving, ready);
+    if (t->lane == 0 && ready > begin) {
+        went_on(t->cta, TRACE_COPY, t->warp->id, begin, ready, (int)t->groups[GROUP_COPIES].committed);
     }
+    close_group(t, GROUP_COPIES);
 }
 
-void steps_st_async(Thread *t, Barrier *b) {
-    if (t->steps != NULL) {
-        steps_at(b)->arriving = later(steps_at(b)->arriving, t->steps->time + SHARED_LATENCY);
-    }
+static void on_st_async(const Event *e) {
+    BarrierSteps *b = steps_at(e->barrier);
+    b->arriving = later(b->arriving, e->thread->steps->time + SHARED_LATENCY);
 }
 
-void steps_mbarrier_complete(Barrier *b) {
-    if (b->cta->steps != NULL) {
-        *steps_at(b) = (BarrierSteps){.released = steps_at(b)->arriving};
-    }
+static void on_mbarrier_complete(const Event *e) {
+    BarrierSteps *b = steps_at(e->barrier);
+    *b = (BarrierSteps){.released = b->arriving};
 }
 
-void steps_mbarrier_wait(Thread *t) {
-    if (t->steps != NULL) {
-        t->steps->wait_begin = t->steps->time;
-    }
-}
+static void on_mbarrier_wait(const Event *e) { e->thread->steps->wait_begin = e->thread->steps->time; }
 
-void steps_mbarrier_passed(Thread *t, const Barrier *b) {
-    if (t->steps != NULL) {
-        t->steps->time = later(t->steps->time, b->steps != NULL ? b->steps->released : 0) + COST_WAIT;
-        waited(t, TRACE_WAIT, t->steps->wait_begin, (int)((b->phase + 1) & 1), b);
-    }
+static void on_mbarrier_passed(const Event *e) {
+    ThreadSteps *s = e->thread->steps;
+    s->time = later(s->time, steps_at(e->barrier)->released) + COST_WAIT;
+    waited(e->thread, TRACE_WAIT, s->wait_begin, (int)((e->barrier->phase + 1) & 1), e->barrier);
 }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
@@ -540,31 +517,25 @@ static uint64_t engine(const Thread *t, uint64_t *busy, uint64_t steps) {
     return *busy;
 }
 
-void steps_load(const TmaLoad *load) {
-    const Thread *t = load->copy.thread;
-    if (t->steps == NULL) {
-        return;
-    }
-    uint32_t bytes = tensor_box_bytes(&load->map);
+static void on_load(const Event *e) {
+    const Thread *t = e->thread;
+    uint32_t bytes = tensor_box_bytes(&e->load->map);
     uint64_t begin = t->steps->time;
     t->steps->time += COST_TMA;
     uint64_t end = engine(t, &t->cta->steps->loads, bytes / LOAD_BYTES_A_STEP) + TMA_LATENCY;
-    for (int i = 0; i < load->targets; i++) {
-        BarrierSteps *b = steps_at(load->barrier[i]);
+    for (int i = 0; i < e->load->targets; i++) {
+        BarrierSteps *b = steps_at(e->load->barrier[i]);
         b->arriving = later(b->arriving, end);
-        add(load->target[i],
+        add(e->load->target[i],
             (TraceEvent){.begin = begin, .end = end, .warp = -1, .bytes = (int)bytes, .kind = TRACE_LOAD},
-            load->barrier[i]);
+            e->load->barrier[i]);
     }
 }
 
-void steps_store(const TmaCopy *copy) {
-    const Thread *t = copy->thread;
+static void on_store(const Event *e) {
+    const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
-    if (s == NULL) {
-        return;
-    }
-    uint32_t bytes = tensor_box_bytes(copy->map);
+    uint32_t bytes = tensor_box_bytes(e->copy->map);
     if (t->groups[GROUP_READS].open == 0) {
         s->store_begin = s->time;
     }
@@ -573,42 +544,41 @@ void steps_store(const TmaCopy *copy) {
     *group_ready(t, GROUP_READS) = s->time + SHARED_LATENCY + bytes / LOAD_BYTES_A_STEP;
 }
 
-void steps_bulk_commit(Thread *t) {
+static void on_bulk_commit(const Event *e) {
+    const Thread *t = e->thread;
     const ThreadGroups *g = &t->groups[GROUP_READS];
-    if (t->steps != NULL && g->open > 0) {
+    if (g->open > 0) {
         went_on(t->cta, TRACE_STORE, t->warp->id, t->steps->store_begin, t->steps->store_ready, (int)g->committed);
     }
 }
 
-void steps_bulk_wait(Thread *t, int newest, int read, uint32_t done) {
-    ThreadSteps *s = t->steps;
-    if (s != NULL) {
-        uint64_t begin = s->time;
-        uint64_t ready = done == 0 ? 0 : read ? s->group[GROUP_READS].ready[(done - 1) % GROUP_TIMES] : s->store_ready;
-        s->time = later(begin, ready) + COST_WAIT;
-        waited(t, TRACE_STORE_WAIT, begin, newest, NULL);
+static void on_bulk_wait(const Event *e) {
+    ThreadSteps *s = e->thread->steps;
+    uint64_t begin = s->time, ready = 0;
+    if (e->done > 0) {
+        ready = e->read ? s->group[GROUP_READS].ready[(e->done - 1) % GROUP_TIMES] : s->store_ready;
     }
+    s->time = later(begin, ready) + COST_WAIT;
+    waited(e->thread, TRACE_STORE_WAIT, begin, e->newest, NULL);
 }
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-void steps_wgmma_part(Warp *w, const Product *product) {
-    if (w->cta->steps == NULL) {
-        return;
-    }
+static WarpgroupSteps *steps_of_warpgroup(const Warpgroup *g) { return &g->cta->steps->warpgroup[g->id]; }
+
+static void on_wgmma_part(const Event *e) {
+    Thread *thread = e->warp->thread;
+    uint64_t *time = &steps_of_warpgroup(e->warp->warpgroup)->product[e->product->number % PRODUCT_TIMES];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        w->thread[lane].steps->time += COST_WGMMA;
+        thread[lane].steps->time += COST_WGMMA;
     }
-    uint64_t *time = &w->cta->steps->warpgroup[w->warpgroup->id].product[product->number % PRODUCT_TIMES];
-    *time = later(product->issued_by != 0 ? *time : 0, w->thread[0].steps->time);
+    *time = later(e->product->issued_by != 0 ? *time : 0, thread[0].steps->time);
 }
 
-void steps_wgmma_issued(Warpgroup *g, const Product *product) {
-    CtaSteps *cta = g->cta->steps;
-    if (cta == NULL) {
-        return;
-    }
-    WarpgroupSteps *s = &cta->warpgroup[g->id];
+static void on_wgmma_issued(const Event *e) {
+    CtaSteps *cta = e->warpgroup->cta->steps;
+    WarpgroupSteps *s = steps_of_warpgroup(e->warpgroup);
+    const Product *product = e->product;
     uint64_t begin = later(s->product[product->number % PRODUCT_TIMES], cta->tensor);
     cta->tensor = begin + (uint64_t)product->n / WGMMA_COLUMNS_A_STEP;
     if (s->begun <= product->group) {
@@ -618,21 +588,65 @@ void steps_wgmma_issued(Warpgroup *g, const Product *product) {
     s->group_end[product->group % GROUP_HISTORY] = cta->tensor;
 }
 
-void steps_wgmma_waited(Warp *w, int newest, uint64_t done) {
-    if (w->cta->steps == NULL) {
-        return;
-    }
-    WarpgroupSteps *s = &w->cta->steps->warpgroup[w->warpgroup->id];
-    for (; s->traced < done; s->traced++) {
+static void on_wgmma_waited(const Event *e) {
+    Warp *w = e->warp;
+    WarpgroupSteps *s = steps_of_warpgroup(w->warpgroup);
+    for (; s->traced < e->done; s->traced++) {
         uint64_t slot = s->traced % GROUP_HISTORY;
         if (s->group_end[slot] > s->group_begin[slot]) { /* not an empty group */
             went_on(w->cta, TRACE_WGMMA, w->warpgroup->id, s->group_begin[slot], s->group_end[slot], (int)s->traced);
         }
     }
     uint64_t begin = w->thread[0].steps->time;
-    uint64_t time = later(begin, s->group_end[(done - 1) % GROUP_HISTORY]) + COST_WAIT;
+    uint64_t time = later(begin, s->group_end[(e->done - 1) % GROUP_HISTORY]) + COST_WAIT;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         w->thread[lane].steps->time = later(w->thread[lane].steps->time, time);
     }
-    waited(&w->thread[0], TRACE_WGMMA_WAIT, begin, newest, NULL);
+    waited(&w->thread[0], TRACE_WGMMA_WAIT, begin, e->newest, NULL);
 }
+
+/* ---- who calls these --------------------------------------------------------------------------------------------- */
+
+static int is_wanted(void) { return device.options.trace || device.options.count; }
+
+const Listener steps_listener = {.wanted = is_wanted,
+                                 .hear = {
+                                     [EVENT_CONFIGURED] = on_configured,
+                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
+                                     [EVENT_SHUTDOWN] = on_shutdown,
+                                     [EVENT_CTA_BEGIN] = on_cta_begin,
+                                     [EVENT_CTA_RETURNED] = on_cta_returned,
+                                     [EVENT_CTA_END] = on_cta_end,
+                                     [EVENT_TILE] = on_tile,
+                                     [EVENT_SHARED_ACCESS] = on_plain_access,
+                                     [EVENT_GLOBAL_ACCESS] = on_plain_access,
+                                     [EVENT_CLUSTER_ACCESS] = on_plain_access,
+                                     [EVENT_SHUFFLE] = on_shuffle,
+                                     [EVENT_VOTE] = on_shuffle,
+                                     [EVENT_LDMATRIX] = on_ldmatrix,
+                                     [EVENT_STMATRIX] = on_stmatrix,
+                                     [EVENT_MMA] = on_mma,
+                                     [EVENT_COPY] = on_copy,
+                                     [EVENT_GROUP_COMMIT] = on_group_commit,
+                                     [EVENT_GROUP_WAIT] = on_group_wait,
+                                     [EVENT_BARRIER_ARRIVE] = on_barrier_arrive,
+                                     [EVENT_BARRIER_COMPLETE] = on_barrier_complete,
+                                     [EVENT_BARRIER_PASSED] = on_barrier_passed,
+                                     [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
+                                     [EVENT_CLUSTER_COMPLETE] = on_cluster_complete,
+                                     [EVENT_CLUSTER_PASSED] = on_cluster_passed,
+                                     [EVENT_MBARRIER_ARRIVE] = on_mbarrier_arrive,
+                                     [EVENT_MBARRIER_COPIES] = on_mbarrier_copies,
+                                     [EVENT_ST_ASYNC] = on_st_async,
+                                     [EVENT_MBARRIER_COMPLETE] = on_mbarrier_complete,
+                                     [EVENT_MBARRIER_WAIT] = on_mbarrier_wait,
+                                     [EVENT_MBARRIER_WAIT_TOKEN] = on_mbarrier_wait,
+                                     [EVENT_MBARRIER_PASSED] = on_mbarrier_passed,
+                                     [EVENT_TMA_LOAD] = on_load,
+                                     [EVENT_TMA_STORE] = on_store,
+                                     [EVENT_BULK_COMMIT] = on_bulk_commit,
+                                     [EVENT_BULK_WAIT] = on_bulk_wait,
+                                     [EVENT_WGMMA_PART] = on_wgmma_part,
+                                     [EVENT_WGMMA_ISSUED] = on_wgmma_issued,
+                                     [EVENT_WGMMA_WAITED] = on_wgmma_waited,
+                                 }};
