@@ -85,7 +85,7 @@ is_none('a mechanism sees no header of a judge or a teller', grep { read_text($_
 
 sub call { my ($name, $called) = @_; return "void $called(void); void $name(void); void $name(void) { $called(); }\n" }
 is(scalar upward(with("$_->[0]/extra.o", call('extra', $_->[1]))), $_->[2], ($_->[2] ? 'seen' : 'allowed') . ": $_->[0] calls $_->[1]")
-    for [ 'model_core/core', 'model_syncthreads', 1 ], [ 'model_core/judge', 'event_fence_proxy', 1 ], [ 'model_core/mechanism', 'event_fence_proxy', 0 ];
+    for [ 'model_core/core', 'model_syncthreads', 1 ], [ 'model_core/judge', 'event_connect', 1 ], [ 'model_core/mechanism', 'event_connect', 0 ];
 SKIP: {
     skip 'make test builds what lies above the model', 2 if grep { !-d "$B/$_" } qw(timeline harness);
     is(scalar upward(with("$_/extra.o", call('extra', 'model_backend'))), 1, "seen: $_ calls the harness") for 'model_core/core', 'timeline';
