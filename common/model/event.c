@@ -7,15 +7,10 @@
 #include "judge/clock.h"
 #include "judge/conflicts.h"
 #include "judge/convergence.h"
-#include "judge/deadlock.h"
 #include "judge/phases.h"
-#include "judge/products.h"
-#include "judge/provenance.h"
-#include "judge/results.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
 #include "judge/world.h"
-#include "place/dwarf.h"
 
 Hear *event_heard[EVENT_KINDS][MOST_LISTENERS + 1];
 
@@ -44,7 +39,6 @@ void event_connect(void) {
 
 static void rules_launch_begin(const Event *e) {
     (void)e;
-    report_launch_begin();
     clock_launch_begin();
     conflicts_launch_begin();
 }
@@ -54,7 +48,6 @@ static void rules_launches_done(const Event *e) {
 }
 static void rules_launch_end(const Event *e) {
     (void)e;
-    report_launch_end();
     world_launch_end();
     clock_launch_end();
 }
@@ -62,63 +55,36 @@ static void rules_shutdown(const Event *e) {
     (void)e;
     shadow_shutdown();
     conflicts_shutdown();
-    model_forget_reports();
-    dwarf_close();
 }
 static void rules_cluster_begin(const Event *e) { clock_cluster_begin(e->cluster); }
 static void rules_cluster_end(const Event *e) { clock_cluster_end(e->cluster); }
 static void rules_cta_begin(const Event *e) {
     Cta *cta = e->cta;
-    cta->roles = cta_alloc(cta, sizeof *cta->roles);
-    cta->fragments = cta_alloc(cta, sizeof *cta->fragments);
-    cta->results = cta_alloc(cta, sizeof *cta->results);
     cta->phases = cta_alloc(cta, sizeof *cta->phases);
     cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
     clock_cta_begin(cta);
     world_cta_begin(cta);
     shadow_cta_begin(cta);
-    products_cta_begin(cta);
 }
 static void rules_cta_returned(const Event *e) { phases_cta_returned(e->cta); }
 static void rules_cta_end(const Event *e) {
-    products_cta_end(e->cta);
     convergence_cta_end(e->cta);
     phases_cta_end(e->cta);
     world_cta_end(e->cta);
     clock_cta_end(e->cta);
 }
 static void rules_thread_returned(const Event *e) {
-    products_returned(e->thread);
     transfers_returned(e->thread);
     convergence_returned(e->thread);
     clock_thread_returned(e->thread);
 }
 static void rules_shared_address(const Event *e) { shadow_address(e->cta, e->p); }
-static void rules_stuck(const Event *e) {
-    (void)e;
-    report_deadlock();
-}
 static void rules_shared_access(const Event *e) {
     conflicts_spin(e->thread, e->p, e->size, e->write, e->site);
     shadow_access(e->thread, e->p, e->size, e->write, e->site);
-    if (e->write && e->size == CHUNK_BYTES) {
-        provenance_stored(e->thread, shared_offset(e->thread->cta, e->p));
-    }
 }
-static void rules_global_access(const Event *e) {
-    conflicts_plain(e->thread, e->p, e->size, e->write, e->site);
-    if (e->write) {
-        results_stored(e->thread, e->p, e->size, e->site);
-    } else if (e->size == CHUNK_BYTES) {
-        provenance_loaded(e->thread, e->p);
-    }
-}
-static void rules_accumulator_access(const Event *e) { products_accessed(e->thread, e->p, e->size, e->write, e->site); }
-static void rules_stack_store(const Event *e) {
-    provenance_forget(e->thread->warp, e->p, e->size);
-    products_stored(e->thread->warp, e->p, e->size, e->site);
-}
+static void rules_global_access(const Event *e) { conflicts_plain(e->thread, e->p, e->size, e->write, e->site); }
 static void rules_unknown_access(const Event *e) {
     conflicts_unknown(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
 }
@@ -145,18 +111,9 @@ static void rules_shuffle(const Event *e) {
 }
 static void rules_syncwarp(const Event *e) { clock_syncwarp(e->warp); }
 static void rules_shuffle_source(const Event *e) { convergence_shuffle_source(e->warp, e->lane, e->from_lane); }
-static void rules_ldmatrix(const Event *e) {
-    convergence_together(e->warp);
-    products_ldmatrix(e->warp, e->registers, e->rows, e->transposes, e->site);
-}
-static void rules_stmatrix(const Event *e) {
-    convergence_together(e->warp);
-    products_stmatrix(e->warp, e->rows, e->site);
-}
-static void rules_mma(const Event *e) {
-    convergence_together(e->warp);
-    products_mma(e->warp, e->type, e->d, e->a, e->b, e->site);
-}
+static void rules_ldmatrix(const Event *e) { convergence_together(e->warp); }
+static void rules_stmatrix(const Event *e) { convergence_together(e->warp); }
+static void rules_mma(const Event *e) { convergence_together(e->warp); }
 static void rules_copy(const Event *e) {
     transfers_copy(e->thread, (void *)(uintptr_t)e->p, e->from, (int)e->size, e->site);
 }
@@ -229,26 +186,7 @@ static void rules_fence_proxy(const Event *e) {
         world_fence_proxy(e->thread);
     }
 }
-static void rules_wgmma_fence(const Event *e) { products_fence(e->warp, e->site); }
-static void rules_wgmma_warp(const Event *e) { products_warp(e->warp, e->wanted); }
-static void rules_wgmma_part(const Event *e) { products_part(e->warp, e->product, e->wanted, e->first); }
-static void rules_wgmma_unset(const Event *e) { products_unset(e->site); }
-static void rules_wgmma_done(const Event *e) { products_done(e->product); }
-static void rules_wgmma_commit(const Event *e) { products_commit(e->warp); }
-static void rules_wgmma_wait(const Event *e) {
-    report_negative(RULE_WGMMA_OPERANDS, e->site, "wgmma_wait_group", e->newest);
-    products_wait(e->warp, e->newest, e->site);
-}
-static void rules_fragment_holds(const Event *e) {
-    if (e->thread->lane == 0) {
-        provenance_declared(e->thread->warp, e->fragment, e->matrix, e->element_bytes, e->row, e->k);
-    }
-}
-static void rules_registers_settled(const Event *e) { products_settled(e->thread, e->accumulators, e->count); }
-static void rules_wgmma_waited(const Event *e) {
-    clock_wgmma_waited(e->warp, e->done);
-    products_waited(e->warp, e->done);
-}
+static void rules_wgmma_waited(const Event *e) { clock_wgmma_waited(e->warp, e->done); }
 const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_begin,
                                           [EVENT_LAUNCHES_DONE] = rules_launches_done,
                                           [EVENT_LAUNCH_END] = rules_launch_end,
@@ -260,11 +198,8 @@ const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_be
                                           [EVENT_CTA_END] = rules_cta_end,
                                           [EVENT_THREAD_RETURNED] = rules_thread_returned,
                                           [EVENT_SHARED_ADDRESS] = rules_shared_address,
-                                          [EVENT_STUCK] = rules_stuck,
                                           [EVENT_SHARED_ACCESS] = rules_shared_access,
                                           [EVENT_GLOBAL_ACCESS] = rules_global_access,
-                                          [EVENT_ACCUMULATOR_ACCESS] = rules_accumulator_access,
-                                          [EVENT_STACK_STORE] = rules_stack_store,
                                           [EVENT_UNKNOWN_ACCESS] = rules_unknown_access,
                                           [EVENT_MISALIGNED_ACCESS] = rules_misaligned_access,
                                           [EVENT_GLOBAL_FREE] = rules_global_free,
@@ -312,13 +247,4 @@ const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_be
                                           [EVENT_TMA_STORE] = rules_tma_store,
                                           [EVENT_BULK_WAIT] = rules_bulk_wait,
                                           [EVENT_FENCE_PROXY] = rules_fence_proxy,
-                                          [EVENT_WGMMA_FENCE] = rules_wgmma_fence,
-                                          [EVENT_WGMMA_WARP] = rules_wgmma_warp,
-                                          [EVENT_WGMMA_PART] = rules_wgmma_part,
-                                          [EVENT_WGMMA_UNSET] = rules_wgmma_unset,
-                                          [EVENT_WGMMA_DONE] = rules_wgmma_done,
-                                          [EVENT_WGMMA_COMMIT] = rules_wgmma_commit,
-                                          [EVENT_WGMMA_WAIT] = rules_wgmma_wait,
-                                          [EVENT_FRAGMENT_HOLDS] = rules_fragment_holds,
-                                          [EVENT_REGISTERS_SETTLED] = rules_registers_settled,
                                           [EVENT_WGMMA_WAITED] = rules_wgmma_waited}};

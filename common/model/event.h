@@ -217,8 +217,20 @@ typedef struct {
 
 /* For each kind those who listen, in the order of LISTENERS, then NULL. */
 #define LISTENERS(LISTENER) \
+    /* rules */             \
     LISTENER(rules)         \
-    LISTENER(count) LISTENER(observe) LISTENER(barrier_rows) LISTENER(journal) LISTENER(steps) LISTENER(laps)
+    LISTENER(products)      \
+    LISTENER(provenance)    \
+    LISTENER(results)       \
+    LISTENER(deadlock)      \
+    LISTENER(bug_report)    \
+    /* tellers */           \
+    LISTENER(count)         \
+    LISTENER(observe)       \
+    LISTENER(barrier_rows)  \
+    LISTENER(journal)       \
+    LISTENER(steps)         \
+    LISTENER(laps)
 #define LISTENER(name) extern const Listener name##_listener;
 LISTENERS(LISTENER)
 #undef LISTENER

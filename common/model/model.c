@@ -21,6 +21,7 @@
 #include "judge/bug_report.h"
 #include "judge/fault.h"
 #include "mechanism/global.h"
+#include "place/dwarf.h"
 #include "place/line.h"
 
 enum {
@@ -459,6 +460,7 @@ void model_shutdown(void) {
     unmap_shared();
     global_free_all();
     POST(SHUTDOWN);
+    dwarf_close();
 }
 
 /* ---- what kernels ask about themselves, and say ------------------------------------------------------------------ */

@@ -60,10 +60,7 @@ static inline void role_registers(Warp *w, int increase) {
     (increase ? w->cta->roles->grown : w->cta->roles->shrunk)[w->warpgroup->id] = 1;
 }
 
-/* Reports of this launch; for event.c and model.c. */
+/* Reports of this launch; for model.c. */
 int report_count(void);
-void report_launch_begin(void);
-/* Says how many were left out. */
-void report_launch_end(void);
 
 #endif

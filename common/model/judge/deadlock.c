@@ -1,14 +1,13 @@
-/* deadlock.c - explains a deadlock.
+/* deadlock.c - when no thread can go on: who waits for what, and who should have brought it.
  *
  * Threads that wait for the same thing at the same place are told together. For an mbarrier the report says what its
  * phase lacks and follows those who have brought such things before, to this barrier or another of its array, to where
  * they are now. */
-#include "deadlock.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "../core/schedule.h"
+#include "../event.h"
 #include "../place/layout.h"
 #include "../place/line.h"
 #include "bug_report.h"
@@ -304,7 +303,8 @@ static int is_elsewhere(const Cluster *cluster, const Thread *const *group, int 
     return 0;
 }
 
-void report_deadlock(void) {
+static void on_stuck(const Event *e) {
+    (void)e;
     const Thread *group[MAX_GROUPS];
     int count[MAX_GROUPS], groups = 0, more = 0, elsewhere = 0, exited = 0, total = 0;
     for (int c = 0; c < device.clusters; c++) {
@@ -362,3 +362,5 @@ void report_deadlock(void) {
     report_end(1);
     model_stop();
 }
+
+const Listener deadlock_listener = {.hear = {[EVENT_STUCK] = on_stuck}};

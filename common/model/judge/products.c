@@ -1,23 +1,62 @@
-/* products.c - see products.h. */
-#include "products.h"
-
+/* products.c - the rules of ldmatrix, stmatrix, mma.sync and wgmma: operands, registers, groups. */
 #include <stdlib.h>
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
+#include "../event.h"
 #include "../model.h"
 #include "bug_report.h"
 #include "results.h"
 #include "shadow.h"
 
-void products_cta_begin(Cta *cta) {
+/* Registers of lane 0 that were written. */
+typedef struct {
+    uintptr_t begin, end;
+    Site site;
+} RegisterWrite;
+enum { WRITES_KEPT = 16 };
+
+/* A fragment that a product reads from registers. */
+typedef struct {
+    uintptr_t a[WARP_SIZE]; /* by lane */
+    uint64_t number;        /* 1 + the product's */
+    Site site;
+} FragmentRead;
+
+/* Of a warp. */
+typedef struct {
+    int touched;       /* accumulators were accessed since the last wgmma.fence, or there was none */
+    Site touched_site; /* where; 0: there was no fence yet */
+    uint8_t unsettled; /* mask of tiles of accumulators: a product, and no registers_settled() since */
+    /* What was written since then, until somebody knows what registers a wgmma uses. */
+    RegisterWrite write[WRITES_KEPT];
+    int writes, next_write;
+    /* Fragments of products that no wait of this warp covers. */
+    FragmentRead *fragment;
+    int fragments, fragment_capacity;
+    /* What it has executed, to be the same in the four warps. */
+    uint32_t fences, waits, order;
+    Site fence_site, wait_site; /* of the last ones */
+    Site site;                  /* of the last wgmma */
+} WarpFacts;
+
+/* Of a CTA. */
+typedef struct CtaProducts {
+    WarpFacts warp[WARP_LIMIT];
+} CtaProducts;
+
+enum { LDMATRIX_BYTES = 16 }; /* of registers, a lane */
+
+static void on_cta_begin(const Event *e) {
+    Cta *cta = e->cta;
     cta->products = cta_alloc(cta, sizeof *cta->products);
     for (int i = 0; i < cta->warps; i++) {
         cta->products->warp[i].touched = 1;
     }
 }
 
-void products_cta_end(Cta *cta) {
+static void on_cta_end(const Event *e) {
+    const Cta *cta = e->cta;
     for (int i = 0; i < cta->warps; i++) {
         free(cta->products->warp[i].fragment);
     }
@@ -29,7 +68,7 @@ void products_cta_end(Cta *cta) {
     }
 }
 
-void products_done(Product *product) { clock_unref(product->base); }
+static void on_done(const Event *e) { clock_unref(e->product->base); }
 
 /* ---- registers of wgmma ------------------------------------------------------------------------------------------ */
 
@@ -71,43 +110,45 @@ static void report_unsettled(Thread *t, Site site, Site product) {
     }
 }
 
-void products_settled(Thread *t, const float *d, int count) {
-    const Warp *w = t->warp;
+static void on_settled(const Event *e) {
+    const Warp *w = e->thread->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
         const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
-        const float *first = tile->d[t->id % WARPGROUP_SIZE];
-        if (first >= d && first + tile->n / 2 <= d + count && !(tile->taken >> w->id % 4 & 1)) {
+        const float *first = tile->d[e->thread->id % WARPGROUP_SIZE];
+        if (first >= e->accumulators && first + tile->n / 2 <= e->accumulators + e->count &&
+            !(tile->taken >> w->id % 4 & 1)) {
             facts(w)->unsettled &= (uint8_t) ~(1u << i);
             provenance_accumulators(w->warpgroup, i, 0); /* to be read: clang does not show every read */
         }
     }
 }
 
-void products_accessed(Thread *t, const void *p, uint32_t size, int write, Site site) {
+static void on_access(const Event *e) {
+    Thread *t = e->thread;
     const Warp *w = t->warp;
-    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
+    /* Tiles are taken from the first on. */
+    for (int i = 0; i < ACCUMULATOR_TILES && w->warpgroup->products.tile[i].n != 0; i++) {
         const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
         uintptr_t d = (uintptr_t)tile->d[t->id % WARPGROUP_SIZE];
-        if (d == 0 || !overlap((uintptr_t)p, size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
+        if (d == 0 || !overlap((uintptr_t)e->p, e->size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
             continue;
         }
-        provenance_accumulators(w->warpgroup, i, write);
+        provenance_accumulators(w->warpgroup, i, e->write);
         facts(w)->touched = 1;
-        facts(w)->touched_site = site;
+        facts(w)->touched_site = e->site;
         if (tile->taken >> w->id % 4 & 1) {
-            report_in_flight(t, site, write ? "store to an accumulator" : "load of an accumulator", tile->site,
+            report_in_flight(t, e->site, e->write ? "store to an accumulator" : "load of an accumulator", tile->site,
                              "wgmma on it");
         } else if (facts(w)->unsettled >> i & 1) {
-            report_unsettled(t, site, tile->site);
+            report_unsettled(t, e->site, tile->site);
         }
     }
-    if (write) {
-        check_fragments(t, p, size, "store to a fragment of A", site);
+    if (e->write) {
+        check_fragments(t, e->p, e->size, "store to a fragment of A", e->site);
     }
 }
 
-void products_stored(Warp *w, const void *p, uint32_t size, Site site) {
-    WarpFacts *f = facts(w);
+static void written_to(WarpFacts *f, const void *p, uint32_t size, Site site) {
     uintptr_t begin = (uintptr_t)p;
     if (f->touched) {
         return;
@@ -126,6 +167,8 @@ void products_stored(Warp *w, const void *p, uint32_t size, Site site) {
     f->writes += f->writes < WRITES_KEPT;
 }
 
+static void on_stack_store(const Event *e) { written_to(facts(e->thread->warp), e->p, e->size, e->site); }
+
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
 /* Lane's address as an offset in shared memory. */
@@ -138,40 +181,41 @@ static uint32_t row_offset(const Warp *w, int lane, const void *row, const char 
     return offset;
 }
 
-void products_ldmatrix(Warp *w, uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans, Site site) {
+static void on_ldmatrix(const Event *e) {
+    Warp *w = e->warp;
     Tag tag[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        uint32_t offset = row_offset(w, lane, row[lane], "ldmatrix", site);
-        Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, site);
+        uint32_t offset = row_offset(w, lane, e->rows[lane], "ldmatrix", e->site);
+        Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, e->site);
         shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
         tag[lane] = provenance_of(w->cta, offset);
         w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
-    provenance_ldmatrix(w, r[0], trans, tag);
+    provenance_ldmatrix(w, e->registers[0], e->transposes, tag);
     for (int lane = 0; lane < WARP_SIZE && facts(w)->fragments > 0; lane++) {
-        check_fragments(&w->thread[lane], r[lane], 4 * sizeof *r[lane], "ldmatrix into a fragment of A", site);
+        check_fragments(&w->thread[lane], e->registers[lane], LDMATRIX_BYTES, "ldmatrix into a fragment of A", e->site);
     }
-    products_stored(w, r[0], 4 * sizeof *r[0], site);
+    written_to(facts(w), e->registers[0], LDMATRIX_BYTES, e->site);
 }
 
-void products_stmatrix(Warp *w, const void *const row[WARP_SIZE], Site site) {
+static void on_stmatrix(const Event *e) {
+    Warp *w = e->warp;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        uint32_t offset = row_offset(w, lane, row[lane], "stmatrix", site);
-        Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, site);
+        uint32_t offset = row_offset(w, lane, e->rows[lane], "stmatrix", e->site);
+        Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, e->site);
         shadow_write(w->cta, &actor, offset, CHUNK_BYTES);
         *shadow_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
     }
 }
 
-void products_mma(Warp *w, MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                  const uint32_t *const b[WARP_SIZE], Site site) {
-    role_multiplies(w);
-    if (model_bits(d[0][0]) == UNSET_BITS || a[0][0] == UNSET_BITS || b[0][0] == UNSET_BITS) {
-        report_misuse(RULE_REGISTERS_UNINIT, site, 0, "mma.sync on registers that were never set");
+static void on_mma(const Event *e) {
+    role_multiplies(e->warp);
+    if (model_bits(e->d[0][0]) == UNSET_BITS || e->a[0][0] == UNSET_BITS || e->b[0][0] == UNSET_BITS) {
+        report_misuse(RULE_REGISTERS_UNINIT, e->site, 0, "mma.sync on registers that were never set");
     }
     Tag first_a, first_b;
-    if (provenance_mma(w, type, a[0], b[0], site, &first_a, &first_b)) {
-        results_fragment(w->cta, first_a, first_b);
+    if (provenance_mma(e->warp, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
+        results_fragment(e->warp->cta, first_a, first_b);
     }
 }
 
@@ -181,11 +225,11 @@ static void forget_writes(WarpFacts *f) { f->touched = f->writes = f->next_write
 
 static void executed(WarpFacts *f, uint32_t what) { f->order = f->order * 31 + what; }
 
-void products_fence(Warp *w, Site site) {
-    WarpFacts *f = facts(w);
+static void on_fence(const Event *e) {
+    WarpFacts *f = facts(e->warp);
     forget_writes(f);
     f->fences++;
-    f->fence_site = site;
+    f->fence_site = e->site;
     executed(f, 1);
 }
 
@@ -224,8 +268,8 @@ static void check_fence(const Warp *w, const Product *wanted) {
     forget_writes(f);
 }
 
-void products_unset(Site site) {
-    report_misuse(RULE_REGISTERS_UNINIT, site, 0,
+static void on_unset(const Event *e) {
+    report_misuse(RULE_REGISTERS_UNINIT, e->site, 0,
                   "wgmma adds to accumulators that were never set: the first product of a tile replaces them "
                   "(accumulate 0)");
 }
@@ -263,7 +307,9 @@ static void check_lanes(const Warp *w, const Product *wanted) {
     }
 }
 
-void products_warp(Warp *w, const Product *wanted) {
+static void on_wgmma_warp(const Event *e) {
+    Warp *w = e->warp;
+    const Product *wanted = e->wanted;
     const Warpgroup *g = w->warpgroup;
     Site site = wanted->site;
     check_lanes(w, wanted);
@@ -400,7 +446,11 @@ static void remember_fragment(const Warp *w, const Product *product) {
     read->site = product->site;
 }
 
-void products_part(Warp *w, Product *product, const Product *wanted, int first) {
+static void on_part(const Event *e) {
+    Warp *w = e->warp;
+    Product *product = e->product;
+    const Product *wanted = e->wanted;
+    int first = e->first;
     Thread *t = &w->thread[0];
     if (product->tile == NULL) {
         report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
@@ -444,15 +494,17 @@ void products_part(Warp *w, Product *product, const Product *wanted, int first) 
 
 /* ---- wgmma: groups ----------------------------------------------------------------------------------------------- */
 
-void products_commit(Warp *w) { executed(facts(w), 2); }
+static void on_commit(const Event *e) { executed(facts(e->warp), 2); }
 
-void products_wait(Warp *w, int newest, Site site) {
+static void on_wait(const Event *e) {
+    const Warp *w = e->warp;
     const WarpProducts *p = &w->products;
+    report_negative(RULE_WGMMA_OPERANDS, e->site, "wgmma_wait_group", e->newest);
     facts(w)->waits++;
-    facts(w)->wait_site = site;
-    executed(facts(w), 3 + (uint32_t)newest);
-    if (newest == 0 && p->issued > p->committed && report_begin(RULE_WGMMA_COMMIT)) {
-        report_place("now", &w->thread[0], site, "wgmma_wait_group(0)");
+    facts(w)->wait_site = e->site;
+    executed(facts(w), 3 + (uint32_t)e->newest);
+    if (e->newest == 0 && p->issued > p->committed && report_begin(RULE_WGMMA_COMMIT)) {
+        report_place("now", &w->thread[0], e->site, "wgmma_wait_group(0)");
         report_place("before", NULL, facts(w)->site, "wgmma that is in no committed group");
         report_line("missing", "wgmma_commit_group(): %llu products are not covered by the wait",
                     (unsigned long long)(p->issued - p->committed));
@@ -460,9 +512,9 @@ void products_wait(Warp *w, int newest, Site site) {
     }
 }
 
-void products_waited(Warp *w, uint64_t done) {
-    WarpFacts *f = facts(w);
-    uint64_t end = w->warpgroup->products.group_end[(done - 1) % GROUP_HISTORY];
+static void on_waited(const Event *e) {
+    WarpFacts *f = facts(e->warp);
+    uint64_t end = e->warp->warpgroup->products.group_end[(e->done - 1) % GROUP_HISTORY];
     int left = 0;
     for (int i = 0; i < f->fragments; i++) {
         if (f->fragment[i].number > end) {
@@ -472,9 +524,9 @@ void products_waited(Warp *w, uint64_t done) {
     f->fragments = left;
 }
 
-void products_returned(Thread *t) {
-    const Warp *w = t->warp;
-    if (t->lane != 0) {
+static void on_thread_returned(const Event *e) {
+    const Warp *w = e->thread->warp;
+    if (e->thread->lane != 0) {
         return;
     }
     for (int i = w->id / 4 * 4; i < w->id / 4 * 4 + 4 && i < w->cta->warps; i++) {
@@ -496,3 +548,23 @@ void products_returned(Thread *t) {
                       "wgmma: the warp has returned without a wgmma_wait_group that covers it");
     }
 }
+
+const Listener products_listener = {.hear = {
+                                        [EVENT_CTA_BEGIN] = on_cta_begin,
+                                        [EVENT_CTA_END] = on_cta_end,
+                                        [EVENT_THREAD_RETURNED] = on_thread_returned,
+                                        [EVENT_ACCUMULATOR_ACCESS] = on_access,
+                                        [EVENT_STACK_STORE] = on_stack_store,
+                                        [EVENT_LDMATRIX] = on_ldmatrix,
+                                        [EVENT_STMATRIX] = on_stmatrix,
+                                        [EVENT_MMA] = on_mma,
+                                        [EVENT_WGMMA_FENCE] = on_fence,
+                                        [EVENT_WGMMA_WARP] = on_wgmma_warp,
+                                        [EVENT_WGMMA_PART] = on_part,
+                                        [EVENT_WGMMA_UNSET] = on_unset,
+                                        [EVENT_WGMMA_DONE] = on_done,
+                                        [EVENT_WGMMA_COMMIT] = on_commit,
+                                        [EVENT_WGMMA_WAIT] = on_wait,
+                                        [EVENT_WGMMA_WAITED] = on_waited,
+                                        [EVENT_REGISTERS_SETTLED] = on_settled,
+                                    }};

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../core/memory.h"
+#include "../event.h"
 #include "bug_report.h"
 
 #include "shadow.h"
@@ -114,21 +115,27 @@ Tag tag_of_global(const void *p) {
 
 /* ---- by way of registers ----------------------------------------------------------------------------------------- */
 
-void provenance_loaded(Thread *t, const void *p) {
+/* A thread has loaded 16 bytes of global memory; it has stored 16 bytes of shared memory. */
+static void on_global_access(const Event *e) {
+    const Thread *t = e->thread;
     CtaFragments *f = t->cta->fragments;
-    if ((uintptr_t)p % CHUNK_BYTES != 0 || tag_of_global(p).tensor == TENSOR_UNKNOWN) {
+    if (e->write || e->size != CHUNK_BYTES || (uintptr_t)e->p % CHUNK_BYTES != 0 ||
+        tag_of_global(e->p).tensor == TENSOR_UNKNOWN) {
         return;
     }
     if (f->carried == NULL) {
         f->carried = cta_alloc(t->cta, (size_t)t->cta->threads * sizeof *f->carried);
     }
-    f->carried[t->id].chunk[f->carried[t->id].count++ % CARRIED] = p;
+    f->carried[t->id].chunk[f->carried[t->id].count++ % CARRIED] = e->p;
 }
 
-void provenance_stored(Thread *t, uint32_t offset) {
+static void on_shared_access(const Event *e) {
+    const Thread *t = e->thread;
     const CtaFragments *f = t->cta->fragments;
-    if (f->carried != NULL && f->carried[t->id].count > 0 && offset % CHUNK_BYTES == 0) {
-        *shadow_tag(t->cta, offset) = (Tag){TENSOR_CARRIED, 0, t->id, (int32_t)f->carried[t->id].count};
+    if (e->write && e->size == CHUNK_BYTES && f->carried != NULL && f->carried[t->id].count > 0 &&
+        (uintptr_t)e->p % CHUNK_BYTES == 0) {
+        *shadow_tag(t->cta, shared_offset(t->cta, e->p)) =
+            (Tag){TENSOR_CARRIED, 0, t->id, (int32_t)f->carried[t->id].count};
     }
 }
 
@@ -391,24 +398,32 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
     }
 }
 
-void provenance_declared(Warp *w, const uint32_t *r0, const char *matrix, int element_bytes, int row, int k) {
-    Tensor tensor = {.base = (uintptr_t)matrix, .name = matrix, .of_map = 1};
+/* The thread says that its four registers are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32 bytes
+ * of each from element k on. */
+static void on_fragment_holds(const Event *e) {
+    Warp *w = e->thread->warp;
+    Tensor tensor = {.base = (uintptr_t)e->matrix, .name = e->matrix, .of_map = 1};
+    if (e->thread->lane != 0) {
+        return;
+    }
     Tag tag[WARP_SIZE];
     uint16_t number = (uint16_t)tensor_add(&tensor);
     for (int i = 0; i < WARP_SIZE; i++) {
         int part = i / 8; /* as ldmatrix brings them: rows 0-7 and 8-15 of the first 16 bytes, then of the next */
-        tag[i] = (Tag){number, (uint16_t)element_bytes, row + w->id % 4 * 16 + part % 2 * 8 + i % 8,
-                       k + part / 2 * (CHUNK_BYTES / element_bytes)};
+        tag[i] = (Tag){number, (uint16_t)e->element_bytes, e->row + w->id % 4 * 16 + part % 2 * 8 + i % 8,
+                       e->k + part / 2 * (CHUNK_BYTES / e->element_bytes)};
     }
-    provenance_ldmatrix(w, r0, 0, tag);
+    provenance_ldmatrix(w, e->fragment, 0, tag);
 }
 
-void provenance_forget(Warp *w, const void *p, uint32_t size) {
+/* Fragments there are no longer what was loaded. */
+static void on_stack_store(const Event *e) {
+    Warp *w = e->thread->warp;
     if (w->cta->fragments->warp[w->id] == NULL) {
         return;
     }
-    uintptr_t begin = (uintptr_t)p & ~(uintptr_t)3;
-    for (uintptr_t address = begin; address < (uintptr_t)p + size; address += 4) {
+    uintptr_t begin = (uintptr_t)e->p & ~(uintptr_t)3;
+    for (uintptr_t address = begin; address < (uintptr_t)e->p + e->size; address += 4) {
         MatrixTag *tag = matrix_tag(w, (const void *)address, 0);
         if (tag != NULL) {
             /* The place in the table stays taken: others may lie behind it. */
@@ -496,3 +511,13 @@ int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t 
     }
     return 1;
 }
+
+static void on_cta_begin(const Event *e) { e->cta->fragments = cta_alloc(e->cta, sizeof *e->cta->fragments); }
+
+const Listener provenance_listener = {.hear = {
+                                          [EVENT_CTA_BEGIN] = on_cta_begin,
+                                          [EVENT_SHARED_ACCESS] = on_shared_access,
+                                          [EVENT_GLOBAL_ACCESS] = on_global_access,
+                                          [EVENT_STACK_STORE] = on_stack_store,
+                                          [EVENT_FRAGMENT_HOLDS] = on_fragment_holds,
+                                      }};

@@ -41,24 +41,16 @@ typedef struct CtaFragments {
     } tile[WARPGROUP_LIMIT][ACCUMULATOR_TILES];
 } CtaFragments;
 
-/* For event.c: a thread has loaded 16 bytes of global memory; it has stored 16 bytes of shared memory. */
-void provenance_loaded(Thread *t, const void *p);
-void provenance_stored(Thread *t, uint32_t offset);
 /* The tag of a chunk of shared memory. */
 Tag provenance_of(Cta *cta, uint32_t offset);
 
 /* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i in memory; r0 is lane 0's register array. */
 void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]);
-/* It says that its four registers from r0 on are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32
- * bytes of each from element k on. */
-void provenance_declared(Warp *w, const uint32_t *r0, const char *matrix, int element_bytes, int row, int k);
 /* Operand A of a wgmma from the warp's registers; a0 is lane 0's array. As provenance_operand(), the row that of the
  * warpgroup's first warp. */
 Tag provenance_fragment(Warp *w, MatrixType type, const uint32_t *a0, Site site);
 /* A warp multiplies fragments; a0, b0 are lane 0's arrays. 1: the fragments begin with the elements *a and *b. */
 int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
-/* For event.c: lane 0 has stored to its stack at p: fragments there are no longer what was loaded. */
-void provenance_forget(Warp *w, const void *p, uint32_t size);
 
 /* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(); those that count elements of
  * another size than the type's say nothing. Reports pieces that do not fit and returns the tag of element (0, 0): unknown

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../data/tensor_map.h"
+#include "../event.h"
 #include "bug_report.h"
 #include "shadow.h"
 
@@ -91,14 +92,15 @@ static void check_place(Thread *t, int row, int column, const char *what, Site s
     report_end(0);
 }
 
-void results_stored(Thread *t, const void *p, uint32_t size, Site site) {
-    if (!t->cta->results->any || t->cta->results->unknown) {
+static void on_global_access(const Event *e) {
+    const CtaResults *r = e->thread->cta->results;
+    if (!e->write || !r->any || r->unknown) {
         return;
     }
-    Tag tag = tag_of_global(p);
+    Tag tag = tag_of_global(e->p);
     if (tag.tensor != TENSOR_UNKNOWN && is_matrix(tag, "C")) {
-        check_place(t, tag.row, tag.column, "store", site);
-        check_place(t, tag.row, tag.column + (int)(size / sizeof(bf16)) - 1, "store", site);
+        check_place(e->thread, tag.row, tag.column, "store", e->site);
+        check_place(e->thread, tag.row, tag.column + (int)(e->size / sizeof(bf16)) - 1, "store", e->site);
     }
 }
 
@@ -151,3 +153,8 @@ void results_tma_store(const TmaCopy *copy) {
         }
     }
 }
+
+static void on_cta_begin(const Event *e) { e->cta->results = cta_alloc(e->cta, sizeof *e->cta->results); }
+
+const Listener results_listener = {
+    .hear = {[EVENT_CTA_BEGIN] = on_cta_begin, [EVENT_GLOBAL_ACCESS] = on_global_access}};

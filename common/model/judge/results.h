@@ -29,8 +29,6 @@ void results_fragment(Cta *cta, Tag a, Tag b);
 /* stmatrix: the chunk is row `row` of a matrix, whose number is counted by the CTA. */
 Tag results_staged(Cta *cta, int matrix, int row);
 
-/* For event.c: an ordinary store to global memory. */
-void results_stored(Thread *t, const void *p, uint32_t size, Site site);
 /* For transfers.c: a TMA store whose operands are sound. */
 void results_tma_store(const TmaCopy *copy);
 
