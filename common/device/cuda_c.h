@@ -142,6 +142,10 @@ DEVICE int recomputed(int x) {
 #define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, 32, HERE)
 #define shared_address(p) model_shared_address(p)
 #define recomputed(x) (x)
+/* C's own, of which -fsanitize=thread does not tell the model. */
+#define memcpy(...) model_memcpy(__VA_ARGS__, HERE)
+#define memmove(...) model_memmove(__VA_ARGS__, HERE)
+#define memset(...) model_memset(__VA_ARGS__, HERE)
 
 #endif
 

@@ -8,7 +8,7 @@
 
 #define CASE_LIST "right"
 
-enum { THREADS = 256, GRID = 4, ROW = 40 };
+enum { THREADS = 256, GRID = 4, ROW = 40, COUNTERS = 16 + GRID * 64 };
 
 typedef struct {
     int value[THREADS];
@@ -19,7 +19,7 @@ typedef struct Params Params;
 typedef int Part(Shared *s, const Params *p); /* 1: right */
 struct Params {
     int *out;     /* [GRID * THREADS] */
-    int *counter; /* [16] */
+    int *counter; /* [COUNTERS] */
     int bug;
     int last; /* a bug of the last CTA, besides: the place of faults() */
     Part *part;
@@ -107,6 +107,52 @@ DEVICE int poll_shared(Shared *s, const Params *p) {
     }
     __syncthreads();
     return s->value[0] == warps;
+}
+
+RIGHT_IN(copied, RIGHT_COPIED);             /* memset(), memcpy() and memmove() of shared and global memory */
+WRONG_IN(copied, MEMCPY_NO_SYNC, RACE_RAW); /* ... reads what another thread stores */
+WRONG_IN(copied, STRUCT_NO_SYNC, RACE_RAW); /* ... by what newer compilers than these make of a struct's copy */
+WRONG_IN(copied, MEMMOVE_NO_SYNC, RACE_WAR);
+WRONG_IN(copied, MEMSET_NO_SYNC, RACE_WAW);
+WRONG_IN(copied, MEMCPY_UNSET, UNINIT_SHARED);
+WRONG_IN(copied, MEMSET_OUTSIDE, SHARED_BOUNDS);
+WRONG_IN(copied, MEMCPY_FROM_OUTSIDE, GLOBAL_BOUNDS);
+WRONG_IN(copied, MEMCPY_TO_GLOBAL, GLOBAL_CONFLICT); /* all CTAs, the same words */
+
+void *__tsan_memcpy(void *to, const void *from, size_t size);
+
+/* The first two lanes, 64 values each. The shuffles order the run, and nothing else. */
+DEVICE int copied(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    enum { COUNT = 64, BYTES = COUNT * (int)sizeof(int) };
+    int thread = (int)threadIdx.x, right = 1, *mine = &s->value[thread * COUNT];
+    int *to = p->counter + 16 + (bug == MEMCPY_TO_GLOBAL ? 0 : (int)blockIdx.x * COUNT);
+    if (thread >= 32) {
+        return 1;
+    }
+    if (thread == 1 && bug != MEMSET_NO_SYNC) {
+        memcpy(mine, p->counter + (bug == MEMCPY_FROM_OUTSIDE ? 1 << 20 : 0), 16 * sizeof(int));
+        memset(mine + 16, 0, BYTES - 16 * sizeof(int));
+    } else if (thread < 2 && bug != MEMCPY_UNSET) {
+        memset(bug == MEMSET_OUTSIDE ? s->value + 100000 : s->value, 0, BYTES);
+    }
+    __shfl_sync(0xffffffffu, 0, 0);
+    if (bug != MEMCPY_NO_SYNC && bug != STRUCT_NO_SYNC) {
+        __syncwarp();
+    }
+    if (thread == 1 && bug == STRUCT_NO_SYNC) {
+        __tsan_memcpy(to, s->value, BYTES);
+    } else if (thread == 1) {
+        memcpy(to, s->value, bug == MEMCPY_NO_SYNC ? 12 : BYTES);
+        for (int i = 0; i < 3; i++) {
+            right &= to[i] == s->value[i];
+        }
+    }
+    __shfl_sync(0xffffffffu, 0, 0);
+    if (thread == 0 && bug == MEMMOVE_NO_SYNC) {
+        memmove(s->value + 1, s->value, BYTES);
+    }
+    return right;
 }
 
 RIGHT_IN(parts, RIGHT_PARTS); /* halves of a warp meet on their own, quarters too */
@@ -283,7 +329,7 @@ KERNEL_ENTRY(right_kernel, Params);
 
 static int run(const Case *c) {
     int *out = case_memory(GRID * THREADS * sizeof *out, "out");
-    Params p = {out, case_memory(16 * sizeof(int), "counter"), c->bug, 0, (Part *)c->more};
+    Params p = {out, case_memory(COUNTERS * sizeof(int), "counter"), c->bug, 0, (Part *)c->more};
     LaunchShape shape = {.grid = GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(right_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < GRID * THREADS && status == 0; i++) {

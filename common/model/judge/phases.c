@@ -265,15 +265,27 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
     }
 }
 
-/* Nothing is left to come of the phase but the bytes of loads that have started: does a wait that looked at the phase before
- * once more, behind what hands that one on, come before them? If not, the thread has not advanced its phase. */
-static void check_repeated(const Barrier *b) {
+/* The phase completes, or nothing is left to come of it but the bytes of loads that have started. If a wait for the phase before
+ * does not come before that, and one of them was a second look behind what hands that phase on, that thread has not advanced
+ * its phase. */
+static void check_repeated(const Barrier *b, const Clock *released) {
     const BarrierFacts *f = b->facts;
-    for (int i = 0; i < f->passed_count && b->pending == 0 && f->loads_count > 0; i++) {
+    const Passed *repeated = NULL;
+    for (int i = 0; i < f->passed_count; i++) {
         const Passed *p = &f->passed[i];
-        if (p->repeats && !is_over(p, f, f->arriving)) {
-            report_stale(p->thread, b, p->site, p->before, b->phase);
+        repeated = p->repeats && (repeated == NULL || !is_over(p, f, released)) ? p : repeated;
+    }
+    for (int i = 0; i < f->passed_count && repeated != NULL; i++) {
+        if (!is_over(&f->passed[i], f, released)) {
+            report_stale(repeated->thread, b, repeated->site, repeated->before, b->phase);
+            return;
         }
+    }
+}
+
+static void check_loads_started(const Barrier *b) {
+    if (b->pending == 0 && b->facts->loads_count > 0) {
+        check_repeated(b, b->facts->arriving);
     }
 }
 
@@ -418,7 +430,7 @@ static void note_load(const Barrier *b, Thread *t) {
 void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     BarrierFacts *f = b->facts;
     note_load(b, copy->thread);
-    check_repeated(b);
+    check_loads_started(b);
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
     uint32_t meant = thread_newest(copy->thread, f->component).known;
@@ -474,12 +486,7 @@ void phases_lack_bytes(const Barrier *b) {
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
-    if (is_over(p, b->facts, released)) {
-        return;
-    }
-    if (p->repeats) {
-        report_stale(p->thread, b, p->site, p->before, b->phase);
-    } else if (!device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
+    if (!is_over(p, b->facts, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("wait", p->thread, p->site, "wait released by the previous phase");
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");
@@ -516,6 +523,7 @@ void phases_complete(Barrier *b) {
         report_end(0);
     }
     Clock *released = f->arriving != NULL ? f->arriving : clock_new();
+    check_repeated(b, released);
     for (int i = 0; i < f->passed_count; i++) {
         check_passed(b, &f->passed[i], released);
     }
@@ -669,7 +677,7 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
                                             .repeats = last->repeats,
                                             .before = last->site};
     if (last->repeats) {
-        check_repeated(b);
+        check_loads_started(b);
     }
     *last = (LastWait){.waited = 1,
                        .asked = asked,

@@ -2,9 +2,11 @@
 #include "plain.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "../core/memory.h"
 #include "../event.h"
+#include "../model.h"
 
 /* Constants and variables of the program, and what the host left on its stack, are no concern of the model's; what is
  * neither those nor GPU memory would be an illegal address on a GPU. */
@@ -15,18 +17,19 @@ static int in_program(const void *p) {
 
 /* Tens of millions of these come in a launch: the rest of the record is zero, and stays so. */
 static __attribute__((noinline)) void tell(EventKind kind, Thread *t, const void *p, uint32_t size, int write,
-                                           const void *return_address) {
+                                           const void *place) {
     static Event e;
     e.kind = kind;
     e.thread = t;
     e.p = p;
     e.size = size;
     e.write = write;
-    e.site = site_of(return_address);
+    e.site = site_of(place);
     event_post(&e);
 }
 
-static inline void access_at(const void *p, uint32_t size, int write, const void *return_address) {
+/* place: an instruction, or a "file:line" literal. */
+static inline void access_at(const void *p, uint32_t size, int write, const void *place) {
     Thread *t = device.current;
     if (t == NULL) {
         return;
@@ -34,17 +37,17 @@ static inline void access_at(const void *p, uint32_t size, int write, const void
     uintptr_t address = (uintptr_t)p;
     if (address - (uintptr_t)t->fiber.stack < FIBER_STACK_BYTES) {
         if (address - t->accumulators.begin < t->accumulators.bytes) {
-            tell(EVENT_ACCUMULATOR_ACCESS, t, p, size, write, return_address);
+            tell(EVENT_ACCUMULATOR_ACCESS, t, p, size, write, place);
         }
         if (write && t->lane == 0) {
-            tell(EVENT_STACK_STORE, t, p, size, write, return_address);
+            tell(EVENT_STACK_STORE, t, p, size, write, place);
         }
     } else if (global_is(p)) {
-        tell(EVENT_GLOBAL_ACCESS, t, p, size, write, return_address);
+        tell(EVENT_GLOBAL_ACCESS, t, p, size, write, place);
     } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
-        tell(EVENT_SHARED_ACCESS, t, p, size, write, return_address);
+        tell(EVENT_SHARED_ACCESS, t, p, size, write, place);
     } else if (!in_program(p)) {
-        tell(EVENT_UNKNOWN_ACCESS, t, p, size, write, return_address);
+        tell(EVENT_UNKNOWN_ACCESS, t, p, size, write, place);
     }
 }
 
@@ -77,6 +80,33 @@ PLAIN_ACCESSES(ACCESS)
 
 void __tsan_read_range(void *p, size_t size) { plain_access(p, (uint32_t)size, 0, 1, __builtin_return_address(0)); }
 void __tsan_write_range(void *p, size_t size) { plain_access(p, (uint32_t)size, 1, 1, __builtin_return_address(0)); }
+
+static inline void *move(void *to, const void *from, size_t bytes, const void *place) {
+    if (bytes > 0) {
+        access_at(from, (uint32_t)bytes, 0, place);
+        access_at(to, (uint32_t)bytes, 1, place);
+    }
+    return memmove(to, from, bytes);
+}
+
+static inline void *set(void *to, int value, size_t bytes, const void *place) {
+    if (bytes > 0) {
+        access_at(to, (uint32_t)bytes, 1, place);
+    }
+    return memset(to, value, bytes);
+}
+
+void *model_memcpy(void *to, const void *from, size_t bytes, const char *here) { return move(to, from, bytes, here); }
+void *model_memmove(void *to, const void *from, size_t bytes, const char *here) { return move(to, from, bytes, here); }
+void *model_memset(void *to, int value, size_t bytes, const char *here) { return set(to, value, bytes, here); }
+
+void *__tsan_memcpy(void *to, const void *from, size_t size) {
+    return move(to, from, size, __builtin_return_address(0));
+}
+void *__tsan_memmove(void *to, const void *from, size_t size) {
+    return move(to, from, size, __builtin_return_address(0));
+}
+void *__tsan_memset(void *to, int value, size_t size) { return set(to, value, size, __builtin_return_address(0)); }
 
 #define READ_WRITE(bytes)                                                                   \
     void __tsan_read_write##bytes(void *p) {                                                \

@@ -35,6 +35,11 @@ void __tsan_read_write4(void *p);
 void __tsan_read_write8(void *p);
 void __tsan_read_write16(void *p);
 
+/* Clang's copies of a struct, from version 16 on. */
+void *__tsan_memcpy(void *to, const void *from, size_t size);
+void *__tsan_memmove(void *to, const void *from, size_t size);
+void *__tsan_memset(void *to, int value, size_t size);
+
 void __tsan_init(void);
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void);
