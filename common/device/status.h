@@ -11,6 +11,7 @@ typedef enum {
     GEMM_USAGE = 2,     /* an argument is not acceptable, or the chapter refuses this size */
     GEMM_DEVICE = 3,    /* no suitable device, or a CUDA call failed */
     GEMM_MODEL_BUG = 4, /* the CPU model found an error in the kernel */
+    GEMM_UNJUDGED = 5,  /* the CPU model cannot judge the program: a limit of its own, or exit() in a kernel */
 } GemmStatus;
 
 /* What is wrong, in one line without its end. A function on the host that may fail takes a pointer to one for its caller;

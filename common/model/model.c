@@ -49,8 +49,7 @@ static struct {
 
 static void give_up_without(const void *memory) {
     if (memory == NULL) {
-        fprintf(stderr, "the CPU model ran out of memory\n");
-        exit(3);
+        model_give_up("there is not enough memory");
     }
 }
 

@@ -73,7 +73,7 @@ int right_meeting(int ctas, int overflow);
 /* kernels_global.c: so many CTAs meet three times; each adds to what its neighbour has left. */
 int global_meeting(int ctas);
 int global_fixup(int ctas, int down);
-/* One thread runs for ever. */
-int right_loop(void);
+/* One thread ends the launch: 0: it runs for ever; 1: it calls exit(); 2: it makes more barriers than the model can judge. */
+int right_end(int way);
 
 #endif

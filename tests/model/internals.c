@@ -362,33 +362,42 @@ static void test_limits(void) {
            "too much shared memory is refused");
 }
 
+/* The exit status of a child that ends by a fault of the host's (0) or as right_end() says, and what it said on stderr. */
+static int end_of(int way, char said[1000]) {
+    static int *volatile nowhere;
+    int ends[2], status = 0;
+    fflush(stdout);
+    pid_t child = pipe(ends) == 0 ? fork() : -1;
+    if (child == 0) {
+        dup2(ends[1], 2);
+        _exit(way == 0 ? nowhere[2] = 1 : right_end(way));
+    }
+    close(ends[1]);
+    ssize_t length = read(ends[0], said, 999);
+    said[length > 0 ? length : 0] = '\0';
+    close(ends[0]);
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /* What would end the program, or keep it for ever. */
 static void test_faults(void) {
-    static int *volatile nowhere;
     ModelOptions options = {.quiet = 1, .patience = 1};
     model_configure(&options);
     model_forget_reports();
-    is_int(right_loop(), 4, "a loop without loads ends the launch");
+    is_int(right_end(0), 4, "a loop without loads ends the launch");
     const char *text = model_reports() == 1 ? model_report(0)->text : "";
     contains(text, "ENDLESS", "... as one that does not end");
     contains(text, "CTA 0 warp 1 lane 5", "... by its thread");
     contains(text, "kernels_right.c:", "... at its line");
-    fflush(stdout);
-    int ends[2], status = 0;
-    pid_t child = pipe(ends) == 0 ? fork() : -1;
-    if (child == 0) {
-        dup2(ends[1], 2);
-        nowhere[2] = 1;
-        _exit(0);
-    }
-    char said[1000] = "";
-    close(ends[1]);
-    ssize_t length = read(ends[0], said, sizeof said - 1);
-    close(ends[0]);
-    ok(length > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 4,
-       "a fault outside of a kernel: exit status 4");
+    char said[1000];
+    is_int(end_of(0, said), 4, "a fault outside of a kernel: exit status 4");
     contains(said, "tests/model/internals.c:", "... and a sentence with the place");
     contains(said, "SIGSEGV at address 0x8, outside of a kernel", "... and what it was");
+    is_int(end_of(1, said), 5, "exit(0) in a kernel: exit status 5");
+    contains(said, "kernels_right.c:", "... and a sentence with the place");
+    contains(said, "CTA 0 warp 1 lane 5 has called exit()", "... and what it was");
+    is_int(end_of(2, said), 5, "a limit of the model: exit status 5");
+    contains(said, "the CPU model cannot judge this program: a CTA has too many barriers", "... and a sentence");
     /* Two mappings for each of these stacks would be more than a process may have. */
     enum { CTAS = 33, GPU_SMS = 132 };
     options = (ModelOptions){.quiet = 1, .sms = CTAS};

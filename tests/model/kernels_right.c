@@ -8,11 +8,11 @@
 
 #define CASE_LIST "right"
 
-enum { THREADS = 256, GRID = 4, ROW = 40, COUNTERS = 16 + GRID * 64 };
+enum { THREADS = 256, GRID = 4, ROW = 40, COUNTERS = 16 + GRID * 64, BARRIERS = 3000 };
 
 typedef struct {
     int value[THREADS];
-    MBarrier row[ROW];
+    MBarrier row[ROW], many[BARRIERS];
 } Shared;
 
 typedef struct Params Params;
@@ -278,7 +278,9 @@ PART_CASE(faults, LOCAL_INDEX,
           UNLESS_CLANG("FAULT", "shows this access, which is named before the processor stops at it"));
 WRONG_IN(faults, DAMAGED_STACK, FAULT);
 WRONG_IN(faults, ABORT, FAULT);
-enum { LOOP = __LINE__ }; /* for right_loop() */
+enum { RIGHT_LOOP = __LINE__ }; /* these are for right_end() */
+enum { RIGHT_EXIT = __LINE__ };
+enum { RIGHT_MANY_BARRIERS = __LINE__ };
 WRONG_IN(faults, MISALIGNED_VECTOR, ALIGNMENT);
 PART_CASE(faults, MISALIGNED_BY_8, UNLESS_OTHER("ALIGNMENT"));
 WRONG_IN(faults, MISALIGNED_WORD, ALIGNMENT);
@@ -300,10 +302,12 @@ DEVICE int faults(Shared *s, const Params *p) {
     case LOCAL_INDEX: return far(thread);
     case DAMAGED_STACK: return damaged();
     case ABORT: abort();
-    case LOOP:
+    case RIGHT_LOOP:
         for (unsigned i = 1; zero == 0 && i != 0; i += 2) {
         }
         return 1;
+    case RIGHT_EXIT: exit(0);
+    case RIGHT_MANY_BARRIERS: mbarrier_init(s->many, BARRIERS, 1); return 1;
     case MISALIGNED_VECTOR: *(uint4 *)(s->value + 4) = *(const uint4 *)(bytes + 4); return 1;
     case MISALIGNED_BY_8: *(uint4 *)(s->value + 4) = *(const uint4 *)(bytes + 8); return 1;
     case MISALIGNED_WORD: return *(volatile int *)((char *)s->value + 2);
@@ -338,7 +342,10 @@ static int run(const Case *c) {
     return status;
 }
 
-int right_loop(void) { return run(&(const Case){.bug = LOOP, .more = faults}); }
+int right_end(int way) {
+    const int ways[] = {RIGHT_LOOP, RIGHT_EXIT, RIGHT_MANY_BARRIERS};
+    return run(&(const Case){.bug = ways[way], .more = faults});
+}
 
 int right_meeting(int ctas, int overflow) {
     const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};

@@ -1,20 +1,32 @@
 /* memory.c - see memory.h. */
 #include "memory.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../device/status.h"
 #include "state.h"
 
 /* A page: the largest that a kernel for Arm may have. */
 enum { PAGE = 64 * 1024, GAP = PAGE, ALLOCATIONS = 256 };
 
+void model_give_up(const char *format, ...) {
+    char why[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "the CPU model cannot judge this program: %s\n", why);
+    device.current = NULL;
+    exit(GEMM_UNJUDGED);
+}
+
 static void *checked(void *p) {
     if (p == NULL) {
-        fprintf(stderr, "the CPU model ran out of memory\n");
-        exit(3);
+        model_give_up("there is not enough memory");
     }
     return p;
 }

@@ -4,7 +4,9 @@
 
 #include "types.h"
 
-/* The model cannot go on without memory: these end the process with one line on stderr. */
+/* The model cannot judge the program: ends it with a line on stderr that gives the reason, and exit status GEMM_UNJUDGED. */
+void model_give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* These do so if there is no memory. */
 void *model_alloc(size_t bytes);
 void *model_alloc_zero(size_t bytes);
 void *model_realloc(void *p, size_t bytes);

@@ -219,15 +219,12 @@ void world_join(World **into, World *from) {
 
 /* ---- components -------------------------------------------------------------------------------------------------- */
 
-static void give_up(const char *why) {
-    fprintf(stderr, "the CPU model ran out of clock components: %s\n", why);
-    exit(3);
-}
-
 Component component_new(Cluster *cluster, ComponentOwner owner) {
     ClusterClock *clock = cluster->clock;
     if (clock->count == clock->capacity) {
-        give_up("a CTA has too many barriers");
+        model_give_up(
+            "a CTA has too many barriers, or kinds of work that threads wait for: its clocks have %d components",
+            clock->capacity);
     }
     clock->owner[clock->count] = owner;
     return (Component)clock->count++;
@@ -242,7 +239,7 @@ static int own_index(Thread *t, Component component) {
         }
     }
     if (clock->own_count == PRIVATE_LIMIT) {
-        give_up("a thread waits for more kinds of work than PRIVATE_LIMIT of clock.h");
+        model_give_up("a thread waits for more kinds of work than PRIVATE_LIMIT of judge/clock.h");
     }
     clock->own[clock->own_count] = (PrivateTick){component, clock_tick(clock->base, component)};
     return clock->own_count++;

@@ -7,11 +7,13 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../../device/status.h"
 #include "../core/schedule.h"
 #include "../place/line.h"
 #include "bug_report.h"
@@ -62,17 +64,9 @@ static int is_the_models(Site site) {
     return strstr(site_text(site, place, sizeof place), "common/model/") != NULL;
 }
 
-/* The place in the kernel: where the thread is, or, in code of the model, who may have called that: the first words on the
- * stack that are places of other code. */
-static Site kernel_site(const Thread *t, const void *context, int raised) {
-    uintptr_t sp = stack_pointer(context);
-    uintptr_t bottom = (uintptr_t)t->fiber.stack, top = bottom + FIBER_STACK_BYTES;
-    Site site = site_at(program_counter(context));
-    if (site != 0 && !is_the_models(site)) {
-        return site;
-    }
-    /* What was raised below the stack may be searched from there: it is no guard. */
-    sp = sp < bottom && !raised ? bottom : (sp + 7) / 8 * 8;
+/* Who may have called what runs: the first word on the stack that is a place of other code than the model's. Or `site`. */
+static Site calling_site(const Thread *t, uintptr_t sp, Site site) {
+    uintptr_t top = (uintptr_t)t->fiber.stack + FIBER_STACK_BYTES;
     for (int i = 0; i < WORDS_SEARCHED && sp + 8 <= top; i++, sp += 8) {
         uintptr_t word = *(const uintptr_t *)sp;
         if (in_program(word) && !is_the_models(site_of((const void *)word))) {
@@ -80,6 +74,17 @@ static Site kernel_site(const Thread *t, const void *context, int raised) {
         }
     }
     return site;
+}
+
+/* The place in the kernel: where the thread is, or, in code of the model, who has called that. */
+static Site kernel_site(const Thread *t, const void *context, int raised) {
+    uintptr_t sp = stack_pointer(context), bottom = (uintptr_t)t->fiber.stack;
+    Site site = site_at(program_counter(context));
+    if (site != 0 && !is_the_models(site)) {
+        return site;
+    }
+    /* What was raised below the stack may be searched from there: it is no guard. */
+    return calling_site(t, sp < bottom && !raised ? bottom : (sp + 7) / 8 * 8, site);
 }
 
 /* Is it a return that has failed? */
@@ -186,6 +191,19 @@ static void on_tick(int number, siginfo_t *info, void *context) {
     report_end(1);
 }
 
+/* exit() by a kernel, on its thread's stack. Without this its program would end as if all were well. */
+static void on_exit_of_kernel(void) {
+    const Thread *t = device.current;
+    char place[512], who[PHRASE_SIZE];
+    if (t != NULL) {
+        Site site = calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0);
+        fprintf(stderr, "the CPU model cannot judge this program: %s: %s has called exit()\n",
+                site_text(site, place, sizeof place), thread_text(t, who));
+        fflush(NULL);
+        _exit(GEMM_UNJUDGED);
+    }
+}
+
 /* ---- handlers ---------------------------------------------------------------------------------------------------- */
 
 void fault_catch(void) {
@@ -198,7 +216,7 @@ void fault_catch(void) {
     /* The handler may be left by a switch of stacks: its signal must not stay blocked. */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    if (sigaltstack(&stack, NULL) != 0) {
+    if (atexit(on_exit_of_kernel) != 0 || sigaltstack(&stack, NULL) != 0) {
         return;
     }
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
