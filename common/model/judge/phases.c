@@ -265,6 +265,26 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
     }
 }
 
+/* The thread is about to be accused: has its warp made such a second look before? */
+static void tell_repeated(const Thread *t) {
+    const CtaBarriers *all = &t->cta->mbarriers;
+    const Passed *first = NULL;
+    const Barrier *of = NULL;
+    for (int i = 0; i < all->count; i++) {
+        const BarrierFacts *f = all->list[i]->facts;
+        for (int k = 0; k < f->passed_count; k++) {
+            const Passed *p = &f->passed[k];
+            if (p->repeats && p->thread->warp == t->warp && (first == NULL || p->order < first->order)) {
+                first = p;
+                of = all->list[i];
+            }
+        }
+    }
+    if (first != NULL) {
+        report_stale(first->thread, of, first->site, first->before, of->phase);
+    }
+}
+
 /* The phase completes, or nothing is left to come of it but the bytes of loads that have started. If a wait for the phase before
  * does not come before that, and one of them was a second look behind what hands that phase on, that thread has not advanced
  * its phase. */
@@ -277,6 +297,7 @@ static void check_repeated(const Barrier *b, const Clock *released) {
     }
     for (int i = 0; i < f->passed_count && repeated != NULL; i++) {
         if (!is_over(&f->passed[i], f, released)) {
+            tell_repeated(repeated->thread);
             report_stale(repeated->thread, b, repeated->site, repeated->before, b->phase);
             return;
         }
@@ -286,20 +307,6 @@ static void check_repeated(const Barrier *b, const Clock *released) {
 static void check_loads_started(const Barrier *b) {
     if (b->pending == 0 && b->facts->loads_count > 0) {
         check_repeated(b, b->facts->arriving);
-    }
-}
-
-/* The thread arrives too often: it has handed on a phase twice if it has looked at it twice. */
-static void tell_repeated(const Thread *t) {
-    const CtaBarriers *all = &t->cta->mbarriers;
-    for (int i = 0; i < all->count; i++) {
-        const BarrierFacts *f = all->list[i]->facts;
-        for (int k = 0; k < f->passed_count; k++) {
-            if (f->passed[k].repeats && f->passed[k].thread->warp == t->warp) {
-                report_stale(f->passed[k].thread, all->list[i], f->passed[k].site, f->passed[k].before,
-                             all->list[i]->phase);
-            }
-        }
     }
 }
 
@@ -629,6 +636,7 @@ void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
     LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
     if (last != NULL && last->waited && repeats_parity(t, b, last, parity)) {
         if (is_stale(t, b, last)) {
+            tell_repeated(t);
             report_stale(t, b, site, last->site, last->observed);
             return;
         }
