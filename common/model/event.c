@@ -6,8 +6,6 @@
 #include "judge/bug_report.h"
 #include "judge/clock.h"
 #include "judge/conflicts.h"
-#include "judge/convergence.h"
-#include "judge/phases.h"
 #include "judge/shadow.h"
 #include "judge/transfers.h"
 #include "judge/world.h"
@@ -60,23 +58,17 @@ static void rules_cluster_begin(const Event *e) { clock_cluster_begin(e->cluster
 static void rules_cluster_end(const Event *e) { clock_cluster_end(e->cluster); }
 static void rules_cta_begin(const Event *e) {
     Cta *cta = e->cta;
-    cta->phases = cta_alloc(cta, sizeof *cta->phases);
-    cta->convergence = cta_alloc(cta, sizeof *cta->convergence);
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
     clock_cta_begin(cta);
     world_cta_begin(cta);
     shadow_cta_begin(cta);
 }
-static void rules_cta_returned(const Event *e) { phases_cta_returned(e->cta); }
 static void rules_cta_end(const Event *e) {
-    convergence_cta_end(e->cta);
-    phases_cta_end(e->cta);
     world_cta_end(e->cta);
     clock_cta_end(e->cta);
 }
 static void rules_thread_returned(const Event *e) {
     transfers_returned(e->thread);
-    convergence_returned(e->thread);
     clock_thread_returned(e->thread);
 }
 static void rules_shared_address(const Event *e) { shadow_address(e->cta, e->p); }
@@ -102,18 +94,7 @@ static void rules_atomic_done(const Event *e) {
 }
 static void rules_fence(const Event *e) { world_fence(e->thread, e->system); }
 static void rules_grid_wait(const Event *e) { clock_grid_wait(e->thread); }
-static void rules_warp_apart(const Event *e) { convergence_apart(e->thread, e->instruction, e->mask, e->site); }
-static void rules_shuffle(const Event *e) {
-    const WarpMeeting *m = &e->warp->meeting;
-    for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
-        convergence_shuffle_width((int)m->operands[__builtin_ctz(lanes)].u[1], m->site);
-    }
-}
 static void rules_syncwarp(const Event *e) { clock_syncwarp(e->warp); }
-static void rules_shuffle_source(const Event *e) { convergence_shuffle_source(e->warp, e->lane, e->from_lane); }
-static void rules_ldmatrix(const Event *e) { convergence_together(e->warp); }
-static void rules_stmatrix(const Event *e) { convergence_together(e->warp); }
-static void rules_mma(const Event *e) { convergence_together(e->warp); }
 static void rules_copy(const Event *e) {
     transfers_copy(e->thread, (void *)(uintptr_t)e->p, e->from, (int)e->size, e->site);
 }
@@ -121,44 +102,14 @@ static void rules_group_wait(const Event *e) {
     report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest);
     clock_group_wait(e->thread, e->group, (uint32_t)e->done);
 }
-static void rules_barrier_arrive(const Event *e) { convergence_arrive(e->thread, e->id, e->expected, e->site); }
-static void rules_barrier_complete(const Event *e) { convergence_complete(e->cta, e->id); }
-static void rules_cluster_arrive(const Event *e) {
-    convergence_cluster_arrive(e->thread, e->site);
-    clock_cluster_arrive(e->thread, e->release);
-}
+static void rules_cluster_arrive(const Event *e) { clock_cluster_arrive(e->thread, e->release); }
 static void rules_cluster_complete(const Event *e) { clock_cluster_complete(e->cluster); }
-static void rules_cluster_wait(const Event *e) { convergence_cluster_wait(e->thread, e->site); }
 static void rules_cluster_passed(const Event *e) { clock_cluster_passed(e->thread); }
 static void rules_cluster_access(const Event *e) {
     transfers_cluster_access(e->thread, e->rank, e->p, e->size, e->write, e->site);
 }
 static void rules_st_async(const Event *e) { transfers_st_async(e->thread, e->barrier, e->p, e->size, e->site); }
-static void rules_setmaxnreg(const Event *e) { convergence_setmaxnreg(e->warp, e->increase, e->count, e->site); }
-static void rules_mbarrier_init(const Event *e) { phases_init(e->thread, e->barrier, (int)e->amount, e->site); }
-static void rules_mbarrier_init_fence(const Event *e) { phases_init_fence(e->thread); }
-static void rules_mbarrier_reach(const Event *e) {
-    phases_reach(e->thread, e->rank, e->p, e->site, e->what, e->by_engine);
-}
-static void rules_mbarrier_use(const Event *e) { phases_use(e->thread, e->barrier, e->site, e->what); }
-static void rules_mbarrier_inval(const Event *e) { phases_inval(e->thread, e->barrier, e->site); }
-static void rules_mbarrier_arrive(const Event *e) {
-    phases_arrive(e->thread, e->barrier, (int)e->amount, e->site, e->what);
-}
-static void rules_mbarrier_copies(const Event *e) {
-    phases_copies(e->thread, e->barrier, e->site);
-    transfers_tracked(e->thread);
-}
-static void rules_mbarrier_copies_arrive(const Event *e) { phases_copies_arrive(e->thread, e->barrier); }
-static void rules_mbarrier_announced(const Event *e) {
-    phases_announced(e->thread, e->barrier, (int)e->amount, e->site);
-}
-static void rules_mbarrier_landed(const Event *e) { phases_landed(e->barrier, e->thread, e->site); }
-static void rules_mbarrier_lacks_bytes(const Event *e) { phases_lack_bytes(e->barrier); }
-static void rules_mbarrier_complete(const Event *e) { phases_complete(e->barrier); }
-static void rules_mbarrier_wait(const Event *e) { phases_wait(e->thread, e->barrier, e->parity, e->site); }
-static void rules_mbarrier_wait_token(const Event *e) { phases_wait_token(e->barrier, e->of, e->phase, e->site); }
-static void rules_mbarrier_passed(const Event *e) { phases_passed(e->thread, e->barrier, e->phase, e->asked, e->site); }
+static void rules_mbarrier_copies(const Event *e) { transfers_tracked(e->thread); }
 static void rules_tensor_map_prefetch(const Event *e) { transfers_prefetch(e->map, e->site); }
 static void rules_bulk_copy(const Event *e) {
     transfers_bulk(e->thread, e->p, e->from, (int)e->size, e->what, e->site);
@@ -166,7 +117,6 @@ static void rules_bulk_copy(const Event *e) {
 static void rules_tma_load_asked(const Event *e) { transfers_load_asked(e->copy); }
 static void rules_tma_load(const Event *e) {
     for (int i = 0; i < e->load->targets; i++) {
-        phases_load(e->load->barrier[i], &e->load->copy, tensor_box_bytes(&e->load->map));
         transfers_load(e->load, i);
     }
 }
@@ -194,7 +144,6 @@ const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_be
                                           [EVENT_CLUSTER_BEGIN] = rules_cluster_begin,
                                           [EVENT_CLUSTER_END] = rules_cluster_end,
                                           [EVENT_CTA_BEGIN] = rules_cta_begin,
-                                          [EVENT_CTA_RETURNED] = rules_cta_returned,
                                           [EVENT_CTA_END] = rules_cta_end,
                                           [EVENT_THREAD_RETURNED] = rules_thread_returned,
                                           [EVENT_SHARED_ADDRESS] = rules_shared_address,
@@ -207,39 +156,15 @@ const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_be
                                           [EVENT_ATOMIC_DONE] = rules_atomic_done,
                                           [EVENT_FENCE] = rules_fence,
                                           [EVENT_GRID_WAIT] = rules_grid_wait,
-                                          [EVENT_WARP_APART] = rules_warp_apart,
-                                          [EVENT_SHUFFLE] = rules_shuffle,
                                           [EVENT_SYNCWARP] = rules_syncwarp,
-                                          [EVENT_SHUFFLE_SOURCE] = rules_shuffle_source,
-                                          [EVENT_LDMATRIX] = rules_ldmatrix,
-                                          [EVENT_STMATRIX] = rules_stmatrix,
-                                          [EVENT_MMA] = rules_mma,
                                           [EVENT_COPY] = rules_copy,
                                           [EVENT_GROUP_WAIT] = rules_group_wait,
-                                          [EVENT_BARRIER_ARRIVE] = rules_barrier_arrive,
-                                          [EVENT_BARRIER_COMPLETE] = rules_barrier_complete,
                                           [EVENT_CLUSTER_ARRIVE] = rules_cluster_arrive,
                                           [EVENT_CLUSTER_COMPLETE] = rules_cluster_complete,
-                                          [EVENT_CLUSTER_WAIT] = rules_cluster_wait,
                                           [EVENT_CLUSTER_PASSED] = rules_cluster_passed,
                                           [EVENT_CLUSTER_ACCESS] = rules_cluster_access,
                                           [EVENT_ST_ASYNC] = rules_st_async,
-                                          [EVENT_SETMAXNREG] = rules_setmaxnreg,
-                                          [EVENT_MBARRIER_INIT] = rules_mbarrier_init,
-                                          [EVENT_MBARRIER_INIT_FENCE] = rules_mbarrier_init_fence,
-                                          [EVENT_MBARRIER_REACH] = rules_mbarrier_reach,
-                                          [EVENT_MBARRIER_USE] = rules_mbarrier_use,
-                                          [EVENT_MBARRIER_INVAL] = rules_mbarrier_inval,
-                                          [EVENT_MBARRIER_ARRIVE] = rules_mbarrier_arrive,
                                           [EVENT_MBARRIER_COPIES] = rules_mbarrier_copies,
-                                          [EVENT_MBARRIER_COPIES_ARRIVE] = rules_mbarrier_copies_arrive,
-                                          [EVENT_MBARRIER_ANNOUNCED] = rules_mbarrier_announced,
-                                          [EVENT_MBARRIER_LANDED] = rules_mbarrier_landed,
-                                          [EVENT_MBARRIER_LACKS_BYTES] = rules_mbarrier_lacks_bytes,
-                                          [EVENT_MBARRIER_COMPLETE] = rules_mbarrier_complete,
-                                          [EVENT_MBARRIER_WAIT] = rules_mbarrier_wait,
-                                          [EVENT_MBARRIER_WAIT_TOKEN] = rules_mbarrier_wait_token,
-                                          [EVENT_MBARRIER_PASSED] = rules_mbarrier_passed,
                                           [EVENT_TENSOR_MAP_PREFETCH] = rules_tensor_map_prefetch,
                                           [EVENT_BULK_COPY] = rules_bulk_copy,
                                           [EVENT_TMA_LOAD_ASKED] = rules_tma_load_asked,

@@ -218,6 +218,8 @@ typedef struct {
 /* For each kind those who listen, in the order of LISTENERS, then NULL. */
 #define LISTENERS(LISTENER) \
     /* rules */             \
+    LISTENER(convergence)   \
+    LISTENER(phases)        \
     LISTENER(rules)         \
     LISTENER(products)      \
     LISTENER(provenance)    \

@@ -1,15 +1,35 @@
-/* convergence.c - see convergence.h. */
-#include "convergence.h"
-
+/* convergence.c - the rules of what threads do together: warp-wide instructions, barriers of the CTA and the cluster,
+ * setmaxnreg. */
 #include <stdio.h>
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
+#include "../event.h"
 #include "bug_report.h"
+#include "clock.h"
 
-void convergence_cta_end(Cta *cta) {
+/* Of a CTA. */
+typedef struct CtaConvergence {
+    struct { /* a numbered barrier's generation in progress */
+        Clock *arriving;
+        Site site; /* of the first arrival */
+        Thread *first;
+        /* Counts generations, for those who waited; 0: none is complete. */
+        Component component;
+        Site last_site; /* of the first arrival in the last complete one */
+        Thread *last_first;
+    } named[NAMED_BARRIERS];
+    struct { /* a warp's last __syncthreads() by one of its lanes */
+        Site site;
+        int seen; /* 1 + its generation */
+    } sync[WARP_LIMIT];
+} CtaConvergence;
+
+static void on_cta_begin(const Event *e) { e->cta->convergence = cta_alloc(e->cta, sizeof *e->cta->convergence); }
+
+static void on_cta_end(const Event *e) {
     for (int i = 0; i < NAMED_BARRIERS; i++) {
-        clock_unref(cta->convergence->named[i].arriving);
+        clock_unref(e->cta->convergence->named[i].arriving);
     }
 }
 
@@ -32,46 +52,53 @@ static void report_in_sync(const Warp *w, WarpPart part) {
                  first_of(w, w->barriers.in_sync & part.mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
 }
 
-void convergence_apart(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+static void on_apart(const Event *e) {
+    Thread *t = e->thread;
     Warp *w = t->warp;
     WarpMeeting *m = &w->meeting;
-    const char *what = warp_instruction_text(instruction);
-    if (!((mask | ~w->all) >> t->lane & 1)) {
-        report_misuse(RULE_CONVERGENCE, site, 1, "%s with mask 0x%08x by lane %d, which is not in it", what, mask,
+    const char *what = warp_instruction_text(e->instruction);
+    if (!((e->mask | ~w->all) >> t->lane & 1)) {
+        report_misuse(RULE_CONVERGENCE, e->site, 1, "%s with mask 0x%08x by lane %d, which is not in it", what, e->mask,
                       t->lane);
     }
-    if (m->arrived == 0 && (mask & w->exited)) {
-        report_misuse(RULE_CONVERGENCE, site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
-                      what, first_of(w, mask & w->exited)->lane);
-    } else if (instruction != m->instruction || site != m->site || mask != m->mask) {
-        report_apart(t, site, what, first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction));
+    if (m->arrived == 0 && (e->mask & w->exited)) {
+        report_misuse(RULE_CONVERGENCE, e->site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
+                      what, first_of(w, e->mask & w->exited)->lane);
+    } else if (e->instruction != m->instruction || e->site != m->site || e->mask != m->mask) {
+        report_apart(t, e->site, what, first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction));
     }
     m->arrived |= 1u << t->lane;
     report_in_sync(w, warp_part(m, -1));
     model_stop();
 }
 
-void convergence_shuffle_source(const Warp *w, int lane, int from) {
-    report_misuse(RULE_CONVERGENCE, w->meeting.site, 0,
-                  "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask", w->meeting.mask,
-                  lane, from);
+static void on_shuffle_source(const Event *e) {
+    report_misuse(RULE_CONVERGENCE, e->warp->meeting.site, 0,
+                  "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask",
+                  e->warp->meeting.mask, e->lane, e->from_lane);
 }
 
-void convergence_shuffle_width(int width, Site site) {
-    if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
-        report_misuse(RULE_CONVERGENCE, site, 1, "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32", width);
+static void on_shuffle(const Event *e) {
+    const WarpMeeting *m = &e->warp->meeting;
+    for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+        int width = (int)m->operands[__builtin_ctz(lanes)].u[1];
+        if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
+            report_misuse(RULE_CONVERGENCE, m->site, 1, "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32",
+                          width);
+        }
     }
 }
 
-void convergence_together(const Warp *w) {
-    WarpInstruction instruction = w->meeting.instruction;
-    if (w->lanes < WARP_SIZE && warp_instruction_whole(instruction)) {
-        report_misuse(RULE_CONVERGENCE, w->meeting.site, 1, "%s in a warp of %d threads: it needs all 32",
-                      warp_instruction_text(instruction), w->lanes);
+/* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
+static void on_whole_warp(const Event *e) {
+    if (e->warp->lanes < WARP_SIZE) {
+        report_misuse(RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
+                      warp_instruction_text(e->warp->meeting.instruction), e->warp->lanes);
     }
 }
 
-void convergence_returned(Thread *t) {
+static void on_thread_returned(const Event *e) {
+    Thread *t = e->thread;
     const Warp *w = t->warp;
     const WarpMeeting *m = &w->meeting;
     for (int i = -1; i < m->parts; i++) {
@@ -154,30 +181,35 @@ static void check_last_is_over(const Thread *t, int id, Site site) {
     }
 }
 
-void convergence_arrive(Thread *t, int id, int expected, Site site) {
+static void on_arrive(const Event *e) {
+    Thread *t = e->thread;
+    int id = e->id;
+    int expected = e->expected;
     if (expected == 0) {
-        check_sync(t, site);
+        check_sync(t, e->site);
         expected = t->cta->threads - t->cta->exited;
     } else {
-        check_named(t, id, expected, site);
+        check_named(t, id, expected, e->site);
     }
     const NamedBarrier *b = &t->cta->named[id];
     CtaConvergence *c = t->cta->convergence;
     if (b->arrived == 0) {
-        c->named[id].site = site;
+        c->named[id].site = e->site;
         c->named[id].first = t;
     } else if (expected != b->expected) {
-        report_other_use(t, id, expected, site);
+        report_other_use(t, id, expected, e->site);
     }
     /* PTX leaves it undefined if a warp arrives twice in one generation; the lanes of a warp come one by one here. */
     if (t->barriers.named_seen[id] == b->generation + 1) {
-        report_second_arrival(t, id, site);
+        report_second_arrival(t, id, e->site);
     }
-    check_last_is_over(t, id, site);
+    check_last_is_over(t, id, e->site);
     thread_release(t, &c->named[id].arriving);
 }
 
-void convergence_complete(Cta *cta, int id) {
+static void on_complete(const Event *e) {
+    Cta *cta = e->cta;
+    int id = e->id;
     CtaConvergence *c = cta->convergence;
     uint32_t complete = (uint32_t)cta->named[id].generation + 1;
     if (c->named[id].component == 0) {
@@ -191,38 +223,58 @@ void convergence_complete(Cta *cta, int id) {
 
 /* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
 
-void convergence_cluster_arrive(Thread *t, Site site) {
-    if (t->barriers.cluster_arrived) {
-        report_misuse(RULE_NAMED_BARRIER, site, 1,
+static void on_cluster_arrive(const Event *e) {
+    if (e->thread->barriers.cluster_arrived) {
+        report_misuse(RULE_NAMED_BARRIER, e->site, 1,
                       "second arrival at the cluster barrier without a cluster_wait() between");
     }
 }
 
-void convergence_cluster_wait(Thread *t, Site site) {
-    if (!t->barriers.cluster_arrived) {
-        report_misuse(RULE_NAMED_BARRIER, site, 1, "cluster_wait() without an arrival before it");
+static void on_cluster_wait(const Event *e) {
+    if (!e->thread->barriers.cluster_arrived) {
+        report_misuse(RULE_NAMED_BARRIER, e->site, 1, "cluster_wait() without an arrival before it");
     }
 }
 
-void convergence_setmaxnreg(Warp *w, int increase, int registers, Site site) {
+static void on_setmaxnreg(const Event *e) {
+    Warp *w = e->warp;
+    int increase = e->increase;
+    int registers = e->count;
     const RegisterChange *others = &w->warpgroup->registers;
     role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
         if (w->meeting.operands[lane].i[0] != registers) {
-            report_misuse(RULE_CONVERGENCE, site, 1, "setmaxnreg with different counts in the lanes of a warp");
+            report_misuse(RULE_CONVERGENCE, e->site, 1, "setmaxnreg with different counts in the lanes of a warp");
         }
     }
     if (registers < 24 || registers > 256 || registers % 8 != 0) {
-        report_misuse(RULE_SETMAXNREG, site, 1,
+        report_misuse(RULE_SETMAXNREG, e->site, 1,
                       "setmaxnreg with %d registers: accepted are multiples of 8 in 24 .. 256", registers);
     }
     if (increase ? registers < w->registers : registers > w->registers) {
-        report_misuse(RULE_SETMAXNREG, site, 1, "setmaxnreg.%s to %d registers in a warp that owns %d",
+        report_misuse(RULE_SETMAXNREG, e->site, 1, "setmaxnreg.%s to %d registers in a warp that owns %d",
                       increase ? "inc" : "dec", registers, w->registers);
     }
     if (others->arrivals > 0 && (others->increase != increase || others->count != registers)) {
-        report_misuse(RULE_CONVERGENCE, site, 1,
+        report_misuse(RULE_CONVERGENCE, e->site, 1,
                       "setmaxnreg to %d registers; another warp of the warpgroup asks for %d", registers,
                       others->count);
     }
 }
+
+const Listener convergence_listener = {.hear = {
+                                           [EVENT_CTA_BEGIN] = on_cta_begin,
+                                           [EVENT_CTA_END] = on_cta_end,
+                                           [EVENT_THREAD_RETURNED] = on_thread_returned,
+                                           [EVENT_WARP_APART] = on_apart,
+                                           [EVENT_SHUFFLE] = on_shuffle,
+                                           [EVENT_SHUFFLE_SOURCE] = on_shuffle_source,
+                                           [EVENT_LDMATRIX] = on_whole_warp,
+                                           [EVENT_STMATRIX] = on_whole_warp,
+                                           [EVENT_MMA] = on_whole_warp,
+                                           [EVENT_BARRIER_ARRIVE] = on_arrive,
+                                           [EVENT_BARRIER_COMPLETE] = on_complete,
+                                           [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
+                                           [EVENT_CLUSTER_WAIT] = on_cluster_wait,
+                                           [EVENT_SETMAXNREG] = on_setmaxnreg,
+                                       }};

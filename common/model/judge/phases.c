@@ -10,6 +10,7 @@
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
+#include "../event.h"
 #include "bug_report.h"
 #include "shadow.h"
 
@@ -19,9 +20,11 @@ static void forget_loads(BarrierFacts *f) {
     }
 }
 
-void phases_cta_end(Cta *cta) {
-    for (int i = 0; i < cta->mbarriers.count; i++) {
-        BarrierFacts *f = cta->mbarriers.list[i]->facts;
+static void on_cta_begin(const Event *e) { e->cta->phases = cta_alloc(e->cta, sizeof *e->cta->phases); }
+
+static void on_cta_end(const Event *e) {
+    for (int i = 0; i < e->cta->mbarriers.count; i++) {
+        BarrierFacts *f = e->cta->mbarriers.list[i]->facts;
         if (f != NULL) {
             clock_unref(f->arriving);
             clock_unref(f->released);
@@ -70,33 +73,36 @@ static void check_address(const Thread *t, const void *bar, Site site, const cha
     }
 }
 
-void phases_init(Thread *t, Barrier *b, int how_many, Site site) {
+static void on_init(const Event *e) {
+    Thread *t = e->thread;
+    Barrier *b = e->barrier;
+    int how_many = (int)e->amount;
     Cta *cta = t->cta;
     if (how_many < 1 || b->expected < 1 || b->expected > ARRIVAL_LIMIT) {
-        report_misuse(RULE_BARRIER_UNINIT, site, 1,
+        report_misuse(RULE_BARRIER_UNINIT, e->site, 1,
                       "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
                       "barriers with 1 to 1048575 arrivals",
                       how_many, b->expected);
     }
-    check_address(t, cta->shared + b->offset, site, "mbarrier_init", 0);
+    check_address(t, cta->shared + b->offset, e->site, "mbarrier_init", 0);
     uint16_t old = cta->mbarriers.at[b->offset / BARRIER_BYTES];
     if (old != 0) {
         const Barrier *before = cta->mbarriers.list[old - 1];
         report_begin_last(RULE_BARRIER_REINIT);
-        report_place("now", t, site, "mbarrier_init");
+        report_place("now", t, e->site, "mbarrier_init");
         report_place("before", before->facts->init_thread, before->facts->init_site,
                      "mbarrier_init of the same 8 bytes");
         report_barrier(before);
         report_end(1);
     }
-    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, site);
+    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, e->site);
     shadow_write(cta, &actor, b->offset, BARRIER_BYTES);
     shadow_set_barrier(cta, b->offset);
     b->facts = cta_alloc(cta, sizeof *b->facts);
     *b->facts = (BarrierFacts){.component = component_new(cta->cluster, (ComponentOwner){.barrier = b}),
                                .init_component = thread_component(t),
                                .init_epoch = thread_epoch(t),
-                               .init_site = site,
+                               .init_site = e->site,
                                .init_thread = t};
     b->facts->used = cta_alloc(cta, (size_t)(cta->cluster->size * cta->threads) * sizeof *b->facts->used);
 }
@@ -116,14 +122,16 @@ static const Thread *used_by(const Thread *t, const Barrier *b) {
     return NULL;
 }
 
-void phases_inval(Thread *t, Barrier *b, Site site) {
+static void on_inval(const Event *e) {
+    Thread *t = e->thread;
+    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     const Thread *other = used_by(t, b);
     int load = f->load_phase > thread_newest(t, f->component).known;
     if (other != NULL || load || f->copies_count > 0 || b->tx != 0) {
         char who[PHRASE_SIZE];
         report_begin_last(RULE_BARRIER_INVAL);
-        report_place("now", t, site, "mbarrier_inval");
+        report_place("now", t, e->site, "mbarrier_inval");
         if (load || f->copies_count > 0) {
             report_place("before", f->load_thread, f->load_site, f->load_what);
         }
@@ -134,9 +142,9 @@ void phases_inval(Thread *t, Barrier *b, Site site) {
                     other != NULL ? thread_text(other, who) : "");
         report_end(1);
     }
-    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, site);
+    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, e->site);
     shadow_end_barrier(b->cta, &actor, b->offset);
-    f->inval_site = site;
+    f->inval_site = e->site;
     f->inval_thread = t;
 }
 
@@ -156,7 +164,8 @@ static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, co
     }
 }
 
-void phases_init_fence(Thread *t) {
+static void on_init_fence(const Event *e) {
+    Thread *t = e->thread;
     clock_init_fence(t);
     for (int i = 0; i < t->cta->mbarriers.count; i++) {
         BarrierFacts *f = t->cta->mbarriers.list[i]->facts;
@@ -191,23 +200,26 @@ void phases_peer(const Thread *t, int rank, const char *what, Site site) {
     }
 }
 
-void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine) {
-    check_address(t, bar, site, what, by_engine);
-    phases_peer(t, rank, what, site);
-    Cta *cta = t->cta->cluster->cta[rank];
-    if (!by_engine) {
-        phases_touch(t, cta, site);
+static void on_reach(const Event *e) {
+    Thread *t = e->thread;
+    check_address(t, e->p, e->site, e->what, e->by_engine);
+    phases_peer(t, e->rank, e->what, e->site);
+    Cta *cta = t->cta->cluster->cta[e->rank];
+    if (!e->by_engine) {
+        phases_touch(t, cta, e->site);
     }
-    check_gone(t, cta, bar, site, what);
+    check_gone(t, cta, e->p, e->site, e->what);
 }
 
-void phases_use(Thread *t, const Barrier *b, Site site, const char *what) {
+static void on_use(const Event *e) {
+    Thread *t = e->thread;
+    const Barrier *b = e->barrier;
     const BarrierFacts *f = b->facts;
     f->used[t->cta->rank * t->cta->threads + t->id] = thread_epoch(t);
     /* A relaxed arrival of the cluster carries the fence and nothing else. */
     int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
     if (!by_fence && !thread_knows(t, f->init_component, f->init_epoch)) {
-        report_init_order(t, b, site, what,
+        report_init_order(t, b, e->site, e->what,
                           f->init_fence == 0
                               ? "a barrier (of the cluster, if there is one) after mbarrier_init; if the "
                                 "cluster's is relaxed, mbarrier_init_fence() before it"
@@ -339,15 +351,18 @@ static void note_arrival(Thread *t, BarrierFacts *f, uint64_t phase, Site site) 
     f->arrival[i].phase = phase;
 }
 
-void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
+static void on_arrive(const Event *e) {
+    Thread *t = e->thread;
+    Barrier *b = e->barrier;
+    int count = (int)e->amount;
     BarrierFacts *f = b->facts;
     if (count < 1 || count > ARRIVAL_LIMIT) {
-        report_misuse(RULE_ARRIVE_OVERFLOW, site, 1, "%s of %d arrivals: accepted are 1 to %d", what, count,
+        report_misuse(RULE_ARRIVE_OVERFLOW, e->site, 1, "%s of %d arrivals: accepted are 1 to %d", e->what, count,
                       ARRIVAL_LIMIT);
     }
-    check_arrival(t, b, count, site, what);
+    check_arrival(t, b, count, e->site, e->what);
     if (b->pending > 0) {
-        note_arrival(t, f, b->phase, site);
+        note_arrival(t, f, b->phase, e->site);
         t->cta->phases->thread[t->id].arrivals++;
         thread_release(t, &f->arriving);
     }
@@ -369,20 +384,24 @@ static void note_started(const Thread *t, Component component, uint32_t value) {
 
 /* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
  * nothing that the thread has written itself. */
-void phases_copies(Thread *t, Barrier *b, Site site) {
+static void on_copies(const Event *e) {
+    Thread *t = e->thread;
+    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     uint32_t group = t->groups[GROUP_COPIES].committed + 1;
     note_started(t, group_component(t, GROUP_COPIES), group);
     f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
-    f->copies[f->copies_count++] = (CopyArrival){t, clock_ref(t->clock->base), group, site};
+    f->copies[f->copies_count++] = (CopyArrival){t, clock_ref(t->clock->base), group, e->site};
     f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
-    f->load_site = site;
+    f->load_site = e->site;
     f->load_thread = t;
     f->load_epoch = thread_epoch(t);
     f->load_what = "cp.async.mbarrier.arrive";
 }
 
-void phases_copies_arrive(Thread *t, Barrier *b) {
+static void on_copies_arrive(const Event *e) {
+    Thread *t = e->thread;
+    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     int i = 0;
     while (f->copies[i].thread != t) {
@@ -408,18 +427,21 @@ static void check_tx(const Thread *t, const Barrier *b, Site site) {
     }
 }
 
-void phases_announced(Thread *t, const Barrier *b, int bytes, Site site) {
+static void on_announced(const Event *e) {
+    Thread *t = e->thread;
+    const Barrier *b = e->barrier;
+    int bytes = (int)e->amount;
     BarrierFacts *f = b->facts;
     if (bytes < 0 || bytes > TX_LIMIT) {
         char name[PHRASE_SIZE];
-        report_misuse(RULE_TX_RANGE, site, 1, "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes,
+        report_misuse(RULE_TX_RANGE, e->site, 1, "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes,
                       barrier_text(b, name));
     }
     if (bytes > 0) {
         f->announced = model_room(f->announced, f->announced_count + 1, &f->announced_capacity, sizeof *f->announced);
-        f->announced[f->announced_count++] = (Announced){t, thread_epoch(t), site};
+        f->announced[f->announced_count++] = (Announced){t, thread_epoch(t), e->site};
     }
-    check_tx(t, b, site);
+    check_tx(t, b, e->site);
 }
 
 static void note_load(const Barrier *b, Thread *t) {
@@ -434,16 +456,17 @@ static void note_load(const Barrier *b, Thread *t) {
     f->loads[f->loads_count++] = (Issued){t, clock_ref(t->clock->base), thread_epoch(t)};
 }
 
-void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
+/* A load of so many bytes that this barrier counts. */
+static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what, Site site) {
     BarrierFacts *f = b->facts;
-    note_load(b, copy->thread);
+    note_load(b, t);
     check_loads_started(b);
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
-    uint32_t meant = thread_newest(copy->thread, f->component).known;
+    uint32_t meant = thread_newest(t, f->component).known;
     if (b->phase > meant && report_begin(RULE_TX_COUNT)) {
         char name[PHRASE_SIZE];
-        report_place("now", copy->thread, copy->site, copy->what);
+        report_place("now", t, site, what);
         report_barrier(b);
         report_line("count",
                     "phase %u of %s is complete already, though this load, which it should count, starts only now: "
@@ -453,17 +476,27 @@ void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes) {
     }
     f->issued += bytes;
     f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
-    f->load_site = copy->site;
-    f->load_thread = copy->thread;
-    f->load_epoch = thread_epoch(copy->thread);
-    f->load_what = copy->what;
+    f->load_site = site;
+    f->load_thread = t;
+    f->load_epoch = thread_epoch(t);
+    f->load_what = what;
 }
 
-void phases_landed(Barrier *b, Thread *by, Site site) {
+static void on_load(const Event *e) {
+    for (int i = 0; i < e->load->targets; i++) {
+        load_starts(e->load->barrier[i], e->thread, tensor_box_bytes(&e->load->map), e->what, e->site);
+    }
+}
+
+static void on_st_async(const Event *e) { load_starts(e->barrier, e->thread, e->size, e->what, e->site); }
+
+static void on_landed(const Event *e) {
+    Barrier *b = e->barrier;
+    Thread *by = e->thread;
     if (by != NULL) {
         b->facts->load_thread = by;
         b->facts->load_epoch = thread_epoch(by);
-        b->facts->load_site = site;
+        b->facts->load_site = e->site;
         b->facts->load_what = "mbarrier_complete_tx";
     }
     check_tx(b->facts->load_thread, b, b->facts->load_site);
@@ -481,7 +514,8 @@ static int begin_tx_count(const Barrier *b) {
 }
 
 /* All arrivals have come, so nothing more will be announced; if more has landed than was, the phase cannot complete. */
-void phases_lack_bytes(const Barrier *b) {
+static void on_lacks_bytes(const Event *e) {
+    const Barrier *b = e->barrier;
     if (b->tx < 0 && b->facts->load_phase != 0 && begin_tx_count(b)) {
         report_line("count",
                     "all arrivals of phase %llu have come, %llu bytes were announced, and %lld more have landed",
@@ -519,7 +553,8 @@ static void check_announced(const Barrier *b, const Announced *a, const Clock *r
     }
 }
 
-void phases_complete(Barrier *b) {
+static void on_complete(const Event *e) {
+    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     if (b->brought < f->issued && begin_tx_count(b)) {
         report_line("count",
@@ -632,38 +667,46 @@ static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *las
            !thread_knows(t, b->facts->component, (uint32_t)last->observed + 1);
 }
 
-void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site) {
+static void on_wait(const Event *e) {
+    Thread *t = e->thread;
+    const Barrier *b = e->barrier;
     LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
-    if (last != NULL && last->waited && repeats_parity(t, b, last, parity)) {
+    if (last != NULL && last->waited && repeats_parity(t, b, last, e->parity)) {
         if (is_stale(t, b, last)) {
             tell_repeated(t);
-            report_stale(t, b, site, last->site, last->observed);
+            report_stale(t, b, e->site, last->site, last->observed);
             return;
         }
         last->repeats = looks_again(t, b, last);
     }
-    check_knows_before(t, b, parity, site);
+    check_knows_before(t, b, e->parity, e->site);
 }
 
-void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site) {
+static void on_wait_token(const Event *e) {
+    const Barrier *b = e->barrier;
+    const Barrier *of = e->of;
+    uint64_t phase = e->phase;
     char name[PHRASE_SIZE], other[PHRASE_SIZE];
     if (of != b) {
-        report_misuse(RULE_PHASE_TOKEN, site, 1, "wait at %s with %s%s", barrier_text(b, name),
+        report_misuse(RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, name),
                       of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, other) : "");
     }
     if (b->phase > phase + 1) {
         report_misuse(
-            RULE_PHASE_SKIPPED, site, 0,
+            RULE_PHASE_SKIPPED, e->site, 0,
             "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
             "the phase in progress and the one before apart",
             barrier_text(b, name), (unsigned long long)phase, (unsigned long long)phase + 1);
     }
 }
 
-void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) {
+static void on_passed(const Event *e) {
+    Thread *t = e->thread;
+    Barrier *b = e->barrier;
+    uint64_t phase = e->phase;
     BarrierFacts *f = b->facts;
     if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("now", t, site, "wait");
+        report_place("now", t, e->site, "wait");
         report_barrier(b);
         report_line("phase",
                     "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
@@ -681,20 +724,20 @@ void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site) 
                                             .epoch = thread_epoch(t),
                                             .order = ++t->cta->phases->thread[t->id].waits,
                                             .products = t->warp->products.issued,
-                                            .site = site,
+                                            .site = e->site,
                                             .repeats = last->repeats,
                                             .before = last->site};
     if (last->repeats) {
         check_loads_started(b);
     }
     *last = (LastWait){.waited = 1,
-                       .asked = asked,
+                       .asked = e->asked,
                        .observed = b->phase,
                        .epoch = thread_epoch(t),
                        .groups = t->warp->products.groups,
                        .arrivals = t->cta->phases->thread[t->id].arrivals,
                        .order = t->cta->phases->thread[t->id].waits,
-                       .site = site};
+                       .site = e->site};
     thread_acquire(t, f->released);
 }
 
@@ -721,7 +764,8 @@ static void check_left(const Barrier *b) {
     }
 }
 
-void phases_cta_returned(Cta *cta) {
+static void on_cta_returned(const Event *e) {
+    Cta *cta = e->cta;
     for (int i = 0; i < cta->mbarriers.count; i++) {
         check_left(cta->mbarriers.list[i]);
     }
@@ -738,3 +782,26 @@ void phases_cta_returned(Cta *cta) {
         }
     }
 }
+
+const Listener phases_listener = {.hear = {
+                                      [EVENT_CTA_BEGIN] = on_cta_begin,
+                                      [EVENT_CTA_RETURNED] = on_cta_returned,
+                                      [EVENT_CTA_END] = on_cta_end,
+                                      [EVENT_MBARRIER_INIT] = on_init,
+                                      [EVENT_MBARRIER_INIT_FENCE] = on_init_fence,
+                                      [EVENT_MBARRIER_REACH] = on_reach,
+                                      [EVENT_MBARRIER_USE] = on_use,
+                                      [EVENT_MBARRIER_INVAL] = on_inval,
+                                      [EVENT_MBARRIER_ARRIVE] = on_arrive,
+                                      [EVENT_MBARRIER_COPIES] = on_copies,
+                                      [EVENT_MBARRIER_COPIES_ARRIVE] = on_copies_arrive,
+                                      [EVENT_MBARRIER_ANNOUNCED] = on_announced,
+                                      [EVENT_MBARRIER_LANDED] = on_landed,
+                                      [EVENT_MBARRIER_LACKS_BYTES] = on_lacks_bytes,
+                                      [EVENT_MBARRIER_COMPLETE] = on_complete,
+                                      [EVENT_MBARRIER_WAIT] = on_wait,
+                                      [EVENT_MBARRIER_WAIT_TOKEN] = on_wait_token,
+                                      [EVENT_MBARRIER_PASSED] = on_passed,
+                                      [EVENT_TMA_LOAD] = on_load,
+                                      [EVENT_ST_ASYNC] = on_st_async,
+                                  }};

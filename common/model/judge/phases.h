@@ -1,4 +1,4 @@
-/* phases.h - the rules of mbarriers: initialisation and its order, arrivals, bytes, phases. All for event.c. */
+/* phases.h - the rules of mbarriers: initialisation and its order, arrivals, bytes, phases. */
 #ifndef PHASES_H
 #define PHASES_H
 
@@ -116,29 +116,8 @@ typedef struct CtaPhases {
     } thread[THREAD_LIMIT];
 } CtaPhases;
 
-void phases_cta_returned(Cta *cta);
-void phases_cta_end(Cta *cta);
-
-/* One of how_many. */
-void phases_init(Thread *t, Barrier *b, int how_many, Site site);
-void phases_init_fence(Thread *t);
-void phases_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-void phases_use(Thread *t, const Barrier *b, Site site, const char *what);
-void phases_inval(Thread *t, Barrier *b, Site site);
-void phases_arrive(Thread *t, Barrier *b, int count, Site site, const char *what);
-void phases_copies(Thread *t, Barrier *b, Site site);
-void phases_copies_arrive(Thread *t, Barrier *b);
-void phases_announced(Thread *t, const Barrier *b, int bytes, Site site);
-void phases_landed(Barrier *b, Thread *by, Site site);
-void phases_lack_bytes(const Barrier *b);
-void phases_complete(Barrier *b);
-void phases_wait(Thread *t, const Barrier *b, uint32_t parity, Site site);
-void phases_wait_token(const Barrier *b, const Barrier *of, uint64_t phase, Site site);
-void phases_passed(Thread *t, Barrier *b, uint64_t phase, int asked, Site site);
 /* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
 void phases_peer(const Thread *t, int rank, const char *what, Site site);
 void phases_touch(Thread *t, Cta *cta, Site site);
-/* A load of so many bytes that this barrier counts starts. */
-void phases_load(Barrier *b, const TmaCopy *copy, uint32_t bytes);
 
 #endif

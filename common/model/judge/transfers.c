@@ -81,7 +81,6 @@ void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size,
 void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
     const char *what = access_text(ACCESS_ST_ASYNC);
     uint32_t offset = check_peer(t, b->cta->rank, p, size, what, site);
-    phases_load(b, &(TmaCopy){.what = what, .thread = t, .site = site}, size);
     Actor actor = {.thread = t,
                    .kind = ACCESS_ST_ASYNC,
                    .component = b->facts->component,

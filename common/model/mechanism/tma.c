@@ -120,7 +120,7 @@ static void start_load(TmaCopy copy) {
     load->targets = targets;
     memcpy(load->target, target, sizeof target);
     memcpy(load->barrier, barrier, sizeof barrier);
-    POST(TMA_LOAD, .thread = t, .load = load, .site = copy.site);
+    POST(TMA_LOAD, .thread = t, .load = load, .what = copy.what, .site = copy.site);
     poison(load);
 }
 

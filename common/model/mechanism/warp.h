@@ -5,44 +5,35 @@
 
 #include "../core/types.h"
 
-/* INSTRUCTION(id, name in reports, 1 if it needs all 32 lanes: a CTA's last warp may have fewer). */
-#define WARP_INSTRUCTIONS(INSTRUCTION)                 \
-    INSTRUCTION(SYNCWARP, "__syncwarp", 0)             \
-    INSTRUCTION(SHUFFLE, "shfl.sync", 0)               \
-    INSTRUCTION(ELECT, "elect.sync", 0)                \
-    INSTRUCTION(VOTE, "vote.sync", 0)                  \
-    INSTRUCTION(MATCH, "match.sync", 0)                \
-    INSTRUCTION(LDMATRIX, "ldmatrix", 1)               \
-    INSTRUCTION(STMATRIX, "stmatrix", 1)               \
-    INSTRUCTION(MMA, "mma.sync", 1)                    \
-    INSTRUCTION(SETMAXNREG, "setmaxnreg", 0)           \
-    INSTRUCTION(WGMMA_FENCE, "wgmma.fence", 0)         \
-    INSTRUCTION(WGMMA, "wgmma.mma_async", 0)           \
-    INSTRUCTION(WGMMA_COMMIT, "wgmma.commit_group", 0) \
-    INSTRUCTION(WGMMA_WAIT, "wgmma.wait_group", 0)
+/* INSTRUCTION(id, name in reports). */
+#define WARP_INSTRUCTIONS(INSTRUCTION)              \
+    INSTRUCTION(SYNCWARP, "__syncwarp")             \
+    INSTRUCTION(SHUFFLE, "shfl.sync")               \
+    INSTRUCTION(ELECT, "elect.sync")                \
+    INSTRUCTION(VOTE, "vote.sync")                  \
+    INSTRUCTION(MATCH, "match.sync")                \
+    INSTRUCTION(LDMATRIX, "ldmatrix")               \
+    INSTRUCTION(STMATRIX, "stmatrix")               \
+    INSTRUCTION(MMA, "mma.sync")                    \
+    INSTRUCTION(SETMAXNREG, "setmaxnreg")           \
+    INSTRUCTION(WGMMA_FENCE, "wgmma.fence")         \
+    INSTRUCTION(WGMMA, "wgmma.mma_async")           \
+    INSTRUCTION(WGMMA_COMMIT, "wgmma.commit_group") \
+    INSTRUCTION(WGMMA_WAIT, "wgmma.wait_group")
 
 typedef enum {
-#define INSTRUCTION(id, name, whole) WARP_##id,
+#define INSTRUCTION(id, name) WARP_##id,
     WARP_INSTRUCTIONS(INSTRUCTION)
 #undef INSTRUCTION
 } WarpInstruction;
 
 static inline const char *warp_instruction_text(WarpInstruction instruction) {
     static const char *const text[] = {
-#define INSTRUCTION(id, name, whole) name,
+#define INSTRUCTION(id, name) name,
         WARP_INSTRUCTIONS(INSTRUCTION)
 #undef INSTRUCTION
     };
     return text[instruction];
-}
-
-static inline int warp_instruction_whole(WarpInstruction instruction) {
-    static const uint8_t whole[] = {
-#define INSTRUCTION(id, name, whole) whole,
-        WARP_INSTRUCTIONS(INSTRUCTION)
-#undef INSTRUCTION
-    };
-    return whole[instruction];
 }
 
 /* Operands, one set a lane. */
