@@ -365,7 +365,7 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
     snprintf(list[1].name, sizeof list[1].name, "cublas");
     list[1].launch = cublas_launch;
     list[1].context = &cublas_run;
-    GEMM_TRY(measure_interleaved(problem, list, count, options->rounds));
+    GEMM_TRY(measure_interleaved(problem, list, count, options->rounds, PAUSE_MS));
     GEMM_TRY(options->check ? check_after(problem, &list[0]) : GEMM_OK);
     print_speed(stdout, &stage->device, problem, &list[0], count > 1 ? &list[1] : NULL);
     if (options->check && count > 1 && list[1].after.wrong) {

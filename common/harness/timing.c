@@ -118,7 +118,7 @@ static void start_contestant(Contestant *contestant) {
     tally_start(&contestant->after);
 }
 
-GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds) {
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, int pause_ms) {
     const Backend *backend = problem->backend;
     rounds = min_int(rounds, MAX_ROUNDS);
     for (int i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
             double ms = 0;
             GEMM_TRY(problem_poison(own));
             GEMM_TRY(backend->synchronise("poison_kernel"));
-            sleep_us(PAUSE_MS * 1000L);
+            sleep_us(pause_ms * 1000L);
             GEMM_TRY(run_sample(backend, &list[i], list[i].launches, &ms));
             list[i].ms[list[i].samples++] = ms;
             if (round == rounds - 1) {

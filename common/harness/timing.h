@@ -46,7 +46,7 @@ double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if 
 
 /* `rounds` samples of each contestant with pauses, interleaved. C is poisoned before each sample and compared after the
  * last one (into `after`): what was timed is what is checked. */
-GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds);
+GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, int pause_ms);
 
 /* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
  * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */

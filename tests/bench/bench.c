@@ -65,6 +65,7 @@ static void print_bench_usage(FILE *out) {
         "  --kernels LIST   rows by their labels, separated by commas (default: all)\n"
         "  --shapes LIST    MxNxK,... or single sizes for cubes (default: the environment's SHAPES, else the plan's)\n"
         "  --rounds R       samples of each row (default %d)\n"
+        "  --pause MS       before each sample (default %d)\n"
         "  --sustained S    every row without pauses for S seconds, at 8192 cubed if no shapes are given; rows that a\n"
         "                   plan calls sustained run for %d seconds\n"
         "  --budget S       begin no group that, by the estimate, would not end within S seconds\n"
@@ -75,7 +76,7 @@ static void print_bench_usage(FILE *out) {
         "  --list           say what would run, and about how long\n"
         "  --help           this text\n"
         "COMMIT in the environment names the commit in the CSV.\n",
-        DEFAULT_ROUNDS, SUSTAINED_S, PATIENCE_S);
+        DEFAULT_ROUNDS, PAUSE_MS, SUSTAINED_S, PATIENCE_S);
 }
 
 /* ---- the child's keeper ---- */
@@ -228,19 +229,13 @@ typedef enum { GO, GO_ONCE, GO_LIST, GO_HELP, GO_NOWHERE } Way;
 
 static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wanted) {
     static const struct option long_options[] = {
-        {"only", required_argument, NULL, 'o'},
-        {"kernels", required_argument, NULL, 'k'},
-        {"shapes", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"sustained", required_argument, NULL, 'u'},
-        {"budget", required_argument, NULL, 'b'},
-        {"patience", required_argument, NULL, 'p'},
-        {"csv", required_argument, NULL, 'c'},
-        {"seed", required_argument, NULL, 'd'},
-        {"once", no_argument, NULL, '1'},
-        {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"only", required_argument, NULL, 'o'},   {"kernels", required_argument, NULL, 'k'},
+        {"shapes", required_argument, NULL, 's'}, {"rounds", required_argument, NULL, 'r'},
+        {"pause", required_argument, NULL, 'w'},  {"sustained", required_argument, NULL, 'u'},
+        {"budget", required_argument, NULL, 'b'}, {"patience", required_argument, NULL, 'p'},
+        {"csv", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 'd'},
+        {"once", no_argument, NULL, '1'},         {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     const char *shapes = getenv("SHAPES");
     char message[OPTIONS_MESSAGE_SIZE] = "";
@@ -249,6 +244,7 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
     Way way = GO;
     *wanted = (Wanted){.name = "ladder", .shapes = shapes && *shapes ? shapes : NULL, .shapes_from = "SHAPES"};
     session->rounds = DEFAULT_ROUNDS;
+    session->pause_ms = PAUSE_MS;
     session->sustained_s = SUSTAINED_S;
     session->patience_s = PATIENCE_S;
     session->seed = 1;
@@ -262,6 +258,10 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
         case 'r':
             good = parse_number("--rounds", optarg, 1, MAX_ROUNDS, &number, message);
             session->rounds = (int)number;
+            break;
+        case 'w':
+            good = parse_number("--pause", optarg, 0, 10000, &number, message);
+            session->pause_ms = (int)number;
             break;
         case 'u':
             good = parse_number("--sustained", optarg, 1, 600, &number, message);

@@ -104,7 +104,7 @@ typedef struct {
     Plan plan;
     const char *plan_name, *csv_path, *commit;
     char date[16];
-    int rounds, sustained_s, patience_s;
+    int rounds, pause_ms, sustained_s, patience_s;
     double budget_s, begin_s; /* 0: no limit; when the session began, by seconds_now() */
     uint64_t seed;
     int all_sustained;

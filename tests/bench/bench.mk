@@ -4,7 +4,7 @@
 
 BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
-MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
+MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tests/bench/tune.t
 
 ##measure make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ##measure make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
@@ -16,8 +16,9 @@ MORE_TESTS += tests/bench/bench.t tests/bench/figures.t tests/bench/tune.t
 ##measure make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
+##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; ALL=1: every variant of it; needs a Hopper GPU
 ##measure make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
-.PHONY: tune bench bench-fp8 bench-w4a8 limits sums experiments experiment-counters trace-cost bench-build figures
+.PHONY: tune survey bench bench-fp8 bench-w4a8 limits sums experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures
 
@@ -74,7 +75,7 @@ bench-build: $(BENCH) $(BENCH_PATCHED)
 $(B)/tests/bench/memory: $(B)/tests/bench/memory.o
 	$(Q)$(LINKER) $< -o $@
 
-bench bench-fp8 bench-w4a8 limits trace-cost tune: $(BENCH)
+bench bench-fp8 bench-w4a8 limits trace-cost tune survey: $(BENCH)
 tune: $(TUNE) $(B)/tests/bench/memory
 experiments experiment-counters: $(BENCH_PATCHED)
 bench:
@@ -88,6 +89,8 @@ tune:
 	$(TUNE) --memory "$$($(B)/tests/bench/memory)" $(TUNE).csv
 	cp $(TUNE).csv "tests/bench/results/$$(sed -n '2{s/,.*//;s/[^A-Za-z0-9]/_/g;p}' $(TUNE).csv | tr A-Z a-z)_$$(date +%F)_tune.csv"
 	$(TUNE)
+survey:
+	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)' $(ALL)
 limits:
 	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
 sums: $(B)/tests/bench/sums
@@ -101,6 +104,6 @@ experiments:
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench bench-fp8 bench-w4a8 limits sums trace-cost experiments experiment-counters bench-build tune:
+bench bench-fp8 bench-w4a8 limits sums trace-cost experiments experiment-counters bench-build tune survey:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

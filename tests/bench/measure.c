@@ -128,7 +128,7 @@ static GemmStatus choose_proposal(Runner *runner, State *state) {
             break;
         }
         list_runner(runner, &proposal);
-        GEMM_TRY(measure_interleaved(runner->problem, &proposal, 1, PROPOSAL_ROUNDS));
+        GEMM_TRY(measure_interleaved(runner->problem, &proposal, 1, PROPOSAL_ROUNDS, runner->session->pause_ms));
         double ms = spread_of(proposal.ms, proposal.samples).median;
         if (best < 0 || ms < best_ms) {
             best = i;
@@ -215,6 +215,12 @@ static void report(Session *session, int group, const Contestant *contestant, do
         return;
     }
     write_variant(session, group, row, rate, unit);
+    if (strcmp(row->group, "survey") == 0) { /* which kernel it was, for tests/bench/survey */
+        const Variants *variants = row->what == RUN_CHAPTER ? row->chapter->variants : NULL;
+        const Variant *chosen = variants ? choose_variant(variants, &runner->chapter.gemm, NULL) : NULL;
+        write_value(session, group, row, chosen != NULL, chosen ? chosen->name : "");
+        return;
+    }
     write_value(session, group, row, mhz_of(contestant), "MHz");
     if (row->sustained) {
         write_value(session, group, row, watts_of(contestant), "W");
@@ -278,7 +284,7 @@ static GemmStatus time_group(Child *child, int group) {
     int count = paused;
     GEMM_TRY(list_rows(child, group, 1, runners, list, &count));
     if (paused > 0) {
-        GEMM_TRY(measure_interleaved(runners[0].problem, list, paused, session->rounds));
+        GEMM_TRY(measure_interleaved(runners[0].problem, list, paused, session->rounds, session->pause_ms));
     }
     for (int i = paused; i < count; i++) {
         GEMM_TRY(measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml));
@@ -458,7 +464,7 @@ static GemmStatus open_child(Child *child, Session *session, int quiet) {
 double group_seconds(const Session *session, int group) {
     const Group *g = &session->plan.group[group];
     double flop = 2.0 * g->shape.m * g->shape.n * g->shape.k, sustained = 0;
-    const double sample = (PAUSE_MS + 1.5 * SAMPLE_MS) * 1e-3;
+    const double sample = (session->pause_ms + 1.5 * SAMPLE_MS) * 1e-3;
     double seconds = group > 0 && memcmp(&g->shape, &g[-1].shape, sizeof g->shape) == 0 ? 0 : 0.3 + 2 * flop / 10e12;
     for (int i = 0; i < g->rows; i++) {
         const Row *row = &session->plan.row[g->row[i]];

@@ -1,0 +1,35 @@
+#!/usr/bin/perl
+# Does tests/bench/survey draw the same shapes from a seed, of each kind as it says, and say of measured rows what they say?
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use Test::More;
+require './tests/tools/patches';
+
+my $scratch = tempdir(CLEANUP => 1);
+my ($shapes) = Patches::output('tests/bench/survey 7 240 shapes');
+my @shapes = map { [ split /x/ ] } split /\n/, $shapes;
+is(scalar @shapes, 240, 'as many shapes as are wanted');
+is((Patches::output('tests/bench/survey 7 12 shapes'))[0], join('', map { join('x', @$_) . "\n" } @shapes[ 0 .. 11 ]), 'more shapes begin with the same');
+isnt((Patches::output('tests/bench/survey 8 240 shapes'))[0], $shapes, 'another seed draws others');
+is(scalar(grep { $_->[1] % 8 || $_->[2] % 8 } @shapes), 0, 'N and K are multiples of 8');
+cmp_ok(scalar(grep { !grep { $_ % 128 } @$_ } @shapes), '>=', 60, 'a quarter at least is of multiples of 128');
+cmp_ok(scalar(grep { $_->[0] < 64 } @shapes), '>=', 30, 'some have few rows');
+
+# Ten shapes of 100 TFLOP/s by cuBLAS; the n-th has 10 n % of it.
+my $csv = '';
+for my $n (1 .. 10) {
+    my $row = sub { "A GPU,2026-01-02,abc,survey,$_[0]," . join(',', @{ $shapes[$n] }) . ",$_[1],1,1,$_[2]\n" };
+    $csv .= $row->('cuBLAS', 100, 'TFLOP/s') . $row->('cuBLASLt', 200, 'TFLOP/s') . $row->('09', 10 * $n, 'TFLOP/s')
+        . $row->('09', 1, 'kernel_a') . $row->('kernel_a', 10 * $n, 'TFLOP/s') . $row->('kernel_b', 50, 'TFLOP/s');
+}
+Patches::store("$scratch/a_survey_7.csv", $csv);
+my ($said) = Patches::output("tests/bench/survey $scratch/a_survey_7.csv");
+like($said, qr/^09, to cuBLAS +10  0\.453  0\.100 .* 0\.500$/m, 'geometric mean, least, half of them');
+like($said, qr/^09, to the best of eight of cuBLASLt +10  0\.22[67]/m, 'beside cuBLASLt');
+like($said, qr/^the best of its variants, to cuBLAS +10  0\.605  0\.500/m, 'what the best variant would have');
+like($said, qr/^the ten worst:\n  0\.100  \Q${\join 'x', @{ $shapes[1] }}\E +kernel_a; 0\.500 by kernel_b$/m, 'the worst, what was chosen, what was best');
+for ('', '7', '7 0', 'none.csv') {
+    is((Patches::output("tests/bench/survey $_"))[1], 2, "survey $_: refused");
+}
+done_testing();
