@@ -79,6 +79,8 @@ typedef struct {
     void (*print_counts)(FILE *out);
     /* The model alone: the index-th thing that no launch has reached, a phrase; NULL: no more. */
     const char *(*unreached)(int index);
+    /* The model alone: what another schedule may change; NULL: nothing, in no launch. */
+    const char *(*depends)(void);
 
     /* With a timer. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */

@@ -187,6 +187,7 @@ const Backend *model_backend(void) {
         .set_schedule = model_set_schedule,
         .print_counts = model_print_counts,
         .unreached = model_unreached,
+        .depends = model_depends,
         .trace_begin = model_trace_begin,
         .trace_end = model_trace_end,
     };

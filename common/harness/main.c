@@ -141,6 +141,8 @@ static void point_to_map(const ChapterRun *run, const char *replay) {
            replay);
 }
 
+static long schedules_looked_at; /* on the model */
+
 /* One checked launch. What is wrong with it is told, and how to see it again. */
 static GemmStatus check_launch(const Options *options, const Stage *stage, ChapterRun *run, uint64_t seed, long number,
                                Tally *tally) {
@@ -148,6 +150,7 @@ static GemmStatus check_launch(const Options *options, const Stage *stage, Chapt
     char replay[COMMAND_SIZE] = "";
     if (stage->backend->is_model) {
         stage->backend->set_schedule(options, seed);
+        schedules_looked_at++;
         replay_options(options, run, seed, replay);
     }
     GemmStatus status = run_checked(run, tally);
@@ -329,6 +332,16 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         printf("hidden   %s\n", unreached);
     }
     return GEMM_OK;
+}
+
+/* Would another schedule have told more? */
+static void print_depends(const Stage *stage) {
+    const char *depends = stage->backend->depends();
+    if (depends == NULL) {
+        printf("order    no thread did anything that depends on the schedule: this holds for every one\n");
+    } else {
+        printf("order    %s: %ld schedules were looked at, and others may differ\n", depends, schedules_looked_at);
+    }
 }
 
 /* The result as the last timed launch left it. */
@@ -542,6 +555,9 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
             run_close(&run);
             if (status == GEMM_OK && stage->backend->is_model && !options->named) {
                 status = check_round(options, stage);
+            }
+            if (status == GEMM_OK && schedules_looked_at > 0) {
+                print_depends(stage);
             }
         }
         problem_close(&problem);

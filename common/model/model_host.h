@@ -92,6 +92,11 @@ const char *model_rule_name(ModelRule rule);
  * that has not gone round twice. NULL: no more. Holds until the next call. */
 const char *model_unreached(int index);
 
+/* The first thing that a kernel did, in all launches so far, that another schedule may change: "FILE:LINE ...". NULL: nothing.
+ * Then what was found, and what was not, holds for every schedule. */
+const char *model_depends(void);
+void model_forget_depends(void);
+
 /* Frees all memory of the model. Pointers from model_global_alloc() and model_report() end. */
 void model_shutdown(void);
 

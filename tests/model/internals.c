@@ -67,6 +67,28 @@ static void test_unreached(void) {
     ok(!is_unreached("of ring_kernel"), "... it has gone round twice");
 }
 
+static void test_depends(void) {
+    static const struct {
+        const char *name, *phrase; /* NULL: nothing */
+    } cases[] = {
+        {"ring RIGHT", NULL},
+        {"mbarrier RIGHT_TOKEN_POLL", NULL},
+        {"roles RIGHT_ASKS", NULL},
+        {"roles RIGHT_ASKS_AHEAD", "asks a barrier"},
+        {"mbarrier TRY_ONCE", "asks a barrier"},
+        {"global RIGHT_SPLIT", "gets the value that an atomic found"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ModelOptions options = {.policy = MODEL_RANDOM, .quiet = 1};
+        model_forget_depends();
+        run_case(find_case(cases[i].name), &options);
+        const char *found = model_depends();
+        ok((found == NULL) == (cases[i].phrase == NULL) && (found == NULL || strstr(found, cases[i].phrase) != NULL),
+           "%s: %s that depends on the schedule: %s", cases[i].name, cases[i].phrase == NULL ? "nothing" : "what",
+           found != NULL ? found : "nothing");
+    }
+}
+
 static void test_replay(void) {
     const Case *c = find_case("ring RIGHT");
     for (int policy = MODEL_RANDOM; policy <= MODEL_PCT; policy++) {
@@ -529,6 +551,7 @@ static void test_count(void) {
 
 int main(void) {
     test_unreached();
+    test_depends();
     test_replay();
     test_journal();
     test_reports();

@@ -47,7 +47,9 @@ struct Thread {
     Accumulators accumulators;
     struct ThreadClock *clock; /* judge/clock.c */
     struct ThreadSteps *steps; /* tell/steps.c; NULL: nobody measures */
-    ThreadPolls poll;          /* seldom used, and large */
+    Site asked_in_vain;        /* tell/depends.c: a barrier has said no there, last; 0: it has not */
+    const Barrier *asked_barrier;
+    ThreadPolls poll; /* seldom used, and large */
 };
 
 struct Warp {

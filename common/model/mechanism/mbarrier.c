@@ -266,6 +266,7 @@ static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site si
             (Wait){.kind = WAIT_POLL, .site = site, .what = what, .barrier = b, .phase = b->phase, .parity = parity});
     }
     int complete = (b->phase & 1) != parity;
+    POST(MBARRIER_ASKED, .thread = t, .barrier = b, .site = site, .asked = complete);
     if (t->lane == 0) {
         POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site,
              .change = complete ? MBARRIER_ASKED_YES : MBARRIER_ASKED_NO, .amount = parity);

@@ -1,0 +1,139 @@
+/* depends.c - what a thread did that another schedule may change. model_depends() (model_host.h) tells it.
+ *
+ * Of an mbarrier a kernel learns nothing but that a phase is complete, if it asks until that is so: in a loop, where each no
+ * is followed by the same question or by a wait. A question that was never answered with no may be such a loop, or not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/memory.h"
+#include "../event.h"
+#include "../place/line.h"
+
+typedef struct {
+    Site site;
+    int waits; /* a no was followed by the same question, or by a wait */
+    int used;  /* ... by something else */
+} Question;
+
+static struct {
+    Question *question;
+    int questions, capacity;
+    const char *what; /* the first other thing; NULL: none */
+    Site site;
+} seen;
+
+static Question *question_at(Site site) {
+    for (Question *q = seen.question; q < seen.question + seen.questions; q++) {
+        if (q->site == site) {
+            return q;
+        }
+    }
+    seen.question = model_room(seen.question, seen.questions + 1, &seen.capacity, sizeof *seen.question);
+    seen.question[seen.questions] = (Question){.site = site};
+    return &seen.question[seen.questions++];
+}
+
+/* The thread does something else than to ask again. */
+static void goes_on(Thread *t) {
+    if (t->asked_in_vain != 0) {
+        question_at(t->asked_in_vain)->used = 1;
+        t->asked_in_vain = 0;
+    }
+}
+
+/* To wait, or to ask again. */
+static void on_wait(const Event *e) {
+    Thread *t = e->thread;
+    if (t->asked_in_vain != 0 && t->asked_barrier == e->barrier) {
+        question_at(t->asked_in_vain)->waits = 1;
+        t->asked_in_vain = 0;
+    }
+    goes_on(t);
+}
+
+static void on_asked(const Event *e) {
+    question_at(e->site);
+    e->thread->asked_in_vain = e->asked ? 0 : e->site;
+    e->thread->asked_barrier = e->barrier;
+}
+
+static void on_other(const Event *e) { goes_on(e->thread); }
+
+static void on_together(const Event *e) {
+    for (int lane = 0; lane < e->warp->lanes; lane++) {
+        goes_on(&e->warp->thread[lane]);
+    }
+}
+
+static void depends_on(const char *what, Site site) {
+    if (seen.what == NULL) {
+        seen.what = what;
+        seen.site = site;
+    }
+}
+
+static void on_atomic(const Event *e) {
+    goes_on(e->thread);
+    if (e->atomic != ATOMIC_STORE && e->at_least == NULL) {
+        depends_on(e->atomic == ATOMIC_LOAD ? "reads a word that others may change"
+                                            : "gets the value that an atomic found",
+                   e->site);
+    }
+}
+
+static void on_load(const Event *e) { goes_on(e->load->copy.thread); }
+
+static void on_store(const Event *e) {
+    goes_on(e->copy->thread);
+    if (e->copy->add) {
+        depends_on("adds to memory in the order of the copies", e->copy->site);
+    }
+}
+
+const char *model_depends(void) {
+    static char text[300];
+    char place[200];
+    const char *what = seen.what;
+    Site site = seen.site;
+    for (const Question *q = seen.question; what == NULL && q < seen.question + seen.questions; q++) {
+        if (q->used || !q->waits) {
+            what = q->used ? "asks a barrier, and does something else after a no"
+                           : "asks a barrier, and was always told yes";
+            site = q->site;
+        }
+    }
+    if (what == NULL) {
+        return NULL;
+    }
+    snprintf(text, sizeof text, "%s %s", site_text(site, place, sizeof place), what);
+    return text;
+}
+
+void model_forget_depends(void) {
+    free(seen.question);
+    memset(&seen, 0, sizeof seen);
+}
+
+static void on_shutdown(const Event *e) {
+    (void)e;
+    model_forget_depends();
+}
+
+const Listener depends_listener = {.hear = {
+                                       [EVENT_SHUTDOWN] = on_shutdown,
+                                       [EVENT_MBARRIER_WAIT] = on_wait,
+                                       [EVENT_MBARRIER_WAIT_TOKEN] = on_wait,
+                                       [EVENT_MBARRIER_ASKED] = on_asked,
+                                       [EVENT_THREAD_RETURNED] = on_other,
+                                       [EVENT_SHARED_ACCESS] = on_other,
+                                       [EVENT_GLOBAL_ACCESS] = on_other,
+                                       [EVENT_MBARRIER_ARRIVE] = on_other,
+                                       [EVENT_MBARRIER_ANNOUNCED] = on_other,
+                                       [EVENT_BARRIER_ARRIVE] = on_other,
+                                       [EVENT_CLUSTER_ARRIVE] = on_other,
+                                       [EVENT_WARP_TOGETHER] = on_together,
+                                       [EVENT_ATOMIC] = on_atomic,
+                                       [EVENT_TMA_LOAD] = on_load,
+                                       [EVENT_TMA_STORE] = on_store,
+                                   }};
