@@ -277,6 +277,16 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
     }
 }
 
+void phases_load_races(const Barrier *b) {
+    for (int i = 0; i < b->facts->passed_count; i++) {
+        const Passed *p = &b->facts->passed[i];
+        if (p->repeats) {
+            report_stale(p->thread, b, p->site, p->before, b->phase);
+            return;
+        }
+    }
+}
+
 /* The thread is about to be accused: has its warp made such a second look before? */
 static void tell_repeated(const Thread *t) {
     const CtaBarriers *all = &t->cta->mbarriers;

@@ -119,5 +119,7 @@ typedef struct CtaPhases {
 /* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
 void phases_peer(const Thread *t, int rank, const char *what, Site site);
 void phases_touch(Thread *t, Cta *cta, Site site);
+/* It overwrites what is still read: because a thread has looked at the phase before once more, and handed it on twice? */
+void phases_load_races(const Barrier *b);
 
 #endif

@@ -15,6 +15,7 @@
 #include "../core/memory.h"
 #include "../place/layout.h"
 #include "bug_report.h"
+#include "phases.h"
 
 enum { BLOCK_READS = 6 };
 
@@ -263,6 +264,9 @@ static void report_memory(Cta *cta, uint32_t offset, uint32_t size) {
 
 static void report_race(Cta *cta, const Actor *actor, ModelRule rule, const Access *before, uint32_t offset,
                         uint32_t size) {
+    if (actor->barrier != NULL) {
+        phases_load_races(actor->barrier);
+    }
     if (!report_begin(rule)) {
         return;
     }
