@@ -6,6 +6,14 @@
 
 #include "core/memory.h"
 #include "core/state.h"
+#include "mechanism/barrier.h"
+#include "mechanism/copy.h"
+#include "mechanism/group.h"
+#include "mechanism/mbarrier.h"
+#include "mechanism/registers.h"
+#include "mechanism/tma.h"
+#include "mechanism/warp.h"
+#include "mechanism/wgmma.h"
 
 /* Behind each kind, what its record has besides `thread` and `site`. */
 typedef enum {

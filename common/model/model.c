@@ -84,8 +84,6 @@ static void warp_begin(Cta *cta, int id) {
     w->warpgroup = &cta->warpgroup[id / 4];
     w->lanes = rest < WARP_SIZE ? rest : WARP_SIZE;
     w->all = w->ready = w->lanes == WARP_SIZE ? 0xffffffffu : (1u << w->lanes) - 1;
-    w->registers = registers_at_launch(cta->threads);
-    copies_begin(w);
 }
 
 static void thread_begin(Cta *cta, int id) {
@@ -130,11 +128,16 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
     /* Whoever reads what nobody has written sees NaN, not what the last CTA left. */
     memset(cta->shared, 0xff, cta->shared_bytes);
     map_stacks(slot, cta->threads);
+    barriers_begin(cta);
+    copies_begin(cta);
+    groups_begin(cta);
     mbarriers_begin(cta);
+    meetings_begin(cta);
+    registers_begin(cta);
+    wgmma_begin(cta);
     for (int i = 0; i < cta->warpgroups; i++) {
         cta->warpgroup[i].cta = cta;
         cta->warpgroup[i].id = i;
-        wgmma_begin(&cta->warpgroup[i]);
     }
     for (int i = 0; i < cta->warps; i++) {
         warp_begin(cta, i);
@@ -149,12 +152,8 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
 
 static void cta_free(Cta *cta) {
     POST(CTA_END, .cta = cta);
-    for (int i = 0; i < cta->warps; i++) {
-        agent_dequeue(&cta->warp[i].copies);
-    }
-    for (int i = 0; i < cta->warpgroups; i++) {
-        wgmma_free(&cta->warpgroup[i]);
-    }
+    copies_free(cta);
+    wgmma_free(cta);
     mbarriers_free(cta);
     launch.slot[cta->slot].cta = NULL;
     cta_free_memory(cta);
@@ -195,6 +194,7 @@ static int start_cluster(void) {
         return 0;
     }
     Cluster *cluster = model_alloc_zero(sizeof *cluster);
+    cluster->barrier = model_alloc_zero(sizeof *cluster->barrier);
     cluster->launch = l;
     cluster->first_block = l->next_block;
     cluster->size = l->cluster_size;
@@ -224,6 +224,7 @@ static void take_down(Cluster *cluster) {
     }
     POST(CLUSTER_END, .cluster = cluster);
     cluster->launch->running--;
+    free(cluster->barrier);
     free(cluster);
 }
 

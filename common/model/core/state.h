@@ -1,20 +1,12 @@
 /* state.h - the modelled device: clusters, CTAs, warpgroups, warps, threads, and what each mechanism keeps in them.
  *
  * One OS thread runs everything. A CUDA thread is a fiber; a warp is what the scheduler picks; asynchronous work is an
- * agent that the scheduler steps. Every mechanism declares its own part of the state in its header. What a file of
- * judge/ or tell/ keeps about a CTA, a thread or a barrier is a struct of that file: here is a pointer to it, and
- * nobody else looks behind that. Nothing of this is visible to kernels (model.h) or the harness (model_host.h). */
+ * agent that the scheduler steps. What a mechanism keeps about a CTA or a thread is a struct of its header, what a file of
+ * judge/ or tell/ keeps is one of that file: here is a pointer to it. Nobody but judges and tellers looks behind a
+ * mechanism's, nobody else behind theirs. Nothing of this is visible to kernels (model.h) or the harness (model_host.h). */
 #ifndef MODEL_STATE_H
 #define MODEL_STATE_H
 
-#include "../mechanism/barrier.h"
-#include "../mechanism/copy.h"
-#include "../mechanism/group.h"
-#include "../mechanism/mbarrier.h"
-#include "../mechanism/registers.h"
-#include "../mechanism/tma.h"
-#include "../mechanism/warp.h"
-#include "../mechanism/wgmma.h"
 #include "../model_host.h"
 #include "fiber.h"
 #include "types.h"
@@ -41,13 +33,15 @@ struct Thread {
     ThreadState state;
     Wait wait;
     Thread *next_waiter;
-    ThreadCopies copies;
-    ThreadGroups groups[GROUP_KINDS];
-    ThreadBarriers barriers;
-    Accumulators accumulators;
-    struct ThreadClock *clock; /* judge/clock.c */
-    struct ThreadSteps *steps; /* tell/steps.c; NULL: nobody measures */
-    Site asked_in_vain;        /* tell/depends.c: a barrier has said no there, last; 0: it has not */
+    struct {
+        uintptr_t begin, bytes;
+    } watched;                       /* part of its stack: wgmma's accumulators and fragments */
+    struct ThreadCopies *copies;     /* mechanism/copy.h */
+    struct ThreadGroups *groups;     /* mechanism/group.h; [GROUP_KINDS] */
+    struct ThreadBarriers *barriers; /* mechanism/barrier.h */
+    struct ThreadClock *clock;       /* judge/clock.c */
+    struct ThreadSteps *steps;       /* tell/steps.c; NULL: nobody measures */
+    Site asked_in_vain;              /* tell/depends.c: a barrier has said no there, last; 0: it has not */
     const Barrier *asked_barrier;
     ThreadPolls poll; /* seldom used, and large */
 };
@@ -59,24 +53,24 @@ struct Warp {
     int lanes;
     Thread *thread; /* [lanes] */
     /* Masks of lanes. */
-    uint32_t all, exited, ready;
+    uint32_t all, exited, ready, in_sync; /* in_sync: they wait at __syncthreads() */
     /* The scheduler's. */
     int queued; /* index in its list of ready warps, -1: not there */
     int priority;
     int first_lane; /* random policies start a turn at a random lane */
 
-    WarpMeeting meeting;
-    WarpBarriers barriers;
-    Agent copies; /* cp.async of all lanes */
-    WarpProducts products;
-    int registers; /* a thread, setmaxnreg */
+    struct WarpMeeting *meeting;   /* mechanism/warp.h */
+    struct WarpBarriers *barriers; /* mechanism/barrier.h */
+    struct WarpProducts *products; /* mechanism/wgmma.h */
+    Agent copies;                  /* cp.async of all lanes */
+    int registers;                 /* a thread, setmaxnreg */
 };
 
 struct Warpgroup {
     Cta *cta;
     int id;
-    WarpgroupProducts products;
-    RegisterChange registers;
+    struct WarpgroupProducts *products; /* mechanism/wgmma.h */
+    struct RegisterChange *registers;   /* mechanism/registers.h */
 };
 
 struct Cta {
@@ -92,10 +86,9 @@ struct Cta {
     uint32_t shared_bytes;
     struct Block *memory; /* memory.h: what lives as long as the CTA */
 
-    CtaBarriers mbarriers;
-    NamedBarrier named[NAMED_BARRIERS];
-    RegisterPool registers;
-
+    struct CtaBarriers *mbarriers;      /* mechanism/mbarrier.h */
+    struct NamedBarrier *named;         /* mechanism/barrier.h; [NAMED_BARRIERS] */
+    struct RegisterPool *registers;     /* mechanism/registers.h */
     struct CtaClock *clock;             /* judge/clock.c */
     struct CtaRoles *roles;             /* judge/bug_report.c */
     struct CtaShadow *shadow;           /* judge/shadow.c */
@@ -114,9 +107,9 @@ struct Cluster {
     int live; /* threads */
     Cta *cta[CLUSTER_LIMIT];
     struct Launch *launch;
-    uint32_t serial; /* different in every cluster of every launch */
-    ClusterBarrier barrier;
-    struct ClusterClock *clock; /* judge/clock.c */
+    uint32_t serial;                /* different in every cluster of every launch */
+    struct ClusterBarrier *barrier; /* mechanism/barrier.h */
+    struct ClusterClock *clock;     /* judge/clock.c */
 };
 
 /* What stays known of a launch: the next one in its stream may overlap it. */

@@ -3,7 +3,7 @@
 #define BUG_REPORT_H
 
 #include "../core/memory.h"
-#include "../core/state.h"
+#include "../event.h"
 
 enum { REPORT_SIZE = 8192, PHRASE_SIZE = 256 };
 

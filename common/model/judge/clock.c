@@ -302,8 +302,8 @@ void clock_cluster_begin(Cluster *cluster) {
 }
 
 void clock_cluster_end(Cluster *cluster) {
-    clock_unref(cluster->barrier.arriving);
-    clock_unref(cluster->barrier.released);
+    clock_unref(cluster->barrier->arriving);
+    clock_unref(cluster->barrier->released);
     free(cluster->clock);
 }
 
@@ -409,10 +409,10 @@ void thread_acquire(Thread *t, Clock *released) {
 
 void clock_syncwarp(Warp *w) {
     Clock *together = NULL;
-    for (uint32_t lanes = w->meeting.arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
     }
-    for (uint32_t lanes = w->meeting.arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
         set_base(&w->thread[__builtin_ctz(lanes)], together);
     }
     clock_unref(together);
@@ -429,7 +429,7 @@ void clock_barrier_complete(Clock **arriving, Thread *waiters) {
 
 void clock_cluster_arrive(Thread *t, int release) {
     Cluster *cluster = t->cta->cluster;
-    Clock **arriving = &cluster->barrier.arriving;
+    Clock **arriving = &cluster->barrier->arriving;
     if (release) {
         thread_release(t, arriving);
         return;
@@ -446,7 +446,7 @@ void clock_cluster_arrive(Thread *t, int release) {
 }
 
 void clock_cluster_complete(Cluster *cluster) {
-    Clock **arriving = &cluster->barrier.arriving;
+    Clock **arriving = &cluster->barrier->arriving;
     if (cluster->size > 1) {
         if (cluster->clock->started == 0) {
             cluster->clock->started = component_new(cluster, (ComponentOwner){.thread = NULL});
@@ -454,9 +454,9 @@ void clock_cluster_complete(Cluster *cluster) {
         *arriving = *arriving != NULL ? *arriving : clock_new();
         clock_raise(*arriving, cluster->clock->started, 1, 1);
     }
-    clock_unref(cluster->barrier.released);
-    cluster->barrier.released = cluster->barrier.arriving;
-    cluster->barrier.arriving = NULL;
+    clock_unref(cluster->barrier->released);
+    cluster->barrier->released = cluster->barrier->arriving;
+    cluster->barrier->arriving = NULL;
 }
 
 int cluster_started(const Thread *t, const Cta *cta) {
@@ -468,7 +468,7 @@ int cluster_started(const Thread *t, const Cta *cta) {
     return known;
 }
 
-void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier.released); }
+void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier->released); }
 
 static void raise_own(Thread *t, int index, uint32_t known) {
     if (index != 0 && known > t->clock->own[index].tick.known) {

@@ -7,7 +7,7 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
-#include "../core/state.h"
+#include "../event.h"
 
 typedef uint16_t Component;
 

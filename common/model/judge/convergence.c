@@ -49,13 +49,13 @@ static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread
 /* Lanes wait in __syncthreads() that are needed at the warp's instruction. */
 static void report_in_sync(const Warp *w, WarpPart part) {
     report_apart(first_of(w, part.arrived), part.site, warp_instruction_text(part.instruction),
-                 first_of(w, w->barriers.in_sync & part.mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
+                 first_of(w, w->in_sync & part.mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
 }
 
 static void on_apart(const Event *e) {
     Thread *t = e->thread;
     Warp *w = t->warp;
-    WarpMeeting *m = &w->meeting;
+    WarpMeeting *m = w->meeting;
     const char *what = warp_instruction_text(e->instruction);
     if (!((e->mask | ~w->all) >> t->lane & 1)) {
         report_misuse(RULE_CONVERGENCE, e->site, 1, "%s with mask 0x%08x by lane %d, which is not in it", what, e->mask,
@@ -73,13 +73,13 @@ static void on_apart(const Event *e) {
 }
 
 static void on_shuffle_source(const Event *e) {
-    report_misuse(RULE_CONVERGENCE, e->warp->meeting.site, 0,
+    report_misuse(RULE_CONVERGENCE, e->warp->meeting->site, 0,
                   "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask",
-                  e->warp->meeting.mask, e->lane, e->from_lane);
+                  e->warp->meeting->mask, e->lane, e->from_lane);
 }
 
 static void on_shuffle(const Event *e) {
-    const WarpMeeting *m = &e->warp->meeting;
+    const WarpMeeting *m = e->warp->meeting;
     for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->operands[__builtin_ctz(lanes)].u[1];
         if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
@@ -93,14 +93,14 @@ static void on_shuffle(const Event *e) {
 static void on_whole_warp(const Event *e) {
     if (e->warp->lanes < WARP_SIZE) {
         report_misuse(RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
-                      warp_instruction_text(e->warp->meeting.instruction), e->warp->lanes);
+                      warp_instruction_text(e->warp->meeting->instruction), e->warp->lanes);
     }
 }
 
 static void on_thread_returned(const Event *e) {
     Thread *t = e->thread;
     const Warp *w = t->warp;
-    const WarpMeeting *m = &w->meeting;
+    const WarpMeeting *m = w->meeting;
     for (int i = -1; i < m->parts; i++) {
         WarpPart part = warp_part(m, i);
         if ((part.arrived & part.mask) && (part.mask >> t->lane & 1)) {
@@ -128,9 +128,9 @@ static void check_sync(Thread *t, Site site) {
     }
     c->sync[w->id].seen = seen;
     c->sync[w->id].site = site;
-    for (int i = -1; i < w->meeting.parts; i++) {
-        WarpPart part = warp_part(&w->meeting, i);
-        if (part.arrived != 0 && (w->barriers.in_sync & part.mask)) {
+    for (int i = -1; i < w->meeting->parts; i++) {
+        WarpPart part = warp_part(w->meeting, i);
+        if (part.arrived != 0 && (w->in_sync & part.mask)) {
             report_in_sync(w, part);
         }
     }
@@ -200,7 +200,7 @@ static void on_arrive(const Event *e) {
         report_other_use(t, id, expected, e->site);
     }
     /* PTX leaves it undefined if a warp arrives twice in one generation; the lanes of a warp come one by one here. */
-    if (t->barriers.named_seen[id] == b->generation + 1) {
+    if (t->barriers->named_seen[id] == b->generation + 1) {
         report_second_arrival(t, id, e->site);
     }
     check_last_is_over(t, id, e->site);
@@ -224,14 +224,14 @@ static void on_complete(const Event *e) {
 /* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
 
 static void on_cluster_arrive(const Event *e) {
-    if (e->thread->barriers.cluster_arrived) {
+    if (e->thread->barriers->cluster_arrived) {
         report_misuse(RULE_NAMED_BARRIER, e->site, 1,
                       "second arrival at the cluster barrier without a cluster_wait() between");
     }
 }
 
 static void on_cluster_wait(const Event *e) {
-    if (!e->thread->barriers.cluster_arrived) {
+    if (!e->thread->barriers->cluster_arrived) {
         report_misuse(RULE_NAMED_BARRIER, e->site, 1, "cluster_wait() without an arrival before it");
     }
 }
@@ -240,10 +240,10 @@ static void on_setmaxnreg(const Event *e) {
     Warp *w = e->warp;
     int increase = e->increase;
     int registers = e->count;
-    const RegisterChange *others = &w->warpgroup->registers;
+    const RegisterChange *others = w->warpgroup->registers;
     role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
-        if (w->meeting.operands[lane].i[0] != registers) {
+        if (w->meeting->operands[lane].i[0] != registers) {
             report_misuse(RULE_CONVERGENCE, e->site, 1, "setmaxnreg with different counts in the lanes of a warp");
         }
     }

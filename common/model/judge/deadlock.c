@@ -57,8 +57,8 @@ static const char *whereabouts(const Thread *t, char *text) {
 static int contributors(const Barrier *b, const Thread **thread, const Barrier **where, Site *site, int limit) {
     int found = 0;
     for (int pass = 0; pass < 2; pass++) { /* this barrier first, then its siblings */
-        for (int i = 0; i < b->cta->mbarriers.count; i++) {
-            const Barrier *other = b->cta->mbarriers.list[i];
+        for (int i = 0; i < b->cta->mbarriers->count; i++) {
+            const Barrier *other = b->cta->mbarriers->list[i];
             const BarrierFacts *f = other->facts;
             if (pass == 0 ? other != b : other == b || other->init != b->init) {
                 continue;
@@ -148,7 +148,7 @@ static void explain_named(const Thread *t) {
 
 /* The warp-wide instruction at which the thread waits. */
 static WarpPart part_of(const Thread *t) {
-    const WarpMeeting *m = &t->warp->meeting;
+    const WarpMeeting *m = t->warp->meeting;
     int i = -1;
     while (i + 1 < m->parts && !(warp_part(m, i).arrived >> t->lane & 1)) {
         i++;
@@ -181,7 +181,7 @@ static void explain_warpgroup(const Thread *t) {
 
 static void explain_registers(const Thread *t) {
     report_line("", "the warp needs %d registers, %d are in the CTA's pool; warps of this CTA own:", t->wait.amount,
-                t->cta->registers.free);
+                t->cta->registers->free);
     for (int i = 0; i < t->cta->warps; i += 4) {
         report_line("", "  warpgroup %d: %d registers a thread", i / 4, t->cta->warp[i].registers);
     }
@@ -248,7 +248,7 @@ static void explain(const Thread *t, int count) {
         break;
     case WAIT_CLUSTER:
         report_line("waiting", "%s: %s, for the cluster barrier: %d of %d threads have arrived", place, who,
-                    t->cta->cluster->barrier.arrived, t->cta->cluster->live);
+                    t->cta->cluster->barrier->arrived, t->cta->cluster->live);
         break;
     case WAIT_INIT:
         report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,

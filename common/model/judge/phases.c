@@ -23,8 +23,8 @@ static void forget_loads(BarrierFacts *f) {
 static void on_cta_begin(const Event *e) { e->cta->phases = cta_alloc(e->cta, sizeof *e->cta->phases); }
 
 static void on_cta_end(const Event *e) {
-    for (int i = 0; i < e->cta->mbarriers.count; i++) {
-        BarrierFacts *f = e->cta->mbarriers.list[i]->facts;
+    for (int i = 0; i < e->cta->mbarriers->count; i++) {
+        BarrierFacts *f = e->cta->mbarriers->list[i]->facts;
         if (f != NULL) {
             clock_unref(f->arriving);
             clock_unref(f->released);
@@ -85,9 +85,9 @@ static void on_init(const Event *e) {
                       how_many, b->expected);
     }
     check_address(t, cta->shared + b->offset, e->site, "mbarrier_init", 0);
-    uint16_t old = cta->mbarriers.at[b->offset / BARRIER_BYTES];
+    uint16_t old = cta->mbarriers->at[b->offset / BARRIER_BYTES];
     if (old != 0) {
-        const Barrier *before = cta->mbarriers.list[old - 1];
+        const Barrier *before = cta->mbarriers->list[old - 1];
         report_begin_last(RULE_BARRIER_REINIT);
         report_place("now", t, e->site, "mbarrier_init");
         report_place("before", before->facts->init_thread, before->facts->init_site,
@@ -151,8 +151,8 @@ static void on_inval(const Event *e) {
 /* Someone wants the barrier at this place of a CTA, and there is none: has there been one? */
 static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, const char *what) {
     uint32_t offset = shared_offset(t->cta, bar);
-    for (int i = cta->mbarriers.count - 1; i >= 0 && cta->mbarriers.at[offset / BARRIER_BYTES] == 0; i--) {
-        const Barrier *b = cta->mbarriers.list[i];
+    for (int i = cta->mbarriers->count - 1; i >= 0 && cta->mbarriers->at[offset / BARRIER_BYTES] == 0; i--) {
+        const Barrier *b = cta->mbarriers->list[i];
         if (b->offset == offset) {
             report_begin_last(RULE_BARRIER_UNINIT);
             report_place("now", t, site, what);
@@ -167,8 +167,8 @@ static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, co
 static void on_init_fence(const Event *e) {
     Thread *t = e->thread;
     clock_init_fence(t);
-    for (int i = 0; i < t->cta->mbarriers.count; i++) {
-        BarrierFacts *f = t->cta->mbarriers.list[i]->facts;
+    for (int i = 0; i < t->cta->mbarriers->count; i++) {
+        BarrierFacts *f = t->cta->mbarriers->list[i]->facts;
         if (f->init_fence == 0 && f->init_thread == t) {
             f->init_fence = t->cta->clock->fences;
         }
@@ -254,7 +254,7 @@ static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released
     const Warpgroup *g = p->thread->warp->warpgroup;
     int component = g->cta->clock->warpgroup[g->id];
     uint32_t groups = component >= 0 ? clock_tick(released, (Component)component).known : 0;
-    return groups > 0 && g->products.group_end[(groups - 1) % GROUP_HISTORY] > p->products;
+    return groups > 0 && g->products->group_end[(groups - 1) % GROUP_HISTORY] > p->products;
 }
 
 static void report_stale(const Thread *t, const Barrier *b, Site site, Site before, uint64_t observed) {
@@ -289,7 +289,7 @@ void phases_load_races(const Barrier *b) {
 
 /* The thread is about to be accused: has its warp made such a second look before? */
 static void tell_repeated(const Thread *t) {
-    const CtaBarriers *all = &t->cta->mbarriers;
+    const CtaBarriers *all = t->cta->mbarriers;
     const Passed *first = NULL;
     const Barrier *of = NULL;
     for (int i = 0; i < all->count; i++) {
@@ -600,7 +600,7 @@ static void on_complete(const Event *e) {
 /* Has the thread come round to this barrier? Since its last look at it, it has waited for others of its array: for one, or,
  * if that look was a question ahead of its time, for all for which it ever waits. */
 static int has_come_round(const Thread *t, const Barrier *b, const LastWait *last) {
-    const CtaBarriers *all = &b->cta->mbarriers;
+    const CtaBarriers *all = b->cta->mbarriers;
     int others = 0, since = 0;
     for (int i = 0; i < all->count; i++) {
         const Barrier *other = all->list[i];
@@ -626,7 +626,7 @@ static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
  * this look is over, which check_repeated() and check_passed() see. */
 static int looks_again(const Thread *t, const Barrier *b, const LastWait *last) {
     int handed_on =
-        last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products.groups;
+        last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products->groups;
     return handed_on && has_come_round(t, b, last);
 }
 
@@ -672,7 +672,7 @@ static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parit
 /* Does the thread wait with the parity of its own last wait, though it has done something since, and knows of no newer
  * phase? Then it may not have advanced its phase. */
 static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *last, uint32_t parity) {
-    int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products.groups; /* a second look at it */
+    int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products->groups; /* a second look at it */
     return !idle && ((last->observed - 1) & 1) == parity &&
            !thread_knows(t, b->facts->component, (uint32_t)last->observed + 1);
 }
@@ -733,7 +733,7 @@ static void on_passed(const Event *e) {
     f->passed[f->passed_count++] = (Passed){.thread = t,
                                             .epoch = thread_epoch(t),
                                             .order = ++t->cta->phases->thread[t->id].waits,
-                                            .products = t->warp->products.issued,
+                                            .products = t->warp->products->issued,
                                             .site = e->site,
                                             .repeats = last->repeats,
                                             .before = last->site};
@@ -744,7 +744,7 @@ static void on_passed(const Event *e) {
                        .asked = e->asked,
                        .observed = b->phase,
                        .epoch = thread_epoch(t),
-                       .groups = t->warp->products.groups,
+                       .groups = t->warp->products->groups,
                        .arrivals = t->cta->phases->thread[t->id].arrivals,
                        .order = t->cta->phases->thread[t->id].waits,
                        .site = e->site};
@@ -776,8 +776,8 @@ static void check_left(const Barrier *b) {
 
 static void on_cta_returned(const Event *e) {
     Cta *cta = e->cta;
-    for (int i = 0; i < cta->mbarriers.count; i++) {
-        check_left(cta->mbarriers.list[i]);
+    for (int i = 0; i < cta->mbarriers->count; i++) {
+        check_left(cta->mbarriers->list[i]);
     }
     for (int c = 0; cta->phases->touched != NULL && c < cta->cluster->clock->count; c++) {
         if (cta->phases->touched[c] > clock_tick(cta->clock->exit, (Component)c).known &&

@@ -61,7 +61,7 @@ static void on_cta_end(const Event *e) {
         free(cta->products->warp[i].fragment);
     }
     for (int i = 0; i < cta->warpgroups; i++) {
-        const WarpgroupProducts *p = &cta->warpgroup[i].products;
+        const WarpgroupProducts *p = cta->warpgroup[i].products;
         for (uint64_t number = p->first; number < p->issued; number++) {
             clock_unref(product_at(p, number)->base);
         }
@@ -84,7 +84,7 @@ static void report_in_flight(Thread *t, Site site, const char *what, Site before
         report_place("before", t, before, before_what);
         report_line("missing",
                     "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
-                    (unsigned long long)t->warp->products.groups, (unsigned long long)t->warp->products.waited);
+                    (unsigned long long)t->warp->products->groups, (unsigned long long)t->warp->products->waited);
         report_end(0);
     }
 }
@@ -113,7 +113,7 @@ static void report_unsettled(Thread *t, Site site, Site product) {
 static void on_settled(const Event *e) {
     const Warp *w = e->thread->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
-        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+        const AccumulatorTile *tile = &w->warpgroup->products->tile[i];
         const float *first = tile->d[e->thread->id % WARPGROUP_SIZE];
         if (first >= e->accumulators && first + tile->n / 2 <= e->accumulators + e->count &&
             !(tile->taken >> w->id % 4 & 1)) {
@@ -127,8 +127,8 @@ static void on_access(const Event *e) {
     Thread *t = e->thread;
     const Warp *w = t->warp;
     /* Tiles are taken from the first on. */
-    for (int i = 0; i < ACCUMULATOR_TILES && w->warpgroup->products.tile[i].n != 0; i++) {
-        const AccumulatorTile *tile = &w->warpgroup->products.tile[i];
+    for (int i = 0; i < ACCUMULATOR_TILES && w->warpgroup->products->tile[i].n != 0; i++) {
+        const AccumulatorTile *tile = &w->warpgroup->products->tile[i];
         uintptr_t d = (uintptr_t)tile->d[t->id % WARPGROUP_SIZE];
         if (d == 0 || !overlap((uintptr_t)e->p, e->size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
             continue;
@@ -245,7 +245,7 @@ static Site written(const WarpFacts *f, const void *registers, uint32_t bytes) {
 
 static void check_fence(const Warp *w, const Product *wanted) {
     WarpFacts *f = facts(w);
-    const LaneOperands *lane = &w->meeting.operands[0];
+    const LaneOperands *lane = &w->meeting->operands[0];
     Site before = f->touched_site;
     if (!f->touched) {
         before = written(f, lane->p[0], (uint32_t)wanted->n / 2 * sizeof(float));
@@ -291,14 +291,14 @@ static void report_left(const Warp *w, const Warp *left, Site site) {
     report_line("absent",
                 "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
                 "issue more",
-                left->id, (unsigned long long)left->products.issued);
+                left->id, (unsigned long long)left->products->issued);
     report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order");
     report_end(1);
 }
 
 static void check_lanes(const Warp *w, const Product *wanted) {
     for (int lane = 0; lane < w->lanes; lane++) {
-        const LaneOperands *other = &w->meeting.operands[lane];
+        const LaneOperands *other = &w->meeting->operands[lane];
         if (other->u[0] != wanted->a || other->u[1] != wanted->b || other->i[0] != wanted->accumulate) {
             report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
                           "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp",
@@ -322,7 +322,7 @@ static void on_wgmma_warp(const Event *e) {
     }
     for (int i = g->id * 4; i < g->id * 4 + 4; i++) {
         const Warp *other = &w->cta->warp[i];
-        if (other->exited != 0 && other->products.issued <= w->products.issued) {
+        if (other->exited != 0 && other->products->issued <= w->products->issued) {
             report_left(w, other, site);
         }
     }
@@ -336,7 +336,7 @@ static void check_same(const Warp *w, const Product *product, const Product *wan
         report_different(w, product, wanted->site, "shape, type, majors or the accumulate predicate");
     } else if (product->a != wanted->a || product->b != wanted->b) {
         report_different(w, product, wanted->site, "descriptors");
-    } else if (product->group != w->products.groups) {
+    } else if (product->group != w->products->groups) {
         report_different(w, product, wanted->site, "the number of groups committed before");
     }
 }
@@ -440,7 +440,7 @@ static void remember_fragment(const Warp *w, const Product *product) {
     f->fragment = model_room(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
     FragmentRead *read = &f->fragment[f->fragments++];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        read->a[lane] = (uintptr_t)w->meeting.operands[lane].p[1];
+        read->a[lane] = (uintptr_t)w->meeting->operands[lane].p[1];
     }
     read->number = product->number + 1;
     read->site = product->site;
@@ -462,7 +462,7 @@ static void on_part(const Event *e) {
     check_order(w, product, first);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const float *known = product->tile->d[w->thread[lane].id % WARPGROUP_SIZE];
-        if (known != NULL && known != w->meeting.operands[lane].p[0]) {
+        if (known != NULL && known != w->meeting->operands[lane].p[0]) {
             report_different(w, product, wanted->site, "the accumulators");
         }
     }
@@ -473,7 +473,7 @@ static void on_part(const Event *e) {
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
         } else {
-            a = first ? provenance_fragment(w, product->type, w->meeting.operands[0].p[1], wanted->site) : a;
+            a = first ? provenance_fragment(w, product->type, w->meeting->operands[0].p[1], wanted->site) : a;
             w->cta->results->unknown |= first && a.tensor == TENSOR_UNKNOWN;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);
@@ -485,7 +485,7 @@ static void on_part(const Event *e) {
         }
     }
     facts(w)->site = wanted->site;
-    facts(w)->unsettled |= (uint8_t)(1u << (product->tile - w->warpgroup->products.tile));
+    facts(w)->unsettled |= (uint8_t)(1u << (product->tile - w->warpgroup->products->tile));
     if (wanted->rs) {
         remember_fragment(w, product);
     }
@@ -498,7 +498,7 @@ static void on_commit(const Event *e) { executed(facts(e->warp), 2); }
 
 static void on_wait(const Event *e) {
     const Warp *w = e->warp;
-    const WarpProducts *p = &w->products;
+    const WarpProducts *p = w->products;
     report_negative(RULE_WGMMA_OPERANDS, e->site, "wgmma_wait_group", e->newest);
     facts(w)->waits++;
     facts(w)->wait_site = e->site;
@@ -514,7 +514,7 @@ static void on_wait(const Event *e) {
 
 static void on_waited(const Event *e) {
     WarpFacts *f = facts(e->warp);
-    uint64_t end = e->warp->warpgroup->products.group_end[(e->done - 1) % GROUP_HISTORY];
+    uint64_t end = e->warp->warpgroup->products->group_end[(e->done - 1) % GROUP_HISTORY];
     int left = 0;
     for (int i = 0; i < f->fragments; i++) {
         if (f->fragment[i].number > end) {
@@ -531,19 +531,19 @@ static void on_thread_returned(const Event *e) {
     }
     for (int i = w->id / 4 * 4; i < w->id / 4 * 4 + 4 && i < w->cta->warps; i++) {
         const Warp *other = &w->cta->warp[i];
-        if (other->products.issued > w->products.issued) {
+        if (other->products->issued > w->products->issued) {
             report_left(other, w, facts(other)->site);
         }
         if ((other->exited & 1) && facts(other)->order != facts(w)->order) {
             report_order(w, facts(w), other, facts(other), 0);
         }
     }
-    if (w->products.issued == 0) {
+    if (w->products->issued == 0) {
         return;
     }
-    uint64_t waited = w->products.waited;
-    uint64_t covered = waited > 0 ? w->warpgroup->products.group_end[(waited - 1) % GROUP_HISTORY] : 0;
-    if (w->products.issued > covered) {
+    uint64_t waited = w->products->waited;
+    uint64_t covered = waited > 0 ? w->warpgroup->products->group_end[(waited - 1) % GROUP_HISTORY] : 0;
+    if (w->products->issued > covered) {
         report_misuse(RULE_EXIT_IN_FLIGHT, facts(w)->site, 0,
                       "wgmma: the warp has returned without a wgmma_wait_group that covers it");
     }

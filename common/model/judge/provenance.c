@@ -317,7 +317,7 @@ static void check_discarded(Thread *t, const Product *product, int unread, Tag a
 int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
     const Warpgroup *g = t->warp->warpgroup;
     CtaFragments *fragments = t->cta->fragments;
-    ptrdiff_t tile = product->tile - g->products.tile;
+    ptrdiff_t tile = product->tile - g->products->tile;
     Tag *tile_a = &fragments->tile[g->id][tile].a, *tile_b = &fragments->tile[g->id][tile].b;
     int *unread = &fragments->tile[g->id][tile].unread;
     char x[PHRASE_SIZE], y[PHRASE_SIZE];

@@ -3,7 +3,7 @@
 #ifndef PROVENANCE_H
 #define PROVENANCE_H
 
-#include "../core/state.h"
+#include "../event.h"
 
 enum { TENSOR_UNKNOWN = 0, TENSOR_ZEROS = 0xffff, TENSOR_STAGED = 0xfffe, TENSOR_CARRIED = 0xfffd };
 

@@ -299,9 +299,9 @@ static void report_barrier_written(Cta *cta, const Actor *actor, uint32_t offset
     if (report_begin(RULE_BARRIER_OVERWRITTEN)) {
         report_place("now", actor->thread, actor->site, access_text(actor->kind));
         for (int half = 0; half < 2; half++) {
-            uint16_t index = cta->mbarriers.at[offset / CHUNK_BYTES * 2 + (uint32_t)half];
+            uint16_t index = cta->mbarriers->at[offset / CHUNK_BYTES * 2 + (uint32_t)half];
             if (index != 0) {
-                report_barrier(cta->mbarriers.list[index - 1]);
+                report_barrier(cta->mbarriers->list[index - 1]);
                 break;
             }
         }

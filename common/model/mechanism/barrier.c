@@ -1,9 +1,22 @@
 /* barrier.c - see barrier.h. */
 #include "barrier.h"
 
+#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
+
+void barriers_begin(Cta *cta) {
+    cta->named = cta_alloc(cta, NAMED_BARRIERS * sizeof *cta->named);
+    ThreadBarriers *of_thread = cta_alloc(cta, (size_t)cta->threads * sizeof *of_thread);
+    WarpBarriers *of_warp = cta_alloc(cta, (size_t)cta->warps * sizeof *of_warp);
+    for (int i = 0; i < cta->threads; i++) {
+        cta->thread[i].barriers = &of_thread[i];
+    }
+    for (int i = 0; i < cta->warps; i++) {
+        cta->warp[i].barriers = &of_warp[i];
+    }
+}
 
 /* ---- numbered barriers ------------------------------------------------------------------------------------------- */
 
@@ -14,7 +27,7 @@ static void named_complete(Cta *cta, int id, Thread *current) {
     b->arrived = b->expected = 0;
     b->generation++;
     for (Thread *t = b->waiters; t != NULL; t = t->next_waiter) {
-        t->warp->barriers.in_sync &= ~(1u << t->lane);
+        t->warp->in_sync &= ~(1u << t->lane);
     }
     if (current != NULL) {
         b->waiters = current->next_waiter;
@@ -26,10 +39,10 @@ static void named_complete(Cta *cta, int id, Thread *current) {
 /* The hardware counts whole warps: lanes that have returned arrive with the rest of their warp (tests/conform, an H200:
  * named_lanes_exited). A warp that has returned altogether does not. */
 static void credit_returned(Warp *w, NamedBarrier *b, int id) {
-    uint32_t absent = w->all & ~w->barriers.named[id].arrived;
-    if (w->barriers.named[id].seen == b->generation + 1 && !w->barriers.named[id].credited && !b->uses_all &&
+    uint32_t absent = w->all & ~w->barriers->named[id].arrived;
+    if (w->barriers->named[id].seen == b->generation + 1 && !w->barriers->named[id].credited && !b->uses_all &&
         (absent & w->exited) == absent) {
-        w->barriers.named[id].credited = 1;
+        w->barriers->named[id].credited = 1;
         b->arrived += __builtin_popcount(absent);
     }
 }
@@ -48,14 +61,14 @@ static void named_arrive(Thread *t, int id, int expected, int waits, const char 
         b->expected = expected;
         b->uses_all = all;
     }
-    t->barriers.named_seen[id] = b->generation + 1;
+    t->barriers->named_seen[id] = b->generation + 1;
     b->arrived++;
-    if (w->barriers.named[id].seen != b->generation + 1) {
-        w->barriers.named[id].seen = b->generation + 1;
-        w->barriers.named[id].arrived = 0;
-        w->barriers.named[id].credited = 0;
+    if (w->barriers->named[id].seen != b->generation + 1) {
+        w->barriers->named[id].seen = b->generation + 1;
+        w->barriers->named[id].arrived = 0;
+        w->barriers->named[id].credited = 0;
     }
-    w->barriers.named[id].arrived |= 1u << t->lane;
+    w->barriers->named[id].arrived |= 1u << t->lane;
     credit_returned(w, b, id);
     if (b->arrived >= b->expected) {
         if (waits) {
@@ -76,7 +89,7 @@ static void named_arrive(Thread *t, int id, int expected, int waits, const char 
 
 void model_syncthreads(const char *here) {
     Thread *t = current_thread();
-    t->warp->barriers.in_sync |= 1u << t->lane;
+    t->warp->in_sync |= 1u << t->lane;
     named_arrive(t, 0, 0, 1, "__syncthreads", site_of(here));
 }
 
@@ -95,31 +108,31 @@ void model_named_barrier_arrive(int id, int threads, const char *here) {
 
 static void cluster_complete(Cluster *cluster) {
     POST(CLUSTER_COMPLETE, .cluster = cluster);
-    cluster->barrier.arrived = 0;
-    cluster->barrier.generation++;
-    threads_wake(&cluster->barrier.waiters);
+    cluster->barrier->arrived = 0;
+    cluster->barrier->generation++;
+    threads_wake(&cluster->barrier->waiters);
 }
 
 void model_cluster_arrive(int release, const char *here) {
     Thread *t = current_thread();
     Cluster *cluster = t->cta->cluster;
     POST(CLUSTER_ARRIVE, .thread = t, .release = release, .site = site_of(here));
-    t->barriers.cluster_arrived = 1;
-    t->barriers.cluster_generation = cluster->barrier.generation;
-    if (++cluster->barrier.arrived == cluster->live) {
+    t->barriers->cluster_arrived = 1;
+    t->barriers->cluster_generation = cluster->barrier->generation;
+    if (++cluster->barrier->arrived == cluster->live) {
         cluster_complete(cluster);
     }
 }
 
 void model_cluster_wait(const char *here) {
     Thread *t = current_thread();
-    ClusterBarrier *b = &t->cta->cluster->barrier;
+    ClusterBarrier *b = t->cta->cluster->barrier;
     POST(CLUSTER_WAIT, .thread = t, .site = site_of(here));
-    if (b->generation == t->barriers.cluster_generation) {
+    if (b->generation == t->barriers->cluster_generation) {
         thread_block_in(t, &b->waiters,
                         (Wait){.kind = WAIT_CLUSTER, .site = site_of(here), .what = "barrier.cluster.wait"});
     }
-    t->barriers.cluster_arrived = 0;
+    t->barriers->cluster_arrived = 0;
     POST(CLUSTER_PASSED, .thread = t);
     thread_pause(t);
 }
@@ -147,8 +160,8 @@ void barriers_thread_exit(Thread *t) {
     }
     /* It waits for all that have not returned: who has arrived and returned is no longer among those. */
     Cluster *cluster = cta->cluster;
-    ClusterBarrier *b = &cluster->barrier;
-    b->arrived -= t->barriers.cluster_arrived && t->barriers.cluster_generation == b->generation;
+    ClusterBarrier *b = cluster->barrier;
+    b->arrived -= t->barriers->cluster_arrived && t->barriers->cluster_generation == b->generation;
     if (b->arrived > 0 && b->arrived == cluster->live) {
         cluster_complete(cluster);
     }

@@ -8,7 +8,7 @@
 enum { NAMED_BARRIERS = 16 };
 
 /* Number 0 is __syncthreads() too. */
-typedef struct {
+typedef struct NamedBarrier {
     int expected; /* of the generation in progress; 0: none in progress */
     int arrived;
     int generation;
@@ -16,22 +16,21 @@ typedef struct {
     Thread *waiters;
 } NamedBarrier;
 
-typedef struct {
+typedef struct ClusterBarrier {
     int arrived, generation;
     Thread *waiters;
     struct Clock *arriving, *released; /* judge/clock.c */
 } ClusterBarrier;
 
 /* A thread's part. */
-typedef struct {
+typedef struct ThreadBarriers {
     uint8_t cluster_arrived;
     int cluster_generation;         /* of its arrival */
     int named_seen[NAMED_BARRIERS]; /* 1 + the generation in which it arrived last */
 } ThreadBarriers;
 
 /* A warp's part. */
-typedef struct {
-    uint32_t in_sync; /* lanes that wait at __syncthreads() */
+typedef struct WarpBarriers {
     struct {
         int seen;     /* 1 + the generation that the rest is about */
         int credited; /* lanes that have returned were counted */
@@ -39,7 +38,9 @@ typedef struct {
     } named[NAMED_BARRIERS];
 } WarpBarriers;
 
-/* model.c: a thread has ended; barriers that wait for all may complete. */
+/* model.c: a CTA begins, as one of the cluster. */
+void barriers_begin(Cta *cta);
+/* A thread has ended; barriers that wait for all may complete. */
 void barriers_thread_exit(Thread *t);
 
 #endif

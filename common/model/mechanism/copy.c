@@ -11,11 +11,11 @@
 #include "../model.h"
 
 static PendingCopy *pending(Thread *t, uint32_t number) {
-    return &t->copies.pending[number & (t->copies.capacity - 1)];
+    return &t->copies->pending[number & (t->copies->capacity - 1)];
 }
 
 static PendingCopy *pending_add(Thread *t) {
-    ThreadCopies *c = &t->copies;
+    ThreadCopies *c = t->copies;
     if (c->tail - c->head == c->capacity) {
         uint32_t capacity = c->capacity > 0 ? 2 * c->capacity : 32;
         PendingCopy *larger = cta_alloc(t->cta, capacity * sizeof *larger);
@@ -29,7 +29,7 @@ static PendingCopy *pending_add(Thread *t) {
 }
 
 static void copy_oldest(Thread *t) {
-    const PendingCopy *copy = pending(t, t->copies.head++);
+    const PendingCopy *copy = pending(t, t->copies->head++);
     if (copy->barrier != NULL) {
         mbarrier_copies_arrive(t, copy->barrier);
         return;
@@ -46,20 +46,34 @@ static void copies_step(Agent *agent, int whole) {
     for (int lane = 0; lane < w->lanes; lane++) {
         Thread *t = &w->thread[lane];
         if (whole) {
-            while (t->copies.head != t->copies.tail) {
+            while (t->copies->head != t->copies->tail) {
                 copy_oldest(t);
             }
-        } else if (t->copies.head != t->copies.tail && (lane ^ chosen) % 4 == 0) {
+        } else if (t->copies->head != t->copies->tail && (lane ^ chosen) % 4 == 0) {
             copy_oldest(t);
         }
-        left |= t->copies.head != t->copies.tail;
+        left |= t->copies->head != t->copies->tail;
     }
     if (!left) {
         agent_dequeue(agent);
     }
 }
 
-void copies_begin(Warp *w) { w->copies = (Agent){.step = copies_step, .queued = -1}; }
+void copies_begin(Cta *cta) {
+    ThreadCopies *of_thread = cta_alloc(cta, (size_t)cta->threads * sizeof *of_thread);
+    for (int i = 0; i < cta->threads; i++) {
+        cta->thread[i].copies = &of_thread[i];
+    }
+    for (int i = 0; i < cta->warps; i++) {
+        cta->warp[i].copies = (Agent){.step = copies_step, .queued = -1};
+    }
+}
+
+void copies_free(Cta *cta) {
+    for (int i = 0; i < cta->warps; i++) {
+        agent_dequeue(&cta->warp[i].copies);
+    }
+}
 
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) {
     Thread *t = current_thread();
@@ -78,7 +92,7 @@ void model_cp_async_commit_group(const char *here) {
 
 void model_cp_async_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
-    const ThreadCopies *c = &t->copies;
+    const ThreadCopies *c = t->copies;
     uint32_t done = groups_covered(&t->groups[GROUP_COPIES], newest);
     POST(GROUP_WAIT, .thread = t, .group = GROUP_COPIES, .newest = newest, .done = done, .site = site_of(here));
     while (c->head != c->tail && pending(t, c->head)->group < done) {

@@ -14,13 +14,14 @@ typedef struct {
 } PendingCopy;
 
 /* Of a thread: a ring of such copies, in the order of issue. */
-typedef struct {
+typedef struct ThreadCopies {
     PendingCopy *pending;
     uint32_t head, tail; /* counters; index modulo the capacity */
     uint32_t capacity;   /* a power of two */
 } ThreadCopies;
 
-/* model.c: a warp begins. */
-void copies_begin(Warp *w);
+/* model.c: a CTA begins; it ends. */
+void copies_begin(Cta *cta);
+void copies_free(Cta *cta);
 
 #endif

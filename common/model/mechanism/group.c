@@ -9,6 +9,13 @@
 
 static Flight *flights;
 
+void groups_begin(Cta *cta) {
+    ThreadGroups *of_thread = cta_alloc(cta, (size_t)cta->threads * GROUP_KINDS * sizeof *of_thread);
+    for (int i = 0; i < cta->threads; i++) {
+        cta->thread[i].groups = &of_thread[i * GROUP_KINDS];
+    }
+}
+
 void *flight_begin(size_t bytes, Thread *t, int kind, void (*step)(Agent *agent, int whole)) {
     Flight *flight = model_alloc_zero(bytes);
     *flight =

@@ -33,7 +33,7 @@ static inline const GroupText *group_text(GroupKind kind) {
 }
 
 /* Of a thread and a kind. */
-typedef struct {
+typedef struct ThreadGroups {
     uint32_t committed; /* closed groups: the open one's number */
     uint32_t open;      /* copies in the open one */
     uint32_t waited;    /* groups that a wait has covered */
@@ -90,8 +90,9 @@ static inline void groups_track(ThreadGroups *g) {
 }
 static inline void groups_waited(ThreadGroups *g, uint32_t done) { g->waited = done > g->waited ? done : g->waited; }
 
-/* ---- for model.c: all threads of a cluster have returned; the launch ends ---------------------------------------- */
+/* ---- for model.c: a CTA begins; all threads of a cluster have returned; the launch ends ------------------------ */
 
+void groups_begin(Cta *cta);
 void flights_cluster_end(const Cluster *cluster);
 void flights_end(void);
 

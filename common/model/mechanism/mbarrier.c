@@ -11,10 +11,11 @@
 #include "../model.h"
 
 void mbarriers_begin(Cta *cta) {
-    cta->mbarriers.at = cta_alloc(cta, (cta->shared_bytes / BARRIER_BYTES + 1) * sizeof *cta->mbarriers.at);
+    cta->mbarriers = cta_alloc(cta, sizeof *cta->mbarriers);
+    cta->mbarriers->at = cta_alloc(cta, (cta->shared_bytes / BARRIER_BYTES + 1) * sizeof *cta->mbarriers->at);
 }
 
-void mbarriers_free(Cta *cta) { free(cta->mbarriers.list); }
+void mbarriers_free(Cta *cta) { free(cta->mbarriers->list); }
 
 static Barrier *own(Thread *t, const void *bar, Site site, const char *what);
 
@@ -32,7 +33,7 @@ static void short_name(const char *expression, char *name, size_t size) {
 }
 
 static Barrier *barrier_new(Cta *cta, uint32_t offset, int arrivals, const char *array, int index) {
-    CtaBarriers *all = &cta->mbarriers;
+    CtaBarriers *all = cta->mbarriers;
     Barrier *b = cta_alloc(cta, sizeof *b);
     all->list = model_room(all->list, all->count + 1, &all->capacity, sizeof *all->list);
     all->list[all->count++] = b;
@@ -65,17 +66,17 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     short_name(expression, array, sizeof array);
     int first = 0;
     int single = how_many == 1 && strchr(expression, '[') == NULL;
-    for (int i = 0; i < cta->mbarriers.count && !single; i++) {
+    for (int i = 0; i < cta->mbarriers->count && !single; i++) {
         /* Initialised one by one: the next of the same name. */
-        const Barrier *b = cta->mbarriers.list[i];
+        const Barrier *b = cta->mbarriers->list[i];
         first += b->index >= 0 && !b->gone && strcmp(b->array, array) == 0;
     }
-    cta->mbarriers.inits++;
+    cta->mbarriers->inits++;
     for (int i = 0; i < how_many || i == 0; i++) {
         uint32_t offset = shared_offset(cta, bars) + (uint32_t)i * BARRIER_BYTES;
         POST(MBARRIER_INIT, .thread = t, .barrier = barrier_new(cta, offset, arrivals, array, single ? -1 : first + i),
              .amount = how_many, .site = site);
-        cta->mbarriers.at[offset / BARRIER_BYTES] = (uint16_t)cta->mbarriers.count;
+        cta->mbarriers->at[offset / BARRIER_BYTES] = (uint16_t)cta->mbarriers->count;
         wake_who_waits_for_init(cta, offset);
     }
 }
@@ -86,7 +87,7 @@ void model_mbarrier_inval(void *bar, const char *here) {
     Barrier *b = own(t, bar, site, "mbarrier_inval");
     POST(MBARRIER_INVAL, .thread = t, .barrier = b, .site = site);
     b->gone = 1;
-    t->cta->mbarriers.at[b->offset / BARRIER_BYTES] = 0;
+    t->cta->mbarriers->at[b->offset / BARRIER_BYTES] = 0;
 }
 
 void model_mbarrier_init_fence(const char *here) {
@@ -100,13 +101,13 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
     POST(MBARRIER_REACH, .thread = t, .rank = rank, .p = bar, .site = site, .what = what, .by_engine = by_engine);
     Cta *cta = t->cta->cluster->cta[rank];
     uint32_t offset = shared_offset(t->cta, bar);
-    const uint16_t *at = &cta->mbarriers.at[offset / BARRIER_BYTES];
+    const uint16_t *at = &cta->mbarriers->at[offset / BARRIER_BYTES];
     while (*at == 0) {
         /* Somebody may still initialise it; then the report is that this is not ordered. If not, all threads will
          * wait. */
         thread_block(t, (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
     }
-    Barrier *b = cta->mbarriers.list[*at - 1];
+    Barrier *b = cta->mbarriers->list[*at - 1];
     POST(MBARRIER_USE, .thread = t, .barrier = b, .site = site, .what = what);
     return b;
 }
@@ -241,7 +242,7 @@ uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_arrive_token");
-    uint64_t token = (uint64_t)t->cta->mbarriers.at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
+    uint64_t token = (uint64_t)t->cta->mbarriers->at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
     arrive(t, b, 1, site, "mbarrier_arrive_token");
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = 1);
     try_complete(b);
@@ -251,7 +252,7 @@ uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
 
 /* The parity that a wait with this token asks for: the barrier looks at nothing else. */
 static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site) {
-    const CtaBarriers *all = &t->cta->mbarriers;
+    const CtaBarriers *all = t->cta->mbarriers;
     uint64_t number = token >> TOKEN_SHIFT;
     POST(MBARRIER_WAIT_TOKEN, .thread = t, .barrier = b,
          .of = number >= 1 && number <= (uint64_t)all->count ? all->list[number - 1] : NULL,

@@ -24,7 +24,7 @@ struct Barrier {
 };
 
 /* Of a CTA. */
-typedef struct {
+typedef struct CtaBarriers {
     Barrier **list;
     int count, capacity;
     int inits;    /* calls of mbarrier_init() */

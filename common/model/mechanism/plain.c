@@ -36,7 +36,7 @@ static inline void access_at(const void *p, uint32_t size, int write, const void
     }
     uintptr_t address = (uintptr_t)p;
     if (address - (uintptr_t)t->fiber.stack < FIBER_STACK_BYTES) {
-        if (address - t->accumulators.begin < t->accumulators.bytes) {
+        if (address - t->watched.begin < t->watched.bytes) {
             tell(EVENT_ACCUMULATOR_ACCESS, t, p, size, write, place);
         }
         if (write && t->lane == 0) {

@@ -1,37 +1,45 @@
 /* registers.c - see registers.h. */
 #include "registers.h"
 
+#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
 
 enum { REGISTER_FILE = 65536, MOST_REGISTERS = 256 };
 
-int registers_at_launch(int threads) {
-    int registers = REGISTER_FILE / threads / 8 * 8;
-    return registers > MOST_REGISTERS ? MOST_REGISTERS : registers;
+void registers_begin(Cta *cta) {
+    int registers = REGISTER_FILE / cta->threads / 8 * 8;
+    RegisterChange *of_group = cta_alloc(cta, (size_t)cta->warpgroups * sizeof *of_group);
+    cta->registers = cta_alloc(cta, sizeof *cta->registers);
+    for (int i = 0; i < cta->warps; i++) {
+        cta->warp[i].registers = registers > MOST_REGISTERS ? MOST_REGISTERS : registers;
+    }
+    for (int i = 0; i < cta->warpgroups; i++) {
+        cta->warpgroup[i].registers = &of_group[i];
+    }
 }
 
 /* All four warps of a warpgroup execute it: the last one lets the others go on. */
 static void wait_for_warpgroup(Thread *t, int increase, int registers, Site site) {
     Warpgroup *g = t->warp->warpgroup;
     int warps = t->cta->warps - g->id * 4 < 4 ? t->cta->warps - g->id * 4 : 4;
-    g->registers.increase = increase;
-    g->registers.count = registers;
-    if (++g->registers.arrivals < warps) {
-        thread_block_in(t, &g->registers.waiters, (Wait){.kind = WAIT_WARPGROUP, .site = site, .what = "setmaxnreg"});
+    g->registers->increase = increase;
+    g->registers->count = registers;
+    if (++g->registers->arrivals < warps) {
+        thread_block_in(t, &g->registers->waiters, (Wait){.kind = WAIT_WARPGROUP, .site = site, .what = "setmaxnreg"});
     } else {
-        g->registers.arrivals = 0;
-        threads_wake(&g->registers.waiters);
+        g->registers->arrivals = 0;
+        threads_wake(&g->registers->waiters);
     }
 }
 
 void model_setmaxnreg(int increase, int registers, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    RegisterPool *pool = &t->cta->registers;
+    RegisterPool *pool = t->cta->registers;
     Site site = site_of(here);
-    w->meeting.operands[t->lane].i[0] = registers;
+    w->meeting->operands[t->lane].i[0] = registers;
     if (!warp_meet(t, WARP_SETMAXNREG, 0xffffffffu, site)) {
         return;
     }

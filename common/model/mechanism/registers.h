@@ -6,18 +6,18 @@
 #include "../core/types.h"
 
 /* Of a CTA. */
-typedef struct {
+typedef struct RegisterPool {
     int free;
     Thread *waiters; /* for more */
 } RegisterPool;
 
 /* Of a warpgroup, whose warps change their registers together: how many have come, to do what. */
-typedef struct {
+typedef struct RegisterChange {
     int arrivals, increase, count;
     Thread *waiters; /* for the other warps */
 } RegisterChange;
 
-/* model.c: what the launch gives a warp's threads. */
-int registers_at_launch(int threads);
+/* model.c: a CTA begins: what the launch gives its threads. */
+void registers_begin(Cta *cta);
 
 #endif

@@ -3,9 +3,17 @@
 
 #include <stdlib.h>
 
+#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
+
+void meetings_begin(Cta *cta) {
+    WarpMeeting *of_warp = cta_alloc(cta, (size_t)cta->warps * sizeof *of_warp);
+    for (int i = 0; i < cta->warps; i++) {
+        cta->warp[i].meeting = &of_warp[i];
+    }
+}
 
 /* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the last. */
 static void exchange(WarpMeeting *m, int i) {
@@ -51,7 +59,7 @@ static __attribute__((noinline)) void post_together(Warp *w) { POST(WARP_TOGETHE
 
 int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
-    WarpMeeting *m = &w->meeting;
+    WarpMeeting *m = w->meeting;
     mask &= w->all;
     if (m->parts > 0 || (m->arrived != 0 && m->mask != mask)) {
         turn_to(m, mask, t->lane);
@@ -61,8 +69,8 @@ int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
         m->site = site;
         m->mask = mask;
     }
-    if (instruction != m->instruction || site != m->site || mask != m->mask ||
-        (mask & (w->exited | w->barriers.in_sync)) != 0 || !(mask >> t->lane & 1)) {
+    if (instruction != m->instruction || site != m->site || mask != m->mask || (mask & (w->exited | w->in_sync)) != 0 ||
+        !(mask >> t->lane & 1)) {
         post_apart(t, instruction, mask, site);
     }
     m->arrived |= 1u << t->lane;
@@ -80,8 +88,8 @@ int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
 }
 
 void warp_go(Warp *w) {
-    uint32_t others = w->meeting.arrived & ~(1u << current_thread()->lane);
-    w->meeting.arrived = 0;
+    uint32_t others = w->meeting->arrived & ~(1u << current_thread()->lane);
+    w->meeting->arrived = 0;
     w->ready |= others;
     while (others != 0) {
         Thread *t = &w->thread[__builtin_ctz(others)];
@@ -114,7 +122,7 @@ static int source_of(ModelShuffle how, int lane, int operand, int width) {
 uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    WarpMeeting *m = &w->meeting;
+    WarpMeeting *m = w->meeting;
     m->operands[t->lane].u[0] = value;
     m->operands[t->lane].u[1] = (uint64_t)width;
     m->operands[t->lane].i[0] = which;
@@ -139,7 +147,7 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
 
 uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
     Thread *t = current_thread();
-    WarpMeeting *m = &t->warp->meeting;
+    WarpMeeting *m = t->warp->meeting;
     m->operands[t->lane].i[0] = predicate;
     if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
         POST(VOTE, .warp = t->warp);
@@ -171,7 +179,7 @@ static uint32_t alike(const WarpMeeting *m, int lane) {
 
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
     Thread *t = current_thread();
-    WarpMeeting *m = &t->warp->meeting;
+    WarpMeeting *m = t->warp->meeting;
     m->operands[t->lane].u[0] = value;
     if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
         POST(VOTE, .warp = t->warp);
@@ -210,16 +218,16 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
-    w->meeting.operands[t->lane].p[0] = r;
-    w->meeting.operands[t->lane].p[1] = row;
+    w->meeting->operands[t->lane].p[0] = r;
+    w->meeting->operands[t->lane].p[1] = row;
     if (!warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site)) {
         return;
     }
     uint32_t *out[WARP_SIZE];
     const void *in[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        out[lane] = (uint32_t *)(uintptr_t)w->meeting.operands[lane].p[0];
-        in[lane] = w->meeting.operands[lane].p[1];
+        out[lane] = (uint32_t *)(uintptr_t)w->meeting->operands[lane].p[0];
+        in[lane] = w->meeting->operands[lane].p[1];
     }
     POST(LDMATRIX, .warp = w, .registers = out, .rows = in, .transposes = trans, .site = site);
     (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, in);
@@ -230,16 +238,16 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
-    w->meeting.operands[t->lane].p[0] = r;
-    w->meeting.operands[t->lane].p[1] = row;
+    w->meeting->operands[t->lane].p[0] = r;
+    w->meeting->operands[t->lane].p[1] = row;
     if (!warp_meet(t, WARP_STMATRIX, 0xffffffffu, site)) {
         return;
     }
     void *out[WARP_SIZE];
     const uint32_t *in[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        in[lane] = w->meeting.operands[lane].p[0];
-        out[lane] = (void *)(uintptr_t)w->meeting.operands[lane].p[1];
+        in[lane] = w->meeting->operands[lane].p[0];
+        out[lane] = (void *)(uintptr_t)w->meeting->operands[lane].p[1];
     }
     POST(STMATRIX, .warp = w, .rows = (const void *const *)out, .site = site);
     matrix_stmatrix_x4(out, in);
@@ -252,7 +260,7 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     Thread *t = current_thread();
     Warp *w = t->warp;
     Site site = site_of(here);
-    LaneOperands *mine = &w->meeting.operands[t->lane];
+    LaneOperands *mine = &w->meeting->operands[t->lane];
     mine->p[0] = d;
     mine->p[1] = a;
     mine->p[2] = b;
@@ -262,9 +270,9 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     float *ds[WARP_SIZE];
     const uint32_t *as[WARP_SIZE], *bs[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        ds[lane] = (float *)(uintptr_t)w->meeting.operands[lane].p[0];
-        as[lane] = w->meeting.operands[lane].p[1];
-        bs[lane] = w->meeting.operands[lane].p[2];
+        ds[lane] = (float *)(uintptr_t)w->meeting->operands[lane].p[0];
+        as[lane] = w->meeting->operands[lane].p[1];
+        bs[lane] = w->meeting->operands[lane].p[2];
     }
     POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = site);
     if (type == MATRIX_BF16) {

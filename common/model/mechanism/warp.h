@@ -51,7 +51,7 @@ typedef struct {
 } WarpPart;
 
 /* The instruction in progress. */
-typedef struct {
+typedef struct WarpMeeting {
     WarpInstruction instruction;
     Site site;
     uint32_t mask;    /* who must come */
@@ -66,6 +66,9 @@ typedef struct {
 static inline WarpPart warp_part(const WarpMeeting *m, int i) {
     return i >= 0 ? m->part[i] : (WarpPart){m->instruction, m->site, m->mask, m->arrived};
 }
+
+/* model.c: a CTA begins. */
+void meetings_begin(Cta *cta);
 
 /* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
  * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. For the

@@ -37,13 +37,13 @@ static int member(const Thread *t) { return t->id % WARPGROUP_SIZE; }
 /* Loads and stores on the thread's accumulators and fragments are watched. */
 static void watch(Thread *t, const void *registers, uintptr_t bytes) {
     uintptr_t begin = (uintptr_t)registers, end = begin + bytes;
-    if (t->accumulators.bytes > 0) {
-        uintptr_t old = t->accumulators.begin, old_end = old + t->accumulators.bytes;
+    if (t->watched.bytes > 0) {
+        uintptr_t old = t->watched.begin, old_end = old + t->watched.bytes;
         begin = old < begin ? old : begin;
         end = old_end > end ? old_end : end;
     }
-    t->accumulators.begin = begin;
-    t->accumulators.bytes = end - begin;
+    t->watched.begin = begin;
+    t->watched.bytes = end - begin;
 }
 
 /* The tile whose registers begin at d in this thread; made if there is none. NULL if there are too many. */
@@ -108,7 +108,7 @@ static void load_fragments(Warp *w, Product *product) {
     }
     const uint32_t *a[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        a[lane] = w->meeting.operands[lane].p[1];
+        a[lane] = w->meeting->operands[lane].p[1];
         watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
     float *values = product->a_values + 16 * (w->id % 4);
@@ -134,7 +134,7 @@ static void load_operand(MatrixType type, float *values, const Cta *cta, uint64_
 
 static void execute(Warpgroup *g) {
     static float a[MATRIX_MAX_K * WGMMA_M], b[MATRIX_MAX_K * WGMMA_MAX_N];
-    Product *product = product_at(&g->products, g->products.first++);
+    Product *product = product_at(g->products, g->products->first++);
     if (!product->rs) {
         load_operand(product->type, a, g->cta, product->a, product->a_major, WGMMA_M);
     }
@@ -154,21 +154,31 @@ static int executable(const WarpgroupProducts *p) {
 }
 
 static void wgmma_step(Agent *agent, int whole) {
-    Warpgroup *g = (Warpgroup *)(void *)((char *)agent - offsetof(Warpgroup, products.agent));
+    Warpgroup *g = ((WarpgroupProducts *)(void *)agent)->warpgroup;
     do {
-        if (executable(&g->products)) {
+        if (executable(g->products)) {
             execute(g);
         }
-    } while (whole && executable(&g->products));
-    if (!executable(&g->products)) {
+    } while (whole && executable(g->products));
+    if (!executable(g->products)) {
         agent_dequeue(agent);
     }
 }
 
-void wgmma_begin(Warpgroup *g) { g->products.agent = (Agent){.step = wgmma_step, .queued = -1}; }
+void wgmma_begin(Cta *cta) {
+    WarpProducts *of_warp = cta_alloc(cta, (size_t)cta->warps * sizeof *of_warp);
+    WarpgroupProducts *of_group = cta_alloc(cta, (size_t)cta->warpgroups * sizeof *of_group);
+    for (int i = 0; i < cta->warps; i++) {
+        cta->warp[i].products = &of_warp[i];
+    }
+    for (int i = 0; i < cta->warpgroups; i++) {
+        of_group[i].agent = (Agent){.step = wgmma_step, .queued = -1};
+        of_group[i].warpgroup = &cta->warpgroup[i];
+        cta->warpgroup[i].products = &of_group[i];
+    }
+}
 
-void wgmma_free(Warpgroup *g) {
-    WarpgroupProducts *p = &g->products;
+static void products_free(WarpgroupProducts *p) {
     agent_dequeue(&p->agent);
     for (uint64_t i = p->first; i < p->issued; i++) {
         free(product_at(p, i)->a_values);
@@ -179,18 +189,24 @@ void wgmma_free(Warpgroup *g) {
     free(p->product);
 }
 
+void wgmma_free(Cta *cta) {
+    for (int i = 0; i < cta->warpgroups; i++) {
+        products_free(cta->warpgroup[i].products);
+    }
+}
+
 /* ---- issue ------------------------------------------------------------------------------------------------------- */
 
 /* The warp's product, of which other warps may have issued their part. */
 static Product *issue_part(Warp *w, const Product *wanted) {
-    WarpgroupProducts *p = &w->warpgroup->products;
-    int first = w->products.issued == p->issued;
-    Product *product = first ? product_new(p) : product_at(p, w->products.issued);
+    WarpgroupProducts *p = w->warpgroup->products;
+    int first = w->products->issued == p->issued;
+    Product *product = first ? product_new(p) : product_at(p, w->products->issued);
     if (first) {
         *product = *wanted;
-        product->number = w->products.issued;
-        product->group = w->products.groups;
-        product->tile = find_tile(p, &w->thread[0], w->meeting.operands[0].p[0], wanted->n);
+        product->number = w->products->issued;
+        product->group = w->products->groups;
+        product->tile = find_tile(p, &w->thread[0], w->meeting->operands[0].p[0], wanted->n);
     }
     POST(WGMMA_PART, .warp = w, .product = product, .wanted = wanted, .first = first, .site = wanted->site);
     if (first) {
@@ -208,26 +224,26 @@ static void issue(Warp *w, const Product *wanted) {
     Product *product = issue_part(w, wanted);
     AccumulatorTile *tile = product->tile;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting.operands[lane].p[0];
+        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting->operands[lane].p[0];
     }
     if (!(tile->taken & bit) && take_registers(w, tile, wanted->accumulate)) {
         POST(WGMMA_UNSET, .site = wanted->site);
     }
-    tile->last[part] = ++w->products.issued;
+    tile->last[part] = ++w->products->issued;
     if (wanted->rs) {
         load_fragments(w, product);
     }
     product->issued_by |= (uint8_t)bit;
     if (product->issued_by == 15) {
         POST(WGMMA_ISSUED, .warpgroup = g, .product = product, .site = product->site);
-        agent_queue(&g->products.agent);
-        threads_wake(&g->products.waiters);
+        agent_queue(&g->products->agent);
+        threads_wake(&g->products->waiters);
     }
 }
 
 static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) {
     Thread *t = current_thread();
-    LaneOperands *mine = &t->warp->meeting.operands[t->lane];
+    LaneOperands *mine = &t->warp->meeting->operands[t->lane];
     mine->p[0] = d;
     mine->p[1] = a_registers;
     mine->u[0] = wanted->a;
@@ -282,10 +298,10 @@ void model_wgmma_fence(const char *here) {
 void model_wgmma_commit_group(const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    WarpProducts *p = &w->products;
+    WarpProducts *p = w->products;
     if (warp_meet(t, WARP_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
         POST(WGMMA_COMMIT, .warp = w);
-        w->warpgroup->products.group_end[p->groups % GROUP_HISTORY] = p->issued;
+        w->warpgroup->products->group_end[p->groups % GROUP_HISTORY] = p->issued;
         p->committed = p->issued;
         p->groups++;
         warp_go(w);
@@ -311,25 +327,25 @@ void model_wgmma_wait_group(int newest, const char *here) {
         return;
     }
     POST(WGMMA_WAIT, .warp = w, .newest = newest, .site = site);
-    uint64_t groups = w->products.groups;
+    uint64_t groups = w->products->groups;
     uint64_t done = groups > (uint64_t)newest ? groups - (uint64_t)newest : 0;
-    if (done > w->products.waited) {
-        uint64_t end = g->products.group_end[(done - 1) % GROUP_HISTORY];
-        while (g->products.first < end) {
-            if (executable(&g->products)) {
+    if (done > w->products->waited) {
+        uint64_t end = g->products->group_end[(done - 1) % GROUP_HISTORY];
+        while (g->products->first < end) {
+            if (executable(g->products)) {
                 execute(g);
             } else {
-                thread_block_in(t, &g->products.waiters,
+                thread_block_in(t, &g->products->waiters,
                                 (Wait){.kind = WAIT_WARPGROUP, .site = site, .what = "wgmma_wait_group"});
             }
         }
         for (int i = 0; i < ACCUMULATOR_TILES; i++) {
-            AccumulatorTile *tile = &g->products.tile[i];
+            AccumulatorTile *tile = &g->products->tile[i];
             if ((tile->taken >> w->id % 4 & 1) && tile->last[w->id % 4] <= end) {
                 give_registers(w, tile);
             }
         }
-        w->products.waited = done;
+        w->products->waited = done;
         POST(WGMMA_WAITED, .warp = w, .newest = newest, .done = done);
     }
     warp_go(w);

@@ -37,8 +37,9 @@ typedef struct AccumulatorTile {
 } AccumulatorTile;
 
 /* Of a warpgroup. */
-typedef struct {
+typedef struct WarpgroupProducts {
     Agent agent;
+    Warpgroup *warpgroup;
     Product *product;       /* numbers first .. issued - 1, modulo the capacity, a power of two */
     uint64_t first, issued; /* oldest not executed; next one of the warp that is furthest */
     uint32_t capacity;
@@ -48,24 +49,19 @@ typedef struct {
 } WarpgroupProducts;
 
 /* Of a warp. */
-typedef struct {
+typedef struct WarpProducts {
     uint64_t issued;    /* products */
     uint64_t groups;    /* committed */
     uint64_t committed; /* products */
     uint64_t waited;    /* groups that a wait has covered */
 } WarpProducts;
 
-/* Of a thread: stack addresses [begin, begin + bytes) hold all accumulators, and fragments of A, that wgmma knows. */
-typedef struct {
-    uintptr_t begin, bytes;
-} Accumulators;
-
 static inline Product *product_at(const WarpgroupProducts *p, uint64_t number) {
     return &p->product[number & (p->capacity - 1)];
 }
 
-/* model.c: a warpgroup begins; it ends. */
-void wgmma_begin(Warpgroup *g);
-void wgmma_free(Warpgroup *g);
+/* model.c: a CTA begins; it ends. */
+void wgmma_begin(Cta *cta);
+void wgmma_free(Cta *cta);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef COUNT_H
 #define COUNT_H
 
-#include "../core/state.h"
+#include "../event.h"
 #include "../model_count.h"
 #include "../model_trace.h"
 

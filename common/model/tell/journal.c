@@ -205,7 +205,7 @@ static void print_operands(const Event *e) {
         print(",\"number\":%llu", (unsigned long long)e->product->number);
         print_product(e->product);
         break;
-    case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", (unsigned long long)e->warp->products.groups); break;
+    case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", (unsigned long long)e->warp->products->groups); break;
     case EVENT_WGMMA_WAIT: print(",\"newest\":%d", e->newest); break;
     case EVENT_WGMMA_WAITED: print(",\"done\":%llu", (unsigned long long)e->done); break;
     default: break;

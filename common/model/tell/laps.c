@@ -65,7 +65,7 @@ static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
 }
 
 static void on_cta_end(const Event *e) {
-    const CtaBarriers *all = &e->cta->mbarriers;
+    const CtaBarriers *all = e->cta->mbarriers;
     for (int first = 0, next; first < all->count; first = next) {
         uint64_t least = UINT64_MAX;
         int used = 0;
