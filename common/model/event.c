@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "judge/bug_report.h"
+#include "judge/cells.h"
 #include "judge/clock.h"
-#include "judge/conflicts.h"
-#include "judge/shadow.h"
 #include "judge/transfers.h"
 #include "judge/world.h"
 
@@ -38,11 +37,12 @@ void event_connect(void) {
 static void rules_launch_begin(const Event *e) {
     (void)e;
     clock_launch_begin();
-    conflicts_launch_begin();
+    order_launch_begin();
+    cells_launch_begin();
 }
 static void rules_launches_done(const Event *e) {
     (void)e;
-    conflicts_launches_done();
+    cells_launches_done();
 }
 static void rules_launch_end(const Event *e) {
     (void)e;
@@ -51,8 +51,7 @@ static void rules_launch_end(const Event *e) {
 }
 static void rules_shutdown(const Event *e) {
     (void)e;
-    shadow_shutdown();
-    conflicts_shutdown();
+    cells_shutdown();
 }
 static void rules_cluster_begin(const Event *e) { clock_cluster_begin(e->cluster); }
 static void rules_cluster_end(const Event *e) { clock_cluster_end(e->cluster); }
@@ -61,7 +60,7 @@ static void rules_cta_begin(const Event *e) {
     cta->transfers = cta_alloc(cta, sizeof *cta->transfers);
     clock_cta_begin(cta);
     world_cta_begin(cta);
-    shadow_cta_begin(cta);
+    cells_cta_begin(cta);
 }
 static void rules_cta_end(const Event *e) {
     world_cta_end(e->cta);
@@ -71,21 +70,22 @@ static void rules_thread_returned(const Event *e) {
     transfers_returned(e->thread);
     clock_thread_returned(e->thread);
 }
-static void rules_shared_address(const Event *e) { shadow_address(e->cta, e->p); }
+static void rules_shared_address(const Event *e) { shared_address(e->cta, e->p); }
 static void rules_shared_access(const Event *e) {
-    conflicts_spin(e->thread, e->p, e->size, e->write, e->site);
-    shadow_access(e->thread, e->p, e->size, e->write, e->site);
+    access_plain(e->thread, SPACE_SHARED, e->p, e->size, e->write, e->site);
 }
-static void rules_global_access(const Event *e) { conflicts_plain(e->thread, e->p, e->size, e->write, e->site); }
+static void rules_global_access(const Event *e) {
+    access_plain(e->thread, SPACE_GLOBAL, e->p, e->size, e->write, e->site);
+}
 static void rules_unknown_access(const Event *e) {
-    conflicts_unknown(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
+    access_unknown(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
 }
 static void rules_misaligned_access(const Event *e) {
-    conflicts_misaligned(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
+    access_misaligned(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
 }
-static void rules_global_free(const Event *e) { conflicts_free(e->allocation); }
+static void rules_global_free(const Event *e) { cells_free(e->allocation); }
 static void rules_atomic(const Event *e) {
-    conflicts_atomic(e->thread, e->p, e->atomic, e->order, e->what, e->at_least, e->site);
+    access_atomic(e->thread, e->p, e->atomic, e->order, e->what, e->at_least, e->site);
 }
 static void rules_atomic_done(const Event *e) {
     if (global_is(e->p)) {
@@ -129,12 +129,7 @@ static void rules_bulk_wait(const Event *e) {
     }
 }
 static void rules_fence_proxy(const Event *e) {
-    if (e->shared) {
-        clock_fence(e->thread);
-    }
-    if (e->global) {
-        world_fence_proxy(e->thread);
-    }
+    clock_fence_proxy(e->thread, (unsigned)e->shared << SPACE_SHARED | (unsigned)e->global << SPACE_GLOBAL);
 }
 static void rules_wgmma_waited(const Event *e) { clock_wgmma_waited(e->warp, e->done); }
 const Listener rules_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = rules_launch_begin,

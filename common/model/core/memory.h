@@ -25,8 +25,8 @@ typedef struct {
     uintptr_t mapped, mapped_end;
     const char *name;
     int device;
-    struct GlobalCell *cell; /* judge/conflicts.c */
-    int constant;            /* model_global_constant() */
+    struct Chunk *chunk; /* judge/cells.c */
+    int constant;        /* model_global_constant() */
 } Allocation;
 
 /* Is p an address in the range that global memory is taken from? Its size: some kernels for Arm give a process no more

@@ -91,7 +91,7 @@ struct Cta {
     struct RegisterPool *registers;     /* mechanism/registers.h */
     struct CtaClock *clock;             /* judge/clock.c */
     struct CtaRoles *roles;             /* judge/bug_report.c */
-    struct CtaShadow *shadow;           /* judge/shadow.c */
+    struct Cells *cells;                /* judge/cells.c */
     struct CtaFragments *fragments;     /* judge/provenance.c */
     struct CtaResults *results;         /* judge/results.c */
     struct CtaPhases *phases;           /* judge/phases.c */

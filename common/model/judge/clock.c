@@ -27,7 +27,8 @@ static struct {
     Clock *spare[SPARE_LIMIT];
     int spares;
     struct {
-        Clock *base, *released, *result; /* released NULL: the result of a fence */
+        Clock *base, *released, *result;
+        unsigned spaces; /* released NULL: the result of a fence for these */
     } memo[MEMO];
 } pool;
 
@@ -98,11 +99,20 @@ static void grow(Clock *clock, int count) {
     }
 }
 
-void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced) {
+static inline uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+void clock_raise_tick(Clock *clock, Component component, const Tick *by) {
     grow(clock, component + 1);
     Tick *tick = &clock->tick[component];
-    tick->known = known > tick->known ? known : tick->known;
-    tick->fenced = fenced > tick->fenced ? fenced : tick->fenced;
+    tick->known = larger(tick->known, by->known);
+    tick->visible = larger(tick->visible, by->visible);
+    for (int space = 0; space < SPACES; space++) {
+        tick->fenced[space] = larger(tick->fenced[space], by->fenced[space]);
+    }
+}
+
+void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced) {
+    clock_raise_tick(clock, component, &(Tick){known, known, {fenced, fenced}});
 }
 
 void clock_join(Clock *into, const Clock *from) {
@@ -116,7 +126,7 @@ void clock_join(Clock *into, const Clock *from) {
     }
     uint32_t *restrict x = &into->tick[0].known;
     const uint32_t *restrict y = &from->tick[0].known;
-    for (int i = 0; i < 2 * from->count; i++) {
+    for (int i = 0; i < (int)(sizeof(Tick) / sizeof *x) * from->count; i++) {
         x[i] = x[i] > y[i] ? x[i] : y[i];
     }
 }
@@ -135,7 +145,9 @@ World *world_new(int count) {
 }
 
 World *world_ref(World *world) {
-    world->refs++;
+    if (world != NULL) {
+        world->refs++;
+    }
     return world;
 }
 
@@ -143,28 +155,29 @@ void world_unref(World *world) {
     if (world != NULL && --world->refs == 0) {
         for (int i = 0; i < world->count; i++) {
             clock_unref(world->part[i].known);
-            clock_unref(world->part[i].fenced);
         }
         free(world);
     }
 }
 
 static int covers(const Clock *a, const Clock *b) {
-    if (b == NULL || a == b) {
+    if (a == b) {
         return 1;
     }
-    if (a == NULL || a->count < b->count) {
+    if (a->count < b->count) {
         return 0;
     }
-    for (int i = 0; i < b->count; i++) {
-        if (a->tick[i].known < b->tick[i].known) {
+    const uint32_t *x = &a->tick[0].known, *y = &b->tick[0].known;
+    for (int i = 0; i < (int)(sizeof(Tick) / sizeof *x) * b->count; i++) {
+        if (x[i] < y[i]) {
             return 0;
         }
     }
     return 1;
 }
 
-Clock *clock_joined(Clock *a, Clock *b) {
+/* Both in one, which may be one of them. */
+static Clock *joined(Clock *a, Clock *b) {
     if (covers(a, b)) {
         return clock_ref(a);
     }
@@ -183,8 +196,7 @@ static int world_covers(const World *a, const World *b) {
         while (i < a->count && a->part[i].serial < b->part[k].serial) {
             i++;
         }
-        if (i == a->count || a->part[i].serial != b->part[k].serial || !covers(a->part[i].known, b->part[k].known) ||
-            !covers(a->part[i].fenced, b->part[k].fenced)) {
+        if (i == a->count || a->part[i].serial != b->part[k].serial || !covers(a->part[i].known, b->part[k].known)) {
             return 0;
         }
     }
@@ -204,14 +216,13 @@ void world_join(World **into, World *from) {
     World *world = world_new(a->count + b->count);
     world->waited = a->waited | b->waited;
     for (int i = 0, k = 0; i < a->count || k < b->count;) {
-        WorldPart *part = &world->part[world->count++];
-        const WorldPart none = {0, NULL, NULL};
-        int from_a = k == b->count || (i < a->count && a->part[i].serial <= b->part[k].serial);
-        int from_b = i == a->count || (k < b->count && b->part[k].serial <= a->part[i].serial);
-        const WorldPart *x = from_a ? &a->part[i++] : &none, *y = from_b ? &b->part[k++] : &none;
-        part->serial = from_a ? x->serial : y->serial;
-        part->known = clock_joined(x->known, y->known);
-        part->fenced = clock_joined(x->fenced, y->fenced);
+        const WorldPart *x = i < a->count ? &a->part[i] : NULL, *y = k < b->count ? &b->part[k] : NULL;
+        int in_a = x != NULL && (y == NULL || x->serial <= y->serial);
+        int in_b = y != NULL && (x == NULL || y->serial <= x->serial);
+        i += in_a;
+        k += in_b;
+        world->part[world->count++] = (WorldPart){
+            (in_a ? x : y)->serial, in_a && in_b ? joined(x->known, y->known) : clock_ref((in_a ? x : y)->known)};
     }
     *into = world;
     world_unref(a);
@@ -315,7 +326,7 @@ void clock_cta_begin(Cta *cta) {
         Thread *t = &cta->thread[i];
         t->clock = &clock[i];
         own_index(t, component_new(cta->cluster, (ComponentOwner){.thread = t}));
-        t->clock->own[0].tick.known = 1;
+        thread_advance(t);
     }
 }
 
@@ -348,10 +359,10 @@ void thread_release(Thread *t, Clock **into) {
     }
     for (int i = 0; i < t->clock->own_count; i++) {
         const PrivateTick *own = &t->clock->own[i];
-        clock_raise(*into, own->component, own->tick.known, own->tick.fenced);
+        clock_raise_tick(*into, own->component, &own->tick);
     }
     (*into)->waited |= t->clock->waited;
-    t->clock->own[0].tick.known++;
+    thread_advance(t);
 }
 
 static unsigned memo_index(const Clock *base, const Clock *released) {
@@ -440,7 +451,7 @@ void clock_cluster_arrive(Thread *t, int release) {
         if (clock->fences > 0) {
             Tick tick = thread_newest(t, clock->fence);
             *arriving = *arriving != NULL ? *arriving : clock_new();
-            clock_raise(*arriving, clock->fence, tick.known, tick.fenced);
+            clock_raise_tick(*arriving, clock->fence, &tick);
         }
     }
 }
@@ -471,8 +482,9 @@ int cluster_started(const Thread *t, const Cta *cta) {
 void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier->released); }
 
 static void raise_own(Thread *t, int index, uint32_t known) {
-    if (index != 0 && known > t->clock->own[index].tick.known) {
-        t->clock->own[index].tick.known = known;
+    Tick *tick = &t->clock->own[index].tick;
+    if (index != 0 && known > tick->known) {
+        tick->known = tick->visible = known;
     }
 }
 
@@ -495,26 +507,52 @@ void clock_init_fence(Thread *t) {
 
 void clock_grid_wait(Thread *t) { t->clock->waited |= 1 << device_of(t); }
 
-void clock_fence(Thread *t) {
+static void cover(Clock *clock, unsigned spaces) {
+    for (int c = 0; c < clock->count; c++) {
+        for (int space = 0; space < SPACES; space++) {
+            clock->tick[c].fenced[space] = spaces >> space & 1 ? clock->tick[c].known : clock->tick[c].fenced[space];
+        }
+    }
+}
+
+/* What it says of other clusters is about global memory. */
+static World *covered(const World *world) {
+    World *result = world_new(world->count);
+    result->waited = world->waited;
+    for (; result->count < world->count; result->count++) {
+        Clock *part = clock_new();
+        clock_join(part, world->part[result->count].known);
+        cover(part, 1u << SPACE_GLOBAL);
+        result->part[result->count] = (WorldPart){world->part[result->count].serial, part};
+    }
+    return result;
+}
+
+void clock_fence_proxy(Thread *t, unsigned spaces) {
     Clock *base = t->clock->base;
     if (base != NULL) {
         unsigned i = memo_index(base, NULL);
-        if (pool.memo[i].base != base || pool.memo[i].released != NULL || pool.memo[i].result == NULL) {
+        if (pool.memo[i].base != base || pool.memo[i].released != NULL || pool.memo[i].spaces != spaces) {
             Clock *result = clock_new();
             clock_join(result, base);
-            for (int c = 0; c < result->count; c++) {
-                if (result->tick[c].fenced < result->tick[c].known) {
-                    result->tick[c].fenced = result->tick[c].known;
-                }
+            cover(result, spaces);
+            if (result->world != NULL && spaces >> SPACE_GLOBAL & 1) {
+                World *world = covered(result->world);
+                world_unref(result->world);
+                result->world = world;
             }
             remember(i, base, NULL, result);
+            pool.memo[i].spaces = spaces;
             clock_unref(result);
         }
         set_base(t, pool.memo[i].result);
     }
     for (int i = 0; i < t->clock->own_count; i++) {
-        t->clock->own[i].tick.fenced = t->clock->own[i].tick.known;
+        Tick *tick = &t->clock->own[i].tick;
+        for (int space = 0; space < SPACES; space++) {
+            tick->fenced[space] = spaces >> space & 1 ? tick->known : tick->fenced[space];
+        }
     }
     /* Accesses after the fence are not covered by it. */
-    t->clock->own[0].tick.known++;
+    thread_advance(t);
 }

@@ -2,21 +2,25 @@
  *
  * Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
  * barrier's phases, a warpgroup's wgmma groups, a thread's cp.async or bulk groups. An access's epoch is (component,
- * value); a thread knows it if its clock's value is at least that. Each component has a second value: up to where
- * accesses through the generic proxy are covered by a proxy fence. */
+ * value); a thread knows it if its clock's value is at least that. Each component has more values: up to where its writes
+ * are visible too, which an arrival of too narrow a scope does not say; and for each space, up to where accesses through
+ * the generic proxy are covered by a proxy fence. */
 #ifndef CLOCK_H
 #define CLOCK_H
 
 #include "../event.h"
-
-typedef uint16_t Component;
-
-typedef enum { SCOPE_GPU, SCOPE_SYSTEM, SCOPES } Scope;
+#include "access.h"
 
 typedef struct {
     uint32_t known;
-    uint32_t fenced;
+    uint32_t visible; /* not more than that */
+    uint32_t fenced[SPACES];
 } Tick;
+/* A value of a Tick, by its index. */
+typedef enum { KNOWN, VISIBLE, FENCED } Aspect;
+static inline uint32_t tick_value(const Tick *tick, Aspect aspect, Space space) {
+    return aspect == KNOWN ? tick->known : aspect == VISIBLE ? tick->visible : tick->fenced[space];
+}
 
 /* Immutable once shared: threads that have passed the same barriers share one. */
 typedef struct Clock {
@@ -30,8 +34,7 @@ typedef struct Clock {
 /* What is known of one cluster, by its components. Clocks here have no world of their own. */
 typedef struct {
     uint32_t serial; /* of the cluster */
-    Clock *known;    /* NULL: nothing */
-    Clock *fenced;   /* what a proxy fence for global memory covers; NULL: nothing */
+    Clock *known;
 } WorldPart;
 
 /* What came by way of global memory (world.h). Immutable once shared. */
@@ -57,8 +60,8 @@ typedef struct ThreadClock {
     int own_count;          /* own[0] is the thread's own component */
     int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
     int waited;             /* as in Clock */
-    /* world.h, by scope: what its relaxed atomics have seen, which a fence makes known; what the last fence lets them hand
-     * on. What atomics of too narrow a scope have come across. */
+    /* world.h, by scope from .gpu on: what its relaxed atomics have seen, which a fence makes known; what the last fence lets
+     * them hand on. What atomics of too narrow a scope have come across. */
     struct World *seen[SCOPES], *beyond;
     struct FenceClock *fence[SCOPES];
 } ThreadClock;
@@ -106,8 +109,8 @@ void clock_group_wait(Thread *t, GroupKind kind, uint32_t done);
 void clock_wgmma_waited(Warp *w, uint64_t done);
 /* mbarrier_init_fence(): cta->clock->fences counts it. */
 void clock_init_fence(Thread *t);
-/* fence.proxy.async for shared memory */
-void clock_fence(Thread *t);
+/* fence.proxy.async for some spaces: a bit for each. */
+void clock_fence_proxy(Thread *t, unsigned spaces);
 void clock_grid_wait(Thread *t);
 
 /* ---- for the other judges ---------------------------------------------------------------------------------------- */
@@ -117,12 +120,11 @@ Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
 /* *into |= from; *into is not shared, and made if NULL. */
 void clock_add(Clock **into, const Clock *from);
-/* Raise a component. `clock` is not shared. */
+/* Raise a component: known and visible, covered for all spaces. `clock` is not shared. */
 void clock_raise(Clock *clock, Component component, uint32_t known, uint32_t fenced);
+void clock_raise_tick(Clock *clock, Component component, const Tick *by);
 /* *into |= from, which may be NULL. */
 void clock_join(Clock *into, const Clock *from);
-/* Both in one, which may be one of them; either may be NULL. */
-Clock *clock_joined(Clock *a, Clock *b);
 World *world_new(int count);
 World *world_ref(World *world);
 void world_unref(World *world);
@@ -130,7 +132,7 @@ void world_unref(World *world);
 void world_join(World **into, World *from);
 
 static inline Tick clock_tick(const Clock *clock, Component component) {
-    return clock != NULL && component < clock->count ? clock->tick[component] : (Tick){0, 0};
+    return clock != NULL && component < clock->count ? clock->tick[component] : (Tick){.known = 0};
 }
 
 /* A new component of the cluster's clocks. */
@@ -145,31 +147,22 @@ Component products_component(Warpgroup *g);
 /* What kind of the thread's groups a component counts; GROUP_KINDS: none. */
 GroupKind component_group(const Thread *t, Component component);
 
-/* Does the thread know an access with this epoch? Is it covered by a proxy fence that the thread knows of? */
-static inline int thread_knows(const Thread *t, Component component, uint32_t epoch) {
+/* Does the thread know an access with this epoch? Is it visible to it; is it covered by a proxy fence for `space`? */
+static inline int thread_has(const Thread *t, Component component, uint32_t epoch, Aspect aspect, Space space) {
     const ThreadClock *clock = t->clock;
-    if (clock->base != NULL && component < clock->base->count && clock->base->tick[component].known >= epoch) {
+    if (clock->base != NULL && component < clock->base->count &&
+        tick_value(&clock->base->tick[component], aspect, space) >= epoch) {
         return 1;
     }
     for (int i = 0; i < clock->own_count; i++) {
         if (clock->own[i].component == component) {
-            return clock->own[i].tick.known >= epoch;
+            return tick_value(&clock->own[i].tick, aspect, space) >= epoch;
         }
     }
     return 0;
 }
-
-static inline int thread_fenced(const Thread *t, Component component, uint32_t epoch) {
-    const ThreadClock *clock = t->clock;
-    if (clock->base != NULL && component < clock->base->count && clock->base->tick[component].fenced >= epoch) {
-        return 1;
-    }
-    for (int i = 0; i < clock->own_count; i++) {
-        if (clock->own[i].component == component) {
-            return clock->own[i].tick.fenced >= epoch;
-        }
-    }
-    return 0;
+static inline int thread_knows(const Thread *t, Component component, uint32_t epoch) {
+    return thread_has(t, component, epoch, KNOWN, SPACE_SHARED);
 }
 
 /* The newest value of a component that the thread knows. */
@@ -184,6 +177,8 @@ int cluster_started(const Thread *t, const Cta *cta);
 /* The epoch of an access that the thread makes now. */
 static inline uint32_t thread_epoch(const Thread *t) { return t->clock->own[0].tick.known; }
 static inline Component thread_component(const Thread *t) { return t->clock->own[0].component; }
+/* Its next accesses are apart from those so far. */
+static inline void thread_advance(Thread *t) { t->clock->own[0].tick.visible = ++t->clock->own[0].tick.known; }
 
 /* The thread, which knows nothing yet, begins with this. */
 void thread_begin_with(Thread *t, Clock *clock);

@@ -12,7 +12,7 @@
 #include "../core/schedule.h"
 #include "../event.h"
 #include "bug_report.h"
-#include "shadow.h"
+#include "cells.h"
 
 static void forget_loads(BarrierFacts *f) {
     while (f->loads_count > 0) {
@@ -67,7 +67,7 @@ static void check_address(const Thread *t, const void *bar, Site site, const cha
     if (offset % BARRIER_BYTES != 0 || offset + BARRIER_BYTES > t->cta->shared_bytes) {
         char text[PHRASE_SIZE];
         snprintf(text, sizeof text, "%s%s", what, by_engine ? ", its barrier" : "");
-        shadow_bounds(t, bar, BARRIER_BYTES, text, site);
+        shared_bounds(t, bar, BARRIER_BYTES, text, site);
         report_misuse(RULE_ALIGNMENT, site, 1, "%s at byte %u of shared memory: an mbarrier is 8-byte aligned", text,
                       shared_offset(t->cta, bar));
     }
@@ -95,9 +95,10 @@ static void on_init(const Event *e) {
         report_barrier(before);
         report_end(1);
     }
-    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, e->site);
-    shadow_write(cta, &actor, b->offset, BARRIER_BYTES);
-    shadow_set_barrier(cta, b->offset);
+    Actor actor = actor_plain(t, ACCESS_STORE, e->site);
+    cells_shared(cta, &actor, b->offset, BARRIER_BYTES);
+    order_settle();
+    shared_set_barrier(cta, b->offset);
     b->facts = cta_alloc(cta, sizeof *b->facts);
     *b->facts = (BarrierFacts){.component = component_new(cta->cluster, (ComponentOwner){.barrier = b}),
                                .init_component = thread_component(t),
@@ -142,8 +143,9 @@ static void on_inval(const Event *e) {
                     other != NULL ? thread_text(other, who) : "");
         report_end(1);
     }
-    Actor actor = actor_plain(t, ACCESS_PLAIN_WRITE, e->site);
-    shadow_end_barrier(b->cta, &actor, b->offset);
+    Actor actor = actor_plain(t, ACCESS_STORE, e->site);
+    shared_end_barrier(b->cta, &actor, b->offset);
+    order_settle();
     f->inval_site = e->site;
     f->inval_thread = t;
 }

@@ -7,7 +7,7 @@
 #include "../model.h"
 #include "bug_report.h"
 #include "results.h"
-#include "shadow.h"
+#include "cells.h"
 
 /* Registers of lane 0 that were written. */
 typedef struct {
@@ -173,7 +173,7 @@ static void on_stack_store(const Event *e) { written_to(facts(e->thread->warp), 
 
 /* Lane's address as an offset in shared memory. */
 static uint32_t row_offset(const Warp *w, int lane, const void *row, const char *what, Site site) {
-    uint32_t offset = shadow_bounds(&w->thread[lane], row, CHUNK_BYTES, what, site);
+    uint32_t offset = shared_bounds(&w->thread[lane], row, CHUNK_BYTES, what, site);
     if (offset % CHUNK_BYTES != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s: lane %d gives byte %u of shared memory, not a multiple of 16", what,
                       lane, offset);
@@ -187,7 +187,8 @@ static void on_ldmatrix(const Event *e) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, e->rows[lane], "ldmatrix", e->site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, e->site);
-        shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
+        cells_shared(w->cta, &actor, offset, CHUNK_BYTES);
+        order_settle();
         tag[lane] = provenance_of(w->cta, offset);
         w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
@@ -203,8 +204,9 @@ static void on_stmatrix(const Event *e) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         uint32_t offset = row_offset(w, lane, e->rows[lane], "stmatrix", e->site);
         Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, e->site);
-        shadow_write(w->cta, &actor, offset, CHUNK_BYTES);
-        *shadow_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
+        cells_shared(w->cta, &actor, offset, CHUNK_BYTES);
+        order_settle();
+        *shared_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
     }
 }
 
@@ -409,24 +411,21 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
     int is_a = kind == ACCESS_WGMMA_A;
     int rows = is_a ? WGMMA_M : product->n, mn_major = is_a ? product->a_major : product->b_major;
     Thread *t = &w->thread[0];
-    Actor actor = {.thread = t,
-                   .warp = w,
-                   .kind = kind,
-                   .component = products_component(w->warpgroup),
-                   .epoch = (uint32_t)product->group + 1,
-                   .site = product->site};
+    Actor actor = actor_async(t, kind, products_component(w->warpgroup), (uint32_t)product->group + 1, product->site);
+    actor.warp = w;
     check_descriptor(t, product->type, is_a ? product->a : product->b, mn_major, rows, is_a ? "A" : "B", product->site,
                      address);
     for (int i = 0; i < 2 * rows; i++) {
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (first) {
-            shadow_read(w->cta, &actor, offset, CHUNK_BYTES);
+            cells_shared(w->cta, &actor, offset, CHUNK_BYTES);
             tag[i] = provenance_of(w->cta, offset);
             w->cta->results->unknown |= tag[i].tensor == TENSOR_UNKNOWN;
         } else {
-            shadow_check_read(w->cta, &actor, offset);
+            cells_look(w->cta, &actor, offset);
         }
     }
+    order_settle();
     *beyond_base |= actor.beyond_base;
     if (!first) {
         return (Tag){TENSOR_UNKNOWN, 0, 0, 0};

@@ -14,7 +14,7 @@
 #include "../event.h"
 #include "bug_report.h"
 
-#include "shadow.h"
+#include "cells.h"
 
 enum { TENSORS = 128, MATRIX_TAGS = 256 };
 
@@ -134,7 +134,7 @@ static void on_shared_access(const Event *e) {
     const CtaFragments *f = t->cta->fragments;
     if (e->write && e->size == CHUNK_BYTES && f->carried != NULL && f->carried[t->id].count > 0 &&
         (uintptr_t)e->p % CHUNK_BYTES == 0) {
-        *shadow_tag(t->cta, shared_offset(t->cta, e->p)) =
+        *shared_tag(t->cta, shared_offset(t->cta, e->p)) =
             (Tag){TENSOR_CARRIED, 0, t->id, (int32_t)f->carried[t->id].count};
     }
 }
@@ -162,7 +162,7 @@ static Tag carried_tag(const Cta *cta, uint32_t offset, Tag tag) {
 }
 
 Tag provenance_of(Cta *cta, uint32_t offset) {
-    Tag *tag = shadow_tag(cta, offset);
+    Tag *tag = shared_tag(cta, offset);
     if (tag->tensor == TENSOR_CARRIED) {
         *tag = carried_tag(cta, offset, *tag);
     }

@@ -11,7 +11,7 @@
 #include "../data/tensor_map.h"
 #include "../event.h"
 #include "bug_report.h"
-#include "shadow.h"
+#include "cells.h"
 
 static int min(int a, int b) { return a < b ? a : b; }
 static int max(int a, int b) { return a > b ? a : b; }
@@ -140,7 +140,7 @@ void results_tma_store(const TmaCopy *copy) {
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         int column = (int)(chunk.coord[0] - copy->coord[0]), row = (int)(chunk.coord[1] - copy->coord[1]);
-        Tag here = *shadow_tag(cta, offset + chunk.offset);
+        Tag here = *shared_tag(cta, offset + chunk.offset);
         if (column / 8 < COLUMNS) {
             if (row > 0) {
                 check_staged(copy, above[column / 8], here, column, row);

@@ -9,23 +9,22 @@
 
 #include "../core/memory.h"
 #include "bug_report.h"
-#include "conflicts.h"
 #include "phases.h"
 #include "results.h"
-#include "shadow.h"
+#include "cells.h"
 
 /* The access of a copy that the thread starts in its open group. Before it returns it must have waited for it. */
 static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site site) {
     uint32_t epoch = t->groups[group].committed + 1;
     t->cta->transfers->last[group][t->id].site = site;
     t->cta->transfers->last[group][t->id].group = epoch;
-    return (Actor){.thread = t, .kind = access, .component = group_component(t, group), .epoch = epoch, .site = site};
+    return actor_async(t, access, group_component(t, group), epoch, site);
 }
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
 
 void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
-    uint32_t offset = shadow_bounds(t, dst, CHUNK_BYTES, "cp.async", site);
+    uint32_t offset = shared_bounds(t, dst, CHUNK_BYTES, "cp.async", site);
     if (bytes < 0 || bytes > CHUNK_BYTES) {
         report_misuse(RULE_ALIGNMENT, site, 1, "cp.async of %d bytes: accepted are 0 to 16", bytes);
     }
@@ -35,12 +34,14 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
                       "of 16",
                       src, offset);
     }
+    Actor from = actor_plain(t, ACCESS_CP_ASYNC_FROM, site),
+          to = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, site);
     if (bytes > 0) {
-        conflicts_read(t, src, (uint32_t)bytes, site, "cp.async");
+        cells_global(&from, src, (uint32_t)bytes);
     }
-    Actor actor = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, site);
-    shadow_write(t->cta, &actor, offset, CHUNK_BYTES);
-    *shadow_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
+    cells_shared(t->cta, &to, offset, CHUNK_BYTES);
+    order_settle();
+    *shared_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
     role_loads(t, 0);
 }
 
@@ -50,7 +51,7 @@ void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id]
 
 /* Where the access lies in CTA `rank`. */
 static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
-    uint32_t offset = shadow_bounds(t, p, size, what, site);
+    uint32_t offset = shared_bounds(t, p, size, what, site);
     phases_peer(t, rank, what, site);
     const Cta *peer = t->cta->cluster->cta[rank];
     if (offset % size != 0) {
@@ -67,27 +68,34 @@ static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, co
 
 void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
     AccessKind kind = write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
-    uint32_t offset = check_peer(t, rank, p, size, access_text(kind), site);
-    Cta *peer = t->cta->cluster->cta[rank];
     Actor actor = actor_plain(t, kind, site);
+    uint32_t offset = check_peer(t, rank, p, size, actor.what, site);
+    Cta *peer = t->cta->cluster->cta[rank];
     phases_touch(t, peer, site);
-    if (write) {
-        shadow_write(peer, &actor, offset, size);
-    } else {
-        shadow_read(peer, &actor, offset, size);
+    cells_shared(peer, &actor, offset, size);
+    order_settle();
+}
+
+/* The access of a copy that a barrier counts. */
+static Actor actor_of_barrier(Thread *t, const Barrier *b, AccessKind access, Site site) {
+    Actor actor = actor_async(t, access, b->facts->component, (uint32_t)b->phase + 1, site);
+    actor.barrier = b;
+    return actor;
+}
+
+/* What such a copy breaks. */
+static void settle_load(const Barrier *b) {
+    if (order_found()) {
+        phases_load_races(b);
     }
+    order_settle();
 }
 
 void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
-    const char *what = access_text(ACCESS_ST_ASYNC);
-    uint32_t offset = check_peer(t, b->cta->rank, p, size, what, site);
-    Actor actor = {.thread = t,
-                   .kind = ACCESS_ST_ASYNC,
-                   .component = b->facts->component,
-                   .epoch = (uint32_t)b->phase + 1,
-                   .site = site,
-                   .barrier = b};
-    shadow_write(b->cta, &actor, offset, size);
+    Actor actor = actor_of_barrier(t, b, ACCESS_ST_ASYNC, site);
+    uint32_t offset = check_peer(t, b->cta->rank, p, size, actor.what, site);
+    cells_shared(b->cta, &actor, offset, size);
+    settle_load(b);
 }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
@@ -106,7 +114,7 @@ static void check_map(const TensorMap *map, int rank, const char *what, Site sit
 void transfers_prefetch(const TensorMap *map, Site site) { check_map(map, 0, "prefetch of a tensor map", site); }
 
 void transfers_bulk(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
-    uint32_t offset = shadow_bounds(t, shared, bytes > 0 ? (uint32_t)bytes : 1, what, site);
+    uint32_t offset = shared_bounds(t, shared, bytes > 0 ? (uint32_t)bytes : 1, what, site);
     if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)global % CHUNK_BYTES != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1,
                       "%s of %d bytes between address %p and byte %u of shared memory: all three are multiples of 16",
@@ -130,7 +138,7 @@ static const char *coordinates(const TmaCopy *copy, char *text) {
 static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
     const char *what = copy->what;
     check_map(copy->map, copy->rank, what, copy->site);
-    uint32_t offset = shadow_bounds(copy->thread, copy->shared, tensor_box_span(copy->map), what, copy->site);
+    uint32_t offset = shared_bounds(copy->thread, copy->shared, tensor_box_span(copy->map), what, copy->site);
     if (offset % tensor_box_alignment(copy->map) != 0) {
         report_misuse(RULE_ALIGNMENT, copy->site, 1,
                       "%s: the box lies at byte %u of shared memory, not at a multiple of %u", what, offset,
@@ -159,24 +167,21 @@ void transfers_load(const TmaLoad *load, int target) {
     Cta *cta = load->target[target];
     const Barrier *b = load->barrier[target];
     role_loads(t, b->phase > 0);
-    Actor actor = {.thread = t,
-                   .kind = is_range(&load->map) ? ACCESS_BULK_LOAD : ACCESS_TMA_LOAD,
-                   .component = b->facts->component,
-                   .epoch = (uint32_t)b->phase + 1,
-                   .site = load->copy.site,
-                   .barrier = b};
+    Actor to = actor_of_barrier(t, b, is_range(&load->map) ? ACCESS_BULK_LOAD : ACCESS_TMA_LOAD, load->copy.site),
+          from = actor_of_barrier(t, b, ACCESS_TMA_LOAD_FROM, load->copy.site);
+    from.what = load->copy.what;
     TensorWalk walk = load->walk;
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         uint32_t offset = load->offset + chunk.offset;
-        shadow_write(cta, &actor, offset, CHUNK_BYTES);
-        *shadow_tag(cta, offset) =
+        cells_shared(cta, &to, offset, CHUNK_BYTES);
+        *shared_tag(cta, offset) =
             is_range(&load->map) ? tag_of_global(tensor_chunk_global(&chunk)) : tag_of_map(&load->map, chunk.coord);
         if (target == 0 && chunk.begin < chunk.end) {
-            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin), GLOBAL_TMA_READ,
-                             actor.component, actor.epoch, load->copy.site, load->copy.what);
+            cells_global(&from, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin));
         }
     }
+    settle_load(b);
 }
 
 void transfers_store(const TmaCopy *copy) {
@@ -188,18 +193,19 @@ void transfers_store(const TmaCopy *copy) {
     }
     AccessKind kind = is_range(copy->map) ? ACCESS_BULK_STORE : ACCESS_TMA_STORE;
     results_tma_store(copy); /* before the conflicts that a wrong place has */
-    Actor actor = actor_of_group(t, GROUP_READS, kind, copy->site);
-    Component written = group_component(t, GROUP_WRITES);
+    Actor from = actor_of_group(t, GROUP_READS, kind, copy->site),
+          to = actor_async(t, copy->add ? ACCESS_TMA_ADD_TO : ACCESS_TMA_STORE_TO, group_component(t, GROUP_WRITES),
+                           from.access.epoch, copy->site);
+    to.what = copy->what;
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         if (chunk.begin < chunk.end) {
-            shadow_read(t->cta, &actor, offset + chunk.offset, CHUNK_BYTES);
-            conflicts_access(t, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin),
-                             copy->add ? GLOBAL_TMA_ADD : GLOBAL_TMA_WRITE, written, actor.epoch, copy->site,
-                             copy->what);
+            cells_shared(t->cta, &from, offset + chunk.offset, CHUNK_BYTES);
+            cells_global(&to, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin));
         }
     }
+    order_settle();
 }
 
 /* ---- the end of a thread ----------------------------------------------------------------------------------------- */

@@ -16,6 +16,9 @@ typedef struct FenceClock {
     World *world; /* made of it when a relaxed write releases it; NULL: not yet */
 } FenceClock;
 
+/* What is handed on reaches the threads of a device, or of all. */
+enum { EVERYWHERE = DEVICE_LIMIT, REACHES };
+
 /* The value that a word has been given, and what was handed on with it so far. */
 typedef struct Raise {
     uint32_t value;
@@ -24,10 +27,9 @@ typedef struct Raise {
 
 /* Words that were released to in this set of launches: a table by address. */
 typedef struct {
-    const void *at; /* NULL: free */
-    /* For the threads of each device, and for all; NULL: nothing, or a store has replaced it. */
-    World *on[DEVICE_LIMIT], *system;
-    struct Raise *raise; /* by atomics of system scope, oldest first */
+    const void *at;     /* NULL: free */
+    World *on[REACHES]; /* NULL: nothing, or a store has replaced it */
+    Raise *raise;       /* by atomics of system scope, oldest first */
     int raises, raise_capacity;
     int released_near; /* an atomic of .gpu scope has released to it */
     uint32_t serial;
@@ -61,17 +63,16 @@ static const WorldPart *part_of(const World *world, uint32_t serial) {
 /* What a thread knows with this base and these ticks of its own. */
 static World *world_of(const Thread *t, const Clock *base, const PrivateTick *own, int own_count, int waited) {
     World *mine = world_new(1);
-    mine->waited = waited || (base != NULL && base->waited);
-    mine->count = 1;
-    mine->part[0].serial = t->cta->cluster->serial;
     Clock *known = clock_new();
     clock_join(known, base);
     world_unref(known->world);
     known->world = NULL;
     for (int i = 0; i < own_count; i++) {
-        clock_raise(known, own[i].component, own[i].tick.known, own[i].tick.fenced);
+        clock_raise_tick(known, own[i].component, &own[i].tick);
     }
-    mine->part[0].known = known;
+    mine->waited = waited | known->waited;
+    mine->count = 1;
+    mine->part[0] = (WorldPart){t->cta->cluster->serial, known};
     if (base != NULL) {
         world_join(&mine, base->world);
     }
@@ -81,11 +82,14 @@ static World *world_of(const Thread *t, const Clock *base, const PrivateTick *ow
 /* What the thread knows now; its later accesses are not part of it. */
 static World *world_now(Thread *t) {
     World *world = world_of(t, t->clock->base, t->clock->own, t->clock->own_count, t->clock->waited);
-    t->clock->own[0].tick.known++;
+    thread_advance(t);
     return world;
 }
 
 static void learn(Thread *t, World *world) {
+    if (world == NULL) {
+        return;
+    }
     const WorldPart *mine = part_of(world, t->cta->cluster->serial);
     Clock *clock = clock_new();
     if (mine != NULL) {
@@ -138,10 +142,9 @@ static void forget(World **world) {
 
 void world_launch_end(void) {
     for (int i = 0; i < words.capacity; i++) {
-        for (int on = 0; on < DEVICE_LIMIT; on++) {
+        for (int on = 0; on < REACHES; on++) {
             world_unref(words.word[i].on[on]);
         }
-        world_unref(words.word[i].system);
         for (int k = 0; k < words.word[i].raises; k++) {
             world_unref(words.word[i].raise[k].system);
         }
@@ -180,7 +183,7 @@ static void hand_to_stream(const Cta *cta) {
         clock_raise(all, (Component)c, UINT32_MAX, UINT32_MAX);
     }
     mine->count = 1;
-    mine->part[0] = (WorldPart){cta->cluster->serial, all, clock_ref(all)};
+    mine->part[0] = (WorldPart){cta->cluster->serial, all};
     world_join(&l->known, mine);
     world_unref(mine);
     if (cta->clock->exit != NULL) {
@@ -188,7 +191,7 @@ static void hand_to_stream(const Cta *cta) {
     }
     for (int i = 0; i < cta->threads; i++) {
         const ThreadClock *clock = cta->thread[i].clock;
-        for (int scope = 0; scope < SCOPES; scope++) {
+        for (int scope = SCOPE_GPU; scope < SCOPES; scope++) {
             world_join(&ended_seen[l->facts.device], clock->seen[scope]);
         }
         world_join(&ended_beyond[l->facts.device], clock->beyond);
@@ -202,7 +205,7 @@ void world_cta_end(Cta *cta) {
     for (int i = 0; i < cta->threads; i++) {
         ThreadClock *clock = cta->thread[i].clock;
         world_unref(clock->beyond);
-        for (int scope = 0; scope < SCOPES; scope++) {
+        for (int scope = SCOPE_GPU; scope < SCOPES; scope++) {
             FenceClock *fence = clock->fence[scope];
             world_unref(clock->seen[scope]);
             if (fence != NULL) {
@@ -229,15 +232,12 @@ void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
     if (word == NULL) {
         return;
     }
-    World *reaches[SCOPES] = {word->on[device_of(t)], order & ORDER_SYSTEM ? word->system : NULL};
-    for (int scope = 0; scope < SCOPES; scope++) {
-        if (reaches[scope] == NULL) {
-            continue;
-        }
+    for (Scope scope = SCOPE_GPU; scope <= scope_of(order); scope++) {
+        World *reaches = word->on[scope == SCOPE_GPU ? device_of(t) : EVERYWHERE];
         if (order & ORDER_ACQUIRE) {
-            learn(t, reaches[scope]);
+            learn(t, reaches);
         } else {
-            world_join(&t->clock->seen[scope], reaches[scope]);
+            world_join(&t->clock->seen[scope], reaches);
         }
     }
     come_across(t, word, order);
@@ -252,10 +252,10 @@ void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
     for (int i = word->raises; i > 0 && (int)(word->raise[i - 1].value - (uint32_t)wanted) >= 0; i--) {
         reached = &word->raise[i - 1];
     }
-    if (reached != NULL && reached->system != NULL && (order & ORDER_SYSTEM)) {
+    if (reached != NULL && (order & ORDER_SYSTEM)) {
         learn(t, reached->system);
     }
-    if (word->released_near && word->on[device_of(t)] != NULL) {
+    if (word->released_near) {
         learn(t, word->on[device_of(t)]);
     }
     come_across(t, word, order);
@@ -274,7 +274,7 @@ void world_raised(Thread *t, const void *at, MemoryOrder order, uint32_t before,
     if (word->raises == 0) {
         word->raise[word->raises++] = (Raise){before, NULL};
     }
-    word->raise[word->raises++] = (Raise){value, word->system != NULL ? world_ref(word->system) : NULL};
+    word->raise[word->raises++] = (Raise){value, world_ref(word->on[EVERYWHERE])};
 }
 
 /* What the thread hands on, as far as the scope reaches, with a write of this order; NULL: nothing. The caller's to
@@ -299,31 +299,22 @@ void world_release(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
     }
     World *mine = handed_on(t, order, SCOPE_GPU);
     Word *word = mine != NULL ? word_make(at) : word_find(at);
-    if (word != NULL) {
-        int by_itself = word->serial == t->cta->cluster->serial && word->by == thread_component(t);
-        for (int on = 0; on < DEVICE_LIMIT && kind == ATOMIC_STORE && !by_itself; on++) {
-            forget(&word->on[on]);
-            forget(&word->system);
-        }
-        world_join(&word->on[device_of(t)], mine);
+    if (word == NULL) {
+        return;
+    }
+    int by_itself = word->serial == t->cta->cluster->serial && word->by == thread_component(t);
+    for (int on = 0; on < REACHES && kind == ATOMIC_STORE && !by_itself; on++) {
+        forget(&word->on[on]);
     }
     if (mine != NULL) {
-        World *far = !(order & ORDER_SYSTEM) ? NULL
-                     : order & ORDER_RELEASE ? world_ref(mine)
-                                             : handed_on(t, order, SCOPE_SYSTEM);
-        world_join(&word->system, far);
+        World *far = order & ORDER_SYSTEM ? handed_on(t, order, SCOPE_SYSTEM) : NULL;
+        world_join(&word->on[device_of(t)], mine);
+        world_join(&word->on[EVERYWHERE], far);
         world_unref(far);
+        world_unref(mine);
         word->serial = t->cta->cluster->serial;
         word->by = thread_component(t);
         word->site = site;
-        world_unref(mine);
-    }
-}
-
-static void learn_seen(Thread *t, Scope scope) {
-    if (t->clock->seen[scope] != NULL) {
-        learn(t, t->clock->seen[scope]);
-        forget(&t->clock->seen[scope]);
     }
 }
 
@@ -344,49 +335,31 @@ static void keep_fence(Thread *t, Scope scope) {
 }
 
 void world_fence(Thread *t, int system) {
-    learn_seen(t, SCOPE_GPU);
-    if (system) {
-        learn_seen(t, SCOPE_SYSTEM);
-        keep_fence(t, SCOPE_SYSTEM);
+    for (Scope scope = SCOPE_GPU; scope <= (system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
+        learn(t, t->clock->seen[scope]);
+        forget(&t->clock->seen[scope]);
     }
-    keep_fence(t, SCOPE_GPU);
-    t->clock->own[0].tick.known++;
-}
-
-void world_fence_proxy(Thread *t) {
-    World *now = world_now(t), *fenced = world_new(now->count);
-    fenced->waited = now->waited;
-    fenced->count = now->count;
-    for (int i = 0; i < now->count; i++) {
-        fenced->part[i].serial = now->part[i].serial;
-        fenced->part[i].known = clock_ref(now->part[i].known);
-        fenced->part[i].fenced = clock_joined(now->part[i].known, now->part[i].fenced);
+    for (Scope scope = SCOPE_GPU; scope <= (system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
+        keep_fence(t, scope);
     }
-    learn(t, fenced);
-    world_unref(now);
-    world_unref(fenced);
+    thread_advance(t);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static const World *known_world(const Thread *t) { return t->clock->base != NULL ? t->clock->base->world : NULL; }
 
-int world_knows(const Thread *t, uint32_t serial, Component component, uint32_t epoch) {
-    if (serial == t->cta->cluster->serial) {
-        return thread_knows(t, component, epoch);
-    }
-    const WorldPart *part = part_of(known_world(t), serial);
-    return part != NULL && clock_tick(part->known, component).known >= epoch;
+static int holds(const World *world, const Access *e, Aspect aspect, Space space) {
+    const WorldPart *part = part_of(world, e->serial);
+    Tick tick = clock_tick(part != NULL ? part->known : NULL, e->component);
+    return tick_value(&tick, aspect, space) >= e->epoch;
 }
 
-int world_fenced(const Thread *t, uint32_t serial, Component component, uint32_t epoch) {
-    const WorldPart *part = part_of(known_world(t), serial);
-    return part != NULL && clock_tick(part->fenced, component).known >= epoch;
-}
+static int knows(const World *world, const Access *e) { return holds(world, e, KNOWN, SPACE_GLOBAL); }
 
-static int holds(const World *world, uint32_t serial, Component component, uint32_t epoch) {
-    const WorldPart *part = part_of(world, serial);
-    return part != NULL && clock_tick(part->known, component).known >= epoch;
+int world_has(const Thread *t, const Access *e, Aspect aspect, Space space) {
+    return e->serial == t->cta->cluster->serial ? thread_has(t, e->component, e->epoch, aspect, space)
+                                                : holds(known_world(t), e, aspect, space);
 }
 
 int world_knows_start(const Thread *t, const LaunchFacts *launch) {
@@ -399,64 +372,58 @@ int world_knows_start(const Thread *t, const LaunchFacts *launch) {
     return 0;
 }
 
-int world_device_knows(int on, uint32_t serial, Component component, uint32_t epoch) {
+int world_device_knows(int on, const Access *e) {
     for (int i = 0; i < device.launched; i++) {
-        if (device.launch[i].facts.device == on && holds(device.launch[i].known, serial, component, epoch)) {
+        if (device.launch[i].facts.device == on && knows(device.launch[i].known, e)) {
             return 1;
         }
     }
     return 0;
 }
 
-/* A word that hands the access on to a device, or for `on` -1 to all; NULL: there is none. */
-static const Word *word_with(int on, uint32_t serial, Component component, uint32_t epoch) {
+/* A word that hands the access on to a device, or to all; NULL: there is none. */
+static const Word *word_with(int on, const Access *e) {
     for (int i = 0; i < words.capacity; i++) {
-        const Word *word = &words.word[i];
-        if (holds(on < 0 ? word->system : word->on[on], serial, component, epoch)) {
-            return word;
+        if (knows(words.word[i].on[on], e)) {
+            return &words.word[i];
         }
     }
     return NULL;
 }
 
 /* ... to another device than this one. */
-static const Word *word_beyond(int on, uint32_t serial, Component component, uint32_t epoch) {
+static const Word *word_beyond(int on, const Access *e) {
     const Word *word = NULL;
     for (int other = 0; other < device.devices && word == NULL; other++) {
-        word = other != on ? word_with(other, serial, component, epoch) : NULL;
+        word = other != on ? word_with(other, e) : NULL;
     }
     return word;
 }
 
-int world_is_handed_on(uint32_t serial, Component component, uint32_t epoch) {
-    return word_beyond(-1, serial, component, epoch) != NULL;
+int world_is_handed_on(const Access *e) { return word_beyond(EVERYWHERE, e) != NULL; }
+
+static int has_seen(const Thread *t, int on, const Access *e) {
+    return t == NULL ? knows(ended_seen[on], e)
+                     : knows(t->clock->seen[SCOPE_GPU], e) || knows(t->clock->seen[SCOPE_SYSTEM], e);
 }
 
-static int has_seen(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch) {
-    return t == NULL ? holds(ended_seen[on], serial, component, epoch)
-                     : holds(t->clock->seen[SCOPE_GPU], serial, component, epoch) ||
-                           holds(t->clock->seen[SCOPE_SYSTEM], serial, component, epoch);
+int world_is_beyond(const Thread *t, int on, const Access *e) {
+    return device.devices > 1 && !has_seen(t, on, e) &&
+           (knows(t != NULL ? t->clock->beyond : ended_beyond[on], e) ||
+            (word_beyond(on, e) != NULL && word_with(on, e) == NULL && word_with(EVERYWHERE, e) == NULL));
 }
 
-int world_is_beyond(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch) {
-    return device.devices > 1 && !has_seen(t, on, serial, component, epoch) &&
-           (holds(t != NULL ? t->clock->beyond : ended_beyond[on], serial, component, epoch) ||
-            (word_beyond(on, serial, component, epoch) != NULL && word_with(on, serial, component, epoch) == NULL &&
-             word_with(-1, serial, component, epoch) == NULL));
-}
-
-void world_missing(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch, const char *who) {
+void world_missing(const Thread *t, int on, const Access *e, const char *who) {
     char place[PHRASE_SIZE];
     const Word *without = NULL;
     for (int i = 0; i < words.capacity; i++) {
         for (int other = 0; other < device.devices; other++) {
-            without = part_of(words.word[i].on[other], serial) != NULL ? &words.word[i] : without;
+            without = part_of(words.word[i].on[other], e->serial) != NULL ? &words.word[i] : without;
         }
     }
-    const Word *near = word_with(on, serial, component, epoch), *far = word_with(-1, serial, component, epoch),
-               *beyond = word_beyond(on, serial, component, epoch);
+    const Word *near = word_with(on, e), *far = word_with(EVERYWHERE, e), *beyond = word_beyond(on, e);
     const char *reader = t != NULL ? "neither this thread nor one before it at a barrier" : "no thread of that launch";
-    if (has_seen(t, on, serial, component, epoch)) {
+    if (has_seen(t, on, e)) {
         report_line("missing",
                     "an acquire: a relaxed atomic has read what was released behind that access, and no %s "
                     "came between",
@@ -472,7 +439,7 @@ void world_missing(const Thread *t, int on, uint32_t serial, Component component
                     "a release of system scope: the atomic at %s hands that access on to the threads of its own device "
                     "alone",
                     site_text(beyond->site, place, sizeof place));
-    } else if (t != NULL && serial == t->cta->cluster->serial) {
+    } else if (t != NULL && e->serial == t->cta->cluster->serial) {
         report_line("missing", "no barrier that both threads take part in lies between");
     } else if (without != NULL) {
         report_line("missing",

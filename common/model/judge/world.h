@@ -1,5 +1,4 @@
-/* world.h - what threads know of other clusters: knowledge that passes through global memory. For event.c and
- * conflicts.c.
+/* world.h - what threads know of other clusters: knowledge that passes through global memory. For event.c and order.c.
  *
  * A release puts what its thread knows beside the word that it writes; an acquire that reads the word takes it from
  * there. A relaxed write releases what its thread knew at its last fence; what a relaxed read finds is known from the
@@ -23,26 +22,22 @@ void world_raised(Thread *t, const void *word, MemoryOrder order, uint32_t befor
 void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
 /* fence.acq_rel.gpu or .sys */
 void world_fence(Thread *t, int system);
-/* fence.proxy.async for global memory */
-void world_fence_proxy(Thread *t);
 void world_cta_begin(Cta *cta);
 void world_cta_end(Cta *cta);
 void world_launch_end(void);
 
-/* ---- for conflicts.c --------------------------------------------------------------------------------------------- */
+/* ---- for order.c ------------------------------------------------------------------------------------------------- */
 
-/* Does the thread know an access of a cluster, its own or another? Is it covered by a proxy fence that it knows of? */
-int world_knows(const Thread *t, uint32_t serial, Component component, uint32_t epoch);
-int world_fenced(const Thread *t, uint32_t serial, Component component, uint32_t epoch);
+/* Does the thread know an access of a cluster, its own or another? Does it see it; is it covered by a proxy fence? */
+int world_has(const Thread *t, const Access *e, Aspect aspect, Space space);
 /* ... does it know that the launch has begun? Does the device, by one of its launches that have ended, know an access? */
 int world_knows_start(const Thread *t, const LaunchFacts *launch);
-int world_device_knows(int on, uint32_t serial, Component component, uint32_t epoch);
+int world_device_knows(int on, const Access *e);
 /* It does not, and it would if the scope of an atomic or a fence were .sys. t: NULL for the device. */
-int world_is_beyond(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch);
+int world_is_beyond(const Thread *t, int on, const Access *e);
 /* Is it in what an atomic hands on? */
-int world_is_handed_on(uint32_t serial, Component component, uint32_t epoch);
-/* Why the thread, or NULL, the device, does not know it: a line of the report in progress. issuer: the thread of the
- * access, `who` in words. */
-void world_missing(const Thread *t, int on, uint32_t serial, Component component, uint32_t epoch, const char *who);
+int world_is_handed_on(const Access *e);
+/* Why the thread, or NULL, the device, does not know it: a line of the report in progress. `who` made the access. */
+void world_missing(const Thread *t, int on, const Access *e, const char *who);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "../core/schedule.h"
 #include "../event.h"
-#include "../judge/shadow.h"
+#include "../judge/cells.h"
 #include "../model_explain.h"
 #include "../place/layout.h"
 #include "../place/line.h"
@@ -246,10 +246,10 @@ static void on_load(const Event *e) {
 
 /* Who wrote this byte last. */
 static const char *writer_of(const Cta *cta, uint32_t offset, Doer *who) {
-    const Access *write = shadow_writer(cta, offset);
-    const Thread *t = component_owner(cta->cluster, write->issuer)->thread;
-    *who = (Doer){t != NULL ? t->cta->block : -1, t != NULL ? t->id : -1, write->site};
-    return access_text((AccessKind)write->kind);
+    const Access write = shared_writer(cta, offset);
+    const Thread *t = component_owner(cta->cluster, write.issuer)->thread;
+    *who = (Doer){t != NULL ? t->cta->block : -1, t != NULL ? t->id : -1, write.site};
+    return access_name[write.kind];
 }
 
 static void look_at(OperandFact *operand, const Cta *cta, uint32_t offset, const void *now, uint16_t expected) {

@@ -1,0 +1,501 @@
+/* cells.c - see cells.h.
+ *
+ * One cell covers 16 bytes until they are accessed in parts; then each 2 bytes have their own. Reads and atomic accesses are
+ * kept until a write follows; one that the next of its kind knows is replaced by it, since who comes after that one comes
+ * after both. Most global memory is only read and needs no more than the bounds check: only what a launch has ever written,
+ * and what is small, has cells. */
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../core/schedule.h"
+#include "bug_report.h"
+#include "world.h"
+
+enum {
+    SMALL_BYTES = 4096, /* an allocation of which reads are kept before anybody has written it */
+    FEW = 8,            /* others of a cell */
+};
+
+typedef struct Other {
+    Access access;
+    uint32_t next;
+} Other;
+
+static Cells global;
+/* By slot of the CTA. */
+static struct {
+    Cells *of;
+    int slots;
+} shared;
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void forget(Cells *cells, Space space) {
+    static const uint32_t kept[] = {
+#define SPACE(id, raw, war, waw, reads_fenced, fence, kept) kept,
+        SPACES_OF(SPACE)
+#undef SPACE
+    };
+    cells->kept = kept[space];
+    cells->others = cells->splits = 1;
+    cells->free_other = cells->free_split = 0;
+}
+
+void cells_launch_begin(void) {
+    if (order_now.oldest == order_now.first) {
+        global.era++;
+        forget(&global, SPACE_GLOBAL);
+    }
+}
+
+void cells_cta_begin(Cta *cta) {
+    if (device.devices * device.sms > shared.slots) {
+        /* CTAs point at theirs: none may move while one lives. All slots of a set of launches are made at once. */
+        int slots = device.devices * device.sms;
+        shared.of = model_realloc(shared.of, (size_t)slots * sizeof *shared.of);
+        memset(&shared.of[shared.slots], 0, (size_t)(slots - shared.slots) * sizeof *shared.of);
+        shared.slots = slots;
+    }
+    Cells *cells = cta->cells = &shared.of[cta->slot];
+    uint32_t chunks = (cta->shared_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    if (cells->chunk == NULL || cells->chunks < chunks) {
+        free(cells->chunk);
+        cells->chunk = model_alloc((size_t)chunks * sizeof *cells->chunk);
+        cells->chunks = chunks;
+    }
+    memset(cells->chunk, 0, (size_t)chunks * sizeof *cells->chunk);
+    forget(cells, SPACE_SHARED);
+}
+
+static void free_cells(Cells *cells) {
+    free(cells->chunk);
+    free(cells->other);
+    free(cells->split);
+}
+
+void cells_shutdown(void) {
+    for (int i = 0; i < shared.slots; i++) {
+        free_cells(&shared.of[i]);
+    }
+    free(shared.of);
+    memset(&shared, 0, sizeof shared);
+    free_cells(&global);
+    global = (Cells){.era = global.era};
+}
+
+void cells_free(Allocation *a) {
+    provenance_forget_memory((const void *)a->mapped, a->mapped_end - a->mapped);
+    if (a->chunk != NULL) {
+        munmap(a->chunk, (a->end - a->begin + CHUNK_BYTES - 1) / CHUNK_BYTES * sizeof *a->chunk);
+    }
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t other_new(Cells *cells) {
+    uint32_t i = cells->free_other;
+    if (i != 0) {
+        cells->free_other = cells->other[i].next;
+        return i;
+    }
+    cells->other = model_room(cells->other, (int)cells->others + 1, &cells->other_capacity, sizeof *cells->other);
+    return cells->others++;
+}
+
+/* The rest of a list from *link on. */
+static void drop(Cells *cells, uint32_t *link) {
+    while (*link != 0) {
+        Other *other = &cells->other[*link];
+        uint32_t next = other->next;
+        other->next = cells->free_other;
+        cells->free_other = *link;
+        *link = next;
+    }
+}
+
+/* The chunk's 8 cells of 2 bytes. */
+static Cell *split(Cells *cells, Chunk *chunk) {
+    if (chunk->split == 0) {
+        uint32_t i = cells->free_split;
+        if (i != 0) {
+            cells->free_split = cells->split[i][0].others;
+        } else {
+            cells->split =
+                model_room(cells->split, (int)cells->splits + 1, &cells->split_capacity, sizeof *cells->split);
+            i = cells->splits++;
+        }
+        chunk->split = i;
+        for (int c = 0; c < CHUNK_CELLS; c++) {
+            Cell *cell = &cells->split[i][c];
+            *cell = (Cell){chunk->cell.write, 0};
+            for (uint32_t n = chunk->cell.others, last = 0; n != 0; n = cells->other[n].next) {
+                uint32_t copy = other_new(cells);
+                cells->other[copy] = (Other){cells->other[n].access, 0};
+                *(last != 0 ? &cells->other[last].next : &cell->others) = copy;
+                last = copy;
+            }
+        }
+        drop(cells, &chunk->cell.others);
+    }
+    return cells->split[chunk->split];
+}
+
+/* All of a chunk has been written: one cell is enough again. */
+static void unsplit(Cells *cells, Chunk *chunk) {
+    Cell *parts = cells->split[chunk->split];
+    chunk->cell = (Cell){parts[0].write, 0};
+    for (int c = 0; c < CHUNK_CELLS; c++) {
+        drop(cells, &parts[c].others);
+    }
+    parts[0].others = cells->free_split;
+    cells->free_split = chunk->split;
+    chunk->split = 0;
+}
+
+/* ---- an access --------------------------------------------------------------------------------------------------- */
+
+/* Will who comes behind the access be behind e as well? Where few are kept, only those are looked for that are found at
+ * once, and where a warp's lanes together know more than one who comes behind. */
+static inline int is_covered(Actor *a, const Access *e, int overwrites, int few) {
+    const Access *mine = &a->access;
+    return (e->bytes & ~mine->bytes) == 0 &&
+           (overwrites || (e->flags == mine->flags && e->scope == mine->scope && e->serial > order_now.first &&
+                           ((e->component == mine->component && e->serial == mine->serial) ||
+                            ((!few || a->warp != NULL) && actor_knows(a, e)))));
+}
+
+/* Judges the access against the others of a cell, and takes out what need not be kept behind it. Returns one of those, free
+ * to be used; 0: there is none. */
+static uint32_t meet_others(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
+    const int resets = a->access.kind == ACCESS_STORE && a->space == SPACE_GLOBAL;
+    int seen = 0; /* by an atomic that this thread knows: older ones are in the order of the word's values before it */
+    uint32_t n = 0, out = 0;
+    for (uint32_t *link = &cell->others; *link != 0;) {
+        Other *other = &cells->other[*link];
+        const Access *e = &other->access;
+        if (!seen || !(e->flags & WRITES)) {
+            order_check(a, e, at, size);
+        }
+        if (resets && (e->flags & ATOMIC) && e->serial > order_now.first) {
+            seen = e->kind != ACCESS_ATOMIC_STORE && (seen || actor_knows(a, e));
+        }
+        if (is_covered(a, e, overwrites, n < FEW) || e->serial <= order_now.oldest) {
+            uint32_t next = other->next;
+            other->next = out;
+            out = *link;
+            *link = next;
+        } else if (++n >= cells->kept) {
+            drop(cells, link);
+        } else {
+            link = &other->next;
+        }
+    }
+    if (out != 0) {
+        drop(cells, &cells->other[out].next);
+    }
+    return out;
+}
+
+static inline void cell_access(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
+    order_check(a, &cell->write, at, size);
+    uint32_t i = cell->others != 0 ? meet_others(cells, cell, a, overwrites, at, size) : 0;
+    if (!overwrites || ((cell->write.bytes & ~a->access.bytes) != 0 && cell->write.serial > order_now.oldest)) {
+        i = i != 0 ? i : other_new(cells);
+        cells->other[i] = (Other){overwrites ? cell->write : a->access, cell->others};
+        cell->others = i;
+    } else if (i != 0) {
+        drop(cells, &i);
+    }
+    if (overwrites) {
+        cell->write = a->access;
+    }
+}
+
+/* Of bytes [begin, end) of a chunk, the first of which is at `at` of its space. */
+static inline void chunk_access(Cells *cells, Chunk *chunk, Actor *a, uint32_t begin, uint32_t end, uintptr_t at) {
+    const int overwrites = (a->access.flags & (WRITES | ATOMIC)) == WRITES, whole = end - begin == CHUNK_BYTES;
+    a->access.bytes = 3;
+    if (whole && chunk->split == 0) {
+        cell_access(cells, &chunk->cell, a, overwrites, at, CHUNK_BYTES);
+        return;
+    }
+    split(cells, chunk);
+    for (uint32_t c = begin / 2; c < (end + 1) / 2; c++) {
+        a->access.bytes = (uint8_t)((2 * c >= begin) | (2 * c + 1 < end) << 1);
+        cell_access(cells, &cells->split[chunk->split][c], a, overwrites, at, end - begin);
+    }
+    if (whole && overwrites) {
+        unsplit(cells, chunk);
+    }
+}
+
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
+
+uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site) {
+    uintptr_t offset = (uintptr_t)p - (uintptr_t)t->cta->shared;
+    if (offset >= t->cta->shared_bytes || bytes > t->cta->shared_bytes - offset) {
+        report_misuse(RULE_SHARED_BOUNDS, site, 1, "%s at byte %lld, %u bytes; the CTA has %u bytes of shared memory",
+                      what, (long long)(intptr_t)offset, bytes, t->cta->shared_bytes);
+    }
+    return (uint32_t)offset;
+}
+
+void shared_address(const Cta *cta, const void *p) {
+    if ((uintptr_t)p - (uintptr_t)cta->shared > SHARED_STRIDE) {
+        report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory",
+                      p);
+    }
+}
+
+static Chunk *shared_chunk(const Cta *cta, uint32_t offset) { return &cta->cells->chunk[offset / CHUNK_BYTES]; }
+
+Access shared_writer(const Cta *cta, uint32_t offset) {
+    const Chunk *chunk = shared_chunk(cta, offset);
+    return chunk->split == 0 ? chunk->cell.write : cta->cells->split[chunk->split][offset % CHUNK_BYTES / 2].write;
+}
+
+/* Bits of `written` for bytes [begin, end) of a chunk. */
+static inline uint8_t cell_mask(uint32_t begin, uint32_t end) {
+    return (uint8_t)((1u << (end + 1) / 2) - (1u << begin / 2));
+}
+
+/* Which mbarriers lie there. */
+static inline uint8_t barrier_mask(uint32_t begin, uint32_t end) { return (uint8_t)((begin < 8) | (end > 8) << 1); }
+
+void shared_set_barrier(Cta *cta, uint32_t offset) {
+    shared_chunk(cta, offset)->barriers |= (uint8_t)(1 << offset % CHUNK_BYTES / 8);
+}
+
+void shared_end_barrier(Cta *cta, Actor *actor, uint32_t offset) {
+    uint32_t begin = offset % CHUNK_BYTES;
+    shared_chunk(cta, offset)->barriers &= (uint8_t) ~(1 << begin / 8);
+    cells_shared(cta, actor, offset, BARRIER_BYTES);
+    shared_chunk(cta, offset)->written &= (uint8_t)~cell_mask(begin, begin + BARRIER_BYTES);
+}
+
+static inline void shared_part(Actor *a, uint32_t offset, uint32_t begin, uint32_t bytes) {
+    const int writes = !(a->access.flags & READS);
+    Chunk *chunk = shared_chunk(a->cta, offset);
+    uint8_t mask = cell_mask(begin, begin + bytes);
+    if (writes && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
+        order_find(a, RULE_BARRIER_OVERWRITTEN, NULL, offset, CHUNK_BYTES);
+    } else if (!writes && (chunk->written & mask) != mask && (chunk->barriers & barrier_mask(begin, begin + 1)) == 0) {
+        order_find(a, RULE_UNINIT_SHARED, NULL, offset, bytes);
+    }
+    chunk_access(a->cta->cells, chunk, a, begin, begin + bytes, offset);
+    if (writes) {
+        chunk->written |= mask;
+        chunk->tag.tensor = TENSOR_UNKNOWN;
+    }
+}
+
+void cells_shared(Cta *cta, Actor *a, uint32_t offset, uint32_t size) {
+    a->space = SPACE_SHARED;
+    a->cta = cta;
+    if (offset % CHUNK_BYTES == 0 && size == CHUNK_BYTES) {
+        shared_part(a, offset, 0, CHUNK_BYTES);
+        return;
+    }
+    for (uint32_t bytes; size > 0; offset += bytes, size -= bytes) {
+        uint32_t begin = offset % CHUNK_BYTES;
+        bytes = begin + size < CHUNK_BYTES ? size : CHUNK_BYTES - begin;
+        shared_part(a, offset, begin, bytes);
+    }
+}
+
+void cells_look(Cta *cta, Actor *a, uint32_t offset) {
+    const Chunk *chunk = shared_chunk(cta, offset);
+    a->space = SPACE_SHARED;
+    a->cta = cta;
+    a->access.bytes = 3;
+    if (chunk->split == 0) {
+        order_check(a, &chunk->cell.write, offset, CHUNK_BYTES);
+    }
+    for (int c = 0; chunk->split != 0 && c < CHUNK_CELLS; c++) {
+        order_check(a, &cta->cells->split[chunk->split][c].write, offset, CHUNK_BYTES);
+    }
+}
+
+/* ---- global memory ----------------------------------------------------------------------------------------------- */
+
+void access_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    report_begin_last(RULE_GLOBAL_BOUNDS);
+    report_place("now", t, site, what);
+    report_line("memory",
+                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
+                p);
+    report_end(1);
+    model_stop();
+}
+
+static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
+    order_settle();
+    if (!global_is((const void *)p)) {
+        access_unknown(t, (const void *)p, size, site, what);
+    }
+    const Allocation *below = global_below(p);
+    report_begin_last(RULE_GLOBAL_BOUNDS);
+    report_place("now", t, site, what);
+    if (below != NULL) {
+        char name[PHRASE_SIZE];
+        report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size, (long long)(p - below->begin),
+                    allocation_text(below, name), (long long)(below->end - below->begin));
+    } else {
+        report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
+    }
+    report_end(1);
+}
+
+/* Those of an allocation; NULL: its accesses are not kept. Where somebody observes, nobody looks for conflicts: that would
+ * take memory for all of C. */
+static Chunk *chunks_of(Allocation *a, int writes) {
+    if (device.options.observer != NULL) {
+        return NULL;
+    }
+    if (a->chunk == NULL && (writes || a->end - a->begin <= SMALL_BYTES)) {
+        size_t bytes = (a->end - a->begin + CHUNK_BYTES - 1) / CHUNK_BYTES * sizeof *a->chunk;
+        void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        a->chunk = p == MAP_FAILED ? NULL : p;
+    }
+    return a->chunk;
+}
+
+void cells_global(Actor *actor, const void *pointer, uint32_t size) {
+    uintptr_t p = (uintptr_t)pointer;
+    Allocation *a = global_find(p, actor->access.site / 8);
+    if (a == NULL || size > a->end - p) {
+        report_bounds(actor->thread, p, size, actor->what, actor->access.site);
+    }
+    actor->space = SPACE_GLOBAL;
+    actor->in = a;
+    if (device.options.chain) {
+        order_check_launches(actor, p);
+    }
+    Chunk *chunk = chunks_of(a, actor->access.flags & WRITES);
+    if (chunk == NULL) {
+        return;
+    }
+    for (uint32_t bytes; size > 0; p += bytes, size -= bytes) {
+        uint32_t begin = (uint32_t)((p - a->begin) % CHUNK_BYTES);
+        Chunk *here = &chunk[(p - a->begin) / CHUNK_BYTES];
+        bytes = begin + size < CHUNK_BYTES ? size : CHUNK_BYTES - begin;
+        if (here->era != global.era) {
+            *here = (Chunk){.era = global.era};
+        }
+        chunk_access(&global, here, actor, begin, begin + bytes, p);
+    }
+}
+
+/* What other devices have written must be known to be over by the launches of the device that it lies on. */
+static int check_left(const Allocation *a, const Cell *cell, uintptr_t p) {
+    int known = order_check_left(a, &cell->write, p);
+    for (uint32_t i = cell->others; known && i != 0; i = global.other[i].next) {
+        known = order_check_left(a, &global.other[i].access, p);
+    }
+    return known;
+}
+
+static int has_launch(int on) {
+    int i = 0;
+    while (i < device.launched && device.launch[i].facts.device != on) {
+        i++;
+    }
+    return i < device.launched;
+}
+
+void cells_launches_done(void) {
+    const Allocation *a;
+    for (int n = 0; device.devices > 1 && device.options.chain && (a = global_at(n)) != NULL; n++) {
+        for (uintptr_t p = a->begin; a->chunk != NULL && has_launch(a->device) && p < a->end; p += 2) {
+            const Chunk *chunk = &a->chunk[(p - a->begin) / CHUNK_BYTES];
+            const Cell *cell =
+                chunk->split == 0 ? &chunk->cell : &global.split[chunk->split][(p - a->begin) % CHUNK_BYTES / 2];
+            if (chunk->era == global.era && !check_left(a, cell, p)) {
+                return;
+            }
+        }
+    }
+}
+
+/* ---- ordinary accesses and atomics ------------------------------------------------------------------------------- */
+
+static int is_shared(const void *p) { return (uintptr_t)p - (uintptr_t)device.shared_base < device.shared_span; }
+
+/* Loads of one place from one instruction, with nothing else between: an ordinary load orders nothing, and no thread
+ * stops at it, so that such a loop would run for ever. */
+static inline void spin(const Thread *t, const void *p, uint32_t size, int write, Site site) {
+    enum { SPIN_LIMIT = 1 << 20 };
+    static struct {
+        const Thread *thread;
+        const void *at;
+        uint64_t step;
+        Site site;
+        uint32_t count;
+    } last;
+    if (write || last.at != p || last.site != site || last.thread != t || last.step != device.step) {
+        last.thread = t;
+        last.at = write ? NULL : p;
+        last.step = device.step;
+        last.site = site;
+        last.count = 0;
+    } else if (++last.count == SPIN_LIMIT) {
+        last.at = NULL;
+        report_misuse(RULE_LIVELOCK, site, 1,
+                      "ordinary load of the same %u bytes, %d times without anything between: nothing orders it behind "
+                      "a store of another thread; wait at a barrier, or poll a counter of global_counter.h",
+                      size, SPIN_LIMIT);
+    }
+}
+
+void access_plain(Thread *t, Space space, const void *p, uint32_t size, int write, Site site) {
+    Actor actor = actor_plain(t, write ? ACCESS_STORE : ACCESS_LOAD, site);
+    spin(t, p, size, write, site);
+    if (space == SPACE_SHARED) {
+        cells_shared(t->cta, &actor, shared_bounds(t, p, size, actor.what, site), size);
+    } else {
+        cells_global(&actor, p, size);
+    }
+    order_settle();
+}
+
+void access_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                   Site site) {
+    static const AccessKind kinds[] = {
+        [ATOMIC_LOAD] = ACCESS_ATOMIC_LOAD, [ATOMIC_STORE] = ACCESS_ATOMIC_STORE, [ATOMIC_CHANGE] = ACCESS_ATOMIC};
+    Actor actor = actor_plain(t, kinds[kind], site);
+    actor.what = what;
+    actor.access.scope = (uint8_t)scope_of(order);
+    if ((uintptr_t)p % 4 != 0) {
+        report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
+    }
+    if (is_shared(p)) {
+        cells_shared(t->cta, &actor, shared_bounds(t, p, 4, "atomic access", site), 4);
+        order_settle();
+        return;
+    }
+    if (wanted == NULL) {
+        world_acquire(t, p, kind, order);
+    }
+    cells_global(&actor, p, 4);
+    order_settle();
+    if (wanted != NULL && (int)(*(const uint32_t *)p - (uint32_t)*wanted) >= 0) {
+        world_reached(t, p, order, *wanted);
+    }
+    world_release(t, p, kind, order, site);
+}
+
+void access_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+    report_begin_last(RULE_ALIGNMENT);
+    report_place("now", t, site, what);
+    if (is_shared(p)) {
+        report_line("memory", "%u bytes at byte %u of shared memory", size, shared_offset(t->cta, p));
+    } else {
+        const Allocation *a = global_below((uintptr_t)p);
+        report_line("memory", "%u bytes at byte %lld of %s", size, a != NULL ? (long long)((uintptr_t)p - a->begin) : 0,
+                    a != NULL && (uintptr_t)p < a->end ? a->name : "a local variable");
+    }
+    report_end(1);
+}

@@ -1,0 +1,76 @@
+/* cells.h - what is remembered of every piece of memory: who wrote it last, and who has read it since. */
+#ifndef CELLS_H
+#define CELLS_H
+
+#include "order.h"
+#include "provenance.h"
+
+typedef struct {
+    Access write;
+    uint32_t others; /* index of the last read, atomic access, or write of the other byte; 0: there is none */
+} Cell;
+
+enum { CHUNK_CELLS = 8 };
+
+/* 16 bytes. One cell for all of them, or, once accessed in parts, a cell for every 2 bytes. */
+typedef struct Chunk {
+    Cell cell;
+    uint32_t split;   /* index of 8 cells; 0: not split */
+    uint32_t era;     /* what is here counts if it is that of its Cells */
+    uint8_t written;  /* bit i: bytes 2i, 2i + 1 of shared memory have been written */
+    uint8_t barriers; /* bit i: its bytes 8i .. 8i + 7 hold an mbarrier */
+    Tag tag;          /* what it holds */
+} Chunk;
+
+/* Of a CTA's shared memory, or of all global memory. Kept for the next CTA in its place, or the next launch. */
+typedef struct Cells {
+    Chunk *chunk; /* of shared memory; an Allocation has its own */
+    uint32_t chunks;
+    uint32_t era;
+    uint32_t kept; /* others of a cell */
+    struct Other *other;
+    uint32_t others, free_other;
+    Cell (*split)[CHUNK_CELLS];
+    uint32_t splits, free_split; /* linked by the first cell's `others` */
+    int other_capacity, split_capacity;
+} Cells;
+
+/* ---- for the other judges ---------------------------------------------------------------------------------------- */
+
+/* The access is made: judges it, and remembers it. offset and size in bytes, inside the shared memory of the CTA, p in global
+ * memory; any alignment. Stops the launch if p is outside every allocation. What is found is to be reported:
+ * order_settle(). */
+void cells_shared(Cta *cta, Actor *actor, uint32_t offset, uint32_t size);
+void cells_global(Actor *actor, const void *p, uint32_t size);
+/* Judges a read of one aligned chunk of shared memory, and does not remember it. */
+void cells_look(Cta *cta, Actor *actor, uint32_t offset);
+
+static inline Tag *shared_tag(Cta *cta, uint32_t offset) { return &cta->cells->chunk[offset / CHUNK_BYTES].tag; }
+/* The last write to this byte; its kind is ACCESS_NONE if there was none. */
+Access shared_writer(const Cta *cta, uint32_t offset);
+/* A barrier lives in these 8 bytes; it does no more: the actor has ended it, and what the bytes hold nobody knows. */
+void shared_set_barrier(Cta *cta, uint32_t offset);
+void shared_end_barrier(Cta *cta, Actor *actor, uint32_t offset);
+/* Offset of p in the thread's own CTA. Reports and stops if it lies elsewhere or [p, p + bytes) leaves it. */
+uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site);
+
+/* ---- for event.c ------------------------------------------------------------------------------------------------- */
+
+void cells_launch_begin(void);
+/* All threads of the set of launches have returned. */
+void cells_launches_done(void);
+void cells_cta_begin(Cta *cta);
+void cells_free(Allocation *allocation);
+void cells_shutdown(void);
+
+/* p is to become an address in the shared-memory window. */
+void shared_address(const Cta *cta, const void *p);
+/* Ordinary accesses, also at an address that does not suit its size, or is in no memory the model knows. */
+void access_plain(Thread *t, Space space, const void *p, uint32_t size, int write, Site site);
+void access_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what);
+void access_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) __attribute__((noreturn));
+/* An atomic access, and what it orders. */
+void access_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
+                   Site site);
+
+#endif

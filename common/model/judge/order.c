@@ -1,0 +1,392 @@
+/* order.c - see order.h.
+ *
+ * The rule is happens-before: an access may follow another one to the same bytes, one of them a write, only if its thread
+ * knows the other's epoch (clock.h; world.h between clusters). The epoch of asynchronous work is that of its completion, so
+ * the verdict does not depend on when the work really happened. A thread must also know its own copies: program order does
+ * not hold them together, nor does a group those in it. Between the generic and the async proxy a fence must lie, too.
+ *
+ * A launch that overlaps the one before looks at that one's accesses: all threads of it are in order behind
+ * grid_dependency_wait(). In a chain of layers, what is in the memory of a device belongs to its stream. So another device
+ * may write there only when it knows that a launch of that device has begun, and a launch may end only when it knows such
+ * writes to be over. */
+#include "order.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../place/layout.h"
+#include "bug_report.h"
+#include "provenance.h"
+#include "world.h"
+
+const char *const access_name[] = {
+#define ACCESS(id, name, ...) name,
+    ACCESSES(ACCESS)
+#undef ACCESS
+};
+
+static const struct {
+    ModelRule early_read, early_write, second_write;
+    int reads_fenced;
+    const char *fence; /* what is missing */
+} spaces[] = {
+#define SPACE(id, raw, war, waw, reads_fenced, fence, kept) {RULE_##raw, RULE_##war, RULE_##waw, reads_fenced, fence},
+    SPACES_OF(SPACE)
+#undef SPACE
+};
+
+OrderRange order_now;
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+static int is_of(const LaunchFacts *facts, uint32_t serial) { return serial > facts->first && serial <= facts->last; }
+
+/* The launch before in its stream. */
+static const LaunchFacts *before_of(const Launch *l) {
+    return l->follows >= 0 ? &device.launch[l->follows].facts : &l->before;
+}
+
+static int overlaps(const Launch *l) { return l->overlap && before_of(l)->last != 0 && before_of(l)->dependents; }
+
+/* The launch of a cluster of this set or, `of_before` 1, of one before. */
+static const LaunchFacts *launch_with(uint32_t serial, int *of_before) {
+    for (int i = 0; i < device.launched; i++) {
+        *of_before = 0;
+        if (is_of(&device.launch[i].facts, serial)) {
+            return &device.launch[i].facts;
+        }
+        *of_before = 1;
+        if (is_of(&device.launch[i].before, serial)) {
+            return &device.launch[i].before;
+        }
+    }
+    return NULL;
+}
+
+static int device_with(uint32_t serial) {
+    int of_before;
+    return launch_with(serial, &of_before)->device;
+}
+
+void order_launch_begin(void) {
+    order_now.first = order_now.oldest = device.launch->facts.first;
+    for (int i = 0; i < device.launched; i++) {
+        const Launch *l = &device.launch[i];
+        if (l->follows < 0 && overlaps(l) && l->before.first < order_now.oldest) {
+            order_now.oldest = l->before.first;
+        }
+    }
+}
+
+/* ---- the question ------------------------------------------------------------------------------------------------ */
+
+static int has(Actor *a, const Access *before, Aspect aspect) {
+    if (a->warp == NULL || before->serial != a->access.serial) {
+        return world_has(a->thread, before, aspect, a->space);
+    }
+    if (actor_shares(a, before, aspect)) {
+        return 1;
+    }
+    a->beyond_base = 1;
+    for (int lane = 0; lane < a->warp->lanes; lane++) {
+        if (thread_has(&a->warp->thread[lane], before->component, before->epoch, aspect, a->space)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int actor_finds(Actor *a, const Access *before) {
+    const Epoch *no = &a->unknown;
+    if (before->component == no->component && before->epoch >= no->epoch && before->serial == no->serial) {
+        return 0;
+    }
+    int knows = has(a, before, KNOWN);
+    a->unknown = knows ? a->unknown : (Epoch){before->serial, before->epoch, before->component};
+    return knows;
+}
+
+/* Do two atomic accesses reach each other? */
+static int reach(const Actor *a, const Access *before) {
+    return (a->access.scope == SCOPE_SYSTEM && before->scope == SCOPE_SYSTEM) || device.devices == 1 ||
+           device_with(before->serial) == device_of(a->thread);
+}
+
+/* The rule that the access breaks; RULE_COUNT: none. */
+static ModelRule rule_of(Actor *a, const Access *before) {
+    const int mine = a->access.flags, other = before->flags, needs_fence = (mine & ASYNC) && !(other & ASYNC);
+    if (before->serial != a->access.serial) {
+        const Launch *l = launch_of(a->thread->cta);
+        if (overlaps(l) && is_of(before_of(l), before->serial)) {
+            return thread_waited(a->thread) ? RULE_COUNT : RULE_LAUNCH_OVERLAP;
+        }
+        if (before->serial <= order_now.first) {
+            return RULE_COUNT;
+        }
+    }
+    if (mine & other & ATOMIC) {
+        return reach(a, before) || has(a, before, KNOWN) ? RULE_COUNT : RULE_SCOPE;
+    }
+    const int visible = has(a, before, VISIBLE), fenced = !needs_fence || has(a, before, FENCED);
+    if (visible && fenced) {
+        a->passed = (Epoch){before->serial, before->epoch, before->component};
+        return RULE_COUNT;
+    }
+    if (!visible && ((other & WRITES) || !has(a, before, KNOWN))) {
+        int narrow = has(a, before, KNOWN) ||
+                     (a->space == SPACE_GLOBAL && world_is_beyond(a->thread, device_of(a->thread), before));
+        return narrow                               ? RULE_SCOPE
+               : (mine & READS) && (other & WRITES) ? spaces[a->space].early_read
+               : other & READS                      ? spaces[a->space].early_write
+                                                    : spaces[a->space].second_write;
+    }
+    int forgiven = !(other & WRITES) && (device.options.lenient || !spaces[a->space].reads_fenced);
+    return fenced || forgiven ? RULE_COUNT : RULE_PROXY_FENCE;
+}
+
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
+
+/* Who made an access: of a cluster that has ended as well. */
+static const char *issuer_text(const Access *e, char *text) {
+    for (int i = 0; i < device.clusters; i++) {
+        if (device.cluster[i]->serial == e->serial) {
+            return thread_text(component_owner(device.cluster[i], e->issuer)->thread, text);
+        }
+    }
+    /* The first components of a cluster are its threads'. */
+    int of_before;
+    const LaunchFacts *l = launch_with(e->serial, &of_before);
+    int thread = e->issuer % l->block;
+    int cta = l->first_block + (int)(e->serial - l->first - 1) * l->cluster_size + e->issuer / l->block;
+    int length = snprintf(text, PHRASE_SIZE, "CTA %d", cta);
+    if (device.devices > 1) {
+        length += snprintf(text + length, (size_t)(PHRASE_SIZE - length), " of device %d", l->device);
+    }
+    snprintf(text + length, (size_t)(PHRASE_SIZE - length), " warp %d lane %d%s", thread / WARP_SIZE,
+             thread % WARP_SIZE, of_before ? " of the launch before" : "");
+    return text;
+}
+
+/* What lies at `at` of the actor's space. */
+static Tag tag_at(const Actor *a, uintptr_t at) {
+    return a->space == SPACE_SHARED ? provenance_of(a->cta, (uint32_t)at) : tag_of_global((const void *)at);
+}
+
+/* What an instruction has been found to break. */
+static struct {
+    int count;
+    struct Finding {
+        ModelRule rule;
+        const Actor *by;
+        Access before;
+        uintptr_t at;
+        uint32_t size;
+        Tag tag; /* of what lay there */
+    } list[RULE_COUNT];
+} found;
+
+void order_find(const Actor *a, ModelRule rule, const Access *before, uintptr_t at, uint32_t size) {
+    int i = 0;
+    while (i < found.count && found.list[i].rule != rule) {
+        i++;
+    }
+    if (i == found.count) {
+        found.list[found.count++] =
+            (struct Finding){rule, a, before != NULL ? *before : (Access){.serial = 0}, at, size, tag_at(a, at)};
+    }
+}
+
+void order_judge(Actor *a, const Access *before, uintptr_t at, uint32_t size) {
+    ModelRule rule = before->serial > order_now.oldest ? rule_of(a, before) : RULE_COUNT;
+    if (rule != RULE_COUNT) {
+        order_find(a, rule, before, at, size);
+    }
+}
+
+static void report_shared(const Cta *cta, uint32_t offset, uint32_t size, Tag tag) {
+    char text[PHRASE_SIZE], of[PHRASE_SIZE], place[PHRASE_SIZE] = "";
+    const Launch *l = launch_of(cta);
+    if (l->shared_type != NULL) {
+        layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, place, sizeof place);
+    }
+    report_line("memory", "%s%sshared memory of %s, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
+                cta_text(cta, of), offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
+                tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, text) : "");
+}
+
+static void report_global(const Allocation *a, uintptr_t p, Tag tag) {
+    char text[PHRASE_SIZE], name[PHRASE_SIZE];
+    int named = tag.tensor != TENSOR_UNKNOWN;
+    report_line("memory", "%s, byte %llu%s%s", allocation_text(a, name), (unsigned long long)(p - a->begin),
+                named ? ": " : "", named ? tag_text(tag, text) : "");
+}
+
+/* An mbarrier in this chunk. */
+static void report_barrier_in(const Cta *cta, uint32_t offset) {
+    const uint16_t *at = &cta->mbarriers->at[offset / CHUNK_BYTES * 2];
+    report_barrier(cta->mbarriers->list[(at[0] != 0 ? at[0] : at[1]) - 1]);
+}
+
+/* Why an access of the thread's own cluster to shared memory is not known to be over. */
+static void report_missing_shared(const Thread *t, const Access *before) {
+    const ComponentOwner *owner = component_owner(t->cta->cluster, before->component);
+    char name[PHRASE_SIZE];
+    GroupKind kind;
+    if (owner->barrier != NULL) {
+        uint32_t seen = clock_tick(t->clock->base, before->component).known;
+        if (seen == 0) {
+            report_line("missing", "the load counts for phase %u of %s; this thread knows no completed phase of it",
+                        before->epoch - 1, barrier_text(owner->barrier, name));
+        } else {
+            report_line("missing", "the load counts for phase %u of %s; this thread knows only phases up to %u",
+                        before->epoch - 1, barrier_text(owner->barrier, name), seen - 1);
+        }
+        report_barrier(owner->barrier);
+    } else if (owner->warpgroup != NULL) {
+        report_line("missing",
+                    "the wgmma is in group %u of warpgroup %d: this thread cannot know that a wgmma.wait_group has "
+                    "covered it",
+                    before->epoch - 1, owner->warpgroup->id);
+    } else if ((kind = component_group(owner->thread, before->component)) != GROUP_KINDS) {
+        const GroupText *text = group_text(kind);
+        report_line("missing",
+                    owner->thread == t ? "the copy is in group %u of its thread's %s groups: this thread has not "
+                                         "waited for it (%s)"
+                                       : "the copy is in group %u of its thread's %s groups: its thread's %s and a "
+                                         "barrier after it must come between",
+                    before->epoch - 1, text->copies, text->wait);
+    } else {
+        report_line("missing", "no barrier that both threads take part in lies between");
+    }
+}
+
+/* What a thread, or NULL, a launch of device `on` would have to know of an access to global memory. */
+static void report_missing_global(const Actor *a, int on, const Access *before, const char *who) {
+    const Thread *t = a != NULL ? a->thread : NULL;
+    if (!(before->flags & ASYNC) || (device.devices > 1 && world_is_handed_on(before))) {
+        world_missing(t, on, before, who);
+    } else if (before->flags & READS) {
+        report_line("missing",
+                    "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is "
+                    "before it");
+    } else if (a != NULL && before->component == a->access.component && before->epoch == a->access.epoch) {
+        report_line("missing", "bulk_commit_group() and bulk_wait_group(0) between the two: copies of one group are in "
+                               "no order");
+    } else if (t != NULL && device_with(before->serial) == device_of(t)) {
+        report_line("missing", "bulk_wait_group(0) by the thread of the copy, and what orders this thread behind it");
+    } else {
+        report_line("missing", "bulk_wait_group(0) by the thread of the copy, behind it a release of system scope, and "
+                               "an acquire on this device that reads what was released");
+    }
+}
+
+static void report_missing(const struct Finding *f, const char *who) {
+    const Actor *a = f->by;
+    const Access *before = &f->before;
+    if (f->rule == RULE_UNINIT_SHARED || f->rule == RULE_BARRIER_OVERWRITTEN) {
+        return;
+    }
+    if (f->rule == RULE_LAUNCH_OVERLAP) {
+        report_line("missing", "grid_dependency_wait(), by this thread or by one that is before it at a barrier");
+    } else if (f->rule == RULE_PROXY_FENCE) {
+        report_line("missing", "%s", spaces[a->space].fence);
+    } else if (f->rule == RULE_SCOPE && (before->flags & ATOMIC)) {
+        report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device alone");
+    } else if (a->space == SPACE_SHARED) {
+        report_missing_shared(a->thread, before);
+    } else {
+        report_missing_global(a, device_of(a->thread), before, who);
+    }
+}
+
+static void report(const struct Finding *f) {
+    const Actor *a = f->by;
+    char who[PHRASE_SIZE], name[PHRASE_SIZE];
+    if (!report_begin(f->rule)) {
+        return;
+    }
+    report_place("now", a->thread, a->access.site, a->what);
+    if (f->before.serial != 0) {
+        report_place_of("before", issuer_text(&f->before, who), f->before.site, access_name[f->before.kind]);
+    } else if (f->rule == RULE_LAUNCH_OVERLAP) {
+        report_line("before", "the launch before, which may still run: in a chain of layers it writes and reads "
+                              "what this one reads and writes");
+    } else if (f->rule == RULE_BARRIER_OVERWRITTEN) {
+        report_barrier_in(a->cta, (uint32_t)f->at);
+    }
+    if (a->space == SPACE_SHARED) {
+        report_shared(a->cta, (uint32_t)f->at, f->size, f->tag);
+    } else {
+        report_global(a->in, f->at, f->tag);
+    }
+    report_missing(f, who);
+    if (a->barrier != NULL) {
+        report_line("stage", "the load is counted by %s", barrier_text(a->barrier, name));
+    }
+    report_end(0);
+}
+
+int order_found(void) { return found.count > 0; }
+
+void order_settle(void) {
+    int count = found.count;
+    found.count = 0;                             /* a report may end the launch */
+    for (int fences = 0; fences < 2; fences++) { /* no fence helps what is in no order */
+        for (int i = 0; i < count; i++) {
+            if ((found.list[i].rule == RULE_PROXY_FENCE) == fences) {
+                report(&found.list[i]);
+            }
+        }
+    }
+}
+
+/* ---- launches of a chain ----------------------------------------------------------------------------------------- */
+
+/* The launch of that device that goes with this one: as many are before it there. */
+static const LaunchFacts *peer_of(const Launch *l, int on) {
+    int number = 0;
+    for (const Launch *before = device.launch; before < l; before++) {
+        number += before->facts.device == l->facts.device;
+    }
+    for (int i = 0; i < device.launched; i++) {
+        if (device.launch[i].facts.device == on && number-- == 0) {
+            return &device.launch[i].facts;
+        }
+    }
+    return NULL;
+}
+
+void order_check_launches(Actor *a, uintptr_t p) {
+    const int flags = a->access.flags;
+    const Launch *l = launch_of(a->thread->cta);
+    if (l->overlap && !thread_waited(a->thread) && (!a->in->constant || (flags & WRITES))) {
+        report(&(struct Finding){.rule = RULE_LAUNCH_OVERLAP, .by = a, .at = p, .tag = tag_at(a, p)});
+    }
+    const LaunchFacts *peer = a->in->device != l->facts.device ? peer_of(l, a->in->device) : NULL;
+    if (peer != NULL && (flags & WRITES) && (!(flags & ATOMIC) || (flags & ASYNC)) &&
+        !world_knows_start(a->thread, peer) && report_begin(RULE_PEER_START)) {
+        report_place("now", a->thread, a->access.site, a->what);
+        report_global(a->in, p, tag_at(a, p));
+        report_line("missing",
+                    "an acquire of a flag that device %d raises when this launch of it has begun: until then the work "
+                    "before in its stream may use that memory",
+                    a->in->device);
+        report_end(0);
+    }
+}
+
+int order_check_left(const Allocation *a, const Access *e, uintptr_t p) {
+    if (e->serial <= order_now.first || !(e->flags & WRITES) || ((e->flags & ATOMIC) && !(e->flags & ASYNC)) ||
+        device_with(e->serial) == a->device || world_device_knows(a->device, e)) {
+        return 1;
+    }
+    char who[PHRASE_SIZE];
+    if (report_begin(world_is_beyond(NULL, a->device, e) ? RULE_SCOPE : RULE_PEER_END)) {
+        report_line("now", "the launch on device %d has ended", a->device);
+        report_place_of("before", issuer_text(e, who), e->site, access_name[e->kind]);
+        report_global(a, p, tag_of_global((const void *)p));
+        report_missing_global(NULL, a->device, e, who);
+        report_end(0);
+    }
+    return 0;
+}
