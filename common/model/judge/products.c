@@ -247,12 +247,11 @@ static Site written(const WarpFacts *f, const void *registers, uint32_t bytes) {
 
 static void check_fence(const Warp *w, const Product *wanted) {
     WarpFacts *f = facts(w);
-    const LaneOperands *lane = &w->meeting->operands[0];
     Site before = f->touched_site;
     if (!f->touched) {
-        before = written(f, lane->p[0], (uint32_t)wanted->n / 2 * sizeof(float));
+        before = written(f, w->meeting->p[0][0], (uint32_t)wanted->n / 2 * sizeof(float));
         if (before == 0 && wanted->rs) {
-            before = written(f, lane->p[1], FRAGMENT_BYTES);
+            before = written(f, w->meeting->p[1][0], FRAGMENT_BYTES);
         }
         if (before == 0) {
             return;
@@ -300,8 +299,8 @@ static void report_left(const Warp *w, const Warp *left, Site site) {
 
 static void check_lanes(const Warp *w, const Product *wanted) {
     for (int lane = 0; lane < w->lanes; lane++) {
-        const LaneOperands *other = &w->meeting->operands[lane];
-        if (other->u[0] != wanted->a || other->u[1] != wanted->b || other->i[0] != wanted->accumulate) {
+        const WarpMeeting *m = w->meeting;
+        if (m->u[0][lane] != wanted->a || m->u[1][lane] != wanted->b || m->i[lane] != wanted->accumulate) {
             report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
                           "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp",
                           lane, current_thread()->lane);
@@ -439,7 +438,7 @@ static void remember_fragment(const Warp *w, const Product *product) {
     f->fragment = model_room(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
     FragmentRead *read = &f->fragment[f->fragments++];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        read->a[lane] = (uintptr_t)w->meeting->operands[lane].p[1];
+        read->a[lane] = (uintptr_t)w->meeting->p[1][lane];
     }
     read->number = product->number + 1;
     read->site = product->site;
@@ -461,7 +460,7 @@ static void on_part(const Event *e) {
     check_order(w, product, first);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const float *known = product->tile->d[w->thread[lane].id % WARPGROUP_SIZE];
-        if (known != NULL && known != w->meeting->operands[lane].p[0]) {
+        if (known != NULL && known != w->meeting->p[0][lane]) {
             report_different(w, product, wanted->site, "the accumulators");
         }
     }
@@ -472,7 +471,7 @@ static void on_part(const Event *e) {
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
         } else {
-            a = first ? provenance_fragment(w, product->type, w->meeting->operands[0].p[1], wanted->site) : a;
+            a = first ? provenance_fragment(w, product->type, w->meeting->p[1][0], wanted->site) : a;
             w->cta->results->unknown |= first && a.tensor == TENSOR_UNKNOWN;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);

@@ -123,22 +123,22 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
-    m->operands[t->lane].u[0] = value;
-    m->operands[t->lane].u[1] = (uint64_t)width;
-    m->operands[t->lane].i[0] = which;
+    m->u[0][t->lane] = value;
+    m->u[1][t->lane] = (uint64_t)width;
+    m->i[t->lane] = which;
     if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
         POST(SHUFFLE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            int from = source_of(how, lane, m->operands[lane].i[0], (int)m->operands[lane].u[1]);
+            int from = source_of(how, lane, m->i[lane], (int)m->u[1][lane]);
             if (from >= w->lanes) {
                 from = lane;
             }
             if (!(m->arrived >> from & 1)) {
                 POST(SHUFFLE_SOURCE, .warp = w, .lane = lane, .from_lane = from);
             }
-            m->result[lane] = m->operands[from].u[0];
+            m->result[lane] = m->u[0][from];
         }
         warp_go(w);
     }
@@ -148,13 +148,13 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
 uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->operands[t->lane].i[0] = predicate;
+    m->i[t->lane] = predicate;
     if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
         POST(VOTE, .warp = t->warp);
         uint32_t ballot = 0;
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            ballot |= (uint32_t)(m->operands[lane].i[0] != 0) << lane;
+            ballot |= (uint32_t)(m->i[lane] != 0) << lane;
         }
         uint32_t result = how == MODEL_VOTE_BALLOT ? ballot
                           : how == MODEL_VOTE_ANY  ? ballot != 0
@@ -172,7 +172,7 @@ static uint32_t alike(const WarpMeeting *m, int lane) {
     uint32_t same = 0;
     for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
         int other = __builtin_ctz(lanes);
-        same |= (uint32_t)(m->operands[other].u[0] == m->operands[lane].u[0]) << other;
+        same |= (uint32_t)(m->u[0][other] == m->u[0][lane]) << other;
     }
     return same;
 }
@@ -180,7 +180,7 @@ static uint32_t alike(const WarpMeeting *m, int lane) {
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->operands[t->lane].u[0] = value;
+    m->u[0][t->lane] = value;
     if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
         POST(VOTE, .warp = t->warp);
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -216,42 +216,27 @@ int model_elect_one(const char *here) {
 
 void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here) {
     Thread *t = current_thread();
-    Warp *w = t->warp;
-    Site site = site_of(here);
-    w->meeting->operands[t->lane].p[0] = r;
-    w->meeting->operands[t->lane].p[1] = row;
-    if (!warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site)) {
-        return;
+    WarpMeeting *m = t->warp->meeting;
+    m->p[0][t->lane] = r;
+    m->p[1][t->lane] = row;
+    if (warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
+        uint32_t *const *out = (uint32_t *const *)m->p[0];
+        POST(LDMATRIX, .warp = t->warp, .registers = out, .rows = m->p[1], .transposes = trans, .site = m->site);
+        (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, m->p[1]);
+        warp_go(t->warp);
     }
-    uint32_t *out[WARP_SIZE];
-    const void *in[WARP_SIZE];
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        out[lane] = (uint32_t *)(uintptr_t)w->meeting->operands[lane].p[0];
-        in[lane] = w->meeting->operands[lane].p[1];
-    }
-    POST(LDMATRIX, .warp = w, .registers = out, .rows = in, .transposes = trans, .site = site);
-    (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, in);
-    warp_go(w);
 }
 
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
     Thread *t = current_thread();
-    Warp *w = t->warp;
-    Site site = site_of(here);
-    w->meeting->operands[t->lane].p[0] = r;
-    w->meeting->operands[t->lane].p[1] = row;
-    if (!warp_meet(t, WARP_STMATRIX, 0xffffffffu, site)) {
-        return;
+    WarpMeeting *m = t->warp->meeting;
+    m->p[0][t->lane] = r;
+    m->p[1][t->lane] = row;
+    if (warp_meet(t, WARP_STMATRIX, 0xffffffffu, site_of(here))) {
+        POST(STMATRIX, .warp = t->warp, .rows = m->p[1], .site = m->site);
+        matrix_stmatrix_x4((void *const *)m->p[1], (const uint32_t *const *)m->p[0]);
+        warp_go(t->warp);
     }
-    void *out[WARP_SIZE];
-    const uint32_t *in[WARP_SIZE];
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        in[lane] = w->meeting->operands[lane].p[0];
-        out[lane] = (void *)(uintptr_t)w->meeting->operands[lane].p[1];
-    }
-    POST(STMATRIX, .warp = w, .rows = (const void *const *)out, .site = site);
-    matrix_stmatrix_x4(out, in);
-    warp_go(w);
 }
 
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
@@ -259,27 +244,21 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
 void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    Site site = site_of(here);
-    LaneOperands *mine = &w->meeting->operands[t->lane];
-    mine->p[0] = d;
-    mine->p[1] = a;
-    mine->p[2] = b;
-    if (!warp_meet(t, WARP_MMA, 0xffffffffu, site)) {
+    WarpMeeting *m = w->meeting;
+    m->p[0][t->lane] = d;
+    m->p[1][t->lane] = a;
+    m->p[2][t->lane] = b;
+    if (!warp_meet(t, WARP_MMA, 0xffffffffu, site_of(here))) {
         return;
     }
-    float *ds[WARP_SIZE];
-    const uint32_t *as[WARP_SIZE], *bs[WARP_SIZE];
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        ds[lane] = (float *)(uintptr_t)w->meeting->operands[lane].p[0];
-        as[lane] = w->meeting->operands[lane].p[1];
-        bs[lane] = w->meeting->operands[lane].p[2];
-    }
-    POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = site);
+    float *const *ds = (float *const *)m->p[0];
+    const uint32_t *const *as = (const uint32_t *const *)m->p[1], *const *bs = (const uint32_t *const *)m->p[2];
+    POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
     if (type == MATRIX_BF16) {
         matrix_mma_m16n8k16(ds, as, bs);
     } else {
         matrix_mma(type, ds, as, bs);
     }
-    POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = site);
+    POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
     warp_go(w);
 }

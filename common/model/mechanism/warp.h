@@ -36,13 +36,6 @@ static inline const char *warp_instruction_text(WarpInstruction instruction) {
     return text[instruction];
 }
 
-/* Operands, one set a lane. */
-typedef struct {
-    const void *p[3];
-    uint64_t u[2];
-    int i[1];
-} LaneOperands;
-
 /* Part of the warp at an instruction with a mask of its own, while others are elsewhere. */
 typedef struct {
     WarpInstruction instruction;
@@ -57,7 +50,10 @@ typedef struct WarpMeeting {
     uint32_t mask;    /* who must come */
     uint32_t arrived; /* 0: none is in progress */
     int parts;        /* others in progress, of other masks */
-    LaneOperands operands[WARP_SIZE];
+    /* Operands of the lanes: pointers, words, a number. */
+    const void *p[3][WARP_SIZE];
+    uint64_t u[2][WARP_SIZE];
+    int i[WARP_SIZE];
     uint64_t result[WARP_SIZE];
     WarpPart part[WARP_SIZE];
 } WarpMeeting;

@@ -106,9 +106,8 @@ static void load_fragments(Warp *w, Product *product) {
     if (product->a_values == NULL) {
         product->a_values = model_alloc_zero((size_t)matrix_k(product->type) * WGMMA_M * sizeof(float));
     }
-    const uint32_t *a[WARP_SIZE];
+    const uint32_t *const *a = (const uint32_t *const *)w->meeting->p[1];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        a[lane] = w->meeting->operands[lane].p[1];
         watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
     float *values = product->a_values + 16 * (w->id % 4);
@@ -206,7 +205,7 @@ static Product *issue_part(Warp *w, const Product *wanted) {
         *product = *wanted;
         product->number = w->products->issued;
         product->group = w->products->groups;
-        product->tile = find_tile(p, &w->thread[0], w->meeting->operands[0].p[0], wanted->n);
+        product->tile = find_tile(p, &w->thread[0], w->meeting->p[0][0], wanted->n);
     }
     POST(WGMMA_PART, .warp = w, .product = product, .wanted = wanted, .first = first, .site = wanted->site);
     if (first) {
@@ -224,7 +223,7 @@ static void issue(Warp *w, const Product *wanted) {
     Product *product = issue_part(w, wanted);
     AccumulatorTile *tile = product->tile;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting->operands[lane].p[0];
+        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting->p[0][lane];
     }
     if (!(tile->taken & bit) && take_registers(w, tile, wanted->accumulate)) {
         POST(WGMMA_UNSET, .site = wanted->site);
@@ -243,12 +242,12 @@ static void issue(Warp *w, const Product *wanted) {
 
 static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) {
     Thread *t = current_thread();
-    LaneOperands *mine = &t->warp->meeting->operands[t->lane];
-    mine->p[0] = d;
-    mine->p[1] = a_registers;
-    mine->u[0] = wanted->a;
-    mine->u[1] = wanted->b;
-    mine->i[0] = wanted->accumulate;
+    WarpMeeting *m = t->warp->meeting;
+    m->p[0][t->lane] = d;
+    m->p[1][t->lane] = a_registers;
+    m->u[0][t->lane] = wanted->a;
+    m->u[1][t->lane] = wanted->b;
+    m->i[t->lane] = wanted->accumulate;
     if (warp_meet(t, WARP_WGMMA, 0xffffffffu, wanted->site)) {
         issue(t->warp, wanted);
         warp_go(t->warp);

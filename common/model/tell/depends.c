@@ -19,6 +19,7 @@ typedef struct {
 static struct {
     Question *question;
     int questions, capacity;
+    int in_vain;      /* threads that have been told no last */
     const char *what; /* the first other thing; NULL: none */
     Site site;
 } seen;
@@ -39,6 +40,7 @@ static void goes_on(Thread *t) {
     if (t->asked_in_vain != 0) {
         question_at(t->asked_in_vain)->used = 1;
         t->asked_in_vain = 0;
+        seen.in_vain--;
     }
 }
 
@@ -48,12 +50,14 @@ static void on_wait(const Event *e) {
     if (t->asked_in_vain != 0 && t->asked_barrier == e->barrier) {
         question_at(t->asked_in_vain)->waits = 1;
         t->asked_in_vain = 0;
+        seen.in_vain--;
     }
     goes_on(t);
 }
 
 static void on_asked(const Event *e) {
     question_at(e->site);
+    seen.in_vain += (!e->asked) - (e->thread->asked_in_vain != 0);
     e->thread->asked_in_vain = e->asked ? 0 : e->site;
     e->thread->asked_barrier = e->barrier;
 }
@@ -61,7 +65,7 @@ static void on_asked(const Event *e) {
 static void on_other(const Event *e) { goes_on(e->thread); }
 
 static void on_together(const Event *e) {
-    for (int lane = 0; lane < e->warp->lanes; lane++) {
+    for (int lane = 0; lane < e->warp->lanes && seen.in_vain > 0; lane++) {
         goes_on(&e->warp->thread[lane]);
     }
 }
