@@ -245,6 +245,39 @@ DEVICE void leave(Shared *s, const Params *p, int rank, int thread) {
     }
 }
 
+RIGHT_IN(together, RIGHT_TOGETHER); /* a lane of each warp waits, and the warp for it, before the cluster barrier */
+WRONG_IN(together, LANE_WAITS_ALONE, CONVERGENCE); /* ... which takes whole warps */
+WRONG_IN(together, ARRIVES_IN_TWO_PLACES, CONVERGENCE);
+WRONG_IN(together, WAITS_IN_TWO_PLACES, CONVERGENCE);
+
+DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
+    const int bug = p->bug, half = thread % 32 < 16;
+    if (thread == 0) {
+        mbarrier_init(&s->full, 1, 1);
+    }
+    __syncthreads();
+    if (thread == 40) {
+        mbarrier_arrive(&s->full);
+    }
+    if (thread % 32 == 0) {
+        mbarrier_wait_parity(&s->full, 0);
+    }
+    if (bug != LANE_WAITS_ALONE) {
+        __syncwarp();
+    }
+    if (bug == ARRIVES_IN_TWO_PLACES && half) {
+        cluster_arrive_relaxed();
+    } else {
+        cluster_arrive_relaxed();
+    }
+    if (bug == WAITS_IN_TWO_PLACES && half) {
+        cluster_wait();
+    } else {
+        cluster_wait();
+    }
+    p->out[rank * THREADS + thread] = 5 * number(1 - rank, THREADS - 1 - thread);
+}
+
 static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     p.part(s, &p, cluster_cta_rank(), (int)threadIdx.x);

@@ -8,6 +8,17 @@
 #include "bug_report.h"
 #include "clock.h"
 
+/* Barriers that all lanes of a warp execute together; each lane comes by itself here. */
+typedef enum { ALIGNED_SYNC, ALIGNED_CLUSTER_ARRIVE, ALIGNED_CLUSTER_WAIT, ALIGNED } Aligned;
+
+/* A warp's lane that came last. */
+typedef struct {
+    int seen; /* 1 + the barrier's generation */
+    Site site;
+    const Thread *thread;
+    uint32_t waits; /* since the warp met last */
+} WarpPlace;
+
 /* Of a CTA. */
 typedef struct CtaConvergence {
     struct { /* a numbered barrier's generation in progress */
@@ -19,10 +30,12 @@ typedef struct CtaConvergence {
         Site last_site; /* of the first arrival in the last complete one */
         Thread *last_first;
     } named[NAMED_BARRIERS];
-    struct { /* a warp's last __syncthreads() by one of its lanes */
-        Site site;
-        int seen; /* 1 + its generation */
-    } sync[WARP_LIMIT];
+    WarpPlace place[ALIGNED][WARP_LIMIT];
+    uint32_t meetings[WARP_LIMIT]; /* times that all lanes of a warp were at one instruction */
+    struct {                       /* what a thread has waited for since its warp met last */
+        uint32_t meetings, waits;
+        Site site; /* of the last wait */
+    } alone[THREAD_LIMIT];
 } CtaConvergence;
 
 static void on_cta_begin(const Event *e) { e->cta->convergence = cta_alloc(e->cta, sizeof *e->cta->convergence); }
@@ -49,7 +62,8 @@ static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread
 /* Lanes wait in __syncthreads() that are needed at the warp's instruction. */
 static void report_in_sync(const Warp *w, WarpPart part) {
     report_apart(first_of(w, part.arrived), part.site, warp_instruction_text(part.instruction),
-                 first_of(w, w->in_sync & part.mask), w->cta->convergence->sync[w->id].site, "__syncthreads");
+                 first_of(w, w->in_sync & part.mask), w->cta->convergence->place[ALIGNED_SYNC][w->id].site,
+                 "__syncthreads");
 }
 
 static void on_apart(const Event *e) {
@@ -114,20 +128,51 @@ static void on_thread_returned(const Event *e) {
 
 /* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
 
-/* __syncthreads() of lanes of one warp in different places, or while others are at a warp-wide instruction. */
-static void check_sync(Thread *t, Site site) {
-    const Warp *w = t->warp;
+static void on_together(const Event *e) { e->warp->cta->convergence->meetings[e->warp->id]++; }
+
+static uint32_t *waits_alone(const Thread *t) {
     CtaConvergence *c = t->cta->convergence;
-    int seen = t->cta->named[0].generation + 1;
-    if (c->sync[w->id].seen == seen && c->sync[w->id].site != site) {
-        report_begin_last(RULE_CONVERGENCE);
-        report_place("now", t, site, "__syncthreads");
-        report_place("but", NULL, c->sync[w->id].site, "__syncthreads by other lanes of the same warp");
-        report_line("rule", "all lanes of a warp execute the same __syncthreads together");
-        report_end(1);
+    if (c->alone[t->id].meetings != c->meetings[t->warp->id]) {
+        c->alone[t->id].meetings = c->meetings[t->warp->id];
+        c->alone[t->id].waits = 0;
     }
-    c->sync[w->id].seen = seen;
-    c->sync[w->id].site = site;
+    return &c->alone[t->id].waits;
+}
+
+static void on_passed(const Event *e) {
+    ++*waits_alone(e->thread);
+    e->thread->cta->convergence->alone[e->thread->id].site = e->site;
+}
+
+/* Lanes of one warp come to such a barrier in different places; or to the cluster's, one having waited where the others have
+ * not: the compiler need not have brought them together again. */
+static void check_aligned(const Thread *t, Aligned barrier, int generation, Site site) {
+    static const char *const text[] = {"__syncthreads", "barrier.cluster.arrive", "barrier.cluster.wait"};
+    CtaConvergence *c = t->cta->convergence;
+    WarpPlace *place = &c->place[barrier][t->warp->id];
+    const WarpPlace now = {generation + 1, site, t, *waits_alone(t)}, before = *place;
+    *place = now;
+    int apart = barrier != ALIGNED_SYNC && now.waits != before.waits;
+    if (before.seen != now.seen || (before.site == site && !apart)) {
+        return;
+    }
+    report_begin_last(RULE_CONVERGENCE);
+    report_place("now", t, site, text[barrier]);
+    if (before.site != site) {
+        report_place("but", before.thread, before.site, "another lane of the same warp, in another place");
+        report_line("rule", "all lanes of a warp execute the same %s together", text[barrier]);
+    } else {
+        const Thread *alone = now.waits > before.waits ? t : before.thread;
+        report_place("but", alone, c->alone[alone->id].site, "a wait that not all lanes of the warp have executed");
+        report_line("missing", "__syncwarp() between: all lanes of a warp execute %s together", text[barrier]);
+    }
+    report_end(1);
+}
+
+/* __syncthreads() of lanes of one warp in different places, or while others are at a warp-wide instruction. */
+static void check_sync(const Thread *t, Site site) {
+    const Warp *w = t->warp;
+    check_aligned(t, ALIGNED_SYNC, t->cta->named[0].generation, site);
     for (int i = -1; i < w->meeting->parts; i++) {
         WarpPart part = warp_part(w->meeting, i);
         if (part.arrived != 0 && (w->in_sync & part.mask)) {
@@ -204,6 +249,7 @@ static void on_arrive(const Event *e) {
         report_second_arrival(t, id, e->site);
     }
     check_last_is_over(t, id, e->site);
+    *waits_alone(t) = 0; /* the barrier brings the warp together too */
     thread_release(t, &c->named[id].arriving);
 }
 
@@ -228,12 +274,14 @@ static void on_cluster_arrive(const Event *e) {
         report_misuse(RULE_NAMED_BARRIER, e->site, 1,
                       "second arrival at the cluster barrier without a cluster_wait() between");
     }
+    check_aligned(e->thread, ALIGNED_CLUSTER_ARRIVE, e->thread->cta->cluster->barrier->generation, e->site);
 }
 
 static void on_cluster_wait(const Event *e) {
     if (!e->thread->barriers->cluster_arrived) {
         report_misuse(RULE_NAMED_BARRIER, e->site, 1, "cluster_wait() without an arrival before it");
     }
+    check_aligned(e->thread, ALIGNED_CLUSTER_WAIT, e->thread->barriers->cluster_generation, e->site);
 }
 
 static void on_setmaxnreg(const Event *e) {
@@ -277,4 +325,6 @@ const Listener convergence_listener = {.hear = {
                                            [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
                                            [EVENT_CLUSTER_WAIT] = on_cluster_wait,
                                            [EVENT_SETMAXNREG] = on_setmaxnreg,
+                                           [EVENT_WARP_TOGETHER] = on_together,
+                                           [EVENT_MBARRIER_PASSED] = on_passed,
                                        }};
