@@ -224,18 +224,20 @@ typedef struct {
     Hear *hear[EVENT_KINDS];
 } Listener;
 
-/* For each kind those who listen, in the order of LISTENERS, then NULL. */
+/* In this order: rules first, then who tells. */
 #define LISTENERS(LISTENER) \
-    /* rules */             \
+    LISTENER(clock)         \
+    LISTENER(world)         \
     LISTENER(convergence)   \
     LISTENER(phases)        \
-    LISTENER(rules)         \
+    LISTENER(order)         \
+    LISTENER(cells)         \
+    LISTENER(transfers)     \
     LISTENER(products)      \
     LISTENER(provenance)    \
     LISTENER(results)       \
     LISTENER(deadlock)      \
     LISTENER(bug_report)    \
-    /* tellers */           \
     LISTENER(count)         \
     LISTENER(observe)       \
     LISTENER(barrier_rows)  \
@@ -246,8 +248,13 @@ typedef struct {
 #define LISTENER(name) extern const Listener name##_listener;
 LISTENERS(LISTENER)
 #undef LISTENER
-enum { MOST_LISTENERS = 20 };
-extern Hear *event_heard[EVENT_KINDS][MOST_LISTENERS + 1];
+
+#define LISTENER(name) +1
+enum { LISTENER_COUNT = 0 LISTENERS(LISTENER) };
+#undef LISTENER
+
+/* Of each kind those who hear it in this launch, then NULL. */
+extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
 
 /* model.c: options have changed, or a launch begins. */
 void event_connect(void);

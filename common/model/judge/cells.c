@@ -44,14 +44,16 @@ static void forget(Cells *cells, Space space) {
     cells->free_other = cells->free_split = 0;
 }
 
-void cells_launch_begin(void) {
+static void on_launch_begin(const Event *e) {
+    (void)e;
     if (order_now.oldest == order_now.first) {
         global.era++;
         forget(&global, SPACE_GLOBAL);
     }
 }
 
-void cells_cta_begin(Cta *cta) {
+static void on_cta_begin(const Event *e) {
+    Cta *cta = e->cta;
     if (device.devices * device.sms > shared.slots) {
         /* CTAs point at theirs: none may move while one lives. All slots of a set of launches are made at once. */
         int slots = device.devices * device.sms;
@@ -76,7 +78,8 @@ static void free_cells(Cells *cells) {
     free(cells->split);
 }
 
-void cells_shutdown(void) {
+static void on_shutdown(const Event *e) {
+    (void)e;
     for (int i = 0; i < shared.slots; i++) {
         free_cells(&shared.of[i]);
     }
@@ -86,7 +89,8 @@ void cells_shutdown(void) {
     global = (Cells){.era = global.era};
 }
 
-void cells_free(Allocation *a) {
+static void on_global_free(const Event *e) {
+    Allocation *a = e->allocation;
     provenance_forget_memory((const void *)a->mapped, a->mapped_end - a->mapped);
     if (a->chunk != NULL) {
         munmap(a->chunk, (a->end - a->begin + CHUNK_BYTES - 1) / CHUNK_BYTES * sizeof *a->chunk);
@@ -243,10 +247,10 @@ uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const cha
     return (uint32_t)offset;
 }
 
-void shared_address(const Cta *cta, const void *p) {
-    if ((uintptr_t)p - (uintptr_t)cta->shared > SHARED_STRIDE) {
+static void on_shared_address(const Event *e) {
+    if ((uintptr_t)e->p - (uintptr_t)e->cta->shared > SHARED_STRIDE) {
         report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory",
-                      p);
+                      e->p);
     }
 }
 
@@ -321,7 +325,8 @@ void cells_look(Cta *cta, Actor *a, uint32_t offset) {
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
-void access_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+/* An address that is in no memory the model knows. */
+static _Noreturn void report_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
     report_begin_last(RULE_GLOBAL_BOUNDS);
     report_place("now", t, site, what);
     report_line("memory",
@@ -334,7 +339,7 @@ void access_unknown(Thread *t, const void *p, uint32_t size, Site site, const ch
 static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
     order_settle();
     if (!global_is((const void *)p)) {
-        access_unknown(t, (const void *)p, size, site, what);
+        report_unknown(t, (const void *)p, size, site, what);
     }
     const Allocation *below = global_below(p);
     report_begin_last(RULE_GLOBAL_BOUNDS);
@@ -406,7 +411,8 @@ static int has_launch(int on) {
     return i < device.launched;
 }
 
-void cells_launches_done(void) {
+static void on_launches_done(const Event *e) {
+    (void)e;
     const Allocation *a;
     for (int n = 0; device.devices > 1 && device.options.chain && (a = global_at(n)) != NULL; n++) {
         for (uintptr_t p = a->begin; a->chunk != NULL && has_launch(a->device) && p < a->end; p += 2) {
@@ -426,7 +432,7 @@ static int is_shared(const void *p) { return (uintptr_t)p - (uintptr_t)device.sh
 
 /* Loads of one place from one instruction, with nothing else between: an ordinary load orders nothing, and no thread
  * stops at it, so that such a loop would run for ever. */
-static inline void spin(const Thread *t, const void *p, uint32_t size, int write, Site site) {
+static inline void spin(const Event *e) {
     enum { SPIN_LIMIT = 1 << 20 };
     static struct {
         const Thread *thread;
@@ -435,44 +441,52 @@ static inline void spin(const Thread *t, const void *p, uint32_t size, int write
         Site site;
         uint32_t count;
     } last;
-    if (write || last.at != p || last.site != site || last.thread != t || last.step != device.step) {
-        last.thread = t;
-        last.at = write ? NULL : p;
+    if (e->write || last.at != e->p || last.site != e->site || last.thread != e->thread || last.step != device.step) {
+        last.thread = e->thread;
+        last.at = e->write ? NULL : e->p;
         last.step = device.step;
-        last.site = site;
+        last.site = e->site;
         last.count = 0;
     } else if (++last.count == SPIN_LIMIT) {
         last.at = NULL;
-        report_misuse(RULE_LIVELOCK, site, 1,
+        report_misuse(RULE_LIVELOCK, e->site, 1,
                       "ordinary load of the same %u bytes, %d times without anything between: nothing orders it behind "
                       "a store of another thread; wait at a barrier, or poll a counter of global_counter.h",
-                      size, SPIN_LIMIT);
+                      e->size, SPIN_LIMIT);
     }
 }
 
-void access_plain(Thread *t, Space space, const void *p, uint32_t size, int write, Site site) {
-    Actor actor = actor_plain(t, write ? ACCESS_STORE : ACCESS_LOAD, site);
-    spin(t, p, size, write, site);
-    if (space == SPACE_SHARED) {
-        cells_shared(t->cta, &actor, shared_bounds(t, p, size, actor.what, site), size);
-    } else {
-        cells_global(&actor, p, size);
-    }
+static void on_shared_access(const Event *e) {
+    Thread *t = e->thread;
+    Actor actor = actor_plain(t, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
+    spin(e);
+    cells_shared(t->cta, &actor, shared_bounds(t, e->p, e->size, actor.what, e->site), e->size);
     order_settle();
 }
 
-void access_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
-                   Site site) {
+static void on_global_access(const Event *e) {
+    Actor actor = actor_plain(e->thread, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
+    spin(e);
+    cells_global(&actor, e->p, e->size);
+    order_settle();
+}
+
+static void on_atomic(const Event *e) {
+    Thread *t = e->thread;
+    const void *p = e->p;
+    AtomicKind kind = e->atomic;
+    MemoryOrder order = e->order;
+    const int *wanted = e->at_least;
     static const AccessKind kinds[] = {
         [ATOMIC_LOAD] = ACCESS_ATOMIC_LOAD, [ATOMIC_STORE] = ACCESS_ATOMIC_STORE, [ATOMIC_CHANGE] = ACCESS_ATOMIC};
-    Actor actor = actor_plain(t, kinds[kind], site);
-    actor.what = what;
+    Actor actor = actor_plain(t, kinds[kind], e->site);
+    actor.what = e->what;
     actor.access.scope = (uint8_t)scope_of(order);
     if ((uintptr_t)p % 4 != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "%s at address %p, which is not a multiple of 4", what, p);
+        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s at address %p, which is not a multiple of 4", e->what, p);
     }
     if (is_shared(p)) {
-        cells_shared(t->cta, &actor, shared_bounds(t, p, 4, "atomic access", site), 4);
+        cells_shared(t->cta, &actor, shared_bounds(t, p, 4, "atomic access", e->site), 4);
         order_settle();
         return;
     }
@@ -484,18 +498,38 @@ void access_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order,
     if (wanted != NULL && (int)(*(const uint32_t *)p - (uint32_t)*wanted) >= 0) {
         world_reached(t, p, order, *wanted);
     }
-    world_release(t, p, kind, order, site);
+    world_release(t, p, kind, order, e->site);
 }
 
-void access_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
+static void on_misaligned(const Event *e) {
+    const void *p = e->p;
     report_begin_last(RULE_ALIGNMENT);
-    report_place("now", t, site, what);
+    report_place("now", e->thread, e->site, e->write ? "store" : "load");
     if (is_shared(p)) {
-        report_line("memory", "%u bytes at byte %u of shared memory", size, shared_offset(t->cta, p));
+        report_line("memory", "%u bytes at byte %u of shared memory", e->size, shared_offset(e->thread->cta, p));
     } else {
         const Allocation *a = global_below((uintptr_t)p);
-        report_line("memory", "%u bytes at byte %lld of %s", size, a != NULL ? (long long)((uintptr_t)p - a->begin) : 0,
+        report_line("memory", "%u bytes at byte %lld of %s", e->size,
+                    a != NULL ? (long long)((uintptr_t)p - a->begin) : 0,
                     a != NULL && (uintptr_t)p < a->end ? a->name : "a local variable");
     }
     report_end(1);
 }
+
+static void on_unknown(const Event *e) {
+    report_unknown(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
+}
+
+const Listener cells_listener = {.hear = {
+                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
+                                     [EVENT_LAUNCHES_DONE] = on_launches_done,
+                                     [EVENT_SHUTDOWN] = on_shutdown,
+                                     [EVENT_CTA_BEGIN] = on_cta_begin,
+                                     [EVENT_GLOBAL_FREE] = on_global_free,
+                                     [EVENT_SHARED_ADDRESS] = on_shared_address,
+                                     [EVENT_SHARED_ACCESS] = on_shared_access,
+                                     [EVENT_GLOBAL_ACCESS] = on_global_access,
+                                     [EVENT_ATOMIC] = on_atomic,
+                                     [EVENT_MISALIGNED_ACCESS] = on_misaligned,
+                                     [EVENT_UNKNOWN_ACCESS] = on_unknown,
+                                 }};

@@ -54,23 +54,4 @@ void shared_end_barrier(Cta *cta, Actor *actor, uint32_t offset);
 /* Offset of p in the thread's own CTA. Reports and stops if it lies elsewhere or [p, p + bytes) leaves it. */
 uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site);
 
-/* ---- for event.c ------------------------------------------------------------------------------------------------- */
-
-void cells_launch_begin(void);
-/* All threads of the set of launches have returned. */
-void cells_launches_done(void);
-void cells_cta_begin(Cta *cta);
-void cells_free(Allocation *allocation);
-void cells_shutdown(void);
-
-/* p is to become an address in the shared-memory window. */
-void shared_address(const Cta *cta, const void *p);
-/* Ordinary accesses, also at an address that does not suit its size, or is in no memory the model knows. */
-void access_plain(Thread *t, Space space, const void *p, uint32_t size, int write, Site site);
-void access_misaligned(Thread *t, const void *p, uint32_t size, Site site, const char *what);
-void access_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) __attribute__((noreturn));
-/* An atomic access, and what it orders. */
-void access_atomic(Thread *t, const void *p, AtomicKind kind, MemoryOrder order, const char *what, const int *wanted,
-                   Site site);
-
 #endif

@@ -76,7 +76,8 @@ void clock_unref(Clock *clock) {
     }
 }
 
-void clock_launch_end(void) {
+static void on_launch_end(const Event *e) {
+    (void)e;
     for (int i = 0; i < MEMO; i++) {
         clock_unref(pool.memo[i].base);
         clock_unref(pool.memo[i].released);
@@ -298,27 +299,30 @@ static int component_limit(const Launch *l) {
     return l->cluster_size * (THREAD_COMPONENTS * l->block + CTA_COMPONENTS);
 }
 
-void clock_launch_begin(void) {
-    clock_launch_end();
+static void on_launch_begin(const Event *e) {
+    on_launch_end(e);
     for (int i = 0; i < device.launched; i++) {
         int limit = component_limit(&device.launch[i]);
         pool.capacity = limit > pool.capacity ? limit : pool.capacity;
     }
 }
 
-void clock_cluster_begin(Cluster *cluster) {
+static void on_cluster_begin(const Event *e) {
+    Cluster *cluster = e->cluster;
     int capacity = component_limit(cluster->launch);
     cluster->clock = model_alloc_zero(sizeof *cluster->clock + (size_t)capacity * sizeof cluster->clock->owner[0]);
     cluster->clock->capacity = capacity;
 }
 
-void clock_cluster_end(Cluster *cluster) {
-    clock_unref(cluster->barrier->arriving);
-    clock_unref(cluster->barrier->released);
+static void on_cluster_end(const Event *e) {
+    Cluster *cluster = e->cluster;
+    clock_unref(cluster->clock->arriving);
+    clock_unref(cluster->clock->released);
     free(cluster->clock);
 }
 
-void clock_cta_begin(Cta *cta) {
+static void on_cta_begin(const Event *e) {
+    Cta *cta = e->cta;
     cta->clock = cta_alloc(cta, sizeof *cta->clock);
     memset(cta->clock->warpgroup, 0xff, sizeof cta->clock->warpgroup);
     ThreadClock *clock = cta_alloc(cta, (size_t)cta->threads * sizeof *clock);
@@ -330,14 +334,16 @@ void clock_cta_begin(Cta *cta) {
     }
 }
 
-void clock_cta_end(Cta *cta) {
+static void on_cta_end(const Event *e) {
+    Cta *cta = e->cta;
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock->base);
     }
     clock_unref(cta->clock->exit);
 }
 
-void clock_thread_returned(Thread *t) {
+static void on_thread_returned(const Event *e) {
+    Thread *t = e->thread;
     if (t->cta->clock->exit == NULL) {
         t->cta->clock->exit = clock_new();
     }
@@ -418,7 +424,8 @@ void thread_acquire(Thread *t, Clock *released) {
     clock_unref(result);
 }
 
-void clock_syncwarp(Warp *w) {
+static void on_syncwarp(const Event *e) {
+    Warp *w = e->warp;
     Clock *together = NULL;
     for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
@@ -438,10 +445,11 @@ void clock_barrier_complete(Clock **arriving, Thread *waiters) {
     *arriving = NULL;
 }
 
-void clock_cluster_arrive(Thread *t, int release) {
+static void on_cluster_arrive(const Event *e) {
+    Thread *t = e->thread;
     Cluster *cluster = t->cta->cluster;
-    Clock **arriving = &cluster->barrier->arriving;
-    if (release) {
+    Clock **arriving = &cluster->clock->arriving;
+    if (e->release) {
         thread_release(t, arriving);
         return;
     }
@@ -456,8 +464,9 @@ void clock_cluster_arrive(Thread *t, int release) {
     }
 }
 
-void clock_cluster_complete(Cluster *cluster) {
-    Clock **arriving = &cluster->barrier->arriving;
+static void on_cluster_complete(const Event *e) {
+    Cluster *cluster = e->cluster;
+    Clock **arriving = &cluster->clock->arriving;
     if (cluster->size > 1) {
         if (cluster->clock->started == 0) {
             cluster->clock->started = component_new(cluster, (ComponentOwner){.thread = NULL});
@@ -465,9 +474,9 @@ void clock_cluster_complete(Cluster *cluster) {
         *arriving = *arriving != NULL ? *arriving : clock_new();
         clock_raise(*arriving, cluster->clock->started, 1, 1);
     }
-    clock_unref(cluster->barrier->released);
-    cluster->barrier->released = cluster->barrier->arriving;
-    cluster->barrier->arriving = NULL;
+    clock_unref(cluster->clock->released);
+    cluster->clock->released = cluster->clock->arriving;
+    cluster->clock->arriving = NULL;
 }
 
 int cluster_started(const Thread *t, const Cta *cta) {
@@ -479,7 +488,7 @@ int cluster_started(const Thread *t, const Cta *cta) {
     return known;
 }
 
-void clock_cluster_passed(Thread *t) { thread_acquire(t, t->cta->cluster->barrier->released); }
+static void on_cluster_passed(const Event *e) { thread_acquire(e->thread, e->thread->cta->cluster->clock->released); }
 
 static void raise_own(Thread *t, int index, uint32_t known) {
     Tick *tick = &t->clock->own[index].tick;
@@ -488,12 +497,19 @@ static void raise_own(Thread *t, int index, uint32_t known) {
     }
 }
 
-void clock_group_wait(Thread *t, GroupKind kind, uint32_t done) { raise_own(t, t->clock->group[kind], done); }
+static void wait_for(Thread *t, GroupKind kind, uint64_t done) { raise_own(t, t->clock->group[kind], (uint32_t)done); }
+static void on_group_wait(const Event *e) { wait_for(e->thread, e->group, e->done); }
+static void on_bulk_wait(const Event *e) {
+    wait_for(e->thread, GROUP_READS, e->done);
+    if (!e->read) {
+        wait_for(e->thread, GROUP_WRITES, e->done);
+    }
+}
 
-void clock_wgmma_waited(Warp *w, uint64_t done) {
+static void on_wgmma_waited(const Event *e) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        Thread *t = &w->thread[lane];
-        raise_own(t, own_index(t, products_component(w->warpgroup)), (uint32_t)done);
+        Thread *t = &e->warp->thread[lane];
+        raise_own(t, own_index(t, products_component(e->warp->warpgroup)), (uint32_t)e->done);
     }
 }
 
@@ -505,7 +521,7 @@ void clock_init_fence(Thread *t) {
     raise_own(t, own_index(t, clock->fence), clock->fences);
 }
 
-void clock_grid_wait(Thread *t) { t->clock->waited |= 1 << device_of(t); }
+static void on_grid_wait(const Event *e) { e->thread->clock->waited |= 1 << device_of(e->thread); }
 
 static void cover(Clock *clock, unsigned spaces) {
     for (int c = 0; c < clock->count; c++) {
@@ -528,7 +544,9 @@ static World *covered(const World *world) {
     return result;
 }
 
-void clock_fence_proxy(Thread *t, unsigned spaces) {
+static void on_fence_proxy(const Event *e) {
+    Thread *t = e->thread;
+    const unsigned spaces = (unsigned)e->shared << SPACE_SHARED | (unsigned)e->global << SPACE_GLOBAL;
     Clock *base = t->clock->base;
     if (base != NULL) {
         unsigned i = memo_index(base, NULL);
@@ -556,3 +574,22 @@ void clock_fence_proxy(Thread *t, unsigned spaces) {
     /* Accesses after the fence are not covered by it. */
     thread_advance(t);
 }
+
+const Listener clock_listener = {.hear = {
+                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
+                                     [EVENT_LAUNCH_END] = on_launch_end,
+                                     [EVENT_CLUSTER_BEGIN] = on_cluster_begin,
+                                     [EVENT_CLUSTER_END] = on_cluster_end,
+                                     [EVENT_CTA_BEGIN] = on_cta_begin,
+                                     [EVENT_CTA_END] = on_cta_end,
+                                     [EVENT_THREAD_RETURNED] = on_thread_returned,
+                                     [EVENT_SYNCWARP] = on_syncwarp,
+                                     [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
+                                     [EVENT_CLUSTER_COMPLETE] = on_cluster_complete,
+                                     [EVENT_CLUSTER_PASSED] = on_cluster_passed,
+                                     [EVENT_GROUP_WAIT] = on_group_wait,
+                                     [EVENT_BULK_WAIT] = on_bulk_wait,
+                                     [EVENT_WGMMA_WAITED] = on_wgmma_waited,
+                                     [EVENT_GRID_WAIT] = on_grid_wait,
+                                     [EVENT_FENCE_PROXY] = on_fence_proxy,
+                                 }};

@@ -1,4 +1,4 @@
-/* clock.h - what a thread knows to have happened, and how that knowledge moves. For event.c and the other judges.
+/* clock.h - what a thread knows to have happened, and how that knowledge moves. For the other judges.
  *
  * Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
  * barrier's phases, a warpgroup's wgmma groups, a thread's cp.async or bulk groups. An access's epoch is (component,
@@ -74,6 +74,7 @@ typedef struct {
 } ComponentOwner;
 
 typedef struct ClusterClock {
+    Clock *arriving, *released; /* by the cluster barrier */
     int count, capacity;
     Component started; /* 1: the cluster barrier has been passed once, so all CTAs have started; 0: not made yet */
     ComponentOwner owner[];
@@ -86,34 +87,12 @@ typedef struct CtaClock {
     Clock *exit; /* what all exited threads knew */
 } CtaClock;
 
-/* ---- for event.c: launch, clusters, CTAs ------------------------------------------------------------------------- */
+/* ---- for the other judges ---------------------------------------------------------------------------------------- */
 
-void clock_launch_begin(void);
-void clock_launch_end(void);
-void clock_cluster_begin(Cluster *cluster);
-void clock_cluster_end(Cluster *cluster);
-void clock_cta_begin(Cta *cta);
-void clock_cta_end(Cta *cta);
-void clock_thread_returned(Thread *t);
-
-/* ---- for event.c: what moves knowledge --------------------------------------------------------------------------- */
-
-void clock_syncwarp(Warp *w);
 /* A barrier of the CTA is complete, for those in its list. */
 void clock_barrier_complete(Clock **arriving, Thread *waiters);
-void clock_cluster_arrive(Thread *t, int release);
-void clock_cluster_complete(Cluster *cluster);
-void clock_cluster_passed(Thread *t);
-/* The thread has waited for its groups, the warp for its warpgroup's. */
-void clock_group_wait(Thread *t, GroupKind kind, uint32_t done);
-void clock_wgmma_waited(Warp *w, uint64_t done);
 /* mbarrier_init_fence(): cta->clock->fences counts it. */
 void clock_init_fence(Thread *t);
-/* fence.proxy.async for some spaces: a bit for each. */
-void clock_fence_proxy(Thread *t, unsigned spaces);
-void clock_grid_wait(Thread *t);
-
-/* ---- for the other judges ---------------------------------------------------------------------------------------- */
 
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);

@@ -68,7 +68,8 @@ static int device_with(uint32_t serial) {
     return launch_with(serial, &of_before)->device;
 }
 
-void order_launch_begin(void) {
+static void on_launch_begin(const Event *e) {
+    (void)e;
     order_now.first = order_now.oldest = device.launch->facts.first;
     for (int i = 0; i < device.launched; i++) {
         const Launch *l = &device.launch[i];
@@ -390,3 +391,5 @@ int order_check_left(const Allocation *a, const Access *e, uintptr_t p) {
     }
     return 0;
 }
+
+const Listener order_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin}};

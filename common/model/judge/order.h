@@ -86,8 +86,6 @@ typedef struct {
 } OrderRange;
 extern OrderRange order_now;
 
-/* For event.c: a set of launches begins. */
-void order_launch_begin(void);
 /* A write to the memory of another device, whose launch must be known to have begun; an access before a launch that it
  * overlaps has ended. */
 void order_check_launches(Actor *a, uintptr_t p);

@@ -1,17 +1,26 @@
-/* transfers.c - see transfers.h.
+/* transfers.c - the rules of cp.async and of the copy engine: operands, the memory on both sides, groups that somebody must
+ * wait for.
  *
  * A copy is judged when it is issued: nobody may use the memory any more, and its data must have been published. It is
  * over by the way it completes, whenever the bytes really move: a load with its barrier's phase, the others with their
  * thread's group. */
-#include "transfers.h"
-
 #include <stdio.h>
 
 #include "../core/memory.h"
 #include "bug_report.h"
+#include "cells.h"
 #include "phases.h"
 #include "results.h"
-#include "cells.h"
+
+/* A thread's last copy in groups of each kind: its place, and its group + 1; 0: there was none. */
+typedef struct CtaTransfers {
+    struct {
+        Site site;
+        uint32_t group;
+    } last[GROUP_KINDS][THREAD_LIMIT];
+} CtaTransfers;
+
+static void on_cta_begin(const Event *e) { e->cta->transfers = cta_alloc(e->cta, sizeof *e->cta->transfers); }
 
 /* The access of a copy that the thread starts in its open group. Before it returns it must have waited for it. */
 static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site site) {
@@ -23,19 +32,22 @@ static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site 
 
 /* ---- cp.async ---------------------------------------------------------------------------------------------------- */
 
-void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site) {
-    uint32_t offset = shared_bounds(t, dst, CHUNK_BYTES, "cp.async", site);
+static void on_copy(const Event *e) {
+    Thread *t = e->thread;
+    const void *src = e->from;
+    int bytes = (int)e->size;
+    uint32_t offset = shared_bounds(t, e->p, CHUNK_BYTES, "cp.async", e->site);
     if (bytes < 0 || bytes > CHUNK_BYTES) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "cp.async of %d bytes: accepted are 0 to 16", bytes);
+        report_misuse(RULE_ALIGNMENT, e->site, 1, "cp.async of %d bytes: accepted are 0 to 16", bytes);
     }
     if (offset % CHUNK_BYTES != 0 || (uintptr_t)src % CHUNK_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1,
+        report_misuse(RULE_ALIGNMENT, e->site, 1,
                       "cp.async from address %p to byte %u of shared memory: both are multiples "
                       "of 16",
                       src, offset);
     }
-    Actor from = actor_plain(t, ACCESS_CP_ASYNC_FROM, site),
-          to = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, site);
+    Actor from = actor_plain(t, ACCESS_CP_ASYNC_FROM, e->site),
+          to = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, e->site);
     if (bytes > 0) {
         cells_global(&from, src, (uint32_t)bytes);
     }
@@ -45,7 +57,16 @@ void transfers_copy(Thread *t, void *dst, const void *src, int bytes, Site site)
     role_loads(t, 0);
 }
 
-void transfers_tracked(Thread *t) { t->cta->transfers->last[GROUP_COPIES][t->id].group = 0; }
+/* An mbarrier counts the copies of the thread so far. */
+static void on_mbarrier_copies(const Event *e) {
+    e->thread->cta->transfers->last[GROUP_COPIES][e->thread->id].group = 0;
+}
+
+static void on_group_wait(const Event *e) {
+    report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest);
+}
+
+static void on_bulk_wait(const Event *e) { report_negative(RULE_TMA_OPERAND, e->site, "bulk_wait_group", e->newest); }
 
 /* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
 
@@ -66,13 +87,14 @@ static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, co
     return offset;
 }
 
-void transfers_cluster_access(Thread *t, int rank, const void *p, uint32_t size, int write, Site site) {
-    AccessKind kind = write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
-    Actor actor = actor_plain(t, kind, site);
-    uint32_t offset = check_peer(t, rank, p, size, actor.what, site);
-    Cta *peer = t->cta->cluster->cta[rank];
-    phases_touch(t, peer, site);
-    cells_shared(peer, &actor, offset, size);
+static void on_cluster_access(const Event *e) {
+    Thread *t = e->thread;
+    AccessKind kind = e->write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
+    Actor actor = actor_plain(t, kind, e->site);
+    uint32_t offset = check_peer(t, e->rank, e->p, e->size, actor.what, e->site);
+    Cta *peer = t->cta->cluster->cta[e->rank];
+    phases_touch(t, peer, e->site);
+    cells_shared(peer, &actor, offset, e->size);
     order_settle();
 }
 
@@ -91,10 +113,11 @@ static void settle_load(const Barrier *b) {
     order_settle();
 }
 
-void transfers_st_async(Thread *t, Barrier *b, const void *p, uint32_t size, Site site) {
-    Actor actor = actor_of_barrier(t, b, ACCESS_ST_ASYNC, site);
-    uint32_t offset = check_peer(t, b->cta->rank, p, size, actor.what, site);
-    cells_shared(b->cta, &actor, offset, size);
+static void on_st_async(const Event *e) {
+    Barrier *b = e->barrier;
+    Actor actor = actor_of_barrier(e->thread, b, ACCESS_ST_ASYNC, e->site);
+    uint32_t offset = check_peer(e->thread, b->cta->rank, e->p, e->size, actor.what, e->site);
+    cells_shared(b->cta, &actor, offset, e->size);
     settle_load(b);
 }
 
@@ -111,14 +134,15 @@ static void check_map(const TensorMap *map, int rank, const char *what, Site sit
     }
 }
 
-void transfers_prefetch(const TensorMap *map, Site site) { check_map(map, 0, "prefetch of a tensor map", site); }
+static void on_prefetch(const Event *e) { check_map(e->map, 0, "prefetch of a tensor map", e->site); }
 
-void transfers_bulk(Thread *t, const void *shared, const void *global, int bytes, const char *what, Site site) {
-    uint32_t offset = shared_bounds(t, shared, bytes > 0 ? (uint32_t)bytes : 1, what, site);
-    if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)global % CHUNK_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1,
+static void on_bulk_copy(const Event *e) {
+    int bytes = (int)e->size;
+    uint32_t offset = shared_bounds(e->thread, e->p, bytes > 0 ? (uint32_t)bytes : 1, e->what, e->site);
+    if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)e->from % CHUNK_BYTES != 0) {
+        report_misuse(RULE_ALIGNMENT, e->site, 1,
                       "%s of %d bytes between address %p and byte %u of shared memory: all three are multiples of 16",
-                      what, bytes, global, offset);
+                      e->what, bytes, e->from, offset);
     }
 }
 
@@ -152,7 +176,8 @@ static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const Te
     return offset;
 }
 
-void transfers_load_asked(const TmaCopy *copy) {
+static void on_load_asked(const Event *e) {
+    const TmaCopy *copy = e->copy;
     const Cluster *cluster = copy->thread->cta->cluster;
     role_loads(copy->thread, 0);
     check_copy(copy, tensor_load_fault);
@@ -162,7 +187,7 @@ void transfers_load_asked(const TmaCopy *copy) {
     }
 }
 
-void transfers_load(const TmaLoad *load, int target) {
+static void load_into(const TmaLoad *load, int target) {
     Thread *t = load->copy.thread;
     Cta *cta = load->target[target];
     const Barrier *b = load->barrier[target];
@@ -184,7 +209,14 @@ void transfers_load(const TmaLoad *load, int target) {
     settle_load(b);
 }
 
-void transfers_store(const TmaCopy *copy) {
+static void on_load(const Event *e) {
+    for (int i = 0; i < e->load->targets; i++) {
+        load_into(e->load, i);
+    }
+}
+
+static void on_store(const Event *e) {
+    const TmaCopy *copy = e->copy;
     Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
     if (copy->add && !tensor_can_add(copy->map)) {
@@ -210,7 +242,8 @@ void transfers_store(const TmaCopy *copy) {
 
 /* ---- the end of a thread ----------------------------------------------------------------------------------------- */
 
-void transfers_returned(Thread *t) {
+static void on_thread_returned(const Event *e) {
+    Thread *t = e->thread;
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
         const ThreadGroups *g = &t->groups[kind];
         const GroupText *text = group_text((GroupKind)kind);
@@ -226,3 +259,19 @@ void transfers_returned(Thread *t) {
         }
     }
 }
+
+const Listener transfers_listener = {.hear = {
+                                         [EVENT_CTA_BEGIN] = on_cta_begin,
+                                         [EVENT_THREAD_RETURNED] = on_thread_returned,
+                                         [EVENT_COPY] = on_copy,
+                                         [EVENT_MBARRIER_COPIES] = on_mbarrier_copies,
+                                         [EVENT_GROUP_WAIT] = on_group_wait,
+                                         [EVENT_BULK_WAIT] = on_bulk_wait,
+                                         [EVENT_CLUSTER_ACCESS] = on_cluster_access,
+                                         [EVENT_ST_ASYNC] = on_st_async,
+                                         [EVENT_TENSOR_MAP_PREFETCH] = on_prefetch,
+                                         [EVENT_BULK_COPY] = on_bulk_copy,
+                                         [EVENT_TMA_LOAD_ASKED] = on_load_asked,
+                                         [EVENT_TMA_LOAD] = on_load,
+                                         [EVENT_TMA_STORE] = on_store,
+                                     }};

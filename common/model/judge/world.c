@@ -140,7 +140,8 @@ static void forget(World **world) {
     *world = NULL;
 }
 
-void world_launch_end(void) {
+static void on_launch_end(const Event *e) {
+    (void)e;
     for (int i = 0; i < words.capacity; i++) {
         for (int on = 0; on < REACHES; on++) {
             world_unref(words.word[i].on[on]);
@@ -161,7 +162,8 @@ void world_launch_end(void) {
     }
 }
 
-void world_cta_begin(Cta *cta) {
+static void on_cta_begin(const Event *e) {
+    Cta *cta = e->cta;
     const Launch *l = launch_of(cta);
     if (l->follows < 0 || device.launch[l->follows].known == NULL) {
         return;
@@ -198,7 +200,8 @@ static void hand_to_stream(const Cta *cta) {
     }
 }
 
-void world_cta_end(Cta *cta) {
+static void on_cta_end(const Event *e) {
+    Cta *cta = e->cta;
     if (device.launched > 1) {
         hand_to_stream(cta);
     }
@@ -261,20 +264,24 @@ void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
     come_across(t, word, order);
 }
 
-void world_raised(Thread *t, const void *at, MemoryOrder order, uint32_t before, uint32_t value) {
-    if (!(order & ORDER_SYSTEM)) {
-        Word *word = word_find(at);
+static void on_atomic_done(const Event *e) {
+    Thread *t = e->thread;
+    if (!global_is(e->p)) {
+        return;
+    }
+    if (!(e->order & ORDER_SYSTEM)) {
+        Word *word = word_find(e->p);
         if (word != NULL) {
             word->released_near |= word->on[device_of(t)] != NULL;
         }
         return;
     }
-    Word *word = word_make(at);
+    Word *word = word_make(e->p);
     word->raise = model_room(word->raise, word->raises + 2, &word->raise_capacity, sizeof *word->raise);
     if (word->raises == 0) {
-        word->raise[word->raises++] = (Raise){before, NULL};
+        word->raise[word->raises++] = (Raise){e->before, NULL};
     }
-    word->raise[word->raises++] = (Raise){value, world_ref(word->on[EVERYWHERE])};
+    word->raise[word->raises++] = (Raise){e->after, world_ref(word->on[EVERYWHERE])};
 }
 
 /* What the thread hands on, as far as the scope reaches, with a write of this order; NULL: nothing. The caller's to
@@ -334,12 +341,13 @@ static void keep_fence(Thread *t, Scope scope) {
     memcpy(fence->own, clock->own, sizeof fence->own);
 }
 
-void world_fence(Thread *t, int system) {
-    for (Scope scope = SCOPE_GPU; scope <= (system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
+static void on_fence(const Event *e) {
+    Thread *t = e->thread;
+    for (Scope scope = SCOPE_GPU; scope <= (e->system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
         learn(t, t->clock->seen[scope]);
         forget(&t->clock->seen[scope]);
     }
-    for (Scope scope = SCOPE_GPU; scope <= (system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
+    for (Scope scope = SCOPE_GPU; scope <= (e->system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
         keep_fence(t, scope);
     }
     thread_advance(t);
@@ -453,3 +461,11 @@ void world_missing(const Thread *t, int on, const Access *e, const char *who) {
                     who);
     }
 }
+
+const Listener world_listener = {.hear = {
+                                     [EVENT_LAUNCH_END] = on_launch_end,
+                                     [EVENT_CTA_BEGIN] = on_cta_begin,
+                                     [EVENT_CTA_END] = on_cta_end,
+                                     [EVENT_ATOMIC_DONE] = on_atomic_done,
+                                     [EVENT_FENCE] = on_fence,
+                                 }};

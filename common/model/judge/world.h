@@ -18,13 +18,8 @@ void world_acquire(Thread *t, const void *word, AtomicKind kind, MemoryOrder ord
 void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
 /* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
  * then, and not what came with the value that it happened to find. */
-void world_raised(Thread *t, const void *word, MemoryOrder order, uint32_t before, uint32_t value);
 void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
 /* fence.acq_rel.gpu or .sys */
-void world_fence(Thread *t, int system);
-void world_cta_begin(Cta *cta);
-void world_cta_end(Cta *cta);
-void world_launch_end(void);
 
 /* ---- for order.c ------------------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,6 @@ typedef struct NamedBarrier {
 typedef struct ClusterBarrier {
     int arrived, generation;
     Thread *waiters;
-    struct Clock *arriving, *released; /* judge/clock.c */
 } ClusterBarrier;
 
 /* A thread's part. */
