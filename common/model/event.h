@@ -4,6 +4,7 @@
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
 
+#include "access.h"
 #include "core/memory.h"
 #include "core/state.h"
 #include "mechanism/barrier.h"
@@ -63,7 +64,8 @@ typedef enum {
     EVENT_SETMAXNREG,     /* increase, count */
 
     /* ---- a thread's copies, and groups of them: copy.c, group.c */
-    EVENT_COPY,         /* p, from, size */
+    EVENT_COPY, /* p, size, access: writes here, in CTA `rank`. from, from_size, from_access: what it reads; NULL: registers. Over
+                 * with a phase of `barrier`, or, NULL, with the thread's open `group` */
     EVENT_GROUP_COMMIT, /* group */
     EVENT_GROUP_WAIT,   /* group, newest, done */
 
@@ -78,7 +80,6 @@ typedef enum {
 
     /* ---- shared memory of other CTAs: cluster.c */
     EVENT_CLUSTER_ACCESS, /* p, size, write; rank: of the CTA in which it lies, if there is one */
-    EVENT_ST_ASYNC,       /* p, size; barrier: counts it, and its CTA is the one that is meant */
 
     /* ---- mbarriers: mbarrier.c */
     EVENT_MBARRIER_INIT, /* barrier, amount: one of so many */
@@ -148,6 +149,7 @@ typedef struct {
     const void *p; /* an address that a kernel has named */
     uint32_t size;
     int write, rank, by_engine;
+    GroupKind group;
     union {
         struct {
             AtomicKind atomic;
@@ -175,11 +177,12 @@ typedef struct {
         };
         struct {
             const void *from;
+            uint32_t from_size;
+            AccessKind access, from_access;
         };
         struct {
             uint64_t done; /* groups that are over then */
             int newest, read;
-            GroupKind group;
         };
         struct {
             int id, expected, waits, release;

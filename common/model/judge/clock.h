@@ -9,7 +9,6 @@
 #define CLOCK_H
 
 #include "../event.h"
-#include "access.h"
 
 typedef struct {
     uint32_t known;

@@ -500,7 +500,11 @@ static void on_load(const Event *e) {
     }
 }
 
-static void on_st_async(const Event *e) { load_starts(e->barrier, e->thread, e->size, e->what, e->site); }
+static void on_copy(const Event *e) {
+    if (e->barrier != NULL) {
+        load_starts(e->barrier, e->thread, e->size, e->what, e->site);
+    }
+}
 
 static void on_landed(const Event *e) {
     Barrier *b = e->barrier;
@@ -815,5 +819,5 @@ const Listener phases_listener = {.hear = {
                                       [EVENT_MBARRIER_WAIT_TOKEN] = on_wait_token,
                                       [EVENT_MBARRIER_PASSED] = on_passed,
                                       [EVENT_TMA_LOAD] = on_load,
-                                      [EVENT_ST_ASYNC] = on_st_async,
+                                      [EVENT_COPY] = on_copy,
                                   }};

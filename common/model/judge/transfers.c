@@ -30,32 +30,7 @@ static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site 
     return actor_async(t, access, group_component(t, group), epoch, site);
 }
 
-/* ---- cp.async ---------------------------------------------------------------------------------------------------- */
-
-static void on_copy(const Event *e) {
-    Thread *t = e->thread;
-    const void *src = e->from;
-    int bytes = (int)e->size;
-    uint32_t offset = shared_bounds(t, e->p, CHUNK_BYTES, "cp.async", e->site);
-    if (bytes < 0 || bytes > CHUNK_BYTES) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1, "cp.async of %d bytes: accepted are 0 to 16", bytes);
-    }
-    if (offset % CHUNK_BYTES != 0 || (uintptr_t)src % CHUNK_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1,
-                      "cp.async from address %p to byte %u of shared memory: both are multiples "
-                      "of 16",
-                      src, offset);
-    }
-    Actor from = actor_plain(t, ACCESS_CP_ASYNC_FROM, e->site),
-          to = actor_of_group(t, GROUP_COPIES, ACCESS_CP_ASYNC, e->site);
-    if (bytes > 0) {
-        cells_global(&from, src, (uint32_t)bytes);
-    }
-    cells_shared(t->cta, &to, offset, CHUNK_BYTES);
-    order_settle();
-    *shared_tag(t->cta, offset) = bytes > 0 ? tag_of_global(src) : (Tag){TENSOR_ZEROS, 0, 0, 0};
-    role_loads(t, 0);
-}
+/* ---- groups ---------------------------------------------------------------------------------------------------- */
 
 /* An mbarrier counts the copies of the thread so far. */
 static void on_mbarrier_copies(const Event *e) {
@@ -70,12 +45,15 @@ static void on_bulk_wait(const Event *e) { report_negative(RULE_TMA_OPERAND, e->
 
 /* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
 
+/* What the places of so many bytes are multiples of. */
+static uint32_t unit_of(uint32_t size) { return size == 0 ? 1 : size < CHUNK_BYTES ? size : CHUNK_BYTES; }
+
 /* Where the access lies in CTA `rank`. */
 static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
     uint32_t offset = shared_bounds(t, p, size, what, site);
     phases_peer(t, rank, what, site);
     const Cta *peer = t->cta->cluster->cta[rank];
-    if (offset % size != 0) {
+    if (offset % unit_of(size) != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what, size, offset);
     }
     if (!cluster_started(t, peer)) {
@@ -113,12 +91,57 @@ static void settle_load(const Barrier *b) {
     order_settle();
 }
 
-static void on_st_async(const Event *e) {
-    Barrier *b = e->barrier;
-    Actor actor = actor_of_barrier(e->thread, b, ACCESS_ST_ASYNC, e->site);
-    uint32_t offset = check_peer(e->thread, b->cta->rank, e->p, e->size, actor.what, e->site);
-    cells_shared(b->cta, &actor, offset, e->size);
-    settle_load(b);
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static int is_shared(const Event *e, const void *p) {
+    return (uintptr_t)p - (uintptr_t)e->thread->cta->shared < SHARED_STRIDE;
+}
+
+/* What the n-th chunk holds then. */
+static Tag copied_tag(const Event *e, uint32_t n) {
+    const uint8_t *from = (const uint8_t *)e->from + n * CHUNK_BYTES;
+    if (n * CHUNK_BYTES >= e->from_size) {
+        return (Tag){TENSOR_ZEROS, 0, 0, 0};
+    }
+    return is_shared(e, from) ? provenance_of(e->thread->cta, shared_offset(e->thread->cta, from))
+                              : tag_of_global(from);
+}
+
+static Actor actor_of_copy(const Event *e, AccessKind access) {
+    return !(access_flags(access) & (ASYNC | WRITES)) ? actor_plain(e->thread, access, e->site)
+           : e->barrier != NULL                       ? actor_of_barrier(e->thread, e->barrier, access, e->site)
+                                                      : actor_of_group(e->thread, e->group, access, e->site);
+}
+
+static void on_copy(const Event *e) {
+    Thread *t = e->thread;
+    const uint32_t unit = unit_of(e->size);
+    uint32_t offset = check_peer(t, e->rank, e->p, e->size, e->what, e->site);
+    if (e->from_size > e->size) {
+        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s of %d bytes: accepted are 0 to %u", e->what, (int)e->from_size,
+                      e->size);
+    }
+    if ((uintptr_t)e->from % unit != 0 || e->size % unit != 0) {
+        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s of %u bytes from address %p: both are multiples of %u", e->what,
+                      e->size, e->from, unit);
+    }
+    Cta *cta = t->cta->cluster->cta[e->rank];
+    Actor to = actor_of_copy(e, e->access), from = actor_of_copy(e, e->from_access);
+    if (e->from_size > 0 && is_shared(e, e->from)) {
+        cells_shared(t->cta, &from, shared_bounds(t, e->from, e->from_size, e->what, e->site), e->from_size);
+    } else if (e->from_size > 0) {
+        cells_global(&from, e->from, e->from_size);
+        role_loads(t, 0);
+    }
+    cells_shared(cta, &to, offset, e->size);
+    for (uint32_t n = 0; n < e->size / CHUNK_BYTES && e->from_access != ACCESS_NONE; n++) {
+        *shared_tag(cta, offset + n * CHUNK_BYTES) = copied_tag(e, n);
+    }
+    if (e->barrier != NULL) {
+        settle_load(e->barrier);
+    } else {
+        order_settle();
+    }
 }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
@@ -268,7 +291,6 @@ const Listener transfers_listener = {.hear = {
                                          [EVENT_GROUP_WAIT] = on_group_wait,
                                          [EVENT_BULK_WAIT] = on_bulk_wait,
                                          [EVENT_CLUSTER_ACCESS] = on_cluster_access,
-                                         [EVENT_ST_ASYNC] = on_st_async,
                                          [EVENT_TENSOR_MAP_PREFETCH] = on_prefetch,
                                          [EVENT_BULK_COPY] = on_bulk_copy,
                                          [EVENT_TMA_LOAD_ASKED] = on_load_asked,

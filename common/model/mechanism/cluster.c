@@ -38,7 +38,8 @@ void model_st_async(const void *p, int rank, const void *from, int bytes, void *
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank, bar, site, "st.async", 1);
-    POST(ST_ASYNC, .what = "st.async", .thread = t, .barrier = b, .p = p, .size = (uint32_t)bytes, .site = site);
+    POST(COPY, .thread = t, .p = p, .size = (uint32_t)bytes, .access = ACCESS_ST_ASYNC, .rank = rank, .barrier = b,
+         .what = "st.async", .site = site);
     PeerStore *store = flight_begin(sizeof *store, t, GROUP_KINDS, store_step);
     store->barrier = b;
     store->to = at_peer(t, rank, p);

@@ -77,7 +77,9 @@ void copies_free(Cta *cta) {
 
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) {
     Thread *t = current_thread();
-    POST(COPY, .thread = t, .p = dst, .from = src, .size = bytes, .site = site_of(here));
+    POST(COPY, .thread = t, .p = dst, .size = CHUNK_BYTES, .access = ACCESS_CP_ASYNC, .rank = t->cta->rank, .from = src,
+         .from_size = (uint32_t)bytes, .from_access = ACCESS_CP_ASYNC_FROM, .group = GROUP_COPIES, .what = "cp.async",
+         .site = site_of(here));
     memset(dst, 0xff, CHUNK_BYTES);
     *pending_add(t) = (PendingCopy){dst, src, (uint8_t)bytes, t->groups[GROUP_COPIES].committed, NULL};
     t->groups[GROUP_COPIES].open++;

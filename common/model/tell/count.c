@@ -329,8 +329,10 @@ static void on_global_access(const Event *e) {
 }
 
 static void on_copy(const Event *e) {
-    count_access(e->thread, COUNTED_COPY_FROM, e->from, e->size, e->site);
-    count_access(e->thread, COUNTED_COPY_TO, e->p, CHUNK_BYTES, e->site);
+    if (e->access == ACCESS_CP_ASYNC) {
+        count_access(e->thread, COUNTED_COPY_FROM, e->from, e->from_size, e->site);
+        count_access(e->thread, COUNTED_COPY_TO, e->p, e->size, e->site);
+    }
 }
 
 static void on_group_commit(const Event *e) {

@@ -203,8 +203,8 @@ static void on_atomic(const Event *e) {
 }
 
 static void on_copy(const Event *e) {
-    if (e->size > 0) {
-        observe_global(e->thread, e->from, e->size, 0, e->site);
+    if (e->from_size > 0 && global_is(e->from)) {
+        observe_global(e->thread, e->from, e->from_size, 0, e->site);
     }
 }
 

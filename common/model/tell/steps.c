@@ -389,20 +389,31 @@ static void on_mma(const Event *e) {
     worked(w, TRACE_MMA, begin, begin + cost);
 }
 
-/* ---- cp.async ---------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* When the thread's open group is ready, as far as is known. */
 static uint64_t *group_ready(const Thread *t, GroupKind kind) {
     return &t->steps->group[kind].ready[t->groups[kind].committed % GROUP_TIMES];
 }
 
+static BarrierSteps *steps_at(Barrier *b) {
+    if (b->steps == NULL) {
+        b->steps = cta_alloc(b->cta, sizeof *b->steps);
+    }
+    return b->steps;
+}
+
 static void on_copy(const Event *e) {
     const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
-    /* A thread has its share of the path from L2. */
     s->time += COST_COPY;
-    s->copy_path = later(s->copy_path, s->time) + CHUNK_BYTES * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
-    *group_ready(t, GROUP_COPIES) = s->copy_path + LOAD_LATENCY;
+    uint64_t ready = s->time + SHARED_LATENCY;
+    uint64_t *over = e->barrier != NULL ? &steps_at(e->barrier)->arriving : group_ready(t, e->group);
+    if (global_is(e->from)) { /* a thread has its share of the path from L2 */
+        s->copy_path = later(s->copy_path, s->time) + e->size * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
+        ready = s->copy_path + LOAD_LATENCY;
+    }
+    *over = later(*over, ready);
 }
 
 static void close_group(Thread *t, GroupKind kind) {
@@ -467,13 +478,6 @@ static void on_cluster_passed(const Event *e) {
 
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
 
-static BarrierSteps *steps_at(Barrier *b) {
-    if (b->steps == NULL) {
-        b->steps = cta_alloc(b->cta, sizeof *b->steps);
-    }
-    return b->steps;
-}
-
 static void on_mbarrier_arrive(const Event *e) {
     if (e->barrier->pending > 0) {
         arrive(e->thread, steps_at(e->barrier));
@@ -489,11 +493,6 @@ static void on_mbarrier_copies(const Event *e) {
         went_on(t->cta, TRACE_COPY, t->warp->id, begin, ready, (int)t->groups[GROUP_COPIES].committed);
     }
     close_group(t, GROUP_COPIES);
-}
-
-static void on_st_async(const Event *e) {
-    BarrierSteps *b = steps_at(e->barrier);
-    b->arriving = later(b->arriving, e->thread->steps->time + SHARED_LATENCY);
 }
 
 static void on_mbarrier_complete(const Event *e) {
@@ -637,7 +636,6 @@ const Listener steps_listener = {.wanted = is_wanted,
                                      [EVENT_CLUSTER_PASSED] = on_cluster_passed,
                                      [EVENT_MBARRIER_ARRIVE] = on_mbarrier_arrive,
                                      [EVENT_MBARRIER_COPIES] = on_mbarrier_copies,
-                                     [EVENT_ST_ASYNC] = on_st_async,
                                      [EVENT_MBARRIER_COMPLETE] = on_mbarrier_complete,
                                      [EVENT_MBARRIER_WAIT] = on_mbarrier_wait,
                                      [EVENT_MBARRIER_WAIT_TOKEN] = on_mbarrier_wait,

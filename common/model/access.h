@@ -1,10 +1,10 @@
-/* access.h - an access to memory, as the judge of order sees it: the record of one, and tables of what there is. A new
+/* access.h - an access to memory, as mechanisms post it and the judge of order remembers it, and tables of what there is. A new
  * instruction that touches memory is a line of ACCESSES, a new kind of memory one of SPACES (order.c names its places,
  * cells.c keeps its cells). */
-#ifndef ACCESS_H
-#define ACCESS_H
+#ifndef MODEL_ACCESS_H
+#define MODEL_ACCESS_H
 
-#include "../core/types.h"
+#include "core/types.h"
 
 /* SPACE(id, which rule a read too early breaks, a write too early, a second write; 1 if a proxy fence must cover reads, too,
  * before the async proxy overwrites them; which fence is missing; how many reads and atomic accesses of a cell are
