@@ -230,6 +230,51 @@ DEVICE void copies(Shared *s, const Params *p) {
     }
 }
 
+RIGHT_IN(ballot, RIGHT_BALLOT_ALL);  /* goes on when all lanes have been told yes */
+RIGHT_IN(ballot, RIGHT_BALLOT_SYNC); /* ... when one has, behind a __syncwarp() */
+RIGHT_IN(ballot, RIGHT_TOLD_YES);    /* who knows that a phase is complete is told so at once */
+WRONG_IN(ballot, BALLOT_ANY, RACE_RAW);
+
+/* Each lane asks; a ballot says who was told yes. Each warp reads what the other one has written. They ask when the phase is
+ * complete: a counter and shuffles order the run, and nothing else. */
+DEVICE void ballot(Shared *s, const Params *p) {
+    const int bug = p->bug, one = bug == BALLOT_ANY || bug == RIGHT_BALLOT_SYNC;
+    int thread = (int)threadIdx.x, sum = 0, *arrived = &s->chunk[0][0];
+    if (thread == 0) {
+        *arrived = 0;
+    }
+    __syncthreads();
+    for (int round = 0; round < ROUNDS; round++) {
+        uint32_t told = 0;
+        s->value[thread] = p->in[thread] + round;
+        mbarrier_arrive(&s->bar);
+        __shfl_sync(~0u, 0, 0);
+        if (thread % 32 == 0) {
+            atomicAdd(arrived, 1);
+            while (atomicAdd(arrived, 0) < 2 * round + 2) {
+            }
+        }
+        __shfl_sync(~0u, 0, 0);
+        if (bug == RIGHT_TOLD_YES) {
+            if (thread % 32 == 5) {
+                mbarrier_wait_parity(&s->bar, 0);
+            }
+            __syncwarp();
+            sum += !mbarrier_test_wait_parity(&s->bar, 0);
+        }
+        while (bug != RIGHT_TOLD_YES && (one ? told == 0 : told != ~0u)) {
+            told = __ballot_sync(~0u, mbarrier_test_wait_parity(&s->bar, 0));
+        }
+        if (bug == RIGHT_BALLOT_SYNC) {
+            __syncwarp();
+        }
+        sum += s->value[THREADS - 1 - thread] - round;
+        mbarrier_arrive(&s->bar);
+        mbarrier_wait_parity(&s->bar, 1);
+    }
+    p->out[thread] = sum;
+}
+
 RIGHT_IN(ring, RIGHT_COPIES_RING); /* each producer thread arrives behind its own wait for `empty` */
 RIGHT_IN(ring, RIGHT_WAITS_AGAIN); /* a consumer that has arrived elsewhere looks at the same phase once more */
 WRONG_IN(ring, COPIES_RING_FREE, RACE_WAW);       /* ... without it */
@@ -309,7 +354,9 @@ static int run(const Case *c) {
                    : c->bug == RIGHT_REINIT ? threads - 1 - i
                                             : i; /* turned around an even number of times */
         int expected = in[want];
-        if (p.part == ring) {
+        if (p.part == ballot) {
+            expected = ROUNDS * in[THREADS - 1 - i];
+        } else if (p.part == ring) {
             int lane = i % 32, laps = 2 * ROUNDS;
             expected = laps * (in[(31 - lane) * CHUNK] + in[(63 - lane) * CHUNK]) +
                        (c->bug == RIGHT_WAITS_AGAIN ? laps * in[lane * CHUNK] : 0);

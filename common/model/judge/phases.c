@@ -659,6 +659,8 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
     return known;
 }
 
+static void on_unknown(const Event *e) { *e->unknown = phases_known(e->thread, e->barrier) < e->barrier->phase; }
+
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
     uint64_t phase = (b->phase & 1) == parity ? b->phase : b->phase - 1; /* that ends this wait */
@@ -817,6 +819,7 @@ const Listener phases_listener = {.hear = {
                                       [EVENT_MBARRIER_COMPLETE] = on_complete,
                                       [EVENT_MBARRIER_WAIT] = on_wait,
                                       [EVENT_MBARRIER_WAIT_TOKEN] = on_wait_token,
+                                      [EVENT_MBARRIER_UNKNOWN] = on_unknown,
                                       [EVENT_MBARRIER_PASSED] = on_passed,
                                       [EVENT_TMA_LOAD] = on_load,
                                       [EVENT_COPY] = on_copy,

@@ -19,6 +19,7 @@ struct Barrier {
     uint64_t phase;
     uint64_t announced, brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
     Thread *waiters;
+    uint64_t *late; /* by thread of the CTA: 1 + the last phase of which it was told late; NULL: nobody was */
     struct BarrierFacts *facts; /* judge/phases.c */
     struct BarrierSteps *steps; /* tell/steps.c */
 };
