@@ -54,11 +54,9 @@ typedef enum {
     EVENT_WARP_APART,    /* thread, instruction, mask: lanes of the mask are elsewhere, or gone. Nobody returns */
     EVENT_WARP_TOGETHER, /* all lanes of the warp are at one instruction */
     EVENT_SYNCWARP,
-    EVENT_SHUFFLE,        /* transposes: by XOR */
+    EVENT_EXCHANGE,       /* the lanes give each other words: shuffle, vote, match. transposes: shuffles by XOR */
     EVENT_SHUFFLE_SOURCE, /* lane, from: it reads from one that takes no part */
-    EVENT_VOTE,           /* or match */
-    EVENT_LDMATRIX,       /* registers, rows, transposes */
-    EVENT_STMATRIX,       /* rows */
+    EVENT_WARP_ACCESS,    /* access, size, rows; registers: that it loads to, NULL: it stores. transposes */
     EVENT_MMA,            /* type, d, a, b */
     EVENT_MMA_DONE,       /* the same: the product has been added to d */
     EVENT_SETMAXNREG,     /* increase, count */
@@ -151,6 +149,7 @@ typedef struct {
     uint32_t size;
     int write, rank, by_engine;
     GroupKind group;
+    AccessKind access;
     union {
         struct {
             AtomicKind atomic;
@@ -179,7 +178,7 @@ typedef struct {
         struct {
             const void *from;
             uint32_t from_size;
-            AccessKind access, from_access;
+            AccessKind from_access;
         };
         struct {
             uint64_t done; /* groups that are over then */

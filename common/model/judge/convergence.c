@@ -92,9 +92,9 @@ static void on_shuffle_source(const Event *e) {
                   e->warp->meeting->mask, e->lane, e->from_lane);
 }
 
-static void on_shuffle(const Event *e) {
+static void on_exchange(const Event *e) {
     const WarpMeeting *m = e->warp->meeting;
-    for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->u[1][__builtin_ctz(lanes)];
         if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
             report_misuse(RULE_CONVERGENCE, m->site, 1, "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32",
@@ -315,10 +315,9 @@ const Listener convergence_listener = {.hear = {
                                            [EVENT_CTA_END] = on_cta_end,
                                            [EVENT_THREAD_RETURNED] = on_thread_returned,
                                            [EVENT_WARP_APART] = on_apart,
-                                           [EVENT_SHUFFLE] = on_shuffle,
+                                           [EVENT_EXCHANGE] = on_exchange,
                                            [EVENT_SHUFFLE_SOURCE] = on_shuffle_source,
-                                           [EVENT_LDMATRIX] = on_whole_warp,
-                                           [EVENT_STMATRIX] = on_whole_warp,
+                                           [EVENT_WARP_ACCESS] = on_whole_warp,
                                            [EVENT_MMA] = on_whole_warp,
                                            [EVENT_BARRIER_ARRIVE] = on_arrive,
                                            [EVENT_BARRIER_COMPLETE] = on_complete,

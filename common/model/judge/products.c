@@ -172,24 +172,20 @@ static void on_stack_store(const Event *e) { written_to(facts(e->thread->warp), 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
 /* Lane's address as an offset in shared memory. */
-static uint32_t row_offset(const Warp *w, int lane, const void *row, const char *what, Site site) {
-    uint32_t offset = shared_bounds(&w->thread[lane], row, CHUNK_BYTES, what, site);
-    if (offset % CHUNK_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "%s: lane %d gives byte %u of shared memory, not a multiple of 16", what,
-                      lane, offset);
+static uint32_t row_offset(const Event *e, int lane) {
+    const char *what = access_name[e->access];
+    uint32_t offset = shared_bounds(&e->warp->thread[lane], e->rows[lane], e->size, what, e->site);
+    if (offset % e->size != 0) {
+        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s: lane %d gives byte %u of shared memory, not a multiple of %u",
+                      what, lane, offset, e->size);
     }
     return offset;
 }
 
-static void on_ldmatrix(const Event *e) {
+/* A warp has loaded four 8x8 matrices. */
+static void fragments_loaded(const Event *e, const Tag tag[WARP_SIZE]) {
     Warp *w = e->warp;
-    Tag tag[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        uint32_t offset = row_offset(w, lane, e->rows[lane], "ldmatrix", e->site);
-        Actor actor = actor_plain(&w->thread[lane], ACCESS_LDMATRIX, e->site);
-        cells_shared(w->cta, &actor, offset, CHUNK_BYTES);
-        order_settle();
-        tag[lane] = provenance_of(w->cta, offset);
         w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
     provenance_ldmatrix(w, e->registers[0], e->transposes, tag);
@@ -199,14 +195,23 @@ static void on_ldmatrix(const Event *e) {
     written_to(facts(w), e->registers[0], LDMATRIX_BYTES, e->site);
 }
 
-static void on_stmatrix(const Event *e) {
+static void on_warp_access(const Event *e) {
     Warp *w = e->warp;
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        uint32_t offset = row_offset(w, lane, e->rows[lane], "stmatrix", e->site);
-        Actor actor = actor_plain(&w->thread[lane], ACCESS_STMATRIX, e->site);
-        cells_shared(w->cta, &actor, offset, CHUNK_BYTES);
+    Tag tag[WARP_SIZE];
+    for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        uint32_t offset = row_offset(e, lane);
+        Actor actor = actor_plain(&w->thread[lane], e->access, e->site);
+        cells_shared(w->cta, &actor, offset, e->size);
         order_settle();
-        *shared_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
+        if (e->access == ACCESS_STMATRIX) {
+            *shared_tag(w->cta, offset) = results_staged(w->cta, lane / 8, lane % 8);
+        } else {
+            tag[lane] = provenance_of(w->cta, offset);
+        }
+    }
+    if (e->access == ACCESS_LDMATRIX) {
+        fragments_loaded(e, tag);
     }
 }
 
@@ -553,8 +558,7 @@ const Listener products_listener = {.hear = {
                                         [EVENT_THREAD_RETURNED] = on_thread_returned,
                                         [EVENT_ACCUMULATOR_ACCESS] = on_access,
                                         [EVENT_STACK_STORE] = on_stack_store,
-                                        [EVENT_LDMATRIX] = on_ldmatrix,
-                                        [EVENT_STMATRIX] = on_stmatrix,
+                                        [EVENT_WARP_ACCESS] = on_warp_access,
                                         [EVENT_MMA] = on_mma,
                                         [EVENT_WGMMA_FENCE] = on_fence,
                                         [EVENT_WGMMA_WARP] = on_wgmma_warp,

@@ -127,7 +127,7 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     m->u[1][t->lane] = (uint64_t)width;
     m->i[t->lane] = which;
     if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
-        POST(SHUFFLE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
+        POST(EXCHANGE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
@@ -150,7 +150,7 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
     WarpMeeting *m = t->warp->meeting;
     m->i[t->lane] = predicate;
     if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
-        POST(VOTE, .warp = t->warp);
+        POST(EXCHANGE, .warp = t->warp);
         uint32_t ballot = 0;
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
@@ -182,7 +182,7 @@ uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) 
     WarpMeeting *m = t->warp->meeting;
     m->u[0][t->lane] = value;
     if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
-        POST(VOTE, .warp = t->warp);
+        POST(EXCHANGE, .warp = t->warp);
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             m->result[lane] = alike(m, lane);
@@ -221,7 +221,8 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here
     m->p[1][t->lane] = row;
     if (warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
         uint32_t *const *out = (uint32_t *const *)m->p[0];
-        POST(LDMATRIX, .warp = t->warp, .registers = out, .rows = m->p[1], .transposes = trans, .site = m->site);
+        POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_LDMATRIX, .size = CHUNK_BYTES, .registers = out,
+             .rows = m->p[1], .transposes = trans, .site = m->site);
         (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, m->p[1]);
         warp_go(t->warp);
     }
@@ -233,7 +234,8 @@ void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
     m->p[0][t->lane] = r;
     m->p[1][t->lane] = row;
     if (warp_meet(t, WARP_STMATRIX, 0xffffffffu, site_of(here))) {
-        POST(STMATRIX, .warp = t->warp, .rows = m->p[1], .site = m->site);
+        POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_STMATRIX, .size = CHUNK_BYTES, .rows = m->p[1],
+             .site = m->site);
         matrix_stmatrix_x4((void *const *)m->p[1], (const uint32_t *const *)m->p[0]);
         warp_go(t->warp);
     }

@@ -25,6 +25,7 @@ typedef enum {
 #define INSTRUCTION(id, name) WARP_##id,
     WARP_INSTRUCTIONS(INSTRUCTION)
 #undef INSTRUCTION
+        WARP_INSTRUCTION_COUNT
 } WarpInstruction;
 
 static inline const char *warp_instruction_text(WarpInstruction instruction) {

@@ -370,7 +370,6 @@ static void on_mbarrier_copies_arrive(const Event *e) { counts[COUNT_MBARRIER_AR
 /* What is one each time that it happens. */
 static void on_countable(const Event *e) {
     static const ModelCount which[EVENT_KINDS] = {
-        [EVENT_SHUFFLE] = COUNT_SHUFFLES,
         [EVENT_MBARRIER_COMPLETE] = COUNT_MBARRIER_PHASES,
         [EVENT_MBARRIER_PASSED] = COUNT_MBARRIER_WAITS,
         [EVENT_FENCE_PROXY] = COUNT_PROXY_FENCES,
@@ -382,25 +381,34 @@ static void on_countable(const Event *e) {
 
 static void on_together(const Event *e) { count_together(e->warp); }
 
-static Group rows_of(const void *const row[WARP_SIZE]) {
-    Group g = {.lanes = 0xffffffffu};
+static Group rows_of(const Event *e) {
+    Group g = {.lanes = e->warp->meeting->arrived};
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        g.address[lane] = (uintptr_t)row[lane];
-        g.size[lane] = CHUNK_BYTES;
+        g.address[lane] = (uintptr_t)e->rows[lane];
+        g.size[lane] = (uint8_t)e->size;
     }
     return g;
 }
 
-static void on_ldmatrix(const Event *e) {
-    Group g = rows_of(e->rows);
-    WarpCount *c = count_of(e->warp);
-    count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
-    c->fragment[c->fragments++ % FRAGMENTS] = e->registers[0];
+static void on_warp_access(const Event *e) {
+    Group g = rows_of(e);
+    if (e->access == ACCESS_LDMATRIX) {
+        WarpCount *c = count_of(e->warp);
+        c->fragment[c->fragments++ % FRAGMENTS] = e->registers[0];
+        count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
+    } else if (e->access == ACCESS_STMATRIX) {
+        count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
+    } else {
+        g.how = access_flags(e->access) & WRITES ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD;
+        count_group(&g);
+    }
 }
 
-static void on_stmatrix(const Event *e) {
-    Group g = rows_of(e->rows);
-    count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
+/* What is counted of an exchange, each time that it happens; 0: nothing. */
+static void on_exchange(const Event *e) {
+    static const ModelCount which[WARP_INSTRUCTION_COUNT] = {[WARP_SHUFFLE] = COUNT_SHUFFLES};
+    ModelCount counted = which[e->warp->meeting->instruction];
+    counts[counted] += counted != 0;
 }
 
 static void on_mma(const Event *e) {
@@ -468,13 +476,12 @@ const Listener count_listener = {.wanted = is_wanted,
                                      [EVENT_ATOMIC] = on_atomic,
                                      [EVENT_MBARRIER_ARRIVE] = on_mbarrier_arrive,
                                      [EVENT_MBARRIER_COPIES_ARRIVE] = on_mbarrier_copies_arrive,
-                                     [EVENT_SHUFFLE] = on_countable,
+                                     [EVENT_EXCHANGE] = on_exchange,
                                      [EVENT_MBARRIER_COMPLETE] = on_countable,
                                      [EVENT_MBARRIER_PASSED] = on_countable,
                                      [EVENT_FENCE_PROXY] = on_countable,
                                      [EVENT_WARP_TOGETHER] = on_together,
-                                     [EVENT_LDMATRIX] = on_ldmatrix,
-                                     [EVENT_STMATRIX] = on_stmatrix,
+                                     [EVENT_WARP_ACCESS] = on_warp_access,
                                      [EVENT_MMA] = on_mma,
                                      [EVENT_WGMMA_PART] = on_wgmma,
                                      [EVENT_WGMMA_COMMIT] = on_wgmma_commit,

@@ -102,7 +102,7 @@ static void on_launch_end(const Event *e) {
 
 /* ---- what is written of an event --------------------------------------------------------------------------------- */
 
-/* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none. */
+/* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none; WARP_ACCESS that of its access. */
 typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
 #define LINES(LINE)                           \
     LINE(TILE, "tile", THREAD)                \
@@ -122,8 +122,7 @@ typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
     LINE(BULK_WAIT, "bulk_wait", THREAD)      \
     LINE(FENCE_PROXY, "fence_proxy", THREAD)  \
     LINE(SETMAXNREG, "registers", WARP)       \
-    LINE(LDMATRIX, "ldmatrix", WARP)          \
-    LINE(STMATRIX, "stmatrix", WARP)          \
+    LINE(WARP_ACCESS, NULL, WARP)             \
     LINE(WGMMA_PART, "part", WARP)            \
     LINE(WGMMA_ISSUED, "issued", WARPGROUP)   \
     LINE(WGMMA_DONE, "done", WARPGROUP)       \
@@ -146,7 +145,9 @@ static const char *name_of(const Event *e) {
                                          [MBARRIER_EXPECT] = "expect",
                                          [MBARRIER_ARRIVE_EXPECT] = "announce",
                                          [MBARRIER_ASKED_YES] = NULL};
-    return e->kind == EVENT_MBARRIER_CHANGED ? change[e->change] : lines[e->kind].what;
+    return e->kind == EVENT_MBARRIER_CHANGED ? change[e->change]
+           : e->kind == EVENT_WARP_ACCESS    ? access_name[e->access]
+                                             : lines[e->kind].what;
 }
 
 static void print_box(const TensorMap *map, const int *coord) {
@@ -197,8 +198,7 @@ static void print_operands(const Event *e) {
         break;
     case EVENT_BULK_WAIT: print(",\"newest\":%d,\"read\":%d", e->newest, e->read); break;
     case EVENT_SETMAXNREG: print(",\"increase\":%d,\"registers\":%d", e->increase, e->count); break;
-    case EVENT_LDMATRIX:
-    case EVENT_STMATRIX: print_shared(e->warp->cta, shared_offset(e->warp->cta, e->rows[0])); break;
+    case EVENT_WARP_ACCESS: print_shared(e->warp->cta, shared_offset(e->warp->cta, e->rows[0])); break;
     case EVENT_WGMMA_PART: print(",\"number\":%llu", (unsigned long long)e->product->number); break;
     case EVENT_WGMMA_ISSUED:
     case EVENT_WGMMA_DONE:

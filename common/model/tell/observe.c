@@ -367,9 +367,9 @@ static int is_watched(const ModelObserver *o, const Warp *w) {
     return 1;
 }
 
-static void on_ldmatrix(const Event *e) {
+static void on_warp_access(const Event *e) {
     const Warp *w = e->warp;
-    if (e->transposes || !is_watched(observer(), w)) {
+    if (e->access != ACCESS_LDMATRIX || e->transposes || !is_watched(observer(), w)) {
         return;
     }
     int i = 0;
@@ -563,7 +563,7 @@ const Listener observe_listener = {.wanted = is_wanted,
                                        [EVENT_TMA_LOAD] = on_load,
                                        [EVENT_TMA_STORE] = on_store,
                                        [EVENT_TMA_STORED] = on_stored,
-                                       [EVENT_LDMATRIX] = on_ldmatrix,
+                                       [EVENT_WARP_ACCESS] = on_warp_access,
                                        [EVENT_MMA_DONE] = on_mma_done,
                                        [EVENT_WGMMA_ISSUED] = on_wgmma_issued,
                                        [EVENT_WGMMA_DONE] = on_wgmma_done,

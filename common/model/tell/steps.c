@@ -352,7 +352,7 @@ static uint64_t shared_steps(const Warp *w) {
     return 4 * WARP_SIZE * 4 * (uint64_t)w->cta->warps / SHARED_BYTES_A_STEP;
 }
 
-static void on_shuffle(const Event *e) {
+static void on_exchange(const Event *e) {
     uint64_t begin = together(e->warp, 0, COST_SHUFFLE);
     if (e->transposes) { /* the epilogue begins */
         worked(e->warp, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
@@ -360,8 +360,13 @@ static void on_shuffle(const Event *e) {
 }
 
 /* Fragments are on their way while the warp goes on: whoever uses the register waits. */
-static void on_ldmatrix(const Event *e) {
+static void on_warp_access(const Event *e) {
     WarpSteps *s = steps_of(e->warp);
+    if (e->registers == NULL) {
+        uint64_t begin = together(e->warp, 0, shared_steps(e->warp));
+        worked(e->warp, TRACE_EPILOGUE, begin, begin + shared_steps(e->warp));
+        return;
+    }
     uintptr_t address = (uintptr_t)e->registers[0] >> 4;
     uint64_t begin = together(e->warp, 0, COST_LDMATRIX);
     s->shared = later(s->shared, begin) + shared_steps(e->warp);
@@ -374,11 +379,6 @@ static uint64_t loaded(const Warp *w, const uint32_t *r0) {
     uintptr_t address = (uintptr_t)r0 >> 4;
     const WarpSteps *s = steps_of(w);
     return s->fragment[address % FRAGMENT_TIMES].address == address ? s->fragment[address % FRAGMENT_TIMES].time : 0;
-}
-
-static void on_stmatrix(const Event *e) {
-    uint64_t begin = together(e->warp, 0, shared_steps(e->warp));
-    worked(e->warp, TRACE_EPILOGUE, begin, begin + shared_steps(e->warp));
 }
 
 static void on_mma(const Event *e) {
@@ -620,10 +620,8 @@ const Listener steps_listener = {.wanted = is_wanted,
                                      [EVENT_SHARED_ACCESS] = on_plain_access,
                                      [EVENT_GLOBAL_ACCESS] = on_plain_access,
                                      [EVENT_CLUSTER_ACCESS] = on_plain_access,
-                                     [EVENT_SHUFFLE] = on_shuffle,
-                                     [EVENT_VOTE] = on_shuffle,
-                                     [EVENT_LDMATRIX] = on_ldmatrix,
-                                     [EVENT_STMATRIX] = on_stmatrix,
+                                     [EVENT_EXCHANGE] = on_exchange,
+                                     [EVENT_WARP_ACCESS] = on_warp_access,
                                      [EVENT_MMA] = on_mma,
                                      [EVENT_COPY] = on_copy,
                                      [EVENT_GROUP_COMMIT] = on_group_commit,
