@@ -257,7 +257,7 @@ enum { LISTENER_COUNT = 0 LISTENERS(LISTENER) };
 #undef LISTENER
 
 /* Of each kind those who hear it in this launch, then NULL. */
-extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
+extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 2];
 
 /* model.c: options have changed, or a launch begins. */
 void event_connect(void);

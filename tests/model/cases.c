@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     const char *part = argc > from ? argv[from] : "";
     int policy = argc > from + 1 ? argv[from + 1][0] - '0' : 0;
     EACH_CASE(c) {
-        if (strstr((*c)->name, part) == NULL) {
+        if (strstr((*c)->name, part) == NULL || is_for_explorer(*c)) {
             continue;
         }
         if (seeds > 0) {

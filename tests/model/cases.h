@@ -61,6 +61,8 @@ void *case_memory(size_t bytes, const char *name);
 void case_free(void); /* all of it */
 /* Launches on several devices are judged as parts of a chain. */
 static inline int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
+/* Some schedules alone show what is wrong. */
+static inline int is_for_explorer(const Case *c) { return strncmp(c->name, "schedule ", 9) == 0; }
 /* By its name; ends the program if there is none. */
 const Case *find_case(const char *name);
 

@@ -37,6 +37,21 @@ int pollers_wake_all(void);
 void agent_queue(Agent *agent);
 void agent_dequeue(Agent *agent);
 
+/* ---- an explorer: tests/model/explore.c --------------------------------------------------------------------------- */
+
+/* Decides in place of the policy, if there is one. */
+typedef struct {
+    /* Who goes on: the index of one of the threads, or behind them of an agent, which then does all that it has to do. */
+    int (*choose)(Thread *const *thread, int threads, Agent *const *agent, int agents);
+    void (*queued)(const Agent *agent);         /* there is asynchronous work */
+    void (*woken)(const Thread *t);             /* by who is running */
+    void (*met)(const Warp *w, uint32_t lanes); /* they have executed an instruction together */
+} Explorer;
+extern const Explorer *schedule_explorer;
+
+/* The current thread stays ready, and the explorer chooses. */
+void thread_give_way(Thread *t);
+
 /* ---- the launch: for model.c ------------------------------------------------------------------------------------- */
 
 void schedule_begin(void);

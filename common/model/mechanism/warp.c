@@ -89,6 +89,9 @@ int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
 
 void warp_go(Warp *w) {
     uint32_t others = w->meeting->arrived & ~(1u << current_thread()->lane);
+    if (schedule_explorer != NULL) {
+        schedule_explorer->met(w, w->meeting->arrived);
+    }
     w->meeting->arrived = 0;
     w->ready |= others;
     while (others != 0) {
