@@ -89,6 +89,9 @@ typedef struct {
     uint8_t flags;    /* of its kind */
     uint8_t scope;    /* of an atomic one */
     uint8_t bytes;    /* of the cell's two, if it covers two: bit 0 the low one, bit 1 the high one */
+    /* Of a read: the epoch of the first read of the same data by this component, if that is another; or UNWRITTEN. */
+    uint32_t again;
 } Access;
+#define UNWRITTEN UINT32_MAX
 
 #endif

@@ -20,7 +20,7 @@
 typedef struct Case Case;
 struct Case {
     const char *name;
-    const char *rule;          /* what must be reported; NULL: nothing, and right numbers; "# REASON": skipped */
+    const char *rule; /* what must be reported, with "^" first; NULL: nothing, and right numbers; "# REASON": skipped */
     int (*run)(const Case *c); /* 0: right numbers, 1: wrong ones, else the status of the launch */
     int bug;
     const void *more; /* the part of the kernel, or data, for run() */
@@ -37,6 +37,8 @@ extern const Case *const __start_cases[], *const __stop_cases[];
     __attribute__((used, section("cases"))) static const Case *const listed_##name = &case_##name
 #define RIGHT_CASE(name) CASE_OF(run, name, NULL, NULL)
 #define WRONG_CASE(name, rule) CASE_OF(run, name, #rule, NULL)
+/* Other rules are broken, too: this one is nearest to the cause, and the first to be reported. */
+#define FIRST_CASE(name, rule) CASE_OF(run, name, "^" #rule, NULL)
 /* Of a kernel in parts, each a function of type Part, which need not use all that it is given. */
 #define PART_CASE(part, name, rule) \
     static Part part;               \

@@ -191,7 +191,8 @@ static const char *const said[][2] = {
     {"ring NO_EXPECT", "the load counts for phase 1 of full[0]"},
     {"types MMA_CHUNK_E4M3", "row 0, k 16 to 31: expected the chunk of B(0,16), fetched the chunk of B(0,0)"},
     {"plain NO_SYNC", "tests/model/kernels_plain.c:|int got = s->value[THREADS - 1 - thread];|s->value[place] = "
-                      "p->in[id];|s->value[63]"},
+                      "p->in[id];|s->value[64]"},
+    {"ring BOX_TOO_LARGE", "the box is larger than its slot: it has 16384 bytes, and s->a[1] has 8192"},
     {"plain GLOBAL_PAST_END", "4 bytes at byte 3072 of out, which has 3072 bytes"},
     {"plain REGISTERS_SUM", "warpgroup 2: 168 registers a thread"},
     {"right WRITE_AND_ATOMIC_READ",

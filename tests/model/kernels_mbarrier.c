@@ -82,7 +82,7 @@ DEVICE void rounds(Shared *s, const Params *p) {
 WRONG_IN(tokens, TOKEN_OF_OTHER, PHASE_TOKEN);
 WRONG_IN(tokens, TOKEN_INVENTED, PHASE_TOKEN);
 WRONG_IN(tokens, TOKEN_OLD, PHASE_SKIPPED);
-WRONG_IN(tokens, TRY_ONCE, RACE_WAR);
+WRONG_IN(tokens, TRY_ONCE, RACE_RAW);
 
 /* Wrong tokens, and a question that is asked once. The shuffles order the run, and nothing else. */
 DEVICE void tokens(Shared *s, const Params *p) {

@@ -30,6 +30,8 @@ WRONG_CASE(ALL_ARRIVE, ARRIVE_OVERFLOW);
 WRONG_CASE(CONSUMER_NO_FLIP, PHASE_STALE);
 WRONG_CASE(CONSUMER_NEXT_STAGE, RACE_RAW);
 WRONG_CASE(NO_FULL_WAIT, ARRIVE_OVERFLOW);
+FIRST_CASE(NO_LAST_WAIT, RACE_RAW); /* for the last k-tile, which may come before it is read, or after */
+WRONG_CASE(BOX_TOO_LARGE, RACE_WAW);
 WRONG_CASE(NO_EMPTY_WAIT, RACE_WAW);
 WRONG_CASE(RELEASE_EARLY, RACE_WAR);
 WRONG_CASE(NO_INIT, BARRIER_UNINIT);
@@ -114,6 +116,7 @@ DEVICE void producer(Shared *s, const Params *p) {
         if (threadIdx.x == 0) {
             int bytes = generic ? STAGE_BYTES / 2 : STAGE_BYTES;
             bytes = bug == EXPECT_HALF ? bytes / 2 : bug == EXPECT_DOUBLE ? bytes * 2 : bytes;
+            bytes += bug == BOX_TOO_LARGE ? BM * BK * 2 : 0;
             if (bug == EXPECT_TOO_LARGE) {
                 bytes = 1 << 20;
             }
@@ -188,7 +191,8 @@ DEVICE void consumer(Shared *s, const Params *p) {
     float acc[BN / 2];
     PipelineState state = consumer_start_state();
     for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
-        if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32)) {
+        int last = k_tile == p->k_tiles - 1;
+        if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32) && !(bug == NO_LAST_WAIT && last)) {
             mbarrier_wait_parity(&s->full[state.index], state.phase);
         }
         if (bug == ONE_WARP_RETURNS && k_tile == 1 && thread / 32 == 3) {
@@ -199,11 +203,10 @@ DEVICE void consumer(Shared *s, const Params *p) {
         if (bug == STORE_IN_FLIGHT) {
             acc[3] = 0;
         }
-        int last = k_tile == p->k_tiles - 1;
         if (bug != NO_WAIT && bug != RELEASE_EARLY && bug != NO_COMMIT) {
             wgmma_wait_group(0);
         }
-        if (thread == 0 || bug == ALL_ARRIVE) {
+        if ((thread == 0 || bug == ALL_ARRIVE) && !(bug == NO_LAST_WAIT && last)) {
             mbarrier_arrive(&s->empty[state.index]);
         }
         if (last && (bug == RELEASE_EARLY || bug == NO_COMMIT)) {
@@ -306,7 +309,8 @@ static int run(const Case *wanted) {
         c[0][i] = c[1][i] = 0x7fc0;
     }
     Params p = {.a = a, .bug = bug, .k_tiles = K_TILES};
-    int failed = tensor_map_2d(&p.map_a, "A", a, BM, K, K, BM, BK, SWIZZLE_128B, NULL) ||
+    int box_rows = bug == BOX_TOO_LARGE ? 2 * BM : BM;
+    int failed = tensor_map_2d(&p.map_a, "A", a, BM, K, K, box_rows, BK, SWIZZLE_128B, NULL) ||
                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
     failed |= tensor_map_2d(&p.map_c[0], "C", c[0], BM, BN, BN, BM, 16, SWIZZLE_32B, NULL) ||
               tensor_map_2d(&p.map_c[1], "D", c[1], BM, BN, BN, BM, 16, SWIZZLE_32B, NULL);

@@ -187,6 +187,9 @@ static uint32_t meet_others(Cells *cells, Cell *cell, Actor *a, int overwrites, 
             seen = e->kind != ACCESS_ATOMIC_STORE && (seen || actor_knows(a, e));
         }
         if (is_covered(a, e, overwrites, n < FEW) || e->serial <= order_now.oldest) {
+            if (!overwrites && e->component == a->access.component && e->epoch < a->access.epoch) {
+                a->access.again = e->again != 0 ? e->again : e->epoch;
+            }
             uint32_t next = other->next;
             other->next = out;
             out = *link;
@@ -204,6 +207,7 @@ static uint32_t meet_others(Cells *cells, Cell *cell, Actor *a, int overwrites, 
 }
 
 static inline void cell_access(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
+    a->access.again = cell->write.serial == 0 && a->space == SPACE_SHARED ? UNWRITTEN : 0;
     order_check(a, &cell->write, at, size);
     uint32_t i = cell->others != 0 ? meet_others(cells, cell, a, overwrites, at, size) : 0;
     if (!overwrites || ((cell->write.bytes & ~a->access.bytes) != 0 && cell->write.serial > order_now.oldest)) {
@@ -285,9 +289,9 @@ static inline void shared_part(Actor *a, uint32_t offset, uint32_t begin, uint32
     Chunk *chunk = shared_chunk(a->cta, offset);
     uint8_t mask = cell_mask(begin, begin + bytes);
     if (writes && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
-        order_find(a, RULE_BARRIER_OVERWRITTEN, NULL, offset, CHUNK_BYTES);
+        order_find(a, RULE_BARRIER_OVERWRITTEN, offset, CHUNK_BYTES);
     } else if (!writes && (chunk->written & mask) != mask && (chunk->barriers & barrier_mask(begin, begin + 1)) == 0) {
-        order_find(a, RULE_UNINIT_SHARED, NULL, offset, bytes);
+        order_find(a, RULE_UNINIT_SHARED, offset, bytes);
     }
     chunk_access(a->cta->cells, chunk, a, begin, begin + bytes, offset);
     if (writes) {

@@ -12,6 +12,7 @@
 #include "order.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../place/layout.h"
@@ -180,27 +181,41 @@ static struct {
         ModelRule rule;
         const Actor *by;
         Access before;
+        int read_early; /* `before` is a read, and what is read too early, though it came first in this run */
         uintptr_t at;
         uint32_t size;
         Tag tag; /* of what lay there */
     } list[RULE_COUNT];
 } found;
 
-void order_find(const Actor *a, ModelRule rule, const Access *before, uintptr_t at, uint32_t size) {
+static void find(const Actor *a, ModelRule rule, const Access *before, int read_early, uintptr_t at, uint32_t size) {
     int i = 0;
     while (i < found.count && found.list[i].rule != rule) {
         i++;
     }
     if (i == found.count) {
-        found.list[found.count++] =
-            (struct Finding){rule, a, before != NULL ? *before : (Access){.serial = 0}, at, size, tag_at(a, at)};
+        found.list[found.count++] = (struct Finding){
+            rule, a, before != NULL ? *before : (Access){.serial = 0}, read_early, at, size, tag_at(a, at)};
     }
+}
+
+void order_find(const Actor *a, ModelRule rule, uintptr_t at, uint32_t size) { find(a, rule, NULL, 0, at, size); }
+
+/* A read and a write are in no order, and the read came first in this run. Was it too early, for what is being written? For
+ * certain, if nothing had been written before; and if a load comes that knows of the reader's first read of what was there,
+ * for a second read of that belongs to the next lap. */
+static int is_early_read(Actor *a, const Access *before) {
+    Access first = *before;
+    first.epoch = before->again;
+    return before->again == UNWRITTEN || (before->again != 0 && a->barrier != NULL && has(a, &first, KNOWN));
 }
 
 void order_judge(Actor *a, const Access *before, uintptr_t at, uint32_t size) {
     ModelRule rule = before->serial > order_now.oldest ? rule_of(a, before) : RULE_COUNT;
-    if (rule != RULE_COUNT) {
-        order_find(a, rule, before, at, size);
+    if (rule == RULE_RACE_WAR && is_early_read(a, before)) {
+        find(a, RULE_RACE_RAW, before, 1, at, size);
+    } else if (rule != RULE_COUNT) {
+        find(a, rule, before, 0, at, size);
     }
 }
 
@@ -293,10 +308,37 @@ static void report_missing(const struct Finding *f, const char *who) {
         report_line("missing", "%s", spaces[a->space].fence);
     } else if (f->rule == RULE_SCOPE && (before->flags & ATOMIC)) {
         report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device alone");
+    } else if (f->read_early) {
+        report_missing_shared(component_owner(a->thread->cta->cluster, before->issuer)->thread, &a->access);
     } else if (a->space == SPACE_SHARED) {
         report_missing_shared(a->thread, before);
     } else {
         report_missing_global(a, device_of(a->thread), before, who);
+    }
+}
+
+/* A box that reaches into the next element, mostly the next stage, of the array in which it lies, or behind it. */
+static void report_size(const struct Finding *f) {
+    enum { MOST_MEMBERS = 64 };
+    static ModelMember list[MOST_MEMBERS];
+    const Actor *a = f->by;
+    const Launch *l = launch_of(a->thread->cta);
+    uint64_t size;
+    int members =
+        l->shared_type != NULL ? layout_members(l->shared_file, l->shared_type, list, MOST_MEMBERS, &size) : 0;
+    for (int i = 0; i < members && a->bytes > 0; i++) {
+        const char *extent = strchr(list[i].type, '[');
+        int of_arrays = extent != NULL && strchr(extent + 1, '[') != NULL;
+        uint64_t slot = of_arrays ? list[i].bytes / (uint64_t)atoi(extent + 1) : list[i].bytes;
+        uint64_t in_member = a->begin % size - list[i].offset;
+        if (in_member < list[i].bytes && a->bytes > slot && (in_member >= slot || f->at - a->begin >= slot)) {
+            char index[PHRASE_SIZE] = "";
+            if (of_arrays) {
+                snprintf(index, sizeof index, "[%llu]", (unsigned long long)(in_member / slot));
+            }
+            report_line("size", "the box is larger than its slot: it has %u bytes, and %s->%s%s has %llu", a->bytes,
+                        l->shared_variable, list[i].name, index, (unsigned long long)slot);
+        }
     }
 }
 
@@ -306,8 +348,11 @@ static void report(const struct Finding *f) {
     if (!report_begin(f->rule)) {
         return;
     }
-    report_place("now", a->thread, a->access.site, a->what);
-    if (f->before.serial != 0) {
+    if (f->read_early) {
+        report_place_of("now", issuer_text(&f->before, who), f->before.site, access_name[f->before.kind]);
+    }
+    report_place(f->read_early ? "before" : "now", a->thread, a->access.site, a->what);
+    if (f->before.serial != 0 && !f->read_early) {
         report_place_of("before", issuer_text(&f->before, who), f->before.site, access_name[f->before.kind]);
     } else if (f->rule == RULE_LAUNCH_OVERLAP) {
         report_line("before", "the launch before, which may still run: in a chain of layers it writes and reads "
@@ -323,6 +368,7 @@ static void report(const struct Finding *f) {
     report_missing(f, who);
     if (a->barrier != NULL) {
         report_line("stage", "the load is counted by %s", barrier_text(a->barrier, name));
+        report_size(f);
     }
     report_end(0);
 }

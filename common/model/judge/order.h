@@ -20,11 +20,13 @@ typedef struct {
     Thread *thread; /* who issues it, and whose knowledge counts */
     Warp *warp;     /* not NULL: what any lane of this warp knows counts (wgmma) */
     Space space;
-    int beyond_base;        /* set if what lane 0 shares with others was not enough knowledge */
-    Cta *cta;               /* whose shared memory it is */
-    const Allocation *in;   /* or which global memory */
-    const char *what;       /* in reports */
-    const Barrier *barrier; /* a load's; for reports */
+    int beyond_base;      /* set if what lane 0 shares with others was not enough knowledge */
+    Cta *cta;             /* whose shared memory it is */
+    const Allocation *in; /* or which global memory */
+    const char *what;     /* in reports */
+    /* A load's: its barrier, where it begins in shared memory, and how many bytes it has. For reports. */
+    const Barrier *barrier;
+    uint32_t begin, bytes;
 } Actor;
 
 /* One that is over when this component says so. */
@@ -74,8 +76,8 @@ static inline void order_check(Actor *a, const Access *before, uintptr_t at, uin
         }
     }
 }
-/* Another rule is broken there; before: NULL if it is not by two accesses. */
-void order_find(const Actor *a, ModelRule rule, const Access *before, uintptr_t at, uint32_t size);
+/* The access breaks another rule there. */
+void order_find(const Actor *a, ModelRule rule, uintptr_t at, uint32_t size);
 /* Has something been? */
 int order_found(void);
 void order_settle(void);

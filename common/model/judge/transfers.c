@@ -218,6 +218,8 @@ static void load_into(const TmaLoad *load, int target) {
     Actor to = actor_of_barrier(t, b, is_range(&load->map) ? ACCESS_BULK_LOAD : ACCESS_TMA_LOAD, load->copy.site),
           from = actor_of_barrier(t, b, ACCESS_TMA_LOAD_FROM, load->copy.site);
     from.what = load->copy.what;
+    to.begin = load->offset;
+    to.bytes = tensor_box_span(&load->map);
     TensorWalk walk = load->walk;
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
