@@ -46,25 +46,29 @@ typedef struct Variants {
 /* A cluster needs as many SMs. */
 static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
 
-/* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its cluster. */
+/* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its cluster. A
+ * launch asks each time: so a cost is computed once, and text is made only where it is needed. */
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
-    const Variant *best = NULL;
+    const Variant *best = NULL, *end = all->variant + all->count;
+    double least = INFINITY;
     char names[512] = "";
     if (g->sm_count < 1) {
         gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
         return NULL;
     }
-    for (const Variant *v = all->variant; v < all->variant + all->count; v++) {
+    for (const Variant *v = all->variant; v < end; v++) {
+        if (has_sms_for(v, g) && (g->tuning.variant == NULL || strcmp(g->tuning.variant, v->name) == 0)) {
+            double cost = g->tuning.variant == NULL ? all->cost(v, g) : 0;
+            if (best == NULL || cost < least) {
+                best = v;
+                least = cost;
+            }
+        }
+    }
+    for (const Variant *v = all->variant; best == NULL && v < end; v++) {
         size_t used = strlen(names);
-        if (!has_sms_for(v, g)) {
-            snprintf(names + used, sizeof names - used, " %s (from %d SMs on)", v->name, v->cluster);
-            continue;
-        }
-        snprintf(names + used, sizeof names - used, " %s", v->name);
-        if (g->tuning.variant != NULL ? strcmp(g->tuning.variant, v->name) == 0
-                                      : best == NULL || all->cost(v, g) < all->cost(best, g)) {
-            best = v;
-        }
+        snprintf(names + used, sizeof names - used, has_sms_for(v, g) ? " %s" : " %s (from %d SMs on)", v->name,
+                 v->cluster);
     }
     if (best == NULL) {
         gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has:%s", all->chapter,

@@ -59,8 +59,11 @@ static inline int exceeds_l2(const Gemm *g) { return 4.0 * min_int(g->m, g->n) *
 /* Group and speed for this problem on this card; of a card that was not measured, as on the one whose memory is most like. */
 static inline Measured fitted(const Variant *v, const Gemm *g) {
     Measured fit = {"", 0, v->name, v->group, v->speed};
+    if (!exceeds_l2(g)) {
+        return fit;
+    }
     double gb_s = memory_gb_s(), nearest = HUGE_VAL;
-    for (int i = 0; i < MEASURED && exceeds_l2(g) && gb_s > 0; i++) {
+    for (int i = 0; i < MEASURED && gb_s > 0; i++) {
         double distance = fabs(log(gb_s / measured[i].gb_s));
         if (strcmp(measured[i].variant, v->name) == 0 && distance < nearest) {
             nearest = distance;
