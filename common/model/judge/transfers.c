@@ -49,13 +49,16 @@ static void on_bulk_wait(const Event *e) { report_negative(RULE_TMA_OPERAND, e->
 static uint32_t unit_of(uint32_t size) { return size == 0 ? 1 : size < CHUNK_BYTES ? size : CHUNK_BYTES; }
 
 /* Where the access lies in CTA `rank`. */
-static uint32_t check_peer(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
+static uint32_t check_place(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
     uint32_t offset = shared_bounds(t, p, size, what, site);
-    phases_peer(t, rank, what, site);
-    const Cta *peer = t->cta->cluster->cta[rank];
     if (offset % unit_of(size) != 0) {
         report_misuse(RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what, size, offset);
     }
+    if (rank == t->cta->rank) {
+        return offset;
+    }
+    phases_peer(t, rank, what, site);
+    const Cta *peer = t->cta->cluster->cta[rank];
     if (!cluster_started(t, peer)) {
         report_misuse(
             RULE_CLUSTER_START, site, 0,
@@ -69,7 +72,7 @@ static void on_cluster_access(const Event *e) {
     Thread *t = e->thread;
     AccessKind kind = e->write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
     Actor actor = actor_plain(t, kind, e->site);
-    uint32_t offset = check_peer(t, e->rank, e->p, e->size, actor.what, e->site);
+    uint32_t offset = check_place(t, e->rank, e->p, e->size, actor.what, e->site);
     Cta *peer = t->cta->cluster->cta[e->rank];
     phases_touch(t, peer, e->site);
     cells_shared(peer, &actor, offset, e->size);
@@ -116,7 +119,7 @@ static Actor actor_of_copy(const Event *e, AccessKind access) {
 static void on_copy(const Event *e) {
     Thread *t = e->thread;
     const uint32_t unit = unit_of(e->size);
-    uint32_t offset = check_peer(t, e->rank, e->p, e->size, e->what, e->site);
+    uint32_t offset = check_place(t, e->rank, e->p, e->size, e->what, e->site);
     if (e->from_size > e->size) {
         report_misuse(RULE_ALIGNMENT, e->site, 1, "%s of %d bytes: accepted are 0 to %u", e->what, (int)e->from_size,
                       e->size);
