@@ -56,7 +56,7 @@ typedef enum {
     EVENT_SYNCWARP,
     EVENT_EXCHANGE,       /* the lanes give each other words: shuffle, vote, match. transposes: shuffles by XOR */
     EVENT_SHUFFLE_SOURCE, /* lane, from: it reads from one that takes no part */
-    EVENT_WARP_ACCESS,    /* access, size, rows; registers: that it loads to, NULL: it stores. transposes */
+    EVENT_WARP_ACCESS,    /* access, size, rows; registers: that ldmatrix loads to. transposes */
     EVENT_MMA,            /* type, d, a, b */
     EVENT_MMA_DONE,       /* the same: the product has been added to d */
     EVENT_SETMAXNREG,     /* increase, count */

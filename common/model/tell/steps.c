@@ -362,17 +362,17 @@ static void on_exchange(const Event *e) {
 /* Fragments are on their way while the warp goes on: whoever uses the register waits. */
 static void on_warp_access(const Event *e) {
     WarpSteps *s = steps_of(e->warp);
-    if (e->registers == NULL) {
-        uint64_t begin = together(e->warp, 0, shared_steps(e->warp));
-        worked(e->warp, TRACE_EPILOGUE, begin, begin + shared_steps(e->warp));
-        return;
+    const int stores = access_flags(e->access) & WRITES;
+    uint64_t cost = stores ? shared_steps(e->warp) : COST_LDMATRIX, begin = together(e->warp, 0, cost);
+    worked(e->warp, stores ? TRACE_EPILOGUE : TRACE_FRAGMENTS, begin, begin + cost);
+    if (!stores) {
+        s->shared = later(s->shared, begin) + shared_steps(e->warp);
     }
-    uintptr_t address = (uintptr_t)e->registers[0] >> 4;
-    uint64_t begin = together(e->warp, 0, COST_LDMATRIX);
-    s->shared = later(s->shared, begin) + shared_steps(e->warp);
-    s->fragment[address % FRAGMENT_TIMES].address = address;
-    s->fragment[address % FRAGMENT_TIMES].time = s->shared + SHARED_LATENCY;
-    worked(e->warp, TRACE_FRAGMENTS, begin, begin + COST_LDMATRIX);
+    if (e->registers != NULL) {
+        uintptr_t address = (uintptr_t)e->registers[0] >> 4;
+        s->fragment[address % FRAGMENT_TIMES].address = address;
+        s->fragment[address % FRAGMENT_TIMES].time = s->shared + SHARED_LATENCY;
+    }
 }
 
 static uint64_t loaded(const Warp *w, const uint32_t *r0) {
