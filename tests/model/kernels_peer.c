@@ -3,6 +3,7 @@
 
 #include "../../common/device/cluster.h"
 #include "../../common/device/mbarrier.h"
+#include "../../common/device/bulk_copy.h"
 
 #include "cases.h"
 
@@ -276,6 +277,46 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
         cluster_wait();
     }
     p->out[rank * THREADS + thread] = 5 * number(1 - rank, THREADS - 1 - thread);
+}
+
+RIGHT_IN(forward, RIGHT_ISSUER_FENCES); /* what a CTA has stored in its peer, the peer's copy engine stores */
+RIGHT_IN(forward, RIGHT_PEER_FENCES);   /* ... all threads there, behind the barrier of the cluster */
+RIGHT_IN(forward, RIGHT_ASYNC_FENCED);  /* ... which st.async has brought */
+WRONG_IN(forward, NOBODY_FENCES, PROXY_FENCE);
+WRONG_IN(forward, SENDERS_FENCE, PROXY_FENCE); /* in their own CTA, before that barrier */
+WRONG_IN(forward, ASYNC_UNFENCED, PROXY_FENCE);
+
+DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
+    const int bug = p->bug, counted = bug == RIGHT_ASYNC_FENCED || bug == ASYNC_UNFENCED;
+    int to = THREADS - 1 - thread;
+    uint32_t n = (uint32_t)(5 * number(rank, thread));
+    if (thread == 0) {
+        mbarrier_init(&s->full, 1, 1);
+        mbarrier_arrive_expect_tx(&s->full, counted ? THREADS * 4 : 0);
+    }
+    cluster_sync();
+    if (counted) {
+        st_async_u32(&s->u32[to], 1 - rank, n, &s->full);
+    } else {
+        cluster_store_u32(&s->u32[to], 1 - rank, n);
+    }
+    if (bug == SENDERS_FENCE) {
+        fence_proxy_async();
+    }
+    cluster_sync();
+    if (bug == RIGHT_PEER_FENCES) {
+        fence_proxy_async();
+        __syncthreads();
+    }
+    if (thread == 0) {
+        mbarrier_wait_parity_cluster(&s->full, 0);
+        if (bug == RIGHT_ISSUER_FENCES || bug == RIGHT_ASYNC_FENCED) {
+            fence_proxy_async();
+        }
+        bulk_store(&p->out[rank * THREADS], s->u32, THREADS * 4);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
 }
 
 static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {

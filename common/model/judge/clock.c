@@ -340,6 +340,7 @@ static void on_cta_end(const Event *e) {
         clock_unref(cta->thread[i].clock->base);
     }
     clock_unref(cta->clock->exit);
+    clock_unref(cta->clock->fenced);
 }
 
 static void on_thread_returned(const Event *e) {
@@ -546,6 +547,9 @@ static World *covered(const World *world) {
 
 static void on_fence_proxy(const Event *e) {
     Thread *t = e->thread;
+    if (e->shared && t->cta->cluster->size > 1 && t->clock->base != NULL) {
+        clock_add(&t->cta->clock->fenced, t->clock->base);
+    }
     const unsigned spaces = (unsigned)e->shared << SPACE_SHARED | (unsigned)e->global << SPACE_GLOBAL;
     Clock *base = t->clock->base;
     if (base != NULL) {

@@ -83,7 +83,8 @@ typedef struct CtaClock {
     int warpgroup[WARPGROUP_LIMIT]; /* component; -1: none yet */
     Component fence;                /* counts calls of mbarrier_init_fence() */
     uint32_t fences;
-    Clock *exit; /* what all exited threads knew */
+    Clock *exit;   /* what all exited threads knew */
+    Clock *fenced; /* in a cluster: what threads knew that have executed a proxy fence for shared memory */
 } CtaClock;
 
 /* ---- for the other judges ---------------------------------------------------------------------------------------- */

@@ -114,6 +114,15 @@ static int reach(const Actor *a, const Access *before) {
            device_with(before->serial) == device_of(a->thread);
 }
 
+/* What a thread of another CTA has written: has this CTA, whose copy engine or tensor cores want it, executed a fence behind
+ * that? A fence is for the async proxy of its own CTA. */
+static int fenced_here(const Actor *a, const Access *before) {
+    const Cta *cta = a->thread->cta;
+    return a->space != SPACE_SHARED || cta->cluster->size == 1 || !(before->flags & WRITES) ||
+           component_owner(cta->cluster, before->issuer)->thread->cta == cta ||
+           clock_tick(cta->clock->fenced, before->component).known >= before->epoch;
+}
+
 /* The rule that the access breaks; RULE_COUNT: none. */
 static ModelRule rule_of(Actor *a, const Access *before) {
     const int mine = a->access.flags, other = before->flags, needs_fence = (mine & ASYNC) && !(other & ASYNC);
@@ -129,7 +138,8 @@ static ModelRule rule_of(Actor *a, const Access *before) {
     if (mine & other & ATOMIC) {
         return reach(a, before) || has(a, before, KNOWN) ? RULE_COUNT : RULE_SCOPE;
     }
-    const int visible = has(a, before, VISIBLE), fenced = !needs_fence || has(a, before, FENCED);
+    const int visible = has(a, before, VISIBLE),
+              fenced = !needs_fence || (has(a, before, FENCED) && fenced_here(a, before));
     if (visible && fenced) {
         a->passed = (Epoch){before->serial, before->epoch, before->component};
         return RULE_COUNT;
@@ -305,7 +315,10 @@ static void report_missing(const struct Finding *f, const char *who) {
     if (f->rule == RULE_LAUNCH_OVERLAP) {
         report_line("missing", "grid_dependency_wait(), by this thread or by one that is before it at a barrier");
     } else if (f->rule == RULE_PROXY_FENCE) {
-        report_line("missing", "%s", spaces[a->space].fence);
+        report_line("missing", "%s",
+                    fenced_here(a, before) ? spaces[a->space].fence
+                                           : "fence_proxy_async() by a thread of this CTA, behind what orders the two: "
+                                             "a fence is for the async proxy of its own CTA");
     } else if (f->rule == RULE_SCOPE && (before->flags & ATOMIC)) {
         report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device alone");
     } else if (f->read_early) {
