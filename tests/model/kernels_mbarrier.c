@@ -2,6 +2,7 @@
  * by the dozen and by cp.async, and the end of a barrier's life. */
 #include "../../common/gemm.h"
 
+#include "../../common/device/bulk_copy.h"
 #include "../../common/device/cp_async.h"
 #include "../../common/device/mbarrier.h"
 
@@ -230,6 +231,26 @@ DEVICE void copies(Shared *s, const Params *p) {
     }
 }
 
+RIGHT_IN(hands_on, RIGHT_ISSUER_ARRIVES);
+WRONG_IN(hands_on, BYTES_HAND_ON,
+         RACE_RAW); /* ... another thread does: bytes say nothing of what is before their copy */
+
+/* Thread 0 stores and starts a copy. Warp 1 waits for its bytes, and reads both. */
+DEVICE void hands_on(Shared *s, const Params *p) {
+    int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        s->value[0] = 7;
+        bulk_load(s->chunk[1], p->in, sizeof s->chunk[1], &s->other);
+    }
+    if (thread == (p->bug == RIGHT_ISSUER_ARRIVES ? 0 : 1)) {
+        mbarrier_arrive_expect_tx(&s->other, sizeof s->chunk[1]);
+    }
+    if (thread >= 32) {
+        mbarrier_wait_parity(&s->other, 0);
+        p->out[thread] = p->out[thread - 32] = s->value[0] + s->chunk[1][thread - 32];
+    }
+}
+
 RIGHT_IN(ballot, RIGHT_BALLOT_ALL);  /* goes on when all lanes have been told yes */
 RIGHT_IN(ballot, RIGHT_BALLOT_SYNC); /* ... when one has, behind a __syncwarp() */
 RIGHT_IN(ballot, RIGHT_TOLD_YES);    /* who knows that a phase is complete is told so at once */
@@ -354,7 +375,9 @@ static int run(const Case *c) {
                    : c->bug == RIGHT_REINIT ? threads - 1 - i
                                             : i; /* turned around an even number of times */
         int expected = in[want];
-        if (p.part == ballot) {
+        if (p.part == hands_on) {
+            expected = 7 + in[i % 32];
+        } else if (p.part == ballot) {
             expected = ROUNDS * in[THREADS - 1 - i];
         } else if (p.part == ring) {
             int lane = i % 32, laps = 2 * ROUNDS;
