@@ -86,7 +86,7 @@ typedef enum {
     EVENT_MBARRIER_USE,   /* barrier, what: it is there */
     EVENT_MBARRIER_INVAL, /* barrier: its life ends */
     /* All that follow: barrier */
-    EVENT_MBARRIER_ARRIVE,        /* amount, what: those beyond barrier->pending do not count */
+    EVENT_MBARRIER_ARRIVE,        /* amount, what, scope: those beyond barrier->pending do not count */
     EVENT_MBARRIER_COPIES,        /* it gets an arrival when the thread's copies so far are done */
     EVENT_MBARRIER_COPIES_ARRIVE, /* they are */
     EVENT_MBARRIER_ANNOUNCED,     /* amount: the bytes are part of barrier->tx */
@@ -193,6 +193,7 @@ typedef struct {
             const Barrier *of;
             uint32_t parity;
             int asked, *unknown;
+            Scope scope;
             MbarrierChange change;
         };
         struct {

@@ -367,7 +367,7 @@ void model_mbarrier_inval(void *bar, const char *here);
 void model_mbarrier_arrive_count(void *bar, int count, const char *here);
 static inline void model_mbarrier_arrive(void *bar, const char *here) { model_mbarrier_arrive_count(bar, 1, here); }
 uint64_t model_mbarrier_arrive_token(void *bar, const char *here);
-void model_mbarrier_arrive_remote(void *bar, int rank, const char *here);
+void model_mbarrier_arrive_remote(void *bar, int rank, int release_cluster, const char *here);
 void model_mbarrier_expect_tx(void *bar, int bytes, const char *here);
 void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char *here);
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here);
@@ -375,7 +375,7 @@ void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, cons
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here);
 int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here);
-void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here);
+void model_mbarrier_wait_parity(void *bar, uint32_t parity, int acquire_cluster, const char *here);
 int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here);
 int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here);
 void model_mbarrier_wait(void *bar, uint64_t token, const char *here);

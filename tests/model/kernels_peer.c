@@ -114,7 +114,10 @@ RIGHT_IN(hand_on, RIGHT_REMOTE_ARRIVE); /* ... announced by who stores */
 RIGHT_IN(hand_on, RIGHT_REMOTE_EXPECT);
 RIGHT_IN(hand_on, RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
 WRONG_IN(hand_on, MBARRIER_NO_WAIT, RACE_RAW);
-WRONG_IN(hand_on, MBARRIER_NO_EMPTY, RACE_WAR); /* the next round does not wait until the peer has read */
+WRONG_IN(hand_on, MBARRIER_ARRIVE_CTA, RACE_RAW); /* the arrival, or the wait, is of .cta scope */
+WRONG_IN(hand_on, MBARRIER_WAIT_CTA, RACE_RAW);
+WRONG_IN(hand_on, MBARRIER_GLOBAL_CTA, GLOBAL_CONFLICT); /* the same of global memory */
+WRONG_IN(hand_on, MBARRIER_NO_EMPTY, RACE_WAR);          /* the next round does not wait until the peer has read */
 WRONG_IN(hand_on, ASYNC_NO_WAIT, RACE_RAW);
 WRONG_IN(hand_on, ASYNC_NO_EXPECT, TX_COUNT);
 WRONG_IN(hand_on, ASYNC_TOO_FEW, DEADLOCK);
@@ -124,7 +127,7 @@ WRONG_IN(hand_on, ASYNC_NO_END, EXIT_IN_FLIGHT);
 WRONG_IN(hand_on, ASYNC_RANK, CLUSTER_RANK);
 WRONG_IN(hand_on, ASYNC_MISALIGNED, ALIGNMENT);
 
-DEVICE int by_store(int bug) { return bug == RIGHT_MBARRIER || bug == MBARRIER_NO_WAIT || bug == MBARRIER_NO_EMPTY; }
+DEVICE int by_store(int bug) { return bug == RIGHT_MBARRIER || (bug >= MBARRIER_NO_WAIT && bug <= MBARRIER_NO_EMPTY); }
 
 /* CTA 0 sends, CTA 1 receives. */
 DEVICE void send(Shared *s, const Params *p, int thread) {
@@ -139,8 +142,15 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
         }
         uint4 v = make_uint4(n, n, n, n);
         if (by_store(bug)) {
+            if (bug == MBARRIER_GLOBAL_CTA) {
+                p->out[THREADS + thread] = 0;
+            }
             cluster_store_v4(&s->v[to], 1, v);
-            mbarrier_arrive_release_cluster(&s->full, 1);
+            if (bug == MBARRIER_ARRIVE_CTA || bug == MBARRIER_GLOBAL_CTA) {
+                mbarrier_arrive_remote(&s->full, 1);
+            } else {
+                mbarrier_arrive_release_cluster(&s->full, 1);
+            }
             if (bug == MBARRIER_NO_WAIT) {
                 lap();
                 return;
@@ -193,9 +203,12 @@ DEVICE void receive(Shared *s, const Params *p, int thread) {
         }
         if (bug == MBARRIER_NO_WAIT || bug == ASYNC_NO_WAIT) {
             lap();
+        } else if (bug == MBARRIER_WAIT_CTA) {
+            mbarrier_wait_parity(&s->full, (uint32_t)round & 1);
         } else {
             mbarrier_wait_parity_cluster(&s->full, (uint32_t)round & 1);
         }
+        sum += bug == MBARRIER_GLOBAL_CTA ? p->out[THREADS + thread] : 0;
         sum += (int)s->v[thread].x + (int)(s->v[thread].w - s->v[thread].z);
         if (bug == MBARRIER_NO_WAIT || bug == ASYNC_NO_WAIT) {
             break;

@@ -372,6 +372,21 @@ void thread_release(Thread *t, Clock **into) {
     thread_advance(t);
 }
 
+void thread_release_to(Thread *t, Clock **into, int visible) {
+    if (visible) {
+        thread_release(t, into);
+        return;
+    }
+    Clock *all = NULL;
+    thread_release(t, &all);
+    *into = *into != NULL ? *into : clock_new();
+    for (int c = 0; c < all->count; c++) {
+        all->tick[c].visible = 0;
+        clock_raise_tick(*into, (Component)c, &all->tick[c]);
+    }
+    clock_unref(all);
+}
+
 static unsigned memo_index(const Clock *base, const Clock *released) {
     uint64_t h = (uint64_t)(uintptr_t)base * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)released * 0xc2b2ae3d27d4eb4fu;
     return (unsigned)(h >> 40) % MEMO;

@@ -163,6 +163,8 @@ static inline void thread_advance(Thread *t) { t->clock->own[0].tick.visible = +
 void thread_begin_with(Thread *t, Clock *clock);
 /* *into |= what the thread knows; its later accesses are not part of it. *into is made if NULL. */
 void thread_release(Thread *t, Clock **into);
+/* The same; visible 0: its writes need not be visible to who takes it from there. */
+void thread_release_to(Thread *t, Clock **into, int visible);
 /* The thread learns what `released` knows. */
 void thread_acquire(Thread *t, Clock *released);
 

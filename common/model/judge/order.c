@@ -123,6 +123,12 @@ static int fenced_here(const Actor *a, const Access *before) {
            clock_tick(cta->clock->fenced, before->component).known >= before->epoch;
 }
 
+/* Is it not enough to know that the access before is over? What is written comes behind reads, and behind copies that have
+ * come; behind stores only if they have been released to this thread. */
+static int needs_release(const Access *mine, const Access *before) {
+    return (before->flags & WRITES) && ((mine->flags & READS) || before->component == before->issuer);
+}
+
 /* The rule that the access breaks; RULE_COUNT: none. */
 static ModelRule rule_of(Actor *a, const Access *before) {
     const int mine = a->access.flags, other = before->flags, needs_fence = (mine & ASYNC) && !(other & ASYNC);
@@ -138,16 +144,14 @@ static ModelRule rule_of(Actor *a, const Access *before) {
     if (mine & other & ATOMIC) {
         return reach(a, before) || has(a, before, KNOWN) ? RULE_COUNT : RULE_SCOPE;
     }
-    const int visible = has(a, before, VISIBLE),
+    const int visible = has(a, before, VISIBLE), known = visible || has(a, before, KNOWN),
               fenced = !needs_fence || (has(a, before, FENCED) && fenced_here(a, before));
     if (visible && fenced) {
         a->passed = (Epoch){before->serial, before->epoch, before->component};
         return RULE_COUNT;
     }
-    if (!visible && ((other & WRITES) || !has(a, before, KNOWN))) {
-        int narrow = has(a, before, KNOWN) ||
-                     (a->space == SPACE_GLOBAL && world_is_beyond(a->thread, device_of(a->thread), before));
-        return narrow                               ? RULE_SCOPE
+    if (!known || (!visible && needs_release(&a->access, before))) {
+        return a->space == SPACE_GLOBAL && world_is_beyond(a->thread, device_of(a->thread), before) ? RULE_SCOPE
                : (mine & READS) && (other & WRITES) ? spaces[a->space].early_read
                : other & READS                      ? spaces[a->space].early_write
                                                     : spaces[a->space].second_write;
@@ -321,6 +325,12 @@ static void report_missing(const struct Finding *f, const char *who) {
                                              "a fence is for the async proxy of its own CTA");
     } else if (f->rule == RULE_SCOPE && (before->flags & ATOMIC)) {
         report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device alone");
+    } else if (before->serial == a->access.serial && thread_knows(a->thread, before->component, before->epoch)) {
+        report_line(
+            "missing",
+            "cluster scope: an arrival of .cta scope at a barrier of another CTA, or a wait of .cta scope for it, "
+            "says that reads are over, and publishes nothing that was written "
+            "(mbarrier_arrive_release_cluster(), mbarrier_wait_parity_cluster())");
     } else if (f->read_early) {
         report_missing_shared(component_owner(a->thread->cta->cluster, before->issuer)->thread, &a->access);
     } else if (a->space == SPACE_SHARED) {

@@ -28,6 +28,8 @@ static void on_cta_end(const Event *e) {
         if (f != NULL) {
             clock_unref(f->arriving);
             clock_unref(f->released);
+            clock_unref(f->arriving_near);
+            clock_unref(f->released_near);
             clock_unref(f->before);
             free(f->announced);
             free(f->passed);
@@ -363,6 +365,20 @@ static void note_arrival(Thread *t, BarrierFacts *f, uint64_t phase, Site site) 
     f->arrival[i].phase = phase;
 }
 
+/* What an arrival hands on. To threads of another CTA it is what was written only by .cluster scope, of the arrival and of the
+ * wait; else, that the reads and the asynchronous work before it are over. */
+static void release(Thread *t, const Barrier *b, Scope scope) {
+    BarrierFacts *f = b->facts;
+    const int remote = t->cta != b->cta;
+    if (remote && scope == SCOPE_CLUSTER && f->arriving_near == NULL) {
+        clock_add(&f->arriving_near, f->arriving);
+    }
+    if (f->arriving_near != NULL) {
+        thread_release_to(t, &f->arriving_near, !remote);
+    }
+    thread_release_to(t, &f->arriving, !remote || scope == SCOPE_CLUSTER);
+}
+
 static void on_arrive(const Event *e) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
@@ -376,7 +392,7 @@ static void on_arrive(const Event *e) {
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, e->site);
         t->cta->phases->thread[t->id].arrivals++;
-        thread_release(t, &f->arriving);
+        release(t, b, e->scope);
     }
 }
 
@@ -424,8 +440,11 @@ static void on_copies_arrive(const Event *e) {
     check_arrival(t, b, 1, arrival.site, "cp.async.mbarrier.arrive");
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, arrival.site);
-        clock_add(&f->arriving, arrival.known);
-        clock_raise(f->arriving, group_component(t, GROUP_COPIES), arrival.epoch, 0);
+        Clock **const to[] = {&f->arriving, &f->arriving_near};
+        for (int n = 0; n < 1 + (f->arriving_near != NULL); n++) {
+            clock_add(to[n], arrival.known);
+            clock_raise(*to[n], group_component(t, GROUP_COPIES), arrival.epoch, 0);
+        }
     }
     clock_unref(arrival.known);
 }
@@ -597,7 +616,12 @@ static void on_complete(const Event *e) {
     f->before_bytes = f->released_bytes;
     f->released = released;
     f->released_bytes = b->announced > 0 || b->brought > 0;
-    f->arriving = NULL;
+    clock_unref(f->released_near);
+    f->released_near = f->arriving_near;
+    if (f->released_near != NULL) {
+        clock_raise(f->released_near, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
+    }
+    f->arriving = f->arriving_near = NULL;
     f->issued = 0;
 }
 
@@ -756,7 +780,7 @@ static void on_passed(const Event *e) {
                        .arrivals = t->cta->phases->thread[t->id].arrivals,
                        .order = t->cta->phases->thread[t->id].waits,
                        .site = e->site};
-    thread_acquire(t, f->released);
+    thread_acquire(t, f->released_near != NULL && e->scope == SCOPE_CTA ? f->released_near : f->released);
 }
 
 /* ---- the end of a CTA -------------------------------------------------------------------------------------------- */

@@ -64,6 +64,8 @@ typedef struct BarrierFacts {
     Component component; /* its clock value: phases completed */
     /* What the arrivals of this phase release; what the last completed one released, and the one before. */
     Clock *arriving, *released, *before;
+    /* The same, for waits of .cta scope, if another CTA has arrived by .cluster scope; NULL: the same. */
+    Clock *arriving_near, *released_near;
     int released_bytes, before_bytes; /* those phases counted bytes */
 
     /* Announcements of this phase: each must be known to one of its arrivals, or the phase may be over before it. */

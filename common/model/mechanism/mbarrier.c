@@ -150,8 +150,8 @@ static void announce(Thread *t, Barrier *b, int bytes, Site site) {
     POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = bytes, .site = site);
 }
 
-static void arrive(Thread *t, Barrier *b, int count, Site site, const char *what) {
-    POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = count, .site = site, .what = what);
+static void arrive(Thread *t, Barrier *b, int count, Scope scope, Site site, const char *what) {
+    POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = count, .scope = scope, .site = site, .what = what);
     b->pending = b->pending > count ? b->pending - count : 0;
 }
 
@@ -159,17 +159,18 @@ void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_arrive");
-    arrive(t, b, count, site, "mbarrier_arrive");
+    arrive(t, b, count, SCOPE_CTA, site, "mbarrier_arrive");
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = count);
     try_complete(b);
     thread_pause(t);
 }
 
-void model_mbarrier_arrive_remote(void *bar, int rank, const char *here) {
+void model_mbarrier_arrive_remote(void *bar, int rank, int release_cluster, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = mbarrier_reach(t, rank, bar, site, "mbarrier_arrive_remote", 0);
-    arrive(t, b, 1, site, "mbarrier_arrive_remote");
+    const char *what = release_cluster ? "mbarrier_arrive_release_cluster" : "mbarrier_arrive_remote";
+    Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
+    arrive(t, b, 1, release_cluster ? SCOPE_CLUSTER : SCOPE_CTA, site, what);
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE_REMOTE,
          .amount = t->cta->block);
     try_complete(b);
@@ -193,22 +194,22 @@ void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char 
     expect_tx(rank, bar, bytes, "mbarrier_expect_tx_remote", here);
 }
 
-static void arrive_expect_tx(int rank, void *bar, int bytes, const char *what, const char *here) {
+static void arrive_expect_tx(int rank, void *bar, int bytes, Scope scope, const char *what, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
     announce(t, b, bytes, site);
-    arrive(t, b, 1, site, what);
+    arrive(t, b, 1, scope, site, what);
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE_EXPECT, .amount = bytes);
     try_complete(b);
 }
 
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here) {
-    arrive_expect_tx(current_thread()->cta->rank, bar, bytes, "mbarrier_arrive_expect_tx", here);
+    arrive_expect_tx(current_thread()->cta->rank, bar, bytes, SCOPE_CTA, "mbarrier_arrive_expect_tx", here);
 }
 
 void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
-    arrive_expect_tx(rank, bar, bytes, "mbarrier_arrive_expect_tx_remote", here);
+    arrive_expect_tx(rank, bar, bytes, SCOPE_CLUSTER, "mbarrier_arrive_expect_tx_remote", here);
     thread_pause(current_thread());
 }
 
@@ -243,7 +244,7 @@ uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_arrive_token");
     uint64_t token = (uint64_t)t->cta->mbarriers->at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
-    arrive(t, b, 1, site, "mbarrier_arrive_token");
+    arrive(t, b, 1, SCOPE_CTA, site, "mbarrier_arrive_token");
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = 1);
     try_complete(b);
     thread_pause(t);
@@ -296,7 +297,7 @@ static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site si
     return 1;
 }
 
-static void wait_for(Thread *t, Barrier *b, uint32_t parity, const char *what, Site site) {
+static void wait_for(Thread *t, Barrier *b, uint32_t parity, Scope scope, const char *what, Site site) {
     uint64_t phase = b->phase - 1;
     if ((b->phase & 1) == parity) {
         phase = b->phase;
@@ -307,7 +308,7 @@ static void wait_for(Thread *t, Barrier *b, uint32_t parity, const char *what, S
             t, &b->waiters,
             (Wait){.kind = WAIT_MBARRIER, .site = site, .what = what, .barrier = b, .phase = phase, .parity = parity});
     }
-    POST(MBARRIER_PASSED, .thread = t, .barrier = b, .phase = phase, .asked = 0, .site = site);
+    POST(MBARRIER_PASSED, .thread = t, .barrier = b, .phase = phase, .asked = 0, .scope = scope, .site = site);
     thread_pause(t);
 }
 
@@ -329,12 +330,12 @@ int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here)
     return ask(t, b, parity & 1, "mbarrier_try_wait_parity in a loop", site);
 }
 
-void model_mbarrier_wait_parity(void *bar, uint32_t parity, const char *here) {
+void model_mbarrier_wait_parity(void *bar, uint32_t parity, int acquire_cluster, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_wait_parity");
     POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
-    wait_for(t, b, parity & 1, "mbarrier_wait_parity", site);
+    wait_for(t, b, parity & 1, acquire_cluster ? SCOPE_CLUSTER : SCOPE_CTA, "mbarrier_wait_parity", site);
 }
 
 int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here) {
@@ -357,5 +358,5 @@ void model_mbarrier_wait(void *bar, uint64_t token, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_wait");
-    wait_for(t, b, parity_of(t, b, token, site), "mbarrier_wait", site);
+    wait_for(t, b, parity_of(t, b, token, site), SCOPE_CTA, "mbarrier_wait", site);
 }
