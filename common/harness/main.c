@@ -243,7 +243,7 @@ static const RoundSize round_sizes[] = {
     {"11", 60, 300, 4600, .policies = RANDOM},
     {"11", 64, 500, 3100, .policies = RANDOM},
     {"11", 61, 900, 2100, .policies = RANDOM},
-    {"11", 203, 200, 700, .policies = RANDOM, .experts = 5},
+    {"11", 203, 201, 700, .policies = RANDOM, .experts = 5},
 };
 
 static void print_round(const Options *options, int policies, int variants) {
