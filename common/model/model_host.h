@@ -19,7 +19,7 @@ typedef struct {
     ModelPolicy policy;
     unsigned long long seed; /* with the policy, replays a run exactly */
     int barriers;            /* 1: print every event of an mbarrier to stdout */
-    const char *journal;     /* a file for what happens in the last launch (tell/journal.h); NULL: none */
+    const char *journal;     /* a file for what happens in the last launch (tell/journal.c); NULL: none */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
     int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
     int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
