@@ -210,6 +210,8 @@ static const char *const said[][2] = {
      "TMA load by CTA 0 warp 0 lane 0|store by CTA 0|fence_proxy_async_global() behind the earlier access"},
     {"global GRID_BARRIER_TOO_MANY", "4 CTAs of the grid have not begun"},
     {"global OVERLAP_NO_WAIT", "of the launch before|grid_dependency_wait(), by this thread"},
+    {"plain REGISTERS_POLLED", "polls a counter whose value is 0"},
+    {"ring ONE_WARP_MULTIPLIES", "warps 5 of CTA 0 have issued a wgmma that all four warps"},
     {"right PART_READS_OUTSIDE", "with mask 0x0000ffff: lane 0 reads from lane 16, which is not in the mask"},
     {"right RECURSION", "kernels_right.c:|CTA 0 warp 1 lane 5|64 KB"},
     {"right LOCAL_INDEX", "kernels_right.c:|local[-away]|CTA 0 warp 1 lane 5|SIGSEGV at address"},
@@ -224,7 +226,7 @@ static const char *const said[][2] = {
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "
                         "byte 4096: C(32,0)|no thread of that launch has read it by an acquire"},
-    {"devices RAISED_AFTER_READ", "behind it a release of system scope"},
+    {"devices RAISED_AFTER_READ", "behind it a release of system scope|no release comes after that wait"},
     {"devices STALE_EPOCH", "waited for a value that counts it"},
     {"devices ADD_GPU", "one of .gpu scope is atomic for its own device alone"},
     {"devices FENCE_GPU", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},

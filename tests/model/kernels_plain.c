@@ -208,6 +208,7 @@ DEVICE void global(Shared *s, const Params *p, int id) {
 
 RIGHT_IN(registers, RIGHT_REGISTERS);
 WRONG_IN(registers, REGISTERS_SUM, SETMAXNREG);
+WRONG_IN(registers, REGISTERS_POLLED, LIVELOCK); /* who would give some back polls before, and nobody answers */
 WRONG_IN(registers, REGISTERS_COUNT, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_DIRECTION, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_ONE_WARP, CONVERGENCE);
@@ -217,6 +218,11 @@ DEVICE void registers(Shared *s, const Params *p, int id) {
     int warp = (int)threadIdx.x / 32, wg = warp / 4;
     switch (p->bug) {
     case REGISTERS_SUM: wg == 0 ? setmaxnreg_dec(80) : setmaxnreg_inc(240); break;
+    case REGISTERS_POLLED:
+        while (threadIdx.x == 0 && global_counter_read(p->counter) < 1) {
+        }
+        wg == 0 ? setmaxnreg_dec(40) : setmaxnreg_inc(232);
+        break;
     case REGISTERS_COUNT: setmaxnreg_dec(20); break;
     case REGISTERS_DIRECTION: setmaxnreg_inc(24); break;
     case REGISTERS_ONE_WARP:

@@ -259,9 +259,37 @@ static void explain(const Thread *t, int count) {
     }
 }
 
+/* A wgmma that some warps have issued, and others not. */
+static void explain_products(const Cta *cta) {
+    for (int g = 0; g < cta->warpgroups; g++) {
+        const WarpgroupProducts *p = cta->warpgroup[g].products;
+        const Product *product = p->first < p->issued ? product_at(p, p->first) : NULL;
+        if (product != NULL && product->issued_by != 15) {
+            char have[40] = "", have_not[40] = "", place[160], of[PHRASE_SIZE];
+            for (int i = 0; i < 4; i++) {
+                char *list = product->issued_by >> i & 1 ? have : have_not;
+                snprintf(list + strlen(list), 40 - strlen(list), "%s%d", *list != '\0' ? ", " : "", 4 * g + i);
+            }
+            report_line("product",
+                        "%s: warps %s of %s have issued a wgmma that all four warps of a warpgroup issue; not so: %s",
+                        site_text(product->site, place, sizeof place), have, cta_text(cta, of), have_not);
+        }
+    }
+}
+
+/* Who would give registers back polls before it does. */
+static int polls_before_release(const Cta *cta, const Thread *poller) {
+    for (int i = 0; i < cta->threads; i++) {
+        if (cta->thread[i].state == THREAD_BLOCKED && cta->thread[i].wait.kind == WAIT_REGISTERS) {
+            return poller->warp->registers == cta->thread[i].warp->registers;
+        }
+    }
+    return 0;
+}
+
 /* What kind of wait is the cause, if the graph says so: mbarriers first. */
 static ModelRule verdict(void) {
-    int others = 0, polls = 0, registers = 0, uninitialised = 0;
+    int others = 0, polls = 0, registers = 0, uninitialised = 0, held = 0;
     for (int c = 0; c < device.clusters; c++) {
         for (int rank = 0; rank < device.cluster[c]->size; rank++) {
             const Cta *cta = device.cluster[c]->cta[rank];
@@ -271,6 +299,7 @@ static ModelRule verdict(void) {
                     int together = t->wait.kind == WAIT_WARP || t->wait.kind == WAIT_WARPGROUP;
                     int poll = t->wait.kind == WAIT_COUNTER || t->wait.kind == WAIT_POLL;
                     polls += poll;
+                    held |= t->wait.kind == WAIT_COUNTER && polls_before_release(cta, t);
                     registers += t->wait.kind == WAIT_REGISTERS;
                     uninitialised += t->wait.kind == WAIT_INIT;
                     others += !together && !poll && t->wait.kind != WAIT_REGISTERS;
@@ -281,7 +310,7 @@ static ModelRule verdict(void) {
     if (uninitialised > 0) {
         return RULE_BARRIER_UNINIT;
     }
-    if (registers > 0) {
+    if (registers > 0 && !held) {
         return RULE_SETMAXNREG;
     }
     if (polls > 0) {
@@ -340,9 +369,19 @@ static void on_stuck(const Event *e) {
             }
         }
     }
-    report_begin_last(verdict());
-    for (int g = 0; g < groups; g++) {
-        explain(group[g], count[g]);
+    const ModelRule rule = verdict();
+    report_begin_last(rule);
+    for (int c = 0; c < device.clusters; c++) {
+        for (int rank = 0; rank < device.cluster[c]->size; rank++) {
+            explain_products(device.cluster[c]->cta[rank]);
+        }
+    }
+    for (int causes = 1; causes >= 0; causes--) {
+        for (int g = 0; g < groups; g++) {
+            if ((rule == RULE_LIVELOCK && group[g]->wait.kind == WAIT_COUNTER) == causes) {
+                explain(group[g], count[g]);
+            }
+        }
     }
     if (more > 0) {
         report_line("and", "%d more threads wait", more);
@@ -351,7 +390,7 @@ static void on_stuck(const Event *e) {
         report_line("and", "%d threads of other %s wait", elsewhere,
                     group[0]->cta->cluster->size > 1 ? "clusters" : "CTAs");
     }
-    if (verdict() == RULE_LIVELOCK && waiting_ctas() > 0) {
+    if (rule == RULE_LIVELOCK && waiting_ctas() > 0) {
         report_line("absent",
                     "%d CTAs of the grid have not begun: each of the %d SMs has one that does not end. CTAs that wait "
                     "for each other must all fit on the SMs at once",

@@ -304,9 +304,12 @@ static void report_missing_global(const Actor *a, int on, const Access *before, 
                                "no order");
     } else if (t != NULL && device_with(before->serial) == device_of(t)) {
         report_line("missing", "bulk_wait_group(0) by the thread of the copy, and what orders this thread behind it");
+    } else if (world_issuer_knows(before)) {
+        report_line("missing", "behind it a release of system scope: the thread of the copy has waited for it "
+                               "(bulk_wait_group(0)), and no release comes after that wait");
     } else {
-        report_line("missing", "bulk_wait_group(0) by the thread of the copy, behind it a release of system scope, and "
-                               "an acquire on this device that reads what was released");
+        report_line("missing", "bulk_wait_group(0) by the thread of the copy (.read says that shared memory has been "
+                               "read), and behind it a release of system scope");
     }
 }
 

@@ -389,6 +389,21 @@ int world_device_knows(int on, const Access *e) {
     return 0;
 }
 
+int world_issuer_knows(const Access *e) {
+    for (int i = 0; i < device.clusters; i++) {
+        if (device.cluster[i]->serial == e->serial) {
+            const Thread *issuer = component_owner(device.cluster[i], e->issuer)->thread;
+            return thread_newest(issuer, e->component).known >= e->epoch;
+        }
+    }
+    for (int on = 0; on < device.devices; on++) {
+        if (world_device_knows(on, e)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* A word that hands the access on to a device, or to all; NULL: there is none. */
 static const Word *word_with(int on, const Access *e) {
     for (int i = 0; i < words.capacity; i++) {

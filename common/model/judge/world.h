@@ -28,6 +28,8 @@ int world_has(const Thread *t, const Access *e, Aspect aspect, Space space);
 /* ... does it know that the launch has begun? Does the device, by one of its launches that have ended, know an access? */
 int world_knows_start(const Thread *t, const LaunchFacts *launch);
 int world_device_knows(int on, const Access *e);
+/* Has the thread that issued a copy waited for it? */
+int world_issuer_knows(const Access *e);
 /* It does not, and it would if the scope of an atomic or a fence were .sys. t: NULL for the device. */
 int world_is_beyond(const Thread *t, int on, const Access *e);
 /* Is it in what an atomic hands on? */
