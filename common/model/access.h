@@ -85,6 +85,7 @@ typedef struct {
     Site site;
     Component component;
     Component issuer; /* component of the thread that issued it */
+    uint32_t issued;  /* epoch of that, then */
     uint8_t kind;     /* AccessKind */
     uint8_t flags;    /* of its kind */
     uint8_t scope;    /* of an atomic one */

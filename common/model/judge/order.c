@@ -216,12 +216,15 @@ static void find(const Actor *a, ModelRule rule, const Access *before, int read_
 void order_find(const Actor *a, ModelRule rule, uintptr_t at, uint32_t size) { find(a, rule, NULL, 0, at, size); }
 
 /* A read and a write are in no order, and the read came first in this run. Was it too early, for what is being written? For
- * certain, if nothing had been written before; and if a load comes that knows of the reader's first read of what was there,
- * for a second read of that belongs to the next lap. */
+ * certain, if nothing had been written before. And if a load comes behind all that the reader did before this read, and behind
+ * its first read of what was there: then the second one belongs to the next lap. */
 static int is_early_read(Actor *a, const Access *before) {
-    Access first = *before;
+    Access first = *before, start = *before;
     first.epoch = before->again;
-    return before->again == UNWRITTEN || (before->again != 0 && a->barrier != NULL && has(a, &first, KNOWN));
+    start.component = before->issuer;
+    start.epoch = before->issued;
+    return before->again == UNWRITTEN ||
+           (before->again != 0 && a->barrier != NULL && has(a, &first, KNOWN) && !has(a, &start, KNOWN));
 }
 
 void order_judge(Actor *a, const Access *before, uintptr_t at, uint32_t size) {

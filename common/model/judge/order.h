@@ -38,6 +38,7 @@ static inline Actor actor_async(Thread *t, AccessKind kind, Component component,
                               .site = site,
                               .component = component,
                               .issuer = thread_component(t),
+                              .issued = thread_epoch(t),
                               .kind = (uint8_t)kind,
                               .flags = access_flags(kind),
                               .bytes = 3}};
