@@ -95,7 +95,7 @@ static void on_shuffle_source(const Event *e) {
 static void on_exchange(const Event *e) {
     const WarpMeeting *m = e->warp->meeting;
     for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
-        int width = (int)m->u[1][__builtin_ctz(lanes)];
+        int width = (int)m->word[1][__builtin_ctz(lanes)];
         if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
             report_misuse(RULE_CONVERGENCE, m->site, 1, "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32",
                           width);
@@ -291,7 +291,7 @@ static void on_setmaxnreg(const Event *e) {
     const RegisterChange *others = w->warpgroup->registers;
     role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
-        if (w->meeting->i[lane] != registers) {
+        if (w->meeting->number[lane] != registers) {
             report_misuse(RULE_CONVERGENCE, e->site, 1, "setmaxnreg with different counts in the lanes of a warp");
         }
     }

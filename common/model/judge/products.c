@@ -254,9 +254,9 @@ static void check_fence(const Warp *w, const Product *wanted) {
     WarpFacts *f = facts(w);
     Site before = f->touched_site;
     if (!f->touched) {
-        before = written(f, w->meeting->p[0][0], (uint32_t)wanted->n / 2 * sizeof(float));
+        before = written(f, w->meeting->pointer[0][0], (uint32_t)wanted->n / 2 * sizeof(float));
         if (before == 0 && wanted->rs) {
-            before = written(f, w->meeting->p[1][0], FRAGMENT_BYTES);
+            before = written(f, w->meeting->pointer[1][0], FRAGMENT_BYTES);
         }
         if (before == 0) {
             return;
@@ -305,7 +305,7 @@ static void report_left(const Warp *w, const Warp *left, Site site) {
 static void check_lanes(const Warp *w, const Product *wanted) {
     for (int lane = 0; lane < w->lanes; lane++) {
         const WarpMeeting *m = w->meeting;
-        if (m->u[0][lane] != wanted->a || m->u[1][lane] != wanted->b || m->i[lane] != wanted->accumulate) {
+        if (m->word[0][lane] != wanted->a || m->word[1][lane] != wanted->b || m->number[lane] != wanted->accumulate) {
             report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
                           "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp",
                           lane, current_thread()->lane);
@@ -443,7 +443,7 @@ static void remember_fragment(const Warp *w, const Product *product) {
     f->fragment = model_room(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
     FragmentRead *read = &f->fragment[f->fragments++];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        read->a[lane] = (uintptr_t)w->meeting->p[1][lane];
+        read->a[lane] = (uintptr_t)w->meeting->pointer[1][lane];
     }
     read->number = product->number + 1;
     read->site = product->site;
@@ -465,7 +465,7 @@ static void on_part(const Event *e) {
     check_order(w, product, first);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const float *known = product->tile->d[w->thread[lane].id % WARPGROUP_SIZE];
-        if (known != NULL && known != w->meeting->p[0][lane]) {
+        if (known != NULL && known != w->meeting->pointer[0][lane]) {
             report_different(w, product, wanted->site, "the accumulators");
         }
     }
@@ -476,7 +476,7 @@ static void on_part(const Event *e) {
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
         } else {
-            a = first ? provenance_fragment(w, product->type, w->meeting->p[1][0], wanted->site) : a;
+            a = first ? provenance_fragment(w, product->type, w->meeting->pointer[1][0], wanted->site) : a;
             w->cta->results->unknown |= first && a.tensor == TENSOR_UNKNOWN;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);

@@ -1,12 +1,22 @@
-/* cluster.c - see cluster.h. */
-#include "cluster.h"
-
+/* cluster.c - shared memory of the other CTAs of a cluster: loads, stores, and stores that an mbarrier counts. What
+ * kernels call is in model.h. */
 #include <string.h>
 
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
+
+enum { STORE_LIMIT = 16 };
+
+/* A store on its way. */
+typedef struct {
+    Flight flight;
+    Barrier *barrier;
+    uint8_t *to;
+    uint32_t bytes;
+    uint8_t data[STORE_LIMIT];
+} PeerStore;
 
 static uint8_t *at_peer(const Thread *t, int rank, const void *p) {
     return t->cta->cluster->cta[rank]->shared + shared_offset(t->cta, p);

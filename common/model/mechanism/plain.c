@@ -1,6 +1,7 @@
-/* plain.c - see plain.h. */
-#include "plain.h"
-
+/* plain.c - ordinary loads and stores: the functions that -fsanitize=thread makes a compiler call before each of them.
+ *
+ * Chapters are compiled with that option and linked without its library: the model is told of every ordinary access
+ * instead. Host code of a chapter calls them too; it runs outside of any CUDA thread and is let pass. */
 #include <signal.h>
 #include <string.h>
 
@@ -68,6 +69,21 @@ static inline void plain_access(const void *p, uint32_t size, int write, uint32_
     }
     access_at(p, size, write, return_address);
 }
+
+/* ACCESS(name, bytes, write) for each function __tsan_<name><bytes>(void *). */
+#define PLAIN_ACCESSES(ACCESS)      \
+    PLAIN_BYTES(ACCESS, )           \
+    PLAIN_BYTES(ACCESS, volatile_)  \
+    PLAIN_WORDS(ACCESS, )           \
+    PLAIN_WORDS(ACCESS, volatile_)  \
+    PLAIN_WORDS(ACCESS, unaligned_) \
+    PLAIN_WORDS(ACCESS, unaligned_volatile_)
+#define PLAIN_BYTES(ACCESS, prefix) ACCESS(prefix##read, 1, 0) ACCESS(prefix##write, 1, 1)
+#define PLAIN_WORDS(ACCESS, prefix)      \
+    PLAIN_SIZES(ACCESS, prefix##read, 0) \
+    PLAIN_SIZES(ACCESS, prefix##write, 1)
+#define PLAIN_SIZES(ACCESS, name, write) \
+    ACCESS(name, 2, write) ACCESS(name, 4, write) ACCESS(name, 8, write) ACCESS(name, 16, write)
 
 /* A struct of two words of 8 bytes is accessed as 16 bytes, and need not be a multiple of 16: of a vector that lies so, the
  * processor tells (judge/fault.c). What begins with "unaligned_" says that it may lie anywhere. */

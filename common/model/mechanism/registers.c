@@ -39,7 +39,7 @@ void model_setmaxnreg(int increase, int registers, const char *here) {
     Warp *w = t->warp;
     RegisterPool *pool = t->cta->registers;
     Site site = site_of(here);
-    w->meeting->i[t->lane] = registers;
+    w->meeting->number[t->lane] = registers;
     if (!warp_meet(t, WARP_SETMAXNREG, 0xffffffffu, site)) {
         return;
     }

@@ -126,22 +126,22 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
-    m->u[0][t->lane] = value;
-    m->u[1][t->lane] = (uint64_t)width;
-    m->i[t->lane] = which;
+    m->word[0][t->lane] = value;
+    m->word[1][t->lane] = (uint64_t)width;
+    m->number[t->lane] = which;
     if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
         POST(EXCHANGE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            int from = source_of(how, lane, m->i[lane], (int)m->u[1][lane]);
+            int from = source_of(how, lane, m->number[lane], (int)m->word[1][lane]);
             if (from >= w->lanes) {
                 from = lane;
             }
             if (!(m->arrived >> from & 1)) {
                 POST(SHUFFLE_SOURCE, .warp = w, .lane = lane, .from_lane = from);
             }
-            m->result[lane] = m->u[0][from];
+            m->result[lane] = m->word[0][from];
         }
         warp_go(w);
     }
@@ -151,13 +151,13 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
 uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->i[t->lane] = predicate;
+    m->number[t->lane] = predicate;
     if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
         POST(EXCHANGE, .warp = t->warp);
         uint32_t ballot = 0;
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
-            ballot |= (uint32_t)(m->i[lane] != 0) << lane;
+            ballot |= (uint32_t)(m->number[lane] != 0) << lane;
         }
         uint32_t result = how == MODEL_VOTE_BALLOT ? ballot
                           : how == MODEL_VOTE_ANY  ? ballot != 0
@@ -175,7 +175,7 @@ static uint32_t alike(const WarpMeeting *m, int lane) {
     uint32_t same = 0;
     for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
         int other = __builtin_ctz(lanes);
-        same |= (uint32_t)(m->u[0][other] == m->u[0][lane]) << other;
+        same |= (uint32_t)(m->word[0][other] == m->word[0][lane]) << other;
     }
     return same;
 }
@@ -183,7 +183,7 @@ static uint32_t alike(const WarpMeeting *m, int lane) {
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->u[0][t->lane] = value;
+    m->word[0][t->lane] = value;
     if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
         POST(EXCHANGE, .warp = t->warp);
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -220,13 +220,13 @@ int model_elect_one(const char *here) {
 void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->p[0][t->lane] = r;
-    m->p[1][t->lane] = row;
+    m->pointer[0][t->lane] = r;
+    m->pointer[1][t->lane] = row;
     if (warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
-        uint32_t *const *out = (uint32_t *const *)m->p[0];
+        uint32_t *const *out = (uint32_t *const *)m->pointer[0];
         POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_LDMATRIX, .size = CHUNK_BYTES, .registers = out,
-             .rows = m->p[1], .transposes = trans, .site = m->site);
-        (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, m->p[1]);
+             .rows = m->pointer[1], .transposes = trans, .site = m->site);
+        (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, m->pointer[1]);
         warp_go(t->warp);
     }
 }
@@ -234,12 +234,12 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here
 void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->p[0][t->lane] = r;
-    m->p[1][t->lane] = row;
+    m->pointer[0][t->lane] = r;
+    m->pointer[1][t->lane] = row;
     if (warp_meet(t, WARP_STMATRIX, 0xffffffffu, site_of(here))) {
-        POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_STMATRIX, .size = CHUNK_BYTES, .rows = m->p[1],
+        POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_STMATRIX, .size = CHUNK_BYTES, .rows = m->pointer[1],
              .site = m->site);
-        matrix_stmatrix_x4((void *const *)m->p[1], (const uint32_t *const *)m->p[0]);
+        matrix_stmatrix_x4((void *const *)m->pointer[1], (const uint32_t *const *)m->pointer[0]);
         warp_go(t->warp);
     }
 }
@@ -250,14 +250,15 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
-    m->p[0][t->lane] = d;
-    m->p[1][t->lane] = a;
-    m->p[2][t->lane] = b;
+    m->pointer[0][t->lane] = d;
+    m->pointer[1][t->lane] = a;
+    m->pointer[2][t->lane] = b;
     if (!warp_meet(t, WARP_MMA, 0xffffffffu, site_of(here))) {
         return;
     }
-    float *const *ds = (float *const *)m->p[0];
-    const uint32_t *const *as = (const uint32_t *const *)m->p[1], *const *bs = (const uint32_t *const *)m->p[2];
+    float *const *ds = (float *const *)m->pointer[0];
+    const uint32_t *const *as = (const uint32_t *const *)m->pointer[1], *const *bs =
+                                                                            (const uint32_t *const *)m->pointer[2];
     POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
     if (type == MATRIX_BF16) {
         matrix_mma_m16n8k16(ds, as, bs);

@@ -51,10 +51,10 @@ typedef struct WarpMeeting {
     uint32_t mask;    /* who must come */
     uint32_t arrived; /* 0: none is in progress */
     int parts;        /* others in progress, of other masks */
-    /* Operands of the lanes: pointers, words, a number. */
-    const void *p[3][WARP_SIZE];
-    uint64_t u[2][WARP_SIZE];
-    int i[WARP_SIZE];
+    /* Operands, by lane. */
+    const void *pointer[3][WARP_SIZE];
+    uint64_t word[2][WARP_SIZE];
+    int number[WARP_SIZE];
     uint64_t result[WARP_SIZE];
     WarpPart part[WARP_SIZE];
 } WarpMeeting;

@@ -106,7 +106,7 @@ static void load_fragments(Warp *w, Product *product) {
     if (product->a_values == NULL) {
         product->a_values = model_alloc_zero((size_t)matrix_k(product->type) * WGMMA_M * sizeof(float));
     }
-    const uint32_t *const *a = (const uint32_t *const *)w->meeting->p[1];
+    const uint32_t *const *a = (const uint32_t *const *)w->meeting->pointer[1];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
@@ -205,7 +205,7 @@ static Product *issue_part(Warp *w, const Product *wanted) {
         *product = *wanted;
         product->number = w->products->issued;
         product->group = w->products->groups;
-        product->tile = find_tile(p, &w->thread[0], w->meeting->p[0][0], wanted->n);
+        product->tile = find_tile(p, &w->thread[0], w->meeting->pointer[0][0], wanted->n);
     }
     POST(WGMMA_PART, .warp = w, .product = product, .wanted = wanted, .first = first, .site = wanted->site);
     if (first) {
@@ -223,7 +223,7 @@ static void issue(Warp *w, const Product *wanted) {
     Product *product = issue_part(w, wanted);
     AccumulatorTile *tile = product->tile;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting->p[0][lane];
+        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting->pointer[0][lane];
     }
     if (!(tile->taken & bit) && take_registers(w, tile, wanted->accumulate)) {
         POST(WGMMA_UNSET, .site = wanted->site);
@@ -243,11 +243,11 @@ static void issue(Warp *w, const Product *wanted) {
 static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
-    m->p[0][t->lane] = d;
-    m->p[1][t->lane] = a_registers;
-    m->u[0][t->lane] = wanted->a;
-    m->u[1][t->lane] = wanted->b;
-    m->i[t->lane] = wanted->accumulate;
+    m->pointer[0][t->lane] = d;
+    m->pointer[1][t->lane] = a_registers;
+    m->word[0][t->lane] = wanted->a;
+    m->word[1][t->lane] = wanted->b;
+    m->number[t->lane] = wanted->accumulate;
     if (warp_meet(t, WARP_WGMMA, 0xffffffffu, wanted->site)) {
         issue(t->warp, wanted);
         warp_go(t->warp);
