@@ -51,6 +51,9 @@ static inline void role_loads(Thread *t, int refills) {
     roles->known |= refills && !roles->thread[t->id].multiplies;
 }
 static inline void role_multiplies(Warp *w) {
+    if (w->cta->roles->thread[w->thread[0].id].multiplies) {
+        return; /* they do so together */
+    }
     for (int lane = 0; lane < w->lanes; lane++) {
         w->cta->roles->thread[w->thread[lane].id].multiplies = 1;
     }
