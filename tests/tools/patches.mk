@@ -60,6 +60,11 @@ patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$
 exercises-gpu:
 	@$(PATCHES) object exercises
 
+##maintain make orders ARGS=table|each call of the chapters that orders something, taken out or weakened: what names it; ARGS=write: find out anew
+.PHONY: orders
+orders: $(if $(filter try write,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
+	@tests/tools/orders $(ARGS)
+
 BUGS_ON_GPU := $(B)/tests/gpu/bugs
 bugs-gpu: $(BUGS_ON_GPU)
 ifneq ($(HAVE_NVCC),)

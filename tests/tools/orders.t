@@ -1,0 +1,82 @@
+#!/usr/bin/perl
+# Is each call of the chapters that orders something noticed when it is taken out, or weakened, as tests/tools/orders.tsv says? Of
+# all of them with TIER=long; else of a few, others each day; SEED=DAY chooses them again.
+use strict;
+use warnings;
+use lib 'tests/tools';
+use Test::More;
+use File::Temp 'tempdir';
+use PatchTest;
+require './tests/tools/orders';
+
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+my $SAMPLE = 5;
+
+# ---- the table
+
+my @changes = Orders::changes();
+my %row = Orders::rows('tests/tools/orders.tsv');
+my %reason = Orders::rows('tests/tools/orders_reasons.tsv');
+cmp_ok(scalar @changes, '>', 250, @changes . ' changes');
+sub is_none { my ($name, @found) = @_; is(join("\n", @found), '', $name) }
+is_none('the table has each change (else make orders ARGS="write WORD...")', grep { !exists $row{$_} } map { $_->{id} } @changes);
+my %now = map { $_->{id} => 1 } @changes;
+is_none('and no other', grep { !$now{$_} } sort keys %row);
+is_none('where nothing notices one, it has its reason', grep { $row{$_} =~ /^-\t(.*)/ && $1 ne ($reason{$_} // 'none') } sort keys %row);
+is_none('and no other has one', grep { ($row{$_} // '') !~ /^-\t/ } sort keys %reason);
+
+my %count = Orders::summary(%row);
+my $named = $count{all}{default} // 0;
+my ($told) = Patches::contents('common/model/README.md') =~ s/\s+/ /gr =~ /(of \d+ such changes a run without options names \d+)/;
+is($told, 'of ' . @changes . " such changes a run without options names $named", 'the README of the model counts them');
+
+# ---- a sample of it
+
+my $day = $ENV{SEED} // (localtime)[7];
+note("SEED=$day");
+my %chosen = map { ($day * $SAMPLE + $_) * 101 % @changes => 1 } 0 .. $SAMPLE - 1;
+my @looked_at = Patches::is_long() ? @changes : @changes[ sort { $a <=> $b } keys %chosen ];
+for my $said (Orders::try_all(@looked_at)) {
+    my ($id, $verdict, $rule, $where) = @$said;
+    my $name = $id =~ tr/\t/ /r;
+    is("$verdict, $where", "ok, " . ($row{$id} // '') =~ s/^[^\t]*\t//r, "$name: noticed there") or next;
+    is($rule, ($row{$id} // '') =~ s/\t.*//r, '... by this report') if Patches::is_long();
+}
+
+# ---- would it notice?
+
+my ($same) = Orders::changes('02', 'taken out');
+$same->{text} = Patches::contents($same->{source});
+is((Orders::try_all($same))[0][1], 'nothing notices it, and it has no reason', 'seen: a call whose absence changes nothing');
+
+my $scratch = tempdir(CLEANUP => 1);
+mkdir "$scratch/99_calls";
+Patches::store("$scratch/99_calls/99_calls.cu", <<'C');
+#define IN_A_MACRO(x) __syncwarp(); \
+    __syncwarp()
+DEVICE void release(Shared *s, int index) { /* not __syncwarp(); */
+    if (mbarrier_try_wait_parity(&s->bar[f(index, 2)], 0) && 1) {
+        mbarrier_arrive_expect_tx(&s->bar[0],
+                                  2 * (3 + 4));
+    } else
+        __syncwarp();
+}
+static __global__ void __launch_bounds__(128, 1) kernel(const Params p) {
+    release(s, 0), release(s, 0);
+    for (int i = 0; i < global_counter_read(&p.x); i++)
+        wgmma_wait_group(1);
+}
+C
+is_deeply([ map { $_->{id} =~ tr/\t/|/r . "|$_->{line}|$_->{instead}" } Orders::changes_of("$scratch/99_calls") ], [
+    '99|release|mbarrier_try_wait_parity(&s->bar[f(index, 2)], 0)|taken out|4|1',
+    '99|release|mbarrier_arrive_expect_tx(&s->bar[0], 2 * (3 + 4))|taken out|5|(void)0',
+    '99|release|mbarrier_arrive_expect_tx(&s->bar[0], 2 * (3 + 4))|arrives alone|5|mbarrier_arrive(&s->bar[0])',
+    '99|release|mbarrier_arrive_expect_tx(&s->bar[0], 2 * (3 + 4))|expects alone|5|mbarrier_expect_tx(&s->bar[0], 2 * (3 + 4))',
+    '99|release|__syncwarp()|taken out|8|(void)0',
+    '99|kernel|release(s, 0)|taken out|11|1',
+    '99|kernel|release(s, 0) #2|taken out|11|1',
+    '99|kernel|global_counter_read(&p.x)|taken out|12|1',
+    '99|kernel|wgmma_wait_group(1)|taken out|13|(void)0',
+    '99|kernel|wgmma_wait_group(1)|one group more|13|wgmma_wait_group(1 + 1)',
+], 'calls in conditions, loops and several lines; none in comments and macros');
+done_testing();
