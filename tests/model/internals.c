@@ -264,6 +264,24 @@ static void test_reports(void) {
     }
 }
 
+/* What comes first, whatever the schedule: what is nearest to the mistake. */
+static void test_first_reports(void) {
+    static const char *const first[][2] = {
+        {"ring CONSUMER_NO_FLIP", "PHASE_STALE"},  {"mbarrier BALLOT_ANY", "RACE_RAW"},
+        {"cluster RELEASE_ONLY_OWN", "RACE_WAW"},  {"cluster RELEASE_WRONG", "ARRIVE_OVERFLOW"},
+        {"peer LANE_WAITS_ALONE", "CONVERGENCE"},  {"plain REGISTERS_POLLED", "LIVELOCK"},
+        {"right MEMSET_OUTSIDE", "SHARED_BOUNDS"},
+    };
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+        int other = 0;
+        for (int policy = MODEL_EAGER; policy <= MODEL_PCT; policy++) {
+            report_of(find_case(first[i][0]), (ModelPolicy)policy);
+            other += model_reports() == 0 || strcmp(model_rule_name(model_report(0)->rule), first[i][1]) != 0;
+        }
+        ok(other == 0, "%s: %s comes first", first[i][0], first[i][1]);
+    }
+}
+
 /* Takes back, in place, how a printed report is folded. Returns the length of its longest line before. */
 static int unfold(char *text) {
     int longest = 0, folds = 0;
@@ -558,6 +576,7 @@ int main(void) {
     test_replay();
     test_journal();
     test_reports();
+    test_first_reports();
     test_printing();
     test_places();
     test_limits();

@@ -23,7 +23,9 @@ WRONG_CASE(EXPECT_HALF, TX_COUNT);
 WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
 WRONG_CASE(LEAVES_ONE_OUT, DEADLOCK);
 WRONG_CASE(RELEASE_OWN, RACE_WAR);
-WRONG_CASE(ONE_KEEPS, RACE_WAR); /* one of them does not release, and nobody asks it to */
+WRONG_CASE(ONE_KEEPS, RACE_WAR);            /* one of them does not release, and nobody asks it to */
+WRONG_CASE(RELEASE_WRONG, ARRIVE_OVERFLOW); /* ... releases another CTA twice instead */
+WRONG_CASE(RELEASE_ONLY_OWN, RACE_WAR);     /* as often as all of them together should */
 WRONG_CASE(NO_END_SYNC, CLUSTER_EXIT);
 WRONG_CASE(MASK_TOO_WIDE, CLUSTER_RANK);
 WRONG_CASE(RANK_TOO_HIGH, CLUSTER_RANK);
@@ -95,7 +97,8 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
                 mbarrier_arrive(&s->empty[stage]);
             }
         } else if (thread < CTAS && !(bug == ONE_KEEPS && rank == CTAS - 1)) {
-            mbarrier_arrive_remote(&s->empty[stage], bug == RANK_TOO_HIGH ? thread + 1 : thread);
+            int to = bug == RELEASE_WRONG && rank == 3 && thread == 2 ? 1 : bug == RELEASE_ONLY_OWN ? rank : thread;
+            mbarrier_arrive_remote(&s->empty[stage], bug == RANK_TOO_HIGH ? thread + 1 : to);
         }
     }
     if (bug == RIGHT_REDUCE) {
