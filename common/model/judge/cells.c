@@ -6,6 +6,7 @@
  * and what is small, has cells. */
 #include "cells.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -329,33 +330,29 @@ void cells_look(Cta *cta, Actor *a, uint32_t offset) {
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
-/* An address that is in no memory the model knows. */
-static _Noreturn void report_unknown(Thread *t, const void *p, uint32_t size, Site site, const char *what) {
-    report_begin_last(RULE_GLOBAL_BOUNDS);
+/* An access that goes nowhere: ends the launch. */
+static _Noreturn void stop_at(ModelRule rule, const Thread *t, Site site, const char *what, const char *memory) {
+    report_begin_last(rule);
     report_place("now", t, site, what);
-    report_line("memory",
-                "%u bytes at address %p: not global memory, not this CTA's shared memory, not the thread's own", size,
-                p);
+    report_line("memory", "%s", memory);
     report_end(1);
     model_stop();
 }
 
-static void report_bounds(Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
-    order_settle();
-    if (!global_is((const void *)p)) {
-        report_unknown(t, (const void *)p, size, site, what);
-    }
-    const Allocation *below = global_below(p);
-    report_begin_last(RULE_GLOBAL_BOUNDS);
-    report_place("now", t, site, what);
+static _Noreturn void report_bounds(const Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
+    char text[2 * PHRASE_SIZE], name[PHRASE_SIZE];
+    const Allocation *below = global_is((const void *)p) ? global_below(p) : NULL;
     if (below != NULL) {
-        char name[PHRASE_SIZE];
-        report_line("memory", "%u bytes at byte %lld of %s, which has %lld bytes", size, (long long)(p - below->begin),
-                    allocation_text(below, name), (long long)(below->end - below->begin));
+        snprintf(text, sizeof text, "%u bytes at byte %lld of %s, which has %lld bytes", size,
+                 (long long)(p - below->begin), allocation_text(below, name), (long long)(below->end - below->begin));
     } else {
-        report_line("memory", "%u bytes at address 0x%llx, below every allocation", size, (unsigned long long)p);
+        snprintf(text, sizeof text, "%u bytes at address 0x%llx%s", size, (unsigned long long)p,
+                 global_is((const void *)p)
+                     ? ", below every allocation"
+                     : ": not global memory, not this CTA's shared memory, not the thread's own");
     }
-    report_end(1);
+    order_settle();
+    stop_at(RULE_GLOBAL_BOUNDS, t, site, what, text);
 }
 
 /* Those of an allocation; NULL: its accesses are not kept. Where somebody observes, nobody looks for conflicts: that would
@@ -476,16 +473,14 @@ static void on_global_access(const Event *e) {
 }
 
 static void on_atomic(const Event *e) {
-    Thread *t = e->thread;
-    const void *p = e->p;
-    AtomicKind kind = e->atomic;
-    MemoryOrder order = e->order;
-    const int *wanted = e->at_least;
     static const AccessKind kinds[] = {
         [ATOMIC_LOAD] = ACCESS_ATOMIC_LOAD, [ATOMIC_STORE] = ACCESS_ATOMIC_STORE, [ATOMIC_CHANGE] = ACCESS_ATOMIC};
-    Actor actor = actor_plain(t, kinds[kind], e->site);
+    Thread *t = e->thread;
+    const void *p = e->p;
+    const int *wanted = e->at_least;
+    Actor actor = actor_plain(t, kinds[e->atomic], e->site);
     actor.what = e->what;
-    actor.access.scope = (uint8_t)scope_of(order);
+    actor.access.scope = (uint8_t)scope_of(e->order);
     if ((uintptr_t)p % 4 != 0) {
         report_misuse(RULE_ALIGNMENT, e->site, 1, "%s at address %p, which is not a multiple of 4", e->what, p);
     }
@@ -495,33 +490,31 @@ static void on_atomic(const Event *e) {
         return;
     }
     if (wanted == NULL) {
-        world_acquire(t, p, kind, order);
+        world_acquire(t, p, e->atomic, e->order);
     }
     cells_global(&actor, p, 4);
     order_settle();
     if (wanted != NULL && (int)(*(const uint32_t *)p - (uint32_t)*wanted) >= 0) {
-        world_reached(t, p, order, *wanted);
+        world_reached(t, p, e->order, *wanted);
     }
-    world_release(t, p, kind, order, e->site);
+    world_release(t, p, e->atomic, e->order, e->site);
 }
 
 static void on_misaligned(const Event *e) {
-    const void *p = e->p;
-    report_begin_last(RULE_ALIGNMENT);
-    report_place("now", e->thread, e->site, e->write ? "store" : "load");
-    if (is_shared(p)) {
-        report_line("memory", "%u bytes at byte %u of shared memory", e->size, shared_offset(e->thread->cta, p));
-    } else {
-        const Allocation *a = global_below((uintptr_t)p);
-        report_line("memory", "%u bytes at byte %lld of %s", e->size,
-                    a != NULL ? (long long)((uintptr_t)p - a->begin) : 0,
-                    a != NULL && (uintptr_t)p < a->end ? a->name : "a local variable");
-    }
-    report_end(1);
+    char text[PHRASE_SIZE];
+    const Allocation *a = is_shared(e->p) ? NULL : global_below((uintptr_t)e->p);
+    snprintf(text, sizeof text, "%u bytes at byte %lld of %s", e->size,
+             is_shared(e->p) ? (long long)shared_offset(e->thread->cta, e->p)
+             : a != NULL     ? (long long)((uintptr_t)e->p - a->begin)
+                             : 0,
+             is_shared(e->p)                         ? "shared memory"
+             : a != NULL && (uintptr_t)e->p < a->end ? a->name
+                                                     : "a local variable");
+    stop_at(RULE_ALIGNMENT, e->thread, e->site, e->write ? "store" : "load", text);
 }
 
 static void on_unknown(const Event *e) {
-    report_unknown(e->thread, e->p, e->size, e->site, e->write ? "store" : "load");
+    report_bounds(e->thread, (uintptr_t)e->p, e->size, e->write ? "store" : "load", e->site);
 }
 
 const Listener cells_listener = {.hear = {

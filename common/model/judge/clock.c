@@ -539,11 +539,15 @@ void clock_init_fence(Thread *t) {
 
 static void on_grid_wait(const Event *e) { e->thread->clock->waited |= 1 << device_of(e->thread); }
 
+static void cover_tick(Tick *tick, unsigned spaces) {
+    for (int space = 0; space < SPACES; space++) {
+        tick->fenced[space] = spaces >> space & 1 ? tick->known : tick->fenced[space];
+    }
+}
+
 static void cover(Clock *clock, unsigned spaces) {
     for (int c = 0; c < clock->count; c++) {
-        for (int space = 0; space < SPACES; space++) {
-            clock->tick[c].fenced[space] = spaces >> space & 1 ? clock->tick[c].known : clock->tick[c].fenced[space];
-        }
+        cover_tick(&clock->tick[c], spaces);
     }
 }
 
@@ -585,10 +589,7 @@ static void on_fence_proxy(const Event *e) {
         set_base(t, pool.memo[i].result);
     }
     for (int i = 0; i < t->clock->own_count; i++) {
-        Tick *tick = &t->clock->own[i].tick;
-        for (int space = 0; space < SPACES; space++) {
-            tick->fenced[space] = spaces >> space & 1 ? tick->known : tick->fenced[space];
-        }
+        cover_tick(&t->clock->own[i].tick, spaces);
     }
     /* Accesses after the fence are not covered by it. */
     thread_advance(t);

@@ -69,17 +69,6 @@ static int device_with(uint32_t serial) {
     return launch_with(serial, &of_before)->device;
 }
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
-    order_now.first = order_now.oldest = device.launch->facts.first;
-    for (int i = 0; i < device.launched; i++) {
-        const Launch *l = &device.launch[i];
-        if (l->follows < 0 && overlaps(l) && l->before.first < order_now.oldest) {
-            order_now.oldest = l->before.first;
-        }
-    }
-}
-
 /* ---- the question ------------------------------------------------------------------------------------------------ */
 
 static int has(Actor *a, const Access *before, Aspect aspect) {
@@ -465,6 +454,18 @@ int order_check_left(const Allocation *a, const Access *e, uintptr_t p) {
         report_end(0);
     }
     return 0;
+}
+
+static void on_launch_begin(const Event *e) {
+    (void)e;
+    found.count = 0; /* a launch that was stopped may have left some */
+    order_now.first = order_now.oldest = device.launch->facts.first;
+    for (int i = 0; i < device.launched; i++) {
+        const Launch *l = &device.launch[i];
+        if (l->follows < 0 && overlaps(l) && l->before.first < order_now.oldest) {
+            order_now.oldest = l->before.first;
+        }
+    }
 }
 
 const Listener order_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin}};

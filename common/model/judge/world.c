@@ -314,7 +314,9 @@ void world_release(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
         forget(&word->on[on]);
     }
     if (mine != NULL) {
-        World *far = order & ORDER_SYSTEM ? handed_on(t, order, SCOPE_SYSTEM) : NULL;
+        World *far = !(order & ORDER_SYSTEM) ? NULL
+                     : order & ORDER_RELEASE ? world_ref(mine)
+                                             : handed_on(t, order, SCOPE_SYSTEM);
         world_join(&word->on[device_of(t)], mine);
         world_join(&word->on[EVERYWHERE], far);
         world_unref(far);
