@@ -31,7 +31,7 @@ static __global__ void kernel(const __grid_constant__ Params p) {
         case ON_EXPECT_TX: mbarrier_expect_tx(&s->bar, state->amount); break;
         case ON_BYTES: model_mbarrier_complete_tx(&s->bar, state->amount, HERE); break;
         }
-        const Barrier *b = current_thread()->cta->mbarriers.list[0];
+        const Barrier *b = current_thread()->cta->mbarriers->list[0];
         state->phase = (int)b->phase;
         state->pending = b->pending;
         state->tx = (int)b->tx;
