@@ -29,26 +29,27 @@ typedef struct {
     uint32_t begin, bytes;
 } Actor;
 
-/* One that is over when this component says so. */
+/* One that is over when this component says so. What a thread does itself is in program order. */
 static inline Actor actor_async(Thread *t, AccessKind kind, Component component, uint32_t epoch, Site site) {
+    const uint32_t serial = t->cta->cluster->serial;
+    const Component issuer = thread_component(t);
     return (Actor){.thread = t,
                    .what = access_name[kind],
-                   .access = {.serial = t->cta->cluster->serial,
+                   .passed = {serial, component == issuer ? epoch : 0, component},
+                   .access = {.serial = serial,
                               .epoch = epoch,
                               .site = site,
                               .component = component,
-                              .issuer = thread_component(t),
+                              .issuer = issuer,
                               .issued = thread_epoch(t),
                               .kind = (uint8_t)kind,
                               .flags = access_flags(kind),
                               .bytes = 3}};
 }
 
-/* An ordinary access of the thread, or one that is done when the instruction is (ldmatrix). Its own are in program order. */
+/* An ordinary access of the thread, or one that is done when the instruction is (ldmatrix). */
 static inline Actor actor_plain(Thread *t, AccessKind kind, Site site) {
-    Actor actor = actor_async(t, kind, thread_component(t), thread_epoch(t), site);
-    actor.passed = (Epoch){actor.access.serial, actor.access.epoch, actor.access.component};
-    return actor;
+    return actor_async(t, kind, thread_component(t), thread_epoch(t), site);
 }
 
 /* Does the thread know the access by what it shares with others? That is quick. */
