@@ -691,7 +691,15 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
     return known;
 }
 
-static void on_unknown(const Event *e) { *e->unknown = phases_known(e->thread, e->barrier) < e->barrier->phase; }
+static void on_unknown(const Event *e) {
+    const Barrier *b = e->barrier;
+    const LastWait *last = b->facts->last_wait;
+    for (int lane = 0; lane < e->thread->warp->lanes && last != NULL; lane++) {
+        const Thread *other = &e->thread->warp->thread[lane];
+        *e->unknown |= other != e->thread && last[other->id].waited && last[other->id].observed == b->phase;
+    }
+    *e->unknown &= phases_known(e->thread, b) < b->phase;
+}
 
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {

@@ -261,8 +261,8 @@ static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site) {
     return (uint32_t)token & 1;
 }
 
-/* A thread to which nothing tells that a phase is complete may have come before it was: it gets a no then, once, where the other
- * lanes of its warp may get a yes. Not where time orders the threads. */
+/* A thread to which nothing tells that a phase is complete may have come before it was: it gets a no then, once, where another
+ * lane of its warp has got a yes. Not where time orders the threads. */
 static int is_late(Thread *t, Barrier *b) {
     if (b->late == NULL) {
         b->late = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *b->late);
