@@ -1,4 +1,4 @@
-/* kernels_schedule.c - bugs that some schedules alone show, and no policy is likely to meet: for explore.c. */
+/* kernels_schedule.c - bugs that some schedules alone show: for explore.c. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/global_counter.h"
