@@ -268,7 +268,7 @@ static void test_reports(void) {
 static void test_first_reports(void) {
     static const char *const first[][2] = {
         {"ring CONSUMER_NO_FLIP", "PHASE_STALE"},  {"mbarrier BALLOT_ANY", "RACE_RAW"},
-        {"cluster RELEASE_ONLY_OWN", "RACE_WAW"},  {"cluster RELEASE_WRONG", "ARRIVE_OVERFLOW"},
+        {"cluster RELEASE_ONLY_OWN", "RACE_WAR"},  {"cluster RELEASE_WRONG", "ARRIVE_OVERFLOW"},
         {"peer LANE_WAITS_ALONE", "CONVERGENCE"},  {"plain REGISTERS_POLLED", "LIVELOCK"},
         {"right MEMSET_OUTSIDE", "SHARED_BOUNDS"},
     };

@@ -393,12 +393,18 @@ static void report(const struct Finding *f) {
 
 int order_found(void) { return found.count > 0; }
 
+/* What is told first: no fence helps what is in no order, and where a multicast overwrites what another CTA reads, the readers
+ * show whose release is missing, not the copy before. */
+static int rank_of(const struct Finding *f) {
+    return f->rule == RULE_PROXY_FENCE ? 2 : f->rule == RULE_RACE_WAW && f->by->cta != f->by->thread->cta;
+}
+
 void order_settle(void) {
     int count = found.count;
-    found.count = 0;                             /* a report may end the launch */
-    for (int fences = 0; fences < 2; fences++) { /* no fence helps what is in no order */
+    found.count = 0; /* a report may end the launch */
+    for (int rank = 0; rank < 3; rank++) {
         for (int i = 0; i < count; i++) {
-            if ((found.list[i].rule == RULE_PROXY_FENCE) == fences) {
+            if (rank_of(&found.list[i]) == rank) {
                 report(&found.list[i]);
             }
         }

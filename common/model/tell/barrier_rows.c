@@ -41,8 +41,8 @@ static void on_changed(const Event *e) {
                                          [MBARRIER_ASKED_NO] = "asked, parity %lld: no",
                                          [MBARRIER_ASKED_YES] = "asked, parity %lld: yes"};
     char text[64];
-    snprintf(text, sizeof text, e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : format[e->change],
-             e->amount);
+    const char *how = e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : format[e->change];
+    snprintf(text, sizeof text, how, e->amount);
     print_row(e->barrier, text);
 }
 
