@@ -396,7 +396,9 @@ int order_found(void) { return found.count > 0; }
 /* What is told first: no fence helps what is in no order, and where a multicast overwrites what another CTA reads, the readers
  * show whose release is missing, not the copy before. */
 static int rank_of(const struct Finding *f) {
-    return f->rule == RULE_PROXY_FENCE ? 2 : f->rule == RULE_RACE_WAW && f->by->cta != f->by->thread->cta;
+    const Actor *a = f->by;
+    int multicast = a->space == SPACE_SHARED && (a->access.flags & ASYNC) && a->cta != a->thread->cta;
+    return f->rule == RULE_PROXY_FENCE ? 2 : multicast && f->rule == RULE_RACE_WAW;
 }
 
 void order_settle(void) {
