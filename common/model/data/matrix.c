@@ -39,12 +39,38 @@ void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP
 /* Columns of a row, added at once: gcc and clang have SIMD instructions for it on any machine. */
 typedef float Four __attribute__((vector_size(16)));
 
+/* Four rows by eight columns at a time stay in registers. The products of two bf16 are exact in fp32, so the order of
+ * addition, k = 0, 1, .. onto d, alone decides the bits. */
+static inline __attribute__((always_inline)) void multiply(float *d, const float *a, const float *b, const int rows,
+                                                           int n, const int depth, int accumulate) {
+    for (int m = 0; m < rows; m += 4) {
+        for (int column = 0; column < n; column += 8) {
+            Four sum[4][2] = {{{0}}};
+            _Pragma("GCC unroll 4") for (int i = 0; i < 4 && accumulate; i++) {
+                memcpy(sum[i], &d[(m + i) * n + column], sizeof sum[i]);
+            }
+            for (int k = 0; k < depth; k++) {
+                Four row[2];
+                memcpy(row, &b[k * n + column], sizeof row);
+                _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+                    float factor = a[k * rows + m + i];
+                    sum[i][0] += factor * row[0];
+                    sum[i][1] += factor * row[1];
+                }
+            }
+            _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+                memcpy(&d[(m + i) * n + column], sum[i], sizeof sum[i]);
+            }
+        }
+    }
+}
+
 static float low(uint32_t pair) { return matrix_float((uint16_t)pair); }
 static float high(uint32_t pair) { return matrix_float((uint16_t)(pair >> 16)); }
 
 void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        for (int r = 0; r < 4; r++) {
+        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
             float *at = out + mma_a_k(lane, r) * rows + mma_a_row(lane, r);
             at[0] = low(a[lane][r]);
             at[rows] = high(a[lane][r]);
@@ -54,30 +80,21 @@ void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE])
 
 void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                          const uint32_t *const b[WARP_SIZE]) {
-    float av[MATRIX_K][16];
-    union {
-        float f[16][8];
-        Four row[16][2];
-    } b_values, d_values;
+    float av[MATRIX_K][16], bv[MATRIX_K][8], dv[16][8];
     matrix_fragment_a(&av[0][0], 16, a);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 2; r++) {
-            b_values.f[mma_b_k(lane, r)][mma_b_column(lane)] = low(b[lane][r]);
-            b_values.f[mma_b_k(lane, r) + 1][mma_b_column(lane)] = high(b[lane][r]);
+            bv[mma_b_k(lane, r)][mma_b_column(lane)] = low(b[lane][r]);
+            bv[mma_b_k(lane, r) + 1][mma_b_column(lane)] = high(b[lane][r]);
         }
         for (int v = 0; v < 4; v += 2) {
-            memcpy(&d_values.f[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
+            memcpy(&dv[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
         }
     }
-    for (int m = 0; m < 16; m++) {
-        for (int k = 0; k < MATRIX_K; k++) {
-            d_values.row[m][0] += av[k][m] * b_values.row[k][0];
-            d_values.row[m][1] += av[k][m] * b_values.row[k][1];
-        }
-    }
+    multiply(&dv[0][0], &av[0][0], &bv[0][0], 16, 8, MATRIX_K, 1);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int v = 0; v < 4; v += 2) {
-            memcpy(&d[lane][v], &d_values.f[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
+            memcpy(&d[lane][v], &dv[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
         }
     }
 }
@@ -193,36 +210,10 @@ void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start
     }
 }
 
-/* Four rows by eight columns at a time stay in registers. The products of two bf16 are exact in fp32, so the order of
- * addition, k = 0, 1, .. onto d, alone decides the bits. */
-static inline __attribute__((always_inline)) void multiply(float *d, const float *a, const float *b, int n,
-                                                           const int depth, int accumulate) {
-    for (int m = 0; m < WGMMA_M; m += 4) {
-        for (int column = 0; column < n; column += 8) {
-            Four sum[4][2] = {{{0}}};
-            for (int i = 0; i < 4 && accumulate; i++) {
-                memcpy(sum[i], &d[(m + i) * n + column], sizeof sum[i]);
-            }
-            for (int k = 0; k < depth; k++) {
-                Four row[2];
-                memcpy(row, &b[k * n + column], sizeof row);
-                for (int i = 0; i < 4; i++) {
-                    float factor = a[k * WGMMA_M + m + i];
-                    sum[i][0] += factor * row[0];
-                    sum[i][1] += factor * row[1];
-                }
-            }
-            for (int i = 0; i < 4; i++) {
-                memcpy(&d[(m + i) * n + column], sum[i], sizeof sum[i]);
-            }
-        }
-    }
-}
-
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate) {
     switch (k) {
-    case MATRIX_K: multiply(d, a, b, n, MATRIX_K, accumulate); break;
-    case MATRIX_MAX_K: multiply(d, a, b, n, MATRIX_MAX_K, accumulate); break;
-    default: multiply(d, a, b, n, 8, accumulate); break;
+    case MATRIX_K: multiply(d, a, b, WGMMA_M, n, MATRIX_K, accumulate); break;
+    case MATRIX_MAX_K: multiply(d, a, b, WGMMA_M, n, MATRIX_MAX_K, accumulate); break;
+    default: multiply(d, a, b, WGMMA_M, n, 8, accumulate); break;
     }
 }
