@@ -3,12 +3,26 @@
 
 #include <string.h>
 
-Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 2];
+Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
+
+/* All that HEARS() lists. */
+extern const Hearing *const __start_model_hearings[];
+extern const Hearing *const __stop_model_hearings[];
+
+static int is_wanted(ListenerId id) {
+    switch (id) {
+#define LISTENER(name, wanted) \
+    case LISTENER_##name: return wanted;
+        LISTENERS(LISTENER)
+#undef LISTENER
+    default: return 0;
+    }
+}
 
 /* Whoever begins first ends last. */
-static int is_reversed(int kind) { return kind == EVENT_CTA_END || kind == EVENT_LAUNCH_END; }
+static int is_reversed(EventKind kind) { return kind == EVENT_CTA_END || kind == EVENT_LAUNCH_END; }
 
-static void add(int kind, Hear *hear) {
+static void add(EventKind kind, Hear *hear) {
     Hear **heard = event_heard[kind];
     int count = 0;
     while (heard[count] != NULL) {
@@ -21,30 +35,15 @@ static void add(int kind, Hear *hear) {
     heard[count] = hear;
 }
 
-static void connect(const Listener *listener) {
-    int wanted = listener->wanted == NULL || listener->wanted();
-    for (int kind = 0; kind < EVENT_KINDS; kind++) {
-        Hear *hear = listener->hear[kind];
-        if (hear != NULL && (wanted || kind == EVENT_CONFIGURED || kind == EVENT_SHUTDOWN)) {
-            add(kind, hear);
-        }
-    }
-}
-
-/* A program may have one of its own, which hears each thing before the rules do. */
-extern const Listener first_listener __attribute__((weak));
-
 void event_connect(void) {
-    static const Listener *const listeners[] = {
-#define LISTENER(name) &name##_listener,
-        LISTENERS(LISTENER)
-#undef LISTENER
-    };
     memset(event_heard, 0, sizeof event_heard);
-    if (&first_listener != NULL) {
-        connect(&first_listener);
-    }
-    for (int i = 0; i < LISTENER_COUNT; i++) {
-        connect(listeners[i]);
+    for (int id = 0; id < LISTENER_COUNT; id++) {
+        for (const Hearing *const *h = __start_model_hearings; h < __stop_model_hearings; h++) {
+            EventKind kind = (*h)->kind;
+            if ((int)(*h)->listener == id &&
+                (is_wanted((*h)->listener) || kind == EVENT_CONFIGURED || kind == EVENT_SHUTDOWN)) {
+                add(kind, (*h)->hear);
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 /* event.h - what happens in the model, as records. A mechanism, or model.c, posts one of each thing, right before it is done
  * unless said otherwise: so that a rule can be asked first, and one that stops the launch does not return. Judges and tellers
- * have a table of the kinds that they listen to. */
+ * say beside each function at which kind it is called. */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
 
@@ -223,43 +223,54 @@ typedef struct {
 
 /* ---- who listens ------------------------------------------------------------------------------------------------- */
 
+/* LISTENER(name, for which launches), in this order: rules first, then who tells. `first` is for programs: none of the
+ * model's. */
+#define LISTENERS(LISTENER)                                       \
+    LISTENER(first, 1)                                            \
+    LISTENER(clock, 1)                                            \
+    LISTENER(world, 1)                                            \
+    LISTENER(convergence, 1)                                      \
+    LISTENER(phases, 1)                                           \
+    LISTENER(order, 1)                                            \
+    LISTENER(cells, 1)                                            \
+    LISTENER(transfers, 1)                                        \
+    LISTENER(products, 1)                                         \
+    LISTENER(provenance, 1)                                       \
+    LISTENER(results, 1)                                          \
+    LISTENER(deadlock, 1)                                         \
+    LISTENER(bug_report, 1)                                       \
+    LISTENER(count, device.options.count)                         \
+    LISTENER(observe, device.options.observer != NULL)            \
+    LISTENER(barrier_rows, device.options.barriers)               \
+    LISTENER(journal, device.options.journal != NULL)             \
+    LISTENER(steps, device.options.trace || device.options.count) \
+    LISTENER(laps, 1)                                             \
+    LISTENER(depends, 1)
+typedef enum {
+#define LISTENER(name, wanted) LISTENER_##name,
+    LISTENERS(LISTENER)
+#undef LISTENER
+        LISTENER_COUNT
+} ListenerId;
+
+/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e. HEARS() is for what others do, too: a
+ * function that is there already. */
 typedef void Hear(const Event *e);
 typedef struct {
-    int (*wanted)(void); /* for this launch; NULL: always */
-    Hear *hear[EVENT_KINDS];
-} Listener;
-
-/* In this order: rules first, then who tells. */
-#define LISTENERS(LISTENER) \
-    LISTENER(clock)         \
-    LISTENER(world)         \
-    LISTENER(convergence)   \
-    LISTENER(phases)        \
-    LISTENER(order)         \
-    LISTENER(cells)         \
-    LISTENER(transfers)     \
-    LISTENER(products)      \
-    LISTENER(provenance)    \
-    LISTENER(results)       \
-    LISTENER(deadlock)      \
-    LISTENER(bug_report)    \
-    LISTENER(count)         \
-    LISTENER(observe)       \
-    LISTENER(barrier_rows)  \
-    LISTENER(journal)       \
-    LISTENER(steps)         \
-    LISTENER(laps)          \
-    LISTENER(depends)
-#define LISTENER(name) extern const Listener name##_listener;
-LISTENERS(LISTENER)
-#undef LISTENER
-
-#define LISTENER(name) +1
-enum { LISTENER_COUNT = 0 LISTENERS(LISTENER) };
-#undef LISTENER
+    ListenerId listener;
+    EventKind kind;
+    Hear *hear;
+} Hearing;
+#define HEARS(name, KIND, function)                                                       \
+    static const Hearing name##_hears_##KIND = {LISTENER_##name, EVENT_##KIND, function}; \
+    __attribute__((used, section("model_hearings"))) static const Hearing *const name##_##KIND = &name##_hears_##KIND
+#define ON(name, KIND)            \
+    static Hear on_##KIND;        \
+    HEARS(name, KIND, on_##KIND); \
+    static void on_##KIND(const Event *e __attribute__((unused)))
 
 /* Of each kind those who hear it in this launch, then NULL. */
-extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 2];
+extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
 
 /* model.c: options have changed, or a launch begins. */
 void event_connect(void);

@@ -470,7 +470,7 @@ static void ask(Thread *t, const void *at, const uint64_t *phase, Touch next) {
 
 static int only_waits; /* what is used next */
 
-static void on_use(const Event *e) {
+ON(first, MBARRIER_USE) {
     only_waits = strncmp(e->what, "mbarrier_wait", 13) == 0;
     int arrives = strstr(e->what, "arrive") != NULL || strstr(e->what, "_tx") != NULL;
     if (schedule_explorer != NULL && arrives) {
@@ -478,15 +478,16 @@ static void on_use(const Event *e) {
     }
 }
 
-static void on_wait(const Event *e) {
+ON(first, MBARRIER_WAIT) {
     uint64_t parity = e->kind == EVENT_MBARRIER_WAIT_TOKEN ? e->phase & 1 : e->parity;
     if (schedule_explorer != NULL) {
         ask(e->thread, e->barrier, &e->barrier->phase,
             (Touch){.kind = only_waits ? WAITS : LOOKS, .parity = (int)parity});
     }
 }
+HEARS(first, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
-static void on_atomic(const Event *e) {
+ON(first, ATOMIC) {
     if (schedule_explorer != NULL) {
         ask(e->thread, e->p, NULL,
             (Touch){.kind = e->at_least != NULL        ? WAITS
@@ -499,24 +500,25 @@ static void on_atomic(const Event *e) {
 }
 
 /* By an agent, or in the middle of something else. */
-static void on_landed(const Event *e) {
+ON(first, MBARRIER_LANDED) {
     if (schedule_explorer != NULL) {
         touch(e->barrier, &e->barrier->phase, (Touch){.kind = ARRIVES});
     }
 }
+HEARS(first, MBARRIER_COPIES_ARRIVE, on_MBARRIER_LANDED);
 
-static void on_barrier(const Event *e) {
+ON(first, BARRIER_ARRIVE) {
     if (schedule_explorer != NULL) {
         touch(&e->thread->cta->named[e->id], NULL, (Touch){.kind = ARRIVES});
     }
 }
-static void on_cluster(const Event *e) {
+ON(first, CLUSTER_ARRIVE) {
     if (schedule_explorer != NULL) {
         touch(&e->thread->cta->cluster->barrier, NULL, (Touch){.kind = ARRIVES});
     }
 }
 /* The memory of its barriers goes. */
-static void on_cta_end(const Event *e) {
+ON(first, CTA_END) {
     if (schedule_explorer != NULL) {
         end_step();
         for (int i = 0; i < x.objects; i++) {
@@ -533,22 +535,8 @@ static void pass(const Event *e, const void *at) {
         join(x.proc[proc_of(e->thread)].clock, x.object[object_of(at, NULL)].open);
     }
 }
-static void on_barrier_passed(const Event *e) { pass(e, &e->thread->cta->named[e->id]); }
-static void on_cluster_passed(const Event *e) { pass(e, &e->thread->cta->cluster->barrier); }
-
-const Listener first_listener = {.hear = {
-                                     [EVENT_MBARRIER_USE] = on_use,
-                                     [EVENT_MBARRIER_WAIT] = on_wait,
-                                     [EVENT_MBARRIER_WAIT_TOKEN] = on_wait,
-                                     [EVENT_CTA_END] = on_cta_end,
-                                     [EVENT_ATOMIC] = on_atomic,
-                                     [EVENT_MBARRIER_LANDED] = on_landed,
-                                     [EVENT_MBARRIER_COPIES_ARRIVE] = on_landed,
-                                     [EVENT_BARRIER_ARRIVE] = on_barrier,
-                                     [EVENT_BARRIER_PASSED] = on_barrier_passed,
-                                     [EVENT_CLUSTER_ARRIVE] = on_cluster,
-                                     [EVENT_CLUSTER_PASSED] = on_cluster_passed,
-                                 }};
+ON(first, BARRIER_PASSED) { pass(e, &e->thread->cta->named[e->id]); }
+ON(first, CLUSTER_PASSED) { pass(e, &e->thread->cta->cluster->barrier); }
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 

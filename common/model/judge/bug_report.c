@@ -71,15 +71,13 @@ void model_forget_reports(void) {
 
 int report_count(void) { return reports.in_launch; }
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(bug_report, LAUNCH_BEGIN) {
     reports.in_launch = 0;
     memset(reports.again, 0, sizeof reports.again);
 }
 
 /* How many were left out. */
-static void on_launch_end(const Event *e) {
-    (void)e;
+ON(bug_report, LAUNCH_END) {
     for (int rule = 0; rule < RULE_COUNT && !device.options.quiet; rule++) {
         if (reports.again[rule] > 1) {
             fprintf(stderr, "model: %s was met %d more times in this launch\n", rules[rule].name,
@@ -340,16 +338,6 @@ const char *barrier_text(const Barrier *b, char *text) {
     return text;
 }
 
-static void on_cta_begin(const Event *e) { e->cta->roles = cta_alloc(e->cta, sizeof *e->cta->roles); }
+ON(bug_report, CTA_BEGIN) { e->cta->roles = cta_alloc(e->cta, sizeof *e->cta->roles); }
 
-static void on_shutdown(const Event *e) {
-    (void)e;
-    model_forget_reports();
-}
-
-const Listener bug_report_listener = {.hear = {
-                                          [EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                          [EVENT_LAUNCH_END] = on_launch_end,
-                                          [EVENT_CTA_BEGIN] = on_cta_begin,
-                                          [EVENT_SHUTDOWN] = on_shutdown,
-                                      }};
+ON(bug_report, SHUTDOWN) { model_forget_reports(); }

@@ -45,15 +45,14 @@ static void forget(Cells *cells, Space space) {
     cells->free_other = cells->free_split = 0;
 }
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(cells, LAUNCH_BEGIN) {
     if (order_now.oldest == order_now.first) {
         global.era++;
         forget(&global, SPACE_GLOBAL);
     }
 }
 
-static void on_cta_begin(const Event *e) {
+ON(cells, CTA_BEGIN) {
     Cta *cta = e->cta;
     if (device.devices * device.sms > shared.slots) {
         /* CTAs point at theirs: none may move while one lives. All slots of a set of launches are made at once. */
@@ -79,8 +78,7 @@ static void free_cells(Cells *cells) {
     free(cells->split);
 }
 
-static void on_shutdown(const Event *e) {
-    (void)e;
+ON(cells, SHUTDOWN) {
     for (int i = 0; i < shared.slots; i++) {
         free_cells(&shared.of[i]);
     }
@@ -90,7 +88,7 @@ static void on_shutdown(const Event *e) {
     global = (Cells){.era = global.era};
 }
 
-static void on_global_free(const Event *e) {
+ON(cells, GLOBAL_FREE) {
     Allocation *a = e->allocation;
     provenance_forget_memory((const void *)a->mapped, a->mapped_end - a->mapped);
     if (a->chunk != NULL) {
@@ -252,7 +250,7 @@ uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const cha
     return (uint32_t)offset;
 }
 
-static void on_shared_address(const Event *e) {
+ON(cells, SHARED_ADDRESS) {
     if ((uintptr_t)e->p - (uintptr_t)e->cta->shared > SHARED_STRIDE) {
         report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory",
                       e->p);
@@ -412,8 +410,7 @@ static int has_launch(int on) {
     return i < device.launched;
 }
 
-static void on_launches_done(const Event *e) {
-    (void)e;
+ON(cells, LAUNCHES_DONE) {
     const Allocation *a;
     for (int n = 0; device.devices > 1 && device.options.chain && (a = global_at(n)) != NULL; n++) {
         for (uintptr_t p = a->begin; a->chunk != NULL && has_launch(a->device) && p < a->end; p += 2) {
@@ -457,7 +454,7 @@ static inline void spin(const Event *e) {
     }
 }
 
-static void on_shared_access(const Event *e) {
+ON(cells, SHARED_ACCESS) {
     Thread *t = e->thread;
     Actor actor = actor_plain(t, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
     spin(e);
@@ -465,14 +462,14 @@ static void on_shared_access(const Event *e) {
     order_settle();
 }
 
-static void on_global_access(const Event *e) {
+ON(cells, GLOBAL_ACCESS) {
     Actor actor = actor_plain(e->thread, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
     spin(e);
     cells_global(&actor, e->p, e->size);
     order_settle();
 }
 
-static void on_atomic(const Event *e) {
+ON(cells, ATOMIC) {
     static const AccessKind kinds[] = {
         [ATOMIC_LOAD] = ACCESS_ATOMIC_LOAD, [ATOMIC_STORE] = ACCESS_ATOMIC_STORE, [ATOMIC_CHANGE] = ACCESS_ATOMIC};
     Thread *t = e->thread;
@@ -500,7 +497,7 @@ static void on_atomic(const Event *e) {
     world_release(t, p, e->atomic, e->order, e->site);
 }
 
-static void on_misaligned(const Event *e) {
+ON(cells, MISALIGNED_ACCESS) {
     char text[PHRASE_SIZE];
     const Allocation *a = is_shared(e->p) ? NULL : global_below((uintptr_t)e->p);
     snprintf(text, sizeof text, "%u bytes at byte %lld of %s", e->size,
@@ -513,20 +510,4 @@ static void on_misaligned(const Event *e) {
     stop_at(RULE_ALIGNMENT, e->thread, e->site, e->write ? "store" : "load", text);
 }
 
-static void on_unknown(const Event *e) {
-    report_bounds(e->thread, (uintptr_t)e->p, e->size, e->write ? "store" : "load", e->site);
-}
-
-const Listener cells_listener = {.hear = {
-                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                     [EVENT_LAUNCHES_DONE] = on_launches_done,
-                                     [EVENT_SHUTDOWN] = on_shutdown,
-                                     [EVENT_CTA_BEGIN] = on_cta_begin,
-                                     [EVENT_GLOBAL_FREE] = on_global_free,
-                                     [EVENT_SHARED_ADDRESS] = on_shared_address,
-                                     [EVENT_SHARED_ACCESS] = on_shared_access,
-                                     [EVENT_GLOBAL_ACCESS] = on_global_access,
-                                     [EVENT_ATOMIC] = on_atomic,
-                                     [EVENT_MISALIGNED_ACCESS] = on_misaligned,
-                                     [EVENT_UNKNOWN_ACCESS] = on_unknown,
-                                 }};
+ON(cells, UNKNOWN_ACCESS) { report_bounds(e->thread, (uintptr_t)e->p, e->size, e->write ? "store" : "load", e->site); }

@@ -76,8 +76,7 @@ void clock_unref(Clock *clock) {
     }
 }
 
-static void on_launch_end(const Event *e) {
-    (void)e;
+ON(clock, LAUNCH_END) {
     for (int i = 0; i < MEMO; i++) {
         clock_unref(pool.memo[i].base);
         clock_unref(pool.memo[i].released);
@@ -299,29 +298,29 @@ static int component_limit(const Launch *l) {
     return l->cluster_size * (THREAD_COMPONENTS * l->block + CTA_COMPONENTS);
 }
 
-static void on_launch_begin(const Event *e) {
-    on_launch_end(e);
+ON(clock, LAUNCH_BEGIN) {
+    on_LAUNCH_END(e);
     for (int i = 0; i < device.launched; i++) {
         int limit = component_limit(&device.launch[i]);
         pool.capacity = limit > pool.capacity ? limit : pool.capacity;
     }
 }
 
-static void on_cluster_begin(const Event *e) {
+ON(clock, CLUSTER_BEGIN) {
     Cluster *cluster = e->cluster;
     int capacity = component_limit(cluster->launch);
     cluster->clock = model_alloc_zero(sizeof *cluster->clock + (size_t)capacity * sizeof cluster->clock->owner[0]);
     cluster->clock->capacity = capacity;
 }
 
-static void on_cluster_end(const Event *e) {
+ON(clock, CLUSTER_END) {
     Cluster *cluster = e->cluster;
     clock_unref(cluster->clock->arriving);
     clock_unref(cluster->clock->released);
     free(cluster->clock);
 }
 
-static void on_cta_begin(const Event *e) {
+ON(clock, CTA_BEGIN) {
     Cta *cta = e->cta;
     cta->clock = cta_alloc(cta, sizeof *cta->clock);
     memset(cta->clock->warpgroup, 0xff, sizeof cta->clock->warpgroup);
@@ -334,7 +333,7 @@ static void on_cta_begin(const Event *e) {
     }
 }
 
-static void on_cta_end(const Event *e) {
+ON(clock, CTA_END) {
     Cta *cta = e->cta;
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock->base);
@@ -343,7 +342,7 @@ static void on_cta_end(const Event *e) {
     clock_unref(cta->clock->fenced);
 }
 
-static void on_thread_returned(const Event *e) {
+ON(clock, THREAD_RETURNED) {
     Thread *t = e->thread;
     if (t->cta->clock->exit == NULL) {
         t->cta->clock->exit = clock_new();
@@ -440,7 +439,7 @@ void thread_acquire(Thread *t, Clock *released) {
     clock_unref(result);
 }
 
-static void on_syncwarp(const Event *e) {
+ON(clock, SYNCWARP) {
     Warp *w = e->warp;
     Clock *together = NULL;
     for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -461,7 +460,7 @@ void clock_barrier_complete(Clock **arriving, Thread *waiters) {
     *arriving = NULL;
 }
 
-static void on_cluster_arrive(const Event *e) {
+ON(clock, CLUSTER_ARRIVE) {
     Thread *t = e->thread;
     Cluster *cluster = t->cta->cluster;
     Clock **arriving = &cluster->clock->arriving;
@@ -480,7 +479,7 @@ static void on_cluster_arrive(const Event *e) {
     }
 }
 
-static void on_cluster_complete(const Event *e) {
+ON(clock, CLUSTER_COMPLETE) {
     Cluster *cluster = e->cluster;
     Clock **arriving = &cluster->clock->arriving;
     if (cluster->size > 1) {
@@ -504,7 +503,7 @@ int cluster_started(const Thread *t, const Cta *cta) {
     return known;
 }
 
-static void on_cluster_passed(const Event *e) { thread_acquire(e->thread, e->thread->cta->cluster->clock->released); }
+ON(clock, CLUSTER_PASSED) { thread_acquire(e->thread, e->thread->cta->cluster->clock->released); }
 
 static void raise_own(Thread *t, int index, uint32_t known) {
     Tick *tick = &t->clock->own[index].tick;
@@ -514,15 +513,15 @@ static void raise_own(Thread *t, int index, uint32_t known) {
 }
 
 static void wait_for(Thread *t, GroupKind kind, uint64_t done) { raise_own(t, t->clock->group[kind], (uint32_t)done); }
-static void on_group_wait(const Event *e) { wait_for(e->thread, e->group, e->done); }
-static void on_bulk_wait(const Event *e) {
+ON(clock, GROUP_WAIT) { wait_for(e->thread, e->group, e->done); }
+ON(clock, BULK_WAIT) {
     wait_for(e->thread, GROUP_READS, e->done);
     if (!e->read) {
         wait_for(e->thread, GROUP_WRITES, e->done);
     }
 }
 
-static void on_wgmma_waited(const Event *e) {
+ON(clock, WGMMA_WAITED) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         Thread *t = &e->warp->thread[lane];
         raise_own(t, own_index(t, products_component(e->warp->warpgroup)), (uint32_t)e->done);
@@ -537,7 +536,7 @@ void clock_init_fence(Thread *t) {
     raise_own(t, own_index(t, clock->fence), clock->fences);
 }
 
-static void on_grid_wait(const Event *e) { e->thread->clock->waited |= 1 << device_of(e->thread); }
+ON(clock, GRID_WAIT) { e->thread->clock->waited |= 1 << device_of(e->thread); }
 
 static void cover_tick(Tick *tick, unsigned spaces) {
     for (int space = 0; space < SPACES; space++) {
@@ -564,7 +563,7 @@ static World *covered(const World *world) {
     return result;
 }
 
-static void on_fence_proxy(const Event *e) {
+ON(clock, FENCE_PROXY) {
     Thread *t = e->thread;
     if (e->shared && t->cta->cluster->size > 1 && t->clock->base != NULL) {
         clock_add(&t->cta->clock->fenced, t->clock->base);
@@ -594,22 +593,3 @@ static void on_fence_proxy(const Event *e) {
     /* Accesses after the fence are not covered by it. */
     thread_advance(t);
 }
-
-const Listener clock_listener = {.hear = {
-                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                     [EVENT_LAUNCH_END] = on_launch_end,
-                                     [EVENT_CLUSTER_BEGIN] = on_cluster_begin,
-                                     [EVENT_CLUSTER_END] = on_cluster_end,
-                                     [EVENT_CTA_BEGIN] = on_cta_begin,
-                                     [EVENT_CTA_END] = on_cta_end,
-                                     [EVENT_THREAD_RETURNED] = on_thread_returned,
-                                     [EVENT_SYNCWARP] = on_syncwarp,
-                                     [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
-                                     [EVENT_CLUSTER_COMPLETE] = on_cluster_complete,
-                                     [EVENT_CLUSTER_PASSED] = on_cluster_passed,
-                                     [EVENT_GROUP_WAIT] = on_group_wait,
-                                     [EVENT_BULK_WAIT] = on_bulk_wait,
-                                     [EVENT_WGMMA_WAITED] = on_wgmma_waited,
-                                     [EVENT_GRID_WAIT] = on_grid_wait,
-                                     [EVENT_FENCE_PROXY] = on_fence_proxy,
-                                 }};

@@ -38,9 +38,9 @@ typedef struct CtaConvergence {
     } alone[THREAD_LIMIT];
 } CtaConvergence;
 
-static void on_cta_begin(const Event *e) { e->cta->convergence = cta_alloc(e->cta, sizeof *e->cta->convergence); }
+ON(convergence, CTA_BEGIN) { e->cta->convergence = cta_alloc(e->cta, sizeof *e->cta->convergence); }
 
-static void on_cta_end(const Event *e) {
+ON(convergence, CTA_END) {
     for (int i = 0; i < NAMED_BARRIERS; i++) {
         clock_unref(e->cta->convergence->named[i].arriving);
     }
@@ -66,7 +66,7 @@ static void report_in_sync(const Warp *w, WarpPart part) {
                  "__syncthreads");
 }
 
-static void on_apart(const Event *e) {
+ON(convergence, WARP_APART) {
     Thread *t = e->thread;
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
@@ -86,13 +86,13 @@ static void on_apart(const Event *e) {
     model_stop();
 }
 
-static void on_shuffle_source(const Event *e) {
+ON(convergence, SHUFFLE_SOURCE) {
     report_misuse(RULE_CONVERGENCE, e->warp->meeting->site, 0,
                   "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask",
                   e->warp->meeting->mask, e->lane, e->from_lane);
 }
 
-static void on_exchange(const Event *e) {
+ON(convergence, EXCHANGE) {
     const WarpMeeting *m = e->warp->meeting;
     for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
@@ -104,14 +104,15 @@ static void on_exchange(const Event *e) {
 }
 
 /* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
-static void on_whole_warp(const Event *e) {
+ON(convergence, WARP_ACCESS) {
     if (e->warp->lanes < WARP_SIZE) {
         report_misuse(RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
                       warp_instruction_text(e->warp->meeting->instruction), e->warp->lanes);
     }
 }
+HEARS(convergence, MMA, on_WARP_ACCESS);
 
-static void on_thread_returned(const Event *e) {
+ON(convergence, THREAD_RETURNED) {
     Thread *t = e->thread;
     const Warp *w = t->warp;
     const WarpMeeting *m = w->meeting;
@@ -128,7 +129,7 @@ static void on_thread_returned(const Event *e) {
 
 /* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
 
-static void on_together(const Event *e) { e->warp->cta->convergence->meetings[e->warp->id]++; }
+ON(convergence, WARP_TOGETHER) { e->warp->cta->convergence->meetings[e->warp->id]++; }
 
 static uint32_t *waits_alone(const Thread *t) {
     CtaConvergence *c = t->cta->convergence;
@@ -139,7 +140,7 @@ static uint32_t *waits_alone(const Thread *t) {
     return &c->alone[t->id].waits;
 }
 
-static void on_passed(const Event *e) {
+ON(convergence, MBARRIER_PASSED) {
     ++*waits_alone(e->thread);
     e->thread->cta->convergence->alone[e->thread->id].site = e->site;
 }
@@ -226,7 +227,7 @@ static void check_last_is_over(const Thread *t, int id, Site site) {
     }
 }
 
-static void on_arrive(const Event *e) {
+ON(convergence, BARRIER_ARRIVE) {
     Thread *t = e->thread;
     int id = e->id;
     int expected = e->expected;
@@ -253,7 +254,7 @@ static void on_arrive(const Event *e) {
     thread_release(t, &c->named[id].arriving);
 }
 
-static void on_complete(const Event *e) {
+ON(convergence, BARRIER_COMPLETE) {
     Cta *cta = e->cta;
     int id = e->id;
     CtaConvergence *c = cta->convergence;
@@ -269,7 +270,7 @@ static void on_complete(const Event *e) {
 
 /* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
 
-static void on_cluster_arrive(const Event *e) {
+ON(convergence, CLUSTER_ARRIVE) {
     if (e->thread->barriers->cluster_arrived) {
         report_misuse(RULE_NAMED_BARRIER, e->site, 1,
                       "second arrival at the cluster barrier without a cluster_wait() between");
@@ -277,14 +278,14 @@ static void on_cluster_arrive(const Event *e) {
     check_aligned(e->thread, ALIGNED_CLUSTER_ARRIVE, e->thread->cta->cluster->barrier->generation, e->site);
 }
 
-static void on_cluster_wait(const Event *e) {
+ON(convergence, CLUSTER_WAIT) {
     if (!e->thread->barriers->cluster_arrived) {
         report_misuse(RULE_NAMED_BARRIER, e->site, 1, "cluster_wait() without an arrival before it");
     }
     check_aligned(e->thread, ALIGNED_CLUSTER_WAIT, e->thread->barriers->cluster_generation, e->site);
 }
 
-static void on_setmaxnreg(const Event *e) {
+ON(convergence, SETMAXNREG) {
     Warp *w = e->warp;
     int increase = e->increase;
     int registers = e->count;
@@ -309,21 +310,3 @@ static void on_setmaxnreg(const Event *e) {
                       others->count);
     }
 }
-
-const Listener convergence_listener = {.hear = {
-                                           [EVENT_CTA_BEGIN] = on_cta_begin,
-                                           [EVENT_CTA_END] = on_cta_end,
-                                           [EVENT_THREAD_RETURNED] = on_thread_returned,
-                                           [EVENT_WARP_APART] = on_apart,
-                                           [EVENT_EXCHANGE] = on_exchange,
-                                           [EVENT_SHUFFLE_SOURCE] = on_shuffle_source,
-                                           [EVENT_WARP_ACCESS] = on_whole_warp,
-                                           [EVENT_MMA] = on_whole_warp,
-                                           [EVENT_BARRIER_ARRIVE] = on_arrive,
-                                           [EVENT_BARRIER_COMPLETE] = on_complete,
-                                           [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
-                                           [EVENT_CLUSTER_WAIT] = on_cluster_wait,
-                                           [EVENT_SETMAXNREG] = on_setmaxnreg,
-                                           [EVENT_WARP_TOGETHER] = on_together,
-                                           [EVENT_MBARRIER_PASSED] = on_passed,
-                                       }};

@@ -332,8 +332,7 @@ static int is_elsewhere(const Cluster *cluster, const Thread *const *group, int 
     return 0;
 }
 
-static void on_stuck(const Event *e) {
-    (void)e;
+ON(deadlock, STUCK) {
     const Thread *group[MAX_GROUPS];
     int count[MAX_GROUPS], groups = 0, more = 0, elsewhere = 0, exited = 0, total = 0;
     for (int c = 0; c < device.clusters; c++) {
@@ -401,5 +400,3 @@ static void on_stuck(const Event *e) {
     report_end(1);
     model_stop();
 }
-
-const Listener deadlock_listener = {.hear = {[EVENT_STUCK] = on_stuck}};

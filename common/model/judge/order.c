@@ -464,8 +464,7 @@ int order_check_left(const Allocation *a, const Access *e, uintptr_t p) {
     return 0;
 }
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(order, LAUNCH_BEGIN) {
     found.count = 0; /* a launch that was stopped may have left some */
     order_now.first = order_now.oldest = device.launch->facts.first;
     for (int i = 0; i < device.launched; i++) {
@@ -475,5 +474,3 @@ static void on_launch_begin(const Event *e) {
         }
     }
 }
-
-const Listener order_listener = {.hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin}};

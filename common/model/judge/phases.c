@@ -20,9 +20,9 @@ static void forget_loads(BarrierFacts *f) {
     }
 }
 
-static void on_cta_begin(const Event *e) { e->cta->phases = cta_alloc(e->cta, sizeof *e->cta->phases); }
+ON(phases, CTA_BEGIN) { e->cta->phases = cta_alloc(e->cta, sizeof *e->cta->phases); }
 
-static void on_cta_end(const Event *e) {
+ON(phases, CTA_END) {
     for (int i = 0; i < e->cta->mbarriers->count; i++) {
         BarrierFacts *f = e->cta->mbarriers->list[i]->facts;
         if (f != NULL) {
@@ -75,7 +75,7 @@ static void check_address(const Thread *t, const void *bar, Site site, const cha
     }
 }
 
-static void on_init(const Event *e) {
+ON(phases, MBARRIER_INIT) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     int how_many = (int)e->amount;
@@ -125,7 +125,7 @@ static const Thread *used_by(const Thread *t, const Barrier *b) {
     return NULL;
 }
 
-static void on_inval(const Event *e) {
+ON(phases, MBARRIER_INVAL) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
@@ -168,7 +168,7 @@ static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, co
     }
 }
 
-static void on_init_fence(const Event *e) {
+ON(phases, MBARRIER_INIT_FENCE) {
     Thread *t = e->thread;
     clock_init_fence(t);
     for (int i = 0; i < t->cta->mbarriers->count; i++) {
@@ -204,7 +204,7 @@ void phases_peer(const Thread *t, int rank, const char *what, Site site) {
     }
 }
 
-static void on_reach(const Event *e) {
+ON(phases, MBARRIER_REACH) {
     Thread *t = e->thread;
     check_address(t, e->p, e->site, e->what, e->by_engine);
     phases_peer(t, e->rank, e->what, e->site);
@@ -215,7 +215,7 @@ static void on_reach(const Event *e) {
     check_gone(t, cta, e->p, e->site, e->what);
 }
 
-static void on_use(const Event *e) {
+ON(phases, MBARRIER_USE) {
     Thread *t = e->thread;
     const Barrier *b = e->barrier;
     const BarrierFacts *f = b->facts;
@@ -379,7 +379,7 @@ static void release(Thread *t, const Barrier *b, Scope scope) {
     thread_release_to(t, &f->arriving, !remote || scope == SCOPE_CLUSTER);
 }
 
-static void on_arrive(const Event *e) {
+ON(phases, MBARRIER_ARRIVE) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     int count = (int)e->amount;
@@ -412,7 +412,7 @@ static void note_started(const Thread *t, Component component, uint32_t value) {
 
 /* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
  * nothing that the thread has written itself. */
-static void on_copies(const Event *e) {
+ON(phases, MBARRIER_COPIES) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
@@ -427,7 +427,7 @@ static void on_copies(const Event *e) {
     f->load_what = "cp.async.mbarrier.arrive";
 }
 
-static void on_copies_arrive(const Event *e) {
+ON(phases, MBARRIER_COPIES_ARRIVE) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
@@ -458,7 +458,7 @@ static void check_tx(const Thread *t, const Barrier *b, Site site) {
     }
 }
 
-static void on_announced(const Event *e) {
+ON(phases, MBARRIER_ANNOUNCED) {
     Thread *t = e->thread;
     const Barrier *b = e->barrier;
     int bytes = (int)e->amount;
@@ -521,19 +521,19 @@ static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what,
     f->load_what = what;
 }
 
-static void on_load(const Event *e) {
+ON(phases, TMA_LOAD) {
     for (int i = 0; i < e->load->targets; i++) {
         load_starts(e->load->barrier[i], e->thread, tensor_box_bytes(&e->load->map), e->what, e->site);
     }
 }
 
-static void on_copy(const Event *e) {
+ON(phases, COPY) {
     if (e->barrier != NULL) {
         load_starts(e->barrier, e->thread, e->size, e->what, e->site);
     }
 }
 
-static void on_landed(const Event *e) {
+ON(phases, MBARRIER_LANDED) {
     Barrier *b = e->barrier;
     Thread *by = e->thread;
     if (by != NULL) {
@@ -557,7 +557,7 @@ static int begin_tx_count(const Barrier *b) {
 }
 
 /* All arrivals have come, so nothing more will be announced; if more has landed than was, the phase cannot complete. */
-static void on_lacks_bytes(const Event *e) {
+ON(phases, MBARRIER_LACKS_BYTES) {
     const Barrier *b = e->barrier;
     if (b->tx < 0 && b->facts->load_phase != 0 && begin_tx_count(b)) {
         report_line("count",
@@ -596,7 +596,7 @@ static void check_announced(const Barrier *b, const Announced *a, const Clock *r
     }
 }
 
-static void on_complete(const Event *e) {
+ON(phases, MBARRIER_COMPLETE) {
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     if (b->brought < f->issued && begin_tx_count(b)) {
@@ -691,7 +691,7 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
     return known;
 }
 
-static void on_unknown(const Event *e) {
+ON(phases, MBARRIER_UNKNOWN) {
     const Barrier *b = e->barrier;
     const LastWait *last = b->facts->last_wait;
     for (int lane = 0; lane < e->thread->warp->lanes && last != NULL; lane++) {
@@ -725,7 +725,7 @@ static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *las
            !thread_knows(t, b->facts->component, (uint32_t)last->observed + 1);
 }
 
-static void on_wait(const Event *e) {
+ON(phases, MBARRIER_WAIT) {
     Thread *t = e->thread;
     const Barrier *b = e->barrier;
     LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
@@ -740,7 +740,7 @@ static void on_wait(const Event *e) {
     check_knows_before(t, b, e->parity, e->site);
 }
 
-static void on_wait_token(const Event *e) {
+ON(phases, MBARRIER_WAIT_TOKEN) {
     const Barrier *b = e->barrier;
     const Barrier *of = e->of;
     uint64_t phase = e->phase;
@@ -758,7 +758,7 @@ static void on_wait_token(const Event *e) {
     }
 }
 
-static void on_passed(const Event *e) {
+ON(phases, MBARRIER_PASSED) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     uint64_t phase = e->phase;
@@ -822,7 +822,7 @@ static void check_left(const Barrier *b) {
     }
 }
 
-static void on_cta_returned(const Event *e) {
+ON(phases, CTA_RETURNED) {
     Cta *cta = e->cta;
     for (int i = 0; i < cta->mbarriers->count; i++) {
         check_left(cta->mbarriers->list[i]);
@@ -840,27 +840,3 @@ static void on_cta_returned(const Event *e) {
         }
     }
 }
-
-const Listener phases_listener = {.hear = {
-                                      [EVENT_CTA_BEGIN] = on_cta_begin,
-                                      [EVENT_CTA_RETURNED] = on_cta_returned,
-                                      [EVENT_CTA_END] = on_cta_end,
-                                      [EVENT_MBARRIER_INIT] = on_init,
-                                      [EVENT_MBARRIER_INIT_FENCE] = on_init_fence,
-                                      [EVENT_MBARRIER_REACH] = on_reach,
-                                      [EVENT_MBARRIER_USE] = on_use,
-                                      [EVENT_MBARRIER_INVAL] = on_inval,
-                                      [EVENT_MBARRIER_ARRIVE] = on_arrive,
-                                      [EVENT_MBARRIER_COPIES] = on_copies,
-                                      [EVENT_MBARRIER_COPIES_ARRIVE] = on_copies_arrive,
-                                      [EVENT_MBARRIER_ANNOUNCED] = on_announced,
-                                      [EVENT_MBARRIER_LANDED] = on_landed,
-                                      [EVENT_MBARRIER_LACKS_BYTES] = on_lacks_bytes,
-                                      [EVENT_MBARRIER_COMPLETE] = on_complete,
-                                      [EVENT_MBARRIER_WAIT] = on_wait,
-                                      [EVENT_MBARRIER_WAIT_TOKEN] = on_wait_token,
-                                      [EVENT_MBARRIER_UNKNOWN] = on_unknown,
-                                      [EVENT_MBARRIER_PASSED] = on_passed,
-                                      [EVENT_TMA_LOAD] = on_load,
-                                      [EVENT_COPY] = on_copy,
-                                  }};

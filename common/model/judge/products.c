@@ -47,7 +47,7 @@ typedef struct CtaProducts {
 
 enum { LDMATRIX_BYTES = 16 }; /* of registers, a lane */
 
-static void on_cta_begin(const Event *e) {
+ON(products, CTA_BEGIN) {
     Cta *cta = e->cta;
     cta->products = cta_alloc(cta, sizeof *cta->products);
     for (int i = 0; i < cta->warps; i++) {
@@ -55,7 +55,7 @@ static void on_cta_begin(const Event *e) {
     }
 }
 
-static void on_cta_end(const Event *e) {
+ON(products, CTA_END) {
     const Cta *cta = e->cta;
     for (int i = 0; i < cta->warps; i++) {
         free(cta->products->warp[i].fragment);
@@ -68,7 +68,7 @@ static void on_cta_end(const Event *e) {
     }
 }
 
-static void on_done(const Event *e) { clock_unref(e->product->base); }
+ON(products, WGMMA_DONE) { clock_unref(e->product->base); }
 
 /* ---- registers of wgmma ------------------------------------------------------------------------------------------ */
 
@@ -110,7 +110,7 @@ static void report_unsettled(Thread *t, Site site, Site product) {
     }
 }
 
-static void on_settled(const Event *e) {
+ON(products, REGISTERS_SETTLED) {
     const Warp *w = e->thread->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
         const AccumulatorTile *tile = &w->warpgroup->products->tile[i];
@@ -123,7 +123,7 @@ static void on_settled(const Event *e) {
     }
 }
 
-static void on_access(const Event *e) {
+ON(products, ACCUMULATOR_ACCESS) {
     Thread *t = e->thread;
     const Warp *w = t->warp;
     /* Tiles are taken from the first on. */
@@ -167,7 +167,7 @@ static void written_to(WarpFacts *f, const void *p, uint32_t size, Site site) {
     f->writes += f->writes < WRITES_KEPT;
 }
 
-static void on_stack_store(const Event *e) { written_to(facts(e->thread->warp), e->p, e->size, e->site); }
+ON(products, STACK_STORE) { written_to(facts(e->thread->warp), e->p, e->size, e->site); }
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
@@ -195,7 +195,7 @@ static void fragments_loaded(const Event *e, const Tag tag[WARP_SIZE]) {
     written_to(facts(w), e->registers[0], LDMATRIX_BYTES, e->site);
 }
 
-static void on_warp_access(const Event *e) {
+ON(products, WARP_ACCESS) {
     Warp *w = e->warp;
     Tag tag[WARP_SIZE];
     for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -215,7 +215,7 @@ static void on_warp_access(const Event *e) {
     }
 }
 
-static void on_mma(const Event *e) {
+ON(products, MMA) {
     role_multiplies(e->warp);
     if (model_bits(e->d[0][0]) == UNSET_BITS || e->a[0][0] == UNSET_BITS || e->b[0][0] == UNSET_BITS) {
         report_misuse(RULE_REGISTERS_UNINIT, e->site, 0, "mma.sync on registers that were never set");
@@ -232,7 +232,7 @@ static void forget_writes(WarpFacts *f) { f->touched = f->writes = f->next_write
 
 static void executed(WarpFacts *f, uint32_t what) { f->order = f->order * 31 + what; }
 
-static void on_fence(const Event *e) {
+ON(products, WGMMA_FENCE) {
     WarpFacts *f = facts(e->warp);
     forget_writes(f);
     f->fences++;
@@ -274,7 +274,7 @@ static void check_fence(const Warp *w, const Product *wanted) {
     forget_writes(f);
 }
 
-static void on_unset(const Event *e) {
+ON(products, WGMMA_UNSET) {
     report_misuse(RULE_REGISTERS_UNINIT, e->site, 0,
                   "wgmma adds to accumulators that were never set: the first product of a tile replaces them "
                   "(accumulate 0)");
@@ -313,7 +313,7 @@ static void check_lanes(const Warp *w, const Product *wanted) {
     }
 }
 
-static void on_wgmma_warp(const Event *e) {
+ON(products, WGMMA_WARP) {
     Warp *w = e->warp;
     const Product *wanted = e->wanted;
     const Warpgroup *g = w->warpgroup;
@@ -449,7 +449,7 @@ static void remember_fragment(const Warp *w, const Product *product) {
     read->site = product->site;
 }
 
-static void on_part(const Event *e) {
+ON(products, WGMMA_PART) {
     Warp *w = e->warp;
     Product *product = e->product;
     const Product *wanted = e->wanted;
@@ -497,9 +497,9 @@ static void on_part(const Event *e) {
 
 /* ---- wgmma: groups ----------------------------------------------------------------------------------------------- */
 
-static void on_commit(const Event *e) { executed(facts(e->warp), 2); }
+ON(products, WGMMA_COMMIT) { executed(facts(e->warp), 2); }
 
-static void on_wait(const Event *e) {
+ON(products, WGMMA_WAIT) {
     const Warp *w = e->warp;
     const WarpProducts *p = w->products;
     report_negative(RULE_WGMMA_OPERANDS, e->site, "wgmma_wait_group", e->newest);
@@ -515,7 +515,7 @@ static void on_wait(const Event *e) {
     }
 }
 
-static void on_waited(const Event *e) {
+ON(products, WGMMA_WAITED) {
     WarpFacts *f = facts(e->warp);
     uint64_t end = e->warp->warpgroup->products->group_end[(e->done - 1) % GROUP_HISTORY];
     int left = 0;
@@ -527,7 +527,7 @@ static void on_waited(const Event *e) {
     f->fragments = left;
 }
 
-static void on_thread_returned(const Event *e) {
+ON(products, THREAD_RETURNED) {
     const Warp *w = e->thread->warp;
     if (e->thread->lane != 0) {
         return;
@@ -551,22 +551,3 @@ static void on_thread_returned(const Event *e) {
                       "wgmma: the warp has returned without a wgmma_wait_group that covers it");
     }
 }
-
-const Listener products_listener = {.hear = {
-                                        [EVENT_CTA_BEGIN] = on_cta_begin,
-                                        [EVENT_CTA_END] = on_cta_end,
-                                        [EVENT_THREAD_RETURNED] = on_thread_returned,
-                                        [EVENT_ACCUMULATOR_ACCESS] = on_access,
-                                        [EVENT_STACK_STORE] = on_stack_store,
-                                        [EVENT_WARP_ACCESS] = on_warp_access,
-                                        [EVENT_MMA] = on_mma,
-                                        [EVENT_WGMMA_FENCE] = on_fence,
-                                        [EVENT_WGMMA_WARP] = on_wgmma_warp,
-                                        [EVENT_WGMMA_PART] = on_part,
-                                        [EVENT_WGMMA_UNSET] = on_unset,
-                                        [EVENT_WGMMA_DONE] = on_done,
-                                        [EVENT_WGMMA_COMMIT] = on_commit,
-                                        [EVENT_WGMMA_WAIT] = on_wait,
-                                        [EVENT_WGMMA_WAITED] = on_waited,
-                                        [EVENT_REGISTERS_SETTLED] = on_settled,
-                                    }};

@@ -116,7 +116,7 @@ Tag tag_of_global(const void *p) {
 /* ---- by way of registers ----------------------------------------------------------------------------------------- */
 
 /* A thread has loaded 16 bytes of global memory; it has stored 16 bytes of shared memory. */
-static void on_global_access(const Event *e) {
+ON(provenance, GLOBAL_ACCESS) {
     const Thread *t = e->thread;
     CtaFragments *f = t->cta->fragments;
     if (e->write || e->size != CHUNK_BYTES || (uintptr_t)e->p % CHUNK_BYTES != 0 ||
@@ -129,7 +129,7 @@ static void on_global_access(const Event *e) {
     f->carried[t->id].chunk[f->carried[t->id].count++ % CARRIED] = e->p;
 }
 
-static void on_shared_access(const Event *e) {
+ON(provenance, SHARED_ACCESS) {
     const Thread *t = e->thread;
     const CtaFragments *f = t->cta->fragments;
     if (e->write && e->size == CHUNK_BYTES && f->carried != NULL && f->carried[t->id].count > 0 &&
@@ -400,7 +400,7 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
 
 /* The thread says that its four registers are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32 bytes
  * of each from element k on. */
-static void on_fragment_holds(const Event *e) {
+ON(provenance, FRAGMENT_HOLDS) {
     Warp *w = e->thread->warp;
     Tensor tensor = {.base = (uintptr_t)e->matrix, .name = e->matrix, .of_map = 1};
     if (e->thread->lane != 0) {
@@ -417,7 +417,7 @@ static void on_fragment_holds(const Event *e) {
 }
 
 /* Fragments there are no longer what was loaded. */
-static void on_stack_store(const Event *e) {
+ON(provenance, STACK_STORE) {
     Warp *w = e->thread->warp;
     if (w->cta->fragments->warp[w->id] == NULL) {
         return;
@@ -512,12 +512,4 @@ int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t 
     return 1;
 }
 
-static void on_cta_begin(const Event *e) { e->cta->fragments = cta_alloc(e->cta, sizeof *e->cta->fragments); }
-
-const Listener provenance_listener = {.hear = {
-                                          [EVENT_CTA_BEGIN] = on_cta_begin,
-                                          [EVENT_SHARED_ACCESS] = on_shared_access,
-                                          [EVENT_GLOBAL_ACCESS] = on_global_access,
-                                          [EVENT_STACK_STORE] = on_stack_store,
-                                          [EVENT_FRAGMENT_HOLDS] = on_fragment_holds,
-                                      }};
+ON(provenance, CTA_BEGIN) { e->cta->fragments = cta_alloc(e->cta, sizeof *e->cta->fragments); }

@@ -92,7 +92,7 @@ static void check_place(Thread *t, int row, int column, const char *what, Site s
     report_end(0);
 }
 
-static void on_global_access(const Event *e) {
+ON(results, GLOBAL_ACCESS) {
     const CtaResults *r = e->thread->cta->results;
     if (!e->write || !r->any || r->unknown) {
         return;
@@ -154,7 +154,4 @@ void results_tma_store(const TmaCopy *copy) {
     }
 }
 
-static void on_cta_begin(const Event *e) { e->cta->results = cta_alloc(e->cta, sizeof *e->cta->results); }
-
-const Listener results_listener = {
-    .hear = {[EVENT_CTA_BEGIN] = on_cta_begin, [EVENT_GLOBAL_ACCESS] = on_global_access}};
+ON(results, CTA_BEGIN) { e->cta->results = cta_alloc(e->cta, sizeof *e->cta->results); }

@@ -20,7 +20,7 @@ typedef struct CtaTransfers {
     } last[GROUP_KINDS][THREAD_LIMIT];
 } CtaTransfers;
 
-static void on_cta_begin(const Event *e) { e->cta->transfers = cta_alloc(e->cta, sizeof *e->cta->transfers); }
+ON(transfers, CTA_BEGIN) { e->cta->transfers = cta_alloc(e->cta, sizeof *e->cta->transfers); }
 
 /* The access of a copy that the thread starts in its open group. Before it returns it must have waited for it. */
 static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site site) {
@@ -33,15 +33,11 @@ static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
 /* An mbarrier counts the copies of the thread so far. */
-static void on_mbarrier_copies(const Event *e) {
-    e->thread->cta->transfers->last[GROUP_COPIES][e->thread->id].group = 0;
-}
+ON(transfers, MBARRIER_COPIES) { e->thread->cta->transfers->last[GROUP_COPIES][e->thread->id].group = 0; }
 
-static void on_group_wait(const Event *e) {
-    report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest);
-}
+ON(transfers, GROUP_WAIT) { report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest); }
 
-static void on_bulk_wait(const Event *e) { report_negative(RULE_TMA_OPERAND, e->site, "bulk_wait_group", e->newest); }
+ON(transfers, BULK_WAIT) { report_negative(RULE_TMA_OPERAND, e->site, "bulk_wait_group", e->newest); }
 
 /* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
 
@@ -68,7 +64,7 @@ static uint32_t check_place(Thread *t, int rank, const void *p, uint32_t size, c
     return offset;
 }
 
-static void on_cluster_access(const Event *e) {
+ON(transfers, CLUSTER_ACCESS) {
     Thread *t = e->thread;
     AccessKind kind = e->write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
     Actor actor = actor_plain(t, kind, e->site);
@@ -116,7 +112,7 @@ static Actor actor_of_copy(const Event *e, AccessKind access) {
                                                       : actor_of_group(e->thread, e->group, access, e->site);
 }
 
-static void on_copy(const Event *e) {
+ON(transfers, COPY) {
     Thread *t = e->thread;
     const uint32_t unit = unit_of(e->size);
     uint32_t offset = check_place(t, e->rank, e->p, e->size, e->what, e->site);
@@ -160,9 +156,9 @@ static void check_map(const TensorMap *map, int rank, const char *what, Site sit
     }
 }
 
-static void on_prefetch(const Event *e) { check_map(e->map, 0, "prefetch of a tensor map", e->site); }
+ON(transfers, TENSOR_MAP_PREFETCH) { check_map(e->map, 0, "prefetch of a tensor map", e->site); }
 
-static void on_bulk_copy(const Event *e) {
+ON(transfers, BULK_COPY) {
     int bytes = (int)e->size;
     uint32_t offset = shared_bounds(e->thread, e->p, bytes > 0 ? (uint32_t)bytes : 1, e->what, e->site);
     if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)e->from % CHUNK_BYTES != 0) {
@@ -202,7 +198,7 @@ static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const Te
     return offset;
 }
 
-static void on_load_asked(const Event *e) {
+ON(transfers, TMA_LOAD_ASKED) {
     const TmaCopy *copy = e->copy;
     const Cluster *cluster = copy->thread->cta->cluster;
     role_loads(copy->thread, 0);
@@ -237,13 +233,13 @@ static void load_into(const TmaLoad *load, int target) {
     settle_load(b);
 }
 
-static void on_load(const Event *e) {
+ON(transfers, TMA_LOAD) {
     for (int i = 0; i < e->load->targets; i++) {
         load_into(e->load, i);
     }
 }
 
-static void on_store(const Event *e) {
+ON(transfers, TMA_STORE) {
     const TmaCopy *copy = e->copy;
     Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
@@ -270,7 +266,7 @@ static void on_store(const Event *e) {
 
 /* ---- the end of a thread ----------------------------------------------------------------------------------------- */
 
-static void on_thread_returned(const Event *e) {
+ON(transfers, THREAD_RETURNED) {
     Thread *t = e->thread;
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
         const ThreadGroups *g = &t->groups[kind];
@@ -287,18 +283,3 @@ static void on_thread_returned(const Event *e) {
         }
     }
 }
-
-const Listener transfers_listener = {.hear = {
-                                         [EVENT_CTA_BEGIN] = on_cta_begin,
-                                         [EVENT_THREAD_RETURNED] = on_thread_returned,
-                                         [EVENT_COPY] = on_copy,
-                                         [EVENT_MBARRIER_COPIES] = on_mbarrier_copies,
-                                         [EVENT_GROUP_WAIT] = on_group_wait,
-                                         [EVENT_BULK_WAIT] = on_bulk_wait,
-                                         [EVENT_CLUSTER_ACCESS] = on_cluster_access,
-                                         [EVENT_TENSOR_MAP_PREFETCH] = on_prefetch,
-                                         [EVENT_BULK_COPY] = on_bulk_copy,
-                                         [EVENT_TMA_LOAD_ASKED] = on_load_asked,
-                                         [EVENT_TMA_LOAD] = on_load,
-                                         [EVENT_TMA_STORE] = on_store,
-                                     }};

@@ -140,8 +140,7 @@ static void forget(World **world) {
     *world = NULL;
 }
 
-static void on_launch_end(const Event *e) {
-    (void)e;
+ON(world, LAUNCH_END) {
     for (int i = 0; i < words.capacity; i++) {
         for (int on = 0; on < REACHES; on++) {
             world_unref(words.word[i].on[on]);
@@ -162,7 +161,7 @@ static void on_launch_end(const Event *e) {
     }
 }
 
-static void on_cta_begin(const Event *e) {
+ON(world, CTA_BEGIN) {
     Cta *cta = e->cta;
     const Launch *l = launch_of(cta);
     if (l->follows < 0 || device.launch[l->follows].known == NULL) {
@@ -200,7 +199,7 @@ static void hand_to_stream(const Cta *cta) {
     }
 }
 
-static void on_cta_end(const Event *e) {
+ON(world, CTA_END) {
     Cta *cta = e->cta;
     if (device.launched > 1) {
         hand_to_stream(cta);
@@ -264,7 +263,7 @@ void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
     come_across(t, word, order);
 }
 
-static void on_atomic_done(const Event *e) {
+ON(world, ATOMIC_DONE) {
     Thread *t = e->thread;
     if (!global_is(e->p)) {
         return;
@@ -343,7 +342,7 @@ static void keep_fence(Thread *t, Scope scope) {
     memcpy(fence->own, clock->own, sizeof fence->own);
 }
 
-static void on_fence(const Event *e) {
+ON(world, FENCE) {
     Thread *t = e->thread;
     for (Scope scope = SCOPE_GPU; scope <= (e->system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
         learn(t, t->clock->seen[scope]);
@@ -478,11 +477,3 @@ void world_missing(const Thread *t, int on, const Access *e, const char *who) {
                     who);
     }
 }
-
-const Listener world_listener = {.hear = {
-                                     [EVENT_LAUNCH_END] = on_launch_end,
-                                     [EVENT_CTA_BEGIN] = on_cta_begin,
-                                     [EVENT_CTA_END] = on_cta_end,
-                                     [EVENT_ATOMIC_DONE] = on_atomic_done,
-                                     [EVENT_FENCE] = on_fence,
-                                 }};

@@ -23,16 +23,16 @@ static void print_row(const Barrier *b, const char *what) {
            (unsigned long long)b->announced, (unsigned long long)b->brought);
 }
 
-static void on_init(const Event *e) { print_row(e->barrier, "init"); }
-static void on_complete(const Event *e) { print_row(e->barrier, "phase complete"); }
+ON(barrier_rows, MBARRIER_INIT) { print_row(e->barrier, "init"); }
+ON(barrier_rows, MBARRIER_COMPLETE) { print_row(e->barrier, "phase complete"); }
 
-static void on_landed(const Event *e) {
+ON(barrier_rows, MBARRIER_LANDED) {
     char text[64];
     snprintf(text, sizeof text, "%lld bytes landed", e->amount);
     print_row(e->barrier, text);
 }
 
-static void on_changed(const Event *e) {
+ON(barrier_rows, MBARRIER_CHANGED) {
     static const char *const format[] = {[MBARRIER_ARRIVE] = "arrive %lld",
                                          [MBARRIER_ARRIVE_REMOTE] = "arrive from CTA %lld",
                                          [MBARRIER_EXPECT] = "expect_tx %lld",
@@ -45,13 +45,3 @@ static void on_changed(const Event *e) {
     snprintf(text, sizeof text, how, e->amount);
     print_row(e->barrier, text);
 }
-
-static int is_wanted(void) { return device.options.barriers; }
-
-const Listener barrier_rows_listener = {.wanted = is_wanted,
-                                        .hear = {
-                                            [EVENT_MBARRIER_INIT] = on_init,
-                                            [EVENT_MBARRIER_COMPLETE] = on_complete,
-                                            [EVENT_MBARRIER_LANDED] = on_landed,
-                                            [EVENT_MBARRIER_CHANGED] = on_changed,
-                                        }};

@@ -270,8 +270,7 @@ static void count_together(Warp *w) {
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(count, LAUNCH_BEGIN) {
     memset(counts, 0, sizeof counts);
     for (int i = 0; i < device.launched; i++) {
         counts[COUNT_CTAS] += (unsigned)device.launch[i].grid;
@@ -293,7 +292,7 @@ static void count_roles(const Cta *cta) {
     count_at_least(COUNT_BOTH_ROLES, both);
 }
 
-static void on_cta_end(const Event *e) {
+ON(count, CTA_END) {
     count_roles(e->cta);
     for (int i = 0; e->cta->count != NULL && i < e->cta->warps; i++) {
         if (e->cta->count->warp[i] != NULL) {
@@ -320,22 +319,22 @@ void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-static void on_shared_access(const Event *e) {
+ON(count, SHARED_ACCESS) {
     count_access(e->thread, e->write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, e->p, e->size, e->site);
 }
 
-static void on_global_access(const Event *e) {
+ON(count, GLOBAL_ACCESS) {
     count_access(e->thread, e->write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, e->p, e->size, e->site);
 }
 
-static void on_copy(const Event *e) {
+ON(count, COPY) {
     if (e->access == ACCESS_CP_ASYNC) {
         count_access(e->thread, COUNTED_COPY_FROM, e->from, e->from_size, e->site);
         count_access(e->thread, COUNTED_COPY_TO, e->p, e->size, e->site);
     }
 }
 
-static void on_group_commit(const Event *e) {
+ON(count, GROUP_COMMIT) {
     const ThreadGroups *g = &e->thread->groups[e->group];
     if (e->group == GROUP_COPIES) {
         counts[COUNT_COPY_GROUPS] += e->thread->lane == 0;
@@ -343,11 +342,9 @@ static void on_group_commit(const Event *e) {
     }
 }
 
-static void on_group_wait(const Event *e) {
-    counts[COUNT_COPY_WAITS] += e->group == GROUP_COPIES && e->thread->lane == 0;
-}
+ON(count, GROUP_WAIT) { counts[COUNT_COPY_WAITS] += e->group == GROUP_COPIES && e->thread->lane == 0; }
 
-static void on_barrier_arrive(const Event *e) {
+ON(count, BARRIER_ARRIVE) {
     Warp *w = e->thread->warp;
     if (e->waits) {
         WarpCount *c = count_of(w);
@@ -360,15 +357,15 @@ static void on_barrier_arrive(const Event *e) {
     }
 }
 
-static void on_atomic(const Event *e) { counts[COUNT_ATOMICS] += global_is(e->p); }
+ON(count, ATOMIC) { counts[COUNT_ATOMICS] += global_is(e->p); }
 
-static void on_mbarrier_arrive(const Event *e) {
+ON(count, MBARRIER_ARRIVE) {
     counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0 ? (unsigned long long)e->amount : 0;
 }
-static void on_mbarrier_copies_arrive(const Event *e) { counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0; }
+ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0; }
 
 /* What is one each time that it happens. */
-static void on_countable(const Event *e) {
+ON(count, MBARRIER_COMPLETE) {
     static const ModelCount which[EVENT_KINDS] = {
         [EVENT_MBARRIER_COMPLETE] = COUNT_MBARRIER_PHASES,
         [EVENT_MBARRIER_PASSED] = COUNT_MBARRIER_WAITS,
@@ -376,10 +373,12 @@ static void on_countable(const Event *e) {
     };
     counts[which[e->kind]]++;
 }
+HEARS(count, MBARRIER_PASSED, on_MBARRIER_COMPLETE);
+HEARS(count, FENCE_PROXY, on_MBARRIER_COMPLETE);
 
 /* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
 
-static void on_together(const Event *e) { count_together(e->warp); }
+ON(count, WARP_TOGETHER) { count_together(e->warp); }
 
 static Group rows_of(const Event *e) {
     Group g = {.lanes = e->warp->meeting->arrived};
@@ -390,7 +389,7 @@ static Group rows_of(const Event *e) {
     return g;
 }
 
-static void on_warp_access(const Event *e) {
+ON(count, WARP_ACCESS) {
     Group g = rows_of(e);
     if (e->access == ACCESS_LDMATRIX) {
         WarpCount *c = count_of(e->warp);
@@ -405,13 +404,13 @@ static void on_warp_access(const Event *e) {
 }
 
 /* What is counted of an exchange, each time that it happens; 0: nothing. */
-static void on_exchange(const Event *e) {
+ON(count, EXCHANGE) {
     static const ModelCount which[WARP_INSTRUCTION_COUNT] = {[WARP_SHUFFLE] = COUNT_SHUFFLES};
     ModelCount counted = which[e->warp->meeting->instruction];
     counts[counted] += counted != 0;
 }
 
-static void on_mma(const Event *e) {
+ON(count, MMA) {
     WarpCount *c = count_of(e->warp);
     uintptr_t a = (uintptr_t)e->a[0], b = (uintptr_t)e->b[0];
     int behind = 0;
@@ -425,7 +424,7 @@ static void on_mma(const Event *e) {
 }
 
 /* A product that the first warp issues. */
-static void on_wgmma(const Event *e) {
+ON(count, WGMMA_PART) {
     const Product *product = e->product;
     if (e->first) {
         unsigned rows = (unsigned)product->n + (product->rs ? 0 : WGMMA_M);
@@ -435,8 +434,8 @@ static void on_wgmma(const Event *e) {
     }
 }
 
-static void on_wgmma_commit(const Event *e) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }
-static void on_wgmma_wait(const Event *e) { counts[COUNT_WGMMA_WAITS] += e->warp->id % 4 == 0; }
+ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }
+ON(count, WGMMA_WAIT) { counts[COUNT_WGMMA_WAITS] += e->warp->id % 4 == 0; }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
@@ -450,42 +449,13 @@ static unsigned long long box_bytes(TensorWalk walk) {
     return bytes;
 }
 
-static void on_load(const Event *e) {
+ON(count, TMA_LOAD) {
     counts[COUNT_TMA_LOADS]++;
     counts[COUNT_TMA_LOAD_BYTES] += box_bytes(e->load->walk);
     counts[COUNT_TMA_FILLED_BYTES] += (unsigned long long)tensor_box_bytes(&e->load->map) * (unsigned)e->load->targets;
 }
 
-static void on_store(const Event *e) {
+ON(count, TMA_STORE) {
     counts[COUNT_TMA_STORES]++;
     counts[COUNT_TMA_STORE_BYTES] += box_bytes(tensor_walk_store(e->copy->map, e->copy->coord, 0));
 }
-
-static int is_wanted(void) { return device.options.count; }
-
-const Listener count_listener = {.wanted = is_wanted,
-                                 .hear = {
-                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                     [EVENT_CTA_END] = on_cta_end,
-                                     [EVENT_SHARED_ACCESS] = on_shared_access,
-                                     [EVENT_GLOBAL_ACCESS] = on_global_access,
-                                     [EVENT_COPY] = on_copy,
-                                     [EVENT_GROUP_COMMIT] = on_group_commit,
-                                     [EVENT_GROUP_WAIT] = on_group_wait,
-                                     [EVENT_BARRIER_ARRIVE] = on_barrier_arrive,
-                                     [EVENT_ATOMIC] = on_atomic,
-                                     [EVENT_MBARRIER_ARRIVE] = on_mbarrier_arrive,
-                                     [EVENT_MBARRIER_COPIES_ARRIVE] = on_mbarrier_copies_arrive,
-                                     [EVENT_EXCHANGE] = on_exchange,
-                                     [EVENT_MBARRIER_COMPLETE] = on_countable,
-                                     [EVENT_MBARRIER_PASSED] = on_countable,
-                                     [EVENT_FENCE_PROXY] = on_countable,
-                                     [EVENT_WARP_TOGETHER] = on_together,
-                                     [EVENT_WARP_ACCESS] = on_warp_access,
-                                     [EVENT_MMA] = on_mma,
-                                     [EVENT_WGMMA_PART] = on_wgmma,
-                                     [EVENT_WGMMA_COMMIT] = on_wgmma_commit,
-                                     [EVENT_WGMMA_WAIT] = on_wgmma_wait,
-                                     [EVENT_TMA_LOAD] = on_load,
-                                     [EVENT_TMA_STORE] = on_store,
-                                 }};

@@ -45,7 +45,7 @@ static void goes_on(Thread *t) {
 }
 
 /* To wait, or to ask again. */
-static void on_wait(const Event *e) {
+ON(depends, MBARRIER_WAIT) {
     Thread *t = e->thread;
     if (t->asked_in_vain != 0 && t->asked_barrier == e->barrier) {
         question_at(t->asked_in_vain)->waits = 1;
@@ -54,8 +54,9 @@ static void on_wait(const Event *e) {
     }
     goes_on(t);
 }
+HEARS(depends, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
-static void on_asked(const Event *e) {
+ON(depends, MBARRIER_ASKED) {
     question_at(e->site);
     seen.in_vain += (!e->asked) - (e->thread->asked_in_vain != 0);
     e->thread->asked_in_vain = e->asked ? 0 : e->site;
@@ -63,8 +64,15 @@ static void on_asked(const Event *e) {
 }
 
 static void on_other(const Event *e) { goes_on(e->thread); }
+HEARS(depends, THREAD_RETURNED, on_other);
+HEARS(depends, SHARED_ACCESS, on_other);
+HEARS(depends, GLOBAL_ACCESS, on_other);
+HEARS(depends, MBARRIER_ARRIVE, on_other);
+HEARS(depends, MBARRIER_ANNOUNCED, on_other);
+HEARS(depends, BARRIER_ARRIVE, on_other);
+HEARS(depends, CLUSTER_ARRIVE, on_other);
 
-static void on_together(const Event *e) {
+ON(depends, WARP_TOGETHER) {
     for (int lane = 0; lane < e->warp->lanes && seen.in_vain > 0; lane++) {
         goes_on(&e->warp->thread[lane]);
     }
@@ -77,7 +85,7 @@ static void depends_on(const char *what, Site site) {
     }
 }
 
-static void on_atomic(const Event *e) {
+ON(depends, ATOMIC) {
     goes_on(e->thread);
     if (e->atomic != ATOMIC_STORE && e->at_least == NULL) {
         depends_on(e->atomic == ATOMIC_LOAD ? "reads a word that others may change"
@@ -86,9 +94,9 @@ static void on_atomic(const Event *e) {
     }
 }
 
-static void on_load(const Event *e) { goes_on(e->load->copy.thread); }
+ON(depends, TMA_LOAD) { goes_on(e->load->copy.thread); }
 
-static void on_store(const Event *e) {
+ON(depends, TMA_STORE) {
     goes_on(e->copy->thread);
     if (e->copy->add) {
         depends_on("adds to memory in the order of the copies", e->copy->site);
@@ -119,25 +127,4 @@ void model_forget_depends(void) {
     memset(&seen, 0, sizeof seen);
 }
 
-static void on_shutdown(const Event *e) {
-    (void)e;
-    model_forget_depends();
-}
-
-const Listener depends_listener = {.hear = {
-                                       [EVENT_SHUTDOWN] = on_shutdown,
-                                       [EVENT_MBARRIER_WAIT] = on_wait,
-                                       [EVENT_MBARRIER_WAIT_TOKEN] = on_wait,
-                                       [EVENT_MBARRIER_ASKED] = on_asked,
-                                       [EVENT_THREAD_RETURNED] = on_other,
-                                       [EVENT_SHARED_ACCESS] = on_other,
-                                       [EVENT_GLOBAL_ACCESS] = on_other,
-                                       [EVENT_MBARRIER_ARRIVE] = on_other,
-                                       [EVENT_MBARRIER_ANNOUNCED] = on_other,
-                                       [EVENT_BARRIER_ARRIVE] = on_other,
-                                       [EVENT_CLUSTER_ARRIVE] = on_other,
-                                       [EVENT_WARP_TOGETHER] = on_together,
-                                       [EVENT_ATOMIC] = on_atomic,
-                                       [EVENT_TMA_LOAD] = on_load,
-                                       [EVENT_TMA_STORE] = on_store,
-                                   }};
+ON(depends, SHUTDOWN) { model_forget_depends(); }

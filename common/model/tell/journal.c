@@ -76,8 +76,7 @@ static void print_state(const Barrier *b) {
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(journal, LAUNCH_BEGIN) {
     const char *path = device.options.journal;
     journal.reports = model_reports();
     journal.out = fopen(path, "w");
@@ -90,8 +89,7 @@ static void on_launch_begin(const Event *e) {
     print(",\"grid\":%d,\"threads\":%d}\n", device.launch->grid, device.launch->block);
 }
 
-static void on_launch_end(const Event *e) {
-    (void)e;
+ON(journal, LAUNCH_END) {
     print_reports();
     int failed = ferror(journal.out);
     if (fclose(journal.out) != 0 || failed) {
@@ -242,18 +240,11 @@ static void write_line(const Event *e) {
     print("}\n");
 }
 
-static void on_tma_landing(const Event *e) {
+ON(journal, TMA_LANDING) {
     journal.map = e->load->map.name;
     journal.offset = e->load->offset;
 }
 
-static int is_wanted(void) { return device.options.journal != NULL; }
-
-const Listener journal_listener = {.wanted = is_wanted,
-                                   .hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                            [EVENT_LAUNCH_END] = on_launch_end,
-                                            [EVENT_TMA_LANDING] = on_tma_landing,
-#define LINE(kind, what, whose) [EVENT_##kind] = write_line,
-                                            LINES(LINE)
+#define LINE(kind, what, whose) HEARS(journal, kind, write_line);
+LINES(LINE)
 #undef LINE
-                                   }};

@@ -41,8 +41,7 @@ static int was_launched(void (*entry)(const void *)) {
     return 0;
 }
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(laps, LAUNCH_BEGIN) {
     for (int i = 0; i < device.launched; i++) {
         if (!was_launched(device.launch[i].entry)) {
             laps.launched = model_room(laps.launched, laps.launches + 1, &laps.launch_capacity, sizeof *laps.launched);
@@ -64,7 +63,7 @@ static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
     return r;
 }
 
-static void on_cta_end(const Event *e) {
+ON(laps, CTA_END) {
     const CtaBarriers *all = e->cta->mbarriers;
     for (int first = 0, next; first < all->count; first = next) {
         uint64_t least = UINT64_MAX;
@@ -99,12 +98,8 @@ const char *model_unreached(int index) {
     return NULL;
 }
 
-static void on_shutdown(const Event *e) {
-    (void)e;
+ON(laps, SHUTDOWN) {
     free(laps.ring);
     free(laps.launched);
     memset(&laps, 0, sizeof laps);
 }
-
-const Listener laps_listener = {
-    .hear = {[EVENT_LAUNCH_BEGIN] = on_launch_begin, [EVENT_CTA_END] = on_cta_end, [EVENT_SHUTDOWN] = on_shutdown}};

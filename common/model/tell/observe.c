@@ -13,9 +13,8 @@ static ModelObserver *observer(void) { return device.options.observer; }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
-static void on_launch_begin(const Event *e) {
+ON(observe, LAUNCH_BEGIN) {
     ModelObserver *o = observer();
-    (void)e;
     o->launches++;
     o->kernel = device.launch->name;
     o->grid = device.launch->grid;
@@ -24,14 +23,14 @@ static void on_launch_begin(const Event *e) {
     o->shared_bytes = device.launch->shared_bytes;
 }
 
-static void on_tensor_map(const Event *e) {
+ON(observe, TENSOR_MAP) {
     ModelObserver *o = observer();
     if (o->maps < FACT_MAPS) {
         o->map[o->maps++] = *e->map;
     }
 }
 
-static void on_shared_memory(const Event *e) {
+ON(observe, SHARED_MEMORY) {
     ModelObserver *o = observer();
     const Launch *l = launch_of(e->cta);
     o->shared_file = l->shared_file;
@@ -48,7 +47,7 @@ static BarrierFact *barrier_fact(ModelObserver *o, const Barrier *b) {
     return NULL;
 }
 
-static void on_mbarrier_init(const Event *e) {
+ON(observe, MBARRIER_INIT) {
     ModelObserver *o = observer();
     const Barrier *b = e->barrier;
     if (o->barriers == FACT_BARRIERS || barrier_fact(o, b) != NULL) {
@@ -63,7 +62,7 @@ static void on_mbarrier_init(const Event *e) {
     fact->place = e->site;
 }
 
-static void on_barrier_arrive(const Event *e) {
+ON(observe, BARRIER_ARRIVE) {
     ModelObserver *o = observer();
     const Cta *cta = e->thread->cta;
     for (int i = 0; i < o->syncs; i++) {
@@ -76,14 +75,14 @@ static void on_barrier_arrive(const Event *e) {
     }
 }
 
-static void on_mbarrier_announced(const Event *e) {
+ON(observe, MBARRIER_ANNOUNCED) {
     BarrierFact *fact = barrier_fact(observer(), e->barrier);
     if (fact != NULL && e->amount > fact->bytes) {
         fact->bytes = (int)e->amount;
     }
 }
 
-static void on_group_commit(const Event *e) {
+ON(observe, GROUP_COMMIT) {
     ModelObserver *o = observer();
     int open = (int)e->thread->groups[e->group].open;
     if (e->group == GROUP_COPIES && open > o->copies_in_group) {
@@ -92,7 +91,7 @@ static void on_group_commit(const Event *e) {
     }
 }
 
-static void on_setmaxnreg(const Event *e) {
+ON(observe, SETMAXNREG) {
     ModelObserver *o = observer();
     RegisterFact fact = {e->warp->id / 4, e->increase, e->count, e->site};
     for (int i = 0; i < o->register_changes; i++) {
@@ -194,15 +193,15 @@ static void observe_global(const Thread *t, const void *p, uint32_t size, int wr
     }
 }
 
-static void on_global_access(const Event *e) { observe_global(e->thread, e->p, e->size, e->write, e->site); }
+ON(observe, GLOBAL_ACCESS) { observe_global(e->thread, e->p, e->size, e->write, e->site); }
 
-static void on_atomic(const Event *e) {
+ON(observe, ATOMIC) {
     if (global_is(e->p)) {
         observe_global(e->thread, e->p, 4, e->atomic != ATOMIC_LOAD, e->site);
     }
 }
 
-static void on_copy(const Event *e) {
+ON(observe, COPY) {
     if (e->from_size > 0 && global_is(e->from)) {
         observe_global(e->thread, e->from, e->from_size, 0, e->site);
     }
@@ -223,7 +222,7 @@ static void add_load(ModelObserver *o, const TmaLoad *load, const Barrier *b) {
     }
 }
 
-static void on_load(const Event *e) {
+ON(observe, TMA_LOAD) {
     ModelObserver *o = observer();
     const TmaLoad *load = e->load;
     for (int i = 0; i < load->targets; i++) {
@@ -272,7 +271,7 @@ static void add_store(ModelObserver *o, const Thread *t, const void *p, uint32_t
     o->packer = writer_of(t->cta, o->store_offset, &o->packed);
 }
 
-static void on_store(const Event *e) {
+ON(observe, TMA_STORE) {
     const TmaCopy *copy = e->copy;
     const Thread *t = e->thread;
     uint32_t box = shared_offset(t->cta, copy->shared);
@@ -287,7 +286,7 @@ static void on_store(const Event *e) {
     }
 }
 
-static void on_stored(const Event *e) {
+ON(observe, TMA_STORED) {
     ModelObserver *o = observer();
     const TmaStore *store = e->store;
     if (!o->stop_when_stored || o->stored.thread < 0 || store->copy.add) {
@@ -367,7 +366,7 @@ static int is_watched(const ModelObserver *o, const Warp *w) {
     return 1;
 }
 
-static void on_warp_access(const Event *e) {
+ON(observe, WARP_ACCESS) {
     const Warp *w = e->warp;
     if (e->access != ACCESS_LDMATRIX || e->transposes || !is_watched(observer(), w)) {
         return;
@@ -451,7 +450,7 @@ static void trace_mma(ModelObserver *o, const Warp *w, int lane, int v, const ui
     }
 }
 
-static void on_mma_done(const Event *e) {
+ON(observe, MMA_DONE) {
     ModelObserver *o = observer();
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const Thread *t = &e->warp->thread[lane];
@@ -475,7 +474,7 @@ static void on_mma_done(const Event *e) {
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-static void on_wgmma_issued(const Event *e) {
+ON(observe, WGMMA_ISSUED) {
     ModelObserver *o = observer();
     const Warpgroup *g = e->warpgroup;
     const Product *product = e->product;
@@ -516,7 +515,7 @@ static void trace_product(ModelObserver *o, const Warpgroup *g, const Product *p
     }
 }
 
-static void on_wgmma_done(const Event *e) {
+ON(observe, WGMMA_DONE) {
     ModelObserver *o = observer();
     const Warpgroup *g = e->warpgroup;
     const Product *product = e->product;
@@ -544,30 +543,6 @@ static void on_wgmma_done(const Event *e) {
         }
     }
 }
-
-static int is_wanted(void) { return observer() != NULL; }
-
-const Listener observe_listener = {.wanted = is_wanted,
-                                   .hear = {
-                                       [EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                       [EVENT_TENSOR_MAP] = on_tensor_map,
-                                       [EVENT_SHARED_MEMORY] = on_shared_memory,
-                                       [EVENT_MBARRIER_INIT] = on_mbarrier_init,
-                                       [EVENT_MBARRIER_ANNOUNCED] = on_mbarrier_announced,
-                                       [EVENT_BARRIER_ARRIVE] = on_barrier_arrive,
-                                       [EVENT_GROUP_COMMIT] = on_group_commit,
-                                       [EVENT_SETMAXNREG] = on_setmaxnreg,
-                                       [EVENT_GLOBAL_ACCESS] = on_global_access,
-                                       [EVENT_ATOMIC] = on_atomic,
-                                       [EVENT_COPY] = on_copy,
-                                       [EVENT_TMA_LOAD] = on_load,
-                                       [EVENT_TMA_STORE] = on_store,
-                                       [EVENT_TMA_STORED] = on_stored,
-                                       [EVENT_WARP_ACCESS] = on_warp_access,
-                                       [EVENT_MMA_DONE] = on_mma_done,
-                                       [EVENT_WGMMA_ISSUED] = on_wgmma_issued,
-                                       [EVENT_WGMMA_DONE] = on_wgmma_done,
-                                   }};
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 

@@ -166,8 +166,7 @@ static void went_on(const Cta *cta, TraceKind kind, int unit, uint64_t begin, ui
 static uint64_t time_of(const Thread *t) { return t->steps->time; }
 
 /* What the launches before have left: those that follow make a trace of their own. */
-static void on_configured(const Event *e) {
-    (void)e;
+ON(steps, CONFIGURED) {
     device.order = NULL;
     trace.count = 0;
     trace.lost = 0;
@@ -186,8 +185,7 @@ static void launch_follows(void) {
     }
 }
 
-static void on_launch_begin(const Event *e) {
-    (void)e;
+ON(steps, LAUNCH_BEGIN) {
     if (trace.launches > 0) {
         launch_follows();
     }
@@ -212,8 +210,7 @@ static void on_launch_begin(const Event *e) {
     }
 }
 
-static void on_shutdown(const Event *e) {
-    (void)e;
+ON(steps, SHUTDOWN) {
     free(trace.event);
     trace.event = NULL;
     trace.count = trace.capacity = 0;
@@ -234,7 +231,7 @@ static void take_sm(Cta *cta) {
     s->start = s->loads = s->stores = s->tensor = trace.sm_time[s->sm];
 }
 
-static void on_cta_begin(const Event *e) {
+ON(steps, CTA_BEGIN) {
     Cta *cta = e->cta;
     cta->steps = cta_alloc(cta, sizeof *cta->steps);
     if (device.options.trace) {
@@ -255,7 +252,7 @@ static uint64_t longest(const Cta *cta) {
     return end;
 }
 
-static void on_cta_returned(const Event *e) {
+ON(steps, CTA_RETURNED) {
     Cta *cta = e->cta;
     if (!device.options.trace) {
         return;
@@ -269,9 +266,9 @@ static void on_cta_returned(const Event *e) {
     trace.sm_taken[cta->steps->sm] = 0;
 }
 
-static void on_cta_end(const Event *e) { count_at_least(COUNT_CTA_STEPS, longest(e->cta)); }
+ON(steps, CTA_END) { count_at_least(COUNT_CTA_STEPS, longest(e->cta)); }
 
-static void on_tile(const Event *e) {
+ON(steps, TILE) {
     const Thread *t = e->thread;
     if (t->lane == 0) {
         uint64_t now = t->steps->time;
@@ -327,11 +324,13 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     }
 }
 
-static void on_plain_access(const Event *e) {
+ON(steps, SHARED_ACCESS) {
     if (device.options.trace) {
         (e->write ? plain_store : plain_load)(e->thread, e->kind == EVENT_GLOBAL_ACCESS, e->size);
     }
 }
+HEARS(steps, GLOBAL_ACCESS, on_SHARED_ACCESS);
+HEARS(steps, CLUSTER_ACCESS, on_SHARED_ACCESS);
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
@@ -352,7 +351,7 @@ static uint64_t shared_steps(const Warp *w) {
     return 4 * WARP_SIZE * 4 * (uint64_t)w->cta->warps / SHARED_BYTES_A_STEP;
 }
 
-static void on_exchange(const Event *e) {
+ON(steps, EXCHANGE) {
     uint64_t begin = together(e->warp, 0, COST_SHUFFLE);
     if (e->transposes) { /* the epilogue begins */
         worked(e->warp, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
@@ -360,7 +359,7 @@ static void on_exchange(const Event *e) {
 }
 
 /* Fragments are on their way while the warp goes on: whoever uses the register waits. */
-static void on_warp_access(const Event *e) {
+ON(steps, WARP_ACCESS) {
     WarpSteps *s = steps_of(e->warp);
     const int stores = access_flags(e->access) & WRITES;
     uint64_t cost = stores ? shared_steps(e->warp) : COST_LDMATRIX, begin = together(e->warp, 0, cost);
@@ -381,7 +380,7 @@ static uint64_t loaded(const Warp *w, const uint32_t *r0) {
     return s->fragment[address % FRAGMENT_TIMES].address == address ? s->fragment[address % FRAGMENT_TIMES].time : 0;
 }
 
-static void on_mma(const Event *e) {
+ON(steps, MMA) {
     Warp *w = e->warp;
     /* Each of the SM's four tensor cores serves every fourth warp. */
     uint64_t cost = STEPS_A_MMA * (uint64_t)((w->cta->warps + 3) / 4);
@@ -403,7 +402,7 @@ static BarrierSteps *steps_at(Barrier *b) {
     return b->steps;
 }
 
-static void on_copy(const Event *e) {
+ON(steps, COPY) {
     const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
     s->time += COST_COPY;
@@ -422,9 +421,9 @@ static void close_group(Thread *t, GroupKind kind) {
     t->steps->group[kind].ready[(group + 1) % GROUP_TIMES] = 0;
 }
 
-static void on_group_commit(const Event *e) { close_group(e->thread, e->group); }
+ON(steps, GROUP_COMMIT) { close_group(e->thread, e->group); }
 
-static void on_group_wait(const Event *e) {
+ON(steps, GROUP_WAIT) {
     const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
     const ThreadGroups *g = &t->groups[e->group];
@@ -445,12 +444,12 @@ static void on_group_wait(const Event *e) {
 
 static void arrive(const Thread *t, BarrierSteps *b) { b->arriving = later(b->arriving, t->steps->time); }
 
-static void on_barrier_arrive(const Event *e) {
+ON(steps, BARRIER_ARRIVE) {
     arrive(e->thread, &e->thread->cta->steps->named[e->id]);
     e->thread->steps->wait_begin = e->thread->steps->time;
 }
 
-static void on_barrier_complete(const Event *e) {
+ON(steps, BARRIER_COMPLETE) {
     BarrierSteps *b = &e->cta->steps->named[e->id];
     for (Thread *t = e->cta->named[e->id].waiters; t != NULL; t = t->next_waiter) {
         t->steps->time = later(t->steps->time, b->arriving + COST_BARRIER);
@@ -458,33 +457,31 @@ static void on_barrier_complete(const Event *e) {
     b->arriving = 0;
 }
 
-static void on_barrier_passed(const Event *e) {
-    waited(e->thread, TRACE_BARRIER, e->thread->steps->wait_begin, e->id, NULL);
-}
+ON(steps, BARRIER_PASSED) { waited(e->thread, TRACE_BARRIER, e->thread->steps->wait_begin, e->id, NULL); }
 
 static BarrierSteps *steps_of_cluster(const Cluster *cluster) { return &cluster->cta[0]->steps->cluster; }
 
-static void on_cluster_arrive(const Event *e) { arrive(e->thread, steps_of_cluster(e->thread->cta->cluster)); }
+ON(steps, CLUSTER_ARRIVE) { arrive(e->thread, steps_of_cluster(e->thread->cta->cluster)); }
 
-static void on_cluster_complete(const Event *e) {
+ON(steps, CLUSTER_COMPLETE) {
     BarrierSteps *b = steps_of_cluster(e->cluster);
     *b = (BarrierSteps){.released = b->arriving + COST_BARRIER};
 }
 
-static void on_cluster_passed(const Event *e) {
+ON(steps, CLUSTER_PASSED) {
     ThreadSteps *s = e->thread->steps;
     s->time = later(s->time, steps_of_cluster(e->thread->cta->cluster)->released);
 }
 
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
 
-static void on_mbarrier_arrive(const Event *e) {
+ON(steps, MBARRIER_ARRIVE) {
     if (e->barrier->pending > 0) {
         arrive(e->thread, steps_at(e->barrier));
     }
 }
 
-static void on_mbarrier_copies(const Event *e) {
+ON(steps, MBARRIER_COPIES) {
     Thread *t = e->thread;
     BarrierSteps *b = steps_at(e->barrier);
     uint64_t begin = t->steps->time, ready = later(*group_ready(t, GROUP_COPIES), begin);
@@ -495,14 +492,15 @@ static void on_mbarrier_copies(const Event *e) {
     close_group(t, GROUP_COPIES);
 }
 
-static void on_mbarrier_complete(const Event *e) {
+ON(steps, MBARRIER_COMPLETE) {
     BarrierSteps *b = steps_at(e->barrier);
     *b = (BarrierSteps){.released = b->arriving};
 }
 
-static void on_mbarrier_wait(const Event *e) { e->thread->steps->wait_begin = e->thread->steps->time; }
+ON(steps, MBARRIER_WAIT) { e->thread->steps->wait_begin = e->thread->steps->time; }
+HEARS(steps, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
-static void on_mbarrier_passed(const Event *e) {
+ON(steps, MBARRIER_PASSED) {
     ThreadSteps *s = e->thread->steps;
     s->time = later(s->time, steps_at(e->barrier)->released) + COST_WAIT;
     waited(e->thread, TRACE_WAIT, s->wait_begin, (int)((e->barrier->phase + 1) & 1), e->barrier);
@@ -516,7 +514,7 @@ static uint64_t engine(const Thread *t, uint64_t *busy, uint64_t steps) {
     return *busy;
 }
 
-static void on_load(const Event *e) {
+ON(steps, TMA_LOAD) {
     const Thread *t = e->thread;
     uint32_t bytes = tensor_box_bytes(&e->load->map);
     uint64_t begin = t->steps->time;
@@ -531,7 +529,7 @@ static void on_load(const Event *e) {
     }
 }
 
-static void on_store(const Event *e) {
+ON(steps, TMA_STORE) {
     const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
     uint32_t bytes = tensor_box_bytes(e->copy->map);
@@ -543,7 +541,7 @@ static void on_store(const Event *e) {
     *group_ready(t, GROUP_READS) = s->time + SHARED_LATENCY + bytes / LOAD_BYTES_A_STEP;
 }
 
-static void on_bulk_commit(const Event *e) {
+ON(steps, BULK_COMMIT) {
     const Thread *t = e->thread;
     const ThreadGroups *g = &t->groups[GROUP_READS];
     if (g->open > 0) {
@@ -551,7 +549,7 @@ static void on_bulk_commit(const Event *e) {
     }
 }
 
-static void on_bulk_wait(const Event *e) {
+ON(steps, BULK_WAIT) {
     ThreadSteps *s = e->thread->steps;
     uint64_t begin = s->time, ready = 0;
     if (e->done > 0) {
@@ -565,7 +563,7 @@ static void on_bulk_wait(const Event *e) {
 
 static WarpgroupSteps *steps_of_warpgroup(const Warpgroup *g) { return &g->cta->steps->warpgroup[g->id]; }
 
-static void on_wgmma_part(const Event *e) {
+ON(steps, WGMMA_PART) {
     Thread *thread = e->warp->thread;
     uint64_t *time = &steps_of_warpgroup(e->warp->warpgroup)->product[e->product->number % PRODUCT_TIMES];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
@@ -574,7 +572,7 @@ static void on_wgmma_part(const Event *e) {
     *time = later(e->product->issued_by != 0 ? *time : 0, thread[0].steps->time);
 }
 
-static void on_wgmma_issued(const Event *e) {
+ON(steps, WGMMA_ISSUED) {
     CtaSteps *cta = e->warpgroup->cta->steps;
     WarpgroupSteps *s = steps_of_warpgroup(e->warpgroup);
     const Product *product = e->product;
@@ -587,7 +585,7 @@ static void on_wgmma_issued(const Event *e) {
     s->group_end[product->group % GROUP_HISTORY] = cta->tensor;
 }
 
-static void on_wgmma_waited(const Event *e) {
+ON(steps, WGMMA_WAITED) {
     Warp *w = e->warp;
     WarpgroupSteps *s = steps_of_warpgroup(w->warpgroup);
     for (; s->traced < e->done; s->traced++) {
@@ -605,44 +603,3 @@ static void on_wgmma_waited(const Event *e) {
 }
 
 /* ---- who calls these --------------------------------------------------------------------------------------------- */
-
-static int is_wanted(void) { return device.options.trace || device.options.count; }
-
-const Listener steps_listener = {.wanted = is_wanted,
-                                 .hear = {
-                                     [EVENT_CONFIGURED] = on_configured,
-                                     [EVENT_LAUNCH_BEGIN] = on_launch_begin,
-                                     [EVENT_SHUTDOWN] = on_shutdown,
-                                     [EVENT_CTA_BEGIN] = on_cta_begin,
-                                     [EVENT_CTA_RETURNED] = on_cta_returned,
-                                     [EVENT_CTA_END] = on_cta_end,
-                                     [EVENT_TILE] = on_tile,
-                                     [EVENT_SHARED_ACCESS] = on_plain_access,
-                                     [EVENT_GLOBAL_ACCESS] = on_plain_access,
-                                     [EVENT_CLUSTER_ACCESS] = on_plain_access,
-                                     [EVENT_EXCHANGE] = on_exchange,
-                                     [EVENT_WARP_ACCESS] = on_warp_access,
-                                     [EVENT_MMA] = on_mma,
-                                     [EVENT_COPY] = on_copy,
-                                     [EVENT_GROUP_COMMIT] = on_group_commit,
-                                     [EVENT_GROUP_WAIT] = on_group_wait,
-                                     [EVENT_BARRIER_ARRIVE] = on_barrier_arrive,
-                                     [EVENT_BARRIER_COMPLETE] = on_barrier_complete,
-                                     [EVENT_BARRIER_PASSED] = on_barrier_passed,
-                                     [EVENT_CLUSTER_ARRIVE] = on_cluster_arrive,
-                                     [EVENT_CLUSTER_COMPLETE] = on_cluster_complete,
-                                     [EVENT_CLUSTER_PASSED] = on_cluster_passed,
-                                     [EVENT_MBARRIER_ARRIVE] = on_mbarrier_arrive,
-                                     [EVENT_MBARRIER_COPIES] = on_mbarrier_copies,
-                                     [EVENT_MBARRIER_COMPLETE] = on_mbarrier_complete,
-                                     [EVENT_MBARRIER_WAIT] = on_mbarrier_wait,
-                                     [EVENT_MBARRIER_WAIT_TOKEN] = on_mbarrier_wait,
-                                     [EVENT_MBARRIER_PASSED] = on_mbarrier_passed,
-                                     [EVENT_TMA_LOAD] = on_load,
-                                     [EVENT_TMA_STORE] = on_store,
-                                     [EVENT_BULK_COMMIT] = on_bulk_commit,
-                                     [EVENT_BULK_WAIT] = on_bulk_wait,
-                                     [EVENT_WGMMA_PART] = on_wgmma_part,
-                                     [EVENT_WGMMA_ISSUED] = on_wgmma_issued,
-                                     [EVENT_WGMMA_WAITED] = on_wgmma_waited,
-                                 }};
