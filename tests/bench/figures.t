@@ -246,6 +246,8 @@ good("a later run of another card changes no text");
 unlike(prints('ladder nvidia_h100', qr/\| \[07_seven\]\(07_seven\/\) \| 60\.0 .*\nNVIDIA H100 80GB HBM3, 2026-01-04, commit smaller/s, 'a block may name it'), qr/Ceiling/, '... and takes nothing from the first');
 prints('sustained nvidia_h100', qr/^Not measured on nvidia_h100: no CSV has/, 'it says what that card has not');
 like(try("$figures --print ladder $results/nvidia_h100_2026-01-04.csv"), qr/commit smaller/, 'a CSV may be named, too');
+store("tests/bench/results/nvidia_h100_2026-01-05.csv", $HEADER . "NVIDIA H100 80GB HBM3,2026-01-05,one,sustained 30 s,8,8,8,07,60,59,61,1,1400,500\n");
+prints("sustained nvidia_h100", qr/^\| \[07_seven.*Each for 30 s\. NVIDIA H100/ms, "... and how long a sustained row ran");
 
 # ---- what is refused ----
 

@@ -205,7 +205,9 @@ static void report(Session *session, int group, const Contestant *contestant, do
     session->shared->outcome[group][runner->place] =
         (Outcome){TIMED, rate.median, cublas > 0 ? rate.median / cublas : 0};
     if (session->plan.row[0].columns == OF_KERNELS) {
-        const char *mode = row->sustained ? "sustained" : strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
+        char seconds[32];
+        snprintf(seconds, sizeof seconds, "sustained %d s", session->sustained_s);
+        const char *mode = row->sustained ? seconds : strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
         const CsvSource source = {session->shared->gpu, session->date, session->commit, mode};
         FILE *csv = open_csv(session);
         if (csv) {

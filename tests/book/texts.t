@@ -5,7 +5,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/book/check_texts
 cd "$top" || exit 1
 said=$("$check" 2>&1)
-like "$?:$said" '^0:[0-9]{3,} links, [0-9]{3,} speeds, [0-9]{3,} tables, [0-9]{4,} words$' "all texts are right, and there are some"
+like "$?:$said" '^0:[0-9]{3,} links, [0-9]{3,} sections, [0-9]{3,} speeds, [0-9]{3,} tables, [0-9]{4,} words$' "all texts are right, and there are some"
 [ "$tap_failed" -eq 0 ] || explain "$said"
 
 scratch=$(mktemp -d) || exit 1
@@ -23,6 +23,7 @@ and <a id="own_name"></a>
 ```
 TEXT
 printf '# 第一节：`code` 与 A（B）、C³\n' >part/page.zh.md
+echo '/* PTX 9.7.20 */' >page.h
 touch part/deep/a.svg build/page.md 01_one/page.md beyond/02_two/page.md
 printf 'gpu,m,median_tflops,sm_mhz\nA,8192,803.64,1980\nA,8192,1234.56,1979\n' >tests/bench/results/a.csv
 printf 'gpu,limit,median,min,max\nA,wgmma,920.44,919.83,920.81\n' >tests/bench/results/b.csv
@@ -64,6 +65,12 @@ tables@page.md@1@4: a line of text begins@Text\n<!-- bugs: x -->32 of 139<!-- en
 tables@page.md@1@3: a line of text begins@- <!-- bugs: x -->32<!-- end --> **more**
 tables@page.md@1@4: a line of text begins@<!-- two\nlines --> and text
 tables@page.md@0@0 tables@Text <!-- bugs: x -->32<!-- end -->\n\n<!-- figures: y -->\n<!-- a --> <img>\n\n```\n<!-- in --> a block\n```
+sections@page.md@0@4 sections@PTX 9.1: 9.7.9.27.1.2, (8.9.5)\n## mbarrier [9.7.13.15]\nnever two behind [.16]
+sections@page.md@0@0 sections@version 1.9.7.9, 12.9.7.2 and [.9] of nothing
+sections@page.md@1@3: .*has no section 9.7.9.25.5.2@PTX 9.1, 9.7.9.25.5.2
+sections@page.md@1@4: .*has no section 9.7.13.15.18@## mbarrier [9.7.13.15]\nPTX 9.1 [.18]
+sections@page.md@1@3: .*not the edition@PTX 9.7.9.25.2, of CUDA 9.1.85
+sections@README.md@1@.*page.h:1: .*has no section 9.7.20@PTX 9.1
 speeds@page.md@0@1 speeds@It reaches 804 TFLOP/s.
 speeds@page.md@0@3 speeds@It reaches 803.6 TFLOP/s. It lies at 920.8 TFLOP/s, and 1,235 TFLOPS.
 speeds@page.md@0@2 speeds@It lies at 919.83 to 920.8 TFLOP/s.
