@@ -96,8 +96,6 @@ typedef enum {
     EVENT_MBARRIER_PHASE,      /* it has completed: the next phase has begun */
     EVENT_MBARRIER_WAIT,       /* parity: the thread asks for this phase; then it waits, or not */
     EVENT_MBARRIER_WAIT_TOKEN, /* phase, of: with a token of that barrier; NULL: it is no token */
-    EVENT_MBARRIER_UNKNOWN,    /* unknown: 1 goes there if a lane of the warp knows that the last phase is complete, and
-                             * nothing tells the thread */
     EVENT_MBARRIER_ASKED,      /* asked: test_wait or try_wait gets a yes, else a no */
     EVENT_MBARRIER_PASSED,     /* phase: the thread waited for it, or, if asked, has found it complete */
     EVENT_MBARRIER_CHANGED,    /* change, amount: after it has happened */
@@ -193,7 +191,7 @@ typedef struct {
             uint64_t phase;
             const Barrier *of;
             uint32_t parity;
-            int asked, *unknown;
+            int asked;
             Scope scope;
             MbarrierChange change;
         };

@@ -146,6 +146,8 @@ typedef struct {
     uint64_t step;   /* scheduling steps */
     /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
     uint64_t (*order)(const Thread *t);
+    /* Does another lane of the warp know that the barrier's last phase is complete, and nothing tells this thread? phases.c. */
+    int (*learnt_by_others)(const Thread *t, const Barrier *b);
 
     /* The set in progress: one launch, or those that the host has held to run side by side, in its order. */
     Launch *launch;

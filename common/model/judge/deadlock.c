@@ -60,7 +60,7 @@ static int contributors(const Barrier *b, const Thread **thread, const Barrier *
         for (int i = 0; i < b->cta->mbarriers->count; i++) {
             const Barrier *other = b->cta->mbarriers->list[i];
             const BarrierFacts *f = other->facts;
-            if (pass == 0 ? other != b : other == b || other->init != b->init) {
+            if (pass == 0 ? other != b : other == b || other->array_number != b->array_number) {
                 continue;
             }
             uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;

@@ -643,7 +643,7 @@ static int has_come_round(const Thread *t, const Barrier *b, const LastWait *las
     for (int i = 0; i < all->count; i++) {
         const Barrier *other = all->list[i];
         const LastWait *seen = other->facts->last_wait;
-        if (other != b && other->init == b->init && seen != NULL && seen[t->id].waited) {
+        if (other != b && other->array_number == b->array_number && seen != NULL && seen[t->id].waited) {
             others++;
             since += seen[t->id].order > last->order;
         }
@@ -691,15 +691,17 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
     return known;
 }
 
-ON(phases, MBARRIER_UNKNOWN) {
-    const Barrier *b = e->barrier;
+static int learnt_by_others(const Thread *t, const Barrier *b) {
     const LastWait *last = b->facts->last_wait;
-    for (int lane = 0; lane < e->thread->warp->lanes && last != NULL; lane++) {
-        const Thread *other = &e->thread->warp->thread[lane];
-        *e->unknown |= other != e->thread && last[other->id].waited && last[other->id].observed == b->phase;
+    int others = 0;
+    for (int lane = 0; lane < t->warp->lanes && last != NULL; lane++) {
+        const Thread *other = &t->warp->thread[lane];
+        others |= other != t && last[other->id].waited && last[other->id].observed == b->phase;
     }
-    *e->unknown &= phases_known(e->thread, b) < b->phase;
+    return others && phases_known(t, b) < b->phase;
 }
+
+ON(phases, LAUNCH_BEGIN) { device.learnt_by_others = learnt_by_others; }
 
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {

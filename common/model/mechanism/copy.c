@@ -110,7 +110,7 @@ void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here) {
     Barrier *b = mbarrier_reach(t, t->cta->rank, bar, site, "cp.async.mbarrier.arrive", 0);
     mbarrier_await_copies(t, b, counts, site);
     *pending_add(t) = (PendingCopy){.group = g->committed, .barrier = b};
-    groups_track(g);
+    groups_close_by_barrier(g);
     agent_queue(&t->warp->copies);
     thread_pause(t);
 }

@@ -39,7 +39,7 @@ typedef struct ThreadGroups {
     uint32_t waited;    /* groups that a wait has covered */
     /* Bit i: no commit has closed group committed - 1 - i, but an arrival at an mbarrier, which counts its copies. For waits
      * it is part of the next one. */
-    uint64_t tracked;
+    uint64_t closed_by_barrier;
 } ThreadGroups;
 
 /* ---- for the mechanisms ------------------------------------------------------------------------------------------ */
@@ -68,25 +68,25 @@ void group_commit(GroupKind kind, const char *here);
 void group_wait(GroupKind kind, int newest, const char *here);
 /* The parts of these that every form has: the number of groups that a wait covers; the state afterwards. */
 static inline uint32_t groups_covered(const ThreadGroups *g, int newest) {
-    if (g->tracked == 0) {
+    if (g->closed_by_barrier == 0) {
         return g->committed > (uint32_t)newest ? g->committed - (uint32_t)newest : 0;
     }
-    uint64_t tracked = g->tracked;
+    uint64_t closed_by_barrier = g->closed_by_barrier;
     uint32_t covered = g->committed;
-    for (; covered > 0 && (newest > 0 || (tracked & 1)); covered--) {
-        newest -= !(tracked & 1);
-        tracked >>= 1;
+    for (; covered > 0 && (newest > 0 || (closed_by_barrier & 1)); covered--) {
+        newest -= !(closed_by_barrier & 1);
+        closed_by_barrier >>= 1;
     }
     return covered;
 }
 static inline void groups_close(ThreadGroups *g) {
     g->open = 0;
     g->committed++;
-    g->tracked <<= 1;
+    g->closed_by_barrier <<= 1;
 }
-static inline void groups_track(ThreadGroups *g) {
+static inline void groups_close_by_barrier(ThreadGroups *g) {
     groups_close(g);
-    g->tracked |= 1;
+    g->closed_by_barrier |= 1;
 }
 static inline void groups_waited(ThreadGroups *g, uint32_t done) { g->waited = done > g->waited ? done : g->waited; }
 

@@ -42,7 +42,7 @@ static Barrier *barrier_new(Cta *cta, uint32_t offset, int arrivals, const char 
     b->expected = b->pending = arrivals;
     snprintf(b->array, sizeof b->array, "%s", array);
     b->index = index;
-    b->init = all->inits;
+    b->array_number = all->arrays;
     return b;
 }
 
@@ -71,7 +71,7 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
         const Barrier *b = cta->mbarriers->list[i];
         first += b->index >= 0 && !b->gone && strcmp(b->array, array) == 0;
     }
-    cta->mbarriers->inits++;
+    cta->mbarriers->arrays++;
     for (int i = 0; i < how_many || i == 0; i++) {
         uint32_t offset = shared_offset(cta, bars) + (uint32_t)i * BARRIER_BYTES;
         POST(MBARRIER_INIT, .thread = t, .barrier = barrier_new(cta, offset, arrivals, array, single ? -1 : first + i),
@@ -144,72 +144,78 @@ static void landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
 
 void mbarrier_land(Barrier *b, uint32_t bytes) { landed(b, NULL, bytes, 0); }
 
-static void announce(Thread *t, Barrier *b, int bytes, Site site) {
-    b->tx += bytes;
-    b->announced += (uint64_t)bytes;
-    POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = bytes, .site = site);
-}
+/* A token is the barrier's number in its CTA, from 1, and the phase. */
+enum { TOKEN_SHIFT = 40 };
+#define TOKEN_PHASE (((uint64_t)1 << TOKEN_SHIFT) - 1)
 
-static void arrive(Thread *t, Barrier *b, int count, Scope scope, Site site, const char *what) {
-    POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = count, .scope = scope, .site = site, .what = what);
-    b->pending = b->pending > count ? b->pending - count : 0;
-}
+/* What a thread does at a barrier, besides waiting. */
+typedef struct {
+    const char *what;
+    MbarrierChange change;
+    Scope scope;
+    int arrivals, bytes; /* arrives so often; announces so many, if the change is an EXPECT */
+} Deed;
 
-void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
+static int announces(MbarrierChange change) { return change == MBARRIER_EXPECT || change == MBARRIER_ARRIVE_EXPECT; }
+
+/* At the barrier of CTA `rank`. Returns a token of the phase. */
+static uint64_t act(int rank, void *bar, Deed deed, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_arrive");
-    arrive(t, b, count, SCOPE_CTA, site, "mbarrier_arrive");
-    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = count);
+    Barrier *b = mbarrier_reach(t, rank, bar, site, deed.what, 0);
+    uint64_t token = (uint64_t)b->cta->mbarriers->at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
+    long long amount = deed.change == MBARRIER_ARRIVE_REMOTE ? t->cta->block : deed.arrivals;
+    if (announces(deed.change)) {
+        amount = deed.bytes;
+        b->tx += deed.bytes;
+        b->announced += (uint64_t)deed.bytes;
+        POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = deed.bytes, .site = site);
+    }
+    if (deed.change != MBARRIER_EXPECT) {
+        POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = deed.arrivals, .scope = deed.scope, .site = site,
+             .what = deed.what);
+        b->pending = b->pending > deed.arrivals ? b->pending - deed.arrivals : 0;
+    }
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = deed.change, .amount = amount);
     try_complete(b);
-    thread_pause(t);
+    return token;
+}
+
+static int own_rank(void) { return current_thread()->cta->rank; }
+
+void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
+    act(own_rank(), bar, (Deed){"mbarrier_arrive", MBARRIER_ARRIVE, SCOPE_CTA, count, 0}, here);
+    thread_pause(current_thread());
+}
+
+uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
+    uint64_t token = act(own_rank(), bar, (Deed){"mbarrier_arrive_token", MBARRIER_ARRIVE, SCOPE_CTA, 1, 0}, here);
+    thread_pause(current_thread());
+    return token;
 }
 
 void model_mbarrier_arrive_remote(void *bar, int rank, int release_cluster, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    const char *what = release_cluster ? "mbarrier_arrive_release_cluster" : "mbarrier_arrive_remote";
-    Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
-    arrive(t, b, 1, release_cluster ? SCOPE_CLUSTER : SCOPE_CTA, site, what);
-    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE_REMOTE,
-         .amount = t->cta->block);
-    try_complete(b);
-    thread_pause(t);
-}
-
-static void expect_tx(int rank, void *bar, int bytes, const char *what, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
-    announce(t, b, bytes, site);
-    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_EXPECT, .amount = bytes);
-    try_complete(b);
+    act(rank, bar,
+        (Deed){release_cluster ? "mbarrier_arrive_release_cluster" : "mbarrier_arrive_remote", MBARRIER_ARRIVE_REMOTE,
+               release_cluster ? SCOPE_CLUSTER : SCOPE_CTA, 1, 0},
+        here);
+    thread_pause(current_thread());
 }
 
 void model_mbarrier_expect_tx(void *bar, int bytes, const char *here) {
-    expect_tx(current_thread()->cta->rank, bar, bytes, "mbarrier_expect_tx", here);
+    act(own_rank(), bar, (Deed){"mbarrier_expect_tx", MBARRIER_EXPECT, SCOPE_CTA, 0, bytes}, here);
 }
 
 void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
-    expect_tx(rank, bar, bytes, "mbarrier_expect_tx_remote", here);
-}
-
-static void arrive_expect_tx(int rank, void *bar, int bytes, Scope scope, const char *what, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = mbarrier_reach(t, rank, bar, site, what, 0);
-    announce(t, b, bytes, site);
-    arrive(t, b, 1, scope, site, what);
-    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE_EXPECT, .amount = bytes);
-    try_complete(b);
+    act(rank, bar, (Deed){"mbarrier_expect_tx_remote", MBARRIER_EXPECT, SCOPE_CTA, 0, bytes}, here);
 }
 
 void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here) {
-    arrive_expect_tx(current_thread()->cta->rank, bar, bytes, SCOPE_CTA, "mbarrier_arrive_expect_tx", here);
+    act(own_rank(), bar, (Deed){"mbarrier_arrive_expect_tx", MBARRIER_ARRIVE_EXPECT, SCOPE_CTA, 1, bytes}, here);
 }
 
 void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
-    arrive_expect_tx(rank, bar, bytes, SCOPE_CLUSTER, "mbarrier_arrive_expect_tx_remote", here);
+    act(rank, bar, (Deed){"mbarrier_arrive_expect_tx_remote", MBARRIER_ARRIVE_EXPECT, SCOPE_CLUSTER, 1, bytes}, here);
     thread_pause(current_thread());
 }
 
@@ -235,22 +241,6 @@ void mbarrier_copies_arrive(Thread *t, Barrier *b) {
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* A token is the barrier's number in its CTA, from 1, and the phase. */
-enum { TOKEN_SHIFT = 40 };
-#define TOKEN_PHASE (((uint64_t)1 << TOKEN_SHIFT) - 1)
-
-uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_arrive_token");
-    uint64_t token = (uint64_t)t->cta->mbarriers->at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
-    arrive(t, b, 1, SCOPE_CTA, site, "mbarrier_arrive_token");
-    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_ARRIVE, .amount = 1);
-    try_complete(b);
-    thread_pause(t);
-    return token;
-}
-
 /* The parity that a wait with this token asks for: the barrier looks at nothing else. */
 static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site) {
     const CtaBarriers *all = t->cta->mbarriers;
@@ -270,17 +260,13 @@ static int is_late(Thread *t, Barrier *b) {
     if (device.order != NULL || b->late[t->id] == b->phase || random_below(2) == 0) {
         return 0;
     }
-    int unknown = 0;
-    POST(MBARRIER_UNKNOWN, .thread = t, .barrier = b, .unknown = &unknown);
     b->late[t->id] = b->phase;
-    return unknown;
+    return device.learnt_by_others(t, b);
 }
 
-static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site site) {
+static int ask(Thread *t, Barrier *b, uint32_t parity, Site site) {
     if ((b->phase & 1) == parity && poll_again(t, b, b->phase, 1)) {
-        poll_wait(
-            t,
-            (Wait){.kind = WAIT_POLL, .site = site, .what = what, .barrier = b, .phase = b->phase, .parity = parity});
+        poll_wait(t, (Wait){.kind = WAIT_POLL, .site = site, .barrier = b, .phase = b->phase, .parity = parity});
     }
     int complete = (b->phase & 1) != parity && (b->phase == 0 || !is_late(t, b));
     POST(MBARRIER_ASKED, .thread = t, .barrier = b, .site = site, .asked = complete);
@@ -297,66 +283,57 @@ static int ask(Thread *t, Barrier *b, uint32_t parity, const char *what, Site si
     return 1;
 }
 
-static void wait_for(Thread *t, Barrier *b, uint32_t parity, Scope scope, const char *what, Site site) {
+static int wait_for(Thread *t, Barrier *b, uint32_t parity, Scope scope, Site site) {
     uint64_t phase = b->phase - 1;
     if ((b->phase & 1) == parity) {
         phase = b->phase;
         if (t->lane == 0) {
             POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = MBARRIER_WAIT, .amount = parity);
         }
-        thread_block_in(
-            t, &b->waiters,
-            (Wait){.kind = WAIT_MBARRIER, .site = site, .what = what, .barrier = b, .phase = phase, .parity = parity});
+        thread_block_in(t, &b->waiters,
+                        (Wait){.kind = WAIT_MBARRIER, .site = site, .barrier = b, .phase = phase, .parity = parity});
     }
     POST(MBARRIER_PASSED, .thread = t, .barrier = b, .phase = phase, .asked = 0, .scope = scope, .site = site);
     thread_pause(t);
+    return 1;
+}
+
+/* How a thread asks: once; once, and others may go on, or not, since how long try_wait suspends a thread nobody says; until
+ * it gets a yes. */
+typedef enum { TEST, TRY, WAIT } Asking;
+
+static int ask_for(void *bar, uint64_t parity_or_token, int is_token, Asking how, Scope scope, const char *what,
+                   const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, what);
+    uint32_t parity = (uint32_t)parity_or_token & 1;
+    if (is_token) {
+        parity = parity_of(t, b, parity_or_token, site);
+    } else {
+        POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity, .site = site);
+    }
+    if (how == TRY) {
+        thread_pause(t);
+    }
+    return how == WAIT ? wait_for(t, b, parity, scope, site) : ask(t, b, parity, site);
 }
 
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_test_wait_parity");
-    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
-    return ask(t, b, parity & 1, "mbarrier_test_wait_parity in a loop", site);
+    return ask_for(bar, parity, 0, TEST, SCOPE_CTA, "mbarrier_test_wait_parity", here);
 }
-
-/* How long try_wait suspends a thread nobody says: here others may go on, or not. */
 int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_try_wait_parity");
-    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
-    thread_pause(t);
-    return ask(t, b, parity & 1, "mbarrier_try_wait_parity in a loop", site);
+    return ask_for(bar, parity, 0, TRY, SCOPE_CTA, "mbarrier_try_wait_parity", here);
 }
-
 void model_mbarrier_wait_parity(void *bar, uint32_t parity, int acquire_cluster, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_wait_parity");
-    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity & 1, .site = site);
-    wait_for(t, b, parity & 1, acquire_cluster ? SCOPE_CLUSTER : SCOPE_CTA, "mbarrier_wait_parity", site);
+    ask_for(bar, parity, 0, WAIT, acquire_cluster ? SCOPE_CLUSTER : SCOPE_CTA, "mbarrier_wait_parity", here);
 }
-
 int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_test_wait");
-    return ask(t, b, parity_of(t, b, token, site), "mbarrier_test_wait in a loop", site);
+    return ask_for(bar, token, 1, TEST, SCOPE_CTA, "mbarrier_test_wait", here);
 }
-
 int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_try_wait");
-    uint32_t parity = parity_of(t, b, token, site);
-    thread_pause(t);
-    return ask(t, b, parity, "mbarrier_try_wait in a loop", site);
+    return ask_for(bar, token, 1, TRY, SCOPE_CTA, "mbarrier_try_wait", here);
 }
-
 void model_mbarrier_wait(void *bar, uint64_t token, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_wait");
-    wait_for(t, b, parity_of(t, b, token, site), SCOPE_CTA, "mbarrier_wait", site);
+    ask_for(bar, token, 1, WAIT, SCOPE_CTA, "mbarrier_wait", here);
 }

@@ -9,10 +9,10 @@ enum { BARRIER_BYTES = 8, TX_LIMIT = (1 << 20) - 1, ARRIVAL_LIMIT = (1 << 20) - 
 
 struct Barrier {
     Cta *cta;
-    uint32_t offset; /* in the CTA's shared memory */
-    char array[32];  /* "full" of full[2] */
-    int index;       /* 2; -1: it stands alone */
-    int init;        /* barriers of one mbarrier_init() share a number */
+    uint32_t offset;  /* in the CTA's shared memory */
+    char array[32];   /* "full" of full[2] */
+    int index;        /* 2; -1: it stands alone */
+    int array_number; /* of the mbarrier_init() that made it, and its neighbours */
     int expected, pending;
     int64_t tx;
     int gone; /* mbarrier_inval() has ended it */
@@ -28,7 +28,7 @@ struct Barrier {
 typedef struct CtaBarriers {
     Barrier **list;
     int count, capacity;
-    int inits;    /* calls of mbarrier_init() */
+    int arrays;   /* calls of mbarrier_init() */
     uint16_t *at; /* by offset / 8: 1 + index; 0: none */
 } CtaBarriers;
 

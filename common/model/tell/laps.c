@@ -68,7 +68,8 @@ ON(laps, CTA_END) {
     for (int first = 0, next; first < all->count; first = next) {
         uint64_t least = UINT64_MAX;
         int used = 0;
-        for (next = first; next < all->count && all->list[next]->init == all->list[first]->init; next++) {
+        for (next = first; next < all->count && all->list[next]->array_number == all->list[first]->array_number;
+             next++) {
             const Barrier *b = all->list[next];
             least = b->phase < least ? b->phase : least;
             used |= b->phase > 0 || b->pending != b->expected;
