@@ -404,13 +404,10 @@ void model_fence_proxy_async(int shared, int global);
 
 void model_wgmma_fence(const char *here);
 /* n: columns of the product; majors: 1 if the operand is MN-major. */
-void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
+void model_wgmma_ss(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
                     const char *here);
-void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here);
-/* Of another type than bf16; both operands K-major. */
-void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here);
-void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
-                       const char *here);
+void model_wgmma_rs(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major,
+                    const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 void model_registers_settled(const float *d, int count);

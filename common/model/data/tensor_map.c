@@ -133,23 +133,6 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
     return 0;
 }
 
-int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
-                         int box_cols, int swizzle, char *why, size_t why_size) {
-    if (rows < 1 || cols < 1 || ld < 0 || box_rows < 1 || box_cols < 1) {
-        return refuse(why, why_size, "sizes must be positive");
-    }
-    uint64_t size[2] = {(uint64_t)cols, (uint64_t)rows};
-    uint64_t stride[1] = {(uint64_t)ld * sizeof(bf16)};
-    uint32_t box[2] = {(uint32_t)box_cols, (uint32_t)box_rows};
-    uint32_t step[2] = {1, 1};
-    if (tensor_map_encode(map, TENSOR_BFLOAT16, 2, base, size, stride, box, step, 0, swizzle, 2, TENSOR_FILL_ZERO, why,
-                          why_size) != 0) {
-        return 1;
-    }
-    tensor_map_name(map, name);
-    return 0;
-}
-
 void tensor_map_name(TensorMap *map, const char *name) {
     map->name = name;
     map->seal = seal_of(map);

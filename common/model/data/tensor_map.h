@@ -66,10 +66,6 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
                       const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
                       int l2_promotion, int fill, char *why, size_t why_size);
 
-/* The same for a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; `name` must outlive the map. */
-int tensor_map_encode_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld, int box_rows,
-                         int box_cols, int swizzle, char *why, size_t why_size);
-
 /* A name for reports; it must outlive the map. */
 void tensor_map_name(TensorMap *map, const char *name);
 

@@ -15,6 +15,19 @@
 
 enum { MAX_GROUPS = 16 };
 
+/* The n-th thread of all clusters that run; NULL: there are fewer. */
+static const Thread *thread_at(int n) {
+    for (int c = 0; c < device.clusters; c++) {
+        const Cluster *cluster = device.cluster[c];
+        const int threads = cluster->launch->block;
+        if (n < cluster->size * threads) {
+            return &cluster->cta[n / threads]->thread[n % threads];
+        }
+        n -= cluster->size * threads;
+    }
+    return NULL;
+}
+
 /* CTAs that have not begun. */
 static int waiting_ctas(void) {
     int waiting = 0;
@@ -290,36 +303,23 @@ static int polls_before_release(const Cta *cta, const Thread *poller) {
 /* What kind of wait is the cause, if the graph says so: mbarriers first. */
 static ModelRule verdict(void) {
     int others = 0, polls = 0, registers = 0, uninitialised = 0, held = 0;
-    for (int c = 0; c < device.clusters; c++) {
-        for (int rank = 0; rank < device.cluster[c]->size; rank++) {
-            const Cta *cta = device.cluster[c]->cta[rank];
-            for (int i = 0; i < cta->threads; i++) {
-                const Thread *t = &cta->thread[i];
-                if (t->state == THREAD_BLOCKED) {
-                    int together = t->wait.kind == WAIT_WARP || t->wait.kind == WAIT_WARPGROUP;
-                    int poll = t->wait.kind == WAIT_COUNTER || t->wait.kind == WAIT_POLL;
-                    polls += poll;
-                    held |= t->wait.kind == WAIT_COUNTER && polls_before_release(cta, t);
-                    registers += t->wait.kind == WAIT_REGISTERS;
-                    uninitialised += t->wait.kind == WAIT_INIT;
-                    others += !together && !poll && t->wait.kind != WAIT_REGISTERS;
-                }
-            }
+    const Thread *t;
+    for (int n = 0; (t = thread_at(n)) != NULL; n++) {
+        if (t->state == THREAD_BLOCKED) {
+            int together = t->wait.kind == WAIT_WARP || t->wait.kind == WAIT_WARPGROUP;
+            int poll = t->wait.kind == WAIT_COUNTER || t->wait.kind == WAIT_POLL;
+            polls += poll;
+            held |= t->wait.kind == WAIT_COUNTER && polls_before_release(t->cta, t);
+            registers += t->wait.kind == WAIT_REGISTERS;
+            uninitialised += t->wait.kind == WAIT_INIT;
+            others += !together && !poll && t->wait.kind != WAIT_REGISTERS;
         }
     }
-    if (uninitialised > 0) {
-        return RULE_BARRIER_UNINIT;
-    }
-    if (registers > 0 && !held) {
-        return RULE_SETMAXNREG;
-    }
-    if (polls > 0) {
-        return RULE_LIVELOCK;
-    }
-    if (others == 0) {
-        return RULE_CONVERGENCE;
-    }
-    return RULE_DEADLOCK;
+    return uninitialised > 0        ? RULE_BARRIER_UNINIT
+           : registers > 0 && !held ? RULE_SETMAXNREG
+           : polls > 0              ? RULE_LIVELOCK
+           : others == 0            ? RULE_CONVERGENCE
+                                    : RULE_DEADLOCK;
 }
 
 /* The groups tell of another cluster of its launch already. */
@@ -333,39 +333,32 @@ static int is_elsewhere(const Cluster *cluster, const Thread *const *group, int 
 }
 
 ON(deadlock, STUCK) {
-    const Thread *group[MAX_GROUPS];
+    const Thread *group[MAX_GROUPS], *t;
     int count[MAX_GROUPS], groups = 0, more = 0, elsewhere = 0, exited = 0, total = 0;
-    for (int c = 0; c < device.clusters; c++) {
-        for (int rank = 0; rank < device.cluster[c]->size; rank++) {
-            const Cta *cta = device.cluster[c]->cta[rank];
-            for (int i = 0; i < cta->threads; i++) {
-                const Thread *t = &cta->thread[i];
-                total++;
-                if (t->state != THREAD_BLOCKED) {
-                    exited++;
-                    continue;
-                }
-                WarpPart part = part_of(t);
-                if (t->wait.kind == WAIT_WARP && (part.arrived & part.mask) == part.mask) {
-                    continue; /* all have come: they wait for the lane that does the work, which is told of */
-                }
-                if (is_elsewhere(cta->cluster, group, groups) && t->wait.kind != WAIT_COUNTER) {
-                    elsewhere++; /* the same story again */
-                    continue;
-                }
-                int g = 0;
-                while (g < groups && !same_wait(group[g], t)) {
-                    g++;
-                }
-                if (g < groups) {
-                    count[g]++;
-                } else if (groups < MAX_GROUPS) {
-                    group[groups] = t;
-                    count[groups++] = 1;
-                } else {
-                    more++;
-                }
-            }
+    for (; (t = thread_at(total)) != NULL; total++) {
+        if (t->state != THREAD_BLOCKED) {
+            exited++;
+            continue;
+        }
+        WarpPart part = part_of(t);
+        if (t->wait.kind == WAIT_WARP && (part.arrived & part.mask) == part.mask) {
+            continue; /* all have come: they wait for the lane that does the work, which is told of */
+        }
+        if (is_elsewhere(t->cta->cluster, group, groups) && t->wait.kind != WAIT_COUNTER) {
+            elsewhere++; /* the same story again */
+            continue;
+        }
+        int g = 0;
+        while (g < groups && !same_wait(group[g], t)) {
+            g++;
+        }
+        if (g < groups) {
+            count[g]++;
+        } else if (groups < MAX_GROUPS) {
+            group[groups] = t;
+            count[groups++] = 1;
+        } else {
+            more++;
         }
     }
     const ModelRule rule = verdict();

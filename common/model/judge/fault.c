@@ -33,23 +33,14 @@ static struct {
     _Alignas(64) uint8_t stack[HANDLER_STACK];
 } fault;
 
-static uintptr_t program_counter(const void *context) {
-    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
 #if defined(__x86_64__)
-    return (uintptr_t)m->gregs[REG_RIP];
+#define PROGRAM_COUNTER gregs[REG_RIP]
+#define STACK_POINTER gregs[REG_RSP]
 #else
-    return (uintptr_t)m->pc;
+#define PROGRAM_COUNTER pc
+#define STACK_POINTER sp
 #endif
-}
-
-static uintptr_t stack_pointer(const void *context) {
-    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
-#if defined(__x86_64__)
-    return (uintptr_t)m->gregs[REG_RSP];
-#else
-    return (uintptr_t)m->sp;
-#endif
-}
+#define REGISTER(context, which) ((uintptr_t)((const ucontext_t *)(context))->uc_mcontext.which)
 
 static int in_program(uintptr_t pc) {
     return pc - device.image.base >= device.image.code_begin && pc - device.image.base < device.image.code_end;
@@ -78,8 +69,8 @@ static Site calling_site(const Thread *t, uintptr_t sp, Site site) {
 
 /* The place in the kernel: where the thread is, or, in code of the model, who has called that. */
 static Site kernel_site(const Thread *t, const void *context, int raised) {
-    uintptr_t sp = stack_pointer(context), bottom = (uintptr_t)t->fiber.stack;
-    Site site = site_at(program_counter(context));
+    uintptr_t sp = REGISTER(context, STACK_POINTER), bottom = (uintptr_t)t->fiber.stack;
+    Site site = site_at(REGISTER(context, PROGRAM_COUNTER));
     if (site != 0 && !is_the_models(site)) {
         return site;
     }
@@ -130,7 +121,7 @@ static void recycle_stack(void) {
 
 static void on_fault(int number, siginfo_t *info, void *context) {
     Thread *t = device.current;
-    uintptr_t pc = program_counter(context), address = (uintptr_t)info->si_addr;
+    uintptr_t pc = REGISTER(context, PROGRAM_COUNTER), address = (uintptr_t)info->si_addr;
     recycle_stack();
     if (t == NULL || fault.in_handler) {
         end_program(number, pc, info->si_addr);
@@ -138,7 +129,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     fault.in_handler = 1;
     uintptr_t below = (uintptr_t)t->fiber.stack - address; /* how far under the stack */
     int raised = info->si_code <= 0;                       /* plain.c */
-    int overflow = raised ? stack_pointer(context) - (uintptr_t)t->fiber.stack >= FIBER_STACK_BYTES
+    int overflow = raised ? REGISTER(context, STACK_POINTER) - (uintptr_t)t->fiber.stack >= FIBER_STACK_BYTES
                           : (number == SIGSEGV || number == SIGBUS) && below - 1 < FIBER_GUARD_BYTES;
     int returns = returns_at(pc);
     int misaligned = !returns && ((number == SIGSEGV && info->si_code == SI_KERNEL) ||
@@ -180,7 +171,7 @@ static void on_tick(int number, siginfo_t *info, void *context) {
         return;
     }
     int patience = TICKS * (device.options.patience > 0 ? device.options.patience : PATIENCE);
-    uintptr_t pc = program_counter(context);
+    uintptr_t pc = REGISTER(context, PROGRAM_COUNTER);
     recycle_stack();
     if (++fault.ticks < patience || !in_program(pc)) {
         return;

@@ -136,7 +136,7 @@ ON(phases, MBARRIER_INVAL) {
         report_begin_last(RULE_BARRIER_INVAL);
         report_place("now", t, e->site, "mbarrier_inval");
         if (load || f->copies_count > 0) {
-            report_place("before", f->load_thread, f->load_site, f->load_what);
+            report_place("before", f->load.thread, f->load.site, f->load.what);
         }
         report_barrier(b);
         report_line("missing", "%s%s",
@@ -396,6 +396,12 @@ ON(phases, MBARRIER_ARRIVE) {
     }
 }
 
+static void note_last_load(const Barrier *b, Thread *t, const char *what, Site site) {
+    BarrierFacts *f = b->facts;
+    f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
+    f->load = (LastLoad){t, thread_epoch(t), what, site};
+}
+
 /* The thread has started what is over when this component has this value. */
 static void note_started(const Thread *t, Component component, uint32_t value) {
     CtaPhases *p = t->cta->phases;
@@ -420,11 +426,7 @@ ON(phases, MBARRIER_COPIES) {
     note_started(t, group_component(t, GROUP_COPIES), group);
     f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
     f->copies[f->copies_count++] = (CopyArrival){t, clock_ref(t->clock->base), group, e->site};
-    f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
-    f->load_site = e->site;
-    f->load_thread = t;
-    f->load_epoch = thread_epoch(t);
-    f->load_what = "cp.async.mbarrier.arrive";
+    note_last_load(b, t, "cp.async.mbarrier.arrive", e->site);
 }
 
 ON(phases, MBARRIER_COPIES_ARRIVE) {
@@ -514,11 +516,7 @@ static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what,
         report_end(0);
     }
     f->issued += bytes;
-    f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
-    f->load_site = site;
-    f->load_thread = t;
-    f->load_epoch = thread_epoch(t);
-    f->load_what = what;
+    note_last_load(b, t, what, site);
 }
 
 ON(phases, TMA_LOAD) {
@@ -535,14 +533,10 @@ ON(phases, COPY) {
 
 ON(phases, MBARRIER_LANDED) {
     Barrier *b = e->barrier;
-    Thread *by = e->thread;
-    if (by != NULL) {
-        b->facts->load_thread = by;
-        b->facts->load_epoch = thread_epoch(by);
-        b->facts->load_site = e->site;
-        b->facts->load_what = "mbarrier_complete_tx";
+    if (e->thread != NULL) {
+        b->facts->load = (LastLoad){e->thread, thread_epoch(e->thread), "mbarrier_complete_tx", e->site};
     }
-    check_tx(b->facts->load_thread, b, b->facts->load_site);
+    check_tx(b->facts->load.thread, b, b->facts->load.site);
 }
 
 static int begin_tx_count(const Barrier *b) {
@@ -550,8 +544,8 @@ static int begin_tx_count(const Barrier *b) {
         return 0;
     }
     char what[PHRASE_SIZE];
-    snprintf(what, sizeof what, "%s counted by this barrier", b->facts->load_what);
-    report_place("load", b->facts->load_thread, b->facts->load_site, what);
+    snprintf(what, sizeof what, "%s counted by this barrier", b->facts->load.what);
+    report_place("load", b->facts->load.thread, b->facts->load.site, what);
     report_barrier(b);
     return 1;
 }
@@ -656,8 +650,8 @@ static int has_come_round(const Thread *t, const Barrier *b, const LastWait *las
 static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
     const BarrierFacts *f = b->facts;
     return b->phase > last->observed ||
-           (f->load_phase > last->observed && f->load_thread->cta->cluster == t->cta->cluster &&
-            thread_knows(t, thread_component(f->load_thread), f->load_epoch));
+           (f->load_phase > last->observed && f->load.thread->cta->cluster == t->cta->cluster &&
+            thread_knows(t, thread_component(f->load.thread), f->load.epoch));
 }
 
 /* Has it handed on something since, and come round to this barrier? Then it is one unless the next phase cannot complete before
@@ -810,7 +804,7 @@ static void check_left(const Barrier *b) {
     }
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
         char name[PHRASE_SIZE];
-        report_place("load", f->load_thread, f->load_site, f->load_what);
+        report_place("load", f->load.thread, f->load.site, f->load.what);
         report_barrier(b);
         report_line("missing",
                     "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "

@@ -51,6 +51,14 @@ typedef struct {
     uint32_t epoch;
 } Issued;
 
+/* What was last started, for reports. */
+typedef struct {
+    Thread *thread;
+    uint32_t epoch;
+    const char *what;
+    Site site;
+} LastLoad;
+
 /* Copies of a thread that will arrive: what it knew, and up to where its copies are over then. */
 typedef struct {
     Thread *thread;
@@ -74,10 +82,7 @@ typedef struct BarrierFacts {
 
     /* Bytes of loads started for this phase; 1 + the last phase for which one was started, 0: none; that load. */
     uint64_t issued, load_phase;
-    Site load_site;
-    Thread *load_thread;
-    uint32_t load_epoch;
-    const char *load_what;
+    LastLoad load;
     Issued *loads; /* of this phase, one of each thread */
     int loads_count, loads_capacity;
 

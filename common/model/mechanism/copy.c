@@ -86,21 +86,15 @@ void model_cp_async_16(void *dst, const void *src, int bytes, const char *here) 
     agent_queue(&t->warp->copies);
 }
 
-void model_cp_async_commit_group(const char *here) {
-    Thread *t = current_thread();
-    POST(GROUP_COMMIT, .thread = t, .group = GROUP_COPIES, .site = site_of(here));
-    groups_close(&t->groups[GROUP_COPIES]);
-}
+void model_cp_async_commit_group(const char *here) { group_commit(GROUP_COPIES, here); }
 
 void model_cp_async_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
     const ThreadCopies *c = t->copies;
-    uint32_t done = groups_covered(&t->groups[GROUP_COPIES], newest);
-    POST(GROUP_WAIT, .thread = t, .group = GROUP_COPIES, .newest = newest, .done = done, .site = site_of(here));
+    uint32_t done = group_wait(GROUP_COPIES, newest, here);
     while (c->head != c->tail && pending(t, c->head)->group < done) {
         copy_oldest(t);
     }
-    groups_waited(&t->groups[GROUP_COPIES], done);
 }
 
 void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here) {

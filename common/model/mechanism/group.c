@@ -56,16 +56,15 @@ void group_commit(GroupKind kind, const char *here) {
     Thread *t = current_thread();
     POST(GROUP_COMMIT, .thread = t, .group = kind, .site = site_of(here));
     groups_close(&t->groups[kind]);
-    thread_pause(t);
 }
 
-void group_wait(GroupKind kind, int newest, const char *here) {
+uint32_t group_wait(GroupKind kind, int newest, const char *here) {
     Thread *t = current_thread();
     uint32_t done = groups_covered(&t->groups[kind], newest);
     POST(GROUP_WAIT, .thread = t, .group = kind, .newest = newest, .done = done, .site = site_of(here));
     flights_finish(t, kind, done, finish_whole);
     groups_waited(&t->groups[kind], done);
-    thread_pause(t);
+    return done;
 }
 
 void flights_cluster_end(const Cluster *cluster) {

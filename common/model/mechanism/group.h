@@ -62,10 +62,10 @@ void flight_end(Flight *flight);
 /* Calls finish() for what is on its way of the thread's first `done` groups. */
 void flights_finish(Thread *t, GroupKind kind, uint32_t done, void (*finish)(Flight *flight));
 
-/* An instruction of the current thread that closes its open group, and one that waits: with their events, the copies
- * that the wait covers, which it makes happen now, and a pause for others. */
+/* An instruction of the current thread that closes its open group, and one that waits: with their events, and the
+ * flights that the wait covers, which it makes happen now. Returns how many groups those are. */
 void group_commit(GroupKind kind, const char *here);
-void group_wait(GroupKind kind, int newest, const char *here);
+uint32_t group_wait(GroupKind kind, int newest, const char *here);
 /* The parts of these that every form has: the number of groups that a wait covers; the state afterwards. */
 static inline uint32_t groups_covered(const ThreadGroups *g, int newest) {
     if (g->closed_by_barrier == 0) {

@@ -15,20 +15,6 @@
 
 enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
 
-GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
-                               int box_rows, int box_cols, int swizzle, GemmError *error) {
-    char why[200];
-    if (tensor_map_encode_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, why, sizeof why) == 0) {
-        POST(TENSOR_MAP, .map = map);
-        return GEMM_OK;
-    }
-    return gemm_fails(
-        error, GEMM_DEVICE,
-        "the tensor map of %s is refused: %s (%d x %d elements at %p, row pitch %d elements, box %d x %d, "
-        "swizzle %d)",
-        name, why, rows, cols, (const void *)base, ld, box_rows, box_cols, swizzle);
-}
-
 GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
                                const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
                                int fill_nan, GemmError *error) {
@@ -43,6 +29,20 @@ GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int r
     return gemm_fails(error, GEMM_DEVICE,
                       "the tensor map of %s is refused: %s (rank %d, element type %d, at %p, swizzle %d)", name, why,
                       rank, type, base, swizzle);
+}
+
+GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
+                               int box_rows, int box_cols, int swizzle, GemmError *error) {
+    if (rows < 1 || cols < 1 || ld < 0 || box_rows < 1 || box_cols < 1) {
+        return gemm_fails(
+            error, GEMM_DEVICE,
+            "the tensor map of %s is refused: %d x %d elements, row pitch %d, box %d x %d: all must be positive", name,
+            rows, cols, ld, box_rows, box_cols);
+    }
+    const uint64_t size[2] = {(uint64_t)cols, (uint64_t)rows}, stride[1] = {(uint64_t)ld * sizeof(bf16)};
+    const uint32_t box[2] = {(uint32_t)box_cols, (uint32_t)box_rows};
+    return model_tensor_map_nd(map, name, TENSOR_BFLOAT16, 2, base, size, stride, box, swizzle, TENSOR_FILL_ZERO,
+                               error);
 }
 
 void model_tma_prefetch_map(const TensorMap *map, const char *here) {

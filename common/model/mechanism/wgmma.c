@@ -254,9 +254,10 @@ static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) 
     }
 }
 
-void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
+void model_wgmma_ss(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
                     const char *here) {
-    Product wanted = {.n = n,
+    Product wanted = {.type = type,
+                      .n = n,
                       .a = a,
                       .b = b,
                       .accumulate = accumulate != 0,
@@ -266,20 +267,15 @@ void model_wgmma_ss(int n, float *d, uint64_t a, uint64_t b, int accumulate, int
     wgmma(&wanted, d, NULL);
 }
 
-void model_wgmma_rs(int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major, const char *here) {
-    Product wanted = {
-        .n = n, .rs = 1, .b = b, .accumulate = accumulate != 0, .b_major = b_major, .site = site_of(here)};
-    wgmma(&wanted, d, a);
-}
-
-void model_wgmma_ss_of(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, const char *here) {
-    Product wanted = {.n = n, .type = type, .a = a, .b = b, .accumulate = accumulate != 0, .site = site_of(here)};
-    wgmma(&wanted, d, NULL);
-}
-
-void model_wgmma_rs_of(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate,
-                       const char *here) {
-    Product wanted = {.n = n, .type = type, .rs = 1, .b = b, .accumulate = accumulate != 0, .site = site_of(here)};
+void model_wgmma_rs(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major,
+                    const char *here) {
+    Product wanted = {.type = type,
+                      .n = n,
+                      .rs = 1,
+                      .b = b,
+                      .accumulate = accumulate != 0,
+                      .b_major = b_major,
+                      .site = site_of(here)};
     wgmma(&wanted, d, a);
 }
 

@@ -48,7 +48,7 @@ typedef struct {
     uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
     uint64_t file, value, strings;
     int has_bound, has_count;
-    const uint8_t *next;
+    const uint8_t *at, *next;
 } Entry;
 
 /* The abbreviation with this code, behind its code. */
@@ -75,7 +75,7 @@ static Bytes abbreviation(const Unit *unit, uint64_t code) {
 }
 
 static Entry read_entry(const Unit *unit, const uint8_t *at) {
-    Entry entry = {.name = ""};
+    Entry entry = {.name = "", .at = at};
     Bytes b = {at, unit->entries.end};
     uint64_t code = at < unit->entries.end ? dwarf_uleb(&b) : 0;
     if (code != 0) {
@@ -128,17 +128,22 @@ static const uint8_t *behind(const Unit *unit, const Entry *entry) {
     return p;
 }
 
+/* Goes on to the entry's next child, from NO_CHILD on; 0 if there is none. */
+#define NO_CHILD ((Entry){.at = NULL})
+static int next_child(const Unit *unit, const Entry *entry, Entry *child) {
+    if (!entry->children) {
+        return 0;
+    }
+    *child = read_entry(unit, child->at == NULL ? entry->next : behind(unit, child));
+    return child->tag != 0;
+}
+
 static int dimensions(const Unit *unit, const Entry *array, uint64_t *extent) {
     int count = 0;
-    for (const uint8_t *p = array->next; array->children && p < unit->entries.end;) {
-        Entry child = read_entry(unit, p);
-        if (child.tag == 0) {
-            break;
-        }
+    for (Entry child = NO_CHILD; next_child(unit, array, &child);) {
         if (child.tag == TAG_SUBRANGE && count < MAX_DIMENSIONS) {
             extent[count++] = child.has_count ? child.count : child.has_bound ? child.bound + 1 : 1;
         }
-        p = behind(unit, &child);
     }
     return count;
 }
@@ -166,18 +171,13 @@ static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *j
     }
     if (entry.tag == TAG_TYPEDEF || entry.tag == TAG_CONST || entry.tag == TAG_VOLATILE) {
         walk(unit, entry.type, offset, joint, text, size, depth + 1);
-    } else if (entry.tag == TAG_STRUCT && entry.children) {
+    } else if (entry.tag == TAG_STRUCT) {
         Entry best = {.tag = 0};
-        for (const uint8_t *p = entry.next; p < unit->entries.end;) {
-            Entry member = read_entry(unit, p);
-            if (member.tag == 0) {
-                break;
-            }
+        for (Entry member = NO_CHILD; next_child(unit, &entry, &member);) {
             if (member.tag == TAG_MEMBER && member.location <= offset &&
                 (best.tag == 0 || member.location >= best.location)) {
                 best = member;
             }
-            p = behind(unit, &member);
         }
         if (best.tag != 0 && offset - best.location < type_size(unit, best.type, 0)) {
             snprintf(text + length, size - length, "%s%s", joint, best.name);
@@ -239,12 +239,10 @@ static Entry find_unit(const char *file, Unit *unit) {
 
 static Entry find_typedef(const char *file, const char *type, Unit *unit) {
     Entry root = find_unit(file, unit);
-    for (const uint8_t *p = root.next; root.tag != 0 && p < unit->entries.end;) {
-        Entry entry = read_entry(unit, p);
-        if (entry.tag == 0 || (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0)) {
+    for (Entry entry = NO_CHILD; next_child(unit, &root, &entry);) {
+        if (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0) {
             return entry;
         }
-        p = behind(unit, &entry);
     }
     return (Entry){.tag = 0};
 }
@@ -295,45 +293,33 @@ int layout_members(const char *file, const char *type, ModelMember *list, int mo
     }
     *size = type_size(&unit, entry.type, 0);
     Entry structure = type_entry(&unit, entry.type);
-    for (const uint8_t *p = structure.next; structure.tag == TAG_STRUCT && p < unit.entries.end;) {
-        Entry member = read_entry(&unit, p);
-        if (member.tag == 0) {
-            break;
-        }
+    for (Entry member = NO_CHILD; structure.tag == TAG_STRUCT && next_child(&unit, &structure, &member);) {
         if (member.tag == TAG_MEMBER && count < most) {
             snprintf(list[count].name, sizeof list[count].name, "%s", member.name);
             type_text(&unit, member.type, list[count].type, sizeof list[count].type);
             list[count].offset = member.location;
             list[count++].bytes = type_size(&unit, member.type, 0);
         }
-        p = behind(&unit, &member);
     }
     return count;
 }
 
 /* Has the enum a name by a typedef? */
 static int is_named(const Unit *unit, const Entry *root, uint64_t type) {
-    for (const uint8_t *p = root->next; p < unit->entries.end;) {
-        Entry entry = read_entry(unit, p);
-        if (entry.tag == 0) {
-            break;
-        }
+    for (Entry entry = NO_CHILD; next_child(unit, root, &entry);) {
         if (entry.tag == TAG_TYPEDEF && entry.type == type) {
             return 1;
         }
-        p = behind(unit, &entry);
     }
     return 0;
 }
 
 /* The number of the source file itself: where the chapter's record is declared. */
 static uint64_t own_file(const Unit *unit, const Entry *root) {
-    for (const uint8_t *p = root->next; root->tag != 0 && p < unit->entries.end;) {
-        Entry entry = read_entry(unit, p);
-        if (entry.tag == 0 || (entry.tag == TAG_VARIABLE && strncmp(entry.name, "model_chapter_", 14) == 0)) {
+    for (Entry entry = NO_CHILD; next_child(unit, root, &entry);) {
+        if (entry.tag == TAG_VARIABLE && strncmp(entry.name, "model_chapter_", 14) == 0) {
             return entry.file;
         }
-        p = behind(unit, &entry);
     }
     return 0;
 }
@@ -343,23 +329,13 @@ int layout_constants(const char *file, ModelConstant *list, int most) {
     int count = 0;
     Entry root = find_unit(file, &unit);
     uint64_t own = own_file(&unit, &root);
-    for (const uint8_t *p = root.next; root.tag != 0 && p < unit.entries.end;) {
-        Entry entry = read_entry(&unit, p);
-        if (entry.tag == 0) {
-            break;
-        }
+    for (Entry entry = NO_CHILD; next_child(&unit, &root, &entry);) {
         int wanted = entry.tag == TAG_ENUM && entry.file == own && entry.name[0] == '\0' &&
-                     !is_named(&unit, &root, (uint64_t)(p - unit.begin));
-        for (const uint8_t *c = entry.next; wanted && count < most;) {
-            Entry constant = read_entry(&unit, c);
-            if (constant.tag != TAG_ENUMERATOR) {
-                break;
-            }
+                     !is_named(&unit, &root, (uint64_t)(entry.at - unit.begin));
+        for (Entry constant = NO_CHILD; wanted && count < most && next_child(&unit, &entry, &constant);) {
             snprintf(list[count].name, sizeof list[count].name, "%s", constant.name);
             list[count++].value = (int64_t)constant.value;
-            c = constant.next;
         }
-        p = behind(&unit, &entry);
     }
     return count;
 }

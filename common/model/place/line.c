@@ -53,6 +53,19 @@ typedef struct {
     Bytes program;
 } Unit;
 
+static void add_directory(Unit *unit, const char *name) {
+    if (unit->directories < MAX_FILES) {
+        unit->directory[unit->directories++] = name;
+    }
+}
+
+static void add_file(Unit *unit, const char *name, uint64_t directory) {
+    if (unit->files < MAX_FILES) {
+        unit->file[unit->files].name = name;
+        unit->file[unit->files++].directory = directory;
+    }
+}
+
 /* DWARF 5 describes its tables of directories and files by pairs (what, form). */
 static void read_entries(Bytes *b, Unit *unit, int files) {
     uint64_t what[FORMATS], form[FORMATS];
@@ -78,11 +91,10 @@ static void read_entries(Bytes *b, Unit *unit, int files) {
                 directory = value;
             }
         }
-        if (files && unit->files < MAX_FILES) {
-            unit->file[unit->files].name = name;
-            unit->file[unit->files++].directory = directory;
-        } else if (!files && unit->directories < MAX_FILES) {
-            unit->directory[unit->directories++] = name;
+        if (files) {
+            add_file(unit, name, directory);
+        } else {
+            add_directory(unit, name);
         }
     }
 }
@@ -120,30 +132,16 @@ static int read_unit(Bytes *all, Unit *unit) {
         read_entries(&b, unit, 0);
         read_entries(&b, unit, 1);
     } else {
-        unit->directory[unit->directories++] = ""; /* both count from 1; 0 is where the compiler ran */
-        while (b.p < b.end) {
-            const char *name = dwarf_string(&b);
-            if (*name == '\0') {
-                break;
-            }
-            if (unit->directories < MAX_FILES) {
-                unit->directory[unit->directories++] = name;
-            }
+        const char *name;
+        add_directory(unit, ""); /* both count from 1; 0 is where the compiler ran */
+        while (*(name = dwarf_string(&b)) != '\0') {
+            add_directory(unit, name);
         }
-        unit->file[unit->files].name = "";
-        unit->file[unit->files++].directory = 0;
-        while (b.p < b.end) {
-            const char *name = dwarf_string(&b);
-            if (*name == '\0') {
-                break;
-            }
-            uint64_t directory = dwarf_uleb(&b);
+        add_file(unit, "", 0);
+        while (*(name = dwarf_string(&b)) != '\0') {
+            add_file(unit, name, dwarf_uleb(&b));
             dwarf_uleb(&b);
             dwarf_uleb(&b);
-            if (unit->files < MAX_FILES) {
-                unit->file[unit->files].name = name;
-                unit->file[unit->files++].directory = directory;
-            }
         }
     }
     return unit->line_range > 0;

@@ -88,21 +88,19 @@ static uint32_t widest(const Group *g) {
     return bytes;
 }
 
-/* How many different blocks of `block` bytes lanes [from, to) touch. */
-static int different(const Group *g, int from, int to, uintptr_t block) {
-    uintptr_t seen[4 * WARP_SIZE];
+/* The different blocks of `block` bytes that lanes [from, to) touch; returns how many. */
+enum { MOST_BLOCKS = 4 * WARP_SIZE };
+static int different(const Group *g, int from, int to, uintptr_t block, uintptr_t list[MOST_BLOCKS]) {
     int count = 0;
     for (int lane = from; lane < to; lane++) {
-        if (!(g->lanes >> lane & 1) || g->size[lane] == 0) {
-            continue;
-        }
-        for (uintptr_t b = g->address[lane] / block; b <= (g->address[lane] + g->size[lane] - 1) / block; b++) {
+        uintptr_t first = g->address[lane] / block, end = (g->address[lane] + g->size[lane] + block - 1) / block;
+        for (uintptr_t b = first; g->lanes >> lane & 1 && g->size[lane] > 0 && b < end; b++) {
             int i = 0;
-            while (i < count && seen[i] != b) {
+            while (i < count && list[i] != b) {
                 i++;
             }
-            if (i == count && count < 4 * WARP_SIZE) {
-                seen[count++] = b;
+            if (i == count && count < MOST_BLOCKS) {
+                list[count++] = b;
             }
         }
     }
@@ -111,24 +109,11 @@ static int different(const Group *g, int from, int to, uintptr_t block) {
 
 /* Passes through the banks for lanes [from, to), and how many their words would need at least. */
 static int passes(const Group *g, int from, int to, int *least) {
-    uintptr_t word[4 * WARP_SIZE];
-    int in_bank[BANKS] = {0}, words = 0, most = 0;
-    for (int lane = from; lane < to; lane++) {
-        if (!(g->lanes >> lane & 1) || g->size[lane] == 0) {
-            continue;
-        }
-        uintptr_t last = (g->address[lane] + g->size[lane] - 1) / WORD_BYTES;
-        for (uintptr_t w = g->address[lane] / WORD_BYTES; w <= last; w++) {
-            int i = 0;
-            while (i < words && word[i] != w) {
-                i++;
-            }
-            if (i == words && words < 4 * WARP_SIZE) {
-                word[words++] = w;
-                int *bank = &in_bank[w % BANKS];
-                most = ++*bank > most ? *bank : most;
-            }
-        }
+    uintptr_t word[MOST_BLOCKS];
+    int in_bank[BANKS] = {0}, words = different(g, from, to, WORD_BYTES, word), most = 0;
+    for (int i = 0; i < words; i++) {
+        int *bank = &in_bank[word[i] % BANKS];
+        most = ++*bank > most ? *bank : most;
     }
     *least = (words + BANKS - 1) / BANKS;
     return most;
@@ -144,34 +129,28 @@ static void count_shared(const Group *g, ModelCount instructions, ModelCount all
     }
 }
 
-static unsigned bytes_of(const Group *g) {
-    unsigned bytes = 0;
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        bytes += g->lanes >> lane & 1 ? g->size[lane] : 0;
-    }
-    return bytes;
-}
-
-static void count_global(const Group *g, ModelCount instructions, ModelCount bytes, ModelCount sectors,
-                         ModelCount lines) {
+/* lines: COUNT_KINDS if they are not counted. */
+static void count_global(const Group *g, ModelCount bytes, ModelCount sectors, ModelCount lines) {
+    uintptr_t list[MOST_BLOCKS];
     int part = part_lanes(widest(g));
-    counts[instructions]++;
-    counts[bytes] += bytes_of(g);
-    counts[sectors] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES);
-    for (int lane = 0; lane < WARP_SIZE; lane += part) {
-        counts[lines] += (unsigned)different(g, lane, lane + part, LINE_BYTES);
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        counts[bytes] += g->lanes >> lane & 1 ? g->size[lane] : 0;
+    }
+    counts[sectors] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES, list);
+    for (int lane = 0; lines != COUNT_KINDS && lane < WARP_SIZE; lane += part) {
+        counts[lines] += (unsigned)different(g, lane, lane + part, LINE_BYTES, list);
     }
 }
 
 static void count_group(const Group *g) {
     switch (g->how) {
     case COUNTED_GLOBAL_LOAD:
-        count_global(g, COUNT_GLOBAL_LOADS, COUNT_GLOBAL_LOAD_BYTES, COUNT_GLOBAL_LOAD_SECTORS,
-                     COUNT_GLOBAL_LOAD_LINES);
+        counts[COUNT_GLOBAL_LOADS]++;
+        count_global(g, COUNT_GLOBAL_LOAD_BYTES, COUNT_GLOBAL_LOAD_SECTORS, COUNT_GLOBAL_LOAD_LINES);
         break;
     case COUNTED_GLOBAL_STORE:
-        count_global(g, COUNT_GLOBAL_STORES, COUNT_GLOBAL_STORE_BYTES, COUNT_GLOBAL_STORE_SECTORS,
-                     COUNT_GLOBAL_STORE_LINES);
+        counts[COUNT_GLOBAL_STORES]++;
+        count_global(g, COUNT_GLOBAL_STORE_BYTES, COUNT_GLOBAL_STORE_SECTORS, COUNT_GLOBAL_STORE_LINES);
         break;
     case COUNTED_SHARED_LOAD:
         count_shared(g, COUNT_SHARED_LOADS, COUNT_SHARED_LOAD_PASSES, COUNT_SHARED_LOAD_CONFLICTS);
@@ -179,10 +158,7 @@ static void count_group(const Group *g) {
     case COUNTED_SHARED_STORE:
         count_shared(g, COUNT_SHARED_STORES, COUNT_SHARED_STORE_PASSES, COUNT_SHARED_STORE_CONFLICTS);
         break;
-    case COUNTED_COPY_FROM:
-        counts[COUNT_COPY_BYTES] += bytes_of(g);
-        counts[COUNT_COPY_SECTORS] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES);
-        break;
+    case COUNTED_COPY_FROM: count_global(g, COUNT_COPY_BYTES, COUNT_COPY_SECTORS, COUNT_KINDS); break;
     case COUNTED_COPY_TO: count_shared(g, COUNT_COPIES, COUNT_COPY_PASSES, COUNT_COPY_CONFLICTS); break;
     }
 }
