@@ -270,7 +270,7 @@ $(GPU_TESTS): $(LINK_STAMP)
 endif
 
 # A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to MORE_TESTS.
-include $(wildcard tests/*/*.mk beyond/*/*.mk)
+include $(wildcard tests/*/*.mk beyond/*/*.mk) book/patterns/patterns.mk
 MORE_TESTS += $(CONFORM_TEST)
 
 TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \

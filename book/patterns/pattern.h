@@ -1,0 +1,71 @@
+/* pattern.h - what the programs of this folder share. Each moves `in` to `out` by one way of handing data over; memory_model.md
+ * shows them.
+ *
+ * A program is compiled once for each of its lines that can be taken out, with WITHOUT the number of that line, and once
+ * with WITHOUT 0, as it should be. */
+#ifndef PATTERN_H
+#define PATTERN_H
+
+#include "../../common/gemm.h"
+
+#include "../../common/device/barrier.h"
+#include "../../common/device/bulk_copy.h"
+#include "../../common/device/cluster.h"
+#include "../../common/device/cp_async.h"
+#include "../../common/device/global_atomic.h"
+#include "../../common/device/grid.h"
+#include "../../common/device/mbarrier.h"
+
+/* A CTA is two warps. In each round one of them hands 32 ints, one a lane, to the other, or to another CTA's. */
+enum { LANES = 32, ROUNDS = 4, ITEMS = ROUNDS * LANES, THREADS = 2 * LANES };
+
+typedef struct {
+    const int *in; /* `ctas` times ITEMS, other ones in each launch */
+    int *out;      /* is to be the same; -1 when the launch begins */
+    int *between;  /* as large; has what the last launch left there */
+    int *words;    /* one for each CTA, 0 when the launch begins */
+    int ctas;      /* even, and all on the SMs at once */
+} Params;
+
+/* A line that can be taken out, and what then stands elsewhere. */
+#define LINE(number, ...)          \
+    do {                           \
+        if (WITHOUT != (number)) { \
+            __VA_ARGS__;           \
+        }                          \
+    } while (0)
+#define INSTEAD(number, ...)       \
+    do {                           \
+        if (WITHOUT == (number)) { \
+            __VA_ARGS__;           \
+        }                          \
+    } while (0)
+
+#if defined(__CUDACC__) || defined(GEMM_MODEL)
+
+DEVICE int lane(void) { return (int)threadIdx.x % LANES; }
+DEVICE int is_writer(void) { return threadIdx.x < LANES; }  /* warp 0 */
+DEVICE int is_reader(void) { return threadIdx.x >= LANES; } /* warp 1 */
+/* The place of a CTA's round in `in`, `out` and `between`. */
+DEVICE int place(int cta, int round) { return (cta * ROUNDS + round) * LANES; }
+/* The CTA with which this one exchanges data. */
+DEVICE int neighbour(void) { return (int)blockIdx.x ^ 1; }
+
+#endif
+
+#ifdef __CUDACC__
+#define PATTERN_FUNCTION extern "C" GemmStatus PATTERN_NAME(const Params *p, Stream stream)
+#else
+#define PATTERN_FUNCTION GemmStatus PATTERN_NAME(const Params *p, Stream stream)
+#endif
+
+/* Behind the kernel: the host's part, and what the launch has beyond its CTAs of THREADS. */
+#define PATTERN(kernel, ...)                                                  \
+    KERNEL_ENTRY(kernel, Params);                                             \
+    PATTERN_FUNCTION;                                                         \
+    PATTERN_FUNCTION {                                                        \
+        LaunchShape shape = {.grid = p->ctas, .block = THREADS, __VA_ARGS__}; \
+        return launch_kernel(KERNEL(kernel), shape, p, stream, NULL);         \
+    }
+
+#endif

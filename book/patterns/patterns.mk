@@ -1,0 +1,50 @@
+# patterns.mk - the memory model as programs; included by the Makefile at the top.
+
+PATTERNS := $(filter-out run_gpu,$(sort $(basename $(notdir $(wildcard book/patterns/*.cu)))))
+PATTERN_RUN := $(B)/book/patterns/run
+PATTERN_GPU := $(B)/book/patterns/run_gpu
+# NAME_LINE for each line that can be taken out, and NAME_0.
+PATTERN_FORMS := $(sort $(PATTERNS:%=%_0) $(shell grep -oE 'LINE.[1-9]' $(PATTERNS:%=book/patterns/%.cu) | sed 's|.*/||; s|\.cu:LINE.|_|'))
+
+$(B)/book/patterns/patterns.inc: $(PATTERNS:%=book/patterns/%.cu) book/patterns/patterns.mk
+	@mkdir -p $(@D)
+	@printf '%s\n' $(PATTERN_FORMS) | sed -E 's/(.*)_(.)/EACH_PATTERN(\1, \2)/' >$@
+
+# $(1): program, $(2): line
+define pattern_rule
+$(B)/book/patterns/$(1)_$(2).o: book/patterns/$(1).cu $(CC_STAMP)
+	$$(call c_object,-x c $(C_CHAPTER) -DWITHOUT=$(2) -DPATTERN_NAME=model_$(1)_$(2))
+endef
+$(foreach p,$(PATTERNS),$(foreach n,0 1 2 3 4 5 6 7 8 9,$(if $(filter $(p)_$(n),$(PATTERN_FORMS)),$(eval $(call pattern_rule,$(p),$(n))))))
+
+$(PATTERN_RUN).o: book/patterns/run.c $(B)/book/patterns/patterns.inc $(CC_STAMP)
+	$(call c_object,-I$(B)/book/patterns)
+$(PATTERN_RUN): $(PATTERN_RUN).o $(PATTERN_FORMS:%=$(B)/book/patterns/%.o) $(MODEL_OBJECTS) $(CC_STAMP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
+
+# All forms in one object: nvcc takes seconds for the headers alone.
+$(B)/book/patterns/forms.inc: $(B)/book/patterns/patterns.inc
+	@sed -E 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n#define WITHOUT \2\n#define PATTERN_NAME gpu_\1_\2\n#include "book/patterns/\1.cu"\n#undef WITHOUT\n#undef PATTERN_NAME\n}|' $< >$@
+ifneq ($(HAVE_NVCC),)
+$(PATTERN_GPU): book/patterns/run_gpu.cu $(B)/book/patterns/forms.inc $(NVCC_STAMP)
+	$(call say,NVCC,$@)
+	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static -I. -I$(B)/book/patterns $< -o $@
+else
+$(PATTERN_GPU): FORCE
+	@echo "it cannot be built: $(NO_NVCC)" >&2; exit 1
+endif
+
+##learn make patterns|the memory model as small programs: each runs on the model as it is and without each line that orders something; ARGS="refill 1": one alone
+##measure make patterns-gpu|the same on a Hopper GPU, thousands of launches each, into a CSV, and then make patterns-page
+##maintain make patterns-page|put the programs and what they say into book/memory_model.md
+.PHONY: patterns patterns-gpu patterns-page
+patterns: $(PATTERN_RUN)
+	@$(PATTERN_RUN) $(ARGS) || test $$? -eq 4
+patterns-page: $(PATTERN_RUN)
+	@RUN=$(PATTERN_RUN) book/patterns/page
+patterns-gpu: $(PATTERN_GPU) $(PATTERN_RUN)
+	$(COMMIT) $(PATTERN_GPU) book/patterns
+	RUN=$(PATTERN_RUN) book/patterns/page
+test: $(PATTERN_RUN) $(if $(HAVE_NVCC),$(PATTERN_GPU))
+MORE_TESTS += tests/book/patterns.t

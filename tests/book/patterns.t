@@ -1,0 +1,68 @@
+#!/usr/bin/perl
+# The programs of book/patterns: are they small, right as they are, reported without each of their lines, and does the page
+# show what they say?
+use strict;
+use warnings;
+use Test::More;
+use File::Temp 'tempdir';
+
+my ($MOST_LINES, $LEAST) = (40, 16);
+plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
+my $run = "$ENV{B}/book/patterns/run";
+
+sub said { my ($command) = @_; my $said = `$command 2>&1`; return ($said, $? >> 8) }
+sub store { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!\n"; print $out $text; close $out }
+
+my ($all, $status) = said($run);
+is($status, 0, 'they all run');
+my %verdict;
+for (split /\n/, $all) {
+    my ($name, $line, $rule) = split ' ';
+    $verdict{$name}{$line} = $rule;
+}
+cmp_ok(scalar keys %verdict, '>=', $LEAST, 'there are enough of them');
+is_deeply([ sort keys %verdict ], [ sort map { m{(\w+)\.cu$} } grep { !/run_gpu/ } glob 'book/patterns/*.cu' ], 'each of the folder');
+for my $name (sort keys %verdict) {
+    open my $in, '<', "book/patterns/$name.cu" or die "$name: $!\n";
+    my @text = <$in>;
+    cmp_ok(scalar @text, '<=', $MOST_LINES, "$name: at most $MOST_LINES lines");
+    my %of = %{ $verdict{$name} };
+    is(delete $of{0}, '-', "$name: right, and nothing is reported, in every policy");
+    cmp_ok(scalar keys %of, '>', 0, '... with lines that can be taken out');
+    is_deeply([ grep { $of{$_} !~ /^[A-Z]+(?:_[A-Z]+)*$/ || $of{$_} eq 'WRONG' } sort keys %of ], [], '... each of which is missed');
+    is_deeply([ sort keys %of ], [ 1 .. keys %of ], '... numbered from 1');
+}
+is_deeply([ said("$run refill 3") ], [ "refill 3: there is no such program or line\n", 2 ], 'a line that there is not');
+like((said("$run refill 1"))[0], qr/PROXY_FENCE.*refill\.cu:\d+.*^reported$/ms, 'one alone, with its report');
+
+# ---- the page
+
+is_deeply([ said("RUN=$run book/patterns/page --check") ], [ '', 0 ], 'the page has what they say');
+my $scratch = tempdir(CLEANUP => 1);
+system "mkdir $scratch/book && cp -r book/patterns book/memory_model.md $scratch/book && rm -f $scratch/book/patterns/*.csv" and die;
+my $rows = join '', map { my $name = $_; map { "Card,2026-01-02,abc,$name,$_,10," . ($_ ? '3,' : '0,') . ($_ == 2 ? 'hang' : '') . "\n" } keys %{ $verdict{$name} } }
+    sort keys %verdict;
+my $HEAD = "gpu,date,commit,program,line,launches,wrong,end\n";
+store("$scratch/book/patterns/card_2026-01-02.csv", $HEAD . $rows);
+store("$scratch/all", $all);
+my $page = "cd $scratch && RUN='cat all' book/patterns/page";
+is((said("$page --check"))[1], 1, 'another card: the page would change');
+is_deeply([ said($page) ], [ '', 0 ], '... and does');
+my ($text) = said("cat $scratch/book/memory_model.md");
+ok($text =~ qr/^\| line \| without it, the model \| Card \|$/m, '... and has a column of it');
+ok($text =~ qr/\n\| as it is \| nothing, in every schedule \| 0 of 10 \|\n\| 1: .*\| 3 of 10 \|\n\| 2: .*\| hang after 10, 3 wrong \|\n/, '... with counts, and what hung');
+ok($text =~ qr/\[Card, 2026-01-02, commit abc\]\(patterns\/card_2026-01-02\.csv\)/, '... and where they come from');
+is_deeply([ said("$page --check") ], [ '', 0 ], '... and then it is so');
+store("$scratch/all", $all =~ s/^(refill +1 +)PROXY_FENCE/$1RACE_WAR/mr);
+is((said("$page --check"))[1], 1, 'another verdict: the page would change');
+store("$scratch/all", "${all}another 0 - every schedule\n");
+like((said("$page --check"))[0], qr/does not show another/, 'a program that the page does not show');
+store("$scratch/book/patterns/card_2026-01-02.csv", "gpu,date\n");
+like((said("$page --check"))[0], qr/card_2026-01-02\.csv: another head/, 'a CSV of something else');
+
+SKIP: {
+    skip 'there is no nvcc', 1 if $ENV{NO_NVCC};
+    my ($gpu, $ended) = said("$ENV{B}/book/patterns/run_gpu $scratch/none 1");
+    like("$ended:$gpu", qr/^3:.*there is no Hopper GPU|^2:.*none\/.*cannot be written/s, 'without a GPU it says so; else that it cannot write there');
+}
+done_testing();
