@@ -85,6 +85,18 @@ DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.glo
 /* The same for shared and global memory. */
 DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
 
+/* fence_proxy_async() in halves, for shared memory of a cluster: this one by the threads that have stored, before the barrier.
+ * For the async proxy of the CTA that it is executed in, it is enough. CUDA 12.7 or later. */
+DEVICE void fence_proxy_async_release(void) {
+    asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+}
+
+/* This one by the thread that starts the copy, behind the barrier, for what threads of other CTAs have released. ptxas 13.0
+ * makes no instruction of it for sm_90: alone it does nothing. */
+DEVICE void fence_proxy_async_acquire(void) {
+    asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+}
+
 #elif defined(GEMM_MODEL)
 
 #define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
@@ -95,9 +107,11 @@ DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: 
 #define bulk_commit_group() model_bulk_commit_group(HERE)
 #define bulk_wait_group_read(N) model_bulk_wait_group(N, 1, HERE)
 #define bulk_wait_group(N) model_bulk_wait_group(N, 0, HERE)
-#define fence_proxy_async() model_fence_proxy_async(1, 0)
-#define fence_proxy_async_global() model_fence_proxy_async(0, 1)
-#define fence_proxy_async_all() model_fence_proxy_async(1, 1)
+#define fence_proxy_async() model_fence_proxy(MODEL_FENCE_SHARED)
+#define fence_proxy_async_global() model_fence_proxy(MODEL_FENCE_GLOBAL)
+#define fence_proxy_async_all() model_fence_proxy(MODEL_FENCE_ALL)
+#define fence_proxy_async_release() model_fence_proxy(MODEL_FENCE_RELEASE)
+#define fence_proxy_async_acquire() model_fence_proxy(MODEL_FENCE_ACQUIRE)
 
 #endif
 

@@ -111,7 +111,7 @@ typedef enum {
     EVENT_TMA_STORED,     /* store: it has written global memory */
     EVENT_BULK_COMMIT,
     EVENT_BULK_WAIT,   /* newest, done; read: from shared memory, or else written to global memory */
-    EVENT_FENCE_PROXY, /* shared, global */
+    EVENT_FENCE_PROXY, /* fence */
 
     /* ---- wgmma: wgmma.c */
     EVENT_WGMMA_FENCE, /* warp */
@@ -195,9 +195,8 @@ typedef struct {
             Scope scope;
             MbarrierChange change;
         };
-        struct {
-            int shared, global, system;
-        };
+        int system;
+        const ProxyFence *fence;
         const TensorMap *map;
         const TmaCopy *copy;
         const TmaLoad *load;

@@ -399,8 +399,14 @@ void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const cha
 void model_bulk_store(void *dst, const void *src, int bytes, const char *here);
 void model_bulk_commit_group(const char *here);
 void model_bulk_wait_group(int newest, int read, const char *here);
-/* shared, global: memory that it is for. */
-void model_fence_proxy_async(int shared, int global);
+typedef enum {
+    MODEL_FENCE_SHARED,
+    MODEL_FENCE_GLOBAL,
+    MODEL_FENCE_ALL,
+    MODEL_FENCE_RELEASE,
+    MODEL_FENCE_ACQUIRE
+} ModelFence;
+void model_fence_proxy(ModelFence fence);
 
 void model_wgmma_fence(const char *here);
 /* n: columns of the product; majors: 1 if the operand is MN-major. */

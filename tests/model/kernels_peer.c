@@ -292,29 +292,38 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
     p->out[rank * THREADS + thread] = 5 * number(1 - rank, THREADS - 1 - thread);
 }
 
-RIGHT_IN(forward, RIGHT_ISSUER_FENCES); /* what a CTA has stored in its peer, the peer's copy engine stores */
-RIGHT_IN(forward, RIGHT_PEER_FENCES);   /* ... all threads there, behind the barrier of the cluster */
-RIGHT_IN(forward, RIGHT_ASYNC_FENCED);  /* ... which st.async has brought */
+RIGHT_IN(forward, RIGHT_ISSUER_FENCES);  /* what a CTA has stored in its peer, the peer's copy engine stores */
+RIGHT_IN(forward, RIGHT_PEER_FENCES);    /* ... all threads there, behind the barrier of the cluster */
+RIGHT_IN(forward, RIGHT_ASYNC_FENCED);   /* ... which st.async has brought */
+RIGHT_IN(forward, RIGHT_ACQUIRED);       /* ... behind a release by the senders, an acquire by the issuer */
+RIGHT_IN(forward, RIGHT_FENCE_ACQUIRED); /* ... or behind their whole fence */
+RIGHT_IN(forward, RIGHT_RELEASED);       /* what a CTA has stored in its own memory, behind a release */
 WRONG_IN(forward, NOBODY_FENCES, PROXY_FENCE);
 WRONG_IN(forward, SENDERS_FENCE, PROXY_FENCE); /* in their own CTA, before that barrier */
 WRONG_IN(forward, ASYNC_UNFENCED, PROXY_FENCE);
+WRONG_IN(forward, SENDERS_RELEASE, PROXY_FENCE);  /* and nobody acquires */
+WRONG_IN(forward, ONLY_ACQUIRED, PROXY_FENCE);    /* and nobody has released */
+WRONG_IN(forward, RELEASED_INSTEAD, PROXY_FENCE); /* the issuer releases where it should acquire */
 
 DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug, counted = bug == RIGHT_ASYNC_FENCED || bug == ASYNC_UNFENCED;
     int to = THREADS - 1 - thread;
-    uint32_t n = (uint32_t)(5 * number(rank, thread));
+    int other = bug == RIGHT_RELEASED ? rank : 1 - rank;
+    uint32_t n = (uint32_t)(5 * number(1 - other, thread));
     if (thread == 0) {
         mbarrier_init(&s->full, 1, 1);
         mbarrier_arrive_expect_tx(&s->full, counted ? THREADS * 4 : 0);
     }
     cluster_sync();
     if (counted) {
-        st_async_u32(&s->u32[to], 1 - rank, n, &s->full);
+        st_async_u32(&s->u32[to], other, n, &s->full);
     } else {
-        cluster_store_u32(&s->u32[to], 1 - rank, n);
+        cluster_store_u32(&s->u32[to], other, n);
     }
-    if (bug == SENDERS_FENCE) {
+    if (bug == SENDERS_FENCE || bug == RIGHT_FENCE_ACQUIRED) {
         fence_proxy_async();
+    } else if (bug == RIGHT_ACQUIRED || bug == RIGHT_RELEASED || bug == SENDERS_RELEASE) {
+        fence_proxy_async_release();
     }
     cluster_sync();
     if (bug == RIGHT_PEER_FENCES) {
@@ -325,6 +334,10 @@ DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
         mbarrier_wait_parity_cluster(&s->full, 0);
         if (bug == RIGHT_ISSUER_FENCES || bug == RIGHT_ASYNC_FENCED) {
             fence_proxy_async();
+        } else if (bug == RIGHT_ACQUIRED || bug == RIGHT_FENCE_ACQUIRED || bug == ONLY_ACQUIRED) {
+            fence_proxy_async_acquire();
+        } else if (bug == RELEASED_INSTEAD) {
+            fence_proxy_async_release();
         }
         bulk_store(&p->out[rank * THREADS], s->u32, THREADS * 4);
         bulk_commit_group();

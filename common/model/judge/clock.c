@@ -565,10 +565,10 @@ static World *covered(const World *world) {
 
 ON(clock, FENCE_PROXY) {
     Thread *t = e->thread;
-    if (e->shared && t->cta->cluster->size > 1 && t->clock->base != NULL) {
+    if (e->fence->of_cluster && t->cta->cluster->size > 1 && t->clock->base != NULL) {
         clock_add(&t->cta->clock->fenced, t->clock->base);
     }
-    const unsigned spaces = (unsigned)e->shared << SPACE_SHARED | (unsigned)e->global << SPACE_GLOBAL;
+    const unsigned spaces = e->fence->spaces;
     Clock *base = t->clock->base;
     if (base != NULL) {
         unsigned i = memo_index(base, NULL);

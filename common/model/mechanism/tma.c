@@ -235,6 +235,11 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
     thread_pause(t);
 }
 
-void model_fence_proxy_async(int shared, int global) {
-    POST(FENCE_PROXY, .thread = current_thread(), .shared = shared, .global = global);
+void model_fence_proxy(ModelFence fence) {
+    static const ProxyFence fences[] = {
+#define FENCE(id, spaces, of_cluster) [MODEL_FENCE_##id] = {spaces, of_cluster},
+        PROXY_FENCES(FENCE)
+#undef FENCE
+    };
+    POST(FENCE_PROXY, .thread = current_thread(), .fence = &fences[fence]);
 }

@@ -212,7 +212,7 @@ static void print_operands(const Event *e) {
 
 static void write_line(const Event *e) {
     Whose whose = lines[e->kind].whose;
-    if (name_of(e) == NULL || (e->kind == EVENT_FENCE_PROXY && !e->shared)) {
+    if (name_of(e) == NULL || (e->kind == EVENT_FENCE_PROXY && e->fence->spaces == 1u << SPACE_GLOBAL)) {
         return;
     }
     const Cta *cta = whose == OF_THREAD      ? e->thread->cta
