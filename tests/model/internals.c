@@ -201,7 +201,7 @@ static const char *const said[][2] = {
     {"global SPLIT_NO_BARRIER", "atomic access by CTA|a barrier or a release: what the CTA has handed on"},
     {"global FLAGS_STORE_RELAXED", "store by CTA 0 warp 0|a release: neither CTA 0 warp 0"},
     {"global FLAGS_LOAD_RELAXED", "an acquire: the atomic at "},
-    {"global SPLIT_NO_BARRIER_AFTER", "a relaxed atomic has read"},
+    {"global SPLIT_NO_BARRIER_AFTER", "the relaxed atomic at "},
     {"global STORE_UNDER_LOAD",
      "store by CTA 0 warp 0|TMA load (reading global memory) by CTA 0 warp 0 lane 0|a wait for the mbarrier phase"},
     {"global TMA_STORE_READ_ONLY", "load by CTA 0|TMA store (writing global memory) by CTA 0 warp 0 lane "
@@ -230,7 +230,8 @@ static const char *const said[][2] = {
     {"devices STALE_EPOCH", "waited for a value that counts it"},
     {"devices ADD_GPU", "one of .gpu scope is atomic for its own device alone"},
     {"devices FENCE_GPU", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},
-    {"devices READ_RELAXED", "no system_fence() came between"},
+    {"devices READ_RELAXED", "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() came between"},
+    {"devices END_RELAXED", "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() came between"},
     {"devices NO_START", "a flag that device 1 raises when this launch of it has begun"},
     {"devices NEVER_RAISED", "whose value is 3, until it is 4 or more: word 1 of flags of device 0|nobody is left who "
                              "would change it|0 of 256 threads"},

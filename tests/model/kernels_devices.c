@@ -26,6 +26,7 @@ WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been r
 WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT); /* and waits then */
 WRONG_CASE(NO_WAIT, PEER_END);           /* and no reader: the launch just ends */
+WRONG_CASE(END_RELAXED, PEER_END);       /* nor an acquire: by relaxed loads alone */
 WRONG_CASE(ONE_TOO_FEW, PEER_END);
 WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END); /* when all have come, by chance */
 WRONG_CASE(STALE_EPOCH, PEER_END);      /* the second launch waits for what the first one was told */
@@ -80,7 +81,7 @@ DEVICE void await(const Params *p, const int *flag, int wanted) {
     if (BUG(RIGHT_POLL) || BUG(FENCE_GPU_POLL)) {
         while (system_flag_read_acquire(flag) < wanted) {
         }
-    } else if (BUG(READ_RELAXED) || BUG(RIGHT_FENCES)) {
+    } else if (BUG(READ_RELAXED) || BUG(END_RELAXED) || BUG(RIGHT_FENCES)) {
         while (system_flag_read_relaxed(flag) < wanted) {
         }
         if (BUG(RIGHT_FENCES)) {
@@ -157,7 +158,7 @@ DEVICE int is_there(const Params *p, int block, int thread) {
 DEVICE int receive(const Params *p, int block, int thread) {
     int stale = BUG(STALE_EPOCH) || BUG(STALE_LATE), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
-    int reads = !BUG(NO_WAIT) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
+    int reads = !BUG(NO_WAIT) && !BUG(END_RELAXED) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
     if (BUG(READ_FIRST)) {
         p->out[block * THREADS + thread] = is_there(p, block, thread);

@@ -487,7 +487,7 @@ ON(cells, ATOMIC) {
         return;
     }
     if (wanted == NULL) {
-        world_acquire(t, p, e->atomic, e->order);
+        world_acquire(t, p, e->atomic, e->order, e->site);
     }
     cells_global(&actor, p, 4);
     order_settle();

@@ -62,6 +62,7 @@ typedef struct ThreadClock {
     /* world.h, by scope from .gpu on: what its relaxed atomics have seen, which a fence makes known; what the last fence lets
      * them hand on. What atomics of too narrow a scope have come across. */
     struct World *seen[SCOPES], *beyond;
+    Site seen_at; /* the last of those */
     struct FenceClock *fence[SCOPES];
 } ThreadClock;
 

@@ -44,6 +44,7 @@ static struct {
 
 /* What the ended threads of a device have read without an acquire, and by a scope that is too narrow: for reports. */
 static World *ended_seen[DEVICE_LIMIT], *ended_beyond[DEVICE_LIMIT];
+static Site ended_seen_at[DEVICE_LIMIT];
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
@@ -195,6 +196,7 @@ static void hand_to_stream(const Cta *cta) {
         for (int scope = SCOPE_GPU; scope < SCOPES; scope++) {
             world_join(&ended_seen[l->facts.device], clock->seen[scope]);
         }
+        ended_seen_at[l->facts.device] = clock->seen_at != 0 ? clock->seen_at : ended_seen_at[l->facts.device];
         world_join(&ended_beyond[l->facts.device], clock->beyond);
     }
 }
@@ -229,7 +231,7 @@ static void come_across(Thread *t, const Word *word, MemoryOrder order) {
     }
 }
 
-void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order) {
+void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order, Site site) {
     const Word *word = kind != ATOMIC_STORE ? word_find(at) : NULL;
     if (word == NULL) {
         return;
@@ -240,6 +242,7 @@ void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
             learn(t, reaches);
         } else {
             world_join(&t->clock->seen[scope], reaches);
+            t->clock->seen_at = reaches != NULL ? site : t->clock->seen_at;
         }
     }
     come_across(t, word, order);
@@ -449,8 +452,9 @@ void world_missing(const Thread *t, int on, const Access *e, const char *who) {
     const char *reader = t != NULL ? "neither this thread nor one before it at a barrier" : "no thread of that launch";
     if (has_seen(t, on, e)) {
         report_line("missing",
-                    "an acquire: a relaxed atomic has read what was released behind that access, and no %s "
+                    "an acquire: the relaxed atomic at %s has read what was released behind that access, and no %s "
                     "came between",
+                    site_text(t != NULL ? t->clock->seen_at : ended_seen_at[on], place, sizeof place),
                     near != NULL ? "__threadfence()" : "system_fence()");
     } else if (near != NULL || far != NULL) {
         report_line("missing",

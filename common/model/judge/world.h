@@ -14,7 +14,7 @@
 /* ---- for event.c ------------------------------------------------------------------------------------------------- */
 
 /* An atomic access to a word of global memory: before it is done, and behind it. */
-void world_acquire(Thread *t, const void *word, AtomicKind kind, MemoryOrder order);
+void world_acquire(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
 void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
 /* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
  * then, and not what came with the value that it happened to find. */
