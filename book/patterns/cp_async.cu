@@ -9,7 +9,9 @@ static __global__ void kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     int at = place((int)blockIdx.x, 0);
     if (is_writer()) {
-        cp_async_16(&s->box[4 * lane()], &p.in[at + 4 * lane()]); /* 32 lanes x 4 ints are all the items */
+        for (int i = 4 * lane(); i < ITEMS; i += 4 * LANES) {
+            cp_async_16(&s->box[i], &p.in[at + i]);
+        }
         cp_async_commit_group();
         LINE(1, cp_async_wait_group(0)); /* the copying thread waits for the copy engine */
     }

@@ -15,7 +15,9 @@ static __global__ void kernel(const __grid_constant__ Params p) {
     }
     __syncthreads();
     if (is_writer()) {
-        cp_async_16(&s->box[4 * lane()], &p.in[at + 4 * lane()]);
+        for (int i = 4 * lane(); i < ITEMS; i += 4 * LANES) {
+            cp_async_16(&s->box[i], &p.in[at + i]);
+        }
         for (int i = lane(); i < ITEMS; i += LANES) {
             s->negative[i] = -p.in[at + i];
         }

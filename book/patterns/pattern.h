@@ -17,7 +17,7 @@
 #include "../../common/device/mbarrier.h"
 
 /* A CTA is two warps. In each round one of them hands 32 ints, one a lane, to the other, or to another CTA's. */
-enum { LANES = 32, ROUNDS = 4, ITEMS = ROUNDS * LANES, THREADS = 2 * LANES };
+enum { LANES = 32, ROUNDS = 8, ITEMS = ROUNDS * LANES, THREADS = 2 * LANES };
 
 typedef struct {
     const int *in; /* `ctas` times ITEMS, other ones in each launch */
