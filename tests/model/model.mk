@@ -3,7 +3,7 @@
 # cases: small kernels, right ones and wrong ones. chapters: every chapter over edge sizes, policies and seeds.
 # internals: what a kernel cannot show. explore: every schedule of the cases. All print TAP.
 
-MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter internals explore)
+MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter every_k internals explore)
 MORE_TESTS += $(MODEL_TESTS)
 MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard tests/model/kernels_*.c))
 
@@ -12,13 +12,13 @@ ifneq ($(HAVE_MODEL),)
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER) $(if $(filter %/kernels_access.o,$@),-gdwarf-4))
 
-$(B)/tests/model/every_chapter.o $(B)/tests/model/run_case.o: $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(CC_STAMP) \
+$(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(CC_STAMP) \
         $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
 
 $(addprefix $(B)/tests/model/,cases internals explore): %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-$(B)/tests/model/every_chapter: $(B)/tests/model/every_chapter.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
+$(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
         $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(LINK_STAMP)
 	$(program)
 else
