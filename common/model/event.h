@@ -180,7 +180,7 @@ typedef struct {
             AccessKind from_access;
         };
         struct {
-            uint64_t done; /* groups that are over then */
+            unsigned long long done; /* groups that are over then */
             int newest, read;
         };
         struct {
@@ -188,7 +188,7 @@ typedef struct {
         };
         struct {
             long long amount;
-            uint64_t phase;
+            unsigned long long phase;
             const Barrier *of;
             uint32_t parity;
             int asked;

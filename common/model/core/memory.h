@@ -16,6 +16,14 @@ void *cta_alloc(Cta *cta, size_t bytes);
 void *model_room(void *p, int need, int *capacity, size_t bytes);
 /* model.c: a CTA has ended. */
 void cta_free_memory(Cta *cta);
+/* Each of the `count` elements of a list has a pointer `member`: to something of its own, zeroed. */
+#define CTA_GIVE(cta, list, count, member)                                              \
+    do {                                                                                \
+        uint8_t *parts_ = cta_alloc(cta, (size_t)(count) * sizeof *(list)->member);     \
+        for (int i_ = 0; i_ < (count); i_++) {                                          \
+            (list)[i_].member = (void *)(parts_ + (size_t)i_ * sizeof *(list)->member); \
+        }                                                                               \
+    } while (0)
 
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 

@@ -140,10 +140,10 @@ typedef struct Launch {
 
 typedef struct {
     ModelOptions options;
-    int running;     /* a launch is in progress */
-    Thread *current; /* whose code runs; NULL: the host's */
-    uint64_t random; /* state of the generator */
-    uint64_t step;   /* scheduling steps */
+    int running;             /* a launch is in progress */
+    Thread *current;         /* whose code runs; NULL: the host's */
+    uint64_t random;         /* state of the generator */
+    unsigned long long step; /* scheduling steps */
     /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
     uint64_t (*order)(const Thread *t);
     /* Does another lane of the warp know that the barrier's last phase is complete, and nothing tells this thread? phases.c. */

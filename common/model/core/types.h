@@ -62,9 +62,9 @@ typedef enum {
 typedef struct {
     WaitKind kind;
     Site site;
-    const char *what; /* the instruction, for reports */
-    Barrier *barrier; /* WAIT_MBARRIER, WAIT_POLL */
-    uint64_t phase;   /* ... the phase waited for */
+    const char *what;         /* the instruction, for reports */
+    Barrier *barrier;         /* WAIT_MBARRIER, WAIT_POLL */
+    unsigned long long phase; /* ... the phase waited for */
     uint32_t parity;
     int id; /* WAIT_NAMED; WAIT_INIT: offset in shared memory of `cta` */
     Cta *cta;

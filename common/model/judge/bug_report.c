@@ -142,8 +142,8 @@ void report_barrier(const Barrier *b) {
     char name[PHRASE_SIZE], cta[PHRASE_SIZE];
     report_line("barrier",
                 "%s of %s: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
-                barrier_text(b, name), cta_text(b->cta, cta), (unsigned long long)b->phase, b->pending, b->expected,
-                (long long)b->tx, (unsigned long long)b->announced, (unsigned long long)b->brought);
+                barrier_text(b, name), cta_text(b->cta, cta), b->phase, b->pending, b->expected, b->tx, b->announced,
+                b->brought);
 }
 
 /* ---- on paper ------------------------------------------------------------------------------------------------------ */
@@ -214,7 +214,7 @@ void report_end(int fatal) {
     const Thread *t = current_thread();
     append("  %-9skernel %s, --policy %s --schedule-seed %llu, step %llu\n", "replay",
            t != NULL ? launch_of(t->cta)->name : device.launch->name, policies[device.options.policy],
-           device.options.seed, (unsigned long long)device.step);
+           device.options.seed, device.step);
     append("  %-9sbook/rules.md#", "more");
     for (const char *p = rules[reports.rule].name; *p != '\0'; p++) {
         append("%c", tolower((unsigned char)*p));
@@ -225,10 +225,7 @@ void report_end(int fatal) {
         /* What follows a bug is mostly its consequence: named, but not told in full. */
         print_lines(reports.text, reports.in_launch < FULL_REPORTS ? INT_MAX : 2);
     }
-    if (reports.count == reports.capacity) {
-        reports.capacity = reports.capacity > 0 ? 2 * reports.capacity : 16;
-        reports.list = model_realloc(reports.list, (size_t)reports.capacity * sizeof *reports.list);
-    }
+    reports.list = model_room(reports.list, reports.count + 1, &reports.capacity, sizeof *reports.list);
     char *copy = model_alloc(reports.length + 1);
     memcpy(copy, reports.text, reports.length + 1);
     reports.list[reports.count++] = (ModelReport){reports.rule, copy};
@@ -240,13 +237,12 @@ void report_end(int fatal) {
 }
 
 void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...) {
-    if (!report_begin(rule)) {
-        if (fatal) {
-            model_stop();
-        }
+    char text[1024];
+    if (fatal) {
+        report_begin_last(rule);
+    } else if (!report_begin(rule)) {
         return;
     }
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -293,22 +289,20 @@ static const char *thread_role(const Thread *t) {
     return loads || feeds ? "producer" : multiplies || roles->grown[group] ? "consumer" : "";
 }
 
-const char *allocation_text(const Allocation *a, char *text) {
+/* "... of device 1", where there are several. */
+static const char *on_device(char *text, int length, int number) {
     if (device.devices > 1) {
-        snprintf(text, PHRASE_SIZE, "%s of device %d", a->name, a->device);
-    } else {
-        snprintf(text, PHRASE_SIZE, "%s", a->name);
+        snprintf(text + length, PHRASE_SIZE - (size_t)length, " of device %d", number);
     }
     return text;
 }
 
+const char *allocation_text(const Allocation *a, char *text) {
+    return on_device(text, snprintf(text, PHRASE_SIZE, "%s", a->name), a->device);
+}
+
 const char *cta_text(const Cta *cta, char *text) {
-    if (device.devices > 1) {
-        snprintf(text, PHRASE_SIZE, "CTA %d of device %d", cta->block, launch_of(cta)->facts.device);
-    } else {
-        snprintf(text, PHRASE_SIZE, "CTA %d", cta->block);
-    }
-    return text;
+    return on_device(text, snprintf(text, PHRASE_SIZE, "CTA %d", cta->block), launch_of(cta)->facts.device);
 }
 
 const char *thread_text(const Thread *t, char *text) {

@@ -324,10 +324,9 @@ ON(clock, CTA_BEGIN) {
     Cta *cta = e->cta;
     cta->clock = cta_alloc(cta, sizeof *cta->clock);
     memset(cta->clock->warpgroup, 0xff, sizeof cta->clock->warpgroup);
-    ThreadClock *clock = cta_alloc(cta, (size_t)cta->threads * sizeof *clock);
+    CTA_GIVE(cta, cta->thread, cta->threads, clock);
     for (int i = 0; i < cta->threads; i++) {
         Thread *t = &cta->thread[i];
-        t->clock = &clock[i];
         own_index(t, component_new(cta->cluster, (ComponentOwner){.thread = t}));
         thread_advance(t);
     }

@@ -57,7 +57,7 @@ static const char *whereabouts(const Thread *t, char *text) {
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
-        snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", (unsigned long long)wait->phase,
+        snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", wait->phase,
                  barrier_text(wait->barrier, name), place);
         break;
     case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place); break;
@@ -109,18 +109,16 @@ static void explain_mbarrier(const Thread *t) {
     const Barrier *b = t->wait.barrier;
     char who[PHRASE_SIZE], now[PHRASE_SIZE], name[PHRASE_SIZE], place[160];
     if (b->pending > 0 && b->tx != 0) {
-        report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected,
-                    (long long)b->tx);
+        report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected, b->tx);
     } else if (b->pending > 0) {
         report_line("", "%d of %d arrivals are missing%s", b->pending, b->expected,
                     b->announced > 0 ? "; the bytes are complete" : "");
     }
     if (b->tx > 0) {
         report_line("", "%s%lld bytes are missing: %llu announced, %llu brought by loads",
-                    b->pending > 0 ? "" : "all arrivals have come, ", (long long)b->tx,
-                    (unsigned long long)b->announced, (unsigned long long)b->brought);
+                    b->pending > 0 ? "" : "all arrivals have come, ", b->tx, b->announced, b->brought);
     } else if (b->tx < 0) {
-        report_line("", "loads have brought %lld bytes more than were announced", (long long)-b->tx);
+        report_line("", "loads have brought %lld bytes more than were announced", -b->tx);
     }
     const Thread *thread[4];
     const Barrier *where[4];
@@ -239,7 +237,7 @@ static void explain(const Thread *t, int count) {
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
-        report_line("waiting", "%s: %s, for phase %llu of %s (parity %u)", place, who, (unsigned long long)wait->phase,
+        report_line("waiting", "%s: %s, for phase %llu of %s (parity %u)", place, who, wait->phase,
                     barrier_text(wait->barrier, name), wait->parity);
         explain_mbarrier(t);
         break;

@@ -261,9 +261,9 @@ static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released
     return groups > 0 && g->products->group_end[(groups - 1) % GROUP_HISTORY] > p->products;
 }
 
-static void report_stale(const Thread *t, const Barrier *b, Site site, Site before, uint64_t observed) {
+static void report_stale(const Thread *t, const Barrier *b, Site site, Site before, unsigned long long observed) {
     if (report_begin(RULE_PHASE_STALE)) {
-        uint64_t next = observed, parity = (observed - 1) & 1;
+        unsigned long long next = observed, parity = (observed - 1) & 1;
         report_place("now", t, site, "wait");
         report_place("before", t, before, "its last wait on this barrier");
         report_barrier(b);
@@ -274,8 +274,7 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
                         (unsigned long long)parity);
         } else {
             report_line("phase", "parity %llu again, which was phase %llu; the next one, phase %llu, has parity %llu",
-                        (unsigned long long)parity, (unsigned long long)next - 1, (unsigned long long)next,
-                        (unsigned long long)parity ^ 1);
+                        (unsigned long long)parity, next - 1, next, (unsigned long long)parity ^ 1);
         }
         report_end(0);
     }
@@ -346,19 +345,18 @@ static void check_arrival(const Thread *t, const Barrier *b, int count, Site sit
         report_last_arrival("before", b, "the arrival before this one");
         report_barrier(b);
         if (b->pending == 0) {
-            report_line("count", "all %d arrivals of phase %llu have come", b->expected, (unsigned long long)b->phase);
+            report_line("count", "all %d arrivals of phase %llu have come", b->expected, b->phase);
         } else if (b->pending < count) {
-            report_line("count", "%d arrivals at once; phase %llu lacks %d", count, (unsigned long long)b->phase,
-                        b->pending);
+            report_line("count", "%d arrivals at once; phase %llu lacks %d", count, b->phase, b->pending);
         } else {
-            report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet",
-                        (unsigned long long)b->phase, (unsigned long long)b->phase - 1);
+            report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet", b->phase,
+                        b->phase - 1);
         }
         report_end(0);
     }
 }
 
-static void note_arrival(Thread *t, BarrierFacts *f, uint64_t phase, Site site) {
+static void note_arrival(Thread *t, BarrierFacts *f, unsigned long long phase, Site site) {
     uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
     f->arrival[i].thread = t;
     f->arrival[i].site = site;
@@ -556,7 +554,7 @@ ON(phases, MBARRIER_LACKS_BYTES) {
     if (b->tx < 0 && b->facts->load_phase != 0 && begin_tx_count(b)) {
         report_line("count",
                     "all arrivals of phase %llu have come, %llu bytes were announced, and %lld more have landed",
-                    (unsigned long long)b->phase, (unsigned long long)b->announced, (long long)-b->tx);
+                    b->phase, b->announced, -b->tx);
         report_end(0);
     }
 }
@@ -571,7 +569,7 @@ static void check_passed(const Barrier *b, const Passed *p, const Clock *release
         report_line("phase",
                     "phase %llu completes, and nothing makes it come after that wait: had the waiting thread been "
                     "slower, it would have found the parity changed, and waited for phase %llu instead",
-                    (unsigned long long)b->phase, (unsigned long long)b->phase);
+                    b->phase, b->phase);
         report_end(0);
     }
 }
@@ -585,7 +583,7 @@ static void check_announced(const Barrier *b, const Announced *a, const Clock *r
         report_line("count",
                     "no arrival of phase %llu is known to come after these bytes were announced: had the bytes before "
                     "them landed first, the phase would have been complete, and these would count for the next",
-                    (unsigned long long)b->phase);
+                    b->phase);
         report_end(0);
     }
 }
@@ -597,8 +595,7 @@ ON(phases, MBARRIER_COMPLETE) {
         report_line("count",
                     "phase %llu completes now; its loads bring %llu bytes, %llu were announced, %llu are still on "
                     "their way",
-                    (unsigned long long)b->phase, (unsigned long long)f->issued, (unsigned long long)b->announced,
-                    (unsigned long long)(f->issued - b->brought));
+                    b->phase, f->issued, b->announced, f->issued - b->brought);
         report_end(0);
     }
     Clock *released = f->arriving != NULL ? f->arriving : clock_new();
@@ -699,7 +696,7 @@ ON(phases, LAUNCH_BEGIN) { device.learnt_by_others = learnt_by_others; }
 
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
-    uint64_t phase = (b->phase & 1) == parity ? b->phase : b->phase - 1; /* that ends this wait */
+    unsigned long long phase = (b->phase & 1) == parity ? b->phase : b->phase - 1; /* that ends this wait */
     if (b->phase > 0 && clock_tick(t->clock->base, b->facts->component).known < phase && phases_known(t, b) < phase &&
         report_begin(RULE_PHASE_SKIPPED)) {
         report_place("now", t, site, "wait");
@@ -708,7 +705,7 @@ static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parit
         report_line("phase",
                     "it waits for phase %llu by its parity %u, and nothing tells this thread that phase %llu is "
                     "complete: had it come sooner, an older phase of that parity would have let it through",
-                    (unsigned long long)phase, parity, (unsigned long long)phase - 1);
+                    phase, parity, phase - 1);
         report_end(0);
     }
 }
@@ -739,7 +736,7 @@ ON(phases, MBARRIER_WAIT) {
 ON(phases, MBARRIER_WAIT_TOKEN) {
     const Barrier *b = e->barrier;
     const Barrier *of = e->of;
-    uint64_t phase = e->phase;
+    unsigned long long phase = e->phase;
     char name[PHRASE_SIZE], other[PHRASE_SIZE];
     if (of != b) {
         report_misuse(RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, name),
@@ -750,14 +747,14 @@ ON(phases, MBARRIER_WAIT_TOKEN) {
             RULE_PHASE_SKIPPED, e->site, 0,
             "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
             "the phase in progress and the one before apart",
-            barrier_text(b, name), (unsigned long long)phase, (unsigned long long)phase + 1);
+            barrier_text(b, name), phase, phase + 1);
     }
 }
 
 ON(phases, MBARRIER_PASSED) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
-    uint64_t phase = e->phase;
+    unsigned long long phase = e->phase;
     BarrierFacts *f = b->facts;
     if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("now", t, e->site, "wait");
@@ -765,7 +762,7 @@ ON(phases, MBARRIER_PASSED) {
         report_line("phase",
                     "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
                     "the parity is the same as before",
-                    (unsigned long long)phase, (unsigned long long)phase + 1);
+                    phase, phase + 1);
         report_end(0);
     }
     f->observed = b->phase > f->observed ? b->phase : f->observed;
@@ -809,7 +806,7 @@ static void check_left(const Barrier *b) {
         report_line("missing",
                     "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "
                     "over, and all its threads have returned",
-                    b->cta->block, (unsigned long long)f->load_phase - 1, barrier_text(b, name));
+                    b->cta->block, f->load_phase - 1, barrier_text(b, name));
         report_end(0);
     } else if (f->load_phase <= f->observed && b->tx != 0 && report_begin(RULE_TX_COUNT)) {
         report_barrier(b);

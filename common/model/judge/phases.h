@@ -10,8 +10,8 @@ enum { ARRIVAL_HISTORY = 8, LOADS_KEPT = 16 };
 typedef struct {
     Thread *thread;
     uint32_t epoch;
-    uint32_t order;    /* the thread's waits are numbered from 1 */
-    uint64_t products; /* wgmmas that its warp had issued */
+    uint32_t order;              /* the thread's waits are numbered from 1 */
+    unsigned long long products; /* wgmmas that its warp had issued */
     Site site;
     int repeats; /* it may be a mistake: LastWait */
     Site before; /* the thread's last wait on this barrier */
@@ -19,13 +19,13 @@ typedef struct {
 
 /* A thread's last wait on a barrier. */
 typedef struct {
-    int waited;        /* at all */
-    int asked;         /* by test_wait */
-    uint64_t observed; /* phases that it has so seen complete */
-    uint32_t epoch;    /* the thread's, then */
-    uint64_t groups;   /* of wgmma that its warp had committed */
-    uint32_t arrivals; /* that it had made, at any barrier */
-    uint32_t order;    /* as above */
+    int waited;                  /* at all */
+    int asked;                   /* by test_wait */
+    unsigned long long observed; /* phases that it has so seen complete */
+    uint32_t epoch;              /* the thread's, then */
+    unsigned long long groups;   /* of wgmma that its warp had committed */
+    uint32_t arrivals;           /* that it had made, at any barrier */
+    uint32_t order;              /* as above */
     Site site;
     int repeats; /* the thread looks at the same phase again, behind what hands it on */
 } LastWait;
@@ -81,12 +81,12 @@ typedef struct BarrierFacts {
     int announced_count, announced_capacity;
 
     /* Bytes of loads started for this phase; 1 + the last phase for which one was started, 0: none; that load. */
-    uint64_t issued, load_phase;
+    unsigned long long issued, load_phase;
     LastLoad load;
     Issued *loads; /* of this phase, one of each thread */
     int loads_count, loads_capacity;
 
-    uint64_t observed; /* phases that some thread has seen complete */
+    unsigned long long observed; /* phases that some thread has seen complete */
     /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
     Passed *passed;
     int passed_count, passed_capacity;
@@ -107,7 +107,7 @@ typedef struct BarrierFacts {
     struct {
         Thread *thread;
         Site site;
-        uint64_t phase;
+        unsigned long long phase;
     } arrival[ARRIVAL_HISTORY];
     uint32_t arrivals;
 } BarrierFacts;

@@ -84,7 +84,7 @@ static void report_in_flight(Thread *t, Site site, const char *what, Site before
         report_place("before", t, before, before_what);
         report_line("missing",
                     "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
-                    (unsigned long long)t->warp->products->groups, (unsigned long long)t->warp->products->waited);
+                    t->warp->products->groups, t->warp->products->waited);
         report_end(0);
     }
 }
@@ -297,7 +297,7 @@ static void report_left(const Warp *w, const Warp *left, Site site) {
     report_line("absent",
                 "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
                 "issue more",
-                left->id, (unsigned long long)left->products->issued);
+                left->id, left->products->issued);
     report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order");
     report_end(1);
 }
@@ -510,7 +510,7 @@ ON(products, WGMMA_WAIT) {
         report_place("now", &w->thread[0], e->site, "wgmma_wait_group(0)");
         report_place("before", NULL, facts(w)->site, "wgmma that is in no committed group");
         report_line("missing", "wgmma_commit_group(): %llu products are not covered by the wait",
-                    (unsigned long long)(p->issued - p->committed));
+                    p->issued - p->committed);
         report_end(0);
     }
 }

@@ -8,14 +8,8 @@
 
 void barriers_begin(Cta *cta) {
     cta->named = cta_alloc(cta, NAMED_BARRIERS * sizeof *cta->named);
-    ThreadBarriers *of_thread = cta_alloc(cta, (size_t)cta->threads * sizeof *of_thread);
-    WarpBarriers *of_warp = cta_alloc(cta, (size_t)cta->warps * sizeof *of_warp);
-    for (int i = 0; i < cta->threads; i++) {
-        cta->thread[i].barriers = &of_thread[i];
-    }
-    for (int i = 0; i < cta->warps; i++) {
-        cta->warp[i].barriers = &of_warp[i];
-    }
+    CTA_GIVE(cta, cta->thread, cta->threads, barriers);
+    CTA_GIVE(cta, cta->warp, cta->warps, barriers);
 }
 
 /* ---- numbered barriers ------------------------------------------------------------------------------------------- */

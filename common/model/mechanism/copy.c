@@ -60,10 +60,7 @@ static void copies_step(Agent *agent, int whole) {
 }
 
 void copies_begin(Cta *cta) {
-    ThreadCopies *of_thread = cta_alloc(cta, (size_t)cta->threads * sizeof *of_thread);
-    for (int i = 0; i < cta->threads; i++) {
-        cta->thread[i].copies = &of_thread[i];
-    }
+    CTA_GIVE(cta, cta->thread, cta->threads, copies);
     for (int i = 0; i < cta->warps; i++) {
         cta->warp[i].copies = (Agent){.step = copies_step, .queued = -1};
     }

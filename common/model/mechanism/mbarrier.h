@@ -14,10 +14,11 @@ struct Barrier {
     int index;        /* 2; -1: it stands alone */
     int array_number; /* of the mbarrier_init() that made it, and its neighbours */
     int expected, pending;
-    int64_t tx;
+    long long tx;
     int gone; /* mbarrier_inval() has ended it */
-    uint64_t phase;
-    uint64_t announced, brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
+    unsigned long long phase;
+    unsigned long long announced,
+        brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
     Thread *waiters;
     uint64_t *late; /* by thread of the CTA: 1 + the last phase of which it was told late; NULL: nobody was */
     struct BarrierFacts *facts; /* judge/phases.c */

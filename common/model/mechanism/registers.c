@@ -10,14 +10,11 @@ enum { REGISTER_FILE = 65536, MOST_REGISTERS = 256 };
 
 void registers_begin(Cta *cta) {
     int registers = REGISTER_FILE / cta->threads / 8 * 8;
-    RegisterChange *of_group = cta_alloc(cta, (size_t)cta->warpgroups * sizeof *of_group);
     cta->registers = cta_alloc(cta, sizeof *cta->registers);
     for (int i = 0; i < cta->warps; i++) {
         cta->warp[i].registers = registers > MOST_REGISTERS ? MOST_REGISTERS : registers;
     }
-    for (int i = 0; i < cta->warpgroups; i++) {
-        cta->warpgroup[i].registers = &of_group[i];
-    }
+    CTA_GIVE(cta, cta->warpgroup, cta->warpgroups, registers);
 }
 
 /* All four warps of a warpgroup execute it: the last one lets the others go on. */

@@ -136,14 +136,18 @@ void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, i
                          .site = site_of(here)});
 }
 
+/* A range of global memory as a tensor. */
+static TmaCopy bulk_copy(TensorMap *range, const char *what, const void *shared, const void *global, int bytes,
+                         void *bar, const char *here) {
+    Site site = site_of(here);
+    POST(BULK_COPY, .thread = current_thread(), .p = shared, .from = global, .size = bytes, .what = what, .site = site);
+    tensor_map_range(range, global, (uint32_t)bytes);
+    return (TmaCopy){.what = what, .rank = 1, .map = range, .shared = shared, .bar = bar, .site = site};
+}
+
 void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const char *here) {
-    TmaCopy copy = {.what = "bulk load", .rank = 1, .shared = dst, .bar = bar, .site = site_of(here)};
     TensorMap range;
-    POST(BULK_COPY, .thread = current_thread(), .p = dst, .from = src, .size = bytes, .what = copy.what,
-         .site = copy.site);
-    tensor_map_range(&range, src, (uint32_t)bytes);
-    copy.map = &range;
-    start_load(copy);
+    start_load(bulk_copy(&range, "bulk load", dst, src, bytes, bar, here));
 }
 
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
@@ -201,13 +205,8 @@ void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, in
 }
 
 void model_bulk_store(void *dst, const void *src, int bytes, const char *here) {
-    TmaCopy copy = {.what = "bulk store", .rank = 1, .shared = src, .site = site_of(here)};
     TensorMap range;
-    POST(BULK_COPY, .thread = current_thread(), .p = src, .from = dst, .size = bytes, .what = copy.what,
-         .site = copy.site);
-    tensor_map_range(&range, dst, (uint32_t)bytes);
-    copy.map = &range;
-    start_store(copy);
+    start_store(bulk_copy(&range, "bulk store", src, dst, bytes, NULL, here));
 }
 
 /* Stores lie in READS, and WRITES counts along. */

@@ -8,12 +8,7 @@
 #include "../event.h"
 #include "../model.h"
 
-void meetings_begin(Cta *cta) {
-    WarpMeeting *of_warp = cta_alloc(cta, (size_t)cta->warps * sizeof *of_warp);
-    for (int i = 0; i < cta->warps; i++) {
-        cta->warp[i].meeting = &of_warp[i];
-    }
-}
+void meetings_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, meeting); }
 
 /* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the last. */
 static void exchange(WarpMeeting *m, int i) {

@@ -165,15 +165,11 @@ static void wgmma_step(Agent *agent, int whole) {
 }
 
 void wgmma_begin(Cta *cta) {
-    WarpProducts *of_warp = cta_alloc(cta, (size_t)cta->warps * sizeof *of_warp);
-    WarpgroupProducts *of_group = cta_alloc(cta, (size_t)cta->warpgroups * sizeof *of_group);
-    for (int i = 0; i < cta->warps; i++) {
-        cta->warp[i].products = &of_warp[i];
-    }
+    CTA_GIVE(cta, cta->warp, cta->warps, products);
+    CTA_GIVE(cta, cta->warpgroup, cta->warpgroups, products);
     for (int i = 0; i < cta->warpgroups; i++) {
-        of_group[i].agent = (Agent){.step = wgmma_step, .queued = -1};
-        of_group[i].warpgroup = &cta->warpgroup[i];
-        cta->warpgroup[i].products = &of_group[i];
+        cta->warpgroup[i].products->agent = (Agent){.step = wgmma_step, .queued = -1};
+        cta->warpgroup[i].products->warpgroup = &cta->warpgroup[i];
     }
 }
 

@@ -14,9 +14,9 @@ typedef struct {
     uint64_t a, b;
     int accumulate, a_major, b_major;
     Site site;
-    uint64_t number;   /* of the warpgroup's, from 0 */
-    uint64_t group;    /* from 0 */
-    uint8_t issued_by; /* mask of warps */
+    unsigned long long number; /* of the warpgroup's, from 0 */
+    unsigned long long group;  /* from 0 */
+    uint8_t issued_by;         /* mask of warps */
     struct AccumulatorTile *tile;
     float *a_values;    /* rs: [k][64] */
     struct Clock *base; /* judge/products.c */
@@ -29,19 +29,19 @@ typedef struct {
 typedef struct AccumulatorTile {
     float *d[WARPGROUP_SIZE]; /* the threads' registers */
     int n;
-    uint8_t taken;    /* mask of warps whose registers are here */
-    uint64_t last[4]; /* by warp: 1 + number of its last product on it */
-    uint64_t used;    /* 1 + number of the last product, of all warps */
-    Site site;        /* of that */
-    float *tile;      /* [64][n] */
+    uint8_t taken;           /* mask of warps whose registers are here */
+    uint64_t last[4];        /* by warp: 1 + number of its last product on it */
+    unsigned long long used; /* 1 + number of the last product, of all warps */
+    Site site;               /* of that */
+    float *tile;             /* [64][n] */
 } AccumulatorTile;
 
 /* Of a warpgroup. */
 typedef struct WarpgroupProducts {
     Agent agent;
     Warpgroup *warpgroup;
-    Product *product;       /* numbers first .. issued - 1, modulo the capacity, a power of two */
-    uint64_t first, issued; /* oldest not executed; next one of the warp that is furthest */
+    Product *product;                 /* numbers first .. issued - 1, modulo the capacity, a power of two */
+    unsigned long long first, issued; /* oldest not executed; next one of the warp that is furthest */
     uint32_t capacity;
     AccumulatorTile tile[ACCUMULATOR_TILES];
     uint64_t group_end[GROUP_HISTORY]; /* 1 + the last product of a group */
@@ -50,10 +50,10 @@ typedef struct WarpgroupProducts {
 
 /* Of a warp. */
 typedef struct WarpProducts {
-    uint64_t issued;    /* products */
-    uint64_t groups;    /* committed */
-    uint64_t committed; /* products */
-    uint64_t waited;    /* groups that a wait has covered */
+    unsigned long long issued;    /* products */
+    unsigned long long groups;    /* committed */
+    unsigned long long committed; /* products */
+    unsigned long long waited;    /* groups that a wait has covered */
 } WarpProducts;
 
 static inline Product *product_at(const WarpgroupProducts *p, uint64_t number) {

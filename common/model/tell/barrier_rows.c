@@ -18,9 +18,8 @@ static void print_head(void) {
 static void print_row(const Barrier *b, const char *what) {
     char name[PHRASE_SIZE];
     print_head();
-    printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", (unsigned long long)device.step, b->cta->block,
-           barrier_text(b, name), what, (unsigned long long)b->phase, b->expected, b->expected - b->pending,
-           (unsigned long long)b->announced, (unsigned long long)b->brought);
+    printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", device.step, b->cta->block, barrier_text(b, name),
+           what, b->phase, b->expected, b->expected - b->pending, b->announced, b->brought);
 }
 
 ON(barrier_rows, MBARRIER_INIT) { print_row(e->barrier, "init"); }

@@ -43,7 +43,7 @@ static void print_text(const char *name, const char *text) {
     print("\"");
 }
 
-static void head(const char *what) { print("{\"step\":%llu,\"what\":\"%s\"", (unsigned long long)device.step, what); }
+static void head(const char *what) { print("{\"step\":%llu,\"what\":\"%s\"", device.step, what); }
 
 /* A judge speaks before what it speaks of is done: its reports come before the line of that. */
 static void print_reports(void) {
@@ -69,9 +69,8 @@ static void print_shared(const Cta *cta, uint32_t offset) {
 static void print_state(const Barrier *b) {
     char name[PHRASE_SIZE];
     print_text("barrier", barrier_text(b, name));
-    print(",\"phase\":%llu,\"expected\":%d,\"pending\":%d,\"tx\":%lld,\"announced\":%llu,\"brought\":%llu",
-          (unsigned long long)b->phase, b->expected, b->pending, (long long)b->tx, (unsigned long long)b->announced,
-          (unsigned long long)b->brought);
+    print(",\"phase\":%llu,\"expected\":%d,\"pending\":%d,\"tx\":%lld,\"announced\":%llu,\"brought\":%llu", b->phase,
+          b->expected, b->pending, b->tx, b->announced, b->brought);
 }
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
@@ -155,7 +154,7 @@ static void print_box(const TensorMap *map, const int *coord) {
 }
 
 static void print_product(const Product *product) {
-    print(",\"group\":%llu,\"n\":%d", (unsigned long long)product->group, product->n);
+    print(",\"group\":%llu,\"n\":%d", product->group, product->n);
     if (!product->rs) {
         print(",\"a\":%d", (int)(wgmma_descriptor_decode(product->a).start - SHARED_RESERVED));
     }
@@ -171,7 +170,7 @@ static void print_operands(const Event *e) {
     case EVENT_MBARRIER_WAIT:
         print(",\"parity\":%u,\"blocks\":%d", e->parity, (e->barrier->phase & 1) == e->parity);
         break;
-    case EVENT_MBARRIER_PASSED: print(",\"passed\":%lld", (long long)e->phase); break;
+    case EVENT_MBARRIER_PASSED: print(",\"passed\":%lld", e->phase); break;
     case EVENT_MBARRIER_LANDED:
         print(",\"amount\":%lld", e->amount);
         if (e->thread == NULL) {
@@ -197,15 +196,15 @@ static void print_operands(const Event *e) {
     case EVENT_BULK_WAIT: print(",\"newest\":%d,\"read\":%d", e->newest, e->read); break;
     case EVENT_SETMAXNREG: print(",\"increase\":%d,\"registers\":%d", e->increase, e->count); break;
     case EVENT_WARP_ACCESS: print_shared(e->warp->cta, shared_offset(e->warp->cta, e->rows[0])); break;
-    case EVENT_WGMMA_PART: print(",\"number\":%llu", (unsigned long long)e->product->number); break;
+    case EVENT_WGMMA_PART: print(",\"number\":%llu", e->product->number); break;
     case EVENT_WGMMA_ISSUED:
     case EVENT_WGMMA_DONE:
-        print(",\"number\":%llu", (unsigned long long)e->product->number);
+        print(",\"number\":%llu", e->product->number);
         print_product(e->product);
         break;
-    case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", (unsigned long long)e->warp->products->groups); break;
+    case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", e->warp->products->groups); break;
     case EVENT_WGMMA_WAIT: print(",\"newest\":%d", e->newest); break;
-    case EVENT_WGMMA_WAITED: print(",\"done\":%llu", (unsigned long long)e->done); break;
+    case EVENT_WGMMA_WAITED: print(",\"done\":%llu", e->done); break;
     default: break;
     }
 }

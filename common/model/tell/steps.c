@@ -237,10 +237,9 @@ ON(steps, CTA_BEGIN) {
     if (device.options.trace) {
         take_sm(cta);
     }
-    ThreadSteps *steps = cta_alloc(cta, (size_t)cta->threads * sizeof *steps);
+    CTA_GIVE(cta, cta->thread, cta->threads, steps);
     for (int i = 0; i < cta->threads; i++) {
-        cta->thread[i].steps = &steps[i];
-        steps[i].time = cta->steps->start;
+        cta->thread[i].steps->time = cta->steps->start;
     }
 }
 
