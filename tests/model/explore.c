@@ -52,7 +52,7 @@ typedef struct {
 
 typedef struct {
     const void *at;
-    const uint64_t *phase; /* of an mbarrier */
+    const unsigned long long *phase; /* of an mbarrier */
     uint64_t seen, version;
     uint16_t *open, *done, *looked; /* arrivals of this phase; all that came before it was complete; those who looked */
 } Object;
@@ -137,7 +137,7 @@ static int proc_of(const void *who) {
     return slot != 0 ? slot - 1 : proc_new(who);
 }
 
-static int object_of(const void *at, const uint64_t *phase) {
+static int object_of(const void *at, const unsigned long long *phase) {
     for (int i = 0; i < x.objects; i++) {
         if (x.object[i].at == at) {
             x.object[i].phase = phase;
@@ -229,7 +229,7 @@ static void find_races(const Touch *touch, const uint16_t *known) {
     }
 }
 
-static void touch(const void *at, const uint64_t *phase, Touch t) {
+static void touch(const void *at, const unsigned long long *phase, Touch t) {
     if (x.running == NOWHERE || x.step[x.running].touches == TOUCHES) {
         return;
     }
@@ -453,7 +453,7 @@ static const Explorer explorer = {choose, queued, woken, met};
 /* ---- what the threads are about to do -------------------------------------------------------------------------------- */
 
 /* The thread asks who goes on; then it does this. */
-static void ask(Thread *t, const void *at, const uint64_t *phase, Touch next) {
+static void ask(Thread *t, const void *at, const unsigned long long *phase, Touch next) {
     Proc *p = &x.proc[proc_of(t)];
     p->about = at;
     p->next = next;
