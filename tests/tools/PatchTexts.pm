@@ -151,17 +151,16 @@ sub section {
     my ($chapter) = @_;
     my ($up, $number) = $chapter =~ m{^(beyond/)?(\d\d)_} or return '';
     $up = $up ? '../..' : '..';
-    my $text = "## Exercises\n\n" . wrapped(120, "You work in `my/`. `make\cAsolve-$number\cAEX=name` runs a solution on the model, with "
-        . "`ON=gpu` on a GPU. H200 figures are from [the\cAexperiments]($up/book/experiments.md#the-exercises-solutions).")
-        =~ tr/\cA/ /r;
+    my $text = "## Exercises\n\n" . wrapped(120, "`make\cAlab-$number\cAEX=name` begins one in `my/`, `make\cAcheck-$number\cAEX=name` judges it, "
+        . "`make\cAsolve-$number\cAEX=name` runs the solution, with `ON=gpu` on a GPU. "
+        . "[H200\cAfigures]($up/book/experiments.md#the-exercises-solutions).") =~ tr/\cA/ /r;
     my @exercises = exercises($number) or return '';
     for my $p (@exercises) {
         my ($question, $hint, $effect, $h200, $show, $order) = map { value($p, $_) } qw(question hint effect h200 show order);
         $show =~ s/\$PROGRAM/$chapter\/$p->{title}/g;
         $show =~ s/\$SOURCE/$p->{source}/g;
         $text .= "\n" . wrapped(120, "**$order. $p->{name}.** $question *Hint:* $hint")
-            . "\n" . wrapped(120, "`make\cAlab-$number\cAEX=$p->{name}`, then `make\cAcheck-$number\cAEX=$p->{name}`. "
-                . "[Solution](exercises/$p->{name}.patch)") =~ tr/\cA/ /r
+            . "\n[Solution](exercises/$p->{name}.patch)\n"
             . "\n<details><summary>What changes</summary>\n\n" . wrapped(120, $effect)
             . "\n```\n$show\n```\n\n" . wrapped(120, "On an H200: $h200.") . "\n</details>\n";
     }
