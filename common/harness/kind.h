@@ -185,6 +185,7 @@ typedef struct {
     Operands operands; /* all where whoever computes can read them */
     int expert, first_row, end_row;
     double eps; /* kind_eps() */
+    int exact;  /* kind_is_exact(): nobody will ask for magnitudes, and the host leaves them out */
 } ReferencePart;
 
 /* The operands' values, a scale for each 128 of k with them. row and column are C's. */

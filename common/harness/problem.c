@@ -215,7 +215,8 @@ static GemmStatus refer(const Problem *problem) {
                           .gemm = problem->gemm,
                           .operands = place_operands(problem, 0),
                           .end_row = problem->gemm.m,
-                          .eps = problem->view.eps};
+                          .eps = problem->view.eps,
+                          .exact = problem->view.exact};
     for (int e = 0; e < problem->shape.experts; e++) {
         part.expert = e;
         if (rows) {

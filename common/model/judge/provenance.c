@@ -457,10 +457,7 @@ static int check_matrix(Warp *w, Operand *o, const uint32_t *r, int row0, int k0
         return 0;
     }
     o->mn_major = matrix->trans;
-    if (o->origin.tensor != TENSOR_UNKNOWN && fits_quickly(matrix, o, row0, k0)) {
-        return 1;
-    }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8 && !fits_quickly(matrix, o, row0, k0); i++) {
         if (!check_piece(o, matrix->tag[i], row0 + (matrix->trans ? 0 : i), k0 + (matrix->trans ? i : 0))) {
             return 0;
         }
