@@ -52,7 +52,7 @@ static inline int reference_faults(const Problem *p) {
                 size += 1;
                 sum = gelu(sum);
             } else {
-                faults += !(fabs((double)magnitude[row * g->n + column] - size) <= 1e-6 * size);
+                faults += !p->view.exact && !(fabs((double)magnitude[row * g->n + column] - size) <= 1e-6 * size);
             }
             faults += !(fabs(expected[row * g->n + column] - sum) <= 1e-13 * size);
         }
