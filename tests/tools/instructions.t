@@ -66,4 +66,23 @@ SKIP: {
         }
     }
 }
+# The SASS of book/cutlass.md: is each instruction in the program named?
+SKIP: {
+    skip "SASS: $ENV{NO_NVCC}", 1 if $ENV{NO_NVCC};
+    my ($cuobjdump) = grep { system("$_ --version >/dev/null 2>&1") == 0 } $ENV{NVCC} =~ s/nvcc[^\/]*$/cuobjdump/r, 'cuobjdump';
+    skip 'SASS: there is no cuobjdump', 1 if !$cuobjdump;
+    open my $in, '<', 'book/cutlass.md' or die "book/cutlass.md: $!\n";
+    my ($table) = join('', <$in>) =~ /^\| PTX \| SASS \| in \|\n(.*?)\n\n/ms or die "book/cutlass.md: no table\n";
+    my (%sass, $looked_at);
+    for (map { [ split /\s*\|\s*/ ] } grep { !/^\| ---/ } split /\n/, $table) {
+        my (undef, $ptx, $names, $program) = @$_;
+        my ($file) = $program eq 'patterns' ? "$ENV{B}/book/patterns/run_gpu" : glob "$ENV{B}/gpu/${program}_*.o";
+        $sass{$program} //= { map { $_ => 1 } `$cuobjdump -sass $file` =~ /^\s+\/\*[0-9a-f]+\*\/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)/mg };
+        for my $name ($names =~ /`([^`]+)`/g) {
+            ok(scalar(grep { /^\Q$name\E(?:\.|$)/ } keys %{ $sass{$program} }), "$program has $name: $ptx");
+            $looked_at++;
+        }
+    }
+    cmp_ok($looked_at, '>', 30, 'there are some');
+}
 done_testing();
