@@ -139,7 +139,7 @@ DEVICE int recomputed(int x) {
 #elif defined(GEMM_MODEL)
 
 #define elect_one() model_elect_one(HERE)
-#define warp_uniform(value) model_shfl_int(MODEL_SHFL_INDEX, 0xffffffffu, value, 0, 32, HERE)
+#define warp_uniform(value) __shfl_sync(0xffffffffu, value, 0)
 #define shared_address(p) model_shared_address(p)
 #define recomputed(x) (x)
 /* C's own, of which -fsanitize=thread does not tell the model. */

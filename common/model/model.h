@@ -191,18 +191,6 @@ void model_syncwarp(uint32_t mask, const char *here);
 typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
 /* Among `width` lanes that follow one another. */
 uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here);
-/* CUDA's types; what is smaller than an int becomes one, and any other type is an error. */
-#define MODEL_SHFL_OF(name, type)                                                                           \
-    static inline type model_shfl_##name(ModelShuffle how, uint32_t mask, type value, int which, int width, \
-                                         const char *here) {                                                \
-        return (type)model_shfl(how, mask, (uint64_t)value, which, width, here);                            \
-    }
-MODEL_SHFL_OF(int, int)
-MODEL_SHFL_OF(unsigned, unsigned)
-MODEL_SHFL_OF(long, long)
-MODEL_SHFL_OF(unsigned_long, unsigned long)
-MODEL_SHFL_OF(long_long, long long)
-MODEL_SHFL_OF(unsigned_long_long, unsigned long long)
 static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, int width,
                                      const char *here) {
     return model_float((uint32_t)model_shfl(how, mask, model_bits(value), which, width, here));
@@ -216,17 +204,15 @@ static inline double model_shfl_double(ModelShuffle how, uint32_t mask, double v
     x.u = model_shfl(how, mask, x.u, which, width, here);
     return x.d;
 }
+/* CUDA's types, of 4 or 8 bytes; what is smaller than an int becomes one, and any other type is an error. */
 /* clang-format off */
-#define MODEL_SHFL(how, mask, value, which, width, ...)            \
-    _Generic((value) + 0,                                          \
-             int: model_shfl_int,                                  \
-             unsigned: model_shfl_unsigned,                        \
-             long: model_shfl_long,                                \
-             unsigned long: model_shfl_unsigned_long,              \
-             long long: model_shfl_long_long,                      \
-             unsigned long long: model_shfl_unsigned_long_long,    \
-             float: model_shfl_float,                              \
-             double: model_shfl_double)(how, mask, value, which, width, HERE)
+#define MODEL_SHFL(how, mask, value, which, width, ...)                                                                \
+    __extension__({                                                                                                    \
+        __typeof__((value) + 0) shuffled_ =                                                                            \
+            (__typeof__((value) + 0))_Generic((value) + 0, float: model_shfl_float, double: model_shfl_double,         \
+                                              default: model_shfl)(how, mask, value, which, width, HERE);              \
+        shuffled_;                                                                                                     \
+    })
 /* clang-format on */
 #define __shfl_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, __VA_ARGS__, 32, 0)
 #define __shfl_xor_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, __VA_ARGS__, 32, 0)

@@ -38,17 +38,18 @@ typedef struct {
 
 /* A barrier of the CTA by its number, 0 for __syncthreads(), and the place of a call. */
 typedef struct {
-    int id, threads;
+    int id;
     ModelPlace place;
+    int threads;
 } SyncFact;
 
 /* A kind of TMA load: one map, one array of barriers, one place in the source. */
 typedef struct {
+    ModelPlace place;
     char map[16];
     char barrier[32];
     int bytes; /* of one box */
     int multicast;
-    ModelPlace place;
 } LoadFact;
 
 typedef struct {
@@ -59,9 +60,9 @@ typedef struct {
 /* A wgmma with descriptors that the warpgroup had not used before. */
 typedef struct {
     int warpgroup, n;
+    uint64_t a, b;
     MatrixType type;
     int rs; /* A from registers: a means nothing */
-    uint64_t a, b;
     int a_major, b_major;
     ModelPlace place;
 } ProductFact;

@@ -38,6 +38,18 @@ ON(observe, SHARED_MEMORY) {
     o->shared_variable = l->shared_variable;
 }
 
+/* Adds a fact to a list if there is room, and no other has the same `key` bytes at its begin. */
+static void note(void *list, int *count, int most, const void *fact, size_t bytes, size_t key) {
+    int i = 0;
+    while (i < *count && memcmp((char *)list + (size_t)i * bytes, fact, key) != 0) {
+        i++;
+    }
+    if (i == *count && i < most) {
+        memcpy((char *)list + (size_t)(*count)++ * bytes, fact, bytes);
+    }
+}
+#define NOTE(list, count, most, fact, key) note(list, &(count), most, &(fact), sizeof(fact), key)
+
 static BarrierFact *barrier_fact(ModelObserver *o, const Barrier *b) {
     for (int i = 0; i < o->barriers; i++) {
         if (strcmp(o->barrier[i].name, b->array) == 0) {
@@ -65,14 +77,8 @@ ON(observe, MBARRIER_INIT) {
 ON(observe, BARRIER_ARRIVE) {
     ModelObserver *o = observer();
     const Cta *cta = e->thread->cta;
-    for (int i = 0; i < o->syncs; i++) {
-        if (o->sync[i].place == e->site && o->sync[i].id == e->id) {
-            return;
-        }
-    }
-    if (o->syncs < FACT_SYNCS) {
-        o->sync[o->syncs++] = (SyncFact){e->id, e->expected > 0 ? e->expected : cta->threads - cta->exited, e->site};
-    }
+    const SyncFact fact = {e->id, e->site, e->expected > 0 ? e->expected : cta->threads - cta->exited};
+    NOTE(o->sync, o->syncs, FACT_SYNCS, fact, offsetof(SyncFact, threads));
 }
 
 ON(observe, MBARRIER_ANNOUNCED) {
@@ -93,15 +99,8 @@ ON(observe, GROUP_COMMIT) {
 
 ON(observe, SETMAXNREG) {
     ModelObserver *o = observer();
-    RegisterFact fact = {e->warp->id / 4, e->increase, e->count, e->site};
-    for (int i = 0; i < o->register_changes; i++) {
-        if (memcmp(&o->registers[i], &fact, sizeof fact) == 0) {
-            return;
-        }
-    }
-    if (o->register_changes < FACT_REGISTERS) {
-        o->registers[o->register_changes++] = fact;
-    }
+    const RegisterFact fact = {e->warp->id / 4, e->increase, e->count, e->site};
+    NOTE(o->registers, o->register_changes, FACT_REGISTERS, fact, sizeof fact);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -212,14 +211,7 @@ static void add_load(ModelObserver *o, const TmaLoad *load, const Barrier *b) {
         .bytes = (int)tensor_box_bytes(&load->map), .multicast = load->copy.mask != 0, .place = load->copy.site};
     snprintf(fact.map, sizeof fact.map, "%s", load->map.name != NULL ? load->map.name : "a tensor");
     snprintf(fact.barrier, sizeof fact.barrier, "%s", b->array);
-    for (int i = 0; i < o->loads; i++) {
-        if (o->load[i].place == fact.place && strcmp(o->load[i].map, fact.map) == 0) {
-            return;
-        }
-    }
-    if (o->loads < FACT_LOADS) {
-        o->load[o->loads++] = fact;
-    }
+    NOTE(o->load, o->loads, FACT_LOADS, fact, offsetof(LoadFact, barrier));
 }
 
 ON(observe, TMA_LOAD) {
@@ -478,17 +470,9 @@ ON(observe, WGMMA_ISSUED) {
     ModelObserver *o = observer();
     const Warpgroup *g = e->warpgroup;
     const Product *product = e->product;
-    for (int i = 0; i < o->products; i++) {
-        const ProductFact *known = &o->product[i];
-        if (known->warpgroup == g->id && known->a == product->a && known->b == product->b && known->n == product->n) {
-            return;
-        }
-    }
-    if (o->products < FACT_PRODUCTS) {
-        o->product[o->products++] =
-            (ProductFact){g->id,      product->n,       product->type,    product->rs,  product->a,
-                          product->b, product->a_major, product->b_major, product->site};
-    }
+    const ProductFact fact = {g->id,       product->n,       product->a,       product->b,   product->type,
+                              product->rs, product->a_major, product->b_major, product->site};
+    NOTE(o->product, o->products, FACT_PRODUCTS, fact, offsetof(ProductFact, type));
 }
 
 /* The element's two bytes in shared memory, by the descriptor; NULL if the traced value is not there. */
