@@ -17,13 +17,15 @@
     SPACE(GLOBAL, GLOBAL_CONFLICT, GLOBAL_CONFLICT, GLOBAL_CONFLICT, 0,                                                \
           "fence_proxy_async_global() behind the earlier access: by its thread before it hands it on, or by this one " \
           "before the copy",                                                                                           \
-          32)
+          32)                                                                                                          \
+    SPACE(TENSOR, RACE_RAW, RACE_WAR, RACE_WAW, 0, "", 1 << 30) /* no proxy fence is for it */
 
 typedef enum {
 #define SPACE(id, ...) SPACE_##id,
     SPACES_OF(SPACE)
 #undef SPACE
-        SPACES
+        SPACES,
+    FENCED_SPACES = SPACE_TENSOR, /* those before it */
 } Space;
 
 /* What the generic proxy has done the async proxy sees behind a proxy fence for that space; what the async proxy has
@@ -70,7 +72,14 @@ static inline Scope scope_of(MemoryOrder order) { return order & ORDER_SYSTEM ? 
     ACCESS(WGMMA_B, "wgmma reading B", 1, 0, 0, ASYNC)                            \
     ACCESS(CLUSTER_READ, "ld.shared::cluster", 1, 0, 0, GENERIC)                  \
     ACCESS(CLUSTER_WRITE, "st.shared::cluster", 0, 1, 0, GENERIC)                 \
-    ACCESS(ST_ASYNC, "st.async", 0, 1, 0, GENERIC)
+    ACCESS(ST_ASYNC, "st.async", 0, 1, 0, GENERIC)                                \
+    ACCESS(TMEM_LD, "tcgen05.ld", 1, 0, 0, GENERIC)                               \
+    ACCESS(TMEM_ST, "tcgen05.st", 0, 1, 0, GENERIC)                               \
+    ACCESS(TMEM_DEALLOC, "tcgen05.dealloc", 0, 1, 0, GENERIC)                     \
+    ACCESS(TCGEN05_A, "tcgen05.mma reading A", 1, 0, 0, ASYNC)                    \
+    ACCESS(TCGEN05_B, "tcgen05.mma reading B", 1, 0, 0, ASYNC)                    \
+    ACCESS(TCGEN05_D, "tcgen05.mma writing D", 0, 1, 0, GENERIC)                  \
+    ACCESS(TCGEN05_ADD, "tcgen05.mma adding to D", 0, 1, 0, GENERIC)
 
 typedef enum {
 #define ACCESS(id, ...) ACCESS_##id,

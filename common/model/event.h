@@ -13,6 +13,7 @@
 #include "mechanism/mbarrier.h"
 #include "mechanism/registers.h"
 #include "mechanism/tma.h"
+#include "mechanism/tmem.h"
 #include "mechanism/warp.h"
 #include "mechanism/wgmma.h"
 
@@ -127,6 +128,15 @@ typedef enum {
     EVENT_REGISTERS_SETTLED, /* accumulators, count: the compiler has been told that they have changed */
     EVENT_FRAGMENT_HOLDS,    /* fragment, matrix, element_bytes, row, k: the thread says what its registers hold */
 
+    /* ---- tensor memory: tmem.c. A warp's: warp, taddr (an address there), columns */
+    EVENT_TMEM_ALLOC, /* taddr: the first column, -1: there is no room */
+    EVENT_TMEM_DEALLOC,
+    EVENT_TMEM_RELINQUISH,
+    EVENT_TMEM_ACCESS,  /* write; the lanes' addresses are in the meeting */
+    EVENT_TMEM_WAIT,    /* warp, group: all of its lanes' accesses are over */
+    EVENT_TMEM_FENCE,   /* thread, behind: after_thread_sync */
+    EVENT_TMEM_PRODUCT, /* thread, tmem_product */
+
     EVENT_KINDS
 } EventKind;
 
@@ -196,6 +206,11 @@ typedef struct {
             MbarrierChange change;
         };
         int system;
+        struct {
+            uint32_t taddr;
+            int columns, behind;
+            const TmemProduct *tmem_product;
+        };
         const ProxyFence *fence;
         const TensorMap *map;
         const TmaCopy *copy;
@@ -231,6 +246,7 @@ typedef struct {
     LISTENER(order, 1)                                            \
     LISTENER(cells, 1)                                            \
     LISTENER(transfers, 1)                                        \
+    LISTENER(tmem, 1)                                             \
     LISTENER(products, 1)                                         \
     LISTENER(provenance, 1)                                       \
     LISTENER(results, 1)                                          \

@@ -135,6 +135,7 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
     meetings_begin(cta);
     registers_begin(cta);
     wgmma_begin(cta);
+    tmem_begin(cta);
     for (int i = 0; i < cta->warpgroups; i++) {
         cta->warpgroup[i].cta = cta;
         cta->warpgroup[i].id = i;
@@ -154,6 +155,7 @@ static void cta_free(Cta *cta) {
     POST(CTA_END, .cta = cta);
     copies_free(cta);
     wgmma_free(cta);
+    tmem_free(cta);
     mbarriers_free(cta);
     launch.slot[cta->slot].cta = NULL;
     cta_free_memory(cta);

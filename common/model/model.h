@@ -402,6 +402,17 @@ void model_wgmma_rs(MatrixType type, int n, float *d, const uint32_t *a, uint64_
                     const char *here);
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
+
+void model_tcgen05_alloc(uint32_t *to, int columns, const char *here);
+void model_tcgen05_dealloc(uint32_t address, int columns, const char *here);
+void model_tcgen05_relinquish(const char *here);
+void model_tcgen05_ld(int count, uint32_t *registers, uint32_t address, const char *here);
+void model_tcgen05_st(int count, uint32_t address, const uint32_t *registers, const char *here);
+void model_tcgen05_wait_ld(const char *here);
+void model_tcgen05_wait_st(const char *here);
+void model_tcgen05_fence(int after);
+void model_tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate, const char *here);
+void model_tcgen05_commit(void *bar, const char *here);
 void model_registers_settled(const float *d, int count);
 /* element_bytes: of the operand's type. */
 void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k);

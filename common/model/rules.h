@@ -104,3 +104,15 @@ RULE(WGMMA_DESCRIPTOR, "wgmma descriptor that describes no valid operand",
      "wrong numbers, or an illegal-instruction error")
 RULE(REGISTERS_UNINIT, "Product added to registers that were never set",
      "adds whatever the registers held: wrong in every run, and different in each")
+
+/* ---- tensor memory: nothing here has run on a Blackwell GPU, the GPU lines are the manual's and reports of others */
+RULE(UNINIT_TENSOR, "Read of tensor memory that nobody has written", "adds or reads what was there before")
+RULE(TMEM_ALLOC, "Allocation of tensor memory that is not accepted", "undefined, or blocks for ever")
+RULE(TMEM_FREE, "Tensor memory that is freed wrongly, or not at all",
+     "undefined; other CTAs of the SM wait for ever for columns that nobody frees")
+RULE(TMEM_ADDRESS, "Address in tensor memory that the instruction does not accept",
+     "undefined; a warp reaches the lanes of its quarter whatever the address says")
+RULE(TCGEN05_DESCRIPTOR, "tcgen05.mma with a descriptor that describes no valid operand or shape",
+     "an illegal-instruction error, or wrong numbers")
+RULE(TCGEN05_FENCE, "Accesses of two threads to tensor memory without tcgen05.fence on both sides of what orders them",
+     "mostly right; kernels that leave the fence out behind a wait::ld are in use, and the manual asks for it")

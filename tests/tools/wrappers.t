@@ -5,6 +5,7 @@
 CC=${CC:-gcc}
 C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
 SOURCE=tests/tools/wrappers.cu
+TCGEN05=tests/tools/tcgen05.cu
 CALLERS="$SOURCE tests/conform/kernels.h $(printf '%s/*.cu ' $CHAPTER_DIRS)"
 HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag fragment'
 
@@ -32,11 +33,13 @@ for header in $HEADERS; do
 done
 like "$(missing common/device/mbarrier.h $SOURCE)" "mbarrier_inval" "one that is not called is seen"
 
+is "$(missing common/device/tcgen05.h $TCGEN05)" "" "every wrapper of tcgen05.h is called"
+
 is "$(wordless common/device/*.h)" "" "every wrapper has a comment above it"
 is "$(sed '/^\/\* One arrival\. Releases/d' common/device/mbarrier.h | wordless)" "mbarrier_arrive" "one without is seen"
 
 compile_model() { $CC $C_SUBSET -DGEMM_MODEL -Wno-psabi -fsyntax-only "${@:2}" -x c "$1" 2>&1; }
-is "$(compile_model $SOURCE)" "" "the model takes them"
+is "$(compile_model $SOURCE)$(compile_model $TCGEN05)" "" "the model takes them"
 is "$(compile_model $SOURCE -DGEMM_EDITOR -Wno-uninitialized -Wno-unused-parameter)" "" "and an editor, which reads their PTX side"
 cat >"$output/shared.cu" <<EOF
 #include "$PWD/common/gemm.h"
@@ -45,13 +48,21 @@ EOF
 like "$(compile_model "$output/shared.cu")" "the model has no __shared__ variables" "a __shared__ variable is refused"
 
 if [ -n "${NO_NVCC:-}" ] || [ -z "${NVCC:-}" ]; then
-    skip "nvcc takes them" "${NO_NVCC:-NVCC is not set}"
+    skip "nvcc takes them, and those of tcgen05.h" "${NO_NVCC:-NVCC is not set}"
     done_testing
 fi
-# compile_cuda SOURCE
+# compile_cuda SOURCE GPU [OPTION...]
 compile_cuda() {
-    $NVCC -std=c++17 -Icommon --Werror all-warnings -gencode arch=compute_90a,code=sm_90a -c "$1" \
-        -o "$output/wrappers.o" 2>&1
+    $NVCC -std=c++17 -Icommon --Werror all-warnings -gencode "arch=compute_$2,code=sm_$2" -c "$1" \
+        -o "$output/wrappers.o" "${@:3}" 2>&1
 }
-is "$(compile_cuda $SOURCE)" "" "nvcc and ptxas take them for sm_90a"
+is "$(compile_cuda $SOURCE 90a)" "" "nvcc and ptxas take them for sm_90a"
+for gpu in 100a 103a 110a; do
+    if ! $NVCC --list-gpu-code | grep -qx "sm_${gpu%a}"; then
+        skip "those of tcgen05.h for sm_$gpu" "this nvcc does not know it"
+        continue
+    fi
+    is "$(compile_cuda $TCGEN05 $gpu)" "" "those of tcgen05.h for sm_$gpu"
+    is "$(compile_cuda $TCGEN05 $gpu -Xptxas -g-tmem-access-check)" "" "with ptxas's check of tensor memory"
+done
 done_testing

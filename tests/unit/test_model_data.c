@@ -12,9 +12,11 @@ int main(void) { skip_all("there is no CPU model"); }
 #include <math.h>
 #include <unistd.h>
 
+#include "device/tcgen05.h"
 #include "device/wgmma.h"
 #include "model/data/matrix.h"
 #include "model/data/rounding.h"
+#include "model/data/tcgen05.h"
 #include "model/data/tensor_map.h"
 #include "model/model.h"
 
@@ -303,6 +305,46 @@ static void test_rounding(void) {
     ok(isinf(d[0]) && isfinite(d[8]), "infinity stays where it is");
 }
 
+/* Blackwell's: values from CuTe's headers (CUTLASS 7107b05, mma_sm100_desc.hpp), computed on the host; not from a GPU. All are of a
+ * tile of 128 rows that begins at address 0, leading and stride in 16 bytes. */
+static void test_tcgen05(void) {
+    static const struct {
+        uint64_t bits;
+        uint32_t leading, stride;
+        int swizzle, swizzle_bytes;
+    } vectors[] = {
+        {0x4000404000010000, 1, 64, TCGEN05_SWIZZLE_128B, 128},
+        {0x8000402000010000, 1, 32, TCGEN05_SWIZZLE_64B, 64},
+        {0xc000401000010000, 1, 16, TCGEN05_SWIZZLE_32B, 32},
+        {0x0000400800800000, 128, 8, TCGEN05_SWIZZLE_NONE, 0},
+        {0x4000408000400000, 64, 128, TCGEN05_SWIZZLE_128B, 128},
+        {0x8000408000200000, 32, 128, TCGEN05_SWIZZLE_64B, 64},
+        {0xc000408000100000, 16, 128, TCGEN05_SWIZZLE_32B, 32},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        WgmmaDescriptor d;
+        is_hex(tcgen05_descriptor_fields(0, vectors[i].leading * 16, vectors[i].stride * 16, vectors[i].swizzle),
+               vectors[i].bits, "a descriptor of tcgen05, as CuTe's");
+        ok(tcgen05_descriptor_decode(vectors[i].bits, &d) && d.leading == vectors[i].leading * 16 &&
+               d.stride == vectors[i].stride * 16 && d.swizzle_bytes == vectors[i].swizzle_bytes,
+           "... is understood");
+        ok(!tcgen05_descriptor_decode(vectors[i].bits ^ (uint64_t)1 << 46, &d),
+           "... and with another bit 46 it is none");
+    }
+    is_hex(tcgen05_descriptor_k_major_128b(0), vectors[0].bits, "a K-major tile with the 128-byte swizzle");
+    is_hex(tcgen05_shape_f16(1, 128, 256, 0, 0), 0x08400490, "bf16, 128 x 256, as CuTe's");
+    is_hex(tcgen05_shape_f16(1, 128, 256, 1, 1), 0x08418490, "... both MN-major");
+    Tcgen05Shape shape = tcgen05_shape(0x08418490);
+    ok(shape.type == MATRIX_BF16 && shape.m == 128 && shape.n == 256 && shape.a_major && shape.b_major &&
+           shape.unknown == 0 && tcgen05_has_shape(&shape),
+       "... is understood");
+    /* Sums in f16; tf32; int8. */
+    static const uint32_t others[] = {0x04100000, 0x08200910, 0x082004a0};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ok(tcgen05_shape(others[i]).unknown != 0, "0x%08x is not of kind f16 with sums in fp32", others[i]);
+    }
+}
+
 int main(void) {
     test_encoder();
     test_encoder_2d();
@@ -311,6 +353,7 @@ int main(void) {
     test_range();
     test_additions();
     test_descriptor();
+    test_tcgen05();
     test_elements();
     test_rounding();
     return tap_done();

@@ -89,6 +89,7 @@ struct Cta {
     struct CtaBarriers *mbarriers;      /* mechanism/mbarrier.h */
     struct NamedBarrier *named;         /* mechanism/barrier.h; [NAMED_BARRIERS] */
     struct RegisterPool *registers;     /* mechanism/registers.h */
+    struct CtaTmem *tmem;               /* mechanism/tmem.h */
     struct CtaClock *clock;             /* judge/clock.c */
     struct CtaRoles *roles;             /* judge/bug_report.c */
     struct Cells *cells;                /* judge/cells.c */
@@ -98,6 +99,8 @@ struct Cta {
     struct CtaConvergence *convergence; /* judge/convergence.c */
     struct CtaProducts *products;       /* judge/products.c */
     struct CtaTransfers *transfers;     /* judge/transfers.c */
+    struct TmemFacts *tmem_facts;       /* judge/tmem.c */
+    struct TensorCells *tensor;         /* judge/cells.c; NULL: no tensor memory has been allocated */
     struct CtaCount *count;             /* tell/count.c; NULL: nothing has been counted */
     struct CtaSteps *steps;             /* tell/steps.c; NULL: nobody measures */
 };

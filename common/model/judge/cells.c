@@ -326,6 +326,63 @@ void cells_look(Cta *cta, Actor *a, uint32_t offset) {
     }
 }
 
+/* ---- tensor memory ----------------------------------------------------------------------------------------------- */
+
+/* A cell for every 8 columns of a lane: a bit of Access.bytes for each. */
+enum { CELL_COLUMNS = 8 };
+typedef struct TensorCells {
+    Cells cells; /* others of a cell */
+    struct TensorCell {
+        Cell cell;
+        uint8_t written;
+    } at[TMEM_LANES][TMEM_COLUMNS / CELL_COLUMNS];
+} TensorCells;
+
+void cells_tensor_begin(Cta *cta) {
+    if (cta->tensor == NULL) {
+        cta->tensor = model_alloc_zero(sizeof *cta->tensor);
+        forget(&cta->tensor->cells, SPACE_TENSOR);
+    }
+}
+
+ON(cells, CTA_END) {
+    if (e->cta->tensor != NULL) {
+        free_cells(&e->cta->tensor->cells);
+        free(e->cta->tensor);
+    }
+}
+
+void cells_tensor(Cta *cta, Actor *a, int lane, int column, int columns) {
+    a->space = SPACE_TENSOR;
+    a->cta = cta;
+    for (int n; columns > 0; column += n, columns -= n) {
+        const int first = column % CELL_COLUMNS;
+        n = columns < CELL_COLUMNS - first ? columns : CELL_COLUMNS - first;
+        struct TensorCell *here = &cta->tensor->at[lane][column / CELL_COLUMNS];
+        const uint8_t mask = (uint8_t)(((1u << n) - 1) << first);
+        const uintptr_t at = (uintptr_t)lane << 16 | (uintptr_t)column;
+        a->access.bytes = mask;
+        cell_access(&cta->tensor->cells, &here->cell, a, a->access.flags & WRITES, at, (uint32_t)n);
+        /* A load has all 32 lanes of a quarter, D of M = 64 half of them. */
+        uint8_t known = here->written;
+        if (a->access.kind == ACCESS_TMEM_LD) {
+            known |= cta->tensor->at[lane ^ 16][column / CELL_COLUMNS].written;
+        }
+        if ((a->access.kind == ACCESS_TMEM_LD || a->access.kind == ACCESS_TCGEN05_ADD) && (known & mask) != mask) {
+            order_find(a, RULE_UNINIT_TENSOR, at, (uint32_t)n);
+        }
+        here->written |= a->access.flags & WRITES ? mask : 0;
+    }
+}
+
+void cells_tensor_forget(Cta *cta, int column, int columns) {
+    for (int lane = 0; lane < TMEM_LANES; lane++) {
+        for (int i = column / CELL_COLUMNS; i < (column + columns) / CELL_COLUMNS; i++) {
+            cta->tensor->at[lane][i].written = 0;
+        }
+    }
+}
+
 /* ---- global memory ----------------------------------------------------------------------------------------------- */
 
 /* An access that goes nowhere: ends the launch. */

@@ -42,6 +42,10 @@ typedef struct Cells {
  * order_settle(). */
 void cells_shared(Cta *cta, Actor *actor, uint32_t offset, uint32_t size);
 void cells_global(Actor *actor, const void *p, uint32_t size);
+/* Tensor memory: columns of a lane; what is freed; an allocation begins. */
+void cells_tensor(Cta *cta, Actor *actor, int lane, int column, int columns);
+void cells_tensor_forget(Cta *cta, int column, int columns);
+void cells_tensor_begin(Cta *cta);
 /* Judges a read of one aligned chunk of shared memory, and does not remember it. */
 void cells_look(Cta *cta, Actor *actor, uint32_t offset);
 

@@ -106,7 +106,7 @@ void clock_raise_tick(Clock *clock, Component component, const Tick *by) {
     Tick *tick = &clock->tick[component];
     tick->known = larger(tick->known, by->known);
     tick->visible = larger(tick->visible, by->visible);
-    for (int space = 0; space < SPACES; space++) {
+    for (int space = 0; space < FENCED_SPACES; space++) {
         tick->fenced[space] = larger(tick->fenced[space], by->fenced[space]);
     }
 }
@@ -336,6 +336,7 @@ ON(clock, CTA_END) {
     Cta *cta = e->cta;
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock->base);
+        clock_unref(cta->thread[i].clock->tensor);
     }
     clock_unref(cta->clock->exit);
     clock_unref(cta->clock->fenced);
@@ -520,6 +521,29 @@ ON(clock, BULK_WAIT) {
     }
 }
 
+/* A wait makes loads and stores of tensor memory known; a fence behind it, before its thread hands that on, makes them count there. */
+ON(clock, TMEM_WAIT) {
+    for (int lane = 0; lane < e->warp->lanes; lane++) {
+        Thread *t = &e->warp->thread[lane];
+        const int index = t->clock->group[e->group];
+        if (index != 0) {
+            t->clock->own[index].tick.known = t->groups[e->group].committed;
+        }
+    }
+}
+
+ON(clock, TMEM_FENCE) {
+    ThreadClock *clock = e->thread->clock;
+    if (e->behind) {
+        clock_unref(clock->tensor);
+        clock->tensor = clock_ref(clock->base);
+    }
+    for (GroupKind kind = GROUP_TMEM_LOADS; !e->behind && kind <= GROUP_TMEM_STORES; kind++) {
+        Tick *tick = &clock->own[clock->group[kind]].tick; /* 0 is the thread's own: visible anyway */
+        tick->visible = tick->known;
+    }
+}
+
 ON(clock, WGMMA_WAITED) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         Thread *t = &e->warp->thread[lane];
@@ -538,7 +562,7 @@ void clock_init_fence(Thread *t) {
 ON(clock, GRID_WAIT) { e->thread->clock->waited |= 1 << device_of(e->thread); }
 
 static void cover_tick(Tick *tick, unsigned spaces) {
-    for (int space = 0; space < SPACES; space++) {
+    for (int space = 0; space < FENCED_SPACES; space++) {
         tick->fenced[space] = spaces >> space & 1 ? tick->known : tick->fenced[space];
     }
 }

@@ -3,7 +3,7 @@
  * Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
  * barrier's phases, a warpgroup's wgmma groups, a thread's cp.async or bulk groups. An access's epoch is (component,
  * value); a thread knows it if its clock's value is at least that. Each component has more values: up to where its writes
- * are visible too, which an arrival of too narrow a scope does not say; and for each space, up to where accesses through
+ * are visible too, which an arrival of too narrow a scope does not say, nor of tensor memory one without a fence before it; and for each space, up to where accesses through
  * the generic proxy are covered by a proxy fence. */
 #ifndef CLOCK_H
 #define CLOCK_H
@@ -13,7 +13,7 @@
 typedef struct {
     uint32_t known;
     uint32_t visible; /* not more than that */
-    uint32_t fenced[SPACES];
+    uint32_t fenced[FENCED_SPACES];
 } Tick;
 /* A value of a Tick, by its index. */
 typedef enum { KNOWN, VISIBLE, FENCED } Aspect;
@@ -59,6 +59,7 @@ typedef struct ThreadClock {
     int own_count;          /* own[0] is the thread's own component */
     int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
     int waited;             /* as in Clock */
+    Clock *tensor;          /* what it knew at its last tcgen05.fence::after_thread_sync; NULL: there was none */
     /* world.h, by scope from .gpu on: what its relaxed atomics have seen, which a fence makes known; what the last fence lets
      * them hand on. What atomics of too narrow a scope have come across. */
     struct World *seen[SCOPES], *beyond;

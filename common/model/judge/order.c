@@ -118,9 +118,31 @@ static int needs_release(const Access *mine, const Access *before) {
     return (before->flags & WRITES) && ((mine->flags & READS) || before->component == before->issuer);
 }
 
+static ModelRule race_of(const Actor *a, const Access *before) {
+    return (a->access.flags & READS) && (before->flags & WRITES) ? spaces[a->space].early_read
+           : before->flags & READS                               ? spaces[a->space].early_write
+                                                                 : spaces[a->space].second_write;
+}
+
+/* tcgen05 of another thread is in order only between fences: before_thread_sync, which a commit has in it, before what orders the
+ * two, after_thread_sync behind it. PTX 9.7.16.6.3 and 9.7.16.6.4. */
+static ModelRule rule_of_tensor(Actor *a, const Access *before) {
+    if (!has(a, before, KNOWN)) {
+        return race_of(a, before);
+    }
+    const Thread *t = a->thread, *issuer = component_owner(t->cta->cluster, before->issuer)->thread;
+    return issuer == t || a->access.kind == ACCESS_TMEM_DEALLOC ||
+                   clock_tick(t->clock->tensor, before->component).visible >= before->epoch
+               ? RULE_COUNT
+               : RULE_TCGEN05_FENCE;
+}
+
 /* The rule that the access breaks; RULE_COUNT: none. */
 static ModelRule rule_of(Actor *a, const Access *before) {
     const int mine = a->access.flags, other = before->flags, needs_fence = (mine & ASYNC) && !(other & ASYNC);
+    if (a->space == SPACE_TENSOR) {
+        return rule_of_tensor(a, before);
+    }
     if (before->serial != a->access.serial) {
         const Launch *l = launch_of(a->thread->cta);
         if (overlaps(l) && is_of(before_of(l), before->serial)) {
@@ -140,10 +162,9 @@ static ModelRule rule_of(Actor *a, const Access *before) {
         return RULE_COUNT;
     }
     if (!known || (!visible && needs_release(&a->access, before))) {
-        return a->space == SPACE_GLOBAL && world_is_beyond(a->thread, device_of(a->thread), before) ? RULE_SCOPE
-               : (mine & READS) && (other & WRITES) ? spaces[a->space].early_read
-               : other & READS                      ? spaces[a->space].early_write
-                                                    : spaces[a->space].second_write;
+        return a->space == SPACE_GLOBAL && world_is_beyond(a->thread, device_of(a->thread), before)
+                   ? RULE_SCOPE
+                   : race_of(a, before);
     }
     int forgiven = !(other & WRITES) && (device.options.lenient || !spaces[a->space].reads_fenced);
     return fenced || forgiven ? RULE_COUNT : RULE_PROXY_FENCE;
@@ -174,7 +195,9 @@ static const char *issuer_text(const Access *e, char *text) {
 
 /* What lies at `at` of the actor's space. */
 static Tag tag_at(const Actor *a, uintptr_t at) {
-    return a->space == SPACE_SHARED ? provenance_of(a->cta, (uint32_t)at) : tag_of_global((const void *)at);
+    return a->space == SPACE_SHARED   ? provenance_of(a->cta, (uint32_t)at)
+           : a->space == SPACE_GLOBAL ? tag_of_global((const void *)at)
+                                      : (Tag){TENSOR_UNKNOWN, 0, 0, 0};
 }
 
 /* What an instruction has been found to break. */
@@ -305,13 +328,32 @@ static void report_missing_global(const Actor *a, int on, const Access *before, 
     }
 }
 
+static void report_missing_tensor(const struct Finding *f) {
+    const int product = f->before.kind == ACCESS_TCGEN05_D || f->before.kind == ACCESS_TCGEN05_ADD;
+    if (f->rule == RULE_TCGEN05_FENCE) {
+        report_line("missing",
+                    "%stcgen05_fence_after() by this thread behind what orders the two, before this instruction",
+                    product ? "" : "tcgen05_fence_before() by the other thread before it hands on, or ");
+    } else if (product) {
+        report_line("missing",
+                    "tcgen05_commit() by the thread of that tcgen05.mma, and a wait for its mbarrier; a commit of "
+                    "another thread says nothing of it, and only products of one accumulator and shape are in "
+                    "order without");
+    } else {
+        report_line("missing", "%s by the warp of the earlier instruction, and a barrier behind it",
+                    f->before.kind == ACCESS_TMEM_LD ? "tcgen05_wait_ld()" : "tcgen05_wait_st()");
+    }
+}
+
 static void report_missing(const struct Finding *f, const char *who) {
     const Actor *a = f->by;
     const Access *before = &f->before;
-    if (f->rule == RULE_UNINIT_SHARED || f->rule == RULE_BARRIER_OVERWRITTEN) {
+    if (f->rule == RULE_UNINIT_SHARED || f->rule == RULE_UNINIT_TENSOR || f->rule == RULE_BARRIER_OVERWRITTEN) {
         return;
     }
-    if (f->rule == RULE_LAUNCH_OVERLAP) {
+    if (a->space == SPACE_TENSOR) {
+        report_missing_tensor(f);
+    } else if (f->rule == RULE_LAUNCH_OVERLAP) {
         report_line("missing", "grid_dependency_wait(), by this thread or by one that is before it at a barrier");
     } else if (f->rule == RULE_PROXY_FENCE) {
         report_line("missing", "%s",
@@ -380,6 +422,10 @@ static void report(const struct Finding *f) {
     }
     if (a->space == SPACE_SHARED) {
         report_shared(a->cta, (uint32_t)f->at, f->size, f->tag);
+    } else if (a->space == SPACE_TENSOR) {
+        report_line("memory", "tensor memory of %s, lane %d, columns %d to %d", cta_text(a->cta, name),
+                    tmem_lane((uint32_t)f->at), tmem_column((uint32_t)f->at),
+                    tmem_column((uint32_t)f->at) + (int)f->size - 1);
     } else {
         report_global(a->in, f->at, f->tag);
     }

@@ -71,7 +71,8 @@ static inline int is_after(const Access *e, const Epoch *epoch) {
 static inline void order_check(Actor *a, const Access *before, uintptr_t at, uint32_t size) {
     if (before->serial != 0 && ((before->flags | a->access.flags) & WRITES) && (before->bytes & a->access.bytes) &&
         is_after(before, &a->passed)) {
-        if (actor_shares(a, before, VISIBLE) && (before->flags & ASYNC) >= (a->access.flags & ASYNC)) {
+        if (a->space != SPACE_TENSOR && actor_shares(a, before, VISIBLE) &&
+            (before->flags & ASYNC) >= (a->access.flags & ASYNC)) {
             a->passed = (Epoch){before->serial, before->epoch, before->component};
         } else {
             order_judge(a, before, at, size);

@@ -414,17 +414,21 @@ static void note_started(const Thread *t, Component component, uint32_t value) {
     *last = load;
 }
 
+static const char *copies_arrive_text(GroupKind group) {
+    return group == GROUP_COPIES ? "cp.async.mbarrier.arrive" : "tcgen05.commit";
+}
+
 /* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
  * nothing that the thread has written itself. */
 ON(phases, MBARRIER_COPIES) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
-    uint32_t group = t->groups[GROUP_COPIES].committed + 1;
-    note_started(t, group_component(t, GROUP_COPIES), group);
+    uint32_t group = t->groups[e->group].committed + 1;
+    note_started(t, group_component(t, e->group), group);
     f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
-    f->copies[f->copies_count++] = (CopyArrival){t, clock_ref(t->clock->base), group, e->site};
-    note_last_load(b, t, "cp.async.mbarrier.arrive", e->site);
+    f->copies[f->copies_count++] = (CopyArrival){t, e->group, clock_ref(t->clock->base), group, e->site};
+    note_last_load(b, t, copies_arrive_text(e->group), e->site);
 }
 
 ON(phases, MBARRIER_COPIES_ARRIVE) {
@@ -432,18 +436,18 @@ ON(phases, MBARRIER_COPIES_ARRIVE) {
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     int i = 0;
-    while (f->copies[i].thread != t) {
+    while (f->copies[i].thread != t || f->copies[i].group != e->group) {
         i++;
     }
     CopyArrival arrival = f->copies[i];
     memmove(&f->copies[i], &f->copies[i + 1], (size_t)(--f->copies_count - i) * sizeof arrival);
-    check_arrival(t, b, 1, arrival.site, "cp.async.mbarrier.arrive");
+    check_arrival(t, b, 1, arrival.site, copies_arrive_text(e->group));
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, arrival.site);
         Clock **const to[] = {&f->arriving, &f->arriving_near};
         for (int n = 0; n < 1 + (f->arriving_near != NULL); n++) {
             clock_add(to[n], arrival.known);
-            clock_raise(*to[n], group_component(t, GROUP_COPIES), arrival.epoch, 0);
+            clock_raise(*to[n], group_component(t, e->group), arrival.epoch, 0);
         }
     }
     clock_unref(arrival.known);

@@ -62,6 +62,7 @@ typedef struct {
 /* Copies of a thread that will arrive: what it knew, and up to where its copies are over then. */
 typedef struct {
     Thread *thread;
+    GroupKind group;
     Clock *known;
     uint32_t epoch;
     Site site;

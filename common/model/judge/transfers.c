@@ -33,7 +33,7 @@ static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
 /* An mbarrier counts the copies of the thread so far. */
-ON(transfers, MBARRIER_COPIES) { e->thread->cta->transfers->last[GROUP_COPIES][e->thread->id].group = 0; }
+ON(transfers, MBARRIER_COPIES) { e->thread->cta->transfers->last[e->group][e->thread->id].group = 0; }
 
 ON(transfers, GROUP_WAIT) { report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest); }
 

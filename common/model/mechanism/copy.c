@@ -31,7 +31,7 @@ static PendingCopy *pending_add(Thread *t) {
 static void copy_oldest(Thread *t) {
     const PendingCopy *copy = pending(t, t->copies->head++);
     if (copy->barrier != NULL) {
-        mbarrier_copies_arrive(t, copy->barrier);
+        mbarrier_copies_arrive(t, copy->barrier, GROUP_COPIES);
         return;
     }
     memcpy(copy->dst, copy->src, copy->bytes);
@@ -99,7 +99,7 @@ void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here) {
     Site site = site_of(here);
     ThreadGroups *g = &t->groups[GROUP_COPIES];
     Barrier *b = mbarrier_reach(t, t->cta->rank, bar, site, "cp.async.mbarrier.arrive", 0);
-    mbarrier_await_copies(t, b, counts, site);
+    mbarrier_await_copies(t, b, GROUP_COPIES, counts, site);
     *pending_add(t) = (PendingCopy){.group = g->committed, .barrier = b};
     groups_close_by_barrier(g);
     agent_queue(&t->warp->copies);

@@ -7,10 +7,13 @@
 
 /* Kinds of groups: GROUP(id, the copies in it, what closes it, what waits for it: names in reports). A thread has one
  * open group of each kind, and waits until at most so many closed ones are unfinished. */
-#define GROUPS(GROUP)                                                      \
-    GROUP(COPIES, "cp.async", "commit_group", "cp.async.wait_group")       \
-    GROUP(READS, "TMA store", "bulk_commit_group", "bulk_wait_group_read") \
-    GROUP(WRITES, "TMA store", "bulk_commit_group", "bulk_wait_group")
+#define GROUPS(GROUP)                                                       \
+    GROUP(COPIES, "cp.async", "commit_group", "cp.async.wait_group")        \
+    GROUP(READS, "TMA store", "bulk_commit_group", "bulk_wait_group_read")  \
+    GROUP(WRITES, "TMA store", "bulk_commit_group", "bulk_wait_group")      \
+    GROUP(TMEM, "tcgen05.mma", "tcgen05.commit", "tcgen05.commit")          \
+    GROUP(TMEM_LOADS, "tcgen05.ld", "tcgen05.wait::ld", "tcgen05.wait::ld") \
+    GROUP(TMEM_STORES, "tcgen05.st", "tcgen05.wait::st", "tcgen05.wait::st")
 
 typedef enum {
 #define GROUP(id, copies, commit, wait) GROUP_##id,

@@ -227,13 +227,13 @@ void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
 
 /* ---- arrivals of cp.async ---------------------------------------------------------------------------------------- */
 
-void mbarrier_await_copies(Thread *t, Barrier *b, int counts, Site site) {
+void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, int counts, Site site) {
     b->pending += !counts;
-    POST(MBARRIER_COPIES, .thread = t, .barrier = b, .site = site);
+    POST(MBARRIER_COPIES, .thread = t, .barrier = b, .group = group, .site = site);
 }
 
-void mbarrier_copies_arrive(Thread *t, Barrier *b) {
-    POST(MBARRIER_COPIES_ARRIVE, .thread = t, .barrier = b);
+void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group) {
+    POST(MBARRIER_COPIES_ARRIVE, .thread = t, .barrier = b, .group = group);
     b->pending -= b->pending > 0;
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .change = MBARRIER_ARRIVE, .amount = 1);
     try_complete(b);

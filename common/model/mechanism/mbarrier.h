@@ -4,6 +4,7 @@
 #define MODEL_MBARRIER_H
 
 #include "../core/types.h"
+#include "group.h"
 
 enum { BARRIER_BYTES = 8, TX_LIMIT = (1 << 20) - 1, ARRIVAL_LIMIT = (1 << 20) - 1 };
 
@@ -51,10 +52,10 @@ void mbarriers_free(Cta *cta);
 /* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the thread's own. Waits
  * if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
 Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-/* copy.c: the barrier is to get an arrival when the thread's copies so far are done; `counts` if mbarrier_init() counts it,
+/* copy.c, tmem.c: the barrier is to get an arrival when the thread's copies of these groups so far are done; `counts` if mbarrier_init() counts it,
  * else the phase expects one more. They are done. */
-void mbarrier_await_copies(Thread *t, Barrier *b, int counts, Site site);
-void mbarrier_copies_arrive(Thread *t, Barrier *b);
+void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, int counts, Site site);
+void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group);
 /* tma.c, cluster.c: bytes of a copy have landed. */
 void mbarrier_land(Barrier *b, uint32_t bytes);
 

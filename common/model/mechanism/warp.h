@@ -6,20 +6,27 @@
 #include "../core/types.h"
 
 /* INSTRUCTION(id, name in reports). */
-#define WARP_INSTRUCTIONS(INSTRUCTION)              \
-    INSTRUCTION(SYNCWARP, "__syncwarp")             \
-    INSTRUCTION(SHUFFLE, "shfl.sync")               \
-    INSTRUCTION(ELECT, "elect.sync")                \
-    INSTRUCTION(VOTE, "vote.sync")                  \
-    INSTRUCTION(MATCH, "match.sync")                \
-    INSTRUCTION(LDMATRIX, "ldmatrix")               \
-    INSTRUCTION(STMATRIX, "stmatrix")               \
-    INSTRUCTION(MMA, "mma.sync")                    \
-    INSTRUCTION(SETMAXNREG, "setmaxnreg")           \
-    INSTRUCTION(WGMMA_FENCE, "wgmma.fence")         \
-    INSTRUCTION(WGMMA, "wgmma.mma_async")           \
-    INSTRUCTION(WGMMA_COMMIT, "wgmma.commit_group") \
-    INSTRUCTION(WGMMA_WAIT, "wgmma.wait_group")
+#define WARP_INSTRUCTIONS(INSTRUCTION)                                 \
+    INSTRUCTION(SYNCWARP, "__syncwarp")                                \
+    INSTRUCTION(SHUFFLE, "shfl.sync")                                  \
+    INSTRUCTION(ELECT, "elect.sync")                                   \
+    INSTRUCTION(VOTE, "vote.sync")                                     \
+    INSTRUCTION(MATCH, "match.sync")                                   \
+    INSTRUCTION(LDMATRIX, "ldmatrix")                                  \
+    INSTRUCTION(STMATRIX, "stmatrix")                                  \
+    INSTRUCTION(MMA, "mma.sync")                                       \
+    INSTRUCTION(SETMAXNREG, "setmaxnreg")                              \
+    INSTRUCTION(WGMMA_FENCE, "wgmma.fence")                            \
+    INSTRUCTION(WGMMA, "wgmma.mma_async")                              \
+    INSTRUCTION(WGMMA_COMMIT, "wgmma.commit_group")                    \
+    INSTRUCTION(WGMMA_WAIT, "wgmma.wait_group")                        \
+    INSTRUCTION(TCGEN05_ALLOC, "tcgen05.alloc")                        \
+    INSTRUCTION(TCGEN05_DEALLOC, "tcgen05.dealloc")                    \
+    INSTRUCTION(TCGEN05_RELINQUISH, "tcgen05.relinquish_alloc_permit") \
+    INSTRUCTION(TCGEN05_LD, "tcgen05.ld")                              \
+    INSTRUCTION(TCGEN05_ST, "tcgen05.st")                              \
+    INSTRUCTION(TCGEN05_WAIT_LD, "tcgen05.wait::ld")                   \
+    INSTRUCTION(TCGEN05_WAIT_ST, "tcgen05.wait::st")
 
 typedef enum {
 #define INSTRUCTION(id, name) WARP_##id,

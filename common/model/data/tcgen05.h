@@ -1,0 +1,55 @@
+/* tcgen05.h - what the operands of Blackwell's tensor cores say: descriptors, and where an accumulator lies. Section numbers are
+ * of PTX ISA 9.1, 9.7.16. Data functions only. */
+#ifndef MODEL_TCGEN05_H
+#define MODEL_TCGEN05_H
+
+#include "matrix.h"
+
+enum { TMEM_LANES = 128, TMEM_COLUMNS = 512, TMEM_LEAST = 32 /* columns of an allocation */ };
+
+/* An address in tensor memory: lane in the upper 16 bits, column in the lower. 9.7.16.1. */
+static inline int tmem_lane(uint32_t address) { return (int)(address >> 16); }
+static inline int tmem_column(uint32_t address) { return (int)(address & 0xffff); }
+
+/* Kind f16, D in fp32: the fields of an instruction descriptor that the model has. 9.7.16.4.2. */
+typedef struct {
+    MatrixType type; /* of A and B */
+    int m, n, a_major, b_major;
+    uint32_t unknown; /* bits that must be 0 here: sparse, saturate, negate, other kinds' */
+} Tcgen05Shape;
+
+static inline Tcgen05Shape tcgen05_shape(uint32_t bits) {
+    const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | 3u << 15 | 0x3fu << 17 | 0x1fu << 24;
+    uint32_t d = bits >> 4 & 3, a = bits >> 7 & 7, b = bits >> 10 & 7;
+    return (Tcgen05Shape){.type = a == 1 ? MATRIX_BF16 : MATRIX_F16,
+                          .m = (int)(bits >> 24 & 0x1f) * 16,
+                          .n = (int)(bits >> 17 & 0x3f) * 8,
+                          .a_major = (int)(bits >> 15 & 1),
+                          .b_major = (int)(bits >> 16 & 1),
+                          .unknown = (bits & ~fields) | (d != 1) << 4 | (a > 1 || a != b) << 7};
+}
+
+/* cta_group::1. M = 128 takes N by 16 in CUTLASS and DeepGEMM. 9.7.16.2.1. */
+static inline int tcgen05_has_shape(const Tcgen05Shape *s) {
+    return (s->m == 64 || s->m == 128) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m / 8) == 0;
+}
+
+/* The lane of row m of D, or of A, from the lane of its address: data paths D and F. 9.7.16.10.5. */
+static inline int tcgen05_lane(const Tcgen05Shape *s, int m) { return s->m == 128 ? m : 32 * (m / 16) + m % 16; }
+
+/* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is none: bits
+ * 46 to 48 must be 0b001, as they never are in wgmma's. 9.7.16.4.1. */
+static inline int tcgen05_descriptor_decode(uint64_t bits, WgmmaDescriptor *d) {
+    static const int swizzle_bytes[8] = {0, -1, 128, -1, 64, -1, 32, -1}; /* 1, 128 by 32-byte atoms, is for tf32 */
+    const uint64_t fields = 0x3fffu | (uint64_t)0x3fff << 16 | (uint64_t)0x3fff << 32 | (uint64_t)7 << 46 |
+                            (uint64_t)7 << 49 | (uint64_t)7 << 61;
+    d->start = (uint32_t)(bits & 0x3fff) << 4;
+    d->leading = (uint32_t)(bits >> 16 & 0x3fff) << 4;
+    d->stride = (uint32_t)(bits >> 32 & 0x3fff) << 4;
+    d->base_offset = (int)(bits >> 49 & 7);
+    d->swizzle_bytes = swizzle_bytes[bits >> 61];
+    d->unknown = bits & ~fields;
+    return (bits >> 46 & 7) == 1 && d->swizzle_bytes >= 0 && d->unknown == 0;
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* tcgen05.cu - calls of all wrappers of tcgen05.h: tests/tools/wrappers.t assembles this for Blackwell's GPUs. Nobody runs it. */
+#include "../../common/gemm.h"
+
+#include "../../common/device/tcgen05.h"
+
+enum { COLUMNS = 128, COUNT = 40 };
+
+typedef struct {
+    float *c;
+    int accumulate;
+} Params;
+
+typedef struct {
+    uint64_t tile[8192 / 8];
+    MBarrier bar;
+    uint32_t address;
+} Shared;
+
+static __global__ void wrappers(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    tcgen05_alloc(&s->address, COLUMNS);
+    tcgen05_relinquish();
+    __syncthreads();
+    uint32_t r[COUNT] = {0}, d = s->address;
+    tcgen05_st(COUNT, d, r);
+    tcgen05_wait_st();
+    tcgen05_fence_before();
+    tcgen05_fence_after();
+    uint64_t tile = tcgen05_descriptor(s->tile);
+    tcgen05_mma_f16(d, tile, tile, tcgen05_shape_f16(1, 128, 64, 0, 0), p.accumulate);
+    tcgen05_commit(&s->bar);
+    mbarrier_wait_parity(&s->bar, 0);
+    tcgen05_ld(COUNT, r, d);
+    tcgen05_wait_ld();
+    UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        p.c[i * 128 + (int)threadIdx.x] = __uint_as_float(r[i]);
+    }
+    tcgen05_dealloc(d, COLUMNS);
+}
+KERNEL_ENTRY(wrappers, Params);
+
+int launch_wrappers(const Params *p);
+int launch_wrappers(const Params *p) {
+    LaunchShape shape = {1, 128, 0, sizeof(Shared), 0};
+    return (int)launch_kernel(KERNEL(wrappers), shape, p, NULL, NULL);
+}
