@@ -206,7 +206,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             }
         }
         if (warp % 4 == 0 && elect_one()) {
-            /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+            /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
             bulk_wait_group(0);
         }
     }

@@ -312,7 +312,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         }
     }
     if (warp_uniform((int)threadIdx.x / 32) % 4 == 0 && elect_one()) {
-        /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
         bulk_wait_group(0);
     }
 }

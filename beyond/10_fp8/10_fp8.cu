@@ -298,7 +298,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int warp, const int b
         epilogue(p, s, tile, row, first_column, sum, bm, bn);
     }
     if (elect_one()) {
-        /* Shared memory must live until the copy engine has read it, and C is written when the last group is. */
+        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
         bulk_wait_group(0);
     }
 }

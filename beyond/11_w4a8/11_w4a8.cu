@@ -427,7 +427,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
             }
         }
     }
-    __syncwarp();
+    __syncwarp(); /* orders nothing: the warp is one again, as the .aligned barriers want it */
     /* All wait for the barriers to exist. */
     __syncthreads();
     if (cluster > 1) {
@@ -446,7 +446,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         }
         __syncwarp();
         if (cluster > 1) {
-            /* The barrier counts all threads of the cluster. */
+            /* The producer needs nothing of it: a thread that has arrived may end. It gives the arrival its wait. */
             cluster_wait();
         }
     } else {

@@ -160,7 +160,8 @@ DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn) {
         /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
         system_flag_wait_acquire(&p->ranks[i].flags_here[READY], p->epoch);
     }
-    /* The flags came through the generic proxy; the copy engine's stores go through the other one. */
+    /* Not needed by the manual, as we read it: a launch begins for all proxies (PTX 8.9.4), and no ordinary access to C lies
+     * between that and the copy engine's stores. */
     fence_proxy_async_global();
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         /* Waits until both consumers have filled the buffer, and fenced. */
