@@ -88,55 +88,53 @@ typedef struct {
     float4 *received; /* [teams][sharers][quads of a team][its threads], see add_sums() */
 } Ring;
 
-/* A role's place among the tiles of all experts. */
+/* What a role does next. */
 typedef struct {
-    int expert, row, end; /* rows `row` to `end` - 1 of C are the expert's */
-    int tiles_before;     /* tiles of the experts before it */
     Tile tile;
-} Place;
-
-/* What a CTA has to do. */
-typedef struct {
-    int first_pair, end_pair; /* this CTA's part of a tile's k, in pairs of k-tiles; end_pair is excluded */
-    int index, stride;        /* its first tile's number, of all experts' tiles; from it to the cluster's one after */
+    int first_pair, end_pair; /* this CTA's part of its k, in pairs of k-tiles; end_pair is excluded */
+    int expert, row, end;     /* rows `row` to `end` - 1 of C are the expert's */
+    int tiles_before;         /* tiles of the experts before it */
+    int index, stride;        /* the next tile's number, of all experts' tiles; from it to the cluster's one after */
 } Work;
 
-/* Each CTA has one stretch of k: packed pairs lie together anyway, so there is no need to take turns as in 09. */
-DEVICE Work all_work(const Params *p, const int cluster, int rank) {
+/* A role's work before its first tile. Each CTA has one stretch of k: packed pairs lie together anyway, so there is no
+ * need to take turns as in 09. */
+DEVICE Work all_work(const Params *p, const int cluster) {
+    int rank = cluster > 1 ? cluster_cta_rank() : 0;
     Work work = {.first_pair = p->k_pairs * rank / cluster,
                  .end_pair = p->k_pairs * (rank + 1) / cluster,
+                 .end = p->m,
                  .index = (int)blockIdx.x / cluster,
                  .stride = (int)gridDim.x / cluster};
     return work;
 }
 
-/* Before its first tile. Which rows are the first expert's the launch before may have written. */
-DEVICE Place first_place(const Params *p) {
-    Place place = {.end = p->m};
+/* Which rows are the first expert's. The launch before may have written that. */
+DEVICE void find_first_expert(const Params *p, Work *work) {
     if (p->experts > 1) {
-        place.row = p->first_row[0], place.end = p->first_row[1];
+        work->row = p->first_row[0], work->end = p->first_row[1];
     }
-    return place;
 }
 
-/* Goes on to the index-th tile of all experts; 0 if there is none. */
-DEVICE int find_tile(const Params *p, Place *place, int index, const int bm, const int bn) {
-    int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(place->end - place->row, bm);
-    while (index >= place->tiles_before + tiles_m * tiles_n) {
-        if (place->expert + 1 == p->experts) {
+/* Goes on to the next tile of this cluster; 0 if there is none. */
+DEVICE int next_tile(const Params *p, Work *work, const int bm, const int bn) {
+    int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(work->end - work->row, bm);
+    while (work->index >= work->tiles_before + tiles_m * tiles_n) {
+        if (work->expert + 1 == p->experts) {
             return 0;
         }
-        place->tiles_before += tiles_m * tiles_n;
-        place->expert++;
-        place->row = place->end, place->end = p->first_row[place->expert + 1];
-        tiles_m = ceil_div(place->end - place->row, bm);
+        work->tiles_before += tiles_m * tiles_n;
+        work->expert++;
+        work->row = work->end, work->end = p->first_row[work->expert + 1];
+        tiles_m = ceil_div(work->end - work->row, bm);
     }
-    place->tile = tile_at(index - place->tiles_before, tiles_m, tiles_n, TILE_GROUP);
+    work->tile = tile_at(work->index - work->tiles_before, tiles_m, tiles_n, TILE_GROUP);
+    work->index += work->stride;
     return 1;
 }
 
 /* Producer: announces the bytes of a stage and starts the copies of its weights. */
-DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Place *place, int pair, int stage,
+DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Work *work, int pair, int stage,
                          const int bm, const int bn) {
     const int strips = bn / BLOCK_ROWS;
     mbarrier_arrive_expect_tx(&s->full[stage], X_BYTES(bm) + W_BYTES(bn));
@@ -144,7 +142,7 @@ DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Pla
     UNROLL_ONCE
     for (int i = 0; i < strips; i++) {
         /* Where the tile hangs over the last strip, that one is loaded again; its products are not stored. */
-        size_t strip = (size_t)place->expert * all + min_int(place->tile.n * strips + i, all - 1);
+        size_t strip = (size_t)work->expert * all + min_int(work->tile.n * strips + i, all - 1);
         bulk_load(ring->w + stage * W_BYTES(bn) + i * PAIR_BYTES, p->weights + (strip * p->k_pairs + pair) * PAIR_BYTES,
                   PAIR_BYTES, &s->full[stage]);
     }
@@ -153,19 +151,19 @@ DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Pla
 /* The producer: all pairs of its tiles. The weights of the first `early` ones are on their way. */
 DEVICE void produce(const Params *p, Shared *s, const Ring *ring, const int bm, const int bn, Work work, int early) {
     PipelineState state = producer_start_state();
-    Place place = first_place(p);
-    for (int index = work.index; find_tile(p, &place, index, bm, bn); index += work.stride) {
+    find_first_expert(p, &work);
+    while (next_tile(p, &work, bm, bn)) {
         for (int pair = work.first_pair; pair < work.end_pair; pair++) {
             if (early > 0) {
                 early--;
             } else {
                 /* Waits until the consumers have finished with this stage: they may still read it. */
                 mbarrier_wait_parity(&s->empty[state.index], state.phase);
-                load_weights(p, s, ring, &place, pair, state.index, bm, bn);
+                load_weights(p, s, ring, &work, pair, state.index, bm, bn);
             }
             for (int i = 0; i < PAIR; i++) {
                 tma_load_2d(ring->x + state.index * X_BYTES(bm) + i * bm * BK, &p->map_x, (pair * PAIR + i) * BK,
-                            place.row + place.tile.m * bm, &s->full[state.index]);
+                            work.row + work.tile.m * bm, &s->full[state.index]);
             }
             pipeline_advance(&state, ring->stages);
         }
@@ -211,6 +209,10 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
     float acc[2][MAX_WIDTH / 2]; /* wgmma.h says which element is where */
     uint32_t a[PAIR][STEPS][4];  /* the products read one while the other is written */
     float scale[PAIR][2];
+    UNROLL
+    for (int i = 0; i < STRIPS_OF(bn) * bm / 2; i++) {
+        sum[i / (bm / 2)][i % (bm / 2)] = 0;
+    }
     if (pair < end_pair) {
         /* Waits until the bytes of the first pair have landed. */
         consumer_wait(s->full, state);
@@ -315,10 +317,10 @@ DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, cons
 /* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows
  * of C, a thread holds two neighbouring rows of two columns that are 8 apart. Lanes 4 apart have neighbouring columns: they
  * exchange a row, so that each stores two columns at once. */
-DEVICE void store_strip(const Params *p, const Place *place, const float *sum, const float *scale, const int bm,
+DEVICE void store_strip(const Params *p, const Work *work, const float *sum, const float *scale, const int bm,
                         int first_col, const int sharers, int sharer) {
     int thread = (int)threadIdx.x % 128, lane = thread % 32, odd = lane / 4 % 2;
-    int row = place->row + place->tile.m * bm + lane % 4 * 2;
+    int row = work->row + work->tile.m * bm + lane % 4 * 2;
     int col = first_col + fragment_row(thread, 0) - odd;
     UNROLL
     for (int quad = 0; quad < bm / 8; quad++) {
@@ -337,26 +339,26 @@ DEVICE void store_strip(const Params *p, const Place *place, const float *sum, c
         for (int i = 0; i < 2; i++) {
             /* The rows behind `end` are the next expert's. */
             bf16 *to = p->c + (size_t)(at + odd) * p->ldc + col + i * 8;
-            if (at + odd < place->end && col + i * 8 + 1 < p->n) {
+            if (at + odd < work->end && col + i * 8 + 1 < p->n) {
                 *(uint32_t *)to = both[i];
-            } else if (at + odd < place->end && col + i * 8 < p->n) {
+            } else if (at + odd < work->end && col + i * 8 < p->n) {
                 *to = (bf16)both[i]; /* the left column: the lower 16 bits */
             }
         }
     }
 }
 
-/* Consumer, step 4: the sums of its strips of a tile, to C. */
-DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Place *place, int consumer,
+/* Consumer, step 4: the sums of a tile's strips from first_strip on, to C. */
+DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *work, int first_strip,
                      float sum[MAX_STRIPS][MAX_BM / 2], const int bm, const int bn, const int cluster, int sharer) {
     const int sharers = SHARERS_OF(bm, bn, cluster);
     /* The scales are asked for before the sums are waited for. */
     float scale_a[MAX_BM / 4]; /* two for each quad */
-    int row = place->row + place->tile.m * bm + (int)threadIdx.x % 4 * 2;
+    int row = work->row + work->tile.m * bm + (int)threadIdx.x % 4 * 2;
     UNROLL
     for (int i = 0; i < bm / 4; i++) {
         int at = row + i / 2 * 8 + i % 2;
-        scale_a[i] = i / 2 % sharers == sharer && at < place->end ? p->scale_a[at] * DECODED_SCALE : 0;
+        scale_a[i] = i / 2 % sharers == sharer && at < work->end ? p->scale_a[at] * DECODED_SCALE : 0;
     }
     if (cluster > 1) {
         /* Waits until the other CTA's barriers exist. */
@@ -365,31 +367,29 @@ DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Place *
     }
     UNROLL
     for (int i = 0; i < STRIPS_OF(bn); i++) {
-        int first_col = place->tile.n * bn + (consumer * STRIPS_OF(bn) + i) * BLOCK_ROWS;
-        store_strip(p, place, sum[i], scale_a, bm, first_col, sharers, sharer);
+        int first_col = work->tile.n * bn + (first_strip + i) * BLOCK_ROWS;
+        store_strip(p, work, sum[i], scale_a, bm, first_col, sharers, sharer);
     }
 }
 
 /* The consumers: all tiles. */
 DEVICE void consume(const Params *p, Shared *s, const Ring *ring, const int bm, const int bn, const int cluster,
-                    Work work, int team, int consumer, int sharer) {
-    const uint8_t *my_w = ring->w + consumer * STRIPS_OF(bn) * PAIR_BYTES;
+                    Work work, int team, int first_strip) {
+    int sharer = cluster > 1 ? cluster_cta_rank() * TEAMS_OF(bm, bn, cluster) + team : 0;
+    const uint8_t *my_w = ring->w + first_strip * PAIR_BYTES;
     PipelineState cta_state = consumer_start_state(); /* the stage of the CTA's next pair */
-    Place place = first_place(p);
-    for (int index = work.index; find_tile(p, &place, index, bm, bn); index += work.stride) {
+    find_first_expert(p, &work);
+    while (next_tile(p, &work, bm, bn)) {
         float sum[MAX_STRIPS][MAX_BM / 2];
-        UNROLL
-        for (int i = 0; i < STRIPS_OF(bn) * bm / 2; i++) {
-            sum[i / (bm / 2)][i % (bm / 2)] = 0;
-        }
         PipelineState state = cta_state;
         pipeline_advance_by(&state, team, ring->stages);
-        pipeline_advance_by(&cta_state, work.end_pair - work.first_pair, ring->stages);
         multiply(s, ring, state, work.first_pair + team, work.end_pair, my_w, sum, bm, bn, cluster);
-        epilogue(p, s, ring, &place, consumer, sum, bm, bn, cluster, sharer);
+        epilogue(p, s, ring, &work, first_strip, sum, bm, bn, cluster, sharer);
         if (cluster > 1) {
             break; /* sums are received once: such a CTA has one tile */
         }
+        /* If multiply() did this, the compiler would take 20 registers more. */
+        pipeline_advance_by(&cta_state, work.end_pair - work.first_pair, ring->stages);
     }
 }
 
@@ -403,8 +403,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
 
     /* Step 1. The last warp produces, the others consume. */
     int warpgroup = warp_uniform((int)threadIdx.x / 128), team = warpgroup / CONSUMERS_OF(bn);
-    int rank = cluster > 1 ? cluster_cta_rank() : 0, sharer = rank * teams + team;
-    Work work = all_work(p, cluster, rank);
+    Work work = all_work(p, cluster);
     int is_producer_warp = team == teams, producer = is_producer_warp && elect_one(), early = 0;
     if (producer) {
         tma_prefetch_map(&p->map_x);
@@ -413,7 +412,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         mbarrier_init(&s->received, 1, 1);                          /* the arrival here */
         mbarrier_init_fence();
         if (cluster > 1) {
-            int quads = 0; /* quads that this CTA's teams store */
+            int quads = 0, rank = cluster_cta_rank(); /* quads that this CTA's teams store */
             for (int quad = 0; quad < bm / 8; quad++) {
                 quads += quad % sharers / teams == rank;
             }
@@ -421,8 +420,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
                                       quads * (sharers - 1) * CONSUMERS_OF(bn) * 128 * (int)sizeof(float4));
         }
         /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
-        Place first = {.end = p->m};
-        if (p->experts == 1 && find_tile(p, &first, work.index, bm, bn)) {
+        Work first = work;
+        if (p->experts == 1 && next_tile(p, &first, bm, bn)) {
             for (; early < min_int(ring.stages, work.end_pair - work.first_pair); early++) {
                 load_weights(p, s, &ring, &first, work.first_pair + early, early, bm, bn);
             }
@@ -453,7 +452,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     } else {
         /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
-        consume(p, s, &ring, bm, bn, cluster, work, team, warpgroup % CONSUMERS_OF(bn), sharer); /* steps 3 and 4 */
+        int first_strip = warpgroup % CONSUMERS_OF(bn) * STRIPS_OF(bn);
+        consume(p, s, &ring, bm, bn, cluster, work, team, first_strip); /* steps 3 and 4 */
     }
 }
 
