@@ -5,7 +5,7 @@
 #include "device/cuda_c.h"
 
 /* What is multiplied; C is bf16 [m][ldc] in all. common/harness/kind.h: data, reference in fp64, tolerance of each. */
-typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KINDS } Kind;
+typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KIND_ATTENTION, KINDS } Kind;
 
 /* C = gelu(A B^T + bias) */
 typedef struct {
@@ -33,5 +33,18 @@ typedef struct {
         *first_row; /* device: [experts + 1]; rows first_row[e] .. first_row[e + 1] - 1 are expert e's; may be none */
     const int *first_row_host; /* the same on the host */
 } W4a8;
+
+/* o[b][h][i] = sum over j of p[j] * v[b][h'][j], p[j] = exp(s[j]) / sum over j of exp(s[j]), s[j] = scale * q[b][h][i] k[b][h'][j],
+ * h' = h / (heads / kv_heads). Causal: query i sees keys j <= i + keys - queries. lse[b][h][i]: the logarithm of the sum. A
+ * query that sees no key has o = 0 and lse = -infinity. Elements of a head lie together; strides count elements, multiples
+ * of 8: from one batch to the next, from head to head, from token to token. All on the device. */
+typedef struct {
+    const bf16 *q, *k, *v;
+    bf16 *o;
+    float *lse; /* [batches][heads][queries] */
+    int batches, heads, kv_heads, queries, keys, head_size, causal;
+    float scale;
+    long long q_stride[3], k_stride[3], v_stride[3], o_stride[3];
+} Attention;
 
 #endif

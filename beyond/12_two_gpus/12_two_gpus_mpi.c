@@ -434,14 +434,14 @@ static void report(const Way *ways, int count, const Way *baseline, FILE *csv) {
     snprintf(gpus, sizeof gpus, "%d x %s", world_size, device.name);
     today(date);
     CsvSource source = {gpus, date, commit_name(), "two"};
-    double flop = flop_of(&problem.gemm), base = tflops_of(&baseline->timed, flop).median;
+    double flop = kind_flop(&problem.shape, &problem.gemm), base = tflops_of(&baseline->timed, flop).median;
     for (int i = 0; i < count; i++) {
         const Contestant *timed = &ways[i].timed;
         Spread ms = spread_of(timed->ms, timed->samples), tflops = tflops_of(timed, flop);
         printf("%-15s %.3f ms, median of %d (%.3f .. %.3f), %.0f TFLOP/s of all GPUs, %.3f of %s\n", timed->name,
                ms.median, timed->samples, ms.min, ms.max, tflops.median, tflops.median / base, baseline->timed.name);
         if (csv) {
-            csv_row(csv, &source, &problem.gemm, timed, base);
+            csv_row(csv, &source, &problem, timed, base);
         }
     }
 }

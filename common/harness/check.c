@@ -148,6 +148,11 @@ void print_mismatches(FILE *out, const ResultView *view, int k, const Tally *tal
         print_cause(out, k, tally, list, count);
     }
     print_guards(out, view, tally);
+    if (tally->lse_wrong) {
+        fprintf(out, "         %llu logarithms are wrong, the first is number %llu: %g, expected %g\n",
+                (unsigned long long)tally->lse_wrong, (unsigned long long)tally->lse_first, (double)tally->lse_got,
+                (double)tally->lse_expected);
+    }
     if (tally->workspace_left) {
         fprintf(out, "         %llu bytes of the workspace were not left zero\n",
                 (unsigned long long)tally->workspace_left);

@@ -37,11 +37,13 @@ typedef struct {
     uint64_t first;       /* row * n + column of the first wrong one at or after `from`; NOWHERE if none */
     int row_min, row_max; /* all wrong ones lie in these rows and columns */
     int column_min, column_max;
-    uint64_t guard_before;   /* guard elements overwritten before C, */
-    uint64_t guard_rows;     /* behind its rows, */
-    uint64_t guard_after;    /* and after it */
-    uint64_t guard_first;    /* the first of them, as an index into the block; NOWHERE if none */
-    uint64_t workspace_left; /* bytes of the workspace that a launch did not leave zero */
+    uint64_t guard_before;         /* guard elements overwritten before C, */
+    uint64_t guard_rows;           /* behind its rows, */
+    uint64_t guard_after;          /* and after it */
+    uint64_t guard_first;          /* the first of them, as an index into the block; NOWHERE if none */
+    uint64_t lse_wrong, lse_first; /* KIND_ATTENTION: logarithms that are wrong or behind the last one, and where */
+    float lse_got, lse_expected;   /* of that one */
+    uint64_t workspace_left;       /* bytes of the workspace that a launch did not leave zero */
     /* Largest share of the allowance for accumulation (eps * magnitude) that an element used, beyond its last rounding;
      * infinite for a wrong element of exact data. NaN is not in it. */
     float worst;
@@ -151,7 +153,7 @@ HOST_DEVICE void tally_element(Tally *tally, const ResultView *view, size_t inde
 /* All right: no wrong element, no guard overwritten, workspace left zero. */
 static inline int tally_is_right(const Tally *tally) {
     return tally->wrong == 0 && tally->guard_before == 0 && tally->guard_rows == 0 && tally->guard_after == 0 &&
-           tally->workspace_left == 0;
+           tally->lse_wrong == 0 && tally->workspace_left == 0;
 }
 
 /* The whole block, on the host. */

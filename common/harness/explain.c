@@ -88,11 +88,17 @@ static void *matrix(const char *name, int rows, int columns, int ld) {
 }
 
 /* Matrices of zeros, and what belongs to them. */
-static GemmStatus open_kind(Explanation *e, const Gemm *shape, int experts) {
+static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *asked) {
     const Chapter *chapter = e->chapter;
-    int unit = kind_row_unit(chapter->kind);
-    Shape wanted = {shape->m,      shape->n, shape->k, (shape->lda - (shape->k + unit - 1) / unit * unit) / (unit / 8),
-                    chapter->kind, experts};
+    int unit = kind_row_unit(chapter->kind), is_attention = chapter->kind == KIND_ATTENTION;
+    int columns = is_attention ? shape->n : shape->k; /* of A */
+    Shape wanted = {.m = is_attention && asked->heads.batches ? shape->m / asked->heads.batches : shape->m,
+                    .n = shape->n,
+                    .k = shape->k,
+                    .pad = (shape->lda - (columns + unit - 1) / unit * unit) / (unit / 8),
+                    .kind = chapter->kind,
+                    .experts = asked->experts,
+                    .heads = asked->heads};
     DeviceInfo device = {.sm_count = shape->sm_count, .shared_bytes = shape->shared_bytes};
     GEMM_TRY(problem_open(&e->problem, model_backend(), &device, wanted, 1));
     e->problem.gemm.tuning = shape->tuning;
@@ -131,14 +137,14 @@ static GemmStatus look_at(Explanation *e, int which) {
     return launch(e, e->launch, e->gemm.k, 0, -1);
 }
 
-GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, int experts) {
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, const Shape *asked) {
     memset(e, 0, sizeof *e);
     e->chapter = chapter;
     e->gemm = *shape;
     e->seen = calloc(1, sizeof *e->seen);
     GemmStatus status = !e->seen                     ? GEMM_DEVICE
                         : chapter->kind == KIND_BF16 ? open_bf16(e, shape)
-                                                     : open_kind(e, shape, experts);
+                                                     : open_kind(e, shape, asked);
     status = status == GEMM_OK ? look_at(e, 0) : status;
     if (status == GEMM_OK) {
         e->launches = e->launch->launches;
@@ -856,10 +862,13 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
         return GEMM_USAGE;
     }
     static Explanation e; /* a Problem stays where it was opened */
-    int experts = options->shape.experts > 1 ? options->shape.experts : 1;
-    GEMM_TRY(explain_open(&e, chapter, shape, experts));
+    Shape asked = options->shape;
+    asked.kind = chapter->kind;
+    asked.experts = asked.experts > 1 ? asked.experts : 1;
+    asked.n = asked.n ? asked.n : shape->n;
+    GEMM_TRY(explain_open(&e, chapter, shape, &asked));
     char product[192];
-    kind_text(chapter->kind, shape, experts, product, sizeof product);
+    kind_text(&asked, shape, product, sizeof product);
     printf("chapter    %s: %s\n", chapter->name, chapter->adds);
     printf("problem    %s on %s with %d SMs\n", product, device->name, shape->sm_count);
     if (chapter->variants) {

@@ -36,8 +36,8 @@ typedef struct {
 } ElementPath;
 
 /* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records the
- * launch, of several kernels the last one's. Prints what fails. */
-GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, int experts);
+ * launch, of several kernels the last one's. Prints what fails. `asked`: experts and heads. */
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, const Shape *asked);
 void explain_close(Explanation *e);
 
 /* Finds the path. e->seen then holds its details. The caller has checked that the element exists. */

@@ -3,16 +3,59 @@
 
 #include <limits.h>
 
-const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", NULL};
+const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", "attention", NULL};
 
 static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8; }
 
 int kind_row_unit(Kind kind) { return is_e4m3(kind) ? 16 : 8; }
 
-void kind_text(Kind kind, const Gemm *g, int experts, char *text, size_t size) {
+Heads kind_heads(const Shape *shape) {
+    Heads heads = shape->heads;
+    heads.size = heads.size ? heads.size : 128;
+    heads.kv = heads.kv ? heads.kv : ceil_div(shape->n, heads.size);
+    heads.batches = heads.batches ? heads.batches : 1;
+    return heads;
+}
+
+/* V's rows are longer than K's. */
+static int ld_of_v(const Shape *shape, const Gemm *gemm) { return gemm->ldb + 2 * shape->pad; }
+
+Attention kind_attention(const Shape *shape, const Gemm *g) {
+    Heads heads = kind_heads(shape);
+    Attention a = {.batches = heads.batches,
+                   .heads = g->n / heads.size,
+                   .kv_heads = heads.kv,
+                   .queries = g->m / heads.batches,
+                   .keys = g->k,
+                   .head_size = heads.size,
+                   .causal = heads.causal,
+                   .scale = (float)(1 / sqrt(heads.size))};
+    long long *stride[] = {a.q_stride, a.k_stride, a.v_stride, a.o_stride};
+    int ld[] = {g->lda, g->ldb, ld_of_v(shape, g), g->ldc};
+    for (int i = 0; i < 4; i++) {
+        stride[i][0] = (long long)ld[i] * (i % 3 == 0 ? a.queries : a.keys);
+        stride[i][1] = heads.size;
+        stride[i][2] = ld[i];
+    }
+    return a;
+}
+
+double kind_flop(const Shape *shape, const Gemm *g) {
+    double flop = 2.0 * g->m * g->n * g->k;
+    return shape->kind != KIND_ATTENTION ? flop : shape->heads.causal ? flop : 2 * flop;
+}
+
+void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     char product[128];
+    int experts = shape->experts;
+    Heads heads = kind_heads(shape);
     snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
-    switch (kind) {
+    switch (shape->kind) {
+    case KIND_ATTENTION:
+        snprintf(text, size, "O = softmax(Q K^T) V, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s",
+                 heads.batches, g->n / heads.size, heads.size, heads.kv, g->m / heads.batches, g->k,
+                 heads.causal ? ", causal" : "");
+        break;
     case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
     case KIND_FP8:
         snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
@@ -31,8 +74,18 @@ static OperandShape padded_rows(OperandId id, const char *name, DataType type, i
     return (OperandShape){id, name, type, 0, rows, columns, (columns + unit - 1) / unit * unit + pad};
 }
 
-int kind_operands(Kind kind, const Gemm *gemm, int experts, int pad, OperandShape list[OPERANDS]) {
-    int count = 0, groups = ceil_div(gemm->k, SCALE_K);
+int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]) {
+    Kind kind = shape->kind;
+    int count = 0, groups = ceil_div(gemm->k, SCALE_K), experts = shape->experts, pad = shape->pad;
+    if (kind == KIND_ATTENTION) {
+        Heads heads = kind_heads(shape);
+        long long rows = (long long)heads.batches * gemm->k;
+        int columns = heads.kv * heads.size;
+        list[count++] = (OperandShape){OPERAND_A, "Q", TYPE_BF16, 0, gemm->m, gemm->n, gemm->lda};
+        list[count++] = (OperandShape){OPERAND_B, "K", TYPE_BF16, 0, rows, columns, gemm->ldb};
+        list[count++] = (OperandShape){OPERAND_V, "V", TYPE_BF16, 0, rows, columns, ld_of_v(shape, gemm)};
+        return count;
+    }
     DataType type = is_e4m3(kind) ? TYPE_E4M3 : TYPE_BF16;
     list[count++] = (OperandShape){OPERAND_A, "A", type, 0, gemm->m, gemm->k, gemm->lda};
     if (kind == KIND_W4A8) {
@@ -134,22 +187,25 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row) {
     first_row[experts] = m;
 }
 
-int kind_is_exact(Kind kind, DataKind data) { return data != DATA_NORMAL && kind != KIND_BIAS_GELU; }
+int kind_is_exact(Kind kind, DataKind data) {
+    return data != DATA_NORMAL && kind != KIND_BIAS_GELU && kind != KIND_ATTENTION;
+}
 
 int kind_max_exact_k(Kind kind) {
-    return kind == KIND_FP8 ? (1 << 24) / (16 * 16) - 1 : kind == KIND_W4A8 ? (1 << 24) / (28 * 4) - 1 : MAX_EXACT_K;
+    return kind == KIND_ATTENTION ? INT_MAX
+           : kind == KIND_FP8     ? (1 << 24) / (16 * 16) - 1
+           : kind == KIND_W4A8    ? (1 << 24) / (28 * 4) - 1
+                                  : MAX_EXACT_K;
 }
 
-double accumulation_eps(int k) {
-    double roundings = 16 + 4 * sqrt((double)k);
-    return 0x1p-23 * (k < roundings ? k : roundings);
-}
+double accumulation_eps(int k) { return roundings_of(k); }
 
 double kind_eps(Kind kind, int k) {
     double blocks = ceil_div(k, SCALE_K);
     switch (kind) {
     case KIND_BF16: return accumulation_eps(k);
     case KIND_BIAS_GELU: return accumulation_eps(k + 1);
+    case KIND_ATTENTION: return 1;
     default: return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
     }
 }
@@ -191,7 +247,53 @@ static inline __attribute__((always_inline)) void reference_sums(const double *a
     }
 }
 
+/* One head of one query. weight: [keys]. */
+static void attention_row(const ReferencePart *part, int row, int head, double *weight, double *expected,
+                          float *magnitude) {
+    const Attention *a = &part->operands.attention;
+    int batch = row / a->queries, query = row % a->queries, keys = keys_seen(a, query);
+    double largest = -INFINITY, sum = 0, score_size = 0;
+    for (int key = 0; key < keys; key++) {
+        double size = 0;
+        weight[key] = attention_score(a, batch, head, query, key, &size);
+        largest = weight[key] > largest ? weight[key] : largest;
+        score_size = size > score_size ? size : score_size;
+    }
+    for (int key = 0; key < keys; key++) {
+        weight[key] = exp(weight[key] - largest);
+        sum += weight[key];
+    }
+    for (int column = 0; column < a->head_size; column++) {
+        double value = 0, size = 0, squares = 0;
+        for (int key = 0; key < keys; key++) {
+            double share = weight[key] / sum * attention_v(a, batch, head, key, column);
+            value += share;
+            size += fabs(share);
+            squares += share * share;
+        }
+        size_t at = (size_t)row * (size_t)part->gemm.n + (size_t)(head * a->head_size + column);
+        expected[at] = value;
+        magnitude[at] = (float)attention_allowed(a, size, squares, score_size);
+    }
+    attention_lse(a, batch, head, query, largest, sum, score_size);
+}
+
+static void attention_on_host(const ReferencePart *part, double *expected, float *magnitude) {
+    const Attention *a = &part->operands.attention;
+    double *weight = (double *)malloc((size_t)a->keys * sizeof *weight);
+    for (int row = part->first_row; row < part->end_row && weight; row++) {
+        for (int head = 0; head < a->heads; head++) {
+            attention_row(part, row, head, weight, expected, magnitude);
+        }
+    }
+    free(weight);
+}
+
 void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude) {
+    if (part->kind == KIND_ATTENTION) {
+        attention_on_host(part, expected, magnitude);
+        return;
+    }
     double a[REFERENCE_STEPS], sum[REFERENCE_COLUMNS], size[REFERENCE_COLUMNS];
     const Gemm *gemm = &part->gemm;
     for (int first = 0; first < gemm->n; first += REFERENCE_COLUMNS) {

@@ -4,6 +4,7 @@
 #define KIND_H
 
 #include "data.h"
+#include "options.h"
 
 /* ---- e4m3 -------------------------------------------------------------------------------------------------------- */
 
@@ -52,6 +53,7 @@ typedef enum {
     OPERAND_SCALE_A,
     OPERAND_SCALE_B,
     OPERAND_FIRST_ROW,
+    OPERAND_V, /* KIND_ATTENTION, whose A is Q and B is K */
     OPERANDS
 } OperandId;
 
@@ -176,6 +178,7 @@ typedef union {
     BiasGelu gelu;
     Fp8 fp8;
     W4a8 w4a8;
+    Attention attention; /* the reference's lse is what a chapter's should be, and what it may be off by: [..][2] */
 } Operands;
 
 /* What the reference computes at a time: all of C, or the rows of one expert. */
@@ -249,17 +252,85 @@ HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, doub
     *magnitude = (float)size;
 }
 
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+HOST_DEVICE double attention_q(const Attention *a, int batch, int head, int query, int column) {
+    return (double)bf16_value(a->q[batch * a->q_stride[0] + head * a->q_stride[1] + query * a->q_stride[2] + column]);
+}
+HOST_DEVICE double attention_k(const Attention *a, int batch, int head, int key, int column) {
+    int kv_head = head / (a->heads / a->kv_heads);
+    return (double)bf16_value(a->k[batch * a->k_stride[0] + kv_head * a->k_stride[1] + key * a->k_stride[2] + column]);
+}
+HOST_DEVICE double attention_v(const Attention *a, int batch, int head, int key, int column) {
+    int kv_head = head / (a->heads / a->kv_heads);
+    return (double)bf16_value(a->v[batch * a->v_stride[0] + kv_head * a->v_stride[1] + key * a->v_stride[2] + column]);
+}
+
+/* Keys 0 .. keys_seen() - 1 are the query's; may be below 0. */
+HOST_DEVICE int keys_seen(const Attention *a, int query) {
+    return a->causal ? min_int(a->keys, query + 1 + a->keys - a->queries) : a->keys;
+}
+
+/* A score; and the sum of its products' sizes, times the scale. */
+HOST_DEVICE double attention_score(const Attention *a, int batch, int head, int query, int key, double *size) {
+    double sum = 0;
+    *size = 0;
+    for (int column = 0; column < a->head_size; column++) {
+        double product = attention_q(a, batch, head, query, column) * attention_k(a, batch, head, key, column);
+        sum += product;
+        *size += fabs(product);
+    }
+    *size *= (double)a->scale;
+    return sum * (double)a->scale;
+}
+
+/* See accumulation_eps(). */
+HOST_DEVICE double roundings_of(int k) {
+    double roundings = 16 + 4 * sqrt((double)k);
+    return 0x1p-23 * (k < roundings ? k : roundings);
+}
+
+/* What a score, in units of 1 of the exponent, may be off by, its exponential as a share of itself, and a sum of
+ * exponentials as a share of it: see kind_eps(). score_size: the largest of the row. */
+HOST_DEVICE double attention_weight_error(const Attention *a, double score_size) {
+    return (roundings_of(a->head_size) + 0x1p-22) * score_size + roundings_of(a->keys) + 0x1p-20;
+}
+
+/* What an element of O may be off by before its last rounding; of the shares w v that add up to it, the sum of their
+ * sizes and of their squares. */
+HOST_DEVICE double attention_allowed(const Attention *a, double size, double squares, double score_size) {
+    double random = 8 * sqrt(squares);
+    return 0x1p-8 * (random < size ? random : size) + 2 * attention_weight_error(a, score_size) * size;
+}
+
+/* Writes what lse should be and may be off by. */
+HOST_DEVICE void attention_lse(const Attention *a, int batch, int head, int query, double largest, double sum,
+                               double score_size) {
+    float *out = a->lse + 2 * (((size_t)batch * (size_t)a->heads + (size_t)head) * (size_t)a->queries + (size_t)query);
+    double logarithm = sum > 0 ? largest + log(sum) : -INFINITY;
+    out[0] = (float)logarithm;
+    out[1] = (float)(attention_weight_error(a, score_size) + (sum > 0 ? 0x1p-22 * fabs(logarithm) : 0));
+}
+
 /* ---- in kind.c, on the host -------------------------------------------------------------------------------------- */
 
-/* "bf16", "bias_gelu", "fp8", "w4a8". */
+/* "bf16", "bias_gelu", "fp8", "w4a8", "attention". */
 extern const char *const kind_names[KINDS + 1];
 
 /* "C[16][32] = A[16][64] * B[32][64]^T", as the kind has it. */
-void kind_text(Kind kind, const Gemm *gemm, int experts, char *text, size_t size);
+void kind_text(const Shape *shape, const Gemm *gemm, char *text, size_t size);
 
-/* The operands of a problem with these sizes, of which kind_operands() returns how many. Leading dimensions of `gemm`
- * count. `pad`: extra elements behind rows of scales. */
-int kind_operands(Kind kind, const Gemm *gemm, int experts, int pad, OperandShape list[OPERANDS]);
+/* The operands of a problem of this shape, of which kind_operands() returns how many. Leading dimensions of `gemm`
+ * count. shape->pad: extra elements behind rows of scales. */
+int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]);
+
+/* What the product takes, or the two of KIND_ATTENTION for the keys that queries see, half of them if causal. */
+double kind_flop(const Shape *shape, const Gemm *gemm);
+
+/* KIND_ATTENTION: shape->heads without zeros; and all but the pointers. Q, K, V and O are [batch][token][head][size], O as
+ * C[m][n], and K and V have leading dimensions of their own. */
+Heads kind_heads(const Shape *shape);
+Attention kind_attention(const Shape *shape, const Gemm *gemm);
 
 /* Elements of a row that start a multiple of 16 bytes: 8, or 16 of e4m3. */
 int kind_row_unit(Kind kind);
@@ -337,7 +408,27 @@ double accumulation_eps(int k);
  * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 * 2^-13. A
  * scale of the next block changes its share of the sum, 11 products, by half of it or more. What it does not find is an
  * accumulation in the tensor cores without promotion, if the scales are right: with data of mean 0 that loses less than
- * eps. 10_fp8's page measures it. */
+ * eps. 10_fp8's page measures it.
+ *
+ * KIND_ATTENTION: 1, as reference and magnitude are made otherwise: the magnitude is the bound. An element of O is a sum of
+ * shares w v, where the weights w = exp(s) / sum of exp(s) add up to 1. Three things go wrong with them.
+ *
+ * Weights are rounded to bf16 before they are multiplied, but not before they are added up: each is off by up to 2^-8 of
+ * itself. All in one direction that were 2^-8 sum|w v|. They point at random, so that the error passes 8 * 2^-8 sqrt(sum of
+ * (w v)^2) in less than one element of 10^13 (as above): the smaller of the two counts. With a thousand keys and normal data
+ * it is the second by a factor of two, with 16384 by eight.
+ *
+ * A score is a sum of head_size products in fp32: off by accumulation_eps(head_size) times the scale times sum|q||k|, and
+ * by as much as the rounding of itself times log2(e). ex2.approx is off by 2^-22 of its result. The sum of exponentials, and
+ * the sums of w v, are of as many terms as there are keys: accumulation_eps(keys). A running maximum scales them down
+ * some times more, by factors that are off by 2^-22: 2^-20 covers it. A weight's error comes in twice, itself and in the sum
+ * that it is divided by.
+ *
+ * What that finds: with S keys of normal data the shares of a step of 128 keys left out are sqrt(128) * 1.6 / S of size, and
+ * the bound is 0.05 / sqrt(S) + 0.0002: at S = 16384 0.0011 beside 0.0006. One key too many or too few moves the last
+ * query by 1.6 / S, more than the bound up to some hundred keys, and its logarithm by 1 / S, which is found up to some
+ * thousand; and the first queries of a causal problem have few keys at any size. A rescale left out changes weights by
+ * factors (tests/unit/test_attention.c). */
 double kind_eps(Kind kind, int k);
 
 /* The part of the problem on the host, into its rows of expected [m][n] and magnitude [m][n]. */

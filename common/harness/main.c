@@ -100,12 +100,17 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
     const Problem *problem = run->problem;
     const Tuning *tuning = &run->gemm.tuning;
     text[0] = 0;
-    append(text, "--m %d --n %d --k %d", run->gemm.m, run->gemm.n, run->gemm.k);
+    append(text, "--m %d --n %d --k %d", problem->shape.m, problem->shape.n, problem->shape.k);
     if (options->shape.pad >= 0) {
         append(text, " --pad %d", options->shape.pad);
     }
     if (problem->shape.experts > 1) {
         append(text, " --experts %d", problem->shape.experts);
+    }
+    if (problem->shape.kind == KIND_ATTENTION) {
+        Heads heads = kind_heads(&problem->shape);
+        append(text, " --head-size %d --kv-heads %d --batches %d%s", heads.size, heads.kv, heads.batches,
+               heads.causal ? " --causal" : "");
     }
     if (tuning->variant) {
         append(text, " --variant %s", tuning->variant);
@@ -214,6 +219,7 @@ typedef struct {
     int sms, shared; /* 0: the default */
     Choice meet;
     int experts; /* KIND_W4A8 */
+    Heads heads; /* KIND_ATTENTION */
 } RoundSize;
 static const RoundSize round_sizes[] = {
     {"", 200, 300, 333, .policies = ALL_BUT_RANDOM, .experts = 3},
@@ -225,6 +231,10 @@ static const RoundSize round_sizes[] = {
     {"09", 24, 200, 2100, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
     {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
     {"12", 390, 500, 200, .policies = SOME, .sms = 2},
+    /* Each of 13's kernels; heads that share K and V; queries without keys; more tiles than CTAs. */
+    {"13", 200, 300, 333, .policies = EACH_POLICY, .sms = 2, .heads = {.size = 64}},
+    {"13", 390, 250, 300, .policies = SOME, .sms = 2, .heads = {.size = 64, .kv = 2, .batches = 2, .causal = 1}},
+    {"13", 300, 384, 500, .policies = EACH_POLICY, .sms = 2, .heads = {.size = 128, .kv = 1, .causal = 1}},
     /* Each of 11's kernels is chosen for one of these; the parts of k are an odd number of pairs. Then experts that end inside
      * a pair of rows. */
     {"11", 8, 64, 10900, .policies = EACH_POLICY},
@@ -272,6 +282,11 @@ static void print_round(const Options *options, int policies, int variants) {
     if (shape->experts > 1) {
         printf(", %d experts", shape->experts);
     }
+    if (shape->heads.size) {
+        Heads heads = kind_heads(shape);
+        printf(", heads of %d, %d of K and V, %d batch%s%s", heads.size, heads.kv, heads.batches,
+               heads.batches > 1 ? "es" : "", heads.causal ? ", causal" : "");
+    }
     printf("\n");
 }
 
@@ -316,7 +331,7 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         if (strncmp(chapter->name, size->chapter, strlen(size->chapter)) != 0) {
             continue;
         }
-        one.shape = (Shape){size->m, size->n, size->k, -1, chapter->kind, 1};
+        one.shape = (Shape){size->m, size->n, size->k, -1, chapter->kind, 1, size->heads};
         if (chapter->kind == KIND_W4A8 && size->experts) {
             one.shape.experts = size->experts;
         }
@@ -357,13 +372,13 @@ static GemmStatus check_after(const Problem *problem, const Contestant *contesta
     return GEMM_WRONG;
 }
 
-static void write_csv(FILE *csv, const Stage *stage, const Gemm *gemm, const Contestant *list, int count) {
+static void write_csv(FILE *csv, const Stage *stage, const Problem *problem, const Contestant *list, int count) {
     char date[16];
     today(date);
     CsvSource source = {stage->device.name, date, commit_name(), "paused"};
-    double cublas = count > 1 ? tflops_of(&list[1], flop_of(gemm)).median : 0;
+    double cublas = count > 1 ? tflops_of(&list[1], kind_flop(&problem->shape, &problem->gemm)).median : 0;
     for (int i = 0; i < count; i++) {
-        csv_row(csv, &source, gemm, &list[i], cublas);
+        csv_row(csv, &source, problem, &list[i], cublas);
     }
 }
 
@@ -386,7 +401,7 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
                (unsigned long long)list[1].after.wrong);
     }
     if (csv) {
-        write_csv(csv, stage, &problem->gemm, list, count);
+        write_csv(csv, stage, problem, list, count);
     }
     return GEMM_OK;
 }
@@ -407,7 +422,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
                               const Cublas *cublas, FILE *csv) {
     const Gemm *gemm = &problem->gemm;
     char product[192];
-    kind_text(problem->shape.kind, gemm, problem->shape.experts, product, sizeof product);
+    kind_text(&problem->shape, gemm, product, sizeof product);
     printf("problem  %s, leading dimensions %d, %d, %d, seed %llu\n", product, gemm->lda, gemm->ldb, gemm->ldc,
            (unsigned long long)problem->seed);
     if (stage->chapter->variants) {
@@ -502,6 +517,10 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     }
     if (options->count && !stage->backend->is_model) {
         fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
+        return GEMM_USAGE;
+    }
+    if (memcmp(&shape.heads, &(Heads){0}, sizeof shape.heads) && shape.kind != KIND_ATTENTION) {
+        fprintf(stderr, "--head-size, --kv-heads, --batches, --causal: %s has no heads\n", stage->chapter->name);
         return GEMM_USAGE;
     }
     if (shape.experts && shape.kind != KIND_W4A8) {

@@ -23,6 +23,10 @@ enum {
     OPTION_DATA,
     OPTION_PAD,
     OPTION_EXPERTS,
+    OPTION_HEAD_SIZE,
+    OPTION_KV_HEADS,
+    OPTION_BATCHES,
+    OPTION_CAUSAL,
     OPTION_REPEAT,
     OPTION_CSV,
     OPTION_VARIANT,
@@ -60,6 +64,10 @@ static const struct option long_options[] = {
     {"data", required_argument, NULL, OPTION_DATA},
     {"pad", required_argument, NULL, OPTION_PAD},
     {"experts", required_argument, NULL, OPTION_EXPERTS},
+    {"head-size", required_argument, NULL, OPTION_HEAD_SIZE},
+    {"kv-heads", required_argument, NULL, OPTION_KV_HEADS},
+    {"batches", required_argument, NULL, OPTION_BATCHES},
+    {"causal", no_argument, NULL, OPTION_CAUSAL},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
     {"csv", required_argument, NULL, OPTION_CSV},
     {"variant", required_argument, NULL, OPTION_VARIANT},
@@ -100,6 +108,9 @@ void print_usage(FILE *out, const char *program) {
         "  --experts E           with weights of E experts, among which the rows of A are shared out (default 1), "
         "where\n"
         "                        a chapter has them\n"
+        "  --head-size 64|128, --kv-heads G, --batches B, --causal\n"
+        "                        attention: M queries, K keys, N = heads x head size, rounded up; G heads of K and V\n"
+        "                        (default: 128, as many as of Q, 1, all keys for each query)\n"
         "  --no-check            do not compare the result\n"
         "  --repeat R            R checked launches, which must agree in every bit (default 1)\n"
         "  --bench[=ROUNDS]      time it beside cuBLAS, median of ROUNDS (default %d; a GPU's default)\n"
@@ -294,6 +305,18 @@ static int take_option(int option, const char *value, Options *options, char mes
         }
         return options->shape.pad % 8 == 0;
     case OPTION_EXPERTS: return parse_int("--experts", value, 1, MAX_EXPERTS, &options->shape.experts, message);
+    case OPTION_HEAD_SIZE:
+        if (!parse_int("--head-size", value, 64, 128, &options->shape.heads.size, message)) {
+            return 0;
+        }
+        if (options->shape.heads.size % 64) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "--head-size: %d is not accepted; 64 and 128 are",
+                     options->shape.heads.size);
+        }
+        return options->shape.heads.size % 64 == 0;
+    case OPTION_KV_HEADS: return parse_int("--kv-heads", value, 1, MAX_SIZE, &options->shape.heads.kv, message);
+    case OPTION_BATCHES: return parse_int("--batches", value, 1, MAX_SIZE, &options->shape.heads.batches, message);
+    case OPTION_CAUSAL: options->shape.heads.causal = 1; return 1;
     case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
     case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
     case OPTION_VARIANT: options->tuning.variant = value; return 1;

@@ -22,12 +22,21 @@ typedef enum { ON_ANY, ON_GPU, ON_MODEL } Place;
 /* "eager", "lazy", "random", "pct", NULL. */
 extern const char *const policy_names[5];
 
+/* KIND_ATTENTION; 0 where not given. */
+typedef struct {
+    int size;    /* --head-size; 128 */
+    int kv;      /* --kv-heads: of K and V; as many as of Q */
+    int batches; /* --batches; 1 */
+    int causal;  /* --causal */
+} Heads;
+
 /* What is multiplied: C[m][n] = A[m][k] * B[n][k]^T and the like. */
 typedef struct {
     int m, n, k;
     int pad;   /* extra elements behind the rows of A; twice as many behind those of B, three times behind those of C */
     Kind kind; /* the chapter's; no option */
     int experts; /* KIND_W4A8 */
+    Heads heads;
 } Shape;
 
 typedef struct {

@@ -18,9 +18,16 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
     gemm.m = shape.m;
     gemm.n = shape.n;
     gemm.k = shape.k;
-    gemm.lda = padded(shape.k, shape.pad, unit);
-    gemm.ldb = shape.kind == KIND_W4A8 ? shape.k : padded(shape.k, 2 * shape.pad, unit);
-    gemm.ldc = padded(shape.n, 3 * shape.pad, 8);
+    int columns_a = shape.k, columns_b = shape.k;
+    if (shape.kind == KIND_ATTENTION) {
+        Heads heads = kind_heads(&shape);
+        gemm.m = shape.m * heads.batches;
+        gemm.n = columns_a = ceil_div(shape.n, heads.size) * heads.size;
+        columns_b = heads.kv * heads.size;
+    }
+    gemm.lda = padded(columns_a, shape.pad, unit);
+    gemm.ldb = shape.kind == KIND_W4A8 ? shape.k : padded(columns_b, 2 * shape.pad, unit);
+    gemm.ldc = padded(gemm.n, 3 * shape.pad, 8);
     gemm.sm_count = device->sm_count;
     gemm.shared_bytes = device->shared_bytes;
     return gemm;
@@ -29,7 +36,7 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
 /* In double: sizes near INT_MAX overflow 64 bits. */
 static double problem_bytes(const Gemm *gemm, Shape shape) {
     OperandShape list[OPERANDS];
-    int count = kind_operands(shape.kind, gemm, shape.experts, shape.pad, list);
+    int count = kind_operands(&shape, gemm, list);
     double guards = 2 * (double)guard_elements(gemm->ldc);
     double bytes = ((double)gemm->m * gemm->ldc + guards) * sizeof(bf16) +
                    (double)gemm->m * gemm->n * (sizeof(double) + sizeof(float));
@@ -73,12 +80,13 @@ static Buffer *buffer_of(Problem *problem, OperandId id) {
                                        [OPERAND_BIAS] = &problem->bias,
                                        [OPERAND_SCALE_A] = &problem->scale_a,
                                        [OPERAND_SCALE_B] = &problem->scale_b,
-                                       [OPERAND_FIRST_ROW] = &problem->first_row};
+                                       [OPERAND_FIRST_ROW] = &problem->first_row,
+                                       [OPERAND_V] = &problem->v};
     return buffers[id];
 }
 
 static int operands_of(const Problem *problem, OperandShape list[OPERANDS]) {
-    return kind_operands(problem->shape.kind, &problem->gemm, problem->shape.experts, problem->shape.pad, list);
+    return kind_operands(&problem->shape, &problem->gemm, list);
 }
 
 /* The copy of it that the chapter sees in host memory. */
@@ -115,6 +123,14 @@ static Operands place_operands(const Problem *problem, int on_host) {
                          (const int *)problem->first_row.data,
                          problem->host_first_row};
         break;
+    case KIND_ATTENTION:
+        at.attention = kind_attention(&problem->shape, &problem->gemm);
+        at.attention.q = (const bf16 *)problem->a.data;
+        at.attention.k = (const bf16 *)problem->b.data;
+        at.attention.v = (const bf16 *)problem->v.data;
+        at.attention.o = problem->gemm.c;
+        at.attention.lse = (float *)(on_host ? problem->lse.data : problem->expected_lse.data);
+        break;
     default: break;
     }
     return at;
@@ -127,6 +143,13 @@ static GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name
         return GEMM_DEVICE;
     }
     return GEMM_OK;
+}
+
+/* The logarithms of a chapter: so many, and a guard. */
+enum { LSE_GUARD = 256 };
+static size_t lse_count(const Problem *problem) {
+    Attention a = kind_attention(&problem->shape, &problem->gemm);
+    return (size_t)a.batches * (size_t)a.heads * (size_t)a.queries;
 }
 
 static GemmStatus open_operands(Problem *problem) {
@@ -152,7 +175,11 @@ static GemmStatus open_operands(Problem *problem) {
         expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
         GEMM_TRY(backend->copy_in(problem->first_row.data, problem->host_first_row, bytes));
     }
-    problem->operands = place_operands(problem, 1);
+    if (problem->shape.kind == KIND_ATTENTION) {
+        size_t count = lse_count(problem);
+        GEMM_TRY(backend->allocate(&problem->lse, (count + LSE_GUARD) * sizeof(float), "logarithms"));
+        GEMM_TRY(backend->allocate(&problem->expected_lse, 2 * count * sizeof(float), "reference logarithms"));
+    }
     return GEMM_OK;
 }
 
@@ -195,11 +222,13 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     }
     gemm->operands = shape.kind == KIND_BF16 ? NULL : &problem->operands;
     gemm->c = (bf16 *)problem->block.data + view->guard;
+    problem->operands = place_operands(problem, 1);
     view->block = (const bf16 *)problem->block.data;
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
     if (backend->is_model) {
-        backend->name_matrix(gemm->c, "C", gemm->m, gemm->n, gemm->ldc, (int)sizeof *gemm->c);
+        backend->name_matrix(gemm->c, shape.kind == KIND_ATTENTION ? "O" : "C", gemm->m, gemm->n, gemm->ldc,
+                             (int)sizeof *gemm->c);
     }
     return GEMM_OK;
 }
@@ -258,10 +287,47 @@ GemmStatus problem_fill(Problem *problem, DataKind data) {
     return refer(problem);
 }
 
-GemmStatus problem_poison(const Problem *problem) { return problem->backend->poison(&problem->view); }
+GemmStatus problem_poison(const Problem *problem) {
+    if (problem->lse.data) {
+        void *nan = malloc(problem->lse.bytes);
+        GemmStatus status = nan ? GEMM_OK : GEMM_DEVICE;
+        if (nan) {
+            memset(nan, 0xff, problem->lse.bytes);
+            status = problem->backend->copy_in(problem->lse.data, nan, problem->lse.bytes);
+        }
+        free(nan);
+        GEMM_TRY(status);
+    }
+    return problem->backend->poison(&problem->view);
+}
+
+/* KIND_ATTENTION: the logarithms, and what lies behind them. */
+static GemmStatus check_lse(const Problem *problem, Tally *tally) {
+    size_t count = lse_count(problem);
+    float *got = (float *)malloc(problem->lse.bytes), *expected = (float *)malloc(problem->expected_lse.bytes);
+    GemmStatus status = got && expected ? GEMM_OK : GEMM_DEVICE;
+    status = status ? status : problem->backend->copy_out(got, problem->lse.data, problem->lse.bytes);
+    status =
+        status ? status : problem->backend->copy_out(expected, problem->expected_lse.data, problem->expected_lse.bytes);
+    for (size_t i = 0; status == GEMM_OK && i < count + LSE_GUARD; i++) {
+        uint32_t bits = float_bits(got[i]);
+        int right = i >= count ? bits == 0xffffffff
+                               : got[i] == expected[2 * i] || fabsf(got[i] - expected[2 * i]) <= expected[2 * i + 1];
+        if (!right && tally->lse_wrong++ == 0) {
+            tally->lse_first = i;
+            tally->lse_got = got[i];
+            tally->lse_expected = i < count ? expected[2 * i] : NAN;
+        }
+        tally->fingerprint += i < count ? mix64((uint64_t)i << 32 ^ bits) : 0;
+    }
+    free(got);
+    free(expected);
+    return status;
+}
 
 GemmStatus problem_check(const Problem *problem, Tally *tally) {
-    return problem->backend->check(&problem->view, 0, tally);
+    GEMM_TRY(problem->backend->check(&problem->view, 0, tally));
+    return problem->lse.data ? check_lse(problem, tally) : GEMM_OK;
 }
 
 static int expert_of(const Problem *problem, int row) {
@@ -291,8 +357,8 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
         GEMM_TRY(backend->copy_out(&mismatch->mirrored, view->expected + (size_t)column * (size_t)view->n + (size_t)row,
                                    sizeof(double)));
     }
-    /* Behind GELU nothing is a sum of shares. */
-    if (a_row && b_row && problem->shape.kind != KIND_BIAS_GELU) {
+    /* Behind GELU, and with a softmax, nothing is a sum of shares. */
+    if (a_row && b_row && problem->shape.kind != KIND_BIAS_GELU && problem->shape.kind != KIND_ATTENTION) {
         DataSource source = source_of(problem);
         int expert = expert_of(problem, row);
         for (int k = 0; k < gemm->k; k++) {
@@ -332,9 +398,9 @@ GemmStatus problem_explain(const Problem *problem, const Tally *tally, FILE *out
 
 void problem_close(Problem *problem) {
     if (problem->backend) {
-        Buffer *buffers[] = {&problem->a,       &problem->b,        &problem->bias,
-                             &problem->scale_a, &problem->scale_b,  &problem->first_row,
-                             &problem->block,   &problem->expected, &problem->magnitude};
+        Buffer *buffers[] = {&problem->a,         &problem->b,         &problem->bias,  &problem->scale_a,
+                             &problem->scale_b,   &problem->first_row, &problem->block, &problem->expected,
+                             &problem->magnitude, &problem->v,         &problem->lse,   &problem->expected_lse};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
             problem->backend->release(buffers[i]);
         }

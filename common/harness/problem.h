@@ -16,7 +16,8 @@ typedef struct {
     DataKind data;
     uint64_t seed;
     int fills; /* calls of problem_fill() */
-    Buffer a, b, bias, scale_a, scale_b, first_row, block, expected, magnitude;
+    Buffer a, b, bias, scale_a, scale_b, first_row, v, block, expected, magnitude;
+    Buffer lse, expected_lse;    /* KIND_ATTENTION */
     void *host_b, *host_scale_b; /* what a chapter sees in host memory; NULL: nothing */
     int *host_first_row;
 } Problem;

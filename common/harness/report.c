@@ -62,7 +62,7 @@ static void print_rate(FILE *out, const char *label, const Contestant *contestan
 void print_speed(FILE *out, const DeviceInfo *device, const Problem *problem, const Contestant *chapter,
                  const Contestant *cublas) {
     int is_fp8 = kind_row_unit(problem->shape.kind) == 16, times = is_fp8 ? 2 : 1;
-    double flop = flop_of(&problem->gemm), median = tflops_of(chapter, flop).median;
+    double flop = kind_flop(&problem->shape, &problem->gemm), median = tflops_of(chapter, flop).median;
     double peak = times * tensor_peak_tflops(device);
     print_rate(out, "speed", chapter, flop);
     if (cublas) {
@@ -105,9 +105,11 @@ static void csv_text(FILE *csv, const char *text) {
     fputc(',', csv);
 }
 
-void csv_row(FILE *csv, const CsvSource *source, const Gemm *gemm, const Contestant *contestant, double cublas_median) {
+void csv_row(FILE *csv, const CsvSource *source, const Problem *problem, const Contestant *contestant,
+             double cublas_median) {
+    const Gemm *gemm = &problem->gemm;
     const Shape shape = {.m = gemm->m, .n = gemm->n, .k = gemm->k};
-    csv_rate(csv, source, &shape, contestant, tflops_of(contestant, flop_of(gemm)), cublas_median);
+    csv_rate(csv, source, &shape, contestant, tflops_of(contestant, kind_flop(&problem->shape, gemm)), cublas_median);
 }
 
 void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Contestant *contestant, Spread tflops,

@@ -31,8 +31,6 @@ Spread spread_of(const double *values, int count) {
     return spread;
 }
 
-double flop_of(const Gemm *problem) { return 2.0 * problem->m * problem->n * problem->k; }
-
 Spread tflops_of(const Contestant *contestant, double flop) {
     double tflops[MAX_ROUNDS];
     for (int i = 0; i < contestant->samples; i++) {
@@ -194,6 +192,6 @@ GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, dou
     if (joules <= 0) {
         joules = watts_of(contestant) * contestant->sustained_s;
     }
-    contestant->joules_per_tflop = joules / (launched * flop_of(&problem->gemm) * 1e-12);
+    contestant->joules_per_tflop = joules / (launched * kind_flop(&problem->shape, &problem->gemm) * 1e-12);
     return problem_check(problem, &contestant->after);
 }

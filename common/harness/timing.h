@@ -39,7 +39,6 @@ typedef struct {
 /* Median, least and greatest of `count` >= 1 values; leaves them as they are. */
 Spread spread_of(const double *values, int count);
 
-double flop_of(const Gemm *problem); /* 2 M N K */
 Spread tflops_of(const Contestant *contestant, double flop);
 double mhz_of(const Contestant *contestant); /* mean SM clock, while it ran or right behind each burst; 0 if unknown */
 double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown, as after bursts */

@@ -25,7 +25,7 @@
 #include "../device/mbarrier.h"
 #include "../device/mma_sync.h"
 #include "../device/tile_order.h"
-#include "../device/tma.h"
+#include "../device/tma_nd.h"
 #include "../device/wgmma.h"
 #include "gpu_trace.h"
 
@@ -452,6 +452,13 @@ DEVICE void recorded_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1
 }
 #define tma_load_2d recorded_tma_load_2d
 
+DEVICE void recorded_tma_load_5d(void *dst, const TensorMap *map, int c0, int c1, int c2, int c3, int c4,
+                                 MBarrier *bar) {
+    tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar);
+    trace_load(shared_address(bar));
+}
+#define tma_load_5d recorded_tma_load_5d
+
 DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
     tma_load_2d_multicast(dst, map, c0, c1, bar, mask);
     trace_load(shared_address(bar));
@@ -464,6 +471,7 @@ DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int 
         call;                     \
     } while (0)
 #define tma_store_2d(...) RECORDED_STORE(tma_store_2d(__VA_ARGS__))
+#define tma_store_5d(...) RECORDED_STORE(tma_store_5d(__VA_ARGS__))
 #define tma_reduce_add_2d(...) RECORDED_STORE(tma_reduce_add_2d(__VA_ARGS__))
 #define bulk_commit_group() RECORDED_STORE(trace_close(); bulk_commit_group()) /* a group without stores counts too */
 
@@ -485,6 +493,7 @@ DEVICE void recorded_bulk_wait_group(const int n) {
 #define wgmma_fence() (trace_products_begin(), wgmma_fence())
 #define wgmma_ss(n, ...) (trace_product(n), wgmma_ss(n, __VA_ARGS__))
 #define wgmma_rs(n, ...) (trace_product(n), wgmma_rs(n, __VA_ARGS__))
+#define wgmma_rs_trans_b(n, ...) (trace_product(n), wgmma_rs_trans_b(n, __VA_ARGS__))
 
 DEVICE void recorded_wgmma_wait_group(const int n) {
     uint32_t begin = trace_close();

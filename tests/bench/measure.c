@@ -190,7 +190,8 @@ static void report(Session *session, int group, const Contestant *contestant, do
     if (alone_is_loads(row->alone.kind)) { /* 10^12 loads a second */
         rate = (Spread){.median = 1e-3 / rate.median, .min = 1e-3 / rate.max, .max = 1e-3 / rate.min};
     }
-    double joules = contestant->joules_per_tflop * flop_of(&runner->problem->gemm) / runner->work;
+    double joules =
+        contestant->joules_per_tflop * kind_flop(&runner->problem->shape, &runner->problem->gemm) / runner->work;
     const Shape *shape = &session->plan.group[group].shape;
     printf("  %-*s %8.4g %s (%.4g .. %.4g)", label_width(&session->plan, &session->plan.group[group]), row->label,
            rate.median, unit, rate.min, rate.max);

@@ -261,7 +261,7 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
     if (*state != NOT_RUN || row->what == RUN_LOOP) {
         return GEMM_OK;
     }
-    runner->work = flop_of(&runner->problem->gemm);
+    runner->work = kind_flop(&runner->problem->shape, &runner->problem->gemm);
     if (row->kind == KIND_FP8) {
         GEMM_TRY(hold_copies(child, runner->held, copies_of(child, runner->problem->b.bytes)));
     }

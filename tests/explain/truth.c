@@ -189,7 +189,7 @@ static void check_case(const Chapter *chapter, const Case *c, int elements) {
     char what[160];
     snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "",
              c->variant ? ", " : "", c->m, c->n, c->k);
-    if (!ok(explain_open(&e, chapter, &shape, 1) == GEMM_OK, "%s: the launch is recorded", what)) {
+    if (!ok(explain_open(&e, chapter, &shape, &(Shape){.experts = 1}) == GEMM_OK, "%s: the launch is recorded", what)) {
         return;
     }
     ok(e.launch->grid > 0 && e.launch->products == 0, "%s: ... and nothing runs", what);

@@ -129,7 +129,7 @@ static void test_size(Size size, const Options *options, int pad, const unsigned
     for (Kind kind = 0; kind < KINDS; kind++) {
         if (is_wanted(kind, chosen)) {
             int experts = options->shape.experts ? options->shape.experts : pad ? 5 : 1;
-            Shape shape = {size.m, size.n, size.k, pad, kind, kind == KIND_W4A8 ? experts : 1};
+            Shape shape = {size.m, size.n, size.k, pad, kind, kind == KIND_W4A8 ? experts : 1, options->shape.heads};
             test_shape(shape, options, chosen, repeat);
         }
     }
@@ -195,7 +195,13 @@ int main(int argc, char **argv) {
                      options.shape.k ? options.shape.k : 1};
         int pad = options.shape.pad < 0 ? 8 : options.shape.pad;
         for (Kind kind = 0; kind < KINDS; kind++) {
-            Shape shape = {size.m, size.n, size.k, pad, kind, options.shape.experts ? options.shape.experts : 1};
+            Shape shape = {size.m,
+                           size.n,
+                           size.k,
+                           pad,
+                           kind,
+                           options.shape.experts ? options.shape.experts : 1,
+                           options.shape.heads};
             if (is_wanted(kind, chosen) && !fits(shape, chosen, message)) {
                 fprintf(stderr, "%s\n", message);
                 return GEMM_USAGE;

@@ -61,10 +61,15 @@ static void configure(int policy, int seed) {
     model_forget_reports();
 }
 
+static Heads heads; /* of KIND_ATTENTION; 0: the default */
+
 static void told(const Chapter *chapter, Size size, const char *variant, int experts, int ranks, int bad,
                  const char *what) {
-    char more[32] = "";
-    if (experts > 1) {
+    char more[96] = "";
+    if (heads.size) {
+        snprintf(more, sizeof more, ", heads of %d, %d of K and V, %d batches%s", heads.size, heads.kv, heads.batches,
+                 heads.causal ? ", causal" : "");
+    } else if (experts > 1) {
         snprintf(more, sizeof more, ", %d experts", experts);
     } else if (ranks > 1) {
         snprintf(more, sizeof more, ", %d devices", ranks);
@@ -77,7 +82,7 @@ static void told(const Chapter *chapter, Size size, const char *variant, int exp
 
 static void open_problem(Problem *problem, const Chapter *chapter, Size size, int experts) {
     DeviceInfo device = {.sm_count = SMS, .shared_bytes = SHARED};
-    Shape shape = {size.m, size.n, size.k, 8, chapter->kind, experts};
+    Shape shape = {size.m, size.n, size.k, 8, chapter->kind, experts, heads};
     if (problem_open(problem, model_backend(), &device, shape, 1) != GEMM_OK ||
         problem_fill(problem, DATA_INTEGERS) != GEMM_OK) {
         printf("Bail out! no memory for %s\n", chapter->name);
@@ -132,6 +137,11 @@ static void check(const Chapter *chapter, Size size, const char *variant, Runs r
     if (chapter->kind == KIND_W4A8 && size.m > 1) {
         check_launches(chapter, size, variant, runs, 5);
     }
+    if (chapter->kind == KIND_ATTENTION) {
+        heads = (Heads){64, 1, 2, 1};
+        check_launches(chapter, size, variant, runs, 1);
+        heads = (Heads){0};
+    }
 }
 
 /* At each of `count` sizes, the chapter and its variants. `seeds` 0: the sample. */
@@ -148,6 +158,18 @@ static void check_sizes(const Chapter *chapter, const Size *list, int count, int
             }
         }
     }
+}
+
+/* Lengths of 1 to 300 of queries and of keys: every one, or a sample; each head size, causal or not. */
+static void check_lengths(const Chapter *chapter, int all) {
+    for (int i = 1; i <= 300; i += all ? 1 : 13) {
+        Runs runs = {{1, 0, 0, 0}, 0};
+        heads = (Heads){i % 2 ? 64 : 128, 1, 1, i / 2 % 2};
+        check_launches(chapter, (Size){i, 2 * heads.size, 301 - i}, NULL, runs, 1);
+        heads.causal = !heads.causal;
+        check_launches(chapter, (Size){i, 2 * heads.size, 150}, NULL, runs, 1);
+    }
+    heads = (Heads){0};
 }
 
 /* Asked for a variant that it has not, the chapter names those that it has. */
@@ -176,6 +198,9 @@ int main(int argc, char **argv) {
         }
         check_sizes(chapter, sizes, sizeof sizes / sizeof sizes[0],
                     chapter->variants != NULL ? chapter->variants->count : 0, seeds, most);
+        if (chapter->kind == KIND_ATTENTION) {
+            check_lengths(chapter, seeds > 0);
+        }
         if (chapter->kind == KIND_W4A8) {
             check_sizes(chapter, few_rows, sizeof few_rows / sizeof few_rows[0], 0, seeds, most);
         }

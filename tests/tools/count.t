@@ -15,6 +15,8 @@ amount() {
 for directory in $CHAPTER_DIRS; do
     chapter=${directory##*/} k=$K
     case $chapter in 11_*) k=512 ;; esac # it pads K to a stage
+    outputs=$((M * N * 2)) products=2
+    case $chapter in 13_*) outputs=$((outputs + M * N / 128 * 4)) products=4 ;; esac # logarithms of two heads; Q K^T and P V
     counts=$("$directory/$chapter" --on model --m $M --n $N --k $k --pad 0 --data integers --count | grep '^count ')
     like "$counts" "CTAs +[1-9].*threads of a CTA +[1-9]" "$chapter: --count prints counts"
     a=$((M * k * 2)) b=$((N * k * 2)) devices=1 scales=0 # bytes of A and of B; that have a C each; percent of the loads
@@ -25,7 +27,7 @@ for directory in $CHAPTER_DIRS; do
         a=$((a / 2)) b=$((N * k / 2 + N * (k / 128) * 2)) loaded=$(amount 'TMA loads, bytes') ;;
     12_*) devices=2 ;;
     esac
-    is "$(($(amount 'global stores, bytes') + $(amount 'TMA stores, bytes')))" $((devices * M * N * 2)) \
+    is "$(($(amount 'global stores, bytes') + $(amount 'TMA stores, bytes')))" $((devices * outputs)) \
         "every element is stored once, on each device"
     whole=1 # without B once, twice and so on there remains A, once or more
     for ((rest = loaded - b; rest >= a; rest -= b)); do
@@ -36,7 +38,7 @@ for directory in $CHAPTER_DIRS; do
     01_*) # 8 k take a load of A, 4 lines, and one of B, 32, by each warp (its README)
         is "$(amount 'global loads, lines')" $((M * N / 32 * (k / 8) * 36)) "36 lines for each two loads of a warp" ;;
     *)
-        is "$(amount 'FLOP of the tensor cores')" $((2 * M * N * k)) "the tensor cores do 2 M N K FLOP"
+        is "$(amount 'FLOP of the tensor cores')" $((products * M * N * k)) "the tensor cores do $products M N K FLOP"
         is "$(grep ', conflicts ' <<<"$counts" | grep -v ' 0$')" "" "there are no bank conflicts" ;;
     esac
 done

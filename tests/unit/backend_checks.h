@@ -62,12 +62,38 @@ static inline int reference_faults(const Problem *p) {
     return faults;
 }
 
+/* What the backend's reference of KIND_ATTENTION makes of what it holds, beside the host's. */
+static inline int attention_faults(const Problem *p) {
+    const size_t outputs = (size_t)p->gemm.m * (size_t)p->gemm.n;
+    bf16 *q = fetch(p->backend, &p->a), *k = fetch(p->backend, &p->b), *v = fetch(p->backend, &p->v);
+    double *expected = fetch(p->backend, &p->expected), *right = malloc(outputs * sizeof *right);
+    float *magnitude = fetch(p->backend, &p->magnitude), *sizes = malloc(outputs * sizeof *sizes);
+    float *lse = fetch(p->backend, &p->expected_lse), *logarithms = malloc(p->expected_lse.bytes);
+    ReferencePart part = {.kind = KIND_ATTENTION, .gemm = p->gemm, .end_row = p->gemm.m};
+    Attention *a = &part.operands.attention;
+    *a = kind_attention(&p->shape, &p->gemm);
+    a->q = q, a->k = k, a->v = v, a->lse = logarithms;
+    reference_part_on_host(&part, right, sizes);
+    int faults = 0;
+    for (size_t i = 0; i < outputs; i++) {
+        faults += !(fabs(expected[i] - right[i]) <= 1e-12) || !(fabsf(magnitude[i] - sizes[i]) <= 1e-5f * sizes[i]);
+    }
+    for (size_t i = 0; i < p->expected_lse.bytes / sizeof *lse; i++) {
+        faults += !(lse[i] == logarithms[i] || fabsf(lse[i] - logarithms[i]) <= 1e-5f * fabsf(lse[i]));
+    }
+    void *all[] = {q, k, v, expected, right, magnitude, sizes, lse, logarithms};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        free(all[i]);
+    }
+    return faults;
+}
+
 /* Operands and reference, of either data. */
 static inline void check_contents(const Problem *p) {
     const Backend *backend = p->backend;
-    const Buffer *buffers[OPERANDS] = {&p->a, &p->b, &p->bias, &p->scale_a, &p->scale_b, &p->first_row};
+    const Buffer *buffers[OPERANDS] = {&p->a, &p->b, &p->bias, &p->scale_a, &p->scale_b, &p->first_row, &p->v};
     OperandShape list[OPERANDS];
-    int count = kind_operands(p->shape.kind, &p->gemm, p->shape.experts, p->shape.pad, list);
+    int count = kind_operands(&p->shape, &p->gemm, list);
     for (int i = 0; i < count; i++) {
         if (list[i].id == OPERAND_FIRST_ROW) {
             int *rows = fetch(backend, &p->first_row);
@@ -85,7 +111,8 @@ static inline void check_contents(const Problem *p) {
         free(b);
         free(scale_b);
     }
-    is_int(reference_faults(p), 0, "the reference is the sums of what they hold");
+    is_int(p->shape.kind == KIND_ATTENTION ? attention_faults(p) : reference_faults(p), 0,
+           "the reference is the sums of what they hold");
 }
 
 /* Does the backend's comparison find what the host finds in a copy of the same block? */
@@ -142,11 +169,11 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
         free(block);
 
         ok(same_tally(&p, 0), "an unwritten result: the comparison finds what the host finds");
-        OperandShape like_c = {OPERAND_B, "C", TYPE_BF16, 0, shape.m, shape.n, p.gemm.ldc};
+        OperandShape like_c = {OPERAND_B, "C", TYPE_BF16, 0, p.gemm.m, p.gemm.n, p.gemm.ldc};
         DataSource other = {KIND_BF16, DATA_NORMAL, 6, shape.k};
         backend->fill(p.gemm.c, &like_c, &other);
         ok(same_tally(&p, 0), "a result of random numbers, guards behind its rows overwritten");
-        ok(same_tally(&p, (uint64_t)shape.m * (uint64_t)shape.n / 2), "the same from the middle on");
+        ok(same_tally(&p, (uint64_t)p.gemm.m * (uint64_t)p.gemm.n / 2), "the same from the middle on");
         problem_poison(&p);
         size_t guard = p.view.guard, all = block_elements(&p.view);
         const size_t ends[] = {0, guard - 1, guard, all - guard - 1, all - guard, all - 1};
@@ -161,12 +188,14 @@ static inline void check_backend_at(const Backend *backend, const DeviceInfo *de
 static inline void check_backend(const Backend *backend, const DeviceInfo *device) {
     static const int sizes[][4] = {{1, 1, 1, 0}, {5, 11, 40, 8}, {130, 70, 100, 8}, {64, 192, 257, 0}};
     for (int i = 0; i < 4; i++) {
-        check_backend_at(backend, device, (Shape){sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3], KIND_BF16, 1});
+        check_backend_at(backend, device,
+                         (Shape){sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3], KIND_BF16, 1, {0}});
     }
     for (Kind kind = KIND_BF16 + 1; kind < KINDS; kind++) {
-        check_backend_at(backend, device, (Shape){1, 1, 1, 0, kind, 1});
-        check_backend_at(backend, device, (Shape){70, 130, 300, 8, kind, kind == KIND_W4A8 ? 4 : 1});
+        check_backend_at(backend, device, (Shape){1, 1, 1, 0, kind, 1, {0}});
+        check_backend_at(backend, device, (Shape){70, 130, 300, 8, kind, kind == KIND_W4A8 ? 4 : 1, {0}});
     }
+    check_backend_at(backend, device, (Shape){70, 256, 50, 8, KIND_ATTENTION, 1, {64, 2, 2, 1}});
 }
 
 #endif

@@ -119,27 +119,28 @@ static void sizes_are_weighed(const DeviceInfo *device) {
     char message[OPTIONS_MESSAGE_SIZE] = "";
     DeviceInfo small = *device;
     small.free_bytes = (size_t)10 << 20;
-    ok(problem_fits((Shape){512, 512, 512, 0, KIND_BF16, 1}, NULL, &small, message),
+    ok(problem_fits((Shape){512, 512, 512, 0, KIND_BF16, 1, {0}}, NULL, &small, message),
        "512 x 512 x 512 fits into 10 MiB");
-    ok(!problem_fits((Shape){1024, 1024, 1024, 0, KIND_BF16, 1}, NULL, &small, message), "1024 x 1024 x 1024 does not");
+    ok(!problem_fits((Shape){1024, 1024, 1024, 0, KIND_BF16, 1, {0}}, NULL, &small, message),
+       "1024 x 1024 x 1024 does not");
     contains(message, "--m 1024 --n 1024 --k 1024", "the message names the sizes");
     contains(message, "accepted", "and what is accepted");
     ok(strchr(message, '\n') == NULL, "in one line");
-    ok(!problem_fits((Shape){1, 1, MAX_SIZE, MAX_PAD, KIND_BF16, 1}, NULL, &small, message),
+    ok(!problem_fits((Shape){1, 1, MAX_SIZE, MAX_PAD, KIND_BF16, 1, {0}}, NULL, &small, message),
        "nor does the largest K, whose padded rows pass INT_MAX");
-    ok(!problem_fits((Shape){MAX_SIZE, MAX_SIZE, MAX_SIZE, MAX_PAD, KIND_BF16, 1}, &chapter, device, message),
+    ok(!problem_fits((Shape){MAX_SIZE, MAX_SIZE, MAX_SIZE, MAX_PAD, KIND_BF16, 1, {0}}, &chapter, device, message),
        "the largest sizes do not fit");
     double matrices = 2.0 * (1000.0 * 808 + 900.0 * 816 + 1000.0 * 928), reference = 12.0 * 1000 * 900;
     small.free_bytes = (size_t)(matrices + reference);
-    ok(!problem_fits((Shape){1000, 900, 800, 8, KIND_BF16, 1}, NULL, &small, message),
+    ok(!problem_fits((Shape){1000, 900, 800, 8, KIND_BF16, 1, {0}}, NULL, &small, message),
        "the guards count beside matrices and reference");
     small.free_bytes = (size_t)(1.3 * (matrices + reference));
-    ok(problem_fits((Shape){1000, 900, 800, 8, KIND_BF16, 1}, NULL, &small, message), "and nothing large besides");
+    ok(problem_fits((Shape){1000, 900, 800, 8, KIND_BF16, 1, {0}}, NULL, &small, message), "and nothing large besides");
 }
 
 static void pads_rows(const DeviceInfo *device) {
     Problem p;
-    problem_open(&p, host_backend(), device, (Shape){3, 10, 21, 16, KIND_BF16, 1}, 1);
+    problem_open(&p, host_backend(), device, (Shape){3, 10, 21, 16, KIND_BF16, 1, {0}}, 1);
     ok(p.gemm.lda == 24 + 16 && p.gemm.ldb == 24 + 32 && p.gemm.ldc == 16 + 48,
        "--pad 16: 16, 32 and 48 more elements");
     ok((uintptr_t)p.gemm.a % 16 == 0 && (uintptr_t)p.gemm.b % 16 == 0 && (uintptr_t)p.gemm.c % 16 == 0,
@@ -171,7 +172,8 @@ int main(void) {
     is_int(backend->open(&options, NEEDS_SM90A, &device, why, sizeof why), GEMM_OK, "the backend opens");
     check_backend(backend, &device);
     Problem p;
-    ok(problem_open(&p, backend, &device, (Shape){33, 20, 65, 8, KIND_BF16, 1}, 1) == GEMM_OK, "33 x 20 x 65 opens");
+    ok(problem_open(&p, backend, &device, (Shape){33, 20, 65, 8, KIND_BF16, 1, {0}}, 1) == GEMM_OK,
+       "33 x 20 x 65 opens");
     judges_chapters(&p);
     explains(&p);
     problem_close(&p);

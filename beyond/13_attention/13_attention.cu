@@ -1,0 +1,482 @@
+/* 13_attention - two products in a chain, with a softmax between them that hides under other products.
+ *
+ *     O[i] = sum over j of P[i][j] * V[j],   P[i][j] = exp(s[i][j]) / sum over j of exp(s[i][j]),   s = scale * Q K^T
+ *
+ * What is new   Idea 1, the chain: the sums of the first product, in registers, become operand A of the second one, and are
+ *               never stored. Idea 2, the running maximum: the keys come a step at a time; what has been summed up is scaled
+ *               down when a larger score appears. Idea 3, turns: while one consumer's products run, the others compute their
+ *               exponentials. Idea 4, overlap within a consumer: the products Q K^T of the next step are issued before those
+ *               of P V of this one; the softmax waits for the former alone. Idea 5, tiles of unequal length in an order that
+ *               balances them.
+ * What holds it back   Exponentials: the SM computes 16 a clock.
+ * Run           make 13 && ./13_attention, here; from the top, make run-13 */
+#include "../../common/gemm.h"
+
+#include "../../common/device/barrier.h"
+#include "../../common/device/exponent.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/mma_sync.h"
+#include "../../common/device/pipeline.h"
+#include "../../common/device/registers.h"
+#include "../../common/device/swizzle.h"
+#include "../../common/device/tma_nd.h"
+#include "../../common/device/wgmma.h"
+
+enum {
+    PANEL = 64, /* columns of a panel: 128 bytes, what the swizzle takes */
+    ROWS = 64,  /* queries of a consumer */
+    KEYS = 128, /* of a step */
+    MAX_HEAD = 128,
+    Q_ELEMENTS = 128 * 128,
+    Q_STAGES = 2, /* one tile's queries are loaded while the other's O leaves from the same place */
+    RING_BYTES = 160 * 1024,
+    MAX_STAGES = 6,
+    WARPS = 4, /* of a consumer */
+    CTAS_PER_SM = 1,
+    FIRST_TURN = 1, /* the named barrier of consumer 0's turn; the next consumer's is the next one */
+};
+/* 168 at launch with two consumers, 128 with three: 3 * 168 = 24 + 2 * 240, 4 * 128 = 32 + 3 * 160. */
+enum { PRODUCER_REGISTERS = 24, REGISTERS_OF_TWO = 240, REGISTERS_OF_THREE = 160 };
+static_assert(PANEL * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: PANEL is 64");
+
+/* Of a tile of bm queries. */
+#define CONSUMERS_OF(bm) ((bm) / ROWS)
+#define THREADS_OF(bm) (128 * (1 + CONSUMERS_OF(bm)))
+
+typedef struct {
+    /* Stages of K or V [KEYS][d], as panels [KEYS][PANEL], 128-byte swizzle. */
+    bf16 ring[RING_BYTES / 2];
+    bf16 q[Q_STAGES][Q_ELEMENTS]; /* panels [bm][PANEL], 128-byte swizzle; then O */
+    MBarrier full[MAX_STAGES];    /* completes a phase when a step's K or V has landed */
+    MBarrier empty[MAX_STAGES];   /* completes a phase when all consumers have finished with it */
+    MBarrier q_full[Q_STAGES];    /* completes a phase when a tile's queries have landed */
+    MBarrier q_empty[Q_STAGES];   /* completes a phase when the copy engine has read the tile's O */
+} Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
+
+typedef struct {
+    TensorMap map_q; /* box [d / PANEL][bm][PANEL] */
+    TensorMap map_k; /* box [d / PANEL][KEYS][PANEL] */
+    TensorMap map_v; /* the same */
+    TensorMap map_o; /* box [16][PANEL] */
+    Attention a;
+    int tiles_m, tiles; /* of a head; of all */
+    int section;        /* heads that are walked together */
+    float scale;        /* of the scores, times log2(e) */
+} Params;
+
+HOST_DEVICE int stages_of(int d) { return min_int(RING_BYTES / (KEYS * d * 2), MAX_STAGES); }
+
+/* A role's way through the tiles. */
+typedef struct {
+    int round; /* tiles so far */
+    int first_query, head, batch;
+    int steps; /* in keys */
+} Work;
+
+/* The keys that query `row` sees: the first so many. The last query sees all. */
+DEVICE int keys_of(const Params *p, int row, const int causal) {
+    return causal ? min_int(p->a.keys, row + 1 + p->a.keys - p->a.queries) : p->a.keys;
+}
+
+/* Idea 5. Goes on to this CTA's next tile; 0 if there is none. Heads are walked in sections whose K and V stay in L2: all
+ * tiles of a section, the long ones first in one, last in the next, so that a CTA that had longer ones gets shorter ones. */
+DEVICE int next_tile(const Params *p, Work *work, const int bm, const int causal) {
+    int index = work->round * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
+    work->round++;
+    if (index >= p->tiles) {
+        return 0;
+    }
+    int section = index / in_section, first = section * p->section;
+    int heads = min_int(p->a.heads * p->a.batches - first, p->section), head = first + index % in_section % heads;
+    int m = index % in_section / heads;
+    /* The last section ends with its short ones. */
+    m = ((p->tiles - 1) / in_section - section) % 2 == 0 ? p->tiles_m - 1 - m : m;
+    work->first_query = m * bm;
+    work->batch = head / p->a.heads;
+    work->head = head % p->a.heads;
+    int keys = keys_of(p, min_int(work->first_query + bm, p->a.queries) - 1, causal);
+    work->steps = keys > 0 ? ceil_div(keys, KEYS) : 0;
+    return 1;
+}
+
+/* The producer. A ring brings K and V in the order in which they are used: K of a step, then V of the step before. */
+DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const int causal) {
+    const int stage_bytes = KEYS * d * 2;
+    PipelineState state = producer_start_state(), q = producer_start_state();
+    Work work = {0};
+    while (next_tile(p, &work, bm, causal)) {
+        int kv_head = work.head / (p->a.heads / p->a.kv_heads);
+        /* Waits until the copy engine has read O of the tile before the last from here. */
+        producer_acquire(s->q_full, s->q_empty, q, bm * d * 2);
+        tma_load_5d(s->q[q.index], &p->map_q, 0, work.first_query, 0, work.head, work.batch, &s->q_full[q.index]);
+        pipeline_advance(&q, Q_STAGES);
+        for (int i = 0; i < 2 * work.steps; i++) {
+            /* 0: K of the last step. 1, 2: K of the step before it, V of the last one. So it goes on, down to V of step 0. */
+            int is_v = i == 2 * work.steps - 1 || (i > 0 && i % 2 == 0);
+            int step = work.steps - 1 - (is_v ? (i - 1) / 2 : (i + 1) / 2);
+            /* Waits until all consumers have finished with this stage: else the copy overwrites what they read. */
+            producer_acquire(s->full, s->empty, state, stage_bytes);
+            tma_load_5d(&s->ring[state.index * (stage_bytes / 2)], is_v ? &p->map_v : &p->map_k, 0, step * KEYS, 0,
+                        kv_head, work.batch, &s->full[state.index]);
+            pipeline_advance(&state, stages_of(d));
+        }
+    }
+}
+
+/* Keys from limit[0] on of this thread's first row, and from limit[1] on of its second one, count for nothing. */
+DEVICE void mask(float *score, const int *limit, int first_key) {
+    first_key += (int)threadIdx.x % 4 * 2;
+    int left[2] = {limit[0] - first_key, limit[1] - first_key};
+    UNROLL
+    for (int i = 0; i < KEYS / 2; i++) {
+        score[i] = i / 4 * 8 + i % 2 < left[i / 2 % 2] ? score[i] : -INFINITY;
+    }
+}
+
+/* What a thread keeps of its two rows: row lane / 4 of its warp's 16, and the one 8 below. */
+typedef struct {
+    float largest[2]; /* of the scores so far; the same in the row's four threads */
+    float sum[2];     /* of this thread's exponentials so far */
+    float shrink[2];  /* what the largest score's change makes of older sums */
+} Rows;
+
+/* Idea 2. Scores become exponentials, relative to the largest score so far. */
+DEVICE void softmax(float *score, Rows *rows, float scale) {
+    float largest[2] = {rows->largest[0], rows->largest[1]}, base[2];
+    UNROLL
+    for (int i = 0; i < KEYS / 2; i++) {
+        largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], score[i]);
+    }
+    UNROLL
+    for (int r = 0; r < 2; r++) {
+        /* A row lies in four neighbouring threads. */
+        largest[r] = fmaxf(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], 1));
+        largest[r] = fmaxf(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], 2));
+        /* While no score counts, the largest is -infinity: less itself it would be NaN. */
+        base[r] = largest[r] == -INFINITY ? 0 : largest[r] * scale;
+        rows->shrink[r] = exp2_approx(rows->largest[r] * scale - base[r]);
+        rows->largest[r] = largest[r];
+        rows->sum[r] *= rows->shrink[r];
+    }
+    UNROLL
+    for (int i = 0; i < KEYS / 2; i++) {
+        score[i] = exp2_approx(score[i] * scale - base[i / 2 % 2]);
+        rows->sum[i / 2 % 2] += score[i];
+    }
+}
+
+/* Idea 1. As wgmma leaves D in registers, so it wants A: 16 columns of the one are a k16 step of the other. */
+DEVICE void to_operand_a(uint32_t *weights, const float *score) {
+    UNROLL
+    for (int i = 0; i < KEYS / 4; i++) {
+        weights[i] = pack_bf16x2(score[2 * i], score[2 * i + 1]);
+    }
+}
+
+/* Starts S = Q K^T of this consumer's rows: a group. `q` is the descriptor of its first panel. */
+DEVICE void start_scores(float *score, uint64_t q, const bf16 *k, const int d, const int bm) {
+    uint64_t b = wgmma_descriptor(k);
+    /* The threads' accesses to the scores come before the products that write them. */
+    wgmma_fence();
+    UNROLL
+    for (int step = 0; step < d / 16; step++) {
+        const int panel = step / 4, in_panel = step % 4 * WGMMA_K16_STEP;
+        wgmma_ss(KEYS, score, q + panel * (bm * 128 >> 4) + in_panel, b + panel * (KEYS * 128 >> 4) + in_panel,
+                 step > 0);
+    }
+    wgmma_commit_group();
+}
+
+/* Starts O += P V: a group. V's rows are keys, and so it is an N-major operand B. */
+DEVICE void start_output(float *o, const uint32_t *weights, const bf16 *v, const int d) {
+    uint64_t b = wgmma_descriptor_mn(v, KEYS * 128);
+    /* The threads' accesses to O and to the weights come before the products. */
+    wgmma_fence();
+    UNROLL
+    for (int step = 0; step < KEYS / 16; step++) {
+        wgmma_rs_trans_b(d, o, &weights[4 * step], b + step * WGMMA_K16_STEP_MN, 1);
+    }
+    wgmma_commit_group();
+}
+
+/* O and the logarithms of a consumer's tile, from its sums; `rows` are this warp's first row of the tile and in `q`. */
+DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float *o, const Rows *rows, const int d,
+                     const int bm) {
+    int lane = (int)threadIdx.x % 32;
+    float inverse[2];
+    UNROLL
+    for (int r = 0; r < 2; r++) {
+        float sum = rows->sum[r];
+        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+        inverse[r] = sum == 0 ? 0 : 1 / sum; /* a query without keys: zeros */
+        int query = work->first_query + row + lane / 4 + 8 * r, head = work->batch * p->a.heads + work->head;
+        if (lane % 4 == 0 && query < p->a.queries) { /* log2(0) is -infinity */
+            float logarithm = (sum == 0 ? 0 : rows->largest[r] * p->scale) + log2_approx(sum);
+            p->a.lse[(size_t)head * p->a.queries + query] = 0.69314718f * logarithm;
+        }
+    }
+    UNROLL
+    for (int j = 0; j < d; j += 16) {
+        const float *v = &o[j / 2];
+        uint32_t packed[4] = {
+            pack_bf16x2(v[0] * inverse[0], v[1] * inverse[0]), pack_bf16x2(v[2] * inverse[1], v[3] * inverse[1]),
+            pack_bf16x2(v[4] * inverse[0], v[5] * inverse[0]), pack_bf16x2(v[6] * inverse[1], v[7] * inverse[1])};
+        /* This consumer has finished with its queries: O takes their place. Lane l gives stmatrix the address of row l % 16,
+         * of the left 8 columns or of the right ones. */
+        stmatrix_x4(&q[j / PANEL * (bm * PANEL) + row * PANEL + swizzled_index(lane % 16, j % PANEL / 8 + lane / 16)],
+                    packed);
+    }
+    /* This lane's stores come before the copy engine's reads: they go through different proxies. */
+    fence_proxy_async();
+    /* The warp waits until all lanes have stored and fenced. */
+    __syncwarp();
+    if (elect_one()) {
+        UNROLL
+        for (int panel = 0; panel < d / PANEL; panel++) {
+            tma_store_5d(&p->map_o, &q[panel * (bm * PANEL) + row * PANEL], 0, work->first_query + row, panel,
+                         work->head, work->batch);
+        }
+        bulk_commit_group();
+    }
+}
+
+/* Consumer: waits until the next K or V has landed, and goes on to the stage behind it. */
+DEVICE int take_stage(Shared *s, PipelineState *state, const int d) {
+    int stage = state->index;
+    consumer_wait(s->full, *state);
+    pipeline_advance(state, stages_of(d));
+    return stage;
+}
+
+/* Consumer: its products have read the stage. A product is all four warps', so one thread knows. */
+DEVICE void release_stage(Shared *s, int stage) {
+    if (threadIdx.x % 128 == 0) {
+        consumer_release(s->empty, stage);
+    }
+}
+
+/* Each warp of a consumer: the copy engine has read O of the tile before, and the next queries may take its place. */
+DEVICE void release_queries(Shared *s, int stage) {
+    if (elect_one()) {
+        bulk_wait_group_read(0);
+        mbarrier_arrive(&s->q_empty[stage]);
+    }
+}
+
+/* A consumer's tile: its 64 queries with all keys that they see, from the last step to the first. Leaves in o the sums of
+ * P V. */
+DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work *work, int consumer, int q_stage,
+                   float *o, Rows *rows, const int d, const int bm, const int causal) {
+    const int turn = FIRST_TURN + consumer, next_turn = FIRST_TURN + (consumer + 1) % CONSUMERS_OF(bm);
+    float score[KEYS / 2];
+    uint32_t weights[KEYS / 4];
+    uint64_t q = wgmma_descriptor(&s->q[q_stage][consumer * ROWS * PANEL]);
+    int thread = (int)threadIdx.x % 128;
+    int first_row = work->first_query + consumer * ROWS, row = first_row + thread / 32 * 16 + thread % 32 / 4;
+    int fewest = keys_of(p, first_row, causal); /* keys that all of this consumer's queries see */
+    int limit[2] = {keys_of(p, row, causal), keys_of(p, row + 8, causal)};
+    int first_key = (work->steps - 1) * KEYS; /* of the step */
+
+    /* The last step: there is no V yet to multiply with. */
+    int k_stage = take_stage(s, state, d);
+    /* Idea 3. Waits until the consumer before has issued its products: the tensor cores are served in turn, and while one
+     * consumer's products run, another computes exponentials. */
+    named_barrier_sync(turn, 2 * 128);
+    start_scores(score, q, &s->ring[k_stage * KEYS * d], d, bm);
+    named_barrier_arrive(next_turn, 2 * 128);
+    if (work->round > 1) {
+        release_queries(s, 1 - q_stage);
+    }
+    /* Waits until the scores are there. */
+    wgmma_wait_group(0);
+    registers_settled(score, KEYS / 2);
+    release_stage(s, k_stage);
+    if (first_key + KEYS > fewest) {
+        mask(score, limit, first_key);
+    }
+    softmax(score, rows, p->scale);
+    to_operand_a(weights, score);
+
+    UNROLL_ONCE
+    for (first_key -= KEYS; first_key >= 0; first_key -= KEYS) {
+        k_stage = take_stage(s, state, d);
+        named_barrier_sync(turn, 2 * 128);
+        start_scores(score, q, &s->ring[k_stage * KEYS * d], d, bm);
+        /* Idea 4. Behind them the products with V of the step before. */
+        int v_stage = take_stage(s, state, d);
+        start_output(o, weights, &s->ring[v_stage * KEYS * d], d);
+        named_barrier_arrive(next_turn, 2 * 128);
+        /* Waits until the scores are there. The products with V run on, under this consumer's own softmax. */
+        wgmma_wait_group(1);
+        registers_settled(score, KEYS / 2);
+        release_stage(s, k_stage);
+        if (causal && first_key + KEYS > fewest) {
+            mask(score, limit, first_key);
+        }
+        softmax(score, rows, p->scale);
+        /* Waits until the products with V are done too: before, O may not be scaled, nor the weights written over. */
+        wgmma_wait_group(0);
+        registers_settled(o, d / 2);
+        release_stage(s, v_stage);
+        UNROLL
+        for (int i = 0; i < d / 2; i++) {
+            o[i] *= rows->shrink[i / 2 % 2];
+        }
+        to_operand_a(weights, score);
+    }
+
+    int v_stage = take_stage(s, state, d);
+    start_output(o, weights, &s->ring[v_stage * KEYS * d], d);
+    wgmma_wait_group(0);
+    registers_settled(o, d / 2);
+    release_stage(s, v_stage);
+}
+
+/* The consumers: all tiles, 64 queries each. */
+DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const int bm, const int causal) {
+    PipelineState state = consumer_start_state(), q = consumer_start_state();
+    Work work = {0};
+    int last = CONSUMERS_OF(bm) - 1, row = consumer * ROWS + warp_uniform((int)threadIdx.x / 32) % WARPS * 16;
+    if (consumer == last) {
+        named_barrier_arrive(FIRST_TURN, 2 * 128); /* the first turn is consumer 0's */
+    }
+    while (next_tile(p, &work, bm, causal)) {
+        float o[MAX_HEAD / 2];
+        Rows rows = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
+        UNROLL
+        for (int i = 0; i < d / 2; i++) {
+            o[i] = 0;
+        }
+        /* Waits until the queries have landed. */
+        consumer_wait(s->q_full, q);
+        if (work.steps > 0) {
+            attend(p, s, &state, &work, consumer, q.index, o, &rows, d, bm, causal);
+        } else if (work.round > 1) {
+            release_queries(s, 1 - q.index);
+        }
+        epilogue(p, s->q[q.index], &work, row, o, &rows, d, bm);
+        pipeline_advance(&q, Q_STAGES);
+    }
+    if (elect_one()) {
+        /* Shared memory must live until the copy engine has read it, and O is written when the last group is. */
+        bulk_wait_group(0);
+    }
+}
+
+/* The kernel, for a head size, tile and mask that are constants where it is called. */
+DEVICE void attention(const Params *p, const int d, const int bm, const int causal) {
+    SHARED_MEMORY(Shared, s);
+    const int stages = stages_of(d);
+    /* Warpgroup 0 produces, the others consume. */
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
+        tma_prefetch_map(&p->map_q);
+        tma_prefetch_map(&p->map_k);
+        tma_prefetch_map(&p->map_v);
+        tma_prefetch_map(&p->map_o);
+        mbarrier_init(s->full, stages, 1);                             /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages, CONSUMERS_OF(bm));             /* a thread of each consumer */
+        mbarrier_init(s->q_full, Q_STAGES, 1);                         /* the producer's arrive.expect_tx */
+        mbarrier_init(s->q_empty, Q_STAGES, WARPS * CONSUMERS_OF(bm)); /* a lane of each warp that stores O */
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist. */
+    __syncthreads();
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (warp == 0 && elect_one()) {
+            produce(p, s, d, bm, causal);
+        }
+    } else {
+        if (CONSUMERS_OF(bm) == 2) {
+            setmaxnreg_inc(REGISTERS_OF_TWO);
+        } else {
+            setmaxnreg_inc(REGISTERS_OF_THREE);
+        }
+        consume(p, s, warpgroup - 1, d, bm, causal);
+    }
+}
+
+#define ATTENTION_KERNEL(kernel, d, bm, causal)                                                                      \
+    static_assert((d) <= MAX_HEAD && (d) % PANEL == 0 && (bm) * (d) <= Q_ELEMENTS, "arrays have room for this");     \
+    static_assert(RING_BYTES / (KEYS * (d)*2) >= 4, "a step's K and V, while the next ones' are copied");            \
+    static __global__ void __launch_bounds__(THREADS_OF(bm), CTAS_PER_SM) kernel(const __grid_constant__ Params p) { \
+        attention(&p, d, bm, causal);                                                                                \
+    }                                                                                                                \
+    KERNEL_ENTRY(kernel, Params);
+ATTENTION_KERNEL(attention_64, 64, 192, 0)
+ATTENTION_KERNEL(attention_64_causal, 64, 192, 1)
+ATTENTION_KERNEL(attention_128, 128, 128, 0)
+ATTENTION_KERNEL(attention_128_causal, 128, 128, 1)
+
+/* A tensor of PyTorch's: stride[] from batch to batch, head to head, token to token. It is copied in boxes of so many tokens
+ * and panels. */
+typedef struct {
+    TensorMap *map;
+    const char *name;
+    const bf16 *base;
+    const long long *stride;
+    int heads, tokens, box_tokens, box_panels;
+} Side;
+
+static GemmStatus map_of(const Attention *a, const Side *side, GemmError *error) {
+    const long long *stride = side->stride;
+    for (int i = 0; i < 3; i++) {
+        if ((uintptr_t)side->base % 16 != 0 || stride[i] <= 0 || stride[i] % 8 != 0) {
+            return gemm_fails(error, GEMM_USAGE,
+                              "%s begins at %p, with a stride of %lld elements: multiples of 16 bytes and positive "
+                              "multiples of 8 are accepted",
+                              side->name, (const void *)side->base, stride[i]);
+        }
+    }
+    Tensor tensor = {.type = ELEMENT_BF16,
+                     .rank = 5,
+                     .base = side->base,
+                     .size = {PANEL, (uint64_t)side->tokens, (uint64_t)a->head_size / PANEL, (uint64_t)side->heads,
+                              (uint64_t)a->batches},
+                     .stride = {(uint64_t)stride[2] * 2, PANEL * 2, (uint64_t)stride[1] * 2, (uint64_t)stride[0] * 2},
+                     .box = {PANEL, (uint32_t)side->box_tokens, (uint32_t)side->box_panels, 1, 1},
+                     .swizzle = SWIZZLE_128B};
+    return tensor_map_nd(side->map, side->name, &tensor, error);
+}
+
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    static const struct {
+        const void *kernel;
+        const char *name;
+    } kernels[2][2] = {{{KERNEL(attention_64)}, {KERNEL(attention_64_causal)}},
+                       {{KERNEL(attention_128)}, {KERNEL(attention_128_causal)}}};
+    const Attention *a = (const Attention *)g->operands;
+    if ((a->head_size != 64 && a->head_size != 128) || a->kv_heads < 1 || a->heads % a->kv_heads != 0) {
+        return gemm_fails(
+            error, GEMM_USAGE,
+            "heads of %d, %d of Q and %d of K and V: 64 and 128 are accepted, and a divisor of Q's number",
+            a->head_size, a->heads, a->kv_heads);
+    }
+    int d128 = a->head_size == 128, causal = a->causal != 0, bm = d128 ? 128 : 192;
+    int panels = a->head_size / PANEL, heads = a->heads * a->batches;
+    Params p = {.a = *a, .tiles_m = ceil_div(a->queries, bm), .scale = a->scale * 1.44269504f};
+    p.tiles = p.tiles_m * heads;
+    /* An even number of sections, so that K and V of one take less than half of the L2 cache: see next_tile(). */
+    int pairs = (int)(4.0 * a->keys * a->head_size * a->kv_heads * a->batches / 40e6) + 1;
+    p.section = ceil_div(heads, 2 * pairs);
+    const Side sides[] = {{&p.map_q, "Q", a->q, a->q_stride, a->heads, a->queries, bm, panels},
+                          {&p.map_k, "K", a->k, a->k_stride, a->kv_heads, a->keys, KEYS, panels},
+                          {&p.map_v, "V", a->v, a->v_stride, a->kv_heads, a->keys, KEYS, panels},
+                          {&p.map_o, "O", a->o, a->o_stride, a->heads, a->queries, 16, 1}};
+    for (int i = 0; i < 4; i++) {
+        GemmStatus status = map_of(a, &sides[i], error);
+        if (status != GEMM_OK) {
+            return status;
+        }
+    }
+    LaunchShape shape = {
+        .grid = min_int(p.tiles, g->sm_count), .block = THREADS_OF(bm), .shared_bytes = sizeof(Shared)};
+    return launch_kernel(kernels[d128][causal].kernel, kernels[d128][causal].name, shape, &p, g->stream, error);
+}
+
+CHAPTER(13_attention, .adds = "attention: two products in a chain, the softmax under other products",
+        .needs = NEEDS_SM90A, .kind = KIND_ATTENTION, .launch = launch);

@@ -1,0 +1,181 @@
+/* test_attention.c - the problem of KIND_ATTENTION: is its reference the formula of kinds.h, does its tolerance pass what is
+ * right and find what is not? */
+#include "host_backend.h"
+
+#include "harness/problem.h"
+#include "tap.h"
+
+static DeviceInfo device;
+
+static void open_case(Problem *p, int queries, int heads, int keys, Heads layout, DataKind data) {
+    Shape shape = {queries, heads * layout.size, keys, 8, KIND_ATTENTION, 1, layout};
+    if (problem_open(p, host_backend(), &device, shape, 7) || problem_fill(p, data)) {
+        printf("Bail out! no problem of attention\n");
+        exit(1);
+    }
+}
+
+static double at(const bf16 *base, const long long *stride, int batch, int head, int token, int column) {
+    return (double)bf16_value(base[batch * stride[0] + head * stride[1] + token * stride[2] + column]);
+}
+
+static double score_of(const Attention *a, int batch, int head, int query, int key) {
+    double sum = 0;
+    for (int i = 0; i < a->head_size; i++) {
+        sum += at(a->q, a->q_stride, batch, head, query, i) *
+               at(a->k, a->k_stride, batch, head * a->kv_heads / a->heads, key, i);
+    }
+    return sum * (double)a->scale;
+}
+
+static int sees(const Attention *a, int query, int key) { return !a->causal || key - query <= a->keys - a->queries; }
+
+static void reference_is_the_formula(int queries, int heads, int keys, Heads layout, DataKind data) {
+    Problem p;
+    open_case(&p, queries, heads, keys, layout, data);
+    const Attention *a = &p.operands.attention;
+    const float *lse = (const float *)p.expected_lse.data;
+    int faults = 0, none = 0;
+    for (int row = 0; row < p.gemm.m; row++) {
+        for (int column = 0; column < p.gemm.n; column++) {
+            int batch = row / queries, query = row % queries, head = column / layout.size;
+            double all = 0, sum = 0;
+            for (int key = 0; key < keys; key++) {
+                double weight = sees(a, query, key) ? exp(score_of(a, batch, head, query, key)) : 0;
+                int kv_head = head * a->kv_heads / a->heads;
+                all += weight;
+                sum += weight * at(a->v, a->v_stride, batch, kv_head, key, column % layout.size);
+            }
+            double expected = ((const double *)p.expected.data)[row * p.gemm.n + column];
+            float logarithm = lse[2 * ((batch * heads + head) * queries + query)];
+            none += all == 0;
+            faults += all == 0
+                          ? expected != 0 || logarithm != -INFINITY
+                          : !(fabs(expected - sum / all) <= 1e-10) || !(fabs((double)logarithm - log(all)) <= 1e-5);
+        }
+    }
+    ok(faults == 0, "%s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s: the reference is the formula",
+       data_names[data], a->batches, heads, layout.size, a->kv_heads, queries, keys, layout.causal ? ", causal" : "");
+    is_int(none, layout.causal && queries > keys ? a->batches * heads * layout.size * (queries - keys) : 0,
+           "so many elements have no key");
+    problem_close(&p);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+enum { STEP = 64 };
+typedef enum {
+    RIGHT,
+    LOSES_STEP,     /* the first step's keys count for nothing */
+    ONE_KEY_LESS,   /* the last query does not see its last key */
+    ONE_KEY_MORE,   /* a causal query sees the key behind its last one */
+    NO_RESCALE,     /* of O, when a larger score appears */
+    NO_RESCALE_SUM, /* of the sum */
+    LSE_TO_BASE_2,
+    LSE_BEHIND_ITS_END,
+    FAULTS
+} Fault;
+static const char *const fault_names[FAULTS] = {"nothing",
+                                                "a step",
+                                                "the last query's last key",
+                                                "a key too many",
+                                                "O not rescaled",
+                                                "the sum not rescaled",
+                                                "logarithms to base 2",
+                                                "logarithms behind their end"};
+
+/* What a kernel does that goes through the keys in steps: fp32, weights rounded to bf16 for the second product alone. */
+static void row_of_kernel(const Problem *p, int batch, int head, int query, Fault fault) {
+    const Attention *a = &p->operands.attention;
+    float largest = -INFINITY, sum = 0, out[128] = {0};
+    for (int first = 0; first < a->keys; first += STEP) {
+        float score[STEP], before = largest;
+        for (int i = 0; i < STEP; i++) {
+            int key = first + i,
+                seen = key < a->keys && sees(a, query - (fault == ONE_KEY_MORE), key - (fault == ONE_KEY_MORE) * 2);
+            seen = seen && !(fault == LOSES_STEP && first == 0 && a->keys > STEP) &&
+                   !(fault == ONE_KEY_LESS && query == a->queries - 1 && key == a->keys - 1);
+            score[i] = seen ? (float)score_of(a, batch, head, query, key) : -INFINITY;
+            largest = fmaxf(largest, score[i]);
+        }
+        float base = largest == -INFINITY ? 0 : largest, shrink = expf(before - base);
+        sum *= fault == NO_RESCALE_SUM && first > 0 ? 1 : shrink;
+        for (int i = 0; i < a->head_size; i++) {
+            out[i] *= fault == NO_RESCALE && first > 0 ? 1 : shrink;
+        }
+        for (int i = 0; i < STEP && first + i < a->keys; i++) {
+            float weight = expf(score[i] - base), rounded = bf16_value(round_to_bf16((double)weight));
+            sum += weight;
+            for (int j = 0; j < a->head_size; j++) {
+                int kv_head = head * a->kv_heads / a->heads;
+                out[j] += rounded * (float)at(a->v, a->v_stride, batch, kv_head, first + i, j);
+            }
+        }
+    }
+    for (int i = 0; i < a->head_size; i++) {
+        size_t place = (size_t)(batch * a->o_stride[0] + head * a->o_stride[1] + query * a->o_stride[2] + i);
+        a->o[place] = round_to_bf16(sum == 0 ? 0 : (double)(out[i] / sum));
+    }
+    float logarithm = sum == 0 ? -INFINITY : largest + logf(sum);
+    size_t index = (size_t)((batch * a->heads + head) * a->queries + query);
+    a->lse[index + (fault == LSE_BEHIND_ITS_END)] = fault == LSE_TO_BASE_2 ? logarithm * 1.442695f : logarithm;
+}
+
+static Tally judged(const Problem *p, Fault fault) {
+    const Attention *a = &p->operands.attention;
+    Tally tally;
+    problem_poison(p);
+    for (int batch = 0; batch < a->batches; batch++) {
+        for (int head = 0; head < a->heads; head++) {
+            for (int query = 0; query < a->queries; query++) {
+                row_of_kernel(p, batch, head, query, fault);
+            }
+        }
+    }
+    problem_check(p, &tally);
+    return tally;
+}
+
+static void tolerance(int queries, int keys, Heads layout, DataKind data) {
+    Problem p;
+    open_case(&p, queries, 2, keys, layout, data);
+    for (Fault fault = RIGHT; fault < FAULTS; fault++) {
+        Tally tally = judged(&p, fault);
+        int lse = fault == LSE_TO_BASE_2 || fault == LSE_BEHIND_ITS_END;
+        diag("%s, %d queries, %d keys, wrong is %s: %llu elements, %llu logarithms, %.2f of what is allowed",
+             data_names[data], queries, keys, fault_names[fault], (unsigned long long)tally.wrong,
+             (unsigned long long)tally.lse_wrong, (double)tally.worst);
+        if (fault == RIGHT) {
+            ok(tally_is_right(&tally) && tally.worst < 0.7f, "what is right passes");
+        } else if ((fault == LOSES_STEP && keys <= STEP) || (fault == ONE_KEY_MORE && !layout.causal) ||
+                   ((fault == NO_RESCALE || fault == NO_RESCALE_SUM) && keys <= STEP)) {
+            continue;                       /* there is none */
+        } else if (fault == ONE_KEY_LESS) { /* integers may give it no weight; one of many moves the logarithm alone */
+            ok(data == DATA_INTEGERS || (tally.lse_wrong > 0 && (tally.wrong > 0 || keys > 300)), "%s is found",
+               fault_names[fault]);
+        } else {
+            ok((lse || tally.wrong > 0) && (lse || fault == NO_RESCALE || tally.lse_wrong > 0) &&
+                   !tally_is_right(&tally),
+               "%s is found", fault_names[fault]);
+        }
+    }
+    problem_close(&p);
+}
+
+int main(void) {
+    char why[64];
+    if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
+        skip_all(why);
+    }
+    for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
+        reference_is_the_formula(5, 1, 130, (Heads){128, 1, 1, 0}, data);
+        reference_is_the_formula(7, 4, 9, (Heads){64, 2, 3, 0}, data);
+        reference_is_the_formula(9, 6, 7, (Heads){64, 2, 2, 1}, data);
+        reference_is_the_formula(6, 2, 11, (Heads){128, 2, 1, 1}, data);
+        tolerance(20, 50, (Heads){128, 2, 1, 0}, data);
+        tolerance(30, 300, (Heads){64, 1, 2, 1}, data);
+        tolerance(300, 300, (Heads){128, 2, 1, 1}, data);
+        tolerance(4, 2000, (Heads){64, 2, 1, 0}, data);
+    }
+    return tap_done();
+}
