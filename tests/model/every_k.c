@@ -106,7 +106,8 @@ ON(first, THREAD_RETURNED) {
 static int run(const Chapter *chapter, const char *variant, int k) {
     DeviceInfo device = {.sm_count = SMS, .shared_bytes = SHARED};
     ModelOptions options = {.policy = MODEL_RANDOM, .sms = SMS};
-    Shape shape = {200, 300, k, 8, chapter->kind, 1};
+    Heads heads = {0}; /* of KIND_ATTENTION; 0: the default */
+    Shape shape = {200, chapter->kind == KIND_ATTENTION ? 256 : 300, k, 8, chapter->kind, 1, heads};
     Problem problem;
     ChapterRun run;
     Tally tally;

@@ -46,8 +46,10 @@ static inline __attribute__((always_inline)) void multiply(float *d, const float
     for (int m = 0; m < rows; m += 4) {
         for (int column = 0; column < n; column += 8) {
             Four sum[4][2] = {{{0}}};
-            _Pragma("GCC unroll 4") for (int i = 0; i < 4 && accumulate; i++) {
-                memcpy(sum[i], &d[(m + i) * n + column], sizeof sum[i]);
+            if (accumulate) {
+                _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+                    memcpy(sum[i], &d[(m + i) * n + column], sizeof sum[i]);
+                }
             }
             for (int k = 0; k < depth; k++) {
                 Four row[2];
