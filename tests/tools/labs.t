@@ -11,8 +11,8 @@ use PatchTest;
 
 my $top = getcwd();
 my @labs = Patches::all('labs');
-is_deeply([ map { $_->{chapter} } @labs ], [ grep { !/^01_/ && -e "$_/README.md" } Patches::chapters() ],
-    'each chapter that has one before it has a lab');
+is_deeply([ map { $_->{chapter} } @labs ], [ grep { !/^01_|13_/ } Patches::chapters() ],
+    'each chapter that has one before it has a lab; but 13, whose lab is not written yet');
 
 SKIP: {
     skip('the labs on the model: there is no CPU model', 1) if !$ENV{HAVE_MODEL};
@@ -138,7 +138,7 @@ for my $p (@labs) {
 ($said, $status) = said('make -s lab-01');
 is($status, 2, 'make lab-01 fails');
 like($said, qr/^chapter 01 has no lab; these have one: 02 /m, 'since there is none, and says where there is one');
-for my $target (qw(run-13 lab-77 chek-07 13)) {
+for my $target (qw(run-77 lab-77 chek-07 77)) {
     ($said, $status) = said("make -s $target");
     is($status, 2, "make $target fails");
     like($said, qr/^make $target: there is no such target\. A chapter is one of 01 02 .*, as in make 07, .* one of run .* lab check/m, 'and says what there is');
