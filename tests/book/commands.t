@@ -12,7 +12,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
 "$top/tests/book/texts" >"$scratch/said" 2>"$scratch/errors"
-ok $? "the commands of the texts: $(grep -c '^ok' "$scratch/said") checks"
+ok $? "the commands of the texts: $(grep -c '^ok' "$scratch/said") checks$(sed -n 's/^not ok [0-9]* - /; not /p' "$scratch/said" | tr -d '\n')"
 grep '^#' "$scratch/said"
 [ "$tap_failed" -eq 0 ] || sed 's/^/#   /' "$scratch/errors" >&2
 like "$(grep -c '^ok' "$scratch/said")" '^[1-9][0-9]+$' "and there are some"

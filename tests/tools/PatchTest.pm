@@ -14,20 +14,20 @@ delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)}; # what make says to a sub-make woul
 sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
-# looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one each day, which SEED=DAY chooses again: of
-# the bugs one for each rule and one for each chapter, of exercises and experiments one for each chapter, of labs every third.
-my $day = $ENV{SEED} // (localtime)[7];
+# looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one at each commit (tests/run), which TURN=n
+# chooses: of the bugs one for each rule and one for each chapter, of exercises and experiments one for each chapter, of labs every third.
+my $turn = $ENV{TURN} // 0;
 sub looked_at {
     my ($kind) = @_;
     my @all = Patches::all($kind);
     return @all if Patches::is_long();
     my (%group, %chosen);
     for my $p (@all) {
-        push @{ $group{ $kind eq 'labs' ? int(($p->{number} + $day) / 3) : $p->{number} } }, $p;
+        push @{ $group{ $kind eq 'labs' ? int(($p->{number} + $turn) / 3) : $p->{number} } }, $p;
         push @{ $group{$1} }, $p if $kind eq 'bugs' && Patches::value($p, 'verdict') =~ /^(\w+)/;
     }
     for my $group (values %group) {
-        my $p = $group->[ $day % @$group ];
+        my $p = $group->[ $turn % @$group ];
         $chosen{ $p->{id} } = 1;
     }
     return grep { $chosen{ $_->{id} } } @all;
@@ -38,7 +38,7 @@ sub looked_at {
 sub each_is_accepted {
     my ($command, $kind) = @_;
     my @ids = map { "$kind/$_->{id}" } looked_at($kind);
-    note("SEED=$day");
+    note("TURN=$turn");
     my @results = sort { $a->[0] cmp $b->[0] } map { [ split /\t/, $_ ] } split /\n/, `tests/tools/patches $command @ids 2>/dev/null`;
     for my $result (@results) {
         my ($id, $verdict, $remarks) = @$result;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Is each call of the chapters that orders something noticed when it is taken out, or weakened, as tests/tools/orders.tsv says? Of
-# all of them with TIER=long; else of a few, others each day; SEED=DAY chooses them again.
+# all of them with TIER=long; else of a few, others at each commit (tests/run); TURN=n: those.
 use strict;
 use warnings;
 use lib 'tests/tools';
@@ -32,9 +32,9 @@ is($told, 'of ' . @changes . " such changes a run without options names $named",
 
 # ---- a sample of it
 
-my $day = $ENV{SEED} // (localtime)[7];
-note("SEED=$day");
-my %chosen = map { ($day * $SAMPLE + $_) * 101 % @changes => 1 } 0 .. $SAMPLE - 1;
+my $turn = $ENV{TURN} // 0;
+note("TURN=$turn");
+my %chosen = map { ($turn * $SAMPLE + $_) * 101 % @changes => 1 } 0 .. $SAMPLE - 1;
 my @looked_at = Patches::is_long() ? @changes : @changes[ sort { $a <=> $b } keys %chosen ];
 for my $said (Orders::try_all(@looked_at)) {
     my ($id, $verdict, $rule, $where) = @$said;
