@@ -17,6 +17,23 @@ Heads kind_heads(const Shape *shape) {
     return heads;
 }
 
+int kind_heads_fit(const Shape *shape, char *message) {
+    Heads heads = kind_heads(shape);
+    int of_q = ceil_div(shape->n, heads.size), rows = shape->m > shape->k ? shape->m : shape->k;
+    if (of_q % heads.kv != 0) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE,
+                 "--kv-heads %d: N = %d are %d heads of %d; a divisor of that is accepted", heads.kv, shape->n, of_q,
+                 heads.size);
+        return 0;
+    }
+    if (rows > MAX_SIZE / heads.batches) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "--batches %d of %d rows: %d rows in all are accepted", heads.batches,
+                 rows, MAX_SIZE);
+        return 0;
+    }
+    return 1;
+}
+
 /* V's rows are longer than K's. */
 static int ld_of_v(const Shape *shape, const Gemm *gemm) { return gemm->ldb + 2 * shape->pad; }
 
@@ -281,7 +298,11 @@ static void attention_row(const ReferencePart *part, int row, int head, double *
 static void attention_on_host(const ReferencePart *part, double *expected, float *magnitude) {
     const Attention *a = &part->operands.attention;
     double *weight = (double *)malloc((size_t)a->keys * sizeof *weight);
-    for (int row = part->first_row; row < part->end_row && weight; row++) {
+    if (weight == NULL) {
+        fprintf(stderr, "out of memory: a row of %d weights for the reference\n", a->keys);
+        exit(GEMM_DEVICE);
+    }
+    for (int row = part->first_row; row < part->end_row; row++) {
         for (int head = 0; head < a->heads; head++) {
             attention_row(part, row, head, weight, expected, magnitude);
         }

@@ -332,6 +332,9 @@ double kind_flop(const Shape *shape, const Gemm *gemm);
 Heads kind_heads(const Shape *shape);
 Attention kind_attention(const Shape *shape, const Gemm *gemm);
 
+/* KIND_ATTENTION: whether heads and batches go with the sizes; if not, a sentence in message[OPTIONS_MESSAGE_SIZE]. */
+int kind_heads_fit(const Shape *shape, char *message);
+
 /* Elements of a row that start a multiple of 16 bytes: 8, or 16 of e4m3. */
 int kind_row_unit(Kind kind);
 

@@ -523,6 +523,10 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         fprintf(stderr, "--head-size, --kv-heads, --batches, --causal: %s has no heads\n", stage->chapter->name);
         return GEMM_USAGE;
     }
+    if (shape.kind == KIND_ATTENTION && !kind_heads_fit(&shape, message)) {
+        fprintf(stderr, "%s\n", message);
+        return GEMM_USAGE;
+    }
     if (shape.experts && shape.kind != KIND_W4A8) {
         fprintf(stderr, "--experts: %s has no experts\n", stage->chapter->name);
         return GEMM_USAGE;

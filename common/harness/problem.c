@@ -289,12 +289,10 @@ GemmStatus problem_fill(Problem *problem, DataKind data) {
 
 GemmStatus problem_poison(const Problem *problem) {
     if (problem->lse.data) {
-        void *nan = malloc(problem->lse.bytes);
-        GemmStatus status = nan ? GEMM_OK : GEMM_DEVICE;
-        if (nan) {
-            memset(nan, 0xff, problem->lse.bytes);
-            status = problem->backend->copy_in(problem->lse.data, nan, problem->lse.bytes);
-        }
+        void *nan;
+        GEMM_TRY(allocate_on_host(&nan, problem->lse.bytes, "logarithms"));
+        memset(nan, 0xff, problem->lse.bytes);
+        GemmStatus status = problem->backend->copy_in(problem->lse.data, nan, problem->lse.bytes);
         free(nan);
         GEMM_TRY(status);
     }
@@ -304,9 +302,10 @@ GemmStatus problem_poison(const Problem *problem) {
 /* KIND_ATTENTION: the logarithms, and what lies behind them. */
 static GemmStatus check_lse(const Problem *problem, Tally *tally) {
     size_t count = lse_count(problem);
-    float *got = (float *)malloc(problem->lse.bytes), *expected = (float *)malloc(problem->expected_lse.bytes);
-    GemmStatus status = got && expected ? GEMM_OK : GEMM_DEVICE;
-    status = status ? status : problem->backend->copy_out(got, problem->lse.data, problem->lse.bytes);
+    void *memory;
+    GEMM_TRY(allocate_on_host(&memory, problem->lse.bytes + problem->expected_lse.bytes, "logarithms"));
+    float *got = (float *)memory, *expected = got + problem->lse.bytes / sizeof *got;
+    GemmStatus status = problem->backend->copy_out(got, problem->lse.data, problem->lse.bytes);
     status =
         status ? status : problem->backend->copy_out(expected, problem->expected_lse.data, problem->expected_lse.bytes);
     for (size_t i = 0; status == GEMM_OK && i < count + LSE_GUARD; i++) {
@@ -320,8 +319,7 @@ static GemmStatus check_lse(const Problem *problem, Tally *tally) {
         }
         tally->fingerprint += i < count ? mix64((uint64_t)i << 32 ^ bits) : 0;
     }
-    free(got);
-    free(expected);
+    free(memory);
     return status;
 }
 
