@@ -361,7 +361,7 @@ DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const
         pipeline_advance(&q, Q_STAGES);
     }
     if (elect_one()) {
-        /* Shared memory must live until the copy engine has read it, and O is written when the last group is. */
+        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
         bulk_wait_group(0);
     }
 }
