@@ -2,12 +2,11 @@
  *
  *     O[i] = sum over j of P[i][j] * V[j],   P[i][j] = exp(s[i][j]) / sum over j of exp(s[i][j]),   s = scale * Q K^T
  *
- * What is new   Idea 1, the chain: the sums of the first product, in registers, become operand A of the second one, and are
- *               never stored. Idea 2, the running maximum: the keys come a step at a time; what has been summed up is scaled
- *               down when a larger score appears. Idea 3, turns: while one consumer's products run, the others compute their
- *               exponentials. Idea 4, overlap within a consumer: the products Q K^T of the next step are issued before those
- *               of P V of this one; the softmax waits for the former alone. Idea 5, tiles of unequal length in an order that
- *               balances them.
+ * What is new   Idea 1, the chain: the sums of the first product become operand A of the second one, in registers. Idea 2,
+ *               the running maximum: keys come a step at a time; a larger score scales down what has been summed up. Idea 3,
+ *               turns: while one consumer's products run, the others compute their exponentials. Idea 4, overlap within a
+ *               consumer: Q K^T of the next step is issued before P V of this one, and the softmax waits for the former
+ *               alone. Idea 5, an order of tiles of unequal length that balances them.
  * What holds it back   Exponentials: the SM computes 16 a clock.
  * Run           make 13 && ./13_attention, here; from the top, make run-13 */
 #include "../../common/gemm.h"
@@ -35,31 +34,26 @@ enum {
     CTAS_PER_SM = 1,
     FIRST_TURN = 1, /* the named barrier of consumer 0's turn; the next consumer's is the next one */
 };
+enum { Q, K, V, O, SIDES };
 /* 168 at launch with two consumers, 128 with three: 3 * 168 = 24 + 2 * 240, 4 * 128 = 32 + 3 * 160. */
 enum { PRODUCER_REGISTERS = 24, REGISTERS_OF_TWO = 240, REGISTERS_OF_THREE = 160 };
 static_assert(PANEL * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: PANEL is 64");
 
-/* Of a tile of bm queries. */
-#define CONSUMERS_OF(bm) ((bm) / ROWS)
+#define CONSUMERS_OF(bm) ((bm) / ROWS) /* of a tile of bm queries */
 #define THREADS_OF(bm) (128 * (1 + CONSUMERS_OF(bm)))
 
 typedef struct {
-    /* Stages of K or V [KEYS][d], as panels [KEYS][PANEL], 128-byte swizzle. */
-    bf16 ring[RING_BYTES / 2];
+    bf16 ring[RING_BYTES / 2];    /* stages of K or V: panels [KEYS][PANEL], 128-byte swizzle */
     bf16 q[Q_STAGES][Q_ELEMENTS]; /* panels [bm][PANEL], 128-byte swizzle; then O */
     MBarrier full[MAX_STAGES];    /* completes a phase when a step's K or V has landed */
     MBarrier empty[MAX_STAGES];   /* completes a phase when all consumers have finished with it */
     MBarrier q_full[Q_STAGES];    /* completes a phase when a tile's queries have landed */
     MBarrier q_empty[Q_STAGES];   /* completes a phase when the copy engine has read the tile's O */
 } Shared;
-static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
-              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024, "a CTA takes 1 KB more of the SM than its own");
 
 typedef struct {
-    TensorMap map_q; /* box [d / PANEL][bm][PANEL] */
-    TensorMap map_k; /* box [d / PANEL][KEYS][PANEL] */
-    TensorMap map_v; /* the same */
-    TensorMap map_o; /* box [16][PANEL] */
+    TensorMap map[SIDES]; /* boxes of Q [d / PANEL][bm][PANEL], K and V [d / PANEL][KEYS][PANEL], O [16][PANEL] */
     Attention a;
     int tiles_m, tiles; /* of a head; of all */
     int section;        /* heads that are walked together */
@@ -83,8 +77,7 @@ DEVICE int keys_of(const Params *p, int row, const int causal) {
 /* Idea 5. Goes on to this CTA's next tile; 0 if there is none. Heads are walked in sections whose K and V stay in L2: all
  * tiles of a section, the long ones first in one, last in the next, so that a CTA that had longer ones gets shorter ones. */
 DEVICE int next_tile(const Params *p, Work *work, const int bm, const int causal) {
-    int index = work->round * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
-    work->round++;
+    int index = work->round++ * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
     if (index >= p->tiles) {
         return 0;
     }
@@ -110,7 +103,7 @@ DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const
         int kv_head = work.head / (p->a.heads / p->a.kv_heads);
         /* Waits until the copy engine has read O of the tile before the last from here. */
         producer_acquire(s->q_full, s->q_empty, q, bm * d * 2);
-        tma_load_5d(s->q[q.index], &p->map_q, 0, work.first_query, 0, work.head, work.batch, &s->q_full[q.index]);
+        tma_load_5d(s->q[q.index], &p->map[Q], 0, work.first_query, 0, work.head, work.batch, &s->q_full[q.index]);
         pipeline_advance(&q, Q_STAGES);
         for (int i = 0; i < 2 * work.steps; i++) {
             /* 0: K of the last step. 1, 2: K of the step before it, V of the last one. So it goes on, down to V of step 0. */
@@ -118,17 +111,17 @@ DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const
             int step = work.steps - 1 - (is_v ? (i - 1) / 2 : (i + 1) / 2);
             /* Waits until all consumers have finished with this stage: else the copy overwrites what they read. */
             producer_acquire(s->full, s->empty, state, stage_bytes);
-            tma_load_5d(&s->ring[state.index * (stage_bytes / 2)], is_v ? &p->map_v : &p->map_k, 0, step * KEYS, 0,
+            tma_load_5d(&s->ring[state.index * (stage_bytes / 2)], is_v ? &p->map[V] : &p->map[K], 0, step * KEYS, 0,
                         kv_head, work.batch, &s->full[state.index]);
             pipeline_advance(&state, stages_of(d));
         }
     }
 }
 
-/* Keys from limit[0] on of this thread's first row, and from limit[1] on of its second one, count for nothing. */
-DEVICE void mask(float *score, const int *limit, int first_key) {
+/* Keys that the queries of this thread's rows, `row` and the one 8 below, do not see count for nothing. */
+DEVICE void mask(const Params *p, float *score, int row, int first_key, const int causal) {
     first_key += (int)threadIdx.x % 4 * 2;
-    int left[2] = {limit[0] - first_key, limit[1] - first_key};
+    int left[2] = {keys_of(p, row, causal) - first_key, keys_of(p, row + 8, causal) - first_key};
     UNROLL
     for (int i = 0; i < KEYS / 2; i++) {
         score[i] = i / 4 * 8 + i % 2 < left[i / 2 % 2] ? score[i] : -INFINITY;
@@ -182,9 +175,8 @@ DEVICE void start_scores(float *score, uint64_t q, const bf16 *k, const int d, c
     wgmma_fence();
     UNROLL
     for (int step = 0; step < d / 16; step++) {
-        const int panel = step / 4, in_panel = step % 4 * WGMMA_K16_STEP;
-        wgmma_ss(KEYS, score, q + panel * (bm * 128 >> 4) + in_panel, b + panel * (KEYS * 128 >> 4) + in_panel,
-                 step > 0);
+        const int panel = step / 4, inside = step % 4 * WGMMA_K16_STEP;
+        wgmma_ss(KEYS, score, q + panel * (bm * 128 >> 4) + inside, b + panel * (KEYS * 128 >> 4) + inside, step > 0);
     }
     wgmma_commit_group();
 }
@@ -208,8 +200,7 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
     float inverse[2];
     UNROLL
     for (int r = 0; r < 2; r++) {
-        float sum = rows->sum[r];
-        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+        float sum = rows->sum[r] + __shfl_xor_sync(0xffffffffu, rows->sum[r], 1);
         sum += __shfl_xor_sync(0xffffffffu, sum, 2);
         inverse[r] = sum == 0 ? 0 : 1 / sum; /* a query without keys: zeros */
         int query = work->first_query + row + lane / 4 + 8 * r, head = work->batch * p->a.heads + work->head;
@@ -234,9 +225,8 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
     /* The warp waits until all lanes have stored and fenced. */
     __syncwarp();
     if (elect_one()) {
-        UNROLL
         for (int panel = 0; panel < d / PANEL; panel++) {
-            tma_store_5d(&p->map_o, &q[panel * (bm * PANEL) + row * PANEL], 0, work->first_query + row, panel,
+            tma_store_5d(&p->map[O], &q[panel * (bm * PANEL) + row * PANEL], 0, work->first_query + row, panel,
                          work->head, work->batch);
         }
         bulk_commit_group();
@@ -259,26 +249,23 @@ DEVICE void release_stage(Shared *s, int stage) {
 }
 
 /* Each warp of a consumer: the copy engine has read O of the tile before, and the next queries may take its place. */
-DEVICE void release_queries(Shared *s, int stage) {
-    if (elect_one()) {
+DEVICE void release_queries(Shared *s, const Work *work, int stage) {
+    if (work->round > 1 && elect_one()) {
         bulk_wait_group_read(0);
         mbarrier_arrive(&s->q_empty[stage]);
     }
 }
 
-/* A consumer's tile: its 64 queries with all keys that they see, from the last step to the first. Leaves in o the sums of
- * P V. */
+/* A consumer's tile: o becomes the sums of P V over all keys that its 64 queries see, from the last step to the first. */
 DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work *work, int consumer, int q_stage,
                    float *o, Rows *rows, const int d, const int bm, const int causal) {
     const int turn = FIRST_TURN + consumer, next_turn = FIRST_TURN + (consumer + 1) % CONSUMERS_OF(bm);
     float score[KEYS / 2];
     uint32_t weights[KEYS / 4];
     uint64_t q = wgmma_descriptor(&s->q[q_stage][consumer * ROWS * PANEL]);
-    int thread = (int)threadIdx.x % 128;
-    int first_row = work->first_query + consumer * ROWS, row = first_row + thread / 32 * 16 + thread % 32 / 4;
-    int fewest = keys_of(p, first_row, causal); /* keys that all of this consumer's queries see */
-    int limit[2] = {keys_of(p, row, causal), keys_of(p, row + 8, causal)};
-    int first_key = (work->steps - 1) * KEYS; /* of the step */
+    int row = work->first_query + consumer * ROWS + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
+    int fewest = keys_of(p, work->first_query + consumer * ROWS, causal); /* that all of this consumer's queries see */
+    int first_key = (work->steps - 1) * KEYS;                             /* of the step */
 
     /* The last step: there is no V yet to multiply with. */
     int k_stage = take_stage(s, state, d);
@@ -287,15 +274,13 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
     named_barrier_sync(turn, 2 * 128);
     start_scores(score, q, &s->ring[k_stage * KEYS * d], d, bm);
     named_barrier_arrive(next_turn, 2 * 128);
-    if (work->round > 1) {
-        release_queries(s, 1 - q_stage);
-    }
+    release_queries(s, work, 1 - q_stage);
     /* Waits until the scores are there. */
     wgmma_wait_group(0);
     registers_settled(score, KEYS / 2);
     release_stage(s, k_stage);
     if (first_key + KEYS > fewest) {
-        mask(score, limit, first_key);
+        mask(p, score, row, first_key, causal);
     }
     softmax(score, rows, p->scale);
     to_operand_a(weights, score);
@@ -314,7 +299,7 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
         registers_settled(score, KEYS / 2);
         release_stage(s, k_stage);
         if (causal && first_key + KEYS > fewest) {
-            mask(score, limit, first_key);
+            mask(p, score, row, first_key, causal);
         }
         softmax(score, rows, p->scale);
         /* Waits until the products with V are done too: before, O may not be scaled, nor the weights written over. */
@@ -327,7 +312,7 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
         }
         to_operand_a(weights, score);
     }
-
+    /* V of step 0. */
     int v_stage = take_stage(s, state, d);
     start_output(o, weights, &s->ring[v_stage * KEYS * d], d);
     wgmma_wait_group(0);
@@ -344,18 +329,14 @@ DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const
         named_barrier_arrive(FIRST_TURN, 2 * 128); /* the first turn is consumer 0's */
     }
     while (next_tile(p, &work, bm, causal)) {
-        float o[MAX_HEAD / 2];
+        float o[MAX_HEAD / 2] = {0};
         Rows rows = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
-        UNROLL
-        for (int i = 0; i < d / 2; i++) {
-            o[i] = 0;
-        }
         /* Waits until the queries have landed. */
         consumer_wait(s->q_full, q);
         if (work.steps > 0) {
             attend(p, s, &state, &work, consumer, q.index, o, &rows, d, bm, causal);
-        } else if (work.round > 1) {
-            release_queries(s, 1 - q.index);
+        } else {
+            release_queries(s, &work, 1 - q.index);
         }
         epilogue(p, s->q[q.index], &work, row, o, &rows, d, bm);
         pipeline_advance(&q, Q_STAGES);
@@ -369,16 +350,14 @@ DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const
 /* The kernel, for a head size, tile and mask that are constants where it is called. */
 DEVICE void attention(const Params *p, const int d, const int bm, const int causal) {
     SHARED_MEMORY(Shared, s);
-    const int stages = stages_of(d);
     /* Warpgroup 0 produces, the others consume. */
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
-        tma_prefetch_map(&p->map_q);
-        tma_prefetch_map(&p->map_k);
-        tma_prefetch_map(&p->map_v);
-        tma_prefetch_map(&p->map_o);
-        mbarrier_init(s->full, stages, 1);                             /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages, CONSUMERS_OF(bm));             /* a thread of each consumer */
+        for (int i = 0; i < SIDES; i++) {
+            tma_prefetch_map(&p->map[i]);
+        }
+        mbarrier_init(s->full, stages_of(d), 1);                       /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages_of(d), CONSUMERS_OF(bm));       /* a thread of each consumer */
         mbarrier_init(s->q_full, Q_STAGES, 1);                         /* the producer's arrive.expect_tx */
         mbarrier_init(s->q_empty, Q_STAGES, WARPS * CONSUMERS_OF(bm)); /* a lane of each warp that stores O */
         mbarrier_init_fence();
@@ -412,35 +391,31 @@ ATTENTION_KERNEL(attention_64_causal, 64, 192, 1)
 ATTENTION_KERNEL(attention_128, 128, 128, 0)
 ATTENTION_KERNEL(attention_128_causal, 128, 128, 1)
 
-/* A tensor of PyTorch's: stride[] from batch to batch, head to head, token to token. It is copied in boxes of so many tokens
- * and panels. */
-typedef struct {
-    TensorMap *map;
-    const char *name;
-    const bf16 *base;
-    const long long *stride;
-    int heads, tokens, box_tokens, box_panels;
-} Side;
-
-static GemmStatus map_of(const Attention *a, const Side *side, GemmError *error) {
-    const long long *stride = side->stride;
+/* The map of Q, K, V or O, a tensor of PyTorch's: stride[] from batch to batch, head to head, token to token. */
+static GemmStatus map_of(const Attention *a, int side, int bm, TensorMap *map, GemmError *error) {
+    static const char *const names[SIDES] = {"Q", "K", "V", "O"};
+    const bf16 *const bases[SIDES] = {a->q, a->k, a->v, a->o};
+    const long long *const strides[SIDES] = {a->q_stride, a->k_stride, a->v_stride, a->o_stride},
+                           *stride = strides[side];
+    uint64_t panels = (uint64_t)a->head_size / PANEL, batches = (uint64_t)a->batches;
+    uint64_t heads = (uint64_t)(side == K || side == V ? a->kv_heads : a->heads);
+    uint64_t tokens = (uint64_t)(side == K || side == V ? a->keys : a->queries);
+    const uint32_t box_tokens[SIDES] = {(uint32_t)bm, KEYS, KEYS, 16};
     for (int i = 0; i < 3; i++) {
-        if ((uintptr_t)side->base % 16 != 0 || stride[i] <= 0 || stride[i] % 8 != 0) {
+        if ((uintptr_t)bases[side] % 16 != 0 || stride[i] <= 0 || stride[i] % 8 != 0) {
             return gemm_fails(error, GEMM_USAGE,
-                              "%s begins at %p, with a stride of %lld elements: multiples of 16 bytes and positive "
-                              "multiples of 8 are accepted",
-                              side->name, (const void *)side->base, stride[i]);
+                              "%s at %p, stride %lld: a multiple of 16 bytes and positive ones of 8 are accepted",
+                              names[side], (const void *)bases[side], stride[i]);
         }
     }
     Tensor tensor = {.type = ELEMENT_BF16,
                      .rank = 5,
-                     .base = side->base,
-                     .size = {PANEL, (uint64_t)side->tokens, (uint64_t)a->head_size / PANEL, (uint64_t)side->heads,
-                              (uint64_t)a->batches},
+                     .base = bases[side],
+                     .size = {PANEL, tokens, panels, heads, batches},
                      .stride = {(uint64_t)stride[2] * 2, PANEL * 2, (uint64_t)stride[1] * 2, (uint64_t)stride[0] * 2},
-                     .box = {PANEL, (uint32_t)side->box_tokens, (uint32_t)side->box_panels, 1, 1},
+                     .box = {PANEL, box_tokens[side], side == O ? 1 : (uint32_t)panels, 1, 1},
                      .swizzle = SWIZZLE_128B};
-    return tensor_map_nd(side->map, side->name, &tensor, error);
+    return tensor_map_nd(map, names[side], &tensor, error);
 }
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
@@ -451,24 +426,17 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
                        {{KERNEL(attention_128)}, {KERNEL(attention_128_causal)}}};
     const Attention *a = (const Attention *)g->operands;
     if ((a->head_size != 64 && a->head_size != 128) || a->kv_heads < 1 || a->heads % a->kv_heads != 0) {
-        return gemm_fails(
-            error, GEMM_USAGE,
-            "heads of %d, %d of Q and %d of K and V: 64 and 128 are accepted, and a divisor of Q's number",
-            a->head_size, a->heads, a->kv_heads);
+        return gemm_fails(error, GEMM_USAGE, "heads of %d, %d of Q, %d of K and V: take 64 or 128, and a divisor",
+                          a->head_size, a->heads, a->kv_heads);
     }
-    int d128 = a->head_size == 128, causal = a->causal != 0, bm = d128 ? 128 : 192;
-    int panels = a->head_size / PANEL, heads = a->heads * a->batches;
+    int d128 = a->head_size == 128, causal = a->causal != 0, bm = d128 ? 128 : 192, heads = a->heads * a->batches;
     Params p = {.a = *a, .tiles_m = ceil_div(a->queries, bm), .scale = a->scale * 1.44269504f};
     p.tiles = p.tiles_m * heads;
     /* An even number of sections, so that K and V of one take less than half of the L2 cache: see next_tile(). */
     int pairs = (int)(4.0 * a->keys * a->head_size * a->kv_heads * a->batches / 40e6) + 1;
     p.section = ceil_div(heads, 2 * pairs);
-    const Side sides[] = {{&p.map_q, "Q", a->q, a->q_stride, a->heads, a->queries, bm, panels},
-                          {&p.map_k, "K", a->k, a->k_stride, a->kv_heads, a->keys, KEYS, panels},
-                          {&p.map_v, "V", a->v, a->v_stride, a->kv_heads, a->keys, KEYS, panels},
-                          {&p.map_o, "O", a->o, a->o_stride, a->heads, a->queries, 16, 1}};
-    for (int i = 0; i < 4; i++) {
-        GemmStatus status = map_of(a, &sides[i], error);
+    for (int side = 0; side < SIDES; side++) {
+        GemmStatus status = map_of(a, side, bm, &p.map[side], error);
         if (status != GEMM_OK) {
             return status;
         }
