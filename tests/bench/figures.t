@@ -88,6 +88,8 @@ setmaxnreg | = 08: cooperative | 08 | | 8
 setmaxnreg | 08: cooperative without | 08_without | | 8
 setmaxnreg | = 09 | 09 | | 8
 setmaxnreg | 09: without | 09_without | | 8
+swizzle | 02 | 02 | | 8 16
+swizzle | 02 without | 02_without | | 8 16
 not_run | 07 | 07 | | 8192
 TEXT
 my $tried = "$in-02_experiments.csv";
@@ -103,6 +105,9 @@ NVIDIA H200,2026-01-02,new,setmaxnreg,07,8,8,8,100,90,110,TFLOP/s
 NVIDIA H200,2026-01-02,new,setmaxnreg,08: cooperative,8,8,8,200,90,110,TFLOP/s
 NVIDIA H200,2026-01-02,new,setmaxnreg,08: cooperative without,8,8,8,100,90,110,TFLOP/s
 NVIDIA H200,2026-01-02,new,setmaxnreg,09: without,8,8,8,100,90,110,TFLOP/s
+NVIDIA H200,2026-01-02,new,swizzle,02,8,8,8,200,190,210,TFLOP/s
+NVIDIA H200,2026-01-02,new,swizzle,02 without,8,8,8,100,90,110,TFLOP/s
+NVIDIA H200,2026-01-02,new,swizzle,02 without,16,16,16,0,0,0,hang
 TEXT
 store("$in-01_experiments.csv", $EXPERIMENTS . "NVIDIA H200,2026-01-01,older,expect_tx,07: before the copies,8192,8192,8192,7,7,7,TFLOP/s\n");
 store("$_/$_.cu", qq{CHAPTER($_, .adds = "what $_ adds");\n}) for qw(01_one 02_two 07_seven);
@@ -128,6 +133,7 @@ my $expected = <<'TEXT';
 TEXT
 prints('experiment expect_tx', qr/^\| --- .*\|\n\Q$expected\E\nMeasured: NVIDIA H200, 2026-01-02, commit new \(.*\(\Q$tried\E\)\)\.$/m,
     'the newest run, in the order of the plan, and nothing else');
+prints('experiment swizzle', qr/^\| 02 \| 200 \(190 to 210\) 1\.000 \| \|\n\| 02 without \| 100 \(90\.0 to 110\) 0\.500 \| hang \|$/m, 'of two sizes each has a column');
 prints('experiment not_run', qr/^Not measured: no CSV in tests\/bench\/results has this experiment\.$/, 'without a CSV it says so');
 my $ratios = prints('experiment setmaxnreg', qr/^Not measured yet: 09\.$/m, 'what is missing');
 is(join(' ', map { (split / *\| */)[5] } grep { /^\| 0/ } split /\n/, $ratios), '1.000 1.000 0.500 –',
@@ -277,7 +283,7 @@ for (
     refused($pattern, $name);
 }
 store('README.md', $readme);
-for ([ $csv, 'NVIDIA H200,2026-01-02,newer,paused,8192', 38 ], [ $tried, 'NVIDIA H200,2026-01-02,new,expect_tx,x,1,1', 13 ],
+for ([ $csv, 'NVIDIA H200,2026-01-02,newer,paused,8192', 38 ], [ $tried, 'NVIDIA H200,2026-01-02,new,expect_tx,x,1,1', 16 ],
     [ $costs, 'NVIDIA H200,2026-01-02,newer,1,1,1,01,fast', 5 ]) {
     my ($file, $line, $number) = @$_;
     my $was = edit($file, sub { $_ .= "$line\n" });
