@@ -33,6 +33,7 @@ WRONG_CASE(NO_COMMIT, DEADLOCK);
 WRONG_CASE(OTHER_SHAPE, RACE_WAW); /* of the second half of k: not in order with the first */
 WRONG_CASE(ACCUMULATE_FIRST, UNINIT_TENSOR);
 WRONG_CASE(FEW_COLUMNS_LOADED_UNWRITTEN, UNINIT_TENSOR);
+WRONG_CASE(OLD_COLUMNS_LOADED, UNINIT_TENSOR); /* written before they were freed and allocated again */
 WRONG_CASE(OPERAND_OVERWRITTEN, RACE_WAR);
 WRONG_CASE(NO_PROXY_FENCE, PROXY_FENCE);
 WRONG_CASE(ADDRESS_UNPUBLISHED, RACE_RAW); /* TIRx-kernels#7, cutlass#2835 */
@@ -105,7 +106,8 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int round) {
     const int bug = p->bug, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     uint32_t quarter = (uint32_t)(bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21, r[N];
     d += bug == ADDRESSES_DIFFER && lane == 5 ? 8 : bug == PAST_ALLOCATION ? COLUMNS - N + 8 : 0;
-    tcgen05_ld(N, r, d + quarter + (bug == FEW_COLUMNS_LOADED_UNWRITTEN ? 8 : 0));
+    int beside = bug == FEW_COLUMNS_LOADED_UNWRITTEN || (bug == OLD_COLUMNS_LOADED && warp == 0);
+    tcgen05_ld(N, r, d + quarter + (beside ? 8 : 0));
     if (bug == FENCE_BEFORE_TOO_EARLY) {
         tcgen05_fence_before();
     }
@@ -180,8 +182,11 @@ static __global__ void __launch_bounds__(THREADS, 1) tmem_kernel(const __grid_co
     }
     if (threadIdx.x < 32) {
         __syncwarp();
-        if (bug == RIGHT_ALLOCATED_AGAIN) {
+        if (bug == RIGHT_ALLOCATED_AGAIN || bug == OLD_COLUMNS_LOADED) {
             tcgen05_alloc(&s->address[0], COLUMNS);
+            for (uint32_t half = 0; half < COLUMNS && bug == OLD_COLUMNS_LOADED; half += N) {
+                store_ones(half, bug);
+            }
             tcgen05_dealloc(0, COLUMNS);
         }
         allocate(s, bug);

@@ -2,8 +2,6 @@
  * cells.c remembers them. Numbers are of PTX ISA 9.1, 9.7.16. */
 #include "../mechanism/tmem.h"
 
-#include <string.h>
-
 #include "../core/memory.h"
 #include "bug_report.h"
 #include "cells.h"
@@ -56,9 +54,6 @@ ON(tmem, TMEM_DEALLOC) {
     }
     order_settle();
     cells_tensor_forget(w->cta, (int)e->taddr, e->columns);
-    for (int part = 0; part < TMEM_LANES / 16; part++) {
-        memset(&w->cta->tmem_facts->accumulator[part][e->taddr], 0, (size_t)e->columns * sizeof(uint32_t));
-    }
 }
 
 ON(tmem, CTA_RETURNED) {
