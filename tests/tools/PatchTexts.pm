@@ -18,7 +18,7 @@ sub bug_table {
             my ($h200, $h100) = map { outcome($p, $_) } @CARDS;
             my @columns = ("[$p->{name}](../$p->{path})", value($p, 'verdict'), $h200 eq $h100 ? $h200 : "$h200 / $h100",
                 value($p, 'lesson'));
-            $text .= '| ' . join(' | ', @columns) . " |\n";
+            $text .= line_of(@columns);
         }
     }
     return "$text\n";
@@ -30,7 +30,7 @@ sub outcome {
     return (recorded($p, $card))[0] // 'not run yet';
 }
 
-# symptom(PATCH, CARD): the class of that, from 0, and a remark.
+# symptom(PATCH, CARD): the class of that, from 0.
 my @SYMPTOMS = ('Hangs in every run', 'The launch fails', 'Hangs or fails at some sizes only', 'Wrong in every run',
     'Wrong in some runs', 'Right in all 300 runs, and wrong all the same', 'Mended by the compiler',
     'Refused before the launch', 'Does not compile');
@@ -38,43 +38,34 @@ my ($EVERY_RUN, $SOME_RUNS, $NO_RUN) = (3, 4, 5);
 sub symptom {
     my ($p, $card) = @_;
     my $did = outcome($p, $card);
-    return (0, '') if $did eq 'hang';
-    return (1, $1) if $did =~ /^trap \((.*)\)$/;
-    return (7, '') if $did =~ /^refused /;
-    return (8, '') if $did eq 'does not compile';
-    return (2, $did =~ s/^right in .*?; //r) if $did =~ /hang at|trap \(|hang before/;
-    return $1 == $2 ? ($EVERY_RUN, '') : ($SOME_RUNS, "$1 of $2" . ($3 // '')) if $did =~ /^wrong in (\d+) of (\d+) runs(, all at [^;]*)?/;
-    return (6, 'the same machine code') if $did =~ /the same machine code/;
-    return (6, $1) if $did =~ /repaired by (.*)/;
-    return ($NO_RUN, '') if $did =~ /^right in /;
+    return 0 if $did eq 'hang';
+    return 1 if $did =~ /^trap \(.*\)$/;
+    return 7 if $did =~ /^refused /;
+    return 8 if $did eq 'does not compile';
+    return 2 if $did =~ /hang at|trap \(|hang before/;
+    return $1 == $2 ? $EVERY_RUN : $SOME_RUNS if $did =~ /^wrong in (\d+) of (\d+) runs/;
+    return 6 if $did =~ /the same machine code|repaired by /;
+    return $NO_RUN if $did =~ /^right in /;
     fail(1, "$p->{path}: what is \"$did\"?");
 }
 
-# symptom_tables(SAY): the bugs by what an H200 did with them, for book/troubleshooting.md; and where an H100 did something else.
-# SAY puts a phrase into the language of the page.
-sub symptom_tables {
+# symptom_table(SAY): how many bugs did what on an H200, for book/troubleshooting.md, and what the model says of them: how often it
+# names a rule. SAY puts a phrase into the language of the page.
+sub symptom_table {
     my ($say) = @_;
-    my (@classes, $text);
-    my @bugs = grep { recorded($_, 'h200') } all('bugs');
-    for my $p (@bugs) {
-        my ($class, $remark) = symptom($p, 'h200');
-        if (recorded($p, 'h100')) {
-            my ($other, $there) = symptom($p, 'h100');
-            my $differs = $SYMPTOMS[$other] . ($there ? ": $there" : '');
-            $remark .= ($remark ? '; ' : '') . "an H100: \l$differs" if $other != $class;
-        }
-        my $verdict = value($p, 'verdict');
-        push @{ $classes[$class]{order} }, $verdict if !$classes[$class]{bugs}{$verdict};
-        push @{ $classes[$class]{bugs}{$verdict} }, "[$p->{number} $p->{name}](../$p->{path})" . ($remark ? $say->(" ($remark)") : '');
-        $classes[$class]{count}++;
+    my @classes;
+    for my $p (grep { recorded($_, 'h200') } all('bugs')) {
+        my $class = $classes[ symptom($p, 'h200') ] //= {};
+        $class->{count}++;
+        $class->{rules}{$_}++ for split / or /, value($p, 'verdict');
     }
+    my $text = line_of(map { $say->($_) } 'on an H200', 'bugs', 'the model says') . line_of('---', '---:', '---');
     for my $class (grep { $classes[$_] } 0 .. $#SYMPTOMS) {
-        my ($order, $bugs, $count) = @{ $classes[$class] }{qw(order bugs count)};
-        $text .= "\n### " . $say->("$SYMPTOMS[$class]: $count of " . @bugs) . "\n\n| " . $say->('the model says') . ' | ' . $say->('bugs')
-            . " |\n| --- | --- |\n";
-        $text .= '| ' . $say->($_) . ' | ' . join(', ', @{ $bugs->{$_} }) . " |\n" for @$order;
+        my ($count, $rules) = @{ $classes[$class] }{qw(count rules)};
+        my @rules = sort { $rules->{$b} <=> $rules->{$a} || $a cmp $b } keys %$rules;
+        $text .= line_of($say->($SYMPTOMS[$class]), $count, join ', ', map { "$_ $rules->{$_}" } @rules);
     }
-    return ($text // '') . "\n";
+    return "\n$text\n";
 }
 
 # not_listed(TEXT): the bugs that the other rows of the list of ways in book/bugs.md leave out.
@@ -91,7 +82,7 @@ sub told {
     my ($what) = @_;
     my @bugs = grep { recorded($_, 'h200') } all('bugs');
     my $of = sub { my $count = grep { $_[0]->() } @bugs; return "$count of " . @bugs };
-    my $is = sub { my ($card, $class) = @_; return recorded($_, $card) && (symptom($_, $card))[0] == $class };
+    my $is = sub { my ($card, $class) = @_; return recorded($_, $card) && symptom($_, $card) == $class };
     return scalar @bugs if $what eq 'recorded';
     return $of->(sub { $is->('h200', $NO_RUN) }) if $what eq 'right on an H200';
     return $of->(sub { $is->('h200', $NO_RUN) && $is->('h100', $NO_RUN) }) if $what eq 'right on both';
@@ -123,28 +114,25 @@ sub pages { return glob '*.md book/*.md book/*/*.md [0-9][0-9]_*/*.md beyond/*/*
 # field_list(): the bugs that were seen elsewhere, for book/field_bugs.md, and how many.
 sub field_list {
     my @bugs = grep { seen($_) } all('bugs');
-    my (%threads, $list, @recorded, @right);
-    my $chapter = '';
+    my %threads;
+    my $rows = line_of('bug', 'thread', 'what happened there', 'the fix') . line_of(('---') x 4);
     for my $p (@bugs) {
-        my @did = map { outcome($p, $_) } @CARDS;
-        push @recorded, $p if !grep { $_ eq 'not run yet' } @did;
-        push @right, $p if !grep { outcome($p, $_) eq 'not run yet' || (symptom($p, $_))[0] != $NO_RUN } @CARDS;
-        $list .= "\n## $p->{title}\n" if $p->{chapter} ne $chapter;
-        $chapter = $p->{chapter};
-        # A command must stay in a line.
-        my $words = "[$p->{name}](../$p->{path}): `make\cAbreak-$p->{number}\cABUG=$p->{name}`. The model says " . value($p, 'verdict')
-            . '. ' . ($did[0] eq $did[1] ? "Both GPUs: $did[0]." : "An H200: $did[0]. An H100: $did[1].");
-        $list .= "\n" . wrapped(120, $words) =~ tr/\cA/ /r . "\n";
+        my $bug = "[$p->{number} $p->{name}](../$p->{path})";
         for my $thread (seen($p)) {
             my ($repository, $number, $what, $fix) = @$thread;
-            my $item = wrapped(118, "[$repository#$number](@{[ link_to($thread) ]}): $what Fix: $fix.");
-            $list .= '- ' . $item =~ s/\n(?=.)/\n  /gr;
+            $rows .= line_of($bug, "[$repository#$number](@{[ link_to($thread) ]})", $what, $fix);
             $threads{"$repository#$number"} = 1;
+            $bug = '';
         }
     }
+    my @recorded = grep { my $p = $_; !grep { outcome($p, $_) eq 'not run yet' } @CARDS } @bugs;
+    my @right = grep { my $p = $_; !grep { symptom($p, $_) != $NO_RUN } @CARDS } @recorded;
     return "\n" . wrapped(120, keys(%threads) . ' threads, ' . @bugs . ' bugs of this repository. The model names all of them. '
-        . @recorded . ' have been run on both GPUs, and ' . @right . ' of these were right in every launch on both.') . ($list // '') . "\n";
+        . @recorded . ' have been run on both GPUs, and ' . @right . ' of these were right in every launch on both.') . "\n$rows\n";
 }
+
+# line_of(CELL...): a row of a table.
+sub line_of { return '| ' . join(' | ', @_) . " |\n" }
 
 # section(CHAPTER): the section "Exercises" of its README; '' if there are none.
 sub section {
@@ -172,8 +160,8 @@ sub tables {
     my ($mode) = @_;
     fail(2, 'tables: --write or --check') if ($mode // '') !~ /^--(?:write|check)$/;
     my %new;
-    for ([ 'book/bugs.md', 'bugs', \&bug_table ], [ 'book/troubleshooting.md', 'symptoms', \&symptom_tables ],
-        [ 'book/troubleshooting.zh.md', 'symptoms', \&symptom_tables ], [ 'book/field_bugs.md', 'field', \&field_list ]) {
+    for ([ 'book/bugs.md', 'bugs', \&bug_table ], [ 'book/troubleshooting.md', 'symptoms', \&symptom_table ],
+        [ 'book/troubleshooting.zh.md', 'symptoms', \&symptom_table ], [ 'book/field_bugs.md', 'field', \&field_list ]) {
         my ($page, $mark, $table) = @$_;
         next if $page =~ /\.zh\.md$/ && !-e $page;
         ($new{$page} = contents($page)) =~ s/(?<=^<!-- $mark -->\n).*?(?=^<!-- end of $mark -->$)/$table->(say($page))/mse
