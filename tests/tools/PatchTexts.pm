@@ -68,15 +68,6 @@ sub symptom_table {
     return "\n$text\n";
 }
 
-# not_listed(TEXT): the bugs that the other rows of the list of ways in book/bugs.md leave out.
-sub not_listed {
-    my ($rows) = $_[0] =~ /^## A list of ways(.*?)^## /ms;
-    return '' if !defined $rows;
-    $rows =~ s/^\| \| not on the list.*//m;
-    my %listed = map { $_ => 1 } $rows =~ /\[(\d\d_\w+)\]/g;
-    return join ', ', map { "[$_->{id}](../$_->{path})" } grep { !$listed{ $_->{id} } } all('bugs');
-}
-
 # told(WHAT): what stands in a text between <!-- bugs: WHAT --> and <!-- end -->: a count of the records, or one of them.
 sub told {
     my ($what) = @_;
@@ -175,7 +166,6 @@ sub tables {
             or $new{"$chapter/README.md"} =~ s/(?=^## Further reading$)/$section/m
             or fail(1, "$chapter/README.md: it has no section Further reading");
     }
-    $new{'book/bugs.md'} =~ s/^\| \| not on the list \| .*\n/| | not on the list | @{[ not_listed($new{'book\/bugs.md'}) ]} |\n/m;
     for my $page (pages()) {
         my $text = $new{$page} // contents($page);
         $new{$page} = $text if $text =~ s/(<!-- bugs: ([^>]*?) -->).*?(?=<!-- end -->)/$1 . say($page)->(told($2))/gse;
