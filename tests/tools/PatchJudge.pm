@@ -55,7 +55,8 @@ sub has_one {
 #   # names: TEXT                   this text
 #   # at: CODE                      the place of a line of the changed source that contains this
 # `# names RULE:` and `# at RULE:` hold for reports of that rule alone.
-# The verdict BUILD: the model sees nothing, but the build fails and says what stands after `# names:`.
+# The verdict WRONG: no report, but the result is wrong. BUILD: the model sees nothing, but the build fails and says what stands
+# after `# names:`.
 
 # build_fault(PATCH): why its build fails; '' if only nvcc could tell, and there is none. Dies if nothing fails.
 sub build_fault {
@@ -78,7 +79,7 @@ sub judge_bug {
         return (index($said, value($p, 'names')) >= 0 ? 'ok' : "the build fails otherwise: $said", 'BUILD');
     }
     for my $rule (split / or /, value($p, 'verdict')) {
-        next if expected($p, 'names', $rule) || expected($p, 'at', $rule);
+        next if $rule eq 'WRONG' || expected($p, 'names', $rule) || expected($p, 'at', $rule);
         fail(1, "for $rule it says neither `# names:` nor `# at:`");
     }
     return (judged_by_reports($p), in_default_run($p));
@@ -181,6 +182,7 @@ sub judged_by_reports {
 sub in_default_run {
     my $said = `cd $_[0]{build} && timeout 60 ./program --on model 2>&1 >/dev/null`;
     my $status = $? >> 8;
+    return 'WRONG' if $status == 1 && value($_[0], 'verdict') =~ /\bWRONG\b/;
     return $said =~ /^model: (\w+): /m ? $1 : $status == 3 ? 'REFUSED' : "exit status $status";
 }
 
