@@ -145,6 +145,20 @@ my $loads = $data{two_loads}{frames};
 is_deeply([ sort { $a <=> $b } map { $_->{phase} } grep { $_->{f} eq 'complete' } map { @{ $_->{say} } } @$loads ], [ 0, 1 ],
     'two_loads: two phases complete');
 
+# The first hour's page tells of frames by number, counted from 1: each must be of the barrier that its row names.
+{
+    my (%rows, @wrong) = (contents('book/start_here.md') =~ /^\| (\d[\d, ]*) \| (`[^|]*`) \|/mg);
+    for my $row (keys %rows) {
+        my @barriers = $rows{$row} =~ /`([^`]+)`/g;
+        for my $frame (split /, /, $row) {
+            my $named = shift @barriers // '';
+            push @wrong, "$frame: $named" if !grep { ($_->{barrier} // '') eq $named } @{ $data{'07_warp_specialized'}{frames}[ $frame - 1 ]{say} };
+        }
+    }
+    cmp_ok(scalar keys %rows, '>=', 10, 'start_here.md: it tells of ten frames or more');
+    is_deeply(\@wrong, [], '... and each is of the barrier that its row names');
+}
+
 # Seen: a wrong phase in the data.
 {
     my $wrong = decode_json(encode_json($data{'07_warp_specialized'}));
