@@ -24,13 +24,6 @@ say = $(if $(Q),@printf '  %-6s %s\n' $(1) $(2))
 
 # ---- what there is ------------------------------------------------------------------------------------------------
 
-# Chapters by their directories and by their names; what is built of a chapter has its name.
-CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
-                  $(if $(wildcard $(d)/$(notdir $(d)).cu),$(d)))
-CHAPTERS := $(notdir $(CHAPTER_DIRS))
-PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
-number = $(firstword $(subst _, ,$(notdir $(1))))
-
 # Why device code cannot be built; empty if it can. CUDA 12.0 is the first with wgmma and tensor maps.
 NVCC_VERSION := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\.[0-9]*\),.*/\1/p'))
 ifeq ($(NVCC),)
@@ -44,6 +37,16 @@ HAVE_NVCC := $(if $(NO_NVCC),,yes)
 HAVE_MODEL := $(if $(wildcard common/model/model.c),yes)
 HAVE_BACKEND := $(or $(HAVE_NVCC),$(HAVE_MODEL))
 NO_BACKEND := $(NO_NVCC), and there is no CPU model (common/model/model.c)
+
+# nvcc knows tcgen05 from 12.8 on. An older one leaves chapter 14 out; without nvcc it is built, for the model.
+TOO_NEW := $(if $(HAVE_NVCC),$(if $(filter 12.8,$(shell printf '%s\n' $(NVCC_VERSION) 12.8 | sort -V | head -n 1)),,beyond/14_tcgen05))
+
+# Chapters by their directories and by their names; what is built of a chapter has its name.
+CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
+                  $(if $(wildcard $(d)/$(notdir $(d)).cu),$(filter-out $(TOO_NEW),$(d))))
+CHAPTERS := $(notdir $(CHAPTER_DIRS))
+PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
+number = $(firstword $(subst _, ,$(notdir $(1))))
 
 # ---- flags --------------------------------------------------------------------------------------------------------
 
@@ -66,12 +69,15 @@ NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-We
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
 
-# wgmma and setmaxnreg exist for sm_90a alone. The rest also carries PTX, which later GPUs compile when they load it.
+# wgmma and setmaxnreg exist for sm_90a alone, tcgen05 for sm_100a. The rest also carries PTX, which later GPUs compile when they
+# load it.
 ARCH_SM80 := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
              -gencode arch=compute_90,code=compute_90
 ARCH_SM90 := -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
 ARCH_SM90A := -gencode arch=compute_90a,code=sm_90a
-arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARCH_SM90),$(ARCH_SM90A)))
+ARCH_SM100A := -gencode arch=compute_100a,code=sm_100a
+arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARCH_SM90),\
+         $(if $(filter 14,$(1)),$(ARCH_SM100A),$(ARCH_SM90A))))
 
 # The commands, and the recipes made of them. $(1): flags of this file, or the objects of this program.
 compile_c = $(CC) $(C_BASE) $(CFLAGS) $(1) -MMD -MP -c $< -o $@
@@ -117,7 +123,7 @@ CHAPTERS_STAMP := $(B)/flags.chapters
 LINK_STAMP := build/flags.link
 $(eval $(call stamp,$(CC_STAMP),$(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER)))
 $(eval $(call stamp,$(BACKEND_STAMP),$(C_BACKENDS)))
-$(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A)))
+$(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A) $(ARCH_SM100A)))
 $(eval $(call stamp,$(CHAPTERS_STAMP),$(CHAPTERS)))
 $(eval $(call stamp,$(LINK_STAMP),$(MODE) $(C_BACKENDS) $(NVCC) $(NVCC_VERSION) $(CC) $(LDFLAGS) $(PEERS)))
 FORCE:
@@ -223,7 +229,9 @@ $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
 
 previous :=
-$(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),$(previous)))$(eval previous := $(p)))
+# 14 solves 08's problem.
+$(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),\
+    $(if $(filter %/14_tcgen05,$(p)),$(filter 08_%,$(PROGRAMS)),$(previous))))$(eval previous := $(p)))
 
 ##learn make, make all|build the programs of all chapters
 ##learn make 07|build 07_warp_specialized/07_warp_specialized; likewise the others

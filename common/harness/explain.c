@@ -411,7 +411,7 @@ static int ptxas_registers(const Explanation *e, char *why, size_t size) {
     snprintf(mark, sizeof mark, "%zu%s", strlen(e->launch->kernel), e->launch->kernel);
     while (file && fgets(line, sizeof line, file)) {
         if (strstr(line, "Compiling entry function")) {
-            here = strstr(line, mark) != NULL && strstr(line, "sm_90") != NULL;
+            here = strstr(line, mark) != NULL && (strstr(line, "sm_90") != NULL || strstr(line, "sm_100") != NULL);
         } else if (here && strstr(line, "Used ")) {
             registers = atoi(strstr(line, "Used ") + 5);
         }
@@ -859,6 +859,13 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
                 "--explain-element: it follows a bf16 of A and one of B to their sum in C, and %s multiplies %s; "
                 "--explain is accepted\n",
                 chapter->name, kind_names[chapter->kind]);
+        return GEMM_USAGE;
+    }
+    if (options->explain_element && chapter->needs == NEEDS_SM100A) {
+        fprintf(stderr,
+                "--explain-element: it does not follow sums in tensor memory, where %s has them; --explain is "
+                "accepted\n",
+                chapter->name);
         return GEMM_USAGE;
     }
     static Explanation e; /* a Problem stays where it was opened */

@@ -65,6 +65,7 @@ HEARS(first, SYNCWARP, by_warp);
 HEARS(first, WGMMA_FENCE, by_warp);
 HEARS(first, WGMMA_COMMIT, by_warp);
 HEARS(first, WGMMA_WAIT, by_warp);
+HEARS(first, TMEM_WAIT, by_warp);
 
 static void with_place(const Event *e) { did(e->thread, e, place_of(e->thread->cta, e->p)); }
 HEARS(first, SHARED_ACCESS, with_place);
@@ -79,6 +80,9 @@ HEARS(first, MBARRIER_COPIES, at_barrier);
 ON(first, BARRIER_ARRIVE) { did(e->thread, e, (uint64_t)e->id); }
 ON(first, WARP_ACCESS) { did(e->warp->thread, e, place_of(e->warp->cta, e->rows[0])); }
 ON(first, WGMMA_PART) { did(e->warp->thread, e, mix(e->wanted->a, e->wanted->b)); }
+ON(first, TMEM_PRODUCT) { did(e->thread, e, mix(mix(e->tmem_product->a, e->tmem_product->b), e->tmem_product->d)); }
+ON(first, TMEM_ACCESS) { did(e->warp->thread, e, e->taddr); }
+ON(first, TMEM_FENCE) { did(e->thread, e, (uint64_t)e->behind); }
 ON(first, TMA_LOAD) { did(e->thread, e, mix(e->load->offset, number_of(e->load->barrier[0]))); }
 ON(first, TMA_STORE) { did(e->thread, e, place_of(e->thread->cta, e->copy->shared)); }
 

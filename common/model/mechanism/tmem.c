@@ -82,7 +82,7 @@ void model_tcgen05_alloc(uint32_t *to, int columns, const char *here) {
     }
     memset(&tmem->taken[first], 1, (size_t)columns);
     tmem->allocated[first] = columns;
-    POST(SHARED_ACCESS, .thread = t, .p = to, .size = sizeof *to, .write = 1, .site = site_of(here));
+    POST(SHARED_ACCESS, .thread = t->warp->thread, .p = to, .size = sizeof *to, .write = 1, .site = site_of(here));
     *to = (uint32_t)first;
     warp_go(t->warp);
 }

@@ -410,6 +410,11 @@ ON(count, WGMMA_PART) {
     }
 }
 
+ON(count, TMEM_PRODUCT) {
+    const Tcgen05Shape *shape = &e->tmem_product->shape;
+    counts[COUNT_TENSOR_FLOP] += 2ull * (unsigned)shape->m * (unsigned)shape->n * MATRIX_K;
+}
+
 ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }
 ON(count, WGMMA_WAIT) { counts[COUNT_WGMMA_WAITS] += e->warp->id % 4 == 0; }
 
