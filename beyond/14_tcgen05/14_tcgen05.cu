@@ -17,7 +17,7 @@
 #include "../../common/device/tma.h"
 
 enum { BM = 128, BN = 256, BK = 64 }; /* a row of a k-tile is 128 bytes */
-enum { EPILOGUE_WARPS = 4, PRODUCER_WARP = EPILOGUE_WARPS, MMA_WARP, WARPS };
+enum { PRODUCER_WARP, MMA_WARP, EPILOGUE_WARP, EPILOGUE_WARPS = 4, WARPS = EPILOGUE_WARP + EPILOGUE_WARPS };
 enum {
     THREADS = 32 * WARPS,
     STEPS = BK / 16, /* k16 steps in a k-tile */
@@ -167,7 +167,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             }
         }
     } else {
-        /* Step 4: epilogue. A warp reaches the 32 lanes of its own quarter, the tile's rows from warp * 32 on. */
+        /* Step 4: epilogue. A warp reaches 32 lanes of tensor memory, those of its number modulo 4: it has these rows. */
+        const int first_row = warp % 4 * 32, warp_of_four = warp - EPILOGUE_WARP;
         PipelineState acc = consumer_start_state();
         int store = 0;
         for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
@@ -175,7 +176,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Waits until the tile's products are over. The fence puts the loads behind them. */
             consumer_wait(s->acc_full, acc);
             tcgen05_fence_after();
-            uint32_t from = s->tensor_memory + acc.index * BN + ((uint32_t)warp * 32 << 16);
+            uint32_t from = s->tensor_memory + acc.index * BN + ((uint32_t)first_row << 16);
             UNROLL
             for (int piece = 0; piece < BN; piece += PIECE) {
                 uint32_t sums[PIECE];
@@ -188,14 +189,14 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                     tcgen05_fence_before();
                     mbarrier_arrive(&s->acc_empty[acc.index]);
                 }
-                store_piece(s->out[warp][store % 2], &p, sums, tile.m * BM + warp * 32, tile.n * BN + piece);
+                store_piece(s->out[warp_of_four][store % 2], &p, sums, tile.m * BM + first_row, tile.n * BN + piece);
                 store++;
             }
             pipeline_advance(&acc, ACCUMULATORS);
         }
         if (threadIdx.x % 32 == 0) {
-            /* Shared memory must live until the copy engine has read it. */
-            bulk_wait_group_read(0);
+            /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+            bulk_wait_group(0);
         }
     }
     /* A warp whose lanes took different ways is one again. */

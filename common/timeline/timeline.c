@@ -175,7 +175,8 @@ typedef struct {
     unsigned kinds[MAX_WARPS]; /* bit 1 << TraceKind */
     unsigned async;            /* the same of the asynchronous units */
     int produces[MAX_WARPS];   /* waits for an empty stage */
-    int wgmma[MAX_WARPS / 4];
+    int wgmma[MAX_WARPS / 4];  /* of warpgroups; not those that a thread starts by itself (14) */
+    int warpgroups;            /* some have products */
     int stages;
     char ring[24]; /* name of the barriers that count loads */
 } Cast;
@@ -195,7 +196,7 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
             cast->produces[e->warp] |= e->kind == TRACE_WAIT && strcmp(e->name, "empty") == 0;
         }
         if (e->kind == TRACE_WGMMA && e->unit >= 0 && e->unit < MAX_WARPS / 4) {
-            cast->wgmma[e->unit] = 1;
+            cast->wgmma[e->unit] = cast->warpgroups = 1;
         }
         if (e->kind == TRACE_LOAD) {
             snprintf(cast->ring, sizeof cast->ring, "%s", e->name);
@@ -243,7 +244,7 @@ static int add_rows(Timeline *timeline, int most_warps) {
         if (cast.kinds[warp] == 0) {
             continue;
         }
-        if (cast.async >> TRACE_WGMMA & 1) {
+        if (cast.warpgroups) {
             if (cast.produces[warp]) {
                 snprintf(label, sizeof label, "producer");
             } else if (cast.wgmma[group] && warp % 4 == 0) {

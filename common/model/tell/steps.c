@@ -318,7 +318,7 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     }
     s->loading = 0;
     s->time += share(t, size, is_global ? STORE_BYTES_A_STEP : SHARED_BYTES_A_STEP);
-    if (is_global && t->lane == 0) {
+    if ((is_global || t->cta->tmem->word != NULL) && t->lane == 0) { /* with tensor memory no other role stores */
         worked(t->warp, TRACE_EPILOGUE, begin, s->time);
     }
 }
@@ -355,6 +355,12 @@ ON(steps, EXCHANGE) {
     if (e->transposes) { /* the epilogue begins */
         worked(e->warp, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
     }
+}
+
+/* A load from tensor memory begins the epilogue. */
+ON(steps, TMEM_ACCESS) {
+    uint64_t cost = WARP_SIZE * 4 * (uint64_t)e->columns / SHARED_BYTES_A_STEP, begin = together(e->warp, 0, cost);
+    worked(e->warp, TRACE_EPILOGUE, begin, begin + cost);
 }
 
 /* Fragments are on their way while the warp goes on: whoever uses the register waits. */
@@ -483,6 +489,10 @@ ON(steps, MBARRIER_ARRIVE) {
 ON(steps, MBARRIER_COPIES) {
     Thread *t = e->thread;
     BarrierSteps *b = steps_at(e->barrier);
+    if (e->group == GROUP_TMEM) { /* tcgen05.commit */
+        b->arriving = later(b->arriving, later(t->cta->steps->tensor, t->steps->time));
+        return;
+    }
     uint64_t begin = t->steps->time, ready = later(*group_ready(t, GROUP_COPIES), begin);
     b->arriving = later(b->arriving, ready);
     if (t->lane == 0 && ready > begin) {
@@ -599,6 +609,17 @@ ON(steps, WGMMA_WAITED) {
         w->thread[lane].steps->time = later(w->thread[lane].steps->time, time);
     }
     waited(&w->thread[0], TRACE_WGMMA_WAIT, begin, e->newest, NULL);
+}
+
+/* A product of tcgen05 is drawn by itself: no thread waits for it. */
+ON(steps, TMEM_PRODUCT) {
+    Thread *t = e->thread;
+    CtaSteps *cta = t->cta->steps;
+    const Tcgen05Shape *shape = &e->tmem_product->shape;
+    t->steps->time += COST_WGMMA;
+    uint64_t begin = later(t->steps->time, cta->tensor);
+    cta->tensor = begin + (uint64_t)(shape->m / WGMMA_M * shape->n) / WGMMA_COLUMNS_A_STEP;
+    went_on(t->cta, TRACE_WGMMA, -1, begin, cta->tensor, 0); /* no warpgroup's */
 }
 
 /* ---- who calls these --------------------------------------------------------------------------------------------- */
