@@ -35,4 +35,9 @@ steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS
 	@STEPS_RUN_05='$(STEPS_RUN_05)' STEPS_RUN_06='$(STEPS_RUN_06)' STEPS_RUN_07='$(STEPS_RUN_07)' STEPS_RUN_08='$(STEPS_RUN_08)' \
 	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_SMALL)'
 
+##maintain make moving|draw the moving picture of the front page, book/steps/too_early.svg, from the recorded run of a bug
+.PHONY: moving
+moving: steps
+	book/steps/moving $(STEPS)/bug_07_no_full_wait.js >$(STEPS)/too_early.svg && cp $(STEPS)/too_early.svg book/steps/
+
 -include $(wildcard $(B)/book/*/*.d)
