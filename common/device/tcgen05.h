@@ -6,14 +6,21 @@
  *
  * Order. Products, loads and stores are asynchronous. Only products of one thread, accumulator and shape are in order by themselves.
  * A commit and its mbarrier tell that products are over, a wait that the warp's loads or stores are. Between threads
- * tcgen05_fence_before() comes before what orders the two (a commit has it in itself), tcgen05_fence_after() behind it. PTX 9.7.16.6. */
+ * tcgen05_fence_before() comes before what orders the two (a commit has it in itself), tcgen05_fence_after() behind it. PTX 9.7.16.6.
+ *
+ * Pairs. Two CTAs of a cluster, an even one and the next, multiply together: names end in _pair. A thread of one of them starts the
+ * products of both. Each has half of the rows of A, of B, and of D, at the same places of its shared and its tensor memory. A kernel
+ * has instructions of pairs or of single CTAs, not both; a cluster_sync() before the first, so that both have started, and
+ * before the last, so that none is gone. PTX 9.7.16.5. */
 #ifndef TCGEN05_H
 #define TCGEN05_H
 
+#include "cluster.h"
 #include "mbarrier.h"
+#include "tma.h"
 
-/* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128; n a multiple of 8, for m = 128 of 16, up to 256. a_major, b_major:
- * 1 if m, or n, lies together in memory. PTX 9.7.16.4.2. */
+/* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m = 64 of 8, up to
+ * 256. a_major, b_major: 1 if m, or n, lies together in memory. PTX 9.7.16.4.2. */
 HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, int b_major) {
     return 1u << 4 | (uint32_t)is_bf16 << 7 | (uint32_t)is_bf16 << 10 | (uint32_t)a_major << 15 |
            (uint32_t)b_major << 16 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
@@ -38,39 +45,72 @@ HOST_DEVICE uint64_t tcgen05_descriptor_k_major_128b(uint32_t address) {
 /* The same of a tile in this CTA's shared memory. */
 DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor_k_major_128b(shared_address(tile)); }
 
+#define TCGEN05_ALLOC(group)                                                          \
+    asm volatile("tcgen05.alloc.cta_group::" group                                    \
+                 ".sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(to)), \
+                 "r"(columns)                                                         \
+                 : "memory")
+#define TCGEN05_RELINQUISH(group) \
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::" group ".sync.aligned;" ::: "memory")
+#define TCGEN05_DEALLOC(group)                                                                                \
+    asm volatile("tcgen05.dealloc.cta_group::" group ".sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) \
+                 : "memory")
+#define TCGEN05_MMA(group, kind)                                                          \
+    asm volatile("{\n"                                                                    \
+                 ".reg .pred p;\n"                                                        \
+                 "setp.ne.b32 p, %4, 0;\n"                                                \
+                 "tcgen05.mma.cta_group::" group ".kind::" kind " [%0], %1, %2, %3, p;\n" \
+                 "}\n" ::"r"(d),                                                          \
+                 "l"(a), "l"(b), "r"(shape), "r"(accumulate)                              \
+                 : "memory")
+
 /* Takes columns of tensor memory, 32, 64, 128, 256 or 512, and writes the address to shared memory; waits for other CTAs to free
  * them. A whole warp. By an ordinary store: a barrier must be between it and other warps' reads. No later allocation of the CTA may
- * be larger. PTX 9.7.16.7.1, as the next two. */
-DEVICE void tcgen05_alloc(uint32_t *to, int columns) {
-    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(to)),
-                 "r"(columns)
-                 : "memory");
-}
+ * be larger. PTX 9.7.16.7.1, as the next five. */
+DEVICE void tcgen05_alloc(uint32_t *to, int columns) { TCGEN05_ALLOC("1"); }
+/* The same in both CTAs of a pair: a whole warp in each, as many columns; one waits for the other. */
+DEVICE void tcgen05_alloc_pair(uint32_t *to, int columns) { TCGEN05_ALLOC("2"); }
 /* The CTA will allocate no more: others may. A whole warp. */
-DEVICE void tcgen05_relinquish(void) {
-    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
-}
+DEVICE void tcgen05_relinquish(void) { TCGEN05_RELINQUISH("1"); }
+/* The same in a pair: a warp in each CTA. */
+DEVICE void tcgen05_relinquish_pair(void) { TCGEN05_RELINQUISH("2"); }
 /* Gives them back, all of an allocation, when all that reaches them is over. A whole warp, before the CTA ends. */
-DEVICE void tcgen05_dealloc(uint32_t address, int columns) {
-    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) : "memory");
-}
+DEVICE void tcgen05_dealloc(uint32_t address, int columns) { TCGEN05_DEALLOC("1"); }
+/* The same in a pair: a warp in each CTA, behind a barrier of both; one may wait for the other. */
+DEVICE void tcgen05_dealloc_pair(uint32_t address, int columns) { TCGEN05_DEALLOC("2"); }
 
 /* Starts D = A * B (+ D if accumulate), k = 16: a and b descriptors, `shape` of tcgen05_shape_f16(), d in tensor memory. m = 128: row m is
  * lane m; m = 64: lane 32 (m / 16) + m % 16. One thread. PTX 9.7.16.10.9.1. */
 DEVICE void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %4, 0;\n"
-                 "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;\n"
-                 "}\n" ::"r"(d),
-                 "l"(a), "l"(b), "r"(shape), "r"(accumulate)
-                 : "memory");
+    TCGEN05_MMA("1", "f16");
+}
+/* The same for a pair, one thread of either CTA. m = 256: each CTA has 128 rows of A and D, in order; m = 128: 64, and columns n / 2
+ * on of D lie 64 lanes below the others. Each has n / 2 rows of B. */
+DEVICE void tcgen05_mma_f16_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
+    TCGEN05_MMA("2", "f16");
 }
 /* The barrier gets an arrival when the products that this thread has started are over. PTX 9.7.16.12.1. */
 DEVICE void tcgen05_commit(MBarrier *bar) {
     asm volatile(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(bar))
         : "memory");
+}
+/* The same for products of pairs: an arrival at the barriers at this place in all CTAs of the cluster whose bit is set in `mask`. */
+DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) {
+    asm volatile(
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
+            shared_address(bar)),
+        "h"((uint16_t)mask)
+        : "memory");
+}
+
+/* tma_load_2d() into this CTA's shared memory, whose bytes complete on the barrier at the place of `bar` in the even CTA of the pair.
+ * PTX 9.7.9.27.1.2. */
+DEVICE void tma_load_2d_pair(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
+    asm volatile("cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(dst)),
+                 "l"(map), "r"(c0), "r"(c1), "r"(cluster_address(bar, cluster_cta_rank() & ~1))
+                 : "memory");
 }
 
 /* What this thread has started comes before what it does next to hand it on. Each thread. PTX 9.7.16.11.1. */
@@ -127,11 +167,17 @@ DEVICE void tcgen05_st(const int n, uint32_t address, const uint32_t *r) {
 #elif defined(GEMM_MODEL)
 
 #define tcgen05_descriptor(tile) tcgen05_descriptor_k_major_128b(model_shared_address(tile))
-#define tcgen05_alloc(to, columns) model_tcgen05_alloc(to, columns, HERE)
-#define tcgen05_relinquish() model_tcgen05_relinquish(HERE)
-#define tcgen05_dealloc(address, columns) model_tcgen05_dealloc(address, columns, HERE)
-#define tcgen05_mma_f16(d, a, b, shape, accumulate) model_tcgen05_mma_f16(d, a, b, shape, accumulate, HERE)
-#define tcgen05_commit(bar) model_tcgen05_commit(bar, HERE)
+#define tcgen05_alloc(to, columns) model_tcgen05_alloc(to, columns, 0, HERE)
+#define tcgen05_alloc_pair(to, columns) model_tcgen05_alloc(to, columns, 1, HERE)
+#define tcgen05_relinquish() model_tcgen05_relinquish(0, HERE)
+#define tcgen05_relinquish_pair() model_tcgen05_relinquish(1, HERE)
+#define tcgen05_dealloc(address, columns) model_tcgen05_dealloc(address, columns, 0, HERE)
+#define tcgen05_dealloc_pair(address, columns) model_tcgen05_dealloc(address, columns, 1, HERE)
+#define tcgen05_mma_f16(d, a, b, shape, accumulate) model_tcgen05_mma_f16(d, a, b, shape, accumulate, 0, HERE)
+#define tcgen05_mma_f16_pair(d, a, b, shape, accumulate) model_tcgen05_mma_f16(d, a, b, shape, accumulate, 1, HERE)
+#define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, 0, HERE)
+#define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
+#define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, HERE)
 #define tcgen05_fence_before() model_tcgen05_fence(0)
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait_ld(HERE)

@@ -75,6 +75,7 @@ static inline Scope scope_of(MemoryOrder order) { return order & ORDER_SYSTEM ? 
     ACCESS(ST_ASYNC, "st.async", 0, 1, 0, GENERIC)                                \
     ACCESS(TMEM_LD, "tcgen05.ld", 1, 0, 0, GENERIC)                               \
     ACCESS(TMEM_ST, "tcgen05.st", 0, 1, 0, GENERIC)                               \
+    ACCESS(TMEM_ALLOC, "tcgen05.alloc", 0, 1, 0, GENERIC)                         \
     ACCESS(TMEM_DEALLOC, "tcgen05.dealloc", 0, 1, 0, GENERIC)                     \
     ACCESS(TCGEN05_A, "tcgen05.mma reading A", 1, 0, 0, ASYNC)                    \
     ACCESS(TCGEN05_B, "tcgen05.mma reading B", 1, 0, 0, ASYNC)                    \

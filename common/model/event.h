@@ -129,8 +129,9 @@ typedef enum {
     EVENT_FRAGMENT_HOLDS,    /* fragment, matrix, element_bytes, row, k: the thread says what its registers hold */
 
     /* ---- tensor memory: tmem.c. A warp's: warp, taddr (an address there), columns */
-    EVENT_TMEM_ALLOC, /* taddr: the first column, -1: there is no room */
-    EVENT_TMEM_DEALLOC,
+    EVENT_TMEM_GROUP,   /* thread, what, pair, targets: an instruction that says cta_group, before its own event */
+    EVENT_TMEM_ALLOC,   /* pair. taddr: the first column, -1: there is no room */
+    EVENT_TMEM_DEALLOC, /* pair */
     EVENT_TMEM_RELINQUISH,
     EVENT_TMEM_ACCESS,  /* write; the lanes' addresses are in the meeting */
     EVENT_TMEM_WAIT,    /* warp, group: all of its lanes' accesses are over */
@@ -209,6 +210,8 @@ typedef struct {
         struct {
             uint32_t taddr;
             int columns, behind;
+            int pair;    /* cta_group::2 */
+            int targets; /* CTAs that a commit tells, a mask */
             const TmemProduct *tmem_product;
         };
         const ProxyFence *fence;

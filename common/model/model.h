@@ -378,6 +378,8 @@ void model_tma_prefetch_map(const TensorMap *map, const char *here);
 /* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
 void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
                     int mask, const char *here);
+/* Its barrier is that of the even CTA of the pair. */
+void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, const char *here);
 /* add: reduce into global memory instead of overwriting it. */
 void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
                      const char *here);
@@ -403,16 +405,18 @@ void model_wgmma_rs(MatrixType type, int n, float *d, const uint32_t *a, uint64_
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 
-void model_tcgen05_alloc(uint32_t *to, int columns, const char *here);
-void model_tcgen05_dealloc(uint32_t address, int columns, const char *here);
-void model_tcgen05_relinquish(const char *here);
+/* pair: cta_group::2. targets: of a pair's commit, the CTAs whose barriers it tells, a mask. */
+void model_tcgen05_alloc(uint32_t *to, int columns, int pair, const char *here);
+void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *here);
+void model_tcgen05_relinquish(int pair, const char *here);
 void model_tcgen05_ld(int count, uint32_t *registers, uint32_t address, const char *here);
 void model_tcgen05_st(int count, uint32_t address, const uint32_t *registers, const char *here);
 void model_tcgen05_wait_ld(const char *here);
 void model_tcgen05_wait_st(const char *here);
 void model_tcgen05_fence(int after);
-void model_tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate, const char *here);
-void model_tcgen05_commit(void *bar, const char *here);
+void model_tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate, int pair,
+                           const char *here);
+void model_tcgen05_commit(void *bar, int pair, int targets, const char *here);
 void model_registers_settled(const float *d, int count);
 /* element_bytes: of the operand's type. */
 void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k);

@@ -40,8 +40,27 @@ static __global__ void wrappers(const __grid_constant__ Params p) {
 }
 KERNEL_ENTRY(wrappers, Params);
 
-int launch_wrappers(const Params *p);
-int launch_wrappers(const Params *p) {
+typedef struct {
+    TensorMap map;
+    uint32_t d, shape;
+} PairParams;
+
+/* Apart: a kernel has instructions of pairs, or of single CTAs. */
+static __global__ void pair_wrappers(const __grid_constant__ PairParams p) {
+    SHARED_MEMORY(Shared, s);
+    tcgen05_alloc_pair(&s->address, COLUMNS);
+    tcgen05_relinquish_pair();
+    uint64_t tile = tcgen05_descriptor(s->tile);
+    tma_load_2d_pair(s->tile, &p.map, 0, 0, &s->bar);
+    tcgen05_mma_f16_pair(p.d, tile, tile, p.shape, 0);
+    tcgen05_commit_pair(&s->bar, 3);
+    tcgen05_dealloc_pair(p.d, COLUMNS);
+}
+KERNEL_ENTRY(pair_wrappers, PairParams);
+
+int launch_wrappers(const Params *p, const PairParams *pair);
+int launch_wrappers(const Params *p, const PairParams *pair) {
     LaunchShape shape = {1, 128, 0, sizeof(Shared), 0};
-    return (int)launch_kernel(KERNEL(wrappers), shape, p, NULL, NULL);
+    return (int)launch_kernel(KERNEL(wrappers), shape, p, NULL, NULL) |
+           (int)launch_kernel(KERNEL(pair_wrappers), shape, pair, NULL, NULL);
 }

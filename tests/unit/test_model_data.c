@@ -334,14 +334,14 @@ static void test_tcgen05(void) {
     is_hex(tcgen05_descriptor_k_major_128b(0), vectors[0].bits, "a K-major tile with the 128-byte swizzle");
     is_hex(tcgen05_shape_f16(1, 128, 256, 0, 0), 0x08400490, "bf16, 128 x 256, as CuTe's");
     is_hex(tcgen05_shape_f16(1, 128, 256, 1, 1), 0x08418490, "... both MN-major");
-    Tcgen05Shape shape = tcgen05_shape(0x08418490);
+    Tcgen05Shape shape = tcgen05_shape(0x08418490, 0);
     ok(shape.type == MATRIX_BF16 && shape.m == 128 && shape.n == 256 && shape.a_major && shape.b_major &&
            shape.unknown == 0 && tcgen05_has_shape(&shape),
        "... is understood");
     /* Sums in f16; tf32; int8. */
     static const uint32_t others[] = {0x04100000, 0x08200910, 0x082004a0};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        ok(tcgen05_shape(others[i]).unknown != 0, "0x%08x is not of kind f16 with sums in fp32", others[i]);
+        ok(tcgen05_shape(others[i], 0).unknown != 0, "0x%08x is not of kind f16 with sums in fp32", others[i]);
     }
 }
 

@@ -178,6 +178,13 @@ static inline Thread *current_thread(void) { return device.current; }
 static inline Launch *launch_of(const Cta *cta) { return cta->cluster->launch; }
 static inline int device_of(const Thread *t) { return t->cta->cluster->launch->facts.device; }
 
+/* The CTAs of an instruction with a cta_group: the thread's own, or of a pair the even one, 0, and the odd one. NULL: its cluster
+ * ends before. */
+static inline Cta *pair_cta(const Thread *t, int pair, int i) {
+    const int rank = pair ? (t->cta->rank & ~1) + i : t->cta->rank;
+    return rank < t->cta->cluster->size ? t->cta->cluster->cta[rank] : NULL;
+}
+
 /* The place of a "file:line" literal, and of an instruction. */
 static inline Site site_of(const void *p) { return (Site)((uintptr_t)p - device.image.base); }
 

@@ -53,6 +53,7 @@ typedef enum {
     WAIT_MBARRIER,
     WAIT_NAMED, /* also __syncthreads: id 0 */
     WAIT_CLUSTER,
+    WAIT_PEER, /* for a warp of the pair's other CTA to execute the same */
     WAIT_REGISTERS,
     WAIT_COUNTER, /* for a counter in memory to change */
     WAIT_POLL,    /* test_wait in a loop, for the barrier to change */

@@ -15,10 +15,11 @@ static inline int tmem_column(uint32_t address) { return (int)(address & 0xffff)
 typedef struct {
     MatrixType type; /* of A and B */
     int m, n, a_major, b_major;
+    int pair;         /* cta_group::2 */
     uint32_t unknown; /* bits that must be 0 here: sparse, saturate, negate, other kinds' */
 } Tcgen05Shape;
 
-static inline Tcgen05Shape tcgen05_shape(uint32_t bits) {
+static inline Tcgen05Shape tcgen05_shape(uint32_t bits, int pair) {
     const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | 3u << 15 | 0x3fu << 17 | 0x1fu << 24;
     uint32_t d = bits >> 4 & 3, a = bits >> 7 & 7, b = bits >> 10 & 7;
     return (Tcgen05Shape){.type = a == 1 ? MATRIX_BF16 : MATRIX_F16,
@@ -26,16 +27,26 @@ static inline Tcgen05Shape tcgen05_shape(uint32_t bits) {
                           .n = (int)(bits >> 17 & 0x3f) * 8,
                           .a_major = (int)(bits >> 15 & 1),
                           .b_major = (int)(bits >> 16 & 1),
+                          .pair = pair,
                           .unknown = (bits & ~fields) | (d != 1) << 4 | (a > 1 || a != b) << 7};
 }
 
-/* cta_group::1. M = 128 takes N by 16 in CUTLASS and DeepGEMM. 9.7.16.2.1. */
+/* M = 128 of one CTA takes N by 16 in CUTLASS and DeepGEMM. 9.7.16.2.1. */
 static inline int tcgen05_has_shape(const Tcgen05Shape *s) {
-    return (s->m == 64 || s->m == 128) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m / 8) == 0;
+    const int least = s->pair ? 128 : 64;
+    return (s->m == least || s->m == 2 * least) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m == 64 ? 8 : 16) == 0;
 }
 
-/* The lane of row m of D, or of A, from the lane of its address: data paths D and F. 9.7.16.10.5. */
-static inline int tcgen05_lane(const Tcgen05Shape *s, int m) { return s->m == 128 ? m : 32 * (m / 16) + m % 16; }
+/* Rows of A and D, and of B, that each CTA has. */
+static inline int tcgen05_rows(const Tcgen05Shape *s) { return s->m >> s->pair; }
+static inline int tcgen05_columns(const Tcgen05Shape *s) { return s->n >> s->pair; }
+
+/* Where a CTA has D: in pieces, each in columns of one lane. A row is one piece, i its number: data paths D and A, and F. Of a pair
+ * with M = 128, B, it is two, and i counts first halves of the 64 rows, then second ones. The lane from that of D's address; the
+ * columns of a piece. 9.7.16.10.5. */
+static inline int tcgen05_pieces(const Tcgen05Shape *s) { return s->m == 64 ? 64 : TMEM_LANES; }
+static inline int tcgen05_lane(const Tcgen05Shape *s, int i) { return s->m == 64 ? 32 * (i / 16) + i % 16 : i; }
+static inline int tcgen05_piece_columns(const Tcgen05Shape *s) { return s->n * tcgen05_rows(s) / tcgen05_pieces(s); }
 
 /* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is none: bits
  * 46 to 48 must be 0b001, as they never are in wgmma's. 9.7.16.4.1. */

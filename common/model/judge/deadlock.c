@@ -261,6 +261,10 @@ static void explain(const Thread *t, int count) {
         report_line("waiting", "%s: %s, for the cluster barrier: %d of %d threads have arrived", place, who,
                     t->cta->cluster->barrier->arrived, t->cta->cluster->live);
         break;
+    case WAIT_PEER:
+        report_line("waiting", "%s: %s, %s of a pair: for a warp of the other CTA to execute the same", place, who,
+                    wait->what);
+        break;
     case WAIT_INIT:
         report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
                     who, wait->what, wait->id, wait->cta->block);

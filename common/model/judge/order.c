@@ -127,6 +127,13 @@ static ModelRule race_of(const Actor *a, const Access *before) {
 /* tcgen05 of another thread is in order only between fences: before_thread_sync, which a commit has in it, before what orders the
  * two, after_thread_sync behind it. PTX 9.7.16.6.3 and 9.7.16.6.4. */
 static ModelRule rule_of_tensor(Actor *a, const Access *before) {
+    const int mine = a->access.kind, other = before->kind;
+    /* Of a pair: allocations wait for each other, and so do those who free; but who frees must know that the other has got its
+     * columns, whoever uses them otherwise has their address. */
+    if (mine == ACCESS_TMEM_ALLOC ||
+        (mine == ACCESS_TMEM_DEALLOC ? other == ACCESS_TMEM_DEALLOC : other == ACCESS_TMEM_ALLOC)) {
+        return RULE_COUNT;
+    }
     if (!has(a, before, KNOWN)) {
         return race_of(a, before);
     }
@@ -332,8 +339,14 @@ static void report_missing_tensor(const struct Finding *f) {
     const int product = f->before.kind == ACCESS_TCGEN05_D || f->before.kind == ACCESS_TCGEN05_ADD;
     if (f->rule == RULE_TCGEN05_FENCE) {
         report_line("missing",
-                    "%stcgen05_fence_after() by this thread behind what orders the two, before this instruction",
-                    product ? "" : "tcgen05_fence_before() by the other thread before it hands on, or ");
+                    "%stcgen05_fence_after() by this thread behind what orders the two, before this instruction%s",
+                    product ? "" : "tcgen05_fence_before() by the other thread before it hands on, or ",
+                    f->by->thread->cta == component_owner(f->by->cta->cluster, f->before.issuer)->thread->cta
+                        ? ""
+                        : "; between CTAs the arrival and the wait are of .cluster scope");
+    } else if (f->before.kind == ACCESS_TMEM_ALLOC) {
+        report_line("missing",
+                    "a barrier behind the allocation of the other CTA of the pair, a cluster barrier for one");
     } else if (product) {
         report_line("missing",
                     "tcgen05_commit() by the thread of that tcgen05.mma, and a wait for its mbarrier; a commit of "

@@ -5,6 +5,7 @@
 #include "../core/memory.h"
 #include "bug_report.h"
 #include "cells.h"
+#include "phases.h"
 #include "provenance.h"
 #include "results.h"
 
@@ -12,19 +13,72 @@
 typedef struct TmemFacts {
     int least; /* columns of its smallest allocation; 0: there was none */
     int relinquished;
+    int group;                                           /* cta_group of its instructions; 0: there was none */
     uint32_t accumulator[TMEM_LANES / 16][TMEM_COLUMNS]; /* shape and place of the last product that wrote there */
     Site site;                                           /* of an allocation */
 } TmemFacts;
 
 ON(tmem, CTA_BEGIN) { e->cta->tmem_facts = cta_alloc(e->cta, sizeof *e->cta->tmem_facts); }
 
+/* ---- one CTA or a pair: 9.7.16.5, 9.7.16.7.1, 9.7.16.12.1 --------------------------------------------------------- */
+
+ON(tmem, TMEM_GROUP) {
+    Thread *t = e->thread;
+    TmemFacts *f = t->cta->tmem_facts;
+    const Cluster *cluster = t->cta->cluster;
+    const int group = 1 + e->pair;
+    if (f->group != 0 && f->group != group) {
+        report_misuse(
+            RULE_CTA_GROUP, e->site, 1,
+            "%s of cta_group::%d: the CTA has executed tcgen05 of cta_group::%d, and a kernel has one of them", e->what,
+            group, f->group);
+    }
+    f->group = group;
+    if (e->targets >> cluster->size != 0) {
+        report_misuse(RULE_CLUSTER_RANK, e->site, 1, "%s to CTAs of mask 0x%x in a cluster of %d", e->what,
+                      (unsigned)e->targets, cluster->size);
+    }
+    const Cta *peer = e->pair ? pair_cta(t, 1, !(t->cta->rank & 1)) : t->cta;
+    if (peer == NULL) {
+        report_misuse(RULE_CTA_GROUP, e->site, 1, "%s of cta_group::2 in a cluster of %d: CTA %d has no other", e->what,
+                      cluster->size, t->cta->block);
+    }
+    if (peer != t->cta) {
+        phases_peer(t, peer->rank, e->what, e->site);
+        if (!cluster_started(t, peer)) {
+            report_misuse(
+                RULE_CLUSTER_START, e->site, 0,
+                "%s of a pair: this thread has passed no cluster barrier, and knows of nothing that CTA %d has "
+                "done",
+                e->what, peer->block);
+        }
+    }
+}
+
 /* ---- allocation: 9.7.16.1.2, 9.7.16.7.1 -------------------------------------------------------------------------- */
+
+/* A whole warp allocates columns, or frees them, in its own CTA; it must know what both of a pair have done. */
+static void change_columns(Warp *w, AccessKind kind, int pair, uint32_t taddr, int columns, Site site) {
+    Actor actor = actor_plain(&w->thread[0], kind, site);
+    actor.warp = w;
+    for (int i = 0; i <= pair; i++) {
+        Cta *cta = pair_cta(&w->thread[0], pair, i);
+        for (int lane = 0; lane < TMEM_LANES && (kind == ACCESS_TMEM_DEALLOC || cta == w->cta); lane++) {
+            cells_tensor(cta, &actor, lane, (int)taddr, columns);
+        }
+    }
+    order_settle();
+    cells_tensor_forget(w->cta, (int)taddr, columns);
+}
 
 ON(tmem, TMEM_ALLOC) {
     TmemFacts *f = e->warp->cta->tmem_facts;
     int n = e->columns;
+    const Cta *peer = pair_cta(&e->warp->thread[0], e->pair, !(e->warp->cta->rank & 1));
     const char *fault =
-        n < TMEM_LEAST || n > TMEM_COLUMNS || (n & (n - 1)) != 0 ? "accepted are 32, 64, 128, 256 and 512 columns"
+        e->pair && peer->tmem->asked[TMEM_MEETS_ALLOC].columns != n
+            ? "the other CTA of the pair asks for another number"
+        : n < TMEM_LEAST || n > TMEM_COLUMNS || (n & (n - 1)) != 0 ? "accepted are 32, 64, 128, 256 and 512 columns"
         : f->relinquished              ? "the CTA has executed tcgen05.relinquish_alloc_permit"
         : f->least > 0 && n > f->least ? "an earlier allocation of the CTA was smaller: sizes may not grow"
         : (int)e->taddr < 0 ? "so many columns side by side are not free: no other CTA will free any, and it blocks"
@@ -35,6 +89,7 @@ ON(tmem, TMEM_ALLOC) {
     f->least = n;
     f->site = e->site;
     cells_tensor_begin(e->warp->cta);
+    change_columns(e->warp, ACCESS_TMEM_ALLOC, e->pair, e->taddr, n, e->site);
 }
 
 ON(tmem, TMEM_RELINQUISH) { e->warp->cta->tmem_facts->relinquished = 1; }
@@ -47,13 +102,7 @@ ON(tmem, TMEM_DEALLOC) {
                       "tcgen05.dealloc of %d columns at address 0x%x: no allocation of so many begins there",
                       e->columns, e->taddr);
     }
-    Actor actor = actor_plain(&w->thread[0], ACCESS_TMEM_DEALLOC, e->site);
-    actor.warp = w;
-    for (int lane = 0; lane < TMEM_LANES; lane++) {
-        cells_tensor(w->cta, &actor, lane, (int)e->taddr, e->columns);
-    }
-    order_settle();
-    cells_tensor_forget(w->cta, (int)e->taddr, e->columns);
+    change_columns(w, ACCESS_TMEM_DEALLOC, e->pair, e->taddr, e->columns, e->site);
 }
 
 ON(tmem, CTA_RETURNED) {
@@ -70,10 +119,11 @@ ON(tmem, CTA_RETURNED) {
 /* ---- loads and stores: 9.7.16.8 ---------------------------------------------------------------------------------- */
 
 static void check_columns(const Cta *cta, const char *what, Site site, int first, int columns) {
+    char text[PHRASE_SIZE];
     for (int column = first; column < first + columns; column++) {
         if (column >= TMEM_COLUMNS || !cta->tmem->taken[column]) {
-            report_misuse(RULE_TMEM_ADDRESS, site, 1, "%s of columns %d to %d: column %d is not allocated", what, first,
-                          first + columns - 1, column);
+            report_misuse(RULE_TMEM_ADDRESS, site, 1, "%s of columns %d to %d: column %d of %s is not allocated", what,
+                          first, first + columns - 1, column, cta_text(cta, text));
         }
     }
 }
@@ -104,11 +154,12 @@ ON(tmem, TMEM_ACCESS) {
 
 /* ---- products: 9.7.16.10 ----------------------------------------------------------------------------------------- */
 
-static Tag check_operand(const TmemProduct *p, AccessKind kind) {
+/* What the CTA has of it. */
+static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
     static uint32_t address[2 * WGMMA_MAX_N];
     static Tag tag[2 * WGMMA_MAX_N];
     Thread *t = p->thread;
-    const int is_a = kind == ACCESS_TCGEN05_A, rows = is_a ? p->shape.m : p->shape.n,
+    const int is_a = kind == ACCESS_TCGEN05_A, rows = is_a ? tcgen05_rows(&p->shape) : tcgen05_columns(&p->shape),
               mn_major = is_a ? p->shape.a_major : p->shape.b_major;
     const uint64_t bits = is_a ? p->a : p->b;
     WgmmaDescriptor d;
@@ -124,28 +175,32 @@ static Tag check_operand(const TmemProduct *p, AccessKind kind) {
     wgmma_operand_addresses(&d, mn_major, rows, address);
     for (int i = 0; i < 2 * rows; i++) {
         uint32_t offset = address[i] - SHARED_RESERVED;
-        if (address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > t->cta->shared_bytes) {
+        if (address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > cta->shared_bytes) {
             report_misuse(RULE_TCGEN05_DESCRIPTOR, p->site, 1,
                           "%s: its row %d lies at byte %lld; the CTA has %u bytes of shared memory", access_name[kind],
-                          wgmma_chunk_row(mn_major, i), (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
+                          wgmma_chunk_row(mn_major, i), (long long)address[i] - SHARED_RESERVED, cta->shared_bytes);
         }
-        cells_shared(t->cta, &actor, offset, CHUNK_BYTES);
-        tag[i] = provenance_of(t->cta, offset);
+        cells_shared(cta, &actor, offset, CHUNK_BYTES);
+        tag[i] = provenance_of(cta, offset);
     }
     order_settle();
     return provenance_operand(t, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag, p->shape.type,
                               mn_major, rows, p->site);
 }
 
-/* Does all of D belong to products of this shape and place already? Those of one thread are in order then, and no others. */
-static int pipelines(const TmemProduct *p, uint32_t id) {
-    uint32_t(*accumulator)[TMEM_COLUMNS] = p->thread->cta->tmem_facts->accumulator;
+/* Does all of D, of this CTA, belong to products of this shape and place already? Those of one thread are in order then, and no
+ * others. */
+static int pipelines(const TmemProduct *p, const Cta *cta) {
+    const Tcgen05Shape *s = &p->shape;
+    const uint32_t id =
+        (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 | (uint32_t)tmem_lane(p->d) << 27;
+    const int first = tmem_column(p->d);
     int same = 1;
-    for (int m = 0; m < p->shape.m; m += 16) {
-        int part = (tmem_lane(p->d) + tcgen05_lane(&p->shape, m)) / 16;
-        for (int column = tmem_column(p->d); column < tmem_column(p->d) + p->shape.n; column++) {
-            same &= accumulator[part][column] == id;
-            accumulator[part][column] = id;
+    for (int piece = 0; piece < tcgen05_pieces(s); piece += 16) {
+        uint32_t *accumulator = cta->tmem_facts->accumulator[(tmem_lane(p->d) + tcgen05_lane(s, piece)) / 16];
+        for (int column = first; column < first + tcgen05_piece_columns(s); column++) {
+            same &= accumulator[column] == id;
+            accumulator[column] = id;
         }
     }
     return same;
@@ -159,29 +214,35 @@ ON(tmem, TMEM_PRODUCT) {
         report_misuse(
             RULE_TCGEN05_DESCRIPTOR, p->site, 1,
             "tcgen05.mma with an instruction descriptor of M = %d, N = %d, and bits 0x%x that are not accepted: "
-            "the model has kind f16 with D in fp32; M is 64 with N by 8, or 128 with N by 16, up to 256",
-            s->m, s->n, s->unknown);
+            "the model has kind f16 with D in fp32; M is %s, up to 256",
+            s->m, s->n, s->unknown, s->pair ? "128 or 256 with N by 16" : "64 with N by 8, or 128 with N by 16");
     }
     if (tmem_lane(p->d) != 0 && !(s->m == 64 && tmem_lane(p->d) == 16)) {
         report_misuse(RULE_TMEM_ADDRESS, p->site, 1,
                       "tcgen05.mma with D from lane %d on: accepted is 0, or 16 for M = 64", tmem_lane(p->d));
     }
-    check_columns(t->cta, "tcgen05.mma", p->site, tmem_column(p->d), s->n);
-    Tag a = check_operand(p, ACCESS_TCGEN05_A), b = check_operand(p, ACCESS_TCGEN05_B);
-    if (*tag_matrix(a) != '\0' && *tag_matrix(b) != '\0' && a.column != b.column) {
-        report_misuse(RULE_PROVENANCE, p->site, 0, "tcgen05.mma of A from k = %d on and B from k = %d on", a.column,
-                      b.column);
-    }
     t->cta->results->unknown = 1; /* whose rows and columns are in tensor memory nobody follows */
     const Component component = group_component(t, GROUP_TMEM);
     const uint32_t epoch = t->groups[GROUP_TMEM].committed + 1;
     Actor d = actor_async(t, p->accumulate ? ACCESS_TCGEN05_ADD : ACCESS_TCGEN05_D, component, epoch, p->site);
-    if (pipelines(p, (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 |
-                         (uint32_t)tmem_lane(p->d) << 27)) {
-        d.passed = (Epoch){d.access.serial, epoch, component};
-    }
-    for (int m = 0; m < s->m; m++) {
-        cells_tensor(t->cta, &d, tmem_lane(p->d) + tcgen05_lane(s, m), tmem_column(p->d), s->n);
+    Tag first = {TENSOR_UNKNOWN, 0, 0, 0};
+    for (int i = 0; i <= s->pair; i++) {
+        Cta *cta = pair_cta(t, s->pair, i);
+        check_columns(cta, "tcgen05.mma", p->site, tmem_column(p->d), tcgen05_piece_columns(s));
+        Tag part[] = {check_operand(p, cta, ACCESS_TCGEN05_A), check_operand(p, cta, ACCESS_TCGEN05_B)};
+        for (int n = 0; n < 2; n++) {
+            first = *tag_matrix(first) == '\0' ? part[n] : first;
+            if (*tag_matrix(part[n]) != '\0' && part[n].column != first.column) {
+                report_misuse(RULE_PROVENANCE, p->site, 0, "tcgen05.mma of operands from k = %d on and from k = %d on",
+                              first.column, part[n].column);
+            }
+        }
+        d.passed.epoch = pipelines(p, cta) ? epoch : 0;
+        d.passed.component = component;
+        for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
+            cells_tensor(cta, &d, tmem_lane(p->d) + tcgen05_lane(s, piece), tmem_column(p->d),
+                         tcgen05_piece_columns(s));
+        }
     }
     order_settle();
 }

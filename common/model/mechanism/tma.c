@@ -108,7 +108,7 @@ static void start_load(TmaCopy copy) {
         Cta *cta = cluster->cta[i];
         if (copy.mask == 0 ? cta == t->cta : copy.mask >> i & 1) {
             target[targets] = cta;
-            barrier[targets++] = mbarrier_reach(t, i, copy.bar, copy.site, copy.what, 1);
+            barrier[targets++] = mbarrier_reach(t, copy.pair ? i & ~1 : i, copy.bar, copy.site, copy.what, 1);
         }
     }
     TmaLoad *load = flight_begin(sizeof *load, t, GROUP_KINDS, load_step);
@@ -133,6 +133,17 @@ void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, i
                          .shared = dst,
                          .bar = bar,
                          .mask = mask,
+                         .site = site_of(here)});
+}
+
+void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, const char *here) {
+    start_load((TmaCopy){.what = "TMA load of a pair",
+                         .map = map,
+                         .rank = 2,
+                         .coord = {c0, c1},
+                         .shared = dst,
+                         .bar = bar,
+                         .pair = 1,
                          .site = site_of(here)});
 }
 

@@ -14,6 +14,7 @@ typedef struct {
     int coord[TENSOR_MAX_RANK];
     const void *shared; /* the box */
     const void *bar;    /* a load's barrier */
+    int pair;           /* it is that of the even CTA of the pair */
     int mask;           /* a load's targets in the cluster; 0: no multicast */
     int add;            /* a store that adds */
     Site site;

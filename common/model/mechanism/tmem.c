@@ -68,32 +68,58 @@ static int find_columns(const CtaTmem *tmem, int columns) {
     return -1;
 }
 
-void model_tcgen05_alloc(uint32_t *to, int columns, const char *here) {
+/* An instruction that says cta_group::N. targets: CTAs that a commit tells, a mask. */
+static void post_group(Thread *t, const char *what, int pair, int targets, Site site) {
+    POST(TMEM_GROUP, .thread = t, .what = what, .pair = pair, .targets = targets, .site = site);
+}
+
+/* Of a pair: a warp waits for one of the other CTA to execute the same. */
+static void meet_peer(Thread *t, TmemMeeting meeting, int columns, const char *what, Site site) {
+    CtaTmem *own = t->cta->tmem, *peer = pair_cta(t, 1, !(t->cta->rank & 1))->tmem;
+    own->asked[meeting].times++;
+    own->asked[meeting].columns = columns;
+    threads_wake(&peer->waiting);
+    while (peer->asked[meeting].times < own->asked[meeting].times) {
+        thread_block_in(t, &own->waiting, (Wait){.kind = WAIT_PEER, .site = site, .what = what});
+    }
+}
+
+void model_tcgen05_alloc(uint32_t *to, int columns, int pair, const char *here) {
     Thread *t = current_thread();
     CtaTmem *tmem = t->cta->tmem;
-    if (!warp_meet(t, WARP_TCGEN05_ALLOC, 0xffffffffu, site_of(here))) {
+    Site site = site_of(here);
+    if (!warp_meet(t, WARP_TCGEN05_ALLOC, 0xffffffffu, site)) {
         return;
     }
+    post_group(t, "tcgen05.alloc", pair, 0, site);
+    if (pair) {
+        meet_peer(t, TMEM_MEETS_ALLOC, columns, "tcgen05.alloc", site);
+    }
     int first = columns > 0 ? find_columns(tmem, columns) : -1;
-    POST(TMEM_ALLOC, .warp = t->warp, .taddr = (uint32_t)first, .columns = columns, .site = site_of(here));
+    POST(TMEM_ALLOC, .warp = t->warp, .taddr = (uint32_t)first, .columns = columns, .pair = pair, .site = site);
     if (tmem->word == NULL) {
         tmem->word = model_alloc(TMEM_LANES * TMEM_COLUMNS * sizeof *tmem->word);
         memset(tmem->word, 0xff, TMEM_LANES * TMEM_COLUMNS * sizeof *tmem->word);
     }
     memset(&tmem->taken[first], 1, (size_t)columns);
     tmem->allocated[first] = columns;
-    POST(SHARED_ACCESS, .thread = t->warp->thread, .p = to, .size = sizeof *to, .write = 1, .site = site_of(here));
+    POST(SHARED_ACCESS, .thread = t->warp->thread, .p = to, .size = sizeof *to, .write = 1, .site = site);
     *to = (uint32_t)first;
     warp_go(t->warp);
 }
 
-void model_tcgen05_dealloc(uint32_t address, int columns, const char *here) {
+void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *here) {
     Thread *t = current_thread();
     CtaTmem *tmem = t->cta->tmem;
-    if (!warp_meet(t, WARP_TCGEN05_DEALLOC, 0xffffffffu, site_of(here))) {
+    Site site = site_of(here);
+    if (!warp_meet(t, WARP_TCGEN05_DEALLOC, 0xffffffffu, site)) {
         return;
     }
-    POST(TMEM_DEALLOC, .warp = t->warp, .taddr = address, .columns = columns, .site = site_of(here));
+    post_group(t, "tcgen05.dealloc", pair, 0, site);
+    POST(TMEM_DEALLOC, .warp = t->warp, .taddr = address, .columns = columns, .pair = pair, .site = site);
+    if (pair) {
+        meet_peer(t, TMEM_MEETS_DEALLOC, columns, "tcgen05.dealloc", site);
+    }
     memset(&tmem->taken[address], 0, (size_t)columns);
     tmem->allocated[address] = 0;
     for (int lane = 0; lane < TMEM_LANES; lane++) {
@@ -102,9 +128,10 @@ void model_tcgen05_dealloc(uint32_t address, int columns, const char *here) {
     warp_go(t->warp);
 }
 
-void model_tcgen05_relinquish(const char *here) {
+void model_tcgen05_relinquish(int pair, const char *here) {
     Thread *t = current_thread();
     if (warp_meet(t, WARP_TCGEN05_RELINQUISH, 0xffffffffu, site_of(here))) {
+        post_group(t, "tcgen05.relinquish_alloc_permit", pair, 0, site_of(here));
         POST(TMEM_RELINQUISH, .warp = t->warp, .site = site_of(here));
         warp_go(t->warp);
     }
@@ -195,32 +222,39 @@ void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(
 
 /* ---- products and commits ---------------------------------------------------------------------------------------- */
 
-static void load_operand(const TmemProduct *p, float *values, uint64_t bits, int mn_major, int rows) {
+static void load_operand(const TmemProduct *p, const Cta *cta, float *values, uint64_t bits, int mn_major, int rows) {
     static uint32_t address[2 * WGMMA_MAX_N];
     WgmmaDescriptor descriptor;
     tcgen05_descriptor_decode(bits, &descriptor);
     wgmma_operand_addresses(&descriptor, mn_major, rows, address);
-    wgmma_operand_load_of(p->shape.type, values, p->thread->cta->shared, SHARED_RESERVED, address, mn_major, rows);
+    wgmma_operand_load_of(p->shape.type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
 }
 
+/* Of a pair each CTA has half of the rows of A and of B, and its rows of D. */
 static void multiply(const TmemProduct *p) {
-    static float a[MATRIX_K * TMEM_LANES], b[MATRIX_K * WGMMA_MAX_N], row[WGMMA_MAX_N];
+    static float a[MATRIX_K * TMEM_LANES], b[2][MATRIX_K * WGMMA_MAX_N], sum[WGMMA_MAX_N];
     const Tcgen05Shape *s = &p->shape;
-    load_operand(p, a, p->a, s->a_major, s->m);
-    load_operand(p, b, p->b, s->b_major, s->n);
-    for (int m = 0; m < s->m; m++) {
-        uint32_t *d = word_at(p->thread->cta->tmem, tmem_lane(p->d) + tcgen05_lane(s, m), tmem_column(p->d));
-        size_t bytes = (size_t)s->n * sizeof *d;
-        memset(row, 0, bytes);
-        if (p->accumulate) {
-            memcpy(row, d, bytes);
-        }
-        for (int k = 0; k < MATRIX_K; k++) {
-            for (int n = 0; n < s->n; n++) {
-                row[n] += a[k * s->m + m] * b[k * s->n + n];
+    const int rows = tcgen05_rows(s), of_b = tcgen05_columns(s), columns = tcgen05_piece_columns(s);
+    for (int i = 0; i <= s->pair; i++) {
+        load_operand(p, pair_cta(p->thread, s->pair, i), b[i], p->b, s->b_major, of_b);
+    }
+    for (int i = 0; i <= s->pair; i++) {
+        const Cta *cta = pair_cta(p->thread, s->pair, i);
+        load_operand(p, cta, a, p->a, s->a_major, rows);
+        for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
+            uint32_t *d = word_at(cta->tmem, tmem_lane(p->d) + tcgen05_lane(s, piece), tmem_column(p->d));
+            memset(sum, 0, sizeof sum);
+            if (p->accumulate) {
+                memcpy(sum, d, (size_t)columns * sizeof *d);
             }
+            const int m = piece % rows, first = piece / rows * columns;
+            for (int k = 0; k < MATRIX_K; k++) {
+                for (int n = 0; n < columns; n++) {
+                    sum[n] += a[k * rows + m] * b[(first + n) / of_b][k * of_b + (first + n) % of_b];
+                }
+            }
+            memcpy(d, sum, (size_t)columns * sizeof *d);
         }
-        memcpy(d, row, bytes);
     }
 }
 
@@ -249,21 +283,29 @@ static void issue(CtaTmem *tmem, TmemWork work) {
     agent_queue(&tmem->agent);
 }
 
-void model_tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate, const char *here) {
+void model_tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate, int pair,
+                           const char *here) {
     Thread *t = current_thread();
-    TmemWork work = {.product = {t, d, a, b, tcgen05_shape(shape), accumulate != 0, site_of(here)}};
+    TmemWork work = {.product = {t, d, a, b, tcgen05_shape(shape, pair), accumulate != 0, site_of(here)}};
+    post_group(t, "tcgen05.mma", pair, 0, site_of(here));
     POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product);
     t->groups[GROUP_TMEM].open++;
     issue(t->cta->tmem, work);
     thread_pause(t);
 }
 
-void model_tcgen05_commit(void *bar, const char *here) {
+void model_tcgen05_commit(void *bar, int pair, int targets, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = mbarrier_reach(t, t->cta->rank, bar, site, "tcgen05.commit", 0);
-    mbarrier_await_copies(t, b, GROUP_TMEM, 1, site);
+    targets = pair ? targets : 1 << t->cta->rank;
+    post_group(t, "tcgen05.commit", pair, targets, site);
+    for (int rank = 0; rank < t->cta->cluster->size; rank++) {
+        if (targets >> rank & 1) {
+            Barrier *b = mbarrier_reach(t, rank, bar, site, "tcgen05.commit", 1);
+            mbarrier_await_copies(t, b, GROUP_TMEM, 1, site);
+            issue(t->cta->tmem, (TmemWork){.product.thread = t, .commits = b});
+        }
+    }
     groups_close(&t->groups[GROUP_TMEM]);
-    issue(t->cta->tmem, (TmemWork){.product.thread = t, .commits = b});
     thread_pause(t);
 }

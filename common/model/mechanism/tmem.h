@@ -1,5 +1,5 @@
-/* tmem.h - tensor memory of a CTA, and the instructions that reach it: tcgen05, for cta_group::1 and kind f16. What kernels call is in
- * model.h. */
+/* tmem.h - tensor memory of a CTA, and the instructions that reach it: tcgen05, for a CTA and for pairs, kind f16. What kernels call
+ * is in model.h. */
 #ifndef MODEL_TMEM_H
 #define MODEL_TMEM_H
 
@@ -15,11 +15,17 @@ typedef struct {
     Site site;
 } TmemProduct;
 
+typedef enum { TMEM_MEETS_ALLOC, TMEM_MEETS_DEALLOC, TMEM_MEETINGS } TmemMeeting;
+
 /* Of a CTA. */
 typedef struct CtaTmem {
-    uint32_t *word;               /* [TMEM_LANES][TMEM_COLUMNS]; NULL: nothing has been allocated yet */
-    int allocated[TMEM_COLUMNS];  /* columns of the allocation that begins here */
-    uint8_t taken[TMEM_COLUMNS];  /* by an allocation */
+    uint32_t *word;              /* [TMEM_LANES][TMEM_COLUMNS]; NULL: nothing has been allocated yet */
+    int allocated[TMEM_COLUMNS]; /* columns of the allocation that begins here */
+    uint8_t taken[TMEM_COLUMNS]; /* by an allocation */
+    struct { /* cta_group::2: how often a warp of the CTA has come, how many columns it wanted last */
+        int times, columns;
+    } asked[TMEM_MEETINGS];
+    Thread *waiting;              /* for the other CTA of the pair to come */
     struct TmemLoad *loads;       /* whose registers no wait has given their values yet */
     struct TmemWork *work, *last; /* products and commits, in the order of their issue */
     Agent agent;                  /* does them */

@@ -618,7 +618,7 @@ ON(steps, TMEM_PRODUCT) {
     const Tcgen05Shape *shape = &e->tmem_product->shape;
     t->steps->time += COST_WGMMA;
     uint64_t begin = later(t->steps->time, cta->tensor);
-    cta->tensor = begin + (uint64_t)(shape->m / WGMMA_M * shape->n) / WGMMA_COLUMNS_A_STEP;
+    cta->tensor = begin + (uint64_t)(tcgen05_rows(shape) / WGMMA_M * shape->n) / WGMMA_COLUMNS_A_STEP;
     went_on(t->cta, TRACE_WGMMA, -1, begin, cta->tensor, 0); /* no warpgroup's */
 }
 
