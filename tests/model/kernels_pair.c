@@ -155,6 +155,7 @@ static __global__ void __launch_bounds__(THREADS, 1) pair_kernel(const __grid_co
         cluster_sync();
         if (warp == MMA) {
             tcgen05_dealloc_pair(s->address, columns);
+            __syncwarp(); /* all lanes have read the address */
         }
     }
     if (warp == MMA && bug != ALLOC_BEFORE_CLUSTER_SYNC && (bug != ALLOC_BY_ONE || rank == 0)) {
