@@ -5,7 +5,7 @@ use warnings;
 use Cwd 'getcwd';
 use File::Path qw(make_path remove_tree);
 use File::Temp 'tempdir';
-our (%NOUN, @CARDS);
+our %NOUN;
 
 # ---- building --------------------------------------------------------------------------------------------------------
 
@@ -57,16 +57,26 @@ sub build {
 # unbroken(PATCH): the program of its chapter as it is, for the model alone, which make has built.
 sub unbroken { return from_make('B') . "/patches/$_[0]{title}" }
 
+# gpus(PATCH): those that it is compiled for; none if this nvcc is too old.
+my $TOO_OLD = 'this nvcc does not know sm_100a';
+sub gpus {
+    my ($p) = @_;
+    return $p->{number} <= 5 ? '90' : '90a' if !is_for_blackwell($p);
+    my ($nvcc) = split ' ', from_make('NVCC');
+    my ($known) = output("$nvcc --list-gpu-code");
+    return map { "${_}a" } grep { $known =~ /^sm_$_$/m } 100, 103;
+}
+
 # compiled(PATCH, SYMBOL): its directory with SYMBOL.o, for the GPU, SYMBOL.cubin and SYMBOL.ptxas; without the first two if it
 # does not compile. Does nothing if that is done already, from the same source and headers and by the same command.
 sub compiled {
     my ($p, $symbol) = @_;
     need_nvcc($p->{id});
     my $directory = copied($p);
-    my $arch = $p->{number} <= 5 ? 'compute_90,code=sm_90' : 'compute_90a,code=sm_90a';
+    my @gpus = gpus($p) or fail(3, "$p->{id}: $TOO_OLD");
     my $nvcc = from_make('NVCC');
     $nvcc =~ s/ -w / --Werror all-warnings / if $p->{kind} eq 'labs';
-    my $command = join ' ', $nvcc, "-gencode arch=$arch -Xptxas=-v -Dgpu_chapter_$p->{title}=$symbol",
+    my $command = join ' ', $nvcc, map({ "-gencode arch=compute_$_,code=sm_$_" } @gpus), "-Xptxas=-v -Dgpu_chapter_$p->{title}=$symbol",
         "-c $p->{source} -o $symbol.o --keep";
     my $base = "$directory/$symbol";
     my ($newer) = output("find common/*.h common/device -newer $base.ptxas");
@@ -74,7 +84,7 @@ sub compiled {
     print STDERR "  NVCC   $base.o\n";
     unlink "$base.nvcc", "$base.o";
     my $scratch = tempdir(CLEANUP => 1);
-    output("cd $directory && $command --keep-dir $scratch >$symbol.ptxas 2>&1 && mv $scratch/$p->{title}.cubin $symbol.cubin");
+    output("cd $directory && $command --keep-dir $scratch >$symbol.ptxas 2>&1 && mv \$(ls $scratch/$p->{title}*.cubin | head -n 1) $symbol.cubin");
     remove_tree($scratch);
     store("$base.nvcc", $command);
     return $directory;
@@ -87,6 +97,7 @@ sub symbol { return "gpu_$NOUN{$_[0]{kind}}_$_[0]{id}" }
 # except where `# ptxas:` says that this is the point: then there must be something. Of what is wrong there is no object.
 sub object {
     my ($p) = @_;
+    return ('ok', "not compiled: $TOO_OLD") if !from_make('NO_NVCC') && !gpus($p);
     my $base = compiled($p, symbol($p)) . '/' . symbol($p);
     my $report = contents("$base.ptxas");
     my %notes = map { $_ => 1 } $report =~ /C75\d\d/g;
@@ -150,7 +161,7 @@ sub break_chapter {
     my $p = one_of('bugs', $number, $bug, 'BUG');
     $on = stage($on);
     my ($run, $verdict) = (value($p, 'run'), value($p, 'verdict'));
-    print "$p->{diff}\nlesson   ", value($p, 'lesson'), "\nexpected $verdict\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } @CARDS;
+    print "$p->{diff}\nlesson   ", value($p, 'lesson'), "\nexpected $verdict\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } cards($p);
     print map { "seen     " . link_to($_) . "\n" } seen($p);
     if ($verdict eq 'BUILD' && $on eq 'model') {
         my $said = build_fault($p);
@@ -194,7 +205,7 @@ sub solve {
     my $p = one_of('exercises', $number, $exercise, 'EX');
     $on = stage($on);
     print "$p->{diff}\n", map { sprintf '%-9s%s', $_->[0], wrapped(101, value($p, $_->[1])) =~ s/\n(?=.)/\n         /gr }
-        [ 'question', 'question' ], [ 'effect', 'effect' ], [ 'H200', 'h200' ];
+        [ 'question', 'question' ], [ 'effect', 'effect' ], map { [ uc, $_ ] } (cards($p))[0];
     my ($directory) = $on eq 'gpu' ? build_for_gpu($p) : build($p);
     my $command = join ' ', "$directory/program --on $on", $on eq 'gpu' ? () : value($p, 'run'), @options;
     print "compare  make run-$number\n" if $on eq 'gpu';

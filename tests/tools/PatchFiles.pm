@@ -97,6 +97,10 @@ sub load {
     };
 }
 
+# is_for_blackwell(PATCH): does its chapter need such a GPU? cards(PATCH): those that it has header lines for.
+sub is_for_blackwell { return contents($_[0]{source}) =~ /\bNEEDS_SM100A\b/ }
+sub cards { return is_for_blackwell($_[0]) ? 'b200' : @CARDS }
+
 # all(KIND [, NUMBER]): the patches of the tree.
 sub all {
     my ($kind, $number) = @_;

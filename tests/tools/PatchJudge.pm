@@ -3,7 +3,6 @@ package Patches;
 use strict;
 use warnings;
 use File::Temp 'tempdir';
-our @CARDS;
 my $PLAN = 'tests/bench/plans/experiments';
 my @POLICIES = qw(eager lazy random pct);
 
@@ -70,7 +69,7 @@ sub build_fault {
 
 sub judge_bug {
     my ($p) = @_;
-    has_one($p, qw(verdict run lesson), @CARDS);
+    has_one($p, qw(verdict run lesson), cards($p));
     seen($p);
     if (value($p, 'verdict') eq 'BUILD') {
         has_one($p, 'names');
@@ -222,7 +221,7 @@ sub report_fault {
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
 sub judge_exercise {
     my ($p) = @_;
-    has_one($p, qw(order run show h200));
+    has_one($p, qw(order run show), (cards($p))[0]);
     for my $key (qw(question hint effect before after)) {
         fail(1, "it has no line `# $key:`") if value($p, $key) eq '';
     }

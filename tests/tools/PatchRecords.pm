@@ -7,7 +7,7 @@ our @CARDS;
 
 # A record is a header line `# h200:` or `# h100:`: "TEXT, DATE, COMPILER, SOURCE/CODE", as in "right in 300 runs, 2026-11-22,
 # nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine code, which a bug that does
-# not compile lacks; or "not run yet".
+# not compile lacks; or "not run yet"; or, of Blackwell's b200, "not run: no Blackwell GPU here".
 
 # fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch in it,
 # but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the compiler. Not the
@@ -48,8 +48,8 @@ sub recorded {
 # stale(PATCH): what is wrong with its records; '' if nothing is.
 sub stale {
     my ($p) = @_;
-    for my $card (@CARDS) {
-        next if value($p, $card) eq 'not run yet';
+    for my $card (cards($p)) {
+        next if value($p, $card) eq ($card eq 'b200' ? 'not run: no Blackwell GPU here' : 'not run yet');
         my (undef, undef, $compiler, $was) = recorded($p, $card) or return "`# $card:` is no record";
         return "`# $card:` was recorded with another source (make bugs-gpu)" if $was ne fingerprint($p, $compiler);
     }
@@ -112,7 +112,7 @@ sub same {
 sub gpu_table {
     my %order = ('07' => 1, '08' => 2, '06' => 3, '05' => 4);
     my $compiler = compiler();
-    for my $p (sort { ($order{ $a->{number} } // 9) <=> ($order{ $b->{number} } // 9) } chosen(@_ ? @_ : 'bugs')) {
+    for my $p (sort { ($order{ $a->{number} } // 9) <=> ($order{ $b->{number} } // 9) } grep { !is_for_blackwell($_) } chosen(@_ ? @_ : 'bugs')) {
         my (undef, $notes) = object($p);
         my $symbol = symbol($p);
         my $compiles = -e "$p->{build}/$symbol.o";

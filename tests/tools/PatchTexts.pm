@@ -15,10 +15,8 @@ sub bug_table {
         my @bugs = all('bugs', $number) or next;
         $text .= "\n### $title\n\n| bug | the model says | an H200, an H100 | lesson |\n| --- | --- | --- | --- |\n";
         for my $p (@bugs) {
-            my ($h200, $h100) = map { outcome($p, $_) } @CARDS;
-            my @columns = ("[$p->{name}](../$p->{path})", value($p, 'verdict'), $h200 eq $h100 ? $h200 : "$h200 / $h100",
-                value($p, 'lesson'));
-            $text .= line_of(@columns);
+            my ($one, @other) = map { outcome($p, $_) } cards($p);
+            $text .= line_of("[$p->{name}](../$p->{path})", value($p, 'verdict'), join(' / ', $one, grep { $_ ne $one } @other), value($p, 'lesson'));
         }
     }
     return "$text\n";
@@ -27,7 +25,7 @@ sub bug_table {
 # outcome(PATCH, CARD): what that card did with a bug.
 sub outcome {
     my ($p, $card) = @_;
-    return (recorded($p, $card))[0] // 'not run yet';
+    return (recorded($p, $card))[0] // value($p, $card);
 }
 
 # symptom(PATCH, CARD): the class of that, from 0.
@@ -116,7 +114,7 @@ sub field_list {
             $bug = '';
         }
     }
-    my @recorded = grep { my $p = $_; !grep { outcome($p, $_) eq 'not run yet' } @CARDS } @bugs;
+    my @recorded = grep { my $p = $_; !grep { !recorded($p, $_) } cards($p) } @bugs;
     my @right = grep { my $p = $_; !grep { symptom($p, $_) != $NO_RUN } @CARDS } @recorded;
     return "\n" . wrapped(120, keys(%threads) . ' threads, ' . @bugs . ' bugs of this repository. The model names all of them. '
         . @recorded . ' have been run on both GPUs, and ' . @right . ' of these were right in every launch on both.') . "\n$rows\n";
@@ -135,13 +133,14 @@ sub section {
         . "[H200\cAfigures]($up/book/experiments.md#the-exercises-solutions).") =~ tr/\cA/ /r;
     my @exercises = exercises($number) or return '';
     for my $p (@exercises) {
-        my ($question, $hint, $effect, $h200, $show, $order) = map { value($p, $_) } qw(question hint effect h200 show order);
+        my ($question, $hint, $effect, $show, $order) = map { value($p, $_) } qw(question hint effect show order);
+        my ($card) = cards($p);
         $show =~ s/\$PROGRAM/$chapter\/$p->{title}/g;
         $show =~ s/\$SOURCE/$p->{source}/g;
         $text .= "\n" . wrapped(120, "**$order. $p->{name}.** $question *Hint:* $hint")
             . "\n[Solution](exercises/$p->{name}.patch)\n"
             . "\n<details><summary>What changes</summary>\n\n" . wrapped(120, $effect)
-            . "\n```\n$show\n```\n\n" . wrapped(120, "On an H200: $h200.") . "\n</details>\n";
+            . "\n```\n$show\n```\n\n" . wrapped(120, ($card eq 'b200' ? 'On a B200: ' : 'On an H200: ') . value($p, $card) . '.') . "\n</details>\n";
     }
     return "$text\n";
 }
