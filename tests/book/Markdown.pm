@@ -158,8 +158,8 @@ sub relative {
     return join '/', ('..') x @from, @to;
 }
 
-# english(PATH), chinese(PATH): the same page in that language, whether it exists or not. The front page stands in book/ in Chinese.
-sub english { my ($path) = @_; return $path eq "book/README.zh.md" ? "README.md" : $path =~ s{\.zh\.md$}{.md}r }
-sub chinese { my ($path) = @_; return $path eq "README.md" ? "book/README.zh.md" : $path =~ s{(?<!\.zh)\.md$}{.zh.md}r }
+# english(PATH), chinese(PATH): the same page or picture in that language, whether it exists or not. The front page stands in book/ in Chinese.
+sub english { my ($path) = @_; return $path eq "book/README.zh.md" ? "README.md" : $path =~ s{\.zh(?=\.(?:md|svg)$)}{}r }
+sub chinese { my ($path) = @_; return $path eq "README.md" ? "book/README.zh.md" : $path =~ s{(?<!\.zh)(?=\.(?:md|svg)$)}{.zh}r }
 
 1;

@@ -14,7 +14,8 @@ $(B)/tests/pictures/barrier_states.o: tests/pictures/barrier_states.c $(CC_STAMP
 
 $(PICTURES_TEST): $(PICTURES)
 
-##maintain make pictures|draw the mechanisms' pictures in the chapters' READMEs from the functions that the kernels use
+##maintain make pictures|draw the mechanisms' pictures in the chapters' READMEs from the functions that the kernels use, and the Chinese ones
 .PHONY: pictures
 pictures: $(PICTURES)
 	$(PICTURES) .
+	tests/pictures/chinese .
