@@ -9,6 +9,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ##measure make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
 ##measure make bench-w4a8|time 11 beside 10, for one matrix of weights and for eight; PEERS=1: also CUTLASS's example 55; needs a Hopper GPU
+##measure make bench-attention|time 13 beside PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
 ##measure make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
 ##measure make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
@@ -18,7 +19,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; ALL=1: every variant of it; needs a Hopper GPU
 ##measure make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
-.PHONY: tune survey bench bench-fp8 bench-w4a8 limits sums experiments experiment-counters trace-cost bench-build figures
+.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures
 
@@ -42,7 +43,7 @@ $(B)/tests/bench/alone.o: tests/bench/alone.cu $(NVCC_STAMP)
 
 # Peers: sources of others, cloned by tests/bench/peers/get (PEERS=1) or already in a directory (PEERS=DIRECTORY).
 PEERS_IN := $(if $(filter 1,$(PEERS)),tests/bench/peers/.src,$(PEERS))
-PEER_OBJECTS := $(if $(PEERS),$(patsubst %.cu,$(B)/%.o,$(wildcard tests/bench/peers/*.cu)))
+PEER_OBJECTS := $(if $(PEERS),$(patsubst %.cu,$(B)/%.o,$(filter-out %/flash3.cu,$(wildcard tests/bench/peers/*.cu))))
 PEER_FLAGS := -std=c++17 -O3 -Icommon -I$(PEERS_IN)/fast.cu -I$(PEERS_IN)/DeepGEMM/deep_gemm/include \
               -I$(PEERS_IN)/cutlass/include -I$(PEERS_IN)/cutlass/tools/util/include --expt-relaxed-constexpr -DNDEBUG -w
 ifneq ($(PEERS),)
@@ -52,6 +53,19 @@ $(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/
 	$(Q)tests/bench/peers/get $(PEERS_IN)
 	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $@
 endif
+
+# FlashAttention-3's forward kernels of one type and two head sizes, without what 13 has not: some minutes of nvcc.
+FLASH3 := $(if $(PEERS),$(B)/tests/bench/libflash3.so)
+FLASH3_WITHOUT := LOCAL SOFTCAP PAGEDKV SPLIT APPENDKV PACKGQA VARLEN SM8x
+$(B)/tests/bench/libflash3.so: tests/bench/peers/flash3.cu tests/bench/peers/get $(NVCC_STAMP)
+	$(call say,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)tests/bench/peers/get $(PEERS_IN)
+	$(Q)$(NVCC) -O3 -std=c++17 --use_fast_math --expt-relaxed-constexpr --expt-extended-lambda -DNDEBUG -w $(ARCH_SM90A) \
+	    -DCUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED -DCUTLASS_ENABLE_GDC_FOR_SM90 $(FLASH3_WITHOUT:%=-DFLASHATTENTION_DISABLE_%) \
+	    -I$(PEERS_IN)/flash-attention/hopper -I$(PEERS_IN)/cutlass/include -Xcompiler -fPIC -shared $< -o $@
+bench-attention: $(B)/library/libattention13.so $(FLASH3)
+	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
 
 BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o) \
                  $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(PEER_OBJECTS) $(COMMON)
@@ -104,6 +118,6 @@ experiments:
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench bench-fp8 bench-w4a8 limits sums trace-cost experiments experiment-counters bench-build tune survey:
+bench bench-fp8 bench-w4a8 bench-attention limits sums trace-cost experiments experiment-counters bench-build tune survey:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

@@ -251,6 +251,7 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
     Shape shape = g->shape.m ? g->shape : (Shape){.m = ALONE_SIZE, .n = ALONE_SIZE, .k = ALONE_SIZE};
     shape.kind = row->kind;
     shape.experts = row->options.shape.experts > 0 ? row->options.shape.experts : 1;
+    shape.heads = row->options.shape.heads;
     if (row->what == RUN_LOOP) {
         GEMM_TRY(open_loop(child, row, shape, runner));
     } else {

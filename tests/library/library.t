@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# libgemm09 as files: do both export the functions of gemm09.h and nothing else, can neither print nor end a process, do they need
-# no library but C's, is the header C11 and C++, and do the programs say in a line why they do not run? What needs a GPU is in
-# on_gpu.t. Without nvcc: does make library say what is missing?
+# libgemm09 and libattention13 as files: do they export the functions of their headers and nothing else, can they neither print nor
+# end a process, do they need no library but C's, are the headers C11 and C++, and do the programs say in a line why they do not
+# run? What needs a GPU is in on_gpu.t. Without nvcc: does make library say what is missing?
 . tests/tools/tap.sh
 CC=${CC:-gcc}
 source=beyond/09_every_shape/library
@@ -12,20 +12,21 @@ trap 'rm -rf "$scratch"' EXIT
 said=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s NVCC= library 2>&1)
 status=$?
 ok $((status == 0)) "make library without nvcc: fails"
-is "$(grep -v '^make' <<<"$said")" "libgemm09 cannot be built: nvcc was not found" "... and says in a line what it needs"
+is "$(grep -v '^make' <<<"$said")" "the libraries cannot be built: nvcc was not found" "... and says in a line what it needs"
 
 for language in c c++; do
+    headers="$source/gemm09.h beyond/13_attention/library/attention13.h"
     standard=$([ $language = c ] && echo c11 || echo c++11)
     if ! $CC -x $language -fsyntax-only - </dev/null 2>/dev/null; then
-        skip "gemm09.h is $standard" "$CC has no compiler of C++"
+        skip "the headers are $standard" "$CC has no compiler of C++"
         continue
     fi
-    said=$($CC -x $language -std=$standard -Wall -Wextra -pedantic -Werror -fsyntax-only "$source/gemm09.h" 2>&1)
-    ok $? "gemm09.h is $standard"
+    said=$($CC -x $language -std=$standard -Wall -Wextra -pedantic -Werror -fsyntax-only $headers 2>&1)
+    ok $? "the headers are $standard"
     [ -z "$said" ] || explain "$said"
 done
-grep '^#include' "$source/gemm09.h" | grep -qv 'std'
-ok $(($? != 1)) "... and includes headers of C alone"
+grep -h '^#include' $headers | grep -qv 'std'
+ok $(($? != 1)) "... and include headers of C alone"
 
 if [ -n "${NO_NVCC:-}" ]; then
     skip "the library" "$NO_NVCC"
@@ -41,6 +42,7 @@ shared() { nm -D --defined-only "$1" | sed 's/.* //; s/@.*//' | sort | tr '\n' '
 static() { nm -g --defined-only "$1" | sed -n 's/^[0-9a-f].* //p' | sort | tr '\n' ' '; }
 is "$(shared "$library/libgemm09.so")" "$declared" "libgemm09.so exports that, and nothing else"
 is "$(static "$library/libgemm09.a")" "$declared" "libgemm09.a exports that, and nothing else"
+is "$(shared "$library/libattention13.so") $(static "$library/libattention13.a")" "attention13_launch  attention13_launch " "libattention13 exports its function, either way"
 # Would it notice?
 echo 'int more(void); int more(void) { return 1; }' >"$scratch/more.c"
 $CC -shared -fPIC "$scratch/more.c" -Wl,--whole-archive "$library/libgemm09.a" -Wl,--no-whole-archive -o "$scratch/more.so"

@@ -14,6 +14,7 @@ is $status 0 "example"
 is "$(grep -c ': right, checksum [0-9a-f]*$' <<<"$said")" "$(wc -l <<<"$said")" "... is right at each size"
 ok $(($(wc -l <<<"$said") < 4)) "... of at least 4"
 is "$("$library/example_static" 2>&1)" "$said" "example_static says the same"
+is "$("$library/attention" 2>&1 | grep -c ': right, ')" 1 "attention, of libattention13, is right"
 
 torch=$(python3 "$source/example_torch.py" "$library/libgemm09.so" 2>&1)
 status=$?

@@ -1,40 +1,54 @@
-# library.mk - libgemm09, which is 09 for programs of your own; included by tests/library/library.mk.
+# library.mk - libgemm09 and libattention13, which are 09 and 13 for programs of your own; included by
+# tests/library/library.mk.
 
 LIBRARY_SOURCE := beyond/09_every_shape/library
 LIBRARY := $(B)/library
-LIBRARY_FILES := $(addprefix $(LIBRARY)/,libgemm09.so libgemm09.a example example_static)
+ATTENTION_SOURCE := beyond/13_attention/library
+LIBRARY_FILES := $(addprefix $(LIBRARY)/,gemm09.o libgemm09.so libgemm09.a example example_static attention13.o \
+                 libattention13.so libattention13.a attention)
 OBJCOPY := objcopy
 
-##learn make library|build libgemm09 of 09_every_shape, shared and static, and a program that uses it; needs nvcc
+##learn make library|build libgemm09 of 09_every_shape and libattention13, shared and static, and programs that use them; needs nvcc
 .PHONY: library
 ifneq ($(HAVE_NVCC),)
 library: $(LIBRARY_FILES)
 
-# What starts the kernels as <<< >>> would is never called: without its guards the library needs no C++ runtime.
-$(LIBRARY)/gemm09.o: $(LIBRARY_SOURCE)/gemm09.cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$(call compile_chapter,-Xcompiler=-fPIC$(comma)-fvisibility=hidden$(comma)-fno-exceptions$(comma)-fno-threadsafe-statics)
+# What starts the kernels as <<< >>> would is never called: without its guards a library needs no C++ runtime.
+compile_library = $(call compile_chapter,-Xcompiler=-fPIC$(comma)-fvisibility=hidden$(comma)-fno-exceptions$(comma)-fno-threadsafe-statics)
+$(LIBRARY)/%.o: $(LIBRARY_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
+	$(compile_library)
+$(LIBRARY)/%.o: $(ATTENTION_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
+	$(compile_library)
 
-# Neither exports more than gemm09.h declares: the CUDA runtime within the shared one stays hidden, and so does what is hidden
-# in the static one.
-$(LIBRARY)/libgemm09.so: $(LIBRARY)/gemm09.o $(LINK_STAMP)
+# Neither kind exports more than the header declares: the CUDA runtime within the shared one stays hidden, and so does what is
+# hidden in the static one.
+$(LIBRARY)/lib%.so: $(LIBRARY)/%.o $(LINK_STAMP)
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -shared -cudart static $< $(linker_flags) -Xlinker --exclude-libs=ALL -Xlinker -soname=libgemm09.so \
+	$(Q)$(NVCC) -shared -cudart static $< $(linker_flags) -Xlinker --exclude-libs=ALL -Xlinker -soname=$(@F) \
 	    -Xlinker --as-needed -Xlinker -z,defs $(LIBS) -o $@
-$(LIBRARY)/libgemm09.a: $(LIBRARY)/gemm09.o
+$(LIBRARY)/lib%.a: $(LIBRARY)/%.o
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $< $(@D)/gemm09_static.o && $(AR) rc $@ $(@D)/gemm09_static.o
+	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $< $(@D)/$*_static.o && $(AR) rc $@ $(@D)/$*_static.o
 
-$(LIBRARY)/example.o: $(LIBRARY_SOURCE)/example.c $(LIBRARY_SOURCE)/gemm09.h $(NVCC_STAMP)
+define c_example
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -Xcompiler=-std=c11,-O2,-Wall,-Wextra,-Werror -I$(LIBRARY_SOURCE) -c $< -o $@
+	$(Q)$(NVCC) -Xcompiler=-std=c11,-O2,-Wall,-Wextra,-Werror -c $< -o $@
+endef
+$(LIBRARY)/example.o: $(LIBRARY_SOURCE)/example.c $(LIBRARY_SOURCE)/gemm09.h $(NVCC_STAMP)
+	$(c_example)
+$(LIBRARY)/attention.o: $(ATTENTION_SOURCE)/attention.c $(ATTENTION_SOURCE)/attention13.h $(NVCC_STAMP)
+	$(c_example)
 $(LIBRARY)/example: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.so
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $@
 $(LIBRARY)/example_static: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.a
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -cudart static $^ $(linker_flags) -lm -o $@
+$(LIBRARY)/attention: $(LIBRARY)/attention.o $(LIBRARY)/libattention13.so
+	$(call say,LINK,$@)
+	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lattention13 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $@
 else
 library:
-	@echo "libgemm09 cannot be built: $(NO_NVCC)" >&2; exit 1
+	@echo "the libraries cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""attention.py - 13_attention beside what PyTorch has, and FlashAttention-3, in one process and in the same rounds.
+
+    attention.py [--library NAME=FILE]... [--flash3 FILE] [--only LIST] [--rounds R] [--pause MS] [--csv FILE] [--list]
+
+make bench-attention calls it. --library: a build of libattention13 and its name in the CSV; without it
+13=build/release/library/libattention13.so. --flash3: peers/flash3.cu as a library. --only: numbers of points, as --list has
+them; --peers no: ours alone. --csv: as bench's. A point has 16384 tokens in all and 2048 = heads x head size, in bf16.
+
+Every result is compared with sums in fp32 before it is timed; what is wrong gets no figure, and the exit status is 1. A
+sample is a burst of 4 ms or more, with a pause before it; all rows take turns, and the median counts, as in bench.c.
+COMMIT in the environment names the commit in the CSV. Exit status 3: no PyTorch, or no GPU."""
+import argparse
+import ctypes
+import datetime
+import os
+import re
+import statistics
+import sys
+import time
+
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError:
+    print("attention.py: python3 has no module torch", file=sys.stderr)
+    sys.exit(3)
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.path.insert(0, os.path.join(TOP, "beyond/13_attention/library"))
+from attention13 import Attention13, strides  # noqa: E402
+
+TOKENS, COLUMNS, SAMPLE_MS = 16384, 2048, 4
+POINTS = [(d, causal, s) for d in (64, 128) for causal in (False, True) for s in (1024, 4096, 16384)]
+HEADER = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w"
+
+
+class Flash3:
+    """flash3() of peers/flash3.cu."""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        self.counter = torch.zeros(1, dtype=torch.int32, device="cuda")
+        self.sms = torch.cuda.get_device_properties(0).multi_processor_count
+
+    def __call__(self, q, k, v, causal, out, lse):
+        tensors = (ctypes.c_void_p * 5)(*(x.data_ptr() for x in (q, k, v, out, lse)))
+        status = self.library.flash3(
+            tensors, (ctypes.c_int64 * 3 * 4)(*(strides(x) for x in (q, k, v, out))), q.size(0), q.size(1), k.size(1),
+            q.size(2), k.size(2), q.size(3), causal, ctypes.c_float(q.size(3) ** -0.5),
+            ctypes.c_void_p(self.counter.data_ptr()), self.sms, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+        if status != 0:
+            raise RuntimeError(f"flash3: CUDA error {status}")
+        return out
+
+
+def sdpa(backend):
+    def run(q, k, v, causal, out, lse):
+        with sdpa_kernel(backend):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return run
+
+
+def ours(path):
+    call = Attention13(path)
+    return lambda q, k, v, causal, out, lse: call(q, k, v, causal, out=out, lse=lse)[0]
+
+
+class Clock:
+    """The SM clock by NVML, in MHz; 0: not known."""
+
+    def __init__(self):
+        self.device = ctypes.c_void_p()
+        try:
+            self.nvml = ctypes.CDLL("libnvidia-ml.so.1")
+            self.nvml.nvmlInit_v2()
+            self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.device))
+        except OSError:
+            self.nvml = None
+
+    def mhz(self):
+        value = ctypes.c_uint(0)
+        if self.nvml:
+            self.nvml.nvmlDeviceGetClockInfo(self.device, 1, ctypes.byref(value))
+        return value.value
+
+
+def operands(d, s):
+    """Normal; as a projection leaves them: [batch][token][head][size], seen as [batch][head][token][size]."""
+    torch.manual_seed(1)
+    shape = (TOKENS // s, s, COLUMNS // d, d)
+    return [torch.randn(shape, dtype=torch.bfloat16, device="cuda").transpose(1, 2) for _ in range(3)]
+
+
+def is_right(out, q, k, v, causal):
+    """The first and the last head, in fp32: each weight and each element of O is rounded once to bf16, so that an element is
+    off by 2^-8 of the sum of its terms' sizes at most, and their root mean square by far less than 2^-8 of O's."""
+    for batch, head in ((0, 0), (-1, -1)):
+        a, b, c, o = (x[batch, head].float() for x in (q, k, v, out))
+        squares = [0.0, 0.0]
+        for first in range(0, a.size(0), 2048):
+            score = a[first:first + 2048] @ b.T * a.size(1) ** -0.5
+            if causal:
+                score = score.masked_fill(torch.ones_like(score, dtype=torch.bool).triu(first + 1), -torch.inf)
+            weight = score.softmax(1)
+            want, size = weight @ c, weight @ c.abs()
+            error = (o[first:first + 2048] - want).abs()
+            if not bool((error <= size * 2**-8 + 1e-5).all()):
+                return False
+            squares[0] += float(error.square().sum())
+            squares[1] += float(want.square().sum())
+        if not squares[0] ** 0.5 <= 2**-8 * squares[1] ** 0.5:
+            return False
+    return True
+
+
+def sample(run, launches):
+    """Milliseconds of a launch, of so many behind each other. The first waits behind a spin, so that the host is ahead."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(800_000)
+    begin.record()
+    for _ in range(launches):
+        run()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / launches
+
+
+def measure(point, contestants, options, clock):
+    """Yields name, TFLOP/s of each round, MHz; None where the result is wrong."""
+    d, causal, s = point
+    q, k, v = operands(d, s)
+    out, lse = torch.empty_like(q), torch.empty(q.shape[:3], dtype=torch.float32, device="cuda")
+    flop = 4 * TOKENS * s * COLUMNS / (2 if causal else 1)
+    rows = []
+    for name, call in contestants:
+        out.fill_(float("nan"))
+        run = lambda call=call: call(q, k, v, causal, out, lse)  # noqa: E731
+        if is_right(run(), q, k, v, causal):
+            rows.append((name, run, -(-SAMPLE_MS // sample(run, 2)), [], []))
+        else:
+            yield name, None, 0
+    for _ in range(options.rounds):
+        for _, run, launches, values, mhz in rows:
+            time.sleep(options.pause / 1000)
+            values.append(flop / sample(run, int(launches)) / 1e9)
+            mhz.append(clock.mhz())
+    for name, _, _, values, mhz in rows:
+        yield name, values, statistics.mean(mhz)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip())
+    parser.add_argument("--library", action="append")
+    for name, default in (("flash3", None), ("only", None), ("csv", None), ("peers", "yes")):
+        parser.add_argument("--" + name, default=default)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pause", type=int, default=200)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    points = [POINTS[int(i)] for i in options.only.split(",")] if options.only else POINTS
+    if options.list:
+        for i, point in enumerate(POINTS):
+            print(i, "head size %d, causal %s, sequences of %d" % point)
+        return 0
+    if not torch.cuda.is_available():
+        print("attention.py: torch sees no GPU", file=sys.stderr)
+        return 3
+    libraries = options.library or ["13=" + os.path.join(TOP, "build/release/library/libattention13.so")]
+    contestants = [(name, ours(path)) for name, path in (x.split("=", 1) for x in libraries)]
+    if options.peers == "yes":
+        contestants += [("cuDNN", sdpa(SDPBackend.CUDNN_ATTENTION)), ("FlashAttention-2", sdpa(SDPBackend.FLASH_ATTENTION))]
+    if options.flash3:
+        contestants.append(("FlashAttention-3", Flash3(options.flash3)))
+    gpu, clock, wrong = torch.cuda.get_device_name(0), Clock(), 0
+    print(f"{gpu}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
+    csv_path = options.csv or os.path.join(
+        TOP, f"tests/bench/results/{re.sub('[^a-z0-9]', '_', gpu.lower())}_{datetime.date.today()}_attention.csv")
+    csv = open(csv_path, "a", encoding="ascii")
+    if csv.tell() == 0:
+        print(HEADER, file=csv)
+    for d, causal, s in points:
+        print(f"head size {d}{', causal' if causal else ''}, {TOKENS // s} x {s} tokens")
+        for name, values, mhz in measure((d, causal, s), contestants, options, clock):
+            wrong += values is None
+            print(f"  {name:20} " + ("wrong" if values is None else "%.1f TFLOP/s (%.1f to %.1f), %.0f MHz" % (
+                statistics.median(values), min(values), max(values), mhz)), flush=True)
+            if values:
+                print(gpu, datetime.date.today(), os.environ.get("COMMIT", "unknown"), f"attention_{d}{'_causal' * causal}",
+                      TOKENS, COLUMNS, s, name, *("%.4g" % x for x in (statistics.median(values), min(values), max(values))),
+                      "", "%.0f" % mhz if mhz else "", "", sep=",", file=csv, flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
