@@ -292,12 +292,6 @@ for ([qr{no/such/dir}, "--trace $work/no/such/dir/x.json"],
     [qr/--timeline-svg.*opened/, "--timeline-svg $work"],
     [qr/no events of CTA 77/, "--timeline=77"],
     [qr/ends .* after its begin/, '--timeline --timeline-window 10000000:20000000'],
-    [qr/"5" is not of the form A:B/, '--timeline --timeline-window 5'],
-    [qr/"9:5" ends before it begins/, '--timeline --timeline-window 9:5'],
-    [qr/no picture/, '--timeline-window 5:9'],
-    [qr/--repeat/, '--timeline --repeat 2'],
-    [qr/empty/, "--trace ''"],
-    [qr/"x"/, '--timeline=x'],
     -c '/dev/full' ? [qr{/dev/full.*could not be written}, '--trace-events /dev/full'] : ()) {
     my ($said, $options) = @$_;
     my $out = `$program $options 2>&1 >/dev/null`;

@@ -47,24 +47,12 @@ for directory in $CHAPTER_DIRS; do
     one_line 2 '--m 2000000000.*accepted' "$chapter: refuses what does not fit in memory"
 done
 
-# Of the last chapter, and of three that have variants or none: each with a part of the line it must get.
-last=${chapter%%_*}
+# What depends on the chapter, each with a part of the line it must get.
 while IFS='|' read -r number arguments pattern; do
     # shellcheck disable=SC2086 # a list of words
-    run "$(ls -d {,beyond/}"${number:-$last}"_*/"${number:-$last}"_*.cu 2>/dev/null | sed 's/\.cu$//')" $arguments
-    one_line 2 "$pattern" "${number:-$last}: $arguments"
+    run "$(ls -d {,beyond/}"$number"_*/"$number"_*.cu 2>/dev/null | sed 's/\.cu$//')" $arguments
+    one_line 2 "$pattern" "$number: $arguments"
 done <<'LIST'
-|--n -5|--n.*"-5".*1 to
-|--k abc|--k.*"abc".*1 to
-|--k 12x|--k.*"12x".*1 to
-|--m 2147483648|--m.*"2147483648".*too large.*1 to
-|--k 99999999999999999999|--k.*too large.*1 to
-|--frobnicate|--frobnicate.*--help
-|--m|--m.*missing
-|--on tpu|--on.*"tpu".*gpu or model
-|--m 5 extra|extra.*--help
-|--seed -1|--seed.*"-1".*0 to
-|--m=|--m.*1 to
 01|--on model --variant wide|--variant: 01_naive does not have that choice
 01|--on model --experts 2|--experts: 01_naive has no experts
 01|--on model --causal|--head-size, --kv-heads, --batches, --causal: 01_naive has no heads
