@@ -4,7 +4,7 @@
  * A frame of a run has what has changed since the frame before. Sentences are made here, in English or Chinese: by ?lang=zh,
  * else by <html lang>. It needs nothing else, and opens from disk.
  *
- * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End, space. */
+ * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End, space; p: the next phase. */
 "use strict";
 (() => {
   const here = document.currentScript.src.replace(/[^/]*$/, "");
@@ -81,6 +81,7 @@
     PHASE_SKIPPED: "等待者可能错过一整个阶段",
     TX_COUNT: "声明的字节数与落地的字节数不符",
     UNINIT_SHARED: "读了从没写过的共享内存",
+    WGMMA_FENCE: "寄存器在上一次 wgmma.fence 之后又被用过",
   };
   // Of "model: RULE: Title" and so on.
   const rule_title = (text) => /: .*?: (.*)/.exec(text)[1].replace(/^./, (c) => c.toLowerCase());
@@ -166,6 +167,9 @@
       case "PROXY_FENCE":
         return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} has read: a barrier orders the two, and the fence is missing.`,
           `第 ${now.line} 行的 ${now.what} 覆盖 ${before.who} 在第 ${before.line} 行用 ${before.what} 读过的数据：两者之间有屏障，缺的是栅栏。`);
+      case "WGMMA_FENCE":
+        return t(`The wgmma of ${now.who} in line ${now.line} uses registers that ordinary code has used: no wgmma_fence() stands between.`,
+          `${now.who} 在第 ${now.line} 行的 wgmma 要用普通代码用过的寄存器：中间没有 wgmma_fence()。`);
       case "TX_COUNT": {
         const [, , , , announced, brought] = state.barriers[barrier];
         return t(`${number(announced)} bytes are announced on ${barrier}, and ${number(brought)} have landed.`,
@@ -259,7 +263,7 @@
         ` ${pending}`, h("small", null, t(` of ${expected}`, ` / ${expected}`))),
       h("td", null, announced || brought ? [bar(brought, announced), ` ${number(brought)}`,
         h("small", null, t(` of ${number(announced)}`, ` / ${number(announced)}`))] : "–"),
-      h("td", null, waiters.length ? waiters.join(t(", ", "、")) : "–"));
+      h(`td.step-waits${waiters.length ? "" : ".nobody"}`, null, waiters.length ? `▮▮ ${waiters.join(t(", ", "、"))}` : "–"));
   }
 
   function barriers_view(data, state, before) {
@@ -388,14 +392,86 @@
             ` = ${number(announced)} ${t("announced", "已声明")} − ${number(brought)} ${t("landed", "已落地")}`),
             source_view(data, state)];
       }
-      return [bug_view(data, state, last), ring_view(data, state, before),
-        h("div.step-columns", null, barriers_view(data, state, before),
-          h("section.step-roles", null, h("h3", null, t("Who does what", "谁在做什么")),
-            state.doing.map((_, i) => role_view(data, state, before, i)))),
-        h("div.step-columns", null, data.wgmma ? h("div", null, products_view(data, state), buffers_view(data, state)) : null,
-          source_view(data, state))];
+      return [last ? bug_view(data, state, last) : null,
+        h("div.step-columns", null, h("div", null, ring_view(data, state, before), barriers_view(data, state, before)),
+          h("div", null, source_view(data, state), h("section.step-roles", null, h("h3", null, t("Who does what", "谁在做什么")),
+            state.doing.map((_, i) => role_view(data, state, before, i))), products_view(data, state), buffers_view(data, state))),
+        last ? null : bug_view(data, state, last)];
     },
   };
+
+  // ---- the time axis: a row for each part of the CTA, one for copies and one for the tensor cores; a frame is as wide as another
+
+  // What a warpgroup does at a time: it waits if a warp of it does, as wgmma takes all four. Who has nothing to do does not count.
+  const idle = new Set(["begin", "met", "registers", "returned"]);
+  function part_does(group) {
+    const busy = group.map(([, [what]]) => what).filter((what) => !idle.has(what));
+    return [busy.some((what) => what !== "products" && waiting.has(what)) ? "wait" : busy.includes("products") ? "products"
+      : busy.length ? "work" : "none"];
+  }
+  const in_colour = (state, i) => [`f${(i % 4) + (state.stages[i].lap % 2 ? 4 : 0)}`, state.stages[i].k];
+
+  function axis_rows(data) {
+    const of = (cell) => data.states.map(cell);
+    const oldest = (state, list) => list.length ? in_colour(state, list.sort((i, j) => state.stages[i].k - state.stages[j].k)[0]) : ["none"];
+    return [...data.parts.map((part, i) => [part_name(part).replace(/^the /, ""), of((state) => part_does(state.doing[i]))]),
+      [t("copies", "拷贝"), of((state) => oldest(state, range(data.stages).filter((i) => (state.stages[i] || {}).state === "loading")))],
+      data.wgmma ? [t("tensor cores", "张量核心"), of((state) => oldest(state,
+        (state.products || []).filter((p) => p.state === "running").flatMap((p) => p.stages)))] : null,
+      [t("phase over", "阶段完成"), of((state) => state.say.some((fact) => fact.f === "complete") ? ["over"] : ["none"])]].filter(Boolean);
+  }
+
+  // Neighbours that are the same are one piece: [from, to, kind, k-tile].
+  function pieces(cells) {
+    const out = [];
+    cells.forEach(([kind, k], i) => {
+      const one = out[out.length - 1];
+      if (one && one[2] === kind && one[3] === k && kind !== "over") one[1] = i + 1;
+      else out.push([i, i + 1, kind, k]);
+    });
+    return out.filter(([, , kind]) => kind !== "none");
+  }
+
+  function axis(data, go) {
+    if (data.kind !== "run" || data.only) return null;
+    const rows = axis_rows(data), at = (i) => `${((100 * i) / data.frames.length).toFixed(2)}%`;
+    const to = (event) => {
+      const box = event.currentTarget.getBoundingClientRect();
+      go(Math.floor((data.frames.length * (event.clientX - box.left)) / box.width));
+    };
+    return h("div.step-axis", { "aria-hidden": "true" }, h("div", null, rows.map(([name]) => h("small", null, name))),
+      h("div.step-tracks", { onclick: to }, rows.map(([, cells]) => h("div", null, pieces(cells).map(([from, end, kind, k]) =>
+        h(`span.${kind}`, { style: `left:${at(from)};width:${at(end - from)}` }, k === undefined || end - from < 3 ? "" : k)))),
+        h("i.step-cursor", { style: `width:${at(1)}` })));
+  }
+
+  // ---- one thing changed: a row for each thing, a button for each recorded run; the run stands below
+
+  function mount_choice(box, data) {
+    const place = h("div", null, h("p", null, t("Choose a value: its recorded run comes here.", "选一个值：它的运行记录会出现在这里。")));
+    const show = (name) => {
+      for (const button of box.querySelectorAll("button[data-run]")) button.setAttribute("aria-pressed", button.dataset.run === name);
+      place.replaceChildren(h("div.step", { "data-step": name }));
+      begin();
+    };
+    box.removeAttribute("data-step");
+    box.replaceChildren(way_back(box), h("h2.step-title", null, t("Change one thing", "只改一处")),
+      h("div.step-scroll", null, h("table.step-choice", null, data.rows.map(({ en, zh: chinese, runs }) => h("tr", null,
+        h("th", { scope: "row" }, t(en, chinese)), h("td", null, runs.map(([name, value, what]) => name
+          ? h("button", { type: "button", "data-run": name, onclick: () => show(name) }, word(value), " ", h("small", null, word(what)))
+          : h("span", null, value, " ", h("small", null, word(what))))))))), place);
+    const linked = data.rows.flatMap((row) => row.runs).find(([name]) => location.hash.startsWith(`#${name}=`));
+    if (linked) show(linked[0]);
+  }
+  // A value, or how a run ended: the rule that its report names.
+  const word = (text) => ({ "as it is": t("as it is", "原样"), right: t("right", "结果正确"), refused: t("does not compile", "编译不过"),
+    kept: t("kept", "保留"), out: t("taken out", "去掉"), DEADLOCK: t("hangs", "挂起"), RACE_WAR: t("a race", "竞争"),
+    RACE_RAW: t("a race", "竞争"), WGMMA_FENCE: t("a fence is missing", "缺栅栏"), PROXY_FENCE: t("a fence is missing", "缺栅栏") })[text] || text;
+  function way_back(box) {
+    const lesson = box.dataset.lesson;
+    return lesson ? h("p.step-back", null, h("a", { href: zh ? lesson.replace("/en/", "/zh/").replace(/README.md$/, "README.zh.md") : lesson },
+      t("← the lesson", "← 回到正文")), " · ", h("a", { href: `index.html${zh ? "?lang=zh" : ""}` }, t("all pages", "所有页面"))) : "";
+  }
 
   // For who has not met an mbarrier yet.
   function help(data) {
@@ -409,6 +485,8 @@
       data.only ? null
         : t("A stage is a part of shared memory for one k-tile of A and B. Its border says what it is: dashed free, dotted being loaded, plain full or read, double being read. ✎ says who may touch it.",
         "stage（级）是共享内存里放一个 k-tile 的 A 和 B 的地方。边框表示状态：虚线是空闲，点线是正在加载，实线是已满或已读完，双线是正在被读。✎ 后面写着谁可以动它。"),
+      data.only ? null : t("The axis: a filled piece works, a low bar waits for a barrier, an empty piece waits for its products. Copies and tensor cores have the colour and the number of the k-tile. Click to go to a frame; p goes to the next phase change.",
+        "时间轴：实心块在干活，矮横条在等屏障，空心块在等自己的乘法。拷贝和张量核心用 k-tile 的颜色和编号。点一下就跳到那一帧；按 p 跳到下一次阶段完成。"),
       t("Marked rows and stages are those that have changed in this frame; on the last frame of a bug, those that the report names. Threads that do the same share a line.",
         "带标记的行和 stage，是这一帧里变了的；在 bug 的最后一帧，是报告里提到的。做同一件事的线程合成一行。"),
       t("The run is the CPU model's, in a random order of events that is right like any other; its steps are no time.",
@@ -585,7 +663,7 @@
   // ---- the viewer
 
   const boxes = () => [...document.querySelectorAll("div.step[data-step]")];
-  const hash_name = (name) => (boxes().length === 1 ? "frame" : name);
+  const hash_name = (name) => (boxes().length === 1 && !document.querySelector(".step-choice") ? "frame" : name);
 
   function position(name, frames) {
     const found = new RegExp(`[#&](?:${hash_name(name)})=(\\d+)`).exec(location.hash);
@@ -593,10 +671,11 @@
   }
 
   function mount(box, data) {
+    if (data.kind === "choice") return mount_choice(box, data);
     const page = pages[data.kind];
     const frames = data.frames.length;
     let k = -1, timer = null;
-    if (page.prepare) page.prepare(data);
+    if (page.prepare && !data.states) page.prepare(data);
 
     const button = (text, label, action, key) => h("button",
       { type: "button", "aria-label": label, title: key ? t(`${label} (${key})`, `${label}（${key}）`) : label, "data-action": action,
@@ -609,9 +688,11 @@
     const view = h("div.step-view", null);
     const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "逐帧") },
       button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
-      button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"), play, slider, count);
-    box.replaceChildren(h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view,
-      data.kind === "run" ? help(data) : "");
+      button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"),
+      data.kind === "run" ? button(t("next phase", "下一阶段"), t("to the next phase change", "到下一次阶段完成"), "phase", "p") : null,
+      play, slider, count);
+    const times = axis(data, (to) => go(to));
+    box.replaceChildren(way_back(box), h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, times || "", view, data.kind === "run" ? help(data) : "");
     box.tabIndex = 0;
     box.lang = zh ? "zh" : "en";
 
@@ -624,6 +705,7 @@
         && data.kind === "run" ? t(`, model step ${data.frames[k].step}`, `，模型步 ${data.frames[k].step}`) : "");
       sentence.textContent = page.say(data, k);
       view.replaceChildren(...page.view(data, k).flat(9).filter(Boolean));
+      if (times) times.querySelector(".step-cursor").style.left = `${(100 * k) / frames}%`;
       box.dataset.frame = k;
       if (!keep) history.replaceState(null, "", `#${hash_name(data.name)}=${k}`);
       if (k === frames - 1) stop();
@@ -645,32 +727,40 @@
     function act(action) {
       if (action !== "play" && timer) stop();
       ({ first: () => go(0), back: () => go(k - 1), on: () => go(k + 1), last: () => go(frames - 1),
+        phase: () => go(k + 1 + [...data.frames.slice(k + 1), {}].findIndex((one) => !one.say || one.say.some((fact) => fact.f === "complete"))),
         play: () => (timer ? stop() : start()) })[action]();
     }
     const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
+    if (data.kind === "run") keys.p = "phase";
     // A page of its own has no other use for the keys; on a lesson they scroll, but for who has chosen the viewer.
     const listens = document.body.classList.contains("steps-page") && boxes().length === 1 ? document : box;
     listens.addEventListener("keydown", (event) => {
       const at = event.target;
-      if (!keys[event.key] || event.ctrlKey || event.altKey || event.metaKey
+      if (!keys[event.key] || !box.isConnected || event.ctrlKey || event.altKey || event.metaKey
         || (at.matches && at.matches("input, pre, textarea, select"))) return;
       if (event.key === " " && at.matches && at.matches("button, summary, a")) return;
       event.preventDefault();
       act(keys[event.key]);
     });
-    window.addEventListener("hashchange", () => go(position(data.name, frames) ?? k, true));
+    window.addEventListener("hashchange", () => box.isConnected && go(position(data.name, frames) ?? k, true));
     go(position(data.name, frames) ?? 0, true);
   }
 
-  const wanted = new Map();
+  const wanted = new Map(), known = new Map();
   window.steps_data = (name, data) => {
+    known.set(name, data);
     for (const box of wanted.get(name) || []) mount(box, data);
     wanted.delete(name);
   };
 
   function begin() {
-    for (const box of boxes()) {
+    for (const box of boxes().filter((one) => !one.dataset.asked)) {
       const name = box.dataset.step;
+      box.dataset.asked = name;
+      if (known.has(name)) {
+        mount(box, known.get(name));
+        continue;
+      }
       if (wanted.has(name)) {
         wanted.get(name).push(box);
         continue;

@@ -16,10 +16,11 @@ STEPS_CHAPTERS := $(foreach n,05 06 07 08,$(filter $(n)_%,$(CHAPTERS)))
 STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_waits_for_all 05_no_proxy_fence_before_refill \
               06_refilled_under_wgmma 06_refilled_without_syncthreads \
               07_producer_starts_with_parity_0 07_empty_expects_three_consumers 07_expect_tx_forgets_b 07_expect_tx_too_large \
-              07_released_before_wgmma_wait 07_no_full_wait \
+              07_released_before_wgmma_wait 07_no_full_wait 07_empty_expects_one_consumer 07_no_wgmma_fence \
               08_both_first_turns_are_free 08_last_k_tile_never_released 08_buffer_reused_without_wait_read
 
-STEPS_PAGES := $(STEPS_CHAPTERS:%=$(STEPS)/%.js) $(STEPS_BUGS:%=$(STEPS)/bug_%.js) $(STEPS_SMALL:%=$(STEPS)/%.js) $(STEPS)/two_loads.js
+# For the page on which one thing is changed, which takes the rest from chapters and bugs (changes).
+STEPS_VARIANTS := 07_stages_2 07_stages_3
 
 $(B)/book/%.o: book/%.c $(CC_STAMP)
 	$(call c_object)
@@ -29,11 +30,11 @@ $(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictur
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
 
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
-##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08 and of bugs
+##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08, of bugs, and of 07 with one thing changed
 .PHONY: steps
 steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
 	@STEPS_RUN_05='$(STEPS_RUN_05)' STEPS_RUN_06='$(STEPS_RUN_06)' STEPS_RUN_07='$(STEPS_RUN_07)' STEPS_RUN_08='$(STEPS_RUN_08)' \
-	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_SMALL)'
+	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)' '$(STEPS_SMALL)'
 
 ##maintain make moving|draw the moving picture of the front page, book/steps/too_early.svg, from the recorded run of a bug
 .PHONY: moving

@@ -35,12 +35,14 @@ my %options = contents('book/steps/steps.mk') =~ /^STEPS_RUN_(\d\d) := (.*)$/mg;
 # What --barriers prints in the run of a page, as a list of [name, phase, pending, tx]; of its waits nothing.
 sub told_by_model {
     my ($name) = @_;
-    my ($number, $bug) = $name =~ /^(?:bug_)?(\d\d)_(\w+)$/;
+    my ($number, $bug) = $name =~ /^(?:bug_|variant_)?(\d\d)_(\w+)$/;
     my ($chapter) = glob "${number}_*";
     my ($directory, $program, $run) = ('.', "$B/patches/$chapter", $options{$number});
     if ($name =~ /^bug_/) {
         ($directory, $program) = ("build/bugs/${number}_$bug", './program');
         ($run) = contents("$chapter/bugs/$bug.patch") =~ /^# run: *(.*)/m;
+    } elsif ($name =~ /^variant_/) {
+        ($directory, $program) = ("build/experiments/${number}_$bug", './program');
     }
     my @rows;
     for (`cd $directory && $program --on model --data integers $run --barriers 2>/dev/null`) {
@@ -64,14 +66,18 @@ sub barriers_after {
     return \%now;
 }
 
-# Frames at which these barriers are not the model's: [{name => "phase pending tx"} for each frame].
+# Frames at which these barriers are not the model's: [{name => "phase pending tx"} for each frame]. A page counts bytes of whole
+# boxes, so it may miss more than the model while some are on their way, but not of a phase that has just begun.
 sub differing {
     my ($data, $shown, @rows) = @_;
     my @wrong;
     for my $i (0 .. $#{ $data->{frames} }) {
         my $model = barriers_after($data->{frames}[$i]{rows}, @rows);
         my $page = $shown->[$i] // {};
-        push @wrong, $i if join(' ', map { "$_ $model->{$_}" } sort keys %$model) ne join(' ', map { "$_ $page->{$_}" } sort keys %$page);
+        push @wrong, $i if "@{[ sort keys %$model ]}" ne "@{[ sort keys %$page ]}" || grep {
+            my ($says, $tx, $shows, $shown_tx) = map { /(.*) (\S+)$/ } $model->{$_}, $page->{$_};
+            $says ne $shows || $shown_tx < $tx || $tx == 0 && $shown_tx > 0;
+        } keys %$model;
     }
     return @wrong;
 }
@@ -89,12 +95,12 @@ sub barriers_of {
 
 # ---- data
 
-my @runs = (all_of('0*'), all_of('bug_*'));
+my @runs = (all_of('0*'), all_of('bug_*'), all_of('variant_*'));
 my @small = qw(two_loads parity swizzle descriptor order);
 my (%data, %rows);
 $data{$_} = data($_) for @runs, @small;
 cmp_ok(scalar(grep { /^bug_/ } @runs), '>=', 10, 'ten bugs or more');
-is(scalar(grep { !/^bug_/ } @runs), 4, 'four chapters');
+is(scalar(grep { /^0/ } @runs), 4, 'four chapters');
 
 for my $name (@runs) {
     my $data = $data{$name};
@@ -176,7 +182,17 @@ like($moving, qr/prefers-color-scheme:dark.*prefers-reduced-motion:reduce\)\{g\{
 # index.html leads to pages that are there.
 my @links = contents("$PAGES/index.html") =~ /href="([^"?]+\.html)"/g;
 is_deeply([ grep { !-s "$PAGES/$_" } @links ], [], 'index.html: no link leads nowhere');
-is(scalar @links, @runs + @small, 'index.html: a link to each page');
+is(scalar @links, 1 + @small + grep({ !/^variant_/ } @runs), 'index.html: a link to each page');
+
+# The page on which one thing is changed: each button has its run, and says how that ended. One stage does not compile.
+{
+    my @choices = map { @{ $_->{runs} } } @{ data('change')->{rows} };
+    is_deeply([ grep { $_->[0] && !-s "$PAGES/$_->[0].js" } @choices ], [], 'change: each value has its run');
+    my %ends = map { $_->[2] => 1 } @choices;
+    is_deeply([ grep { !$ends{$_} } qw(right DEADLOCK RACE_WAR RACE_RAW PROXY_FENCE) ], [], '... some are right, hang, race, and lack a fence');
+    is_deeply([ grep { $_->[0] && (($data{ $_->[0] }{report} // {})->{rule} // $_->[2]) ne $_->[2] } @choices ], [], '... as their reports say');
+    like(contents('07_warp_specialized/07_warp_specialized.cu'), qr/^static_assert\(STAGES >= 2,/m, '... and a ring of one is refused');
+}
 
 # ---- in a browser
 
@@ -199,6 +215,11 @@ window.addEventListener("load", () => setTimeout(async () => {
     if (/undefined|NaN|\[object/.test(box.textContent)) seen.bad = frame();
     if (frame() % 10 === 0 && box.scrollWidth > box.clientWidth + 1) seen.wide = frame(); };
   try {
+    const choice = document.querySelector("button[data-run=bug_07_empty_expects_three_consumers]");
+    if (choice) {
+      choice.click(); await new Promise((go) => setTimeout(go, 100));
+      press("End"); seen.choice = document.querySelector("[data-rule]").dataset.rule + location.hash; throw "choice";
+    }
     const several = [...document.querySelectorAll("div.step")];
     if (!document.body.classList.contains("steps-page")) {
       seen.lesson = [frame()];
@@ -235,6 +256,13 @@ window.addEventListener("load", () => setTimeout(async () => {
     click("first"); seen.ways.first = frame();
     click("on"); click("on"); click("back"); seen.ways.on = frame();
     seen.ways.hash = location.hash;
+    if (box.querySelector('button[data-action="phase"]')) { click("first"); click("phase"); seen.ways.phase = frame(); }
+    const tracks = box.querySelector(".step-tracks");
+    if (tracks) {
+      const area = tracks.getBoundingClientRect();
+      tracks.dispatchEvent(new MouseEvent("click", { clientX: area.left + (area.width * 2.5) / count }));
+      seen.ways.axis = `${frame()} ${Math.round((parseFloat(tracks.querySelector(".step-cursor").style.left) * count) / 100)}`;
+    }
     const slider = box.querySelector("input"); slider.value = 3; slider.dispatchEvent(new Event("input")); seen.ways.slider = frame();
     press("ArrowRight", slider); seen.ways.in_slider = frame();
     location.hash = "#frame=2"; await new Promise((go) => setTimeout(go, 20)); seen.ways.by_hash = frame();
@@ -306,6 +334,10 @@ END
         my %expected = (right => $last, beyond => $last, left => $last - 1, home => 0, end => $last, first => 0, on => 1,
             hash => '#frame=1', slider => 3,
             in_slider => 3, by_hash => 2);
+        if ($data{$name}{kind} eq 'run') {
+            my ($complete) = grep { $_ > 0 && grep { $_->{f} eq 'complete' } @{ $data{$name}{frames}[$_]{say} } } 0 .. $last;
+            %expected = (%expected, phase => $complete // $last, $data{$name}{only} ? () : (axis => '2 2'));
+        }
         my @wrong = map { "$_: $seen->{ways}{$_}, not $expected{$_}" } grep { $seen->{ways}{$_} ne $expected{$_} } sort keys %expected;
         push @wrong, 'space does not play' if $seen->{ways}{plays} !~ /^(?:pause|暂停|\x{6682}\x{505c})$/;
         push @wrong, 'a frame says nothing' if grep { !length } @{ $seen->{say} };
@@ -326,13 +358,13 @@ END
         return @wrong;
     }
 
-    my %page_of = map { (/^bug_/ || !/^\d/ ? $_ : substr($_, 0, 2)) . '.html' => $_ } @runs, @small;
+    my %page_of = map { (/^bug_/ || !/^\d/ ? $_ : substr($_, 0, 2)) . '.html' => $_ } @small, grep { !/^variant_/ } @runs;
     my @pages = sort keys %page_of;
     my $right = pages('right');
     store("$scratch/$right/several.html",
         contents("$scratch/$right/parity.html") =~ s{(<div class="step".*)}{$1\n<div class="step" data-step="swizzle"></div>}r);
     lesson($right);
-    my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html', 'lesson.html');
+    my $seen = opened($right, @pages, '07.html?lang=zh', 'several.html', 'lesson.html', 'change.html');
     for my $page (@pages) {
         my ($saw, @errors) = @{ $seen->{$page} };
         is_deeply([ faults($page_of{$page}, $saw, @errors) ], [], "$page: loads, moves, and shows the model's states");
@@ -346,6 +378,9 @@ END
     my $keys = [ 0, 0, '', JSON::PP::true, 5 ];
     is_deeply($seen->{'lesson.html'}[0]{lesson}, $keys, 'one in a lesson leaves the keys to the page until it has the focus');
 
+    is($seen->{'change.html'}[0]{choice}, 'DEADLOCK#bug_07_empty_expects_three_consumers=' . $#{ $data{bug_07_empty_expects_three_consumers}{frames} },
+        'change.html: a value that hangs shows its run, up to the report');
+
     # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
     my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ],
         'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
@@ -355,6 +390,7 @@ END
     # Seen: a dead key, a script's error, a wrong phase.
     my %fault = (
         dead_key => [ 'step.js', sub { $_[0] =~ s/ArrowRight: "on", //r } ],
+        lost_cursor => [ 'step.js', sub { $_[0] =~ s{\(100 \* k\)}{(50 * k)}r } ],
         script_error => [ 'step.js', sub { $_[0] =~ s/pages\.run = \{/nothing.run = {/r } ],
         wrong_phase => [ '07_warp_specialized.js', sub { $_[0] =~ s/"full\[1\]":\[1,/"full[1]":[2,/r } ],
         last_sentence => [ 'step.js', sub { $_[0] =~ s/in line \$\{line\}//r }, 'bug_07_producer_starts_with_parity_0' ],
