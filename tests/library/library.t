@@ -36,7 +36,7 @@ fi
 # ---- what is exported
 
 declared=$(sed -n '/^[A-Za-z].*(.*;$/s/.*\(gemm09_[a-z_]*\)(.*/\1/p' "$source/gemm09.h" | sort | tr '\n' ' ')
-is "$declared" "gemm09_create gemm09_destroy gemm09_launch gemm09_status_text gemm09_workspace_bytes " "gemm09.h declares"
+is "$declared" "gemm09_create gemm09_destroy gemm09_launch gemm09_plan gemm09_status_text gemm09_workspace_bytes " "gemm09.h declares"
 # shared FILE, static FILE: the symbols that another program sees
 shared() { nm -D --defined-only "$1" | sed 's/.* //; s/@.*//' | sort | tr '\n' ' '; }
 static() { nm -g --defined-only "$1" | sed -n 's/^[0-9a-f].* //p' | sort | tr '\n' ' '; }

@@ -154,6 +154,44 @@ static void test_threads(Gemm09 *handle, const char *name) {
     }
 }
 
+/* A plan is the number of a kernel: launches with it have one set of bits, whoever launches. */
+static void test_plan(Gemm09 *handle) {
+    char text[GEMM09_TEXT_BYTES];
+    cudaStream_t stream = new_stream(cudaStreamNonBlocking);
+    void *workspace = new_workspace();
+    int failed = 0, wrong = 0;
+    for (int i = 0; i < SHAPES; i++) {
+        void *c = allocated(shape[i].bytes, 0xff);
+        Gemm09Problem p = problem_of(i, c, workspace, stream);
+        failed += gemm09_plan(handle, &p, text, sizeof text) != GEMM09_OK || p.plan < 1;
+        must(cudaStreamSynchronize(stream), "the launch with a plan");
+        Shape planned = {.expected = malloc(shape[i].bytes), .bytes = shape[i].bytes};
+        must(cudaMemcpy(planned.expected, c, shape[i].bytes, cudaMemcpyDeviceToHost), "a copy");
+        diag("%d x %d x %d: plan %d, %s bits of the formula's choice", shapes[i][0], shapes[i][1], shapes[i][2], p.plan,
+             same(c, &shape[i]) ? "the" : "other than the");
+        for (int launch = 0; launch < LAUNCHES; launch++) {
+            must(cudaMemsetAsync(c, 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
+            failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
+            must(cudaStreamSynchronize(stream), "a launch with a plan");
+            wrong += !same(c, &planned);
+        }
+        free(planned.expected);
+        release(c);
+    }
+    if (!ok(failed == 0, "plans are made, and launched")) {
+        diag("%s", text);
+    }
+    is_int(wrong, 0, "launches with a plan have the same bits every time");
+    Gemm09Problem p = problem_of(0, workspace, workspace, stream);
+    cudaGraph_t graph;
+    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    is_int(gemm09_plan(handle, &p, text, sizeof text), GEMM09_BAD_ARGUMENT, "no plan while a stream is captured");
+    must(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    ok(p.plan == 0 && strstr(text, "stream is being captured") == text, "... said: %s", text);
+    release(workspace);
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+
 /* While a stream is captured in the global mode nothing may be allocated or waited for, but launches on another stream go on. */
 static void test_graph(Gemm09 *handle) {
     char text[GEMM09_TEXT_BYTES];
@@ -235,7 +273,7 @@ static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
     char *a = allocated(a_bytes, k > 1 << 20 ? 0 : 0x3f), *b = allocated(b_bytes, 0x3f), *c = allocated(c_bytes, 0xff);
     void *workspace = new_workspace();
     must(cudaMemset(a + a_bytes - 16, 0x3f, 16), "cudaMemset");
-    Gemm09Problem p = {m, n, k, a, lda, b, lda, c, ldc, workspace, gemm09_workspace_bytes(), NULL};
+    Gemm09Problem p = {m, n, k, a, lda, b, lda, c, ldc, workspace, gemm09_workspace_bytes(), NULL, 0};
     Gemm09Status status = gemm09_launch(handle, &p, text, sizeof text);
     must(cudaDeviceSynchronize(), name);
     enum { LOOK = 1 << 22 };
@@ -314,6 +352,7 @@ int main(void) {
     }
     test_threads(handle, "one handle");
     test_threads(NULL, "a handle each");
+    test_plan(handle);
     test_graph(handle);
     test_devices(handle);
     for (int i = 0; i < SHAPES; i++) {

@@ -70,7 +70,13 @@ static void refuse_problems(void) {
     REFUSED(p.workspace = ADDRESS(0x40004), "workspace is 0x40004: accepted are multiples of 16");
     REFUSED(p.workspace_bytes = 15, "workspace_bytes is 15: accepted are 16 and more");
     REFUSED(p.workspace_bytes = 0, "workspace_bytes is 0: accepted are 16 and more");
+    REFUSED(p.plan = -1, "plan is -1: accepted are 0 and what gemm09_plan() has written");
+    REFUSED(p.plan = 1000, "plan is 1000: accepted are 0 and what gemm09_plan() has written");
     launched(NULL, "problem is NULL");
+    /* gemm09_plan() looks at the same. */
+    Gemm09Problem p = good();
+    seen[checks].status = gemm09_plan(NULL, &p, seen[checks].text, GEMM09_TEXT_BYTES);
+    seen[checks++].expected = "handle is NULL: accepted is what gemm09_create() has made";
     /* What is just accepted: then the handle is looked at. */
     REFUSED((void)p, "handle is NULL: accepted is what gemm09_create() has made");
     REFUSED((p.m = p.n = p.k = 1, p.lda = p.ldb = p.ldc = 8),

@@ -1,4 +1,5 @@
-/* example - libgemm09 in a C program: the same product on two streams at once, compared with a sum in fp64.
+/* example - libgemm09 in a C program: the same product on two streams at once, compared with a sum in fp64; then by a plan, which
+ * is measured on one stream and used on the other.
  *
  * Run           make library, then build/release/library/example
  *
@@ -99,35 +100,52 @@ static uint64_t checksum(const uint16_t *c, int m, int n) {
     return sum;
 }
 
+/* What is in c on the device. */
+static uint16_t *copied(const void *c, size_t bytes) {
+    uint16_t *host = malloc(bytes);
+    must(host == NULL ? cudaErrorMemoryAllocation : cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost),
+         "a copy to the host");
+    return host;
+}
+
 static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspaces, int m, int n, int k) {
     char text[GEMM09_TEXT_BYTES];
     void *a = filled(m, k, 1), *b = filled(n, k, 2), *c[STREAMS];
-    uint16_t *host[STREAMS];
+    Gemm09Problem p[STREAMS];
+    uint64_t sum[2][STREAMS];
     size_t bytes = (size_t)m * padded(n) * 2;
+    int right = 1;
     for (int i = 0; i < STREAMS; i++) {
         must(cudaMalloc(&c[i], bytes), "an allocation");
-        Gemm09Problem p = {.m = m, .n = n, .k = k};
-        p.a = a, p.lda = padded(k);
-        p.b = b, p.ldb = padded(k);
-        p.c = c[i], p.ldc = padded(n);
-        p.workspace = workspaces[i], p.workspace_bytes = gemm09_workspace_bytes();
-        p.stream = streams[i];
-        must09(gemm09_launch(handle, &p, text, sizeof text), text);
+        p[i] = (Gemm09Problem){.m = m, .n = n, .k = k};
+        p[i].a = a, p[i].lda = padded(k);
+        p[i].b = b, p[i].ldb = padded(k);
+        p[i].c = c[i], p[i].ldc = padded(n);
+        p[i].workspace = workspaces[i], p[i].workspace_bytes = gemm09_workspace_bytes();
+        p[i].stream = streams[i];
     }
+    for (int planned = 0; planned < 2; planned++) {
+        for (int i = 0; i < STREAMS; i++) {
+            must09(planned && i == 0 ? gemm09_plan(handle, &p[i], text, sizeof text)
+                                     : gemm09_launch(handle, &p[i], text, sizeof text),
+                   text);
+            p[STREAMS - 1].plan = p[0].plan;
+        }
+        for (int i = 0; i < STREAMS; i++) {
+            must(cudaStreamSynchronize(streams[i]), "the multiplication");
+            uint16_t *host = copied(c[i], bytes);
+            right = right && is_right(host, m, n, k);
+            sum[planned][i] = checksum(host, m, n);
+            right = right && sum[planned][i] == sum[planned][0];
+            free(host);
+        }
+    }
+    printf("%d x %d x %d: %s, checksum %016llx\n", m, n, k, right ? "right" : "WRONG", (unsigned long long)sum[0][0]);
     for (int i = 0; i < STREAMS; i++) {
-        must(cudaStreamSynchronize(streams[i]), "the multiplication");
-        host[i] = malloc(bytes);
-        must(host[i] == NULL ? cudaErrorMemoryAllocation : cudaMemcpy(host[i], c[i], bytes, cudaMemcpyDeviceToHost),
-             "a copy to the host");
         must(cudaFree(c[i]), "cudaFree");
     }
-    uint64_t sum = checksum(host[0], m, n);
-    int right = is_right(host[0], m, n, k) && checksum(host[1], m, n) == sum;
-    printf("%d x %d x %d: %s, checksum %016llx\n", m, n, k, right ? "right" : "WRONG", (unsigned long long)sum);
     must(cudaFree(a), "cudaFree");
     must(cudaFree(b), "cudaFree");
-    free(host[0]);
-    free(host[1]);
     return right;
 }
 

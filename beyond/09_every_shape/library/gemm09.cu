@@ -120,6 +120,10 @@ static int problem_fits(const Gemm09Problem *p) {
         report("workspace_bytes is %zu: accepted are %zu and more", p->workspace_bytes, gemm09_workspace_bytes());
         return 0;
     }
+    if (p->plan < 0 || p->plan > variants.count) {
+        report("plan is %d: accepted are 0 and what gemm09_plan() has written", p->plan);
+        return 0;
+    }
     return 1;
 }
 
@@ -147,19 +151,18 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
     return GEMM09_OK;
 }
 
-Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *text, size_t text_bytes) {
-    enter(handle);
+static Gemm09Status arguments_fit(const Gemm09 *handle, const Gemm09Problem *p) {
     if (!problem_fits(p)) {
-        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+        return GEMM09_BAD_ARGUMENT;
     }
     if (handle == NULL) {
         report("handle is NULL: accepted is what gemm09_create() has made");
-        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+        return GEMM09_BAD_ARGUMENT;
     }
-    Gemm09Status status = device_fits(handle, p);
-    if (status != GEMM09_OK) {
-        return leave(status, text, text_bytes);
-    }
+    return device_fits(handle, p);
+}
+
+static Gemm gemm_of(const Gemm09 *handle, const Gemm09Problem *p) {
     Gemm g;
     memset(&g, 0, sizeof g);
     g.m = (int)p->m, g.n = (int)p->n, g.k = (int)p->k;
@@ -168,7 +171,120 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *t
     g.workspace = p->workspace;
     g.sm_count = handle->sm_count, g.shared_bytes = handle->shared_bytes;
     g.stream = p->stream;
-    return leave(launch(&g, &current.error) == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED, text, text_bytes);
+    g.tuning.variant = p->plan > 0 ? table[p->plan - 1].name : NULL;
+    return g;
+}
+
+static Gemm09Status status_of(GemmStatus status) { return status == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED; }
+
+Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *text, size_t text_bytes) {
+    enter(handle);
+    Gemm09Status status = arguments_fit(handle, p);
+    if (status == GEMM09_OK) {
+        Gemm g = gemm_of(handle, p);
+        status = status_of(launch(&g, &current.error));
+    }
+    return leave(status, text, text_bytes);
+}
+
+/* gemm09_plan() times the CANDIDATES variants whose cost() is least, in ROUNDS rounds, each for about STRETCH_MS at a time.
+ * The least time of a variant counts: what disturbs a launch makes it longer. */
+enum { CANDIDATES = 8, ROUNDS = 5, MAX_LAUNCHES = 100 };
+static const float STRETCH_MS = 1;
+
+/* Writes the numbers of the candidates, the cheapest first; gives how many there are. */
+static int cheapest(const Gemm *g, int *candidate) {
+    int count = 0;
+    for (int i = 0; i < variants.count; i++) {
+        if (has_sms_for(&table[i], g)) {
+            double mine = cost(&table[i], g);
+            int at = count < CANDIDATES ? count++ : CANDIDATES;
+            for (; at > 0 && cost(&table[candidate[at - 1]], g) > mine; at--) {
+                if (at < CANDIDATES) {
+                    candidate[at] = candidate[at - 1];
+                }
+            }
+            if (at < CANDIDATES) {
+                candidate[at] = i;
+            }
+        }
+    }
+    return count;
+}
+
+/* Launches behind one another on the stream, from one event to the other. */
+static GemmStatus time_launches(const Gemm *g, int launches, const cudaEvent_t *event, float *ms) {
+    GemmStatus status = cuda_status(cudaEventRecord(event[0], g->stream), "cudaEventRecord", &current.error);
+    for (int i = 0; status == GEMM_OK && i < launches; i++) {
+        status = launch(g, &current.error);
+    }
+    if (status == GEMM_OK) {
+        status = cuda_status(cudaEventRecord(event[1], g->stream), "cudaEventRecord", &current.error);
+    }
+    if (status == GEMM_OK) {
+        status = cuda_status(cudaEventSynchronize(event[1]), "cudaEventSynchronize", &current.error);
+    }
+    if (status == GEMM_OK) {
+        status = cuda_status(cudaEventElapsedTime(ms, event[0], event[1]), "cudaEventElapsedTime", &current.error);
+    }
+    return status;
+}
+
+/* Round 0 warms up, and says how many launches a stretch has. */
+static GemmStatus measure(Gemm *g, const cudaEvent_t *event, int *plan) {
+    int candidate[CANDIDATES], count = cheapest(g, candidate), launches = 1, best = 0;
+    float least[CANDIDATES], ms = 0;
+    GemmStatus status = GEMM_OK;
+    for (int round = 0; round <= ROUNDS; round++) {
+        for (int i = 0; status == GEMM_OK && i < count; i++) {
+            g->tuning.variant = table[candidate[i]].name;
+            status = time_launches(g, launches, event, &ms);
+            least[i] = round <= 1 || ms < least[i] ? ms : least[i];
+        }
+        if (round == 0 && status == GEMM_OK) {
+            launches = ms * MAX_LAUNCHES < STRETCH_MS ? MAX_LAUNCHES : 1 + (int)(STRETCH_MS / ms);
+        }
+    }
+    for (int i = 1; status == GEMM_OK && i < count; i++) {
+        best = least[i] < least[best] ? i : best;
+    }
+    *plan = 1 + candidate[best];
+    return status;
+}
+
+Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, size_t text_bytes) {
+    enter(handle);
+    Gemm09Status status = arguments_fit(handle, p);
+    if (status != GEMM09_OK) {
+        return leave(status, text, text_bytes);
+    }
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (succeeded(cudaStreamIsCapturing(p->stream, &capture)) && capture != cudaStreamCaptureStatusNone) {
+        report("stream is being captured: accepted are streams that are not");
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+    }
+    Gemm g = gemm_of(handle, p);
+    cudaEvent_t event[2] = {NULL, NULL};
+    int plan = 0;
+    status = status_of(cuda_status(cudaEventCreate(&event[0]), "cudaEventCreate", &current.error));
+    if (status == GEMM09_OK) {
+        status = status_of(cuda_status(cudaEventCreate(&event[1]), "cudaEventCreate", &current.error));
+    }
+    if (status == GEMM09_OK) {
+        status = status_of(measure(&g, event, &plan));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (event[i] != NULL) {
+            cudaEventDestroy(event[i]);
+        }
+    }
+    if (status == GEMM09_OK) {
+        /* C gets the bits that later launches with this plan will have. */
+        p->plan = plan;
+        g = gemm_of(handle, p);
+        status = status_of(launch(&g, &current.error));
+    }
+    return leave(status, text, text_bytes);
 }
 
 /* Of the current device; `otherwise`, where it cannot be read. */

@@ -3,6 +3,7 @@
  *     C[m][n] = sum over k of A[m][k] * B[n][k]          bf16 in, fp32 accumulation, bf16 out
  *
  * Use           handle = gemm09_create() once for a device; gemm09_launch() as often as you like; gemm09_destroy().
+ *               Where a problem comes often, gemm09_plan() once before.
  * Link          -lgemm09 (libgemm09.so has its own CUDA runtime), or libgemm09.a with -lcudart or -lcudart_static.
  *
  * Failures      Whatever goes wrong comes back as a status, and as a sentence in `text`, the caller's buffer of
@@ -59,6 +60,7 @@ typedef struct {
     void *workspace;
     size_t workspace_bytes;
     struct CUstream_st *stream; /* cudaStream_t of the handle's device; NULL: the default stream */
+    int plan;                   /* 0: a formula chooses the kernel; or what gemm09_plan() has written */
 } Gemm09Problem;
 
 /* A handle for the calling thread's current device (cudaSetDevice()). Loads the kernels, so it may allocate and wait: not while
@@ -75,6 +77,15 @@ size_t gemm09_workspace_bytes(void);
  * thread's current device is the handle's. The arguments are looked at before anything else, the problem's first. Errors inside
  * the kernel show in a later call of CUDA, as those of every launch do. The same problem has the same bits every time. */
 Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *problem, char *text, size_t text_bytes);
+
+/* Measures which of the likely kernels is the fastest for this problem, and writes its number to problem->plan. Launches with
+ * that number take that kernel: yours to keep for the same sizes and ld on the same kind of card, as long as this library is not
+ * replaced. They have the same bits every time; launches without it, or with another plan, may add in another order.
+ *
+ * It launches on the problem's stream and waits for it: some 50 milliseconds, or 50 launches where one takes longer than one. A
+ * and B should hold numbers like those to come, as power counts. C has the product afterwards, as the plan's kernel computes it.
+ * The stream is not being captured, and nothing else runs on the GPU. If it fails, problem->plan stays as it was. */
+Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *problem, char *text, size_t text_bytes);
 
 /* What a status means, in a few words; never NULL. */
 const char *gemm09_status_text(Gemm09Status status);
