@@ -1,4 +1,4 @@
-# blocks.pl - a part of figures: the tables of chapters with a problem of their own, and the picture of the ladder.
+# blocks.pl - a part of figures: the tables of chapters with a problem of their own, the survey, and the pictures.
 use strict;
 use warnings;
 
@@ -124,21 +124,13 @@ sub two {
 
 # Bars for each chapter of the ladder and each peer, as ratios to cuBLAS. The three differ in brightness, so that grey tells
 # them apart.
-sub picture {
-    my $run = whole_run($_[0]);
-    my %seen = (cublas => 1, cublaslt => 1, map { $_->{number} => 1 } @chapters);
-    my @peers = grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
-    my @drawn = grep { $_->{top} && ($_->{number} eq '01' || is_measured($_->{number}, $run->{card})) } @chapters;
-    my @columns = ((map { [ $_->{number}, split /_/, $_->{name} ] } @drawn), map { [ $_, split ' ' ] } @peers);
-    my $narrow = @columns > 8; # so that the picture is still read at a page's width
-    my ($left, $step, $bar, $base, $unit) = (64, $narrow ? (80, 24) : (118, 34), 204, 140); # unit: the height of cuBLAS
-    my ($width, $height, $one) = ($left + $step * @columns + 8, $base + ($narrow ? 68 : 52), $base - $unit);
+sub svg_head {
+    my ($width, $height, $run, $title) = @_;
     my $source = ($run->{file} =~ s{.*/}{}r) . ", commit $run->{commit}";
-    my $title = "$run->{gpu}, $run->{date}, commit $run->{commit}; cuBLAS " . listed(map { tflops_at($run, $_, 'cublas') } @LADDER) . ' TFLOP/s';
-    my $svg = <<"SVG";
+    return <<"SVG";
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width $height" width="$width" height="$height" role="img">
 <!-- drawn by tests/bench/figures from $source -->
-<title>The ladder: speed of each chapter, as a ratio to cuBLAS</title>
+<title>$title</title>
 <style>
 text{font:12px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}.mid{text-anchor:middle}.end{text-anchor:end}
 .page{fill:#fff}.grid{stroke:#d8dee4}.axis{stroke:#59636e}.one{stroke:#c8324a;stroke-width:1.5}text.one{fill:#c8324a;stroke:none}
@@ -149,8 +141,21 @@ text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9198a1}.
 }
 </style>
 <rect class="page" width="$width" height="$height"/>
-<text x="$left" y="18">$title</text>
 SVG
+}
+
+sub picture {
+    my $run = whole_run($_[0]);
+    my %seen = (cublas => 1, cublaslt => 1, map { $_->{number} => 1 } @chapters);
+    my @peers = grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
+    my @drawn = grep { $_->{top} && ($_->{number} eq '01' || is_measured($_->{number}, $run->{card})) } @chapters;
+    my @columns = ((map { [ $_->{number}, split /_/, $_->{name} ] } @drawn), map { [ $_, split ' ' ] } @peers);
+    my $narrow = @columns > 8; # so that the picture is still read at a page's width
+    my ($left, $step, $bar, $base, $unit) = (64, $narrow ? (80, 24) : (118, 34), 204, 140); # unit: the height of cuBLAS
+    my ($width, $height, $one) = ($left + $step * @columns + 8, $base + ($narrow ? 68 : 52), $base - $unit);
+    my $title = "$run->{gpu}, $run->{date}, commit $run->{commit}; cuBLAS " . listed(map { tflops_at($run, $_, 'cublas') } @LADDER) . ' TFLOP/s';
+    my $svg = svg_head($width, $height, $run, 'The ladder: speed of each chapter, as a ratio to cuBLAS')
+        . qq(<text x="$left" y="18">$title</text>\n);
     my @class = qw(a b c);
     for my $s (0 .. 2) {
         my $x = $width - 90 * (3 - $s);
@@ -185,6 +190,64 @@ SVG
     my ($x, $y) = ($left + 6, $one - 6);
     return $svg . qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>)
         . qq(<text class="one" x="$x" y="$y">cuBLAS = 1</text>\n</svg>\n);
+}
+
+# The newest survey of this card by a seed that says: 1000 and more.
+sub said_survey {
+    my ($card) = @_;
+    require './tests/bench/survey';
+    my $run = newest('experiment survey', $card, sub { (Survey::seed_of($_[0]{file}) // 0) >= 1000 })
+        // refuse_block("no CSV in tests/bench/results has a survey of a seed from 1000 on");
+    return ($run, Survey::said($run->{file}));
+}
+
+sub survey {
+    my ($run, $said) = said_survey($_[0]);
+    my $text = head('', 'shapes', 'geometric mean', 'least', '5 % are below', '10 %', '25 %', '50 %');
+    for (@{ $said->{lines} }) {
+        my ($name, @ratios) = @$_;
+        my ($count, @shares) = Survey::shares(@ratios);
+        $text .= line($name, $count, map { three_digits($_) } @shares);
+    }
+    return "$text\nSeed " . Survey::seed_of($run->{file}) . '. ' . source_text($run) . ".\n";
+}
+
+# Shapes of the survey: what there is to compute against the ratio, a mark for each, by kind.
+sub surveyed {
+    my ($run, $said) = said_survey($_[0]);
+    my @points = @{ $said->{points} };
+    my ($width, $height, $left, $base, $decade) = (760, 318, 64, 270, 110); # from 0.01 GFLOP on
+    my ($low, $high) = map { my $least = $_; (sort { $a <=> $b } map { $_->[2] } @points)[$least] } 0, -1;
+    $low = int($low * 5) / 5;
+    my $unit = ($base - 44) / (int($high * 5 + 1) / 5 - $low);
+    my $svg = svg_head($width, $height, $run, 'Shapes that a seed has drawn: speed of 09, as a ratio to cuBLAS')
+        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}, seed ) . Survey::seed_of($run->{file}) . "</text>\n";
+    my $mark = sub {
+        my ($kind, $x, $y, $text) = @_;
+        my $shape = ('circle r="4"', 'rect x="-3.5" y="-3.5" width="7" height="7"', 'path d="M0 -5L5 4H-5Z"')[$kind];
+        return sprintf qq(<g transform="translate(%.1f %.1f)"><$shape class="%s"/>$text</g>\n), $x, $y, (qw(a b c))[$kind];
+    };
+    for my $kind (0 .. 2) {
+        $svg .= $mark->($kind, $left + 130 * $kind, $base + 36, qq(<text x="9" y="4">$Survey::KINDS[$kind]</text>));
+    }
+    for (my $tick = $low; $base - $unit * ($tick - $low) > 40; $tick += 0.2) {
+        my ($y, $end) = (sprintf('%.1f', $base - $unit * ($tick - $low)), $left - 8);
+        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$y" dy="4">) . sprintf('%.1f', $tick) . "</text>\n";
+    }
+    for my $power (-2 .. 4) {
+        $svg .= sprintf qq(<text class="mid" x="%d" y="%d">%s</text>\n), $left + $decade * ($power + 2), $base + 16, 10**$power;
+    }
+    my ($half, $end, $one) = (($base + 44) / 2, $width - 8, sprintf '%.1f', $base - $unit * (1 - $low));
+    $svg .= qq{<text class="mid" transform="translate(16 $half) rotate(-90)">ratio to cuBLAS</text>}
+        . qq(<text class="end" x="$end" y=") . ($base + 40) . qq(">GFLOP</text>\n<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>\n);
+    for (@points) {
+        my ($shape, $kind, $ratio) = @$_;
+        my ($m, $n, $k) = split /x/, $shape;
+        my $decades = log(2 * $m * $n * $k / 1e7) / log(10);
+        $svg .= $mark->($kind, $left + $decade * ($decades > 0 ? $decades : 0), $base - $unit * ($ratio - $low),
+            '<title>' . shape_text($shape) . ': ' . three_digits($ratio) . '</title>');
+    }
+    return "$svg</svg>\n";
 }
 
 1;

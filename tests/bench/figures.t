@@ -29,7 +29,7 @@ is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Predict
 
 my $directory = tempdir(CLEANUP => 1);
 system "cp --parents README.md [0-9]*_*/*.md [0-9]*_*/*.cu beyond/*/*.md beyond/*/*.cu book/*.md tests/timeline/README.md tests/book/Chinese.pm "
-    . "tests/bench/figures tests/bench/blocks.pl tests/bench/plans/* tests/bench/results/* $directory";
+    . "tests/bench/figures tests/bench/blocks.pl tests/bench/survey tests/bench/plans/* tests/bench/results/* $directory";
 my $figures = "$directory/tests/bench/figures";
 sub store { my ($path, $text) = @_; open my $out, '>', "$directory/$path" or die "$path: $!"; print $out $text; close $out or die "$path: $!" }
 sub slurp { return contents("$directory/$_[0]") }
@@ -95,6 +95,19 @@ my ($variant) = contents('tests/bench/plans/experiments') =~ /^swizzle \| ([^|]*
 store($made, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\nNVIDIA MADE,2099-01-01,later,swizzle,$variant,8,8,8,0,0,0,hang\n");
 like(try("$figures --print 'experiment swizzle nvidia_made'"), qr/^\| \Q$variant\E \| 8³ \| hang \|/m, 'what has no figure');
 unlink "$directory/$made";
+
+# A survey by hand: two shapes of the seed, at 0.8 and 1.25 of cuBLAS. A seed for fitting says nothing.
+my @drawn = map { (s/x/,/gr) =~ s/\n//r } `tests/bench/survey 1234 2 shapes`;
+for my $seed (12, 1234) {
+    $made = "$results/nvidia_made_2099-01-01_survey_$seed.csv";
+    store($made, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\n" . join '',
+        map { "NVIDIA MADE,2099-01-01,later,survey,cuBLAS,$drawn[$_],100,1,1,TFLOP/s\nNVIDIA MADE,2099-01-01,later,survey,09,$drawn[$_]," . (80, 125)[$_] . ",1,1,TFLOP/s\n" } 0, 1);
+    like(try("$figures --print 'survey nvidia_made'"), $seed < 1000 ? qr/^Not measured on nvidia_made: no CSV/ : qr/^\| 09, to cuBLAS \| 2 \| 1\.000 \| 0\.800 \|.*^Seed 1234\. NVIDIA MADE/ms,
+        "the survey of seed $seed");
+}
+my ($shape) = join ' x ', split /,/, $drawn[0];
+like(try("$figures --print 'surveyed nvidia_made'"), qr/^<g transform="translate\([\d.]+ 270\.0\)"><circle.*<title>\Q$shape\E: 0\.800</m, 'its picture has a mark for each shape, that says which');
+unlink map { "$directory/$_" } $made, $made =~ s/1234/12/r;
 
 # ---- what is refused
 
