@@ -25,7 +25,7 @@ DEVICE float log2_approx(float x) {
 
 #elif defined(GEMM_MODEL)
 
-#define exp2_approx(x) exp2f(x)
+#define exp2_approx(x) model_exp2(x)
 #define log2_approx(x) log2f(x)
 
 #endif

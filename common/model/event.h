@@ -51,6 +51,8 @@ typedef enum {
     EVENT_FENCE,       /* fence.acq_rel.gpu; system: .sys */
     EVENT_GRID_WAIT,
 
+    EVENT_EXPONENTIAL, /* by the thread: warp.c */
+
     /* ---- a warp, whose lanes have all come: warp.c, registers.c. All: warp */
     EVENT_WARP_APART,    /* thread, instruction, mask: lanes of the mask are elsewhere, or gone. Nobody returns */
     EVENT_WARP_TOGETHER, /* all lanes of the warp are at one instruction */

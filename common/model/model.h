@@ -258,6 +258,8 @@ static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 
+float model_exp2(float x);
+
 int model_elect_one(const char *here);
 
 void model_named_barrier_sync(int id, int threads, const char *here);

@@ -22,6 +22,7 @@
 #include "../device/barrier.h"
 #include "../device/cp_async.h"
 #include "../device/epilogue.h"
+#include "../device/exponent.h"
 #include "../device/mbarrier.h"
 #include "../device/mma_sync.h"
 #include "../device/tile_order.h"
@@ -416,6 +417,13 @@ DEVICE void recorded_mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_
 #define store_warp_rows(...) RECORDED_EPILOGUE(store_warp_rows(__VA_ARGS__); trace_go_on())
 #define store_quad_row(...) RECORDED_EPILOGUE(store_quad_row(__VA_ARGS__); trace_go_on())
 #define store_warpgroup_tile(...) RECORDED_EPILOGUE(store_warpgroup_tile(__VA_ARGS__); trace_go_on())
+
+/* exponent.h */
+DEVICE float recorded_exp2_approx(float x) {
+    trace_enter(TRACE_EXPONENTIALS);
+    return exp2_approx(x);
+}
+#define exp2_approx recorded_exp2_approx
 
 /* mbarrier.h */
 DEVICE void recorded_mbarrier_init(MBarrier *bars, int how_many, int arrivals, const char *name) {

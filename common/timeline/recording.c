@@ -13,6 +13,7 @@ const char *const trace_kind_names[TRACE_KINDS] = {
     [TRACE_MMA] = "mma",
     [TRACE_WGMMA_WAIT] = "wgmma_wait",
     [TRACE_STORE_WAIT] = "store_wait",
+    [TRACE_EXPONENTIALS] = "exponentials",
     [TRACE_EPILOGUE] = "epilogue",
     [TRACE_TILE] = "tile",
     [TRACE_CTA] = "cta",

@@ -14,6 +14,7 @@ const struct LookStyle looks[LOOKS] = {
     [LOOK_FRAGMENTS] = {"loads fragments", 'f', "f", 0},
     [LOOK_MATH] = {"multiplies", '#', "m", 0},
     [LOOK_MATH_WAIT] = {"waits for its products", 'w', "p", 0},
+    [LOOK_EXPONENTIALS] = {"computes exponentials", 'x', "f", 0},
     [LOOK_EPILOGUE] = {"epilogue", 'E', "e", 0},
     [LOOK_STORE_WAIT] = {"waits for stores", ',', "t", 1},
     [LOOK_STORE] = {"store on its way", 's', "s", 0},
@@ -36,6 +37,7 @@ static Look look_of(const TraceEvent *e) {
     case TRACE_WGMMA: return LOOK_MATH;
     case TRACE_WGMMA_WAIT: return LOOK_MATH_WAIT;
     case TRACE_STORE_WAIT: return LOOK_STORE_WAIT;
+    case TRACE_EXPONENTIALS: return LOOK_EXPONENTIALS;
     case TRACE_EPILOGUE: return LOOK_EPILOGUE;
     case TRACE_COPY:
     case TRACE_LOAD: return LOOK_LOAD;

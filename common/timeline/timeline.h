@@ -15,6 +15,7 @@ typedef enum {
     LOOK_FRAGMENTS,
     LOOK_MATH,
     LOOK_MATH_WAIT, /* for products: the tensor cores work */
+    LOOK_EXPONENTIALS,
     LOOK_EPILOGUE,
     LOOK_STORE_WAIT,
     LOOK_STORE,

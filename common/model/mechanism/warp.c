@@ -202,6 +202,12 @@ void model_nanosleep(unsigned ns) {
     thread_pause(current_thread());
 }
 
+/* 2^x. Only its time is the hardware's. */
+float model_exp2(float x) {
+    POST(EXPONENTIAL, .thread = current_thread());
+    return exp2f(x);
+}
+
 int model_elect_one(const char *here) {
     Thread *t = current_thread();
     if (warp_meet(t, WARP_ELECT, 0xffffffffu, site_of(here))) {

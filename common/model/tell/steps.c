@@ -350,6 +350,14 @@ static uint64_t shared_steps(const Warp *w) {
     return 4 * WARP_SIZE * 4 * (uint64_t)w->cta->warps / SHARED_BYTES_A_STEP;
 }
 
+ON(steps, EXPONENTIAL) {
+    uint64_t begin = e->thread->steps->time;
+    e->thread->steps->time += COST_EXPONENTIAL;
+    if (e->thread->lane == 0) {
+        worked(e->thread->warp, TRACE_EXPONENTIALS, begin, e->thread->steps->time);
+    }
+}
+
 ON(steps, EXCHANGE) {
     uint64_t begin = together(e->warp, 0, COST_SHUFFLE);
     if (e->transposes) { /* the epilogue begins */
