@@ -35,14 +35,14 @@ typedef struct {
 } W4a8;
 
 /* o[b][h][i] = sum over j of p[j] * v[b][h'][j], p[j] = exp(s[j]) / sum over j of exp(s[j]), s[j] = scale * q[b][h][i] k[b][h'][j],
- * h' = h / (heads / kv_heads). Causal: query i sees keys j <= i + keys - queries. lse[b][h][i]: the logarithm of the sum. A
+ * h' = h / (heads / kv_heads). Causal: query i sees keys j <= i + keys - queries. window > 0: and no j <= i + keys - queries - window. lse[b][h][i]: the logarithm of the sum. A
  * query that sees no key has o = 0 and lse = -infinity. Elements of a head lie together; strides count elements, multiples
  * of 8: from one batch to the next, from head to head, from token to token. All on the device. */
 typedef struct {
     const bf16 *q, *k, *v;
     bf16 *o;
     float *lse; /* [batches][heads][queries] */
-    int batches, heads, kv_heads, queries, keys, head_size, causal;
+    int batches, heads, kv_heads, queries, keys, head_size, causal, window;
     float scale;
     long long q_stride[3], k_stride[3], v_stride[3], o_stride[3];
 } Attention;

@@ -425,9 +425,9 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     } kernels[2][2] = {{{KERNEL(attention_64)}, {KERNEL(attention_64_causal)}},
                        {{KERNEL(attention_128)}, {KERNEL(attention_128_causal)}}};
     const Attention *a = (const Attention *)g->operands;
-    if ((a->head_size != 64 && a->head_size != 128) || a->kv_heads < 1 || a->heads % a->kv_heads != 0) {
-        return gemm_fails(error, GEMM_USAGE, "heads of %d, %d of Q, %d of K and V: take 64 or 128, and a divisor",
-                          a->head_size, a->heads, a->kv_heads);
+    if ((a->head_size != 64 && a->head_size != 128) || a->kv_heads < 1 || a->heads % a->kv_heads || a->window) {
+        return gemm_fails(error, GEMM_USAGE, "heads of %d, %d of Q, %d of K, window %d: take 64 or 128, a divisor, 0",
+                          a->head_size, a->heads, a->kv_heads, a->window);
     }
     int d128 = a->head_size == 128, causal = a->causal != 0, bm = d128 ? 128 : 192, heads = a->heads * a->batches;
     Params p = {.a = *a, .tiles_m = ceil_div(a->queries, bm), .scale = a->scale * 1.44269504f};

@@ -289,7 +289,8 @@ __global__ void __launch_bounds__(BLOCK)
             }
         }
         for (int i = 0; i < QUERIES; i++) {
-            weight[i][thread] = key < keys_seen(a, first + i) ? score[i] * (double)a->scale : -INFINITY;
+            int seen = key >= first_key_seen(a, first + i) && key < keys_seen(a, first + i);
+            weight[i][thread] = seen ? score[i] * (double)a->scale : -INFINITY;
         }
         __syncthreads();
         if (thread < QUERIES) {

@@ -46,6 +46,7 @@ Attention kind_attention(const Shape *shape, const Gemm *g) {
                    .keys = g->k,
                    .head_size = heads.size,
                    .causal = heads.causal,
+                   .window = heads.window,
                    .scale = (float)(1 / sqrt(heads.size))};
     long long *stride[] = {a.q_stride, a.k_stride, a.v_stride, a.o_stride};
     int ld[] = {g->lda, g->ldb, ld_of_v(shape, g), g->ldc};
@@ -59,7 +60,11 @@ Attention kind_attention(const Shape *shape, const Gemm *g) {
 
 double kind_flop(const Shape *shape, const Gemm *g) {
     double flop = 2.0 * g->m * g->n * g->k;
-    return shape->kind != KIND_ATTENTION ? flop : shape->heads.causal ? flop : 2 * flop;
+    if (shape->kind != KIND_ATTENTION) {
+        return flop;
+    }
+    double seen = shape->heads.causal ? 0.5 : 1, window = (double)shape->heads.window / g->k;
+    return 2 * flop * (shape->heads.window && window < seen ? window : seen);
 }
 
 void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
@@ -69,9 +74,10 @@ void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
     switch (shape->kind) {
     case KIND_ATTENTION:
-        snprintf(text, size, "O = softmax(Q K^T) V, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s",
+        snprintf(product, sizeof product, heads.window ? ", window of %d" : "", heads.window);
+        snprintf(text, size, "O = softmax(Q K^T) V, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s%s",
                  heads.batches, g->n / heads.size, heads.size, heads.kv, g->m / heads.batches, g->k,
-                 heads.causal ? ", causal" : "");
+                 heads.causal ? ", causal" : "", product);
         break;
     case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
     case KIND_FP8:
@@ -268,21 +274,22 @@ static inline __attribute__((always_inline)) void reference_sums(const double *a
 static void attention_row(const ReferencePart *part, int row, int head, double *weight, double *expected,
                           float *magnitude) {
     const Attention *a = &part->operands.attention;
-    int batch = row / a->queries, query = row % a->queries, keys = keys_seen(a, query);
+    int batch = row / a->queries, query = row % a->queries, first = first_key_seen(a, query),
+        keys = keys_seen(a, query);
     double largest = -INFINITY, sum = 0, score_size = 0;
-    for (int key = 0; key < keys; key++) {
+    for (int key = first; key < keys; key++) {
         double size = 0;
         weight[key] = attention_score(a, batch, head, query, key, &size);
         largest = weight[key] > largest ? weight[key] : largest;
         score_size = size > score_size ? size : score_size;
     }
-    for (int key = 0; key < keys; key++) {
+    for (int key = first; key < keys; key++) {
         weight[key] = exp(weight[key] - largest);
         sum += weight[key];
     }
     for (int column = 0; column < a->head_size; column++) {
         double value = 0, size = 0, squares = 0;
-        for (int key = 0; key < keys; key++) {
+        for (int key = first; key < keys; key++) {
             double share = weight[key] / sum * attention_v(a, batch, head, key, column);
             value += share;
             size += fabs(share);

@@ -266,7 +266,11 @@ HOST_DEVICE double attention_v(const Attention *a, int batch, int head, int key,
     return (double)bf16_value(a->v[batch * a->v_stride[0] + kv_head * a->v_stride[1] + key * a->v_stride[2] + column]);
 }
 
-/* Keys 0 .. keys_seen() - 1 are the query's; may be below 0. */
+/* Keys first_key_seen() .. keys_seen() - 1 are the query's; the latter may be below 0. */
+HOST_DEVICE int first_key_seen(const Attention *a, int query) {
+    int first = query + 1 + a->keys - a->queries - a->window;
+    return a->window > 0 && first > 0 ? first : 0;
+}
 HOST_DEVICE int keys_seen(const Attention *a, int query) {
     return a->causal ? min_int(a->keys, query + 1 + a->keys - a->queries) : a->keys;
 }
@@ -324,7 +328,8 @@ void kind_text(const Shape *shape, const Gemm *gemm, char *text, size_t size);
  * count. shape->pad: extra elements behind rows of scales. */
 int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]);
 
-/* What the product takes, or the two of KIND_ATTENTION for the keys that queries see, half of them if causal. */
+/* What the product takes, or the two of KIND_ATTENTION for the keys that queries see, half of them if causal, or
+ * the window's. */
 double kind_flop(const Shape *shape, const Gemm *gemm);
 
 /* KIND_ATTENTION: shape->heads without zeros; and all but the pointers. Q, K, V and O are [batch][token][head][size], O as

@@ -111,6 +111,9 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
         Heads heads = kind_heads(&problem->shape);
         append(text, " --head-size %d --kv-heads %d --batches %d%s", heads.size, heads.kv, heads.batches,
                heads.causal ? " --causal" : "");
+        if (heads.window) {
+            append(text, " --window %d", heads.window);
+        }
     }
     if (tuning->variant) {
         append(text, " --variant %s", tuning->variant);
@@ -521,7 +524,8 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         return GEMM_USAGE;
     }
     if (memcmp(&shape.heads, &(Heads){0}, sizeof shape.heads) && shape.kind != KIND_ATTENTION) {
-        fprintf(stderr, "--head-size, --kv-heads, --batches, --causal: %s has no heads\n", stage->chapter->name);
+        fprintf(stderr, "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads\n",
+                stage->chapter->name);
         return GEMM_USAGE;
     }
     if (shape.kind == KIND_ATTENTION && !kind_heads_fit(&shape, message)) {

@@ -27,6 +27,7 @@ enum {
     OPTION_KV_HEADS,
     OPTION_BATCHES,
     OPTION_CAUSAL,
+    OPTION_WINDOW,
     OPTION_REPEAT,
     OPTION_CSV,
     OPTION_VARIANT,
@@ -68,6 +69,7 @@ static const struct option long_options[] = {
     {"kv-heads", required_argument, NULL, OPTION_KV_HEADS},
     {"batches", required_argument, NULL, OPTION_BATCHES},
     {"causal", no_argument, NULL, OPTION_CAUSAL},
+    {"window", required_argument, NULL, OPTION_WINDOW},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
     {"csv", required_argument, NULL, OPTION_CSV},
     {"variant", required_argument, NULL, OPTION_VARIANT},
@@ -108,7 +110,7 @@ void print_usage(FILE *out, const char *program) {
         "  --experts E           with weights of E experts, among which the rows of A are shared out (default 1), "
         "where\n"
         "                        a chapter has them\n"
-        "  --head-size 64|128, --kv-heads G, --batches B, --causal\n"
+        "  --head-size 64|128, --kv-heads G, --batches B, --causal, --window W\n"
         "                        attention: M queries, K keys, N = heads x head size, rounded up; G heads of K and V\n"
         "                        (default: 128, as many as of Q, 1, all keys for each query)\n"
         "  --no-check            do not compare the result\n"
@@ -317,6 +319,7 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_KV_HEADS: return parse_int("--kv-heads", value, 1, MAX_SIZE, &options->shape.heads.kv, message);
     case OPTION_BATCHES: return parse_int("--batches", value, 1, MAX_SIZE, &options->shape.heads.batches, message);
     case OPTION_CAUSAL: options->shape.heads.causal = 1; return 1;
+    case OPTION_WINDOW: return parse_int("--window", value, 1, MAX_SIZE, &options->shape.heads.window, message);
     case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
     case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
     case OPTION_VARIANT: options->tuning.variant = value; return 1;

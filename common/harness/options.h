@@ -28,6 +28,7 @@ typedef struct {
     int kv;      /* --kv-heads: of K and V; as many as of Q */
     int batches; /* --batches; 1 */
     int causal;  /* --causal */
+    int window;  /* --window: of keys up to the query's own; all */
 } Heads;
 
 /* What is multiplied: C[m][n] = A[m][k] * B[n][k]^T and the like. */

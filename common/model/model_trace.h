@@ -17,7 +17,7 @@ typedef enum {
     TRACE_MMA,       /* a warp issues mma.sync; on 01: multiplies in its FMA units */
     TRACE_WGMMA_WAIT, /* a warp waits for wgmma groups; index: groups that may be unfinished */
     TRACE_STORE_WAIT, /* a warp waits for bulk stores; index: groups that may be unfinished */
-    TRACE_EXPONENTIALS, /* a warp computes some, with what lies between them */
+    TRACE_EXP2,       /* a warp computes some, with what lies between them */
     TRACE_EPILOGUE,   /* a warp converts and stores its accumulators */
     TRACE_TILE,       /* a warp takes a tile of C; begin = end; row, col: the tile's */
     TRACE_CTA,        /* asynchronous: the CTA's life, from its first event to its last */

@@ -208,9 +208,15 @@ static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64
 }
 
 /* From the wait that leaves no products unfinished to the next tile, or to the next wait for an mbarrier, a warp is in its
- * epilogue, where it does not wait; the hooks see only parts of that. Events of a warp are in the order of their ends. */
+ * epilogue, where it does not wait; the hooks see only parts of that. Events of a warp are in the order of their ends. A warp
+ * that computes exponentials waits for all products more often: there the parts are all. */
 static void fill_epilogues(Decoder *d, int warp, size_t from) {
     uint64_t until = 0; /* of the epilogue known so far; 0: the warp is not in one */
+    for (size_t i = from; i < d->trace->count; i++) {
+        if (d->trace->event[i].warp == warp && d->trace->event[i].kind == TRACE_EXP2) {
+            return;
+        }
+    }
     for (size_t i = from, end = d->trace->count; i < end && !d->failed; i++) {
         TraceEvent e = d->trace->event[i];
         if (e.warp != warp) {

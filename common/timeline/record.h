@@ -420,7 +420,7 @@ DEVICE void recorded_mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_
 
 /* exponent.h */
 DEVICE float recorded_exp2_approx(float x) {
-    trace_enter(TRACE_EXPONENTIALS);
+    trace_enter(TRACE_EXP2);
     return exp2_approx(x);
 }
 #define exp2_approx recorded_exp2_approx

@@ -37,7 +37,7 @@ static Look look_of(const TraceEvent *e) {
     case TRACE_WGMMA: return LOOK_MATH;
     case TRACE_WGMMA_WAIT: return LOOK_MATH_WAIT;
     case TRACE_STORE_WAIT: return LOOK_STORE_WAIT;
-    case TRACE_EXPONENTIALS: return LOOK_EXPONENTIALS;
+    case TRACE_EXP2: return LOOK_EXPONENTIALS;
     case TRACE_EPILOGUE: return LOOK_EPILOGUE;
     case TRACE_COPY:
     case TRACE_LOAD: return LOOK_LOAD;

@@ -55,7 +55,7 @@ while IFS='|' read -r number arguments pattern; do
 done <<'LIST'
 01|--on model --variant wide|--variant: 01_naive does not have that choice
 01|--on model --experts 2|--experts: 01_naive has no experts
-01|--on model --causal|--head-size, --kv-heads, --batches, --causal: 01_naive has no heads
+01|--on model --causal|--head-size, --kv-heads, --batches, --causal, --window: 01_naive has no heads
 13|--on model --n 256 --kv-heads 3|--kv-heads 3: N = 256 are 2 heads of 128; a divisor of that is accepted
 13|--on model --m 30 --k 2000000000 --batches 2|--batches 2 of 2000000000 rows: 2147418112 rows in all are accepted
 08|--on model --variant pingpong_128x128 --meet no|--meet: 08_persistent_pingpong does not have that choice

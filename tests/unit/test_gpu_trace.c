@@ -168,6 +168,12 @@ static void epilogues_are_filled(void) {
     is_span(event(TRACE_EPILOGUE, 1), 200, 230, "it begins when the last products are done");
     is_span(event(TRACE_EPILOGUE, 2), 310, 500, "and ends with the next tile");
     ok(event(TRACE_EPILOGUE, 3)->end == 0, "behind the tile there is none");
+    reset();
+    put(4, TRACE_EXP2, 0, 50, 90, 0);
+    put(4, TRACE_WGMMA_WAIT, 0, 100, 200, 0);
+    put(4, TRACE_EPILOGUE, 0, 260, 300, 0);
+    decode();
+    is_span(event(TRACE_EPILOGUE, 0), 260, 300, "where exponentials stand between products, no wait begins it");
 }
 
 /* A warp may read the clock before the barrier holds it. */

@@ -11,11 +11,11 @@ enum {
     COST_WAIT = 4,     /* a wait that finds what it waits for */
     COST_BARRIER = 20, /* from the last arrival to everybody's going on */
     COST_SHUFFLE = 2,
-    COST_EXPONENTIAL = 8, /* of a warp: an SM computes 16 a clock, 4 for each of four warps */
     COST_COPY = 1, /* cp.async */
     COST_TMA = 4,  /* a TMA load or store */
     COST_LDMATRIX = 2,
     COST_WGMMA = 2,
+    COST_EXPONENTIAL = 8, /* of a warp: an SM computes 16 a clock, 4 for each of four warps */
 
     /* Shared memory: one ldmatrix or stmatrix of a warp moves 512 bytes. */
     SHARED_BYTES_A_STEP = 128,

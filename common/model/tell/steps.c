@@ -354,7 +354,7 @@ ON(steps, EXPONENTIAL) {
     uint64_t begin = e->thread->steps->time;
     e->thread->steps->time += COST_EXPONENTIAL;
     if (e->thread->lane == 0) {
-        worked(e->thread->warp, TRACE_EXPONENTIALS, begin, e->thread->steps->time);
+        worked(e->thread->warp, TRACE_EXP2, begin, e->thread->steps->time);
     }
 }
 
