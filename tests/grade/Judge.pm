@@ -50,9 +50,8 @@ sub criteria {
     my ($number, $config) = @_;
     my @usual = @{ $config->{technique} };
     my @criteria;
-    for (grep { /^\d\d / } split /\n/, Patches::contents($CRITERIA)) {
-        my ($chapter, $what, $asked, $wrong) = split / \| /;
-        next if $chapter ne $number;
+    for (grep { /^[\d ]*\b$number\b/ } split /\n/, Patches::contents($CRITERIA)) {
+        my (undef, $what, $asked, $wrong) = split / \| /;
         my ($condition, $size) = split / @ /, $asked;
         my @size = defined $size ? (split(' ', $size), $usual[3]) : @usual;
         push @criteria, { what => $what, condition => $condition, size => \@size, wrong => $wrong };

@@ -15,7 +15,6 @@ SKIP: {
     judged_as($sound, @$_, 'wait_group_0') for (
         [ sub { }, 'ok$', 'accepted: as it is, in another place' ],
         [ sub { s/^# about.*\n//m }, 'it has 0 lines `# about:`', 'not accepted: a header line is missing' ],
-        [ sub { s/^# variant: .*/# variant: none/m }, '.*not run it as the variant', 'not accepted: a variant that is not in the plan' ],
         [ sub { s/^-( *)wgmma_wait/-$1wgmma_weit/m }, 'it cannot be built', 'not accepted: it does not apply' ],
         [ sub { s/^\+.*wgmma_wait_group\(0\)/+            wgmma_wait_group(2)/m }, '.*status 4: model: ', 'not accepted: it is wrong' ],
     );

@@ -60,7 +60,7 @@ my $choice = <<'TEXT';
  three
 TEXT
 store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# h100: not run yet\n# lesson: another\n$choice");
-store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n$choice");
+store('beyond/09_two/experiments/choice.patch', "# about: a\n$choice");
 
 # ---- which patches there are
 
@@ -187,7 +187,7 @@ ok(!-e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'it has no obje
 is(table(), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills same machine code\", \"nvcc 9.9.1, x/y\")\n"
     . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\", \"nvcc 9.9.1, x/y\")\n",
     'a bug may; one is the same machine code as its chapter');
-store('beyond/09_two/experiments/choice.patch', "# experiment: e\n# variant: v\n# about: a\n# ptxas: it spills\n$choice");
+store('beyond/09_two/experiments/choice.patch', "# about: a\n# ptxas: it spills\n$choice");
 $ENV{PATCH_NVCC} .= ' -DMEANT';
 ends(0, 'object experiments', qr/^09_choice\tok\tC7510 spills/m, 'an experiment that spills, as it says');
 store('report', $report);
