@@ -47,6 +47,23 @@ extern const Case *const __start_cases[], *const __stop_cases[];
 #define WRONG_IN(part, name, rule) PART_CASE(part, name, #rule)
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+/* In a kernel: the case of that name leaves this statement out, or has it besides. */
+#ifndef BUG
+#define BUG(name) (bug == (name))
+#endif
+#define LEAVES_OUT(name, ...) \
+    do {                      \
+        if (!BUG(name)) {     \
+            __VA_ARGS__;      \
+        }                     \
+    } while (0)
+#define ADDS(name, ...)  \
+    do {                 \
+        if (BUG(name)) { \
+            __VA_ARGS__; \
+        }                \
+    } while (0)
+
 /* What not every compiler and processor shows. */
 #ifdef __clang__
 #define UNLESS_CLANG(rule, why) "# clang " why

@@ -22,7 +22,6 @@ WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER);
 WRONG_CASE(EXPECT_HALF, TX_COUNT);
 WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
 WRONG_CASE(LEAVES_ONE_OUT, DEADLOCK);
-WRONG_CASE(RELEASE_OWN, RACE_WAR);
 WRONG_CASE(ONE_KEEPS, RACE_WAR);            /* one of them does not release, and nobody asks it to */
 WRONG_CASE(RELEASE_WRONG, ARRIVE_OVERFLOW); /* ... releases another CTA twice instead */
 WRONG_CASE(RELEASE_ONLY_OWN, RACE_WAR);     /* as often as all of them together should */
@@ -51,7 +50,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
     int thread = (int)threadIdx.x, rank = cluster_cta_rank();
     if (thread == 0) {
         mbarrier_init(s->full, STAGES, 1);
-        mbarrier_init(s->empty, STAGES, bug == RELEASE_OWN ? 1 : bug == ONE_KEEPS ? CTAS - 1 : CTAS);
+        mbarrier_init(s->empty, STAGES, bug == ONE_KEEPS ? CTAS - 1 : CTAS);
         if (bug != RELAXED_NO_FENCE && bug != RIGHT_NO_FENCE) {
             mbarrier_init_fence();
         }
@@ -62,16 +61,12 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
         __syncthreads();
     } else if (bug == RIGHT_RELAXED || bug == RELAXED_NO_FENCE) {
         cluster_arrive_relaxed();
-        if (bug == ARRIVE_TWICE) {
-            cluster_arrive_relaxed();
-        }
+        ADDS(ARRIVE_TWICE, cluster_arrive_relaxed());
         cluster_wait();
         /* The relaxed arrival publishes the barriers to threads that know the fence: in this CTA too. */
         __syncthreads();
     } else {
-        if (bug == ARRIVE_TWICE) {
-            cluster_arrive_relaxed();
-        }
+        ADDS(ARRIVE_TWICE, cluster_arrive_relaxed());
         cluster_sync();
     }
     float sum = 0;
@@ -92,11 +87,7 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
         }
         fence_proxy_async(); /* ordinary reads come before the next load of this stage */
         __syncthreads();
-        if (bug == RELEASE_OWN) {
-            if (thread == 0) {
-                mbarrier_arrive(&s->empty[stage]);
-            }
-        } else if (thread < CTAS && !(bug == ONE_KEEPS && rank == CTAS - 1)) {
+        if (thread < CTAS && !(bug == ONE_KEEPS && rank == CTAS - 1)) {
             int to = bug == RELEASE_WRONG && rank == 3 && thread == 2 ? 1 : bug == RELEASE_ONLY_OWN ? rank : thread;
             mbarrier_arrive_remote(&s->empty[stage], bug == RANK_TOO_HIGH ? thread + 1 : to);
         }

@@ -6,6 +6,7 @@
 #include "../../common/device/system_flag.h"
 #include "../../common/device/tma.h"
 
+#define BUG(name) (p->bug == (name))
 #include "cases.h"
 
 #define CASE_LIST "devices"
@@ -30,7 +31,6 @@ WRONG_CASE(END_RELAXED, PEER_END);       /* nor an acquire: by relaxed loads alo
 WRONG_CASE(ONE_TOO_FEW, PEER_END);
 WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END); /* when all have come, by chance */
 WRONG_CASE(STALE_EPOCH, PEER_END);      /* the second launch waits for what the first one was told */
-WRONG_CASE(STALE_LATE, PEER_END);       /* ... and finds that it has been told already */
 WRONG_CASE(NO_START, PEER_START);
 WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT); /* the other threads' ordinary stores */
 WRONG_CASE(ADD_GPU, SCOPE);
@@ -53,8 +53,6 @@ typedef struct {
     int *flags[DEVICES], *out; /* [FLAGS]; [GRID * THREADS] */
     int rank, epoch, part, bug;
 } Params;
-
-#define BUG(name) (p->bug == (name))
 
 DEVICE bf16 value(int rank, int row) { return (bf16)(1 + rank * HALF + row); }
 
@@ -84,9 +82,7 @@ DEVICE void await(const Params *p, const int *flag, int wanted) {
     } else if (BUG(READ_RELAXED) || BUG(END_RELAXED) || BUG(RIGHT_FENCES)) {
         while (system_flag_read_relaxed(flag) < wanted) {
         }
-        if (BUG(RIGHT_FENCES)) {
-            system_fence();
-        }
+        ADDS(RIGHT_FENCES, system_fence());
     } else if (BUG(READ_GPU)) {
         while (global_load(acquire, flag) < wanted) {
         }
@@ -112,9 +108,7 @@ DEVICE void send(Shared *s, const Params *p, int block, int thread) {
         for (int i = thread; i < ROWS * COLS; i += THREADS) {
             p->c[p->rank][row * COLS + i] = p->c[other][row * COLS + i] = value(p->rank, block * ROWS + i / COLS);
         }
-        if (!BUG(NO_BARRIER)) {
-            __syncthreads();
-        }
+        LEAVES_OUT(NO_BARRIER, __syncthreads());
     } else {
         for (int i = thread; i < ROWS * COLS; i += THREADS) {
             s->box[i] = value(p->rank, block * ROWS + i / COLS);
@@ -133,9 +127,7 @@ DEVICE void send(Shared *s, const Params *p, int block, int thread) {
         tma_store_2d(&p->far, s->box, 0, row);
     }
     bulk_commit_group();
-    if (BUG(RAISED_EARLY)) {
-        raise(p, &p->flags[other][DONE], block);
-    }
+    ADDS(RAISED_EARLY, raise(p, &p->flags[other][DONE], block));
     if (BUG(RAISED_AFTER_READ)) {
         bulk_wait_group_read(0);
         raise(p, &p->flags[other][DONE], block);
@@ -156,7 +148,7 @@ DEVICE int is_there(const Params *p, int block, int thread) {
 }
 
 DEVICE int receive(const Params *p, int block, int thread) {
-    int stale = BUG(STALE_EPOCH) || BUG(STALE_LATE), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
+    int stale = BUG(STALE_EPOCH), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
     int reads = !BUG(NO_WAIT) && !BUG(END_RELAXED) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
@@ -164,7 +156,7 @@ DEVICE int receive(const Params *p, int block, int thread) {
         p->out[block * THREADS + thread] = is_there(p, block, thread);
         __syncthreads();
     }
-    while (thread == 0 && (BUG(ONE_TOO_FEW_LATE) || BUG(STALE_LATE)) &&
+    while (thread == 0 && BUG(ONE_TOO_FEW_LATE) &&
            system_flag_read_relaxed(&p->flags[p->rank][DONE]) < GRID * p->epoch) {
     }
     if (thread == 0 && !BUG(NO_WAIT)) {
@@ -262,12 +254,7 @@ static int run(const Case *wanted) {
         for (int part = 0; part < 3 && bug == RIGHT_LATE_WAIT && status == 0; part++) {
             status = start_launch(own, 1, part);
         }
-        if (bug == STALE_LATE) {
-            p.flags[rank][READY] = 1;
-            p.flags[rank][DONE] = GRID;
-            status = start_launch(own, 2, -1);
-        }
-        for (int epoch = 1; bug != STALE_LATE && epoch <= epochs && bug != RIGHT_LATE_WAIT && status == 0; epoch++) {
+        for (int epoch = 1; epoch <= epochs && bug != RIGHT_LATE_WAIT && status == 0; epoch++) {
             status = start_launch(own, epoch, -1);
         }
     }

@@ -7,6 +7,7 @@
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/tma.h"
 
+#define BUG(name) (p->bug == (name))
 #include "cases.h"
 
 #define CASE_LIST "global"
@@ -102,8 +103,6 @@ typedef struct {
     int launch, bug;
 } Params;
 
-#define BUG(name) (p->bug == (name))
-
 DEVICE int split(Shared *s, const Params *p, int block, int thread) {
     int stores = BUG(RIGHT_SPLIT_STORES) || BUG(SPLIT_STORES_NO_BARRIER) || BUG(SPLIT_STORES_NO_FENCE);
     if (stores) {
@@ -123,9 +122,7 @@ DEVICE int split(Shared *s, const Params *p, int block, int thread) {
                 __threadfence();
             }
             before = atomicAdd(p->word, 1);
-            if (!BUG(SPLIT_NO_ACQUIRE)) {
-                __threadfence();
-            }
+            LEAVES_OUT(SPLIT_NO_ACQUIRE, __threadfence());
         }
         s->last = before == GRID - 1;
         if ((BUG(RIGHT_SPLIT_RESET) && before == GRID - 1) || (BUG(SPLIT_RESET_BY_FIRST) && before == 0)) {
@@ -151,9 +148,7 @@ DEVICE int flags(const Params *p, int block, int thread) {
     int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
     int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED) || BUG(FLAGS_CHAIN_BROKEN);
     p->part[block * THREADS + thread] = block + thread;
-    if (!BUG(FLAGS_NO_BARRIER)) {
-        __syncthreads();
-    }
+    LEAVES_OUT(FLAGS_NO_BARRIER, __syncthreads());
     if (thread == 0) {
         if (fences) {
             __threadfence();
@@ -211,9 +206,7 @@ DEVICE int grid_barrier(const Params *p, int block, int thread) {
                    (2 * round - 1) * ctas) {
             }
         }
-        if (!BUG(GRID_BARRIER_ONE_THREAD)) {
-            __syncthreads();
-        }
+        LEAVES_OUT(GRID_BARRIER_ONE_THREAD, __syncthreads());
         int other = (block + 1) % ctas;
         right &=
             p->part[other * THREADS + (thread ^ 9)] == round * (other + (thread ^ 9)) || BUG(GRID_BARRIER_ONE_THREAD);
@@ -301,9 +294,7 @@ DEVICE int load(Shared *s, const Params *p, int from, int thread) {
     for (int i = thread; i < ROWS * COLS; i += THREADS) {
         right &= s->box[i] == (bf16)(from + i);
     }
-    if (BUG(RIGHT_LOAD_THEN_STORE)) {
-        p->copy[from * ROWS * COLS + thread] = 1;
-    }
+    ADDS(RIGHT_LOAD_THEN_STORE, p->copy[from * ROWS * COLS + thread] = 1);
     return right || BUG(STORE_UNDER_LOAD);
 }
 
@@ -343,9 +334,7 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     const int one = 0x3f80, twice = 0x80; /* the bits of 1.0; what twice a number has more */
     for (int i = thread; i < ROWS * COLS; i += THREADS) {
         s->box[i] = (bf16)(one + block + i);
-        if (BUG(TMA_STORE_OVER_STORES)) {
-            p->copy[block * ROWS * COLS + i] = 0;
-        }
+        ADDS(TMA_STORE_OVER_STORES, p->copy[block * ROWS * COLS + i] = 0);
     }
     fence_proxy_async();
     __syncthreads();
@@ -384,18 +373,14 @@ DEVICE int shared_atomics(Shared *s, const Params *p, int thread) {
     if (thread < 16) {
         s->bin[thread] = 0;
     }
-    if (!BUG(SHARED_ATOMIC_NO_INIT_SYNC)) {
-        __syncthreads();
-    }
+    LEAVES_OUT(SHARED_ATOMIC_NO_INIT_SYNC, __syncthreads());
     atomicAdd(&s->bin[thread % 16], thread);
     atomicAdd(&s->bin[thread / 16], 1);
     if (BUG(SHARED_ATOMIC_THEN_STORE) && thread == 40) {
         s->bin[3] = 0;
     }
     int seen = BUG(SHARED_ATOMIC_AND_LOAD) && thread == 40 ? s->bin[5] : 0;
-    if (!BUG(SHARED_ATOMIC_NO_SYNC)) {
-        __syncthreads();
-    }
+    LEAVES_OUT(SHARED_ATOMIC_NO_SYNC, __syncthreads());
     int bin = thread % 16, sum = bin * (THREADS / 16) + 16 * 6 + (bin < THREADS / 16 ? 16 : 0);
     return s->bin[bin] == sum || seen || BUG(SHARED_ATOMIC_NO_SYNC) || BUG(SHARED_ATOMIC_THEN_STORE);
 }
@@ -434,12 +419,8 @@ static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(cons
     int id = (int)(blockIdx.x * blockDim.x + threadIdx.x), other = 0;
     const int *in = p->launch == 0 ? p->part : p->out;
     int *out = p->launch == 0 ? p->out : p->part;
-    if (BUG(RIGHT_OVERLAP_OTHER)) {
-        other = p->word[15];
-    }
-    if (BUG(OVERLAP_WRITES_EARLY)) {
-        out[id] = 0;
-    }
+    ADDS(RIGHT_OVERLAP_OTHER, other = p->word[15]);
+    ADDS(OVERLAP_WRITES_EARLY, out[id] = 0);
     if (BUG(OVERLAP_COUNTS_EARLY) && threadIdx.x == 0) {
         global_add(relaxed, p->word, 1);
     }
@@ -447,19 +428,13 @@ static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(cons
         if (threadIdx.x == 0) {
             grid_dependency_wait();
         }
-        if (BUG(RIGHT_OVERLAP_ONE)) {
-            __syncthreads();
-        }
+        ADDS(RIGHT_OVERLAP_ONE, __syncthreads());
     } else if (!BUG(OVERLAP_NO_WAIT) && !BUG(OVERLAP_LATE_WAIT) && !BUG(RIGHT_OVERLAP_NOT) && !BUG(RIGHT_OVERLAP_END)) {
         grid_dependency_wait();
     }
-    if (!BUG(RIGHT_OVERLAP_END)) {
-        grid_dependency_launch();
-    }
+    LEAVES_OUT(RIGHT_OVERLAP_END, grid_dependency_launch());
     out[id] = in[id] + 1 + other;
-    if (BUG(OVERLAP_LATE_WAIT)) {
-        grid_dependency_wait();
-    }
+    ADDS(OVERLAP_LATE_WAIT, grid_dependency_wait());
 }
 KERNEL_ENTRY(launch_kernel_pair, Params);
 

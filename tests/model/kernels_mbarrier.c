@@ -30,7 +30,6 @@ struct Params {
 RIGHT_IN(rounds, RIGHT_TOKEN); /* all threads meet by arrivals with tokens */
 RIGHT_IN(rounds, RIGHT_TOKEN_POLL);
 RIGHT_IN(rounds, RIGHT_TOKEN_TRY);
-RIGHT_IN(rounds, RIGHT_TRY_PARITY);
 RIGHT_IN(rounds, RIGHT_COUNT); /* one lane arrives for its warp */
 WRONG_IN(rounds, COUNT_TOO_MANY, ARRIVE_OVERFLOW);
 WRONG_IN(rounds, COUNT_ZERO, ARRIVE_OVERFLOW);
@@ -39,17 +38,8 @@ WRONG_IN(rounds, COUNT_NO_SYNCWARP, RACE_RAW);
 /* A meeting of all threads. */
 DEVICE void meet(MBarrier *bar, int bug, int round) {
     uint32_t parity = (uint32_t)round & 1;
-    if (bug == RIGHT_TRY_PARITY) {
-        mbarrier_arrive(bar);
-        while (!(threadIdx.x % 2 ? mbarrier_try_wait_parity(bar, parity)
-                                 : mbarrier_try_wait_parity_hint(bar, parity, 100))) {
-        }
-        return;
-    }
     if (bug == RIGHT_COUNT || bug == COUNT_TOO_MANY || bug == COUNT_ZERO || bug == COUNT_NO_SYNCWARP) {
-        if (bug != COUNT_NO_SYNCWARP) {
-            __syncwarp();
-        }
+        LEAVES_OUT(COUNT_NO_SYNCWARP, __syncwarp());
         if (threadIdx.x % 32 == 0) {
             mbarrier_arrive_count(bar, bug == COUNT_TOO_MANY ? 33 : bug == COUNT_ZERO ? 0 : 32);
         }
@@ -130,16 +120,12 @@ DEVICE void lives(Shared *s, const Params *p) {
         mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
     }
     __shfl_sync(0xffffffffu, 0, 0);
-    if (bug != INVAL_IN_USE) {
-        __syncthreads();
-    }
+    LEAVES_OUT(INVAL_IN_USE, __syncthreads());
     if (ends) {
         mbarrier_inval(bug == INVAL_NO_INIT ? &s->none : &s->bar);
     }
     __shfl_sync(0xffffffffu, 0, 0);
-    if (bug != REUSE_NO_SYNC) {
-        __syncthreads();
-    }
+    LEAVES_OUT(REUSE_NO_SYNC, __syncthreads());
     if (bug == RIGHT_REUSE || bug == REUSE_NO_SYNC) {
         if (thread == 1) {
             s->bar.state = 77;
@@ -157,9 +143,7 @@ DEVICE void lives(Shared *s, const Params *p) {
         mbarrier_init_fence();
     }
     __shfl_sync(0xffffffffu, 0, 0);
-    if (bug != REINIT_NO_SYNC) {
-        __syncthreads();
-    }
+    LEAVES_OUT(REINIT_NO_SYNC, __syncthreads());
     s->value[thread] = p->in[thread];
     mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
     p->out[thread] = s->value[(int)blockDim.x - 1 - thread];
@@ -191,15 +175,11 @@ DEVICE void copies(Shared *s, const Params *p) {
             cp_async_commit_group();
             chunk = s->chunk[0];
         }
-        if (bug == COPIES_ARRIVE_FIRST) {
-            cp_async_mbarrier_arrive_noinc(&s->bar);
-        }
+        ADDS(COPIES_ARRIVE_FIRST, cp_async_mbarrier_arrive_noinc(&s->bar));
         int to = at + (bug == COPIES_MISALIGNED ? 2 : bug == COPIES_OUTSIDE ? 1 << 16 : 0);
         cp_async_16_zfill(&chunk[to], &p->in[bug == COPIES_FROM_OUTSIDE ? at + N : at],
                           bug == COPIES_32_BYTES ? 32 : 16);
-        if (bug == COPIES_STORE) {
-            s->value[thread] = 1;
-        }
+        ADDS(COPIES_STORE, s->value[thread] = 1);
         if (bug == COPIES_PLAIN_ARRIVE) {
             mbarrier_arrive(&s->bar);
         } else if (bug == RIGHT_COPIES_INC || bug == COPIES_INC_ALONE) {
@@ -213,9 +193,7 @@ DEVICE void copies(Shared *s, const Params *p) {
             __syncthreads();
             return;
         }
-        if (bug == RIGHT_COPIES_INC) {
-            mbarrier_arrive(&s->bar);
-        }
+        ADDS(RIGHT_COPIES_INC, mbarrier_arrive(&s->bar));
         if (bug == COPIES_NO_WAIT) {
             return;
         }
@@ -286,9 +264,7 @@ DEVICE void ballot(Shared *s, const Params *p) {
         while (bug != RIGHT_TOLD_YES && (one ? told == 0 : told != ~0u)) {
             told = __ballot_sync(~0u, mbarrier_test_wait_parity(&s->bar, 0));
         }
-        if (bug == RIGHT_BALLOT_SYNC) {
-            __syncwarp();
-        }
+        ADDS(RIGHT_BALLOT_SYNC, __syncwarp());
         sum += s->value[THREADS - 1 - thread] - round;
         mbarrier_arrive(&s->bar);
         mbarrier_wait_parity(&s->bar, 1);
@@ -315,14 +291,10 @@ DEVICE void ring(Shared *s, const Params *p) {
             if (bug == RIGHT_WAITS_AGAIN || bug == WAITS_AFTER_RELEASE) {
                 mbarrier_arrive(&s->readers);
                 if (stage == 1) {
-                    if (bug == WAITS_AFTER_RELEASE) {
-                        mbarrier_arrive(&s->empty[0]);
-                    }
+                    ADDS(WAITS_AFTER_RELEASE, mbarrier_arrive(&s->empty[0]));
                     mbarrier_wait_parity(&s->full[0], parity);
                     sum += s->chunk[0][lane * CHUNK];
-                    if (bug == RIGHT_WAITS_AGAIN) {
-                        mbarrier_arrive(&s->empty[0]);
-                    }
+                    ADDS(RIGHT_WAITS_AGAIN, mbarrier_arrive(&s->empty[0]));
                     mbarrier_arrive(&s->empty[1]);
                 }
                 mbarrier_wait_parity(&s->readers, (uint32_t)k & 1);
@@ -336,9 +308,7 @@ DEVICE void ring(Shared *s, const Params *p) {
         }
         cp_async_16(&s->chunk[stage][lane * CHUNK], &p->in[(k % 2 * 32 + lane) * CHUNK]);
         cp_async_mbarrier_arrive_noinc(&s->full[stage]);
-        if (bug == COPIES_RING_AFTER) {
-            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
-        }
+        ADDS(COPIES_RING_AFTER, mbarrier_wait_parity(&s->empty[stage], parity ^ 1));
     }
     if (consumes) {
         p->out[lane] = p->out[32 + lane] = sum;

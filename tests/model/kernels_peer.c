@@ -67,9 +67,7 @@ DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     uint4 v = cluster_load_v4(&s->v[other], peer);
     sum += (int)cluster_load_u64(&s->u64[other], peer) + (int)cluster_load_f32(&s->f32[other], peer);
     p->out[rank * THREADS + thread] = sum + (int)v.x + (int)v.w;
-    if (bug != LOAD_NO_END_SYNC) {
-        cluster_sync();
-    }
+    LEAVES_OUT(LOAD_NO_END_SYNC, cluster_sync());
 }
 
 RIGHT_IN(store_all, RIGHT_STORES);
@@ -94,9 +92,7 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     if (bug == STORE_AFTER_END) {
         return;
     }
-    if (bug == STORE_BOTH) {
-        cluster_store_u32(&s->u32[to], rank, (uint32_t)n);
-    }
+    ADDS(STORE_BOTH, cluster_store_u32(&s->u32[to], rank, (uint32_t)n));
     cluster_store_u64(&s->u64[to], 1 - rank, (uint64_t)n);
     cluster_store_f32(&s->f32[to], 1 - rank, (float)n);
     cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, 0, 0, (uint32_t)n));
@@ -142,9 +138,7 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
         }
         uint4 v = make_uint4(n, n, n, n);
         if (by_store(bug)) {
-            if (bug == MBARRIER_GLOBAL_CTA) {
-                p->out[THREADS + thread] = 0;
-            }
+            ADDS(MBARRIER_GLOBAL_CTA, p->out[THREADS + thread] = 0);
             cluster_store_v4(&s->v[to], 1, v);
             if (bug == MBARRIER_ARRIVE_CTA || bug == MBARRIER_GLOBAL_CTA) {
                 mbarrier_arrive_remote(&s->full, 1);
@@ -175,9 +169,7 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
             st_async_f32(at + 4, 1, (float)n, &s->full);
             st_async_u64(at + 8, 1, (uint64_t)n << 32 | n, &s->full);
         }
-        if (bug == ASYNC_NO_WAIT) {
-            lap();
-        }
+        ADDS(ASYNC_NO_WAIT, lap());
         if (bug == ASYNC_NO_WAIT || bug == ASYNC_NO_END) {
             return;
         }
@@ -276,9 +268,7 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
     if (thread % 32 == 0) {
         mbarrier_wait_parity(&s->full, 0);
     }
-    if (bug != LANE_WAITS_ALONE) {
-        __syncwarp();
-    }
+    LEAVES_OUT(LANE_WAITS_ALONE, __syncwarp());
     if (bug == ARRIVES_IN_TWO_PLACES && half) {
         cluster_arrive_relaxed();
     } else {

@@ -34,8 +34,6 @@ DEVICE int mirrored(const Params *p, int id) { return p->in[id / 128 * 128 + 127
 RIGHT_IN(reverse, RIGHT_REVERSE); /* through shared memory */
 WRONG_IN(reverse, NO_SYNC, RACE_RAW);
 WRONG_IN(reverse, NO_SYNC_SECOND, RACE_WAR);
-WRONG_IN(reverse, SYNC_IN_HALF, DEADLOCK);
-WRONG_IN(reverse, SYNC_TWO_LINES, CONVERGENCE);
 WRONG_IN(reverse, UNINITIALISED, UNINIT_SHARED);
 WRONG_IN(reverse, SHARED_PAST_END, SHARED_BOUNDS);
 WRONG_IN(reverse, SHARED_BEFORE, SHARED_BOUNDS);
@@ -49,27 +47,13 @@ DEVICE void reverse(Shared *s, const Params *p, int id) {
     if (bug != UNINITIALISED || thread != 7) {
         s->value[place] = p->in[id];
     }
-    if (bug == SYNC_TWO_LINES) {
-        if (thread % 2 == 0) {
-            __syncthreads();
-        } else {
-            __syncthreads();
-        }
-    } else if (bug != NO_SYNC && !(bug == SYNC_IN_HALF && thread >= 64)) {
-        __syncthreads();
-    }
+    LEAVES_OUT(NO_SYNC, __syncthreads());
     int got = s->value[THREADS - 1 - thread];
     while (bug == SPIN_SHARED && *(volatile int *)&s->value[5] != 0) {
     }
     while (bug == SPIN_GLOBAL && *(volatile int *)p->counter == 0) {
     }
-    if (bug == SYNC_IN_HALF && thread >= 64) {
-        named_barrier_sync(3, 64);
-        named_barrier_sync(4, 128);
-    }
-    if (bug == NO_SYNC_SECOND) {
-        s->value[thread] = got;
-    }
+    ADDS(NO_SYNC_SECOND, s->value[thread] = got);
     p->out[id] = got;
 }
 
@@ -143,12 +127,8 @@ DEVICE void signal(Shared *s, const Params *p, int id) {
     if (thread >= 64) {
         s->value[thread] = p->in[id - 64];
         s->value[thread - 64] = p->in[id];
-        if (bug != SIGNAL_MISSING) {
-            named_barrier_arrive(bug == NAMED_ID ? 16 : 1, bug == NAMED_COUNT ? 96 : count);
-        }
-        if (bug == NAMED_TWICE) {
-            named_barrier_arrive(1, count);
-        }
+        LEAVES_OUT(SIGNAL_MISSING, named_barrier_arrive(bug == NAMED_ID ? 16 : 1, bug == NAMED_COUNT ? 96 : count));
+        ADDS(NAMED_TWICE, named_barrier_arrive(1, count));
     } else {
         named_barrier_sync(1, count);
         p->out[id] = s->value[thread ^ 63];
@@ -246,7 +226,6 @@ WRONG_IN(hand_over, MBARRIER_NO_WAIT, RACE_RAW);
 WRONG_IN(hand_over, MBARRIER_NO_ARRIVALS, BARRIER_UNINIT);
 WRONG_IN(hand_over, MBARRIER_PAST_END, SHARED_BOUNDS);
 WRONG_IN(hand_over, POLL_NEVER, LIVELOCK);
-WRONG_IN(hand_over, SLOW_WAITER, PHASE_SKIPPED);
 
 DEVICE void hand_over(Shared *s, const Params *p, int id) {
     const int bug = p->bug;
@@ -266,22 +245,6 @@ DEVICE void hand_over(Shared *s, const Params *p, int id) {
         mbarrier_wait_parity(ready, 0);
     }
     p->out[id] = s->value[THREADS - 1 - thread];
-    if (bug == SLOW_WAITER) {
-        /* Thread 1 waits for a phase that others may complete and follow with the next one before it looks. */
-        if (thread == 1) {
-            mbarrier_wait_parity(ready, 1);
-        } else {
-            mbarrier_arrive(ready);
-            if (thread == 0) {
-                mbarrier_arrive(ready);
-            }
-            mbarrier_wait_parity(ready, 1);
-            mbarrier_arrive(ready);
-            if (thread == 0) {
-                mbarrier_arrive(ready);
-            }
-        }
-    }
 }
 
 RIGHT_IN(early_return, RIGHT_EARLY_RETURN); /* the others meet without those who have returned */

@@ -66,7 +66,6 @@ WRONG_CASE(BARRIER_MISALIGNED, ALIGNMENT);
 WRONG_CASE(ONE_WARP_MISSES_FENCE, WGMMA_FENCE);
 WRONG_CASE(ONE_WARP_MULTIPLIES, DEADLOCK);
 WRONG_CASE(ONE_WARP_RETURNS, CONVERGENCE);
-WRONG_CASE(UNINITIALISED_OPERAND, UNINIT_SHARED);
 WRONG_CASE(SINGLE_WARP_WAITS, RACE_RAW);
 
 typedef struct {
@@ -100,14 +99,10 @@ DEVICE void producer(Shared *s, const Params *p) {
     PipelineState state = bug == EMPTY_PARITY ? consumer_start_state() : producer_start_state();
     for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
         MBarrier *full = &s->full[state.index];
-        if (bug != NO_EMPTY_WAIT) {
-            mbarrier_wait_parity(&s->empty[state.index], state.phase);
-        }
+        LEAVES_OUT(NO_EMPTY_WAIT, mbarrier_wait_parity(&s->empty[state.index], state.phase));
         if (generic) {
             store_a(s, p, state.index, k_tile);
-            if (bug == RIGHT_GENERIC_A) {
-                fence_proxy_async();
-            }
+            ADDS(RIGHT_GENERIC_A, fence_proxy_async());
             named_barrier_sync(1, 128);
             if (bug == RIGHT_GENERIC_A_LATE && threadIdx.x == 0) {
                 fence_proxy_async();
@@ -117,24 +112,16 @@ DEVICE void producer(Shared *s, const Params *p) {
             int bytes = generic ? STAGE_BYTES / 2 : STAGE_BYTES;
             bytes = bug == EXPECT_HALF ? bytes / 2 : bug == EXPECT_DOUBLE ? bytes * 2 : bytes;
             bytes += bug == BOX_TOO_LARGE ? BM * BK * 2 : 0;
-            if (bug == EXPECT_TOO_LARGE) {
-                bytes = 1 << 20;
-            }
+            ADDS(EXPECT_TOO_LARGE, bytes = 1 << 20);
             if (bug == NO_EXPECT) {
                 mbarrier_arrive(full);
             } else {
                 mbarrier_arrive_expect_tx(full, bytes);
             }
             bf16 *a = s->a[state.index], *b = s->b[state.index];
-            if (bug == LOAD_MISALIGNED) {
-                a += 8;
-            }
-            if (bug == LOAD_OVER_BARRIER) {
-                b = (bf16 *)((uintptr_t)s->full / 1024 * 1024);
-            }
-            if (bug == LOAD_OUTSIDE) {
-                b = (bf16 *)s->full;
-            }
+            ADDS(LOAD_MISALIGNED, a += 8);
+            ADDS(LOAD_OVER_BARRIER, b = (bf16 *)((uintptr_t)s->full / 1024 * 1024));
+            ADDS(LOAD_OUTSIDE, b = (bf16 *)s->full);
             const TensorMap *map_a =
                 bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16) : &p->map_a;
             MBarrier *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
@@ -158,12 +145,8 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
     const int bug = p->bug;
     int warp = (int)threadIdx.x / 32 % 4, lane = (int)threadIdx.x % 32;
     uint64_t a = operand(s->a[stage], bug), b = operand(s->b[stage], bug);
-    if (bug == DESCRIPTOR_OUTSIDE) {
-        a += 3 << 12;
-    }
-    if (bug == DESCRIPTOR_BITS) {
-        b |= (uint64_t)1 << 46;
-    }
+    ADDS(DESCRIPTOR_OUTSIDE, a += 3 << 12);
+    ADDS(DESCRIPTOR_BITS, b |= (uint64_t)1 << 46);
     if (bug == OTHER_ROWS && k_tile > 0) {
         a += 512 / 16 * 2;
     }
@@ -180,9 +163,7 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
         int accumulate = (bug == DISCARDED ? k_tile : k_tile + step) > 0 || bug == ACCUMULATE_FIRST;
         wgmma_ss(64, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, accumulate);
     }
-    if (bug != NO_COMMIT) {
-        wgmma_commit_group();
-    }
+    LEAVES_OUT(NO_COMMIT, wgmma_commit_group());
 }
 
 DEVICE void consumer(Shared *s, const Params *p) {
@@ -200,9 +181,7 @@ DEVICE void consumer(Shared *s, const Params *p) {
         }
         int stage = bug == CONSUMER_NEXT_STAGE ? (state.index + 1) % STAGES : state.index;
         multiply(s, p, acc, stage, k_tile);
-        if (bug == STORE_IN_FLIGHT) {
-            acc[3] = 0;
-        }
+        ADDS(STORE_IN_FLIGHT, acc[3] = 0);
         if (bug != NO_WAIT && bug != RELEASE_EARLY && bug != NO_COMMIT) {
             wgmma_wait_group(0);
         }
@@ -239,19 +218,13 @@ DEVICE void consumer(Shared *s, const Params *p) {
         if (bug != NO_STORE_FENCE && bug != RIGHT_STORE_FENCE_LATE && (bug != STORE_FENCE_BY_ONE || thread == 0)) {
             fence_proxy_async();
         }
-        if (bug != NO_STORE_BARRIER) {
-            named_barrier_sync(2, 128);
-        }
+        LEAVES_OUT(NO_STORE_BARRIER, named_barrier_sync(2, 128));
         if (thread == 0) {
-            if (bug == RIGHT_STORE_FENCE_LATE) {
-                fence_proxy_async();
-            }
+            ADDS(RIGHT_STORE_FENCE_LATE, fence_proxy_async());
             for (int box = 0; box < BN / 16; box++) {
                 tma_store_2d(&p->map_c[round], s->out[box], box * 16, 0);
             }
-            if (bug != NO_STORE_COMMIT) {
-                bulk_commit_group();
-            }
+            LEAVES_OUT(NO_STORE_COMMIT, bulk_commit_group());
         }
     }
     if (thread == 0 && bug != NO_STORE_WAIT) {
@@ -264,29 +237,17 @@ static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_co
     const int bug = p.bug;
     if (threadIdx.x == 0) {
         tma_prefetch_map(&p.map_a);
-        if (bug != NO_INIT) {
-            mbarrier_init(s->full, STAGES, bug == FULL_COUNT_128 ? 128 : 1);
-        }
+        LEAVES_OUT(NO_INIT, mbarrier_init(s->full, STAGES, bug == FULL_COUNT_128 ? 128 : 1));
         mbarrier_init(s->empty, STAGES, 1);
-        if (bug == REINIT) {
-            mbarrier_init(s->empty, STAGES, 1);
-        }
-        if (bug != RIGHT_NO_INIT_FENCE) {
-            mbarrier_init_fence();
-        }
+        ADDS(REINIT, mbarrier_init(s->empty, STAGES, 1));
+        LEAVES_OUT(RIGHT_NO_INIT_FENCE, mbarrier_init_fence());
     }
     __syncthreads();
     if (bug == STORE_OVER_BARRIER && threadIdx.x == 200) {
         s->full[1].state = 0;
     }
     int generic = bug == RIGHT_GENERIC_A || bug == GENERIC_A_NO_FENCE || bug == RIGHT_GENERIC_A_LATE;
-    if (bug == UNINITIALISED_OPERAND) {
-        if (threadIdx.x >= 128) {
-            float acc[BN / 2];
-            multiply(s, &p, acc, 0, 0);
-            wgmma_wait_group(0);
-        }
-    } else if (threadIdx.x >= 128) {
+    if (threadIdx.x >= 128) {
         consumer(s, &p);
     } else if (threadIdx.x == 0 || generic) {
         producer(s, &p);

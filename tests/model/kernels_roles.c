@@ -122,12 +122,8 @@ DEVICE void load(Shared *s, const Params *p, int k_tile) {
     default: mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
     }
     tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, 0, full);
-    if (bug != RIGHT_B_BY_CP_ASYNC) {
-        tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, 0, full);
-    }
-    if (bug == RIGHT_LOADS_FIRST) {
-        mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
-    }
+    LEAVES_OUT(RIGHT_B_BY_CP_ASYNC, tma_load_2d(s->b[stage], &p->map_b, k_tile * BK, 0, full));
+    ADDS(RIGHT_LOADS_FIRST, mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES));
 }
 
 DEVICE void wait_empty(Shared *s, const Params *p, int k_tile) {
@@ -165,9 +161,7 @@ DEVICE void produce(Shared *s, const Params *p) {
             mbarrier_arrive(&s->full[stage]);
         }
     } else if (thread == 0 || (two && thread == 1)) {
-        if (bug == RIGHT_EMPTY_AHEAD) {
-            wait_empty(s, p, 0);
-        }
+        ADDS(RIGHT_EMPTY_AHEAD, wait_empty(s, p, 0));
         for (; k_tile < K_TILES; k_tile++) {
             if (bug != RIGHT_EMPTY_AHEAD) {
                 wait_empty(s, p, k_tile);
@@ -177,9 +171,7 @@ DEVICE void produce(Shared *s, const Params *p) {
             if (two && thread == 1) {
                 mbarrier_expect_tx(&s->full[k_tile % p->stages], B_BYTES);
             }
-            if (bug == RIGHT_EXPECT_BY_OTHER) {
-                __syncwarp(3);
-            }
+            ADDS(RIGHT_EXPECT_BY_OTHER, __syncwarp(3));
             if (thread == 0) {
                 load(s, p, k_tile);
             }
@@ -264,9 +256,7 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
         wait_full(s, p, k_tile + 1);
         load_fragments(s, p, fragment[1 - set], k_tile + 1);
     }
-    if (bug == FRAGMENT_BEHIND_FENCE) {
-        fragment[set][1][2] += (uint32_t)p->zero;
-    }
+    ADDS(FRAGMENT_BEHIND_FENCE, fragment[set][1][2] += (uint32_t)p->zero);
     for (int i = 0; i < BN / 2 && bug == ZEROED_BEHIND_FENCE && first; i++) {
         acc[i] = 0;
     }
@@ -285,9 +275,7 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
         wgmma_wait_group(1);
     }
     wgmma_commit_group();
-    if (bug == FRAGMENT_STORED) {
-        fragment[set][1][2] += (uint32_t)p->zero;
-    }
+    ADDS(FRAGMENT_STORED, fragment[set][1][2] += (uint32_t)p->zero);
 }
 
 DEVICE void release(Shared *s, const Params *p, int k_tile) {
@@ -344,16 +332,12 @@ DEVICE void consume(Shared *s, const Params *p) {
             }
             continue;
         }
-        if (bug == RIGHT_TURNS_HANDED) {
-            named_barrier_sync(6 + consumer, 128 * CONSUMERS);
-        }
+        ADDS(RIGHT_TURNS_HANDED, named_barrier_sync(6 + consumer, 128 * CONSUMERS));
         if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
             wait_full(s, p, k_tile);
         }
         multiply(s, p, acc[set], fragment, k_tile, k_tile < (turns(bug) || bug == RIGHT_TWO_SETS ? 2 : 1));
-        if (bug == RIGHT_TURNS_HANDED) {
-            named_barrier_arrive(7 - consumer, 128 * CONSUMERS);
-        }
+        ADDS(RIGHT_TURNS_HANDED, named_barrier_arrive(7 - consumer, 128 * CONSUMERS));
         if (bug == RIGHT_ASKS_AHEAD && k_tile + 1 < K_TILES) {
             mbarrier_test_wait_parity(&s->full[(k_tile + 1) % p->stages], (uint32_t)((k_tile + 1) / p->stages) & 1);
         }

@@ -18,7 +18,6 @@ RIGHT_CASE(RIGHT_BULK);
 RIGHT_CASE(RIGHT_BULK_READ_WAIT); /* the buffer is filled again once it has been read */
 WRONG_CASE(LOAD_NO_READ_FENCE, PROXY_FENCE);
 WRONG_CASE(LOAD_OVER_READ, RACE_WAR);
-FIRST_CASE(LOAD_OVER_LATE_READ, RACE_WAR); /* there is a fence, but all read behind it: the thread that loads, too */
 WRONG_CASE(LOAD_BYTES_24, ALIGNMENT);
 WRONG_CASE(LOAD_NO_BYTES, ALIGNMENT);
 WRONG_CASE(LOAD_FROM_8, ALIGNMENT);
@@ -88,7 +87,7 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
             __syncthreads();
         }
         for (int i = thread; i < ROWS * COLS; i += THREADS) {
-            uint32_t in = bug == LOAD_OVER_LATE_READ ? p.in[i] : s->in[i / COLS][i % COLS];
+            uint32_t in = s->in[i / COLS][i % COLS];
             s->out[i / COLS][i % COLS] = 2 * in;
         }
         fence_proxy_async(); /* for the stores of `out` and, in the next round, the loads of `in` */
@@ -100,10 +99,6 @@ static __global__ void __launch_bounds__(THREADS) bulk_kernel(const __grid_const
         if (bug == LOAD_NO_READ_FENCE) {
             p.seen[thread] = s->in[0][thread];
             __syncthreads();
-        }
-        if (bug == LOAD_OVER_LATE_READ) {
-            p.seen[thread] = s->in[0][thread];
-            warp_uniform(0);
         }
         if (thread == 0 && bug != LOAD_OVER_READ) {
             store_rows(s, &p, round);
@@ -226,9 +221,7 @@ static __global__ void __launch_bounds__(THREADS) box_kernel(const __grid_consta
         load_box(s, &p);
     }
     __syncthreads();
-    if (bug != BOX_NO_WAIT) {
-        mbarrier_wait_parity(&s->full, 0);
-    }
+    LEAVES_OUT(BOX_NO_WAIT, mbarrier_wait_parity(&s->full, 0));
     for (int i = thread; i < p.bytes; i += THREADS) {
         p.seen[i] = s->box[i];
     }

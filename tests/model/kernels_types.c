@@ -52,7 +52,6 @@ WRONG_LIKE(SS_TRANS_B, STEP_AS_K_MAJOR, PROVENANCE);
 WRONG_LIKE(SS_TRANS_B, TAKEN_AS_K_MAJOR, PROVENANCE);
 WRONG_LIKE(SS_BF16, WIDTH_12, WGMMA_OPERANDS);
 LIKE_CASE(SS_BF16, READ_IN_FLIGHT, LOCAL_ACCESS("WGMMA_IN_FLIGHT"));
-WRONG_LIKE(RS_BF16, RS_NO_FENCE, WGMMA_FENCE);
 WRONG_LIKE(RS_BF16, RS_OTHER_STEP, PROVENANCE);  /* fragments by ldmatrix, of another step than the descriptor */
 WRONG_LIKE(RS_BF16, RS_OTHER_LANES, PROVENANCE); /* ldmatrix at the addresses of operand B */
 WRONG_LIKE(RS_E4M3, FRAGMENT_REFILLED, WGMMA_IN_FLIGHT); /* while the product that reads it may go on */
@@ -158,13 +157,8 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
         for (int i = 0; i < 4 && bug == RS_HOLDS_STORED; i++) {
             made[step][i] += (uint32_t)p->a_trans; /* 0 */
         }
-        if (bug == RS_NO_FENCE && step == 0) {
-            wgmma_fence();
-        }
     }
-    if (bug != RS_NO_FENCE) {
-        wgmma_fence();
-    }
+    wgmma_fence();
     for (int step = 0; step < TILES * 4; step++) {
         int tile = step / 4, in_tile = step % 4;
         uint64_t a = p->a_trans ? wgmma_descriptor_mn(s->a[tile], PANEL_BYTES) : wgmma_descriptor(s->a[tile]);
@@ -183,12 +177,8 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
         product(p, acc, is_made(bug) ? made[from] : registers[from], a, b + (uint64_t)(in_tile * b_step), step > 0);
     }
     wgmma_commit_group();
-    if (bug == READ_IN_FLIGHT) {
-        p->d[thread] = acc[p->n / 2 - 1];
-    }
-    if (bug == FRAGMENT_REFILLED) {
-        ldmatrix_x4(registers[TILES * 4 - 1], row_at(s->a[0], warp * 16 + lane % 16, lane / 16));
-    }
+    ADDS(READ_IN_FLIGHT, p->d[thread] = acc[p->n / 2 - 1]);
+    ADDS(FRAGMENT_REFILLED, ldmatrix_x4(registers[TILES * 4 - 1], row_at(s->a[0], warp * 16 + lane % 16, lane / 16)));
     wgmma_wait_group(0);
     registers_settled(acc, MAX_N / 2);
     for (int v = 0; v < p->n / 2; v++) {
@@ -372,7 +362,7 @@ static int run(const Case *c) {
         return run_width(kind, bug, 16);
     }
     if (kind != bug) {
-        return run_width(kind, bug, bug == WIDTH_12 ? 12 : bug == RS_NO_FENCE ? 256 : bug == READ_IN_FLIGHT ? 72 : 128);
+        return run_width(kind, bug, bug == WIDTH_12 ? 12 : bug == READ_IN_FLIGHT ? 72 : 128);
     }
     for (int n = 8; n <= MAX_N && status == 0; n += kind == SS_BF16 ? 40 : 112) {
         status = run_width(kind, bug, n);
