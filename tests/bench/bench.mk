@@ -17,7 +17,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; ALL=1: every variant of it; needs a Hopper GPU
+##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=say: by the commit's hash; ALL=1: every variant; needs a Hopper GPU
 ##measure make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
 .PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters trace-cost bench-build figures
 figures:
