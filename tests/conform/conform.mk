@@ -23,6 +23,15 @@ $(CONFORM_RECORD): FORCE
 	@echo "the recorder cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
 
+##maintain make conform-cute CUTLASS=checkout|write tests/conform/cute.txt anew: what CuTe's headers say of tcgen05
+.PHONY: conform-cute
+conform-cute:
+	@[ -d '$(CUTLASS)/include/cute' ] || { echo "CUTLASS=$(CUTLASS): accepted is a checkout of github.com/NVIDIA/cutlass" >&2; exit 2; }
+	$(Q)mkdir -p $(B)/tests/conform
+	$(Q)$(NVCC) -std=c++17 -x cu -I$(CUTLASS)/include -DCOMMIT='"$(or $(CUTLASS_COMMIT),$(shell git -C $(CUTLASS) rev-parse --short HEAD))"' \
+	    tests/conform/cute.cpp -o $(B)/tests/conform/cute
+	$(Q)$(B)/tests/conform/cute tests/conform/cute.txt >/dev/null
+
 ifneq ($(HAVE_MODEL),)
 # The kernels and what compares their results, compiled as chapters are for the model.
 $(B)/tests/conform/replay.o: tests/conform/replay.c $(CC_STAMP)

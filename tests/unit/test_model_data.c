@@ -9,6 +9,7 @@ int main(void) { skip_all("there is no CPU model"); }
 
 #else
 
+#include <inttypes.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -305,39 +306,91 @@ static void test_rounding(void) {
     ok(isinf(d[0]) && isfinite(d[8]), "infinity stays where it is");
 }
 
-/* Blackwell's: values from CuTe's headers (CUTLASS 7107b05, mma_sm100_desc.hpp), computed on the host; not from a GPU. All are of a
- * tile of 128 rows that begins at address 0, leading and stride in 16 bytes. */
-static void test_tcgen05(void) {
-    static const struct {
-        uint64_t bits;
-        uint32_t leading, stride;
-        int swizzle, swizzle_bytes;
-    } vectors[] = {
-        {0x4000404000010000, 1, 64, TCGEN05_SWIZZLE_128B, 128},
-        {0x8000402000010000, 1, 32, TCGEN05_SWIZZLE_64B, 64},
-        {0xc000401000010000, 1, 16, TCGEN05_SWIZZLE_32B, 32},
-        {0x0000400800800000, 128, 8, TCGEN05_SWIZZLE_NONE, 0},
-        {0x4000408000400000, 64, 128, TCGEN05_SWIZZLE_128B, 128},
-        {0x8000408000200000, 32, 128, TCGEN05_SWIZZLE_64B, 64},
-        {0xc000408000100000, 16, 128, TCGEN05_SWIZZLE_32B, 32},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        WgmmaDescriptor d;
-        is_hex(tcgen05_descriptor_fields(0, vectors[i].leading * 16, vectors[i].stride * 16, vectors[i].swizzle),
-               vectors[i].bits, "a descriptor of tcgen05, as CuTe's");
-        ok(tcgen05_descriptor_decode(vectors[i].bits, &d) && d.leading == vectors[i].leading * 16 &&
-               d.stride == vectors[i].stride * 16 && d.swizzle_bytes == vectors[i].swizzle_bytes,
-           "... is understood");
-        ok(!tcgen05_descriptor_decode(vectors[i].bits ^ (uint64_t)1 << 46, &d),
-           "... and with another bit 46 it is none");
+/* ---- Blackwell's: tests/conform/cute.txt, which CuTe's headers say and no GPU ------------------------------------------- */
+
+/* A sum over places: FNV-1a over the bytes of each, the lowest first, as cute.cpp has it. */
+static void add_place(uint64_t *sum, uint32_t place) {
+    for (int byte = 0; byte < 4; byte++) {
+        *sum = (*sum ^ (place >> 8 * byte & 0xff)) * 0x100000001b3;
     }
-    is_hex(tcgen05_descriptor_k_major_128b(0), vectors[0].bits, "a K-major tile with the 128-byte swizzle");
-    is_hex(tcgen05_shape_f16(1, 128, 256, 0, 0), 0x08400490, "bf16, 128 x 256, as CuTe's");
-    is_hex(tcgen05_shape_f16(1, 128, 256, 1, 1), 0x08418490, "... both MN-major");
-    Tcgen05Shape shape = tcgen05_shape(0x08418490, 0);
-    ok(shape.type == MATRIX_BF16 && shape.m == 128 && shape.n == 256 && shape.a_major && shape.b_major &&
-           shape.unknown == 0 && tcgen05_has_shape(&shape),
-       "... is understood");
+}
+
+static int is_shape(int is_bf16, int m, int n, int a_major, int b_major, uint64_t bits) {
+    Tcgen05Shape s = tcgen05_shape((uint32_t)bits, m == 256);
+    return tcgen05_shape_f16(is_bf16, m, n, a_major, b_major) == bits &&
+           s.type == (is_bf16 ? MATRIX_BF16 : MATRIX_F16) && s.m == m && s.n == n && s.a_major == a_major &&
+           s.b_major == b_major && s.unknown == 0 && tcgen05_has_shape(&s);
+}
+
+static int is_operand(int swizzle_bytes, int mn_major, int rows, uint64_t bits, uint64_t *sum) {
+    const int swizzle = swizzle_bytes == 128  ? TCGEN05_SWIZZLE_128B
+                        : swizzle_bytes == 64 ? TCGEN05_SWIZZLE_64B
+                        : swizzle_bytes == 32 ? TCGEN05_SWIZZLE_32B
+                                              : TCGEN05_SWIZZLE_NONE;
+    WgmmaDescriptor d;
+    if (!tcgen05_descriptor_decode(bits, &d) || d.swizzle_bytes != swizzle_bytes) {
+        return 0;
+    }
+    for (int i = 0; i < rows * MATRIX_K; i++) {
+        add_place(sum, wgmma_element_address(&d, mn_major, i / MATRIX_K, i % MATRIX_K));
+    }
+    return tcgen05_descriptor_fields(0, d.leading, d.stride, swizzle) == bits &&
+           !tcgen05_descriptor_decode(bits ^ (uint64_t)1 << 46, &d);
+}
+
+static int is_load(const char *name, int registers, uint64_t *sum) {
+    static const char *const names[] = {"32x32b", "16x64b", "16x128b", "16x256b"};
+    for (int shape = 0; shape < 4; shape++) {
+        for (int i = 0; strcmp(name, names[shape]) == 0 && i < WARP_SIZE * registers; i++) {
+            add_place(sum, tcgen05_load_place((Tcgen05Load)shape, i / registers, i % registers));
+        }
+    }
+    return 1;
+}
+
+static int is_accumulator(int ctas, int m, int n, uint64_t *sum) {
+    const Tcgen05Shape s = {.m = m, .n = n, .pair = ctas == 2};
+    const int rows = tcgen05_rows(&s), columns = tcgen05_piece_columns(&s);
+    for (int i = 0; i < rows * n; i++) {
+        int lane = tcgen05_lane(&s, i / n + i % n / columns * rows);
+        add_place(sum, (uint32_t)lane << 16 | (uint32_t)(i % n % columns));
+    }
+    return 1;
+}
+
+/* Do our functions say what the line does, with these bits of its last number the other way? */
+static int as_cute(const char *line, uint64_t flipped) {
+    uint64_t sum = 0xcbf29ce484222325, last = 0, bits;
+    char name[16];
+    int a, b, c, d, e;
+    if (sscanf(line, "shape %d %d %d %d %d %" SCNx64, &a, &b, &c, &d, &e, &last) == 6) {
+        return is_shape(a, b, c, d, e, last ^ flipped);
+    }
+    int same = sscanf(line, "operand %d %d %d %" SCNx64 " %" SCNx64, &a, &b, &c, &bits, &last) == 5
+                   ? is_operand(a, b, c, bits, &sum)
+               : sscanf(line, "load %15s %d %d %" SCNx64, name, &a, &b, &last) == 4    ? is_load(name, b, &sum)
+               : sscanf(line, "accumulator %d %d %d %" SCNx64, &a, &b, &c, &last) == 4 ? is_accumulator(a, b, c, &sum)
+                                                                                       : 0;
+    return same && sum == (last ^ flipped);
+}
+
+static void test_tcgen05(void) {
+    FILE *vectors = fopen("tests/conform/cute.txt", "r");
+    char line[200];
+    int count = 0, right = 0, noticed = 0;
+    while (vectors != NULL && fgets(line, sizeof line, vectors) != NULL) {
+        if (line[0] != '#') {
+            right += as_cute(line, 0);
+            noticed += !as_cute(line, (uint64_t)1 << count % 64);
+            count++;
+        }
+    }
+    if (vectors != NULL) {
+        fclose(vectors);
+    }
+    ok(count > 80 && right == count, "%d of %d vectors from CuTe's headers are as our functions say", right, count);
+    ok(noticed == count, "... and a bit of any that is another is noticed");
+    is_hex(tcgen05_descriptor_k_major_128b(0), 0x4000404000010000, "a K-major tile with the 128-byte swizzle");
     /* Sums in f16; tf32; int8. */
     static const uint32_t others[] = {0x04100000, 0x08200910, 0x082004a0};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

@@ -48,6 +48,16 @@ static inline int tcgen05_pieces(const Tcgen05Shape *s) { return s->m == 64 ? 64
 static inline int tcgen05_lane(const Tcgen05Shape *s, int i) { return s->m == 64 ? 32 * (i / 16) + i % 16 : i; }
 static inline int tcgen05_piece_columns(const Tcgen05Shape *s) { return s->n * tcgen05_rows(s) / tcgen05_pieces(s); }
 
+/* What a load brings to a lane's register i: the place from that of its address. The wrappers have 32x32b alone. 9.7.16.8.2. */
+typedef enum { TCGEN05_32X32B, TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B } Tcgen05Load;
+static inline uint32_t tcgen05_load_place(Tcgen05Load shape, int lane, int i) {
+    const int at[4][2] = {{lane, i},
+                          {lane / 4 + lane % 2 * 8, i * 2 + lane / 2 % 2},
+                          {lane / 4 + i % 2 * 8, i / 2 * 4 + lane % 4},
+                          {lane / 4 + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2}};
+    return (uint32_t)at[shape][0] << 16 | (uint32_t)at[shape][1];
+}
+
 /* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is none: bits
  * 46 to 48 must be 0b001, as they never are in wgmma's. 9.7.16.4.1. */
 static inline int tcgen05_descriptor_decode(uint64_t bits, WgmmaDescriptor *d) {

@@ -1,0 +1,111 @@
+/* cute.cpp - writes cute.txt: what CuTe's headers say of tcgen05's descriptors and of the places in tensor memory. Nothing of it
+ * comes from a GPU. The only program here that needs CUTLASS, and so C++: make conform-cute CUTLASS=its/checkout. */
+#include <cstdint>
+#include <cstdio>
+
+#include <cute/tensor.hpp>
+#include <cute/atom/copy_traits_sm100.hpp>
+#include <cute/atom/mma_traits_sm100_frag.hpp>
+
+using namespace cute;
+
+static FILE *out; /* CuTe itself says on stdout that a host has no addresses of shared memory, and takes 0 */
+
+/* Of a sequence of addresses in tensor memory: FNV-1a over their bytes, the lowest first. */
+static uint64_t added(uint64_t sum, uint32_t address) {
+    for (int byte = 0; byte < 4; byte++) {
+        sum = (sum ^ (address >> 8 * byte & 0xff)) * 0x100000001b3;
+    }
+    return sum;
+}
+static const uint64_t NONE = 0xcbf29ce484222325;
+
+template <class T, int M, int N, UMMA::Major A, UMMA::Major B> static void shape(int is_bf16) {
+    std::fprintf(out, "shape %d %d %d %d %d %x\n", is_bf16, M, N, (int)A, (int)B,
+                 (unsigned)(uint32_t)UMMA::make_instr_desc<T, T, float, M, N, A, B>());
+}
+template <int M, int N> static void shapes() {
+    shape<half_t, M, N, UMMA::Major::K, UMMA::Major::K>(0);
+    shape<bfloat16_t, M, N, UMMA::Major::K, UMMA::Major::K>(1);
+    shape<bfloat16_t, M, N, UMMA::Major::MN, UMMA::Major::K>(1);
+    shape<bfloat16_t, M, N, UMMA::Major::K, UMMA::Major::MN>(1);
+}
+
+/* The first 16 k of a tile [rows][k] of bf16, which begins at address 0: its descriptor, and where its elements are, row by row. */
+template <class Atom, UMMA::Major MAJOR, int ROWS, int K> static void operand(int swizzle_bytes) {
+    auto layout = tile_to_shape(Atom{}, Shape<Int<ROWS>, Int<K>>{});
+    auto tile = make_tensor(make_smem_ptr((bfloat16_t *)nullptr), layout);
+    auto part = local_tile(tile, Shape<Int<ROWS>, _16>{}, make_coord(_0{}, _0{}));
+    auto bits = (uint64_t)UMMA::make_umma_desc<MAJOR>(part);
+    auto places = as_position_independent_swizzle_layout(layout);
+    uint64_t sum = NONE;
+    for (int row = 0; row < ROWS; row++) {
+        for (int k = 0; k < 16; k++) {
+            sum = added(sum, 2 * (uint32_t)places(row, k));
+        }
+    }
+    std::fprintf(out, "operand %d %d %d %llx %llx\n", swizzle_bytes, (int)MAJOR, ROWS, (unsigned long long)bits,
+                 (unsigned long long)sum);
+}
+template <int ROWS> static void operands() {
+    operand<UMMA::Layout_K_SW128_Atom<bfloat16_t>, UMMA::Major::K, ROWS, 64>(128);
+    operand<UMMA::Layout_K_SW64_Atom<bfloat16_t>, UMMA::Major::K, ROWS, 32>(64);
+    operand<UMMA::Layout_K_SW32_Atom<bfloat16_t>, UMMA::Major::K, ROWS, 16>(32);
+    operand<UMMA::Layout_K_INTER_Atom<bfloat16_t>, UMMA::Major::K, ROWS, 64>(0);
+    operand<UMMA::Layout_MN_SW128_Atom<bfloat16_t>, UMMA::Major::MN, ROWS, 64>(128);
+    operand<UMMA::Layout_MN_SW64_Atom<bfloat16_t>, UMMA::Major::MN, ROWS, 64>(64);
+    operand<UMMA::Layout_MN_SW32_Atom<bfloat16_t>, UMMA::Major::MN, ROWS, 64>(32);
+    operand<UMMA::Layout_MN_INTER_Atom<bfloat16_t>, UMMA::Major::MN, ROWS, 64>(0);
+}
+
+/* A load: for each lane of the warp, for each of its registers, the place that it gets. CuTe counts bits: a register has 32. */
+template <class Load> static void load(const char *name, int columns) {
+    typename Copy_Traits<Load>::DstLayout to;
+    typename Copy_Traits<Load>::ValID place;
+    const int registers = size<1>(to) / 32 / (size<0>(to) / 32);
+    uint64_t sum = NONE;
+    for (int lane = 0; lane < 32; lane++) {
+        for (int i = 0; i < registers; i++) {
+            int bit = place(to(lane, 32 * i));
+            sum = added(sum,
+                        (uint32_t)(bit / (int)TMEM::DP_b::value) << 16 | (uint32_t)(bit % (int)TMEM::DP_b::value / 32));
+        }
+    }
+    std::fprintf(out, "load %s %d %d %llx\n", name, columns, registers, (unsigned long long)sum);
+}
+
+/* Where D of a product of so many CTAs lies, in one of them: of each row, all columns. */
+template <int CTAS, int M, int N> static void accumulator() {
+    auto d = UMMA::tmem_frg<float, uint32_t, CTAS>::make(Shape<Shape<Int<M / CTAS>, Int<N>>, _1, _1>{});
+    uint64_t sum = NONE;
+    for (int m = 0; m < M / CTAS; m++) {
+        for (int n = 0; n < N; n++) {
+            sum = added(sum, (uint32_t)d.layout()(make_coord(m, n), 0, 0));
+        }
+    }
+    std::fprintf(out, "accumulator %d %d %d %llx\n", CTAS, M, N, (unsigned long long)sum);
+}
+
+int main(int argc, char **argv) {
+    out = argc == 2 ? std::fopen(argv[1], "w") : nullptr;
+    if (out == nullptr) {
+        std::perror("usage: cute FILE");
+        return 1;
+    }
+    std::fprintf(
+        out, "# What CuTe's headers say, computed on a host by tests/conform/cute.cpp; not from a GPU. CUTLASS at %s\n",
+        COMMIT);
+    shapes<64, 8>(), shapes<64, 248>(), shapes<128, 16>(), shapes<128, 64>(), shapes<128, 256>(), shapes<256, 32>(),
+        shapes<256, 256>();
+    operands<64>(), operands<128>(), operands<256>();
+#define LOAD(name, shape, n) load<SM100_TMEM_LOAD_##name##n##x>(shape, n);
+#define LOADS(name, shape) \
+    LOAD(name, shape, 1)   \
+    LOAD(name, shape, 2) LOAD(name, shape, 4) LOAD(name, shape, 8) LOAD(name, shape, 16) LOAD(name, shape, 32)
+    LOADS(32dp32b, "32x32b")
+    LOAD(32dp32b, "32x32b", 64) LOAD(32dp32b, "32x32b", 128) LOADS(16dp64b, "16x64b") LOAD(16dp64b, "16x64b", 64)
+        LOAD(16dp64b, "16x64b", 128) LOADS(16dp128b, "16x128b") LOAD(16dp128b, "16x128b", 64) LOADS(16dp256b, "16x256b")
+            accumulator<1, 64, 8>(),
+        accumulator<1, 64, 256>(), accumulator<1, 128, 16>(), accumulator<1, 128, 256>();
+    accumulator<2, 128, 32>(), accumulator<2, 128, 256>(), accumulator<2, 256, 32>(), accumulator<2, 256, 256>();
+}
