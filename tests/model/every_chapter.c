@@ -138,7 +138,7 @@ static void check(const Chapter *chapter, Size size, const char *variant, Runs r
         check_launches(chapter, size, variant, runs, 5);
     }
     if (chapter->kind == KIND_ATTENTION) {
-        heads = (Heads){64, 1, 2, 1};
+        heads = (Heads){64, 1, 2, 1, 0};
         check_launches(chapter, size, variant, runs, 1);
         heads = (Heads){0};
     }
@@ -164,7 +164,7 @@ static void check_sizes(const Chapter *chapter, const Size *list, int count, int
 static void check_lengths(const Chapter *chapter, int all) {
     for (int i = 1; i <= 300; i += all ? 1 : 13) {
         Runs runs = {{1, 0, 0, 0}, 0};
-        heads = (Heads){i % 2 ? 64 : 128, 1, 1, i / 2 % 2};
+        heads = (Heads){i % 2 ? 64 : 128, 1, 1, i / 2 % 2, 0};
         check_launches(chapter, (Size){i, 2 * heads.size, 301 - i}, NULL, runs, 1);
         heads.causal = !heads.causal;
         check_launches(chapter, (Size){i, 2 * heads.size, 150}, NULL, runs, 1);

@@ -196,7 +196,7 @@ static inline void check_backend(const Backend *backend, const DeviceInfo *devic
         check_backend_at(backend, device, (Shape){70, 130, 300, 8, kind, kind == KIND_W4A8 ? 4 : 1, {0}});
         check_backend_at(backend, device, (Shape){4, 130, 1000, 8, kind, 1, {0}});
     }
-    check_backend_at(backend, device, (Shape){70, 256, 50, 8, KIND_ATTENTION, 1, {64, 2, 2, 1}});
+    check_backend_at(backend, device, (Shape){70, 256, 50, 8, KIND_ATTENTION, 1, {64, 2, 2, 1, 0}});
 }
 
 #endif
