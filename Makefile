@@ -34,9 +34,6 @@ else ifneq ($(shell printf '%s\n' $(NVCC_VERSION) $(NVCC_NEEDED) | sort -V | hea
 NO_NVCC := nvcc is of CUDA $(NVCC_VERSION), CUDA $(NVCC_NEEDED) or later is needed
 endif
 HAVE_NVCC := $(if $(NO_NVCC),,yes)
-HAVE_MODEL := $(if $(wildcard common/model/model.c),yes)
-HAVE_BACKEND := $(or $(HAVE_NVCC),$(HAVE_MODEL))
-NO_BACKEND := $(NO_NVCC), and there is no CPU model (common/model/model.c)
 
 # nvcc knows tcgen05 from 12.8 on. An older one leaves chapter 14 out; without nvcc it is built, for the model.
 TOO_NEW := $(if $(HAVE_NVCC),$(if $(filter 12.8,$(shell printf '%s\n' $(NVCC_VERSION) 12.8 | sort -V | head -n 1)),,beyond/14_tcgen05))
@@ -52,7 +49,7 @@ number = $(firstword $(subst _, ,$(notdir $(1))))
 
 C_WARNINGS := -Wall -Wextra -Werror
 C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
-C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU) $(if $(HAVE_MODEL),,-DGEMM_NO_MODEL)
+C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU)
 # The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset() that
 # the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that a struct
 # with tensor maps, which are 64-byte aligned, is passed by value.
@@ -134,10 +131,9 @@ HARNESS_C := $(filter-out common/harness/main.c common/harness/hello.c,$(wildcar
 HARNESS_CU := $(if $(HAVE_NVCC),$(wildcard common/harness/*.cu))
 HARNESS_OBJECTS := $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
 TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
-MODEL_OBJECTS := $(if $(HAVE_MODEL),$(patsubst common/model/%.c,$(B)/model_core/%.o,\
-                   $(wildcard common/model/*.c common/model/*/*.c)))
+MODEL_OBJECTS := $(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c common/model/*/*.c))
 COMMON := $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
-chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(if $(HAVE_MODEL),$(1:%=$(B)/model/%.o))
+chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(1:%=$(B)/model/%.o)
 
 $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
@@ -195,13 +191,8 @@ $(B)/model/$(1).o: $(3).cu tests/tools/launch_check $(CC_STAMP)
 $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
 	$$(call c_object,$(C_BACKENDS) -DCHAPTER_ID=$(1))
 
-ifneq ($(HAVE_BACKEND),)
 $(3): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
 	$$(program)
-else
-$(3): FORCE
-	@echo "$(1) cannot be built: $(NO_BACKEND)" >&2; exit 1
-endif
 endef
 # A hello program (common/harness/hello.h). $(1): its name, $(2): its program, $(3): its chapter's number.
 hellos = $(patsubst %.cu,%,$(sort $(wildcard $(dir $(1))hello_*.cu)))
@@ -215,13 +206,8 @@ $(B)/gpu/$(1).o: $(2).cu tests/tools/ptxas_check $(NVCC_STAMP)
 $(B)/model/$(1).o: $(2).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))
 
-ifneq ($(HAVE_BACKEND),)
 $(2): $(B)/harness/hello_main.o $(call chapter_objects,$(1)) $(COMMON) $(LINK_STAMP)
 	$$(program)
-else
-$(2): FORCE
-	@echo "$(1) cannot be built: $(NO_BACKEND)" >&2; exit 1
-endif
 endef
 $(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rules,$(notdir $(h)),$(h),$(call number,$(p))))))
 
@@ -238,12 +224,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number
 ##learn make run-07|build it and run it; ARGS="--m 1000" passes options
 ##learn make diff-07|show what chapter 07 changes in the source of chapter 06
 .PHONY: all
-ifneq ($(HAVE_BACKEND),)
 all: $(PROGRAMS) $(HELLOS)
-else
-all:
-	@echo "nothing can be built: $(NO_BACKEND)" >&2; exit 1
-endif
 
 # ---- tests --------------------------------------------------------------------------------------------------------
 
@@ -282,8 +263,7 @@ include $(wildcard tests/*/*.mk beyond/*/*.mk) book/patterns/patterns.mk
 MORE_TESTS += $(CONFORM_TEST)
 
 TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \
-                   NVCC='$(if $(HAVE_NVCC),$(NVCC))' NO_NVCC='$(NO_NVCC)' HAVE_MODEL='$(HAVE_MODEL)' \
-                   NO_BACKEND='$(if $(HAVE_BACKEND),,$(NO_BACKEND))' CHAPTER_DIRS='$(CHAPTER_DIRS)' \
+                   NVCC='$(if $(HAVE_NVCC),$(NVCC))' NO_NVCC='$(NO_NVCC)' CHAPTER_DIRS='$(CHAPTER_DIRS)' \
                    CHAPTERS='$(CHAPTERS)'
 
 ##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
@@ -299,7 +279,7 @@ quick: $(call patch_needs,$(CHAPTERS))
 	@$(TEST_ENVIRONMENT) tests/run $(QUICK)
 test-long: export TIER := long
 test-long: test
-test: $(if $(HAVE_BACKEND),$(PROGRAMS) $(HELLOS)) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
+test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 # What is otherwise where there is no nvcc: for .ci/run, which has one.
 check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
@@ -310,7 +290,7 @@ check-model: $(CHECK_MODEL)
 check-gpu: $(GPU_TESTS) $(if $(ARGS),,$(LIBRARY_GPU_TESTS))
 	$(GPU_TESTS) $(ARGS)
 	$(if $(ARGS),,$(LIBRARY_GPU_TEST) && $(TEST_ENVIRONMENT) tests/library/on_gpu.t)
-sanitize: $(if $(HAVE_BACKEND),$(PROGRAMS))
+sanitize: $(PROGRAMS)
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 

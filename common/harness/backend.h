@@ -113,7 +113,7 @@ enum { MAX_HELD = 400 };
         }                         \
     } while (0)
 
-/* Left out with -DGEMM_NO_GPU and -DGEMM_NO_MODEL. */
+/* The first is left out with -DGEMM_NO_GPU. */
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,6 +1,4 @@
 /* backend_model.c - the harness on the CPU model: memory and data are the host's, a launch runs under the model. */
-#ifndef GEMM_NO_MODEL
-
 #include <unistd.h>
 
 #include "../model/model_count.h"
@@ -193,9 +191,3 @@ const Backend *model_backend(void) {
     };
     return &backend;
 }
-
-#else
-
-typedef int backend_model_left_out; /* ISO C wants a declaration in every file */
-
-#endif

@@ -1,8 +1,6 @@
 /* explain.c - see explain.h. Above: experiments on the model; below: what is printed. */
 #include "explain.h"
 
-#ifndef GEMM_NO_MODEL
-
 #include <unistd.h>
 
 #include "../model/data/matrix.h"
@@ -887,9 +885,3 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     explain_close(&e);
     return status;
 }
-
-#else
-
-typedef int explain_left_out; /* ISO C wants a declaration in every file */
-
-#endif

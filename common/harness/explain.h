@@ -8,8 +8,6 @@
 
 #include "problem.h"
 
-#ifndef GEMM_NO_MODEL
-
 #include "../model/model_explain.h"
 
 /* A chapter with a problem of its own in the model's memory. */
@@ -46,5 +44,4 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
 /* The program's --explain and --explain-element. `chapter` is the model's; device: for which to explain. */
 GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape, const DeviceInfo *device);
 
-#endif
 #endif

@@ -53,14 +53,12 @@ int main(int argc, char *argv[]) {
                 options.on == ON_GPU ? "" : "on the CPU model: ", need_text(hello_needs), why);
     }
 #endif
-#ifndef GEMM_NO_MODEL
     if (options.on != ON_GPU) {
         model_backend()->set_schedule(&options, options.schedule_seed);
         int status = hello_model();
         model_backend()->close();
         return status;
     }
-#endif
 #ifdef GEMM_NO_GPU
     fprintf(stderr, "it was built without nvcc and so without its GPU code\n");
 #endif

@@ -15,10 +15,8 @@ extern const Chapter GPU_CHAPTER;
 #define TRACED_CHAPTER PASTE(gpu_traced_chapter_, CHAPTER_ID)
 extern const Chapter TRACED_CHAPTER __attribute__((weak));
 #endif
-#ifndef GEMM_NO_MODEL
 #define MODEL_CHAPTER PASTE(model_chapter_, CHAPTER_ID)
 extern const Chapter MODEL_CHAPTER;
-#endif
 #define CHAPTER_NAME STRINGIFY(CHAPTER_ID)
 
 /* Where the chapter runs. */
@@ -51,16 +49,9 @@ static GemmStatus take_gpu(const Options *options, Stage *stage, char *why, size
 }
 
 static GemmStatus take_model(const Options *options, Stage *stage, char *why, size_t why_size) {
-#ifdef GEMM_NO_MODEL
-    (void)options;
-    (void)stage;
-    snprintf(why, why_size, "this build has no CPU model");
-    return GEMM_DEVICE;
-#else
     stage->backend = model_backend();
     stage->chapter = &MODEL_CHAPTER;
     return stage->backend->open(options, stage->chapter->needs, &stage->device, why, why_size);
-#endif
 }
 
 /* Decides between GPU and model. Prints one line if it is not what the options, or most readers, would expect. */
@@ -475,16 +466,8 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
 
 /* --explain: by the model's build of the chapter, wherever it would run. */
 static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm gemm) {
-#ifdef GEMM_NO_MODEL
-    (void)options;
-    (void)stage;
-    (void)gemm;
-    fprintf(stderr, "--explain: it runs the chapter on the CPU model, and this build has none\n");
-    return GEMM_DEVICE;
-#else
     gemm.tuning = options->tuning;
     return explain_chapter(options, &MODEL_CHAPTER, &gemm, &stage->device);
-#endif
 }
 
 /* An option that asks for a choice that the chapter does not have; NULL: none. */

@@ -6,7 +6,6 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/book/check_commands
 command -v perl >/dev/null || skip_all "perl was not found"
 [ "${B:-build/release}" = build/release ] || skip_all "the texts speak of the release build"
-[ -n "${HAVE_MODEL-yes}" ] || skip_all "there is no CPU model"
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

@@ -7,7 +7,6 @@ use Test::More;
 use File::Temp 'tempdir';
 
 my ($MOST_LINES, $LEAST) = (40, 16);
-plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
 my $run = "$ENV{B}/book/patterns/run";
 
 sub said { my ($command) = @_; my $said = `$command 2>&1`; return ($said, $? >> 8) }

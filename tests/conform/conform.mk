@@ -32,14 +32,9 @@ conform-cute:
 	    tests/conform/cute.cpp -o $(B)/tests/conform/cute
 	$(Q)$(B)/tests/conform/cute tests/conform/cute.txt >/dev/null
 
-ifneq ($(HAVE_MODEL),)
 # The kernels and what compares their results, compiled as chapters are for the model.
 $(B)/tests/conform/replay.o: tests/conform/replay.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER))
 
 $(CONFORM_TEST): $(B)/tests/conform/replay.o $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-else
-$(CONFORM_TEST): $(LINK_STAMP)
-	$(call skipping_test,there is no CPU model)
-endif

@@ -3,11 +3,6 @@
 EXPLAIN_TEST := $(B)/tests/explain/truth
 MORE_TESTS += $(EXPLAIN_TEST)
 
-ifneq ($(HAVE_MODEL),)
 $(EXPLAIN_TEST): $(B)/tests/explain/truth.o $(CHAPTERS:%=$(B)/model/%.o) $(patsubst %,$(B)/harness/%.o,explain problem backend_model check kind options) \
                  $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-else
-$(EXPLAIN_TEST): $(LINK_STAMP)
-	$(call skipping_test,there is no CPU model)
-endif

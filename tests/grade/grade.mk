@@ -3,7 +3,7 @@
 GRADE := tests/grade/grade
 
 # What a submission to these chapters is linked with.
-grade_needs = $(if $(HAVE_MODEL),$(1:%=$(B)/patches/%) $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/map_%.o)) \
+grade_needs = $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/map_%.o) \
               $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
 
 ##learn make check-07|judge my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise, BUG=name: is it mended, RULE=name: is it reported; SEED=n: again

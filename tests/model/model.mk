@@ -7,7 +7,6 @@ MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter every_k interna
 MORE_TESTS += $(MODEL_TESTS)
 MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard tests/model/kernels_*.c))
 
-ifneq ($(HAVE_MODEL),)
 # Kernels are compiled as chapters are for the model.
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER) $(if $(filter %/kernels_access.o,$@),-gdwarf-4))
@@ -21,10 +20,6 @@ $(addprefix $(B)/tests/model/,cases internals explore): %: %.o $(B)/tests/model/
 $(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
         $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(LINK_STAMP)
 	$(program)
-else
-$(MODEL_TESTS): $(LINK_STAMP)
-	$(call skipping_test,there is no CPU model)
-endif
 
 # ---- the checker, checked -----------------------------------------------------------------------------------------
 
@@ -50,16 +45,11 @@ run-instrumented:
 ##maintain make coverage|which lines of common/model the tests execute, by gcov; fails below 95 %
 ##maintain make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
 .PHONY: coverage asan run-coverage run-asan
-ifneq ($(HAVE_MODEL),)
 coverage:
 	$(Q)$(MAKE) $(call instrumented,coverage,-O0 --coverage,--coverage,-fno-profile-arcs -fno-test-coverage) run-coverage
 asan:
 	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined \
 	    -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,-fno-sanitize=address$(comma)undefined) run-asan
-else
-coverage asan:
-	@echo "make $@ needs the CPU model (common/model/model.c)" >&2; exit 1
-endif
 comma := ,
 
 # In the build that these began.

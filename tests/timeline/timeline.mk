@@ -4,7 +4,7 @@ TIMELINE_DRAW := $(B)/tests/timeline/draw
 TIMELINE_CHECKS := $(B)/tests/timeline/checks
 $(TIMELINE_DRAW) $(TIMELINE_CHECKS): $(B)/tests/timeline/%: $(B)/tests/timeline/%.o $(COMMON) $(LINK_STAMP)
 	$(program)
-tests/timeline/timeline.t: $(TIMELINE_DRAW) $(TIMELINE_CHECKS) $(if $(HAVE_BACKEND),$(PROGRAMS))
+tests/timeline/timeline.t: $(TIMELINE_DRAW) $(TIMELINE_CHECKS) $(PROGRAMS)
 tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
 MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untraced.t
 

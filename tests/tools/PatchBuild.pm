@@ -44,7 +44,6 @@ sub link_model {
 # changed copy's lines. Warnings are errors in a lab alone, where a learner would meet them.
 sub build {
     my ($p) = @_;
-    need_model();
     my $directory = copied($p);
     my $asked = $p->{kind} ne 'bugs' ? '' : 'BUG=' . ($p->{build} =~ m{^build/} ? $p->{name} : $p->{path});
     my $cc = from_make('CC');
@@ -134,7 +133,7 @@ sub stage {
     my ($on) = @_;
     $on = 'model' if !defined $on || $on eq '';
     fail(2, "ON=$on: accepted are model and gpu") if $on !~ /^(?:model|gpu)$/;
-    $on eq 'gpu' ? need_nvcc('ON=gpu') : need_model();
+    need_nvcc('ON=gpu') if $on eq 'gpu';
     return $on;
 }
 
@@ -226,7 +225,6 @@ sub map_chapter {
         my $directory = build($p);
         ($run, $object, $program) = (value($p, 'run'), "$directory/model.o", "$directory/map");
     }
-    need_model();
     link_model($object, "map_$title.o", $program);
     my (undef, $status) = shown("$program $run @options");
     return $status == 1 ? 0 : $status; # wrong is what it draws

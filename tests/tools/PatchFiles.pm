@@ -45,7 +45,6 @@ sub from_make {
     return $ENV{"PATCH_$_[0]"} // fail(3, 'the compilers are not known here: call it by make patches ARGS="COMMAND ..."');
 }
 
-sub need_model { fail(3, 'there is no CPU model') if !from_make('HAVE_MODEL') }
 sub need_nvcc { fail(3, "$_[0]: " . from_make('NO_NVCC')) if from_make('NO_NVCC') }
 
 # wrapped(COLUMNS, TEXT): its words in lines, none of which Markdown takes for the start of a list or a heading.

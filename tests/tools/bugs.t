@@ -7,7 +7,6 @@ use lib 'tests/tools';
 use Test::More;
 use PatchTest;
 
-plan skip_all => 'there is no CPU model' if !$ENV{HAVE_MODEL};
 my @bugs = Patches::all('bugs');
 cmp_ok(scalar @bugs, '>=', 60, 'there are ' . @bugs . ' bugs, 60 or more');
 cmp_ok(scalar(grep { Patches::seen($_) } @bugs), '>=', 25, '25 of them or more were seen elsewhere');

@@ -36,17 +36,6 @@ for line in '3  lessons' '2  test data' '6  in all, 4 without' 'longest function
     builds "$line" "make lines: $line"
 done
 
-chapter=${CHAPTERS##* }
-number=${chapter%%_*}
-mv common/model/model.c common/model/model.c.away
-for none in "" /nonexistent/nvcc; do
-    for target in "$number" all; do
-        remake -s "NVCC=$none" "$target"
-        like "$status:$(grep -vc '^make' <<<"$said"):$said" '^[1-9]:1:.*nvcc.*no CPU model' "make NVCC=$none $target, and no model: one line says what is missing"
-    done
-done
-mv common/model/model.c.away common/model/model.c
-
 previous=
 for chapter in $CHAPTER_DIRS; do
     number=${chapter##*/}
@@ -56,11 +45,6 @@ for chapter in $CHAPTER_DIRS; do
     like "$status:$said" "^0:.*${previous:+--- $previous/}" "make diff-$number compares with ${previous:-nothing, and says so}"
     previous=$chapter
 done
-
-if [ -n "$NO_BACKEND" ]; then
-    skip "building and rebuilding" "$NO_BACKEND"
-    done_testing
-fi
 
 # One chapter whose waits on barriers differ in the debug build.
 chapter=$(for c in $CHAPTERS; do echo "$c"; done | grep -m 1 '^05_' || echo "${CHAPTERS%% *}")
@@ -90,11 +74,9 @@ remake "$kernel"
 builds "/$chapter.o" "a changed header of common/device: the kernel is compiled"
 touch -r before common/device/mbarrier.h # else its other objects would be compiled again
 
-if [ -n "$HAVE_MODEL" ]; then
-    remake DEBUG=1 NVCC= "$number"
-    "$chapter/$chapter" --on model --m 100 --n 100 --k 100 >/dev/null 2>&1
-    is $? 0 "make DEBUG=1 $number without nvcc: it is right on the model"
-fi
+remake DEBUG=1 NVCC= "$number"
+"$chapter/$chapter" --on model --m 100 --n 100 --k 100 >/dev/null 2>&1
+is $? 0 "make DEBUG=1 $number without nvcc: it is right on the model"
 
 # Last, since all else would be compiled again.
 other_flags() {

@@ -5,7 +5,6 @@ PATCHES := tests/tools/patches
 # What that tool needs to build a patched chapter. Warnings about it matter in a lab alone; reports take their lines from -g.
 # Without line tables, which would make the program of all bugs several times as large.
 export PATCH_B = $(B)
-export PATCH_HAVE_MODEL = $(HAVE_MODEL)
 export PATCH_NO_NVCC = $(NO_NVCC)
 export PATCH_CC = $(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER) -g -w
 export PATCH_LINK = $(CC) $(LDFLAGS)
@@ -17,9 +16,8 @@ export PATCH_GPU_OBJECTS = $(COMMON)
 
 # Of each chapter: the program's main() without a GPU, so that the C compiler alone builds a patched chapter; the chapter as
 # it is, linked with that; and a main() that draws where the result is wrong.
-patch_needs = $(if $(HAVE_MODEL),$(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/map_%.o))
+patch_needs = $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/map_%.o)
 patch_needs_for_gpu = $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
-ifneq ($(HAVE_MODEL),)
 $(CHAPTERS:%=$(B)/patches/main_%.o): $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
 	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
 $(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC_STAMP)
@@ -27,7 +25,6 @@ $(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC
 $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%.o $(PATCH_OBJECTS) $(LINK_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $@
-endif
 test: $(call patch_needs,$(CHAPTERS))
 
 ##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
@@ -83,7 +80,7 @@ endif
 
 ##maintain make texts|bring up to date what the texts tell of patches, and the output that they show below commands
 .PHONY: texts
-texts: $(if $(HAVE_BACKEND),$(PROGRAMS)) $(call patch_needs,$(CHAPTERS))
+texts: $(PROGRAMS) $(call patch_needs,$(CHAPTERS))
 	@$(PATCHES) tables --write
 	@tests/book/texts --write
 	@tests/book/check_languages --write || true

@@ -2,7 +2,6 @@
 # Do the programs of the chapters refuse bad input in one line with exit status 2, say in one line what is missing where
 # they cannot run (3), and run where they can (0)? tests/unit/test_options.c has the refusals in full.
 . tests/tools/tap.sh
-[ -z "${NO_BACKEND:-}" ] || skip_all "no program could be built: $NO_BACKEND"
 errors=$(mktemp) || exit 1
 trap 'rm -f "$errors"' EXIT
 
@@ -32,18 +31,9 @@ for directory in $CHAPTER_DIRS; do
         run "$program" --on gpu --m 64 --n 64 --k 64
         one_line 3 'nvcc|GPU' "$chapter: --on gpu, built without nvcc"
     fi
-    if [ -z "$HAVE_MODEL" ]; then
-        run "$program" --on model --m 64 --n 64 --k 64
-        one_line 3 'model' "$chapter: --on model, built without the model"
-    fi
     run "$program" --m 64 --n 64 --k 64 --no-bench
-    if [ $status -eq 3 ] && [ -z "$HAVE_MODEL" ]; then
-        one_line 3 'needs a .*GPU|needs a GPU' "$chapter: says what it needs and what it found"
-        skip "$chapter: runs" "$err"
-        continue
-    fi
     is "$status:$err" "0:" "$chapter: runs at 64 x 64 x 64"
-    run "$program" ${HAVE_MODEL:+--on model} --m 2000000000 --n 2000000000 --k 8
+    run "$program" --on model --m 2000000000 --n 2000000000 --k 8
     one_line 2 '--m 2000000000.*accepted' "$chapter: refuses what does not fit in memory"
 done
 
@@ -62,18 +52,16 @@ done <<'LIST'
 LIST
 
 # What 09 divides by comes from options: none of them may be zero.
-if [ -n "$HAVE_MODEL" ]; then
-    nine="beyond/09_every_shape/09_every_shape --on model --m 200 --n 300 --k 70"
-    run $nine --sms 1 --variant cooperative_128x256_cluster_2
-    is "$status" 2 "09: a cluster of two on one SM is refused"
-    like "$err" "^09_every_shape has no variant 'cooperative_128x256_cluster_2' for a GPU of 1 SMs; it has: .*from 2 SMs on" "... said"
-    [[ $out != *$'\nkernel '* ]]
-    ok $? "... and nothing is said of a kernel that there is not"
-    for group in 1 3 1073741824 2147418112; do
-        for variant in cooperative_128x256_cluster_2 cooperative_256x200 pingpong_128x112; do
-            run $nine --data integers --variant $variant --tile-group $group
-            is "$status:$err" "0:" "09: $variant, --tile-group $group"
-        done
+nine="beyond/09_every_shape/09_every_shape --on model --m 200 --n 300 --k 70"
+run $nine --sms 1 --variant cooperative_128x256_cluster_2
+is "$status" 2 "09: a cluster of two on one SM is refused"
+like "$err" "^09_every_shape has no variant 'cooperative_128x256_cluster_2' for a GPU of 1 SMs; it has: .*from 2 SMs on" "... said"
+[[ $out != *$'\nkernel '* ]]
+ok $? "... and nothing is said of a kernel that there is not"
+for group in 1 3 1073741824 2147418112; do
+    for variant in cooperative_128x256_cluster_2 cooperative_256x200 pingpong_128x112; do
+        run $nine --data integers --variant $variant --tile-group $group
+        is "$status:$err" "0:" "09: $variant, --tile-group $group"
     done
-fi
+done
 done_testing

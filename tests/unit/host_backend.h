@@ -2,7 +2,6 @@
 #ifndef HOST_BACKEND_H
 #define HOST_BACKEND_H
 
-#undef GEMM_NO_MODEL
 #define model_backend host_backend
 #define model_configure host_configure
 #define model_global_alloc host_global_alloc
