@@ -48,30 +48,24 @@ static GemmStatus take_gpu(const Options *options, Stage *stage, char *why, size
 #endif
 }
 
-static GemmStatus take_model(const Options *options, Stage *stage, char *why, size_t why_size) {
-    stage->backend = model_backend();
-    stage->chapter = &MODEL_CHAPTER;
-    return stage->backend->open(options, stage->chapter->needs, &stage->device, why, why_size);
-}
-
 /* Decides between GPU and model. Prints one line if it is not what the options, or most readers, would expect. */
 static GemmStatus set_stage(const Options *options, Stage *stage) {
-    char why[512] = "", no_model[512] = "";
-    GemmStatus status = GEMM_DEVICE;
+    char why[512] = "";
     memset(stage, 0, sizeof *stage);
-    if (options->on != ON_MODEL) {
-        status = take_gpu(options, stage, why, sizeof why);
+    GemmStatus status = options->on == ON_MODEL ? GEMM_DEVICE : take_gpu(options, stage, why, sizeof why);
+    if (status == GEMM_OK) {
+        return status;
     }
-    if (status != GEMM_OK && options->on != ON_GPU) {
-        status = take_model(options, stage, no_model, sizeof no_model);
-        if (status == GEMM_OK && why[0]) {
-            printf("on the CPU model: %s\n", why);
-        }
+    if (options->on == ON_GPU) {
+        fprintf(stderr, "%s\n", why);
+        return status;
     }
-    if (status != GEMM_OK) {
-        fprintf(stderr, "%s\n", why[0] ? why : no_model);
+    if (why[0]) {
+        printf("on the CPU model: %s\n", why);
     }
-    return status;
+    stage->backend = model_backend();
+    stage->chapter = &MODEL_CHAPTER;
+    return stage->backend->open(options, stage->chapter->needs, &stage->device, why, sizeof why);
 }
 
 enum { COMMAND_SIZE = 512, PAD_TO_FIND_BUGS = 8 };
