@@ -59,12 +59,16 @@ Attention kind_attention(const Shape *shape, const Gemm *g) {
 }
 
 double kind_flop(const Shape *shape, const Gemm *g) {
-    double flop = 2.0 * g->m * g->n * g->k;
     if (shape->kind != KIND_ATTENTION) {
-        return flop;
+        return 2.0 * g->m * g->n * g->k;
     }
-    double seen = shape->heads.causal ? 0.5 : 1, window = (double)shape->heads.window / g->k;
-    return 2 * flop * (shape->heads.window && window < seen ? window : seen);
+    Attention a = kind_attention(shape, g);
+    double seen = 0; /* by all queries of a head */
+    for (int query = 0; query < a.queries; query++) {
+        int keys = keys_seen(&a, query) - first_key_seen(&a, query);
+        seen += keys > 0 ? keys : 0;
+    }
+    return 4.0 * g->n * a.batches * seen;
 }
 
 void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {

@@ -328,8 +328,7 @@ void kind_text(const Shape *shape, const Gemm *gemm, char *text, size_t size);
  * count. shape->pad: extra elements behind rows of scales. */
 int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]);
 
-/* What the product takes, or the two of KIND_ATTENTION for the keys that queries see, half of them if causal, or
- * the window's. */
+/* What the product takes, or the two of KIND_ATTENTION for the keys that the mask leaves to each query. */
 double kind_flop(const Shape *shape, const Gemm *gemm);
 
 /* KIND_ATTENTION: shape->heads without zeros; and all but the pointers. Q, K, V and O are [batch][token][head][size], O as

@@ -165,6 +165,15 @@ static void tolerance(int queries, int keys, Heads layout, DataKind data) {
     problem_close(&p);
 }
 
+/* FLOP of a head of 64 in two sequences, by what the mask leaves. */
+static void flop_are_those_of_keys_seen(int queries, int keys, int causal, int window, int pairs) {
+    Shape shape = {2 * queries, 64, keys, 0, KIND_ATTENTION, 1, {64, 1, 2, causal, window}};
+    Gemm gemm = {.m = 2 * queries, .n = 64, .k = keys};
+    ok(kind_flop(&shape, &gemm) == 2.0 * 4 * 64 * pairs,
+       "%d queries, %d keys%s, window %d: FLOP of %d pairs of them in each sequence", queries, keys,
+       causal ? ", causal" : "", window, pairs);
+}
+
 int main(void) {
     char why[64];
     if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
@@ -182,5 +191,9 @@ int main(void) {
         tolerance(300, 300, (Heads){128, 2, 1, 1, 0}, data);
         tolerance(4, 2000, (Heads){64, 2, 1, 0, 0}, data);
     }
+    flop_are_those_of_keys_seen(5, 3, 0, 0, 15);
+    flop_are_those_of_keys_seen(5, 3, 1, 0, 0 + 0 + 1 + 2 + 3);
+    flop_are_those_of_keys_seen(3, 5, 1, 0, 3 + 4 + 5);
+    flop_are_those_of_keys_seen(3, 5, 1, 2, 2 + 2 + 2);
     return tap_done();
 }
