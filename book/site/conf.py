@@ -1,4 +1,6 @@
 # The site's configuration for Sphinx; the tag zh makes the Chinese one. book/site/build calls it.
+import html
+import json
 import logging
 import os
 import re
@@ -42,7 +44,6 @@ html_show_sphinx = False
 html_use_index = False
 html_permalinks_icon = "#"
 html_search_scorer = os.path.join(here, "scorer.js")
-html_show_search_summary = False  # a page opened from disk cannot read another
 html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
@@ -109,8 +110,24 @@ def add_words(app):
                 jieba.add_word(word)
 
 
+def words(node):
+    """A page's text as the search wants it to show what it found: nested sections with their anchors."""
+    if isinstance(node, (nodes.section, nodes.document)):
+        return '<section id="%s">%s</section>' % (next(iter(node["ids"]), ""), "".join(map(words, node.children)))
+    return "" if isinstance(node, (nodes.raw, nodes.comment, nodes.Invisible)) else html.escape(node.astext()) + "\n"
+
+
+def write_texts(app, exception):
+    """What search.html reads in place of the pages when it was opened from disk, where a page cannot read another."""
+    texts = {f"./{name}.html": '<div role="main">%s</div>' % words(app.env.get_doctree(name))
+             for name in app.env.found_docs if not name.startswith("source/")}
+    with open(os.path.join(app.outdir, "_static", "texts.js"), "w", encoding="utf-8") as file:
+        file.write("const texts = %s;\n" % json.dumps(texts, ensure_ascii=False))
+
+
 def setup(app):
     if zh:
         add_words(app)
     app.add_transform(Anchors)
     app.connect("html-page-context", add_context)
+    app.connect("build-finished", write_texts)

@@ -355,7 +355,7 @@
     return h("section.step-source", null,
       h("h3", null, own ? `${data.source.file}:${own}` : data.source.file),
       h("pre", { tabindex: 0 }, range(2 * SOURCE_LINES + 1).filter((i) => first + i < lines.length).map((i) =>
-        h(`span.line${first + i === own - 1 ? ".here" : ""}`, null,
+        h(`span.line${first + i === own - 1 ? ".here" : ""}${Math.abs(first + i + 1 - line) > 2 ? ".off" : ""}`, null,
           `${String(first + i + 1).padStart(4)} ${first + i === own - 1 ? "▶" : " "} ${lines[first + i]}\n`))));
   }
 
