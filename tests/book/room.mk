@@ -7,6 +7,7 @@
 ##maintain make container-check|the README's packages in a fresh Debian 12 and 13, and Ubuntu 24.04 where UBUNTU_MIRROR is set: do its commands and make test work? As root; ARGS=SUITE
 .PHONY: room slides handout container-check blind-1 blind-2 blind-3
 room: slides handout
+slides: $(if $(HAVE_MODEL),steps)
 slides handout:
 	@book/room/build $@
 blind-1 blind-2 blind-3:
