@@ -132,10 +132,9 @@ sub build {
 # build_for_gpu(SUBMISSION, CONFIG): program_gpu; returns remarks of ptxas that would fail the build of a chapter.
 sub build_for_gpu {
     my ($s, $config) = @_;
-    my $arch = $s->{number} <= 5 ? 'compute_90,code=sm_90' : 'compute_90a,code=sm_90a';
     my ($link, $objects, $libraries, $b) = map { Patches::from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
     Patches::store("$s->{build}/gpu.ptxas",
-        compiled($s, $config, Patches::from_make('NVCC') . " -gencode arch=$arch -Xptxas=-v -x cu", 'gpu.o'));
+        compiled($s, $config, join(' ', Patches::from_make('NVCC'), Patches::for_gpus($s), '-Xptxas=-v -x cu'), 'gpu.o'));
     Patches::must("$link $s->{build}/gpu.o $s->{build}/model.o $b/harness/main_$s->{title}.o $objects $libraries "
         . "-o $s->{build}/program_gpu");
     return (Patches::output("tests/tools/ptxas_check $s->{build}/gpu.ptxas"))[0];

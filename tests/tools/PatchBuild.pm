@@ -56,8 +56,12 @@ sub build {
 # unbroken(PATCH): the program of its chapter as it is, for the model alone, which make has built.
 sub unbroken { return from_make('B') . "/patches/$_[0]{title}" }
 
-# gpus(PATCH): those that it is compiled for; none if this nvcc is too old.
+# gpus(PATCH): those that it is compiled for; none if this nvcc is too old. for_gpus(PATCH): so says nvcc's command.
 my $TOO_OLD = 'this nvcc does not know sm_100a';
+sub for_gpus {
+    my @gpus = gpus($_[0]) or fail(3, "$_[0]{id}: $TOO_OLD");
+    return join ' ', map { "-gencode arch=compute_$_,code=sm_$_" } @gpus;
+}
 sub gpus {
     my ($p) = @_;
     return $p->{number} <= 5 ? '90' : '90a' if !is_for_blackwell($p);
@@ -72,10 +76,9 @@ sub compiled {
     my ($p, $symbol) = @_;
     need_nvcc($p->{id});
     my $directory = copied($p);
-    my @gpus = gpus($p) or fail(3, "$p->{id}: $TOO_OLD");
     my $nvcc = from_make('NVCC');
     $nvcc =~ s/ -w / --Werror all-warnings / if $p->{kind} eq 'labs';
-    my $command = join ' ', $nvcc, map({ "-gencode arch=compute_$_,code=sm_$_" } @gpus), "-Xptxas=-v -Dgpu_chapter_$p->{title}=$symbol",
+    my $command = join ' ', $nvcc, for_gpus($p), "-Xptxas=-v -Dgpu_chapter_$p->{title}=$symbol",
         "-c $p->{source} -o $symbol.o --keep";
     my $base = "$directory/$symbol";
     my ($newer) = output("find common/*.h common/device -newer $base.ptxas");

@@ -11,8 +11,8 @@ use PatchTest;
 
 my $top = getcwd();
 my @labs = Patches::all('labs');
-is_deeply([ map { $_->{chapter} } @labs ], [ grep { !/^01_|1[34]_/ } Patches::chapters() ],
-    'each chapter that has one before it has a lab; but 13 and 14, whose labs are not written yet');
+is_deeply([ map { $_->{chapter} } @labs ], [ grep { !/^01_|13_/ } Patches::chapters() ],
+    'each chapter that has one before it has a lab; but 13, whose lab is not written yet');
 
 each_is_accepted('judge', 'labs');
 
@@ -69,7 +69,7 @@ for my $words ('05', '05 DEADLOCK', '05 "" parity_never_flips') {
     is(written('05_tma_mbarrier'), "mine\n", 'and it stays');
 }
 for (
-    [ '01', qr/\Achapter 01 has no lab; these have one: 02 .* 12\n\z/ ], [ '77', qr/\Athere is no chapter 77\n\z/ ],
+    [ '01', qr/\Achapter 01 has no lab; these have one: 02 .*\n\z/ ], [ '77', qr/\Athere is no chapter 77\n\z/ ],
     [ '07 NO_SUCH_RULE', qr/\ARULE=NO_SUCH_RULE: there is no such rule; there are: .*\bDEADLOCK\b.*\n\z/ ],
     [ '07 "" no_such_bug', qr/\ABUG=no_such_bug: .* no_full_wait.*\n\z/ ], [ '07 DEADLOCK no_full_wait', qr/\ARULE=, BUG= or EX=: one of them\n\z/ ],
     [ '07 "" "" no_such_exercise', qr/\AEX=no_such_exercise: .* three_consumers.*\n\z/ ],
