@@ -255,11 +255,7 @@ DEVICE int lock(const Params *p, int thread) {
             }
         }
         p->part[0] = p->part[0] + 1;
-        if (BUG(UNLOCK_RELAXED)) {
-            global_store(relaxed, p->word, 0);
-        } else {
-            global_store(release, p->word, 0);
-        }
+        BUG(UNLOCK_RELAXED) ? global_store(relaxed, p->word, 0) : global_store(release, p->word, 0);
         p->part[1 + 2 * (int)blockIdx.x + thread / 32] = 1;
     }
     return 1;
@@ -350,11 +346,7 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
             tma_reduce_add_2d(&p->map, s->box, 0, block * ROWS);
             bulk_commit_group();
         }
-        if (BUG(TMA_STORE_READ_ONLY)) {
-            bulk_wait_group_read(0);
-        } else {
-            bulk_wait_group(0);
-        }
+        BUG(TMA_STORE_READ_ONLY) ? bulk_wait_group_read(0) : bulk_wait_group(0);
         if (by_flag) {
             global_store(release, &p->word[block], 1);
             while (global_load(acquire, &p->word[from]) == 0) {

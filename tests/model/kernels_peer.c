@@ -83,11 +83,7 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
         cluster_sync();
         return;
     }
-    if (bug == RIGHT_RELAXED) {
-        lap();
-    } else {
-        cluster_sync();
-    }
+    bug == RIGHT_RELAXED ? lap() : cluster_sync();
     cluster_store_u32(&s->u32[to], 1 - rank, (uint32_t)n);
     if (bug == STORE_AFTER_END) {
         return;
@@ -96,11 +92,7 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     cluster_store_u64(&s->u64[to], 1 - rank, (uint64_t)n);
     cluster_store_f32(&s->f32[to], 1 - rank, (float)n);
     cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, 0, 0, (uint32_t)n));
-    if (bug == STORE_NO_SYNC) {
-        __syncthreads();
-    } else {
-        cluster_sync();
-    }
+    bug == STORE_NO_SYNC ? __syncthreads() : cluster_sync();
     p->out[rank * THREADS + thread] = take(s, thread);
 }
 
@@ -181,11 +173,8 @@ DEVICE void receive(Shared *s, const Params *p, int thread) {
     int announces = bug >= ASYNC_NO_WAIT || bug == RIGHT_ASYNC || bug == RIGHT_NO_FENCE, sum = 0;
     for (int round = 0; round < ROUNDS; round++) {
         if (thread == 0 && announces) {
-            if (bug == ASYNC_NO_EXPECT) {
-                mbarrier_arrive(&s->full);
-            } else {
-                mbarrier_arrive_expect_tx(&s->full, bug == ASYNC_TOO_FEW ? BYTES + 16 : BYTES);
-            }
+            bug == ASYNC_NO_EXPECT ? mbarrier_arrive(&s->full)
+                                   : mbarrier_arrive_expect_tx(&s->full, bug == ASYNC_TOO_FEW ? BYTES + 16 : BYTES);
         }
         if (bug == ASYNC_NO_END) {
             return;
@@ -219,11 +208,7 @@ DEVICE void hand_on(Shared *s, const Params *p, int rank, int thread) {
             mbarrier_init_fence();
         }
     }
-    if (bug == ASYNC_RELAXED) {
-        lap();
-    } else {
-        cluster_sync();
-    }
+    bug == ASYNC_RELAXED ? lap() : cluster_sync();
     if (rank == 0) {
         send(s, p, thread);
     } else {

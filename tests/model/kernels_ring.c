@@ -113,11 +113,7 @@ DEVICE void producer(Shared *s, const Params *p) {
             bytes = bug == EXPECT_HALF ? bytes / 2 : bug == EXPECT_DOUBLE ? bytes * 2 : bytes;
             bytes += bug == BOX_TOO_LARGE ? BM * BK * 2 : 0;
             ADDS(EXPECT_TOO_LARGE, bytes = 1 << 20);
-            if (bug == NO_EXPECT) {
-                mbarrier_arrive(full);
-            } else {
-                mbarrier_arrive_expect_tx(full, bytes);
-            }
+            bug == NO_EXPECT ? mbarrier_arrive(full) : mbarrier_arrive_expect_tx(full, bytes);
             bf16 *a = s->a[state.index], *b = s->b[state.index];
             ADDS(LOAD_MISALIGNED, a += 8);
             ADDS(LOAD_OVER_BARRIER, b = (bf16 *)((uintptr_t)s->full / 1024 * 1024));
