@@ -4,7 +4,6 @@
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/book/check_commands
-command -v perl >/dev/null || skip_all "perl was not found"
 [ "${B:-build/release}" = build/release ] || skip_all "the texts speak of the release build"
 
 scratch=$(mktemp -d) || exit 1

@@ -3,7 +3,6 @@
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top" || exit 1
-command -v perl >/dev/null || skip_all "perl was not found"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 

@@ -11,10 +11,6 @@
 #include "../../common/model/model_host.h"
 #include "../unit/tap.h"
 
-#ifndef SOURCE_ROOT
-#define SOURCE_ROOT "."
-#endif
-
 /* ---- the model as a machine -------------------------------------------------------------------------------------- */
 
 static int machine_copy(void *to, const void *from, size_t bytes, int to_machine) {
@@ -212,7 +208,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s [VECTORS]\n", argv[0]);
         return 2;
     }
-    const char *path = argc == 2 ? argv[1] : SOURCE_ROOT "/tests/conform/vectors.txt";
+    const char *path = argc == 2 ? argv[1] : "tests/conform/vectors.txt";
     VectorFile all = read_vectors(fopen(path, "r"), path);
     if (all.count == 0 && all.fault[0] == '\0') {
         skip_all("there is no file of vectors; record.cu writes it on a Hopper GPU");

@@ -3,7 +3,6 @@
 # search in both languages? Sphinx, whose warnings are errors, knows pages that nothing leads to. And would each check say so? What is missing, Sphinx, Chromium or Playwright, is said.
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
-command -v perl >/dev/null || skip_all "perl was not found"
 cd "$top" || exit 1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

@@ -6,7 +6,6 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top" || exit 1
 dockerfile=.devcontainer/Dockerfile
 [ -e $dockerfile ] || skip_all "this copy of the tree has no $dockerfile"
-command -v perl >/dev/null || skip_all "perl was not found"
 
 # installed FILE: the packages of each apt line, sorted, a line each
 installed() { perl -0777 -ne 's/\\\n\s*/ /g; while (/apt(?:-get)? install((?: +[a-z0-9-]+)+)/g) { print join(" ", sort grep { !/^-/ } split " ", $1), "\n" }' "$1"; }
