@@ -73,6 +73,7 @@ static inline Scope scope_of(MemoryOrder order) { return order & ORDER_SYSTEM ? 
     ACCESS(CLUSTER_READ, "ld.shared::cluster", 1, 0, 0, GENERIC)                  \
     ACCESS(CLUSTER_WRITE, "st.shared::cluster", 0, 1, 0, GENERIC)                 \
     ACCESS(ST_ASYNC, "st.async", 0, 1, 0, GENERIC)                                \
+    ACCESS(TRY_CANCEL, "clusterlaunchcontrol.try_cancel", 0, 1, 0, ASYNC)         \
     ACCESS(TMEM_LD, "tcgen05.ld", 1, 0, 0, GENERIC)                               \
     ACCESS(TMEM_ST, "tcgen05.st", 0, 1, 0, GENERIC)                               \
     ACCESS(TMEM_ALLOC, "tcgen05.alloc", 0, 1, 0, GENERIC)                         \

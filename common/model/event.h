@@ -82,6 +82,10 @@ typedef enum {
     /* ---- shared memory of other CTAs: cluster.c */
     EVENT_CLUSTER_ACCESS, /* p, size, write; rank: of the CTA in which it lies, if there is one */
 
+    /* ---- cluster launch control: launch_control.c */
+    EVENT_LAUNCH_ASKED,  /* its COPY for each CTA that gets the answer follows */
+    EVENT_LAUNCH_ANSWER, /* amount: the thread finds a yes, 1, a no, 0, or no answer, -1 */
+
     /* ---- mbarriers: mbarrier.c */
     EVENT_MBARRIER_INIT, /* barrier, amount: one of so many */
     EVENT_MBARRIER_INIT_FENCE,

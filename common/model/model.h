@@ -423,6 +423,10 @@ void model_registers_settled(const float *d, int count);
 /* element_bytes: of the operand's type. */
 void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
 
+/* multicast: the answer goes to all CTAs of the cluster. */
+void model_launch_try_cancel(void *answer, void *bar, int multicast, const char *here);
+int model_launch_query_cancel(const void *answer, int *first_cta, const char *here);
+
 /* ---- shared memory of the other CTAs of a cluster ---------------------------------------------------------------- */
 
 /* Of the same place as p in CTA `rank`. */

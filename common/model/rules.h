@@ -89,6 +89,9 @@ RULE(CLUSTER_START, "Shared memory of a CTA that may not have started",
 RULE(EXIT_IN_FLIGHT, "Thread or CTA ends with asynchronous work that nobody has waited for",
      "often nothing; at times the copy lands in the next CTA's shared memory, or reads it")
 
+RULE(LAUNCH_CONTROL, "Cluster launch control after a no, or of what is no answer",
+     "undefined: a tile may be computed twice, or by nobody")
+
 /* ---- wgmma */
 RULE(WGMMA_FENCE, "wgmma on registers that were accessed after the last wgmma.fence",
      "ptxas inserts the missing fence where it sees that it is missing (note C7519); then the numbers are right")

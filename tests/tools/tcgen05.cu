@@ -1,6 +1,8 @@
-/* tcgen05.cu - calls of all wrappers of tcgen05.h: tests/tools/wrappers.t assembles this for Blackwell's GPUs. Nobody runs it. */
+/* tcgen05.cu - calls of all wrappers of tcgen05.h and launch_control.h: tests/tools/wrappers.t assembles this for Blackwell's GPUs,
+ * of which those of 12.0 have launch control alone. Nobody runs it. */
 #include "../../common/gemm.h"
 
+#include "../../common/device/launch_control.h"
 #include "../../common/device/tcgen05.h"
 
 enum { COLUMNS = 128, COUNT = 40 };
@@ -15,6 +17,17 @@ typedef struct {
     MBarrier bar;
     uint32_t address;
 } Shared;
+
+static __global__ void control_wrappers(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    int first_cta = 0;
+    launch_try_cancel(s->tile, &s->bar);
+    launch_try_cancel_multicast(s->tile, &s->bar);
+    p.c[0] = (float)(launch_query_cancel(s->tile, &first_cta) + first_cta);
+}
+KERNEL_ENTRY(control_wrappers, Params);
+
+#ifndef LAUNCH_CONTROL_ALONE
 
 static __global__ void wrappers(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
@@ -62,5 +75,8 @@ int launch_wrappers(const Params *p, const PairParams *pair);
 int launch_wrappers(const Params *p, const PairParams *pair) {
     LaunchShape shape = {1, 128, 0, sizeof(Shared), 0};
     return (int)launch_kernel(KERNEL(wrappers), shape, p, NULL, NULL) |
+           (int)launch_kernel(KERNEL(control_wrappers), shape, p, NULL, NULL) |
            (int)launch_kernel(KERNEL(pair_wrappers), shape, pair, NULL, NULL);
 }
+
+#endif

@@ -33,7 +33,9 @@ for header in $HEADERS; do
 done
 like "$(missing common/device/mbarrier.h $SOURCE)" "mbarrier_inval" "one that is not called is seen"
 
-is "$(missing common/device/tcgen05.h $TCGEN05)" "" "every wrapper of tcgen05.h is called"
+for header in tcgen05 launch_control; do
+    is "$(missing common/device/$header.h $TCGEN05)" "" "every wrapper of $header.h is called"
+done
 
 is "$(wordless common/device/*.h)" "" "every wrapper has a comment above it"
 is "$(sed '/^\/\* One arrival\. Releases/d' common/device/mbarrier.h | wordless)" "mbarrier_arrive" "one without is seen"
@@ -65,4 +67,9 @@ for gpu in 100a 103a 110a; do
     is "$(compile_cuda $TCGEN05 $gpu)" "" "those of tcgen05.h for sm_$gpu"
     is "$(compile_cuda $TCGEN05 $gpu -Xptxas -g-tmem-access-check)" "" "with ptxas's check of tensor memory"
 done
+if $NVCC --list-gpu-code | grep -qx sm_120; then
+    is "$(compile_cuda $TCGEN05 120a -DLAUNCH_CONTROL_ALONE -Xcudafe --diag_suppress=177)" "" "those of launch_control.h for sm_120a"
+else
+    skip "those of launch_control.h for sm_120a" "this nvcc does not know it"
+fi
 done_testing

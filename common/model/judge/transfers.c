@@ -18,6 +18,8 @@ typedef struct CtaTransfers {
         Site site;
         uint32_t group;
     } last[GROUP_KINDS][THREAD_LIMIT];
+    const Thread *refused; /* has found that cluster launch control says no; NULL: nobody has */
+    uint32_t refused_epoch;
 } CtaTransfers;
 
 ON(transfers, CTA_BEGIN) { e->cta->transfers = cta_alloc(e->cta, sizeof *e->cta->transfers); }
@@ -140,6 +142,28 @@ ON(transfers, COPY) {
         settle_load(e->barrier);
     } else {
         order_settle();
+    }
+}
+
+/* ---- cluster launch control: PTX 9.7.13.17 ------------------------------------------------------------------------ */
+
+ON(transfers, LAUNCH_ASKED) {
+    const CtaTransfers *f = e->thread->cta->transfers;
+    char who[PHRASE_SIZE];
+    if (f->refused != NULL && thread_knows(e->thread, thread_component(f->refused), f->refused_epoch)) {
+        report_misuse(RULE_LAUNCH_CONTROL, e->site, 1, "%s by a thread that knows: %s has got a no",
+                      access_name[ACCESS_TRY_CANCEL], thread_text(f->refused, who));
+    }
+}
+
+ON(transfers, LAUNCH_ANSWER) {
+    CtaTransfers *f = e->thread->cta->transfers;
+    if (e->amount < 0) {
+        report_misuse(RULE_LAUNCH_CONTROL, e->site, 0,
+                      "clusterlaunchcontrol.query_cancel of 16 bytes that no try_cancel has brought");
+    } else if (e->amount == 0 && f->refused == NULL) {
+        f->refused = e->thread;
+        f->refused_epoch = thread_epoch(e->thread);
     }
 }
 

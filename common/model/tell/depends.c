@@ -94,6 +94,11 @@ ON(depends, ATOMIC) {
     }
 }
 
+ON(depends, LAUNCH_ASKED) {
+    goes_on(e->thread);
+    depends_on("takes over whichever cluster has not started", e->site);
+}
+
 ON(depends, TMA_LOAD) { goes_on(e->load->copy.thread); }
 
 ON(depends, TMA_STORE) {
