@@ -35,8 +35,8 @@ NO_NVCC := nvcc is of CUDA $(NVCC_VERSION), CUDA $(NVCC_NEEDED) or later is need
 endif
 HAVE_NVCC := $(if $(NO_NVCC),,yes)
 
-# nvcc knows tcgen05 from 12.8 on. An older one leaves chapter 14 out; without nvcc it is built, for the model.
-TOO_NEW := $(if $(HAVE_NVCC),$(if $(filter 12.8,$(shell printf '%s\n' $(NVCC_VERSION) 12.8 | sort -V | head -n 1)),,beyond/14_tcgen05))
+# nvcc knows tcgen05 from 12.8 on. An older one leaves chapters 14 and 15 out; without nvcc they are built, for the model.
+TOO_NEW := $(if $(HAVE_NVCC),$(if $(filter 12.8,$(shell printf '%s\n' $(NVCC_VERSION) 12.8 | sort -V | head -n 1)),,beyond/14_tcgen05 beyond/15_pair))
 
 # Chapters by their directories and by their names; what is built of a chapter has its name.
 CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
@@ -66,15 +66,17 @@ NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-We
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
 
-# wgmma and setmaxnreg exist for sm_90a alone, tcgen05 for sm_100a. The rest also carries PTX, which later GPUs compile when they
+# wgmma and setmaxnreg exist for sm_90a alone, tcgen05 for sm_100a and, if nvcc knows it, sm_103a. The rest also carries PTX, which later GPUs compile when they
 # load it.
 ARCH_SM80 := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
              -gencode arch=compute_90,code=compute_90
 ARCH_SM90 := -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
 ARCH_SM90A := -gencode arch=compute_90a,code=sm_90a
-ARCH_SM100A := -gencode arch=compute_100a,code=sm_100a
+comma := ,
+ARCH_SM100A := -gencode arch=compute_100a,code=sm_100a \
+               $(if $(TOO_NEW),,$(if $(HAVE_NVCC),$(if $(filter sm_103,$(shell $(NVCC) --list-gpu-code)),-gencode arch=compute_103a$(comma)code=sm_103a)))
 arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARCH_SM90),\
-         $(if $(filter 14,$(1)),$(ARCH_SM100A),$(ARCH_SM90A))))
+         $(if $(filter 14 15,$(1)),$(ARCH_SM100A),$(ARCH_SM90A))))
 
 # The commands, and the recipes made of them. $(1): flags of this file, or the objects of this program.
 compile_c = $(CC) $(C_BASE) $(CFLAGS) $(1) -MMD -MP -c $< -o $@

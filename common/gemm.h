@@ -51,7 +51,7 @@ typedef enum {
     NEEDS_SM90,     /* on 9.0 and later with the shared memory of chapter 05's four stages, which 12.0 does not have */
     NEEDS_SM90_ANY, /* on 9.0 and later */
     NEEDS_SM90A,    /* on Hopper only: wgmma and setmaxnreg are not forward compatible */
-    NEEDS_SM100A,   /* on Blackwell of 10.0 only: tcgen05 */
+    NEEDS_SM100A,   /* on Blackwell of 10.0 and 10.3 only: tcgen05 */
 } GpuNeed;
 
 typedef struct {

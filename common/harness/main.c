@@ -220,6 +220,7 @@ static const RoundSize round_sizes[] = {
     {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
     {"12", 390, 500, 200, .policies = SOME, .sms = 2},
     {"14", 500, 600, 333, .policies = EACH_POLICY, .sms = 2}, /* each accumulator is filled more than twice */
+    {"15", 700, 600, 800, .policies = SOME},
     /* Each of 13's kernels; heads that share K and V; queries without keys; more tiles than CTAs. */
     {"13", 200, 300, 333, .policies = EACH_POLICY, .sms = 2, .heads = {.size = 64}},
     {"13", 390, 250, 300, .policies = SOME, .sms = 2, .heads = {.size = 64, .kv = 2, .batches = 2, .causal = 1}},

@@ -50,7 +50,6 @@ coverage:
 asan:
 	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined \
 	    -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,-fno-sanitize=address$(comma)undefined) run-asan
-comma := ,
 
 # In the build that these began.
 run-coverage: $(INSTRUMENTED:%=$(B)/%)

@@ -7,37 +7,41 @@ use Test::More;
 
 # The instruction's name at the start of a statement, and for each chapter: + must have it, - must not, . may.
 my ($head, @rows) = map { [ split ] } split /\n/, <<'TABLE';
-instruction                          01 02 03 04 05 06 07 08 09 10 11 12 13 14
-ldmatrix\.sync                        -  +  +  +  +  .  .  .  .  .  .  .  .  -
-mma\.sync                             -  +  +  +  +  .  .  .  .  .  .  .  .  -
-cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .  .  .  .  .  -
-mbarrier\.init                        -  -  -  -  +  +  +  +  +  +  +  +  +  +
-mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +  +  +  +  +  +
-mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +  +  +  +  +  +
-cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +  +  +  +  .  +
-wgmma\.mma_async                      -  -  -  -  -  +  +  +  +  +  +  +  +  -
-wgmma\.wait_group                     -  -  -  -  -  +  +  +  +  +  +  +  +  -
-setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +  +  .  +  +  -
-setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +  +  .  +  +  -
-cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +  +  .  +  .  +
-elect\.sync                           -  -  -  -  +  +  +  +  +  +  +  +  +  +
-barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +  +  .  .  -
-griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +  .  +  .  .  -
-atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +  .  .  .  .  -
-st\.release\.sys                      -  -  -  -  -  -  -  -  -  -  -  +  .  -
-ld\.acquire\.sys                      -  -  -  -  -  -  -  -  -  -  -  +  .  -
-wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +  +  -  .  -
-cp\.async\.bulk\.shared               -  -  -  -  .  .  .  .  .  .  +  .  .  -
-st\.async                             -  -  -  -  -  -  -  -  +  .  +  .  .  -
-cp\.async\.bulk\.tensor\.5d\.shared   -  -  -  -  -  -  -  -  -  -  -  -  +  -
-barrier\.arrive                       -  -  -  -  -  -  -  -  -  -  -  -  +  -
-ex2\.approx                           -  -  -  -  -  -  -  -  -  -  -  -  +  -
-tcgen05\.alloc                        -  -  -  -  -  -  -  -  -  -  -  -  -  +
-tcgen05\.mma.*kind::f16               -  -  -  -  -  -  -  -  -  -  -  -  -  +
-tcgen05\.commit                       -  -  -  -  -  -  -  -  -  -  -  -  -  +
-tcgen05\.ld                           -  -  -  -  -  -  -  -  -  -  -  -  -  +
-tcgen05\.wait::ld                     -  -  -  -  -  -  -  -  -  -  -  -  -  +
-tcgen05\.dealloc                      -  -  -  -  -  -  -  -  -  -  -  -  -  +
+instruction                          01 02 03 04 05 06 07 08 09 10 11 12 13 14 15
+ldmatrix\.sync                        -  +  +  +  +  .  .  .  .  .  .  .  .  -  -
+mma\.sync                             -  +  +  +  +  .  .  .  .  .  .  .  .  -  -
+cp\.async\.c[ag]\.shared              -  -  +  +  .  .  .  .  .  .  .  .  .  -  -
+mbarrier\.init                        -  -  -  -  +  +  +  +  +  +  +  +  +  +  +
+mbarrier\.arrive\.expect_tx           -  -  -  -  +  +  +  +  +  +  +  +  +  +  +
+mbarrier\.try_wait                    -  -  -  -  +  +  +  +  +  +  +  +  +  +  +
+cp\.async\.bulk\.tensor\.2d\.shared   -  -  -  -  +  +  +  +  +  +  +  +  .  +  .
+wgmma\.mma_async                      -  -  -  -  -  +  +  +  +  +  +  +  +  -  -
+wgmma\.wait_group                     -  -  -  -  -  +  +  +  +  +  +  +  +  -  -
+setmaxnreg\.dec                       -  -  -  -  -  -  +  +  +  +  .  +  +  -  -
+setmaxnreg\.inc                       -  -  -  -  -  -  +  +  +  +  .  +  +  -  -
+cp\.async\.bulk\.tensor\.2d\.global   -  -  -  -  -  -  -  +  +  +  .  +  .  +  +
+elect\.sync                           -  -  -  -  +  +  +  +  +  +  +  +  +  +  +
+barrier\.cluster\.wait                -  -  -  -  -  -  -  -  +  +  +  .  .  -  +
+griddepcontrol\.wait                  -  -  -  -  -  -  -  -  +  .  +  .  .  -  -
+atom\.relaxed\.gpu                    -  -  -  -  -  -  -  -  +  .  .  .  .  -  -
+st\.release\.sys                      -  -  -  -  -  -  -  -  -  -  -  +  .  -  -
+ld\.acquire\.sys                      -  -  -  -  -  -  -  -  -  -  -  +  .  -  -
+wgmma\.mma_async.*e4m3                -  -  -  -  -  -  -  -  -  +  +  -  .  -  -
+cp\.async\.bulk\.shared               -  -  -  -  .  .  .  .  .  .  +  .  .  -  -
+st\.async                             -  -  -  -  -  -  -  -  +  .  +  .  .  -  -
+cp\.async\.bulk\.tensor\.5d\.shared   -  -  -  -  -  -  -  -  -  -  -  -  +  -  -
+barrier\.arrive                       -  -  -  -  -  -  -  -  -  -  -  -  +  -  -
+ex2\.approx                           -  -  -  -  -  -  -  -  -  -  -  -  +  -  -
+tcgen05\.alloc                        -  -  -  -  -  -  -  -  -  -  -  -  -  +  +
+tcgen05\.mma.*kind::f16               -  -  -  -  -  -  -  -  -  -  -  -  -  +  +
+tcgen05\.commit                       -  -  -  -  -  -  -  -  -  -  -  -  -  +  +
+tcgen05\.ld                           -  -  -  -  -  -  -  -  -  -  -  -  -  +  +
+tcgen05\.wait::ld                     -  -  -  -  -  -  -  -  -  -  -  -  -  +  +
+tcgen05\.dealloc                      -  -  -  -  -  -  -  -  -  -  -  -  -  +  +
+cp\.async\.bulk\.tensor\.2d\.cta_group -  -  -  -  -  -  -  -  -  -  -  -  -  -  +
+tcgen05\.mma\.cta_group::2            -  -  -  -  -  -  -  -  -  -  -  -  -  -  +
+tcgen05\.commit.*multicast            -  -  -  -  -  -  -  -  -  -  -  -  -  -  +
+clusterlaunchcontrol\.try_cancel      -  -  -  -  -  -  -  -  -  -  -  -  -  -  +
 TABLE
 
 # faults(CHAPTER, PTX): the rows that it breaks, in words. A statement may follow a brace or a predicate; comments and file
