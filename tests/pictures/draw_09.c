@@ -46,17 +46,17 @@ PICTURE(cluster) {
     for (int cta = 0; cta < v->cluster; cta++) {
         int x = MARGIN + cta * STEP, from = a_x[cta] + 60, part = part_x[cta] + 60;
         cell(hue(cta * 2), a_x[cta], GLOBAL, 120, HIGH, "t s c", 17, "A, rows of tile %d", cta);
-        text("m s c", from, GLOBAL + 31, "%d x %d", v->bm, bk);
+        text("t s c", from, GLOBAL + 31, "%d x %d", v->bm, bk);
         cell(hue(4 + cta * 2 + 1), part_x[cta], GLOBAL, 120, HIGH, "t s c", 17, "B, half %d", cta);
-        text("m s c", part, GLOBAL + 31, "%d x %d", v->bn / v->cluster, bk);
+        text("t s c", part, GLOBAL + 31, "%d x %d", v->bn / v->cluster, bk);
 
         cell(hue(cta * 2), x + 20, STAGE, 120, HIGH, "t s c", 17, "A");
-        text("m s c", x + 80, STAGE + 31, "%d KB", a_bytes / 1024);
+        text("t s c", x + 80, STAGE + 31, "%d KB", a_bytes / 1024);
         arrow("async", from, GLOBAL + HIGH, x + 80, STAGE);
         for (int half = 0; half < v->cluster; half++) {
             int at = x + 160 + half * 130;
             cell(hue(4 + half * 2 + 1), at, STAGE, 120, HIGH, "t s c", 17, "B, half %d", half);
-            text("m s c", at + 60, STAGE + 31, "%d KB, from CTA %d", part_bytes / 1024, half);
+            text("t s c", at + 60, STAGE + 31, "%d KB, from CTA %d", part_bytes / 1024, half);
             arrow("async", part_x[half] + 60, GLOBAL + HIGH, at + 60, STAGE);
         }
         cell("load", x + 20, BARRIERS, 190, HIGH, "t h s c", 16, "full[s]");
@@ -67,7 +67,7 @@ PICTURE(cluster) {
         text("m s", x + 20, STAGE + HIGH + 22, "Its own producer announces all the bytes that land here;");
         text("m s", x + 20, STAGE + HIGH + 36, "each copy counts its bytes at full[s] of the CTA where it lands.");
         cell("math", x + 120, CONSUMERS_Y, 200, HIGH, "t s c", 17, "its %d consumers", consumers);
-        text("m s c", x + 220, CONSUMERS_Y + 31, "read A and both halves of B");
+        text("t s c", x + 220, CONSUMERS_Y + 31, "read A and both halves of B");
         for (int to = 0; to < v->cluster; to++) {
             arrow("generic", x + 220 + (to ? 30 : -30), CONSUMERS_Y, MARGIN + to * STEP + 325 + (cta ? 30 : -30),
                   BARRIERS + HIGH);
