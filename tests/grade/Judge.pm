@@ -85,8 +85,8 @@ sub launch {
 # options(LAUNCH): those of the program that launch it.
 sub options {
     my ($l) = @_;
-    return join ' ', map { defined $l->{$_} ? '--' . tr/_/-/r . " $l->{$_}" : () }
-        qw(m n k pad sms data seed policy schedule_seed variant meet);
+    return join ' ', map({ defined $l->{$_} ? '--' . tr/_/-/r . " $l->{$_}" : () }
+        qw(m n k pad sms data seed policy schedule_seed variant meet)), $l->{more} // ();
 }
 
 sub size_text { return join ' x ', @{ $_[0] }{qw(m n k)} }
@@ -247,21 +247,24 @@ sub counts {
     pop @launches;
     my $first = 0;
     $first += $_ for @launches;
-    my (@products, @loads, %stages);
+    my (@products, @loads, @exponentials, %stages);
     for (@lines) {
         my ($kind, $cta, undef, $warp, $unit, undef, $stage, undef, undef, undef, $name, $spans) = split /,/;
         next if !defined $spans || $cta != $first;
         my @spans = map { [ split(/:/), $kind eq 'wgmma' ? $unit : int $warp / 4 ] } split ' ', $spans;
         push @products, @spans if $kind =~ /^w?g?mma$/;
         push @loads, @spans if $kind =~ /^(?:load|copy)$/;
+        push @exponentials, @spans if $kind eq 'exponentials';
         $stages{"$name $stage"} = 1 if $kind eq 'load';
     }
     @products = sort { $a->[0] <=> $b->[0] } @products;
     my %warpgroups = map { $_->[2] => 1 } @products;
     my $under = grep { my $l = $_; grep { $_->[0] < $l->[1] && $l->[0] < $_->[1] } @products } @loads;
+    my $under_own = grep { my $x = $_; grep { $_->[0] < $x->[1] && $x->[0] < $_->[1] && $_->[2] == $x->[2] } @products } @exponentials;
     my $turns = grep { $products[$_][2] != $products[ $_ - 1 ][2] } 1 .. $#products;
     return { %count, stages => scalar keys %stages, loads => scalar @loads, loads_under_products => $under,
-        products => scalar @products, product_turns => $turns, multiplying_warpgroups => scalar keys %warpgroups };
+        products => scalar @products, product_turns => $turns, exponentials => scalar @exponentials,
+        exponentials_under_own => $under_own, multiplying_warpgroups => scalar keys %warpgroups };
 }
 
 # ---- judging it ------------------------------------------------------------------------------------------------------
@@ -377,11 +380,14 @@ sub judge_rule {
     return;
 }
 
-# launches_of_bug(CONFIG, PATCH): the launches of its line `# run:`.
-sub launches_of_bug {
+# launches_of(CONFIG, PATCH): the launches of its lines `# run:` and `# also:`, a list for each.
+sub launches_of {
     my ($config, $p) = @_;
-    my %options = Patches::value($p, 'run') =~ /--(\S+) (\S+)/g;
-    return [ map { launch(%options, policy => $_) } @{ $config->{policies} } ];
+    return map {
+        my %size = /--([mnk]) (\d+)/g;
+        my $more = s/--[mnk] \d+//gr;
+        [ map { launch(%size, more => $more, policy => $_) } @{ $config->{policies} } ];
+    } map { @{ $p->{head}{$_} // [] } } qw(run also);
 }
 
 # judge_gpu(RESULT, SUBMISSION, CONFIG, BUILT): with nvcc, and further where there is a GPU.
@@ -454,7 +460,7 @@ sub judge {
         ? in_background(sub { build_for_gpu($s, $config) }) : undef;
     my @names = choices($s, $config);
     my @lists = launches($s, $config);
-    push @lists, map { launches_of_bug($config, $_) } grep { defined $task->{bug} } @patches;
+    push @lists, map { launches_of($config, $_) } @patches;
     push @lists, map { [$_] } variants($config, @names);
     judged($s, $config, map { @$_ } @lists);
     if (defined $task->{rule}) {
