@@ -234,7 +234,7 @@ sub variants {
 # launch's first CTA did on its SM:
 #   stages                    different barriers that its loads by TMA complete
 #   loads, loads_under_products, products; product_turns: how often the products go from one warpgroup's to another's
-#   multiplying_warpgroups
+#   multiplying_warpgroups; exponentials, exponentials_under_own: of the same warpgroup, spans in which it computes some
 sub counts {
     my ($s, $config, $l) = @_;
     my %name = reverse Patches::contents('common/model/model_count.h') =~ /COUNT\((\w+), "([^"]*)"\)/g;
