@@ -340,10 +340,13 @@ print-model-tests:
 	@echo $(CHECK_MODEL)
 clean:
 	rm -rf build $(PROGRAMS) $(HELLOS) $(MORE_PROGRAMS)
+# What a chapter offers a learner comes before the room, the site and the library.
+HELP_FIRST := Makefile %/patches.mk %/grade.mk %/patterns.mk %/steps.mk
 help:
 	@for part in learn measure maintain; do \
 	    printf '%s\n' "$$part:"; \
-	    sed -n "s/^##$$part //p" $(filter Makefile %.mk,$(MAKEFILE_LIST)) | \
+	    sed -n "s/^##$$part //p" $(filter $(HELP_FIRST),$(MAKEFILE_LIST)) \
+	        $(filter-out $(HELP_FIRST),$(filter %.mk,$(MAKEFILE_LIST))) | \
 	        while IFS='|' read -r target text; do printf '  %-26s %s\n' "$$target" "$$text"; done; \
 	done
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."

@@ -445,12 +445,13 @@
         h("i.step-cursor", { style: `width:${at(1)}` })));
   }
 
-  // ---- one thing changed: a row for each thing, a button for each recorded run; the run stands below
+  // ---- one thing changed: a row for each thing, a button for each recorded run; how it ended is told when it was chosen, below it
 
   function mount_choice(box, data) {
     const place = h("div", null, h("p", null, t("Choose a value: its recorded run comes here.", "选一个值：它的运行记录会出现在这里。")));
     const show = (name) => {
       for (const button of box.querySelectorAll("button[data-run]")) button.setAttribute("aria-pressed", button.dataset.run === name);
+      for (const answer of box.querySelectorAll(`button[data-run="${name}"] small`)) answer.textContent = word(answer.dataset.ends);
       place.replaceChildren(h("div.step", { "data-step": name }));
       begin();
     };
@@ -458,7 +459,7 @@
     box.replaceChildren(way_back(box), h("h2.step-title", null, t("Change one thing", "只改一处")),
       h("div.step-scroll", null, h("table.step-choice", null, data.rows.map(({ en, zh: chinese, runs }) => h("tr", null,
         h("th", { scope: "row" }, t(en, chinese)), h("td", null, runs.map(([name, value, what]) => name
-          ? h("button", { type: "button", "data-run": name, onclick: () => show(name) }, word(value), " ", h("small", null, word(what)))
+          ? h("button", { type: "button", "data-run": name, onclick: () => show(name) }, word(value), " ", h("small", { "data-ends": what }, what === "as it is" ? word(what) : "?"))
           : h("span", null, value, " ", h("small", null, word(what))))))))), place);
     const linked = data.rows.flatMap((row) => row.runs).find(([name]) => location.hash.startsWith(`#${name}=`));
     if (linked) show(linked[0]);

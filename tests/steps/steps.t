@@ -217,7 +217,7 @@ window.addEventListener("load", () => setTimeout(async () => {
     const choice = document.querySelector("button[data-run=bug_07_empty_expects_three_consumers]");
     if (choice) {
       choice.click(); await new Promise((go) => setTimeout(go, 100));
-      press("End"); seen.choice = document.querySelector("[data-rule]").dataset.rule + location.hash; throw "choice";
+      press("End"); seen.choice = choice.textContent + " " + document.querySelector("[data-rule]").dataset.rule + location.hash; throw "choice";
     }
     const several = [...document.querySelectorAll("div.step")];
     if (!document.body.classList.contains("steps-page")) {
@@ -377,7 +377,7 @@ END
     my $keys = [ 0, 0, '', JSON::PP::true, 5 ];
     is_deeply($seen->{'lesson.html'}[0]{lesson}, $keys, 'one in a lesson leaves the keys to the page until it has the focus');
 
-    is($seen->{'change.html'}[0]{choice}, 'DEADLOCK#bug_07_empty_expects_three_consumers=' . $#{ $data{bug_07_empty_expects_three_consumers}{frames} },
+    is($seen->{'change.html'}[0]{choice}, '3 hangs DEADLOCK#bug_07_empty_expects_three_consumers=' . $#{ $data{bug_07_empty_expects_three_consumers}{frames} },
         'change.html: a value that hangs shows its run, up to the report');
 
     # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
