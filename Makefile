@@ -35,12 +35,13 @@ NO_NVCC := nvcc is of CUDA $(NVCC_VERSION), CUDA $(NVCC_NEEDED) or later is need
 endif
 HAVE_NVCC := $(if $(NO_NVCC),,yes)
 
-# nvcc knows tcgen05 from 12.8 on. An older one leaves chapters 14 and 15 out; without nvcc they are built, for the model.
-TOO_NEW := $(if $(HAVE_NVCC),$(if $(filter 12.8,$(shell printf '%s\n' $(NVCC_VERSION) 12.8 | sort -V | head -n 1)),,beyond/14_tcgen05 beyond/15_pair))
+# nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older one 14 and 15 run on the model alone.
+nvcc_since = $(filter $(1),$(shell printf '%s\n' $(NVCC_VERSION) $(1) | sort -V | head -n 1))
+TOO_NEW := $(if $(HAVE_NVCC),$(if $(call nvcc_since,12.8),,14 15))
 
 # Chapters by their directories and by their names; what is built of a chapter has its name.
 CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
-                  $(if $(wildcard $(d)/$(notdir $(d)).cu),$(filter-out $(TOO_NEW),$(d))))
+                  $(if $(wildcard $(d)/$(notdir $(d)).cu),$(d)))
 CHAPTERS := $(notdir $(CHAPTER_DIRS))
 PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
 number = $(firstword $(subst _, ,$(notdir $(1))))
@@ -72,9 +73,8 @@ ARCH_SM80 := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=s
              -gencode arch=compute_90,code=compute_90
 ARCH_SM90 := -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
 ARCH_SM90A := -gencode arch=compute_90a,code=sm_90a
-comma := ,
-ARCH_SM100A := -gencode arch=compute_100a,code=sm_100a \
-               $(if $(TOO_NEW),,$(if $(HAVE_NVCC),$(if $(filter sm_103,$(shell $(NVCC) --list-gpu-code)),-gencode arch=compute_103a$(comma)code=sm_103a)))
+ARCH_SM103A := -gencode arch=compute_103a,code=sm_103a
+ARCH_SM100A := -gencode arch=compute_100a,code=sm_100a $(if $(call nvcc_since,12.9),$(ARCH_SM103A))
 arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARCH_SM90),\
          $(if $(filter 14 15,$(1)),$(ARCH_SM100A),$(ARCH_SM90A))))
 
@@ -169,6 +169,16 @@ define compile_chapter
 	$(Q)mv $@.new $@
 endef
 
+# In place of what this nvcc cannot compile: it needs what no GPU has. $(1): the declarations, $(2): options.
+define gpu_stub
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#include "gemm.h"\n$(1)\n' | $(CC) $(C_BASE) $(2) -x c -c - -o $@
+endef
+CHAPTER_STUB = CHAPTER($(basename $(@F)), .adds = "", .needs = NEEDS_NEWER_NVCC);
+TRACED_STUB := -D'CHAPTER_SYMBOL(id)=gpu_traced_chapter_\#\#id'
+HELLO_STUB := const GpuNeed hello_needs = NEEDS_NEWER_NVCC; int hello_gpu(void); int hello_gpu(void) { return GEMM_DEVICE; }
+
 # $(1): chapter, $(2): its number, $(3): its program, $(4): the program of the chapter before
 define chapter_rules
 .PHONY: $(2) run-$(2) diff-$(2)
@@ -180,11 +190,11 @@ diff-$(2):
 	          @echo "$(1) is the first chapter: there is none before it to compare with")
 
 $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$$(compile_chapter)
+	$(if $(filter $(2),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB)),$$(compile_chapter))
 
 # The copy that records what it does, for --timeline and --trace. Its bytes of spilled registers: 11's widest kernel has few left.
 $(B)/traced/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=$(if $(filter 11_w4a8,$(1)),320,64))
+	$(if $(filter $(2),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB),$$(TRACED_STUB)),$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=$(if $(filter 11_w4a8,$(1)),320,64)))
 
 $(B)/model/$(1).o: $(3).cu tests/tools/launch_check $(CC_STAMP)
 	$(Q)tests/tools/launch_check $$<
@@ -201,9 +211,7 @@ hellos = $(patsubst %.cu,%,$(sort $(wildcard $(dir $(1))hello_*.cu)))
 HELLOS := $(foreach p,$(PROGRAMS),$(call hellos,$(p)))
 define hello_rules
 $(B)/gpu/$(1).o: $(2).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$$(call say,NVCC,$$@)
-	$(Q)mkdir -p $$(@D)
-	$(Q)$$(compile_cuda) $(call arch,$(3)) -c $$< -o $$@
+	$(if $(filter $(3),$(TOO_NEW)),$$(call gpu_stub,$$(HELLO_STUB)),$$(call cuda_object,$$(call arch,$(3))))
 
 $(B)/model/$(1).o: $(2).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))
@@ -266,7 +274,7 @@ MORE_TESTS += $(CONFORM_TEST)
 
 TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \
                    NVCC='$(if $(HAVE_NVCC),$(NVCC))' NO_NVCC='$(NO_NVCC)' CHAPTER_DIRS='$(CHAPTER_DIRS)' \
-                   CHAPTERS='$(CHAPTERS)'
+                   CHAPTERS='$(CHAPTERS)' TOO_NEW='$(TOO_NEW)'
 
 ##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
 ##learn make test|build everything and test each kind of thing; says what was skipped and why

@@ -52,6 +52,7 @@ typedef enum {
     NEEDS_SM90_ANY, /* on 9.0 and later */
     NEEDS_SM90A,    /* on Hopper only: wgmma and setmaxnreg are not forward compatible */
     NEEDS_SM100A,   /* on Blackwell of 10.0 and 10.3 only: tcgen05 */
+    NEEDS_NEWER_NVCC, /* on none: in place of what this nvcc cannot compile */
 } GpuNeed;
 
 typedef struct {

@@ -127,16 +127,18 @@ enum { SM90_SHARED_BYTES = 196640 };
 
 /* Can a GPU of this capability (900 for 9.0) run what needs `need`? shared_bytes: what one of its CTAs may have. */
 static inline int need_is_met(GpuNeed need, int capability, int shared_bytes) {
-    return need == NEEDS_SM90A    ? capability == 900
-           : need == NEEDS_SM100A ? capability == 1000 || capability == 1030
-           : need == NEEDS_SM80   ? capability >= 800
-                                  : capability >= 900 && (need == NEEDS_SM90_ANY || shared_bytes >= SM90_SHARED_BYTES);
+    return need == NEEDS_SM90A        ? capability == 900
+           : need == NEEDS_SM100A     ? capability == 1000 || capability == 1030
+           : need == NEEDS_NEWER_NVCC ? 0
+           : need == NEEDS_SM80       ? capability >= 800
+                                : capability >= 900 && (need == NEEDS_SM90_ANY || shared_bytes >= SM90_SHARED_BYTES);
 }
 
 /* "a Hopper GPU (compute capability 9.0)" and the like. */
 static inline const char *need_text(GpuNeed need) {
-    return need == NEEDS_SM90A    ? "a Hopper GPU (compute capability 9.0)"
-           : need == NEEDS_SM100A ? "a Blackwell GPU (compute capability 10.0 or 10.3)"
+    return need == NEEDS_SM90A        ? "a Hopper GPU (compute capability 9.0)"
+           : need == NEEDS_SM100A     ? "a Blackwell GPU (compute capability 10.0 or 10.3)"
+           : need == NEEDS_NEWER_NVCC ? "to be built with nvcc of CUDA 12.8 or later"
            : need == NEEDS_SM90
                ? "a GPU of compute capability 9.0 or later with 196640 bytes of shared memory for a CTA"
            : need == NEEDS_SM90_ANY ? "a GPU of compute capability 9.0 or later"

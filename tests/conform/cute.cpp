@@ -98,14 +98,15 @@ int main(int argc, char **argv) {
     shapes<64, 8>(), shapes<64, 248>(), shapes<128, 16>(), shapes<128, 64>(), shapes<128, 256>(), shapes<256, 32>(),
         shapes<256, 256>();
     operands<64>(), operands<128>(), operands<256>();
+    /* clang-format off */
 #define LOAD(name, shape, n) load<SM100_TMEM_LOAD_##name##n##x>(shape, n);
-#define LOADS(name, shape) \
-    LOAD(name, shape, 1)   \
-    LOAD(name, shape, 2) LOAD(name, shape, 4) LOAD(name, shape, 8) LOAD(name, shape, 16) LOAD(name, shape, 32)
-    LOADS(32dp32b, "32x32b")
-    LOAD(32dp32b, "32x32b", 64) LOAD(32dp32b, "32x32b", 128) LOADS(16dp64b, "16x64b") LOAD(16dp64b, "16x64b", 64)
-        LOAD(16dp64b, "16x64b", 128) LOADS(16dp128b, "16x128b") LOAD(16dp128b, "16x128b", 64) LOADS(16dp256b, "16x256b")
-            accumulator<1, 64, 8>(),
+#define LOADS(name, shape) LOAD(name, shape, 1) LOAD(name, shape, 2) LOAD(name, shape, 4) LOAD(name, shape, 8) LOAD(name, shape, 16) LOAD(name, shape, 32)
+    LOADS(32dp32b, "32x32b") LOAD(32dp32b, "32x32b", 64) LOAD(32dp32b, "32x32b", 128)
+    LOADS(16dp64b, "16x64b") LOAD(16dp64b, "16x64b", 64) LOAD(16dp64b, "16x64b", 128)
+    LOADS(16dp128b, "16x128b") LOAD(16dp128b, "16x128b", 64)
+    LOADS(16dp256b, "16x256b")
+        /* clang-format on */
+        accumulator<1, 64, 8>(),
         accumulator<1, 64, 256>(), accumulator<1, 128, 16>(), accumulator<1, 128, 256>();
     accumulator<2, 128, 32>(), accumulator<2, 128, 256>(), accumulator<2, 256, 32>(), accumulator<2, 256, 256>();
 }

@@ -71,6 +71,7 @@ is_deeply([ faults('90_sample', $sample) ], ['the table has no column for chapte
 SKIP: {
     skip "instructions of the chapters: $ENV{NO_NVCC}", 1 if $ENV{NO_NVCC};
     for my $chapter (split ' ', $ENV{CHAPTERS}) {
+        next if grep { $chapter =~ /^${_}_/ } split ' ', $ENV{TOO_NEW};
         my @files = glob "$ENV{B}/gpu/$chapter.ptx/*.ptx";
         ok(@files && !grep({ !-s } @files), "$chapter: its PTX was kept");
         for my $file (@files) {
@@ -79,6 +80,9 @@ SKIP: {
         }
     }
 }
+# names(SASS): of its instructions.
+sub names { return $_[0] =~ /^\s+\/\*[0-9a-f]+\*\/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)/mg }
+
 # The SASS of book/cutlass.md: is each instruction in the program named?
 SKIP: {
     skip "SASS: $ENV{NO_NVCC}", 1 if $ENV{NO_NVCC};
@@ -90,12 +94,23 @@ SKIP: {
     for (map { [ split /\s*\|\s*/ ] } grep { !/^\| ---/ } split /\n/, $table) {
         my (undef, $ptx, $names, $program) = @$_;
         my ($file) = $program eq 'patterns' ? "$ENV{B}/book/patterns/run_gpu" : glob "$ENV{B}/gpu/${program}_*.o";
-        $sass{$program} //= { map { $_ => 1 } `$cuobjdump -sass $file` =~ /^\s+\/\*[0-9a-f]+\*\/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)/mg };
+        $sass{$program} //= { map { $_ => 1 } names(scalar `$cuobjdump -sass $file`) };
         for my $name ($names =~ /`([^`]+)`/g) {
             ok(scalar(grep { /^\Q$name\E(?:\.|$)/ } keys %{ $sass{$program} }), "$program has $name: $ptx");
             $looked_at++;
         }
     }
     cmp_ok($looked_at, '>', 30, 'there are some');
+
+    # Of Blackwell's chapters, on each of its GPUs: the instructions of tensor cores, tensor memory and the copy engine are these, and
+    # no other; and none of local memory, so nothing spills.
+    my %all = (14 => 'LDTM.x32 UTCATOMSWS.AND UTCATOMSWS.FIND_AND_SET.ALIGN UTCBAR UTCHMMA UTMACCTL.PF UTMACMDFLUSH UTMALDG.2D UTMASTG.2D');
+    for my $number (grep { my $n = $_; !grep { $n eq $_ } split ' ', $ENV{TOO_NEW} } sort keys %all) {
+        for my $gpu ('sm_100a', 'sm_103a') {
+            my $sass = `$cuobjdump -sass -arch $gpu $ENV{B}/gpu/${number}_*.o`;
+            my %has = map { $_ => 1 } grep { /MMA|^(?:UT|LDTM|STTM|LDL|STL|LDSM|STSM|LDGSTS)/ && !/^HFMA2_MMA/ } names($sass);
+            is(join(' ', sort keys %has), $all{$number}, "$number for $gpu has these, and no others");
+        }
+    }
 }
 done_testing();

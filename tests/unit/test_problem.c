@@ -133,13 +133,13 @@ static void pads_rows(const DeviceInfo *device) {
 /* An H100 has 9.0 and 227 KiB, a B200 10.0 and 227, a GeForce Blackwell 12.0 and 99, an A100 8.0 and 163. */
 static void needs_are_met(void) {
     static const struct {
-        int capability, kib, met[5]; /* by GpuNeed */
+        int capability, kib, met[6]; /* by GpuNeed */
     } gpus[] = {{900, 227, {1, 1, 1, 1, 0}},
                 {1000, 227, {1, 1, 1, 0, 1}},
                 {1200, 99, {1, 0, 1, 0, 0}},
                 {800, 163, {1, 0, 0, 0, 0}}};
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
-        for (int need = NEEDS_SM80; need <= NEEDS_SM100A; need++) {
+        for (int need = NEEDS_SM80; need <= NEEDS_NEWER_NVCC; need++) {
             is_int(need_is_met((GpuNeed)need, gpus[i].capability, gpus[i].kib * 1024), gpus[i].met[need],
                    need_text((GpuNeed)need));
         }
