@@ -163,9 +163,10 @@ static Times draw_course(const Course *course, int left, int y, int scale) {
         for (int step = 0; step < DRAWN; step++) {
             int begin = left + t.begin[step][c] * scale, issue = left + t.issue[step][c] * scale;
             int softmax = left + t.softmax[step][c] * scale;
-            cell(hue(c), begin, y, PRODUCT * scale, HIGH, "t s c", 14, "S%d", step);
+            cell(hue(c), begin, y, PRODUCT * scale, HIGH, "t s c", 14, "%d: S%d", c, step);
             if (step > 0) {
-                cell(hue(c + 4), begin + PRODUCT * scale, y, PRODUCT * scale, HIGH, "t s c", 14, "O%d", step - 1);
+                cell(hue(c + 4), begin + PRODUCT * scale, y, PRODUCT * scale, HIGH, "t s c", 14, "%d: O%d", c,
+                     step - 1);
             }
             box("wait", issue, top, softmax - issue, HIGH);
             cell("frag", softmax, top, SOFTMAX * scale, HIGH, "t s c", 14, "softmax %d", step);
@@ -184,10 +185,10 @@ PICTURE(turns) {
     must_contain(source, "wgmma_wait_group(1);");
     must_contain(source, "named_barrier_sync(turn, 2 * 128);");
     begin("beyond/13_attention/turns.svg", 520, "Two consumers take turns, and each computes under its own products");
-    paragraph(
-        "t", MARGIN, 24, 18,
-        "S2: the scores of step 2. O1: the output of step 1, issued behind them. Dashed: a consumer waits for its "
-        "products.\nTimes by arithmetic, for heads of 128; a unit is 128 clocks.");
+    paragraph("t", MARGIN, 24, 18,
+              "0: S2: consumer 0's scores of step 2. 0: O1: its output of step 1, issued behind them. Dashed: it waits "
+              "for its "
+              "products.\nTimes by arithmetic, for heads of 128; a unit is 128 clocks.");
     draw_course(&courses[0], LEFT, ONE, SCALE);
     Times turns = draw_course(&courses[1], LEFT, TWO, SCALE), t = draw_course(&courses[2], LEFT, BOTH, SCALE);
     need(period(&courses[0], SOFTMAX) > PAIR && period(&courses[1], SOFTMAX) == 2 * PAIR, "turns do not close the gap");
