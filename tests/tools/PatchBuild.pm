@@ -174,7 +174,7 @@ sub break_chapter {
         my $directory = build($p);
         print "running  (cd $directory && ./program --on model $run)\n\n";
         my ($said, $status) = shown("cd $directory && ./program --on model $run");
-        my ($rule) = $said =~ /^model: ([A-Z_]+): /m;
+        my ($rule) = $said =~ /^model: ([A-Z0-9_]+): /m;
         print "\nexit status $status", $rule ? ", first report $rule" : '', "\n";
         my $expected = grep { $_ eq ($rule // 'REFUSED') } split / or /, $verdict;
         return $expected && $status == ($verdict eq 'REFUSED' ? 3 : 4) ? 0 : 1;
