@@ -4,8 +4,7 @@
 FRAGMENT_TEST := $(B)/tests/book/test_fragments
 MORE_TESTS += tests/book/fragments.t $(FRAGMENT_TEST)
 
-FRAGMENTS_C := $(patsubst %,$(B)/include/%_fragments.inc,blackwell w4a8)
-$(B)/include/blackwell_fragments.inc: book/blackwell.md
+FRAGMENTS_C := $(patsubst %,$(B)/include/%_fragments.inc,w4a8)
 $(B)/include/w4a8_fragments.inc: beyond/11_w4a8/notes.md
 $(FRAGMENTS_C): tests/book/extract
 	@mkdir -p $(@D)

@@ -31,7 +31,8 @@ WRONG_CASE(STAGE_RELEASED_IN_ONE, DEADLOCK);
 WRONG_CASE(SUMS_TOLD_TO_ONE, DEADLOCK);
 FIRST_CASE(PEER_LOADS_WITHOUT_EMPTY, RACE_WAW);
 WRONG_CASE(SUMS_TAKEN_BY_ONE, RACE_WAR);
-WRONG_CASE(BYTES_OF_ONE, TX_COUNT);              /* tilelang#2644 */
+WRONG_CASE(BYTES_OF_ONE, TX_COUNT);
+WRONG_CASE(BYTES_OF_FOUR, DEADLOCK); /* tilelang#2644: times the size of the cluster, of which a pair is a part */
 WRONG_CASE(PEERS_LOAD_NOT_WAITED_FOR, RACE_RAW); /* cutlass#3647 */
 WRONG_CASE(PEERS_LOAD_ON_ITS_OWN_BARRIER, DEADLOCK);
 WRONG_CASE(RELEASED_TO_THE_OWN_CTA, TCGEN05_FENCE); /* cutlass#3643 */
@@ -64,7 +65,9 @@ DEVICE void produce(const Params *p, Shared *s, int rank) {
             mbarrier_wait_parity(&s->empty, (round & 1) ^ 1);
         }
         if (rank == 0 || apart) {
-            mbarrier_arrive_expect_tx(&s->full, apart || bug == BYTES_OF_ONE ? bytes : 2 * bytes);
+            mbarrier_arrive_expect_tx(&s->full, bytes * (apart || bug == BYTES_OF_ONE ? 1
+                                                         : bug == BYTES_OF_FOUR       ? 4
+                                                                                      : 2));
         }
         if (rank == 1 && (apart || bug == PEERS_LOAD_ON_ITS_OWN_BARRIER)) {
             tma_load_2d(s->a, &p->map_a, 0, round * p->m + rank * rows, &s->full);
