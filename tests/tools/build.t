@@ -99,6 +99,11 @@ ok $? "make $number: it has none again"
 builds "LINK .*$chapter" "since it was linked again"
 leaves 'CC ' "from the objects that were there"
 
+older=build/release/older
+remake NVCC_VERSION=12.4 B=$older $older/gpu/14_tcgen05.o $older/traced/14_tcgen05.o $older/gpu/hello_mma.o
+like "$status:$said" '^0:.*CC .*gpu/14_tcgen05.o.*CC .*traced/14_tcgen05.o.*CC .*gpu/hello_mma.o' \
+    "an nvcc before 12.8: stubs by the C compiler for what it cannot compile"
+
 first=${CHAPTERS%% *}
 cat >>"$first/$first.cu" <<'CUDA'
 static __global__ void keeps_its_array_in_memory(int *p, int n) {
