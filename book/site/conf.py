@@ -118,7 +118,7 @@ def words(node):
 
 
 def write_texts(app, exception):
-    """What search.html reads in place of the pages when it was opened from disk, where a page cannot read another."""
+    """What search.html reads in place of the pages: from disk a page cannot read another, and theirs begin with their contents."""
     texts = {f"./{name}.html": '<div role="main">%s</div>' % words(app.env.get_doctree(name))
              for name in app.env.found_docs if not name.startswith("source/")}
     with open(os.path.join(app.outdir, "_static", "texts.js"), "w", encoding="utf-8") as file:
