@@ -33,7 +33,7 @@ static const Case cases[] = {
     {129, 257, 65, NULL},
     {200, 300, 333, NULL},
     {512, 384, 64, NULL},
-    {300, 530, 100, "cooperative_128x256_cluster_2"},
+    {300, 530, 100, "cooperative_128x256_cluster_2x2"},
     {300, 530, 100, "pingpong_128x128"},
     {300, 530, 100, "cooperative_256x200"},
 };
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
         for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
             Case each = cases[c];
             /* A kernel that exchanges A and B and adds up parts of k is not followed: tests/tools/explain.t. */
-            if (each.m <= 128 && has_variant(chapters[i], "split_128x16_by_2")) {
+            if (each.variant == NULL && has_variant(chapters[i], "split_128x16_by_2")) {
                 each.variant = "cooperative_128x64";
             }
             if ((argc <= 2 || strstr(chapters[i]->name, argv[2])) &&
