@@ -216,7 +216,7 @@ static const RoundSize round_sizes[] = {
     {"07", 130, 260, 700, .policies = SOME},
     {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
     {"09", 390, 450, 130, .policies = RANDOM, .sms = 2},
-    {"09", 24, 200, 2100, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
+    {"09", 24, 200, 4200, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
     {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
     {"12", 390, 500, 200, .policies = SOME, .sms = 2},
     {"14", 500, 600, 333, .policies = EACH_POLICY, .sms = 2}, /* each accumulator is filled more than twice */
@@ -293,7 +293,14 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
     for (int i = 0; status == GEMM_OK && i < (variants ? variants : 1); i++) {
         problem.gemm.tuning = options->tuning;
-        problem.gemm.tuning.variant = variants ? chapter->variants->variant[i].name : NULL;
+        problem.gemm.tuning.variant = NULL;
+        if (variants) {
+            const Variant *v = &chapter->variants->variant[i];
+            problem.gemm.tuning.variant = v->name;
+            /* Room for a cluster, and an SM that it leaves idle. */
+            int sms = v->cluster > 1 ? v->cluster + 1 : 0;
+            options->sms = problem.gemm.sm_count = sms > device->sm_count ? sms : device->sm_count;
+        }
         status = run_open(&run, &problem, chapter);
         for (int policy = 0; status == GEMM_OK && policy_names[policy]; policy++) {
             options->policy = (ModelPolicy)policy;
@@ -303,6 +310,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         }
         run_close(&run);
     }
+    options->sms = device->sm_count;
     problem_close(&problem);
     if (status == GEMM_OK) {
         print_round(options, policies, variants);
