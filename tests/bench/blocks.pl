@@ -120,6 +120,22 @@ sub two {
     return $text;
 }
 
+sub attention_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 13), best_other($run, $_)) } sizes_of($run)) // refuse_block('no CSV has 13 beside another') }
+
+sub attention {
+    my ($card) = @_;
+    my $run = mode_run('attention', $card);
+    my @others = others($run);
+    my $text = head('head size', 'tokens', 'mask', '13 TFLOP/s', 'least to most', (map { label($_) } @others), '13 / the fastest of them');
+    for my $size (sizes_of($run)) {
+        my ($m, undef, $k, $d, $causal) = split /[x _]/, $size;
+        my $own = $run->{cell}{$size}{13} or next;
+        $text .= line($d, $m / $k . " x $k", $causal ? 'causal' : '', tflops_text($own->{median}), range_text($own, \&tflops_text),
+            (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
+    }
+    return $text . line('mean [least]', ('') x (4 + @others), attention_mean($run)) . "\n" . source_text($run, 'paused') . "\n";
+}
+
 # ---- the picture ---------------------------------------------------------------------------------------------------
 
 # Bars for each chapter of the ladder and each peer, as ratios to cuBLAS. The three differ in brightness, so that grey tells

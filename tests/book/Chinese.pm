@@ -25,6 +25,7 @@ my @PHRASES = (
         => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍，{3} 是 {4} 倍。',
     'On average over seven large shapes (in brackets the least), {} has {} of cuBLAS.'
         => '七个大形状的平均值（方括号内是最小值）：{1} 是 cuBLAS 的 {2} 倍。',
+    'Figures: {}, {}, {}, {}, {}.' => '数据：{1}，{2}，{3}，{4}，{5}。',
     'Figures: {}, {}, {}, {}.' => '数据：{1}，{2}，{3}，{4}。',
     'Figures: {}.' => '数据：{1}。',
     '{}, {}, commit {}, with pauses between samples: {}' => '{1}，{2}，commit {3}，采样之间有停顿：{4}',
@@ -61,6 +62,9 @@ my @PHRASES = (
     'half of B in each CTA; on the CPU model alone' => '每个 CTA 只放一半的 B；只在 CPU 模型上运行过',
     '{} of cuBLAS, mean of seven large shapes [least]' => '是 cuBLAS 的 {1} 倍，七个大形状的平均值 [最小值]',
     '{} of the better of {} and cuBLASLt, mean of six shapes [least]' => '是 {2} 与 cuBLASLt 中较快者的 {1} 倍，六个形状的平均值 [最小值]',
+    '{} of the faster of cuDNN and FlashAttention-3, mean of twelve problems [least]' => '是 cuDNN 与 FlashAttention-3 中较快者的 {1} 倍，十二个问题的平均值 [最小值]',
+    '**{} of the faster of cuDNN and FlashAttention-3, mean of twelve problems [least]** ({}, {}; [all shapes]({}))'
+        => '**是 cuDNN 与 FlashAttention-3 中较快者的 {1} 倍，十二个问题的平均值 [最小值]**（{2}，{3}；[所有问题]({4})）',
     '{} of cuBLASLt, mean of six shapes [least]' => '是 cuBLASLt 的 {1} 倍，六个形状的平均值 [最小值]',
     '{} to {} times the speed of fp8 at M = 16 to {}' => 'M = 16 到 {3} 时，速度是 fp8 的 {1} 到 {2} 倍',
     '{} on two GPUs in {} ms; cuBLAS, then NCCL: {} ms' => '两块 GPU 上 {1} 用 {2} ms；先 cuBLAS 再 NCCL：{3} ms',
