@@ -12,6 +12,7 @@ typedef struct {
     const char *name;
     int bm, bn;                       /* tile of C */
     int cluster;                      /* CTAs in a cluster; 0: launched without any */
+    int along_n;                      /* of them side by side in a row of C's tiles */
     int schedule;                     /* who computes what: an enum of the chapter's */
     int group;                        /* tile rows walked together (tile_order.h) */
     double speed;                     /* of the main loop, relative to the other variants */
@@ -51,7 +52,7 @@ static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->clust
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
     const Variant *best = NULL, *end = all->variant + all->count;
     double least = INFINITY;
-    char names[512] = "";
+    char names[4096] = "";
     if (g->sm_count < 1) {
         gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
         return NULL;

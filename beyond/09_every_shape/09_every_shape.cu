@@ -1,10 +1,10 @@
 /* 09_every_shape - what a library adds to chapter 08: for every shape a kernel that suits it.
  *
  * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
- *               twice as large. Clusters of two CTAs that share B by multicast. Producers that meet before each tile, so
- *               that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a row.
- *               For few rows of C a second kernel, in which two CTAs share a tile: each multiplies half of its k-tiles,
- *               and sends half of the sums to the other CTA. Which of these a problem gets is decided in choice.h.
+ *               twice as large. Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile,
+ *               so that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a
+ *               row. For few tiles a second kernel, in which the CTAs of a cluster share a tile: each multiplies a part of
+ *               its k-tiles and adds up a part of its sums. Which of these a problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -36,32 +36,30 @@ enum {
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
-    PARTS = 2,             /* CTAs that share a tile's k, in the kernel for few rows */
     MEETING_POLLS = 20000, /* a producer waits no longer than this for the others */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
-static_assert(PARTS == 2, "sums of more parts would need an order that does not depend on their arrival");
 static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle; or what add_sums() receives */
+    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
     MBarrier full[MAX_STAGES];                     /* completes a phase when a k-tile has landed */
     MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumers have finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
-    MBarrier received;                             /* completes its phase when the other CTA's sums have landed */
+    MBarrier received;                             /* completes its phase when the other CTAs' sums have landed */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
-    TensorMap map_a; /* box [bm][BK] */
-    TensorMap map_b; /* box [bn / cluster][BK] */
+    TensorMap map_a; /* box [bm / cn][BK] */
+    TensorMap map_b; /* box [bn / cm][BK] */
     TensorMap map_c; /* box [64][BOX] */
     Gemm g;
-    int tiles_m, tiles_n; /* in clusters of tiles along m */
+    int tiles_m, tiles_n; /* in clusters of tiles */
     int group;            /* tile rows walked together, in clusters */
     int *meeting;         /* counter of the producers' meetings; NULL: they do not meet */
 } Params;
@@ -90,10 +88,12 @@ DEVICE int next_tile(Work *work) {
     return work->index < work->tiles;
 }
 
-/* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile rows and so share B. */
-DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
+/* The index-th tile of this CTA. The cluster has cm x cn of them: CTAs in a column share B, those in a row share A. */
+DEVICE Tile cta_tile(const Params *p, int index, const int cm, const int cn) {
     Tile tile = tile_at(index, p->tiles_m, p->tiles_n, p->group);
-    tile.m = tile.m * cluster + (cluster > 1 ? cluster_cta_rank() : 0);
+    int rank = cm * cn > 1 ? cluster_cta_rank() : 0;
+    tile.m = tile.m * cm + rank % cm;
+    tile.n = tile.n * cn + rank / cm;
     return tile;
 }
 
@@ -112,13 +112,15 @@ DEVICE void meet(int *counter, int wave, int waves) {
 }
 
 /* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part of
- * it. Thread i tells the i-th neighbour in the cluster, thread 0 its own producer. */
-DEVICE void release(Shared *s, int index, const int cluster) {
+ * it. Thread 0 tells its own producer, the next ones those in this column of the cluster, then those in this row. */
+DEVICE void release(Shared *s, int index, const int cm, const int cn) {
     int thread = (int)threadIdx.x % 128;
     if (thread == 0) {
         consumer_release(s->empty, index);
-    } else if (thread < cluster) {
-        mbarrier_arrive_remote(&s->empty[index], (cluster_cta_rank() + thread) % cluster);
+    } else if (thread < cm + cn - 1) {
+        int rank = cluster_cta_rank();
+        int other = thread < cm ? rank / cm * cm + (rank + thread) % cm : (rank + (thread - cm + 1) * cm) % (cm * cn);
+        mbarrier_arrive_remote(&s->empty[index], other);
     }
 }
 
@@ -188,9 +190,23 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
+/* Where A and B are exchanged (seen_by()): 4 accumulators of a thread to C. What is their row there is C's column. */
+DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
+    for (int i = 0; i < 4; i++) {
+        int c_row = col + i % 2, c_col = row + i / 2 * 8;
+        if (c_row < p->g.n && c_col < p->g.m) {
+            p->g.c[(size_t)c_row * p->g.ldc + c_col] = float_to_bf16(v[i]);
+        }
+    }
+}
+
 /* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
-DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cluster) {
+DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cm, const int cn) {
     const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_of(bm, bn);
+    int rank = cm * cn > 1 ? cluster_cta_rank() : 0;
+    int part_a = rank / cm * (bm / cn), part_b = rank % cm * (bn / cm); /* the rows of each that this CTA loads */
+    int row_mask = ((1 << cm * cn) - 1) / ((1 << cm) - 1) << rank % cm; /* CTAs that share A: every cm-th */
+    int column_mask = ((1 << cm) - 1) << rank / cm * cm;                /* that share B */
     PipelineState state = producer_start_state();
     int waves = ceil_div(work.tiles, work.step);
     for (int wave = 0; wave < waves; wave++) {
@@ -200,21 +216,24 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
         if (!next_tile(&work)) {
             continue; /* to the next meeting */
         }
-        Tile tile = cta_tile(p, work.index, cluster);
+        Tile tile = cta_tile(p, work.index, cm, cn);
+        int row = tile.m * bm + part_a, col = tile.n * bn + part_b;
         for (int k_tile = 0; k_tile < work.k_tiles; k_tile++) {
             /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else
              * the copy overwrites what they read. */
             producer_acquire(s->full, s->empty, state, stage_bytes);
             bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
             MBarrier *full = &s->full[state.index];
-            tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
-            if (cluster == 1) {
-                tma_load_2d(b, &p->map_b, k_tile * BK, tile.n * bn, full);
+            /* Each CTA loads its part into all CTAs that share the whole. */
+            if (cn == 1) {
+                tma_load_2d(a, &p->map_a, k_tile * BK, row, full);
             } else {
-                /* Each CTA loads its part of B into all of them. */
-                int part = cluster_cta_rank() * (bn / cluster);
-                tma_load_2d_multicast(b + part * BK, &p->map_b, k_tile * BK, tile.n * bn + part, full,
-                                      (1 << cluster) - 1);
+                tma_load_2d_multicast(a + part_a * BK, &p->map_a, k_tile * BK, row, full, row_mask);
+            }
+            if (cm == 1) {
+                tma_load_2d(b, &p->map_b, k_tile * BK, col, full);
+            } else {
+                tma_load_2d_multicast(b + part_b * BK, &p->map_b, k_tile * BK, col, full, column_mask);
             }
             pipeline_advance(&state, stages);
         }
@@ -227,7 +246,7 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
 /* Consumer: main loop. Starts the products of a tile, of which its part begins at row `half`, and gives the stage of the
  * last ones, which may still run. */
 DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, float acc[2][MAX_BN / 2],
-                    const Schedule schedule, const int bm, const int bn, const int cluster) {
+                    const Schedule schedule, const int bm, const int bn, const int cm, const int cn) {
     const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(schedule, bm);
     int previous = 0; /* stage of the k-tile before */
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
@@ -252,7 +271,7 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
         if (k_tile > 0) {
             /* This consumer has finished with the previous stage. If it were released before the wait, the producer would
              * overwrite it under the tensor cores. */
-            release(s, previous, cluster);
+            release(s, previous, cm, cn);
         }
         previous = state->index;
         pipeline_advance(state, stages_of(bm, bn));
@@ -262,7 +281,7 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
 
 /* The consumers, steps 3 and 4. */
 DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const Schedule schedule, const int bm,
-                    const int bn, const int cluster) {
+                    const int bn, const int cm, const int cn) {
     const int stages = stages_of(bm, bn), blocks = blocks_of(schedule, bm);
     float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
     PipelineState state = consumer_start_state();
@@ -276,7 +295,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         pipeline_advance_by(&state, consumer * work.k_tiles, stages);
     }
     while (next_tile(&work)) {
-        Tile tile = cta_tile(p, work.index, cluster);
+        Tile tile = cta_tile(p, work.index, cm, cn);
         if (schedule == PINGPONG) {
             /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a time,
              * and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full before
@@ -284,7 +303,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
         }
-        int last = multiply(s, &state, work.k_tiles, half, acc, schedule, bm, bn, cluster);
+        int last = multiply(s, &state, work.k_tiles, half, acc, schedule, bm, bn, cm, cn);
         if (schedule == PINGPONG) {
             /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so that
              * the next turn cannot come before each has seen this one. */
@@ -298,7 +317,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         if (blocks == 2) {
             registers_settled(acc[1], bn / 2);
         }
-        release(s, last, cluster);
+        release(s, last, cm, cn);
 
         /* Step 4: epilogue. */
         UNROLL
@@ -306,6 +325,13 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
             int row = tile.m * bm + half + block * 64, col = tile.n * bn;
             if (schedule == PINGPONG) {
                 store_block(s, p, bn, acc[block], row, col, consumer, &store);
+            } else if (schedule == EXCHANGED) {
+                int thread = (int)threadIdx.x % 128;
+                UNROLL
+                for (int quad = 0; quad < bn / 8; quad++) {
+                    store_transposed(p, row + thread / 32 * 16 + thread % 32 / 4, col + thread % 4 * 2 + quad * 8,
+                                     &acc[block][quad * 4]);
+                }
             } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
                 store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
             }
@@ -317,14 +343,14 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
     }
 }
 
-/* The kernel for many rows of C. schedule, bm, bn and cluster are constants where it is called. */
-DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cluster) {
+/* The kernel for many tiles. schedule, bm, bn, cm and cn are constants where it is called. */
+DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cm, const int cn) {
     SHARED_MEMORY(Shared, s);
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and every
      * `step`-th after it. */
-    Work work = {.next = (int)blockIdx.x / cluster,
-                 .step = (int)gridDim.x / cluster,
+    Work work = {.next = (int)blockIdx.x / (cm * cn),
+                 .step = (int)gridDim.x / (cm * cn),
                  .tiles = p->tiles_m * p->tiles_n,
                  .k_tiles = ceil_div(p->g.k, BK)};
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
@@ -333,13 +359,13 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
         tma_prefetch_map(&p->map_b);
         tma_prefetch_map(&p->map_c);
         mbarrier_init(s->full, stages_of(bm, bn), 1); /* the producer's arrive.expect_tx */
-        /* One thread of each consumer that reads the stage's data. */
-        mbarrier_init(s->empty, stages_of(bm, bn), sharers_of(schedule) * cluster);
+        /* One thread of each consumer that reads what this producer loads, in its row and its column of the cluster. */
+        mbarrier_init(s->empty, stages_of(bm, bn), sharers_of(schedule) * (cm + cn - 1));
         mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
     /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
-    if (cluster > 1) {
+    if (cm * cn > 1) {
         cluster_sync();
     } else {
         __syncthreads();
@@ -353,32 +379,46 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            produce(p, s, work, bm, bn, cluster);
+            produce(p, s, work, bm, bn, cm, cn);
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
-        consume(p, s, work, warpgroup - 1, schedule, bm, bn, cluster);
+        consume(p, s, work, warpgroup - 1, schedule, bm, bn, cm, cn);
     }
 }
 
-/* gemm_split() below: its producer, steps 2 and 3. */
-DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_tiles, const int bm, const int bn) {
+/* gemm_split() below: the sums that a CTA receives lie at the end of `out`, and may reach into the ring. */
+HOST_DEVICE int received_bytes(int bm, int bn, int parts) { return (parts - 1) * (bm * bn / parts) * (int)sizeof(float); }
+
+/* Where they begin, in bytes of Shared; and the stages that the ring has before them. */
+HOST_DEVICE int split_received(int bm, int bn, int parts) {
+    return (int)offsetof(Shared, full) - received_bytes(bm, bn, parts);
+}
+
+HOST_DEVICE int split_stages(int bm, int bn, int parts) {
+    return min_int(min_int(split_received(bm, bn, parts), RING_BYTES) / stage_bytes_of(bm, bn), MAX_STAGES);
+}
+
+/* Its producer, steps 2 and 3. */
+DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_tiles, const int bm, const int bn,
+                         const int parts) {
     const int stage_bytes = stage_bytes_of(bm, bn);
     PipelineState state = producer_start_state();
     for (int i = 0; i < k_tiles; i++) {
-        int k = (rank + i * PARTS) * BK;
+        int k = (rank + i * parts) * BK;
         /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
         producer_acquire(s->full, s->empty, state, stage_bytes);
         bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
         tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
         tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
-        pipeline_advance(&state, stages_of(bm, bn));
+        pipeline_advance(&state, split_stages(bm, bn, parts));
     }
     /* No producer_tail(): no other CTA arrives on `empty`. */
 }
 
 /* gemm_split(): a consumer, step 3. */
-DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, const int bm, const int bn) {
+DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, const int bm, const int bn,
+                          const int parts) {
     const int stage_bytes = stage_bytes_of(bm, bn);
     PipelineState state = consumer_start_state();
     int previous = 0;
@@ -403,83 +443,80 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, cons
          * overwritten under the tensor cores. */
         wgmma_wait_group(1);
         if (i > 0) {
-            release(s, previous, 1);
+            release(s, previous, 1, 1);
         }
         previous = state.index;
-        pipeline_advance(&state, stages_of(bm, bn));
+        pipeline_advance(&state, split_stages(bm, bn, parts));
     }
     /* The accumulators may be read when the last products are done. */
     wgmma_wait_group(0);
     registers_settled(acc, bn / 2);
 }
 
-/* gemm_split(): one element of C. It computes the exchanged problem, B times A transposed: its row is C's column. */
-DEVICE void store_transposed(const Params *p, int row, int col, float value) {
-    if (row < p->g.m && col < p->g.n) {
-        p->g.c[(size_t)col * p->g.ldc + row] = float_to_bf16(value);
-    }
-}
-
-/* gemm_split(): a consumer, step 4. CTA r stores the r-th half of the columns. The other half goes to the other CTA:
- * into a place of its own, not into the ring, so nobody waits until the other one has finished with its ring. */
-DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const float *acc, const int bm, const int bn) {
-    const int quads = bn / 8, half = quads / PARTS; /* quad: a thread's 4 sums; half: a CTA's quads */
-    float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128]) s->out; /* [half] */
+/* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
+ * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
+DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const float *acc, const int bm, const int bn,
+                     const int parts) {
+    const int quads = bn / 8, share = quads / parts; /* quad: a thread's 4 sums; share: a CTA's quads */
+    /* [parts - 1], those of the other CTAs in the order of their ranks, [share] */
+    float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128])((char *)s + split_received(bm, bn, parts));
     int thread = (int)threadIdx.x - 128;
     UNROLL
     for (int quad = 0; quad < quads; quad++) {
         const float *v = &acc[quad * 4];
-        if (quad / half != rank) {
+        int owner = quad / share, place = (rank - (rank > owner)) * share + quad % share;
+        if (owner != rank) {
             st_async_v4(
-                &received[quad % half][thread], 1 - rank,
+                &received[place][thread], owner,
                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])),
                 &s->received);
         }
     }
-    /* Waits until all sums of the other CTA have landed: before, old bytes would be added. It also keeps this CTA from
+    /* Waits until all sums of the other CTAs have landed: before, old bytes would be added. It also keeps this CTA from
      * ending while they are on their way. */
     mbarrier_wait_parity_cluster(&s->received, 0);
     int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + thread % 4 * 2;
     UNROLL
     for (int quad = 0; quad < quads; quad++) {
-        const float *v = &acc[quad * 4];
-        if (quad / half == rank) {
-            /* Two numbers have the same sum in either order, and so every launch has the same bits. More parts would need an
-             * order that does not depend on their arrival. */
-            float4 add = received[quad % half][thread];
-            store_transposed(p, row, col + quad * 8, v[0] + add.x);
-            store_transposed(p, row, col + quad * 8 + 1, v[1] + add.y);
-            store_transposed(p, row + 8, col + quad * 8, v[2] + add.z);
-            store_transposed(p, row + 8, col + quad * 8 + 1, v[3] + add.w);
+        if (quad / share == rank) {
+            /* In the order of the parts, whichever came first: so every launch has the same bits. */
+            float sum[4] = {0, 0, 0, 0};
+            UNROLL
+            for (int part = 0; part < parts; part++) {
+                float4 v = part == rank ? make_float4(acc[quad * 4], acc[quad * 4 + 1], acc[quad * 4 + 2], acc[quad * 4 + 3])
+                                        : received[(part - (part > rank)) * share + quad % share][thread];
+                sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
+            }
+            store_transposed(p, row, col + quad * 8, sum);
         }
     }
 }
 
-/* The kernel for few rows of C. A and B are exchanged (seen_by()): what is A here is the caller's B, 64 rows of it in a
- * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. The two
- * CTAs of a cluster have one tile. Each multiplies half of its k-tiles, and stores half of its columns. bm and bn are
+/* The kernel for few tiles. A and B are exchanged (seen_by()): what is A here is the caller's B, 64 rows of it in a
+ * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. The CTAs of a
+ * cluster have one tile. Each multiplies a part of its k-tiles, and stores a part of its columns. bm, bn and parts are
  * constants where it is called. */
-DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
+DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int parts) {
     SHARED_MEMORY(Shared, s);
 
     /* Step 1: roles and barriers, and the tile. Of its k-tiles the cluster's CTAs take turns: what they load at a time
      * lies together in memory. */
     int rank = cluster_cta_rank();
-    Tile tile = tile_at((int)blockIdx.x / PARTS, p->tiles_m, p->tiles_n, p->group);
-    int k_tiles = (ceil_div(p->g.k, BK) + PARTS - 1 - rank) / PARTS; /* 0, where k is short */
+    Tile tile = tile_at((int)blockIdx.x / parts, p->tiles_m, p->tiles_n, p->group);
+    int k_tiles = (ceil_div(p->g.k, BK) + parts - 1 - rank) / parts; /* 0, where k is short */
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
-        mbarrier_init(s->full, stages_of(bm, bn), 1);
-        mbarrier_init(s->empty, stages_of(bm, bn), CONSUMERS);
+        mbarrier_init(s->full, split_stages(bm, bn, parts), 1);
+        mbarrier_init(s->empty, split_stages(bm, bn, parts), CONSUMERS);
         mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
-        mbarrier_arrive_expect_tx(&s->received, bm * bn / PARTS * (int)sizeof(float));
+        mbarrier_arrive_expect_tx(&s->received, received_bytes(bm, bn, parts));
     }
     /* The CTA waits for its barriers to exist. */
     __syncthreads();
-    /* Tells the other CTA that it may send sums. */
+    /* Tells the other CTAs that they may send sums. */
     cluster_arrive_relaxed();
     /* All of this launch wait until the launch before has ended. The next one may set up its CTAs as this one's end. */
     grid_dependency_wait();
@@ -487,37 +524,36 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
 
     float acc[MAX_BN / 2]; /* of a consumer: 64 x bn */
     if (warpgroup > 0) {
-        multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn);
+        multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn, parts);
     } else if (warp == 0 && elect_one()) {
-        produce_part(p, s, tile, rank, k_tiles, bm, bn);
+        produce_part(p, s, tile, rank, k_tiles, bm, bn, parts);
     }
     /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
     __syncwarp();
-    /* All threads of the cluster, as the barrier counts them, wait until the other CTA has set up `received`. Sums sent
+    /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums sent
      * before would come to no barrier, or to a CTA that has not started. */
     cluster_wait();
     if (warpgroup > 0) {
-        add_sums(p, s, tile, rank, acc, bm, bn);
+        add_sums(p, s, tile, rank, acc, bm, bn, parts);
     }
 }
 
-#define VARIANT_KERNEL(kernel, schedule, bm, bn, cluster, ...)                                                         \
+#define VARIANT_KERNEL(kernel, schedule, bm, bn, cm, cn, ...)                                                          \
     static_assert((bm) % (schedule == PINGPONG ? 64 : 64 * CONSUMERS) == 0, "a consumer has whole blocks of 64 rows"); \
     static_assert((bm) * (bn) / 128 / (schedule == PINGPONG ? 1 : CONSUMERS) + 24 <= CONSUMER_REGISTERS,               \
                   "a consumer holds its part of a tile, and needs some 24 registers more");                            \
     static_assert(schedule != PINGPONG || (bn) % BOX == 0, "ping-pong stores whole boxes");                            \
-    static_assert(schedule == SPLIT_K || (bn) / (cluster) % 8 == 0,                                                    \
+    static_assert(schedule == SPLIT_K || ((bn) / (cm) % 8 == 0 && (bm) / (cn) % 8 == 0),                               \
                   "each CTA copies whole repetitions of the swizzle");                                                 \
-    static_assert(schedule != SPLIT_K || (cluster) == PARTS, "each CTA of a cluster has a part of the tile's k");      \
-    static_assert(schedule != SPLIT_K || (bn) % (8 * PARTS) == 0, "each CTA stores whole quads");                      \
-    static_assert(schedule != SPLIT_K || (bm) * (bn) / PARTS * sizeof(float) <= sizeof(((Shared *)0)->out),            \
-                  "the sums that a CTA receives have room in `out`");                                                  \
-    static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
+    static_assert(schedule != SPLIT_K || (cn) == 1, "each CTA of the cluster has a part of the tile's k");             \
+    static_assert(schedule != SPLIT_K || (bn) % (8 * (cm)) == 0, "each CTA stores whole quads");                       \
+    static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2,                                                          \
+                  "a stage is released when the next one is in use");                                                  \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
         if (schedule == SPLIT_K) {                                                                                     \
-            gemm_split(&p, bm, bn);                                                                                    \
+            gemm_split(&p, bm, bn, cm);                                                                                \
         } else {                                                                                                       \
-            gemm(&p, schedule, bm, bn, cluster);                                                                       \
+            gemm(&p, schedule, bm, bn, cm, cn);                                                                        \
         }                                                                                                              \
     }                                                                                                                  \
     KERNEL_ENTRY(kernel, Params);
@@ -532,7 +568,8 @@ static const Variant table[] = {
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
                                            {", producers meet", ", producers meet, launches overlap"}};
-    LaunchPlan plan = {tile_count(v, g) * sharing(v), cta_count(v, g), stages_of(v->bm, v->bn),
+    LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g),
+                       v->schedule == SPLIT_K ? split_stages(v->bm, v->bn, v->cluster) : stages_of(v->bm, v->bn),
                        also[should_meet(g)][should_overlap(v, g)]};
     return plan;
 }
@@ -546,13 +583,13 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     }
     Params p;
     p.g = seen_by(v, g);
-    p.tiles_m = ceil_div(ceil_div(p.g.m, v->bm), sharing(v));
-    p.tiles_n = ceil_div(p.g.n, v->bn);
+    p.tiles_m = ceil_div(p.g.m, v->bm * along_m(v));
+    p.tiles_n = ceil_div(p.g.n, v->bn * v->along_n);
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
-    int exchanged = v->schedule == SPLIT_K;
-    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm, BK, SWIZZLE_128B, error) ||
-        tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / sharing(v), BK,
+    int exchanged = exchanges(v);
+    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK, SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK,
                       SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;

@@ -15,68 +15,94 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile: bm / 2 rows each */
+    EXCHANGED,   /* they do, but A and B are exchanged: a tile's rows are columns of C */
     SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
-/* V(name, schedule, bm, bn, cluster, ...) for each variant: its kernel's constants, then other columns of variants.h.
- * bm, bn: tile; cluster: CTAs that share B by multicast, or, with SPLIT_K, a tile. Group and speed hold where L2 has room
- * for what tiles share; the speeds of SPLIT_K are those of 8192 x 8192 weights, which memory decides. */
-#define EACH_VARIANT(V)                                                                     \
-    V(pingpong_128x112, PINGPONG, 128, 112, 1, .group = 8, .speed = 0.880)                  \
-    V(pingpong_128x128, PINGPONG, 128, 128, 1, .group = 8, .speed = 0.905)                  \
-    V(pingpong_128x176, PINGPONG, 128, 176, 1, .group = 16, .speed = 0.935)                 \
-    V(pingpong_128x192, PINGPONG, 128, 192, 1, .group = 8, .speed = 0.950)                  \
-    V(pingpong_128x208, PINGPONG, 128, 208, 1, .group = 16, .speed = 0.960)                 \
-    V(pingpong_128x208_cluster_2, PINGPONG, 128, 208, 2, .group = 16, .speed = 0.955)       \
-    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, .group = 8, .speed = 0.550)              \
-    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, .group = 16, .speed = 1.000)           \
-    V(cooperative_128x256_cluster_2, COOPERATIVE, 128, 256, 2, .group = 16, .speed = 0.995) \
-    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, .group = 12, .speed = 0.980)           \
-    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, .group = 12, .speed = 1.040)           \
-    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, .group = 64, .speed = 0.060)                  \
-    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, .group = 64, .speed = 0.117)                  \
-    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, .group = 64, .speed = 0.227)                  \
-    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, .group = 64, .speed = 0.417)
+/* V(name, schedule, bm, bn, cm, cn) for each variant, its kernel's constants. bm, bn: tile; cm, cn: CTAs of a cluster
+ * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and 1. */
+#define EACH_VARIANT(V) \
+    V(pingpong_128x128, PINGPONG, 128, 128, 1, 1) \
+    V(pingpong_128x160, PINGPONG, 128, 160, 1, 1) \
+    V(pingpong_128x176, PINGPONG, 128, 176, 1, 1) \
+    V(pingpong_128x192, PINGPONG, 128, 192, 1, 1) \
+    V(pingpong_128x208, PINGPONG, 128, 208, 1, 1) \
+    V(pingpong_128x128_cluster_2x1, PINGPONG, 128, 128, 2, 1) \
+    V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1) \
+    V(pingpong_128x192_cluster_2x1, PINGPONG, 128, 192, 2, 1) \
+    V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1) \
+    V(pingpong_128x208_cluster_1x2, PINGPONG, 128, 208, 1, 2) \
+    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1) \
+    V(cooperative_128x96, COOPERATIVE, 128, 96, 1, 1) \
+    V(cooperative_128x128, COOPERATIVE, 128, 128, 1, 1) \
+    V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1) \
+    V(cooperative_128x192, COOPERATIVE, 128, 192, 1, 1) \
+    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 1) \
+    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1) \
+    V(cooperative_128x64_cluster_2x1, COOPERATIVE, 128, 64, 2, 1) \
+    V(cooperative_128x128_cluster_2x1, COOPERATIVE, 128, 128, 2, 1) \
+    V(cooperative_128x192_cluster_2x1, COOPERATIVE, 128, 192, 2, 1) \
+    V(cooperative_128x256_cluster_2x1, COOPERATIVE, 128, 256, 2, 1) \
+    V(cooperative_128x64_cluster_1x2, COOPERATIVE, 128, 64, 1, 2) \
+    V(cooperative_128x128_cluster_1x2, COOPERATIVE, 128, 128, 1, 2) \
+    V(cooperative_128x192_cluster_1x2, COOPERATIVE, 128, 192, 1, 2) \
+    V(cooperative_128x256_cluster_1x2, COOPERATIVE, 128, 256, 1, 2) \
+    V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
+    V(cooperative_128x192_cluster_2x2, COOPERATIVE, 128, 192, 2, 2) \
+    V(cooperative_128x256_cluster_2x2, COOPERATIVE, 128, 256, 2, 2) \
+    V(cooperative_128x64_cluster_4x1, COOPERATIVE, 128, 64, 4, 1) \
+    V(cooperative_128x128_cluster_4x1, COOPERATIVE, 128, 128, 4, 1) \
+    V(cooperative_128x192_cluster_4x1, COOPERATIVE, 128, 192, 4, 1) \
+    V(cooperative_128x128_cluster_4x2, COOPERATIVE, 128, 128, 4, 2) \
+    V(cooperative_128x160_cluster_4x2, COOPERATIVE, 128, 160, 4, 2) \
+    V(cooperative_256x128, COOPERATIVE, 256, 128, 1, 1) \
+    V(cooperative_256x160, COOPERATIVE, 256, 160, 1, 1) \
+    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 1) \
+    V(cooperative_256x128_cluster_1x2, COOPERATIVE, 256, 128, 1, 2) \
+    V(cooperative_256x160_cluster_1x2, COOPERATIVE, 256, 160, 1, 2) \
+    V(cooperative_256x200_cluster_1x2, COOPERATIVE, 256, 200, 1, 2) \
+    V(cooperative_256x128_cluster_2x2, COOPERATIVE, 256, 128, 2, 2) \
+    V(exchanged_128x64, EXCHANGED, 128, 64, 1, 1) \
+    V(exchanged_128x96, EXCHANGED, 128, 96, 1, 1) \
+    V(exchanged_128x128, EXCHANGED, 128, 128, 1, 1) \
+    V(exchanged_128x160, EXCHANGED, 128, 160, 1, 1) \
+    V(exchanged_128x192, EXCHANGED, 128, 192, 1, 1) \
+    V(exchanged_128x224, EXCHANGED, 128, 224, 1, 1) \
+    V(exchanged_128x256, EXCHANGED, 128, 256, 1, 1) \
+    V(exchanged_128x64_cluster_2x1, EXCHANGED, 128, 64, 2, 1) \
+    V(exchanged_128x128_cluster_2x1, EXCHANGED, 128, 128, 2, 1) \
+    V(exchanged_128x192_cluster_2x1, EXCHANGED, 128, 192, 2, 1) \
+    V(exchanged_128x256_cluster_2x1, EXCHANGED, 128, 256, 2, 1) \
+    V(exchanged_128x128_cluster_1x2, EXCHANGED, 128, 128, 1, 2) \
+    V(exchanged_128x192_cluster_1x2, EXCHANGED, 128, 192, 1, 2) \
+    V(exchanged_128x128_cluster_2x2, EXCHANGED, 128, 128, 2, 2) \
+    V(exchanged_128x192_cluster_2x2, EXCHANGED, 128, 192, 2, 2) \
+    V(exchanged_128x160_cluster_4x2, EXCHANGED, 128, 160, 4, 2) \
+    V(exchanged_256x64, EXCHANGED, 256, 64, 1, 1) \
+    V(exchanged_256x96, EXCHANGED, 256, 96, 1, 1) \
+    V(exchanged_256x160, EXCHANGED, 256, 160, 1, 1) \
+    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 1) \
+    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 1) \
+    V(split_128x32_by_4, SPLIT_K, 128, 32, 4, 1) \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1) \
+    V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1) \
+    V(split_128x64_by_8, SPLIT_K, 128, 64, 8, 1) \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1) \
+    V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1) \
+    V(split_128x128_by_8, SPLIT_K, 128, 128, 8, 1) \
+    V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1) \
+    V(split_128x192_by_4, SPLIT_K, 128, 192, 4, 1) \
+    V(split_128x256_by_2, SPLIT_K, 128, 256, 2, 1)
 
 /* The same as columns alone. */
-#define COLUMNS(who, m, n, ctas, ...) .bm = m, .bn = n, .cluster = ctas, .schedule = who, __VA_ARGS__
+#define COLUMNS(who, m, n, cm, cn) .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .schedule = who
 
-/* What `make tune` has measured of a card where L2 has no room: there cards differ. */
-typedef struct {
-    const char *card;
-    int gb_s; /* of its memory, from card.h */
-    const char *variant;
-    int group;
-    double speed;
-} Measured;
-
-#include "cards.h"
-enum { MEASURED = sizeof measured / sizeof measured[0] };
-
-/* Is the smaller of A and B more than a quarter of L2? Then the CTAs of a wave push each other's panels out. */
-static inline int exceeds_l2(const Gemm *g) { return 4.0 * min_int(g->m, g->n) * g->k * sizeof(bf16) > l2_bytes(); }
-
-/* Group and speed for this problem on this card; of a card that was not measured, as on the one whose memory is most like. */
-static inline Measured fitted(const Variant *v, const Gemm *g) {
-    Measured fit = {"", 0, v->name, v->group, v->speed};
-    if (!exceeds_l2(g)) {
-        return fit;
-    }
-    double gb_s = memory_gb_s(), nearest = HUGE_VAL;
-    for (int i = 0; i < MEASURED && gb_s > 0; i++) {
-        double distance = fabs(log(gb_s / measured[i].gb_s));
-        if (strcmp(measured[i].variant, v->name) == 0 && distance < nearest) {
-            nearest = distance;
-            fit = measured[i];
-        }
-    }
-    return fit;
-}
+static inline int exchanges(const Variant *v) { return v->schedule == EXCHANGED || v->schedule == SPLIT_K; }
 
 /* The problem as this variant computes it. */
 static inline Gemm seen_by(const Variant *v, const Gemm *g) {
     Gemm seen = *g;
-    if (v->schedule == SPLIT_K) {
+    if (exchanges(v)) {
         seen.m = g->n, seen.n = g->m;
         seen.a = g->b, seen.b = g->a;
         seen.lda = g->ldb, seen.ldb = g->lda;
@@ -84,38 +110,30 @@ static inline Gemm seen_by(const Variant *v, const Gemm *g) {
     return seen;
 }
 
-/* CTAs that share B: neighbours along m. */
-static inline int sharing(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster; }
+/* CTAs of a cluster that share B: neighbours along m. */
+static inline int along_m(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster / v->along_n; }
 
-/* Tiles of C in this variant: what a cluster takes at a time. */
+/* What clusters take at a time of C: each a tile for each of its CTAs, or with SPLIT_K one. */
 static inline int tile_count(const Variant *v, const Gemm *g) {
     Gemm seen = seen_by(v, g);
-    return ceil_div(ceil_div(seen.m, v->bm), sharing(v)) * ceil_div(seen.n, v->bn);
+    return ceil_div(seen.m, v->bm * along_m(v)) * ceil_div(seen.n, v->bn * v->along_n);
 }
 
-/* Estimated cycles of the busiest SM. Its tensor cores do 2048 multiply-adds a cycle at best, about `speed` times that in
- * this variant's main loop; only the order of the variants matters. The epilogue costs about 0.19 cycles an element: after
- * every tile if the consumers share it, after the last one only if they take turns. */
-static inline double cost_at(const Variant *v, const Gemm *g, double speed) {
-    const double epilogue = 0.19;
-    double tiles = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
-    double exposed_tiles = v->schedule == PINGPONG ? 1 : tiles;
-    double k = (double)g->k / (v->cluster / sharing(v));
-    return (double)v->bm * v->bn * (tiles * k / 2048 / speed + exposed_tiles * epilogue);
-}
-
-/* Is C so low that it would not fill a tile of 128 rows? Then TMA spends longer on rows that are not there, which it fills
- * with zeros, than on those that are; tiles whose rows are B's have none of them. */
-static inline int suits(const Variant *v, const Gemm *g) { return (v->schedule == SPLIT_K) == (g->m <= 128); }
-
+/* Estimated cycles of the busiest SM; only the order of the variants matters. */
 static inline double cost(const Variant *v, const Gemm *g) {
-    return cost_at(v, g, fitted(v, g).speed) * (suits(v, g) ? 1 : 3);
+    Gemm seen = seen_by(v, g);
+    double waves = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
+    double k = (double)seen.k / (v->schedule == SPLIT_K ? v->cluster : 1);
+    double speed = (double)(v->bm * v->bn) / (v->bm * v->bn + 3000);
+    double exposed = v->schedule == PINGPONG ? 1 : waves;
+    return (double)v->bm * v->bn * (waves * k / 2048 / speed + exposed * 0.19) * ((v->schedule == SPLIT_K) == (g->m <= 128) ? 1 : 3);
 }
 
-/* Tile rows walked together, in clusters. */
+/* Tile rows walked together, in clusters: so many that the tiles of a wave are about a square of C. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
-    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : fitted(v, g).group;
-    return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), sharing(v));
+    int square = (int)lrint(sqrt((double)g->sm_count * v->bn / v->bm));
+    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : square;
+    return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), along_m(v));
 }
 
 /* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more
