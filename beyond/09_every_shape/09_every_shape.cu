@@ -190,16 +190,6 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* Where A and B are exchanged (seen_by()): 4 accumulators of a thread to C. What is their row there is C's column. */
-DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
-    for (int i = 0; i < 4; i++) {
-        int c_row = col + i % 2, c_col = row + i / 2 * 8;
-        if (c_row < p->g.n && c_col < p->g.m) {
-            p->g.c[(size_t)c_row * p->g.ldc + c_col] = float_to_bf16(v[i]);
-        }
-    }
-}
-
 /* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
 DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cm, const int cn) {
     const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_of(bm, bn);
@@ -325,13 +315,6 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
             int row = tile.m * bm + half + block * 64, col = tile.n * bn;
             if (schedule == PINGPONG) {
                 store_block(s, p, bn, acc[block], row, col, consumer, &store);
-            } else if (schedule == EXCHANGED) {
-                int thread = (int)threadIdx.x % 128;
-                UNROLL
-                for (int quad = 0; quad < bn / 8; quad++) {
-                    store_transposed(p, row + thread / 32 * 16 + thread % 32 / 4, col + thread % 4 * 2 + quad * 8,
-                                     &acc[block][quad * 4]);
-                }
             } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
                 store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
             }
@@ -451,6 +434,17 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, cons
     /* The accumulators may be read when the last products are done. */
     wgmma_wait_group(0);
     registers_settled(acc, bn / 2);
+}
+
+/* gemm_split(): 4 sums of a thread to C. It computes the exchanged problem, B times A transposed: their row there is C's
+ * column. */
+DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
+    for (int i = 0; i < 4; i++) {
+        int c_row = col + i % 2, c_col = row + i / 2 * 8;
+        if (c_row < p->g.n && c_col < p->g.m) {
+            p->g.c[(size_t)c_row * p->g.ldc + c_col] = float_to_bf16(v[i]);
+        }
+    }
 }
 
 /* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
@@ -587,7 +581,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.tiles_n = ceil_div(p.g.n, v->bn * v->along_n);
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
-    int exchanged = exchanges(v);
+    int exchanged = v->schedule == SPLIT_K;
     if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK,
                       SWIZZLE_128B, error) ||

@@ -15,94 +15,51 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile: bm / 2 rows each */
-    EXCHANGED,   /* they do, but A and B are exchanged: a tile's rows are columns of C */
     SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
 /* V(name, schedule, bm, bn, cm, cn) for each variant, its kernel's constants. bm, bn: tile; cm, cn: CTAs of a cluster
  * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and 1. */
-#define EACH_VARIANT(V) \
-    V(pingpong_128x128, PINGPONG, 128, 128, 1, 1) \
-    V(pingpong_128x160, PINGPONG, 128, 160, 1, 1) \
-    V(pingpong_128x176, PINGPONG, 128, 176, 1, 1) \
-    V(pingpong_128x192, PINGPONG, 128, 192, 1, 1) \
-    V(pingpong_128x208, PINGPONG, 128, 208, 1, 1) \
-    V(pingpong_128x128_cluster_2x1, PINGPONG, 128, 128, 2, 1) \
-    V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1) \
-    V(pingpong_128x192_cluster_2x1, PINGPONG, 128, 192, 2, 1) \
-    V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1) \
-    V(pingpong_128x208_cluster_1x2, PINGPONG, 128, 208, 1, 2) \
-    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1) \
-    V(cooperative_128x96, COOPERATIVE, 128, 96, 1, 1) \
-    V(cooperative_128x128, COOPERATIVE, 128, 128, 1, 1) \
-    V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1) \
-    V(cooperative_128x192, COOPERATIVE, 128, 192, 1, 1) \
-    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 1) \
-    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1) \
-    V(cooperative_128x64_cluster_2x1, COOPERATIVE, 128, 64, 2, 1) \
-    V(cooperative_128x128_cluster_2x1, COOPERATIVE, 128, 128, 2, 1) \
-    V(cooperative_128x192_cluster_2x1, COOPERATIVE, 128, 192, 2, 1) \
-    V(cooperative_128x256_cluster_2x1, COOPERATIVE, 128, 256, 2, 1) \
-    V(cooperative_128x64_cluster_1x2, COOPERATIVE, 128, 64, 1, 2) \
+#define EACH_VARIANT(V)                                             \
+    V(pingpong_128x128, PINGPONG, 128, 128, 1, 1)                   \
+    V(pingpong_128x160, PINGPONG, 128, 160, 1, 1)                   \
+    V(pingpong_128x192, PINGPONG, 128, 192, 1, 1)                   \
+    V(pingpong_128x208, PINGPONG, 128, 208, 1, 1)                   \
+    V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1)       \
+    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1)               \
+    V(cooperative_128x64_cluster_1x2, COOPERATIVE, 128, 64, 1, 2)   \
+    V(cooperative_128x64_cluster_4x1, COOPERATIVE, 128, 64, 4, 1)   \
     V(cooperative_128x128_cluster_1x2, COOPERATIVE, 128, 128, 1, 2) \
-    V(cooperative_128x192_cluster_1x2, COOPERATIVE, 128, 192, 1, 2) \
-    V(cooperative_128x256_cluster_1x2, COOPERATIVE, 128, 256, 1, 2) \
     V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
-    V(cooperative_128x192_cluster_2x2, COOPERATIVE, 128, 192, 2, 2) \
-    V(cooperative_128x256_cluster_2x2, COOPERATIVE, 128, 256, 2, 2) \
-    V(cooperative_128x64_cluster_4x1, COOPERATIVE, 128, 64, 4, 1) \
     V(cooperative_128x128_cluster_4x1, COOPERATIVE, 128, 128, 4, 1) \
+    V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1)             \
+    V(cooperative_128x192_cluster_2x2, COOPERATIVE, 128, 192, 2, 2) \
     V(cooperative_128x192_cluster_4x1, COOPERATIVE, 128, 192, 4, 1) \
-    V(cooperative_128x128_cluster_4x2, COOPERATIVE, 128, 128, 4, 2) \
-    V(cooperative_128x160_cluster_4x2, COOPERATIVE, 128, 160, 4, 2) \
-    V(cooperative_256x128, COOPERATIVE, 256, 128, 1, 1) \
-    V(cooperative_256x160, COOPERATIVE, 256, 160, 1, 1) \
-    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 1) \
-    V(cooperative_256x128_cluster_1x2, COOPERATIVE, 256, 128, 1, 2) \
+    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 1)             \
+    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1)             \
+    V(cooperative_128x256_cluster_2x1, COOPERATIVE, 128, 256, 2, 1) \
+    V(cooperative_128x256_cluster_2x2, COOPERATIVE, 128, 256, 2, 2) \
     V(cooperative_256x160_cluster_1x2, COOPERATIVE, 256, 160, 1, 2) \
-    V(cooperative_256x200_cluster_1x2, COOPERATIVE, 256, 200, 1, 2) \
-    V(cooperative_256x128_cluster_2x2, COOPERATIVE, 256, 128, 2, 2) \
-    V(exchanged_128x64, EXCHANGED, 128, 64, 1, 1) \
-    V(exchanged_128x96, EXCHANGED, 128, 96, 1, 1) \
-    V(exchanged_128x128, EXCHANGED, 128, 128, 1, 1) \
-    V(exchanged_128x160, EXCHANGED, 128, 160, 1, 1) \
-    V(exchanged_128x192, EXCHANGED, 128, 192, 1, 1) \
-    V(exchanged_128x224, EXCHANGED, 128, 224, 1, 1) \
-    V(exchanged_128x256, EXCHANGED, 128, 256, 1, 1) \
-    V(exchanged_128x64_cluster_2x1, EXCHANGED, 128, 64, 2, 1) \
-    V(exchanged_128x128_cluster_2x1, EXCHANGED, 128, 128, 2, 1) \
-    V(exchanged_128x192_cluster_2x1, EXCHANGED, 128, 192, 2, 1) \
-    V(exchanged_128x256_cluster_2x1, EXCHANGED, 128, 256, 2, 1) \
-    V(exchanged_128x128_cluster_1x2, EXCHANGED, 128, 128, 1, 2) \
-    V(exchanged_128x192_cluster_1x2, EXCHANGED, 128, 192, 1, 2) \
-    V(exchanged_128x128_cluster_2x2, EXCHANGED, 128, 128, 2, 2) \
-    V(exchanged_128x192_cluster_2x2, EXCHANGED, 128, 192, 2, 2) \
-    V(exchanged_128x160_cluster_4x2, EXCHANGED, 128, 160, 4, 2) \
-    V(exchanged_256x64, EXCHANGED, 256, 64, 1, 1) \
-    V(exchanged_256x96, EXCHANGED, 256, 96, 1, 1) \
-    V(exchanged_256x160, EXCHANGED, 256, 160, 1, 1) \
-    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 1) \
-    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 1) \
-    V(split_128x32_by_4, SPLIT_K, 128, 32, 4, 1) \
-    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1) \
-    V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1) \
-    V(split_128x64_by_8, SPLIT_K, 128, 64, 8, 1) \
-    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1) \
-    V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1) \
-    V(split_128x128_by_8, SPLIT_K, 128, 128, 8, 1) \
-    V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1) \
-    V(split_128x192_by_4, SPLIT_K, 128, 192, 4, 1) \
-    V(split_128x256_by_2, SPLIT_K, 128, 256, 2, 1)
+    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 1)             \
+    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 1)                    \
+    V(split_128x32_by_4, SPLIT_K, 128, 32, 4, 1)                    \
+    V(split_128x48_by_2, SPLIT_K, 128, 48, 2, 1)                    \
+    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1)                    \
+    V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1)                    \
+    V(split_128x96_by_4, SPLIT_K, 128, 96, 4, 1)                    \
+    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1)                  \
+    V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1)                  \
+    V(split_128x160_by_2, SPLIT_K, 128, 160, 2, 1)                  \
+    V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1)                  \
+    V(split_128x192_by_4, SPLIT_K, 128, 192, 4, 1)
 
 /* The same as columns alone. */
 #define COLUMNS(who, m, n, cm, cn) .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .schedule = who
 
-static inline int exchanges(const Variant *v) { return v->schedule == EXCHANGED || v->schedule == SPLIT_K; }
-
 /* The problem as this variant computes it. */
 static inline Gemm seen_by(const Variant *v, const Gemm *g) {
     Gemm seen = *g;
-    if (exchanges(v)) {
+    if (v->schedule == SPLIT_K) {
         seen.m = g->n, seen.n = g->m;
         seen.a = g->b, seen.b = g->a;
         seen.lda = g->ldb, seen.ldb = g->lda;
@@ -119,14 +76,66 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(seen.m, v->bm * along_m(v)) * ceil_div(seen.n, v->bn * v->along_n);
 }
 
-/* Estimated cycles of the busiest SM; only the order of the variants matters. */
-static inline double cost(const Variant *v, const Gemm *g) {
+/* Clusters that run at a time, one CTA on an SM. A cluster stays in one GPC: of four CTAs fewer run than the SMs have room for. */
+static inline int room(const Variant *v, const Gemm *g) {
+    int at_once = v->cluster < 4 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
+    return at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster;
+}
+
+/* What cost() takes the machine to do, in cycles: of an SM at 1.7 GHz. `make tune` fits these numbers. */
+typedef struct {
+    double math[3];        /* of 2048 multiply-adds, in each Schedule's main loop */
+    double narrow;         /* columns that wgmma takes longer than a tile has */
+    double into_sm;        /* bytes a cycle that arrive in an SM, multicast or not */
+    double off_sector;     /* bytes a cycle that L2 has for all SMs where rows begin off a sector of 32 bytes */
+    double k_tile;         /* of a k-tile besides */
+    double launch;         /* of a launch */
+    double hidden_store;   /* of an element of C that ping-pong stores */
+    double exposed_store;  /* that the others store */
+    double tile_end;       /* of a tile besides */
+    double split_start;    /* of a CTA that is not persistent */
+    double sum_sent;       /* of a partial sum that goes to another CTA */
+    double dram;           /* share of the memory's speed that is reached */
+} Costs;
+
+#include "costs.h"
+
+static inline double longest(double a, double b, double c) { return sqrt(sqrt(a * a * a * a + b * b * b * b + c * c * c * c)); }
+
+/* Estimated cycles on a card with so many bytes of L2, GB/s of memory and room for so many of these clusters; only the order of
+ * the variants matters. */
+static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, double l2, double gb_s, int room) {
     Gemm seen = seen_by(v, g);
-    double waves = ceil_div(tile_count(v, g), g->sm_count / v->cluster);
-    double k = (double)seen.k / (v->schedule == SPLIT_K ? v->cluster : 1);
-    double speed = (double)(v->bm * v->bn) / (v->bm * v->bn + 3000);
-    double exposed = v->schedule == PINGPONG ? 1 : waves;
-    return (double)v->bm * v->bn * (waves * k / 2048 / speed + exposed * 0.19) * ((v->schedule == SPLIT_K) == (g->m <= 128) ? 1 : 3);
+    int parts = v->schedule == SPLIT_K ? v->cluster : 1, in_row = v->along_n, in_column = along_m(v);
+    int clusters = tile_count(v, g);
+    double waves = ceil_div(clusters, room), ctas = (double)min_int(clusters, room) * v->cluster;
+    double elements = (double)v->bm * v->bn;
+
+    /* A k-tile: the longest of its products, its way into the SM, and out of L2 where rows of A or B begin off a sector. */
+    double products = v->bm * (v->bn + c->narrow) * 64 / 2048 * c->math[v->schedule];
+    double arrives = (v->bm + v->bn) * 128 / c->into_sm;
+    double asked = ctas * ((double)v->bm / in_row + (double)v->bn / in_column) * 128 / c->off_sector;
+    int on_sector = (seen.lda | seen.ldb) % 16 == 0;
+    double main_loop = ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, on_sector ? 0 : asked) + c->k_tile);
+
+    double cycles = c->launch;
+    if (v->schedule == PINGPONG) {
+        /* One consumer stores while the other multiplies; where k is short, both only store. */
+        double store = elements * c->hidden_store + c->tile_end;
+        cycles += waves * fmax(main_loop, (main_loop + store) / 2) + store;
+    } else if (v->schedule == COOPERATIVE) {
+        cycles += waves * (main_loop + elements * c->exposed_store + c->tile_end);
+    } else {
+        cycles += waves * (c->split_start + main_loop + elements * c->exposed_store / parts +
+                           elements * c->sum_sent * (parts - 1) / parts);
+    }
+    /* The memory may take longer than the SMs. What fits L2 is there already, as in a chain of layers. */
+    double bytes = 2.0 * ((double)g->m * g->k + (double)g->n * g->k + (double)g->m * g->n);
+    return longest(cycles, bytes > 0.8 * l2 ? bytes / gb_s * 1.7 / c->dram : 0, 0);
+}
+
+static inline double cost(const Variant *v, const Gemm *g) {
+    return cost_by(&costs, v, g, l2_bytes(), memory_gb_s() > 0 ? memory_gb_s() : 3352, room(v, g));
 }
 
 /* Tile rows walked together, in clusters: so many that the tiles of a wave are about a square of C. */
@@ -141,9 +150,9 @@ static inline int tile_group(const Variant *v, const Gemm *g) {
 static inline int cta_count(const Variant *v, const Gemm *g) {
     int clusters = tile_count(v, g);
     if (v->schedule != SPLIT_K) {
-        int room = g->sm_count / v->cluster, group = tile_group(v, g);
-        int fewest = ceil_div(clusters, ceil_div(clusters, room));
-        clusters = min_int(min_int(ceil_div(fewest, group) * group, room), clusters);
+        int at_once = room(v, g), group = tile_group(v, g);
+        int fewest = ceil_div(clusters, ceil_div(clusters, at_once));
+        clusters = min_int(min_int(ceil_div(fewest, group) * group, at_once), clusters);
     }
     return clusters * v->cluster;
 }

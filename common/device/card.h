@@ -8,6 +8,11 @@
 
 static inline int memory_gb_s(void) { return 4814; }
 static inline int l2_bytes(void) { return 60 << 20; }
+/* Clusters of so many CTAs that run at a time; 0: not known. The kernel has one CTA on an SM. */
+static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
+    (void)kernel, (void)cluster, (void)threads, (void)shared_bytes;
+    return 0;
+}
 
 #else
 
@@ -35,6 +40,19 @@ static inline int memory_gb_s(void) {
 static inline int l2_bytes(void) {
     static int bytes[MAX_DEVICES];
     return device_attribute(cudaDevAttrL2CacheSize, bytes);
+}
+
+enum { MAX_CLUSTER = 8 };
+static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
+    static int known[MAX_DEVICES][MAX_CLUSTER + 1];
+    int device;
+    if (cluster > MAX_CLUSTER || cudaGetDevice(&device) || device >= MAX_DEVICES) {
+        return 0;
+    }
+    if (known[device][cluster] == 0) {
+        known[device][cluster] = active_clusters(kernel, cluster, threads, shared_bytes);
+    }
+    return known[device][cluster];
 }
 
 #endif

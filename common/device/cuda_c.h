@@ -167,6 +167,31 @@ static inline GemmStatus cuda_status(cudaError_t result, const char *what, GemmE
                                               cudaGetErrorString(result), cudaGetErrorName(result));
 }
 
+/* Host: how many clusters of so many CTAs of this kernel the current device runs at a time; 0 if it does not say. Of four CTAs
+ * fewer than its SMs have room for: a cluster stays in one GPC, and not every GPC has a multiple of four SMs. */
+static inline int active_clusters(const void *kernel, int cluster, int threads, int shared_bytes) {
+    int count = 0;
+    cudaLaunchAttribute attribute;
+    cudaLaunchConfig_t config;
+    memset((void *)&attribute, 0, sizeof attribute);
+    memset((void *)&config, 0, sizeof config);
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = (unsigned)cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    config.gridDim.x = (unsigned)cluster;
+    config.gridDim.y = config.gridDim.z = config.blockDim.y = config.blockDim.z = 1;
+    config.blockDim.x = (unsigned)threads;
+    config.dynamicSmemBytes = (size_t)shared_bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess ||
+        cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) {
+        cudaGetLastError(); /* it says no more; a launch would say what is wrong */
+        return 0;
+    }
+    return count;
+}
+
 /* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream, error)`.
  * Returns GEMM_DEVICE where the launch failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,

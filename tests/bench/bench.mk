@@ -18,7 +18,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=say: by the commit's hash; ALL=1: every variant; needs a Hopper GPU
-##measure make tune|measure a card for 09's choice, and write beyond/09_every_shape/cards.h; needs a Hopper GPU
+##measure make tune|fit the numbers of 09's choice to what make survey ALL=1 measured: beyond/09_every_shape/costs.h
 .PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters trace-cost bench-build figures
 figures:
 	@tests/bench/figures
@@ -89,8 +89,7 @@ bench-build: $(BENCH) $(BENCH_PATCHED)
 $(B)/tests/bench/memory: $(B)/tests/bench/memory.o
 	$(Q)$(LINKER) $< -o $@
 
-bench bench-fp8 bench-w4a8 limits trace-cost tune survey: $(BENCH)
-tune: $(TUNE) $(B)/tests/bench/memory
+bench bench-fp8 bench-w4a8 limits trace-cost survey: $(BENCH)
 experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
@@ -98,11 +97,8 @@ bench-fp8:
 	$(COMMIT) $(BENCH) fp8 $(ARGS) && $(MAKE) --no-print-directory sums
 bench-w4a8:
 	$(COMMIT) $(BENCH) w4a8 $(ARGS) && $(COMMIT) $(BENCH) grouped $(ARGS) && tests/bench/figures
-tune:
-	rm -f $(TUNE).csv && $(COMMIT) $(BENCH) tune --rounds 3 --csv $(TUNE).csv
-	$(TUNE) --memory "$$($(B)/tests/bench/memory)" $(TUNE).csv
-	cp $(TUNE).csv "tests/bench/results/$$(sed -n '2{s/,.*//;s/[^A-Za-z0-9]/_/g;p}' $(TUNE).csv | tr A-Z a-z)_$$(date +%F)_tune.csv"
-	$(TUNE)
+tune: $(TUNE)
+	$(TUNE) $$(ls tests/bench/results/*_survey_*.csv | grep -E '_survey_[0-9]{1,3}\.csv')
 survey:
 	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)' $(ALL)
 limits:

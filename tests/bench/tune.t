@@ -1,37 +1,32 @@
 #!/usr/bin/env bash
-# Is 09's cards.h what `make tune` writes from the recorded runs, and does that program see what it fits?
+# Does `make tune` fit 09's costs.h to the surveys for fitting, and to no other?
 . tests/tools/tap.sh
 tune=$PWD/$B/tests/bench/tune
-top=$PWD
-cards=beyond/09_every_shape/cards.h
+costs=beyond/09_every_shape/costs.h
 
 copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/tests/bench/results" "$copy/beyond/09_every_shape"
-cp tests/bench/results/*_tune.csv "$copy/tests/bench/results/"
+mkdir -p "$copy/beyond/09_every_shape" && cp $costs "$copy/$costs"
+cp tests/bench/results/nvidia_h100*_survey_2.csv "$copy/h100_survey_2.csv"
 cd "$copy" || exit 1
 
-"$tune"
-is $? 0 "it runs"
-cmp "$cards" "$top/$cards"
-ok $? "$cards is what it writes"
-
-csv=$(ls tests/bench/results/nvidia_h100*_tune.csv)
-cp "$csv" kept
-# All of ping-pong 128 x 208 with 6 rows twice as fast: then that is what 8192 cubed gets, and its speed is higher.
-sed -E 's/,pingpong_128x208 g6,([0-9]+,[0-9]+,[0-9]+),([0-9.]+),/,pingpong_128x208 g6,\1,1999,/' kept >"$csv"
-"$tune"
-like "$(<$cards)" 'H100[^}]*"pingpong_128x208", 6, [1-9]\.' "a faster group is taken, and its speed"
-grep -v ',memory,' kept >"$csv"
-message=$("$tune" 2>&1)
-is "$?" 2 "without the memory's speed it refuses"
-like "$message" "no row with the memory's speed" "... and says so"
-"$tune" --memory 3352 "$csv" && "$tune"
-is $? 0 "... and appends it"
-cmp "$cards" "$top/$cards"
-ok $? "... as it was recorded"
-sed 's/pingpong_128x208 g6/pingpong_1x1 g6/' kept >"$csv"
-message=$("$tune" 2>&1)
-is "$?" 2 "a variant that 09 does not have"
+said=$("$tune" --steps 0 h100_survey_2.csv)
+is $? 0 "it reads a survey"
+like "$said" '^NVIDIA H100[^:]*: [1-9][0-9]* shapes, [01]\.[0-9]+ \[0\.[0-9]+\] of cuBLAS' "and says how good the choice is"
+sed -E 's/,(pingpong_128x128,[0-9]+,[0-9]+,[0-9]+),/,\1,9/' h100_survey_2.csv >faster_survey_2.csv
+"$tune" --steps 300 h100_survey_2.csv >/dev/null && cp $costs fitted
+"$tune" --steps 300 faster_survey_2.csv >/dev/null
+cmp -s fitted $costs
+is $? 1 "where a variant is faster the numbers are others"
+cp h100_survey_2.csv h100_survey_1000.csv
+message=$("$tune" h100_survey_1000.csv 2>&1)
+is $? 2 "a seed from 1000 on"
+like "$message" "not for fitting" "... is refused"
+sed 's/NVIDIA H100 80GB HBM3/NVIDIA B200/' h100_survey_2.csv >b200_survey_2.csv
+message=$("$tune" b200_survey_2.csv 2>&1)
+is $? 2 "a card that it does not know"
 like "$message" "does not know" "... is refused"
+message=$("$tune" 2>&1)
+is $? 2 "without a file"
+like "$message" "make survey" "... it says what measures one"
 done_testing
