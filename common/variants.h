@@ -52,7 +52,7 @@ static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->clust
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
     const Variant *best = NULL, *end = all->variant + all->count;
     double least = INFINITY;
-    char names[4096] = "";
+    char names[1024] = "";
     if (g->sm_count < 1) {
         gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
         return NULL;

@@ -371,7 +371,9 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
 }
 
 /* gemm_split() below: the sums that a CTA receives lie at the end of `out`, and may reach into the ring. */
-HOST_DEVICE int received_bytes(int bm, int bn, int parts) { return (parts - 1) * (bm * bn / parts) * (int)sizeof(float); }
+HOST_DEVICE int received_bytes(int bm, int bn, int parts) {
+    return (parts - 1) * (bm * bn / parts) * (int)sizeof(float);
+}
 
 /* Where they begin, in bytes of Shared; and the stages that the ring has before them. */
 HOST_DEVICE int split_received(int bm, int bn, int parts) {
@@ -477,8 +479,9 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const floa
             float sum[4] = {0, 0, 0, 0};
             UNROLL
             for (int part = 0; part < parts; part++) {
-                float4 v = part == rank ? make_float4(acc[quad * 4], acc[quad * 4 + 1], acc[quad * 4 + 2], acc[quad * 4 + 3])
-                                        : received[(part - (part > rank)) * share + quad % share][thread];
+                float4 v = part == rank
+                               ? make_float4(acc[quad * 4], acc[quad * 4 + 1], acc[quad * 4 + 2], acc[quad * 4 + 3])
+                               : received[(part - (part > rank)) * share + quad % share][thread];
                 sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
             }
             store_transposed(p, row, col + quad * 8, sum);
@@ -541,8 +544,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
                   "each CTA copies whole repetitions of the swizzle");                                                 \
     static_assert(schedule != SPLIT_K || (cn) == 1, "each CTA of the cluster has a part of the tile's k");             \
     static_assert(schedule != SPLIT_K || (bn) % (8 * (cm)) == 0, "each CTA stores whole quads");                       \
-    static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2,                                                          \
-                  "a stage is released when the next one is in use");                                                  \
+    static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
         if (schedule == SPLIT_K) {                                                                                     \
             gemm_split(&p, bm, bn, cm);                                                                                \
@@ -582,7 +584,8 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.group = tile_group(v, g);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int exchanged = v->schedule == SPLIT_K;
-    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK, SWIZZLE_128B, error) ||
+    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK,
+                      SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK,
                       SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {

@@ -84,23 +84,25 @@ static inline int room(const Variant *v, const Gemm *g) {
 
 /* What cost() takes the machine to do, in cycles: of an SM at 1.7 GHz. `make tune` fits these numbers. */
 typedef struct {
-    double math[3];        /* of 2048 multiply-adds, in each Schedule's main loop */
-    double narrow;         /* columns that wgmma takes longer than a tile has */
-    double into_sm;        /* bytes a cycle that arrive in an SM, multicast or not */
-    double off_sector;     /* bytes a cycle that L2 has for all SMs where rows begin off a sector of 32 bytes */
-    double k_tile;         /* of a k-tile besides */
-    double launch;         /* of a launch */
-    double hidden_store;   /* of an element of C that ping-pong stores */
-    double exposed_store;  /* that the others store */
-    double tile_end;       /* of a tile besides */
-    double split_start;    /* of a CTA that is not persistent */
-    double sum_sent;       /* of a partial sum that goes to another CTA */
-    double dram;           /* share of the memory's speed that is reached */
+    double math[3];       /* of 2048 multiply-adds, in each Schedule's main loop */
+    double narrow;        /* columns that wgmma takes longer than a tile has */
+    double into_sm;       /* bytes a cycle that arrive in an SM, multicast or not */
+    double off_sector;    /* bytes a cycle that L2 has for all SMs where rows begin off a sector of 32 bytes */
+    double k_tile;        /* of a k-tile besides */
+    double launch;        /* of a launch */
+    double hidden_store;  /* of an element of C that ping-pong stores */
+    double exposed_store; /* that the others store */
+    double tile_end;      /* of a tile besides */
+    double split_start;   /* of a CTA that is not persistent */
+    double sum_sent;      /* of a partial sum that goes to another CTA */
+    double dram;          /* share of the memory's speed that is reached */
 } Costs;
 
 #include "costs.h"
 
-static inline double longest(double a, double b, double c) { return sqrt(sqrt(a * a * a * a + b * b * b * b + c * c * c * c)); }
+static inline double longest(double a, double b, double c) {
+    return sqrt(sqrt(a * a * a * a + b * b * b * b + c * c * c * c));
+}
 
 /* Estimated cycles on a card with so many bytes of L2, GB/s of memory and room for so many of these clusters; only the order of
  * the variants matters. */
@@ -116,7 +118,8 @@ static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, do
     double arrives = (v->bm + v->bn) * 128 / c->into_sm;
     double asked = ctas * ((double)v->bm / in_row + (double)v->bn / in_column) * 128 / c->off_sector;
     int on_sector = (seen.lda | seen.ldb) % 16 == 0;
-    double main_loop = ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, on_sector ? 0 : asked) + c->k_tile);
+    double main_loop =
+        ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, on_sector ? 0 : asked) + c->k_tile);
 
     double cycles = c->launch;
     if (v->schedule == PINGPONG) {

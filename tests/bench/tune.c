@@ -15,11 +15,15 @@ static const Variant variants[] = {
     EACH_VARIANT(ROW)
 #undef ROW
 };
-enum { VARIANT_COUNT = sizeof variants / sizeof variants[0], MAX_SHAPES = 2048, NUMBERS = sizeof(Costs) / sizeof(double) };
+enum {
+    VARIANT_COUNT = sizeof variants / sizeof variants[0],
+    MAX_SHAPES = 2048,
+    NUMBERS = sizeof(Costs) / sizeof(double)
+};
 
-static const char *const names[NUMBERS] = {"math[PINGPONG]", "math[COOPERATIVE]", "math[SPLIT_K]", "narrow", "into_sm",
-                                           "off_sector", "k_tile", "launch", "hidden_store", "exposed_store",
-                                           "tile_end", "split_start", "sum_sent", "dram"};
+static const char *const names[NUMBERS] = {
+    "math[PINGPONG]", "math[COOPERATIVE]", "math[SPLIT_K]", "narrow",   "into_sm",     "off_sector", "k_tile",
+    "launch",         "hidden_store",      "exposed_store", "tile_end", "split_start", "sum_sent",   "dram"};
 
 /* The cards that have been measured. */
 static const struct {
@@ -103,7 +107,8 @@ static double lost(const Costs *costs, const Shape *s) {
     int near = 0;
     for (int v = 0; v < VARIANT_COUNT; v++) {
         if (s->tflops[v] > 0) {
-            cost[v] = log(cost_by(costs, &variants[v], &s->g, cards[s->card].l2, cards[s->card].gb_s, at_once(&variants[v])));
+            cost[v] =
+                log(cost_by(costs, &variants[v], &s->g, cards[s->card].l2, cards[s->card].gb_s, at_once(&variants[v])));
             least = fmin(least, cost[v]);
             best = fmax(best, s->tflops[v]);
         }
@@ -146,7 +151,8 @@ static void report(const Costs *costs) {
             int chosen = -1;
             double best = 0, lowest = INFINITY;
             for (int v = 0; v < VARIANT_COUNT; v++) {
-                double cost = cost_by(costs, &variants[v], &s->g, cards[card].l2, cards[card].gb_s, at_once(&variants[v]));
+                double cost =
+                    cost_by(costs, &variants[v], &s->g, cards[card].l2, cards[card].gb_s, at_once(&variants[v]));
                 if (s->tflops[v] > 0 && cost < lowest) {
                     lowest = cost, chosen = v;
                 }
@@ -212,7 +218,8 @@ int main(int argc, char **argv) {
     if (out == NULL) {
         fail("cannot be written", "beyond/09_every_shape/costs.h");
     }
-    fprintf(out, "/* costs.h - written by `make tune` from the surveys of seeds below 1000 in tests/bench/results. choice.h takes it. */\n"
+    fprintf(out, "/* costs.h - written by `make tune` from the surveys of seeds below 1000 in tests/bench/results. "
+                 "choice.h takes it. */\n"
                  "static const Costs costs = {\n");
     for (int i = 0; i < NUMBERS; i++) {
         if (i < 3) {

@@ -22,6 +22,7 @@ struct Gemm09 {
     int device;
     int sm_count, shared_bytes;
     int memory_gb_s, l2_bytes;
+    int clusters[9]; /* [CTAs of one]: how many run at a time */
 };
 
 /* What the call that this thread is in works with. The chapter does not know handles. */
@@ -348,6 +349,10 @@ Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
         status = load_kernels();
     }
     if (status == GEMM09_OK) {
+        for (int i = 0; i < variants.count; i++) {
+            int cluster = table[i].cluster;
+            h->clusters[cluster] = active_clusters(table[i].kernel, cluster, THREADS, sizeof(Shared));
+        }
         *handle = h;
     } else {
         free(h);
