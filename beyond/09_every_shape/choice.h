@@ -82,14 +82,17 @@ static inline int room(const Variant *v, const Gemm *g) {
     return at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster;
 }
 
-/* What cost() takes the machine to do, in cycles: of an SM at 1.7 GHz. `make tune` fits these numbers. */
+/* What cost() takes the machine to do, in cycles of an SM at 1.7 GHz. `make tune` fits these numbers. */
 typedef struct {
     double math[3];       /* of 2048 multiply-adds, in each Schedule's main loop */
+    double all_at_once;   /* how much longer they take where every SM multiplies: power, and L2 shared */
     double narrow;        /* columns that wgmma takes longer than a tile has */
     double into_sm;       /* bytes a cycle that arrive in an SM, multicast or not */
-    double off_sector;    /* bytes a cycle that L2 has for all SMs where rows begin off a sector of 32 bytes */
+    double out_of_l2;     /* bytes a cycle that all SMs get from L2 */
+    double off_sector;    /* how many times as much they ask where rows begin off a sector of 32 bytes */
     double k_tile;        /* of a k-tile besides */
     double launch;        /* of a launch */
+    double cluster;       /* of a launch of clusters besides */
     double hidden_store;  /* of an element of C that ping-pong stores */
     double exposed_store; /* that the others store */
     double tile_end;      /* of a tile besides */
@@ -100,28 +103,29 @@ typedef struct {
 
 #include "costs.h"
 
+/* About the longest of three times that overlap. */
 static inline double longest(double a, double b, double c) {
-    return sqrt(sqrt(a * a * a * a + b * b * b * b + c * c * c * c));
+    a *= a, b *= b, c *= c;
+    return sqrt(sqrt(a * a + b * b + c * c));
 }
 
 /* Estimated cycles on a card with so many bytes of L2, GB/s of memory and room for so many of these clusters; only the order of
  * the variants matters. */
 static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, double l2, double gb_s, int room) {
     Gemm seen = seen_by(v, g);
-    int parts = v->schedule == SPLIT_K ? v->cluster : 1, in_row = v->along_n, in_column = along_m(v);
-    int clusters = tile_count(v, g);
+    int parts = v->schedule == SPLIT_K ? v->cluster : 1, clusters = tile_count(v, g);
     double waves = ceil_div(clusters, room), ctas = (double)min_int(clusters, room) * v->cluster;
     double elements = (double)v->bm * v->bn;
 
-    /* A k-tile: the longest of its products, its way into the SM, and out of L2 where rows of A or B begin off a sector. */
+    /* A k-tile: the longest of its products, its way into the SM, and what all SMs ask of L2 at that time. */
     double products = v->bm * (v->bn + c->narrow) * 64 / 2048 * c->math[v->schedule];
+    products *= 1 + c->all_at_once * ctas / g->sm_count;
     double arrives = (v->bm + v->bn) * 128 / c->into_sm;
-    double asked = ctas * ((double)v->bm / in_row + (double)v->bn / in_column) * 128 / c->off_sector;
-    int on_sector = (seen.lda | seen.ldb) % 16 == 0;
-    double main_loop =
-        ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, on_sector ? 0 : asked) + c->k_tile);
+    double asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2;
+    asked *= (seen.lda | seen.ldb) % 16 == 0 ? 1 : c->off_sector;
+    double main_loop = ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, asked) + c->k_tile);
 
-    double cycles = c->launch;
+    double cycles = c->launch + (v->cluster > 1 ? c->cluster : 0);
     if (v->schedule == PINGPONG) {
         /* One consumer stores while the other multiplies; where k is short, both only store. */
         double store = elements * c->hidden_store + c->tile_end;

@@ -6,6 +6,7 @@
 
 #if defined(GEMM_MODEL) || !defined(__CUDACC__)
 
+static inline int current_card(void) { return 0; }
 static inline int memory_gb_s(void) { return 4814; }
 static inline int l2_bytes(void) { return 60 << 20; }
 /* Clusters of so many CTAs that run at a time; 0: not known. The kernel has one CTA on an SM. */
@@ -28,6 +29,12 @@ static inline int device_attribute(cudaDeviceAttr attribute, int known[MAX_DEVIC
         known[device] = value;
     }
     return known[device];
+}
+
+/* Its number; -1 if it cannot be read. */
+static inline int current_card(void) {
+    int device;
+    return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
 /* What the memory can move at most, GB/s: two transfers a clock. 0 if it is not known. */

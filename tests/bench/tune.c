@@ -22,8 +22,9 @@ enum {
 };
 
 static const char *const names[NUMBERS] = {
-    "math[PINGPONG]", "math[COOPERATIVE]", "math[SPLIT_K]", "narrow",   "into_sm",     "off_sector", "k_tile",
-    "launch",         "hidden_store",      "exposed_store", "tile_end", "split_start", "sum_sent",   "dram"};
+    "",       "",       "",        "all_at_once",  "narrow",        "into_sm",  "out_of_l2",   "off_sector",
+    "k_tile", "launch", "cluster", "hidden_store", "exposed_store", "tile_end", "split_start", "sum_sent",
+    "dram"};
 
 /* The cards that have been measured. */
 static const struct {

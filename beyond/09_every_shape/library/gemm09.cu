@@ -35,6 +35,7 @@ static __thread struct {
 
 /* In the place of common/device/card.h, which keeps what it has read in variables that all threads share: the handle's. */
 #define CARD_H
+static inline int current_card(void) { return current.handle->device; }
 static inline int memory_gb_s(void) { return current.handle->memory_gb_s; }
 static inline int l2_bytes(void) { return current.handle->l2_bytes; }
 static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
