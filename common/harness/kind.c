@@ -78,7 +78,10 @@ void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
     switch (shape->kind) {
     case KIND_ATTENTION:
-        snprintf(product, sizeof product, heads.window ? ", window of %d" : "", heads.window);
+        product[0] = '\0';
+        if (heads.window) {
+            snprintf(product, sizeof product, ", window of %d", heads.window);
+        }
         snprintf(text, size, "O = softmax(Q K^T) V, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s%s",
                  heads.batches, g->n / heads.size, heads.size, heads.kv, g->m / heads.batches, g->k,
                  heads.causal ? ", causal" : "", product);

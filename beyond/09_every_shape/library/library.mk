@@ -14,6 +14,7 @@ ifneq ($(HAVE_NVCC),)
 library: $(LIBRARY_FILES)
 
 # What starts the kernels as <<< >>> would is never called: without its guards a library needs no C++ runtime.
+comma := ,
 compile_library = $(call compile_chapter,-Xcompiler=-fPIC$(comma)-fvisibility=hidden$(comma)-fno-exceptions$(comma)-fno-threadsafe-statics)
 $(LIBRARY)/%.o: $(LIBRARY_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(compile_library)
