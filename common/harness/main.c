@@ -216,7 +216,7 @@ static const RoundSize round_sizes[] = {
     {"07", 130, 260, 700, .policies = SOME},
     {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
     {"09", 390, 450, 130, .policies = RANDOM, .sms = 2},
-    {"09", 24, 200, 4200, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
+    {"09", 24, 200, 4400, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
     {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
     {"12", 390, 500, 200, .policies = SOME, .sms = 2},
     {"14", 500, 600, 333, .policies = EACH_POLICY, .sms = 2}, /* each accumulator is filled more than twice */
