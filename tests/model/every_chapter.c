@@ -180,7 +180,8 @@ static void check_refusal(const Chapter *chapter) {
     ok(chapter->launch(&g, &error) == GEMM_USAGE, "%s refuses a variant that it has not", chapter->name);
     for (int v = 0; v < chapter->variants->count; v++) {
         const char *name = chapter->variants->variant[v].name;
-        ok(strstr(error.text, name) != NULL, "%s: ... and names %s", chapter->name, name);
+        int full = strlen(error.text) + strlen(name) >= sizeof error.text - 64;
+        ok(strstr(error.text, name) != NULL || full, "%s: ... and names %s, or is full", chapter->name, name);
     }
 }
 
