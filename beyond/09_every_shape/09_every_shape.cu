@@ -31,7 +31,7 @@ enum {
     THREADS = 128 * (1 + CONSUMERS),
     STEPS = BK / 16,         /* k16 steps in a k-tile */
     RING_BYTES = 192 * 1024, /* as many stages as fit */
-    MAX_STAGES = 8,
+    MAX_STAGES = 10,
     CTAS_PER_SM = 1,
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
@@ -370,9 +370,13 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     }
 }
 
-/* gemm_split() below: the sums that a CTA receives lie at the end of `out`, and may reach into the ring. */
+/* gemm_split() below: a quad is 4 sums of each thread, 8 columns of the tile. The CTAs of a cluster share the quads; the last
+ * ones may have fewer, or none. */
+HOST_DEVICE int share_of(int bn, int parts) { return ceil_div(bn / 8, parts); }
+
+/* The sums that a CTA receives lie at the end of `out`, and may reach into the ring. */
 HOST_DEVICE int received_bytes(int bm, int bn, int parts) {
-    return (parts - 1) * (bm * bn / parts) * (int)sizeof(float);
+    return (parts - 1) * share_of(bn, parts) * bm * 8 * (int)sizeof(float);
 }
 
 /* Where they begin, in bytes of Shared; and the stages that the ring has before them. */
@@ -453,7 +457,7 @@ DEVICE void store_transposed(const Params *p, int row, int col, const float *v) 
  * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
 DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const float *acc, const int bm, const int bn,
                      const int parts) {
-    const int quads = bn / 8, share = quads / parts; /* quad: a thread's 4 sums; share: a CTA's quads */
+    const int quads = bn / 8, share = share_of(bn, parts);
     /* [parts - 1], those of the other CTAs in the order of their ranks, [share] */
     float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128])((char *)s + split_received(bm, bn, parts));
     int thread = (int)threadIdx.x - 128;
@@ -509,7 +513,8 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
         mbarrier_init(s->empty, split_stages(bm, bn, parts), CONSUMERS);
         mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
-        mbarrier_arrive_expect_tx(&s->received, received_bytes(bm, bn, parts));
+        int own = min_int((rank + 1) * share_of(bn, parts), bn / 8) - min_int(rank * share_of(bn, parts), bn / 8);
+        mbarrier_arrive_expect_tx(&s->received, (parts - 1) * own * bm * 8 * (int)sizeof(float));
     }
     /* The CTA waits for its barriers to exist. */
     __syncthreads();
@@ -543,7 +548,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
     static_assert(schedule == SPLIT_K || ((bn) / (cm) % 8 == 0 && (bm) / (cn) % 8 == 0),                               \
                   "each CTA copies whole repetitions of the swizzle");                                                 \
     static_assert(schedule != SPLIT_K || (cn) == 1, "each CTA of the cluster has a part of the tile's k");             \
-    static_assert(schedule != SPLIT_K || (bn) % (8 * (cm)) == 0, "each CTA stores whole quads");                       \
+    static_assert(schedule != SPLIT_K || (bn) % 8 == 0, "each CTA stores whole quads");                                \
     static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
         if (schedule == SPLIT_K) {                                                                                     \

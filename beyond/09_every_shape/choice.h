@@ -22,36 +22,103 @@ typedef enum {
  * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and 1. */
 #define EACH_VARIANT(V)                                             \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 1)                   \
+    V(pingpong_128x128_cluster_2x1, PINGPONG, 128, 128, 2, 1)       \
     V(pingpong_128x160, PINGPONG, 128, 160, 1, 1)                   \
+    V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1)       \
+    V(pingpong_128x176, PINGPONG, 128, 176, 1, 1)                   \
     V(pingpong_128x192, PINGPONG, 128, 192, 1, 1)                   \
+    V(pingpong_128x192_cluster_2x1, PINGPONG, 128, 192, 2, 1)       \
     V(pingpong_128x208, PINGPONG, 128, 208, 1, 1)                   \
     V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1)       \
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1)               \
     V(cooperative_128x64_cluster_1x2, COOPERATIVE, 128, 64, 1, 2)   \
     V(cooperative_128x64_cluster_4x1, COOPERATIVE, 128, 64, 4, 1)   \
+    V(cooperative_128x96, COOPERATIVE, 128, 96, 1, 1)               \
+    V(cooperative_128x96_cluster_2x1, COOPERATIVE, 128, 96, 2, 1)   \
+    V(cooperative_128x128_cluster_2x1, COOPERATIVE, 128, 128, 2, 1) \
     V(cooperative_128x128_cluster_1x2, COOPERATIVE, 128, 128, 1, 2) \
-    V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
     V(cooperative_128x128_cluster_4x1, COOPERATIVE, 128, 128, 4, 1) \
+    V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
     V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1)             \
-    V(cooperative_128x192_cluster_2x2, COOPERATIVE, 128, 192, 2, 2) \
+    V(cooperative_128x160_cluster_2x1, COOPERATIVE, 128, 160, 2, 1) \
+    V(cooperative_128x160_cluster_1x2, COOPERATIVE, 128, 160, 1, 2) \
+    V(cooperative_128x192_cluster_2x1, COOPERATIVE, 128, 192, 2, 1) \
+    V(cooperative_128x192_cluster_1x2, COOPERATIVE, 128, 192, 1, 2) \
     V(cooperative_128x192_cluster_4x1, COOPERATIVE, 128, 192, 4, 1) \
+    V(cooperative_128x192_cluster_2x2, COOPERATIVE, 128, 192, 2, 2) \
     V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 1)             \
+    V(cooperative_128x224_cluster_2x1, COOPERATIVE, 128, 224, 2, 1) \
     V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1)             \
     V(cooperative_128x256_cluster_2x1, COOPERATIVE, 128, 256, 2, 1) \
+    V(cooperative_128x256_cluster_1x2, COOPERATIVE, 128, 256, 1, 2) \
     V(cooperative_128x256_cluster_2x2, COOPERATIVE, 128, 256, 2, 2) \
+    V(cooperative_256x128, COOPERATIVE, 256, 128, 1, 1)             \
+    V(cooperative_256x128_cluster_2x1, COOPERATIVE, 256, 128, 2, 1) \
+    V(cooperative_256x128_cluster_1x2, COOPERATIVE, 256, 128, 1, 2) \
     V(cooperative_256x160_cluster_1x2, COOPERATIVE, 256, 160, 1, 2) \
     V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 1)             \
+    V(cooperative_256x200_cluster_1x2, COOPERATIVE, 256, 200, 1, 2) \
+    V(split_128x16_by_1, SPLIT_K, 128, 16, 1, 1)                    \
     V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 1)                    \
+    V(split_128x16_by_3, SPLIT_K, 128, 16, 3, 1)                    \
+    V(split_128x16_by_4, SPLIT_K, 128, 16, 4, 1)                    \
+    V(split_128x16_by_8, SPLIT_K, 128, 16, 8, 1)                    \
+    V(split_128x32_by_1, SPLIT_K, 128, 32, 1, 1)                    \
+    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 1)                    \
+    V(split_128x32_by_3, SPLIT_K, 128, 32, 3, 1)                    \
     V(split_128x32_by_4, SPLIT_K, 128, 32, 4, 1)                    \
+    V(split_128x32_by_6, SPLIT_K, 128, 32, 6, 1)                    \
+    V(split_128x48_by_1, SPLIT_K, 128, 48, 1, 1)                    \
     V(split_128x48_by_2, SPLIT_K, 128, 48, 2, 1)                    \
+    V(split_128x48_by_3, SPLIT_K, 128, 48, 3, 1)                    \
+    V(split_128x48_by_4, SPLIT_K, 128, 48, 4, 1)                    \
+    V(split_128x64_by_1, SPLIT_K, 128, 64, 1, 1)                    \
     V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1)                    \
+    V(split_128x64_by_3, SPLIT_K, 128, 64, 3, 1)                    \
     V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1)                    \
+    V(split_128x64_by_6, SPLIT_K, 128, 64, 6, 1)                    \
+    V(split_128x64_by_8, SPLIT_K, 128, 64, 8, 1)                    \
+    V(split_128x80_by_1, SPLIT_K, 128, 80, 1, 1)                    \
+    V(split_128x80_by_2, SPLIT_K, 128, 80, 2, 1)                    \
+    V(split_128x80_by_3, SPLIT_K, 128, 80, 3, 1)                    \
+    V(split_128x80_by_4, SPLIT_K, 128, 80, 4, 1)                    \
+    V(split_128x80_by_6, SPLIT_K, 128, 80, 6, 1)                    \
+    V(split_128x96_by_1, SPLIT_K, 128, 96, 1, 1)                    \
+    V(split_128x96_by_2, SPLIT_K, 128, 96, 2, 1)                    \
+    V(split_128x96_by_3, SPLIT_K, 128, 96, 3, 1)                    \
     V(split_128x96_by_4, SPLIT_K, 128, 96, 4, 1)                    \
+    V(split_128x112_by_1, SPLIT_K, 128, 112, 1, 1)                  \
+    V(split_128x112_by_2, SPLIT_K, 128, 112, 2, 1)                  \
+    V(split_128x112_by_3, SPLIT_K, 128, 112, 3, 1)                  \
+    V(split_128x112_by_4, SPLIT_K, 128, 112, 4, 1)                  \
+    V(split_128x128_by_1, SPLIT_K, 128, 128, 1, 1)                  \
     V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1)                  \
+    V(split_128x128_by_3, SPLIT_K, 128, 128, 3, 1)                  \
     V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1)                  \
+    V(split_128x128_by_6, SPLIT_K, 128, 128, 6, 1)                  \
+    V(split_128x128_by_8, SPLIT_K, 128, 128, 8, 1)                  \
+    V(split_128x144_by_1, SPLIT_K, 128, 144, 1, 1)                  \
+    V(split_128x144_by_2, SPLIT_K, 128, 144, 2, 1)                  \
+    V(split_128x144_by_3, SPLIT_K, 128, 144, 3, 1)                  \
+    V(split_128x144_by_4, SPLIT_K, 128, 144, 4, 1)                  \
+    V(split_128x160_by_1, SPLIT_K, 128, 160, 1, 1)                  \
     V(split_128x160_by_2, SPLIT_K, 128, 160, 2, 1)                  \
+    V(split_128x160_by_3, SPLIT_K, 128, 160, 3, 1)                  \
+    V(split_128x160_by_4, SPLIT_K, 128, 160, 4, 1)                  \
+    V(split_128x176_by_1, SPLIT_K, 128, 176, 1, 1)                  \
+    V(split_128x176_by_2, SPLIT_K, 128, 176, 2, 1)                  \
+    V(split_128x176_by_3, SPLIT_K, 128, 176, 3, 1)                  \
+    V(split_128x176_by_4, SPLIT_K, 128, 176, 4, 1)                  \
+    V(split_128x192_by_1, SPLIT_K, 128, 192, 1, 1)                  \
     V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1)                  \
-    V(split_128x192_by_4, SPLIT_K, 128, 192, 4, 1)
+    V(split_128x192_by_3, SPLIT_K, 128, 192, 3, 1)                  \
+    V(split_128x192_by_4, SPLIT_K, 128, 192, 4, 1)                  \
+    V(split_128x208_by_1, SPLIT_K, 128, 208, 1, 1)                  \
+    V(split_128x208_by_2, SPLIT_K, 128, 208, 2, 1)                  \
+    V(split_128x208_by_3, SPLIT_K, 128, 208, 3, 1)                  \
+    V(split_128x224_by_1, SPLIT_K, 128, 224, 1, 1)                  \
+    V(split_128x256_by_1, SPLIT_K, 128, 256, 1, 1)                  \
+    V(split_128x256_by_2, SPLIT_K, 128, 256, 2, 1)
 
 /* The same as columns alone. */
 #define COLUMNS(who, m, n, cm, cn) .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .schedule = who
@@ -76,9 +143,9 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(seen.m, v->bm * along_m(v)) * ceil_div(seen.n, v->bn * v->along_n);
 }
 
-/* Clusters that run at a time, one CTA on an SM. A cluster stays in one GPC: of four CTAs fewer run than the SMs have room for. */
+/* Clusters that run at a time, one CTA on an SM. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room for. */
 static inline int room(const Variant *v, const Gemm *g) {
-    int at_once = v->cluster < 4 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
+    int at_once = v->cluster < 3 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
     return at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster;
 }
 
@@ -148,7 +215,7 @@ static inline double cost(const Variant *v, const Gemm *g) {
 /* Tile rows walked together, in clusters: so many that the tiles of a wave are about a square of C. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int square = (int)lrint(sqrt((double)g->sm_count * v->bn / v->bm));
-    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : square;
+    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : square > 0 ? square : 1;
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), along_m(v));
 }
 
