@@ -406,26 +406,30 @@ DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_
 }
 
 /* gemm_split(): a consumer, step 3. */
-DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, const int bm, const int bn,
+DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX_BN / 2], const int bm, const int bn,
                           const int parts) {
-    const int stage_bytes = stage_bytes_of(bm, bn);
+    const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(SPLIT_K, bm);
     PipelineState state = consumer_start_state();
     int previous = 0;
     UNROLL
-    for (int i = 0; i < bn / 2; i++) {
-        acc[i] = 0;
+    for (int i = 0; i < blocks * (bn / 2); i++) {
+        acc[i / (bn / 2)][i % (bn / 2)] = 0;
     }
     for (int i = 0; i < k_tiles; i++) {
         /* Waits until the bytes of this k-tile have landed. */
         consumer_wait(s->full, state);
         const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-        uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
+        uint64_t a = wgmma_descriptor(stage + consumer * (bm / 2) * BK);
         uint64_t b = wgmma_descriptor(stage + bm * BK);
         /* The zeros, and the products before, come before the wgmmas that follow. */
         wgmma_fence();
         UNROLL
         for (int k16 = 0; k16 < STEPS; k16++) {
-            wgmma_ss(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
+            UNROLL
+            for (int block = 0; block < blocks; block++) {
+                wgmma_ss(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
+                         b + k16 * WGMMA_K16_STEP, 1);
+            }
         }
         wgmma_commit_group();
         /* Waits until the products of the previous k-tile are done. If their stage were released earlier, it would be
@@ -439,32 +443,45 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float *acc, cons
     }
     /* The accumulators may be read when the last products are done. */
     wgmma_wait_group(0);
-    registers_settled(acc, bn / 2);
+    registers_settled(acc[0], bn / 2);
+    if (blocks == 2) {
+        registers_settled(acc[1], bn / 2);
+    }
 }
 
-/* gemm_split(): 4 sums of a thread to C. It computes the exchanged problem, B times A transposed: their row there is C's
- * column. */
+/* gemm_split(): a warp's sums of 16 rows x 8 columns to C, of which a thread has four. It computes the exchanged problem, B
+ * times A transposed: their row there is C's column, and threads of neighbouring rows exchange sums to store two columns. */
 DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
-    for (int i = 0; i < 4; i++) {
-        int c_row = col + i % 2, c_col = row + i / 2 * 8;
-        if (c_row < p->g.n && c_col < p->g.m) {
-            p->g.c[(size_t)c_row * p->g.ldc + c_col] = float_to_bf16(v[i]);
+    int odd = row % 2;
+    uint32_t left = pack_bf16x2(v[0], v[2]), right = pack_bf16x2(v[1], v[3]); /* of row and row + 8 */
+    uint32_t other = __shfl_xor_sync(0xffffffffu, odd ? left : right, 4);
+    uint32_t even_row = odd ? other : left, odd_row = odd ? right : other;
+    uint32_t pair[2] = {(even_row & 0xffff) | odd_row << 16, even_row >> 16 | (odd_row & 0xffff0000)};
+    int c_row = col + odd;
+    for (int i = 0; i < 2; i++) {
+        int c_col = row - odd + i * 8;
+        bf16 *c = &p->g.c[(size_t)c_row * p->g.ldc + c_col];
+        if (c_row < p->g.n && c_col + 1 < p->g.m) {
+            *(uint32_t *)c = pair[i];
+        } else if (c_row < p->g.n && c_col < p->g.m) {
+            *(uint16_t *)c = (uint16_t)pair[i];
         }
     }
 }
 
 /* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
  * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
-DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const float *acc, const int bm, const int bn,
-                     const int parts) {
-    const int quads = bn / 8, share = share_of(bn, parts);
-    /* [parts - 1], those of the other CTAs in the order of their ranks, [share] */
+DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[2][MAX_BN / 2], const int bm,
+                     const int bn, const int parts) {
+    const int quads = bn / 8, share = share_of(bn, parts), blocks = blocks_of(SPLIT_K, bm);
+    /* [parts - 1], those of the other CTAs in the order of their ranks, [share][blocks] */
     float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128])((char *)s + split_received(bm, bn, parts));
     int thread = (int)threadIdx.x - 128;
     UNROLL
-    for (int quad = 0; quad < quads; quad++) {
-        const float *v = &acc[quad * 4];
-        int owner = quad / share, place = (rank - (rank > owner)) * share + quad % share;
+    for (int i = 0; i < quads * blocks; i++) {
+        const int quad = i / blocks, block = i % blocks;
+        const float *v = &acc[block][quad * 4];
+        int owner = quad / share, place = ((rank - (rank > owner)) * share + quad % share) * blocks + block;
         if (owner != rank) {
             st_async_v4(
                 &received[place][thread], owner,
@@ -475,20 +492,23 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, const floa
     /* Waits until all sums of the other CTAs have landed: before, old bytes would be added. It also keeps this CTA from
      * ending while they are on their way. */
     mbarrier_wait_parity_cluster(&s->received, 0);
-    int row = tile.m * bm + thread / 32 * 16 + thread % 32 / 4, col = tile.n * bn + thread % 4 * 2;
+    int row = tile.m * bm + thread / 128 * (bm / 2) + thread % 128 / 32 * 16 + thread % 32 / 4;
+    int col = tile.n * bn + thread % 4 * 2;
     UNROLL
-    for (int quad = 0; quad < quads; quad++) {
+    for (int i = 0; i < quads * blocks; i++) {
+        const int quad = i / blocks, block = i % blocks;
         if (quad / share == rank) {
             /* In the order of the parts, whichever came first: so every launch has the same bits. */
             float sum[4] = {0, 0, 0, 0};
             UNROLL
             for (int part = 0; part < parts; part++) {
+                const float *own = &acc[block][quad * 4];
                 float4 v = part == rank
-                               ? make_float4(acc[quad * 4], acc[quad * 4 + 1], acc[quad * 4 + 2], acc[quad * 4 + 3])
-                               : received[(part - (part > rank)) * share + quad % share][thread];
+                               ? make_float4(own[0], own[1], own[2], own[3])
+                               : received[((part - (part > rank)) * share + quad % share) * blocks + block][thread];
                 sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
             }
-            store_transposed(p, row, col + quad * 8, sum);
+            store_transposed(p, row + block * 64, col + quad * 8, sum);
         }
     }
 }
@@ -524,18 +544,21 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
     grid_dependency_wait();
     grid_dependency_launch();
 
-    float acc[MAX_BN / 2]; /* of a consumer: 64 x bn */
-    if (warpgroup > 0) {
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (warp == 0 && elect_one()) {
+            produce_part(p, s, tile, rank, k_tiles, bm, bn, parts);
+        }
+        /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
+        __syncwarp();
+        cluster_wait();
+    } else {
+        setmaxnreg_inc(CONSUMER_REGISTERS);
+        float acc[2][MAX_BN / 2];
         multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn, parts);
-    } else if (warp == 0 && elect_one()) {
-        produce_part(p, s, tile, rank, k_tiles, bm, bn, parts);
-    }
-    /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
-    __syncwarp();
-    /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums sent
-     * before would come to no barrier, or to a CTA that has not started. */
-    cluster_wait();
-    if (warpgroup > 0) {
+        /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums
+         * sent before would come to no barrier, or to a CTA that has not started. */
+        cluster_wait();
         add_sums(p, s, tile, rank, acc, bm, bn, parts);
     }
 }

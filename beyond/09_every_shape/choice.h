@@ -22,7 +22,6 @@ typedef enum {
  * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and 1. */
 #define EACH_VARIANT(V)                                             \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 1)                   \
-    V(pingpong_128x128_cluster_2x1, PINGPONG, 128, 128, 2, 1)       \
     V(pingpong_128x160, PINGPONG, 128, 160, 1, 1)                   \
     V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1)       \
     V(pingpong_128x176, PINGPONG, 128, 176, 1, 1)                   \
@@ -32,7 +31,6 @@ typedef enum {
     V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1)       \
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1)               \
     V(cooperative_128x64_cluster_1x2, COOPERATIVE, 128, 64, 1, 2)   \
-    V(cooperative_128x64_cluster_4x1, COOPERATIVE, 128, 64, 4, 1)   \
     V(cooperative_128x96, COOPERATIVE, 128, 96, 1, 1)               \
     V(cooperative_128x96_cluster_2x1, COOPERATIVE, 128, 96, 2, 1)   \
     V(cooperative_128x128_cluster_2x1, COOPERATIVE, 128, 128, 2, 1) \
@@ -41,11 +39,9 @@ typedef enum {
     V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
     V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1)             \
     V(cooperative_128x160_cluster_2x1, COOPERATIVE, 128, 160, 2, 1) \
-    V(cooperative_128x160_cluster_1x2, COOPERATIVE, 128, 160, 1, 2) \
     V(cooperative_128x192_cluster_2x1, COOPERATIVE, 128, 192, 2, 1) \
     V(cooperative_128x192_cluster_1x2, COOPERATIVE, 128, 192, 1, 2) \
     V(cooperative_128x192_cluster_4x1, COOPERATIVE, 128, 192, 4, 1) \
-    V(cooperative_128x192_cluster_2x2, COOPERATIVE, 128, 192, 2, 2) \
     V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 1)             \
     V(cooperative_128x224_cluster_2x1, COOPERATIVE, 128, 224, 2, 1) \
     V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1)             \
@@ -77,10 +73,8 @@ typedef enum {
     V(split_128x64_by_3, SPLIT_K, 128, 64, 3, 1)                    \
     V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1)                    \
     V(split_128x64_by_6, SPLIT_K, 128, 64, 6, 1)                    \
-    V(split_128x64_by_8, SPLIT_K, 128, 64, 8, 1)                    \
     V(split_128x80_by_1, SPLIT_K, 128, 80, 1, 1)                    \
     V(split_128x80_by_2, SPLIT_K, 128, 80, 2, 1)                    \
-    V(split_128x80_by_3, SPLIT_K, 128, 80, 3, 1)                    \
     V(split_128x80_by_4, SPLIT_K, 128, 80, 4, 1)                    \
     V(split_128x80_by_6, SPLIT_K, 128, 80, 6, 1)                    \
     V(split_128x96_by_1, SPLIT_K, 128, 96, 1, 1)                    \
@@ -95,8 +89,8 @@ typedef enum {
     V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1)                  \
     V(split_128x128_by_3, SPLIT_K, 128, 128, 3, 1)                  \
     V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1)                  \
-    V(split_128x128_by_6, SPLIT_K, 128, 128, 6, 1)                  \
     V(split_128x128_by_8, SPLIT_K, 128, 128, 8, 1)                  \
+    V(split_128x136_by_1, SPLIT_K, 128, 136, 1, 1)                  \
     V(split_128x144_by_1, SPLIT_K, 128, 144, 1, 1)                  \
     V(split_128x144_by_2, SPLIT_K, 128, 144, 2, 1)                  \
     V(split_128x144_by_3, SPLIT_K, 128, 144, 3, 1)                  \
@@ -104,21 +98,36 @@ typedef enum {
     V(split_128x160_by_1, SPLIT_K, 128, 160, 1, 1)                  \
     V(split_128x160_by_2, SPLIT_K, 128, 160, 2, 1)                  \
     V(split_128x160_by_3, SPLIT_K, 128, 160, 3, 1)                  \
-    V(split_128x160_by_4, SPLIT_K, 128, 160, 4, 1)                  \
     V(split_128x176_by_1, SPLIT_K, 128, 176, 1, 1)                  \
     V(split_128x176_by_2, SPLIT_K, 128, 176, 2, 1)                  \
     V(split_128x176_by_3, SPLIT_K, 128, 176, 3, 1)                  \
     V(split_128x176_by_4, SPLIT_K, 128, 176, 4, 1)                  \
     V(split_128x192_by_1, SPLIT_K, 128, 192, 1, 1)                  \
     V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1)                  \
-    V(split_128x192_by_3, SPLIT_K, 128, 192, 3, 1)                  \
-    V(split_128x192_by_4, SPLIT_K, 128, 192, 4, 1)                  \
     V(split_128x208_by_1, SPLIT_K, 128, 208, 1, 1)                  \
-    V(split_128x208_by_2, SPLIT_K, 128, 208, 2, 1)                  \
     V(split_128x208_by_3, SPLIT_K, 128, 208, 3, 1)                  \
-    V(split_128x224_by_1, SPLIT_K, 128, 224, 1, 1)                  \
-    V(split_128x256_by_1, SPLIT_K, 128, 256, 1, 1)                  \
-    V(split_128x256_by_2, SPLIT_K, 128, 256, 2, 1)
+    V(split_256x32_by_2, SPLIT_K, 256, 32, 2, 1)                    \
+    V(split_256x64_by_1, SPLIT_K, 256, 64, 1, 1)                    \
+    V(split_256x64_by_2, SPLIT_K, 256, 64, 2, 1)                    \
+    V(split_256x64_by_3, SPLIT_K, 256, 64, 3, 1)                    \
+    V(split_256x64_by_4, SPLIT_K, 256, 64, 4, 1)                    \
+    V(split_256x96_by_1, SPLIT_K, 256, 96, 1, 1)                    \
+    V(split_256x96_by_2, SPLIT_K, 256, 96, 2, 1)                    \
+    V(split_256x96_by_3, SPLIT_K, 256, 96, 3, 1)                    \
+    V(split_256x96_by_4, SPLIT_K, 256, 96, 4, 1)                    \
+    V(split_256x112_by_1, SPLIT_K, 256, 112, 1, 1)                  \
+    V(split_256x128_by_1, SPLIT_K, 256, 128, 1, 1)                  \
+    V(split_256x128_by_2, SPLIT_K, 256, 128, 2, 1)                  \
+    V(split_256x128_by_3, SPLIT_K, 256, 128, 3, 1)                  \
+    V(split_256x144_by_1, SPLIT_K, 256, 144, 1, 1)                  \
+    V(split_256x144_by_2, SPLIT_K, 256, 144, 2, 1)                  \
+    V(split_256x160_by_1, SPLIT_K, 256, 160, 1, 1)                  \
+    V(split_256x160_by_2, SPLIT_K, 256, 160, 2, 1)                  \
+    V(split_256x176_by_1, SPLIT_K, 256, 176, 1, 1)                  \
+    V(split_256x176_by_2, SPLIT_K, 256, 176, 2, 1)                  \
+    V(split_256x192_by_1, SPLIT_K, 256, 192, 1, 1)                  \
+    V(split_256x192_by_2, SPLIT_K, 256, 192, 2, 1)                  \
+    V(split_256x200_by_1, SPLIT_K, 256, 200, 1, 1)
 
 /* The same as columns alone. */
 #define COLUMNS(who, m, n, cm, cn) .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .schedule = who
@@ -153,10 +162,11 @@ static inline int room(const Variant *v, const Gemm *g) {
 typedef struct {
     double math[3];       /* of 2048 multiply-adds, in each Schedule's main loop */
     double all_at_once;   /* how much longer they take where every SM multiplies: power, and L2 shared */
-    double narrow;        /* columns that wgmma takes longer than a tile has */
+    double shared;        /* bytes a cycle into and out of shared memory: each wgmma reads 64 rows of A and all of B */
     double into_sm;       /* bytes a cycle that arrive in an SM, multicast or not */
     double out_of_l2;     /* bytes a cycle that all SMs get from L2 */
     double off_sector;    /* how many times as much they ask where rows begin off a sector of 32 bytes */
+    double off_line;      /* and off a line of 128 bytes */
     double k_tile;        /* of a k-tile besides */
     double launch;        /* of a launch */
     double cluster;       /* of a launch of clusters besides */
@@ -185,11 +195,11 @@ static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, do
     double elements = (double)v->bm * v->bn;
 
     /* A k-tile: the longest of its products, its way into the SM, and what all SMs ask of L2 at that time. */
-    double products = v->bm * (v->bn + c->narrow) * 64 / 2048 * c->math[v->schedule];
-    products *= 1 + c->all_at_once * ctas / g->sm_count;
+    double products = elements * 64 / 2048 * c->math[v->schedule] * (1 + c->all_at_once * ctas / g->sm_count);
+    products = longest(products, (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared, 0);
     double arrives = (v->bm + v->bn) * 128 / c->into_sm;
     double asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2;
-    asked *= (seen.lda | seen.ldb) % 16 == 0 ? 1 : c->off_sector;
+    asked *= (seen.lda | seen.ldb) % 64 == 0 ? 1 : (seen.lda | seen.ldb) % 16 == 0 ? c->off_line : c->off_sector;
     double main_loop = ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, asked) + c->k_tile);
 
     double cycles = c->launch + (v->cluster > 1 ? c->cluster : 0);

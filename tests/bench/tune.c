@@ -22,7 +22,7 @@ enum {
 };
 
 static const char *const names[NUMBERS] = {
-    "",       "",       "",        "all_at_once",  "narrow",        "into_sm",  "out_of_l2",   "off_sector",
+    "",       "",       "",        "all_at_once",  "shared",        "into_sm",  "out_of_l2",   "off_sector", "off_line",
     "k_tile", "launch", "cluster", "hidden_store", "exposed_store", "tile_end", "split_start", "sum_sent",
     "dram"};
 
@@ -33,7 +33,11 @@ static const struct {
 } cards[] = {{"NVIDIA H100 80GB HBM3", 50 << 20, 3352}, {"NVIDIA H200", 60 << 20, 4814}};
 enum { CARDS = sizeof cards / sizeof cards[0] };
 
-static int at_once(const Variant *v) { return v->cluster == 4 ? 30 : 132 / v->cluster; }
+/* Clusters of so many CTAs that both run at a time. */
+static int at_once(const Variant *v) {
+    static const int clusters[] = {0, 132, 66, 42, 30, 24, 20, 16, 15};
+    return clusters[v->cluster];
+}
 
 typedef struct {
     int card;
