@@ -26,6 +26,7 @@
 
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
 enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+enum { SPLIT_PRODUCER_REGISTERS = 40, SPLIT_CONSUMER_REGISTERS = 232 };
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
@@ -112,14 +113,16 @@ DEVICE void meet(int *counter, int wave, int waves) {
 }
 
 /* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part of
- * it. Thread 0 tells its own producer, the next ones those in this column of the cluster, then those in this row. */
-DEVICE void release(Shared *s, int index, const int cm, const int cn) {
+ * it. Thread 0 tells its own producer, the next ones the others that share B (`share_b` CTAs of this column of the cluster),
+ * then the others of this row. */
+DEVICE void release(Shared *s, int index, const int cm, const int cn, const int share_b) {
     int thread = (int)threadIdx.x % 128;
     if (thread == 0) {
         consumer_release(s->empty, index);
-    } else if (thread < cm + cn - 1) {
+    } else if (thread < share_b + cn - 1) {
         int rank = cluster_cta_rank();
-        int other = thread < cm ? rank / cm * cm + (rank + thread) % cm : (rank + (thread - cm + 1) * cm) % (cm * cn);
+        int other = thread < share_b ? rank / cm * cm + (rank + thread) % cm
+                                     : (rank + (thread - share_b + 1) * cm) % (cm * cn);
         mbarrier_arrive_remote(&s->empty[index], other);
     }
 }
@@ -261,7 +264,7 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
         if (k_tile > 0) {
             /* This consumer has finished with the previous stage. If it were released before the wait, the producer would
              * overwrite it under the tensor cores. */
-            release(s, previous, cm, cn);
+            release(s, previous, cm, cn, cm);
         }
         previous = state->index;
         pipeline_advance(state, stages_of(bm, bn));
@@ -307,7 +310,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         if (blocks == 2) {
             registers_settled(acc[1], bn / 2);
         }
-        release(s, last, cm, cn);
+        release(s, last, cm, cn, cm);
 
         /* Step 4: epilogue. */
         UNROLL
@@ -390,24 +393,34 @@ HOST_DEVICE int split_stages(int bm, int bn, int parts) {
 
 /* Its producer, steps 2 and 3. */
 DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_tiles, const int bm, const int bn,
-                         const int parts) {
+                         const int parts, const int cn) {
     const int stage_bytes = stage_bytes_of(bm, bn);
+    int part_a = rank / parts * (bm / cn); /* the rows of A that this CTA loads, for all that share them */
+    int row_mask = ((1 << parts * cn) - 1) / ((1 << parts) - 1) << rank % parts;
     PipelineState state = producer_start_state();
     for (int i = 0; i < k_tiles; i++) {
-        int k = (rank + i * parts) * BK;
-        /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
+        int k = (rank % parts + i * parts) * BK;
+        /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else the copy
+         * overwrites what they read. */
         producer_acquire(s->full, s->empty, state, stage_bytes);
         bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
-        tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
+        if (cn == 1) {
+            tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
+        } else {
+            tma_load_2d_multicast(a + part_a * BK, &p->map_a, k, tile.m * bm + part_a, &s->full[state.index], row_mask);
+        }
         tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
         pipeline_advance(&state, split_stages(bm, bn, parts));
     }
-    /* No producer_tail(): no other CTA arrives on `empty`. */
+    if (cn > 1) {
+        /* As in produce(): other CTAs arrive on these barriers. */
+        producer_tail(s->empty, state, split_stages(bm, bn, parts));
+    }
 }
 
 /* gemm_split(): a consumer, step 3. */
 DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX_BN / 2], const int bm, const int bn,
-                          const int parts) {
+                          const int parts, const int cn) {
     const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(SPLIT_K, bm);
     PipelineState state = consumer_start_state();
     int previous = 0;
@@ -436,7 +449,7 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX
          * overwritten under the tensor cores. */
         wgmma_wait_group(1);
         if (i > 0) {
-            release(s, previous, 1, 1);
+            release(s, previous, parts, cn, 1);
         }
         previous = state.index;
         pipeline_advance(&state, split_stages(bm, bn, parts));
@@ -446,6 +459,9 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX
     registers_settled(acc[0], bn / 2);
     if (blocks == 2) {
         registers_settled(acc[1], bn / 2);
+    }
+    if (cn > 1 && k_tiles > 0) {
+        release(s, previous, parts, cn, 1); /* the producers wait for it in their tail */
     }
 }
 
@@ -474,6 +490,7 @@ DEVICE void store_transposed(const Params *p, int row, int col, const float *v) 
 DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[2][MAX_BN / 2], const int bm,
                      const int bn, const int parts) {
     const int quads = bn / 8, share = share_of(bn, parts), blocks = blocks_of(SPLIT_K, bm);
+    int part = rank % parts;
     /* [parts - 1], those of the other CTAs in the order of their ranks, [share][blocks] */
     float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128])((char *)s + split_received(bm, bn, parts));
     int thread = (int)threadIdx.x - 128;
@@ -481,10 +498,10 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
     for (int i = 0; i < quads * blocks; i++) {
         const int quad = i / blocks, block = i % blocks;
         const float *v = &acc[block][quad * 4];
-        int owner = quad / share, place = ((rank - (rank > owner)) * share + quad % share) * blocks + block;
-        if (owner != rank) {
+        int owner = quad / share, place = ((part - (part > owner)) * share + quad % share) * blocks + block;
+        if (owner != part) {
             st_async_v4(
-                &received[place][thread], owner,
+                &received[place][thread], rank - part + owner,
                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])),
                 &s->received);
         }
@@ -497,15 +514,15 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
     UNROLL
     for (int i = 0; i < quads * blocks; i++) {
         const int quad = i / blocks, block = i % blocks;
-        if (quad / share == rank) {
+        if (quad / share == part) {
             /* In the order of the parts, whichever came first: so every launch has the same bits. */
             float sum[4] = {0, 0, 0, 0};
             UNROLL
-            for (int part = 0; part < parts; part++) {
+            for (int from = 0; from < parts; from++) {
                 const float *own = &acc[block][quad * 4];
-                float4 v = part == rank
+                float4 v = from == part
                                ? make_float4(own[0], own[1], own[2], own[3])
-                               : received[((part - (part > rank)) * share + quad % share) * blocks + block][thread];
+                               : received[((from - (from > part)) * share + quad % share) * blocks + block][thread];
                 sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
             }
             store_transposed(p, row + block * 64, col + quad * 8, sum);
@@ -514,51 +531,61 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
 }
 
 /* The kernel for few tiles. A and B are exchanged (seen_by()): what is A here is the caller's B, 64 rows of it in a
- * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. The CTAs of a
- * cluster have one tile. Each multiplies a part of its k-tiles, and stores a part of its columns. bm, bn and parts are
- * constants where it is called. */
-DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int parts) {
+ * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. A cluster has cn
+ * tiles, neighbours along n, which share A by multicast; `parts` CTAs have one tile. Each of them multiplies a part of its
+ * k-tiles, and stores a part of its columns. bm, bn, parts and cn are constants where it is called. */
+DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int parts, const int cn) {
     SHARED_MEMORY(Shared, s);
 
-    /* Step 1: roles and barriers, and the tile. Of its k-tiles the cluster's CTAs take turns: what they load at a time
-     * lies together in memory. */
-    int rank = cluster_cta_rank();
-    Tile tile = tile_at((int)blockIdx.x / parts, p->tiles_m, p->tiles_n, p->group);
-    int k_tiles = (ceil_div(p->g.k, BK) + parts - 1 - rank) / parts; /* 0, where k is short */
+    /* Step 1: roles and barriers, and the tile. Of its k-tiles the parts take turns: what they load at a time lies together
+     * in memory. */
+    int rank = cluster_cta_rank(), part = rank % parts;
+    Tile tile = tile_at((int)blockIdx.x / (parts * cn), p->tiles_m, p->tiles_n, p->group);
+    tile.n = tile.n * cn + rank / parts;
+    int k_tiles = (ceil_div(p->g.k, BK) + parts - 1 - part) / parts; /* 0, where k is short */
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
         mbarrier_init(s->full, split_stages(bm, bn, parts), 1);
-        mbarrier_init(s->empty, split_stages(bm, bn, parts), CONSUMERS);
+        mbarrier_init(s->empty, split_stages(bm, bn, parts), CONSUMERS * cn);
         mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
-        int own = min_int((rank + 1) * share_of(bn, parts), bn / 8) - min_int(rank * share_of(bn, parts), bn / 8);
+        int own = min_int((part + 1) * share_of(bn, parts), bn / 8) - min_int(part * share_of(bn, parts), bn / 8);
         mbarrier_arrive_expect_tx(&s->received, (parts - 1) * own * bm * 8 * (int)sizeof(float));
     }
-    /* The CTA waits for its barriers to exist. */
-    __syncthreads();
-    /* Tells the other CTAs that they may send sums. */
-    cluster_arrive_relaxed();
+    if (cn > 1) {
+        /* All wait for the barriers to exist, in the CTAs too whose A this one loads. */
+        cluster_sync();
+    } else {
+        /* The CTA waits for its barriers to exist. */
+        __syncthreads();
+        /* Tells the other CTAs that they may send sums. */
+        cluster_arrive_relaxed();
+    }
     /* All of this launch wait until the launch before has ended. The next one may set up its CTAs as this one's end. */
     grid_dependency_wait();
     grid_dependency_launch();
 
     if (warpgroup == 0) {
-        setmaxnreg_dec(PRODUCER_REGISTERS);
+        setmaxnreg_dec(SPLIT_PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            produce_part(p, s, tile, rank, k_tiles, bm, bn, parts);
+            produce_part(p, s, tile, rank, k_tiles, bm, bn, parts, cn);
         }
         /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
         __syncwarp();
-        cluster_wait();
+        if (cn == 1) {
+            cluster_wait();
+        }
     } else {
-        setmaxnreg_inc(CONSUMER_REGISTERS);
+        setmaxnreg_inc(SPLIT_CONSUMER_REGISTERS);
         float acc[2][MAX_BN / 2];
-        multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn, parts);
-        /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums
-         * sent before would come to no barrier, or to a CTA that has not started. */
-        cluster_wait();
+        multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn, parts, cn);
+        if (cn == 1) {
+            /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums
+             * sent before would come to no barrier, or to a CTA that has not started. */
+            cluster_wait();
+        }
         add_sums(p, s, tile, rank, acc, bm, bn, parts);
     }
 }
@@ -570,12 +597,12 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
     static_assert(schedule != PINGPONG || (bn) % BOX == 0, "ping-pong stores whole boxes");                            \
     static_assert(schedule == SPLIT_K || ((bn) / (cm) % 8 == 0 && (bm) / (cn) % 8 == 0),                               \
                   "each CTA copies whole repetitions of the swizzle");                                                 \
-    static_assert(schedule != SPLIT_K || (cn) == 1, "each CTA of the cluster has a part of the tile's k");             \
+    static_assert(schedule != SPLIT_K || (bm) / (cn) % 8 == 0, "each CTA copies whole repetitions of the swizzle");    \
     static_assert(schedule != SPLIT_K || (bn) % 8 == 0, "each CTA stores whole quads");                                \
     static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
         if (schedule == SPLIT_K) {                                                                                     \
-            gemm_split(&p, bm, bn, cm);                                                                                \
+            gemm_split(&p, bm, bn, cm, cn);                                                                                \
         } else {                                                                                                       \
             gemm(&p, schedule, bm, bn, cm, cn);                                                                        \
         }                                                                                                              \
@@ -593,7 +620,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
                                            {", producers meet", ", producers meet, launches overlap"}};
     LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g),
-                       v->schedule == SPLIT_K ? split_stages(v->bm, v->bn, v->cluster) : stages_of(v->bm, v->bn),
+                       v->schedule == SPLIT_K ? split_stages(v->bm, v->bn, v->cluster / v->along_n) : stages_of(v->bm, v->bn),
                        also[should_meet(g)][should_overlap(v, g)]};
     return plan;
 }

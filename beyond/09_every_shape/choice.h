@@ -72,6 +72,7 @@ typedef enum {
     V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1)                    \
     V(split_128x64_by_3, SPLIT_K, 128, 64, 3, 1)                    \
     V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1)                    \
+    V(split_128x64_by_2_cluster_1x2, SPLIT_K, 128, 64, 2, 2)        \
     V(split_128x64_by_6, SPLIT_K, 128, 64, 6, 1)                    \
     V(split_128x80_by_1, SPLIT_K, 128, 80, 1, 1)                    \
     V(split_128x80_by_2, SPLIT_K, 128, 80, 2, 1)                    \
@@ -79,54 +80,75 @@ typedef enum {
     V(split_128x80_by_6, SPLIT_K, 128, 80, 6, 1)                    \
     V(split_128x96_by_1, SPLIT_K, 128, 96, 1, 1)                    \
     V(split_128x96_by_2, SPLIT_K, 128, 96, 2, 1)                    \
+    V(split_128x96_by_1_cluster_1x2, SPLIT_K, 128, 96, 1, 2)        \
     V(split_128x96_by_3, SPLIT_K, 128, 96, 3, 1)                    \
     V(split_128x96_by_4, SPLIT_K, 128, 96, 4, 1)                    \
+    V(split_128x96_by_2_cluster_1x2, SPLIT_K, 128, 96, 2, 2)        \
+    V(split_128x96_by_2_cluster_1x4, SPLIT_K, 128, 96, 2, 4)        \
     V(split_128x112_by_1, SPLIT_K, 128, 112, 1, 1)                  \
     V(split_128x112_by_2, SPLIT_K, 128, 112, 2, 1)                  \
+    V(split_128x112_by_1_cluster_1x2, SPLIT_K, 128, 112, 1, 2)      \
     V(split_128x112_by_3, SPLIT_K, 128, 112, 3, 1)                  \
     V(split_128x112_by_4, SPLIT_K, 128, 112, 4, 1)                  \
+    V(split_128x112_by_1_cluster_1x4, SPLIT_K, 128, 112, 1, 4)      \
     V(split_128x128_by_1, SPLIT_K, 128, 128, 1, 1)                  \
     V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1)                  \
+    V(split_128x128_by_1_cluster_1x2, SPLIT_K, 128, 128, 1, 2)      \
     V(split_128x128_by_3, SPLIT_K, 128, 128, 3, 1)                  \
     V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1)                  \
+    V(split_128x128_by_2_cluster_1x2, SPLIT_K, 128, 128, 2, 2)      \
     V(split_128x128_by_8, SPLIT_K, 128, 128, 8, 1)                  \
+    V(split_128x128_by_2_cluster_1x4, SPLIT_K, 128, 128, 2, 4)      \
     V(split_128x136_by_1, SPLIT_K, 128, 136, 1, 1)                  \
     V(split_128x144_by_1, SPLIT_K, 128, 144, 1, 1)                  \
     V(split_128x144_by_2, SPLIT_K, 128, 144, 2, 1)                  \
+    V(split_128x144_by_1_cluster_1x2, SPLIT_K, 128, 144, 1, 2)      \
     V(split_128x144_by_3, SPLIT_K, 128, 144, 3, 1)                  \
     V(split_128x144_by_4, SPLIT_K, 128, 144, 4, 1)                  \
+    V(split_128x144_by_2_cluster_1x2, SPLIT_K, 128, 144, 2, 2)      \
+    V(split_128x144_by_1_cluster_1x4, SPLIT_K, 128, 144, 1, 4)      \
+    V(split_128x144_by_2_cluster_1x4, SPLIT_K, 128, 144, 2, 4)      \
     V(split_128x160_by_1, SPLIT_K, 128, 160, 1, 1)                  \
     V(split_128x160_by_2, SPLIT_K, 128, 160, 2, 1)                  \
+    V(split_128x160_by_1_cluster_1x2, SPLIT_K, 128, 160, 1, 2)      \
     V(split_128x160_by_3, SPLIT_K, 128, 160, 3, 1)                  \
+    V(split_128x160_by_2_cluster_1x2, SPLIT_K, 128, 160, 2, 2)      \
+    V(split_128x160_by_1_cluster_1x4, SPLIT_K, 128, 160, 1, 4)      \
     V(split_128x176_by_1, SPLIT_K, 128, 176, 1, 1)                  \
-    V(split_128x176_by_2, SPLIT_K, 128, 176, 2, 1)                  \
+    V(split_128x176_by_1_cluster_1x2, SPLIT_K, 128, 176, 1, 2)      \
     V(split_128x176_by_3, SPLIT_K, 128, 176, 3, 1)                  \
     V(split_128x176_by_4, SPLIT_K, 128, 176, 4, 1)                  \
+    V(split_128x176_by_2_cluster_1x2, SPLIT_K, 128, 176, 2, 2)      \
     V(split_128x192_by_1, SPLIT_K, 128, 192, 1, 1)                  \
     V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1)                  \
+    V(split_128x192_by_1_cluster_1x2, SPLIT_K, 128, 192, 1, 2)      \
+    V(split_128x192_by_2_cluster_1x2, SPLIT_K, 128, 192, 2, 2)      \
     V(split_128x208_by_1, SPLIT_K, 128, 208, 1, 1)                  \
+    V(split_128x208_by_1_cluster_1x2, SPLIT_K, 128, 208, 1, 2)      \
     V(split_128x208_by_3, SPLIT_K, 128, 208, 3, 1)                  \
     V(split_256x32_by_2, SPLIT_K, 256, 32, 2, 1)                    \
-    V(split_256x64_by_1, SPLIT_K, 256, 64, 1, 1)                    \
-    V(split_256x64_by_2, SPLIT_K, 256, 64, 2, 1)                    \
-    V(split_256x64_by_3, SPLIT_K, 256, 64, 3, 1)                    \
     V(split_256x64_by_4, SPLIT_K, 256, 64, 4, 1)                    \
+    V(split_256x64_by_2_cluster_1x2, SPLIT_K, 256, 64, 2, 2)        \
     V(split_256x96_by_1, SPLIT_K, 256, 96, 1, 1)                    \
     V(split_256x96_by_2, SPLIT_K, 256, 96, 2, 1)                    \
-    V(split_256x96_by_3, SPLIT_K, 256, 96, 3, 1)                    \
-    V(split_256x96_by_4, SPLIT_K, 256, 96, 4, 1)                    \
-    V(split_256x112_by_1, SPLIT_K, 256, 112, 1, 1)                  \
-    V(split_256x128_by_1, SPLIT_K, 256, 128, 1, 1)                  \
+    V(split_256x96_by_1_cluster_1x2, SPLIT_K, 256, 96, 1, 2)        \
+    V(split_256x96_by_2_cluster_1x2, SPLIT_K, 256, 96, 2, 2)        \
+    V(split_256x96_by_1_cluster_1x4, SPLIT_K, 256, 96, 1, 4)        \
+    V(split_256x112_by_1_cluster_1x2, SPLIT_K, 256, 112, 1, 2)      \
     V(split_256x128_by_2, SPLIT_K, 256, 128, 2, 1)                  \
-    V(split_256x128_by_3, SPLIT_K, 256, 128, 3, 1)                  \
+    V(split_256x128_by_1_cluster_1x2, SPLIT_K, 256, 128, 1, 2)      \
+    V(split_256x128_by_2_cluster_1x2, SPLIT_K, 256, 128, 2, 2)      \
+    V(split_256x128_by_1_cluster_1x4, SPLIT_K, 256, 128, 1, 4)      \
     V(split_256x144_by_1, SPLIT_K, 256, 144, 1, 1)                  \
     V(split_256x144_by_2, SPLIT_K, 256, 144, 2, 1)                  \
-    V(split_256x160_by_1, SPLIT_K, 256, 160, 1, 1)                  \
-    V(split_256x160_by_2, SPLIT_K, 256, 160, 2, 1)                  \
+    V(split_256x144_by_1_cluster_1x2, SPLIT_K, 256, 144, 1, 2)      \
+    V(split_256x144_by_2_cluster_1x2, SPLIT_K, 256, 144, 2, 2)      \
+    V(split_256x160_by_1_cluster_1x2, SPLIT_K, 256, 160, 1, 2)      \
+    V(split_256x160_by_1_cluster_1x4, SPLIT_K, 256, 160, 1, 4)      \
     V(split_256x176_by_1, SPLIT_K, 256, 176, 1, 1)                  \
-    V(split_256x176_by_2, SPLIT_K, 256, 176, 2, 1)                  \
+    V(split_256x176_by_1_cluster_1x2, SPLIT_K, 256, 176, 1, 2)      \
     V(split_256x192_by_1, SPLIT_K, 256, 192, 1, 1)                  \
-    V(split_256x192_by_2, SPLIT_K, 256, 192, 2, 1)                  \
+    V(split_256x192_by_1_cluster_1x2, SPLIT_K, 256, 192, 1, 2)      \
     V(split_256x200_by_1, SPLIT_K, 256, 200, 1, 1)
 
 /* The same as columns alone. */
@@ -190,7 +212,7 @@ static inline double longest(double a, double b, double c) {
  * the variants matters. */
 static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, double l2, double gb_s, int room) {
     Gemm seen = seen_by(v, g);
-    int parts = v->schedule == SPLIT_K ? v->cluster : 1, clusters = tile_count(v, g);
+    int parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1, clusters = tile_count(v, g);
     double waves = ceil_div(clusters, room), ctas = (double)min_int(clusters, room) * v->cluster;
     double elements = (double)v->bm * v->bn;
 

@@ -35,7 +35,7 @@ enum { CARDS = sizeof cards / sizeof cards[0] };
 
 /* Clusters of so many CTAs that both run at a time. */
 static int at_once(const Variant *v) {
-    static const int clusters[] = {0, 132, 66, 42, 30, 24, 20, 16, 15};
+    static const int clusters[] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
     return clusters[v->cluster];
 }
 
