@@ -121,8 +121,8 @@ DEVICE void release(Shared *s, int index, const int cm, const int cn, const int 
         consumer_release(s->empty, index);
     } else if (thread < share_b + cn - 1) {
         int rank = cluster_cta_rank();
-        int other = thread < share_b ? rank / cm * cm + (rank + thread) % cm
-                                     : (rank + (thread - share_b + 1) * cm) % (cm * cn);
+        int other =
+            thread < share_b ? rank / cm * cm + (rank + thread) % cm : (rank + (thread - share_b + 1) * cm) % (cm * cn);
         mbarrier_arrive_remote(&s->empty[index], other);
     }
 }
@@ -602,7 +602,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
     static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
         if (schedule == SPLIT_K) {                                                                                     \
-            gemm_split(&p, bm, bn, cm, cn);                                                                                \
+            gemm_split(&p, bm, bn, cm, cn);                                                                            \
         } else {                                                                                                       \
             gemm(&p, schedule, bm, bn, cm, cn);                                                                        \
         }                                                                                                              \
@@ -620,7 +620,8 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
                                            {", producers meet", ", producers meet, launches overlap"}};
     LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g),
-                       v->schedule == SPLIT_K ? split_stages(v->bm, v->bn, v->cluster / v->along_n) : stages_of(v->bm, v->bn),
+                       v->schedule == SPLIT_K ? split_stages(v->bm, v->bn, v->cluster / v->along_n)
+                                              : stages_of(v->bm, v->bn),
                        also[should_meet(g)][should_overlap(v, g)]};
     return plan;
 }

@@ -22,7 +22,6 @@ typedef enum {
  * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and 1. */
 #define EACH_VARIANT(V)                                             \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 1)                   \
-    V(pingpong_128x160, PINGPONG, 128, 160, 1, 1)                   \
     V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1)       \
     V(pingpong_128x176, PINGPONG, 128, 176, 1, 1)                   \
     V(pingpong_128x192, PINGPONG, 128, 192, 1, 1)                   \
@@ -30,125 +29,51 @@ typedef enum {
     V(pingpong_128x208, PINGPONG, 128, 208, 1, 1)                   \
     V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1)       \
     V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1)               \
-    V(cooperative_128x64_cluster_1x2, COOPERATIVE, 128, 64, 1, 2)   \
     V(cooperative_128x96, COOPERATIVE, 128, 96, 1, 1)               \
-    V(cooperative_128x96_cluster_2x1, COOPERATIVE, 128, 96, 2, 1)   \
-    V(cooperative_128x128_cluster_2x1, COOPERATIVE, 128, 128, 2, 1) \
     V(cooperative_128x128_cluster_1x2, COOPERATIVE, 128, 128, 1, 2) \
-    V(cooperative_128x128_cluster_4x1, COOPERATIVE, 128, 128, 4, 1) \
     V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
     V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1)             \
-    V(cooperative_128x160_cluster_2x1, COOPERATIVE, 128, 160, 2, 1) \
-    V(cooperative_128x192_cluster_2x1, COOPERATIVE, 128, 192, 2, 1) \
-    V(cooperative_128x192_cluster_1x2, COOPERATIVE, 128, 192, 1, 2) \
     V(cooperative_128x192_cluster_4x1, COOPERATIVE, 128, 192, 4, 1) \
-    V(cooperative_128x224, COOPERATIVE, 128, 224, 1, 1)             \
     V(cooperative_128x224_cluster_2x1, COOPERATIVE, 128, 224, 2, 1) \
     V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1)             \
     V(cooperative_128x256_cluster_2x1, COOPERATIVE, 128, 256, 2, 1) \
-    V(cooperative_128x256_cluster_1x2, COOPERATIVE, 128, 256, 1, 2) \
     V(cooperative_128x256_cluster_2x2, COOPERATIVE, 128, 256, 2, 2) \
-    V(cooperative_256x128, COOPERATIVE, 256, 128, 1, 1)             \
-    V(cooperative_256x128_cluster_2x1, COOPERATIVE, 256, 128, 2, 1) \
     V(cooperative_256x128_cluster_1x2, COOPERATIVE, 256, 128, 1, 2) \
     V(cooperative_256x160_cluster_1x2, COOPERATIVE, 256, 160, 1, 2) \
     V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 1)             \
-    V(cooperative_256x200_cluster_1x2, COOPERATIVE, 256, 200, 1, 2) \
     V(split_128x16_by_1, SPLIT_K, 128, 16, 1, 1)                    \
     V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 1)                    \
-    V(split_128x16_by_3, SPLIT_K, 128, 16, 3, 1)                    \
     V(split_128x16_by_4, SPLIT_K, 128, 16, 4, 1)                    \
     V(split_128x16_by_8, SPLIT_K, 128, 16, 8, 1)                    \
-    V(split_128x32_by_1, SPLIT_K, 128, 32, 1, 1)                    \
-    V(split_128x32_by_2, SPLIT_K, 128, 32, 2, 1)                    \
     V(split_128x32_by_3, SPLIT_K, 128, 32, 3, 1)                    \
     V(split_128x32_by_4, SPLIT_K, 128, 32, 4, 1)                    \
     V(split_128x32_by_6, SPLIT_K, 128, 32, 6, 1)                    \
     V(split_128x48_by_1, SPLIT_K, 128, 48, 1, 1)                    \
-    V(split_128x48_by_2, SPLIT_K, 128, 48, 2, 1)                    \
-    V(split_128x48_by_3, SPLIT_K, 128, 48, 3, 1)                    \
     V(split_128x48_by_4, SPLIT_K, 128, 48, 4, 1)                    \
     V(split_128x64_by_1, SPLIT_K, 128, 64, 1, 1)                    \
     V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1)                    \
     V(split_128x64_by_3, SPLIT_K, 128, 64, 3, 1)                    \
     V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1)                    \
-    V(split_128x64_by_2_cluster_1x2, SPLIT_K, 128, 64, 2, 2)        \
-    V(split_128x64_by_6, SPLIT_K, 128, 64, 6, 1)                    \
     V(split_128x80_by_1, SPLIT_K, 128, 80, 1, 1)                    \
-    V(split_128x80_by_2, SPLIT_K, 128, 80, 2, 1)                    \
-    V(split_128x80_by_4, SPLIT_K, 128, 80, 4, 1)                    \
-    V(split_128x80_by_6, SPLIT_K, 128, 80, 6, 1)                    \
     V(split_128x96_by_1, SPLIT_K, 128, 96, 1, 1)                    \
     V(split_128x96_by_2, SPLIT_K, 128, 96, 2, 1)                    \
-    V(split_128x96_by_1_cluster_1x2, SPLIT_K, 128, 96, 1, 2)        \
-    V(split_128x96_by_3, SPLIT_K, 128, 96, 3, 1)                    \
     V(split_128x96_by_4, SPLIT_K, 128, 96, 4, 1)                    \
-    V(split_128x96_by_2_cluster_1x2, SPLIT_K, 128, 96, 2, 2)        \
     V(split_128x96_by_2_cluster_1x4, SPLIT_K, 128, 96, 2, 4)        \
-    V(split_128x112_by_1, SPLIT_K, 128, 112, 1, 1)                  \
-    V(split_128x112_by_2, SPLIT_K, 128, 112, 2, 1)                  \
     V(split_128x112_by_1_cluster_1x2, SPLIT_K, 128, 112, 1, 2)      \
-    V(split_128x112_by_3, SPLIT_K, 128, 112, 3, 1)                  \
     V(split_128x112_by_4, SPLIT_K, 128, 112, 4, 1)                  \
-    V(split_128x112_by_1_cluster_1x4, SPLIT_K, 128, 112, 1, 4)      \
-    V(split_128x128_by_1, SPLIT_K, 128, 128, 1, 1)                  \
     V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1)                  \
-    V(split_128x128_by_1_cluster_1x2, SPLIT_K, 128, 128, 1, 2)      \
     V(split_128x128_by_3, SPLIT_K, 128, 128, 3, 1)                  \
     V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1)                  \
-    V(split_128x128_by_2_cluster_1x2, SPLIT_K, 128, 128, 2, 2)      \
-    V(split_128x128_by_8, SPLIT_K, 128, 128, 8, 1)                  \
-    V(split_128x128_by_2_cluster_1x4, SPLIT_K, 128, 128, 2, 4)      \
-    V(split_128x136_by_1, SPLIT_K, 128, 136, 1, 1)                  \
     V(split_128x144_by_1, SPLIT_K, 128, 144, 1, 1)                  \
     V(split_128x144_by_2, SPLIT_K, 128, 144, 2, 1)                  \
-    V(split_128x144_by_1_cluster_1x2, SPLIT_K, 128, 144, 1, 2)      \
-    V(split_128x144_by_3, SPLIT_K, 128, 144, 3, 1)                  \
     V(split_128x144_by_4, SPLIT_K, 128, 144, 4, 1)                  \
-    V(split_128x144_by_2_cluster_1x2, SPLIT_K, 128, 144, 2, 2)      \
-    V(split_128x144_by_1_cluster_1x4, SPLIT_K, 128, 144, 1, 4)      \
     V(split_128x144_by_2_cluster_1x4, SPLIT_K, 128, 144, 2, 4)      \
-    V(split_128x160_by_1, SPLIT_K, 128, 160, 1, 1)                  \
     V(split_128x160_by_2, SPLIT_K, 128, 160, 2, 1)                  \
     V(split_128x160_by_1_cluster_1x2, SPLIT_K, 128, 160, 1, 2)      \
-    V(split_128x160_by_3, SPLIT_K, 128, 160, 3, 1)                  \
-    V(split_128x160_by_2_cluster_1x2, SPLIT_K, 128, 160, 2, 2)      \
-    V(split_128x160_by_1_cluster_1x4, SPLIT_K, 128, 160, 1, 4)      \
     V(split_128x176_by_1, SPLIT_K, 128, 176, 1, 1)                  \
-    V(split_128x176_by_1_cluster_1x2, SPLIT_K, 128, 176, 1, 2)      \
     V(split_128x176_by_3, SPLIT_K, 128, 176, 3, 1)                  \
     V(split_128x176_by_4, SPLIT_K, 128, 176, 4, 1)                  \
-    V(split_128x176_by_2_cluster_1x2, SPLIT_K, 128, 176, 2, 2)      \
-    V(split_128x192_by_1, SPLIT_K, 128, 192, 1, 1)                  \
-    V(split_128x192_by_2, SPLIT_K, 128, 192, 2, 1)                  \
-    V(split_128x192_by_1_cluster_1x2, SPLIT_K, 128, 192, 1, 2)      \
-    V(split_128x192_by_2_cluster_1x2, SPLIT_K, 128, 192, 2, 2)      \
-    V(split_128x208_by_1, SPLIT_K, 128, 208, 1, 1)                  \
-    V(split_128x208_by_1_cluster_1x2, SPLIT_K, 128, 208, 1, 2)      \
-    V(split_128x208_by_3, SPLIT_K, 128, 208, 3, 1)                  \
-    V(split_256x32_by_2, SPLIT_K, 256, 32, 2, 1)                    \
-    V(split_256x64_by_4, SPLIT_K, 256, 64, 4, 1)                    \
-    V(split_256x64_by_2_cluster_1x2, SPLIT_K, 256, 64, 2, 2)        \
     V(split_256x96_by_1, SPLIT_K, 256, 96, 1, 1)                    \
-    V(split_256x96_by_2, SPLIT_K, 256, 96, 2, 1)                    \
-    V(split_256x96_by_1_cluster_1x2, SPLIT_K, 256, 96, 1, 2)        \
-    V(split_256x96_by_2_cluster_1x2, SPLIT_K, 256, 96, 2, 2)        \
-    V(split_256x96_by_1_cluster_1x4, SPLIT_K, 256, 96, 1, 4)        \
-    V(split_256x112_by_1_cluster_1x2, SPLIT_K, 256, 112, 1, 2)      \
-    V(split_256x128_by_2, SPLIT_K, 256, 128, 2, 1)                  \
-    V(split_256x128_by_1_cluster_1x2, SPLIT_K, 256, 128, 1, 2)      \
-    V(split_256x128_by_2_cluster_1x2, SPLIT_K, 256, 128, 2, 2)      \
-    V(split_256x128_by_1_cluster_1x4, SPLIT_K, 256, 128, 1, 4)      \
-    V(split_256x144_by_1, SPLIT_K, 256, 144, 1, 1)                  \
-    V(split_256x144_by_2, SPLIT_K, 256, 144, 2, 1)                  \
-    V(split_256x144_by_1_cluster_1x2, SPLIT_K, 256, 144, 1, 2)      \
-    V(split_256x144_by_2_cluster_1x2, SPLIT_K, 256, 144, 2, 2)      \
-    V(split_256x160_by_1_cluster_1x2, SPLIT_K, 256, 160, 1, 2)      \
-    V(split_256x160_by_1_cluster_1x4, SPLIT_K, 256, 160, 1, 4)      \
-    V(split_256x176_by_1, SPLIT_K, 256, 176, 1, 1)                  \
-    V(split_256x176_by_1_cluster_1x2, SPLIT_K, 256, 176, 1, 2)      \
-    V(split_256x192_by_1, SPLIT_K, 256, 192, 1, 1)                  \
-    V(split_256x192_by_1_cluster_1x2, SPLIT_K, 256, 192, 1, 2)      \
     V(split_256x200_by_1, SPLIT_K, 256, 200, 1, 1)
 
 /* The same as columns alone. */
@@ -180,22 +105,18 @@ static inline int room(const Variant *v, const Gemm *g) {
     return at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster;
 }
 
-/* What cost() takes the machine to do, in cycles of an SM at 1.7 GHz. `make tune` fits these numbers. */
+/* What cost() takes the machine to do, in cycles of an SM. `make tune` fits these numbers. */
 typedef struct {
     double math[3];       /* of 2048 multiply-adds, in each Schedule's main loop */
     double all_at_once;   /* how much longer they take where every SM multiplies: power, and L2 shared */
     double shared;        /* bytes a cycle into and out of shared memory: each wgmma reads 64 rows of A and all of B */
-    double into_sm;       /* bytes a cycle that arrive in an SM, multicast or not */
     double out_of_l2;     /* bytes a cycle that all SMs get from L2 */
     double off_sector;    /* how many times as much they ask where rows begin off a sector of 32 bytes */
     double off_line;      /* and off a line of 128 bytes */
     double k_tile;        /* of a k-tile besides */
     double launch;        /* of a launch */
-    double cluster;       /* of a launch of clusters besides */
     double hidden_store;  /* of an element of C that ping-pong stores */
     double exposed_store; /* that the others store */
-    double tile_end;      /* of a tile besides */
-    double split_start;   /* of a CTA that is not persistent */
     double sum_sent;      /* of a partial sum that goes to another CTA */
     double dram;          /* share of the memory's speed that is reached */
 } Costs;
@@ -208,36 +129,42 @@ static inline double longest(double a, double b, double c) {
     return sqrt(sqrt(a * a + b * b + c * c));
 }
 
+/* A tile's main loop where so many CTAs have one. A k-tile takes the longest of its products, its way through shared memory,
+ * and what all SMs ask of L2 at that time. */
+static inline double main_loop_by(const Costs *c, const Variant *v, const Gemm *seen, int parts, double ctas) {
+    double products = v->bm * v->bn * 64.0 / 2048 * c->math[v->schedule] * (1 + c->all_at_once * ctas / seen->sm_count);
+    double shared = (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared;
+    double asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2;
+    int pitch = seen->lda | seen->ldb;
+    asked *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
+    return ceil_div(ceil_div(seen->k, 64), parts) * (longest(products, shared, asked) + c->k_tile);
+}
+
 /* Estimated cycles on a card with so many bytes of L2, GB/s of memory and room for so many of these clusters; only the order of
  * the variants matters. */
 static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, double l2, double gb_s, int room) {
     Gemm seen = seen_by(v, g);
     int parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1, clusters = tile_count(v, g);
-    double waves = ceil_div(clusters, room), ctas = (double)min_int(clusters, room) * v->cluster;
+    int waves = ceil_div(clusters, room), last = clusters - (waves - 1) * room;
     double elements = (double)v->bm * v->bn;
+    double loops = main_loop_by(c, v, &seen, parts, (double)last * v->cluster);
+    if (waves > 1) {
+        loops += (waves - 1) * main_loop_by(c, v, &seen, parts, (double)room * v->cluster);
+    }
 
-    /* A k-tile: the longest of its products, its way into the SM, and what all SMs ask of L2 at that time. */
-    double products = elements * 64 / 2048 * c->math[v->schedule] * (1 + c->all_at_once * ctas / g->sm_count);
-    products = longest(products, (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared, 0);
-    double arrives = (v->bm + v->bn) * 128 / c->into_sm;
-    double asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2;
-    asked *= (seen.lda | seen.ldb) % 64 == 0 ? 1 : (seen.lda | seen.ldb) % 16 == 0 ? c->off_line : c->off_sector;
-    double main_loop = ceil_div(ceil_div(g->k, 64), parts) * (longest(products, arrives, asked) + c->k_tile);
-
-    double cycles = c->launch + (v->cluster > 1 ? c->cluster : 0);
+    double cycles = c->launch;
     if (v->schedule == PINGPONG) {
         /* One consumer stores while the other multiplies; where k is short, both only store. */
-        double store = elements * c->hidden_store + c->tile_end;
-        cycles += waves * fmax(main_loop, (main_loop + store) / 2) + store;
+        double store = elements * c->hidden_store;
+        cycles += fmax(loops, (loops + waves * store) / 2) + store;
     } else if (v->schedule == COOPERATIVE) {
-        cycles += waves * (main_loop + elements * c->exposed_store + c->tile_end);
+        cycles += loops + waves * elements * c->exposed_store;
     } else {
-        cycles += waves * (c->split_start + main_loop + elements * c->exposed_store / parts +
-                           elements * c->sum_sent * (parts - 1) / parts);
+        cycles += loops + waves * elements * (c->exposed_store + c->sum_sent * (parts - 1)) / parts;
     }
     /* The memory may take longer than the SMs. What fits L2 is there already, as in a chain of layers. */
     double bytes = 2.0 * ((double)g->m * g->k + (double)g->n * g->k + (double)g->m * g->n);
-    return longest(cycles, bytes > 0.8 * l2 ? bytes / gb_s * 1.7 / c->dram : 0, 0);
+    return longest(cycles, bytes > 0.8 * l2 ? bytes / gb_s * 1.98 / c->dram : 0, 0);
 }
 
 static inline double cost(const Variant *v, const Gemm *g) {

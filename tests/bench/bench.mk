@@ -68,7 +68,7 @@ bench-attention: $(B)/library/libattention13.so $(FLASH3)
 	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
 
 BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o) \
-                 $(call chapter_objects,$(CHAPTERS)) $(PEER_OBJECTS) $(COMMON)
+                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)
 
