@@ -69,7 +69,6 @@ static void print_bench_usage(FILE *out) {
         "  --pause MS       before each sample (default %d)\n"
         "  --sustained S    every row without pauses for S seconds, at 8192 cubed if no shapes are given; rows that a\n"
         "                   plan calls sustained run for %d seconds\n"
-        "  --budget S       begin no group that, by the estimate, would not end within S seconds\n"
         "  --patience S     a row that stands still for S seconds is struck out (default %d)\n"
         "  --csv FILE       append the rows there (default: tests/bench/results/<gpu>_<date>_<plan>.csv)\n"
         "  --seed S         for the data (default 1)\n"
@@ -230,13 +229,19 @@ typedef enum { GO, GO_ONCE, GO_LIST, GO_HELP, GO_NOWHERE } Way;
 
 static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wanted) {
     static const struct option long_options[] = {
-        {"only", required_argument, NULL, 'o'},   {"kernels", required_argument, NULL, 'k'},
-        {"shapes", required_argument, NULL, 's'}, {"rounds", required_argument, NULL, 'r'},
-        {"pause", required_argument, NULL, 'w'},  {"sustained", required_argument, NULL, 'u'},
-        {"budget", required_argument, NULL, 'b'}, {"patience", required_argument, NULL, 'p'},
-        {"csv", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 'd'},
-        {"once", no_argument, NULL, '1'},         {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"only", required_argument, NULL, 'o'},
+        {"kernels", required_argument, NULL, 'k'},
+        {"shapes", required_argument, NULL, 's'},
+        {"rounds", required_argument, NULL, 'r'},
+        {"pause", required_argument, NULL, 'w'},
+        {"sustained", required_argument, NULL, 'u'},
+        {"patience", required_argument, NULL, 'p'},
+        {"csv", required_argument, NULL, 'c'},
+        {"seed", required_argument, NULL, 'd'},
+        {"once", no_argument, NULL, '1'},
+        {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     const char *shapes = getenv("SHAPES");
     char message[OPTIONS_MESSAGE_SIZE] = "";
@@ -268,10 +273,6 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
             good = parse_number("--sustained", optarg, 1, 600, &number, message);
             session->sustained_s = (int)number;
             wanted->sustained = session->all_sustained = 1;
-            break;
-        case 'b':
-            good = parse_number("--budget", optarg, 1, 86400, &number, message);
-            session->budget_s = (double)number;
             break;
         case 'p':
             good = parse_number("--patience", optarg, 1, 600, &number, message);

@@ -79,7 +79,6 @@ typedef enum {
     ERROR, /* a launch failed, or the process died */
     NOT_BUILT,
     DISAGREES, /* RUN_TRACED: timed, but its events say something else than its FLOP */
-    NO_TIME,   /* --budget */
     STATES
 } State;
 extern const char *const state_text[STATES];
@@ -105,7 +104,7 @@ typedef struct {
     const char *plan_name, *csv_path, *commit;
     char date[16];
     int rounds, pause_ms, sustained_s, patience_s;
-    double budget_s, begin_s; /* 0: no limit; when the session began, by seconds_now() */
+    double begin_s; /* by seconds_now() */
     uint64_t seed;
     int all_sustained;
     Shared *shared;

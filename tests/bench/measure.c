@@ -16,8 +16,8 @@ enum {
     REST_S = 5,               /* after sustained rows, which leave the chip warm */
 };
 
-const char *const state_text[STATES] = {"-",    "",      "left out",  "slow",      "wrong",  "refused",
-                                        "hang", "error", "not built", "disagrees", "no time"};
+const char *const state_text[STATES] = {"-",       "",     "left out", "slow",      "wrong",
+                                        "refused", "hang", "error",    "not built", "disagrees"};
 
 double seconds_now(void) {
     struct timespec now;
@@ -69,7 +69,7 @@ void strike(Session *session, int group, int place, State state) {
     int index = session->plan.group[group].row[place];
     const Row *row = &session->plan.row[index];
     printf("  %-*s  %s\n", label_width(&session->plan, &session->plan.group[group]), row->label, state_text[state]);
-    if (session->plan.row[0].columns == OF_VARIANTS && state >= WRONG && state != NO_TIME) {
+    if (session->plan.row[0].columns == OF_VARIANTS && state >= WRONG) {
         write_variant(session, group, row, (Spread){0, 0, 0}, state_text[state]);
     }
     session->shared->outcome[group][place].state = state;
@@ -491,14 +491,7 @@ static GemmStatus run_group(Child *child, int group) {
     char shape[48];
     printf("%s, %s\n", session->plan.row[g->row[0]].group, shape_text(&g->shape, shape));
     session->shared->group = group;
-    if (session->budget_s > 0 && seconds_now() - session->begin_s + group_seconds(session, group) > session->budget_s) {
-        for (int place = 0; place < g->rows; place++) {
-            strike(session, group, place, NO_TIME);
-        }
-    } else {
-        GEMM_TRY(session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group)
-                                                               : time_group(child, group));
-    }
+    GEMM_TRY(session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group) : time_group(child, group));
     session->shared->done[group] = 1;
     session->shared->group = session->shared->row = -1;
     return GEMM_OK;
