@@ -33,13 +33,9 @@ store('beyond/09_two/choice.h', "one\ntwo\nthree\n");
 store('01_one/bugs/first.patch', <<'TEXT');
 # verdict: RACE_RAW
 # run: --m 1
-# h200: not run yet
-# h100: not run yet
 # lesson: a lesson
 # names: one
 # names: two
---- a/01_one/01_one.cu
-+++ b/01_one/01_one.cu
 @@ -4,3 +4,3 @@
  line 4
 -line 5
@@ -59,7 +55,7 @@ my $choice = <<'TEXT';
 +2
  three
 TEXT
-store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# h100: not run yet\n# lesson: another\n$choice");
+store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# lesson: another\n$choice");
 store('beyond/09_two/experiments/choice.patch', "# about: a\n$choice");
 
 # ---- which patches there are
@@ -73,7 +69,8 @@ for ([ 'bugs', 2 ], [ 'bugs/09', 1 ], [ '09_choice', 2 ], [ 'bugs/09_choice', 1 
 }
 ends(2, 'list 01_fir', qr/\A01_fir: there is no such patch\n\z/, 'a part of an id');
 is(said('show 01_first names'), "one\ntwo\n", 'show of a key with two values');
-is(said('show 01_first'), contents('01_one/bugs/first.patch'), 'show');
+is(said('show 01_first'), contents('01_one/bugs/first.patch') =~ s/^(?=@@)/--- a\/01_one\/01_one.cu\n+++ b\/01_one\/01_one.cu\n/mr, 'show: a whole diff');
+is(said('show 01_first h100'), "not run yet\n", 'show of a record that there is not');
 ends(2, 'show 09_choice', qr/\A09_choice: that is bugs.09_choice and experiments.09_choice\n\z/, 'an id in two kinds');
 ends(2, 'show 01_one/first.patch', qr/\A01_one.first.patch: the path of a patch is .*\n\z/, 'a path of another form');
 ends(3, 'build 01_first', qr/\Athe compilers are not known here.*make patches.*\n\z/, 'without what make hands over');
@@ -117,7 +114,7 @@ system('git init -q . && git add -A 01_one && git -c user.name=a -c user.email=b
 store('01_one/01_one.cu', join('', @lines) =~ s/^line 4$/line four/mr =~ s/^line 17$/line seventeen/mr);
 ends(1, 'refresh 01_first', qr/hunk at line 4 stand in no place/, 'a line beside it has changed');
 ends(0, 'refresh --from HEAD bugs/01', qr/\A1 patches were made anew\n/, 'with --from it is carried over');
-like(contents('01_one/bugs/first.patch'), qr/^# names: two\n--- .*\n.*\n@@.*\n line four\n-line 5\n\+line five\n line 6\n/m, 'with the new context');
+like(contents('01_one/bugs/first.patch'), qr/^# names: two\n@@.*\n line four\n-line 5\n\+line five\n line 6\n/m, 'with the new context');
 system('git checkout -q 01_one/bugs');
 store('01_one/01_one.cu', join('', @lines) =~ s/^line 5$/line 5, and more/mr);
 ends(1, 'refresh --from HEAD 01_first', qr/first.patch: what it changes in 01_one.01_one.cu has changed since HEAD\n/, 'what it changes has changed');
