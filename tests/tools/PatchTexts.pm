@@ -129,18 +129,14 @@ sub section {
     my ($up, $number) = $chapter =~ m{^(beyond/)?(\d\d)_} or return '';
     $up = $up ? '../..' : '..';
     my $text = "## Exercises\n\n" . wrapped(120, "`make\cAlab-$number\cAEX=name` begins one in `my/`, `make\cAcheck-$number\cAEX=name` judges it, "
-        . "`make\cAsolve-$number\cAEX=name` runs the solution, with `ON=gpu` on a GPU. "
+        . "`make\cAsolve-$number\cAEX=name` runs the solution and shows its effect, with `ON=gpu` on a GPU. "
         . "[H200\cAfigures]($up/book/experiments.md#the-exercises-solutions).") =~ tr/\cA/ /r;
     my @exercises = exercises($number) or return '';
     for my $p (@exercises) {
-        my ($question, $hint, $effect, $show, $order) = map { value($p, $_) } qw(question hint effect show order);
-        my ($card) = cards($p);
-        $show =~ s/\$PROGRAM/$chapter\/$p->{title}/g;
-        $show =~ s/\$SOURCE/$p->{source}/g;
+        my ($question, $hint, $effect, $order) = map { value($p, $_) } qw(question hint effect order);
         $text .= "\n" . wrapped(120, "**$order. $p->{name}.** $question *Hint:* $hint")
             . "\n[Solution](exercises/$p->{name}.patch)\n"
-            . "\n<details><summary>What changes</summary>\n\n" . wrapped(120, $effect)
-            . "\n```\n$show\n```\n\n" . wrapped(120, ($card eq 'b200' ? 'On a B200: ' : 'On an H200: ') . value($p, $card) . '.') . "\n</details>\n";
+            . "\n<details><summary>What changes</summary>\n\n" . wrapped(120, $effect) . "\n</details>\n";
     }
     return "$text\n";
 }
