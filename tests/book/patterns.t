@@ -20,9 +20,9 @@ for (split /\n/, $all) {
     $verdict{$name}{$line} = $rule;
 }
 cmp_ok(scalar keys %verdict, '>=', $LEAST, 'there are enough of them');
-is_deeply([ sort keys %verdict ], [ sort map { m{(\w+)\.cu$} } grep { !/run_gpu/ } glob 'book/patterns/*.cu' ], 'each of the folder');
+is_deeply([ sort keys %verdict ], [ sort map { /^(\w+)_0$/ } split ' ', (said('book/patterns/page --forms'))[0] ], 'each of the pages');
 for my $name (sort keys %verdict) {
-    open my $in, '<', "book/patterns/$name.cu" or die "$name: $!\n";
+    open my $in, '<', "$ENV{B}/book/patterns/$name.cu" or die "$name: $!\n";
     my @text = <$in>;
     cmp_ok(scalar @text, '<=', $MOST_LINES, "$name: at most $MOST_LINES lines");
     my %of = %{ $verdict{$name} };
@@ -41,7 +41,7 @@ for (['ring_2_cp_async', 'ring_1_barriers'], ['ring_4_roles', 'ring_3_mbarrier']
     my ($new, $old) = @$_;
     my ($diff) = (said('cat book/you_know_syncthreads.md'))[0] =~ /<!-- pattern: $new after $old -->\n\n```diff\n(.*?)```/s or die "no $new\n";
     my %of = map { my $sign = $_; $sign => join '', map { /^(?:$sign| |$)(.*)/ ? "$1\n" : () } split /\n/, $diff } '\+', '-';
-    my %file = map { $_ => (said("cat book/patterns/$_.cu"))[0] =~ s/\s+/ /gr } $new, $old;
+    my %file = map { $_ => (said("cat $ENV{B}/book/patterns/$_.cu"))[0] =~ s/\s+/ /gr } $new, $old;
     ok(index($file{$new}, $of{'\+'} =~ s/\s+/ /gr) > 0, "the page makes $new");
     ok(index($file{$old}, $of{'-'} =~ s/\s+/ /gr) > 0, "... of $old");
 }
