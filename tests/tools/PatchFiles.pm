@@ -76,15 +76,16 @@ sub chapter_of {
 }
 
 # load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized); head
-# (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself). The lines --- and
-# +++ of the chapter's source and a record `not run yet` say what goes without saying: the file leaves them out.
+# (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself). The file leaves out
+# what goes without saying, the lines --- and +++ of the chapter's source and a record `not run yet`, and tells two cards at once
+# where they did the same.
 sub load {
     my ($path) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
     $kind //= 'labs' if defined $name && $name eq 'lab';
     fail(2, "$path: the path of a patch is NN_chapter/KIND/NAME.patch") if !$kind || !$NOUN{$kind};
     my $id = "${number}_$name";
-    my ($head, $diff) = contents($path) =~ /\A(.*?)(^(?:---|@@) .*|\z)/ms;
+    my ($head, $diff) = contents($path) =~ s/^# h200, h100: (.*\n)/# h200: $1# h100: $1/mr =~ /\A(.*?)(^(?:---|@@) .*|\z)/ms;
     my %head;
     push @{ $head{$1} }, $2 while $head =~ /^# ([a-z0-9]+(?: [A-Z_]+)?): *(.*)$/mg;
     my $chapter = chapter_of($number);
@@ -103,7 +104,10 @@ sub load {
 
 # names_of(FILE): the two lines of a diff that name it. as_stored(PATCH): what its file has.
 sub names_of { return "--- a/$_[0]\n+++ b/$_[0]\n" }
-sub as_stored { my ($p) = @_; return $p->{comment} . $p->{diff} =~ s/\A\Q@{[ names_of($p->{source}) ]}\E//r }
+sub as_stored {
+    my ($p) = @_;
+    return $p->{comment} =~ s/^# h200: (.*\n)# h100: \1/# h200, h100: $1/mr . $p->{diff} =~ s/\A\Q@{[ names_of($p->{source}) ]}\E//r;
+}
 
 # is_for_blackwell(PATCH): does its chapter need such a GPU? cards(PATCH): those that it has header lines for.
 sub is_for_blackwell { return contents($_[0]{source}) =~ /\bNEEDS_SM100A\b/ }

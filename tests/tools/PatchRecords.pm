@@ -5,9 +5,9 @@ use warnings;
 use Digest::SHA 'sha256_hex';
 our (@CARDS, %NOT_RUN);
 
-# A record is a header line `# h200:` or `# h100:`: "TEXT, DATE, COMPILER, SOURCE/CODE", as in "right in 300 runs, 2026-11-22,
-# nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine code, which a bug that does
-# not compile lacks. Without that line it has not been run.
+# A record is a header line `# h200:` or `# h100:`, or `# h200, h100:` for both: "TEXT, DATE, COMPILER, SOURCE/CODE", as in
+# "right in 300 runs, 2026-11-22, nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine
+# code, which a bug that does not compile lacks. Without that line it has not been run.
 
 # fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch in it,
 # but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the compiler. Not the

@@ -222,6 +222,12 @@ ends(1, 'record results', qr/^results: bugs are recorded on: h200 h100$/m, 'anot
 store('results', "# date 2026-02-04, x\n# device NVIDIA H100\n01_first\t1x1x1: hang\n");
 ends(1, 'record results', qr/^results: 01_first: it does not say of which source$/m, 'a line without its source');
 
+my $both = contents('01_one/bugs/first.patch') =~ s/^# h100: .*\n//mr;
+store('01_one/bugs/first.patch', $both =~ s/^# h200:/# h200, h100:/mr);
+is(said('show 01_first h100'), said('show 01_first h200'), 'one line for both cards');
+store('results', "# date 2026-02-05, x\n# device NVIDIA H100\n01_first\t1x1x1: hang\tsource: $source{first}\n");
+said('record results');
+like(contents('01_one/bugs/first.patch'), qr/^# h200: wrong.*\n# h100: hang, 2026-02-05/m, '... until they did otherwise');
 is(stale(), '', 'a record of the source as it is');
 my $source = contents('01_one/01_one.cu');
 store('01_one/01_one.cu', "/* a new comment */ line   0\n$source");
