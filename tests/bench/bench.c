@@ -19,7 +19,7 @@
  * peers, each program to compare with that is linked and of the group's kind.
  *
  * Options are those of a chapter's program, and
- *     sustained   without pauses
+ *     sustained   without pauses, for some seconds
  *     alike       experts have the same number of rows
  *     loose       a peer whose arithmetic is coarser (runner.c)
  *
@@ -49,7 +49,6 @@
 #include "harness/report.h"
 
 enum {
-    SUSTAINED_S = 8,
     PATIENCE_S = 30, /* nothing moves for so long: it hangs */
 };
 
@@ -67,8 +66,6 @@ static void print_bench_usage(FILE *out) {
         "  --shapes LIST    MxNxK,... or single sizes for cubes (default: the environment's SHAPES, else the plan's)\n"
         "  --rounds R       samples of each row (default %d)\n"
         "  --pause MS       before each sample (default %d)\n"
-        "  --sustained S    every row without pauses for S seconds, at 8192 cubed if no shapes are given; rows that a\n"
-        "                   plan calls sustained run for %d seconds\n"
         "  --patience S     a row that stands still for S seconds is struck out (default %d)\n"
         "  --csv FILE       append the rows there (default: tests/bench/results/<gpu>_<date>_<plan>.csv)\n"
         "  --seed S         for the data (default 1)\n"
@@ -76,7 +73,7 @@ static void print_bench_usage(FILE *out) {
         "  --list           say what would run, and about how long\n"
         "  --help           this text\n"
         "COMMIT in the environment names the commit in the CSV.\n",
-        DEFAULT_ROUNDS, PAUSE_MS, SUSTAINED_S, PATIENCE_S);
+        DEFAULT_ROUNDS, PAUSE_MS, PATIENCE_S);
 }
 
 /* ---- the child's keeper ---- */
@@ -172,9 +169,8 @@ static void print_means(const Session *session) {
             }
         }
         if (count > 0 && printed++ == 0) {
-            printf("\n%s, commit %s, %s, %s: ratio to cuBLAS over the shapes with M, N and K of %d or more\n",
-                   session->shared->gpu, session->commit, session->date,
-                   session->all_sustained ? "sustained" : "with pauses", COMPUTE_BOUND_FROM);
+            printf("\n%s, commit %s, %s: ratio to cuBLAS over the shapes with M, N and K of %d or more\n",
+                   session->shared->gpu, session->commit, session->date, COMPUTE_BOUND_FROM);
         }
         if (count > 0) {
             printf("  %-10s mean %.4f, least %.4f, %d of %d shapes\n", plan->row[i].label, exp(logs / count), least,
@@ -229,19 +225,12 @@ typedef enum { GO, GO_ONCE, GO_LIST, GO_HELP, GO_NOWHERE } Way;
 
 static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wanted) {
     static const struct option long_options[] = {
-        {"only", required_argument, NULL, 'o'},
-        {"kernels", required_argument, NULL, 'k'},
-        {"shapes", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"pause", required_argument, NULL, 'w'},
-        {"sustained", required_argument, NULL, 'u'},
-        {"patience", required_argument, NULL, 'p'},
-        {"csv", required_argument, NULL, 'c'},
-        {"seed", required_argument, NULL, 'd'},
-        {"once", no_argument, NULL, '1'},
-        {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"only", required_argument, NULL, 'o'},   {"kernels", required_argument, NULL, 'k'},
+        {"shapes", required_argument, NULL, 's'}, {"rounds", required_argument, NULL, 'r'},
+        {"pause", required_argument, NULL, 'w'},  {"patience", required_argument, NULL, 'p'},
+        {"csv", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 'd'},
+        {"once", no_argument, NULL, '1'},         {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     const char *shapes = getenv("SHAPES");
     char message[OPTIONS_MESSAGE_SIZE] = "";
@@ -251,7 +240,6 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
     *wanted = (Wanted){.name = "ladder", .shapes = shapes && *shapes ? shapes : NULL, .shapes_from = "SHAPES"};
     session->rounds = DEFAULT_ROUNDS;
     session->pause_ms = PAUSE_MS;
-    session->sustained_s = SUSTAINED_S;
     session->patience_s = PATIENCE_S;
     session->seed = 1;
     session->commit = commit_name();
@@ -268,11 +256,6 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
         case 'w':
             good = parse_number("--pause", optarg, 0, 10000, &number, message);
             session->pause_ms = (int)number;
-            break;
-        case 'u':
-            good = parse_number("--sustained", optarg, 1, 600, &number, message);
-            session->sustained_s = (int)number;
-            wanted->sustained = session->all_sustained = 1;
             break;
         case 'p':
             good = parse_number("--patience", optarg, 1, 600, &number, message);
@@ -295,9 +278,6 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
     if (good && optind < argc) {
         snprintf(message, sizeof message, "\"%.60s\": one plan is accepted; --help lists the options", argv[optind]);
         good = 0;
-    }
-    if (wanted->sustained && !wanted->shapes) {
-        wanted->shapes = "8192";
     }
     session->plan_name = wanted->name;
     if (!good) {

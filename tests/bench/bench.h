@@ -57,7 +57,6 @@ typedef struct {
     const char *kernels;     /* labels, separated by commas */
     const char *shapes;      /* instead of the rows' own */
     const char *shapes_from; /* "--shapes" or "SHAPES", for messages */
-    int sustained;           /* every row, not only those that say so */
 } Wanted;
 
 /* Returns 1; 0 after one line on stderr. */
@@ -103,10 +102,9 @@ typedef struct {
     Plan plan;
     const char *plan_name, *csv_path, *commit;
     char date[16];
-    int rounds, pause_ms, sustained_s, patience_s;
+    int rounds, pause_ms, patience_s;
     double begin_s; /* by seconds_now() */
     uint64_t seed;
-    int all_sustained;
     Shared *shared;
 } Session;
 

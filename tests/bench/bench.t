@@ -149,9 +149,6 @@ Mock GPU,DATE,abc,paused,20,24,28,02,5.376e-06,5.376e-06,5.376e-06,0.8000,1500,
 Mock GPU,DATE,abc,paused,20,24,28,cublas,6.72e-06,6.72e-06,6.72e-06,1.0000,1500,
 TEXT
 like($said, qr/^  02 +mean 0\.8000, least 0\.8000, 2 of 2 shapes\n.*^  cublaslt +mean 2\.0000, least 2\.0000, 1 of 2 shapes$/ms, 'ladder: means');
-run("$scratch/ladder --kernels 02,cublas --shapes 16 --sustained 3 --csv $scratch/sustained.csv");
-is_deeply([ map { (split /,/, $_)[ 3, 7, 11, 12, 13 ] } (split /\n/, slurp('sustained.csv'))[ 1, 2 ] ],
-    [ 'sustained 3 s', '02', '0.8000', 1400, 500, 'sustained 3 s', 'cublas', '1.0000', 1400, 500 ], '--sustained: mode, ratio, clock, power');
 {
     local $ENV{MOCK_NO_CUBLAS} = 1;
     $said = run("$scratch/ladder --shapes 16 --csv $scratch/no.csv");

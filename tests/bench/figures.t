@@ -85,7 +85,7 @@ store($later, join '', $h, map { s/NVIDIA H200/NVIDIA H1000/r } @again);
 good('one of another card changes no text');
 like(try("$figures --print 'ladder nvidia_h1000'"), qr/^NVIDIA H1000, 2099-01-01, commit later/m, '... but may be asked for');
 unlink "$directory/$later";
-like(try("$figures --print 'sustained nvidia_h1000'"), qr/^Not measured on nvidia_h1000: no CSV has/, 'a card that has none');
+like(try("$figures --print 'fp8 nvidia_h1000'"), qr/^Not measured on nvidia_h1000: no CSV has/, 'a card that has none');
 
 # By hand: twice as fast at one of seven shapes is 2^(1/7) on average.
 my $made = "$results/nvidia_made_2099-01-01_ladder.csv";

@@ -13,7 +13,8 @@ enum {
     SLOWEST_LAUNCH_MS = 1000, /* what takes longer is checked but not timed */
     PROPOSAL_ROUNDS = 2,      /* samples of each cuBLASLt proposal, to find the best */
     LAUNCHES_BEFORE = 2,      /* a recorded sample is the launch behind these */
-    REST_S = 5,               /* after sustained rows, which leave the chip warm */
+    SUSTAINED_S = 8,
+    REST_S = 5, /* after sustained rows, which leave the chip warm */
 };
 
 const char *const state_text[STATES] = {"-",       "",     "left out", "slow",      "wrong",
@@ -87,10 +88,7 @@ static GemmStatus choose_csv(Session *session) {
         }
         *end = 0;
         snprintf(session->shared->csv_path, sizeof session->shared->csv_path, "%s/%s_%s_%.60s.csv", folder, gpu,
-                 session->date,
-                 session->all_sustained ? "sustained"
-                 : plan                 ? plan + 1
-                                        : session->plan_name);
+                 session->date, plan ? plan + 1 : session->plan_name);
         if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
             fprintf(stderr, "%s: %s; start the bench at the top of the tree or give --csv FILE\n", folder,
                     strerror(errno));
@@ -206,9 +204,7 @@ static void report(Session *session, int group, const Contestant *contestant, do
     session->shared->outcome[group][runner->place] =
         (Outcome){TIMED, rate.median, cublas > 0 ? rate.median / cublas : 0};
     if (session->plan.row[0].columns == OF_KERNELS) {
-        char seconds[32];
-        snprintf(seconds, sizeof seconds, "sustained %d s", session->sustained_s);
-        const char *mode = row->sustained ? seconds : strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
+        const char *mode = strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
         const CsvSource source = {session->shared->gpu, session->date, session->commit, mode};
         FILE *csv = open_csv(session);
         if (csv) {
@@ -290,7 +286,7 @@ static GemmStatus time_group(Child *child, int group) {
         GEMM_TRY(measure_interleaved(runners[0].problem, list, paused, session->rounds, session->pause_ms));
     }
     for (int i = paused; i < count; i++) {
-        GEMM_TRY(measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml));
+        GEMM_TRY(measure_sustained(runners[i].problem, &list[i], SUSTAINED_S, child->nvml));
     }
     double cublas = 0;
     for (int i = 0; i < count; i++) {
@@ -474,7 +470,7 @@ double group_seconds(const Session *session, int group) {
         double launches = 0.05 + 8 * flop / 400e12; /* those beside the samples */
         seconds += launches;
         if (row->sustained) {
-            seconds += session->sustained_s + 1.5;
+            seconds += SUSTAINED_S + 1.5;
             sustained = REST_S;
         } else {
             int samples = session->rounds * (row->what == RUN_TRACED ? 2 : 1);
