@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <unistd.h>
 
 #include "device/tcgen05.h"
 #include "device/wgmma.h"
@@ -13,7 +12,6 @@
 #include "model/data/rounding.h"
 #include "model/data/tcgen05.h"
 #include "model/data/tensor_map.h"
-#include "model/model.h"
 
 #include "../conform/inexact.h"
 
@@ -80,36 +78,6 @@ static void test_encoder(void) {
     ok(tensor_map_fault(&map) != NULL, "a map that was changed is none");
     memset(&map, 0, sizeof map);
     ok(tensor_map_fault(&map) != NULL, "zeros are none");
-}
-
-/* What model_tensor_map_2d() prints. */
-static int encode_2d(int rows, int cols, int ld, int box_rows, int box_cols, TensorMap *map, char *text, size_t size) {
-    FILE *file = tmpfile();
-    int old = dup(2);
-    fflush(stderr);
-    dup2(fileno(file), 2);
-    int result = model_tensor_map_2d(map, "A", matrix, rows, cols, ld, box_rows, box_cols, TENSOR_SWIZZLE_128B, NULL);
-    fflush(stderr);
-    dup2(old, 2);
-    close(old);
-    rewind(file);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-    return result;
-}
-
-static void test_encoder_2d(void) {
-    TensorMap map;
-    char text[1000];
-    is_int(encode_2d(ROWS, COLS, LD, 16, 64, &map, text, sizeof text), 0, "tensor_map_2d of a right matrix");
-    ok(text[0] == '\0', "... prints nothing");
-    ok(tensor_map_fault(&map) == NULL && map.size[0] == COLS && map.size[1] == ROWS && map.stride[0] == 2 * LD &&
-           map.box[0] == 64 && map.box[1] == 16,
-       "... and says the same as the general encoder, columns first");
-    ok(map.name != NULL && strcmp(map.name, "A") == 0, "... with its name");
-    is_int(encode_2d(ROWS, COLS, 100, 16, 64, &map, text, sizeof text), 3, "tensor_map_2d with a pitch of 200 bytes");
-    contains(text, "tensor map of A is refused", "... names the tensor");
-    contains(text, "multiple of 16", "... and the reason");
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
@@ -394,7 +362,6 @@ static void test_tcgen05(void) {
 
 int main(void) {
     test_encoder();
-    test_encoder_2d();
     test_edges();
     test_starts();
     test_range();
