@@ -39,7 +39,7 @@ sub told_by_model {
     my ($directory, $program, $run) = ('.', "$B/patches/$chapter", $options{$number});
     if ($name =~ /^bug_/) {
         ($directory, $program) = ("build/bugs/${number}_$bug", './program');
-        ($run) = contents("$chapter/bugs/$bug.patch") =~ /^# run: *(.*)/m;
+        chomp($run = `tests/tools/patches show bugs/${number}_$bug run`);
     } elsif ($name =~ /^variant_/) {
         ($directory, $program) = ("build/experiments/${number}_$bug", './program');
     }

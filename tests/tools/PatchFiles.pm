@@ -78,7 +78,7 @@ sub chapter_of {
 # load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized); head
 # (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself). The file leaves out
 # what goes without saying, the lines --- and +++ of the chapter's source and a record `not run yet`, and tells two cards at once
-# where they did the same.
+# where they did the same. Options that a bug does not name in a line `# run:` are those of the chapter's file bugs/run.
 sub load {
     my ($path) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
@@ -98,6 +98,7 @@ sub load {
         head => \%head, comment => $head, diff => $diff =~ s/\A(?=@)/names_of($source)/er,
         build => $inside ? "build/$kind/$id" : $path =~ s/\.patch$//r,
     };
+    $head{run} //= [ contents("$chapter/bugs/run") =~ s/\n\z//r ] if $kind eq 'bugs' && -e "$chapter/bugs/run";
     $head{$_} //= [ $NOT_RUN{$_} ] for grep { $kind eq 'bugs' || $_ eq 'b200' } cards($p);
     return $p;
 }

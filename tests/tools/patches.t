@@ -30,9 +30,9 @@ my @lines = map { "line $_\n" } 1 .. 20;
 store('01_one/01_one.cu', join '', @lines);
 store('beyond/09_two/09_two.cu', "the kernel\n");
 store('beyond/09_two/choice.h', "one\ntwo\nthree\n");
+store('01_one/bugs/run', "--m 1\n"); # for those that name no options
 store('01_one/bugs/first.patch', <<'TEXT');
 # verdict: RACE_RAW
-# run: --m 1
 # lesson: a lesson
 # names: one
 # names: two
