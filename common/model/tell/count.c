@@ -412,7 +412,7 @@ ON(count, WGMMA_PART) {
 
 ON(count, TMEM_PRODUCT) {
     const Tcgen05Shape *shape = &e->tmem_product->shape;
-    counts[COUNT_TENSOR_FLOP] += 2ull * (unsigned)shape->m * (unsigned)shape->n * MATRIX_K;
+    counts[COUNT_TENSOR_FLOP] += 2ull * (unsigned)shape->m * (unsigned)shape->n * (unsigned)matrix_k(shape->a);
 }
 
 ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }
