@@ -79,7 +79,7 @@ broken() {
     like "$said" "$4" "$5: the reason is named"
 }
 broken c11 beyond/11_w4a8/notes.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
-broken sm_100a book/blackwell.md 's/tcgen05\.cp\./tcgen05.copy./' "modifier .*copy" \
+broken sm_100a book/blackwell.md 's/tcgen05_cp_32x128b/tcgen05_cp_32x64b/' '"tcgen05_cp_32x64b" is undefined' \
     "an instruction that does not exist"
 # refused TEXT PATTERN NAME: a page with this text
 refused() {
