@@ -57,7 +57,7 @@ is((said("$page --check"))[1], 1, 'another card: the page would change');
 is_deeply([ said($page) ], [ '', 0 ], '... and does');
 my ($text) = said("cat $scratch/book/memory_model.md");
 ok($text =~ qr/^\| line \| without it, the model \| Card \|$/m, '... and has a column of it');
-ok($text =~ qr/\n\| as it is \| nothing, in every schedule \| 0 of 10 \|\n\| 1: .*\| 3 of 10 \|\n\| 2: .*\| hang after 10, 3 wrong \|\n/, '... with counts, and what hung');
+ok($text =~ qr/\n\| --- .*\n\| 1: .*\| 3 of 10 \|\n\| 2: .*\| hang after 10, 3 wrong \|\n/, '... with counts, and what hung');
 ok($text =~ qr/\[Card, 2026-01-02, commit abc\]\(patterns\/card_2026-01-02\.csv\)/, '... and where they come from');
 is_deeply([ said("$page --check") ], [ '', 0 ], '... and then it is so');
 store("$scratch/all", $all =~ s/^(refill +1 +)PROXY_FENCE/$1RACE_WAR/mr);

@@ -177,7 +177,7 @@ static ModelRule rule_of(Actor *a, const Access *before) {
                    ? RULE_SCOPE
                    : race_of(a, before);
     }
-    int forgiven = !(other & WRITES) && (device.options.lenient || !spaces[a->space].reads_fenced);
+    int forgiven = !(other & WRITES) && !spaces[a->space].reads_fenced;
     return fenced || forgiven ? RULE_COUNT : RULE_PROXY_FENCE;
 }
 
