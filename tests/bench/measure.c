@@ -73,7 +73,7 @@ void strike(Session *session, int group, int place, State state) {
     if (session->plan.row[0].columns == OF_VARIANTS && state >= WRONG) {
         write_variant(session, group, row, (Spread){0, 0, 0}, state_text[state]);
     }
-    session->shared->outcome[group][place].state = state;
+    session->shared->outcome[group][place] = state;
 }
 
 /* "tests/bench/results/nvidia_h200_2026-01-31_ladder.csv", below the directory the program is started in. */
@@ -201,8 +201,7 @@ static void report(Session *session, int group, const Contestant *contestant, do
         printf("  %.0f W  %.3f J/TFLOP", watts_of(contestant), joules);
     }
     putchar('\n');
-    session->shared->outcome[group][runner->place] =
-        (Outcome){TIMED, rate.median, cublas > 0 ? rate.median / cublas : 0};
+    session->shared->outcome[group][runner->place] = TIMED;
     if (session->plan.row[0].columns == OF_KERNELS) {
         const char *mode = strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
         const CsvSource source = {session->shared->gpu, session->date, session->commit, mode};
@@ -230,12 +229,12 @@ static void report(Session *session, int group, const Contestant *contestant, do
 /* Opens a row and tries it. *state: NOT_RUN if it is to be timed; else it has been struck out. */
 static GemmStatus prepare(Child *child, int group, int place, Runner *runner, State *state) {
     Session *session = child->session;
-    Outcome *outcome = &session->shared->outcome[group][place];
-    if (outcome->state == NOT_RUN) { /* it may hang at another shape */
-        outcome->state = session->shared->struck[session->plan.group[group].row[place]];
+    State *outcome = &session->shared->outcome[group][place];
+    if (*outcome == NOT_RUN) { /* it may hang at another shape */
+        *outcome = session->shared->struck[session->plan.group[group].row[place]];
     }
     memset(runner, 0, sizeof *runner);
-    *state = outcome->state;
+    *state = *outcome;
     if (*state != NOT_RUN) {
         return GEMM_OK;
     }
@@ -377,7 +376,7 @@ static void report_pair(Session *session, int group, Pair *pair) {
         "  %s %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f %%, by FLOP %.1f %%%s\n",
         row->label, plain, traced, slower, pair->events, pair->lost, pair->busy, pair->flop,
         agree ? "" : ": these disagree");
-    session->shared->outcome[group][pair->runner.place].state = agree ? TIMED : DISAGREES;
+    session->shared->outcome[group][pair->runner.place] = agree ? TIMED : DISAGREES;
     FILE *csv = open_csv(session);
     if (csv) {
         fprintf(csv, "%s,%s,%s,%d,%d,%d,%s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", session->shared->gpu, session->date,

@@ -287,7 +287,7 @@ static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE
 static int read_lines(const Wanted *wanted, FILE *in, const char *path, Plan *plan) {
     static Row row, given, last;
     char text[512], message[OPTIONS_MESSAGE_SIZE] = "";
-    if (wanted->shapes && !read_shapes(wanted->shapes_from, wanted->shapes, &given, message)) {
+    if (wanted->shapes && !read_shapes("--shapes", wanted->shapes, &given, message)) {
         fprintf(stderr, "bench: %s\n", message);
         return 0;
     }
