@@ -2,17 +2,10 @@
  * right and find what is not? */
 #include "host_backend.h"
 
-#include "harness/problem.h"
 #include "tap.h"
 
-static DeviceInfo device;
-
 static void open_case(Problem *p, int queries, int heads, int keys, Heads layout, DataKind data) {
-    Shape shape = {queries, heads * layout.size, keys, 8, KIND_ATTENTION, 1, layout};
-    if (problem_open(p, host_backend(), &device, shape, 7) || problem_fill(p, data)) {
-        printf("Bail out! no problem of attention\n");
-        exit(1);
-    }
+    open_problem(p, (Shape){queries, heads * layout.size, keys, 8, KIND_ATTENTION, 1, layout}, 7, data);
 }
 
 static double at(const bf16 *base, const long long *stride, int batch, int head, int token, int column) {
@@ -175,10 +168,6 @@ static void flop_are_those_of_keys_seen(int queries, int keys, int causal, int w
 }
 
 int main(void) {
-    char why[64];
-    if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
-        skip_all(why);
-    }
     for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
         reference_is_the_formula(5, 1, 130, (Heads){128, 1, 1, 0, 0}, data);
         reference_is_the_formula(7, 4, 9, (Heads){64, 2, 3, 0, 0}, data);

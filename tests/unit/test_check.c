@@ -3,12 +3,10 @@
 
 #include <fenv.h>
 
-#include "harness/problem.h"
 #include "tap.h"
 
 enum { GUARD = 40 };
 
-static DeviceInfo device;
 static Problem p;
 static bf16 *block; /* of C, with its guards */
 static bf16 *right; /* the same with the right result, computed in plain order */
@@ -51,11 +49,7 @@ static Tally look(void) {
 }
 
 static void open_case(int m, int n, int k, DataKind data) {
-    if (problem_open(&p, host_backend(), &device, (Shape){m, n, k, 8, KIND_BF16, 1, {0}}, 1) ||
-        problem_fill(&p, data)) {
-        printf("Bail out! no problem of %d x %d x %d\n", m, n, k);
-        exit(1);
-    }
+    open_problem(&p, (Shape){m, n, k, 8, KIND_BF16, 1, {0}}, 1, data);
     block = (bf16 *)p.block.data + p.view.guard - GUARD;
     p.view.block = block;
     p.view.guard = GUARD;
@@ -297,10 +291,6 @@ static void tolerance_is_the_documented_one(void) {
 }
 
 int main(void) {
-    char why[64];
-    if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
-        skip_all(why);
-    }
     accepts_right_results();
     for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
         sees_every_element(data);

@@ -3,7 +3,6 @@
  * and a wrong one does not. The reference itself: backend_checks.h. */
 #include "host_backend.h"
 
-#include "harness/problem.h"
 #include "model/data/element.h"
 #include "tap.h"
 
@@ -42,13 +41,8 @@ static void e4m3_by_its_bits(void) {
 
 /* ---- a problem in plain memory ---- */
 
-static DeviceInfo device;
-
 static void open_case(Problem *p, Kind kind, int m, int n, int k, int experts, DataKind data) {
-    if (problem_open(p, host_backend(), &device, (Shape){m, n, k, 8, kind, experts, {0}}, 7) || problem_fill(p, data)) {
-        printf("Bail out! no problem of %s\n", kind_names[kind]);
-        exit(1);
-    }
+    open_problem(p, (Shape){m, n, k, 8, kind, experts, {0}}, 7, data);
 }
 
 static int expert_of_row(const Problem *c, int row) {
@@ -389,10 +383,6 @@ static void operands_are_as_said(Kind kind, DataKind data) {
 }
 
 int main(void) {
-    char why[64];
-    if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
-        skip_all(why);
-    }
     e4m3_by_its_bits();
     experts_share_rows();
     for (Kind kind = 0; kind < KINDS; kind++) {

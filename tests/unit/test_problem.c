@@ -140,10 +140,7 @@ static void needs_are_met(void) {
 int main(void) {
     needs_are_met();
     const Backend *backend = host_backend();
-    Options options = {.sms = 4};
-    DeviceInfo device;
-    char why[64];
-    is_int(backend->open(&options, NEEDS_SM90A, &device, why, sizeof why), GEMM_OK, "the backend opens");
+    DeviceInfo device = open_host();
     check_backend(backend, &device);
     Problem p;
     ok(problem_open(&p, backend, &device, (Shape){33, 20, 65, 8, KIND_BF16, 1, {0}}, 1) == GEMM_OK,
