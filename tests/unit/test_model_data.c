@@ -184,36 +184,15 @@ static void test_descriptor(void) {
 
 /* ---- other types than bf16 --------------------------------------------------------------------------------------- */
 
-static const char *const type_names[] = {"bf16", "f16", "e4m3", "e5m2", "tf32", "e2m1", "ue8m0"};
-
+/* What sums of inexact.txt and of tests/conform cannot have. */
 static void test_elements(void) {
-    static const struct {
-        MatrixType type;
-        uint32_t bits;
-        float value;
-    } values[] = {
-        {MATRIX_BF16, 0xc2c8, -100},     {MATRIX_F16, 0xc500, -5},
-        {MATRIX_F16, 0x0001, 0x1p-24f},  {MATRIX_F16, 0x7bff, 65504},
-        {MATRIX_F16, 0xfc00, -INFINITY}, {MATRIX_E4M3, 0x7e, 448},
-        {MATRIX_E4M3, 0x01, 0x1p-9f},    {MATRIX_E4M3, 0x87, -0x7p-9f},
-        {MATRIX_E4M3, 0x08, 0x1p-6f},    {MATRIX_E5M2, 0x7b, 57344},
-        {MATRIX_E5M2, 0x01, 0x1p-16f},   {MATRIX_E5M2, 0x7c, INFINITY},
-        {MATRIX_TF32, 0x3f801fff, 1},    {MATRIX_TF32, 0xc0493fdb, -3.142578125f},
-        {MATRIX_E2M1, 0x7, 6},           {MATRIX_E2M1, 0x9, -0.5f},
-        {MATRIX_UE8M0, 0x80, 2},         {MATRIX_UE8M0, 0, 0x1p-127f},
-    };
-    int right = 1;
-    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++) {
-        float value = matrix_element(values[i].type, values[i].bits);
-        if (value != values[i].value) {
-            right = diag("%s 0x%x is %g, expected %g", type_names[values[i].type], (unsigned)values[i].bits,
-                         (double)value, (double)values[i].value);
-        }
-    }
-    ok(right, "values of elements: large, small, subnormal, infinite");
     ok(isnan(matrix_element(MATRIX_E4M3, 0x7f)) && isnan(matrix_element(MATRIX_E4M3, 0xff)) &&
            isnan(matrix_element(MATRIX_E5M2, 0x7d)) && isnan(matrix_element(MATRIX_F16, 0x7e00)),
        "e4m3's one NaN, and those of others");
+    ok(matrix_element(MATRIX_F16, 0xfc00) == -INFINITY && matrix_element(MATRIX_E5M2, 0x7c) == INFINITY, "infinities");
+    ok(matrix_element(MATRIX_E2M1, 0x7) == 6 && matrix_element(MATRIX_E2M1, 0x9) == -0.5f &&
+           matrix_element(MATRIX_UE8M0, 0x80) == 2 && matrix_element(MATRIX_UE8M0, 0) == 0x1p-127f,
+       "e2m1, and scales");
 }
 
 /* One product of inexact.h, on the model. */
