@@ -60,7 +60,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 10_starts_wrong 11_right 12_fp8 13_w4a8 14_forgets));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 11_right 12_fp8 13_w4a8 14_forgets));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '');
 store('plan', <<'TEXT');
@@ -71,7 +71,6 @@ first | hangs | 03 | | 16 8x16x24
 first | fails | 04 | | 16
 first | crashes | 05 | | 16
 first | = turns wrong | 06 | | 16
-first | starts wrong | 10 | | 16
 first | missing | 02_missing | | 16
 first | refuses | 07 | | 16
 first | larger | 08 | | 16
@@ -85,7 +84,6 @@ my $said = run("$scratch/plan --rounds 2 --csv $scratch/all.csv");
 is($status, 1, 'rows without a figure: exit status 1');
 like($said, qr/^4 groups and shapes; /m, 'all were gone through');
 my %why = ('first element wrong' => 'wrong', hangs => 'hang', fails => 'error', crashes => 'error', 'turns wrong' => 'wrong',
-    'starts wrong' => 'wrong',
     missing => 'not built', refuses => 'refused', larger => 'left out');
 my @csv = split /\n/, slurp('all.csv');
 # row(LABEL, SHAPE, UNIT): the median and what follows of each such row.
@@ -118,9 +116,9 @@ $said = run("$scratch/plan --only first,third --kernels zeros,right --shapes 4,5
 is_deeply([ map { /,(\w+,\w+,\d+,\d+,\d+),.*TFLOP/ ? $1 : () } split /\n/, slurp('some.csv') ],
     [ map { my $shape = $_; map { "$_,$shape" } 'first,right', 'third,zeros' } '4,4,4', '5,6,7' ], '--kernels and --shapes');
 is(run("$scratch/plan --only first --list"), <<'TEXT', '--list');
-first, 16 x 16 x 16, 11 s: right, first element wrong, hangs, fails, crashes, turns wrong, starts wrong, missing (not built), refuses, larger
+first, 16 x 16 x 16, 10 s: right, first element wrong, hangs, fails, crashes, turns wrong, missing (not built), refuses, larger
 first, 8 x 16 x 24, 2 s: right, hangs
-about 14 seconds
+about 12 seconds
 TEXT
 
 # ---- the ladder, peers, recordings

@@ -216,15 +216,6 @@ static GemmStatus turn_wrong(const Gemm *g, GemmError *error) {
     }
     return GEMM_OK;
 }
-/* The other way round. */
-static GemmStatus start_wrong(const Gemm *g, GemmError *error) {
-    static int launches;
-    multiply(g, 5);
-    if (launches++ == 0) {
-        g->c[0] = 0;
-    }
-    return GEMM_OK;
-}
 static GemmStatus need_zeros(const Gemm *g, GemmError *error) { return g->a[0] == 0 ? right(g, error) : GEMM_USAGE; }
 static GemmStatus refuse(const Gemm *g, GemmError *error) { return GEMM_USAGE; }
 static GemmStatus traced(const Gemm *g, GemmError *error) {
@@ -252,7 +243,6 @@ CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
 CHAPTER(chapter_07_refuses, .launch = refuse);
 CHAPTER(chapter_08_larger, .launch = right, .needs = NEEDS_SM90);
 CHAPTER(chapter_09_askew, .launch = right, .needs = NEEDS_SM90A);
-CHAPTER(chapter_10_starts_wrong, .launch = start_wrong);
 CHAPTER(chapter_11_right, .launch = right);
 CHAPTER(traced_chapter_11_right, .launch = traced_wrong);
 CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
