@@ -224,30 +224,6 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
                  "r"(address + i)                                                                       \
                  : "memory")
 
-/* Starts the load of n columns, a multiple of 8 and a constant where this is inlined: lane l of the warp gets those of its quarter's lane l.
- * The registers have their values after tcgen05_wait_ld(). The address's lane is the quarter's first. PTX 9.7.16.8.3. */
-DEVICE void tcgen05_ld(const int n, uint32_t *r, uint32_t address) {
-    UNROLL
-    for (int i = 0; i < n / 32 * 32; i += 32) {
-        TCGEN05_LD("32x32b", 32, 32, "", i);
-    }
-    UNROLL
-    for (int i = n / 32 * 32; i < n; i += 8) {
-        TCGEN05_LD("32x32b", 8, 8, "", i);
-    }
-}
-/* The reverse. PTX 9.7.16.8.4. */
-DEVICE void tcgen05_st(const int n, uint32_t address, const uint32_t *r) {
-    UNROLL
-    for (int i = 0; i < n / 32 * 32; i += 32) {
-        TCGEN05_ST("32x32b", 32, 32, "", i);
-    }
-    UNROLL
-    for (int i = n / 32 * 32; i < n; i += 8) {
-        TCGEN05_ST("32x32b", 8, 8, "", i);
-    }
-}
-
 #define TCGEN05_IF(one, shape, x, n, half) \
     if (num == x) {                        \
         one(shape, x, n, half, 0);         \
@@ -279,6 +255,35 @@ DEVICE void tcgen05_st(const int n, uint32_t address, const uint32_t *r) {
     TCGEN05_IF(one, shape, 128, 128, half(128))
 #define TCGEN05_WHOLE(n) ""
 #define TCGEN05_HALF(n) ", " #n
+#define TCGEN05_SEVERAL(num) (((num) & ((num)-1)) != 0 || (num) > 128)
+#define TCGEN05_PIECE(num, i) ((num) - (i) >= 32 ? 32 : 8)
+
+/* Starts the load of num columns, a constant where this is inlined: by one instruction if that is a power of two of up to 128, else, of a
+ * multiple of 8, by several. Lane l of the warp gets those of its quarter's lane l. The registers have their values after
+ * tcgen05_wait_ld(). The address's lane is the quarter's first. PTX 9.7.16.8.3. */
+DEVICE void tcgen05_ld(const int num, uint32_t *r, uint32_t address) {
+    TCGEN05_EACH_1(TCGEN05_LD, "32x32b", TCGEN05_WHOLE)
+    UNROLL
+    for (int i = 0; i < num && TCGEN05_SEVERAL(num); i += TCGEN05_PIECE(num, i)) {
+        if (TCGEN05_PIECE(num, i) == 32) {
+            TCGEN05_LD("32x32b", 32, 32, "", i);
+        } else {
+            TCGEN05_LD("32x32b", 8, 8, "", i);
+        }
+    }
+}
+/* The reverse. PTX 9.7.16.8.4. */
+DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
+    TCGEN05_EACH_1(TCGEN05_ST, "32x32b", TCGEN05_WHOLE)
+    UNROLL
+    for (int i = 0; i < num && TCGEN05_SEVERAL(num); i += TCGEN05_PIECE(num, i)) {
+        if (TCGEN05_PIECE(num, i) == 32) {
+            TCGEN05_ST("32x32b", 32, 32, "", i);
+        } else {
+            TCGEN05_ST("32x32b", 8, 8, "", i);
+        }
+    }
+}
 
 /* The other shapes, each one instruction, .x of `num`, a constant where this is inlined: a power of two, of up to 128 registers. The warp
  * has 16 lanes, from the address's on: the first or the 17th of its quarter. `num` registers: lane l has, of lane l / 4 + 8 (l % 2), column

@@ -117,33 +117,45 @@ DEVICE void fill(const Params *p, Shared *s) {
     }
 }
 
-/* Each warp's lanes of A, as the case's shape has it. */
+/* The case's shape, and its N for so many columns; of 16 lanes it comes twice. */
+DEVICE Tcgen05Registers shape_of(int bug, int columns, int *n) {
+    static const int columns_of[] = {1, 2, 4, 8, 2};
+    const int is_wrong = bug >= OTHER_LANES_LOADED && bug <= LOADED_FROM_LANE_8;
+    const int shape = bug >= RIGHT_16X64B && bug <= RIGHT_16X32BX2 ? TCGEN05_16X64B + (bug - RIGHT_16X64B)
+                      : is_wrong                                   ? TCGEN05_16X64B
+                                                                   : TCGEN05_32X32B;
+    *n = columns / columns_of[shape];
+    return (Tcgen05Registers)shape;
+}
+
+DEVICE void move(Tcgen05Registers shape, int n, uint32_t at, uint32_t *r, int stores) {
+#define MOVE(ld, st) stores ? st(n, at, r) : ld(n, r, at)
+    switch (shape) {
+    case TCGEN05_16X64B: MOVE(tcgen05_ld_16x64b, tcgen05_st_16x64b); break;
+    case TCGEN05_16X128B: MOVE(tcgen05_ld_16x128b, tcgen05_st_16x128b); break;
+    case TCGEN05_16X256B: MOVE(tcgen05_ld_16x256b, tcgen05_st_16x256b); break;
+    case TCGEN05_16X32BX2: MOVE(tcgen05_ld_16x32bx2, tcgen05_st_16x32bx2); break;
+    default: MOVE(tcgen05_ld, tcgen05_st);
+    }
+}
+
+/* Each warp's lanes of A. */
 DEVICE void store_a(const Params *p, uint32_t a) {
-    static const Tcgen05Registers shapes[] = {TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B, TCGEN05_16X32BX2};
-    const int bug = p->bug, lane = (int)threadIdx.x % 32, columns = bug == A_HALF_WRITTEN ? 16 : ROW / 4;
-    const int special = bug >= RIGHT_16X64B && bug <= RIGHT_16X32BX2, num[] = {16, 8, 4, 16};
-    const Tcgen05Registers shape = special ? shapes[bug - RIGHT_16X64B] : TCGEN05_32X32B;
+    const int bug = p->bug;
+    int n;
+    const Tcgen05Registers shape = shape_of(bug, bug == A_HALF_WRITTEN ? 16 : ROW / 4, &n);
     a += threadIdx.x / 32 << 21;
-    for (int half = 0; half <= special; half++, a += 16 << 16) {
-        const int n = special ? num[shape - TCGEN05_16X64B] : columns;
-        uint32_t r[ROW / 4];
-        for (int i = 0; i < tcgen05_registers(shape, n); i++) {
-            const uint32_t place = tcgen05_register_place(shape, n, lane, i);
-            int row = (int)threadIdx.x / 32 * 32 + half * 16 + (int)(place >> 16);
-            const int none = is_upper(bug) && lane < 16;
-            row = is_upper(bug) ? row / 32 * 16 + row % 16 : row;
-            r[i] = 0;
-            for (int byte = 0; byte < 4 && !none; byte++) {
-                r[i] |= (uint32_t)byte_of(p->mode, 0, row, (int)(place & 0xffff) * 4 + byte) << 8 * byte;
+    for (int half = 0; half <= (shape != TCGEN05_32X32B); half++, a += 16 << 16) {
+        uint32_t r[ROW / 4] = {0};
+        for (int i = 0; i < 4 * tcgen05_registers(shape, n); i++) {
+            const uint32_t place = tcgen05_register_place(shape, n, (int)threadIdx.x % 32, i / 4);
+            const int lane = half * 16 + (int)(place >> 16), quarter = (int)threadIdx.x / 32, upper = is_upper(bug);
+            if (!upper || lane >= 16) {
+                const int row = upper ? quarter * 16 + lane - 16 : quarter * 32 + lane;
+                r[i / 4] |= (uint32_t)byte_of(p->mode, 0, row, (int)(place & 0xffff) * 4 + i % 4) << 8 * (i % 4);
             }
         }
-        switch (shape) {
-        case TCGEN05_16X64B: tcgen05_st_16x64b(n, a, r); break;
-        case TCGEN05_16X128B: tcgen05_st_16x128b(n, a, r); break;
-        case TCGEN05_16X256B: tcgen05_st_16x256b(n, a, r); break;
-        case TCGEN05_16X32BX2: tcgen05_st_16x32bx2(n, a, r); break;
-        default: tcgen05_st(n, a, r);
-        }
+        move(shape, n, a, r, 1);
     }
     LEAVES_OUT(A_NOT_WAITED_FOR, tcgen05_wait_st());
     LEAVES_OUT(A_WITHOUT_FENCE_BEFORE, tcgen05_fence_before());
@@ -244,27 +256,16 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first) {
 
 /* The warps take out their lanes of D, or of what was copied. */
 DEVICE void take(const Params *p, uint32_t d) {
-    static const Tcgen05Registers shapes[] = {TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B, TCGEN05_16X32BX2};
-    const int bug = p->bug, num[] = {32, 16, 8, 32}, quarter = (int)threadIdx.x / 32 * 32;
-    const int special = bug >= RIGHT_16X64B && bug <= RIGHT_16X32BX2,
-              wrong = bug >= OTHER_LANES_LOADED && bug <= LOADED_FROM_LANE_8;
-    const Tcgen05Registers shape = special ? shapes[bug - RIGHT_16X64B] : wrong ? TCGEN05_16X64B : TCGEN05_32X32B;
-    const int copied = bug == RIGHT_128X256B || bug == COPY_NOT_WAITED_FOR ? 8 : 4;
-    const int n = special            ? num[shape - TCGEN05_16X64B]
-                  : bug == LOADED_X3 ? 3
-                  : wrong            ? 32
-                  : p->mode == COPY  ? copied
-                                     : N;
+    const int bug = p->bug, quarter = (int)threadIdx.x / 32 * 32,
+              copied = bug == RIGHT_128X256B || bug == COPY_NOT_WAITED_FOR ? 8 : 4;
+    int n;
+    const Tcgen05Registers shape = shape_of(bug, p->mode == COPY ? copied : N, &n);
+    n = bug == LOADED_X3 ? 3 : n;
     d += (uint32_t)quarter << 16 | (bug == LOADED_FROM_LANE_8 ? 8 << 16 : 0);
-    for (int half = 0; half <= special; half++, d += 16 << 16) {
+    const int halves = bug >= RIGHT_16X64B && bug <= RIGHT_16X32BX2;
+    for (int half = 0; half <= halves; half++, d += 16 << 16) {
         uint32_t r[N];
-        switch (shape) {
-        case TCGEN05_16X64B: tcgen05_ld_16x64b(n, r, d); break;
-        case TCGEN05_16X128B: tcgen05_ld_16x128b(n, r, d); break;
-        case TCGEN05_16X256B: tcgen05_ld_16x256b(n, r, d); break;
-        case TCGEN05_16X32BX2: tcgen05_ld_16x32bx2(n, r, d); break;
-        default: tcgen05_ld(n, r, d);
-        }
+        move(shape, n, d, r, 0);
         tcgen05_wait_ld();
         for (int i = 0; i < tcgen05_registers(shape, n); i++) {
             const uint32_t place = tcgen05_register_place(shape, n, (int)threadIdx.x % 32, i);

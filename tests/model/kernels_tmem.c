@@ -48,6 +48,7 @@ WRONG_CASE(FREED_BEFORE_WAIT_LD, RACE_WAR);
 WRONG_CASE(OTHER_QUARTER, TMEM_ADDRESS);
 WRONG_CASE(ADDRESSES_DIFFER, TMEM_ADDRESS);
 WRONG_CASE(PAST_ALLOCATION, TMEM_ADDRESS);
+WRONG_CASE(LOADED_X12, TMEM_ADDRESS); /* neither one instruction nor several */
 WRONG_CASE(D_PAST_ALLOCATION, TMEM_ADDRESS);
 WRONG_CASE(D_FROM_LANE_16, TMEM_ADDRESS);
 WRONG_CASE(HOPPERS_DESCRIPTOR, TCGEN05_DESCRIPTOR);
@@ -107,7 +108,7 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int round) {
     uint32_t quarter = (uint32_t)(bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21, r[N];
     d += bug == ADDRESSES_DIFFER && lane == 5 ? 8 : bug == PAST_ALLOCATION ? COLUMNS - N + 8 : 0;
     int beside = bug == FEW_COLUMNS_LOADED_UNWRITTEN || (bug == OLD_COLUMNS_LOADED && warp == 0);
-    tcgen05_ld(N, r, d + quarter + (beside ? 8 : 0));
+    tcgen05_ld(bug == LOADED_X12 ? 12 : N, r, d + quarter + (beside ? 8 : 0));
     if (bug == FENCE_BEFORE_TOO_EARLY) {
         tcgen05_fence_before();
     }

@@ -63,6 +63,12 @@ static __global__ void register_wrappers(const __grid_constant__ PairParams p) {
     uint32_t r[128];
     UNROLL
     for (int n = 1; n <= 128; n *= 2) {
+        tcgen05_ld(n, r, p.d);
+        tcgen05_wait_ld();
+        tcgen05_st(n, p.d + 1, r);
+    }
+    UNROLL
+    for (int n = 1; n <= 128; n *= 2) {
         tcgen05_ld_16x64b(n, r, p.d);
         tcgen05_wait_ld();
         tcgen05_st_16x64b(n, p.d + 1, r);

@@ -161,9 +161,11 @@ ON(tmem, TMEM_ACCESS) {
                       access_name[kind], tmem_lane(e->taddr), w->id, first, first + WARP_SIZE - 1,
                       lanes == WARP_SIZE ? "all of them" : "16 of them, from the first or the 17th on");
     }
-    /* The wrapper of 32x32b that takes any number makes several instructions of it. */
-    if (lanes != WARP_SIZE && (n < 1 || (n & (n - 1)) != 0 || tcgen05_registers(e->registers_are, n) > 128)) {
-        report_misuse(RULE_TMEM_ADDRESS, e->site, 1, "%s with .x%d: accepted are powers of two, of up to 128 registers",
+    /* The wrapper of 32x32b makes several instructions of other multiples of 8. */
+    const int one = n > 0 && (n & (n - 1)) == 0 && tcgen05_registers(e->registers_are, n) <= 128;
+    if (!one && (lanes != WARP_SIZE || n < 1 || n % 8 != 0)) {
+        report_misuse(RULE_TMEM_ADDRESS, e->site, 1,
+                      "%s with .x%d: accepted are powers of two, of up to 128 registers, and multiples of 8 for 32x32b",
                       access_name[kind], n);
     }
     check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr),
