@@ -79,6 +79,7 @@ sub chapter_of {
 # (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself). The file leaves out
 # what goes without saying, the lines --- and +++ of the chapter's source and a record `not run yet`, and tells two cards at once
 # where they did the same. Options that a bug does not name in a line `# run:` are those of the chapter's file bugs/run.
+# What an exercise asks stands in the chapter's README.
 sub load {
     my ($path) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
@@ -99,8 +100,22 @@ sub load {
         build => $inside ? "build/$kind/$id" : $path =~ s/\.patch$//r,
     };
     $head{run} //= [ contents("$chapter/bugs/run") =~ s/\n\z//r ] if $kind eq 'bugs' && -e "$chapter/bugs/run";
+    if ($kind eq 'exercises' && (my $told = told_in_readme($chapter)->{$name})) { @head{ keys %$told } = map { [ $_ ] } values %$told }
     $head{$_} //= [ $NOT_RUN{$_} ] for grep { $kind eq 'bugs' || $_ eq 'b200' } cards($p);
     return $p;
+}
+
+# told_in_readme(CHAPTER): its exercises there by name: order, question, hint and effect.
+sub told_in_readme {
+    my ($chapter) = @_;
+    my ($section) = -e "$chapter/README.md" ? contents("$chapter/README.md") =~ /^## Exercises\n(.*?)(?=^## |\z)/ms : ();
+    my %told;
+    while (($section // '') =~ m{^\*\*(\d)\.\ (\w+)\.\*\*\s(.*?)\s\*Hint:\*\s(.*?)\n\n\[Solution\]\(exercises/\2\.patch\)\n
+            \n<details><summary>What\ changes</summary>\n\n(.*?)\n\n</details>}gmsx) {
+        my ($order, $name) = ($1, $2);
+        @{ $told{$name} }{qw(order question hint effect)} = map { s/\s+/ /gr } $order, $3, $4, $5;
+    }
+    return \%told;
 }
 
 # names_of(FILE): the two lines of a diff that name it. as_stored(PATCH): what its file has.

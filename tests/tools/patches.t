@@ -266,11 +266,16 @@ store('01_one/bugs/first.patch', $first);
 store('book/bugs.md', "# Bugs\n<!-- bugs -->\n<!-- end of bugs -->\nend\n");
 store('book/troubleshooting.md', "# Trouble\n<!-- symptoms -->\nold\n<!-- end of symptoms -->\n");
 store('book/field_bugs.md', "# Field\n<!-- field -->\n<!-- end of field -->\n");
-store('01_one/exercises/change.patch', "# order: 1\n# question: what?\n# hint: so\n# effect: this\n# run: --m 1\n# show: \$PROGRAM \$SOURCE\n"
-    . "# before: a\n# after: b\n# h200: not timed\n" . $patch =~ s/^#.*\n//mgr);
-store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## What it brought\n\nkept\n\n## Further reading\n");
-ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
-ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
+ends(1, 'tables --check', qr/\Abook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
+ends(0, 'tables --write', qr/\Awrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
-like(contents('01_one/README.md'), qr/\A# One\n\n## Exercises\n(?!.*^old).*\*\*1. change.*^## What it brought\n\nkept\n\n## Further reading\n\z/ms, 'an exercise stands where it stood');
+
+# ---- what an exercise asks
+
+store("01_one/exercises/$_.patch", "# run: --m 1\n" . $patch =~ s/^#.*\n//mgr) for 'change', 'other';
+store('01_one/README.md', "# One\n\n## Exercises\n\n**1. other.** More?\n*Hint:* no\n\n[Solution](exercises/other.patch)\n"
+    . "\n<details><summary>What changes</summary>\n\nthis\n\n</details>\n\n**2. change.** What\nfor? *Hint:*\nso\n\n[Solution](exercises/change.patch)\n"
+    . "\n<details><summary>What changes</summary>\n\nthe one\nthing\n\n</details>\n\n## Further reading\n");
+is(join('|', map { said("show exercises/01_change $_") } qw(order question hint effect)), "2\n|What for?\n|so\n|the one thing\n", 'stands in the README');
+like(said('solve 01'), qr/^1. other\n   More\?.*^2. change\n   What for\?.*Hint: so.*make solve-01 EX=change/ms, 'and exercise-NN tells it, in that order');
 done_testing();
