@@ -70,11 +70,6 @@ int main(void) {
            "address bits from 18 on do not reach the next field");
     is_hex(wgmma_descriptor_fields(0x3fff0, 0x3fff0, 0x3fff0, WGMMA_SWIZZLE_32B), 0xc0003fff3fff3fff,
            "the largest of all");
-    is_hex(wgmma_descriptor_fields(0x8400, 8192, 512, WGMMA_SWIZZLE_64B), 0x8000002002000840, "all fields at once");
-    is_hex(wgmma_descriptor_k_major_128b(227 * 1024), 0x40000040000138c0, "K-major 128-byte tile at 227 KB");
-    uint64_t tile = wgmma_descriptor_k_major_128b(48 * 1024);
-    is_hex(tile + 3 * WGMMA_K16_STEP, 0x4000004000010c06, "k = 48: 96 bytes further");
-    is_hex(wgmma_descriptor_k_major_128b(48 * 1024 + 64 * 128) - tile, 512, "64 rows further: 512 units of 16 bytes");
     test_cute();
     return tap_done();
 }
