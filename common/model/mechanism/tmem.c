@@ -366,7 +366,7 @@ void model_tcgen05_mma(Tcgen05Kind kind, int a_in_tensor, uint32_t d, uint64_t a
                      .product = {t, d, a, b, a_scales, b_scales, tcgen05_shape(shape, kind, pair), a_in_tensor,
                                  accumulate != 0, site_of(here)}};
     post_group(t, "tcgen05.mma", pair, 0, site_of(here));
-    POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product);
+    POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product, .site = site_of(here));
     t->groups[GROUP_TMEM].open++;
     issue(t->cta->tmem, work);
     thread_pause(t);
