@@ -138,9 +138,6 @@ static void tolerance(int queries, int keys, Heads layout, DataKind data) {
     for (Fault fault = RIGHT; fault < FAULTS; fault++) {
         Tally tally = judged(&p, fault);
         int lse = fault == LSE_TO_BASE_2 || fault == LSE_BEHIND_ITS_END;
-        diag("%s, %d queries, %d keys, wrong is %s: %llu elements, %llu logarithms, %.2f of what is allowed",
-             data_names[data], queries, keys, fault_names[fault], (unsigned long long)tally.wrong,
-             (unsigned long long)tally.lse_wrong, (double)tally.worst);
         if (fault == RIGHT) {
             ok(tally_is_right(&tally) && tally.worst < 0.7f, "what is right passes");
         } else if ((fault == LOSES_STEP && keys <= STEP) || (fault == ONE_KEY_MORE && !layout.causal) ||

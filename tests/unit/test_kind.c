@@ -247,14 +247,11 @@ static void tolerance_of_14_bits(Kind kind, int k) {
                 kind_names[kind], k, how == TO_ZERO ? "towards zero" : "downwards")) {
             diag("%llu wrong", (unsigned long long)tally.wrong);
         }
-        diag("%s k %d: it uses %.2f of what is allowed", kind_names[kind], k, (double)tally.worst);
         tally = judged(&exact, RIGHT, how);
         ok(tally_is_right(&tally), "integers are exact");
     }
     for (Fault fault = LOSES_STEP; fault < FAULTS; fault++) {
         Tally normal = judged(&c, fault, TO_ZERO), integers = judged(&exact, fault, TO_ZERO);
-        diag("%s k %d, %s: %llu %% of normal, %llu %% of integers wrong", kind_names[kind], k, fault_names[fault],
-             (unsigned long long)normal.wrong * 100 / (24 * 40), (unsigned long long)integers.wrong * 100 / (24 * 40));
         if (fault == NO_PROMOTION || (fault == SCALE_OF_NEXT && k <= 128)) {
             continue;
         }
@@ -303,8 +300,6 @@ static void tolerance_of_gelu(int k) {
                 }
             }
             check_block(&c.view, 0, &tally);
-            diag("k %d, %s, %s: %llu %% wrong, %.2f of what is allowed", k, data_names[data], names[way],
-                 (unsigned long long)tally.wrong * 100 / (40 * 48), (double)tally.worst);
             if (way <= BY_ROUGH_TANH) {
                 ok(tally_is_right(&tally), "GELU by %s passes", names[way]);
             } else {
