@@ -80,9 +80,6 @@ ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is no
 
 store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
 is(said('list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
-ends(0, 'lab 01', qr{\Amy/01_one.cu\n  fill 1 holes, HOLE 1 to HOLE 1.*\n  then: make check-01\n\z}, 'lab');
-is(contents('my/01_one.cu'), join('', @lines[ 0 .. 3 ], "/* HOLE 1: 5 */\n", @lines[ 5 .. 13, 15 .. 19 ]), 'it is put into my/');
-ends(1, 'lab 01', qr/already/, 'once');
 unlink '01_one/lab.patch';
 
 # ---- put in
