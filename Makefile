@@ -281,7 +281,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 ##maintain make test-long|make test with every bug, exercise, lab, schedule, variant, size and text, of which that takes a sample
 ##maintain make check-without-nvcc|with NVCC=: the tests that turn out otherwise then
 ##maintain make check-model|run the tests of the CPU model alone, on every chapter
-##measure make check-gpu|run the GPU tests alone, chapters and library; ARGS="--repeat 1000 --chapter 08 --m 1000 --n 1000 --k 1000" for one case
+##measure make check-gpu|run the GPU tests alone, chapters and library; ARGS="07 08": these chapters
 ##measure make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
 .PHONY: quick test test-long check-without-nvcc check-model check-gpu sanitize
 QUICK := tests/quick.t tests/book/texts.t

@@ -5,7 +5,7 @@
 #include "device/cuda_c.h"
 
 /* What is multiplied; C is bf16 [m][ldc] in all. common/harness/kind.h: data, reference in fp64, tolerance of each. */
-typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KIND_ATTENTION, KINDS } Kind;
+typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KIND_ATTENTION, KIND_ATTENTION_E4M3, KINDS } Kind;
 
 /* C = gelu(A B^T + bias) */
 typedef struct {
@@ -46,5 +46,12 @@ typedef struct {
     float scale;
     long long q_stride[3], k_stride[3], v_stride[3], o_stride[3];
 } Attention;
+
+/* The same of e4m3. V is K-major: a row has a column of a head, [b][h'][column][keys], and v_stride goes from batch to batch,
+ * head to head, column to column. Strides of Q, K and V are multiples of 16. */
+typedef struct {
+    Attention a; /* its q, k and v are NULL */
+    const e4m3 *q, *k, *v;
+} AttentionE4m3;
 
 #endif

@@ -1,5 +1,5 @@
-/* pattern.h - what the programs of this folder share. Each moves `in` to `out` by one way of handing data over; memory_model.md
- * shows them.
+/* pattern.h - what the programs in memory_model.md and you_know_syncthreads.md share. Each moves `in` to `out` by one way of handing
+ * data over. What stands there alone is a kernel's body, with PatternShared as its `s`.
  *
  * A program is compiled once for each of its lines that can be taken out, with WITHOUT the number of that line, and once
  * with WITHOUT 0, as it should be. */
@@ -26,6 +26,12 @@ typedef struct {
     int *words;    /* one for each CTA, 0 when the launch begins */
     int ctas;      /* even, and all on the SMs at once */
 } Params;
+
+typedef struct {
+    int box[ITEMS], negative[ITEMS];
+    int header, last;
+    MBarrier full, empty, copied, stored;
+} PatternShared;
 
 /* A line that can be taken out, and what then stands elsewhere. */
 #define LINE(number, ...)          \

@@ -1,19 +1,24 @@
 # patterns.mk - the memory model as programs; included by the Makefile at the top.
 
-PATTERNS := $(filter-out run_gpu,$(sort $(basename $(notdir $(wildcard book/patterns/*.cu)))))
 PATTERN_RUN := $(B)/book/patterns/run
 PATTERN_GPU := $(B)/book/patterns/run_gpu
 # NAME_LINE for each line that can be taken out, and NAME_0.
-PATTERN_FORMS := $(sort $(PATTERNS:%=%_0) $(shell grep -oE 'LINE.[1-9]' $(PATTERNS:%=book/patterns/%.cu) | sed 's|.*/||; s|\.cu:LINE.|_|'))
+PATTERN_FORMS := $(shell book/patterns/page --forms)
+PATTERNS := $(patsubst %_0,%,$(filter %_0,$(PATTERN_FORMS)))
 
-$(B)/book/patterns/patterns.inc: $(PATTERNS:%=book/patterns/%.cu) book/patterns/patterns.mk
+# The programs, out of the pages: those that have changed are written.
+$(B)/book/patterns/programs: book/memory_model.md book/you_know_syncthreads.md book/patterns/page
 	@mkdir -p $(@D)
+	@book/patterns/page --programs $(@D) && touch $@
+$(PATTERNS:%=$(B)/book/patterns/%.cu): $(B)/book/patterns/programs ;
+
+$(B)/book/patterns/patterns.inc: $(B)/book/patterns/programs book/patterns/patterns.mk
 	@printf '%s\n' $(PATTERN_FORMS) | sed -E 's/(.*)_(.)/EACH_PATTERN(\1, \2)/' >$@
 
 # $(1): program, $(2): line
 define pattern_rule
-$(B)/book/patterns/$(1)_$(2).o: book/patterns/$(1).cu $(CC_STAMP)
-	$$(call c_object,-x c $(C_CHAPTER) -DWITHOUT=$(2) -DPATTERN_NAME=model_$(1)_$(2))
+$(B)/book/patterns/$(1)_$(2).o: $(B)/book/patterns/$(1).cu $(CC_STAMP)
+	$$(call c_object,-x c $(C_CHAPTER) -Ibook/patterns -DWITHOUT=$(2) -DPATTERN_NAME=model_$(1)_$(2))
 endef
 $(foreach p,$(PATTERNS),$(foreach n,0 1 2 3 4 5 6 7 8 9,$(if $(filter $(p)_$(n),$(PATTERN_FORMS)),$(eval $(call pattern_rule,$(p),$(n))))))
 
@@ -25,11 +30,11 @@ $(PATTERN_RUN): $(PATTERN_RUN).o $(PATTERN_FORMS:%=$(B)/book/patterns/%.o) $(MOD
 
 # All forms in one object: nvcc takes seconds for the headers alone.
 $(B)/book/patterns/forms.inc: $(B)/book/patterns/patterns.inc
-	@sed -E 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n#define WITHOUT \2\n#define PATTERN_NAME gpu_\1_\2\n#include "book/patterns/\1.cu"\n#undef WITHOUT\n#undef PATTERN_NAME\n}|' $< >$@
+	@sed -E 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n#define WITHOUT \2\n#define PATTERN_NAME gpu_\1_\2\n#include "\1.cu"\n#undef WITHOUT\n#undef PATTERN_NAME\n}|' $< >$@
 ifneq ($(HAVE_NVCC),)
 $(PATTERN_GPU): book/patterns/run_gpu.cu $(B)/book/patterns/forms.inc $(NVCC_STAMP)
 	$(call say,NVCC,$@)
-	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static -I. -I$(B)/book/patterns $< -o $@
+	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static -Ibook/patterns -I$(B)/book/patterns $< -o $@
 else
 $(PATTERN_GPU): FORCE
 	@echo "it cannot be built: $(NO_NVCC)" >&2; exit 1

@@ -39,7 +39,10 @@
     producer: () => t("the producer", "生产者"),
     consumer: (n) => t(`consumer ${n}`, `消费者 ${n}`),
     warpgroup: (n) => `warpgroup ${n}`,
+    multiplier: () => t("the thread that multiplies", "做乘法的线程"),
+    epilogue: () => t("the epilogue", "收尾的线程束"),
   };
+  const part_of = (data, warp) => data.parts.findIndex((part) => warp <= part.warps[1]);
   const part_name = (part) => parts[part.part](part.n);
   const group_name = (data, group) => part_name(data.parts[group]);
 
@@ -57,14 +60,14 @@
   // Thread numbers in words: the part of the CTA if it has a role, else warps.
   function who(data, threads) {
     const warps = [...new Set(threads.map((thread) => thread >> 5))];
-    const groups = [...new Set(warps.map((warp) => warp >> 2))];
+    const groups = [...new Set(warps.map((warp) => part_of(data, warp)))];
     const one = threads.length === 1 ? `warp ${warps[0]} lane ${threads[0] & 31}` : null;
     const some = warps.length > 1 && warps.every((warp, i) => i === 0 || warp === warps[i - 1] + 1)
       ? `${t("warps", "warp")} ${warps[0]}–${warps[warps.length - 1]}`
         : `${warps.length > 1 ? t("warps", "warp") : "warp"} ${warps.join(t(", ", "、"))}`;
     if (groups.length === 1 && data.parts[groups[0]].part !== "warpgroup") {
       const name = group_name(data, groups[0]);
-      return warps.length === 4 || data.parts[groups[0]].part === "producer" ? name : t(`${name} (${some})`,
+      return warps.length === 4 || ["producer", "multiplier"].includes(data.parts[groups[0]].part) ? name : t(`${name} (${some})`,
         `${name}（${some}）`);
     }
     return one || some;
@@ -117,6 +120,10 @@
       `${w} 从 stage ${f.stage} 读 k-tile ${f.k} 的片段。`),
     issue: (f, w) => t(`${w} issues ${f.amount} wgmmas of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
       `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
+    mma: (f, w) => t(`${w} starts ${f.amount} products of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
+      `${w} 发起 k-tile ${f.k} 的 ${f.amount} 次乘法：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
+    commit: (f) => t(`The products that it tracks are over: a commit arrives at ${f.barrier} in phase ${f.phase}.`,
+      `所跟踪的乘法都做完了：commit 在 ${f.barrier} 上到达，阶段 ${f.phase}。`),
     done: (f, w) => t(`The tensor cores compute the products of k-tile ${f.k} for ${w}. Who has not waited for them does not know it.`,
       `张量核心为 ${w} 做 k-tile ${f.k} 的乘法。没等过的线程无从知道。`),
     waited: (f, w) => t(`${w} know${s(w)} by waiting that the warpgroup's products up to group ${f.group} are over.`,
@@ -139,7 +146,7 @@
     // Of "  now      FILE:66: ldmatrix by CTA 0 warp 7 lane 0": the line, what it does, whose thread does it.
     const at = (key) => {
       const [, line, what, warp] = new RegExp(`^  ${key} +\\S+?:(\\d+): (.*?) by CTA \\d+ warp (\\d+)`, "m").exec(text) || [];
-      const part = warp === undefined ? null : data.parts[warp >> 2];
+      const part = warp === undefined ? null : data.parts[part_of(data, warp)];
       return { line, what: what && what.replace(/ \(.*| counted by .*| reading .*/, "").replace(/^TMA (load|store)$/, (all, kind) => t(all, kind === "load" ? "TMA 加载" : "TMA 存储")),
         who: part && (part.part === "warpgroup" ? `warp ${warp}` : part_name(part)) };
     };
@@ -206,6 +213,7 @@
     passed: (barrier) => t(`past the wait for ${barrier}`, `已等到 ${barrier}`),
     fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
     issue: () => t("issuing wgmmas", "发出 wgmma"),
+    mma: () => t("starting products", "发起乘法"),
     products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等，直到没完成的最多 ${groups_over(n)}`),
     waited: (n) => t(`past the wait: ${groups_over(n)} over`, `已等到：${groups_over(n)}做完`),
     tile: () => t("with a new tile", "拿到新的分块"),
@@ -285,8 +293,8 @@
     const old = before && before.stages && before.stages[index];
     const changed = before && JSON.stringify(old || null) !== JSON.stringify(stage || null);
     const readers = stage && stage.by.length
-      ? [...new Set(stage.by.map((warp) => (data.parts[warp >> 2].part === "warpgroup" && !data.wgmma ? `warp ${warp}`
-        : group_name(data, warp >> 2))))] : [];
+      ? [...new Set(stage.by.map((warp) => (data.parts[part_of(data, warp)].part === "warpgroup" && !data.wgmma ? `warp ${warp}`
+        : group_name(data, part_of(data, warp)))))] : [];
     const clash = (kind === "loading" || kind === "free") && readers.length > 0;
     const colour = kind === "none" || kind === "free" ? "n" : `f${(index % 4) + (stage.lap % 2 ? 4 : 0)}`;
     return h(`div.step-stage.${colour}.is-${kind}${clash || reported ? ".hot" : ""}${changed ? ".changed" : ""}`,
@@ -329,9 +337,10 @@
     const list = state.products || [];
     return h("section.step-products", null, h("h3", null, t("Products in flight", "还没等到的乘法")),
       list.length ? list.map((p) => h(`div.step-product.${p.state}`, null,
-        t(`${group_name(data, p.warpgroup)}, group ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
-          `${group_name(data, p.warpgroup)}，第 ${p.group} 组：k-tile ${p.k}，stage ${stages(p.stages)}：`),
-        h("b", null, p.state === "over" ? t("computed, not waited for", "已做完，还没有人等过")
+        data.parts[p.warpgroup].part === "multiplier" ? `k-tile ${p.k}, stage ${stages(p.stages)}: `
+          : t(`${group_name(data, p.warpgroup)}, group ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
+            `${group_name(data, p.warpgroup)}，第 ${p.group} 组：k-tile ${p.k}，stage ${stages(p.stages)}：`),
+        h("b", null, data.parts[p.warpgroup].part === "multiplier" ? t(`${p.issued} started, not committed yet`, `已发起 ${p.issued} 次，commit 还没到`) : p.state === "over" ? t("computed, not waited for", "已做完，还没有人等过")
           : t(`${p.done} of ${p.issued} wgmmas done`, `${p.issued} 条 wgmma，做完 ${p.done} 条`))))
         : h("p.step-none", null, t("none", "没有")));
   }

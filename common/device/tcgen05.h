@@ -20,10 +20,24 @@
 #include "tma.h"
 
 /* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m = 64 of 8, up to
- * 256. a_major, b_major: 1 if m, or n, lies together in memory. PTX 9.7.16.4.2. */
+ * 256. a_major, b_major: 1 if m, or n, lies together in memory. PTX 9.7.16.4.2, as the next three. */
 HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, int b_major) {
     return 1u << 4 | (uint32_t)is_bf16 << 7 | (uint32_t)is_bf16 << 10 | (uint32_t)a_major << 15 |
            (uint32_t)b_major << 16 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
+}
+/* Of kind f8f6f4, K-major: e4m3 is 0, e5m2 is 1. */
+HOST_DEVICE uint32_t tcgen05_shape_f8(int a_is_e5m2, int b_is_e5m2, int m, int n) {
+    return 1u << 4 | (uint32_t)a_is_e5m2 << 7 | (uint32_t)b_is_e5m2 << 10 | (uint32_t)(n / 8) << 17 |
+           (uint32_t)(m / 16) << 24;
+}
+/* Of kind mxf8f6f4 with m = 128: the scales of a k-step of 32 are byte a_scale, and b_scale, of their columns, 0 to 3. */
+HOST_DEVICE uint32_t tcgen05_shape_mxf8(int a_is_e5m2, int b_is_e5m2, int n, int a_scale, int b_scale) {
+    return (uint32_t)b_scale << 4 | (uint32_t)a_is_e5m2 << 7 | (uint32_t)b_is_e5m2 << 10 | (uint32_t)(n / 8) << 17 |
+           1u << 23 | 1u << 27 | (uint32_t)a_scale << 29;
+}
+/* Of kind mxf4nvf4 with m = 128, both e2m1: scales are ue4m3 (0) or ue8m0 (1), one for 16 of the 64 k. */
+HOST_DEVICE uint32_t tcgen05_shape_nvf4(int scale_is_ue8m0, int n) {
+    return 1u << 7 | 1u << 10 | (uint32_t)(n / 8) << 17 | (uint32_t)scale_is_ue8m0 << 23 | 1u << 27;
 }
 
 enum { TCGEN05_SWIZZLE_NONE = 0, TCGEN05_SWIZZLE_128B = 2, TCGEN05_SWIZZLE_64B = 4, TCGEN05_SWIZZLE_32B = 6 };
@@ -34,6 +48,10 @@ HOST_DEVICE uint64_t tcgen05_descriptor_fields(uint32_t address, uint32_t leadin
                                                int swizzle) {
     return (uint64_t)(address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4 & 0x3fff) << 16 |
            (uint64_t)(stride_bytes >> 4 & 0x3fff) << 32 | (uint64_t)1 << 46 | (uint64_t)swizzle << 61;
+}
+/* Rows of 16 bytes side by side, as tcgen05.cp takes scales. */
+HOST_DEVICE uint64_t tcgen05_descriptor_16_byte_rows(uint32_t address) {
+    return tcgen05_descriptor_fields(address, 0, 128, TCGEN05_SWIZZLE_NONE);
 }
 /* A K-major tile [rows][64] of bf16 with the 128-byte swizzle, as TMA writes it, on a 1024-byte boundary. */
 HOST_DEVICE uint64_t tcgen05_descriptor_k_major_128b(uint32_t address) {
@@ -55,14 +73,17 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
 #define TCGEN05_DEALLOC(group)                                                                                \
     asm volatile("tcgen05.dealloc.cta_group::" group ".sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) \
                  : "memory")
-#define TCGEN05_MMA(group, kind)                                                          \
-    asm volatile("{\n"                                                                    \
-                 ".reg .pred p;\n"                                                        \
-                 "setp.ne.b32 p, %4, 0;\n"                                                \
-                 "tcgen05.mma.cta_group::" group ".kind::" kind " [%0], %1, %2, %3, p;\n" \
-                 "}\n" ::"r"(d),                                                          \
-                 "l"(a), "l"(b), "r"(shape), "r"(accumulate)                              \
+#define TCGEN05_MMA_OF(group, kind, from, type, scales, ...)                                              \
+    asm volatile("{\n"                                                                                    \
+                 ".reg .pred p;\n"                                                                        \
+                 "setp.ne.b32 p, %4, 0;\n"                                                                \
+                 "tcgen05.mma.cta_group::" group ".kind::" kind " [%0], " from ", %2, %3, " scales "p;\n" \
+                 "}\n" ::"r"(d),                                                                          \
+                 type(a), "l"(b), "r"(shape), "r"(accumulate)__VA_ARGS__                                  \
                  : "memory")
+#define TCGEN05_MMA(group, kind) TCGEN05_MMA_OF(group, kind, "%1", "l", "", )
+#define TCGEN05_MMA_TS(group, kind) TCGEN05_MMA_OF(group, kind, "[%1]", "r", "", )
+#define TCGEN05_MMA_SCALED(kind) TCGEN05_MMA_OF("1", kind, "%1", "l", "[%5], [%6], ", , "r"(a_scales), "r"(b_scales))
 
 /* Takes columns of tensor memory, 32, 64, 128, 256 or 512, and writes the address to shared memory; waits for other CTAs to free
  * them. A whole warp. By an ordinary store: a barrier must be between it and other warps' reads. No later allocation of the CTA may
@@ -89,7 +110,55 @@ DEVICE void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, 
 DEVICE void tcgen05_mma_f16_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
     TCGEN05_MMA("2", "f16");
 }
-/* The barrier gets an arrival when the products that this thread has started are over. PTX 9.7.16.12.1. */
+/* A from tensor memory, in the lanes of D (of a pair with m = 128 in both halves of them): 8 columns, each two neighbours of k. Who
+ * has stored it there has waited, tcgen05_wait_st(), and handed it on. */
+DEVICE void tcgen05_mma_f16_ts(uint32_t d, uint32_t a, uint64_t b, uint32_t shape, int accumulate) {
+    TCGEN05_MMA_TS("1", "f16");
+}
+/* The same for a pair. */
+DEVICE void tcgen05_mma_f16_ts_pair(uint32_t d, uint32_t a, uint64_t b, uint32_t shape, int accumulate) {
+    TCGEN05_MMA_TS("2", "f16");
+}
+/* tcgen05_mma_f16() of fp8, k = 32; `shape` of tcgen05_shape_f8(). */
+DEVICE void tcgen05_mma_f8(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
+    TCGEN05_MMA("1", "f8f6f4");
+}
+/* The same for a pair. */
+DEVICE void tcgen05_mma_f8_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
+    TCGEN05_MMA("2", "f8f6f4");
+}
+/* A from tensor memory: a column holds four neighbours of k. */
+DEVICE void tcgen05_mma_f8_ts(uint32_t d, uint32_t a, uint64_t b, uint32_t shape, int accumulate) {
+    TCGEN05_MMA_TS("1", "f8f6f4");
+}
+/* Each element is multiplied by its scale first, k = 32; `shape` of tcgen05_shape_mxf8(). Scales lie in tensor memory: those of row m of A,
+ * or of B, in column m / 32 of lane m % 32 of each quarter, as tcgen05_cp_32x128b() copies them. PTX 9.7.16.10.7. */
+DEVICE void tcgen05_mma_mxf8(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, uint32_t a_scales, uint32_t b_scales,
+                             int accumulate) {
+    TCGEN05_MMA_SCALED("mxf8f6f4.block_scale.scale_vec::1X");
+}
+/* The same of e2m1, two to a byte, k = 64; `shape` of tcgen05_shape_nvf4(). The four bytes of a column are scales of 16 k each. */
+DEVICE void tcgen05_mma_nvf4(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, uint32_t a_scales, uint32_t b_scales,
+                             int accumulate) {
+    TCGEN05_MMA_SCALED("mxf4nvf4.block_scale.scale_vec::4X");
+}
+
+#define TCGEN05_CP(shape) \
+    asm volatile("tcgen05.cp.cta_group::1." shape " [%0], %1;" ::"r"(address), "l"(rows) : "memory")
+/* Starts a copy of K-major rows in shared memory, a descriptor's, to columns from the address on, row m to lane m: 32 bytes to eight
+ * columns. One thread, which a commit tells of the end; its later products come behind it without. It reads as TMA does: ordinary stores
+ * before it need fence_proxy_async(). PTX 9.7.16.9.2, as the next four. */
+DEVICE void tcgen05_cp_128x256b(uint32_t address, uint64_t rows) { TCGEN05_CP("128x256b"); }
+/* 16 bytes to four columns. */
+DEVICE void tcgen05_cp_128x128b(uint32_t address, uint64_t rows) { TCGEN05_CP("128x128b"); }
+/* 64 rows of 16 bytes, to lanes m and m + 64. */
+DEVICE void tcgen05_cp_64x128b_02_13(uint32_t address, uint64_t rows) { TCGEN05_CP("64x128b.warpx2::02_13"); }
+/* The first 32 of them to lanes m and m + 32, the others to lanes m + 32 and m + 64. */
+DEVICE void tcgen05_cp_64x128b_01_23(uint32_t address, uint64_t rows) { TCGEN05_CP("64x128b.warpx2::01_23"); }
+/* 32 rows of 16 bytes, to the same lane of each quarter: scales. */
+DEVICE void tcgen05_cp_32x128b(uint32_t address, uint64_t rows) { TCGEN05_CP("32x128b.warpx4"); }
+
+/* The barrier gets an arrival when the products and copies that this thread has started are over. PTX 9.7.16.12.1. */
 DEVICE void tcgen05_commit(MBarrier *bar) {
     asm volatile(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(bar))
@@ -124,44 +193,118 @@ DEVICE void tcgen05_wait_ld(void) { asm volatile("tcgen05.wait::ld.sync.aligned;
 DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory"); }
 
 /* clang-format off */
-#define TCGEN05_8(to, r, i) to(r[i]), to(r[i + 1]), to(r[i + 2]), to(r[i + 3]), to(r[i + 4]), to(r[i + 5]), to(r[i + 6]), to(r[i + 7])
-#define TCGEN05_32(to, r, i) TCGEN05_8(to, r, i), TCGEN05_8(to, r, i + 8), TCGEN05_8(to, r, i + 16), TCGEN05_8(to, r, i + 24)
-#define TCGEN05_NAMES_8 "%0,%1,%2,%3,%4,%5,%6,%7"
-#define TCGEN05_NAMES_32 TCGEN05_NAMES_8 ",%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define TCGEN05_1(to, r, i) to(r[i])
+#define TCGEN05_2(to, r, i) TCGEN05_1(to, r, i), TCGEN05_1(to, r, i + 1)
+#define TCGEN05_4(to, r, i) TCGEN05_2(to, r, i), TCGEN05_2(to, r, i + 2)
+#define TCGEN05_8(to, r, i) TCGEN05_4(to, r, i), TCGEN05_4(to, r, i + 4)
+#define TCGEN05_16(to, r, i) TCGEN05_8(to, r, i), TCGEN05_8(to, r, i + 8)
+#define TCGEN05_32(to, r, i) TCGEN05_16(to, r, i), TCGEN05_16(to, r, i + 16)
+#define TCGEN05_64(to, r, i) TCGEN05_32(to, r, i), TCGEN05_32(to, r, i + 32)
+#define TCGEN05_128(to, r, i) TCGEN05_64(to, r, i), TCGEN05_64(to, r, i + 64)
+#define TCGEN05_TEN(t) ",%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9"
+#define TCGEN05_NAMES_1 "%0"
+#define TCGEN05_NAMES_2 "%0,%1"
+#define TCGEN05_NAMES_4 "%0,%1,%2,%3"
+#define TCGEN05_NAMES_8 TCGEN05_NAMES_4 ",%4,%5,%6,%7"
+#define TCGEN05_NAMES_16 TCGEN05_NAMES_8 ",%8,%9,%10,%11,%12,%13,%14,%15"
+#define TCGEN05_NAMES_32 TCGEN05_NAMES_16 ",%16,%17,%18,%19" TCGEN05_TEN(2) ",%30,%31"
+#define TCGEN05_NAMES_64 TCGEN05_NAMES_32 ",%32,%33,%34,%35,%36,%37,%38,%39" TCGEN05_TEN(4) TCGEN05_TEN(5) ",%60,%61,%62,%63"
+#define TCGEN05_NAMES_128 TCGEN05_NAMES_64 ",%64,%65,%66,%67,%68,%69" TCGEN05_TEN(7) TCGEN05_TEN(8) TCGEN05_TEN(9) TCGEN05_TEN(10) \
+    TCGEN05_TEN(11) ",%120,%121,%122,%123,%124,%125,%126,%127"
 /* clang-format on */
-#define TCGEN05_LD(n, i)                                                                          \
-    asm volatile("tcgen05.ld.sync.aligned.32x32b.x" #n ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "];" \
-                 : TCGEN05_##n("=r", r, i)                                                        \
-                 : "r"(address + i)                                                               \
+/* x: the N of .xN; n: registers. */
+#define TCGEN05_LD(shape, x, n, half, i)                                                                     \
+    asm volatile("tcgen05.ld.sync.aligned." shape ".x" #x ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "]" half ";" \
+                 : TCGEN05_##n("=r", r, i)                                                                   \
+                 : "r"(address + i)                                                                          \
                  : "memory")
-#define TCGEN05_ST(n, i)                                                                     \
-    asm volatile("tcgen05.st.sync.aligned.32x32b.x" #n ".b32 [%" #n "], {" TCGEN05_NAMES_##n \
-                 "};" ::TCGEN05_##n("r", r, i),                                              \
-                 "r"(address + i)                                                            \
+#define TCGEN05_ST(shape, x, n, half, i)                                                                \
+    asm volatile("tcgen05.st.sync.aligned." shape ".x" #x ".b32 [%" #n "]" half ", {" TCGEN05_NAMES_##n \
+                 "};" ::TCGEN05_##n("r", r, i),                                                         \
+                 "r"(address + i)                                                                       \
                  : "memory")
 
-/* Starts the load of n columns, a multiple of 8 and a constant where this is inlined: lane l of the warp gets those of its quarter's lane l.
- * The registers have their values after tcgen05_wait_ld(). The address's lane is the quarter's first. PTX 9.7.16.8.3. */
-DEVICE void tcgen05_ld(const int n, uint32_t *r, uint32_t address) {
-    UNROLL
-    for (int i = 0; i < n / 32 * 32; i += 32) {
-        TCGEN05_LD(32, i);
+#define TCGEN05_IF(one, shape, x, n, half) \
+    if (num == x) {                        \
+        one(shape, x, n, half, 0);         \
     }
+/* For each N that .xN takes, by registers for N = 1. */
+#define TCGEN05_EACH_4(one, shape)     \
+    TCGEN05_IF(one, shape, 1, 4, "")   \
+    TCGEN05_IF(one, shape, 2, 8, "")   \
+    TCGEN05_IF(one, shape, 4, 16, "")  \
+    TCGEN05_IF(one, shape, 8, 32, "")  \
+    TCGEN05_IF(one, shape, 16, 64, "") \
+    TCGEN05_IF(one, shape, 32, 128, "")
+#define TCGEN05_EACH_2(one, shape)     \
+    TCGEN05_IF(one, shape, 1, 2, "")   \
+    TCGEN05_IF(one, shape, 2, 4, "")   \
+    TCGEN05_IF(one, shape, 4, 8, "")   \
+    TCGEN05_IF(one, shape, 8, 16, "")  \
+    TCGEN05_IF(one, shape, 16, 32, "") \
+    TCGEN05_IF(one, shape, 32, 64, "") \
+    TCGEN05_IF(one, shape, 64, 128, "")
+#define TCGEN05_EACH_1(one, shape, half)     \
+    TCGEN05_IF(one, shape, 1, 1, half(1))    \
+    TCGEN05_IF(one, shape, 2, 2, half(2))    \
+    TCGEN05_IF(one, shape, 4, 4, half(4))    \
+    TCGEN05_IF(one, shape, 8, 8, half(8))    \
+    TCGEN05_IF(one, shape, 16, 16, half(16)) \
+    TCGEN05_IF(one, shape, 32, 32, half(32)) \
+    TCGEN05_IF(one, shape, 64, 64, half(64)) \
+    TCGEN05_IF(one, shape, 128, 128, half(128))
+#define TCGEN05_WHOLE(n) ""
+#define TCGEN05_HALF(n) ", " #n
+#define TCGEN05_SEVERAL(num) (((num) & ((num)-1)) != 0 || (num) > 128)
+#define TCGEN05_PIECE(num, i) ((num) - (i) >= 32 ? 32 : 8)
+
+/* Starts the load of num columns, a constant where this is inlined: by one instruction if that is a power of two of up to 128, else, of a
+ * multiple of 8, by several. Lane l of the warp gets those of its quarter's lane l. The registers have their values after
+ * tcgen05_wait_ld(). The address's lane is the quarter's first. PTX 9.7.16.8.3. */
+DEVICE void tcgen05_ld(const int num, uint32_t *r, uint32_t address) {
+    TCGEN05_EACH_1(TCGEN05_LD, "32x32b", TCGEN05_WHOLE)
     UNROLL
-    for (int i = n / 32 * 32; i < n; i += 8) {
-        TCGEN05_LD(8, i);
+    for (int i = 0; i < num && TCGEN05_SEVERAL(num); i += TCGEN05_PIECE(num, i)) {
+        if (TCGEN05_PIECE(num, i) == 32) {
+            TCGEN05_LD("32x32b", 32, 32, "", i);
+        } else {
+            TCGEN05_LD("32x32b", 8, 8, "", i);
+        }
     }
 }
 /* The reverse. PTX 9.7.16.8.4. */
-DEVICE void tcgen05_st(const int n, uint32_t address, const uint32_t *r) {
+DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
+    TCGEN05_EACH_1(TCGEN05_ST, "32x32b", TCGEN05_WHOLE)
     UNROLL
-    for (int i = 0; i < n / 32 * 32; i += 32) {
-        TCGEN05_ST(32, i);
+    for (int i = 0; i < num && TCGEN05_SEVERAL(num); i += TCGEN05_PIECE(num, i)) {
+        if (TCGEN05_PIECE(num, i) == 32) {
+            TCGEN05_ST("32x32b", 32, 32, "", i);
+        } else {
+            TCGEN05_ST("32x32b", 8, 8, "", i);
+        }
     }
-    UNROLL
-    for (int i = n / 32 * 32; i < n; i += 8) {
-        TCGEN05_ST(8, i);
-    }
+}
+
+/* The other shapes, each one instruction, .x of `num`, a constant where this is inlined: a power of two, of up to 128 registers. The warp
+ * has 16 lanes, from the address's on: the first or the 17th of its quarter. `num` registers: lane l has, of lane l / 4 + 8 (l % 2), column
+ * 2 i + l / 2 % 2 in register i. */
+DEVICE void tcgen05_ld_16x64b(const int num, uint32_t *r,
+                              uint32_t address){TCGEN05_EACH_1(TCGEN05_LD, "16x64b", TCGEN05_WHOLE)}
+/* 2 num registers: of lane l / 4 + 8 (i % 2) column i / 2 * 4 + l % 4. */
+DEVICE void tcgen05_ld_16x128b(const int num, uint32_t *r, uint32_t address){TCGEN05_EACH_2(TCGEN05_LD, "16x128b")}
+/* 4 num registers, as accumulators of wgmma and mma.sync lie: of lane l / 4 + 8 (i / 2 % 2) column i / 4 * 8 + l % 4 * 2 + i % 2. */
+DEVICE void tcgen05_ld_16x256b(const int num, uint32_t *r, uint32_t address){TCGEN05_EACH_4(TCGEN05_LD, "16x256b")}
+/* num registers: of lane l % 16 column i, for the upper half of the warp column i + num. */
+DEVICE void tcgen05_ld_16x32bx2(const int num, uint32_t *r, uint32_t address){
+    TCGEN05_EACH_1(TCGEN05_LD, "16x32bx2", TCGEN05_HALF)} /* The reverses. */
+DEVICE void tcgen05_st_16x64b(const int num, uint32_t address, const uint32_t *r){
+    TCGEN05_EACH_1(TCGEN05_ST, "16x64b", TCGEN05_WHOLE)} /* Of tcgen05_ld_16x128b(). */
+DEVICE void tcgen05_st_16x128b(const int num, uint32_t address,
+                               const uint32_t *r){TCGEN05_EACH_2(TCGEN05_ST, "16x128b")} /* Of tcgen05_ld_16x256b(). */
+DEVICE void tcgen05_st_16x256b(const int num, uint32_t address,
+                               const uint32_t *r){TCGEN05_EACH_4(TCGEN05_ST, "16x256b")} /* Of tcgen05_ld_16x32bx2(). */
+DEVICE void tcgen05_st_16x32bx2(const int num, uint32_t address, const uint32_t *r) {
+    TCGEN05_EACH_1(TCGEN05_ST, "16x32bx2", TCGEN05_HALF)
 }
 
 #elif defined(GEMM_MODEL)
@@ -173,8 +316,24 @@ DEVICE void tcgen05_st(const int n, uint32_t address, const uint32_t *r) {
 #define tcgen05_relinquish_pair() model_tcgen05_relinquish(1, HERE)
 #define tcgen05_dealloc(address, columns) model_tcgen05_dealloc(address, columns, 0, HERE)
 #define tcgen05_dealloc_pair(address, columns) model_tcgen05_dealloc(address, columns, 1, HERE)
-#define tcgen05_mma_f16(d, a, b, shape, accumulate) model_tcgen05_mma_f16(d, a, b, shape, accumulate, 0, HERE)
-#define tcgen05_mma_f16_pair(d, a, b, shape, accumulate) model_tcgen05_mma_f16(d, a, b, shape, accumulate, 1, HERE)
+#define TCGEN05_MMA(kind, ts, pair, d, a, b, shape, accumulate) \
+    model_tcgen05_mma(kind, ts, d, a, b, shape, 0, 0, accumulate, pair, HERE)
+#define tcgen05_mma_f16(...) TCGEN05_MMA(TCGEN05_F16, 0, 0, __VA_ARGS__)
+#define tcgen05_mma_f16_pair(...) TCGEN05_MMA(TCGEN05_F16, 0, 1, __VA_ARGS__)
+#define tcgen05_mma_f16_ts(...) TCGEN05_MMA(TCGEN05_F16, 1, 0, __VA_ARGS__)
+#define tcgen05_mma_f16_ts_pair(...) TCGEN05_MMA(TCGEN05_F16, 1, 1, __VA_ARGS__)
+#define tcgen05_mma_f8(...) TCGEN05_MMA(TCGEN05_F8F6F4, 0, 0, __VA_ARGS__)
+#define tcgen05_mma_f8_pair(...) TCGEN05_MMA(TCGEN05_F8F6F4, 0, 1, __VA_ARGS__)
+#define tcgen05_mma_f8_ts(...) TCGEN05_MMA(TCGEN05_F8F6F4, 1, 0, __VA_ARGS__)
+#define tcgen05_mma_mxf8(d, a, b, shape, a_scales, b_scales, accumulate) \
+    model_tcgen05_mma(TCGEN05_MXF8F6F4, 0, d, a, b, shape, a_scales, b_scales, accumulate, 0, HERE)
+#define tcgen05_mma_nvf4(d, a, b, shape, a_scales, b_scales, accumulate) \
+    model_tcgen05_mma(TCGEN05_MXF4NVF4, 0, d, a, b, shape, a_scales, b_scales, accumulate, 0, HERE)
+#define tcgen05_cp_128x256b(address, rows) model_tcgen05_cp(TCGEN05_128X256B, address, rows, HERE)
+#define tcgen05_cp_128x128b(address, rows) model_tcgen05_cp(TCGEN05_128X128B, address, rows, HERE)
+#define tcgen05_cp_64x128b_02_13(address, rows) model_tcgen05_cp(TCGEN05_64X128B_02_13, address, rows, HERE)
+#define tcgen05_cp_64x128b_01_23(address, rows) model_tcgen05_cp(TCGEN05_64X128B_01_23, address, rows, HERE)
+#define tcgen05_cp_32x128b(address, rows) model_tcgen05_cp(TCGEN05_32X128B, address, rows, HERE)
 #define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, 0, HERE)
 #define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
 #define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, HERE)
@@ -182,8 +341,16 @@ DEVICE void tcgen05_st(const int n, uint32_t address, const uint32_t *r) {
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait_ld(HERE)
 #define tcgen05_wait_st() model_tcgen05_wait_st(HERE)
-#define tcgen05_ld(n, r, address) model_tcgen05_ld(n, r, address, HERE)
-#define tcgen05_st(n, address, r) model_tcgen05_st(n, address, r, HERE)
+#define tcgen05_ld(n, r, address) model_tcgen05_ld(TCGEN05_32X32B, n, r, address, HERE)
+#define tcgen05_st(n, address, r) model_tcgen05_st(TCGEN05_32X32B, n, address, r, HERE)
+#define tcgen05_ld_16x64b(num, r, address) model_tcgen05_ld(TCGEN05_16X64B, num, r, address, HERE)
+#define tcgen05_st_16x64b(num, address, r) model_tcgen05_st(TCGEN05_16X64B, num, address, r, HERE)
+#define tcgen05_ld_16x128b(num, r, address) model_tcgen05_ld(TCGEN05_16X128B, num, r, address, HERE)
+#define tcgen05_st_16x128b(num, address, r) model_tcgen05_st(TCGEN05_16X128B, num, address, r, HERE)
+#define tcgen05_ld_16x256b(num, r, address) model_tcgen05_ld(TCGEN05_16X256B, num, r, address, HERE)
+#define tcgen05_st_16x256b(num, address, r) model_tcgen05_st(TCGEN05_16X256B, num, address, r, HERE)
+#define tcgen05_ld_16x32bx2(num, r, address) model_tcgen05_ld(TCGEN05_16X32BX2, num, r, address, HERE)
+#define tcgen05_st_16x32bx2(num, address, r) model_tcgen05_st(TCGEN05_16X32BX2, num, address, r, HERE)
 
 #endif
 #endif

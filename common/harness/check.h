@@ -41,7 +41,7 @@ typedef struct {
     uint64_t guard_rows;           /* behind its rows, */
     uint64_t guard_after;          /* and after it */
     uint64_t guard_first;          /* the first of them, as an index into the block; NOWHERE if none */
-    uint64_t lse_wrong, lse_first; /* KIND_ATTENTION: logarithms that are wrong or behind the last one, and where */
+    uint64_t lse_wrong, lse_first; /* attention: logarithms that are wrong or behind the last one, and where */
     float lse_got, lse_expected;   /* of that one */
     uint64_t workspace_left;       /* bytes of the workspace that a launch did not leave zero */
     /* Largest share of the allowance for accumulation (eps * magnitude) that an element used, beyond its last rounding;

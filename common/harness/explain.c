@@ -88,9 +88,9 @@ static void *matrix(const char *name, int rows, int columns, int ld) {
 /* Matrices of zeros, and what belongs to them. */
 static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *asked) {
     const Chapter *chapter = e->chapter;
-    int unit = kind_row_unit(chapter->kind), is_attention = chapter->kind == KIND_ATTENTION;
-    int columns = is_attention ? shape->n : shape->k; /* of A */
-    Shape wanted = {.m = is_attention && asked->heads.batches ? shape->m / asked->heads.batches : shape->m,
+    int unit = kind_row_unit(chapter->kind), attends = is_attention(chapter->kind);
+    int columns = attends ? shape->n : shape->k; /* of A */
+    Shape wanted = {.m = attends && asked->heads.batches ? shape->m / asked->heads.batches : shape->m,
                     .n = shape->n,
                     .k = shape->k,
                     .pad = (shape->lda - (columns + unit - 1) / unit * unit) / (unit / 8),

@@ -271,9 +271,9 @@ __global__ void __launch_bounds__(BLOCK)
     int head = (int)blockIdx.x / blocks % a->heads, batch = (int)blockIdx.x / blocks / a->heads;
     int first = (int)blockIdx.x % blocks * QUERIES, count = min_int(QUERIES, a->queries - first);
     int keys = keys_seen(a, first + count - 1);
-    double sum[QUERIES] = {}, value[QUERIES] = {}, sizes[QUERIES] = {}, squares[QUERIES] = {};
+    double sum[QUERIES] = {}, value[QUERIES] = {}, sizes[QUERIES] = {}, squares[QUERIES] = {}, values[QUERIES] = {};
     for (int i = 0; i < QUERIES; i++) {
-        q[i][thread] = i < count && thread < d ? attention_q(a, batch, head, first + i, thread) : 0;
+        q[i][thread] = i < count && thread < d ? attention_q(&part.operands, batch, head, first + i, thread) : 0;
         largest[i] = -INFINITY; /* all threads write the same */
         size[i] = 0;
     }
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(BLOCK)
         int key = block + thread, most = min_int(BLOCK, keys - block);
         double score[QUERIES] = {}, score_size[QUERIES] = {};
         for (int column = 0; column < d && key < keys; column++) {
-            double k = attention_k(a, batch, head, key, column);
+            double k = attention_k(&part.operands, batch, head, key, column);
             for (int i = 0; i < QUERIES; i++) {
                 score[i] += q[i][column] * k;
                 score_size[i] += fabs(q[i][column] * k);
@@ -315,13 +315,14 @@ __global__ void __launch_bounds__(BLOCK)
             sum[i] *= shrink[i], value[i] *= shrink[i], sizes[i] *= shrink[i], squares[i] *= shrink[i] * shrink[i];
         }
         for (int j = 0; j < most; j++) {
-            double v = thread < d ? attention_v(a, batch, head, block + j, thread) : 0;
+            double v = thread < d ? attention_v(&part.operands, batch, head, block + j, thread) : 0;
             for (int i = 0; i < QUERIES; i++) {
                 double share = weight[i][j] * v;
                 sum[i] += weight[i][j];
                 value[i] += share;
                 sizes[i] += fabs(share);
                 squares[i] += share * share;
+                values[i] += weight[i][j] > 0 ? fabs(v) : 0; /* the exponential of a key that is seen */
             }
         }
         __syncthreads(); /* all have read the weights; the next ones may overwrite them */
@@ -332,7 +333,8 @@ __global__ void __launch_bounds__(BLOCK)
             size_t row = (size_t)batch * (size_t)a->queries + (size_t)(first + i);
             size_t at = row * (size_t)part.gemm.n + (size_t)(head * d + thread);
             expected[at] = value[i] / all;
-            magnitude[at] = (float)attention_allowed(a, sizes[i] / all, squares[i] / (all * all), size[i]);
+            magnitude[at] =
+                (float)attention_allowed(a, sizes[i] / all, squares[i] / (all * all), values[i] / all, size[i]);
         }
         if (thread == 0) {
             attention_lse(a, batch, head, first + i, largest[i], sum[i], size[i]);
@@ -352,7 +354,7 @@ static GemmStatus gpu_attention(const ReferencePart *part, double *expected, flo
 }
 
 static GemmStatus gpu_reference(const ReferencePart *part, double *expected, float *magnitude) {
-    if (part->kind == KIND_ATTENTION) {
+    if (is_attention(part->kind)) {
         return gpu_attention(part, expected, magnitude);
     }
     size_t tiles = (size_t)ceil_div(part->end_row - part->first_row, TILE) * (size_t)ceil_div(part->gemm.n, TILE);

@@ -3,9 +3,9 @@
 
 #include <limits.h>
 
-const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", "attention", NULL};
+const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", "attention", "attention_e4m3", NULL};
 
-static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8; }
+static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8 || kind == KIND_ATTENTION_E4M3; }
 
 int kind_row_unit(Kind kind) { return is_e4m3(kind) ? 16 : 8; }
 
@@ -34,8 +34,10 @@ int kind_heads_fit(const Shape *shape, char *message) {
     return 1;
 }
 
-/* V's rows are longer than K's. */
-static int ld_of_v(const Shape *shape, const Gemm *gemm) { return gemm->ldb + 2 * shape->pad; }
+/* V's rows are longer than K's; those of e4m3 are as long as there are keys. */
+static int ld_of_v(const Shape *shape, const Gemm *gemm) {
+    return (shape->kind == KIND_ATTENTION ? gemm->ldb : ceil_div(gemm->k, 16) * 16) + 2 * shape->pad;
+}
 
 Attention kind_attention(const Shape *shape, const Gemm *g) {
     Heads heads = kind_heads(shape);
@@ -55,11 +57,15 @@ Attention kind_attention(const Shape *shape, const Gemm *g) {
         stride[i][1] = heads.size;
         stride[i][2] = ld[i];
     }
+    if (shape->kind == KIND_ATTENTION_E4M3) {
+        a.v_stride[1] = (long long)ld[2] * heads.size;
+        a.v_stride[0] = a.v_stride[1] * heads.kv;
+    }
     return a;
 }
 
 double kind_flop(const Shape *shape, const Gemm *g) {
-    if (shape->kind != KIND_ATTENTION) {
+    if (!is_attention(shape->kind)) {
         return 2.0 * g->m * g->n * g->k;
     }
     Attention a = kind_attention(shape, g);
@@ -78,13 +84,14 @@ void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
     switch (shape->kind) {
     case KIND_ATTENTION:
+    case KIND_ATTENTION_E4M3:
         product[0] = '\0';
         if (heads.window) {
             snprintf(product, sizeof product, ", window of %d", heads.window);
         }
-        snprintf(text, size, "O = softmax(Q K^T) V, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s%s",
-                 heads.batches, g->n / heads.size, heads.size, heads.kv, g->m / heads.batches, g->k,
-                 heads.causal ? ", causal" : "", product);
+        snprintf(text, size, "O = softmax(Q K^T) V%s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s%s",
+                 is_e4m3(shape->kind) ? ", e4m3" : "", heads.batches, g->n / heads.size, heads.size, heads.kv,
+                 g->m / heads.batches, g->k, heads.causal ? ", causal" : "", product);
         break;
     case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
     case KIND_FP8:
@@ -107,16 +114,20 @@ static OperandShape padded_rows(OperandId id, const char *name, DataType type, i
 int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]) {
     Kind kind = shape->kind;
     int count = 0, groups = ceil_div(gemm->k, SCALE_K), experts = shape->experts, pad = shape->pad;
-    if (kind == KIND_ATTENTION) {
+    DataType type = is_e4m3(kind) ? TYPE_E4M3 : TYPE_BF16;
+    if (is_attention(kind)) {
         Heads heads = kind_heads(shape);
         long long rows = (long long)heads.batches * gemm->k;
         int columns = heads.kv * heads.size;
-        list[count++] = (OperandShape){OPERAND_A, "Q", TYPE_BF16, 0, gemm->m, gemm->n, gemm->lda};
-        list[count++] = (OperandShape){OPERAND_B, "K", TYPE_BF16, 0, rows, columns, gemm->ldb};
-        list[count++] = (OperandShape){OPERAND_V, "V", TYPE_BF16, 0, rows, columns, ld_of_v(shape, gemm)};
-        return count;
+        list[count++] = (OperandShape){OPERAND_A, "Q", type, 0, gemm->m, gemm->n, gemm->lda};
+        list[count++] = (OperandShape){OPERAND_B, "K", type, 0, rows, columns, gemm->ldb};
+        list[count] = (OperandShape){OPERAND_V, "V", type, 0, rows, columns, ld_of_v(shape, gemm)};
+        if (kind == KIND_ATTENTION_E4M3) { /* as columns */
+            list[count].rows = (long long)heads.batches * columns;
+            list[count].columns = gemm->k;
+        }
+        return count + 1;
     }
-    DataType type = is_e4m3(kind) ? TYPE_E4M3 : TYPE_BF16;
     list[count++] = (OperandShape){OPERAND_A, "A", type, 0, gemm->m, gemm->k, gemm->lda};
     if (kind == KIND_W4A8) {
         long long rows = (long long)experts * gemm->n;
@@ -218,14 +229,14 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row) {
 }
 
 int kind_is_exact(Kind kind, DataKind data) {
-    return data != DATA_NORMAL && kind != KIND_BIAS_GELU && kind != KIND_ATTENTION;
+    return data != DATA_NORMAL && kind != KIND_BIAS_GELU && !is_attention(kind);
 }
 
 int kind_max_exact_k(Kind kind) {
-    return kind == KIND_ATTENTION ? INT_MAX
-           : kind == KIND_FP8     ? (1 << 24) / (16 * 16) - 1
-           : kind == KIND_W4A8    ? (1 << 24) / (28 * 4) - 1
-                                  : MAX_EXACT_K;
+    return is_attention(kind)  ? INT_MAX
+           : kind == KIND_FP8  ? (1 << 24) / (16 * 16) - 1
+           : kind == KIND_W4A8 ? (1 << 24) / (28 * 4) - 1
+                               : MAX_EXACT_K;
 }
 
 double accumulation_eps(int k) { return roundings_of(k); }
@@ -235,7 +246,8 @@ double kind_eps(Kind kind, int k) {
     switch (kind) {
     case KIND_BF16: return accumulation_eps(k);
     case KIND_BIAS_GELU: return accumulation_eps(k + 1);
-    case KIND_ATTENTION: return 1;
+    case KIND_ATTENTION:
+    case KIND_ATTENTION_E4M3: return 1;
     default: return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
     }
 }
@@ -286,7 +298,7 @@ static void attention_row(const ReferencePart *part, int row, int head, double *
     double largest = -INFINITY, sum = 0, score_size = 0;
     for (int key = first; key < keys; key++) {
         double size = 0;
-        weight[key] = attention_score(a, batch, head, query, key, &size);
+        weight[key] = attention_score(&part->operands, batch, head, query, key, &size);
         largest = weight[key] > largest ? weight[key] : largest;
         score_size = size > score_size ? size : score_size;
     }
@@ -295,16 +307,17 @@ static void attention_row(const ReferencePart *part, int row, int head, double *
         sum += weight[key];
     }
     for (int column = 0; column < a->head_size; column++) {
-        double value = 0, size = 0, squares = 0;
+        double value = 0, size = 0, squares = 0, values = 0;
         for (int key = first; key < keys; key++) {
-            double share = weight[key] / sum * attention_v(a, batch, head, key, column);
+            double v = attention_v(&part->operands, batch, head, key, column), share = weight[key] / sum * v;
             value += share;
             size += fabs(share);
             squares += share * share;
+            values += fabs(v) / sum;
         }
         size_t at = (size_t)row * (size_t)part->gemm.n + (size_t)(head * a->head_size + column);
         expected[at] = value;
-        magnitude[at] = (float)attention_allowed(a, size, squares, score_size);
+        magnitude[at] = (float)attention_allowed(a, size, squares, values, score_size);
     }
     attention_lse(a, batch, head, query, largest, sum, score_size);
 }
@@ -325,7 +338,7 @@ static void attention_on_host(const ReferencePart *part, double *expected, float
 }
 
 void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude) {
-    if (part->kind == KIND_ATTENTION) {
+    if (is_attention(part->kind)) {
         attention_on_host(part, expected, magnitude);
         return;
     }

@@ -3,44 +3,16 @@
 #ifndef KIND_H
 #define KIND_H
 
+#include "../device/e4m3.h"
 #include "data.h"
 #include "options.h"
 
-/* ---- e4m3 -------------------------------------------------------------------------------------------------------- */
-
 enum {
-    E4M3_PADDING = 0x7f,       /* NaN: behind rows */
+    E4M3_PADDING = E4M3_NAN,   /* behind rows */
     FP32_PADDING = 0x7fffffff, /* NaN: behind rows of scales */
     INT4_LEAST = -7,           /* a quantiser that divides by the largest size / 7 makes no -8 */
     INT4_MOST = 7,
 };
-
-/* Exact; NaN for 0x7f and 0xff. */
-HOST_DEVICE float e4m3_value(e4m3 bits) {
-    int exponent = bits >> 3 & 15, fraction = bits & 7;
-    float size = exponent ? ldexpf((float)(8 + fraction), exponent - 10) : ldexpf((float)fraction, -9);
-    size = (bits & 0x7f) == 0x7f ? NAN : size;
-    return bits & 0x80 ? -size : size;
-}
-
-HOST_DEVICE int e4m3_is_nan(e4m3 bits) { return (bits & 0x7f) == 0x7f; }
-
-/* Round to nearest even, in one step; what is larger than 448 becomes 448, as in cvt.rn.satfinite. */
-HOST_DEVICE e4m3 round_to_e4m3(double value) {
-    double size = fabs(value);
-    int sign = signbit(value) ? 0x80 : 0, exponent;
-    if (size != size) {
-        return (e4m3)(sign | E4M3_PADDING);
-    }
-    if (size >= 448) {
-        return (e4m3)(sign | 0x7e);
-    }
-    if (size < 0x1p-6) { /* subnormal: a multiple of 2^-9; eight of them are the smallest normal value */
-        return (e4m3)(sign | (int)rint(size * 0x1p9));
-    }
-    double fraction = frexp(size, &exponent);                              /* 1/2 <= fraction < 1 */
-    return (e4m3)(sign | ((exponent + 5) * 8 + (int)rint(fraction * 16))); /* 16 carries into the exponent */
-}
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
@@ -53,7 +25,7 @@ typedef enum {
     OPERAND_SCALE_A,
     OPERAND_SCALE_B,
     OPERAND_FIRST_ROW,
-    OPERAND_V, /* KIND_ATTENTION, whose A is Q and B is K */
+    OPERAND_V, /* of attention, whose A is Q and B is K */
     OPERANDS
 } OperandId;
 
@@ -141,7 +113,8 @@ HOST_DEVICE int gelu_shift(int k) {
  *
  *     integers   A and B -4 .. 4, weights -7 .. 7, scales 1/2, 1 or 2
  *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as in data.h. e4m3: sigma 112, a quarter of the largest, cut off
- *                there. Weights: sigma 3. KIND_BIAS_GELU divides B by about sqrt(k) in both; its bias is as large as 1
+ *                there, and 1 in attention, which has no scales. Weights: sigma 3. KIND_BIAS_GELU divides B by about
+ *                sqrt(k) in both; its bias is as large as 1
  *     zeros      but for scales, which are 1 */
 HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType type, uint64_t index) {
     if (type == TYPE_BF16 && (id == OPERAND_A || id == OPERAND_B)) {
@@ -166,7 +139,7 @@ HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType ty
     }
     if (type == TYPE_E4M3) {
         return round_to_e4m3(integers ? draw_between(s, id, index, -INTEGER_LIMIT, INTEGER_LIMIT)
-                                      : 112 * draw_normal(s, id, index));
+                                      : (s->kind == KIND_ATTENTION_E4M3 ? 1 : 112) * draw_normal(s, id, index));
     }
     return round_to_bf16(integers ? 0.25 * draw_between(s, id, index, -INTEGER_LIMIT, INTEGER_LIMIT)
                                   : draw_normal(s, id, index)); /* the bias */
@@ -179,6 +152,7 @@ typedef union {
     Fp8 fp8;
     W4a8 w4a8;
     Attention attention; /* the reference's lse is what a chapter's should be, and what it may be off by: [..][2] */
+    AttentionE4m3 attention_e4m3; /* begins with an Attention, too */
 } Operands;
 
 /* What the reference computes at a time: all of C, or the rows of one expert. */
@@ -254,16 +228,27 @@ HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, doub
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-HOST_DEVICE double attention_q(const Attention *a, int batch, int head, int query, int column) {
-    return (double)bf16_value(a->q[batch * a->q_stride[0] + head * a->q_stride[1] + query * a->q_stride[2] + column]);
+HOST_DEVICE int is_attention(Kind kind) { return kind == KIND_ATTENTION || kind == KIND_ATTENTION_E4M3; }
+
+HOST_DEVICE double attention_element(const bf16 *matrix, const e4m3 *matrix_e4m3, const long long *stride, int batch,
+                                     int head, int row, int column) {
+    long long at = batch * stride[0] + head * stride[1] + row * stride[2] + column;
+    return matrix ? (double)bf16_value(matrix[at]) : (double)e4m3_value(matrix_e4m3[at]);
 }
-HOST_DEVICE double attention_k(const Attention *a, int batch, int head, int key, int column) {
-    int kv_head = head / (a->heads / a->kv_heads);
-    return (double)bf16_value(a->k[batch * a->k_stride[0] + kv_head * a->k_stride[1] + key * a->k_stride[2] + column]);
+HOST_DEVICE double attention_q(const Operands *o, int batch, int head, int query, int column) {
+    const Attention *a = &o->attention;
+    return attention_element(a->q, o->attention_e4m3.q, a->q_stride, batch, head, query, column);
 }
-HOST_DEVICE double attention_v(const Attention *a, int batch, int head, int key, int column) {
-    int kv_head = head / (a->heads / a->kv_heads);
-    return (double)bf16_value(a->v[batch * a->v_stride[0] + kv_head * a->v_stride[1] + key * a->v_stride[2] + column]);
+HOST_DEVICE double attention_k(const Operands *o, int batch, int head, int key, int column) {
+    const Attention *a = &o->attention;
+    return attention_element(a->k, o->attention_e4m3.k, a->k_stride, batch, head / (a->heads / a->kv_heads), key,
+                             column);
+}
+HOST_DEVICE double attention_v(const Operands *o, int batch, int head, int key, int column) {
+    const Attention *a = &o->attention;
+    int row = a->v ? key : column, place = a->v ? column : key;
+    return attention_element(a->v, o->attention_e4m3.v, a->v_stride, batch, head / (a->heads / a->kv_heads), row,
+                             place);
 }
 
 /* Keys first_key_seen() .. keys_seen() - 1 are the query's; the latter may be below 0. */
@@ -276,11 +261,12 @@ HOST_DEVICE int keys_seen(const Attention *a, int query) {
 }
 
 /* A score; and the sum of its products' sizes, times the scale. */
-HOST_DEVICE double attention_score(const Attention *a, int batch, int head, int query, int key, double *size) {
+HOST_DEVICE double attention_score(const Operands *o, int batch, int head, int query, int key, double *size) {
+    const Attention *a = &o->attention;
     double sum = 0;
     *size = 0;
     for (int column = 0; column < a->head_size; column++) {
-        double product = attention_q(a, batch, head, query, column) * attention_k(a, batch, head, key, column);
+        double product = attention_q(o, batch, head, query, column) * attention_k(o, batch, head, key, column);
         sum += product;
         *size += fabs(product);
     }
@@ -297,14 +283,20 @@ HOST_DEVICE double roundings_of(int k) {
 /* What a score, in units of 1 of the exponent, may be off by, its exponential as a share of itself, and a sum of
  * exponentials as a share of it: see kind_eps(). score_size: the largest of the row. */
 HOST_DEVICE double attention_weight_error(const Attention *a, double score_size) {
-    return (roundings_of(a->head_size) + 0x1p-22) * score_size + roundings_of(a->keys) + 0x1p-20;
+    double of_score = a->q ? roundings_of(a->head_size) : 0x1p-13 * 8.5 + roundings_of(4);
+    return (of_score + 0x1p-22) * score_size + roundings_of(a->keys) + 0x1p-20;
 }
 
 /* What an element of O may be off by before its last rounding; of the shares w v that add up to it, the sum of their
- * sizes and of their squares. */
-HOST_DEVICE double attention_allowed(const Attention *a, double size, double squares, double score_size) {
-    double random = 8 * sqrt(squares);
-    return 0x1p-8 * (random < size ? random : size) + 2 * attention_weight_error(a, score_size) * size;
+ * sizes and of their squares; `values`: what the sum of sizes were if each key had the largest weight. */
+HOST_DEVICE double attention_allowed(const Attention *a, double size, double squares, double values,
+                                     double score_size) {
+    double random = (a->q ? 8 : 5) * sqrt(squares), error = 2 * attention_weight_error(a, score_size);
+    random = random < size ? random : size;
+    if (a->q) {
+        return 0x1p-8 * random + error * size;
+    }
+    return (0x1p-4 + 0x1p-13 * (a->keys / 32.0 + 3 * sqrt((double)a->keys)) + error) * random + 0x1p-18 * values;
 }
 
 /* Writes what lse should be and may be off by. */
@@ -318,7 +310,7 @@ HOST_DEVICE void attention_lse(const Attention *a, int batch, int head, int quer
 
 /* ---- in kind.c, on the host -------------------------------------------------------------------------------------- */
 
-/* "bf16", "bias_gelu", "fp8", "w4a8", "attention". */
+/* "bf16", "bias_gelu", "fp8", "w4a8", "attention", "attention_e4m3". */
 extern const char *const kind_names[KINDS + 1];
 
 /* "C[16][32] = A[16][64] * B[32][64]^T", as the kind has it. */
@@ -328,15 +320,15 @@ void kind_text(const Shape *shape, const Gemm *gemm, char *text, size_t size);
  * count. shape->pad: extra elements behind rows of scales. */
 int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]);
 
-/* What the product takes, or the two of KIND_ATTENTION for the keys that the mask leaves to each query. */
+/* What the product takes, or the two of attention for the keys that the mask leaves to each query. */
 double kind_flop(const Shape *shape, const Gemm *gemm);
 
-/* KIND_ATTENTION: shape->heads without zeros; and all but the pointers. Q, K, V and O are [batch][token][head][size], O as
- * C[m][n], and K and V have leading dimensions of their own. */
+/* Attention: shape->heads without zeros; and all but the pointers. Q, K, V and O are [batch][token][head][size], O as C[m][n],
+ * K and V have leading dimensions of their own, and V of e4m3 is [batch][head][size][token]. */
 Heads kind_heads(const Shape *shape);
 Attention kind_attention(const Shape *shape, const Gemm *gemm);
 
-/* KIND_ATTENTION: whether heads and batches go with the sizes; if not, a sentence in message[OPTIONS_MESSAGE_SIZE]. */
+/* Attention: whether heads and batches go with the sizes; if not, a sentence in message[OPTIONS_MESSAGE_SIZE]. */
 int kind_heads_fit(const Shape *shape, char *message);
 
 /* Elements of a row that start a multiple of 16 bytes: 8, or 16 of e4m3. */
@@ -435,7 +427,15 @@ double accumulation_eps(int k);
  * the bound is 0.05 / sqrt(S) + 0.0002: at S = 16384 0.0011 beside 0.0006. One key too many or too few moves the last
  * query by 1.6 / S, more than the bound up to some hundred keys, and its logarithm by 1 / S, which is found up to some
  * thousand; and the first queries of a causal problem have few keys at any size. A rescale left out changes weights by
- * factors (tests/unit/test_attention.c). */
+ * factors (tests/unit/test_attention.c).
+ *
+ * KIND_ATTENTION_E4M3: the same, with these differences. A score's products are cut off as in KIND_FP8, in one block. Weights
+ * are multiplied by a power of two before they are rounded, so that the largest is 256 and the least step, 2^-9, is 2^-17 of
+ * it; without that it were 2^-9, and a thousand keys with little weight each would count for nothing or too much. A weight is
+ * off by up to 2^-4 of itself, or 2^-18 of the largest. An error that is uniform between two bounds passes 5 of them times the
+ * root of the number as seldom as 8 were passed above. All steps of k32 add to one O, which is not promoted: each cuts it
+ * off, 2^-13 of it in the worst case and always towards zero, and 32 products at random: 16 * 2^-13 are five standard
+ * deviations of one step. The errors of the scores do not know V either, and count like the weights'. */
 double kind_eps(Kind kind, int k);
 
 /* The part of the problem on the host, into its rows of expected [m][n] and magnitude [m][n]. */

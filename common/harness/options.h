@@ -22,7 +22,7 @@ typedef enum { ON_ANY, ON_GPU, ON_MODEL } Place;
 /* "eager", "lazy", "random", "pct", NULL. */
 extern const char *const policy_names[5];
 
-/* KIND_ATTENTION; 0 where not given. */
+/* Attention; 0 where not given. */
 typedef struct {
     int size;    /* --head-size; 128 */
     int kv;      /* --kv-heads: of K and V; as many as of Q */

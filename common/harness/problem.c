@@ -19,7 +19,7 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
     gemm.n = shape.n;
     gemm.k = shape.k;
     int columns_a = shape.k, columns_b = shape.k;
-    if (shape.kind == KIND_ATTENTION) {
+    if (is_attention(shape.kind)) {
         Heads heads = kind_heads(&shape);
         gemm.m = shape.m * heads.batches;
         gemm.n = columns_a = ceil_div(shape.n, heads.size) * heads.size;
@@ -124,10 +124,17 @@ static Operands place_operands(const Problem *problem, int on_host) {
                          problem->host_first_row};
         break;
     case KIND_ATTENTION:
+    case KIND_ATTENTION_E4M3:
         at.attention = kind_attention(&problem->shape, &problem->gemm);
-        at.attention.q = (const bf16 *)problem->a.data;
-        at.attention.k = (const bf16 *)problem->b.data;
-        at.attention.v = (const bf16 *)problem->v.data;
+        if (problem->shape.kind == KIND_ATTENTION) {
+            at.attention.q = (const bf16 *)problem->a.data;
+            at.attention.k = (const bf16 *)problem->b.data;
+            at.attention.v = (const bf16 *)problem->v.data;
+        } else {
+            at.attention_e4m3.q = (const e4m3 *)problem->a.data;
+            at.attention_e4m3.k = (const e4m3 *)problem->b.data;
+            at.attention_e4m3.v = (const e4m3 *)problem->v.data;
+        }
         at.attention.o = problem->gemm.c;
         at.attention.lse = (float *)(on_host ? problem->lse.data : problem->expected_lse.data);
         break;
@@ -175,7 +182,7 @@ static GemmStatus open_operands(Problem *problem) {
         expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
         GEMM_TRY(backend->copy_in(problem->first_row.data, problem->host_first_row, bytes));
     }
-    if (problem->shape.kind == KIND_ATTENTION) {
+    if (is_attention(problem->shape.kind)) {
         size_t count = lse_count(problem);
         GEMM_TRY(backend->allocate(&problem->lse, (count + LSE_GUARD) * sizeof(float), "logarithms"));
         GEMM_TRY(backend->allocate(&problem->expected_lse, 2 * count * sizeof(float), "reference logarithms"));
@@ -227,7 +234,7 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
     if (backend->is_model) {
-        backend->name_matrix(gemm->c, shape.kind == KIND_ATTENTION ? "O" : "C", gemm->m, gemm->n, gemm->ldc,
+        backend->name_matrix(gemm->c, is_attention(shape.kind) ? "O" : "C", gemm->m, gemm->n, gemm->ldc,
                              (int)sizeof *gemm->c);
     }
     return GEMM_OK;
@@ -299,7 +306,7 @@ GemmStatus problem_poison(const Problem *problem) {
     return problem->backend->poison(&problem->view);
 }
 
-/* KIND_ATTENTION: the logarithms, and what lies behind them. */
+/* Attention: the logarithms, and what lies behind them. */
 static GemmStatus check_lse(const Problem *problem, Tally *tally) {
     size_t count = lse_count(problem);
     void *memory;
@@ -356,7 +363,7 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
                                    sizeof(double)));
     }
     /* Behind GELU, and with a softmax, nothing is a sum of shares. */
-    if (a_row && b_row && problem->shape.kind != KIND_BIAS_GELU && problem->shape.kind != KIND_ATTENTION) {
+    if (a_row && b_row && problem->shape.kind != KIND_BIAS_GELU && !is_attention(problem->shape.kind)) {
         DataSource source = source_of(problem);
         int expert = expert_of(problem, row);
         for (int k = 0; k < gemm->k; k++) {

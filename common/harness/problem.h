@@ -17,7 +17,7 @@ typedef struct {
     uint64_t seed;
     int fills; /* calls of problem_fill() */
     Buffer a, b, bias, scale_a, scale_b, first_row, v, block, expected, magnitude;
-    Buffer lse, expected_lse;    /* KIND_ATTENTION */
+    Buffer lse, expected_lse;    /* attention */
     void *host_b, *host_scale_b; /* what a chapter sees in host memory; NULL: nothing */
     int *host_first_row;
 } Problem;

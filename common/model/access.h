@@ -75,11 +75,15 @@ static inline Scope scope_of(MemoryOrder order) { return order & ORDER_SYSTEM ? 
     ACCESS(ST_ASYNC, "st.async", 0, 1, 0, GENERIC)                                \
     ACCESS(TRY_CANCEL, "clusterlaunchcontrol.try_cancel", 0, 1, 0, ASYNC)         \
     ACCESS(TMEM_LD, "tcgen05.ld", 1, 0, 0, GENERIC)                               \
+    ACCESS(TMEM_LD_16, "tcgen05.ld of 16 lanes", 1, 0, 0, GENERIC)                \
     ACCESS(TMEM_ST, "tcgen05.st", 0, 1, 0, GENERIC)                               \
     ACCESS(TMEM_ALLOC, "tcgen05.alloc", 0, 1, 0, GENERIC)                         \
     ACCESS(TMEM_DEALLOC, "tcgen05.dealloc", 0, 1, 0, GENERIC)                     \
+    ACCESS(TCGEN05_CP_FROM, "tcgen05.cp (reading shared memory)", 1, 0, 0, ASYNC) \
+    ACCESS(TCGEN05_CP, "tcgen05.cp", 0, 1, 0, GENERIC)                            \
     ACCESS(TCGEN05_A, "tcgen05.mma reading A", 1, 0, 0, ASYNC)                    \
     ACCESS(TCGEN05_B, "tcgen05.mma reading B", 1, 0, 0, ASYNC)                    \
+    ACCESS(TCGEN05_SCALES, "tcgen05.mma reading scales", 1, 0, 0, GENERIC)        \
     ACCESS(TCGEN05_D, "tcgen05.mma writing D", 0, 1, 0, GENERIC)                  \
     ACCESS(TCGEN05_ADD, "tcgen05.mma adding to D", 0, 1, 0, GENERIC)
 

@@ -139,10 +139,11 @@ typedef enum {
     EVENT_TMEM_ALLOC,   /* pair. taddr: the first column, -1: there is no room */
     EVENT_TMEM_DEALLOC, /* pair */
     EVENT_TMEM_RELINQUISH,
-    EVENT_TMEM_ACCESS,  /* write; the lanes' addresses are in the meeting */
+    EVENT_TMEM_ACCESS,  /* write, registers_are: columns is the N of .xN; the lanes' addresses are in the meeting */
     EVENT_TMEM_WAIT,    /* warp, group: all of its lanes' accesses are over */
     EVENT_TMEM_FENCE,   /* thread, behind: after_thread_sync */
     EVENT_TMEM_PRODUCT, /* thread, tmem_product */
+    EVENT_TMEM_COPY,    /* thread, tmem_copy */
 
     EVENT_KINDS
 } EventKind;
@@ -218,7 +219,9 @@ typedef struct {
             int columns, behind;
             int pair;    /* cta_group::2 */
             int targets; /* CTAs that a commit tells, a mask */
+            Tcgen05Registers registers_are;
             const TmemProduct *tmem_product;
+            const TmemCopy *tmem_copy;
         };
         const ProxyFence *fence;
         const TensorMap *map;

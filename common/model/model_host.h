@@ -22,7 +22,6 @@ typedef struct {
     const char *journal;     /* a file for what happens in the last launch (tell/journal.c); NULL: none */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
     int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
-    int lenient;             /* 1: allow what CUTLASS does though the manual does not promise it (README.md) */
     int patience;            /* seconds of CPU time in which nothing happens before a loop is called endless; 0: 20 */
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
     int trace; /* 1: record events for a timeline (model_trace.h); eager then goes in the order of their time */

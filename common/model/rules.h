@@ -115,7 +115,7 @@ RULE(TMEM_FREE, "Tensor memory that is freed wrongly, or not at all",
      "undefined; other CTAs of the SM wait for ever for columns that nobody frees")
 RULE(TMEM_ADDRESS, "Address in tensor memory that the instruction does not accept",
      "undefined; a warp reaches the lanes of its quarter whatever the address says")
-RULE(TCGEN05_DESCRIPTOR, "tcgen05.mma with a descriptor that describes no valid operand or shape",
+RULE(TCGEN05_DESCRIPTOR, "tcgen05.mma or .cp with a descriptor that describes no valid operand or shape",
      "an illegal-instruction error, or wrong numbers")
 RULE(CTA_GROUP, "tcgen05 with a cta_group that does not fit the kernel's others, or its cluster", "undefined")
 RULE(TCGEN05_FENCE, "Accesses of two threads to tensor memory without tcgen05.fence on both sides of what orders them",

@@ -19,8 +19,18 @@ enum {
     MOST_LINES = 48, /* from loads to waits; more are not readable */
 };
 
-/* Neighbours differ in brightness, too: pictures are also read in grey. Plain values, those for a dark page in a media query:
- * a program that knows neither it nor CSS variables shows the light picture. */
+/* Waits that are pale alike have a pattern each, and all else differs in brightness: pictures are also read in grey. */
+static const struct {
+    const char *name, *mark;
+    int size, turn;
+} patterns[] = {
+    {"idle", "rect width=\"2\" height=\"6\"", 6, 45}, {"r", "circle cx=\"2\" cy=\"2\" r=\"1\"", 5, 45},
+    {"u", "rect width=\"2\" height=\"6\"", 6, -45},   {"b", "rect width=\"4\" height=\"1.5\"", 4, 0},
+    {"t", "rect width=\"1.5\" height=\"4\"", 4, 0},
+};
+
+/* Plain values, those for a dark page in a media query: a program that knows neither it nor CSS variables shows the light
+ * picture. */
 static const char style[] =
     "<style>\n"
     "text{font-family:system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;font-size:11px;fill:#1f2328}\n"
@@ -29,21 +39,19 @@ static const char style[] =
     ".page{fill:#ffffff}.grid{stroke:#d8dee4;stroke-width:1}.land{stroke:#2f74d0;stroke-width:.8;opacity:.55;fill:none}"
     "\n"
     ".tile{stroke:#1f2328;stroke-width:1;opacity:.6}.frame{stroke:#1f2328;stroke-width:1;fill:none}\n"
-    ".m{fill:#12693f}.p{fill:#d5eede}.f{fill:#9466e6}.d{fill:#f2b5a7}.r{fill:#e6eaee}.u{fill:#e8cdf0}.b{fill:#fbe6c8}"
-    ".l{fill:#2f74d0}\n"
-    ".e{fill:#e0a800}.t{fill:#eadfb8}.s{fill:#a8730d}.o{fill:#868f98}.idle{fill:url(#idle)}.i{fill:#fbe3df}"
-    ".h{fill:#e9a79c}\n"
+    ".m{fill:#12693f}.p{fill:#d5eede}.f{fill:#7a4bd0}.d{fill:#f2b5a7}.l{fill:#2f74d0}.e{fill:#e6b010}.s{fill:#a8730d}"
+    ".o{fill:#7d8690}\n"
+    ".idle{fill:url(#idle)}.idle0{fill:#fbe3df}.idle1{fill:#e9a79c}.r{fill:url(#r)}.r0{fill:#eef1f4}.r1{fill:#98a2ad}\n"
+    ".u{fill:url(#u)}.u0{fill:#f0def5}.u1{fill:#b06fc4}.b{fill:url(#b)}.b0{fill:#fdf0dc}.b1{fill:#d99a3d}"
+    ".t{fill:url(#t)}.t0{fill:#f3ecd2}.t1{fill:#a8965a}\n"
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}.soft{fill:#9198a1}.page{fill:#0d1117}.grid{stroke:#2b323b}.land{stroke:#5a9bf2}\n"
     ".tile{stroke:#e6edf3}.frame{stroke:#e6edf3}\n"
-    ".m{fill:#52d898}.p{fill:#1f5138}.f{fill:#a07ae4}.d{fill:#d0604c}.r{fill:#262c34}.u{fill:#673a73}.b{fill:#72501f}"
-    ".l{fill:#5a9bf2}\n"
-    ".e{fill:#e3b341}.t{fill:#57491f}.s{fill:#c08d2e}.o{fill:#57606a}.i{fill:#33191a}.h{fill:#7d3a34}}\n"
-    "</style>\n"
-    "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-    "patternTransform=\"rotate(45)\">"
-    "<rect width=\"6\" height=\"6\" class=\"i\"/><rect width=\"2\" height=\"6\" class=\"h\"/>"
-    "</pattern></defs>\n";
+    ".m{fill:#66eaac}.p{fill:#1b482f}.f{fill:#8c63d6}.d{fill:#b8442f}.l{fill:#5a9bf2}.e{fill:#c9951f}.s{fill:#c08d2e}"
+    ".o{fill:#4a525b}\n"
+    ".idle0{fill:#33191a}.idle1{fill:#7d3a34}.r0{fill:#20262d}.r1{fill:#6b7681}.u0{fill:#43274b}.u1{fill:#a468b4}"
+    ".b0{fill:#49341a}.b1{fill:#b07d36}.t0{fill:#3a3219}.t1{fill:#8d7a40}}\n"
+    "</style>\n";
 
 static void escaped(FILE *out, const char *s) {
     for (; *s; s++) {
@@ -72,7 +80,17 @@ static void head(FILE *out, int height, const char *title, const char *what) {
             "<title>%s</title>\n<desc>",
             WIDTH, height, WIDTH, height, title);
     escaped(out, what);
-    fprintf(out, "</desc>\n%s<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", style, WIDTH, height);
+    fprintf(out, "</desc>\n%s<defs>", style);
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        const char *name = patterns[i].name;
+        int size = patterns[i].size;
+        fprintf(out,
+                "<pattern id=\"%s\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\" "
+                "patternTransform=\"rotate(%d)\"><rect width=\"%d\" height=\"%d\" class=\"%s0\"/><%s class=\"%s1\"/>"
+                "</pattern>\n",
+                name, size, size, patterns[i].turn, size, size, name, patterns[i].mark, name);
+    }
+    fprintf(out, "</defs>\n<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", WIDTH, height);
 }
 
 /* ---- the plot's width is a stretch of time ----------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
  * peers, each program to compare with that is linked and of the group's kind.
  *
  * Options are those of a chapter's program, and
- *     sustained   without pauses
+ *     sustained   without pauses, for some seconds
  *     alike       experts have the same number of rows
  *     loose       a peer whose arithmetic is coarser (runner.c)
  *
@@ -49,35 +49,24 @@
 #include "harness/report.h"
 
 enum {
-    SUSTAINED_S = 8,
     PATIENCE_S = 30, /* nothing moves for so long: it hangs */
 };
 
-#ifndef COMPUTE_BOUND_FROM /* bench.t has a smaller one */
-#define COMPUTE_BOUND_FROM 2048
-#endif
-
 static void print_bench_usage(FILE *out) {
-    fprintf(
-        out,
-        "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, w4a8, grouped, limits,\n"
-        "                                 experiments, recording, or a file\n"
-        "  --only LIST      groups of the plan, separated by commas (default: all)\n"
-        "  --kernels LIST   rows by their labels, separated by commas (default: all)\n"
-        "  --shapes LIST    MxNxK,... or single sizes for cubes (default: the environment's SHAPES, else the plan's)\n"
-        "  --rounds R       samples of each row (default %d)\n"
-        "  --pause MS       before each sample (default %d)\n"
-        "  --sustained S    every row without pauses for S seconds, at 8192 cubed if no shapes are given; rows that a\n"
-        "                   plan calls sustained run for %d seconds\n"
-        "  --budget S       begin no group that, by the estimate, would not end within S seconds\n"
-        "  --patience S     a row that stands still for S seconds is struck out (default %d)\n"
-        "  --csv FILE       append the rows there (default: tests/bench/results/<gpu>_<date>_<plan>.csv)\n"
-        "  --seed S         for the data (default 1)\n"
-        "  --once           launch each row once, without timing; for a profiler\n"
-        "  --list           say what would run, and about how long\n"
-        "  --help           this text\n"
-        "COMMIT in the environment names the commit in the CSV.\n",
-        DEFAULT_ROUNDS, PAUSE_MS, SUSTAINED_S, PATIENCE_S);
+    fprintf(out,
+            "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, w4a8, grouped, limits,\n"
+            "                                 experiments, recording, or a file\n"
+            "  --only LIST      groups of the plan, separated by commas (default: all)\n"
+            "  --kernels LIST   rows by their labels, separated by commas (default: all)\n"
+            "  --shapes LIST    MxNxK,... or single sizes for cubes (default: the plan's)\n"
+            "  --rounds R       samples of each row (default %d)\n"
+            "  --pause MS       before each sample (default %d)\n"
+            "  --csv FILE       append the rows there (default: tests/bench/results/<gpu>_<date>_<plan>.csv)\n"
+            "  --once           launch each row once, without timing; for a profiler\n"
+            "  --list           say what would run, and about how long\n"
+            "  --help           this text\n"
+            "COMMIT in the environment names the commit in the CSV.\n",
+            DEFAULT_ROUNDS, PAUSE_MS);
 }
 
 /* ---- the child's keeper ---- */
@@ -97,7 +86,7 @@ static int wait_for(const Session *session, pid_t pid) {
         if (shared->beat != seen) {
             seen = shared->beat;
             since = seconds_now();
-        } else if (now - since > session->patience_s * (shared->started ? 1 : 4)) { /* libraries may load slowly */
+        } else if (now - since > PATIENCE_S * (shared->started ? 1 : 4)) { /* libraries may load slowly */
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
             return -1;
@@ -152,39 +141,6 @@ static int run_children(Session *session) {
 
 /* ---- what it came to ---- */
 
-/* Of each kernel: the geometric mean of its ratio to cuBLAS over the compute-bound shapes, and the least. */
-static void print_means(const Session *session) {
-    const Plan *plan = &session->plan;
-    int printed = 0;
-    for (int i = 0; i < plan->rows; i++) {
-        double logs = 0, least = INFINITY;
-        int count = 0, missing = 0;
-        for (int g = 0; g < plan->groups; g++) {
-            const Shape *shape = &plan->group[g].shape;
-            double ratio = 0;
-            for (int place = 0; place < plan->group[g].rows; place++) {
-                ratio = plan->group[g].row[place] == i ? session->shared->outcome[g][place].vs_cublas : ratio;
-            }
-            if (min_int(min_int(shape->m, shape->n), shape->k) >= COMPUTE_BOUND_FROM) {
-                logs += ratio > 0 ? log(ratio) : 0;
-                least = ratio > 0 && ratio < least ? ratio : least;
-                count += ratio > 0;
-                missing += ratio <= 0;
-            }
-        }
-        if (count > 0 && printed++ == 0) {
-            printf("\n%s, commit %s, %s, %s: ratio to cuBLAS over the shapes with M, N and K of %d or more\n",
-                   session->shared->gpu, session->commit, session->date,
-                   session->all_sustained ? "sustained" : "with pauses", COMPUTE_BOUND_FROM);
-        }
-        if (count > 0) {
-            printf("  %-10s mean %.4f, least %.4f, %d of %d shapes\n", plan->row[i].label, exp(logs / count), least,
-                   count, count + missing);
-        }
-    }
-    putchar('\n');
-}
-
 /* Names what has no figure. Returns whether any of it is a failure. */
 static int print_failures(const Session *session) {
     int failures = 0, named = 0;
@@ -192,7 +148,7 @@ static int print_failures(const Session *session) {
     for (int g = 0; g < session->plan.groups; g++) {
         for (int place = 0; place < session->plan.group[g].rows; place++) {
             const Row *row = &session->plan.row[session->plan.group[g].row[place]];
-            State state = session->shared->outcome[g][place].state;
+            State state = session->shared->outcome[g][place];
             char shape[48];
             if (state != TIMED) {
                 printf("%s %s (%s, %s: %s)", named++ ? "," : "", row->label, row->group,
@@ -232,30 +188,24 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
     static const struct option long_options[] = {
         {"only", required_argument, NULL, 'o'},   {"kernels", required_argument, NULL, 'k'},
         {"shapes", required_argument, NULL, 's'}, {"rounds", required_argument, NULL, 'r'},
-        {"pause", required_argument, NULL, 'w'},  {"sustained", required_argument, NULL, 'u'},
-        {"budget", required_argument, NULL, 'b'}, {"patience", required_argument, NULL, 'p'},
-        {"csv", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 'd'},
+        {"pause", required_argument, NULL, 'w'},  {"csv", required_argument, NULL, 'c'},
         {"once", no_argument, NULL, '1'},         {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
-    const char *shapes = getenv("SHAPES");
     char message[OPTIONS_MESSAGE_SIZE] = "";
     uint64_t number = 0;
     int option, good = 1;
     Way way = GO;
-    *wanted = (Wanted){.name = "ladder", .shapes = shapes && *shapes ? shapes : NULL, .shapes_from = "SHAPES"};
+    *wanted = (Wanted){.name = "ladder"};
     session->rounds = DEFAULT_ROUNDS;
     session->pause_ms = PAUSE_MS;
-    session->sustained_s = SUSTAINED_S;
-    session->patience_s = PATIENCE_S;
-    session->seed = 1;
     session->commit = commit_name();
     opterr = 0;
     while (good && (option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
         switch (option) {
         case 'o': wanted->only = optarg; break;
         case 'k': wanted->kernels = optarg; break;
-        case 's': wanted->shapes = optarg, wanted->shapes_from = "--shapes"; break;
+        case 's': wanted->shapes = optarg; break;
         case 'r':
             good = parse_number("--rounds", optarg, 1, MAX_ROUNDS, &number, message);
             session->rounds = (int)number;
@@ -264,21 +214,7 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
             good = parse_number("--pause", optarg, 0, 10000, &number, message);
             session->pause_ms = (int)number;
             break;
-        case 'u':
-            good = parse_number("--sustained", optarg, 1, 600, &number, message);
-            session->sustained_s = (int)number;
-            wanted->sustained = session->all_sustained = 1;
-            break;
-        case 'b':
-            good = parse_number("--budget", optarg, 1, 86400, &number, message);
-            session->budget_s = (double)number;
-            break;
-        case 'p':
-            good = parse_number("--patience", optarg, 1, 600, &number, message);
-            session->patience_s = (int)number;
-            break;
         case 'c': session->csv_path = optarg; break;
-        case 'd': good = parse_number("--seed", optarg, 0, UINT64_MAX, &session->seed, message); break;
         case '1': way = GO_ONCE; break;
         case 'l': way = GO_LIST; break;
         case 'h': return GO_HELP;
@@ -294,9 +230,6 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
     if (good && optind < argc) {
         snprintf(message, sizeof message, "\"%.60s\": one plan is accepted; --help lists the options", argv[optind]);
         good = 0;
-    }
-    if (wanted->sustained && !wanted->shapes) {
-        wanted->shapes = "8192";
     }
     session->plan_name = wanted->name;
     if (!good) {
@@ -334,9 +267,6 @@ int main(int argc, char *argv[]) {
     int status = run_children(&session);
     if (!session.shared->started) {
         return status;
-    }
-    if (session.plan.row[0].columns == OF_KERNELS) {
-        print_means(&session);
     }
     int failed = print_failures(&session);
     printf("%.0f seconds; appended to %s; make figures puts it into the texts\n", seconds_now() - session.begin_s,

@@ -52,12 +52,10 @@ typedef struct {
 
 /* What is wanted of a plan. NULL: all of it. */
 typedef struct {
-    const char *name;        /* "ladder": tests/bench/plans/ladder; with a slash: a file */
-    const char *only;        /* groups, separated by commas */
-    const char *kernels;     /* labels, separated by commas */
-    const char *shapes;      /* instead of the rows' own */
-    const char *shapes_from; /* "--shapes" or "SHAPES", for messages */
-    int sustained;           /* every row, not only those that say so */
+    const char *name;    /* "ladder": tests/bench/plans/ladder; with a slash: a file */
+    const char *only;    /* groups, separated by commas */
+    const char *kernels; /* labels, separated by commas */
+    const char *shapes;  /* instead of the rows' own */
 } Wanted;
 
 /* Returns 1; 0 after one line on stderr. */
@@ -79,15 +77,9 @@ typedef enum {
     ERROR, /* a launch failed, or the process died */
     NOT_BUILT,
     DISAGREES, /* RUN_TRACED: timed, but its events say something else than its FLOP */
-    NO_TIME,   /* --budget */
     STATES
 } State;
 extern const char *const state_text[STATES];
-
-typedef struct {
-    State state;
-    double value, vs_cublas; /* TFLOP/s, and the ratio; 0 if there is none */
-} Outcome;
 
 /* What the child tells the parent, in shared memory. */
 typedef struct {
@@ -96,18 +88,16 @@ typedef struct {
     volatile int group, row; /* under way, as an index; row: whose launches; -1: none */
     volatile unsigned beat;  /* changes while something moves */
     volatile int done[MAX_GROUPS];
-    volatile State struck[MAX_ROWS];             /* what hangs or fails is not tried again */
-    Outcome outcome[MAX_GROUPS][MAX_GROUP_ROWS]; /* by place in the group */
+    volatile State struck[MAX_ROWS];           /* what hangs or fails is not tried again */
+    State outcome[MAX_GROUPS][MAX_GROUP_ROWS]; /* by place in the group */
 } Shared;
 
 typedef struct {
     Plan plan;
     const char *plan_name, *csv_path, *commit;
     char date[16];
-    int rounds, pause_ms, sustained_s, patience_s;
-    double budget_s, begin_s; /* 0: no limit; when the session began, by seconds_now() */
-    uint64_t seed;
-    int all_sustained;
+    int rounds, pause_ms;
+    double begin_s; /* by seconds_now() */
     Shared *shared;
 } Session;
 

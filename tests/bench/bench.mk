@@ -86,8 +86,6 @@ $(B)/tests/bench/sums: $(B)/tests/bench/sums.o
 	$(Q)$(LINKER) $< -lm -o $@
 
 bench-build: $(BENCH) $(BENCH_PATCHED)
-$(B)/tests/bench/memory: $(B)/tests/bench/memory.o
-	$(Q)$(LINKER) $< -o $@
 
 bench bench-fp8 bench-w4a8 limits trace-cost survey: $(BENCH)
 experiments experiment-counters: $(BENCH_PATCHED)

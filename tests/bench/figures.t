@@ -28,7 +28,7 @@ is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Predict
 # ---- would it notice? In a copy of what it reads and writes
 
 my $directory = tempdir(CLEANUP => 1);
-system "cp --parents README.md [0-9]*_*/*.md [0-9]*_*/*.cu beyond/*/*.md beyond/*/*.cu book/*.md tests/timeline/README.md tests/book/Chinese.pm "
+system "cp --parents README.md [0-9]*_*/*.md [0-9]*_*/*.cu beyond/*/*.md beyond/*/*.cu book/*.md tests/timeline/README.md tests/book/Chinese.pm tests/book/zh.tsv "
     . "tests/bench/figures tests/bench/blocks.pl tests/bench/survey tests/bench/plans/* tests/bench/results/* $directory";
 my $figures = "$directory/tests/bench/figures";
 sub store { my ($path, $text) = @_; open my $out, '>', "$directory/$path" or die "$path: $!"; print $out $text; close $out or die "$path: $!" }
@@ -85,7 +85,7 @@ store($later, join '', $h, map { s/NVIDIA H200/NVIDIA H1000/r } @again);
 good('one of another card changes no text');
 like(try("$figures --print 'ladder nvidia_h1000'"), qr/^NVIDIA H1000, 2099-01-01, commit later/m, '... but may be asked for');
 unlink "$directory/$later";
-like(try("$figures --print 'sustained nvidia_h1000'"), qr/^Not measured on nvidia_h1000: no CSV has/, 'a card that has none');
+like(try("$figures --print 'fp8 nvidia_h1000'"), qr/^Not measured on nvidia_h1000: no CSV has/, 'a card that has none');
 
 # By hand: twice as fast at one of seven shapes is 2^(1/7) on average.
 my $made = "$results/nvidia_made_2099-01-01_ladder.csv";

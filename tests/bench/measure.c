@@ -13,11 +13,12 @@ enum {
     SLOWEST_LAUNCH_MS = 1000, /* what takes longer is checked but not timed */
     PROPOSAL_ROUNDS = 2,      /* samples of each cuBLASLt proposal, to find the best */
     LAUNCHES_BEFORE = 2,      /* a recorded sample is the launch behind these */
-    REST_S = 5,               /* after sustained rows, which leave the chip warm */
+    SUSTAINED_S = 8,
+    REST_S = 5, /* after sustained rows, which leave the chip warm */
 };
 
-const char *const state_text[STATES] = {"-",    "",      "left out",  "slow",      "wrong",  "refused",
-                                        "hang", "error", "not built", "disagrees", "no time"};
+const char *const state_text[STATES] = {"-",       "",     "left out", "slow",      "wrong",
+                                        "refused", "hang", "error",    "not built", "disagrees"};
 
 double seconds_now(void) {
     struct timespec now;
@@ -69,10 +70,10 @@ void strike(Session *session, int group, int place, State state) {
     int index = session->plan.group[group].row[place];
     const Row *row = &session->plan.row[index];
     printf("  %-*s  %s\n", label_width(&session->plan, &session->plan.group[group]), row->label, state_text[state]);
-    if (session->plan.row[0].columns == OF_VARIANTS && state >= WRONG && state != NO_TIME) {
+    if (session->plan.row[0].columns == OF_VARIANTS && state >= WRONG) {
         write_variant(session, group, row, (Spread){0, 0, 0}, state_text[state]);
     }
-    session->shared->outcome[group][place].state = state;
+    session->shared->outcome[group][place] = state;
 }
 
 /* "tests/bench/results/nvidia_h200_2026-01-31_ladder.csv", below the directory the program is started in. */
@@ -87,10 +88,7 @@ static GemmStatus choose_csv(Session *session) {
         }
         *end = 0;
         snprintf(session->shared->csv_path, sizeof session->shared->csv_path, "%s/%s_%s_%.60s.csv", folder, gpu,
-                 session->date,
-                 session->all_sustained ? "sustained"
-                 : plan                 ? plan + 1
-                                        : session->plan_name);
+                 session->date, plan ? plan + 1 : session->plan_name);
         if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
             fprintf(stderr, "%s: %s; start the bench at the top of the tree or give --csv FILE\n", folder,
                     strerror(errno));
@@ -203,12 +201,9 @@ static void report(Session *session, int group, const Contestant *contestant, do
         printf("  %.0f W  %.3f J/TFLOP", watts_of(contestant), joules);
     }
     putchar('\n');
-    session->shared->outcome[group][runner->place] =
-        (Outcome){TIMED, rate.median, cublas > 0 ? rate.median / cublas : 0};
+    session->shared->outcome[group][runner->place] = TIMED;
     if (session->plan.row[0].columns == OF_KERNELS) {
-        char seconds[32];
-        snprintf(seconds, sizeof seconds, "sustained %d s", session->sustained_s);
-        const char *mode = row->sustained ? seconds : strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
+        const char *mode = strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
         const CsvSource source = {session->shared->gpu, session->date, session->commit, mode};
         FILE *csv = open_csv(session);
         if (csv) {
@@ -234,12 +229,12 @@ static void report(Session *session, int group, const Contestant *contestant, do
 /* Opens a row and tries it. *state: NOT_RUN if it is to be timed; else it has been struck out. */
 static GemmStatus prepare(Child *child, int group, int place, Runner *runner, State *state) {
     Session *session = child->session;
-    Outcome *outcome = &session->shared->outcome[group][place];
-    if (outcome->state == NOT_RUN) { /* it may hang at another shape */
-        outcome->state = session->shared->struck[session->plan.group[group].row[place]];
+    State *outcome = &session->shared->outcome[group][place];
+    if (*outcome == NOT_RUN) { /* it may hang at another shape */
+        *outcome = session->shared->struck[session->plan.group[group].row[place]];
     }
     memset(runner, 0, sizeof *runner);
-    *state = outcome->state;
+    *state = *outcome;
     if (*state != NOT_RUN) {
         return GEMM_OK;
     }
@@ -290,7 +285,7 @@ static GemmStatus time_group(Child *child, int group) {
         GEMM_TRY(measure_interleaved(runners[0].problem, list, paused, session->rounds, session->pause_ms));
     }
     for (int i = paused; i < count; i++) {
-        GEMM_TRY(measure_sustained(runners[i].problem, &list[i], session->sustained_s, child->nvml));
+        GEMM_TRY(measure_sustained(runners[i].problem, &list[i], SUSTAINED_S, child->nvml));
     }
     double cublas = 0;
     for (int i = 0; i < count; i++) {
@@ -381,7 +376,7 @@ static void report_pair(Session *session, int group, Pair *pair) {
         "  %s %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f %%, by FLOP %.1f %%%s\n",
         row->label, plain, traced, slower, pair->events, pair->lost, pair->busy, pair->flop,
         agree ? "" : ": these disagree");
-    session->shared->outcome[group][pair->runner.place].state = agree ? TIMED : DISAGREES;
+    session->shared->outcome[group][pair->runner.place] = agree ? TIMED : DISAGREES;
     FILE *csv = open_csv(session);
     if (csv) {
         fprintf(csv, "%s,%s,%s,%d,%d,%d,%s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", session->shared->gpu, session->date,
@@ -474,7 +469,7 @@ double group_seconds(const Session *session, int group) {
         double launches = 0.05 + 8 * flop / 400e12; /* those beside the samples */
         seconds += launches;
         if (row->sustained) {
-            seconds += session->sustained_s + 1.5;
+            seconds += SUSTAINED_S + 1.5;
             sustained = REST_S;
         } else {
             int samples = session->rounds * (row->what == RUN_TRACED ? 2 : 1);
@@ -491,14 +486,7 @@ static GemmStatus run_group(Child *child, int group) {
     char shape[48];
     printf("%s, %s\n", session->plan.row[g->row[0]].group, shape_text(&g->shape, shape));
     session->shared->group = group;
-    if (session->budget_s > 0 && seconds_now() - session->begin_s + group_seconds(session, group) > session->budget_s) {
-        for (int place = 0; place < g->rows; place++) {
-            strike(session, group, place, NO_TIME);
-        }
-    } else {
-        GEMM_TRY(session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group)
-                                                               : time_group(child, group));
-    }
+    GEMM_TRY(session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group) : time_group(child, group));
     session->shared->done[group] = 1;
     session->shared->group = session->shared->row = -1;
     return GEMM_OK;

@@ -260,7 +260,7 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
 /* ---- all of them ---- */
 
 /* Appends a row; for `peers` one for each that is linked. */
-static int add_row(const Wanted *wanted, const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE]) {
+static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE]) {
     for (size_t i = 0; i < (row->is_peer ? sizeof peers / sizeof peers[0] : 1); i++) {
         int group = kernel_group(row->group);
         if (row->is_peer && (!peers[i] || peers[i]->kind != (group < 0 ? KIND_BF16 : kernel_groups[group].kind))) {
@@ -275,7 +275,6 @@ static int add_row(const Wanted *wanted, const Row *row, Plan *plan, char messag
         }
         Row *next = &plan->row[plan->rows++];
         *next = *row;
-        next->sustained |= wanted->sustained;
         if (row->is_peer) {
             next->chapter = peers[i];
             next->kind = peers[i]->kind;
@@ -288,7 +287,7 @@ static int add_row(const Wanted *wanted, const Row *row, Plan *plan, char messag
 static int read_lines(const Wanted *wanted, FILE *in, const char *path, Plan *plan) {
     static Row row, given, last;
     char text[512], message[OPTIONS_MESSAGE_SIZE] = "";
-    if (wanted->shapes && !read_shapes(wanted->shapes_from, wanted->shapes, &given, message)) {
+    if (wanted->shapes && !read_shapes("--shapes", wanted->shapes, &given, message)) {
         fprintf(stderr, "bench: %s\n", message);
         return 0;
     }
@@ -298,7 +297,7 @@ static int read_lines(const Wanted *wanted, FILE *in, const char *path, Plan *pl
         }
         char *line = strdup(text); /* rows point into it */
         const Row *other = wanted->shapes ? &given : last.group ? &last : NULL;
-        if (!read_row(line, other, wanted->shapes != NULL, &row, message) || !add_row(wanted, &row, plan, message)) {
+        if (!read_row(line, other, wanted->shapes != NULL, &row, message) || !add_row(&row, plan, message)) {
             fprintf(stderr, "bench: %s:%d: %s\n", path, number, message);
             return 0;
         }

@@ -79,38 +79,8 @@ broken() {
     like "$said" "$4" "$5: the reason is named"
 }
 broken c11 beyond/11_w4a8/notes.md 's/0xf0f0f0f0/0xf0f0f0f0 +/' 'page.md:[0-9]+:.*error' "a C fragment with a syntax error"
-broken sm_100a book/blackwell.md 's/tcgen05\.cp\./tcgen05.copy./' "modifier .*copy" \
+broken sm_100a book/blackwell.md 's/tcgen05_cp_32x128b/tcgen05_cp_32x64b/' '"tcgen05_cp_32x64b" is undefined' \
     "an instruction that does not exist"
-cat >"$scratch/loop.md" <<'TEXT'
-```cuda sm_90a
-#include "gemm.h"
-
-#include "device/wgmma.h"
-
-static __global__ void loop_kernel(uint64_t a, uint64_t b, int k_tiles, float *out) {
-    float acc[8] = {};
-    for (int i = 0; i < k_tiles; i++) {
-        wgmma_fence();
-        wgmma_ss(16, acc, a + i, b + i, 1);
-        wgmma_commit_group();
-        wgmma_wait_group(0);
-    }
-    for (int i = 0; i < 8; i++) {
-        out[threadIdx.x * 8 + i] = acc[i];
-    }
-}
-```
-TEXT
-compiled=$(tests/book/extract --target=sm_90a "$scratch/loop.md")
-if can sm_90a; then
-    printf '%s\n' "$compiled" >"$scratch/loop.cu"
-    compile sm_90a "$scratch/loop.cu"
-    is "$status:$said" "0:" "a main loop with wgmma_fence"
-else
-    skip "a main loop with wgmma_fence" "$reason"
-fi
-broken sm_90a "$scratch/loop.md" '/wgmma_fence();/d' 'C7519.*warpgroup.arrive is injected' "a main loop without wgmma_fence"
-
 # refused TEXT PATTERN NAME: a page with this text
 refused() {
     printf '%s\n' "$1" >"$scratch/page.md"

@@ -90,7 +90,7 @@ while IFS='@' read -r name page edit pattern; do
 done <<'LIST'
 a heading is missing@page.zh.md@/^### /d@^page.zh.md:[0-9]+: headings: English has 3, Chinese 2; the first that differ: ### Rules \(page.md:20\), none$
 a changed command@page.zh.md@s/^make 01/make 02/@^page.zh.md:15: "三乘 4 分块": a fenced block: "make 02   # in English", in English \(page.md:17\) "make 01
-a block is missing@page.zh.md@/^```/,/^```/d@0 fenced blocks, in English 1; only in English \(page.md:16\): "make 01
+a block is missing@page.zh.md@/^```/,/^```/d@a fenced block: "", in English \(page.md:16\) "```sh exit=3
 a stale figure@page.md@s/53.6/54.6/@^page.zh.md:8: "三乘 4 分块": numerals: only in English: 54.6; only in Chinese: 53.6
 another card@page.zh.md@s/H200/H100/@numerals: only in English: H200; only in Chinese: H100
 a stale figure in a table@page.md@s/1,024/2,048/@^page.zh.md:18: "规则": numerals: only in English: 2048; only in Chinese: 1024

@@ -665,25 +665,6 @@ HOST_DEVICE int product_b_trans(int kind) {
     return kind == PRODUCT_ss_trans_b || kind == PRODUCT_ss_trans_ab || kind == PRODUCT_rs_trans_b;
 }
 
-/* ---- from a matrix in memory to its product ----------------------------------------------------------------------- */
-
-/* TMA loads two k-tiles of A, 64 rows, and of B, 128, with rows of 128 bytes and the 128-byte swizzle; what is MN-major
- * lies [k][64] or [k][128] in memory and comes in panels of 64. Eight products of the kind multiply them. Global memory:
- * conform_elements() word by word, B behind A. The result is of each thread the sum of (2v + 1) d[v]. */
-typedef struct {
-    const char *name;
-    int kind;
-} TileCase;
-
-enum { TILE_N = 128, TILE_TILES = 2, TILE_A_BYTES = 64 * 128, TILE_B_BYTES = TILE_N * 128 };
-
-#define TILE_CASES(TILE) \
-    TILE(ss) TILE(ss_trans_a) TILE(ss_trans_b) TILE(ss_trans_ab) TILE(ss_f16) TILE(ss_e4m3) TILE(ss_e5m2) TILE(ss_tf32)
-
-#define TILE_ROW(kind) {#kind, PRODUCT_##kind},
-static const TileCase tile_cases[] = {TILE_CASES(TILE_ROW)};
-#undef TILE_ROW
-
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
 /* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each test, two
@@ -847,7 +828,7 @@ static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_RO
 /* clang-format off */
 #define CONFORM_GROUPS(X)                                                                                          \
     X(ENCODE, encode) X(TMA, tma) X(WGMMA, wgmma) X(WARP, warp) X(MBARRIER, mbarrier) X(BARRIER, barrier)          \
-    X(SETMAXNREG, setmaxnreg) X(BULK, bulk) X(TENSOR, tensor) X(PRODUCT, product) X(TILE, tile)
+    X(SETMAXNREG, setmaxnreg) X(BULK, bulk) X(TENSOR, tensor) X(PRODUCT, product)
 #define GROUP_ENUM(id, name) GROUP_##id,
 #define GROUP_NAME(id, name) #name,
 #define GROUP_SIZE(id, name) COUNT_OF(name##_cases),
@@ -900,7 +881,6 @@ static inline uint32_t case_digest(Group group, int i) {
     case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);
     case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].coord[5]);
     case GROUP_PRODUCT: return digest(start, &product_cases[i].kind, &product_cases[i].low_bits + 1);
-    case GROUP_TILE: return digest(start, &tile_cases[i].kind, &tile_cases[i].kind + 1);
     case GROUPS: break;
     }
     return 0;

@@ -582,68 +582,6 @@ PRODUCT_CASES(PRODUCT_KERNEL)
 /* By number of the case. */
 static const NamedKernel product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
 
-/* ---- from a matrix in memory to its product ----------------------------------------------------------------------- */
-
-typedef struct {
-    TensorMap map_a, map_b;
-    uint16_t *out;
-} TileParams;
-
-typedef struct {
-    uint8_t a[TILE_TILES][TILE_A_BYTES];
-    uint8_t b[TILE_TILES][TILE_B_BYTES];
-    MBarrier full;
-} TileShared;
-
-DEVICE void tile_loads(TileShared *s, const TileParams *p, int kind) {
-    int k_tile = 128 / conform_element_bytes(product_type(kind));
-    mbarrier_arrive_expect_tx(&s->full, TILE_TILES * (TILE_A_BYTES + TILE_B_BYTES));
-    for (int tile = 0; tile < TILE_TILES; tile++) {
-        int k = tile * k_tile;
-        if (product_a_trans(kind)) {
-            tma_load_2d(s->a[tile], &p->map_a, 0, k, &s->full);
-        } else {
-            tma_load_2d(s->a[tile], &p->map_a, k, 0, &s->full);
-        }
-        if (product_b_trans(kind)) {
-            for (int panel = 0; panel < TILE_N / 64; panel++) {
-                tma_load_2d(s->b[tile] + panel * 8192, &p->map_b, panel * 64, k, &s->full);
-            }
-        } else {
-            tma_load_2d(s->b[tile], &p->map_b, k, 0, &s->full);
-        }
-    }
-}
-
-#define TILE_KERNEL(kind)                                                                               \
-    static __global__ void __launch_bounds__(128) tile_##kind(const __grid_constant__ TileParams p) {   \
-        SHARED_MEMORY(TileShared, s);                                                                   \
-        float d[TILE_N / 2];                                                                            \
-        if (threadIdx.x == 0) {                                                                         \
-            mbarrier_init(&s->full, 1, 1);                                                              \
-            mbarrier_init_fence();                                                                      \
-            tile_loads(s, &p, PRODUCT_##kind);                                                          \
-        }                                                                                               \
-        __syncthreads();                                                                                \
-        mbarrier_wait_parity(&s->full, 0);                                                              \
-        wgmma_fence();                                                                                  \
-        UNROLL                                                                                          \
-        for (int step = 0; step < 4 * TILE_TILES; step++) {                                             \
-            uint64_t a = product_descriptor(s->a[step / 4], product_a_trans(PRODUCT_##kind), step % 4); \
-            uint64_t b = product_descriptor(s->b[step / 4], product_b_trans(PRODUCT_##kind), step % 4); \
-            wgmma_##kind(128, d, a, b, step > 0);                                                       \
-        }                                                                                               \
-        wgmma_commit_group();                                                                           \
-        wgmma_wait_group(0);                                                                            \
-        registers_settled(d, TILE_N / 2);                                                               \
-        p.out[threadIdx.x] = weighted_sum(d, TILE_N / 2);                                               \
-    }                                                                                                   \
-    KERNEL_ENTRY(tile_##kind, TileParams);
-TILE_CASES(TILE_KERNEL)
-
-#define TILE_ENTRY(kind) {KERNEL(tile_##kind)},
-static const NamedKernel tile_kernels[] = {TILE_CASES(TILE_ENTRY)};
-
 /* ---- one warp ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -885,35 +823,6 @@ static int run_product(const Machine *m, const ProductCase *c, Outcome *o) {
     o->count = p.c.n == 8 ? 128 * 4 : 128;
     return run_kernel(product_kernels[i].kernel, product_kernels[i].name, 1, 128, 0, (int)sizeof(ProductShared), &p,
                       m->out, o);
-}
-
-/* The map of a matrix of `rows` rows, whose k or whose rows are contiguous. */
-static int tile_map(TensorMap *map, int kind, int trans, int rows, void *base) {
-    static const int types[] = {9, 6, 0, 0, 7}; /* CUtensorMapDataType, by CONFORM_BF16 .. */
-    static const uint32_t step[5] = {1, 1, 1, 1, 1};
-    int bytes = conform_element_bytes(product_type(kind)), k_tile = 128 / bytes, depth = TILE_TILES * k_tile;
-    const uint64_t size[5] = {(uint64_t)(trans ? rows : depth), (uint64_t)(trans ? depth : rows), 1, 1, 1};
-    const uint64_t stride[4] = {size[0] * (uint64_t)bytes, 0, 0, 0};
-    const uint32_t box[5] = {(uint32_t)k_tile, (uint32_t)(trans ? k_tile : rows), 1, 1, 1};
-    return machine_encode(map, types[product_type(kind)], 2, base, size, stride, box, step, 0, 3, 0);
-}
-
-static int run_tile(const Machine *m, const TileCase *c, Outcome *o) {
-    enum { A_WORDS = TILE_TILES * TILE_A_BYTES / 2, WORDS = A_WORDS + TILE_TILES * TILE_B_BYTES / 2 };
-    int kind = c->kind, i = (int)(c - tile_cases);
-    TileParams p;
-    memset((void *)&p, 0, sizeof p);
-    p.out = m->out;
-    for (int word = 0; word < WORDS; word++) {
-        o->words[word] = (uint16_t)(conform_elements(product_type(kind), (uint32_t)word / 2 * 4, 0) >> 16 * (word % 2));
-    }
-    int error = machine_copy(m->global, o->words, (size_t)WORDS * 2, 1);
-    if (error || tile_map(&p.map_a, kind, product_a_trans(kind), 64, m->global) ||
-        tile_map(&p.map_b, kind, product_b_trans(kind), TILE_N, m->global + A_WORDS)) {
-        return error ? error : 1;
-    }
-    o->count = 128;
-    return run_kernel(tile_kernels[i].kernel, tile_kernels[i].name, 1, 128, 0, (int)sizeof(TileShared), &p, m->out, o);
 }
 
 static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {

@@ -6,6 +6,7 @@
  * child that does not come back is killed; the next one starts with a fresh context. */
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,22 +44,14 @@ enum {
 
 static const struct { int m, n, k; } more_sizes[SIZES - 1] = {{1024, 1024, 1024}, {3000, 5000, 1000}};
 
-/* What a child says about a size. */
-typedef enum { STARTED, ENDED, FAILED } What;
-typedef struct {
-    int size;
-    What what;
-    int wrong, launches;
-    double share; /* of the elements, in the last wrong launch */
-} Message;
+/* What a child tells its parent, in memory that they share. */
+static struct {
+    volatile int size;    /* that it is at */
+    volatile int started; /* its launches have begun */
+    char outcome[SIZES][2 * TEXT];
+} * told;
 
 /* ---- child ---- */
-
-static void say(int to, Message message) {
-    if (write(to, &message, sizeof message) != (ssize_t)sizeof message) {
-        _exit(1);
-    }
-}
 
 /* The options of a bug at one of its sizes. Their texts stay until the next call. */
 static int options_of(const Bug *bug, int size, Options *options) {
@@ -83,13 +76,13 @@ static int options_of(const Bug *bug, int size, Options *options) {
     return 1;
 }
 
-static void run_size(const Bug *bug, int size, const Backend *backend, const DeviceInfo *device, int to) {
+static void run_size(const Bug *bug, int size, const Backend *backend, const DeviceInfo *device) {
     Options options;
     Problem problem;
     ChapterRun run;
-    Message message = {.size = size, .what = FAILED};
+    int wrong = 0;
+    double share = 0; /* of the elements, in the last wrong launch */
     if (!options_of(bug, size, &options) || problem_open(&problem, backend, device, options.shape, 1) != GEMM_OK) {
-        say(to, message);
         _exit(1);
     }
     problem.gemm.tuning.variant = options.tuning.variant;
@@ -101,26 +94,26 @@ static void run_size(const Bug *bug, int size, const Backend *backend, const Dev
     }
     if (problem_fill(&problem, DATA_INTEGERS) != GEMM_OK || run_open(&run, &problem, bug->chapter) != GEMM_OK ||
         backend->synchronise("the reference") != GEMM_OK) {
-        say(to, message);
         _exit(1);
     }
-    message.what = STARTED;
-    say(to, message);
+    told->started = 1;
     for (int i = 0; i < LAUNCHES; i++) {
         Tally tally;
         if (run_checked(&run, &tally) != GEMM_OK) {
-            message.what = FAILED;
-            say(to, message);
             _exit(1);
         }
-        message.launches++;
         if (!tally_is_right(&tally)) {
-            message.wrong++;
-            message.share = (double)tally.wrong / ((double)options.shape.m * options.shape.n);
+            wrong++;
+            share = (double)tally.wrong / ((double)options.shape.m * options.shape.n);
         }
     }
-    message.what = ENDED;
-    say(to, message);
+    if (wrong) {
+        snprintf(told->outcome[size], 2 * TEXT, "wrong in %d of %d (%.2g of C)", wrong, LAUNCHES, share);
+    } else {
+        snprintf(told->outcome[size], 2 * TEXT, "right in %d of %d", LAUNCHES, LAUNCHES);
+    }
+    told->started = 0;
+    told->size = size + 1;
     run_close(&run);
     problem_close(&problem);
 }
@@ -152,7 +145,7 @@ static void probe(FILE *out, const char *path) {
 }
 
 /* The sizes from `first` on. Its stderr goes to `errors`. */
-static void child(const Bug *bug, int first, int to, FILE *errors) {
+static void child(const Bug *bug, int first, FILE *errors) {
     Options options;
     DeviceInfo device;
     char why[TEXT] = "";
@@ -163,7 +156,7 @@ static void child(const Bug *bug, int first, int to, FILE *errors) {
         _exit(3);
     }
     for (int size = first; size < SIZES; size++) {
-        run_size(bug, size, backend, &device, to);
+        run_size(bug, size, backend, &device);
     }
     _exit(0);
 }
@@ -174,16 +167,6 @@ static double now_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-/* The next message, or 0 after `ms` without one, or -1 if the child has ended. */
-static int hear(int from, Message *message, int ms) {
-    struct pollfd wait = {.fd = from, .events = POLLIN};
-    int ready = poll(&wait, 1, ms);
-    if (ready <= 0) {
-        return 0;
-    }
-    return read(from, message, sizeof *message) == (ssize_t)sizeof *message ? 1 : -1;
 }
 
 /* The last line of what the child wrote to stderr, without a tab. */
@@ -202,57 +185,51 @@ static void last_error(FILE *errors, char text[TEXT]) {
     }
 }
 
-/* Runs a child from size `first` on, notes the outcome of each size it got through. Returns the next size to run. */
-static int run_child(const Bug *bug, int first, char outcome[SIZES][2 * TEXT]) {
-    int ends[2], size = first, started = 0;
+/* Runs a child from size `first` on, and notes how the size ended that it did not get through. Returns the next one to run. */
+static int run_child(const Bug *bug, int first) {
     FILE *errors = tmpfile();
-    if (!errors || pipe(ends) != 0) {
+    told->size = first;
+    told->started = 0;
+    pid_t pid = errors ? fork() : -1;
+    if (pid < 0) {
         perror("bugs");
         exit(2);
     }
-    pid_t pid = fork();
     if (pid == 0) {
-        close(ends[0]);
-        child(bug, first, ends[1], errors);
+        child(bug, first, errors);
     }
-    close(ends[1]);
-    while (size < SIZES) {
-        Message message;
-        int heard = hear(ends[0], &message, started ? RUN_MS : SETUP_MS);
-        if (heard == 1 && message.what == STARTED) {
-            started = 1;
-        } else if (heard == 1 && message.what == ENDED) {
-            started = 0;
-            if (message.wrong) {
-                snprintf(outcome[size++], 2 * TEXT, "wrong in %d of %d (%.2g of C)", message.wrong, message.launches,
-                         message.share);
-            } else {
-                snprintf(outcome[size++], 2 * TEXT, "right in %d of %d", message.launches, message.launches);
-            }
-        } else {
-            char text[TEXT];
-            if (heard != 0) {
-                last_error(errors, text);
-                snprintf(outcome[size++], 2 * TEXT, "trap: %s", text);
-            } else {
-                snprintf(outcome[size++], 2 * TEXT, started ? "hang" : "hang before the launch");
-            }
-            break;
-        }
+    double since = now_ms();
+    int seen = -1, ended = 0;
+    while (!ended && now_ms() - since < (told->started ? RUN_MS : SETUP_MS)) {
+        int at = 2 * told->size + told->started;
+        since = at != seen ? now_ms() : since;
+        seen = at;
+        poll(NULL, 0, 2);
+        ended = waitpid(pid, NULL, WNOHANG) == pid;
     }
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    close(ends[0]);
+    if (!ended) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+    int size = told->size;
+    if (size < SIZES && ended) {
+        char text[TEXT];
+        last_error(errors, text);
+        snprintf(told->outcome[size++], 2 * TEXT, "trap: %s", text);
+    } else if (size < SIZES) {
+        snprintf(told->outcome[size++], 2 * TEXT, told->started ? "hang" : "hang before the launch");
+    }
     fclose(errors);
     return size;
 }
 
 static void run_bug(const Bug *bug, FILE *out) {
-    char outcome[SIZES][2 * TEXT] = {{0}};
+    char(*outcome)[2 * TEXT] = told->outcome;
     double start = now_ms();
     int size = 0;
+    memset(told, 0, sizeof *told);
     while (bug->chapter && size < SIZES) {
-        size = run_child(bug, size, outcome);
+        size = run_child(bug, size);
         /* Two hangs tell enough, and a third costs as much again. */
         if (size == SIZES - 1 && strcmp(outcome[0], "hang") == 0 && strcmp(outcome[1], "hang") == 0) {
             snprintf(outcome[size++], 2 * TEXT, "not run");
@@ -297,7 +274,8 @@ int main(int argc, char **argv) {
             return GEMM_USAGE;
         }
     }
-    FILE *out = fopen(argv[1], "w");
+    told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    FILE *out = told != MAP_FAILED ? fopen(argv[1], "w") : NULL;
     if (!out) {
         fprintf(stderr, "bugs: \"%s\" cannot be written\n", argv[1]);
         return GEMM_USAGE;

@@ -1,10 +1,7 @@
 /* chapters - runs the chapters on a GPU over sizes that reach every edge, and prints TAP. Without a GPU it skips.
  *
- *     chapters                                          the harness's kernels, then all chapters over all sizes
- *     chapters --chapter 08 --m 1000 --n 1000 --k 1000 --repeat 1000
- *                                                       one chapter, one size, 1000 launches with equal bits
- *
- * --chapter N may be given more than once; the other options are those of every chapter's program. */
+ *     chapters          the harness's kernels, then all chapters
+ *     chapters 08 11    these chapters; one size of one chapter is `make run-08 ARGS="--on gpu --repeat 1000 --m 1000 ..."` */
 #include "backend_checks.h"
 #include "harness/problem.h"
 
@@ -31,10 +28,9 @@ static const Size sizes[] = {
     {1000, 1000, 1000}, {8192, 16, 128}, {8191, 8193, 257}, {4096, 4096, 4096},
 };
 
-static const Size repeated_size = {1000, 1000, 1000};
-
 static const Backend *backend;
 static DeviceInfo device;
+static int chosen[CHAPTERS];
 
 /* After a failed CUDA call the device answers nothing more: the rest would only repeat it. */
 static void stop_if_failed(GemmStatus status, const char *what) {
@@ -83,40 +79,35 @@ static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
     run_close(&run);
 }
 
-/* 1 if all chosen chapters of the shape's kind have room; else 0 and one line in `message`. */
-static int fits(Shape shape, const unsigned char *chosen, char message[OPTIONS_MESSAGE_SIZE]) {
-    for (int i = 0; i < CHAPTERS; i++) {
-        if (chosen[i] && chapters[i]->kind == shape.kind && !problem_fits(shape, chapters[i], &device, message)) {
-            return 0;
-        }
-    }
-    return 1;
+/* Is the chapter chosen, of this kind, and not before the number `from`? */
+static int takes_part(int i, Kind kind, const char *from) {
+    return chosen[i] && chapters[i]->kind == kind && strncmp(chapters[i]->name, from, 2) >= 0;
 }
 
-static int is_wanted(Kind kind, const unsigned char *chosen) {
-    for (int i = 0; i < CHAPTERS; i++) {
-        if (chosen[i] && chapters[i]->kind == kind) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static void test_shape(Shape shape, const Options *options, const unsigned char *chosen, int repeat) {
+static void test_shape(Shape shape, const char *from, int repeat) {
     char message[OPTIONS_MESSAGE_SIZE];
-    if (!fits(shape, chosen, message)) {
-        skip(shape.kind == KIND_BF16 ? "all chapters" : kind_names[shape.kind], message);
+    int wanted = 0;
+    for (int i = 0; i < CHAPTERS; i++) {
+        if (takes_part(i, shape.kind, from)) {
+            wanted = 1;
+            if (!problem_fits(shape, chapters[i], &device, message)) {
+                skip(kind_names[shape.kind], message);
+                return;
+            }
+        }
+    }
+    if (!wanted) {
         return;
     }
     Problem p;
-    stop_if_failed(problem_open(&p, backend, &device, shape, options->seed), "problem_open");
-    for (DataKind data = 0; data < DATA_KINDS; data++) {
-        if (!(options->data & 1u << data) || (data == DATA_INTEGERS && shape.k > kind_max_exact_k(shape.kind))) {
+    stop_if_failed(problem_open(&p, backend, &device, shape, 1), "problem_open");
+    for (DataKind data = 0; data < DATA_ZEROS; data++) {
+        if (data == DATA_INTEGERS && shape.k > kind_max_exact_k(shape.kind)) {
             continue;
         }
         stop_if_failed(problem_fill(&p, data), "problem_fill");
         for (int i = 0; i < CHAPTERS; i++) {
-            if (chosen[i] && chapters[i]->kind == shape.kind) {
+            if (takes_part(i, shape.kind, from)) {
                 test_chapter(&p, chapters[i], repeat);
             }
         }
@@ -124,63 +115,31 @@ static void test_shape(Shape shape, const Options *options, const unsigned char 
     problem_close(&p);
 }
 
-/* The chosen chapters of every kind; with padded rows also several experts. */
-static void test_size(Size size, const Options *options, int pad, const unsigned char *chosen, int repeat) {
+/* The chapters of every kind; with padded rows also several experts. */
+static void test_size(Size size, int pad, const char *from, int repeat) {
     for (Kind kind = 0; kind < KINDS; kind++) {
-        if (is_wanted(kind, chosen)) {
-            int experts = options->shape.experts ? options->shape.experts : pad ? 5 : 1;
-            Shape shape = {size.m, size.n, size.k, pad, kind, kind == KIND_W4A8 ? experts : 1, options->shape.heads};
-            test_shape(shape, options, chosen, repeat);
-        }
+        test_shape((Shape){size.m, size.n, size.k, pad, kind, kind == KIND_W4A8 && pad ? 5 : 1, {0}}, from, repeat);
     }
-}
-
-/* Marks the chapter with number or name `text`; exits if there is none. */
-static void choose(const char *text, unsigned char *chosen) {
-    for (int i = 0; i < CHAPTERS; i++) {
-        if (strcmp(text, chapters[i]->name) == 0 || (strlen(text) == 2 && strncmp(text, chapters[i]->name, 2) == 0)) {
-            chosen[i] = 1;
-            return;
-        }
-    }
-    fprintf(stderr, "--chapter: \"%s\" is not a chapter; 01 to %.2s is accepted\n", text, chapters[CHAPTERS - 1]->name);
-    exit(GEMM_USAGE);
-}
-
-/* Takes --chapter out of argv. Returns the new argc. */
-static int take_chapters(int argc, char **argv, unsigned char *chosen) {
-    int kept = 0, any = 0;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--chapter") == 0 && i + 1 < argc) {
-            choose(argv[++i], chosen);
-            any = 1;
-        } else {
-            argv[kept++] = argv[i];
-        }
-    }
-    if (!any) {
-        memset(chosen, 1, CHAPTERS);
-    }
-    return kept;
 }
 
 int main(int argc, char **argv) {
-    unsigned char chosen[CHAPTERS] = {0}, ring[CHAPTERS] = {0};
-    int given = argc > 1;
-    argc = take_chapters(argc, argv, chosen);
-    Options options;
-    char message[OPTIONS_MESSAGE_SIZE], why[OPTIONS_MESSAGE_SIZE] = "";
-    if (!parse_options(argc, argv, &options, message)) {
-        fprintf(stderr, "%s\n", message);
-        return GEMM_USAGE;
+    for (int word = argc == 1 ? 0 : 1; word < argc; word++) {
+        int known = word == 0;
+        for (int i = 0; i < CHAPTERS; i++) {
+            int is_it = word == 0 || (strlen(argv[word]) == 2 && strncmp(argv[word], chapters[i]->name, 2) == 0);
+            chosen[i] |= is_it;
+            known |= is_it;
+        }
+        if (!known) {
+            fprintf(stderr, "\"%s\" is not a chapter; 01 to %.2s are accepted\n", argv[word],
+                    chapters[CHAPTERS - 1]->name);
+            return GEMM_USAGE;
+        }
     }
-    if (options.help) {
-        printf("usage: %s [--chapter NN ...] [options of a chapter's program]\n", argv[0]);
-        return GEMM_OK;
-    }
-
     backend = gpu_backend();
     static const GpuNeed wishes[] = {NEEDS_SM90A, NEEDS_SM90, NEEDS_SM80};
+    static const Options options;
+    char why[OPTIONS_MESSAGE_SIZE] = "";
     GemmStatus status = GEMM_DEVICE;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0] && status != GEMM_OK; i++) {
         status = backend->open(&options, wishes[i], &device, why, sizeof why);
@@ -189,44 +148,15 @@ int main(int argc, char **argv) {
         skip_all(why);
     }
     printf("# %s, %d SMs\n", device.name, device.sm_count);
-
-    if (options.shape.m || options.shape.n || options.shape.k) {
-        Size size = {options.shape.m ? options.shape.m : 1, options.shape.n ? options.shape.n : 1,
-                     options.shape.k ? options.shape.k : 1};
-        int pad = options.shape.pad < 0 ? 8 : options.shape.pad;
-        for (Kind kind = 0; kind < KINDS; kind++) {
-            Shape shape = {size.m,
-                           size.n,
-                           size.k,
-                           pad,
-                           kind,
-                           options.shape.experts ? options.shape.experts : 1,
-                           options.shape.heads};
-            if (is_wanted(kind, chosen) && !fits(shape, chosen, message)) {
-                fprintf(stderr, "%s\n", message);
-                return GEMM_USAGE;
-            }
-        }
-        test_size(size, &options, pad, chosen, options.repeat);
-    } else {
-        if (!given) {
-            check_backend(backend, &device);
-        }
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-            for (int pad = 0; pad <= 8; pad += 8) {
-                if (options.shape.pad < 0 || options.shape.pad == pad) {
-                    test_size(sizes[i], &options, pad, chosen, options.repeat);
-                }
-            }
-        }
+    if (argc == 1) {
+        check_backend(backend, &device);
     }
-    if (!given) {
-        /* The chapters whose warpgroups run apart, 07 and later: the order of their additions must not depend on timing. */
-        for (int i = 0; i < CHAPTERS; i++) {
-            ring[i] = strncmp(chapters[i]->name, "07", 2) >= 0;
-        }
-        test_size(repeated_size, &options, 8, ring, REPEATS);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        test_size(sizes[i], 0, "01", 1);
+        test_size(sizes[i], 8, "01", 1);
     }
+    /* The chapters whose warpgroups run apart: the order of their additions must not depend on timing. */
+    test_size((Size){1000, 1000, 1000}, 8, "07", REPEATS);
     backend->close();
     return tap_done();
 }

@@ -38,8 +38,7 @@ for my $chapter (@chapters) {
     my ($id, $number) = $chapter =~ m{((\d\d)_[^/]*)$};
     my $text = Patches::contents("$chapter/$id.cu");
     to_judge("$id: its source has full marks", $number, $text, $weights, {}, \&full);
-    # 15 has no criteria yet: the judge cannot tell it from 14.
-    if (defined $before && $number != 15 && kind_of($before) eq kind_of($text) && !grep { /choice/ } $text =~ /#include "(\w+)/g) {
+    if (defined $before && kind_of($before) eq kind_of($text) && !grep { /choice/ } $text =~ /#include "(\w+)/g) {
         (my $posing = $before) =~ s/CHAPTER\($before_id,/CHAPTER($id,/;
         to_judge("$id: the chapter before in its place lacks the technique", $number, $posing, "$scratch/small", {}, sub {
             my @lacking = grep { $_->{points} < $_->{of} } @{ $_[0]{parts} };

@@ -388,10 +388,6 @@ static void test_limits(void) {
     ModelOptions options = {.quiet = 1, .max_reports = 1};
     is_int(run_case(c, &options), 4, "a launch that is stopped by its first report returns 4");
     is_int(model_reports(), 1, "and has made one report");
-    c = find_case("tensor LOAD_NO_READ_FENCE");
-    options = (ModelOptions){.quiet = 1, .lenient = 1};
-    is_int(run_case(c, &options), 0,
-           "lenient lets ordinary reads pass that a TMA load overwrites without a proxy fence");
     ok(model_report(-1) == NULL && model_report(1000) == NULL && model_rule_name((ModelRule)1000) == NULL,
        "there is no report and no rule of a wrong number");
     is_int(model_launch(NULL, "kernel", 0, 32, 0, 0, 0, NULL, NULL, NULL), 3, "an empty grid is refused");

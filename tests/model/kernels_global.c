@@ -1,5 +1,5 @@
 /* kernels_global.c - CTAs that talk through global memory: flags, counters, locks, grid barriers; its proxies; launches
- * that overlap; atomics on shared memory. tests/gpu/global.cu runs them on a GPU. */
+ * that overlap; atomics on shared memory. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/global_atomic.h"

@@ -13,7 +13,9 @@
 enum { N = 64, K = 64, ROUNDS = 3, COLUMNS = 64, EPILOGUE = 128, PRODUCER = 4, MMA = 5, THREADS = 192 };
 
 RIGHT_CASE(RIGHT);
-RIGHT_CASE(RIGHT_M128); /* the second half of D's columns lies 64 lanes below */
+RIGHT_CASE(RIGHT_M128);     /* the second half of D's columns lies 64 lanes below */
+RIGHT_CASE(RIGHT_A_STORED); /* in tensor memory, by the epilogue's warps of both */
+RIGHT_CASE(RIGHT_A_STORED_M128);
 RIGHT_CASE(RIGHT_NO_ROUNDS);
 RIGHT_CASE(RIGHT_ALLOCATED_AGAIN);
 WRONG_CASE(ALLOC_BEFORE_CLUSTER_SYNC, CLUSTER_START); /* cutlass#3316, DeepGEMM#292, triton#8874, tilelang#2644 */
@@ -40,6 +42,9 @@ WRONG_CASE(ACQUIRED_FROM_THE_OWN_CTA, TCGEN05_FENCE);
 WRONG_CASE(NO_FENCE_BEFORE, TCGEN05_FENCE);
 WRONG_CASE(NO_WAIT_LD, RACE_WAR);
 WRONG_CASE(NO_TAIL, EXIT_IN_FLIGHT);
+WRONG_CASE(A_STORED_BY_ONE, UNINIT_TENSOR);
+WRONG_CASE(A_STORED_ONCE_M128, UNINIT_TENSOR); /* the lower lanes multiply the other columns, and read their own */
+WRONG_CASE(A_STORED_BEHIND_A_BARRIER_OF_ONE, RACE_RAW);
 
 typedef struct {
     bf16 a[128 * K], b[N / 2 * K]; /* 128-byte swizzle */
@@ -50,11 +55,32 @@ typedef struct {
 typedef struct {
     TensorMap map_a, map_b;
     float *c; /* [ROUNDS][m][N] */
+    const bf16 *a;
     int m, bug;
 } Params;
 
+static inline int is_stored(int bug) {
+    return bug == RIGHT_A_STORED || bug == RIGHT_A_STORED_M128 || bug >= A_STORED_BY_ONE;
+}
 static inline int rounds_of(int bug) {
-    return bug == RIGHT_NO_ROUNDS || bug == DEALLOC_BEFORE_THE_PEERS_ALLOC ? 0 : ROUNDS;
+    return bug == RIGHT_NO_ROUNDS || bug == DEALLOC_BEFORE_THE_PEERS_ALLOC ? 0 : is_stored(bug) ? 1 : ROUNDS;
+}
+
+/* Each thread its lane's row of A, behind D. */
+DEVICE void store_a(const Params *p, const Shared *s, int rank) {
+    const int bug = p->bug, lane = (int)threadIdx.x;
+    if (lane < EPILOGUE && !(bug == A_STORED_BY_ONE && rank == 1) && !(bug == A_STORED_ONCE_M128 && lane >= 64)) {
+        uint32_t r[K / 2];
+        memcpy(r, p->a + (rank * (p->m / 2) + lane % (p->m / 2)) * K, sizeof r);
+        tcgen05_st(K / 2, s->address + N + ((uint32_t)lane / 32 << 21), r);
+        tcgen05_wait_st();
+        tcgen05_fence_before();
+    }
+    if (bug == A_STORED_BEHIND_A_BARRIER_OF_ONE) {
+        __syncthreads();
+    } else {
+        cluster_sync();
+    }
 }
 
 DEVICE void produce(const Params *p, Shared *s, int rank) {
@@ -100,7 +126,11 @@ DEVICE void multiply(const Params *p, Shared *s) {
         tcgen05_fence_after();
         mbarrier_wait_parity(&s->full, round & 1);
         for (int step = 0; step < K / 16; step++) {
-            tcgen05_mma_f16_pair(d, a + step * 2, b + step * 2, shape, step > 0);
+            if (is_stored(bug)) {
+                tcgen05_mma_f16_ts_pair(d, d + N + step * 8, b + step * 2, shape, step > 0);
+            } else {
+                tcgen05_mma_f16_pair(d, a + step * 2, b + step * 2, shape, step > 0);
+            }
         }
         tcgen05_commit_pair(&s->empty, bug == STAGE_RELEASED_IN_ONE ? 1 : bug == COMMIT_TO_NOBODY ? 7 : 3);
         if (bug == COMMIT_OF_ONE_CTA) {
@@ -139,7 +169,7 @@ DEVICE void take(const Params *p, Shared *s, int rank) {
 static __global__ void __launch_bounds__(THREADS, 1) pair_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     const int bug = p.bug, rank = cluster_cta_rank(), warp = (int)threadIdx.x / 32, first = threadIdx.x % 32 == 0;
-    const int columns = bug == ALLOC_DIFFERENT && rank == 1 ? 32 : COLUMNS;
+    const int columns = is_stored(bug) ? 2 * COLUMNS : bug == ALLOC_DIFFERENT && rank == 1 ? 32 : COLUMNS;
     if (threadIdx.x == 0) {
         mbarrier_init(&s->full, 1, bug == PEERS_LOAD_NOT_WAITED_FOR && rank == 0 ? 2 : 1);
         mbarrier_init(&s->empty, 1, 1);
@@ -166,6 +196,9 @@ static __global__ void __launch_bounds__(THREADS, 1) pair_kernel(const __grid_co
         tcgen05_relinquish_pair();
     }
     __syncthreads();
+    if (is_stored(bug)) {
+        store_a(&p, s, rank);
+    }
     if (warp == PRODUCER && first) {
         produce(&p, s, rank);
     } else if (warp == MMA && first && rank == 0) {
@@ -186,9 +219,10 @@ static __global__ void __launch_bounds__(THREADS, 1) pair_kernel(const __grid_co
 KERNEL_ENTRY(pair_kernel, Params);
 
 static int run(const Case *c) {
-    const int m = c->bug == RIGHT_M128 ? 128 : 256;
+    const int m = c->bug == RIGHT_M128 || c->bug == RIGHT_A_STORED_M128 || c->bug == A_STORED_ONCE_M128 ? 128 : 256;
     Params p = {.c = case_memory((size_t)ROUNDS * m * N * sizeof(float), "C"), .m = m, .bug = c->bug};
     bf16 *a = case_memory((size_t)ROUNDS * m * K * sizeof *a, "A"), *b = case_memory(N * K * sizeof *b, "B");
+    p.a = a;
     static const uint16_t bits[] = {0, 0x3f80, 0x4000, 0xbf80}; /* 0, 1, 2, -1 */
     for (int i = 0; i < ROUNDS * m * K; i++) {
         a[i] = bits[(i / K * 5 + i % K * 3 + i / K * (i % K) + i / (m * K)) % 4];

@@ -8,8 +8,8 @@ static const char source[] = "beyond/15_pair/15_pair.cu";
 PICTURE(pair) {
     enum {
         TOP = 92,
-        WIDE = 440,
-        GAP = 60,
+        WIDE = 420,
+        GAP = 40,
         SHARED = 70,
         TENSOR = 96,
         CORES_Y = TOP + SHARED + 40,

@@ -235,67 +235,20 @@ static void test_checks(void) {
     trace_free_events(&r.trace);
 }
 
+/* What recorded files do not show of these figures. */
 static void test_figures(void) {
-    Recording r = make_recording();
-    /* 116 .. 416 and 501 .. 601 of 0 .. 900 */
-    double busy = recording_busy(&r, -1, 0, 900);
-    ok(fabs(busy - 400.0 / 900) < 1e-12, "busy: the union of products");
-    ok(fabs(busy - busy_by_step(&r.trace, 0, 900)) < 1e-12, "busy: as counted step by step");
-    ok(fabs(recording_busy(&r, -1, 400, 520) - 35.0 / 120) < 1e-12, "busy: cut off at both ends");
-    ok(recording_busy(&r, 9, 0, 900) == 0, "busy: none of another CTA");
-    is_int(recording_peak(&r), 2048, "peak of wgmma");
-    is_int(recording_tiles_of_launch(&r), 2, "tiles: one for each CTA");
+    Recording r = make_recording(), none = {.chapter = "none"};
     snprintf(r.kernel, sizeof r.kernel, "pingpong: 5 tiles of 128 x 128 on 2 CTAs");
-    is_int(recording_tiles_of_launch(&r), 5, "tiles: as the chapter says");
-    is_int(recording_tiles_of_sm(&r), 1, "tiles of the SM: two warps take the same");
-    double efficiency = recording_efficiency(&r);
-    ok(fabs(efficiency - 128.0 * 256 * 192 / 5 / (900 * 2048.0)) < 1e-12, "FLOP / (cycles x peak)");
-    TraceEvent mma[3] = {{.kind = TRACE_MMA, .begin = 100, .end = 200, .warp = 1},
-                         {.kind = TRACE_MMA, .begin = 150, .end = 300, .warp = 5},
-                         {.kind = TRACE_MMA, .begin = 250, .end = 300, .warp = 6}};
-    Recording four = {.trace = {.event = mma, .count = 3}, .chapter = "02"};
-    ok(fabs(recording_busy(&four, -1, 100, 300) - (200 + 50) / 800.0) < 1e-12,
-       "busy: four tensor cores, warp w on w %% 4");
+    ok(fabs(recording_efficiency(&r) - 128.0 * 256 * 192 / 5 / (900 * 2048.0)) < 1e-12, "FLOP / (cycles x peak)");
     r.trace.units_a_second = 0;
     ok(recording_efficiency(&r) == 0, "steps are no cycles");
     snprintf(r.chapter, sizeof r.chapter, "01_naive");
     ok(recording_busy(&r, -1, 0, 900) == 0, "chapter 01 has no tensor cores");
     trace_free_events(&r.trace);
-    Recording none = {.chapter = "none"};
     ok(!recording_keep_sm(&none, -1, 0), "a recording of nothing has no SM");
 }
 
-static void test_rows(void) {
-    Recording r = make_recording();
-    Timeline t;
-    static const char *const labels[] = {"loads: stage 0", "       stage 1", "producer",
-                                         "consumer 0",     "tensor cores",   "  for consumer 0"};
-    ok(timeline_open(&t, &r, &(TimelineView){-1, 0, 0, 0}), "rows are made");
-    is_int(t.rows, 6, "rows");
-    for (int i = 0; i < t.rows && i < 6; i++) {
-        ok(strcmp(t.row[i].label, labels[i]) == 0, "row %d is \"%s\"", i, labels[i]);
-    }
-    is_int((long long)t.landed_count, 4, "every load is joined to a wait");
-    ok(t.landed[0].wait->end == 115 && t.landed[3].wait->end == 205, "... to the first that sees it landed");
-    const Row *consumer = &t.row[3];
-    int touches = 0, parts = 0;
-    for (size_t i = 1; i < consumer->count; i++) {
-        touches += consumer->span[i].begin == consumer->span[i - 1].end;
-        parts += consumer->span[i].look == LOOK_EPILOGUE;
-    }
-    is_int(touches, (long long)consumer->count - 1, "a warp's spans follow each other without a gap");
-    is_int(parts, 2, "a wait parts the epilogue");
-    /* waits 30-115, 130-205, 330-500, 700-720 of 0-900; products apart */
-    ok(fabs(consumer->waiting - 350.0 / 900) < 1e-12, "share of waiting");
-    timeline_close(&t);
-    ok(!timeline_open(&t, &r, &(TimelineView){-1, 0, 2000, 3000}), "a window after the CTA's end is refused");
-    timeline_close(&t);
-    ok(!timeline_open(&t, &r, &(TimelineView){5, 0, 0, 0}), "a CTA that is not there is refused");
-    timeline_close(&t);
-    ok(!recording_keep_sm(&r, 5, 0), "... already when its SM is looked for");
-    trace_free_events(&r.trace);
-}
-
+/* In the terminal; SVG is held to the pictures of what was recorded by timeline.t. */
 static void test_pictures(void) {
     Recording r = make_recording();
     Timeline t;
@@ -317,21 +270,6 @@ static void test_pictures(void) {
         }
         ok(longest <= (size_t)columns && longest + 20 > (size_t)columns, "... and fits into %d columns", columns);
         free(text);
-    }
-    for (int all = 0; all < 2; all++) {
-        char *svg = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&svg, &size);
-        if (all) {
-            timelines_svg(out, &r, 1, NULL);
-        } else {
-            timeline_svg(out, &t);
-        }
-        fclose(out);
-        contains(svg, "a &lt;made-up&gt; &quot;GPU&quot;, 2026-01-02, commit abc", "SVG: the source, escaped");
-        contains(svg, "prefers-color-scheme:dark", "SVG: light and dark");
-        ok(strstr(svg, "nan") == NULL && strstr(svg, "inf") == NULL, "SVG: all are numbers");
-        free(svg);
     }
     timeline_close(&t);
     trace_free_events(&r.trace);
@@ -372,7 +310,6 @@ int main(int argc, char *argv[]) {
     if (argc == 1) {
         test_checks();
         test_figures();
-        test_rows();
         test_pictures();
         test_file();
     }

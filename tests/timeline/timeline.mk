@@ -17,4 +17,4 @@ timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call timeline_rule,$(d),$(call number,$(d)))))
 timelines: $(PROGRAMS) $(TIMELINE_DRAW)
-	@B='$(B)' FROM='$(FROM)' ALL=yes $(COMMIT) tests/timeline/picture $(filter-out %/15_pair,$(CHAPTER_DIRS)) # a pair needs two SMs, and a timeline has one
+	@B='$(B)' FROM='$(FROM)' ALL=yes $(COMMIT) tests/timeline/picture $(CHAPTER_DIRS)

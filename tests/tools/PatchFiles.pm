@@ -7,6 +7,7 @@ use File::Path qw(make_path);
 use File::Temp 'tempdir';
 our %NOUN = (bugs => 'bug', exercises => 'exercise', experiments => 'experiment', labs => 'lab');
 our @CARDS = qw(h200 h100);
+our %NOT_RUN = (h200 => 'not run yet', h100 => 'not run yet', b200 => 'not run: no Blackwell GPU here');
 
 # ---- errors, files, commands -----------------------------------------------------------------------------------------
 
@@ -75,25 +76,53 @@ sub chapter_of {
 }
 
 # load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized); head
-# (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
+# (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself). The file leaves out
+# what goes without saying, the lines --- and +++ of the chapter's source and a record `not run yet`, and tells two cards at once
+# where they did the same. Options that a bug does not name in a line `# run:` are those of the chapter's file bugs/run.
+# What an exercise asks stands in the chapter's README.
 sub load {
     my ($path) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
     $kind //= 'labs' if defined $name && $name eq 'lab';
     fail(2, "$path: the path of a patch is NN_chapter/KIND/NAME.patch") if !$kind || !$NOUN{$kind};
     my $id = "${number}_$name";
-    my ($head, $diff) = contents($path) =~ /\A(.*?)(^--- .*|\z)/ms;
+    my ($head, $diff) = contents($path) =~ s/^# h200, h100: (.*\n)/# h200: $1# h100: $1/mr =~ /\A(.*?)(^(?:---|@@) .*|\z)/ms;
     my %head;
     push @{ $head{$1} }, $2 while $head =~ /^# ([a-z0-9]+(?: [A-Z_]+)?): *(.*)$/mg;
     my $chapter = chapter_of($number);
     my ($title) = $chapter =~ m{([^/]+)$};
     my $inside = $path =~ m{^\Q$chapter\E/};
-    return {
+    my $source = "$chapter/$title.cu";
+    my $p = {
         path => $path, kind => $kind, number => $number, name => $name, id => $id,
-        chapter => $chapter, title => $title, source => "$chapter/$title.cu",
-        head => \%head, comment => $head, diff => $diff,
+        chapter => $chapter, title => $title, source => $source,
+        head => \%head, comment => $head, diff => $diff =~ s/\A(?=@)/names_of($source)/er,
         build => $inside ? "build/$kind/$id" : $path =~ s/\.patch$//r,
     };
+    $head{run} //= [ contents("$chapter/bugs/run") =~ s/\n\z//r ] if $kind eq 'bugs' && -e "$chapter/bugs/run";
+    if ($kind eq 'exercises' && (my $told = told_in_readme($chapter)->{$name})) { @head{ keys %$told } = map { [ $_ ] } values %$told }
+    $head{$_} //= [ $NOT_RUN{$_} ] for grep { $kind eq 'bugs' || $_ eq 'b200' } cards($p);
+    return $p;
+}
+
+# told_in_readme(CHAPTER): its exercises there by name: order, question, hint and effect.
+sub told_in_readme {
+    my ($chapter) = @_;
+    my ($section) = -e "$chapter/README.md" ? contents("$chapter/README.md") =~ /^## Exercises\n(.*?)(?=^## |\z)/ms : ();
+    my %told;
+    while (($section // '') =~ m{^\*\*(\d)\.\ (\w+)\.\*\*\s(.*?)\s\*Hint:\*\s(.*?)\n\n\[Solution\]\(exercises/\2\.patch\)\n
+            \n<details><summary>What\ changes</summary>\n\n(.*?)\n\n</details>}gmsx) {
+        my ($order, $name) = ($1, $2);
+        @{ $told{$name} }{qw(order question hint effect)} = map { s/\s+/ /gr } $order, $3, $4, $5;
+    }
+    return \%told;
+}
+
+# names_of(FILE): the two lines of a diff that name it. as_stored(PATCH): what its file has.
+sub names_of { return "--- a/$_[0]\n+++ b/$_[0]\n" }
+sub as_stored {
+    my ($p) = @_;
+    return $p->{comment} =~ s/^# h200: (.*\n)# h100: \1/# h200, h100: $1/mr . $p->{diff} =~ s/\A\Q@{[ names_of($p->{source}) ]}\E//r;
 }
 
 # is_for_blackwell(PATCH): does its chapter need such a GPU? cards(PATCH): those that it has header lines for.
@@ -261,9 +290,9 @@ sub refresh {
             $stale++;
             next;
         }
-        my $diff = join '', map { difference(@$_) } @changed;
-        next if $diff eq $p->{diff};
-        store($p->{path}, $p->{comment} . $diff);
+        $p->{diff} = join '', map { difference(@$_) } @changed;
+        next if as_stored($p) eq contents($p->{path});
+        store($p->{path}, as_stored($p));
         $anew++;
     }
     print "$anew patches were made anew", $stale ? "; $stale do not apply" : '', "\n";

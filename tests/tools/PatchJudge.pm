@@ -222,8 +222,8 @@ sub report_fault {
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
 sub judge_exercise {
     my ($p) = @_;
-    has_one($p, qw(order run show), (cards($p))[0]);
-    for my $key (qw(question hint effect before after)) {
+    has_one($p, qw(run show), (cards($p))[0]);
+    for my $key (qw(before after)) {
         fail(1, "it has no line `# $key:`") if value($p, $key) eq '';
     }
     fail(1, '`# speed:` is not yes') if value($p, 'speed') !~ /^(?:yes)?$/;

@@ -3,11 +3,11 @@ package Patches;
 use strict;
 use warnings;
 use Digest::SHA 'sha256_hex';
-our @CARDS;
+our (@CARDS, %NOT_RUN);
 
-# A record is a header line `# h200:` or `# h100:`: "TEXT, DATE, COMPILER, SOURCE/CODE", as in "right in 300 runs, 2026-11-22,
-# nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine code, which a bug that does
-# not compile lacks; or "not run yet"; or, of Blackwell's b200, "not run: no Blackwell GPU here".
+# A record is a header line `# h200:` or `# h100:`, or `# h200, h100:` for both: "TEXT, DATE, COMPILER, SOURCE/CODE", as in
+# "right in 300 runs, 2026-11-22, nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine
+# code, which a bug that does not compile lacks. Without that line it has not been run.
 
 # fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch in it,
 # but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the compiler. Not the
@@ -49,7 +49,7 @@ sub recorded {
 sub stale {
     my ($p) = @_;
     for my $card (cards($p)) {
-        next if value($p, $card) eq ($card eq 'b200' ? 'not run: no Blackwell GPU here' : 'not run yet');
+        next if value($p, $card) eq $NOT_RUN{$card};
         my (undef, undef, $compiler, $was) = recorded($p, $card) or return "`# $card:` is no record";
         return "`# $card:` was recorded with another source (make bugs-gpu)" if $was ne fingerprint($p, $compiler);
     }
@@ -103,7 +103,7 @@ sub same {
             }
             $p->{comment} =~ s{^(# $card: .*, )[0-9a-f/]+$}{$1$now$code}m;
         }
-        store($p->{path}, $p->{comment} . $p->{diff});
+        store($p->{path}, as_stored($p));
         return 'ok';
     }, @bugs);
 }
@@ -182,11 +182,10 @@ sub record {
                 print STDERR "$file: there is no bug $id\n";
                 next;
             }
-            (my $comment = $p->{comment}) =~ s/^# $card: .*/# $card: $text, $date, $what/m
-                or fail(1, "$p->{path}: it has no line `# $card:`");
-            next if $comment eq $p->{comment};
-            $p->{comment} = $comment;
-            store($p->{path}, $comment . $p->{diff});
+            my $line = "# $card: $text, $date, $what\n";
+            $p->{comment} =~ s/^# $card: .*\n/$line/m or $p->{comment} .= $line;
+            next if as_stored($p) eq contents($p->{path});
+            store($p->{path}, as_stored($p));
             $recorded++;
         }
     }

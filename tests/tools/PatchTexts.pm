@@ -123,28 +123,6 @@ sub field_list {
 # line_of(CELL...): a row of a table.
 sub line_of { return '| ' . join(' | ', @_) . " |\n" }
 
-# section(CHAPTER): the section "Exercises" of its README; '' if there are none.
-sub section {
-    my ($chapter) = @_;
-    my ($up, $number) = $chapter =~ m{^(beyond/)?(\d\d)_} or return '';
-    $up = $up ? '../..' : '..';
-    my $text = "## Exercises\n\n" . wrapped(120, "`make\cAlab-$number\cAEX=name` begins one in `my/`, `make\cAcheck-$number\cAEX=name` judges it, "
-        . "`make\cAsolve-$number\cAEX=name` runs the solution, with `ON=gpu` on a GPU. "
-        . "[H200\cAfigures]($up/book/experiments.md#the-exercises-solutions).") =~ tr/\cA/ /r;
-    my @exercises = exercises($number) or return '';
-    for my $p (@exercises) {
-        my ($question, $hint, $effect, $show, $order) = map { value($p, $_) } qw(question hint effect show order);
-        my ($card) = cards($p);
-        $show =~ s/\$PROGRAM/$chapter\/$p->{title}/g;
-        $show =~ s/\$SOURCE/$p->{source}/g;
-        $text .= "\n" . wrapped(120, "**$order. $p->{name}.** $question *Hint:* $hint")
-            . "\n[Solution](exercises/$p->{name}.patch)\n"
-            . "\n<details><summary>What changes</summary>\n\n" . wrapped(120, $effect)
-            . "\n```\n$show\n```\n\n" . wrapped(120, ($card eq 'b200' ? 'On a B200: ' : 'On an H200: ') . value($p, $card) . '.') . "\n</details>\n";
-    }
-    return "$text\n";
-}
-
 # tables(MODE): writes all of it into the texts, or with --check names what is not up to date.
 sub tables {
     my ($mode) = @_;
@@ -156,14 +134,6 @@ sub tables {
         next if $page =~ /\.zh\.md$/ && !-e $page;
         ($new{$page} = contents($page)) =~ s/(?<=^<!-- $mark -->\n).*?(?=^<!-- end of $mark -->$)/$table->(say($page))/mse
             or fail(1, "$page: it has no lines <!-- $mark --> and <!-- end of $mark -->");
-    }
-    for my $chapter (chapters()) {
-        my $section = section($chapter);
-        next if $section eq '';
-        $new{"$chapter/README.md"} = contents("$chapter/README.md");
-        $new{"$chapter/README.md"} =~ s/^## Exercises\n(?:(?!^## ).*\n)*(?=^## )/$section/m # where it stands, else there
-            or $new{"$chapter/README.md"} =~ s/(?=^## Further reading$)/$section/m
-            or fail(1, "$chapter/README.md: it has no section Further reading");
     }
     for my $page (pages()) {
         my $text = $new{$page} // contents($page);

@@ -5,7 +5,6 @@ use strict;
 use warnings;
 use lib 'tests/tools';
 use Test::More;
-use File::Temp 'tempdir';
 use PatchTest;
 require './tests/tools/orders';
 
@@ -48,34 +47,4 @@ my ($same) = Orders::changes('02', 'taken out');
 $same->{text} = Patches::contents($same->{source});
 is((Orders::try_all($same))[0][1], 'nothing notices it, and it has no reason', 'seen: a call whose absence changes nothing');
 
-my $scratch = tempdir(CLEANUP => 1);
-mkdir "$scratch/99_calls";
-Patches::store("$scratch/99_calls/99_calls.cu", <<'C');
-#define IN_A_MACRO(x) __syncwarp(); \
-    __syncwarp()
-DEVICE void release(Shared *s, int index) { /* not __syncwarp(); */
-    if (mbarrier_try_wait_parity(&s->bar[f(index, 2)], 0) && 1) {
-        mbarrier_arrive_expect_tx(&s->bar[0],
-                                  2 * (3 + 4));
-    } else
-        __syncwarp();
-}
-static __global__ void __launch_bounds__(128, 1) kernel(const Params p) {
-    release(s, 0), release(s, 0);
-    for (int i = 0; i < global_counter_read(&p.x); i++)
-        wgmma_wait_group(1);
-}
-C
-is_deeply([ map { $_->{id} =~ tr/\t/|/r . "|$_->{line}|$_->{instead}" } Orders::changes_of("$scratch/99_calls") ], [
-    '99|release|mbarrier_try_wait_parity(&s->bar[f(index, 2)], 0)|taken out|4|1',
-    '99|release|mbarrier_arrive_expect_tx(&s->bar[0], 2 * (3 + 4))|taken out|5|(void)0',
-    '99|release|mbarrier_arrive_expect_tx(&s->bar[0], 2 * (3 + 4))|arrives alone|5|mbarrier_arrive(&s->bar[0])',
-    '99|release|mbarrier_arrive_expect_tx(&s->bar[0], 2 * (3 + 4))|expects alone|5|mbarrier_expect_tx(&s->bar[0], 2 * (3 + 4))',
-    '99|release|__syncwarp()|taken out|8|(void)0',
-    '99|kernel|release(s, 0)|taken out|11|1',
-    '99|kernel|release(s, 0) #2|taken out|11|1',
-    '99|kernel|global_counter_read(&p.x)|taken out|12|1',
-    '99|kernel|wgmma_wait_group(1)|taken out|13|(void)0',
-    '99|kernel|wgmma_wait_group(1)|one group more|13|wgmma_wait_group(1 + 1)',
-], 'calls in conditions, loops and several lines; none in comments and macros');
 done_testing();

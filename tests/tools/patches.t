@@ -30,16 +30,12 @@ my @lines = map { "line $_\n" } 1 .. 20;
 store('01_one/01_one.cu', join '', @lines);
 store('beyond/09_two/09_two.cu', "the kernel\n");
 store('beyond/09_two/choice.h', "one\ntwo\nthree\n");
+store('01_one/bugs/run', "--m 1\n"); # for those that name no options
 store('01_one/bugs/first.patch', <<'TEXT');
 # verdict: RACE_RAW
-# run: --m 1
-# h200: not run yet
-# h100: not run yet
 # lesson: a lesson
 # names: one
 # names: two
---- a/01_one/01_one.cu
-+++ b/01_one/01_one.cu
 @@ -4,3 +4,3 @@
  line 4
 -line 5
@@ -59,7 +55,7 @@ my $choice = <<'TEXT';
 +2
  three
 TEXT
-store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# h100: not run yet\n# lesson: another\n$choice");
+store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# lesson: another\n$choice");
 store('beyond/09_two/experiments/choice.patch', "# about: a\n$choice");
 
 # ---- which patches there are
@@ -73,7 +69,8 @@ for ([ 'bugs', 2 ], [ 'bugs/09', 1 ], [ '09_choice', 2 ], [ 'bugs/09_choice', 1 
 }
 ends(2, 'list 01_fir', qr/\A01_fir: there is no such patch\n\z/, 'a part of an id');
 is(said('show 01_first names'), "one\ntwo\n", 'show of a key with two values');
-is(said('show 01_first'), contents('01_one/bugs/first.patch'), 'show');
+is(said('show 01_first'), contents('01_one/bugs/first.patch') =~ s/^(?=@@)/--- a\/01_one\/01_one.cu\n+++ b\/01_one\/01_one.cu\n/mr, 'show: a whole diff');
+is(said('show 01_first h100'), "not run yet\n", 'show of a record that there is not');
 ends(2, 'show 09_choice', qr/\A09_choice: that is bugs.09_choice and experiments.09_choice\n\z/, 'an id in two kinds');
 ends(2, 'show 01_one/first.patch', qr/\A01_one.first.patch: the path of a patch is .*\n\z/, 'a path of another form');
 ends(3, 'build 01_first', qr/\Athe compilers are not known here.*make patches.*\n\z/, 'without what make hands over');
@@ -83,9 +80,6 @@ ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is no
 
 store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
 is(said('list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
-ends(0, 'lab 01', qr{\Amy/01_one.cu\n  fill 1 holes, HOLE 1 to HOLE 1.*\n  then: make check-01\n\z}, 'lab');
-is(contents('my/01_one.cu'), join('', @lines[ 0 .. 3 ], "/* HOLE 1: 5 */\n", @lines[ 5 .. 13, 15 .. 19 ]), 'it is put into my/');
-ends(1, 'lab 01', qr/already/, 'once');
 unlink '01_one/lab.patch';
 
 # ---- put in
@@ -117,7 +111,7 @@ system('git init -q . && git add -A 01_one && git -c user.name=a -c user.email=b
 store('01_one/01_one.cu', join('', @lines) =~ s/^line 4$/line four/mr =~ s/^line 17$/line seventeen/mr);
 ends(1, 'refresh 01_first', qr/hunk at line 4 stand in no place/, 'a line beside it has changed');
 ends(0, 'refresh --from HEAD bugs/01', qr/\A1 patches were made anew\n/, 'with --from it is carried over');
-like(contents('01_one/bugs/first.patch'), qr/^# names: two\n--- .*\n.*\n@@.*\n line four\n-line 5\n\+line five\n line 6\n/m, 'with the new context');
+like(contents('01_one/bugs/first.patch'), qr/^# names: two\n@@.*\n line four\n-line 5\n\+line five\n line 6\n/m, 'with the new context');
 system('git checkout -q 01_one/bugs');
 store('01_one/01_one.cu', join('', @lines) =~ s/^line 5$/line 5, and more/mr);
 ends(1, 'refresh --from HEAD 01_first', qr/first.patch: what it changes in 01_one.01_one.cu has changed since HEAD\n/, 'what it changes has changed');
@@ -225,6 +219,12 @@ ends(1, 'record results', qr/^results: bugs are recorded on: h200 h100$/m, 'anot
 store('results', "# date 2026-02-04, x\n# device NVIDIA H100\n01_first\t1x1x1: hang\n");
 ends(1, 'record results', qr/^results: 01_first: it does not say of which source$/m, 'a line without its source');
 
+my $both = contents('01_one/bugs/first.patch') =~ s/^# h100: .*\n//mr;
+store('01_one/bugs/first.patch', $both =~ s/^# h200:/# h200, h100:/mr);
+is(said('show 01_first h100'), said('show 01_first h200'), 'one line for both cards');
+store('results', "# date 2026-02-05, x\n# device NVIDIA H100\n01_first\t1x1x1: hang\tsource: $source{first}\n");
+said('record results');
+like(contents('01_one/bugs/first.patch'), qr/^# h200: wrong.*\n# h100: hang, 2026-02-05/m, '... until they did otherwise');
 is(stale(), '', 'a record of the source as it is');
 my $source = contents('01_one/01_one.cu');
 store('01_one/01_one.cu', "/* a new comment */ line   0\n$source");
@@ -258,32 +258,21 @@ ends(1, 'same', qr/^01_first\t`# h200:`: it is other machine code$/m, 'same, whe
 is(said('list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'then it stays stale');
 store('01_one/bugs/first.patch', $first);
 
-# ---- what the texts tell
+# ---- what the texts tell; how, the pages of the tree show, which bugs.t compares
 
 store('book/bugs.md', "# Bugs\n<!-- bugs -->\n<!-- end of bugs -->\nend\n");
 store('book/troubleshooting.md', "# Trouble\n<!-- symptoms -->\nold\n<!-- end of symptoms -->\n");
 store('book/field_bugs.md', "# Field\n<!-- field -->\n<!-- end of field -->\n");
-store('01_one/exercises/change.patch', "# order: 1\n# question: what?\n# hint: so\n# effect: this\n# run: --m 1\n# show: \$PROGRAM \$SOURCE\n"
-    . "# before: a\n# after: b\n# h200: not timed\n" . $patch =~ s/^#.*\n//mgr);
-store('01_one/README.md', "# One\n\n## Exercises\n\nold\n\n## What it brought\n\nkept\n\n## Further reading\n");
-ends(1, 'tables --check', qr/\A01_one.README.md: .*\nbook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
-ends(0, 'tables --write', qr/\Awrote 01_one.README.md\nwrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
+ends(1, 'tables --check', qr/\Abook.bugs.md: .*\nbook.field_bugs.md: .*\nbook.troubleshooting.md: .*\n\z/, 'tables that are not up to date are named');
+ends(0, 'tables --write', qr/\Awrote book.bugs.md\nwrote book.field_bugs.md\nwrote book.troubleshooting.md\n\z/, 'and written');
 ends(0, 'tables --check', qr/\A\z/, 'then they are');
-like(contents('book/bugs.md'), qr/^### 09_two\n.*\n\| \[choice\]\(\.\.\/beyond\/09_two\/bugs\/choice.patch\) \| DEADLOCK \| hang \/ right in 100 .*\| another \|\n/ms, 'a bug of beyond, with its link');
-my $exercise = qr/## Exercises\n.*\*\*1. change\.\*\* what\? \*Hint:\* so\n.*^01_one\/01_one 01_one\/01_one.cu\n.*\n\n/ms;
-like(contents('01_one/README.md'), qr/\A# One\n\n$exercise## What it brought\n\nkept\n\n## Further reading\n\z/, 'an exercise stands where it stood');
-unlink '01_one/README.md', '01_one/exercises/change.patch';
 
-my $right = 'right in 300 runs, 2026-01-01, nvcc 1.2.3, 0123456789ab';
-my %did = (right => [ ($right) x 2 ], half => [ $right, $right =~ s/right in/wrong in 1 of/r ], mended => [ ($right =~ s/runs/runs; repaired by ptxas (C7514)/r) x 2 ],
-    new => [ $right, 'not run yet' ]);
-store("01_one/bugs/$_.patch", "# verdict: RACE_RAW\n# h200: $did{$_}[0]\n# h100: $did{$_}[1]\n# seen: a/b#7 - It was\n# seen: wrong. (fix: so)\n"
-    . "# seen: a/$_#8 - It hung. (fix: thus)\n" . $patch =~ s/^#.*\n//mgr) for keys %did;
-said('tables --write');
-my $list = contents('book/field_bugs.md');
-like($list, qr/^5 threads, 4 bugs of .*\s3 have been run on both GPUs, and 1 of these\s+were\s+right/m, 'what was seen elsewhere: counted') or diag $list;
-like($list, qr/^\| \[01 half\]\(\.\.\/01_one\/bugs\/half\.patch\) \| \[a\/b#7\]\(https:\/\/github\.com\/a\/b\/issues\/7\) \| It was wrong\. \| so \|\n\|  \| \[a\/half#8\]/m,
-    'each with its threads');
-like(contents('book/troubleshooting.md'), qr/^\| Wrong in some runs \| 1 \| RACE_RAW 1 \|$/m, 'the symptoms: counted, with the rules');
-unlike($list, qr/first/, 'a bug that was not seen elsewhere is left out');
+# ---- what an exercise asks
+
+store("01_one/exercises/$_.patch", "# run: --m 1\n" . $patch =~ s/^#.*\n//mgr) for 'change', 'other';
+store('01_one/README.md', "# One\n\n## Exercises\n\n**1. other.** More?\n*Hint:* no\n\n[Solution](exercises/other.patch)\n"
+    . "\n<details><summary>What changes</summary>\n\nthis\n\n</details>\n\n**2. change.** What\nfor? *Hint:*\nso\n\n[Solution](exercises/change.patch)\n"
+    . "\n<details><summary>What changes</summary>\n\nthe one\nthing\n\n</details>\n\n## Further reading\n");
+is(join('|', map { said("show exercises/01_change $_") } qw(order question hint effect)), "2\n|What for?\n|so\n|the one thing\n", 'stands in the README');
+like(said('solve 01'), qr/^1. other\n   More\?.*^2. change\n   What for\?.*Hint: so.*make solve-01 EX=change/ms, 'and exercise-NN tells it, in that order');
 done_testing();

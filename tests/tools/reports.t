@@ -1,12 +1,11 @@
 #!/usr/bin/perl
-# Do reports of the CPU model fit the page or the terminal, have colour only there, name roles as the chapters have them, and
+# Do reports of the CPU model fit the page or the terminal, have colour only there, and
 # lead to their rule? Does a wrong result lead to the map that draws it? Is what is run without options what --help promises?
 use strict;
 use warnings;
 use lib 'tests/tools';
 use Test::More;
 use PatchTest;
-
 
 # built(PATCH): builds a copy of it outside of the tree, once: other tests build the same ones. The command that runs it.
 my %built;
@@ -65,29 +64,6 @@ SKIP: {
     unlike(in_terminal(60, 'TERM=xterm NO_COLOR=1', $released), qr/\e/, 'no colour with NO_COLOR');
     unlike(in_terminal(60, 'TERM=dumb', $released), qr/\e/, 'none with TERM=dumb');
 }
-
-# ---- roles ---------------------------------------------------------------------------------------------------------
-
-# roles(BUG...): of each warp that reports of these bugs name, the roles: "0 producer". Over all policies.
-sub roles {
-    my %seen;
-    for my $run (map { built($_) } @_) {
-        for my $policy (qw(eager lazy random pct)) {
-            my ($text) = said("$run --policy $policy");
-            $text =~ s/\n {13}(?! )/ /g;
-            $seen{"$1 " . ($2 // 'none')}++ while $text =~ /warp (\d+) lane \d+(?: \(|, )?(producer|consumer)?/g;
-        }
-    }
-    return \%seen;
-}
-my $without = roles(map { "bugs/$_" } qw(04_no_sync_before_next_k_tile 05_first_wait_for_parity_1 06_refilled_without_syncthreads));
-cmp_ok(scalar keys %$without, '>=', 8, 'reports of 04 to 06 name ' . keys(%$without) . ' warps');
-is(join(', ', grep { !/none/ } sort keys %$without), '', 'without a role: all warps do all jobs there');
-my $with = roles(map { "bugs/$_" } qw(07_released_before_wgmma_wait 07_producer_starts_with_parity_0 08_no_barrier_before_store));
-ok($with->{'0 producer'} && $with->{'4 consumer'} && $with->{'8 consumer'}, 'in 07 and 08 they have theirs');
-my ($early) = said(built('bugs/07_producer_starts_with_parity_0'));
-like($early, qr/warp 0 lane 0 \(producer\).*first: warp 4 lane\s+0, consumer\)/s, 'also before either has done its job');
-is(join(', ', grep { /^[0-3] consumer|^(?:[4-9]|1.) producer/ } sort keys %$with), '', 'and nobody has another');
 
 # ---- a wrong result ------------------------------------------------------------------------------------------------
 

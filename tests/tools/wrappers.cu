@@ -2,6 +2,7 @@
  * failed build, too: tests/tools/wrappers.t compiles this, and asks for what is missing. Nobody runs it. */
 #include "../../common/gemm.h"
 
+#include "../../common/device/e4m3.h"
 #include "../../common/device/fragment.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/system_flag.h"
@@ -29,6 +30,7 @@ static __global__ void wrappers(const __grid_constant__ Params p) {
     system_flag_add_relaxed(flag, system_flag_read_relaxed(flag));
     system_flag_set_relaxed(flag, 0);
     system_fence();
+    words[0] = pack_e4m3x4(0, 1, 2, 3);
     fragment_holds_e4m3(words, "A", 0, 0);
 }
 

@@ -7,7 +7,7 @@ C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
 SOURCE=tests/tools/wrappers.cu
 TCGEN05=tests/tools/tcgen05.cu
 CALLERS="$SOURCE tests/conform/kernels.h $(printf '%s/*.cu ' $CHAPTER_DIRS)"
-HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag fragment'
+HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag fragment e4m3'
 
 # missing HEADER SOURCE...: wrappers of the header that the sources do not call; some are only called by others
 missing() {

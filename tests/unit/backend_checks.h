@@ -62,17 +62,23 @@ static inline int reference_faults(const Problem *p) {
     return faults;
 }
 
-/* What the backend's reference of KIND_ATTENTION makes of what it holds, beside the host's. */
+/* What the backend's reference of attention makes of what it holds, beside the host's. */
 static inline int attention_faults(const Problem *p) {
     const size_t outputs = (size_t)p->gemm.m * (size_t)p->gemm.n;
-    bf16 *q = fetch(p->backend, &p->a), *k = fetch(p->backend, &p->b), *v = fetch(p->backend, &p->v);
+    void *q = fetch(p->backend, &p->a), *k = fetch(p->backend, &p->b), *v = fetch(p->backend, &p->v);
     double *expected = fetch(p->backend, &p->expected), *right = malloc(outputs * sizeof *right);
     float *magnitude = fetch(p->backend, &p->magnitude), *sizes = malloc(outputs * sizeof *sizes);
     float *lse = fetch(p->backend, &p->expected_lse), *logarithms = malloc(p->expected_lse.bytes);
-    ReferencePart part = {.kind = KIND_ATTENTION, .gemm = p->gemm, .end_row = p->gemm.m};
+    ReferencePart part = {.kind = p->shape.kind, .gemm = p->gemm, .end_row = p->gemm.m};
     Attention *a = &part.operands.attention;
     *a = kind_attention(&p->shape, &p->gemm);
-    a->q = q, a->k = k, a->v = v, a->lse = logarithms;
+    a->lse = logarithms;
+    if (part.kind == KIND_ATTENTION) {
+        a->q = q, a->k = k, a->v = v;
+    } else {
+        AttentionE4m3 *e = &part.operands.attention_e4m3;
+        e->q = q, e->k = k, e->v = v;
+    }
     reference_part_on_host(&part, right, sizes);
     int faults = 0;
     for (size_t i = 0; i < outputs; i++) {
@@ -111,7 +117,7 @@ static inline void check_contents(const Problem *p) {
         free(b);
         free(scale_b);
     }
-    is_int(p->shape.kind == KIND_ATTENTION ? attention_faults(p) : reference_faults(p), 0,
+    is_int(is_attention(p->shape.kind) ? attention_faults(p) : reference_faults(p), 0,
            "the reference is the sums of what they hold");
 }
 
@@ -196,7 +202,9 @@ static inline void check_backend(const Backend *backend, const DeviceInfo *devic
         check_backend_at(backend, device, (Shape){70, 130, 300, 8, kind, kind == KIND_W4A8 ? 4 : 1, {0}});
         check_backend_at(backend, device, (Shape){4, 130, 1000, 8, kind, 1, {0}});
     }
-    check_backend_at(backend, device, (Shape){70, 256, 50, 8, KIND_ATTENTION, 1, {64, 2, 2, 1, 0}});
+    for (Kind kind = KIND_ATTENTION; kind <= KIND_ATTENTION_E4M3; kind++) {
+        check_backend_at(backend, device, (Shape){70, 256, 50, 8, kind, 1, {64, 2, 2, 1, 0}});
+    }
 }
 
 #endif

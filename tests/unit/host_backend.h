@@ -10,6 +10,7 @@
 #define model_describe_matrix host_describe_matrix
 #define model_shutdown host_shutdown
 #include "harness/backend_model.c"
+#include "harness/problem.h"
 
 static int reports; /* of the model that there is not */
 
@@ -23,6 +24,25 @@ int host_reports(void) { return reports; }
 void host_shutdown(void) {}
 void host_describe_matrix(const void *base, const char *name, int rows, int columns, int ld, int element_bytes) {
     (void)base, (void)name, (void)rows, (void)columns, (void)ld, (void)element_bytes;
+}
+
+/* Both end a program that cannot go on. */
+static inline DeviceInfo open_host(void) {
+    DeviceInfo device;
+    char why[64];
+    if (host_backend()->open(&(Options){.sms = 4}, NEEDS_SM90A, &device, why, sizeof why)) {
+        printf("Bail out! %s\n", why);
+        exit(1);
+    }
+    return device;
+}
+
+static inline void open_problem(Problem *p, Shape shape, uint64_t seed, DataKind data) {
+    DeviceInfo device = open_host();
+    if (problem_open(p, host_backend(), &device, shape, seed) || problem_fill(p, data)) {
+        printf("Bail out! no problem of %s, %d x %d x %d\n", kind_names[shape.kind], shape.m, shape.n, shape.k);
+        exit(1);
+    }
 }
 
 #endif

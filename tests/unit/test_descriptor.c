@@ -65,38 +65,11 @@ static void test_cute(void) {
     ok(right, "tCgC and tCrC of a 64 x 64 atom");
 }
 
-/* A tile on a multiple of 128 that is none of 1024: TMA and wgmma XOR the same bits of the address. (tests/conform has what
- * an H200 made of it: load_sw128_offset_*, a_k_sw128_start_*.) */
-static void test_off_the_pattern(void) {
-    int with_base_0 = 1, with_base_of_start = 1, by_row = 1;
-    for (uint32_t start = 2048 + 128; start < 2048 + 1024; start += 128) {
-        for (int row = 0; row < 64; row++) {
-            for (int k = 0; k < 16; k++) {
-                uint32_t copied = swizzle_128b(start + (uint32_t)(row * 128 + k * 2));
-                uint64_t descriptor = wgmma_descriptor_k_major_128b(start);
-                with_base_0 = with_base_0 && address_of(descriptor, 0, row, k) == copied;
-                descriptor |= (uint64_t)(start >> 7 & 7) << 49;
-                with_base_of_start = with_base_of_start && address_of(descriptor, 0, row, k) == copied;
-                by_row = by_row && start + 2 * (uint32_t)(swizzled_index(row, k / 8) + k % 8) == copied;
-            }
-        }
-    }
-    ok(with_base_0, "off the pattern: with base offset 0 wgmma finds what TMA has written");
-    ok(!with_base_of_start, "... with the base offset of the tile's start it does not");
-    ok(!by_row, "... and neither does code that computes the pattern from the row");
-}
-
 int main(void) {
     is_hex(wgmma_descriptor_fields(0xfffc0400, 0, 0, WGMMA_SWIZZLE_NONE), 0x0000000000000040,
            "address bits from 18 on do not reach the next field");
     is_hex(wgmma_descriptor_fields(0x3fff0, 0x3fff0, 0x3fff0, WGMMA_SWIZZLE_32B), 0xc0003fff3fff3fff,
            "the largest of all");
-    is_hex(wgmma_descriptor_fields(0x8400, 8192, 512, WGMMA_SWIZZLE_64B), 0x8000002002000840, "all fields at once");
-    is_hex(wgmma_descriptor_k_major_128b(227 * 1024), 0x40000040000138c0, "K-major 128-byte tile at 227 KB");
-    uint64_t tile = wgmma_descriptor_k_major_128b(48 * 1024);
-    is_hex(tile + 3 * WGMMA_K16_STEP, 0x4000004000010c06, "k = 48: 96 bytes further");
-    is_hex(wgmma_descriptor_k_major_128b(48 * 1024 + 64 * 128) - tile, 512, "64 rows further: 512 units of 16 bytes");
     test_cute();
-    test_off_the_pattern();
     return tap_done();
 }

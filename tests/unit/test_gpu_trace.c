@@ -216,7 +216,6 @@ static void launches_follow_each_other(void) {
     static const TraceCta first_cta = {.clock = start, .ns = 1, .sm = 7},
                           second_cta = {.clock = start, .ns = 2, .sm = 7};
     Recording r = {.trace = {.launches = 2, .ctas = 12, .launch = {{"clear", 0, 8}, {"gemm", 8, 4}}}};
-    char text[96];
     reset();
     CtaRecords first = {0, 3, WARPS, ROOM, &first_cta, &record[0][0], read_text};
     ok(trace_add_cta(&r.trace, &first) == 0, "a CTA of the first launch is decoded");
@@ -226,15 +225,6 @@ static void launches_follow_each_other(void) {
     is_int(event_of(&r.trace, TRACE_CTA, 0)->cta, 3, "the first has its own number");
     is_span(event_of(&r.trace, TRACE_CTA, 0), 0, 1, "of which nothing else is known than its begin");
     is_int(event_of(&r.trace, TRACE_WAIT, 0)->cta, 9, "the second is numbered on from the first launch's CTAs");
-    is_int(recording_launch_of(&r, 7), 0, "the last CTA of the first launch is of that launch");
-    is_int(recording_launch_of(&r, 8), 1, "the next one of the second");
-    is_int(recording_cta_of_launch(&r, 0, 9), 3, "beside a CTA of the second, the lowest of the first");
-    is_int(recording_cta_of_launch(&r, 1, 9), 9, "and that CTA itself");
-    contains(recording_cta_text(&r, 9, text, sizeof text), "gemm, CTA 1 of 4", "its name says both");
-    ok(recording_keep_sm(&r, 9, 1) &&
-           event_of(&r.trace, TRACE_CTA, 0)->cta + event_of(&r.trace, TRACE_CTA, 1)->cta == 3 + 9,
-       "a thin recording has both");
-    is_int(event_of(&r.trace, TRACE_WAIT, 0)->cta, 9, "and the waits of the one that is asked for");
     trace_free_events(&r.trace);
 }
 

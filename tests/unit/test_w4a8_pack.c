@@ -1,29 +1,8 @@
-/* Does beyond/11_w4a8/pack.h encode and decode every weight, and refuse what has no code? That each lands in its place is seen in
+/* Does beyond/11_w4a8/pack.h refuse a weight that has no code? That each other one is decoded, and lands in its place, is seen in
  * every product of chapter 11. */
-#include "harness/kind.h"
 #include "tap.h"
 
 #include "../../beyond/11_w4a8/pack.h"
-
-/* Every weight in each of a word's eight places, with every weight in all the others. */
-static void decodes_every_weight(void) {
-    int wrong = 0, checked = 0;
-    for (int place = 0; place < 8; place++) {
-        for (int weight = INT4_LEAST; weight <= INT4_MOST; weight++) {
-            for (int other = INT4_LEAST; other <= INT4_MOST; other++) {
-                uint32_t word = 0;
-                for (int i = 0; i < 8; i++) {
-                    word |= encode(i == place ? weight : other, i / 4, i % 4);
-                }
-                for (int i = 0; i < 8; i++, checked++) {
-                    e4m3 code = (e4m3)(decode(word, i / 4) >> i % 4 * 8);
-                    wrong += e4m3_value(code) * DECODED_SCALE != (float)(i == place ? weight : other);
-                }
-            }
-        }
-    }
-    ok(checked == 8 * 8 * 15 * 15 && wrong == 0, "%d weights of 15 values decoded, %d wrong", checked, wrong);
-}
 
 /* A weight that has no code is found, if it is one of the block's. */
 static void refuses_what_has_no_code(void) {
@@ -41,7 +20,6 @@ static void refuses_what_has_no_code(void) {
 }
 
 int main(void) {
-    decodes_every_weight();
     refuses_what_has_no_code();
     return tap_done();
 }

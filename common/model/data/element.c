@@ -10,13 +10,17 @@ float matrix_element(MatrixType type, uint32_t bits) {
         x.u = type == MATRIX_BF16 ? bits << 16 : bits & 0xffffe000u;
         return x.f;
     }
+    if (type == MATRIX_UE8M0) {
+        x.u = bits == 0xff ? 0x7fc00000 : bits != 0 ? bits << 23 : 0x400000;
+        return x.f;
+    }
     /* Sign, exponent, fraction; a fraction without an exponent is subnormal. */
-    int fraction_bits = type == MATRIX_F16 ? 10 : type == MATRIX_E4M3 ? 3 : 2;
-    int exponent_bits = type == MATRIX_E4M3 ? 4 : 5;
+    int fraction_bits = type == MATRIX_F16 ? 10 : type == MATRIX_E4M3 ? 3 : type == MATRIX_E2M1 ? 1 : 2;
+    int exponent_bits = type == MATRIX_E4M3 ? 4 : type == MATRIX_E2M1 ? 2 : 5;
     uint32_t fraction = bits & ((1u << fraction_bits) - 1);
     uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1), largest = (1u << exponent_bits) - 1;
     uint32_t sign = bits >> (fraction_bits + exponent_bits) & 1;
-    if (type == MATRIX_E4M3 ? exponent == largest && fraction == 7 : exponent == largest) {
+    if (type != MATRIX_E2M1 && exponent == largest && (type != MATRIX_E4M3 || fraction == 7)) {
         /* e4m3 has no infinities, and one NaN. */
         x.u = 0x7f800000u | (type == MATRIX_E4M3 || fraction != 0 ? 0x400000u : 0);
     } else {

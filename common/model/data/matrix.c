@@ -103,8 +103,13 @@ void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP
 
 /* ---- other types than bf16 --------------------------------------------------------------------------------------- */
 
-/* The elements of four or sixteen bytes, `step` floats apart. */
-static void convert(MatrixType type, float *out, int step, const void *from, int bytes) {
+void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes) {
+    if (type == MATRIX_E2M1) {
+        for (int i = 0; i < 2 * bytes; i++) {
+            out[i * step] = matrix_element(type, ((const uint8_t *)from)[i / 2] >> i % 2 * 4 & 15);
+        }
+        return;
+    }
     int size = matrix_element_bytes(type);
     for (int i = 0; i < bytes / size; i++) {
         uint32_t bits = 0;
@@ -119,7 +124,7 @@ static int k_of(MatrixType type, int k) { return 2 * k / matrix_element_bytes(ty
 void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 4; r++) {
-            convert(type, out + k_of(type, mma_a_k(lane, r)) * rows + mma_a_row(lane, r), rows, &a[lane][r], 4);
+            matrix_elements(type, out + k_of(type, mma_a_k(lane, r)) * rows + mma_a_row(lane, r), rows, &a[lane][r], 4);
         }
     }
 }
@@ -130,7 +135,7 @@ void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *cons
     matrix_fragment(type, &av[0][0], 16, a);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 2; r++) {
-            convert(type, &bv[k_of(type, mma_b_k(lane, r))][mma_b_column(lane)], 8, &b[lane][r], 4);
+            matrix_elements(type, &bv[k_of(type, mma_b_k(lane, r))][mma_b_column(lane)], 8, &b[lane][r], 4);
         }
     }
     for (int lane = 0; lane < WARP_SIZE; lane++) {
@@ -146,7 +151,7 @@ void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, u
                            const uint32_t *address, int mn_major, int rows) {
     for (int i = 0; i < 2 * rows; i++) {
         float *at = out + wgmma_chunk_k_of(type, mn_major, i) * rows + wgmma_chunk_row(mn_major, i);
-        convert(type, at, mn_major ? 1 : rows, shared + (address[i] - shared_start), 16);
+        matrix_elements(type, at, mn_major ? 1 : rows, shared + (address[i] - shared_start), 16);
     }
 }
 

@@ -60,6 +60,9 @@ void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP
 void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                 const uint32_t *const b[WARP_SIZE]);
 
+/* Elements side by side, to floats that are `step` apart. */
+void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes);
+
 /* Convert a warp's fragment of A to float: out[16 k][16 rows], `rows` floats from one k to the next. */
 void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]);
 /* The same of another type: out[k][16 rows]. */
@@ -86,7 +89,7 @@ WgmmaDescriptor wgmma_descriptor_decode(uint64_t descriptor);
 static inline int wgmma_chunk_row(int mn_major, int i) { return mn_major ? i / 16 * 8 : i / 2; }
 static inline int wgmma_chunk_k(int mn_major, int i) { return mn_major ? i % 16 : i % 2 * 8; }
 static inline int wgmma_chunk_k_of(MatrixType type, int mn_major, int i) {
-    return mn_major ? i % 16 : i % 2 * (16 / matrix_element_bytes(type));
+    return mn_major ? i % 16 : i % 2 * matrix_k(type) / 2;
 }
 
 /* Shared-window address of the operand's element (row, k), swizzle and base offset applied. */

@@ -7,35 +7,67 @@
 
 enum { TMEM_LANES = 128, TMEM_COLUMNS = 512, TMEM_LEAST = 32 /* columns of an allocation */ };
 
+/* Of A in tensor memory, in the lanes of D: 32 bytes of k. 9.7.16.10.4. */
+enum { TCGEN05_A_COLUMNS = MATRIX_K_BYTES / 4 };
+
 /* An address in tensor memory: lane in the upper 16 bits, column in the lower. 9.7.16.1. */
 static inline int tmem_lane(uint32_t address) { return (int)(address >> 16); }
 static inline int tmem_column(uint32_t address) { return (int)(address & 0xffff); }
 
-/* Kind f16, D in fp32: the fields of an instruction descriptor that the model has. 9.7.16.4.2. */
+/* D in fp32: the fields of an instruction descriptor that the model has. 9.7.16.4.2. */
 typedef struct {
-    MatrixType type; /* of A and B */
+    Tcgen05Kind kind;
+    MatrixType a, b;
     int m, n, a_major, b_major;
     int pair;         /* cta_group::2 */
-    uint32_t unknown; /* bits that must be 0 here: sparse, saturate, negate, other kinds' */
+    MatrixType scale; /* of kinds that have scales: UE8M0, or E4M3 */
+    int a_id, b_id;   /* which byte of a column is the first scale */
+    uint32_t unknown; /* bits that must be 0 here: sparse, saturate, negate, other types' */
 } Tcgen05Shape;
 
-static inline Tcgen05Shape tcgen05_shape(uint32_t bits, int pair) {
-    const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | 3u << 15 | 0x3fu << 17 | 0x1fu << 24;
+static inline int tcgen05_has_scales(Tcgen05Kind kind) { return kind >= TCGEN05_MXF8F6F4; }
+
+static inline Tcgen05Shape tcgen05_shape(uint32_t bits, Tcgen05Kind kind, int pair) {
+    static const MatrixType type[][2] = {
+        {MATRIX_F16, MATRIX_BF16}, {MATRIX_E4M3, MATRIX_E5M2}, {MATRIX_E4M3, MATRIX_E5M2}};
+    const int scales = tcgen05_has_scales(kind), is_e2m1 = kind == TCGEN05_MXF4NVF4;
+    const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | (kind == TCGEN05_F16 ? 3u << 15 : 0) | 0x3fu << 17 |
+                            (scales ? 1u << 23 | 15u << 27 : 0x1fu << 24);
     uint32_t d = bits >> 4 & 3, a = bits >> 7 & 7, b = bits >> 10 & 7;
-    return (Tcgen05Shape){.type = a == 1 ? MATRIX_BF16 : MATRIX_F16,
-                          .m = (int)(bits >> 24 & 0x1f) * 16,
-                          .n = (int)(bits >> 17 & 0x3f) * 8,
-                          .a_major = (int)(bits >> 15 & 1),
-                          .b_major = (int)(bits >> 16 & 1),
-                          .pair = pair,
-                          .unknown = (bits & ~fields) | (d != 1) << 4 | (a > 1 || a != b) << 7};
+    Tcgen05Shape s = {.kind = kind,
+                      .a = is_e2m1 ? MATRIX_E2M1 : type[kind][a & 1],
+                      .b = is_e2m1 ? MATRIX_E2M1 : type[kind][b & 1],
+                      .m = (int)(bits >> 24 & 0x1f) * 16,
+                      .n = (int)(bits >> 17 & 0x3f) * 8,
+                      .a_major = (int)(bits >> 15 & 1),
+                      .b_major = (int)(bits >> 16 & 1),
+                      .pair = pair,
+                      .unknown = bits & ~fields};
+    if (scales) {
+        s.m = (int)(bits >> 27 & 3) * 128;
+        s.scale = bits >> 23 & 1 ? MATRIX_UE8M0 : MATRIX_E4M3;
+        s.a_id = (int)(bits >> 29 & 3);
+        s.b_id = (int)d;
+    }
+    const int types = is_e2m1 ? a != 1 || b != 1 : a > 1 || b > 1 || (kind == TCGEN05_F16 && a != b);
+    s.unknown |= (uint32_t)(!scales && d != 1) << 4 | (uint32_t)types << 7;
+    /* Scales of e4m3 are for e2m1, which takes all bytes of a column. */
+    s.unknown |= (uint32_t)(kind == TCGEN05_MXF8F6F4 && s.scale != MATRIX_UE8M0) << 23 |
+                 (uint32_t)(is_e2m1 && s.a_id + s.b_id != 0) << 29;
+    return s;
 }
 
 /* M = 128 of one CTA takes N by 16 in CUTLASS and DeepGEMM. 9.7.16.2.1. */
 static inline int tcgen05_has_shape(const Tcgen05Shape *s) {
-    const int least = s->pair ? 128 : 64;
-    return (s->m == least || s->m == 2 * least) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m == 64 ? 8 : 16) == 0;
+    const int least = s->pair || tcgen05_has_scales(s->kind) ? 128 : 64, most = tcgen05_has_scales(s->kind) ? 1 : 2;
+    return (s->m == least || s->m == most * least) && s->n > 0 && s->n <= WGMMA_MAX_N &&
+           s->n % (s->m == 64 ? 8 : 16) == 0;
 }
+
+/* Elements of k that share a scale. */
+static inline int tcgen05_scale_k(const Tcgen05Shape *s) { return s->kind == TCGEN05_MXF4NVF4 ? 16 : 32; }
+/* Columns of scales: row m of A, or n of B, has its own in each quarter's lane m % 32, column m / 32. 9.7.16.10.7. */
+static inline int tcgen05_scale_columns(int rows) { return (rows + 31) / 32; }
 
 /* Rows of A and D, and of B, that each CTA has. */
 static inline int tcgen05_rows(const Tcgen05Shape *s) { return s->m >> s->pair; }
@@ -48,14 +80,35 @@ static inline int tcgen05_pieces(const Tcgen05Shape *s) { return s->m == 64 ? 64
 static inline int tcgen05_lane(const Tcgen05Shape *s, int i) { return s->m == 64 ? 32 * (i / 16) + i % 16 : i; }
 static inline int tcgen05_piece_columns(const Tcgen05Shape *s) { return s->n * tcgen05_rows(s) / tcgen05_pieces(s); }
 
-/* What a load brings to a lane's register i: the place from that of its address. The wrappers have 32x32b alone. 9.7.16.8.2. */
-typedef enum { TCGEN05_32X32B, TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B } Tcgen05Load;
-static inline uint32_t tcgen05_load_place(Tcgen05Load shape, int lane, int i) {
-    const int at[4][2] = {{lane, i},
+/* A lane's registers of tcgen05.ld or .st with .xN; those of 16 lanes come twice for a quarter's 32. */
+static inline int tcgen05_registers(Tcgen05Registers shape, int n) {
+    return shape == TCGEN05_16X128B ? 2 * n : shape == TCGEN05_16X256B ? 4 * n : n;
+}
+static inline int tcgen05_register_lanes(Tcgen05Registers shape) { return shape == TCGEN05_32X32B ? 32 : 16; }
+/* Columns that they touch. */
+static inline int tcgen05_register_columns(Tcgen05Registers shape, int n) {
+    return tcgen05_registers(shape, n) * 32 / tcgen05_register_lanes(shape);
+}
+/* Register i of a lane: the place from that of the address. The second half of 16x32bx2 lies n columns on. 9.7.16.8.2. */
+static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int lane, int i) {
+    const int at[5][2] = {{lane, i},
                           {lane / 4 + lane % 2 * 8, i * 2 + lane / 2 % 2},
                           {lane / 4 + i % 2 * 8, i / 2 * 4 + lane % 4},
-                          {lane / 4 + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2}};
+                          {lane / 4 + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2},
+                          {lane % 16, i + lane / 16 * n}};
     return (uint32_t)at[shape][0] << 16 | (uint32_t)at[shape][1];
+}
+
+/* tcgen05.cp: rows of 16 or 32 bytes in shared memory, a descriptor's K-major ones; how often each lands, and in which lane, from
+ * the address's column on. 9.7.16.9.2. */
+static inline int tcgen05_copy_rows(Tcgen05Copy shape) {
+    return shape <= TCGEN05_128X128B ? 128 : shape == TCGEN05_32X128B ? 32 : 64;
+}
+static inline int tcgen05_copy_times(Tcgen05Copy shape) { return TMEM_LANES / tcgen05_copy_rows(shape); }
+static inline int tcgen05_copy_columns(Tcgen05Copy shape) { return shape == TCGEN05_128X256B ? 8 : 4; }
+static inline int tcgen05_copy_lane(Tcgen05Copy shape, int row, int time) {
+    return shape == TCGEN05_64X128B_01_23 ? row / 32 * 64 + row % 32 + time * 32
+                                          : row + time * tcgen05_copy_rows(shape);
 }
 
 /* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is none: bits

@@ -363,12 +363,12 @@ void cells_tensor(Cta *cta, Actor *a, int lane, int column, int columns) {
         const uintptr_t at = (uintptr_t)lane << 16 | (uintptr_t)column;
         a->access.bytes = mask;
         cell_access(&cta->tensor->cells, &here->cell, a, a->access.flags & WRITES, at, (uint32_t)n);
-        /* A load has all 32 lanes of a quarter, D of M = 64 half of them. */
+        /* A load by 32x32b has all 32 lanes of a quarter, D of M = 64 half of them. */
         uint8_t known = here->written;
         if (a->access.kind == ACCESS_TMEM_LD) {
             known |= cta->tensor->at[lane ^ 16][column / CELL_COLUMNS].written;
         }
-        if ((a->access.kind == ACCESS_TMEM_LD || a->access.kind == ACCESS_TCGEN05_ADD) && (known & mask) != mask) {
+        if (((a->access.flags & READS) || a->access.kind == ACCESS_TCGEN05_ADD) && (known & mask) != mask) {
             order_find(a, RULE_UNINIT_TENSOR, at, (uint32_t)n);
         }
         here->written |= a->access.flags & WRITES ? mask : 0;

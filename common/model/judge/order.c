@@ -134,10 +134,14 @@ static ModelRule rule_of_tensor(Actor *a, const Access *before) {
         (mine == ACCESS_TMEM_DEALLOC ? other == ACCESS_TMEM_DEALLOC : other == ACCESS_TMEM_ALLOC)) {
         return RULE_COUNT;
     }
+    const Thread *t = a->thread, *issuer = component_owner(t->cta->cluster, before->issuer)->thread;
+    /* A product comes behind the copies of its thread. PTX 9.7.16.6.2. */
+    if (other == ACCESS_TCGEN05_CP && mine > ACCESS_TCGEN05_CP && issuer == t) {
+        return RULE_COUNT;
+    }
     if (!has(a, before, KNOWN)) {
         return race_of(a, before);
     }
-    const Thread *t = a->thread, *issuer = component_owner(t->cta->cluster, before->issuer)->thread;
     return issuer == t || a->access.kind == ACCESS_TMEM_DEALLOC ||
                    clock_tick(t->clock->tensor, before->component).visible >= before->epoch
                ? RULE_COUNT
@@ -173,7 +177,7 @@ static ModelRule rule_of(Actor *a, const Access *before) {
                    ? RULE_SCOPE
                    : race_of(a, before);
     }
-    int forgiven = !(other & WRITES) && (device.options.lenient || !spaces[a->space].reads_fenced);
+    int forgiven = !(other & WRITES) && !spaces[a->space].reads_fenced;
     return fenced || forgiven ? RULE_COUNT : RULE_PROXY_FENCE;
 }
 
@@ -336,7 +340,7 @@ static void report_missing_global(const Actor *a, int on, const Access *before, 
 }
 
 static void report_missing_tensor(const struct Finding *f) {
-    const int product = f->before.kind == ACCESS_TCGEN05_D || f->before.kind == ACCESS_TCGEN05_ADD;
+    const int product = f->before.kind >= ACCESS_TCGEN05_CP;
     if (f->rule == RULE_TCGEN05_FENCE) {
         report_line("missing",
                     "%stcgen05_fence_after() by this thread behind what orders the two, before this instruction%s",
@@ -349,12 +353,13 @@ static void report_missing_tensor(const struct Finding *f) {
                     "a barrier behind the allocation of the other CTA of the pair, a cluster barrier for one");
     } else if (product) {
         report_line("missing",
-                    "tcgen05_commit() by the thread of that tcgen05.mma, and a wait for its mbarrier; a commit of "
-                    "another thread says nothing of it, and only products of one accumulator and shape are in "
-                    "order without");
+                    "tcgen05_commit() by the thread of that %s, and a wait for its mbarrier; a commit of another "
+                    "thread says nothing of it, and only products of one accumulator and shape, and a product behind a "
+                    "copy, are in order without",
+                    f->before.kind == ACCESS_TCGEN05_CP ? "tcgen05.cp" : "tcgen05.mma");
     } else {
         report_line("missing", "%s by the warp of the earlier instruction, and a barrier behind it",
-                    f->before.kind == ACCESS_TMEM_LD ? "tcgen05_wait_ld()" : "tcgen05_wait_st()");
+                    f->before.flags & READS ? "tcgen05_wait_ld()" : "tcgen05_wait_st()");
     }
 }
 

@@ -566,7 +566,7 @@ ON(phases, MBARRIER_LACKS_BYTES) {
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
-    if (!is_over(p, b->facts, released) && !device.options.lenient && report_begin(RULE_PHASE_SKIPPED)) {
+    if (!is_over(p, b->facts, released) && report_begin(RULE_PHASE_SKIPPED)) {
         report_place("wait", p->thread, p->site, "wait released by the previous phase");
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");

@@ -2,6 +2,8 @@
  * cells.c remembers them. Numbers are of PTX ISA 9.1, 9.7.16. */
 #include "../mechanism/tmem.h"
 
+#include <string.h>
+
 #include "../core/memory.h"
 #include "bug_report.h"
 #include "cells.h"
@@ -128,64 +130,133 @@ static void check_columns(const Cta *cta, const char *what, Site site, int first
     }
 }
 
+/* Runs of neighbouring columns are judged at once. */
+static void access_columns(const Event *e, Thread *t, AccessKind kind) {
+    const GroupKind group = e->write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
+    const int count = tcgen05_registers(e->registers_are, e->columns);
+    Actor actor = actor_async(t, kind, group_component(t, group), t->groups[group].committed + 1, e->site);
+    for (int i = 0, n; i < count; i += n) {
+        const uint32_t place = tcgen05_register_place(e->registers_are, e->columns, t->lane, i);
+        for (n = 1; i + n < count &&
+                    tcgen05_register_place(e->registers_are, e->columns, t->lane, i + n) == place + (uint32_t)n;
+             n++) {
+        }
+        cells_tensor(t->cta, &actor, tmem_lane(e->taddr + place), tmem_column(e->taddr + place), n);
+    }
+    order_settle();
+}
+
 ON(tmem, TMEM_ACCESS) {
     Warp *w = e->warp;
-    const AccessKind kind = e->write ? ACCESS_TMEM_ST : ACCESS_TMEM_LD;
-    const GroupKind group = e->write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
+    const int lanes = tcgen05_register_lanes(e->registers_are), first = w->id % 4 * WARP_SIZE, n = e->columns;
+    const AccessKind kind = e->write ? ACCESS_TMEM_ST : lanes == WARP_SIZE ? ACCESS_TMEM_LD : ACCESS_TMEM_LD_16;
     for (int lane = 0; lane < w->lanes; lane++) {
         if (w->meeting->word[0][lane] != e->taddr) {
             report_misuse(RULE_TMEM_ADDRESS, e->site, 1, "%s with addresses that differ between lanes of a warp",
                           access_name[kind]);
         }
     }
-    if (tmem_lane(e->taddr) != w->id % 4 * WARP_SIZE) {
-        report_misuse(RULE_TMEM_ADDRESS, e->site, 1, "%s from lane %d: warp %d reaches lanes %d to %d",
-                      access_name[kind], tmem_lane(e->taddr), w->id, w->id % 4 * WARP_SIZE,
-                      w->id % 4 * WARP_SIZE + WARP_SIZE - 1);
+    if (tmem_lane(e->taddr) != first && tmem_lane(e->taddr) != first + WARP_SIZE - lanes) {
+        report_misuse(RULE_TMEM_ADDRESS, e->site, 1, "%s from lane %d: warp %d reaches lanes %d to %d, %s",
+                      access_name[kind], tmem_lane(e->taddr), w->id, first, first + WARP_SIZE - 1,
+                      lanes == WARP_SIZE ? "all of them" : "16 of them, from the first or the 17th on");
     }
-    check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr), e->columns);
+    /* The wrapper of 32x32b makes several instructions of other multiples of 8. */
+    const int one = n > 0 && (n & (n - 1)) == 0 && tcgen05_registers(e->registers_are, n) <= 128;
+    if (!one && (lanes != WARP_SIZE || n < 1 || n % 8 != 0)) {
+        report_misuse(RULE_TMEM_ADDRESS, e->site, 1,
+                      "%s with .x%d: accepted are powers of two, of up to 128 registers, and multiples of 8 for 32x32b",
+                      access_name[kind], n);
+    }
+    check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr),
+                  tcgen05_register_columns(e->registers_are, n));
     for (int lane = 0; lane < w->lanes; lane++) {
-        Thread *t = &w->thread[lane];
-        Actor actor = actor_async(t, kind, group_component(t, group), t->groups[group].committed + 1, e->site);
-        cells_tensor(w->cta, &actor, tmem_lane(e->taddr) + lane, tmem_column(e->taddr), e->columns);
-        order_settle();
+        access_columns(e, &w->thread[lane], kind);
     }
 }
 
 /* ---- products: 9.7.16.10 ----------------------------------------------------------------------------------------- */
 
-/* What the CTA has of it. */
-static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
+/* An operand in shared memory: `rows` of 32 bytes, of whose chunks a copy may want the first alone. Leaves their tags. */
+static void check_rows(Actor *actor, Cta *cta, uint64_t bits, int mn_major, int rows, int halves, Tag *tag) {
     static uint32_t address[2 * WGMMA_MAX_N];
-    static Tag tag[2 * WGMMA_MAX_N];
-    Thread *t = p->thread;
-    const int is_a = kind == ACCESS_TCGEN05_A, rows = is_a ? tcgen05_rows(&p->shape) : tcgen05_columns(&p->shape),
-              mn_major = is_a ? p->shape.a_major : p->shape.b_major;
-    const uint64_t bits = is_a ? p->a : p->b;
+    const char *what = actor->what;
+    const Site site = actor->access.site;
     WgmmaDescriptor d;
     if (!tcgen05_descriptor_decode(bits, &d)) {
         report_misuse(
-            RULE_TCGEN05_DESCRIPTOR, p->site, 1,
+            RULE_TCGEN05_DESCRIPTOR, site, 1,
             "%s: descriptor 0x%016llx: bits 46 to 48 are %d (1 is accepted: wgmma's have 0), swizzle in bits 61 to "
             "63 is %d (0, 2, 4, 6), and bits of no field are 0x%llx (0)",
-            access_name[kind], (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61),
-            (unsigned long long)d.unknown);
+            what, (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61), (unsigned long long)d.unknown);
     }
-    Actor actor = actor_async(t, kind, group_component(t, GROUP_TMEM), t->groups[GROUP_TMEM].committed + 1, p->site);
     wgmma_operand_addresses(&d, mn_major, rows, address);
-    for (int i = 0; i < 2 * rows; i++) {
+    for (int i = 0; i < 2 * rows; i += halves) {
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > cta->shared_bytes) {
-            report_misuse(RULE_TCGEN05_DESCRIPTOR, p->site, 1,
-                          "%s: its row %d lies at byte %lld; the CTA has %u bytes of shared memory", access_name[kind],
+            report_misuse(RULE_TCGEN05_DESCRIPTOR, site, 1,
+                          "%s: its row %d lies at byte %lld; the CTA has %u bytes of shared memory", what,
                           wgmma_chunk_row(mn_major, i), (long long)address[i] - SHARED_RESERVED, cta->shared_bytes);
         }
-        cells_shared(cta, &actor, offset, CHUNK_BYTES);
+        cells_shared(cta, actor, offset, CHUNK_BYTES);
         tag[i] = provenance_of(cta, offset);
     }
     order_settle();
-    return provenance_operand(t, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag, p->shape.type,
-                              mn_major, rows, p->site);
+}
+
+/* One that is complete when a commit of its thread says so. */
+static Actor actor_tcgen05(Thread *t, AccessKind kind, Site site) {
+    return actor_async(t, kind, group_component(t, GROUP_TMEM), t->groups[GROUP_TMEM].committed + 1, site);
+}
+
+/* What the CTA has of an operand in shared memory. */
+static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
+    static Tag tag[2 * WGMMA_MAX_N];
+    const Tcgen05Shape *s = &p->shape;
+    const int is_a = kind == ACCESS_TCGEN05_A, rows = is_a ? tcgen05_rows(s) : tcgen05_columns(s),
+              mn_major = is_a ? s->a_major : s->b_major;
+    Actor actor = actor_tcgen05(p->thread, kind, p->site);
+    check_rows(&actor, cta, is_a ? p->a : p->b, mn_major, rows, 1, tag);
+    return provenance_operand(p->thread, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag,
+                              is_a ? s->a : s->b, mn_major, rows, p->site);
+}
+
+/* A, or scales, in tensor memory: these columns of the lanes of D, or of all. D of another product comes there only behind a
+ * commit. */
+static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32_t taddr, int columns) {
+    const Tcgen05Shape *s = &p->shape;
+    const int from = tmem_lane(taddr), column = tmem_column(taddr);
+    Actor actor = actor_tcgen05(p->thread, kind, p->site);
+    if (from != (kind == ACCESS_TCGEN05_A ? tmem_lane(p->d) : 0)) {
+        report_misuse(RULE_TMEM_ADDRESS, p->site, 1, "%s from lane %d on: accepted is %s", access_name[kind], from,
+                      kind == ACCESS_TCGEN05_A ? "the lane of D" : "0");
+    }
+    check_columns(cta, access_name[kind], p->site, column, columns);
+    for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
+        const int lane = from + tcgen05_lane(s, piece);
+        cells_tensor(cta, &actor, lane, column, columns);
+        memset(&cta->tmem_facts->accumulator[lane / 16][column], 0, (size_t)columns * sizeof(uint32_t));
+    }
+    order_settle();
+}
+
+ON(tmem, TMEM_COPY) {
+    static Tag tag[2 * TMEM_LANES];
+    const TmemCopy *copy = e->tmem_copy;
+    Cta *cta = copy->thread->cta;
+    const int rows = tcgen05_copy_rows(copy->shape), columns = tcgen05_copy_columns(copy->shape);
+    Actor from = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP_FROM, copy->site),
+          to = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP, copy->site);
+    if (tmem_lane(copy->to) != 0) {
+        report_misuse(RULE_TMEM_ADDRESS, copy->site, 1, "tcgen05.cp to lane %d: accepted is 0", tmem_lane(copy->to));
+    }
+    check_columns(cta, "tcgen05.cp", copy->site, tmem_column(copy->to), columns);
+    check_rows(&from, cta, copy->from, 0, rows, columns == 4 ? 2 : 1, tag);
+    for (int lane = 0; lane < TMEM_LANES; lane++) {
+        cells_tensor(cta, &to, lane, tmem_column(copy->to), columns);
+        memset(&cta->tmem_facts->accumulator[lane / 16][tmem_column(copy->to)], 0, (size_t)columns * sizeof(uint32_t));
+    }
+    order_settle();
 }
 
 /* Does all of D, of this CTA, belong to products of this shape and place already? Those of one thread are in order then, and no
@@ -210,26 +281,39 @@ ON(tmem, TMEM_PRODUCT) {
     const TmemProduct *p = e->tmem_product;
     Thread *t = p->thread;
     const Tcgen05Shape *s = &p->shape;
-    if (s->unknown != 0 || !tcgen05_has_shape(s)) {
+    if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && s->a_major)) {
+        static const char *const has[] = {"f16, f16 or bf16 without a mixture", "f8f6f4, e4m3 and e5m2, K-major",
+                                          "mxf8f6f4, e4m3 and e5m2, K-major, scales of ue8m0",
+                                          "mxf4nvf4, e2m1, 16 of k a scale"};
         report_misuse(
             RULE_TCGEN05_DESCRIPTOR, p->site, 1,
             "tcgen05.mma with an instruction descriptor of M = %d, N = %d, and bits 0x%x that are not accepted: "
-            "the model has kind f16 with D in fp32; M is %s, up to 256",
-            s->m, s->n, s->unknown, s->pair ? "128 or 256 with N by 16" : "64 with N by 8, or 128 with N by 16");
+            "the model has kind %s, D in fp32, A in tensor memory K-major; M is %s, up to 256",
+            s->m, s->n, s->unknown, has[s->kind],
+            tcgen05_has_scales(s->kind) ? "128 with N by 16"
+            : s->pair                   ? "128 or 256 with N by 16"
+                                        : "64 with N by 8, or 128 with N by 16");
     }
     if (tmem_lane(p->d) != 0 && !(s->m == 64 && tmem_lane(p->d) == 16)) {
         report_misuse(RULE_TMEM_ADDRESS, p->site, 1,
                       "tcgen05.mma with D from lane %d on: accepted is 0, or 16 for M = 64", tmem_lane(p->d));
     }
     t->cta->results->unknown = 1; /* whose rows and columns are in tensor memory nobody follows */
-    const Component component = group_component(t, GROUP_TMEM);
-    const uint32_t epoch = t->groups[GROUP_TMEM].committed + 1;
-    Actor d = actor_async(t, p->accumulate ? ACCESS_TCGEN05_ADD : ACCESS_TCGEN05_D, component, epoch, p->site);
+    Actor d = actor_tcgen05(t, p->accumulate ? ACCESS_TCGEN05_ADD : ACCESS_TCGEN05_D, p->site);
     Tag first = {TENSOR_UNKNOWN, 0, 0, 0};
     for (int i = 0; i <= s->pair; i++) {
         Cta *cta = pair_cta(t, s->pair, i);
         check_columns(cta, "tcgen05.mma", p->site, tmem_column(p->d), tcgen05_piece_columns(s));
-        Tag part[] = {check_operand(p, cta, ACCESS_TCGEN05_A), check_operand(p, cta, ACCESS_TCGEN05_B)};
+        Tag part[] = {check_operand(p, cta, ACCESS_TCGEN05_B), {TENSOR_UNKNOWN, 0, 0, 0}};
+        if (p->a_in_tensor) {
+            check_tensor(p, cta, ACCESS_TCGEN05_A, (uint32_t)p->a, TCGEN05_A_COLUMNS);
+        } else {
+            part[1] = check_operand(p, cta, ACCESS_TCGEN05_A);
+        }
+        if (tcgen05_has_scales(s->kind)) {
+            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->a_scales, tcgen05_scale_columns(s->m));
+            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->b_scales, tcgen05_scale_columns(s->n));
+        }
         for (int n = 0; n < 2; n++) {
             first = *tag_matrix(first) == '\0' ? part[n] : first;
             if (*tag_matrix(part[n]) != '\0' && part[n].column != first.column) {
@@ -237,8 +321,8 @@ ON(tmem, TMEM_PRODUCT) {
                               first.column, part[n].column);
             }
         }
-        d.passed.epoch = pipelines(p, cta) ? epoch : 0;
-        d.passed.component = component;
+        d.passed.epoch = pipelines(p, cta) ? d.access.epoch : 0;
+        d.passed.component = d.access.component;
         for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
             cells_tensor(cta, &d, tmem_lane(p->d) + tcgen05_lane(s, piece), tmem_column(p->d),
                          tcgen05_piece_columns(s));

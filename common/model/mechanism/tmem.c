@@ -1,6 +1,6 @@
 /* tmem.c - see tmem.h.
  *
- * Products and commits are asynchronous: an agent does them in the order of their issue, which is one of those that the hardware may
+ * Products, copies and commits are asynchronous: an agent does them in the order of their issue, which is one of those that the hardware may
  * choose. A load takes its values when it is issued, and its registers hold NaN until the wait. */
 #include "tmem.h"
 
@@ -22,8 +22,15 @@ typedef struct TmemLoad {
 
 typedef struct TmemWork {
     struct TmemWork *next;
-    TmemProduct product;
-    Barrier *commits; /* not NULL: it arrives there, and is no product */
+    enum { DOES_PRODUCT, DOES_COPY, DOES_COMMIT } does;
+    union {
+        TmemProduct product;
+        TmemCopy copy;
+        struct {
+            Thread *by;
+            Barrier *to;
+        } commit;
+    };
 } TmemWork;
 
 static uint32_t *word_at(const CtaTmem *tmem, int lane, int column) {
@@ -137,25 +144,34 @@ void model_tcgen05_relinquish(int pair, const char *here) {
     }
 }
 
-/* ---- loads and stores: 32x32b, lane l of the warp has lane l of its quarter -------------------------------------------- */
+/* ---- loads and stores -------------------------------------------------------------------------------------------- */
 
-static void access_columns(const Thread *t, uint32_t address, uint32_t *registers, int count, int write) {
-    CtaTmem *tmem = t->cta->tmem;
-    uint32_t *at = word_at(tmem, tmem_lane(address) + t->lane, tmem_column(address));
-    size_t bytes = (size_t)count * sizeof *at;
-    if (write) {
-        memcpy(at, registers, bytes);
-        return;
-    }
-    TmemLoad *load = model_alloc(sizeof *load + bytes);
-    *load = (TmemLoad){tmem->loads, t, registers, count};
-    memcpy(load->value, at, bytes);
-    tmem->loads = load;
-    memset(registers, 0xff, bytes);
+static uint32_t *register_at(const Thread *t, uint32_t address, Tcgen05Registers shape, int n, int i) {
+    const uint32_t place = address + tcgen05_register_place(shape, n, t->lane, i);
+    return word_at(t->cta->tmem, tmem_lane(place), tmem_column(place));
 }
 
-static void tmem_access(WarpInstruction instruction, uint32_t *registers, uint32_t address, int count,
-                        const char *here) {
+static void access_columns(const Thread *t, uint32_t address, uint32_t *registers, Tcgen05Registers shape, int n,
+                           int write) {
+    CtaTmem *tmem = t->cta->tmem;
+    const int count = tcgen05_registers(shape, n);
+    for (int i = 0; write && i < count; i++) {
+        *register_at(t, address, shape, n, i) = registers[i];
+    }
+    if (write) {
+        return;
+    }
+    TmemLoad *load = model_alloc(sizeof *load + (size_t)count * sizeof *registers);
+    *load = (TmemLoad){tmem->loads, t, registers, count};
+    for (int i = 0; i < count; i++) {
+        load->value[i] = *register_at(t, address, shape, n, i);
+    }
+    tmem->loads = load;
+    memset(registers, 0xff, (size_t)count * sizeof *registers);
+}
+
+static void tmem_access(WarpInstruction instruction, uint32_t *registers, uint32_t address, Tcgen05Registers shape,
+                        int n, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
@@ -165,20 +181,21 @@ static void tmem_access(WarpInstruction instruction, uint32_t *registers, uint32
     if (!warp_meet(t, instruction, 0xffffffffu, site_of(here))) {
         return;
     }
-    POST(TMEM_ACCESS, .warp = w, .taddr = address, .columns = count, .write = write, .site = m->site);
+    POST(TMEM_ACCESS, .warp = w, .taddr = address, .registers_are = shape, .columns = n, .write = write,
+         .site = m->site);
     for (int lane = 0; lane < w->lanes; lane++) {
         w->thread[lane].groups[write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS].open++;
-        access_columns(&w->thread[lane], address, (uint32_t *)(uintptr_t)m->pointer[0][lane], count, write);
+        access_columns(&w->thread[lane], address, (uint32_t *)(uintptr_t)m->pointer[0][lane], shape, n, write);
     }
     warp_go(w);
     thread_pause(t);
 }
 
-void model_tcgen05_ld(int count, uint32_t *registers, uint32_t address, const char *here) {
-    tmem_access(WARP_TCGEN05_LD, registers, address, count, here);
+void model_tcgen05_ld(Tcgen05Registers shape, int n, uint32_t *registers, uint32_t address, const char *here) {
+    tmem_access(WARP_TCGEN05_LD, registers, address, shape, n, here);
 }
-void model_tcgen05_st(int count, uint32_t address, const uint32_t *registers, const char *here) {
-    tmem_access(WARP_TCGEN05_ST, (uint32_t *)(uintptr_t)registers, address, count, here);
+void model_tcgen05_st(Tcgen05Registers shape, int n, uint32_t address, const uint32_t *registers, const char *here) {
+    tmem_access(WARP_TCGEN05_ST, (uint32_t *)(uintptr_t)registers, address, shape, n, here);
 }
 
 /* The registers of the warp's loads get their values. */
@@ -220,40 +237,97 @@ void model_tcgen05_wait_st(const char *here) { wait_for(GROUP_TMEM_STORES, WARP_
 
 void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(), .behind = after); }
 
-/* ---- products and commits ---------------------------------------------------------------------------------------- */
+/* ---- products, copies and commits --------------------------------------------------------------------------------- */
 
-static void load_operand(const TmemProduct *p, const Cta *cta, float *values, uint64_t bits, int mn_major, int rows) {
+static void load_operand(const Cta *cta, MatrixType type, float *values, uint64_t bits, int mn_major, int rows) {
     static uint32_t address[2 * WGMMA_MAX_N];
     WgmmaDescriptor descriptor;
     tcgen05_descriptor_decode(bits, &descriptor);
     wgmma_operand_addresses(&descriptor, mn_major, rows, address);
-    wgmma_operand_load_of(p->shape.type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+    wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+}
+
+/* Scale `i` of a row, as the lanes of this one's quarter hold it. */
+static float scale_of(const Cta *cta, const Tcgen05Shape *s, uint32_t scales, int lane, int row, int i) {
+    const uint32_t word = *word_at(cta->tmem, lane / 32 * 32 + row % 32, tmem_column(scales) + row / 32);
+    return matrix_element(s->scale, word >> 8 * i & 0xff);
+}
+
+enum { MOST_K = 2 * MATRIX_K_BYTES };
+
+/* A piece of D, sums[] of its columns from `first` on, which lies in this lane: a is the row of A, b[k] those of B. */
+static void add_products(const TmemProduct *p, const Cta *cta, float *sum, const float *a, float (*b)[WGMMA_MAX_N],
+                         int lane, int first, int columns) {
+    static float scale_b[WGMMA_MAX_N];
+    const Tcgen05Shape *s = &p->shape;
+    for (int k = 0; k < matrix_k(s->a); k++) {
+        const float *row = &b[k][first];
+        if (!tcgen05_has_scales(s->kind)) {
+            for (int n = 0; n < columns; n++) {
+                sum[n] += a[k] * row[n];
+            }
+            continue;
+        }
+        const int i = k / tcgen05_scale_k(s);
+        for (int n = 0; n < columns && k % tcgen05_scale_k(s) == 0; n++) {
+            scale_b[n] = scale_of(cta, s, p->b_scales, lane, first + n, s->b_id + i);
+        }
+        const float scaled = a[k] * scale_of(cta, s, p->a_scales, lane, lane, s->a_id + i);
+        for (int n = 0; n < columns; n++) {
+            sum[n] += scaled * (row[n] * scale_b[n]);
+        }
+    }
 }
 
 /* Of a pair each CTA has half of the rows of A and of B, and its rows of D. */
 static void multiply(const TmemProduct *p) {
-    static float a[MATRIX_K * TMEM_LANES], b[2][MATRIX_K * WGMMA_MAX_N], sum[WGMMA_MAX_N];
+    static float a[MOST_K * TMEM_LANES], b[MOST_K][WGMMA_MAX_N], half[MOST_K * WGMMA_MAX_N], sum[WGMMA_MAX_N];
     const Tcgen05Shape *s = &p->shape;
     const int rows = tcgen05_rows(s), of_b = tcgen05_columns(s), columns = tcgen05_piece_columns(s);
     for (int i = 0; i <= s->pair; i++) {
-        load_operand(p, pair_cta(p->thread, s->pair, i), b[i], p->b, s->b_major, of_b);
+        load_operand(pair_cta(p->thread, s->pair, i), s->b, half, p->b, s->b_major, of_b);
+        for (int k = 0; k < matrix_k(s->b); k++) {
+            memcpy(&b[k][i * of_b], &half[k * of_b], (size_t)of_b * sizeof *half);
+        }
     }
     for (int i = 0; i <= s->pair; i++) {
         const Cta *cta = pair_cta(p->thread, s->pair, i);
-        load_operand(p, cta, a, p->a, s->a_major, rows);
+        if (!p->a_in_tensor) {
+            load_operand(cta, s->a, a, p->a, s->a_major, rows);
+        }
         for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
-            uint32_t *d = word_at(cta->tmem, tmem_lane(p->d) + tcgen05_lane(s, piece), tmem_column(p->d));
+            const int lane = tcgen05_lane(s, piece), from = tmem_lane((uint32_t)p->a) + lane;
+            uint32_t *d = word_at(cta->tmem, tmem_lane(p->d) + lane, tmem_column(p->d));
+            float row[MOST_K];
             memset(sum, 0, sizeof sum);
             if (p->accumulate) {
                 memcpy(sum, d, (size_t)columns * sizeof *d);
             }
-            const int m = piece % rows, first = piece / rows * columns;
-            for (int k = 0; k < MATRIX_K; k++) {
-                for (int n = 0; n < columns; n++) {
-                    sum[n] += a[k * rows + m] * b[(first + n) / of_b][k * of_b + (first + n) % of_b];
-                }
+            if (p->a_in_tensor) {
+                matrix_elements(s->a, row, 1, word_at(cta->tmem, from, tmem_column((uint32_t)p->a)), MATRIX_K_BYTES);
             }
+            for (int k = 0; k < matrix_k(s->a) && !p->a_in_tensor; k++) {
+                row[k] = a[k * rows + piece % rows];
+            }
+            add_products(p, cta, sum, row, b, lane, piece / rows * columns, columns);
             memcpy(d, sum, (size_t)columns * sizeof *d);
+        }
+    }
+}
+
+static void copy_rows(const TmemCopy *copy) {
+    static uint32_t address[2 * TMEM_LANES];
+    const Cta *cta = copy->thread->cta;
+    WgmmaDescriptor descriptor;
+    tcgen05_descriptor_decode(copy->from, &descriptor);
+    wgmma_operand_addresses(&descriptor, 0, tcgen05_copy_rows(copy->shape), address);
+    for (int row = 0; row < tcgen05_copy_rows(copy->shape); row++) {
+        for (int column = 0; column < tcgen05_copy_columns(copy->shape); column += 4) {
+            const uint8_t *from = cta->shared + (address[2 * row + column / 4] - SHARED_RESERVED);
+            for (int time = 0; time < tcgen05_copy_times(copy->shape); time++) {
+                memcpy(word_at(cta->tmem, tcgen05_copy_lane(copy->shape, row, time), tmem_column(copy->to) + column),
+                       from, 16);
+            }
         }
     }
 }
@@ -263,8 +337,10 @@ static void work_step(Agent *agent, int whole) {
     do {
         TmemWork *work = tmem->work;
         tmem->work = work->next;
-        if (work->commits != NULL) {
-            mbarrier_copies_arrive(work->product.thread, work->commits, GROUP_TMEM);
+        if (work->does == DOES_COMMIT) {
+            mbarrier_copies_arrive(work->commit.by, work->commit.to, GROUP_TMEM);
+        } else if (work->does == DOES_COPY) {
+            copy_rows(&work->copy);
         } else {
             multiply(&work->product);
         }
@@ -283,12 +359,24 @@ static void issue(CtaTmem *tmem, TmemWork work) {
     agent_queue(&tmem->agent);
 }
 
-void model_tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate, int pair,
-                           const char *here) {
+void model_tcgen05_mma(Tcgen05Kind kind, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+                       uint32_t a_scales, uint32_t b_scales, int accumulate, int pair, const char *here) {
     Thread *t = current_thread();
-    TmemWork work = {.product = {t, d, a, b, tcgen05_shape(shape, pair), accumulate != 0, site_of(here)}};
+    TmemWork work = {.does = DOES_PRODUCT,
+                     .product = {t, d, a, b, a_scales, b_scales, tcgen05_shape(shape, kind, pair), a_in_tensor,
+                                 accumulate != 0, site_of(here)}};
     post_group(t, "tcgen05.mma", pair, 0, site_of(here));
-    POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product);
+    POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product, .site = site_of(here));
+    t->groups[GROUP_TMEM].open++;
+    issue(t->cta->tmem, work);
+    thread_pause(t);
+}
+
+void model_tcgen05_cp(Tcgen05Copy shape, uint32_t to, uint64_t from, const char *here) {
+    Thread *t = current_thread();
+    TmemWork work = {.does = DOES_COPY, .copy = {t, to, from, shape, site_of(here)}};
+    post_group(t, "tcgen05.cp", 0, 0, site_of(here));
+    POST(TMEM_COPY, .thread = t, .tmem_copy = &work.copy);
     t->groups[GROUP_TMEM].open++;
     issue(t->cta->tmem, work);
     thread_pause(t);
@@ -303,7 +391,7 @@ void model_tcgen05_commit(void *bar, int pair, int targets, const char *here) {
         if (targets >> rank & 1) {
             Barrier *b = mbarrier_reach(t, rank, bar, site, "tcgen05.commit", 1);
             mbarrier_await_copies(t, b, GROUP_TMEM, 1, site);
-            issue(t->cta->tmem, (TmemWork){.product.thread = t, .commits = b});
+            issue(t->cta->tmem, (TmemWork){.does = DOES_COMMIT, .commit = {t, b}});
         }
     }
     groups_close(&t->groups[GROUP_TMEM]);

@@ -1,19 +1,29 @@
-/* tmem.h - tensor memory of a CTA, and the instructions that reach it: tcgen05, for a CTA and for pairs, kind f16. What kernels call
- * is in model.h. */
+/* tmem.h - tensor memory of a CTA, and the instructions that reach it: tcgen05, for a CTA and for pairs. What kernels call is in
+ * model.h. */
 #ifndef MODEL_TMEM_H
 #define MODEL_TMEM_H
 
 #include "../core/types.h"
 #include "../data/tcgen05.h"
 
+/* tcgen05.mma; the addresses in tensor memory are d, a if `a_in_tensor`, and those of the scales. */
 typedef struct {
     Thread *thread;
-    uint32_t d; /* an address in tensor memory */
-    uint64_t a, b;
+    uint32_t d;
+    uint64_t a, b; /* descriptors */
+    uint32_t a_scales, b_scales;
     Tcgen05Shape shape;
-    int accumulate;
+    int a_in_tensor, accumulate;
     Site site;
 } TmemProduct;
+
+typedef struct {
+    Thread *thread;
+    uint32_t to;
+    uint64_t from; /* descriptor */
+    Tcgen05Copy shape;
+    Site site;
+} TmemCopy;
 
 typedef enum { TMEM_MEETS_ALLOC, TMEM_MEETS_DEALLOC, TMEM_MEETINGS } TmemMeeting;
 
@@ -27,7 +37,7 @@ typedef struct CtaTmem {
     } asked[TMEM_MEETINGS];
     Thread *waiting;              /* for the other CTA of the pair to come */
     struct TmemLoad *loads;       /* whose registers no wait has given their values yet */
-    struct TmemWork *work, *last; /* products and commits, in the order of their issue */
+    struct TmemWork *work, *last; /* products, copies and commits, in the order of their issue */
     Agent agent;                  /* does them */
     Cta *cta;
 } CtaTmem;

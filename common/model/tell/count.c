@@ -346,11 +346,13 @@ ON(count, MBARRIER_COMPLETE) {
         [EVENT_MBARRIER_COMPLETE] = COUNT_MBARRIER_PHASES,
         [EVENT_MBARRIER_PASSED] = COUNT_MBARRIER_WAITS,
         [EVENT_FENCE_PROXY] = COUNT_PROXY_FENCES,
+        [EVENT_LAUNCH_ASKED] = COUNT_LAUNCH_REQUESTS,
     };
     counts[which[e->kind]]++;
 }
 HEARS(count, MBARRIER_PASSED, on_MBARRIER_COMPLETE);
 HEARS(count, FENCE_PROXY, on_MBARRIER_COMPLETE);
+HEARS(count, LAUNCH_ASKED, on_MBARRIER_COMPLETE);
 
 /* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
 
@@ -412,7 +414,9 @@ ON(count, WGMMA_PART) {
 
 ON(count, TMEM_PRODUCT) {
     const Tcgen05Shape *shape = &e->tmem_product->shape;
-    counts[COUNT_TENSOR_FLOP] += 2ull * (unsigned)shape->m * (unsigned)shape->n * MATRIX_K;
+    const unsigned long long flop = 2ull * (unsigned)shape->m * (unsigned)shape->n * (unsigned)matrix_k(shape->a);
+    counts[COUNT_TENSOR_FLOP] += flop;
+    counts[COUNT_PAIR_FLOP] += shape->pair ? flop : 0;
 }
 
 ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }

@@ -125,7 +125,8 @@ typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
     LINE(WGMMA_DONE, "done", WARPGROUP)       \
     LINE(WGMMA_COMMIT, "commit", WARP)        \
     LINE(WGMMA_WAIT, "wgmma_wait", WARP)      \
-    LINE(WGMMA_WAITED, "waited", WARP)
+    LINE(WGMMA_WAITED, "waited", WARP)        \
+    LINE(TMEM_PRODUCT, "mma", THREAD)
 
 static const struct {
     const char *what;
@@ -205,6 +206,10 @@ static void print_operands(const Event *e) {
     case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", e->warp->products->groups); break;
     case EVENT_WGMMA_WAIT: print(",\"newest\":%d", e->newest); break;
     case EVENT_WGMMA_WAITED: print(",\"done\":%llu", e->done); break;
+    case EVENT_TMEM_PRODUCT:
+        print(",\"a\":%d",
+              e->tmem_product->a_in_tensor ? -1 : (int)(e->tmem_product->a << 4 & 0x3fff0) - SHARED_RESERVED);
+        break;
     default: break;
     }
 }

@@ -367,7 +367,8 @@ ON(steps, EXCHANGE) {
 
 /* A load from tensor memory begins the epilogue. */
 ON(steps, TMEM_ACCESS) {
-    uint64_t cost = WARP_SIZE * 4 * (uint64_t)e->columns / SHARED_BYTES_A_STEP, begin = together(e->warp, 0, cost);
+    const uint64_t bytes = WARP_SIZE * 4 * (uint64_t)tcgen05_registers(e->registers_are, e->columns);
+    const uint64_t cost = bytes / SHARED_BYTES_A_STEP, begin = together(e->warp, 0, cost);
     worked(e->warp, TRACE_EPILOGUE, begin, begin + cost);
 }
 
