@@ -3,8 +3,9 @@
  * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
  *               twice as large. Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile,
  *               so that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a
- *               row. For few tiles a second kernel, in which the CTAs of a cluster share a tile: each multiplies a part of
- *               its k-tiles and adds up a part of its sums. Which of these a problem gets is decided in choice.h.
+ *               row. For few tiles a second kernel with A and B exchanged, so that a tile is as narrow as A has rows; in
+ *               it a tile's k-tiles may be split among the CTAs of a cluster, which add up their sums. Which of these a
+ *               problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -25,8 +26,8 @@
 #include "choice.h"
 
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
-enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
-enum { SPLIT_PRODUCER_REGISTERS = 40, SPLIT_CONSUMER_REGISTERS = 232 };
+enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 };             /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+enum { SPLIT_PRODUCER_REGISTERS = 40, SPLIT_CONSUMER_REGISTERS = 232 }; /* gemm_split(): 3 * 168 = 40 + 2 * 232 */
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
@@ -41,7 +42,9 @@ enum {
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
-static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8) &&
+                  SPLIT_PRODUCER_REGISTERS + CONSUMERS * SPLIT_CONSUMER_REGISTERS <=
+                      (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {

@@ -19,7 +19,8 @@ typedef enum {
 } Schedule;
 
 /* V(name, schedule, bm, bn, cm, cn) for each variant, its kernel's constants. bm, bn: tile; cm, cn: CTAs of a cluster
- * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and 1. */
+ * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and
+ * CTAs that share the caller's B. */
 #define EACH_VARIANT(V)                                             \
     V(pingpong_128x128, PINGPONG, 128, 128, 1, 1)                   \
     V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1)       \
