@@ -120,7 +120,7 @@
       `${w} 从 stage ${f.stage} 读 k-tile ${f.k} 的片段。`),
     issue: (f, w) => t(`${w} issues ${f.amount} wgmmas of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
       `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
-    mma: (f, w) => t(`${w} starts ${f.amount} products of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
+    mma: (f, w) => t(`${w} starts ${f.amount} product${f.amount === 1 ? "" : "s"} of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
       `${w} 发起 k-tile ${f.k} 的 ${f.amount} 次乘法：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
     commit: (f) => t(`The products that it tracks are over: a commit arrives at ${f.barrier} in phase ${f.phase}.`,
       `所跟踪的乘法都做完了：commit 在 ${f.barrier} 上到达，阶段 ${f.phase}。`),
@@ -340,7 +340,7 @@
         data.parts[p.warpgroup].part === "multiplier" ? `k-tile ${p.k}, stage ${stages(p.stages)}: `
           : t(`${group_name(data, p.warpgroup)}, group ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
             `${group_name(data, p.warpgroup)}，第 ${p.group} 组：k-tile ${p.k}，stage ${stages(p.stages)}：`),
-        h("b", null, data.parts[p.warpgroup].part === "multiplier" ? t(`${p.issued} started, not committed yet`, `已发起 ${p.issued} 次，commit 还没到`) : p.state === "over" ? t("computed, not waited for", "已做完，还没有人等过")
+        h("b", null, data.parts[p.warpgroup].part === "multiplier" ? t(`${p.issued} started, their commit has not come`, `已发起 ${p.issued} 次，commit 还没到`) : p.state === "over" ? t("computed, not waited for", "已做完，还没有人等过")
           : t(`${p.done} of ${p.issued} wgmmas done`, `${p.issued} 条 wgmma，做完 ${p.done} 条`))))
         : h("p.step-none", null, t("none", "没有")));
   }
