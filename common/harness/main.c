@@ -246,6 +246,11 @@ static const RoundSize round_sizes[] = {
     {"11", 203, 201, 700, .policies = RANDOM, .experts = 5},
 };
 
+static int count_of(int policies) { return __builtin_popcount((unsigned)policies); }
+
+/* From so many variants on each runs in one of the policies. */
+static int take_turns(int variants, int policies) { return variants > 16 && count_of(policies) > 1; }
+
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
     printf("right    %d x %d x %d", shape->m, shape->n, shape->k);
@@ -267,7 +272,7 @@ static void print_round(const Options *options, int policies, int variants) {
         printf(", --meet yes");
     }
     if (variants) {
-        printf(", each of %d variants", variants);
+        printf(take_turns(variants, policies) ? ", %d variants in turns" : ", each of %d variants", variants);
     }
     if (shape->experts > 1) {
         printf(", %d experts", shape->experts);
@@ -302,9 +307,9 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
             options->sms = problem.gemm.sm_count = sms > device->sm_count ? sms : device->sm_count;
         }
         status = run_open(&run, &problem, chapter);
-        for (int policy = 0; status == GEMM_OK && policy_names[policy]; policy++) {
+        for (int policy = 0, nth = 0; status == GEMM_OK && policy_names[policy]; policy++) {
             options->policy = (ModelPolicy)policy;
-            if (policies >> policy & 1) {
+            if (policies >> policy & 1 && (!take_turns(variants, policies) || nth++ == i % count_of(policies))) {
                 status = check_launch(options, stage, &run, options->schedule_seed, 1, &tally);
             }
         }
