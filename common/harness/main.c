@@ -246,10 +246,10 @@ static const RoundSize round_sizes[] = {
     {"11", 203, 201, 700, .policies = RANDOM, .experts = 5},
 };
 
-static int count_of(int policies) { return __builtin_popcount((unsigned)policies); }
-
-/* From so many variants on each runs in one of the policies. */
-static int take_turns(int variants, int policies) { return variants > 16 && count_of(policies) > 1; }
+/* From so many variants on they take turns: each runs in one of the policies, or if these are few, not at every size. */
+static int turns(int variants, int policies) {
+    return variants > 16 ? 3 + (__builtin_popcount((unsigned)policies) > 3) : 0;
+}
 
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
@@ -272,7 +272,7 @@ static void print_round(const Options *options, int policies, int variants) {
         printf(", --meet yes");
     }
     if (variants) {
-        printf(take_turns(variants, policies) ? ", %d variants in turns" : ", each of %d variants", variants);
+        printf(turns(variants, policies) ? ", %d variants in turns" : ", each of %d variants", variants);
     }
     if (shape->experts > 1) {
         printf(", %d experts", shape->experts);
@@ -292,7 +292,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     Problem problem;
     ChapterRun run;
     Tally tally;
-    int variants = chapter->variants ? chapter->variants->count : 0;
+    int variants = chapter->variants ? chapter->variants->count : 0, every = turns(variants, policies);
     shape.pad = PAD_TO_FIND_BUGS;
     GemmStatus status = problem_open(&problem, stage->backend, device, shape, options->seed);
     status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
@@ -309,7 +309,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         status = run_open(&run, &problem, chapter);
         for (int policy = 0, nth = 0; status == GEMM_OK && policy_names[policy]; policy++) {
             options->policy = (ModelPolicy)policy;
-            if (policies >> policy & 1 && (!take_turns(variants, policies) || nth++ == i % count_of(policies))) {
+            if (policies >> policy & 1 && (every == 0 || nth++ == (i + shape.m) % every)) {
                 status = check_launch(options, stage, &run, options->schedule_seed, 1, &tally);
             }
         }
