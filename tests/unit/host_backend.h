@@ -11,6 +11,7 @@
 #define model_shutdown host_shutdown
 #include "harness/backend_model.c"
 #include "harness/problem.h"
+#include "tap.h"
 
 static int reports; /* of the model that there is not */
 
@@ -43,6 +44,19 @@ static inline void open_problem(Problem *p, Shape shape, uint64_t seed, DataKind
         printf("Bail out! no problem of %s, %d x %d x %d\n", kind_names[shape.kind], shape.m, shape.n, shape.k);
         exit(1);
     }
+}
+
+/* Is this part of the report about the problem's result? */
+static inline int says(const Problem *p, const char *part) {
+    static char *text;
+    size_t size = 0;
+    Tally tally;
+    free(text);
+    FILE *out = open_memstream(&text, &size);
+    check_block(&p->view, 0, &tally);
+    problem_explain(p, &tally, out);
+    fclose(out);
+    return strstr(text, part) != NULL || diag("\"%s\" does not contain \"%s\"", text, part);
 }
 
 #endif
