@@ -206,6 +206,8 @@ typedef struct {
     int m, n, k, policies;
     int sms, shared; /* 0: the default */
     Choice meet;
+    int schedule,
+        cluster; /* only variants of this schedule, if it is not 0, and with so many CTAs in a cluster or more */
     int experts; /* KIND_W4A8 */
     Heads heads; /* attention */
 } RoundSize;
@@ -215,8 +217,10 @@ static const RoundSize round_sizes[] = {
     {"04", 150, 300, 333, .policies = EACH_POLICY, .shared = 99}, /* two stages, for GPUs with less shared memory */
     {"07", 130, 260, 700, .policies = SOME},
     {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
-    {"09", 390, 450, 130, .policies = RANDOM, .sms = 2},
-    {"09", 24, 200, 4400, .policies = RANDOM}, /* k is split: an odd number of k-tiles, more than twice the stages */
+    {"09", 390, 450, 200, .policies = RANDOM, .sms = 2},
+    /* k is split: an odd number of k-tiles, more than twice the stages */
+    {"09", 24, 100, 5400, .policies = RANDOM, .schedule = 2},
+    {"09", 24, 100, 10300, .policies = RANDOM, .schedule = 2, .cluster = 6},
     {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
     {"12", 390, 500, 200, .policies = SOME, .sms = 2},
     {"14", 500, 600, 333, .policies = EACH_POLICY, .sms = 2}, /* each accumulator is filled more than twice */
@@ -246,10 +250,9 @@ static const RoundSize round_sizes[] = {
     {"11", 203, 201, 700, .policies = RANDOM, .experts = 5},
 };
 
-/* From so many variants on they take turns: each runs in one of the policies, or if these are few, not at every size. */
-static int turns(int variants, int policies) {
-    return variants > 16 ? 3 + (__builtin_popcount((unsigned)policies) > 3) : 0;
-}
+/* Many variants take turns at the policies of a size. */
+static int count_of(int policies) { return __builtin_popcount((unsigned)policies); }
+static int take_turns(int variants, int policies) { return variants > 16 && count_of(policies) > 1; }
 
 static void print_round(const Options *options, int policies, int variants) {
     const Shape *shape = &options->shape;
@@ -272,7 +275,7 @@ static void print_round(const Options *options, int policies, int variants) {
         printf(", --meet yes");
     }
     if (variants) {
-        printf(turns(variants, policies) ? ", %d variants in turns" : ", each of %d variants", variants);
+        printf(take_turns(variants, policies) ? ", %d variants in turns" : ", each of %d variants", variants);
     }
     if (shape->experts > 1) {
         printf(", %d experts", shape->experts);
@@ -286,13 +289,14 @@ static void print_round(const Options *options, int policies, int variants) {
 }
 
 /* One size, in all its policies and variants. */
-static GemmStatus check_size(Options *options, const Stage *stage, const DeviceInfo *device, int policies) {
+static GemmStatus check_size(Options *options, const Stage *stage, const DeviceInfo *device, const RoundSize *size) {
     const Chapter *chapter = stage->chapter;
+    int policies = size->policies, ran = 0;
     Shape shape = options->shape;
     Problem problem;
     ChapterRun run;
     Tally tally;
-    int variants = chapter->variants ? chapter->variants->count : 0, every = turns(variants, policies);
+    int variants = chapter->variants ? chapter->variants->count : 0;
     shape.pad = PAD_TO_FIND_BUGS;
     GemmStatus status = problem_open(&problem, stage->backend, device, shape, options->seed);
     status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
@@ -301,6 +305,10 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         problem.gemm.tuning.variant = NULL;
         if (variants) {
             const Variant *v = &chapter->variants->variant[i];
+            if ((size->schedule != 0 && v->schedule != size->schedule) || v->cluster < size->cluster) {
+                continue;
+            }
+            ran++;
             problem.gemm.tuning.variant = v->name;
             /* Room for a cluster, and an SM that it leaves idle. */
             int sms = v->cluster > 1 ? v->cluster + 1 : 0;
@@ -309,7 +317,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         status = run_open(&run, &problem, chapter);
         for (int policy = 0, nth = 0; status == GEMM_OK && policy_names[policy]; policy++) {
             options->policy = (ModelPolicy)policy;
-            if (policies >> policy & 1 && (every == 0 || nth++ == (i + shape.m) % every)) {
+            if (policies >> policy & 1 && (!take_turns(variants, policies) || nth++ == i % count_of(policies))) {
                 status = check_launch(options, stage, &run, options->schedule_seed, 1, &tally);
             }
         }
@@ -318,7 +326,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     options->sms = device->sm_count;
     problem_close(&problem);
     if (status == GEMM_OK) {
-        print_round(options, policies, variants);
+        print_round(options, policies, ran);
     }
     return status;
 }
@@ -343,7 +351,7 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         device.shared_bytes = one.shared * 1024;
         one.tuning.meet = chapter->choices & CHOOSES_MEET ? size->meet : CHOICE_DEFAULT;
         fflush(stdout);
-        GEMM_TRY(check_size(&one, stage, &device, size->policies));
+        GEMM_TRY(check_size(&one, stage, &device, size));
     }
     const char *unreached;
     for (int i = 0; (unreached = stage->backend->unreached(i)) != NULL; i++) {

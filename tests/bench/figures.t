@@ -20,7 +20,7 @@ sub contents { my ($path) = @_; open my $in, '<', $path or die "$path: $!"; loca
 
 my $page = contents('book/experiments.md');
 my %group = map { (split / *\|/)[0] => 1 } grep { /^[^#\s]/ } split /\n/, contents('tests/bench/plans/experiments');
-my @shown = map { contents($_) =~ /^<!-- experiment: (\S+) -->$/mg } glob 'book/*.md [0-9]*_*/*.md beyond/*/*.md';
+my @shown = map { contents($_) =~ /^<!-- experiment: (\S+)(?: \S+)? -->$/mg } glob 'book/*.md [0-9]*_*/*.md beyond/*/*.md';
 is_deeply([ sort @shown ], [ sort keys %group ], 'the texts have each experiment of the plan, once');
 is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Prediction) ], [ (scalar(() = $page =~ /^<!-- experiment: /mg)) x 2 ],
     'each has a question and a prediction');

@@ -55,8 +55,10 @@ static Runs some_runs(int turn, int of_variant) {
     return runs;
 }
 
+static int sms; /* SMS, or as many as the variant's cluster has CTAs */
+
 static void configure(int policy, int seed) {
-    ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = SMS, .chain = 1};
+    ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .sms = sms, .chain = 1};
     model_configure(&options);
     model_forget_reports();
 }
@@ -81,7 +83,7 @@ static void told(const Chapter *chapter, Size size, const char *variant, int exp
 }
 
 static void open_problem(Problem *problem, const Chapter *chapter, Size size, int experts) {
-    DeviceInfo device = {.sm_count = SMS, .shared_bytes = SHARED};
+    DeviceInfo device = {.sm_count = sms, .shared_bytes = SHARED};
     Shape shape = {size.m, size.n, size.k, 8, chapter->kind, experts, heads};
     if (problem_open(problem, model_backend(), &device, shape, 1) != GEMM_OK ||
         problem_fill(problem, DATA_INTEGERS) != GEMM_OK) {
@@ -97,6 +99,11 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
     Tally tally;
     int bad = 0;
     char what[200] = "";
+    sms = SMS;
+    for (int v = 0; variant != NULL && v < chapter->variants->count; v++) {
+        const Variant *one = &chapter->variants->variant[v];
+        sms = strcmp(one->name, variant) == 0 && one->cluster > SMS ? one->cluster : sms;
+    }
     open_problem(&problem, chapter, size, experts);
     problem.gemm.tuning.variant = variant;
     if (run_open(&run, &problem, chapter) != GEMM_OK) {

@@ -13,7 +13,7 @@ static const Chapter *const chapters[] = {
 #include "chapters.inc"
 };
 
-enum { CHAPTERS = sizeof chapters / sizeof chapters[0], SMS = 4, SHARED = 227 * 1024, MOST_STAGES = 16, STEP = 128 };
+enum { CHAPTERS = sizeof chapters / sizeof chapters[0], SMS = 8, SHARED = 227 * 1024, MOST_STAGES = 16, STEP = 128 };
 
 /* ---- what threads do, lap by lap ---------------------------------------------------------------------------------- */
 

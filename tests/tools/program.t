@@ -59,7 +59,7 @@ like "$err" "^09_every_shape has no variant 'cooperative_128x256_cluster_2x1' fo
 [[ $out != *$'\nkernel '* ]]
 ok $? "... and nothing is said of a kernel that there is not"
 for group in 1 3 1073741824 2147418112; do
-    for variant in cooperative_128x256_cluster_2x2 cooperative_256x200 pingpong_128x160; do
+    for variant in cooperative_128x256_cluster_2x2 cooperative_256x200 pingpong_128x192; do
         run $nine --data integers --variant $variant --tile-group $group
         is "$status:$err" "0:" "09: $variant, --tile-group $group"
     done
