@@ -2,7 +2,7 @@
  *
  *     bench [PLAN] [options]        PLAN: a file of tests/bench/plans, or a path with a slash; default: ladder
  *
- * make bench, make limits, make experiments and make trace-cost call it. All rows of a group at a shape take part in the
+ * make bench, make limits and make experiments call it. All rows of a group at a shape take part in the
  * same rounds, with a pause before each sample (harness/timing.h). Every result is checked before it is timed, and after.
  * What is wrong, hangs, fails, refuses the shape or could not be built gets no figure and is named at the end; the exit
  * status is 1 then. The work is done in a child process, which writes the CSV as it goes; the parent kills it where nothing
@@ -12,20 +12,17 @@
  *
  *     group | label | what runs | options | shapes
  *
- * What runs: NN, a chapter as it is; NN_name, its experiments/name.patch or exercises/name.patch applied to it; traced NN,
- * the chapter beside its copy that records events; loop NN, a chapter of fp8 once for each expert of a grouped problem;
- * cublas; cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3
+ * What runs: NN, a chapter as it is; NN_name, its experiments/name.patch or exercises/name.patch applied to it; cublas; cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3
  * with scales for blocks; wgmma N, mma.sync, copy, loads own, loads neighbour or loads L2 (alone.h), alone on every SM;
  * peers, each program to compare with that is linked and of the group's kind.
  *
  * Options are those of a chapter's program, and
  *     sustained   without pauses, for some seconds
- *     alike       experts have the same number of rows
  *     loose       a peer whose arithmetic is coarser (runner.c)
  *
  * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last one
  * above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
- * The groups ladder, fp8, w4a8 and grouped have the CSV's columns of kernels, other groups those of variants. In the group
+ * The groups ladder, fp8 and w4a8 have the CSV's columns of kernels, other groups those of variants. In the group
  * survey the variant that a chapter chose stands in place of the clock.
  * Up to 1024 rows, weights that are not bf16 lie in as many copies as exceed three times the L2, and launches take them in
  * turns: so each launch reads them from memory.
@@ -54,8 +51,8 @@ enum {
 
 static void print_bench_usage(FILE *out) {
     fprintf(out,
-            "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, w4a8, grouped, limits,\n"
-            "                                 experiments, recording, or a file\n"
+            "usage: bench [PLAN] [options]    PLAN: ladder (default), fp8, w4a8, limits,\n"
+            "                                 experiments, or a file\n"
             "  --only LIST      groups of the plan, separated by commas (default: all)\n"
             "  --kernels LIST   rows by their labels, separated by commas (default: all)\n"
             "  --shapes LIST    MxNxK,... or single sizes for cubes (default: the plan's)\n"
@@ -171,8 +168,7 @@ static void print_list(const Session *session) {
                group_seconds(session, g));
         for (int place = 0; place < plan->group[g].rows; place++) {
             const Row *row = &plan->row[plan->group[g].row[place]];
-            int runs_chapter = row->what == RUN_CHAPTER || row->what == RUN_TRACED;
-            int built = !runs_chapter || (row->chapter && (row->what == RUN_CHAPTER || row->traced));
+            int built = row->what != RUN_CHAPTER || row->chapter;
             printf("%s %s%s", place ? "," : "", row->label, built ? "" : " (not built)");
         }
         putchar('\n');

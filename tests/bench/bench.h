@@ -12,10 +12,9 @@ enum { MAX_ROWS = 256, MAX_SHAPES = 64, MAX_GROUPS = 192, MAX_GROUP_ROWS = 64 };
 /* ---- the plan ---- */
 
 /* Which columns the CSV has. */
-typedef enum { OF_KERNELS, OF_VARIANTS, OF_RECORDINGS } Columns;
+typedef enum { OF_KERNELS, OF_VARIANTS } Columns;
 
-/* RUN_LOOP: the chapter once for each expert. */
-typedef enum { RUN_CHAPTER, RUN_TRACED, RUN_LOOP, RUN_CUBLAS, RUN_CUBLASLT, RUN_ALONE } What;
+typedef enum { RUN_CHAPTER, RUN_CUBLAS, RUN_CUBLASLT, RUN_ALONE } What;
 
 /* A line of the plan. */
 typedef struct {
@@ -24,13 +23,11 @@ typedef struct {
     int is_peer;            /* not ours: it may refuse a shape */
     int first_choice;       /* RUN_CUBLASLT: its first proposal, not the best */
     Kind kind;              /* of the problem */
-    const Chapter *chapter; /* RUN_CHAPTER, RUN_TRACED, RUN_LOOP; NULL: it is not linked */
-    const Chapter *traced;  /* RUN_TRACED: the copy that records; NULL: it is not linked */
+    const Chapter *chapter; /* RUN_CHAPTER; NULL: it is not linked */
     Alone alone;            /* RUN_ALONE: kind and width */
     Options options;
     DataKind data;
     int sustained; /* without pauses */
-    int alike;     /* experts have the same number of rows */
     int loose;     /* a peer whose arithmetic is coarser than the kind asks for: see loose_eps() */
     Shape shape[MAX_SHAPES];
     int shapes;
@@ -76,7 +73,6 @@ typedef enum {
     HANG,
     ERROR, /* a launch failed, or the process died */
     NOT_BUILT,
-    DISAGREES, /* RUN_TRACED: timed, but its events say something else than its FLOP */
     STATES
 } State;
 extern const char *const state_text[STATES];

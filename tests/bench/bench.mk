@@ -14,12 +14,11 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ##measure make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
-##measure make trace-cost|how much slower the traced copy of each chapter is; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=say: by the commit's hash; ALL=1: every variant; needs a Hopper GPU
 ##measure make tune|fit the numbers of 09's choice to what make survey ALL=1 measured: beyond/09_every_shape/costs.h
-.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters trace-cost bench-build figures
+.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters bench-build figures
 figures:
 	@tests/bench/figures
 
@@ -68,7 +67,7 @@ bench-attention: $(B)/library/libattention13.so $(FLASH3)
 	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
 
 BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o) \
-                 $(call chapter_objects,$(CHAPTERS)) $(CHAPTERS:%=$(B)/traced/%.o) $(PEER_OBJECTS) $(COMMON)
+                 $(call chapter_objects,$(CHAPTERS)) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)
 
@@ -87,14 +86,14 @@ $(B)/tests/bench/sums: $(B)/tests/bench/sums.o
 
 bench-build: $(BENCH) $(BENCH_PATCHED)
 
-bench bench-fp8 bench-w4a8 limits trace-cost survey: $(BENCH)
+bench bench-fp8 bench-w4a8 limits survey: $(BENCH)
 experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
 bench-fp8:
 	$(COMMIT) $(BENCH) fp8 $(ARGS) && $(MAKE) --no-print-directory sums
 bench-w4a8:
-	$(COMMIT) $(BENCH) w4a8 $(ARGS) && $(COMMIT) $(BENCH) grouped $(ARGS) && tests/bench/figures
+	$(COMMIT) $(BENCH) w4a8 $(ARGS) && tests/bench/figures
 tune: $(TUNE)
 	$(TUNE) $$(ls tests/bench/results/*_survey_*.csv | grep -E '_survey_[0-9]{1,3}\.csv')
 survey:
@@ -105,13 +104,11 @@ sums: $(B)/tests/bench/sums
 	$(COMMIT) $(B)/tests/bench/sums >$(B)/tests/bench/sums.csv
 	cp $(B)/tests/bench/sums.csv "tests/bench/results/$$(sed -n '2{s/,.*//;s/[^A-Za-z0-9]/_/g;p}' $(B)/tests/bench/sums.csv | tr A-Z a-z)_$$(date +%F)_sums.csv"
 	tests/bench/figures
-trace-cost:
-	$(COMMIT) $(BENCH) recording $(ARGS) && tests/bench/figures
 experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench bench-fp8 bench-w4a8 bench-attention limits sums trace-cost experiments experiment-counters bench-build tune survey:
+bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters bench-build tune survey:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

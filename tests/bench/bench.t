@@ -17,7 +17,7 @@ sub slurp { Patches::contents("$scratch/$_[0]") }
 # build(NAME, FLAGS): the program with the mock; includes come from $scratch/NAME.
 sub build {
     my ($name, $flags) = @_;
-    my $objects = "$ENV{B}/harness/{backend_model,check,kind,options,problem,report,timing}.o $ENV{B}/timeline/recording.o $ENV{B}/model_core/{*,*/*}.o";
+    my $objects = "$ENV{B}/harness/{backend_model,check,kind,options,problem,report,timing}.o $ENV{B}/model_core/{*,*/*}.o";
     my $c = "$ENV{CC} $ENV{C_SUBSET} $ENV{CFLAGS} -O0 -I$scratch/$name $flags";
     my ($said, $status) = Patches::output("bash -c '$c tests/bench/{bench,plan,runner,measure,mock}.c $objects $ENV{LDFLAGS} -lm -o $scratch/$name/bench'");
     is($status, 0, "the program is built with a mock of a GPU: $name") or diag($said);
@@ -43,7 +43,7 @@ for my $plan (glob 'tests/bench/plans/*') {
     my ($name) = $plan =~ m{([^/]+)$};
     my ($said, $got) = Patches::output("$scratch/all/bench $name --list");
     is($got, 0, "plan $name: every row is something that runs, with options that it takes") or diag($said);
-    unlike($said, qr/not built/, '... and is built') if $name ne 'experiments' && $name ne 'recording';
+    unlike($said, qr/not built/, '... and is built') if $name ne 'experiments';
     my %seen;
     ok(!(grep { $seen{$_}++ } map { /^([^#|]*\|[^|]*)\|.*\|(.*)/ ? "$1|$2" : () } split /\n/, Patches::contents($plan)),
         "plan $name: no row stands there twice");
@@ -60,7 +60,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_askew 11_right 12_fp8 13_w4a8 14_forgets));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 12_fp8 13_w4a8));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '');
 store('plan', <<'TEXT');
@@ -121,7 +121,7 @@ first, 8 x 16 x 24, 2 s: right, hangs
 about 12 seconds
 TEXT
 
-# ---- the ladder, peers, recordings
+# ---- the ladder, peers
 
 store('ladder', <<'TEXT');
 ladder | 01 | 01 | | 16 20x24x28
@@ -149,7 +149,7 @@ TEXT
     like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,$/m, '... there is no ratio');
 }
 
-# ---- fp8, w4a8 and grouped
+# ---- fp8 and w4a8
 
 store('kinds', <<'TEXT');
 fp8 | copy | copy | | -
@@ -160,14 +160,10 @@ fp8 | cublaslt | cublaslt fp8 | |
 w4a8 | 13 | 13 | | 16x24x256
 w4a8 | 12 | 12 | |
 w4a8 | peers | peers | loose |
-grouped | 13 | 13 | --experts 3 alike | 30x8x256
-grouped | 12 in a loop | loop 12 | --experts 3 alike |
-grouped | 13 uneven | 13 | --experts 3 |
-grouped | 12 in a loop uneven | loop 12 | --experts 3 |
 TEXT
 $said = run("$scratch/kinds --rounds 1 --csv $scratch/kinds.csv");
 is($status, 0, 'kinds of problem: all are right') or diag($said);
-is(slurp('kinds.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', '... modes by group, a copy in TB/s, a loop by the work of all experts');
+is(slurp('kinds.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', '... modes by group, a copy in TB/s');
 gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w
 Mock GPU,DATE,abc,fp8,0,0,0,copy,2,2,2,,1500,
 Mock GPU,DATE,abc,fp8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
@@ -177,29 +173,11 @@ Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.83e-05,9.83e-05,9.83e-05,4.0000,1500,
 Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,
 Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,
 Mock GPU,DATE,abc,w4a8,16,24,256,chapter_peer6,9.83e-05,9.83e-05,9.83e-05,,1500,
-Mock GPU,DATE,abc,grouped,30,8,256,13,6.144e-05,6.144e-05,6.144e-05,,1500,
-Mock GPU,DATE,abc,grouped,30,8,256,12 in a loop,8.192e-06,8.192e-06,8.192e-06,,1500,
-Mock GPU,DATE,abc,grouped,30,8,256,13 uneven,6.144e-05,6.144e-05,6.144e-05,,1500,
-Mock GPU,DATE,abc,grouped,30,8,256,12 in a loop uneven,1.229e-05,1.229e-05,1.229e-05,,1500,
 TEXT
-store('loop', "grouped | 14 in a loop | loop 14 | --experts 3 alike | 30x8x256\n");
-$said = run("$scratch/loop --rounds 1 --csv $scratch/loop.csv");
-is($status, 1, 'a loop that leaves out an expert when it is timed');
-like($said, qr/14 in a loop: wrong after timing \(80 elements\), right before it/, '... is noticed');
 store('strict', slurp('kinds') =~ s/\| loose \|/| |/r);
 $said = run("$scratch/strict --only w4a8 --rounds 1 --csv $scratch/strict.csv");
 is($status, 1, 'a coarse peer is wrong by the tolerance of the kind');
 like($said, qr/without a figure: chapter_peer6 \(w4a8, 16 x 24 x 256: wrong\)$/m, '... and named');
-
-store('recording', "recording | 02 | traced 02 | | 16\nrecording | 09 | traced 09 | |\nrecording | 06 | traced 06 | |\nrecording | 11 | traced 11 | |\n");
-$said = run("$scratch/recording --csv $scratch/recording.csv");
-is($status, 1, 'recording: exit status 1');
-is(slurp('recording.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', 'recording: from right before the kernel, events, two shares');
-gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent
-Mock GPU,DATE,abc,16,16,16,02,5000.0,6000.0,20.0,2,7,50.0,50.0
-Mock GPU,DATE,abc,16,16,16,09,5000.0,6000.0,20.0,2,7,75.0,50.0
-TEXT
-like($said, qr/without a figure: 09 \([^)]*: disagrees\), 06 \([^)]*: not built\), 11 \([^)]*: wrong\)/, '... two that disagree are a failure, as is a copy that is wrong');
 
 # ---- where the rows go, and what is refused
 
@@ -225,7 +203,7 @@ my %bad = (
     "first | a | 02 |" => qr/:1: a line has five fields/,
     "first | a | 99 | | 16" => qr/:1: "99" is nothing that runs/,
     "first | a | 02 | --nonsense | 16" => qr/:1: --nonsense/,
-    "ladder | a | 02 | | 16\nfirst | a | 02 | | 16" => qr/:2: traced chapters, groups of kernels and other groups/,
+    "ladder | a | 02 | | 16\nfirst | a | 02 | | 16" => qr/:2: groups of kernels and other groups/,
     "# nothing" => qr/has no row that is wanted/,
 );
 for my $text (sort keys %bad) {

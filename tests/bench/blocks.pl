@@ -80,23 +80,6 @@ sub w4a8 {
         . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run, 'paused') . "\n";
 }
 
-sub grouped {
-    my ($card) = @_;
-    my $run = mode_run('grouped', $card);
-    my $text = head('M of all experts x N x K', 'rows of an expert', '11 in one launch, µs', 'least to most', 'a loop of 10_fp8, µs', 'least to most', 'ratio of speeds');
-    for my $size (sizes_of($run)) {
-        for my $how ('', ' uneven') {
-            my ($own, $loop) = map { $run->{cell}{$size}{"$_$how"} } '11', '10 in a loop';
-            next if !$own && !$loop;
-            my $us = sub { return sprintf '%.1f', 1e3 * ms_of($size, $_[0]) };
-            $text .= line(shape_text($size), $how ? 'uneven' : 'alike',
-                map({ $_ ? ($us->($_->{median}), $us->($_->{max}) . ' to ' . $us->($_->{min})) : ($NONE) x 2 } $own, $loop),
-                or_none(over($own && $own->{median}, $loop && $loop->{median}), \&three_digits));
-        }
-    }
-    return "$text\n" . source_text($run, 'paused') . "\n";
-}
-
 my %WAY = ('gemm alone' => 'the product alone, C not gathered', $BASELINE => '(a) cuBLAS, then ncclAllGather',
     "$BASELINE ce" => '(a) with copy engines', '09 in pieces' => '(b) 09 in pieces, each gathered during the next', 12 => '(c) 12, tiles stored over NVLink');
 

@@ -28,7 +28,7 @@ is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Predict
 # ---- would it notice? In a copy of what it reads and writes
 
 my $directory = tempdir(CLEANUP => 1);
-system "cp --parents README.md [0-9]*_*/*.md [0-9]*_*/*.cu beyond/*/*.md beyond/*/*.cu book/*.md tests/timeline/README.md tests/book/Chinese.pm tests/book/zh.tsv "
+system "cp --parents README.md [0-9]*_*/*.md [0-9]*_*/*.cu beyond/*/*.md beyond/*/*.cu book/*.md tests/book/Chinese.pm tests/book/zh.tsv "
     . "tests/bench/figures tests/bench/blocks.pl tests/bench/survey tests/bench/plans/* tests/bench/results/* $directory";
 my $figures = "$directory/tests/bench/figures";
 sub store { my ($path, $text) = @_; open my $out, '>', "$directory/$path" or die "$path: $!"; print $out $text; close $out or die "$path: $!" }
@@ -54,7 +54,6 @@ my $picture = qr/\Q$svg\E is not what nvidia_h200_[-\d]+_ladder.csv, commit \w+ 
 for (
     [ 'book/measuring.md', sub { s/(<!-- figures: ladder -->.*?\| \d)\d/${1}x/s }, $of->('book/measuring.md', 'ladder') ],
     [ '02_smem_tiled/README.zh.md', sub { s/(<!-- figures: headline.*?)\d\d\d/$1???/s }, $of->('02_smem_tiled/README.zh.md', 'headline 02') ],
-    [ 'tests/timeline/README.md', sub { s/(<!-- figures: recording -->.*?\| \d)\d/${1}x/s }, $of->('tests/timeline/README.md', 'recording') ],
     [ 'book/experiments.md', sub { s/(<!-- experiment: swizzle -->.*?\| )\d/${1}x/s }, $of->('book/experiments.md', 'swizzle') ],
     [ $svg, sub { s/commit \w+ -->/commit never -->/ }, $picture ],
     [ 'tests/bench/plans/experiments', sub { s/^swizzle \| \K([^|]+)/another/m }, $of->('book/experiments.md', 'swizzle') ],
@@ -137,7 +136,7 @@ for (
     refused($pattern, $name);
     store('README.md', $was);
 }
-for (map { s{^\Q$directory\E/}{}r } map { glob "$directory/$results/*h200*_$_.csv" } qw(ladder experiments recording)) {
+for (map { s{^\Q$directory\E/}{}r } map { glob "$directory/$results/*h200*_$_.csv" } qw(ladder experiments)) {
     my $was = edit($_, sub { $_ .= "NVIDIA H200,2026-01-02,new,1,1\n" });
     refused(qr/\Q$_\E:\d+: ".*" is not a row/, "a broken row in $_");
     store($_, $was);

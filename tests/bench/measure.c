@@ -7,18 +7,15 @@
 #include <time.h>
 
 #include "harness/report.h"
-#include "timeline/recording.h"
 
 enum {
     SLOWEST_LAUNCH_MS = 1000, /* what takes longer is checked but not timed */
     PROPOSAL_ROUNDS = 2,      /* samples of each cuBLASLt proposal, to find the best */
-    LAUNCHES_BEFORE = 2,      /* a recorded sample is the launch behind these */
     SUSTAINED_S = 8,
     REST_S = 5, /* after sustained rows, which leave the chip warm */
 };
 
-const char *const state_text[STATES] = {"-",       "",     "left out", "slow",      "wrong",
-                                        "refused", "hang", "error",    "not built", "disagrees"};
+const char *const state_text[STATES] = {"-", "", "left out", "slow", "wrong", "refused", "hang", "error", "not built"};
 
 double seconds_now(void) {
     struct timespec now;
@@ -31,8 +28,6 @@ double seconds_now(void) {
 static const char *const headers[] = {
     [OF_KERNELS] = CSV_HEADER,
     [OF_VARIANTS] = "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit",
-    [OF_RECORDINGS] =
-        "gpu,date,commit,m,n,k,kernel,untraced_us,traced_us,slower_percent,events,lost,busy_percent,flop_percent",
 };
 
 static FILE *open_csv(const Session *session) {
@@ -241,8 +236,7 @@ static GemmStatus prepare(Child *child, int group, int place, Runner *runner, St
     GEMM_TRY(open_runner(child, group, place, runner, state));
     GEMM_TRY(*state == NOT_RUN ? try_runner(runner, state) : GEMM_OK);
     if (*state == NOT_RUN) {
-        GEMM_TRY(copy_prepared(child, runner));
-        return poison_loop(runner);
+        return copy_prepared(child, runner);
     }
     strike(session, group, place, *state);
     close_runner(child, runner);
@@ -289,7 +283,6 @@ static GemmStatus time_group(Child *child, int group) {
     }
     double cublas = 0;
     for (int i = 0; i < count; i++) {
-        GEMM_TRY(check_loop(&runners[i], &list[i].after));
         if (session->plan.row[0].columns == OF_KERNELS &&
             (row_of(&runners[i])->what == RUN_CUBLAS || row_of(&runners[i])->first_choice) &&
             tally_is_right(&list[i].after)) {
@@ -302,123 +295,6 @@ static GemmStatus time_group(Child *child, int group) {
     }
     if (count > paused && group + 1 < session->plan.groups) {
         rest(session);
-    }
-    return GEMM_OK;
-}
-
-/* ---- what recording costs ---- */
-
-typedef struct {
-    Runner runner;     /* of the chapter as it is */
-    ChapterRun traced; /* of its copy that records */
-    double us[2][MAX_ROUNDS];
-    size_t events;
-    unsigned long long lost;
-    double busy, flop; /* shares in %: of the time in which one SM's tensor cores had work, by events and by FLOP */
-} Pair;
-
-/* Microseconds of one launch behind others, from right before its kernel. */
-static GemmStatus sample_launch(Child *child, Pair *pair, int traced, double *us) {
-    const Backend *backend = child->backend;
-    struct timespec pause = {0, PAUSE_MS * 1000000L};
-    double ms = 0;
-    nanosleep(&pause, NULL);
-    for (int i = 0; i <= LAUNCHES_BEFORE; i++) {
-        beat(child->session, pair->runner.row);
-        GEMM_TRY(traced ? GEMM_OK : backend->record(TRACE_SLOT));
-        GEMM_TRY(run_launch(traced ? &pair->traced : &pair->runner.chapter));
-        GEMM_TRY(backend->record(0));
-    }
-    GEMM_TRY(backend->elapsed_ms(TRACE_SLOT, 0, &ms));
-    *us = ms * 1e3;
-    return GEMM_OK;
-}
-
-/* One checked launch of the copy that records, and what its events say. */
-static GemmStatus record_once(Child *child, Pair *pair, State *state) {
-    static Recording recording;
-    const Gemm *gemm = &pair->runner.chapter.gemm;
-    const Chapter *chapter = pair->runner.chapter.chapter;
-    Tally tally;
-    uint64_t begin, end;
-    memset(&recording, 0, sizeof recording);
-    recording.m = gemm->m, recording.n = gemm->n, recording.k = gemm->k;
-    recording.sms = child->device.sm_count;
-    snprintf(recording.chapter, sizeof recording.chapter, "%s", chapter->name);
-    if (chapter->variants) {
-        describe_choice(chapter->variants, gemm, recording.kernel, sizeof recording.kernel);
-    }
-    beat(child->session, pair->runner.row);
-    GEMM_TRY(child->backend->trace_begin());
-    GEMM_TRY(run_checked(&pair->traced, &tally));
-    GEMM_TRY(child->backend->trace_end(&recording.trace));
-    *state = tally_is_right(&tally) ? NOT_RUN : WRONG;
-    pair->events = recording.trace.count;
-    pair->lost = recording.trace.lost;
-    recording_keep_sm(&recording, -1, 0);
-    recording_span(&recording, &begin, &end);
-    pair->busy = recording_busy(&recording, -1, begin, end) * 100;
-    pair->flop = recording_efficiency(&recording) * 100;
-    trace_free_events(&recording.trace);
-    return GEMM_OK;
-}
-
-static void report_pair(Session *session, int group, Pair *pair) {
-    const Shape *shape = &session->plan.group[group].shape;
-    const Row *row = row_of(&pair->runner);
-    double plain = spread_of(pair->us[0], session->rounds).median,
-           traced = spread_of(pair->us[1], session->rounds).median;
-    double slower = (traced / plain - 1) * 100;
-    /* From 06 on the events know when products end: then the two shares must agree. */
-    int agree =
-        row->chapter->needs != NEEDS_SM90A || (pair->busy <= 1.1 * pair->flop && pair->flop <= 1.1 * pair->busy);
-    printf(
-        "  %s %9.1f us, traced %9.1f us: %+5.1f %%, %zu events of one SM, %llu lost, busy %.1f %%, by FLOP %.1f %%%s\n",
-        row->label, plain, traced, slower, pair->events, pair->lost, pair->busy, pair->flop,
-        agree ? "" : ": these disagree");
-    session->shared->outcome[group][pair->runner.place] = agree ? TIMED : DISAGREES;
-    FILE *csv = open_csv(session);
-    if (csv) {
-        fprintf(csv, "%s,%s,%s,%d,%d,%d,%s,%.1f,%.1f,%.1f,%zu,%llu,%.1f,%.1f\n", session->shared->gpu, session->date,
-                session->commit, shape->m, shape->n, shape->k, row->label, plain, traced, slower, pair->events,
-                pair->lost, pair->busy, pair->flop);
-        fclose(csv);
-    }
-}
-
-static GemmStatus time_recordings(Child *child, int group) {
-    static Pair pairs[MAX_GROUP_ROWS];
-    Session *session = child->session;
-    const Group *g = &session->plan.group[group];
-    int count = 0;
-    for (int place = 0; place < g->rows; place++) {
-        Pair *pair = &pairs[count];
-        State state;
-        memset(pair, 0, sizeof *pair);
-        GEMM_TRY(prepare(child, group, place, &pair->runner, &state));
-        if (state != NOT_RUN) {
-            continue;
-        }
-        const Row *row = row_of(&pair->runner);
-        GEMM_TRY(open_chapter(row, row->traced, pair->runner.problem, &pair->traced));
-        GEMM_TRY(record_once(child, pair, &state));
-        if (state == NOT_RUN) {
-            count++;
-        } else {
-            strike(session, group, place, state);
-            run_close(&pair->traced);
-            close_runner(child, &pair->runner);
-        }
-    }
-    for (int round = 0; round < session->rounds; round++) {
-        for (int i = 0; i < 2 * count; i++) {
-            GEMM_TRY(sample_launch(child, &pairs[i / 2], i % 2, &pairs[i / 2].us[i % 2][round]));
-        }
-    }
-    for (int i = 0; i < count; i++) {
-        report_pair(session, group, &pairs[i]);
-        run_close(&pairs[i].traced);
-        close_runner(child, &pairs[i].runner);
     }
     return GEMM_OK;
 }
@@ -472,8 +348,7 @@ double group_seconds(const Session *session, int group) {
             seconds += SUSTAINED_S + 1.5;
             sustained = REST_S;
         } else {
-            int samples = session->rounds * (row->what == RUN_TRACED ? 2 : 1);
-            samples += row->what == RUN_CUBLASLT ? CUBLASLT_ALGORITHMS * PROPOSAL_ROUNDS : 0;
+            int samples = session->rounds + (row->what == RUN_CUBLASLT ? CUBLASLT_ALGORITHMS * PROPOSAL_ROUNDS : 0);
             seconds += samples * sample + (row->what == RUN_CUBLASLT ? CUBLASLT_ALGORITHMS * launches : 0);
         }
     }
@@ -486,7 +361,7 @@ static GemmStatus run_group(Child *child, int group) {
     char shape[48];
     printf("%s, %s\n", session->plan.row[g->row[0]].group, shape_text(&g->shape, shape));
     session->shared->group = group;
-    GEMM_TRY(session->plan.row[0].columns == OF_RECORDINGS ? time_recordings(child, group) : time_group(child, group));
+    GEMM_TRY(time_group(child, group));
     session->shared->done[group] = 1;
     session->shared->group = session->shared->row = -1;
     return GEMM_OK;

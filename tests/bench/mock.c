@@ -91,18 +91,6 @@ static GemmStatus mock_clock_mhz(double *mhz) {
     return GEMM_OK;
 }
 
-/* Of 16 x 16 x 16, one tile: in four cycles its products take two, and 4096 / 2048 / 4 is a half, too. */
-static uint64_t products_end;
-static GemmStatus mock_trace_end(Trace *trace) {
-    TraceEvent cta = {.end = 4, .kind = TRACE_CTA, .warp = -1},
-               products = {.end = products_end, .kind = TRACE_WGMMA, .warp = -1};
-    *trace = (Trace){
-        .event = calloc(2, sizeof cta), .count = 2, .ctas = 1, .lost = 7, .unit = "cycles", .units_a_second = 1e9};
-    trace->event[0] = cta;
-    trace->event[1] = products;
-    return GEMM_OK;
-}
-
 const Backend *gpu_backend(void) {
     static Backend backend; /* data and reference as on the model */
     backend = *model_backend();
@@ -117,10 +105,9 @@ const Backend *gpu_backend(void) {
     backend.record = mock_record;
     backend.reached = mock_reached;
     backend.elapsed_ms = mock_elapsed_ms;
-    backend.hold = backend.start_clock = backend.trace_begin = mock_hold;
+    backend.hold = backend.start_clock = mock_hold;
     backend.let_go = mock_let_go;
     backend.clock_mhz = mock_clock_mhz;
-    backend.trace_end = mock_trace_end;
     return &backend;
 }
 
@@ -158,14 +145,7 @@ static GemmStatus refer(const Gemm *g, Kind kind, int ms) {
 }
 static GemmStatus multiply(const Gemm *g, int ms) { return refer(g, KIND_BF16, ms); }
 static GemmStatus right(const Gemm *g, GemmError *error) { return multiply(g, 5); }
-static GemmStatus right_fp8(const Gemm *g, GemmError *error) { return refer(g, KIND_FP8, 5); }
-/* Three times right, then every third launch does nothing: of three experts the first one's. */
-static inline GemmStatus forgets(const Gemm *g, GemmError *error) {
-    static int launches;
-    int nothing = launches >= 3 && launches % 3 == 0;
-    launches++;
-    return nothing ? GEMM_OK : right_fp8(g, error);
-}
+static inline GemmStatus right_fp8(const Gemm *g, GemmError *error) { return refer(g, KIND_FP8, 5); }
 static inline size_t prepared_bytes(const Gemm *g) { return (size_t)g->n; }
 static inline GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     memset(out, 7, (size_t)g->n);
@@ -218,22 +198,6 @@ static GemmStatus turn_wrong(const Gemm *g, GemmError *error) {
 }
 static GemmStatus need_zeros(const Gemm *g, GemmError *error) { return g->a[0] == 0 ? right(g, error) : GEMM_USAGE; }
 static GemmStatus refuse(const Gemm *g, GemmError *error) { return GEMM_USAGE; }
-static GemmStatus traced(const Gemm *g, GemmError *error) {
-    products_end = 2;
-    queue(1); /* what comes before its kernel */
-    mock_record(TRACE_SLOT);
-    return multiply(g, 6);
-}
-static GemmStatus traced_askew(const Gemm *g, GemmError *error) {
-    traced(g, error);
-    products_end = 3;
-    return GEMM_OK;
-}
-static GemmStatus traced_wrong(const Gemm *g, GemmError *error) {
-    traced(g, error);
-    g->c[0] = 0;
-    return GEMM_OK;
-}
 CHAPTER(chapter_01_slow, .launch = slow);
 CHAPTER(chapter_02_right, .launch = right, .needs = NEEDS_SM90A);
 CHAPTER(chapter_03_hangs, .launch = hang);
@@ -242,13 +206,7 @@ CHAPTER(chapter_05_crashes, .launch = crash);
 CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
 CHAPTER(chapter_07_refuses, .launch = refuse);
 CHAPTER(chapter_08_larger, .launch = right, .needs = NEEDS_SM90);
-CHAPTER(chapter_09_askew, .launch = right, .needs = NEEDS_SM90A);
-CHAPTER(chapter_11_right, .launch = right);
-CHAPTER(traced_chapter_11_right, .launch = traced_wrong);
-CHAPTER(traced_chapter_02_right, .launch = traced, .needs = NEEDS_SM90A);
-CHAPTER(traced_chapter_09_askew, .launch = traced_askew, .needs = NEEDS_SM90A);
 CHAPTER(chapter_12_fp8, .launch = right_fp8, .kind = KIND_FP8);
-CHAPTER(chapter_14_forgets, .launch = forgets, .kind = KIND_FP8);
 CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
 CHAPTER(exercise_02_patched, .launch = need_zeros);
 CHAPTER(chapter_peer2, .launch = refuse);

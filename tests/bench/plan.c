@@ -8,15 +8,13 @@
 
 typedef struct {
     const char *name; /* "07_warp_specialized", "07_wait_group_0" */
-    const Chapter *chapter, *traced;
+    const Chapter *chapter;
 } Known;
 
-#define EACH_CHAPTER(id)                   \
-    extern const Chapter gpu_chapter_##id; \
-    extern const Chapter gpu_traced_chapter_##id __attribute__((weak));
+#define EACH_CHAPTER(id) extern const Chapter gpu_chapter_##id;
 #include "chapters.inc"
 #undef EACH_CHAPTER
-#define EACH_CHAPTER(id) {#id, &gpu_chapter_##id, &gpu_traced_chapter_##id},
+#define EACH_CHAPTER(id) {#id, &gpu_chapter_##id},
 static const Known chapters[] = {
 #include "chapters.inc"
 };
@@ -27,7 +25,7 @@ static const Known chapters[] = {
     extern const Chapter gpu_exercise_##id __attribute__((weak));
 #include "patches.inc"
 #undef EACH_PATCH
-#define EACH_PATCH(id) {#id, &gpu_experiment_##id, NULL}, {#id, &gpu_exercise_##id, NULL},
+#define EACH_PATCH(id) {#id, &gpu_experiment_##id}, {#id, &gpu_exercise_##id},
 static const Known patches[] = {
 #include "patches.inc"
 };
@@ -46,7 +44,7 @@ static const Chapter *const peers[] = {PEERS};
 static const struct {
     const char *group;
     Kind kind;
-} kernel_groups[] = {{"ladder", KIND_BF16}, {"fp8", KIND_FP8}, {"w4a8", KIND_W4A8}, {"grouped", KIND_W4A8}};
+} kernel_groups[] = {{"ladder", KIND_BF16}, {"fp8", KIND_FP8}, {"w4a8", KIND_W4A8}};
 
 /* -1: the group has the columns of variants. */
 static int kernel_group(const char *group) {
@@ -140,8 +138,6 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     for (char *word = strtok(words, " \t"); word && argc < 31; word = strtok(NULL, " \t")) {
         if (strcmp(word, "sustained") == 0) {
             row->sustained = 1;
-        } else if (strcmp(word, "alike") == 0) {
-            row->alike = 1;
         } else if (strcmp(word, "loose") == 0) {
             row->loose = 1;
         } else {
@@ -165,7 +161,6 @@ static int find_chapter(const char *name, Row *row) {
     for (size_t i = 0; i < sizeof chapters / sizeof chapters[0]; i++) {
         if (strlen(name) == 2 && strncmp(chapters[i].name, name, 2) == 0) {
             row->chapter = chapters[i].chapter;
-            row->traced = chapters[i].traced;
             return 1;
         }
     }
@@ -206,13 +201,10 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         row->what = RUN_CHAPTER;
         row->is_peer = 1;
     } else {
-        row->what = strncmp(what, "traced ", 7) == 0 ? RUN_TRACED
-                    : strncmp(what, "loop ", 5) == 0 ? RUN_LOOP
-                                                     : RUN_CHAPTER;
-        if (!find_chapter(row->what == RUN_CHAPTER ? what : strchr(what, ' ') + 1, row)) {
+        row->what = RUN_CHAPTER;
+        if (!find_chapter(what, row)) {
             snprintf(message, OPTIONS_MESSAGE_SIZE,
-                     "\"%.60s\" is nothing that runs; NN, NN_name, traced NN, loop NN, cublas, cublaslt, cublas fp8, "
-                     "cublaslt fp8, "
+                     "\"%.60s\" is nothing that runs; NN, NN_name, cublas, cublaslt, cublas fp8, cublaslt fp8, "
                      "wgmma N, mma.sync, copy, loads own, loads neighbour, loads L2 and peers are accepted",
                      what);
             return 0;
@@ -237,9 +229,7 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
     memset(row, 0, sizeof *row);
     row->group = field[0];
     row->label = field[1] + (strncmp(field[1], "= ", 2) == 0 ? 2 : 0);
-    row->columns = strncmp(field[2], "traced ", 7) == 0 ? OF_RECORDINGS
-                   : kernel_group(row->group) >= 0      ? OF_KERNELS
-                                                        : OF_VARIANTS;
+    row->columns = kernel_group(row->group) >= 0 ? OF_KERNELS : OF_VARIANTS;
     if (strchr(row->group, ',') || strchr(row->label, ',')) {
         snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\": names have no comma, they stand in a CSV", row->label);
     } else if (!read_what(field[2], row, message) || !read_options(field[3], row, message)) {
@@ -268,9 +258,8 @@ static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE
         }
         if (plan->rows == MAX_ROWS || (plan->rows > 0 && row->columns != plan->row[0].columns)) {
             snprintf(message, OPTIONS_MESSAGE_SIZE,
-                     plan->rows == MAX_ROWS
-                         ? "too many rows"
-                         : "traced chapters, groups of kernels and other groups have plans of their own");
+                     plan->rows == MAX_ROWS ? "too many rows"
+                                            : "groups of kernels and other groups have plans of their own");
             return 0;
         }
         Row *next = &plan->row[plan->rows++];

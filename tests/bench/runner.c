@@ -49,25 +49,17 @@ static GemmStatus hold_copies(const Child *child, Held *held, int copies) {
     return GEMM_OK;
 }
 
-static GemmStatus share_alike(const Child *child, Problem *problem) {
-    for (int expert = 0; expert < problem->shape.experts; expert++) {
-        problem->host_first_row[expert] = (int)((long long)problem->gemm.m * expert / problem->shape.experts);
-    }
-    return child->backend->copy_in(problem->first_row.data, problem->host_first_row,
-                                   (size_t)problem->shape.experts * sizeof(int));
-}
-
-static int is_held(const Held *held, const Shape *shape, DataKind data, int alike, uint64_t seed) {
+static int is_held(const Held *held, const Shape *shape, DataKind data) {
     const Problem *p = &held->problem;
-    return memcmp(&p->shape, shape, sizeof *shape) == 0 && p->data == data && held->alike == alike && p->seed == seed;
+    return memcmp(&p->shape, shape, sizeof *shape) == 0 && p->data == data;
 }
 
 /* The problem of this shape with this data, made once. *held stays NULL where it does not fit. */
-static GemmStatus problem_of(Child *child, Shape shape, DataKind data, int alike, uint64_t seed, Held **held) {
+static GemmStatus problem_of(Child *child, Shape shape, DataKind data, Held **held) {
     char message[OPTIONS_MESSAGE_SIZE];
     *held = NULL;
     for (int i = 0; i < child->count; i++) {
-        if (is_held(&child->held[i], &shape, data, alike, seed)) {
+        if (is_held(&child->held[i], &shape, data)) {
             *held = &child->held[i];
             return GEMM_OK;
         }
@@ -78,23 +70,13 @@ static GemmStatus problem_of(Child *child, Shape shape, DataKind data, int alike
     }
     beat(child->session, -1); /* what fails here is no row's fault */
     Held *next = &child->held[child->count];
-    GEMM_TRY(problem_open(&next->problem, child->backend, &child->device, shape, seed));
+    GEMM_TRY(problem_open(&next->problem, child->backend, &child->device, shape, SEED));
     child->count++;
-    next->alike = alike;
-    GEMM_TRY(alike && shape.kind == KIND_W4A8 ? share_alike(child, &next->problem) : GEMM_OK);
     GEMM_TRY(problem_fill(&next->problem, data));
     GEMM_TRY(child->backend->synchronise("the reference"));
     beat(child->session, -1);
     *held = next;
     return GEMM_OK;
-}
-
-GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *problem, ChapterRun *run) {
-    Problem tuned = *problem;
-    tuned.gemm.tuning = row->options.tuning;
-    GemmStatus status = run_open(run, &tuned, chapter);
-    run->problem = problem;
-    return status;
 }
 
 static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
@@ -113,15 +95,13 @@ static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
 
 /* Is there all that this row needs? Says what is not. */
 static State what_lacks(const Child *child, const Row *row) {
-    const Chapter *chapters[] = {row->chapter, row->what == RUN_TRACED ? row->traced : row->chapter};
-    for (int i = 0; i < 2 && (row->what == RUN_CHAPTER || row->what == RUN_TRACED || row->what == RUN_LOOP); i++) {
-        if (!chapters[i]) {
-            return NOT_BUILT;
-        }
-        if (!need_is_met(chapters[i]->needs, child->device.capability, child->device.shared_bytes)) {
-            printf("  %s needs %s\n", row->label, need_text(chapters[i]->needs));
-            return LEFT_OUT;
-        }
+    if (row->what == RUN_CHAPTER && !row->chapter) {
+        return NOT_BUILT;
+    }
+    if (row->what == RUN_CHAPTER &&
+        !need_is_met(row->chapter->needs, child->device.capability, child->device.shared_bytes)) {
+        printf("  %s needs %s\n", row->label, need_text(row->chapter->needs));
+        return LEFT_OUT;
     }
     return row->what == RUN_CUBLAS && !child->cublas ? LEFT_OUT : NOT_RUN;
 }
@@ -131,24 +111,17 @@ static GemmStatus launch_next(void *context) {
     Runner *runner = context;
     int copy = runner->turn++ % runner->copies;
     Gemm gemm = runner->chapter.gemm;
-    switch (row_of(runner)->what) {
-    case RUN_CUBLASLT: cublaslt_operands(runner->lt, &runner->held->fp8[copy]); return cublaslt_launch(runner->lt);
-    case RUN_LOOP:
-        for (int i = 0; i < runner->loops; i++) {
-            gemm = runner->loop[i].gemm;
-            gemm.operands = &runner->loop_held[i]->fp8[copy];
-            GEMM_TRY(runner->loop[i].chapter->launch(&gemm, NULL));
-        }
-        return GEMM_OK;
-    default:
-        if (row_of(runner)->kind == KIND_FP8) {
-            gemm.operands = &runner->held->fp8[copy];
-        }
-        if (copy > 0 && runner->more[copy].data) {
-            gemm.prepared = runner->more[copy].data;
-        }
-        return runner->chapter.chapter->launch(&gemm, NULL);
+    if (row_of(runner)->what == RUN_CUBLASLT) {
+        cublaslt_operands(runner->lt, &runner->held->fp8[copy]);
+        return cublaslt_launch(runner->lt);
     }
+    if (row_of(runner)->kind == KIND_FP8) {
+        gemm.operands = &runner->held->fp8[copy];
+    }
+    if (copy > 0 && runner->more[copy].data) {
+        gemm.prepared = runner->more[copy].data;
+    }
+    return runner->chapter.chapter->launch(&gemm, NULL);
 }
 
 static void take_turns(Runner *runner, int copies) {
@@ -185,39 +158,6 @@ static const Problem *loosened(Runner *runner) {
     return &runner->loose;
 }
 
-/* A problem of fp8 for each expert of the grouped problem of the same rows, each with weights of its own. */
-static GemmStatus open_loop(Child *child, const Row *row, Shape shape, Runner *runner) {
-    Held *grouped;
-    Shape whole = shape;
-    whole.kind = KIND_W4A8;
-    GEMM_TRY(problem_of(child, whole, row->data, row->alike, SEED, &grouped));
-    for (int e = 0; grouped && e < shape.experts && e < MOST_EXPERTS; e++) {
-        const int *first = grouped->problem.host_first_row;
-        Shape part = {.m = first[e + 1] - first[e], .n = shape.n, .k = shape.k, .kind = KIND_FP8, .experts = 1};
-        Held *held = NULL;
-        if (part.m == 0) {
-            continue;
-        }
-        GEMM_TRY(problem_of(child, part, row->data, 0, SEED + 1 + (uint64_t)e, &held));
-        if (!held) {
-            return GEMM_OK;
-        }
-        runner->loop_held[runner->loops] = held;
-        GEMM_TRY(open_chapter(row, row->chapter, &held->problem, &runner->loop[runner->loops++]));
-    }
-    int copies = copies_of(child, (size_t)runner->loops * (size_t)shape.n * (size_t)shape.k);
-    for (int i = 0; i < runner->loops; i++) {
-        GEMM_TRY(hold_copies(child, runner->loop_held[i], copies));
-    }
-    runner->launch = launch_next;
-    runner->context = runner;
-    runner->copies = copies;
-    runner->held = runner->loops ? runner->loop_held[0] : NULL;
-    runner->problem = runner->loops ? &runner->held->problem : NULL;
-    runner->work = 2.0 * shape.m * shape.n * shape.k;
-    return GEMM_OK;
-}
-
 static void open_lt(Child *child, const Row *row, Runner *runner, State *state) {
     char why[OPTIONS_MESSAGE_SIZE];
     const Fp8 *fp8 = row->kind == KIND_FP8 ? &runner->held->fp8[0] : NULL;
@@ -252,16 +192,12 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
     shape.kind = row->kind;
     shape.experts = row->options.shape.experts > 0 ? row->options.shape.experts : 1;
     shape.heads = row->options.shape.heads;
-    if (row->what == RUN_LOOP) {
-        GEMM_TRY(open_loop(child, row, shape, runner));
-    } else {
-        GEMM_TRY(problem_of(child, shape, row->data, row->alike, SEED, &runner->held));
-        runner->problem = runner->held ? &runner->held->problem : NULL;
-    }
-    *state = runner->problem ? NOT_RUN : LEFT_OUT;
-    if (*state != NOT_RUN || row->what == RUN_LOOP) {
+    GEMM_TRY(problem_of(child, shape, row->data, &runner->held));
+    if (!runner->held) {
+        *state = LEFT_OUT;
         return GEMM_OK;
     }
+    runner->problem = &runner->held->problem;
     runner->work = kind_flop(&runner->problem->shape, &runner->problem->gemm);
     if (row->kind == KIND_FP8) {
         GEMM_TRY(hold_copies(child, runner->held, copies_of(child, runner->problem->b.bytes)));
@@ -286,7 +222,10 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         runner->launch = run_launch;
         runner->context = &runner->chapter;
         runner->problem = row->loose ? loosened(runner) : runner->problem;
-        GEMM_TRY(open_chapter(row, row->chapter, runner->problem, &runner->chapter));
+        Problem tuned = *runner->problem; /* with the choices that the row makes */
+        tuned.gemm.tuning = row->options.tuning;
+        GEMM_TRY(run_open(&runner->chapter, &tuned, row->chapter));
+        runner->chapter.problem = runner->problem;
     }
     if (*state == NOT_RUN && row->kind == KIND_FP8) {
         take_turns(runner, runner->held->copies);
@@ -296,9 +235,6 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
 
 void close_runner(const Child *child, Runner *runner) {
     run_close(&runner->chapter);
-    for (int i = 0; i < runner->loops; i++) {
-        run_close(&runner->loop[i]);
-    }
     for (int copy = 1; copy < MOST_COPIES; copy++) {
         child->backend->release(&runner->more[copy]);
     }
@@ -312,34 +248,12 @@ GemmStatus check_once(Runner *runner, Tally *tally) {
     const Row *row = row_of(runner);
     const Backend *backend = runner->problem->backend;
     tally_start(tally);
-    if (row->what == RUN_CHAPTER || row->what == RUN_TRACED) {
+    if (row->what == RUN_CHAPTER) {
         beat(runner->session, runner->row);
         return run_checked(&runner->chapter, tally);
-    }
-    if (row->what == RUN_LOOP) {
-        for (int i = 0; i < runner->loops && tally_is_right(tally); i++) {
-            beat(runner->session, runner->row);
-            runner->problem = &runner->loop_held[i]->problem;
-            GEMM_TRY(run_checked(&runner->loop[i], tally));
-        }
-        return GEMM_OK;
     }
     GEMM_TRY(problem_poison(runner->problem));
     GEMM_TRY(launch_runner(runner));
     GEMM_TRY(backend->synchronise(row->label));
     return row->what != RUN_ALONE ? problem_check(runner->problem, tally) : GEMM_OK;
-}
-
-GemmStatus poison_loop(const Runner *runner) {
-    for (int i = 0; i < runner->loops; i++) {
-        GEMM_TRY(problem_poison(&runner->loop_held[i]->problem));
-    }
-    return GEMM_OK;
-}
-
-GemmStatus check_loop(const Runner *runner, Tally *tally) {
-    for (int i = 0; i < runner->loops && tally_is_right(tally); i++) {
-        GEMM_TRY(problem_check(&runner->loop_held[i]->problem, tally));
-    }
-    return GEMM_OK;
 }

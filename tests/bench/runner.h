@@ -7,16 +7,14 @@
 #include "harness/cublas.h"
 
 enum {
-    ALONE_SIZE = 256, /* the problem whose A an instruction alone multiplies */
-    MOST_EXPERTS = 16,
-    MOST_PROBLEMS = MOST_EXPERTS + 8, /* of one shape */
+    ALONE_SIZE = 256,  /* the problem whose A an instruction alone multiplies */
+    MOST_PROBLEMS = 8, /* of one shape */
     MOST_COPIES = 8,
 };
 
 /* A problem that rows of a group share. */
 typedef struct {
     Problem problem;
-    int alike;
     Buffer more[MOST_COPIES]; /* copies of B, from index 1 on */
     Fp8 fp8[MOST_COPIES];     /* KIND_FP8: the operands, with each B */
     int copies;               /* 1: B alone */
@@ -47,10 +45,6 @@ typedef struct {
     Alone alone;
     Held *held;    /* of `problem` */
     Problem loose; /* Row.loose: the same problem with another tolerance */
-    /* RUN_LOOP: an entry for each expert that has rows. */
-    ChapterRun loop[MOST_EXPERTS];
-    Held *loop_held[MOST_EXPERTS];
-    int loops;
     /* Launches take copies of the weights in turns. */
     Buffer more[MOST_COPIES]; /* of what a chapter has prepared, from index 1 on */
     int copies, turn;
@@ -67,16 +61,11 @@ static inline void beat(Session *session, int row) {
 /* Makes what a row launches. *state: NOT_RUN, or why it cannot be. */
 GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state);
 void close_runner(const Child *child, Runner *runner);
-/* A chapter on a problem, with the choices that a row makes for it. */
-GemmStatus open_chapter(const Row *row, const Chapter *chapter, const Problem *problem, ChapterRun *run);
 
 /* Starts one launch; `context` is a Runner. */
 GemmStatus launch_runner(void *context);
 /* One launch, and is its result right? What runs alone has none. */
 GemmStatus check_once(Runner *runner, Tally *tally);
-/* Of a RUN_LOOP: C of every expert to NaN; are all of them right? Of other rows: nothing. */
-GemmStatus poison_loop(const Runner *runner);
-GemmStatus check_loop(const Runner *runner, Tally *tally);
 /* From now on launches take copies of what the chapter has prepared in turns. It has been launched once. */
 GemmStatus copy_prepared(const Child *child, Runner *runner);
 

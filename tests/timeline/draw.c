@@ -5,8 +5,8 @@
  *     draw kept FILE.csv       of the events those that the pictures show, as a file again
  *     draw all [-t RECORDING.csv]... FILE.csv ...    a picture of the tensor cores of all of them on one time axis
  *
- * -t names what make trace-cost has written. If those files know for every FILE how long such a launch takes unrecorded, on
- * that GPU and at that size, bars have that length; else that of the events. */
+ * -t names a table of launches, tests/bench/results/..._recording.csv. If those know for every FILE how long such a launch takes
+ * unrecorded, on that GPU and at that size, bars have that length; else that of the events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ static double timed_us(const char *path, const Recording *r, double before) {
     char line[512], gpu[96];
     FILE *in = fopen(path, "r");
     if (!in || !fgets(line, sizeof line, in) || strncmp(line, head, strlen(head)) != 0) {
-        fprintf(stderr, "%s: no file that make trace-cost has written\n", path);
+        fprintf(stderr, "%s: no table of unrecorded launches\n", path);
         before = -1;
     }
     while (before >= 0 && fgets(line, sizeof line, in)) {

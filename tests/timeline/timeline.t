@@ -176,7 +176,7 @@ is(leaves_early(slurp($_)), 0, "$_: no warp leaves a barrier before all have com
 is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:9 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 0, 'two barriers as they should be');
 is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:7 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 1, 'and one that is left early: seen');
 
-# all.svg: its bars are as long as launches take unrecorded, by what make trace-cost has measured.
+# all.svg: its bars are as long as launches take unrecorded, by what has been measured.
 my @measured = glob 'tests/bench/results/*_recording.csv';
 my $timed = join ' ', map { "-t $_" } @measured;
 my $picture = slurp('tests/timeline/all.svg');
@@ -208,7 +208,7 @@ if (@kept && $picture !~ /<desc>[^<]*CPU model/) {
     }
 }
 for my $file ("$work/none.csv", "$work/01_naive.kept.csv") {
-    like(`$draw all -t $file $work/01_naive.kept.csv 2>&1`, qr/^\Q$file\E: no file that make trace-cost has written\n\z/,
+    like(`$draw all -t $file $work/01_naive.kept.csv 2>&1`, qr/^\Q$file\E: no table of unrecorded launches\n\z/,
         'no measurement: ' . $file =~ s{.*/}{}r);
     is($? >> 8, 2, '... with exit status 2');
 }
