@@ -29,10 +29,7 @@ typedef struct {
     const char *name; /* "A", "B", "C", "workspace": the model's reports use it */
 } Buffer;
 
-enum {
-    EVENT_SLOTS = 5,
-    TRACE_SLOT = 4, /* recorded by every launch of a traced chapter, right before its kernel */
-};
+enum { EVENT_SLOTS = 5 };
 
 typedef struct {
     const char *name; /* "gpu" or "model", as after --on */

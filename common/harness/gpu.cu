@@ -550,10 +550,6 @@ GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffe
     return GEMM_OK;
 }
 
-GemmStatus trace_kernel_follows(void) {
-    return cuda_status(cudaEventRecord(events[TRACE_SLOT], stream), "cudaEventRecord", NULL);
-}
-
 static void read_device_text(uint64_t address, char *text, size_t size) {
     size_t i = 0;
     for (; i + 1 < size; i++) { /* byte by byte: what lies behind the text may not be readable */

@@ -82,11 +82,9 @@ void trace_settle_barriers(TraceEvent *event, size_t count);
  * many cycles as its products need at 2048 multiply-adds a cycle. */
 GemmStatus trace_place_products(Trace *trace);
 
-/* Called by every launch of a traced kernel; whoever links one provides them (harness/gpu.cu). Buffers for a launch of
- * `ctas` CTAs of `threads`, of the kernel `name`; and, right before the launch, a chance to note the time without what prepares it. GEMM_DEVICE
- * after one line on stderr. */
+/* Called by every launch of a traced kernel; whoever links one provides it (harness/gpu.cu). Buffers for a launch of
+ * `ctas` CTAs of `threads`, of the kernel `name`. GEMM_DEVICE after one line on stderr. */
 GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers);
-GemmStatus trace_kernel_follows(void);
 
 #ifdef __cplusplus
 }

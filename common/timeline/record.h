@@ -361,8 +361,7 @@ static inline GemmStatus recorded_launch(const void *kernel, const char *name, L
     TraceBuffers buffers;
     if (trace_buffers_for(name, shape.grid, shape.block, &buffers) ||
         cuda_status(cudaMemcpyToSymbolAsync(trace_buffers, &buffers, sizeof buffers, 0, cudaMemcpyHostToDevice, stream),
-                    "handing the trace buffers to the kernel", error) ||
-        trace_kernel_follows()) {
+                    "handing the trace buffers to the kernel", error)) {
         return GEMM_DEVICE;
     }
     return launch_kernel(kernel, name, shape, params, stream, error);
