@@ -164,7 +164,7 @@ sub break_chapter {
     $on = stage($on);
     my ($run, $verdict) = (value($p, 'run'), value($p, 'verdict'));
     print "$p->{diff}\nlesson   ", value($p, 'lesson'), "\nexpected $verdict\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } cards($p);
-    print map { "seen     " . link_to($_) . "\n" } seen($p);
+    print map { "seen     $_\n" } seen($p);
     if ($verdict eq 'BUILD' && $on eq 'model') {
         my $said = build_fault($p);
         print $said eq '' ? "nothing, without nvcc\n" : $said;

@@ -166,30 +166,12 @@ sub one_of {
     fail(2, "$variable=$name: chapter $number has no such $NOUN{$kind}; it has: " . join ' ', map { $_->{name} } @these);
 }
 
-# seen(PATCH): where its mistake was made before, from its lines `# seen:`, as lists of repository, number of the thread on
-# github.com, what happened there, what was changed.
+# seen(PATCH): where its mistake was made before: links, from its rows of book/field_bugs.md.
 sub seen {
     my ($p) = @_;
-    my @threads;
-    for my $line (@{ $p->{head}{seen} // [] }) {
-        if ($line =~ m{^([\w.-]+/[\w.-]+)#([1-9]\d*) - (.*)}) {
-            push @threads, [ $1, $2, $3 ];
-        } elsif (@threads) {
-            $threads[-1][2] .= " $line";
-        } else {
-            fail(1, "$p->{path}: its `# seen:` does not begin with OWNER/REPOSITORY#NUMBER - ");
-        }
-    }
-    for my $thread (@threads) {
-        my ($what, $fix) = $thread->[2] =~ /^(\S.*\.) \(fix: (\S.*)\)$/
-            or fail(1, "$p->{path}: its `# seen: $thread->[0]#$thread->[1]` is not: what happened. (fix: what was changed)");
-        @$thread[2, 3] = ($what, $fix);
-    }
-    return @threads;
+    my @rows = split /^(?=\| \[)/m, -e 'book/field_bugs.md' ? contents('book/field_bugs.md') : '';
+    return map { /^\|[^|]*\| \[[^]]*\]\(([^)]*)/mg } grep { /^\| \[[^]]*\]\(\.\.\/\Q$p->{path}\E\)/ } @rows;
 }
-
-# link_to(THREAD): a link to it. GitHub leads from issues/ on to a pull request.
-sub link_to { return "https://github.com/$_[0][0]/issues/$_[0][1]" }
 
 # value(PATCH, KEY): the values of its header lines as one text; empty if there is none.
 sub value { return join " ", @{ $_[0]{head}{ $_[1] } // [] } }

@@ -70,7 +70,6 @@ sub build_fault {
 sub judge_bug {
     my ($p) = @_;
     has_one($p, qw(verdict run lesson), cards($p));
-    seen($p);
     if (value($p, 'verdict') eq 'BUILD') {
         has_one($p, 'names');
         my $said = build_fault($p);

@@ -100,26 +100,6 @@ sub say {
 # pages(): the texts.
 sub pages { return glob '*.md book/*.md book/*/*.md [0-9][0-9]_*/*.md beyond/*/*.md common/*/*.md tests/*/*.md' }
 
-# field_list(): the bugs that were seen elsewhere, for book/field_bugs.md, and how many.
-sub field_list {
-    my @bugs = grep { seen($_) } all('bugs');
-    my %threads;
-    my $rows = line_of('bug', 'thread', 'what happened there', 'the fix') . line_of(('---') x 4);
-    for my $p (@bugs) {
-        my $bug = "[$p->{number} $p->{name}](../$p->{path})";
-        for my $thread (seen($p)) {
-            my ($repository, $number, $what, $fix) = @$thread;
-            $rows .= line_of($bug, "[$repository#$number](@{[ link_to($thread) ]})", $what, $fix);
-            $threads{"$repository#$number"} = 1;
-            $bug = '';
-        }
-    }
-    my @recorded = grep { my $p = $_; !grep { !recorded($p, $_) } cards($p) } @bugs;
-    my @right = grep { my $p = $_; !grep { symptom($p, $_) != $NO_RUN } @CARDS } @recorded;
-    return "\n" . wrapped(120, keys(%threads) . ' threads, ' . @bugs . ' bugs of this repository. The model names all of them. '
-        . @recorded . ' have been run on both GPUs, and ' . @right . ' of these were right in every launch on both.') . "\n$rows\n";
-}
-
 # line_of(CELL...): a row of a table.
 sub line_of { return '| ' . join(' | ', @_) . " |\n" }
 
@@ -129,7 +109,7 @@ sub tables {
     fail(2, 'tables: --write or --check') if ($mode // '') !~ /^--(?:write|check)$/;
     my %new;
     for ([ 'book/bugs.md', 'bugs', \&bug_table ], [ 'book/troubleshooting.md', 'symptoms', \&symptom_table ],
-        [ 'book/troubleshooting.zh.md', 'symptoms', \&symptom_table ], [ 'book/field_bugs.md', 'field', \&field_list ]) {
+        [ 'book/troubleshooting.zh.md', 'symptoms', \&symptom_table ]) {
         my ($page, $mark, $table) = @$_;
         next if $page =~ /\.zh\.md$/ && !-e $page;
         ($new{$page} = contents($page)) =~ s/(?<=^<!-- $mark -->\n).*?(?=^<!-- end of $mark -->$)/$table->(say($page))/mse
