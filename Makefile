@@ -326,26 +326,18 @@ $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
-##maintain make test-aarch64|run the chapters and the model's tests for 64-bit Arm under qemu-user; needs qemu-user and gcc-aarch64-linux-gnu
-.PHONY: test-aarch64
-test-aarch64:
-	@tests/tools/aarch64
-
 ##maintain make lines|how many lines there are of each kind, and what is longest
 ##maintain make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
 ##maintain make print-nvcc|name the nvcc that is used; nothing if none
-##maintain make print-model-tests|name the programs that check-model runs
 ##maintain make clean|remove everything that was built
 ##maintain make help|this list
 lines:
 	@tests/tools/lines
-.PHONY: lines format print-nvcc print-model-tests clean help
+.PHONY: lines format print-nvcc clean help
 format:
 	@tests/tools/format.t --write
 print-nvcc:
 	@$(if $(HAVE_NVCC),echo '$(NVCC)',:)
-print-model-tests:
-	@echo $(CHECK_MODEL)
 clean:
 	rm -rf build $(PROGRAMS) $(HELLOS) $(MORE_PROGRAMS)
 # What a chapter offers a learner comes before the room, the site and the library.

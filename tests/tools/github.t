@@ -1,13 +1,11 @@
 #!/usr/bin/perl
-# What stands in .github/: does actionlint take the workflow, may it only read, are its actions pinned; are the issue forms YAML,
-# and does what they name exist? And would this test say so if not? Links and commands of CONTRIBUTING.md are tested with those
-# of all pages.
+# What stands in .github/: does actionlint take the workflow, may it only read, are its actions pinned? And would
+# this test say so if not? Links and commands of CONTRIBUTING.md are tested with those of all pages.
 use strict;
 use warnings;
 use File::Temp 'tempdir';
 use Test::More;
 
-eval { require CPAN::Meta::YAML } or plan skip_all => 'perl has no CPAN::Meta::YAML here';
 -d '.github' or plan skip_all => 'there is no .github';
 my $scratch = tempdir(CLEANUP => 1);
 
@@ -39,23 +37,6 @@ sub linted {
     return scalar `$actionlint -oneline $scratch/workflow.yml 2>&1`;
 }
 
-# wrong_form(TEXT): what is wrong with an issue form.
-my $targets;
-sub wrong_form {
-    my ($form) = eval { CPAN::Meta::YAML->read_string($_[0])->[0] };
-    return "no YAML: $@" if ref $form ne 'HASH';
-    my @wrong = map { "it has no $_" } grep { !$form->{$_} } qw(name description body);
-    my @parts = map { $_->{attributes} } @{ $form->{body} || [] };
-    for my $words (map({ $_->{placeholder} // () } @parts), map { /`([^`]+)`/g } $_[0]) {
-        push @wrong, map { "there is no $_" } grep { !-e && !-e "$_.cu" } $words =~ m{(?<![\w./])((?:[\w-]+/)*[\w-]+\.md|(?:[\w-]+/)+[\w.-]+)}g;
-        next if $words !~ /^make /;
-        $targets //= { map { $_ => 1 } `make --no-print-directory -pnR help 2>/dev/null` =~ /^([\w.\/-]+):(?!=)/mg };
-        push @wrong, map { "there is no target $_" } grep { !/=/ && !$targets->{$_} } split ' ', $words =~ s/^make |"[^"]*"//gr;
-        push @wrong, map { "there is no bug $_" } grep { my @found = glob "*/bugs/$_.patch"; !@found } $words =~ /BUG=(\w+)/g;
-    }
-    return join "\n", @wrong;
-}
-
 # noticed(CHECK, TEXT, EDIT, PATTERN, NAME): the text so edited is wrong in that way.
 sub noticed {
     my ($check, $text, $edit, $pattern, $name) = @_;
@@ -64,7 +45,7 @@ sub noticed {
     like($_ eq $text ? 'the edit changes nothing' : $check->($_), $pattern, "$name: named");
 }
 
-my ($flow, $form) = map { contents(".github/$_") } 'workflows/test.yml', 'ISSUE_TEMPLATE/figure.yml';
+my $flow = contents('.github/workflows/test.yml');
 is(wrong_workflow($flow), '', 'the workflow');
 noticed(\&wrong_workflow, $flow, @$_) for
     [ sub { s/contents: read/contents: write/ }, qr/more than read/, 'another permission' ],
@@ -82,12 +63,4 @@ SKIP: {
     noticed(\&linted, $flow, @$_) for
         [ sub { s/matrix\.toolkit/matrix.tolkit/ }, qr/property "tolkit" is not defined/, 'a misspelt name' ];
 }
-my @forms = grep { !/config\.yml$/ } glob '.github/ISSUE_TEMPLATE/*.yml';
-cmp_ok(@forms, '>=', 3, 'there are forms');
-is(wrong_form(contents($_)), '', $_) for @forms;
-noticed(\&wrong_form, $form, @$_) for
-    [ sub { s/measuring\.md/measures.md/ }, qr/there is no book\/measures\.md/, 'a page that does not exist' ],
-    [ sub { s/make limits/make limit/ }, qr/there is no target limit$/m, 'a target that does not exist' ],
-    [ sub { s/^name:/name/m }, qr/no YAML|no name/, 'no YAML' ];
-noticed(\&wrong_form, contents('.github/ISSUE_TEMPLATE/wrong_verdict.yml'), sub { s/BUG=\w+/BUG=no_such/ }, qr/there is no bug no_such/, 'a bug that does not exist');
 done_testing();
