@@ -16,9 +16,7 @@
  * with scales for blocks; wgmma N, mma.sync, copy, loads own, loads neighbour or loads L2 (alone.h), alone on every SM;
  * peers, each program to compare with that is linked and of the group's kind.
  *
- * Options are those of a chapter's program, and
- *     sustained   without pauses, for some seconds
- *     loose       a peer whose arithmetic is coarser (runner.c)
+ * Options are those of a chapter's program, and `sustained`: without pauses, for some seconds.
  *
  * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last one
  * above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).

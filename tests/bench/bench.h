@@ -28,7 +28,6 @@ typedef struct {
     Options options;
     DataKind data;
     int sustained; /* without pauses */
-    int loose;     /* a peer whose arithmetic is coarser than the kind asks for: see loose_eps() */
     Shape shape[MAX_SHAPES];
     int shapes;
     Columns columns;

@@ -7,18 +7,17 @@ BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tests/bench/tune.t
 
 ##measure make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
-##measure make bench-fp8|time 10 beside cuBLASLt, and make sums; PEERS=1: also DeepGEMM; needs a Hopper GPU
-##measure make bench-w4a8|time 11 beside 10, for one matrix of weights and for eight; PEERS=1: also CUTLASS's example 55; needs a Hopper GPU
+##measure make bench-fp8|time 10 beside cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
+##measure make bench-w4a8|time 11 beside 10; needs a Hopper GPU
 ##measure make bench-attention|time 13 beside PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
 ##measure make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
-##measure make sums|how much sums of e4m3 products lose in the tensor cores and promoted; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ##measure make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=say: by the commit's hash; ALL=1: every variant; needs a Hopper GPU
 ##measure make tune|fit the numbers of 09's choice to what make survey ALL=1 measured: beyond/09_every_shape/costs.h
-.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters bench-build figures
+.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits experiments experiment-counters bench-build figures
 figures:
 	@tests/bench/figures
 
@@ -79,11 +78,6 @@ $(BENCH_PATCHED): $(BENCH_OBJECTS) $(PATCHES_INC) $(LINK_STAMP) tests/tools/patc
 	$(call say,LINK,$@)
 	$(Q)$(call link,$(filter %.o,$^) $$(for id in $(planned_patches); do ls build/ex*/$$id/gpu_ex*_$$id.o 2>/dev/null; done))
 
-$(B)/tests/bench/sums.o: tests/bench/sums.cu $(NVCC_STAMP)
-	$(call cuda_object,$(ARCH_SM90A))
-$(B)/tests/bench/sums: $(B)/tests/bench/sums.o
-	$(Q)$(LINKER) $< -lm -o $@
-
 bench-build: $(BENCH) $(BENCH_PATCHED)
 
 bench bench-fp8 bench-w4a8 limits survey: $(BENCH)
@@ -91,7 +85,7 @@ experiments experiment-counters: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
 bench-fp8:
-	$(COMMIT) $(BENCH) fp8 $(ARGS) && $(MAKE) --no-print-directory sums
+	$(COMMIT) $(BENCH) fp8 $(ARGS) && tests/bench/figures
 bench-w4a8:
 	$(COMMIT) $(BENCH) w4a8 $(ARGS) && tests/bench/figures
 tune: $(TUNE)
@@ -100,15 +94,11 @@ survey:
 	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)' $(ALL)
 limits:
 	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
-sums: $(B)/tests/bench/sums
-	$(COMMIT) $(B)/tests/bench/sums >$(B)/tests/bench/sums.csv
-	cp $(B)/tests/bench/sums.csv "tests/bench/results/$$(sed -n '2{s/,.*//;s/[^A-Za-z0-9]/_/g;p}' $(B)/tests/bench/sums.csv | tr A-Z a-z)_$$(date +%F)_sums.csv"
-	tests/bench/figures
 experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
 experiment-counters:
 	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench bench-fp8 bench-w4a8 bench-attention limits sums experiments experiment-counters bench-build tune survey:
+bench bench-fp8 bench-w4a8 bench-attention limits experiments experiment-counters bench-build tune survey:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

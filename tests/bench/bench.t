@@ -159,7 +159,6 @@ fp8 | cublas | cublas fp8 | |
 fp8 | cublaslt | cublaslt fp8 | |
 w4a8 | 13 | 13 | | 16x24x256
 w4a8 | 12 | 12 | |
-w4a8 | peers | peers | loose |
 TEXT
 $said = run("$scratch/kinds --rounds 1 --csv $scratch/kinds.csv");
 is($status, 0, 'kinds of problem: all are right') or diag($said);
@@ -172,13 +171,7 @@ Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.458e-05,2.458e-05,2.458e-05,1.0000,1500
 Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.83e-05,9.83e-05,9.83e-05,4.0000,1500,
 Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,
 Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,
-Mock GPU,DATE,abc,w4a8,16,24,256,chapter_peer6,9.83e-05,9.83e-05,9.83e-05,,1500,
 TEXT
-store('strict', slurp('kinds') =~ s/\| loose \|/| |/r);
-$said = run("$scratch/strict --only w4a8 --rounds 1 --csv $scratch/strict.csv");
-is($status, 1, 'a coarse peer is wrong by the tolerance of the kind');
-like($said, qr/without a figure: chapter_peer6 \(w4a8, 16 x 24 x 256: wrong\)$/m, '... and named');
-
 # ---- where the rows go, and what is refused
 
 mkdir "$scratch/$_" or die for qw(tests tests/bench);

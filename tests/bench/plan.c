@@ -34,7 +34,7 @@ static const Known patches[] = {
 #define PEERS        \
     EACH_PEER(peer)  \
     EACH_PEER(peer2) \
-    EACH_PEER(peer3) EACH_PEER(peer4) EACH_PEER(peer5) EACH_PEER(peer6) EACH_PEER(peer7) EACH_PEER(peer8)
+    EACH_PEER(peer3) EACH_PEER(peer4) EACH_PEER(peer5) EACH_PEER(peer7) EACH_PEER(peer8)
 PEERS
 #undef EACH_PEER
 #define EACH_PEER(id) &gpu_chapter_##id,
@@ -138,8 +138,6 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     for (char *word = strtok(words, " \t"); word && argc < 31; word = strtok(NULL, " \t")) {
         if (strcmp(word, "sustained") == 0) {
             row->sustained = 1;
-        } else if (strcmp(word, "loose") == 0) {
-            row->loose = 1;
         } else {
             argv[argc++] = word;
         }

@@ -144,20 +144,6 @@ GemmStatus copy_prepared(const Child *child, Runner *runner) {
     return GEMM_OK;
 }
 
-/* The tolerance of a peer that rounds weight times scale to e4m3, as a share of the sum of |products|. With 3 bits each
- * product loses up to 2^-4 of itself, 0.026 by the root of the mean square, with random signs; of K products that is
- * 0.04 / sqrt(K) of their sum (standard deviation), and more where a few blocks have large scales: 0.066 / sqrt(K), measured.
- * Here are 7 of these, and 2^-10 for sums that stay in the tensor cores. Other products than those of an element's row and
- * column are off by about 3 / sqrt(K). */
-static double loose_eps(int k) { return 0.5 / sqrt((double)k) + 0x1p-10; }
-
-static const Problem *loosened(Runner *runner) {
-    runner->loose = *runner->problem;
-    runner->loose.view.exact = 0;
-    runner->loose.view.eps = loose_eps(runner->problem->gemm.k);
-    return &runner->loose;
-}
-
 static void open_lt(Child *child, const Row *row, Runner *runner, State *state) {
     char why[OPTIONS_MESSAGE_SIZE];
     const Fp8 *fp8 = row->kind == KIND_FP8 ? &runner->held->fp8[0] : NULL;
@@ -221,7 +207,6 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         }
         runner->launch = run_launch;
         runner->context = &runner->chapter;
-        runner->problem = row->loose ? loosened(runner) : runner->problem;
         Problem tuned = *runner->problem; /* with the choices that the row makes */
         tuned.gemm.tuning = row->options.tuning;
         GEMM_TRY(run_open(&runner->chapter, &tuned, row->chapter));

@@ -43,8 +43,7 @@ typedef struct {
     CublasRun cublas;
     CublasLt *lt;
     Alone alone;
-    Held *held;    /* of `problem` */
-    Problem loose; /* Row.loose: the same problem with another tolerance */
+    Held *held; /* of `problem` */
     /* Launches take copies of the weights in turns. */
     Buffer more[MOST_COPIES]; /* of what a chapter has prepared, from index 1 on */
     int copies, turn;
