@@ -753,7 +753,7 @@
       act(keys[event.key]);
     });
     window.addEventListener("hashchange", () => box.isConnected && go(position(data.name, frames) ?? k, true));
-    go(position(data.name, frames) ?? 0, true);
+    go(position(data.name, frames) ?? Number(box.dataset.start || 0), true);
   }
 
   const wanted = new Map(), known = new Map();
