@@ -83,8 +83,9 @@ typedef enum {
     EVENT_CLUSTER_ACCESS, /* p, size, write; rank: of the CTA in which it lies, if there is one */
 
     /* ---- cluster launch control: launch_control.c */
-    EVENT_LAUNCH_ASKED,  /* its COPY for each CTA that gets the answer follows */
-    EVENT_LAUNCH_ANSWER, /* amount: the thread finds a yes, 1, a no, 0, or no answer, -1 */
+    EVENT_LAUNCH_ASKED,   /* its COPY for each CTA that gets the answer follows */
+    EVENT_LAUNCH_LANDING, /* cta, p: the answer has come there, and its barrier counts it next */
+    EVENT_LAUNCH_ANSWER,  /* amount: the thread finds a yes, 1, a no, 0, or no answer, -1 */
 
     /* ---- mbarriers: mbarrier.c */
     EVENT_MBARRIER_INIT, /* barrier, amount: one of so many */

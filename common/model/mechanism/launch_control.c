@@ -39,7 +39,9 @@ static void answer_step(Agent *agent, int whole) {
     }
     flight_end((Flight *)(void *)agent);
     for (int i = 0; i < asked.targets; i++) {
-        memcpy(asked.barrier[i]->cta->shared + asked.offset, &answer, sizeof answer);
+        Cta *cta = asked.barrier[i]->cta;
+        memcpy(cta->shared + asked.offset, &answer, sizeof answer);
+        POST(LAUNCH_LANDING, .cta = cta, .p = cta->shared + asked.offset);
         mbarrier_land(asked.barrier[i], sizeof answer);
     }
 }

@@ -16,9 +16,10 @@
 static struct {
     FILE *out;
     int reports; /* written, or from before this launch */
-    /* The load of which a piece is about to be counted. */
+    /* What is about to be counted: a piece of a load, or an answer of launch control; and the CTA in which it lies. */
     const char *map;
     uint32_t offset;
+    const Cta *into; /* NULL: that of the barrier */
 } journal;
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -66,9 +67,16 @@ static void print_shared(const Cta *cta, uint32_t offset) {
     }
 }
 
-static void print_state(const Barrier *b) {
+static int number_of(const Cta *cta) { return launch_of(cta)->first_cta + cta->block; }
+
+static void print_barrier(const Barrier *b) {
     char name[PHRASE_SIZE];
+    print(",\"home\":%d", number_of(b->cta));
     print_text("barrier", barrier_text(b, name));
+}
+
+static void print_state(const Barrier *b) {
+    print_barrier(b);
     print(",\"phase\":%llu,\"expected\":%d,\"pending\":%d,\"tx\":%lld,\"announced\":%llu,\"brought\":%llu", b->phase,
           b->expected, b->pending, b->tx, b->announced, b->brought);
 }
@@ -85,7 +93,8 @@ ON(journal, LAUNCH_BEGIN) {
     }
     print("{\"step\":0,\"what\":\"launch\"");
     print_text("kernel", device.launch->name);
-    print(",\"grid\":%d,\"threads\":%d}\n", device.launch->grid, device.launch->block);
+    print(",\"grid\":%d,\"cluster\":%d,\"threads\":%d}\n", device.launch->grid, device.launch->cluster_size,
+          device.launch->block);
 }
 
 ON(journal, LAUNCH_END) {
@@ -99,7 +108,8 @@ ON(journal, LAUNCH_END) {
 
 /* ---- what is written of an event --------------------------------------------------------------------------------- */
 
-/* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none; WARP_ACCESS that of its access. */
+/* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none; WARP_ACCESS that of its access; COPY is that
+ * of an answer of launch control, or none. */
 typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
 #define LINES(LINE)                           \
     LINE(TILE, "tile", THREAD)                \
@@ -126,7 +136,9 @@ typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
     LINE(WGMMA_COMMIT, "commit", WARP)        \
     LINE(WGMMA_WAIT, "wgmma_wait", WARP)      \
     LINE(WGMMA_WAITED, "waited", WARP)        \
-    LINE(TMEM_PRODUCT, "mma", THREAD)
+    LINE(TMEM_PRODUCT, "mma", THREAD)         \
+    LINE(COPY, "cancel", THREAD)              \
+    LINE(LAUNCH_ANSWER, "answer", THREAD)
 
 static const struct {
     const char *what;
@@ -143,9 +155,10 @@ static const char *name_of(const Event *e) {
                                          [MBARRIER_EXPECT] = "expect",
                                          [MBARRIER_ARRIVE_EXPECT] = "announce",
                                          [MBARRIER_ASKED_YES] = NULL};
-    return e->kind == EVENT_MBARRIER_CHANGED ? change[e->change]
-           : e->kind == EVENT_WARP_ACCESS    ? access_name[e->access]
-                                             : lines[e->kind].what;
+    return e->kind == EVENT_MBARRIER_CHANGED                         ? change[e->change]
+           : e->kind == EVENT_WARP_ACCESS                            ? access_name[e->access]
+           : e->kind == EVENT_COPY && e->access != ACCESS_TRY_CANCEL ? NULL
+                                                                     : lines[e->kind].what;
 }
 
 static void print_box(const TensorMap *map, const int *coord) {
@@ -163,11 +176,11 @@ static void print_product(const Product *product) {
 }
 
 static void print_operands(const Event *e) {
-    char name[PHRASE_SIZE];
     switch (e->kind) {
     case EVENT_TILE: print(",\"row\":%d,\"col\":%d", e->row, e->column); break;
     case EVENT_MBARRIER_INIT: print(",\"amount\":0"); break;
-    case EVENT_MBARRIER_CHANGED: print(",\"amount\":%lld", e->amount); break;
+    case EVENT_MBARRIER_CHANGED:
+    case EVENT_LAUNCH_ANSWER: print(",\"amount\":%lld", e->amount); break;
     case EVENT_MBARRIER_WAIT:
         print(",\"parity\":%u,\"blocks\":%d", e->parity, (e->barrier->phase & 1) == e->parity);
         break;
@@ -176,13 +189,14 @@ static void print_operands(const Event *e) {
         print(",\"amount\":%lld", e->amount);
         if (e->thread == NULL) {
             print_text("map", journal.map != NULL ? journal.map : "");
-            print(",\"offset\":%u", journal.offset);
+            print(",\"offset\":%u,\"into\":%d", journal.offset,
+                  number_of(journal.into != NULL ? journal.into : e->barrier->cta));
         }
         break;
     case EVENT_BARRIER_ARRIVE: print(",\"id\":%d,\"expected\":%d,\"waits\":%d", e->id, e->expected, e->waits); break;
     case EVENT_BARRIER_COMPLETE: print(",\"id\":%d", e->id); break;
     case EVENT_TMA_LOAD:
-        print_text("barrier", barrier_text(e->load->barrier[0], name));
+        print_barrier(e->load->barrier[0]);
         print_box(&e->load->map, e->load->copy.coord);
         print_shared(e->thread->cta, e->load->offset);
         break;
@@ -210,6 +224,7 @@ static void print_operands(const Event *e) {
         print(",\"a\":%d",
               e->tmem_product->a_in_tensor ? -1 : (int)(e->tmem_product->a << 4 & 0x3fff0) - SHARED_RESERVED);
         break;
+    case EVENT_COPY: print_shared(e->thread->cta, shared_offset(e->thread->cta, e->p)); break;
     default: break;
     }
 }
@@ -226,7 +241,7 @@ static void write_line(const Event *e) {
                                              : e->barrier->cta;
     print_reports();
     head(name_of(e));
-    print(",\"cta\":%d", launch_of(cta)->first_cta + cta->block);
+    print(",\"cta\":%d", number_of(cta));
     switch (whose) {
     case OF_THREAD: print(",\"thread\":%d", e->thread->id); break;
     case OF_WARP: print(",\"warp\":%d", e->warp->id); break;
@@ -247,6 +262,13 @@ static void write_line(const Event *e) {
 ON(journal, TMA_LANDING) {
     journal.map = e->load->map.name;
     journal.offset = e->load->offset;
+    journal.into = e->load->copy.pair ? e->load->target[0] : NULL;
+}
+
+ON(journal, LAUNCH_LANDING) {
+    journal.map = "answer";
+    journal.offset = shared_offset(e->cta, e->p);
+    journal.into = NULL;
 }
 
 #define LINE(kind, what, whose) HEARS(journal, kind, write_line);
