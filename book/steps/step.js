@@ -41,9 +41,16 @@
     warpgroup: (n) => `warpgroup ${n}`,
     multiplier: () => t("the thread that multiplies", "做乘法的线程"),
     epilogue: () => t("the epilogue", "收尾的线程束"),
+    scheduler: () => t("the scheduler", "调度者"),
   };
   const part_of = (data, warp) => data.parts.findIndex((part) => warp <= part.warps[1]);
-  const part_name = (part) => parts[part.part](part.n);
+  // Of a pair: the data call barriers and buffers "full[0] of CTA 1"; the stages of CTA 1 count on.
+  const in_cta = (text, cta) => (cta === undefined ? text : t(`${text} of CTA ${cta}`, `${text}（CTA ${cta}）`));
+  const named = (text) => (typeof text === "string" ? in_cta(...text.split(" of CTA ")) : text);
+  const stage_name = (data, i) => (data.ctas > 1 ? in_cta(i % data.ring, Math.floor(i / data.ring)) : i);
+  // A view for each CTA, which is told which one: undefined if there is no other.
+  const each_cta = (data, view) => range(data.ctas).map((cta) => view(cta, data.ctas > 1 ? cta : undefined));
+  const part_name = (part) => in_cta(parts[part.part](part.n), part.cta);
   const group_name = (data, group) => part_name(data.parts[group]);
 
   // "4-7,0:0,5:27 of 32" of the data in words.
@@ -59,15 +66,15 @@
 
   // Thread numbers in words: the part of the CTA if it has a role, else warps.
   function who(data, threads) {
-    const warps = [...new Set(threads.map((thread) => thread >> 5))];
-    const groups = [...new Set(warps.map((warp) => part_of(data, warp)))];
+    const groups = [...new Set(threads.map((thread) => part_of(data, thread >> 5)))];
+    const warps = [...new Set(threads.map((thread) => (thread >> 5) % data.warps))];
     const one = threads.length === 1 ? `warp ${warps[0]} lane ${threads[0] & 31}` : null;
     const some = warps.length > 1 && warps.every((warp, i) => i === 0 || warp === warps[i - 1] + 1)
       ? `${t("warps", "warp")} ${warps[0]}–${warps[warps.length - 1]}`
         : `${warps.length > 1 ? t("warps", "warp") : "warp"} ${warps.join(t(", ", "、"))}`;
     if (groups.length === 1 && data.parts[groups[0]].part !== "warpgroup") {
       const name = group_name(data, groups[0]);
-      return warps.length === 4 || ["producer", "multiplier"].includes(data.parts[groups[0]].part) ? name : t(`${name} (${some})`,
+      return warps.length === 4 || ["producer", "multiplier", "scheduler"].includes(data.parts[groups[0]].part) ? name : t(`${name} (${some})`,
         `${name}（${some}）`);
     }
     return one || some;
@@ -98,14 +105,16 @@
       `${w} 在 ${f.barrier} 上到达，并为阶段 ${f.phase} 声明 ${number(f.bytes)} 字节。`),
     expect: (f, w) => t(`${w} announce${s(w)} ${number(f.bytes)} bytes on ${f.barrier}.`,
       `${w} 在 ${f.barrier} 上声明 ${number(f.bytes)} 字节。`),
-    load: (f) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}.`,
-      `交给拷贝引擎：把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节。`),
-    landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map}` : ""} landed: ${f.barrier} has ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
-      `${f.map ? `${f.map} 的 ` : ""}${number(f.amount)} 字节落地：${f.barrier} 的阶段 ${f.phase} 已有 ${number(f.has)} / ${number(f.of)} 字节。`),
+    load: (f, w, d) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}${d.ctas > 1 ? `, counted by ${f.barrier}` : ""}.`,
+      `交给拷贝引擎：把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节${d.ctas > 1 ? `，由 ${f.barrier} 计数` : ""}。`),
+    cancel: (f, w) => t(`${w} asks for one more tile with try_cancel: 16 bytes are to come to ${f.buffer}, counted by ${f.barrier}.`,
+      `${w} 用 try_cancel 再要一个分块：16 字节的答复将写到 ${f.buffer}，由 ${f.barrier} 计数。`),
+    landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map === "answer" ? "the answer" : f.map}` : ""} landed${f.cta === undefined ? "" : ` in CTA ${f.cta}`}: ${f.barrier} has ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
+      `${f.map ? `${f.map === "answer" ? "答复" : f.map} 的 ` : ""}${number(f.amount)} 字节落地${f.cta === undefined ? "" : `（CTA ${f.cta}）`}：${f.barrier} 的阶段 ${f.phase} 已有 ${number(f.has)} / ${number(f.of)} 字节。`),
     complete: (f) => t(`Phase ${f.phase} of ${f.barrier} is complete; phase ${f.phase + 1} begins.`,
       `${f.barrier} 的阶段 ${f.phase} 完成，阶段 ${f.phase + 1} 开始。`),
-    arrive: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
-      `${w} 在 ${f.barrier} 上到达：阶段 ${f.phase} 已有 ${f.has} / ${f.of} 次到达。`),
+    arrive: (f, w) => t(`${w} ${f.answer === undefined ? "" : `find${s(w)} ${f.answer ? "a tile" : "a no"} in the answer and `}arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
+      `${w} ${f.answer === undefined ? "" : `读了答复：${f.answer ? "有分块" : "没有了"}；`}在 ${f.barrier} 上到达：阶段 ${f.phase} 已有 ${f.has} / ${f.of} 次到达。`),
     wait: (f, w) => t(`${w} wait${s(w)} for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
       `${w} 等 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
     passed: (f, w) => f.fresh
@@ -113,7 +122,7 @@
         `${w} 等 ${f.barrier} 的奇偶位 1，马上通过：屏障刚初始化完，阶段 0 的前一个阶段算作已完成。`)
       : t(`${w} go${s(w) && "es"} on: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
         `${w} 往下走：${f.barrier} 的阶段 ${f.phase}（奇偶位 ${f.parity}）已完成。`),
-    met: (f) => t("All threads have met in __syncthreads().", "所有线程在 __syncthreads() 会合。") +
+    met: (f) => f.cta < 0 ? t("All threads of both CTAs have met in cluster_sync().", "两个 CTA 的所有线程在 cluster_sync() 会合。") : t(`${in_cta("All threads", f.cta)} have met in __syncthreads().`, `${in_cta("所有线程", f.cta)}在 __syncthreads() 会合。`) +
       (f.stages.length ? t(` All have read stage ${stages(f.stages)}: it may be filled again.`,
         `stage ${stages(f.stages)} 大家都读完了：可以重填。`) : ""),
     fragments: (f, w) => t(`${w} read${s(w)} fragments of k-tile ${f.k} from stage ${f.stage}.`,
@@ -201,9 +210,9 @@
   const groups_over = (n) => t(`${n} wgmma group${n === 1 ? "" : "s"}`, `${n} 个 wgmma 组`);
   const doing = {
     begin: () => t("starting", "刚开始"),
-    sync: (id) => id ? t(`waiting at barrier ${id}`, `在屏障 ${id} 等待`) : t("waiting in __syncthreads()",
+    sync: (id) => id < 0 ? t("waiting in cluster_sync()", "在 cluster_sync() 等待") : id ? t(`waiting at barrier ${id}`, `在屏障 ${id} 等待`) : t("waiting in __syncthreads()",
       "在 __syncthreads() 等待"),
-    met: (id) => id ? t(`past barrier ${id}`, `已过屏障 ${id}`) : t("past __syncthreads()", "已过 __syncthreads()"),
+    met: (id) => id < 0 ? t("past cluster_sync()", "已过 cluster_sync()") : id ? t(`past barrier ${id}`, `已过屏障 ${id}`) : t("past __syncthreads()", "已过 __syncthreads()"),
     registers: (n) => t(`now with ${n} registers a thread`, `现在每个线程 ${n} 个寄存器`),
     load: (barrier) => t(`starting loads that ${barrier} counts`, `发起加载，由 ${barrier} 计数`),
     arrived: (barrier) => t(`has arrived at ${barrier}`, `已在 ${barrier} 上到达`),
@@ -219,6 +228,8 @@
     tile: () => t("with a new tile", "拿到新的分块"),
     pack: (out) => t(`writing to ${out}`, `正在写 ${out}`),
     fence: () => t("has fenced for the async proxy", "已执行异步代理的栅栏"),
+    ask: (out) => t(`has asked for ${out}`, `已请求 ${out}`),
+    answer: (yes) => (yes ? t("has read the answer: a tile", "读了答复：有分块") : t("has read the answer: a no", "读了答复：没有了")),
     store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起存储`),
     stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`,
       `等存储${read ? "读完" : "写完"}，最多剩 ${n} 组`),
@@ -264,7 +275,7 @@
           what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps.replace(/:[^,]*/g, "")) : group_name(data, i)}${t(` (${what[2]})`, `（${what[2]}）`)}`));
     return h(`tr.${changed || named ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending,
       "data-tx": tx },
-      h("th", { scope: "row" }, name),
+      h("th", { scope: "row" }, name.split(" ")[0]),
       h("td", null, phase, h("span.step-parity", null, phase & 1)),
       h("td", null, expected <= 8 ? h("span.step-dots", { "aria-hidden": "true" }, "●".repeat(arrived) + "○".repeat(pending))
         : bar(arrived, expected),
@@ -275,14 +286,14 @@
   }
 
   function barriers_view(data, state, before) {
-    const names = data.barriers.filter((name) => state.barriers[name]);
-    return h("section.step-barriers", null,
-      h("h3", null, t("Barriers", "屏障")),
+    return each_cta(data, (cta, only) => h("section.step-barriers", null,
+      h("h3", null, in_cta(t("Barriers", "屏障"), only)),
       h("div.step-scroll", null, h("table", null,
         h("thead", null, h("tr", null, h("th", null, ""), h("th", null, t("phase, parity", "阶段、奇偶位")),
           h("th", null, t("arrivals pending", "待到达数")),
           h("th", null, t("bytes landed", "落地字节")), h("th", null, t("who waits (for parity)", "谁在等（奇偶位）")))),
-        h("tbody", null, names.map((name) => barrier_view(data, state, before, name))))));
+        h("tbody", null, data.barriers.filter((name) => state.barriers[name] && (only === undefined || name.endsWith(` ${only}`)))
+          .map((name) => barrier_view(data, state, before, name)))))));
   }
 
   function stage_view(data, state, before, index) {
@@ -296,10 +307,10 @@
       ? [...new Set(stage.by.map((warp) => (data.parts[part_of(data, warp)].part === "warpgroup" && !data.wgmma ? `warp ${warp}`
         : group_name(data, part_of(data, warp)))))] : [];
     const clash = (kind === "loading" || kind === "free") && readers.length > 0;
-    const colour = kind === "none" || kind === "free" ? "n" : `f${(index % 4) + (stage.lap % 2 ? 4 : 0)}`;
+    const colour = kind === "none" || kind === "free" ? "n" : in_colour(data, state, index)[0];
     return h(`div.step-stage.${colour}.is-${kind}${clash || reported ? ".hot" : ""}${changed ? ".changed" : ""}`,
       { "data-stage": index, "data-state": kind },
-      h("b", null, `stage ${index}`),
+      h("b", null, `stage ${index % data.ring}`),
       h("span.step-state", null, !clash ? stage_words[kind]() : kind === "free" ? t("released while being read!",
         "还在读就释放了！") : t("being loaded while read!", "还在读就重填了！")),
       h("span", null, stage && kind !== "free"
@@ -314,8 +325,8 @@
 
   function ring_view(data, state, before) {
     if (!state.stages) return null;
-    return h("section.step-ring", null, h("h3", null, t("Ring of stages", "stage 的环形缓冲")),
-      h("div.step-stages", null, range(data.stages).map((i) => stage_view(data, state, before, i))));
+    return each_cta(data, (cta, only) => h("section.step-ring", null, h("h3", null, in_cta(t("Ring of stages", "stage 的环形缓冲"), only)),
+      h("div.step-stages", null, range(data.ring).map((i) => stage_view(data, state, before, cta * data.ring + i)))));
   }
 
   function role_view(data, state, before, group) {
@@ -328,7 +339,7 @@
       h("ul", null, state.doing[group].map(([warps, what]) => {
         const is_waiting = waiting.has(what[0]);
         return h(`li.${is_waiting ? "waits" : what[0] === "returned" ? "over" : "works"}`, null,
-          h("span.step-who", null, ranges_text(warps)), " ", (is_waiting ? "▮▮ " : "") + doing[what[0]](...what.slice(1)));
+          h("span.step-who", null, ranges_text(warps)), " ", (is_waiting ? "▮▮ " : "") + doing[what[0]](...what.slice(1).map(named)));
       })));
   }
 
@@ -337,7 +348,7 @@
     const list = state.products || [];
     return h("section.step-products", null, h("h3", null, t("Products in flight", "还没等到的乘法")),
       list.length ? list.map((p) => h(`div.step-product.${p.state}`, null,
-        data.parts[p.warpgroup].part === "multiplier" ? `k-tile ${p.k}, stage ${stages(p.stages)}: `
+        data.parts[p.warpgroup].part === "multiplier" ? `k-tile ${p.k}, stage ${stage_name(data, p.stages[0])}: `
           : t(`${group_name(data, p.warpgroup)}, group ${p.group}: k-tile ${p.k}, stage ${stages(p.stages)}: `,
             `${group_name(data, p.warpgroup)}，第 ${p.group} 组：k-tile ${p.k}，stage ${stages(p.stages)}：`),
         h("b", null, data.parts[p.warpgroup].part === "multiplier" ? t(`${p.issued} started, their commit has not come`, `已发起 ${p.issued} 次，commit 还没到`) : p.state === "over" ? t("computed, not waited for", "已做完，还没有人等过")
@@ -346,13 +357,13 @@
   }
 
   function buffers_view(data, state) {
-    const named = (name) => data.report && state === data.states[data.frames.length - 1]
+    const in_report = (name) => data.report && state === data.states[data.frames.length - 1]
       && data.report.text.includes(`->${name}`);
     const names = Object.keys(state.buffers || {}).sort();
     const words = { written: t("being written", "正在写"), leaving: t("being stored: do not write", "正在存出：不许写"),
-      stored: t("stored", "已存出") };
-    return names.length ? h("section.step-buffers", null, h("h3", null, t("Buffers of results", "结果缓冲区")),
-      names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}${named(name) ? ".hot" : ""}`, null, h("b", null, name),
+      stored: t("stored", "已存出"), asked: t("asked for", "已请求"), answer: t("an answer", "答复已到") };
+    return names.length ? h("section.step-buffers", null, h("h3", null, data.ctas > 1 ? t("Answers, and buffers of results", "答复和结果缓冲区") : t("Buffers of results", "结果缓冲区")),
+      names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}${in_report(name) ? ".hot" : ""}`, null, h("b", null, named(name)),
         ` ${words[state.buffers[name][0]]}`))) : null;
   }
 
@@ -389,9 +400,10 @@
       : data.only ? t(`${data.only} through two loads`, `两次加载里的 ${data.only}`) : data.name,
     prepare(data) {
       data.states = unfold(data);
+      data.ring = data.stages / data.ctas;
       data.wgmma = data.states.some((state) => state.products && state.products.length);
     },
-    say: (data, k) => sentences(merged(data.frames[k].say).map((fact) => facts[fact.f](fact, doer(fact, data), data))),
+    say: (data, k) => sentences(merged(data.frames[k].say, data).map((fact) => facts[fact.f](fact, doer(fact, data), data))),
     view(data, k) {
       const state = data.states[k], before = k > 0 ? data.states[k - 1] : null, last = k === data.frames.length - 1;
       if (data.only) {
@@ -418,11 +430,11 @@
     return [busy.some((what) => what !== "products" && waiting.has(what)) ? "wait" : busy.includes("products") ? "products"
       : busy.length ? "work" : "none"];
   }
-  const in_colour = (state, i) => [`f${(i % 4) + (state.stages[i].lap % 2 ? 4 : 0)}`, state.stages[i].k];
+  const in_colour = (data, state, i) => [`f${((i % data.ring) % 4) + (state.stages[i].lap % 2 ? 4 : 0)}`, state.stages[i].k];
 
   function axis_rows(data) {
     const of = (cell) => data.states.map(cell);
-    const oldest = (state, list) => list.length ? in_colour(state, list.sort((i, j) => state.stages[i].k - state.stages[j].k)[0]) : ["none"];
+    const oldest = (state, list) => list.length ? in_colour(data, state, list.sort((i, j) => state.stages[i].k - state.stages[j].k)[0]) : ["none"];
     return [...data.parts.map((part, i) => [part_name(part).replace(/^the /, ""), of((state) => part_does(state.doing[i]))]),
       [t("copies", "拷贝"), of((state) => oldest(state, range(data.stages).filter((i) => (state.stages[i] || {}).state === "loading")))],
       data.wgmma ? [t("tensor cores", "张量核心"), of((state) => oldest(state,
@@ -509,13 +521,15 @@
   const doer = (fact, data) =>
     fact.threads ? who(data, fact.threads) : fact.warpgroup === undefined ? "" : group_name(data, fact.warpgroup);
 
-  // Loads of one k-tile in one sentence.
-  function merged(list) {
+  // Loads of one k-tile in one sentence; with the names of stages, barriers and buffers.
+  function merged(list, data) {
     const out = [];
-    for (const fact of list) {
+    for (const raw of list) {
+      const fact = { ...raw, barrier: named(raw.barrier), buffer: named(raw.buffer), stage: stage_name(data, raw.stage),
+        stages: raw.stages && raw.stages.map((i) => stage_name(data, i)) };
       const other = out.find((one) => one.f === "load" && fact.f === "load" && one.k === fact.k && one.stage === fact.stage);
       if (other) Object.assign(other, { map: `${other.map}${t(" and ", " 和 ")}${fact.map}`, bytes: other.bytes + fact.bytes });
-      else out.push({ ...fact });
+      else out.push(fact);
     }
     return out;
   }

@@ -11,7 +11,8 @@ STEPS_RUN_06 := --m 128 --n 256 --k 512
 STEPS_RUN_07 := --m 128 --n 256 --k 384
 STEPS_RUN_08 := --sms 1 --variant pingpong_128x128 --m 256 --n 256 --k 128
 STEPS_RUN_14 := --sms 1 --m 128 --n 512 --k 128
-STEPS_CHAPTERS := $(foreach n,05 06 07 08 14,$(filter $(n)_%,$(CHAPTERS)))
+STEPS_RUN_15 := --sms 2 --m 256 --n 512 --k 256
+STEPS_CHAPTERS := $(foreach n,05 06 07 08 14 15,$(filter $(n)_%,$(CHAPTERS)))
 
 # Bugs of different kinds. Each runs with the options of its patch's header.
 STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_waits_for_all 05_no_proxy_fence_before_refill \
@@ -31,11 +32,10 @@ $(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictur
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
 
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
-##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08 and 14, of bugs, and of 07 with one thing changed
+##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08, 14 and 15, of bugs, and of 07 with one thing changed
 .PHONY: steps
 steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
-	@STEPS_RUN_05='$(STEPS_RUN_05)' STEPS_RUN_06='$(STEPS_RUN_06)' STEPS_RUN_07='$(STEPS_RUN_07)' STEPS_RUN_08='$(STEPS_RUN_08)' STEPS_RUN_14='$(STEPS_RUN_14)' \
-	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)' '$(STEPS_SMALL)'
+	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)' '$(STEPS_SMALL)'
 
 ##maintain make moving|draw the moving picture of the front page, book/steps/too_early.svg, from the recorded run of a bug
 .PHONY: moving

@@ -110,7 +110,7 @@ ON(journal, LAUNCH_END) {
 
 /* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none; WARP_ACCESS that of its access; COPY is that
  * of an answer of launch control, or none. */
-typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
+typedef enum { OF_CTA, OF_CLUSTER, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
 #define LINES(LINE)                           \
     LINE(TILE, "tile", THREAD)                \
     LINE(THREAD_RETURNED, "returned", THREAD) \
@@ -122,6 +122,8 @@ typedef enum { OF_CTA, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
     LINE(MBARRIER_LANDED, "landed", BARRIER)  \
     LINE(BARRIER_ARRIVE, "sync", THREAD)      \
     LINE(BARRIER_COMPLETE, "met", CTA)        \
+    LINE(CLUSTER_ARRIVE, "sync", THREAD)      \
+    LINE(CLUSTER_COMPLETE, "met", CLUSTER)    \
     LINE(TMA_LOAD, "load", THREAD)            \
     LINE(TMA_STORE, "store", THREAD)          \
     LINE(TMA_STORED, "stored", THREAD)        \
@@ -195,6 +197,8 @@ static void print_operands(const Event *e) {
         break;
     case EVENT_BARRIER_ARRIVE: print(",\"id\":%d,\"expected\":%d,\"waits\":%d", e->id, e->expected, e->waits); break;
     case EVENT_BARRIER_COMPLETE: print(",\"id\":%d", e->id); break;
+    case EVENT_CLUSTER_ARRIVE: print(",\"id\":-1,\"waits\":1"); break;
+    case EVENT_CLUSTER_COMPLETE: print(",\"id\":-1"); break;
     case EVENT_TMA_LOAD:
         print_barrier(e->load->barrier[0]);
         print_box(&e->load->map, e->load->copy.coord);
@@ -224,7 +228,10 @@ static void print_operands(const Event *e) {
         print(",\"a\":%d",
               e->tmem_product->a_in_tensor ? -1 : (int)(e->tmem_product->a << 4 & 0x3fff0) - SHARED_RESERVED);
         break;
-    case EVENT_COPY: print_shared(e->thread->cta, shared_offset(e->thread->cta, e->p)); break;
+    case EVENT_COPY:
+        print(",\"into\":%d", number_of(e->barrier->cta));
+        print_shared(e->thread->cta, shared_offset(e->thread->cta, e->p));
+        break;
     default: break;
     }
 }
@@ -238,6 +245,7 @@ static void write_line(const Event *e) {
                      : whose == OF_WARP      ? e->warp->cta
                      : whose == OF_WARPGROUP ? e->warpgroup->cta
                      : whose == OF_CTA       ? e->cta
+                     : whose == OF_CLUSTER   ? e->cluster->cta[0]
                                              : e->barrier->cta;
     print_reports();
     head(name_of(e));
