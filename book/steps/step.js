@@ -435,7 +435,7 @@
   function axis_rows(data) {
     const of = (cell) => data.states.map(cell);
     const oldest = (state, list) => list.length ? in_colour(data, state, list.sort((i, j) => state.stages[i].k - state.stages[j].k)[0]) : ["none"];
-    return [...data.parts.map((part, i) => [part_name(part).replace(/^the /, ""), of((state) => part_does(state.doing[i]))]),
+    return [...data.parts.map((part, i) => [part_name(part).replace(/^the (thread that )?| of (?=CTA)/g, ""), of((state) => part_does(state.doing[i]))]),
       [t("copies", "拷贝"), of((state) => oldest(state, range(data.stages).filter((i) => (state.stages[i] || {}).state === "loading")))],
       data.wgmma ? [t("tensor cores", "张量核心"), of((state) => oldest(state,
         (state.products || []).filter((p) => p.state === "running").flatMap((p) => p.stages)))] : null,
@@ -511,8 +511,8 @@
         "时间轴：实心块在干活，矮横条在等屏障，空心块在等自己的乘法。拷贝和张量核心用 k-tile 的颜色和编号。点一下就跳到那一帧；按 p 跳到下一次阶段完成。"),
       t("Marked rows and stages are those that have changed in this frame; on the last frame of a bug, those that the report names. Threads that do the same share a line.",
         "带标记的行和 stage，是这一帧里变了的；在 bug 的最后一帧，是报告里提到的。做同一件事的线程合成一行。"),
-      t("The run is the CPU model's, in a random order of events that is right like any other; its steps are no time.",
-        "这是 CPU 模型的一次运行。事件的次序是随机的，和其他次序一样合法；步数不是时间。"),
+      t("The run is the CPU model's, in one order of events of many that are right; its steps are no time.",
+        "这是 CPU 模型的一次运行。事件的次序只是许多合法次序中的一种；步数不是时间。"),
     ];
     return h("details.step-help", null, h("summary", null, t("How to read this", "这一页怎么看")),
       h("ul", null, lines.map((line) => line && h("li", null, line))));

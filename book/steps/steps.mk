@@ -11,7 +11,7 @@ STEPS_RUN_06 := --m 128 --n 256 --k 512
 STEPS_RUN_07 := --m 128 --n 256 --k 384
 STEPS_RUN_08 := --sms 1 --variant pingpong_128x128 --m 256 --n 256 --k 128
 STEPS_RUN_14 := --sms 1 --m 128 --n 512 --k 128
-STEPS_RUN_15 := --sms 2 --m 256 --n 512 --k 256
+STEPS_RUN_15 := --sms 2 --m 256 --n 512 --k 256 --policy eager
 STEPS_CHAPTERS := $(foreach n,05 06 07 08 14 15,$(filter $(n)_%,$(CHAPTERS)))
 
 # Bugs of different kinds. Each runs with the options of its patch's header.
