@@ -143,7 +143,8 @@
       `${w} 把结果写进缓冲区 ${f.buffer}。`),
     store: (f, w) => t(`${w} start${s(w)} TMA stores of ${f.amount} boxes from ${f.buffer}.`,
       `${w} 发起 TMA 存储，从 ${f.buffer} 存出 ${f.amount} 个框。`),
-    stored: (f) => t(`The copy engine has read ${f.buffer} and written to C.`, `拷贝引擎读完了 ${f.buffer}，写进了 C。`),
+    stored: (f) => t(`The copy engine has read ${f.amount > 1 ? `${f.amount} boxes of ` : ""}${f.buffer} and written to C.`,
+      `拷贝引擎读完了 ${f.buffer}${f.amount > 1 ? ` 的 ${f.amount} 个框` : ""}，写进了 C。`),
     report: (f, w, d) => `${t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
       `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`)}${t(" ", "")}${told(d)}`,
     end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：分块算完了。"),
@@ -275,7 +276,7 @@
           what]) => `${data.parts[i].part === "warpgroup" ? ranges_text(warps.replace(/:[^,]*/g, "")) : group_name(data, i)}${t(` (${what[2]})`, `（${what[2]}）`)}`));
     return h(`tr.${changed || named ? "changed" : "same"}`, { "data-barrier": name, "data-phase": phase, "data-pending": pending,
       "data-tx": tx },
-      h("th", { scope: "row" }, name.split(" ")[0]),
+      h("th", { scope: "row" }, name.split(" ")[0].replace("_", "_\u200b")), // a phone's line may end there
       h("td", null, phase, h("span.step-parity", null, phase & 1)),
       h("td", null, expected <= 8 ? h("span.step-dots", { "aria-hidden": "true" }, "●".repeat(arrived) + "○".repeat(pending))
         : bar(arrived, expected),
@@ -435,7 +436,7 @@
   function axis_rows(data) {
     const of = (cell) => data.states.map(cell);
     const oldest = (state, list) => list.length ? in_colour(data, state, list.sort((i, j) => state.stages[i].k - state.stages[j].k)[0]) : ["none"];
-    return [...data.parts.map((part, i) => [part_name(part).replace(/^the (thread that )?| of (?=CTA)/g, ""), of((state) => part_does(state.doing[i]))]),
+    return [...data.parts.map((part, i) => [part_name(part).replace(/^the (thread that )?| of(?= CTA)/g, ""), of((state) => part_does(state.doing[i]))]),
       [t("copies", "拷贝"), of((state) => oldest(state, range(data.stages).filter((i) => (state.stages[i] || {}).state === "loading")))],
       data.wgmma ? [t("tensor cores", "张量核心"), of((state) => oldest(state,
         (state.products || []).filter((p) => p.state === "running").flatMap((p) => p.stages)))] : null,
@@ -521,14 +522,16 @@
   const doer = (fact, data) =>
     fact.threads ? who(data, fact.threads) : fact.warpgroup === undefined ? "" : group_name(data, fact.warpgroup);
 
-  // Loads of one k-tile in one sentence; with the names of stages, barriers and buffers.
+  // Loads of one k-tile in one sentence, and an answer that comes to both CTAs; with the names of stages, barriers and buffers.
   function merged(list, data) {
     const out = [];
     for (const raw of list) {
       const fact = { ...raw, barrier: named(raw.barrier), buffer: named(raw.buffer), stage: stage_name(data, raw.stage),
         stages: raw.stages && raw.stages.map((i) => stage_name(data, i)) };
-      const other = out.find((one) => one.f === "load" && fact.f === "load" && one.k === fact.k && one.stage === fact.stage);
-      if (other) Object.assign(other, { map: `${other.map}${t(" and ", " 和 ")}${fact.map}`, bytes: other.bytes + fact.bytes });
+      const other = out.find((one) => one.f === fact.f && (fact.f === "cancel" || fact.f === "load" && one.k === fact.k && one.stage === fact.stage));
+      const both = (key) => `${other[key]}${t(" and ", " 和 ")}${fact[key]}`;
+      if (other && fact.f === "cancel") Object.assign(other, { buffer: both("buffer"), barrier: both("barrier") });
+      else if (other) Object.assign(other, { map: both("map"), bytes: other.bytes + fact.bytes });
       else out.push(fact);
     }
     return out;
