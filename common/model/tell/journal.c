@@ -69,16 +69,11 @@ static void print_shared(const Cta *cta, uint32_t offset) {
 
 static int number_of(const Cta *cta) { return launch_of(cta)->first_cta + cta->block; }
 
-static void print_barrier(const Barrier *b) {
-    char name[PHRASE_SIZE];
-    print(",\"home\":%d", number_of(b->cta));
-    print_text("barrier", barrier_text(b, name));
-}
-
 static void print_state(const Barrier *b) {
-    print_barrier(b);
-    print(",\"phase\":%llu,\"expected\":%d,\"pending\":%d,\"tx\":%lld,\"announced\":%llu,\"brought\":%llu", b->phase,
-          b->expected, b->pending, b->tx, b->announced, b->brought);
+    char name[PHRASE_SIZE];
+    print_text("barrier", barrier_text(b, name));
+    print(",\"phase\":%llu,\"expected\":%d,\"pending\":%d,\"tx\":%lld,\"announced\":%llu,\"brought\":%llu,\"home\":%d",
+          b->phase, b->expected, b->pending, b->tx, b->announced, b->brought, number_of(b->cta));
 }
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
@@ -178,6 +173,7 @@ static void print_product(const Product *product) {
 }
 
 static void print_operands(const Event *e) {
+    char name[PHRASE_SIZE];
     switch (e->kind) {
     case EVENT_TILE: print(",\"row\":%d,\"col\":%d", e->row, e->column); break;
     case EVENT_MBARRIER_INIT: print(",\"amount\":0"); break;
@@ -200,7 +196,8 @@ static void print_operands(const Event *e) {
     case EVENT_CLUSTER_ARRIVE: print(",\"id\":-1,\"waits\":1"); break;
     case EVENT_CLUSTER_COMPLETE: print(",\"id\":-1"); break;
     case EVENT_TMA_LOAD:
-        print_barrier(e->load->barrier[0]);
+        print_text("barrier", barrier_text(e->load->barrier[0], name));
+        print(",\"home\":%d", number_of(e->load->barrier[0]->cta));
         print_box(&e->load->map, e->load->copy.coord);
         print_shared(e->thread->cta, e->load->offset);
         break;
