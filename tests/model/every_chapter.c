@@ -4,7 +4,8 @@
  *     every_chapter              a sample: a run of each chapter and size in two policies, of each variant at a third of the
  *                                sizes in one; TIER=long: all of them, with two seeds for each policy
  *     every_chapter 25           25 of them
- *     every_chapter 25 07        only chapters whose name contains "07" */
+ *     every_chapter 25 07        only chapters whose name contains "07"
+ *     every_chapter 25 0 500000  only sizes with at most so many products */
 
 #include "../../common/harness/problem.h"
 #include "../unit/tap.h"
@@ -151,8 +152,11 @@ static void check(const Chapter *chapter, Size size, const char *variant, Runs r
 }
 
 /* At each of `count` sizes, the chapter and its variants. `seeds` 0: the sample. */
-static void check_sizes(const Chapter *chapter, const Size *list, int count, int variants, int seeds) {
+static void check_sizes(const Chapter *chapter, const Size *list, int count, int variants, int seeds, long long most) {
     for (int s = 0; s < count; s++) {
+        if ((long long)list[s].m * list[s].n * list[s].k > most) {
+            continue;
+        }
         check(chapter, list[s], NULL, seeds > 0 ? all_runs(seeds) : some_runs(s, 0));
         for (int v = 0; v < variants; v++) {
             if (seeds > 0 || (s + v) % 3 == 0) {
@@ -191,6 +195,7 @@ static void check_refusal(const Chapter *chapter) {
 int main(int argc, char **argv) {
     const char *tier = getenv("TIER");
     int seeds = argc > 1 ? atoi(argv[1]) : tier != NULL && strcmp(tier, "long") == 0 ? 2 : 0;
+    long long most = argc > 3 ? atoll(argv[3]) : LLONG_MAX;
     for (int i = 0; i < CHAPTERS; i++) {
         const Chapter *chapter = chapters[i];
         if (argc > 2 && strstr(chapter->name, argv[2]) == NULL) {
@@ -200,12 +205,12 @@ int main(int argc, char **argv) {
             check_refusal(chapter);
         }
         check_sizes(chapter, sizes, sizeof sizes / sizeof sizes[0],
-                    chapter->variants != NULL ? chapter->variants->count : 0, seeds);
+                    chapter->variants != NULL ? chapter->variants->count : 0, seeds, most);
         if (chapter->kind == KIND_ATTENTION) {
             check_lengths(chapter, seeds > 0);
         }
         if (chapter->kind == KIND_W4A8) {
-            check_sizes(chapter, few_rows, sizeof few_rows / sizeof few_rows[0], 0, seeds);
+            check_sizes(chapter, few_rows, sizeof few_rows / sizeof few_rows[0], 0, seeds, most);
         }
     }
     model_shutdown();

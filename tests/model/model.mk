@@ -42,7 +42,7 @@ run-instrumented:
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
 
-##maintain make coverage|which lines of common/model the tests execute, by gcov; fails below 95 %
+##maintain make coverage|how much of each file of common/model the tests execute, by gcov
 ##maintain make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
 .PHONY: coverage asan run-coverage run-asan
 coverage:
@@ -55,12 +55,8 @@ asan:
 run-coverage: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)rm -f $(B)/*/*.gcda $(B)/*/*/*.gcda
 	$(Q)$(MAKE) --no-print-directory run-instrumented
-	$(Q)CC='$(CC)' tests/model/coverage $(B)/model_core
+	$(Q)$(subst gcc,gcov,$(CC)) -n $(B)/model_core/*.gcda $(B)/model_core/*/*.gcda | \
+	    grep --no-group-separator -A 1 "^File 'common/model" | paste - -
 run-asan: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) --no-print-directory run-instrumented
 	@echo "clean under -fsanitize=address,undefined"
-
-##measure make model-speed|time every chapter on the CPU model at 256, 512 and 1024 cubed, one core; ARGS=FILE.csv keeps the rows
-.PHONY: model-speed
-model-speed: $(PROGRAMS)
-	@$(COMMIT) tests/model/speed $(ARGS)

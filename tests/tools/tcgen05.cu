@@ -1,60 +1,30 @@
-/* tcgen05.cu - calls of all wrappers of tcgen05.h and launch_control.h: tests/tools/wrappers.t assembles this for Blackwell's GPUs,
- * of which those of 12.0 have launch control alone. Nobody runs it. */
+/* tcgen05.cu - calls of the wrappers of tcgen05.h and launch_control.h that 14 and 15 lack: tests/tools/wrappers.t assembles this for
+ * Blackwell's GPUs, of which those of 12.0 have launch control alone. Nobody runs it. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/launch_control.h"
 #include "../../common/device/tcgen05.h"
 
-enum { COLUMNS = 128, COUNT = 40 };
-
 typedef struct {
     float *c;
-    int accumulate;
 } Params;
 
 typedef struct {
     uint64_t tile[8192 / 8];
     MBarrier bar;
-    uint32_t address;
 } Shared;
 
 static __global__ void control_wrappers(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     int first_cta = 0;
     launch_try_cancel(s->tile, &s->bar);
-    launch_try_cancel_multicast(s->tile, &s->bar);
     p.c[0] = (float)(launch_query_cancel(s->tile, &first_cta) + first_cta);
 }
 KERNEL_ENTRY(control_wrappers, Params);
 
 #ifndef LAUNCH_CONTROL_ALONE
 
-static __global__ void wrappers(const __grid_constant__ Params p) {
-    SHARED_MEMORY(Shared, s);
-    tcgen05_alloc(&s->address, COLUMNS);
-    tcgen05_relinquish();
-    __syncthreads();
-    uint32_t r[COUNT] = {0}, d = s->address;
-    tcgen05_st(COUNT, d, r);
-    tcgen05_wait_st();
-    tcgen05_fence_before();
-    tcgen05_fence_after();
-    uint64_t tile = tcgen05_descriptor(s->tile);
-    tcgen05_mma_f16(d, tile, tile, tcgen05_shape_f16(1, 128, 64, 0, 0), p.accumulate);
-    tcgen05_commit(&s->bar);
-    mbarrier_wait_parity(&s->bar, 0);
-    tcgen05_ld(COUNT, r, d);
-    tcgen05_wait_ld();
-    UNROLL
-    for (int i = 0; i < COUNT; i++) {
-        p.c[i * 128 + (int)threadIdx.x] = __uint_as_float(r[i]);
-    }
-    tcgen05_dealloc(d, COLUMNS);
-}
-KERNEL_ENTRY(wrappers, Params);
-
 typedef struct {
-    TensorMap map;
     uint32_t d, shape;
 } PairParams;
 
@@ -114,23 +84,16 @@ KERNEL_ENTRY(product_wrappers, PairParams);
 /* Apart: a kernel has instructions of pairs, or of single CTAs. */
 static __global__ void pair_wrappers(const __grid_constant__ PairParams p) {
     SHARED_MEMORY(Shared, s);
-    tcgen05_alloc_pair(&s->address, COLUMNS);
-    tcgen05_relinquish_pair();
     uint64_t tile = tcgen05_descriptor(s->tile);
-    tma_load_2d_pair(s->tile, &p.map, 0, 0, &s->bar);
-    tcgen05_mma_f16_pair(p.d, tile, tile, p.shape, 0);
     tcgen05_mma_f16_ts_pair(p.d, p.d, tile, p.shape, 0);
     tcgen05_mma_f8_pair(p.d, tile, tile, p.shape, 0);
-    tcgen05_commit_pair(&s->bar, 3);
-    tcgen05_dealloc_pair(p.d, COLUMNS);
 }
 KERNEL_ENTRY(pair_wrappers, PairParams);
 
 int launch_wrappers(const Params *p, const PairParams *pair);
 int launch_wrappers(const Params *p, const PairParams *pair) {
     LaunchShape shape = {1, 128, 0, sizeof(Shared), 0};
-    return (int)launch_kernel(KERNEL(wrappers), shape, p, NULL, NULL) |
-           (int)launch_kernel(KERNEL(control_wrappers), shape, p, NULL, NULL) |
+    return (int)launch_kernel(KERNEL(control_wrappers), shape, p, NULL, NULL) |
            (int)launch_kernel(KERNEL(pair_wrappers), shape, pair, NULL, NULL) |
            (int)launch_kernel(KERNEL(register_wrappers), shape, pair, NULL, NULL) |
            (int)launch_kernel(KERNEL(product_wrappers), shape, pair, NULL, NULL);
