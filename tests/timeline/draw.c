@@ -3,9 +3,9 @@
  *     draw text FILE.csv       the timeline of a CTA, for the terminal
  *     draw svg FILE.csv        the same as a picture
  *     draw kept FILE.csv       of the events those that the pictures show, as a file again
- *     draw all [-t RECORDING.csv]... FILE.csv ...    a picture of the tensor cores of all of them on one time axis
+ *     draw all [-t RECORDING.csv] FILE.csv ...    a picture of the tensor cores of all of them on one time axis
  *
- * -t names a table of launches, tests/bench/results/..._recording.csv. If those know for every FILE how long such a launch takes
+ * -t names a table of launches, tests/bench/results/..._recording.csv. If it knows for every FILE how long such a launch takes
  * unrecorded, on that GPU and at that size, bars have that length; else that of the events. */
 #include <stdlib.h>
 #include <string.h>
@@ -75,41 +75,38 @@ static int load(const char *path, Recording *r, int count) {
     return good;
 }
 
-/* Microseconds of an unrecorded launch of that chapter, of the last row that is of the same GPU and size; those of `before`
- * if the file has none. -1 after a line on stderr: it cannot be read. */
-static double timed_us(const char *path, const Recording *r, double before) {
+/* Microseconds of an unrecorded launch of that chapter, of the last row that is of the same GPU and size; 0 if the file has none,
+ * -1 after a line on stderr: it cannot be read. */
+static double timed_us(const char *path, const Recording *r) {
     static const char head[] = "gpu,date,commit,m,n,k,kernel,untraced_us,";
     char line[512], gpu[96];
+    double found = 0;
     FILE *in = fopen(path, "r");
     if (!in || !fgets(line, sizeof line, in) || strncmp(line, head, strlen(head)) != 0) {
         fprintf(stderr, "%s: no table of unrecorded launches\n", path);
-        before = -1;
+        found = -1;
     }
-    while (before >= 0 && fgets(line, sizeof line, in)) {
+    while (found >= 0 && fgets(line, sizeof line, in)) {
         int m, n, k, number;
         double us;
         if (sscanf(line, "%95[^,],%*[^,],%*[^,],%d,%d,%d,%d,%lf", gpu, &m, &n, &k, &number, &us) == 6 && us > 0 &&
             strcmp(gpu, r->trace.source) == 0 && m == r->m && n == r->n && k == r->k && number == atoi(r->chapter)) {
-            before = us;
+            found = us;
         }
     }
     if (in) {
         fclose(in);
     }
-    return before;
+    return found;
 }
 
 int main(int argc, char *argv[]) {
     static Recording recording[MAX_FILES];
-    const char *what = argc > 1 ? argv[1] : "", *timed[MAX_FILES];
-    int all = strcmp(what, "all") == 0, first = 2, timed_files = 0, count = 0, good = 1;
-    while (all && first + 1 < argc && strcmp(argv[first], "-t") == 0 && timed_files < MAX_FILES) {
-        timed[timed_files++] = argv[first + 1];
-        first += 2;
-    }
+    const char *what = argc > 1 ? argv[1] : "";
+    int all = strcmp(what, "all") == 0, timed = all && argc > 3 && strcmp(argv[2], "-t") == 0;
+    int first = timed ? 4 : 2, count = 0, good = 1, known = timed;
     if (argc <= first || argc - first > (all ? MAX_FILES : 1) || (!all && !strstr("text svg kept", what))) {
-        fprintf(stderr,
-                "usage: draw text|svg|kept FILE.csv | draw all [-t RECORDING.csv]... FILE.csv ... (at most %d)\n",
+        fprintf(stderr, "usage: draw text|svg|kept FILE.csv | draw all [-t RECORDING.csv] FILE.csv ... (at most %d)\n",
                 MAX_FILES);
         return 2;
     }
@@ -117,13 +114,9 @@ int main(int argc, char *argv[]) {
         good = load(argv[first + count], recording, count);
     }
     double plain_us[MAX_FILES];
-    int known = timed_files > 0;
-    for (int i = 0; good && i < count; i++) {
-        plain_us[i] = 0;
-        for (int t = 0; good && t < timed_files; t++) {
-            plain_us[i] = timed_us(timed[t], &recording[i], plain_us[i]);
-            good = plain_us[i] >= 0;
-        }
+    for (int i = 0; good && timed && i < count; i++) {
+        plain_us[i] = timed_us(argv[3], &recording[i]);
+        good = plain_us[i] >= 0;
         known &= plain_us[i] > 0;
     }
     if (good && all) {
