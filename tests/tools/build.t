@@ -29,13 +29,6 @@ is "$(grep -x '[a-z]*:' <<<"$said" | tr '\n' ' ')" "learn: measure: maintain: " 
 listed=$(sed -n -e 's/^  make, make all /  make all /' -e 's/^  make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sort)
 is "$listed" "$targets" "make help lists every target once, and nothing else"
 
-mkdir "$copy/counted" && (cd "$copy/counted" && git init -q && mkdir -p 01_one tests && printf 'int f(void) {\n    return 1;\n}\n' >01_one/01_one.cu &&
-    printf '#!/bin/sh\n' >tests/a && printf 'a,b\n1,2\n' >tests/a.csv && git add .)
-said=$(tests/tools/lines "$copy/counted")
-for line in '3  lessons' '2  test data' '6  in all, 4 without' 'longest function: 3 lines, f() in 01_one/01_one.cu' 'longest script: 1 lines, tests/a'; do
-    builds "$line" "make lines: $line"
-done
-
 previous=
 for chapter in $CHAPTER_DIRS; do
     number=${chapter##*/}
