@@ -72,10 +72,10 @@
     const some = warps.length > 1 && warps.every((warp, i) => i === 0 || warp === warps[i - 1] + 1)
       ? `${t("warps", "warp")} ${warps[0]}–${warps[warps.length - 1]}`
         : `${warps.length > 1 ? t("warps", "warp") : "warp"} ${warps.join(t(", ", "、"))}`;
-    if (groups.length === 1 && data.parts[groups[0]].part !== "warpgroup") {
-      const name = group_name(data, groups[0]);
-      return warps.length === 4 || ["producer", "multiplier", "scheduler"].includes(data.parts[groups[0]].part) ? name : t(`${name} (${some})`,
-        `${name}（${some}）`);
+    const part = data.parts[groups[0]];
+    if (groups.length === 1 && part.part !== "warpgroup") {
+      const name = part_name(part);
+      return warps.length > part.warps[1] - part.warps[0] || part.part === "producer" ? name : t(`${name} (${some})`, `${name}（${some}）`);
     }
     return one || some;
   }
