@@ -207,7 +207,7 @@ sub solve {
     my $p = one_of('exercises', $number, $exercise, 'EX');
     $on = stage($on);
     print "$p->{diff}\n", map { sprintf '%-9s%s', $_->[0], wrapped(101, value($p, $_->[1])) =~ s/\n(?=.)/\n         /gr }
-        [ 'question', 'question' ], [ 'effect', 'effect' ], map { [ uc, $_ ] } (cards($p))[0];
+        [ 'question', 'question' ], [ 'effect', 'effect' ];
     my ($directory) = $on eq 'gpu' ? build_for_gpu($p) : build($p);
     my $command = join ' ', "$directory/program --on $on", $on eq 'gpu' ? () : value($p, 'run'), @options;
     print "compare  make run-$number\n" if $on eq 'gpu';
