@@ -57,7 +57,6 @@ static void print_bench_usage(FILE *out) {
             "  --rounds R       samples of each row (default %d)\n"
             "  --pause MS       before each sample (default %d)\n"
             "  --csv FILE       append the rows there (default: tests/bench/results/<gpu>_<date>_<plan>.csv)\n"
-            "  --once           launch each row once, without timing; for a profiler\n"
             "  --list           say what would run, and about how long\n"
             "  --help           this text\n"
             "COMMIT in the environment names the commit in the CSV.\n",
@@ -176,15 +175,19 @@ static void print_list(const Session *session) {
 
 /* ---- arguments ---- */
 
-typedef enum { GO, GO_ONCE, GO_LIST, GO_HELP, GO_NOWHERE } Way;
+typedef enum { GO, GO_LIST, GO_HELP, GO_NOWHERE } Way;
 
 static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wanted) {
     static const struct option long_options[] = {
-        {"only", required_argument, NULL, 'o'},   {"kernels", required_argument, NULL, 'k'},
-        {"shapes", required_argument, NULL, 's'}, {"rounds", required_argument, NULL, 'r'},
-        {"pause", required_argument, NULL, 'w'},  {"csv", required_argument, NULL, 'c'},
-        {"once", no_argument, NULL, '1'},         {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"only", required_argument, NULL, 'o'},
+        {"kernels", required_argument, NULL, 'k'},
+        {"shapes", required_argument, NULL, 's'},
+        {"rounds", required_argument, NULL, 'r'},
+        {"pause", required_argument, NULL, 'w'},
+        {"csv", required_argument, NULL, 'c'},
+        {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     char message[OPTIONS_MESSAGE_SIZE] = "";
     uint64_t number = 0;
@@ -209,7 +212,6 @@ static Way parse_arguments(int argc, char *argv[], Session *session, Wanted *wan
             session->pause_ms = (int)number;
             break;
         case 'c': session->csv_path = optarg; break;
-        case '1': way = GO_ONCE; break;
         case 'l': way = GO_LIST; break;
         case 'h': return GO_HELP;
         default:
@@ -255,9 +257,6 @@ int main(int argc, char *argv[]) {
     }
     today(session.date);
     session.begin_s = seconds_now();
-    if (way == GO_ONCE) {
-        return (int)launch_each_once(&session);
-    }
     int status = run_children(&session);
     if (!session.shared->started) {
         return status;

@@ -101,8 +101,6 @@ double seconds_now(void);
 double group_seconds(const Session *session, int group);
 /* Times all groups that are not done; in a child. quiet: the device has been named. */
 GemmStatus measure_all(Session *session, int quiet);
-/* For a profiler: launches every row that is a chapter once, at the first shape of its group, and says so. */
-GemmStatus launch_each_once(Session *session);
 /* Says that a row has no figure and why: on stdout, in the CSV, in `shared`. */
 void strike(Session *session, int group, int place, State state);
 

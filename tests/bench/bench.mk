@@ -12,12 +12,11 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make bench-attention|time 13 beside PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
 ##measure make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
-##measure make experiment-counters|count traffic and bank conflicts of some of them by ncu, into the same CSV; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=say: by the commit's hash; ALL=1: every variant; needs a Hopper GPU
 ##measure make tune|fit the numbers of 09's choice to what make survey ALL=1 measured: beyond/09_every_shape/costs.h
-.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits experiments experiment-counters bench-build figures
+.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures
 figures:
 	@tests/bench/figures
 
@@ -81,7 +80,7 @@ $(BENCH_PATCHED): $(BENCH_OBJECTS) $(PATCHES_INC) $(LINK_STAMP) tests/tools/patc
 bench-build: $(BENCH) $(BENCH_PATCHED)
 
 bench bench-fp8 bench-w4a8 limits survey: $(BENCH)
-experiments experiment-counters: $(BENCH_PATCHED)
+experiments: $(BENCH_PATCHED)
 bench:
 	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
 bench-fp8:
@@ -96,9 +95,7 @@ limits:
 	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
 experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
-experiment-counters:
-	@$(COMMIT) tests/bench/counters $(BENCH_PATCHED)
 else
-bench bench-fp8 bench-w4a8 bench-attention limits experiments experiment-counters bench-build tune survey:
+bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build tune survey:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

@@ -110,8 +110,6 @@ $said = run("$scratch/plan --only second --csv $scratch/second.csv");
 is($status, 0, '--only a group without faults: exit status 0');
 like($said, qr/^1 groups and shapes; without a figure: none$/m, '... and says so');
 unlike(slurp('second.csv'), qr/first|third/, '... and nothing else is timed');
-$said = run("$scratch/plan --only third --csv $scratch/third.csv --once");
-is($said, join('', map { "launched,Mock GPU,third,$_,16,16,16,right\n" } qw(zeros sustained)), '--once launches each and names it');
 $said = run("$scratch/plan --only first,third --kernels zeros,right --shapes 4,5x6x7 --csv $scratch/some.csv");
 is_deeply([ map { /,(\w+,\w+,\d+,\d+,\d+),.*TFLOP/ ? $1 : () } split /\n/, slurp('some.csv') ],
     [ map { my $shape = $_; map { "$_,$shape" } 'first,right', 'third,zeros' } '4,4,4', '5,6,7' ], '--kernels and --shapes');
@@ -204,49 +202,4 @@ for my $text (sort keys %bad) {
     refused("$scratch/bad", $bad{$text});
 }
 
-# ---- counters, with an ncu of a few lines
-
-store('runner', <<'TEXT');
-#!/bin/sh
-echo "launched,A GPU,swizzle,02,8,8,8,right"
-echo "launched,A GPU,swizzle,02 without,8,8,8,${RESULT:-right}"
-echo "launched,A GPU,tile_order,groups of 1,8,8,8,right"
-TEXT
-store('ncu', <<'TEXT');
-#!/bin/sh
-while [ "$1" != "$RUNNER" ]; do shift; done
-"$@"
-echo '==PROF== something'
-echo '"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
-for id in 0 1 2; do
-    for metric in dram__bytes_read.sum l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum lts__t_sectors_op_read.sum; do
-        [ "$id$metric" != "$LEFT_OUT" ] || continue
-        echo "\"$id\",\"7\",\"gemm_kernel(Gemm)\",\"$metric\",\"\",\"${id},500,000,000\""
-    done
-done
-TEXT
-chmod 0755, "$scratch/runner", "$scratch/ncu";
-@ENV{qw(NCU RUNNER LEFT_OUT)} = ("$scratch/ncu", "$scratch/runner", '');
-sub count { ($said, $status) = Patches::output("tests/bench/counters $scratch/runner $scratch/counts.csv") }
-store('counts.csv', "header\n");
-count();
-is($status, 0, 'counters: exit status 0') or diag($said);
-is(slurp('counts.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', "each experiment's own counts, in units of the page");
-header
-A GPU,DATE,abc,swizzle,02,8,8,8,500,500,500,million bank conflicts
-A GPU,DATE,abc,swizzle,02 without,8,8,8,1500,1500,1500,million bank conflicts
-A GPU,DATE,abc,tile_order,groups of 1,8,8,8,2.5,2.5,2.5,GB read from DRAM
-A GPU,DATE,abc,tile_order,groups of 1,8,8,8,2500,2500,2500,million sectors read from L2
-TEXT
-for ([ LEFT_OUT => '2dram__bytes_read.sum', qr/3 counts of 3 launches; 1 are missing/, 'a count is missing' ],
-    [ RESULT => 'wrong', qr/02 without \(swizzle\) is wrong/, 'a wrong result' ]) {
-    my ($variable, $value, $why, $name) = @$_;
-    local $ENV{$variable} = $value;
-    count();
-    is($status, 1, "$name: exit status 1");
-    like($said, $why, '... and said');
-}
-$ENV{NCU} = '/no/ncu';
-count();
-is("$status:$said", "3:counters: ncu (Nsight Compute) was not found\n", 'without ncu');
 done_testing();

@@ -379,29 +379,3 @@ GemmStatus measure_all(Session *session, int quiet) {
     nvml_close(child.nvml);
     return GEMM_OK;
 }
-
-GemmStatus launch_each_once(Session *session) {
-    static Child child;
-    static Runner runner;
-    static int seen[MAX_ROWS];
-    GEMM_TRY(open_child(&child, session, 1));
-    for (int group = 0; group < session->plan.groups; group++) {
-        const Group *g = &session->plan.group[group];
-        for (int place = 0; place < g->rows; place++) {
-            const Row *row = &session->plan.row[g->row[place]];
-            State state;
-            Tally tally;
-            if (row->what != RUN_CHAPTER || seen[g->row[place]]++) {
-                continue;
-            }
-            GEMM_TRY(open_runner(&child, group, place, &runner, &state));
-            if (state == NOT_RUN) {
-                GEMM_TRY(check_once(&runner, &tally));
-                printf("launched,%s,%s,%s,%d,%d,%d,%s\n", child.device.name, row->group, row->label, g->shape.m,
-                       g->shape.n, g->shape.k, tally_is_right(&tally) ? "right" : "wrong");
-            }
-            close_runner(&child, &runner);
-        }
-    }
-    return GEMM_OK;
-}
