@@ -49,7 +49,8 @@ number = $(firstword $(subst _, ,$(notdir $(1))))
 # ---- flags --------------------------------------------------------------------------------------------------------
 
 C_WARNINGS := -Wall -Wextra -Werror
-C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
+# -gdwarf-4: what common/model/place reads.
+C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread -gdwarf-4 $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU)
 # The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset() that
 # the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that a struct

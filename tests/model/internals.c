@@ -375,7 +375,7 @@ static void test_places(void) {
     contains(layout_text(file, "Shared", "s", 2, text, sizeof text), "s->a[0][1]", "byte 2 of the ring's memory");
     is_int((long long)strlen(layout_text(file, "NoSuchType", "s", 0, text, sizeof text)), 0, "no such type, no name");
     is_int((long long)strlen(layout_text("none.c", "Shared", "s", 0, text, sizeof text)), 0, "no such file, no name");
-    /* box[192], then two of {16 bytes, pair[2][4]}, then an mbarrier: in DWARF 4. */
+    /* box[192], then two of {16 bytes, pair[2][4]}, then an mbarrier. */
     file = "tests/model/kernels_access.c";
     contains(layout_text(file, "Shared", "s", 384 + 32 + 16 + 12, text, sizeof text), "s->lap[1].pair[1][2]",
              "arrays in a struct in an array");

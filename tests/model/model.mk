@@ -9,7 +9,7 @@ MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard test
 
 # Kernels are compiled as chapters are for the model.
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
-	$(call c_object,$(C_CHAPTER) $(if $(filter %/kernels_access.o,$@),-gdwarf-4))
+	$(call c_object,$(C_CHAPTER))
 
 $(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(CC_STAMP) \
         $(BACKEND_STAMP)

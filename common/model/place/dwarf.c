@@ -122,47 +122,21 @@ const char *dwarf_string(Bytes *b) {
     return s;
 }
 
-int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size) {
+int dwarf_unit(Bytes *all, Bytes *unit) {
     uint64_t length = dwarf_number(all, 4);
-    *offset_size = 4;
-    if (length == 0xffffffff) {
-        length = dwarf_number(all, 8);
-        *offset_size = 8;
-    }
     if (length == 0 || length > (uint64_t)(all->end - all->p)) {
         all->p = all->end;
-        return 0;
+        length = 0;
     }
-    unit->p = all->p;
-    unit->end = all->p + length;
+    *unit = (Bytes){all->p, all->p + length};
     all->p += length;
-    return 1;
+    return (int)dwarf_number(unit, 2);
 }
 
-static const char *string_at(const char *section, uint64_t offset) {
-    Bytes table = dwarf_section(section);
-    if (table.p == NULL || offset >= (uint64_t)(table.end - table.p)) {
-        return "";
-    }
-    Bytes rest = {table.p + offset, table.end};
-    return dwarf_string(&rest);
-}
-
-/* The i-th string of a unit. */
-static const char *indexed_string(const DwarfUnit *unit, uint64_t i) {
-    Bytes offsets = dwarf_section(".debug_str_offsets");
-    dwarf_skip(&offsets, unit->strings + i * (uint64_t)unit->offset_size);
-    return string_at(".debug_str", dwarf_number(&offsets, unit->offset_size));
-}
-
-uint64_t dwarf_form(Bytes *b, uint64_t form, const DwarfUnit *unit, int64_t constant, const char **text) {
-    enum { OFFSET = -1, ADDRESS = -2, ULEB = -3 };
+uint64_t dwarf_form(Bytes *b, uint64_t form, const char **text) {
     static const int8_t bytes_of[] = {
-        [0x01] = ADDRESS, [0x05] = 2,      [0x06] = 4,    [0x07] = 8, [0x0b] = 1,      [0x0c] = 1,
-        [0x0f] = ULEB,    [0x10] = OFFSET, [0x11] = 1,    [0x12] = 2, [0x13] = 4,      [0x14] = 8,
-        [0x15] = ULEB,    [0x17] = OFFSET, [0x1b] = ULEB, [0x1c] = 4, [0x1d] = OFFSET, [0x20] = 8,
-        [0x22] = ULEB,    [0x23] = ULEB,   [0x29] = 1,    [0x2a] = 2, [0x2b] = 3,      [0x2c] = 4,
-    };
+        [0x01] = 8, [0x05] = 2, [0x06] = 4, [0x07] = 8, [0x0b] = 1, [0x0c] = 1, [0x10] = 4,
+        [0x11] = 1, [0x12] = 2, [0x13] = 4, [0x14] = 8, [0x17] = 4, [0x20] = 8};
     switch (form) {
     case 0x03: dwarf_skip(b, dwarf_number(b, 2)); return 0; /* block2 */
     case 0x04: dwarf_skip(b, dwarf_number(b, 4)); return 0; /* block4 */
@@ -171,24 +145,19 @@ uint64_t dwarf_form(Bytes *b, uint64_t form, const DwarfUnit *unit, int64_t cons
     case 0x18: dwarf_skip(b, dwarf_uleb(b)); return 0;      /* block, exprloc */
     case 0x0a: dwarf_skip(b, dwarf_number(b, 1)); return 0; /* block1 */
     case 0x0d: return (uint64_t)dwarf_sleb(b);              /* sdata */
-    case 0x0e: *text = string_at(".debug_str", dwarf_number(b, unit->offset_size)); return 0;
-    case 0x1a: *text = indexed_string(unit, dwarf_uleb(b)); return 0; /* strx */
-    case 0x19: return 1;                                              /* flag_present */
-    case 0x1e: dwarf_skip(b, 16); return 0;                           /* data16 */
-    case 0x1f: *text = string_at(".debug_line_str", dwarf_number(b, unit->offset_size)); return 0;
-    case 0x21: return (uint64_t)constant; /* implicit_const */
-    case 0x25:
-    case 0x26:
-    case 0x27:
-    case 0x28: *text = indexed_string(unit, dwarf_number(b, (int)form - 0x24)); return 0; /* strx1 to strx4 */
+    case 0x0e: {                                            /* strp */
+        Bytes strings = dwarf_section(".debug_str");
+        dwarf_skip(&strings, dwarf_number(b, 4));
+        *text = dwarf_string(&strings);
+        return 0;
+    }
+    case 0x0f:
+    case 0x15: return dwarf_uleb(b); /* udata, ref_udata */
+    case 0x19: return 1;             /* flag_present */
     }
     int bytes = form < sizeof bytes_of ? bytes_of[form] : 0;
     if (bytes == 0) {
         b->p = b->end;
-        return 0;
     }
-    return bytes == ULEB ? dwarf_uleb(b)
-                         : dwarf_number(b, bytes == OFFSET    ? unit->offset_size
-                                           : bytes == ADDRESS ? unit->address_size
-                                                              : bytes);
+    return dwarf_number(b, bytes);
 }

@@ -1,5 +1,5 @@
-/* dwarf.h - reading the program's own debug information. Only reports need it: what is missing gives an empty
- * answer. */
+/* dwarf.h - reading the program's own debug information, DWARF 4 as the build asks for it. Only reports need it: what is
+ * missing gives an empty answer. */
 #ifndef DWARF_H
 #define DWARF_H
 
@@ -21,19 +21,11 @@ int64_t dwarf_sleb(Bytes *b);
 const char *dwarf_string(Bytes *b);
 void dwarf_skip(Bytes *b, uint64_t bytes);
 
-/* The unit at the front of *all, behind its length, into *unit; *all moves behind it. *offset_size: 4 or 8, of the offsets
- * in this unit. Returns 0 if there is none that is whole. */
-int dwarf_unit(Bytes *all, Bytes *unit, int *offset_size);
+/* The unit at the front of *all, behind its length and version, into *unit; *all moves behind it. Returns the version, 0 if there
+ * is no unit that is whole. */
+int dwarf_unit(Bytes *all, Bytes *unit);
 
-/* What a form means depends on its unit: bytes of an offset and of an address, where its part of .debug_str_offsets
- * begins. */
-typedef struct {
-    int offset_size, address_size;
-    uint64_t strings;
-} DwarfUnit;
-
-/* A value of this form; `constant` is what the abbreviation says for an implicit one. Strings go to *text. Unknown forms
- * take all of the bytes. */
-uint64_t dwarf_form(Bytes *b, uint64_t form, const DwarfUnit *unit, int64_t constant, const char **text);
+/* A value of this form. Strings go to *text. Unknown forms take all of the bytes. */
+uint64_t dwarf_form(Bytes *b, uint64_t form, const char **text);
 
 #endif

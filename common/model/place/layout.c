@@ -1,4 +1,4 @@
-/* layout.c - finds a struct in the program's debug information (.debug_info, DWARF 4 and 5) and walks into it.
+/* layout.c - finds a struct in the program's debug information (.debug_info) and walks into it.
  *
  * A unit is a tree of entries in a row; an entry begins with a number that selects its form from the unit's table of
  * abbreviations. Only what leads from a type's name to its members is looked at; the rest is stepped over. */
@@ -28,14 +28,11 @@ enum {
     AT_MEMBER_LOCATION = 0x38,
     AT_FILE = 0x3a,
     AT_TYPE = 0x49,
-    AT_STR_OFFSETS_BASE = 0x72,
     MAX_DIMENSIONS = 6,
     MAX_DEPTH = 12,
 };
 
 typedef struct {
-    int version;
-    DwarfUnit of;
     const uint8_t *begin; /* of the unit: types are named by their distance from here */
     Bytes entries;
     uint64_t abbreviations;
@@ -46,7 +43,7 @@ typedef struct {
     int children;
     const char *name;
     uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
-    uint64_t file, value, strings;
+    uint64_t file, value;
     int has_bound, has_count;
     const uint8_t *at, *next;
 } Entry;
@@ -66,9 +63,6 @@ static Bytes abbreviation(const Unit *unit, uint64_t code) {
         do {
             attribute = dwarf_uleb(&table);
             form = dwarf_uleb(&table);
-            if (form == 0x21) {
-                dwarf_sleb(&table);
-            }
         } while (attribute != 0 || form != 0);
     }
     return table;
@@ -84,12 +78,11 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
         entry.children = (int)dwarf_number(&form_list, 1);
         for (;;) {
             uint64_t attribute = dwarf_uleb(&form_list), form = dwarf_uleb(&form_list);
-            int64_t constant = form == 0x21 ? dwarf_sleb(&form_list) : 0;
             if (attribute == 0 && form == 0) {
                 break;
             }
             const char *text = NULL;
-            uint64_t value = dwarf_form(&b, form, &unit->of, constant, &text);
+            uint64_t value = dwarf_form(&b, form, &text);
             switch (attribute) {
             case AT_NAME: entry.name = text != NULL ? text : ""; break;
             case AT_SIZE: entry.size = value; break;
@@ -105,7 +98,6 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
             case AT_TYPE: entry.type = value; break;
             case AT_FILE: entry.file = value; break;
             case AT_CONST_VALUE: entry.value = value; break;
-            case AT_STR_OFFSETS_BASE: entry.strings = value; break;
             default: break;
             }
         }
@@ -200,34 +192,14 @@ static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *j
     }
 }
 
-/* Reads the header of the next unit and moves *all behind it; 0 if its form is not known here. */
-static int read_unit(Bytes *all, Unit *unit) {
-    Bytes b;
-    unit->begin = all->p;
-    unit->of.strings = 0;
-    if (!dwarf_unit(all, &b, &unit->of.offset_size)) {
-        return 0;
-    }
-    unit->version = (int)dwarf_number(&b, 2);
-    if (unit->version == 5) {
-        uint64_t kind = dwarf_number(&b, 1);
-        unit->of.address_size = (int)dwarf_number(&b, 1);
-        unit->abbreviations = dwarf_number(&b, unit->of.offset_size);
-        unit->entries = b;
-        return kind == 1; /* an ordinary unit */
-    }
-    unit->abbreviations = dwarf_number(&b, unit->of.offset_size);
-    unit->of.address_size = (int)dwarf_number(&b, 1);
-    unit->entries = b;
-    return unit->version >= 2 && unit->version <= 4;
-}
-
 /* The unit that was compiled from `file`: its root, tag 0 if there is none. */
 static Entry find_unit(const char *file, Unit *unit) {
     Bytes all = dwarf_section(".debug_info");
     while (all.p != NULL && all.p < all.end) {
-        if (read_unit(&all, unit)) {
-            unit->of.strings = read_entry(unit, unit->entries.p).strings; /* by which its own name is found */
+        unit->begin = all.p;
+        if (dwarf_unit(&all, &unit->entries) == 4) {
+            unit->abbreviations = dwarf_number(&unit->entries, 4);
+            dwarf_number(&unit->entries, 1); /* address size */
             Entry root = read_entry(unit, unit->entries.p);
             if (strcmp(root.name, file) == 0) {
                 return root;

@@ -1,4 +1,4 @@
-/* line.c - reads the program's own line table (.debug_line, DWARF 2 to 5) from /proc/self/exe.
+/* line.c - reads the program's own line table (.debug_line) from /proc/self/exe.
  *
  * Only when a report is written: a plain load or store is known by the address of its instruction. The table is a
  * program for a small machine that emits rows (address, file, line); the row that covers the address is the answer. */
@@ -38,10 +38,10 @@ void line_init(void) {
 
 /* ---- the header of one unit -------------------------------------------------------------------------------------- */
 
-enum { MAX_FILES = 1024, FORMATS = 16 };
+enum { MAX_FILES = 1024 };
 
 typedef struct {
-    int version, offset_size, min_length, line_base, line_range, opcode_base;
+    int min_length, line_base, line_range, opcode_base;
     uint8_t opcode_lengths[256];
     const char *directory[MAX_FILES];
     int directories;
@@ -66,61 +66,18 @@ static void add_file(Unit *unit, const char *name, uint64_t directory) {
     }
 }
 
-/* DWARF 5 describes its tables of directories and files by pairs (what, form). */
-static void read_entries(Bytes *b, Unit *unit, int files) {
-    uint64_t what[FORMATS], form[FORMATS];
-    int formats = (int)dwarf_number(b, 1);
-    for (int i = 0; i < formats; i++) {
-        uint64_t w = dwarf_uleb(b), f = dwarf_uleb(b);
-        if (i < FORMATS) {
-            what[i] = w;
-            form[i] = f;
-        }
-    }
-    formats = formats < FORMATS ? formats : FORMATS;
-    uint64_t count = dwarf_uleb(b);
-    for (uint64_t entry = 0; entry < count && b->p < b->end; entry++) {
-        const char *name = "";
-        uint64_t directory = 0;
-        for (int i = 0; i < formats; i++) {
-            const char *s = NULL;
-            uint64_t value = dwarf_form(b, form[i], &(DwarfUnit){unit->offset_size, 8, 0}, 0, &s);
-            if (what[i] == 1 && s != NULL) { /* DW_LNCT_path */
-                name = s;
-            } else if (what[i] == 2) { /* DW_LNCT_directory_index */
-                directory = value;
-            }
-        }
-        if (files) {
-            add_file(unit, name, directory);
-        } else {
-            add_directory(unit, name);
-        }
-    }
-}
-
 /* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
     Bytes b;
-    if (!dwarf_unit(all, &b, &unit->offset_size)) {
-        return 0;
-    }
-    unit->version = (int)dwarf_number(&b, 2);
-    if (unit->version < 2 || unit->version > 5) {
-        return 0;
-    }
-    if (unit->version >= 5) {
-        dwarf_number(&b, 1); /* address size */
-        dwarf_number(&b, 1); /* segment selector size */
-    }
-    uint64_t header = dwarf_number(&b, unit->offset_size);
-    if (header > (uint64_t)(b.end - b.p)) {
+    int version = dwarf_unit(all, &b);
+    uint64_t header = dwarf_number(&b, 4);
+    if (version < 2 || version > 4 || header > (uint64_t)(b.end - b.p)) {
         return 0;
     }
     unit->program = (Bytes){b.p + header, b.end};
     b.end = b.p + header;
     unit->min_length = (int)dwarf_number(&b, 1);
-    dwarf_number(&b, unit->version >= 4 ? 2 : 1); /* operations an instruction, is_stmt: not asked */
+    dwarf_number(&b, version == 4 ? 2 : 1); /* operations an instruction, is_stmt: not asked */
     unit->line_base = (int8_t)dwarf_number(&b, 1);
     unit->line_range = (int)dwarf_number(&b, 1);
     unit->opcode_base = (int)dwarf_number(&b, 1);
@@ -128,21 +85,16 @@ static int read_unit(Bytes *all, Unit *unit) {
         unit->opcode_lengths[i] = (uint8_t)dwarf_number(&b, 1);
     }
     unit->files = unit->directories = 0;
-    if (unit->version >= 5) {
-        read_entries(&b, unit, 0);
-        read_entries(&b, unit, 1);
-    } else {
-        const char *name;
-        add_directory(unit, ""); /* both count from 1; 0 is where the compiler ran */
-        while (*(name = dwarf_string(&b)) != '\0') {
-            add_directory(unit, name);
-        }
-        add_file(unit, "", 0);
-        while (*(name = dwarf_string(&b)) != '\0') {
-            add_file(unit, name, dwarf_uleb(&b));
-            dwarf_uleb(&b);
-            dwarf_uleb(&b);
-        }
+    const char *name;
+    add_directory(unit, ""); /* both count from 1; 0 is where the compiler ran */
+    while (*(name = dwarf_string(&b)) != '\0') {
+        add_directory(unit, name);
+    }
+    add_file(unit, "", 0);
+    while (*(name = dwarf_string(&b)) != '\0') {
+        add_file(unit, name, dwarf_uleb(&b));
+        dwarf_uleb(&b);
+        dwarf_uleb(&b);
     }
     return unit->line_range > 0;
 }
@@ -219,16 +171,10 @@ static int is_code(Site site) { return site >= device.image.code_begin && site <
 
 static const char *literal(Site site) { return (const char *)(device.image.base + site); }
 
-/* The file as the compiler was told it: relative to where it ran, without that place. */
+/* The file as the compiler was told it: relative to where it ran. */
 static void file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
     uint64_t d = unit->file[i].directory;
     const char *directory = d > 0 && d < (uint64_t)unit->directories ? unit->directory[d] : "";
-    const char *here = unit->version >= 5 && unit->directories > 0 ? unit->directory[0] : "";
-    size_t length = strlen(here);
-    if (length > 0 && strncmp(directory, here, length) == 0 &&
-        (directory[length] == '/' || directory[length] == '\0')) {
-        directory += length + (directory[length] == '/');
-    }
     snprintf(text, size, "%s%s%s", directory, *directory != '\0' ? "/" : "", unit->file[i].name);
 }
 
