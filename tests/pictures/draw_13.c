@@ -33,7 +33,7 @@ static Held held_in_a(int thread, int i) {
                                                                                << 16;
         }
     }
-    matrix_fragment_a(out, BLOCK, a);
+    matrix_fragment(MATRIX_BF16, out, BLOCK, a);
     int at = 0;
     while (out[at] != (float)(8 * thread + i)) {
         at++;

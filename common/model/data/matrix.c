@@ -5,22 +5,14 @@
 
 #include "tensor_map.h"
 
-void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]) {
-    for (int matrix = 0; matrix < 4; matrix++) {
-        for (int lane = 0; lane < WARP_SIZE; lane++) {
-            const uint8_t *from = row[ldmatrix_address_lane(matrix, ldmatrix_row(lane))];
-            memcpy(&r[lane][matrix], from + 2 * ldmatrix_column(lane), 4);
-        }
-    }
-}
-
-void matrix_ldmatrix_x4_trans(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]) {
+void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans) {
     for (int matrix = 0; matrix < 4; matrix++) {
         for (int lane = 0; lane < WARP_SIZE; lane++) {
             uint16_t half[2];
             for (int i = 0; i < 2; i++) {
-                const uint8_t *from = row[ldmatrix_address_lane(matrix, ldmatrix_column(lane) + i)];
-                memcpy(&half[i], from + 2 * ldmatrix_row(lane), 2);
+                int y = ldmatrix_row(lane), x = ldmatrix_column(lane) + i;
+                const uint8_t *from = row[ldmatrix_address_lane(matrix, trans ? x : y)];
+                memcpy(&half[i], from + 2 * (trans ? y : x), 2);
             }
             r[lane][matrix] = half[0] | (uint32_t)half[1] << 16;
         }
@@ -67,43 +59,11 @@ static inline __attribute__((always_inline)) void multiply(float *d, const float
     }
 }
 
-static float low(uint32_t pair) { return matrix_float((uint16_t)pair); }
-static float high(uint32_t pair) { return matrix_float((uint16_t)(pair >> 16)); }
+/* ---- by type: where it is a constant, that of bf16, compilers leave the others out ---------------------------------- */
 
-void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
-            float *at = out + mma_a_k(lane, r) * rows + mma_a_row(lane, r);
-            at[0] = low(a[lane][r]);
-            at[rows] = high(a[lane][r]);
-        }
-    }
-}
+#define FOR_TYPE static inline __attribute__((always_inline))
 
-void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                         const uint32_t *const b[WARP_SIZE]) {
-    float av[MATRIX_K][16], bv[MATRIX_K][8], dv[16][8];
-    matrix_fragment_a(&av[0][0], 16, a);
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        for (int r = 0; r < 2; r++) {
-            bv[mma_b_k(lane, r)][mma_b_column(lane)] = low(b[lane][r]);
-            bv[mma_b_k(lane, r) + 1][mma_b_column(lane)] = high(b[lane][r]);
-        }
-        for (int v = 0; v < 4; v += 2) {
-            memcpy(&dv[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
-        }
-    }
-    multiply(&dv[0][0], &av[0][0], &bv[0][0], 16, 8, MATRIX_K, 1);
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        for (int v = 0; v < 4; v += 2) {
-            memcpy(&d[lane][v], &dv[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
-        }
-    }
-}
-
-/* ---- other types than bf16 --------------------------------------------------------------------------------------- */
-
-void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes) {
+FOR_TYPE void elements(MatrixType type, float *out, int step, const void *from, int bytes) {
     if (type == MATRIX_E2M1) {
         for (int i = 0; i < 2 * bytes; i++) {
             out[i * step] = matrix_element(type, ((const uint8_t *)from)[i / 2] >> i % 2 * 4 & 15);
@@ -114,45 +74,68 @@ void matrix_elements(MatrixType type, float *out, int step, const void *from, in
     for (int i = 0; i < bytes / size; i++) {
         uint32_t bits = 0;
         memcpy(&bits, (const uint8_t *)from + i * size, (size_t)size);
-        out[i * step] = matrix_element(type, bits);
+        out[i * step] = type == MATRIX_BF16 ? matrix_float((uint16_t)bits) : matrix_element(type, bits);
     }
 }
 
-/* What bf16 has at k, another type has at this one. */
-static int k_of(MatrixType type, int k) { return 2 * k / matrix_element_bytes(type); }
+void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes) {
+    elements(type, out, step, from, bytes);
+}
 
-void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
+/* What bf16 has at k, another type has at this one. */
+FOR_TYPE int k_of(MatrixType type, int k) { return 2 * k / matrix_element_bytes(type); }
+
+FOR_TYPE void fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        for (int r = 0; r < 4; r++) {
-            matrix_elements(type, out + k_of(type, mma_a_k(lane, r)) * rows + mma_a_row(lane, r), rows, &a[lane][r], 4);
+        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+            elements(type, out + k_of(type, mma_a_k(lane, r)) * rows + mma_a_row(lane, r), rows, &a[lane][r], 4);
         }
     }
+}
+
+FOR_TYPE void mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
+                  const uint32_t *const b[WARP_SIZE]) {
+    float av[MATRIX_MAX_K][16], bv[MATRIX_MAX_K][8], dv[16][8];
+    fragment(type, &av[0][0], 16, a);
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int r = 0; r < 2; r++) {
+            elements(type, &bv[k_of(type, mma_b_k(lane, r))][mma_b_column(lane)], 8, &b[lane][r], 4);
+        }
+        for (int v = 0; v < 4; v += 2) {
+            memcpy(&dv[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
+        }
+    }
+    multiply(&dv[0][0], &av[0][0], &bv[0][0], 16, 8, matrix_k(type), 1);
+    for (int lane = 0; lane < WARP_SIZE; lane++) {
+        for (int v = 0; v < 4; v += 2) {
+            memcpy(&d[lane][v], &dv[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
+        }
+    }
+}
+
+FOR_TYPE void operand_load(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,
+                           const uint32_t *address, int mn_major, int rows) {
+    for (int i = 0; i < 2 * rows; i++) {
+        float *at = out + wgmma_chunk_k(type, mn_major, i) * rows + wgmma_chunk_row(mn_major, i);
+        elements(type, at, mn_major ? 1 : rows, shared + (address[i] - shared_start), 16);
+    }
+}
+
+#define BY_TYPE(function, type, ...) \
+    (type == MATRIX_BF16 ? function(MATRIX_BF16, __VA_ARGS__) : function(type, __VA_ARGS__))
+
+void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
+    BY_TYPE(fragment, type, out, rows, a);
 }
 
 void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                 const uint32_t *const b[WARP_SIZE]) {
-    float av[MATRIX_MAX_K][16], bv[MATRIX_MAX_K][8];
-    matrix_fragment(type, &av[0][0], 16, a);
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        for (int r = 0; r < 2; r++) {
-            matrix_elements(type, &bv[k_of(type, mma_b_k(lane, r))][mma_b_column(lane)], 8, &b[lane][r], 4);
-        }
-    }
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        for (int v = 0; v < 4; v++) {
-            for (int k = 0; k < matrix_k(type); k++) {
-                d[lane][v] += av[k][mma_d_row(lane, v)] * bv[k][mma_d_column(lane, v)];
-            }
-        }
-    }
+    BY_TYPE(mma, type, d, a, b);
 }
 
 void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,
                            const uint32_t *address, int mn_major, int rows) {
-    for (int i = 0; i < 2 * rows; i++) {
-        float *at = out + wgmma_chunk_k_of(type, mn_major, i) * rows + wgmma_chunk_row(mn_major, i);
-        matrix_elements(type, at, mn_major ? 1 : rows, shared + (address[i] - shared_start), 16);
-    }
+    BY_TYPE(operand_load, type, out, shared, shared_start, address, mn_major, rows);
 }
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
@@ -198,23 +181,10 @@ uint32_t wgmma_element_address(const WgmmaDescriptor *d, int mn_major, int row, 
 int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int rows, uint32_t *address) {
     int chunks = 2 * rows;
     for (int i = 0; i < chunks; i++) {
-        address[i] =
-            wgmma_element_address(descriptor, mn_major, wgmma_chunk_row(mn_major, i), wgmma_chunk_k(mn_major, i));
+        address[i] = wgmma_element_address(descriptor, mn_major, wgmma_chunk_row(mn_major, i),
+                                           wgmma_chunk_k(MATRIX_BF16, mn_major, i));
     }
     return chunks;
-}
-
-void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start, const uint32_t *address, int mn_major,
-                        int rows) {
-    for (int i = 0; i < 2 * rows; i++) {
-        uint16_t value[8];
-        memcpy(value, shared + (address[i] - shared_start), sizeof value);
-        float *at = out + wgmma_chunk_k(mn_major, i) * rows + wgmma_chunk_row(mn_major, i);
-        int next = mn_major ? 1 : rows;
-        for (int j = 0; j < 8; j++) {
-            at[j * next] = matrix_float(value[j]);
-        }
-    }
 }
 
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate) {

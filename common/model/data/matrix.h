@@ -44,28 +44,22 @@ static inline int ldmatrix_column(int lane) { return 2 * (lane % 4); }
 /* Whose address row `row` of matrix i is. */
 static inline int ldmatrix_address_lane(int i, int row) { return 8 * i + row; }
 
-/* ldmatrix.x4: row[32] are the lanes' addresses, 16 readable bytes each; r[lane] receives uint32_t[4]. */
-void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]);
-/* With .trans: each matrix of two-byte elements is transposed on the way. */
-void matrix_ldmatrix_x4_trans(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]);
+/* ldmatrix.x4: row[32] are the lanes' addresses, 16 readable bytes each; r[lane] receives uint32_t[4]. With .trans each
+ * matrix of two-byte elements is transposed on the way. */
+void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans);
 
 /* stmatrix.x4, the mirror. */
 void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]);
 
-/* mma.m16n8k16, bf16 to fp32: d[lane] is float[4], a[lane] uint32_t[4], b[lane] uint32_t[2]; d += a * b. */
-void matrix_mma_m16n8k16(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                         const uint32_t *const b[WARP_SIZE]);
-
-/* The same of another type: m16n8k16, k32 or k8. A register holds the same four bytes of its row. */
+/* mma.m16n8k16, k32 or k8, by the type, to fp32: d[lane] is float[4], a[lane] uint32_t[4], b[lane] uint32_t[2]; d += a * b.
+ * Of every type a register holds the same four bytes of its row. */
 void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                 const uint32_t *const b[WARP_SIZE]);
 
 /* Elements side by side, to floats that are `step` apart. */
 void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes);
 
-/* Convert a warp's fragment of A to float: out[16 k][16 rows], `rows` floats from one k to the next. */
-void matrix_fragment_a(float *out, int rows, const uint32_t *const a[WARP_SIZE]);
-/* The same of another type: out[k][16 rows]. */
+/* Convert a warp's fragment of A to float: out[k][16 rows], `rows` floats from one k to the next. */
 void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]);
 
 /* ---- one warpgroup: wgmma m64nNk16, k32 and k8 ------------------------------------------------------------------- */
@@ -87,8 +81,7 @@ WgmmaDescriptor wgmma_descriptor_decode(uint64_t descriptor);
  *   MN-major: chunk i holds rows 8 (i / 16) .. + 7 at k = i % 16
  * Elements of another size have other numbers of k at the same bytes; MN-major are only those of two. */
 static inline int wgmma_chunk_row(int mn_major, int i) { return mn_major ? i / 16 * 8 : i / 2; }
-static inline int wgmma_chunk_k(int mn_major, int i) { return mn_major ? i % 16 : i % 2 * 8; }
-static inline int wgmma_chunk_k_of(MatrixType type, int mn_major, int i) {
+static inline int wgmma_chunk_k(MatrixType type, int mn_major, int i) {
     return mn_major ? i % 16 : i % 2 * matrix_k(type) / 2;
 }
 
@@ -96,14 +89,11 @@ static inline int wgmma_chunk_k_of(MatrixType type, int mn_major, int i) {
 uint32_t wgmma_element_address(const WgmmaDescriptor *descriptor, int mn_major, int row, int k);
 
 /* The same for all chunks: address[2 * rows]. Returns 2 * rows. The caller checks that each address lies in shared
- * memory before it lets wgmma_operand_load() read there. */
+ * memory before it lets wgmma_operand_load_of() read there. */
 int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int rows, uint32_t *address);
 
-/* Convert an operand to float: out[k][rows], k = 0..15, row fastest. `shared` points at the byte with shared-window
- * address `shared_start`; address[] as above. */
-void wgmma_operand_load(float *out, const uint8_t *shared, uint32_t shared_start, const uint32_t *address, int mn_major,
-                        int rows);
-/* The same of another type: out[k][rows]. */
+/* Convert an operand to float: out[k][rows], row fastest. `shared` points at the byte with shared-window address
+ * `shared_start`; address[] as above. */
 void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,
                            const uint32_t *address, int mn_major, int rows);
 

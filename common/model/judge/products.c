@@ -402,7 +402,7 @@ static void check_descriptor(const Thread *t, MatrixType type, uint64_t bits, in
                 "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
                 "at byte %lld of the CTA's %u bytes of shared memory",
                 descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
-                wgmma_chunk_row(mn_major, i), wgmma_chunk_k_of(type, mn_major, i), operand,
+                wgmma_chunk_row(mn_major, i), wgmma_chunk_k(type, mn_major, i), operand,
                 (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
         }
     }

@@ -227,7 +227,7 @@ void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here
         uint32_t *const *out = (uint32_t *const *)m->pointer[0];
         POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_LDMATRIX, .size = CHUNK_BYTES, .registers = out,
              .rows = m->pointer[1], .transposes = trans, .site = m->site);
-        (trans ? matrix_ldmatrix_x4_trans : matrix_ldmatrix_x4)(out, m->pointer[1]);
+        matrix_ldmatrix_x4(out, m->pointer[1], trans);
         warp_go(t->warp);
     }
 }
@@ -261,11 +261,7 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     const uint32_t *const *as = (const uint32_t *const *)m->pointer[1], *const *bs =
                                                                             (const uint32_t *const *)m->pointer[2];
     POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
-    if (type == MATRIX_BF16) {
-        matrix_mma_m16n8k16(ds, as, bs);
-    } else {
-        matrix_mma(type, ds, as, bs);
-    }
+    matrix_mma(type, ds, as, bs);
     POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
     warp_go(w);
 }

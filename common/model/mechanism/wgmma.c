@@ -110,12 +110,7 @@ static void load_fragments(Warp *w, Product *product) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
-    float *values = product->a_values + 16 * (w->id % 4);
-    if (product->type == MATRIX_BF16) {
-        matrix_fragment_a(values, WGMMA_M, a);
-    } else {
-        matrix_fragment(product->type, values, WGMMA_M, a);
-    }
+    matrix_fragment(product->type, product->a_values + 16 * (w->id % 4), WGMMA_M, a);
 }
 
 /* ---- execution --------------------------------------------------------------------------------------------------- */
@@ -124,11 +119,7 @@ static void load_operand(MatrixType type, float *values, const Cta *cta, uint64_
     static uint32_t address[2 * WGMMA_MAX_N];
     WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
     wgmma_operand_addresses(&descriptor, mn_major, rows, address);
-    if (type == MATRIX_BF16) {
-        wgmma_operand_load(values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
-    } else {
-        wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
-    }
+    wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
 }
 
 static void execute(Warpgroup *g) {
