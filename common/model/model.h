@@ -142,39 +142,14 @@ static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z);
 static inline float __frcp_rn(float x) { return 1 / x; }
 static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 
-static inline float model_float(uint32_t bits) {
-    union {
-        uint32_t u;
-        float f;
-    } x = {bits};
-    return x.f;
-}
-
-static inline uint32_t model_bits(float value) {
-    union {
-        float f;
-        uint32_t u;
-    } x = {value};
-    return x.u;
-}
-
 static inline float __uint_as_float(unsigned bits) { return model_float(bits); }
 static inline float __int_as_float(int bits) { return model_float((uint32_t)bits); }
 static inline unsigned __float_as_uint(float value) { return model_bits(value); }
 static inline int __float_as_int(float value) { return (int)model_bits(value); }
 
 #ifndef GEMM_EDITOR /* cuda_c.h shows these with their words */
-static inline float bf16_to_float(bf16 x) { return model_float((uint32_t)x << 16); }
-
-/* Round to nearest even; NaN becomes 0x7fff, as cvt.rn.bf16.f32 gives it. */
-static inline bf16 float_to_bf16(float x) {
-    uint32_t u = model_bits(x);
-    if ((u & 0x7fffffff) > 0x7f800000) {
-        return 0x7fff;
-    }
-    return (bf16)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
+static inline float bf16_to_float(bf16 x) { return matrix_float(x); }
+static inline bf16 float_to_bf16(float x) { return matrix_bf16(x); }
 static inline uint32_t pack_bf16x2(float low, float high) {
     return (uint32_t)float_to_bf16(low) | (uint32_t)float_to_bf16(high) << 16;
 }
@@ -191,29 +166,20 @@ void model_syncwarp(uint32_t mask, const char *here);
 typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
 /* Among `width` lanes that follow one another. */
 uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here);
-static inline float model_shfl_float(ModelShuffle how, uint32_t mask, float value, int which, int width,
-                                     const char *here) {
-    return model_float((uint32_t)model_shfl(how, mask, model_bits(value), which, width, here));
-}
-static inline double model_shfl_double(ModelShuffle how, uint32_t mask, double value, int which, int width,
-                                       const char *here) {
-    union {
-        double d;
-        uint64_t u;
-    } x = {value};
-    x.u = model_shfl(how, mask, x.u, which, width, here);
-    return x.d;
-}
-/* CUDA's types, of 4 or 8 bytes; what is smaller than an int becomes one, and any other type is an error. */
-/* clang-format off */
-#define MODEL_SHFL(how, mask, value, which, width, ...)                                                                \
-    __extension__({                                                                                                    \
-        __typeof__((value) + 0) shuffled_ =                                                                            \
-            (__typeof__((value) + 0))_Generic((value) + 0, float: model_shfl_float, double: model_shfl_double,         \
-                                              default: model_shfl)(how, mask, value, which, width, HERE);              \
-        shuffled_;                                                                                                     \
+/* The value as 8 bytes `bits`, and back as what becomes of them. Of CUDA's types, of 4 or 8 bytes; what is smaller than an int
+ * becomes one. */
+#define MODEL_BY_BITS(value, bits, becomes)              \
+    __extension__({                                      \
+        __typeof__((value) + 0) value_ = (value);        \
+        _Static_assert(sizeof value_ <= 8, "too large"); \
+        uint64_t bits = 0;                               \
+        __builtin_memcpy(&bits, &value_, sizeof value_); \
+        bits = becomes;                                  \
+        __builtin_memcpy(&value_, &bits, sizeof value_); \
+        value_;                                          \
     })
-/* clang-format on */
+#define MODEL_SHFL(how, mask, value, which, width, ...) \
+    MODEL_BY_BITS(value, bits_, model_shfl(how, mask, bits_, which, width, HERE))
 #define __shfl_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_INDEX, mask, value, __VA_ARGS__, 32, 0)
 #define __shfl_xor_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_XOR, mask, value, __VA_ARGS__, 32, 0)
 #define __shfl_up_sync(mask, value, ...) MODEL_SHFL(MODEL_SHFL_UP, mask, value, __VA_ARGS__, 32, 0)
@@ -227,21 +193,12 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
 
 /* all: NULL for match.any; else 1 goes there if all lanes of the mask have the same value, and their mask is returned. */
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here);
-static inline uint32_t model_match_float(uint32_t mask, float value, int *all, const char *here) {
-    return model_match(mask, model_bits(value), all, here);
-}
-static inline uint32_t model_match_double(uint32_t mask, double value, int *all, const char *here) {
-    union {
-        double d;
-        uint64_t u;
-    } x = {value};
-    return model_match(mask, x.u, all, here);
-}
-#define MODEL_MATCH(mask, value, all)      \
-    _Generic((value) + 0, float            \
-             : model_match_float, double   \
-             : model_match_double, default \
-             : model_match)(mask, value, all, HERE)
+#define MODEL_MATCH(mask, value, all)                                                      \
+    __extension__({                                                                        \
+        uint32_t same_;                                                                    \
+        MODEL_BY_BITS(value, bits_, (same_ = model_match(mask, bits_, all, HERE), bits_)); \
+        same_;                                                                             \
+    })
 #define __match_any_sync(mask, value) MODEL_MATCH(mask, value, NULL)
 #define __match_all_sync(mask, value, all) MODEL_MATCH(mask, value, all)
 
@@ -300,38 +257,18 @@ void model_grid_dependency_wait(void);
 void model_grid_dependency_launch(void);
 
 /* CUDA's, which are relaxed, by the pointer's type. */
-#define MODEL_ATOMIC_OF(name, type, op, bits, value_of)                            \
-    static inline type model_##name(type *p, type value, const char *here) {       \
-        return value_of(model_atomic(op, p, bits(value), 0, MODEL_relaxed, here)); \
-    }
-#define MODEL_BITS(x) ((uint32_t)(x))
-#define MODEL_INT(x) ((int)(x))
-MODEL_ATOMIC_OF(atomic_add_int, int, MODEL_ADD, MODEL_BITS, MODEL_INT)
-MODEL_ATOMIC_OF(atomic_add_unsigned, unsigned, MODEL_ADD, MODEL_BITS, MODEL_BITS)
-MODEL_ATOMIC_OF(atomic_add_float, float, MODEL_ADD_FLOAT, model_bits, model_float)
-MODEL_ATOMIC_OF(atomic_max_int, int, MODEL_MAX, MODEL_BITS, MODEL_INT)
-MODEL_ATOMIC_OF(atomic_max_unsigned, unsigned, MODEL_MAX_UNSIGNED, MODEL_BITS, MODEL_BITS)
-MODEL_ATOMIC_OF(atomic_exchange_int, int, MODEL_EXCHANGE, MODEL_BITS, MODEL_INT)
-MODEL_ATOMIC_OF(atomic_exchange_unsigned, unsigned, MODEL_EXCHANGE, MODEL_BITS, MODEL_BITS)
-MODEL_ATOMIC_OF(atomic_exchange_float, float, MODEL_EXCHANGE, model_bits, model_float)
+#define MODEL_ATOMIC(op, p, value, expected)        \
+    MODEL_BY_BITS((__typeof__(*(p)))(value), bits_, \
+                  model_atomic(op, p, (uint32_t)bits_, (uint32_t)(expected), MODEL_relaxed, HERE))
 /* clang-format off */
-#define atomicAdd(p, value)                                                                                   \
-    _Generic((p), float *: model_atomic_add_float, int *: model_atomic_add_int,                               \
-             unsigned *: model_atomic_add_unsigned)(p, value, HERE)
-#define atomicMax(p, value)                                                                                   \
-    _Generic((p), int *: model_atomic_max_int, unsigned *: model_atomic_max_unsigned)(p, value, HERE)
-#define atomicExch(p, value)                                                                                  \
-    _Generic((p), float *: model_atomic_exchange_float, int *: model_atomic_exchange_int,                     \
-             unsigned *: model_atomic_exchange_unsigned)(p, value, HERE)
-/* clang-format on */
-static inline int model_cas_int(int *p, int expected, int value, const char *here) {
-    return (int)model_atomic(MODEL_CAS, p, (uint32_t)value, (uint32_t)expected, MODEL_relaxed, here);
-}
-static inline unsigned model_cas_unsigned(unsigned *p, unsigned expected, unsigned value, const char *here) {
-    return model_atomic(MODEL_CAS, p, value, expected, MODEL_relaxed, here);
-}
+#define atomicAdd(p, value) \
+    MODEL_ATOMIC(_Generic(*(p), float: MODEL_ADD_FLOAT, int: MODEL_ADD, unsigned: MODEL_ADD), p, value, 0)
+#define atomicMax(p, value) MODEL_ATOMIC(_Generic(*(p), int: MODEL_MAX, unsigned: MODEL_MAX_UNSIGNED), p, value, 0)
+#define atomicExch(p, value) \
+    MODEL_ATOMIC(_Generic(*(p), float: MODEL_EXCHANGE, int: MODEL_EXCHANGE, unsigned: MODEL_EXCHANGE), p, value, 0)
 #define atomicCAS(p, expected, value) \
-    _Generic((p), int * : model_cas_int, unsigned * : model_cas_unsigned)(p, expected, value, HERE)
+    MODEL_ATOMIC(_Generic(*(p), int: MODEL_CAS, unsigned: MODEL_CAS), p, value, expected)
+/* clang-format on */
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 

@@ -137,4 +137,3 @@ const Allocation *global_below(uintptr_t p) {
 }
 
 Allocation *global_at(int n) { return n < global.count ? &global.list[n] : NULL; }
-Allocation *global_first(void) { return global_at(0); }

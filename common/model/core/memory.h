@@ -59,8 +59,7 @@ static inline Allocation *global_find(uintptr_t p, uint32_t hint) {
 }
 /* The last allocation that begins at p or before; NULL if none does. */
 const Allocation *global_below(uintptr_t p);
-/* The first allocation; NULL if there is none. The n-th. */
-Allocation *global_first(void);
+/* The n-th allocation; NULL if there are fewer. */
 Allocation *global_at(int n);
 
 #endif

@@ -2,17 +2,11 @@
 #include "element.h"
 
 float matrix_element(MatrixType type, uint32_t bits) {
-    union {
-        uint32_t u;
-        float f;
-    } x = {0};
     if (type == MATRIX_BF16 || type == MATRIX_TF32) {
-        x.u = type == MATRIX_BF16 ? bits << 16 : bits & 0xffffe000u;
-        return x.f;
+        return model_float(type == MATRIX_BF16 ? bits << 16 : bits & 0xffffe000u);
     }
     if (type == MATRIX_UE8M0) {
-        x.u = bits == 0xff ? 0x7fc00000 : bits != 0 ? bits << 23 : 0x400000;
-        return x.f;
+        return model_float(bits == 0xff ? 0x7fc00000 : bits != 0 ? bits << 23 : 0x400000);
     }
     /* Sign, exponent, fraction; a fraction without an exponent is subnormal. */
     int fraction_bits = type == MATRIX_F16 ? 10 : type == MATRIX_E4M3 ? 3 : type == MATRIX_E2M1 ? 1 : 2;
@@ -20,14 +14,14 @@ float matrix_element(MatrixType type, uint32_t bits) {
     uint32_t fraction = bits & ((1u << fraction_bits) - 1);
     uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1), largest = (1u << exponent_bits) - 1;
     uint32_t sign = bits >> (fraction_bits + exponent_bits) & 1;
+    float x;
     if (type != MATRIX_E2M1 && exponent == largest && (type != MATRIX_E4M3 || fraction == 7)) {
         /* e4m3 has no infinities, and one NaN. */
-        x.u = 0x7f800000u | (type == MATRIX_E4M3 || fraction != 0 ? 0x400000u : 0);
+        x = model_float(0x7f800000u | (type == MATRIX_E4M3 || fraction != 0 ? 0x400000u : 0));
     } else {
         int power = (exponent > 0 ? (int)exponent : 1) - ((1 << (exponent_bits - 1)) - 1) - fraction_bits;
-        x.u = (uint32_t)(power + 127) << 23; /* 2 to that power, no less than -24 */
-        x.f *= (float)(fraction | (exponent > 0 ? 1u << fraction_bits : 0));
+        x = model_float((uint32_t)(power + 127) << 23); /* 2 to that power, no less than -24 */
+        x *= (float)(fraction | (exponent > 0 ? 1u << fraction_bits : 0));
     }
-    x.u |= sign << 31;
-    return x.f;
+    return model_float(model_bits(x) | sign << 31);
 }

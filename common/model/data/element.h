@@ -34,4 +34,26 @@ static inline int matrix_k(MatrixType type) {
 /* Its value; exact, every one of these is an fp32. */
 float matrix_element(MatrixType type, uint32_t bits);
 
+/* The bits of a float, and a float by its bits. */
+static inline float model_float(uint32_t bits) {
+    union {
+        uint32_t u;
+        float f;
+    } x = {bits};
+    return x.f;
+}
+static inline uint32_t model_bits(float value) {
+    union {
+        float f;
+        uint32_t u;
+    } x = {value};
+    return x.u;
+}
+/* The same of a bf16: rounded to nearest even; NaN becomes 0x7fff, as cvt.rn.bf16.f32 gives it. */
+static inline float matrix_float(uint16_t bits) { return model_float((uint32_t)bits << 16); }
+static inline uint16_t matrix_bf16(float value) {
+    uint32_t u = model_bits(value);
+    return (u & 0x7fffffff) > 0x7f800000 ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
 #endif

@@ -19,14 +19,6 @@ enum {
     WGMMA_MAX_N = 256,
 };
 
-static inline float matrix_float(uint16_t bits) {
-    union {
-        uint32_t u;
-        float f;
-    } x = {(uint32_t)bits << 16};
-    return x.f;
-}
-
 /* ---- one warp: ldmatrix, stmatrix, mma.sync ---------------------------------------------------------------------- */
 
 /* Who holds what of m16n8k16. Register r of a lane has two neighbours of A: (row, k) in its low half, (row, k + 1) in its

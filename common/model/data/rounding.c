@@ -15,8 +15,7 @@ enum {
 static int exponent_of(MatrixType type, float x) {
     static const int smallest[] = {
         [MATRIX_BF16] = -126, [MATRIX_F16] = -14, [MATRIX_E4M3] = -6, [MATRIX_E5M2] = -14, [MATRIX_TF32] = -126};
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    uint32_t bits = model_bits(x);
     int exponent = (int)(bits >> 23 & 0xff) - 127;
     return bits << 1 == 0 ? NO_EXPONENT : exponent < smallest[type] ? smallest[type] : exponent;
 }
@@ -68,47 +67,29 @@ static void sums(MatrixType type, float *d, const float *a, const int *exponent_
     }
 }
 
-/* The same where some number is not finite. */
-static void sums_of_any(float *d, const float *a, const float *b, int n, int depth) {
-    for (int j = 0; j < COLUMNS; j++) {
-        for (int k = 0; k < depth; k++) {
-            d[j] += a[k * WGMMA_M] * b[k * n + j];
-        }
-    }
-}
-
-static int is_finite(const int *exponent, int count, int stride) {
-    int finite = 1;
-    for (int i = 0; i < count; i++) {
-        finite &= exponent[i * stride] < NOT_FINITE;
-    }
-    return finite;
-}
-
 void rounding_multiply(MatrixType type, float *d, const float *a, const float *b, int n, int accumulate) {
     static int exponent_a[MATRIX_MAX_K * WGMMA_M], exponent_b[MATRIX_MAX_K * WGMMA_MAX_N];
     const int depth = matrix_k(type);
+    int largest = NO_EXPONENT;
     for (int i = 0; i < depth * WGMMA_M; i++) {
         exponent_a[i] = exponent_of(type, a[i]);
+        largest = larger(largest, exponent_a[i]);
     }
     for (int i = 0; i < depth * n; i++) {
         exponent_b[i] = exponent_of(type, b[i]);
+        largest = larger(largest, exponent_b[i]);
     }
-    int finite_b = is_finite(exponent_b, depth * n, 1);
+    for (int i = 0; i < WGMMA_M * n; i++) {
+        d[i] = accumulate ? d[i] : 0;
+        largest = larger(largest, exponent_of(MATRIX_TF32, d[i]));
+    }
+    if (largest >= NOT_FINITE) {
+        wgmma_multiply(d, a, b, n, depth, 1);
+        return;
+    }
     for (int row = 0; row < WGMMA_M; row++) {
-        int finite = finite_b && is_finite(&exponent_a[row], depth, WGMMA_M);
         for (int column = 0; column < n; column += COLUMNS) {
-            float *at = &d[row * n + column];
-            int finite_d = finite;
-            for (int j = 0; j < COLUMNS; j++) {
-                at[j] = accumulate ? at[j] : 0;
-                finite_d &= exponent_of(MATRIX_TF32, at[j]) < NOT_FINITE;
-            }
-            if (finite_d) {
-                sums(type, at, &a[row], &exponent_a[row], &b[column], &exponent_b[column], n);
-            } else {
-                sums_of_any(at, &a[row], &b[column], n, depth);
-            }
+            sums(type, &d[row * n + column], &a[row], &exponent_a[row], &b[column], &exponent_b[column], n);
         }
     }
 }

@@ -15,7 +15,7 @@
 
 #include "element.h"
 
-/* wgmma_multiply() of matrix.h, rounded so. NaN and infinity are those of fp32. */
+/* wgmma_multiply() of matrix.h, rounded so if all numbers are finite. */
 void rounding_multiply(MatrixType type, float *d, const float *a, const float *b, int n, int accumulate);
 
 #endif

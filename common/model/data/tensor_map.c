@@ -6,34 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "element.h"
+
 enum { SHARED_ALIGNMENT = 128 };
 
+/* 0: no type that the model knows. */
 static int element_bytes(int type) {
-    switch (type) {
-    case TENSOR_UINT8: return 1;
-    case TENSOR_UINT16:
-    case TENSOR_FLOAT16:
-    case TENSOR_BFLOAT16: return 2;
-    case TENSOR_UINT32:
-    case TENSOR_INT32:
-    case TENSOR_FLOAT32: return 4;
-    case TENSOR_UINT64:
-    case TENSOR_INT64:
-    case TENSOR_FLOAT64: return 8;
-    }
-    return 0;
+    static const uint8_t bytes[] = {
+        [TENSOR_UINT8] = 1, [TENSOR_UINT16] = 2,  [TENSOR_UINT32] = 4,  [TENSOR_INT32] = 4,   [TENSOR_UINT64] = 8,
+        [TENSOR_INT64] = 8, [TENSOR_FLOAT16] = 2, [TENSOR_FLOAT32] = 4, [TENSOR_FLOAT64] = 8, [TENSOR_BFLOAT16] = 2};
+    return type >= 0 && type <= TENSOR_BFLOAT16 ? bytes[type] : 0;
 }
 
 /* What FLOAT_OOB_FILL_NAN writes, measured: the 16 bits 0x7ff7 over and over, a NaN in every floating type. 0: not a type
  * that this fill is for. */
 static uint64_t fill_nan(int type) {
-    switch (type) {
-    case TENSOR_FLOAT16:
-    case TENSOR_BFLOAT16:
-    case TENSOR_FLOAT32:
-    case TENSOR_FLOAT64: return 0x7ff77ff77ff77ff7u;
-    default: return 0;
-    }
+    return type >= TENSOR_FLOAT16 && type <= TENSOR_BFLOAT16 ? 0x7ff77ff77ff77ff7u : 0;
 }
 
 /* Width of the pattern in bytes; 0 for none. */
@@ -264,18 +252,6 @@ void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CH
     }
 }
 
-static uint16_t add_bf16(uint16_t a, uint16_t b) {
-    union {
-        uint32_t u;
-        float f;
-    } x = {(uint32_t)a << 16}, y = {(uint32_t)b << 16};
-    x.f += y.f;
-    if (x.f != x.f) {
-        return 0x7fff;
-    }
-    return (uint16_t)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);
-}
-
 int tensor_can_add(const TensorMap *map) {
     return map->type == TENSOR_BFLOAT16 || map->type == TENSOR_FLOAT32 || map->type == TENSOR_UINT32 ||
            map->type == TENSOR_INT32 || map->type == TENSOR_UINT64;
@@ -296,7 +272,7 @@ int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8
         memcpy(&a, global, map->element_bytes);
         memcpy(&b, shared + i, map->element_bytes);
         if (map->type == TENSOR_BFLOAT16) {
-            a.h = add_bf16(a.h, b.h);
+            a.h = matrix_bf16(matrix_float(a.h) + matrix_float(b.h));
         } else if (map->type == TENSOR_FLOAT32) {
             a.f += b.f;
         } else if (map->element_bytes == 4) {
@@ -310,15 +286,10 @@ int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8
 }
 
 const char *tensor_load_fault(const TensorMap *map, const int *coord) {
-    if (coord[0] * (int64_t)map->element_bytes % TENSOR_CHUNK_BYTES == 0) {
-        return NULL;
-    }
-    switch (map->element_bytes) {
-    case 1: return "the first coordinate must be a multiple of 16 (16 bytes)";
-    case 2: return "the first coordinate must be a multiple of 8 (16 bytes)";
-    case 4: return "the first coordinate must be a multiple of 4 (16 bytes)";
-    }
-    return "the first coordinate must be a multiple of 2 (16 bytes)";
+    static char text[64];
+    int elements = TENSOR_CHUNK_BYTES / map->element_bytes;
+    snprintf(text, sizeof text, "the first coordinate must be a multiple of %d (16 bytes)", elements);
+    return coord[0] % elements != 0 ? text : NULL;
 }
 
 const char *tensor_store_fault(const TensorMap *map, const int *coord) {

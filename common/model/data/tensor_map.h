@@ -144,8 +144,8 @@ int tensor_can_add(const TensorMap *map);
 /* The same for a reduction with .add. Returns 0, or 1 if it cannot. */
 int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
-/* NULL, or why a load may not start at these coordinates (a constant string): the hardware traps with an
- * illegal-instruction error. */
+/* NULL, or why a load may not start at these coordinates (a string that holds until the next call): the hardware traps with
+ * an illegal-instruction error. */
 const char *tensor_load_fault(const TensorMap *map, const int *coord);
 
 /* The same for a store or an addition. */

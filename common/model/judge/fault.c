@@ -88,22 +88,15 @@ static int returns_at(uintptr_t pc) {
 #endif
 }
 
-static const char *name_of(int number) {
-    switch (number) {
-    case SIGFPE: return "SIGFPE";
-    case SIGBUS: return "SIGBUS";
-    case SIGILL: return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    default: return "SIGSEGV";
-    }
-}
+static const char *const names[] = {
+    [SIGSEGV] = "SIGSEGV", [SIGFPE] = "SIGFPE", [SIGBUS] = "SIGBUS", [SIGILL] = "SIGILL", [SIGABRT] = "SIGABRT"};
 
 /* The end, with a sentence; by write(), since stdio may be what is broken. */
 static void end_program(int number, uintptr_t pc, const void *address) {
     char text[1024], place[512], source[256];
     Site site = site_at(pc);
     int n = snprintf(text, sizeof text, "%s: signal %s at address %p, outside of a kernel\n    %s\n",
-                     site_text(site, place, sizeof place), name_of(number), address,
+                     site_text(site, place, sizeof place), names[number], address,
                      site_source(site, source, sizeof source));
     n = n < (int)sizeof text ? n : (int)sizeof text - 1;
     if (write(2, text, (size_t)n) == n) {
@@ -151,9 +144,9 @@ static void on_fault(int number, siginfo_t *info, void *context) {
         report_line("memory", "the address is not a multiple of the vector's size");
     } else if (returns || !in_program(pc)) {
         report_line("signal", "%s: the place to return to is damaged: is a local array written past its end?",
-                    name_of(number));
+                    names[number]);
     } else {
-        report_line("signal", "%s at address %p", name_of(number), (void *)address);
+        report_line("signal", "%s at address %p", names[number], (void *)address);
     }
     fault.in_handler = 0;
     report_end(1);

@@ -184,24 +184,13 @@ const char *tag_text(Tag tag, char *text) {
     return text;
 }
 
-static void forget(int i) {
-    known.tensor[i].base = UINTPTR_MAX;
-    known.tensor[i].row_bytes = 0;
-    known.tensor[i].name = "";
-}
-
 void provenance_forget_memory(const void *p, size_t bytes) {
     for (int i = 1; i < known.count; i++) {
-        if (known.tensor[i].base - (uintptr_t)p < bytes) {
-            forget(i);
+        if (known.tensor[i].base - (uintptr_t)p < bytes || known.tensor[i].of_map) {
+            known.tensor[i] = (Tensor){.base = UINTPTR_MAX, .name = ""};
         }
     }
     known.last_base = 0;
-    for (int i = 1; i < known.count; i++) {
-        if (known.tensor[i].of_map) {
-            forget(i);
-        }
-    }
     while (known.count > 1 && known.tensor[known.count - 1].base == UINTPTR_MAX) {
         known.count--;
     }

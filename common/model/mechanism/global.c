@@ -24,8 +24,8 @@ void model_global_constant(const void *p) {
 }
 
 void global_free_all(void) {
-    while (global_first() != NULL) {
-        model_global_free((void *)global_first()->begin);
+    for (const Allocation *a; (a = global_at(0)) != NULL;) {
+        model_global_free((void *)a->begin);
     }
     global_release();
 }

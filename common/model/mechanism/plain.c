@@ -147,7 +147,3 @@ void __tsan_func_entry(void *caller) {
     }
 }
 void __tsan_func_exit(void) {}
-void __tsan_vptr_update(void **p, void *value) {
-    (void)p;
-    (void)value;
-}

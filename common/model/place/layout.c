@@ -42,9 +42,8 @@ typedef struct {
     uint64_t tag; /* 0: end of a list of children */
     int children;
     const char *name;
-    uint64_t size, bound, count, location, type; /* type: distance from the unit's begin; 0: none */
+    uint64_t size, extent, location, type; /* type: distance from the unit's begin; 0: none */
     uint64_t file, value;
-    int has_bound, has_count;
     const uint8_t *at, *next;
 } Entry;
 
@@ -69,7 +68,7 @@ static Bytes abbreviation(const Unit *unit, uint64_t code) {
 }
 
 static Entry read_entry(const Unit *unit, const uint8_t *at) {
-    Entry entry = {.name = "", .at = at};
+    Entry entry = {.name = "", .extent = 1, .at = at};
     Bytes b = {at, unit->entries.end};
     uint64_t code = at < unit->entries.end ? dwarf_uleb(&b) : 0;
     if (code != 0) {
@@ -86,14 +85,8 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
             switch (attribute) {
             case AT_NAME: entry.name = text != NULL ? text : ""; break;
             case AT_SIZE: entry.size = value; break;
-            case AT_UPPER_BOUND:
-                entry.bound = value;
-                entry.has_bound = 1;
-                break;
-            case AT_COUNT:
-                entry.count = value;
-                entry.has_count = 1;
-                break;
+            case AT_UPPER_BOUND: entry.extent = value + 1; break; /* gcc */
+            case AT_COUNT: entry.extent = value; break;           /* clang */
             case AT_MEMBER_LOCATION: entry.location = value; break;
             case AT_TYPE: entry.type = value; break;
             case AT_FILE: entry.file = value; break;
@@ -134,7 +127,7 @@ static int dimensions(const Unit *unit, const Entry *array, uint64_t *extent) {
     int count = 0;
     for (Entry child = NO_CHILD; next_child(unit, array, &child);) {
         if (child.tag == TAG_SUBRANGE && count < MAX_DIMENSIONS) {
-            extent[count++] = child.has_count ? child.count : child.has_bound ? child.bound + 1 : 1;
+            extent[count++] = child.extent;
         }
     }
     return count;

@@ -38,33 +38,12 @@ void line_init(void) {
 
 /* ---- the header of one unit -------------------------------------------------------------------------------------- */
 
-enum { MAX_FILES = 1024 };
-
 typedef struct {
     int min_length, line_base, line_range, opcode_base;
     uint8_t opcode_lengths[256];
-    const char *directory[MAX_FILES];
-    int directories;
-    struct {
-        const char *name;
-        uint64_t directory;
-    } file[MAX_FILES]; /* as numbered in the line program */
-    int files;
+    Bytes names; /* of directories, then of files */
     Bytes program;
 } Unit;
-
-static void add_directory(Unit *unit, const char *name) {
-    if (unit->directories < MAX_FILES) {
-        unit->directory[unit->directories++] = name;
-    }
-}
-
-static void add_file(Unit *unit, const char *name, uint64_t directory) {
-    if (unit->files < MAX_FILES) {
-        unit->file[unit->files].name = name;
-        unit->file[unit->files++].directory = directory;
-    }
-}
 
 /* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
@@ -84,18 +63,7 @@ static int read_unit(Bytes *all, Unit *unit) {
     for (int i = 1; i < unit->opcode_base; i++) {
         unit->opcode_lengths[i] = (uint8_t)dwarf_number(&b, 1);
     }
-    unit->files = unit->directories = 0;
-    const char *name;
-    add_directory(unit, ""); /* both count from 1; 0 is where the compiler ran */
-    while (*(name = dwarf_string(&b)) != '\0') {
-        add_directory(unit, name);
-    }
-    add_file(unit, "", 0);
-    while (*(name = dwarf_string(&b)) != '\0') {
-        add_file(unit, name, dwarf_uleb(&b));
-        dwarf_uleb(&b);
-        dwarf_uleb(&b);
-    }
+    unit->names = b;
     return unit->line_range > 0;
 }
 
@@ -171,22 +139,38 @@ static int is_code(Site site) { return site >= device.image.code_begin && site <
 
 static const char *literal(Site site) { return (const char *)(device.image.base + site); }
 
-/* The file as the compiler was told it: relative to where it ran. */
-static void file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
-    uint64_t d = unit->file[i].directory;
-    const char *directory = d > 0 && d < (uint64_t)unit->directories ? unit->directory[d] : "";
-    snprintf(text, size, "%s%s%s", directory, *directory != '\0' ? "/" : "", unit->file[i].name);
+/* The i-th of a list of names from 1 on, which moves behind it; empty if there are fewer. Behind a file's name stand three
+ * numbers, of which the first is its directory. */
+static const char *name_at(Bytes *list, uint64_t i, int numbers, uint64_t *directory) {
+    const char *name = "";
+    for (; i > 0 && *(name = dwarf_string(list)) != '\0'; i--) {
+        for (int n = 0; n < numbers; n++) {
+            uint64_t number = dwarf_uleb(list);
+            *directory = n == 0 ? number : *directory;
+        }
+    }
+    return name;
+}
+
+/* The file as the compiler was told it: relative to where it ran, which is directory 0. 0 if there is none. */
+static int file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
+    Bytes directories = unit->names, files = unit->names;
+    uint64_t d = 0;
+    name_at(&files, UINT64_MAX, 0, NULL);
+    const char *file = name_at(&files, i, 3, &d), *directory = name_at(&directories, d, 0, NULL);
+    snprintf(text, size, "%s%s%s", directory, *directory != '\0' ? "/" : "", file);
+    return *file != '\0';
 }
 
 /* File and line of a site; 0 if unknown. */
 static int locate(Site site, char *file, size_t size, int *line) {
-    static Unit unit; /* large, and only one report is written at a time */
+    Unit unit;
     Bytes all = dwarf_section(".debug_line");
     while (all.p != NULL && all.p < all.end) {
         Row row;
         /* The site is a return address: the call before it belongs to the line. */
-        if (read_unit(&all, &unit) && find_row(&unit, (uint64_t)site - 1, &row) && row.file < (uint64_t)unit.files) {
-            file_name(&unit, row.file, file, size);
+        if (read_unit(&all, &unit) && find_row(&unit, (uint64_t)site - 1, &row) &&
+            file_name(&unit, row.file, file, size)) {
             *line = (int)row.line;
             return 1;
         }

@@ -630,5 +630,3 @@ ON(steps, TMEM_PRODUCT) {
     cta->tensor = begin + (uint64_t)(tcgen05_rows(shape) / WGMMA_M * shape->n) / WGMMA_COLUMNS_A_STEP;
     went_on(t->cta, TRACE_WGMMA, -1, begin, cta->tensor, 0); /* no warpgroup's */
 }
-
-/* ---- who calls these --------------------------------------------------------------------------------------------- */
