@@ -245,8 +245,9 @@ static void test_rounding(void) {
     ok(inexact > 1000, "... and many use all bits of an fp32");
     r.a[0] = r.b[0] = 0;
     r.c[0] = INFINITY;
+    r.c[1] = NAN;
     round_case(0, &r, d);
-    ok(isinf(d[0]) && isfinite(d[8]), "infinity stays where it is");
+    ok(d[0] == INFINITY && isnan(d[1]) && isfinite(d[8]), "infinity and NaN stay where they are");
 }
 
 /* ---- Blackwell's: tests/conform/cute.txt, which CuTe's headers say and no GPU ------------------------------------------- */
