@@ -10,7 +10,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make bench-fp8|time 10 beside cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
 ##measure make bench-w4a8|time 11 beside 10; needs a Hopper GPU
 ##measure make bench-attention|time 13 beside PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
-##measure make limits|measure wgmma alone, mma.sync alone, a device copy and single loads; needs a Hopper GPU
+##measure make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results

@@ -74,9 +74,8 @@ first | = turns wrong | 06 | | 16
 first | missing | 02_missing | | 16
 first | refuses | 07 | | 16
 first | larger | 08 | | 16
-second | alone | wgmma 64 | | -
+second | alone | wgmma | | -
 second | copied | copy | | -
-second | loaded | loads neighbour | | -
 third | zeros | 02_patched | --data zeros | 16
 third | sustained | 02 | --data integers sustained | 16
 TEXT
@@ -100,7 +99,6 @@ is_deeply([ row('hangs', '8,16,24', '.*') ], [], 'what has hung is not tried aga
 like($said, qr/hangs \(first, 8 x 16 x 24: hang\)/, '... and named');
 is_deeply([ row('alone', '0,0,0', 'TFLOP/s') ], ['200,200,200,TFLOP/s'], 'an instruction alone: its own operations');
 is_deeply([ row('copied', '0,0,0', 'TB/s') ], ['2,2,2,TB/s'], 'a copy: bytes');
-is_deeply([ row('loaded', '0,0,0', 'ns') ], ['50,50,50,ns'], 'loads: 100000 in 5 ms, the time of one');
 is(scalar(row('zeros', '16,16,16', 'TFLOP/s')), 1, 'other data take part in the same rounds; a patch that is built');
 is_deeply([ row('sustained', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1400,1400,1400,MHz', '500,500,500,W',
     '3.0518e+08,3.0518e+08,3.0518e+08,J/TFLOP' ], 'sustained: clock and power while it runs, 500 W for 5 ms a launch');

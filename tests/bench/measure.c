@@ -179,10 +179,7 @@ static void report(Session *session, int group, const Contestant *contestant, do
         return;
     }
     Spread rate = tflops_of(contestant, runner->work);
-    const char *unit = row->alone.kind == ALONE_COPY ? "TB/s" : alone_is_loads(row->alone.kind) ? "ns" : "TFLOP/s";
-    if (alone_is_loads(row->alone.kind)) { /* 10^12 loads a second */
-        rate = (Spread){.median = 1e-3 / rate.median, .min = 1e-3 / rate.max, .max = 1e-3 / rate.min};
-    }
+    const char *unit = row->alone.kind == ALONE_COPY ? "TB/s" : "TFLOP/s";
     double joules =
         contestant->joules_per_tflop * kind_flop(&runner->problem->shape, &runner->problem->gemm) / runner->work;
     const Shape *shape = &session->plan.group[group].shape;

@@ -209,9 +209,7 @@ GemmStatus alone_launch(void *alone) {
     queue(5);
     return GEMM_OK;
 }
-double alone_work(const Alone *alone) {
-    return alone_is_loads(alone->kind) ? 1e5 : alone->kind == ALONE_COPY ? 1e10 : 1e12;
-}
+double alone_work(const Alone *alone) { return alone->kind == ALONE_COPY ? 1e10 : 1e12; }
 
 /* ---- libraries ---- */
 

@@ -173,19 +173,12 @@ static int find_chapter(const char *name, Row *row) {
 }
 
 static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
-    char rest;
     row->what = RUN_ALONE;
     if (strcmp(what, "mma.sync") == 0) {
         row->alone.kind = ALONE_MMA_SYNC;
     } else if (strcmp(what, "copy") == 0) {
         row->alone.kind = ALONE_COPY;
-    } else if (strcmp(what, "loads own") == 0) {
-        row->alone.kind = ALONE_LOADS_OWN;
-    } else if (strcmp(what, "loads neighbour") == 0) {
-        row->alone.kind = ALONE_LOADS_NEIGHBOUR;
-    } else if (strcmp(what, "loads L2") == 0) {
-        row->alone.kind = ALONE_LOADS_L2;
-    } else if (sscanf(what, "wgmma %d%c", &row->alone.n, &rest) == 1 && alone_has_width(row->alone.n)) {
+    } else if (strcmp(what, "wgmma") == 0) {
         row->alone.kind = ALONE_WGMMA;
     } else if (strcmp(what, "cublas") == 0) {
         row->what = RUN_CUBLAS;
@@ -203,7 +196,7 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         if (!find_chapter(what, row)) {
             snprintf(message, OPTIONS_MESSAGE_SIZE,
                      "\"%.60s\" is nothing that runs; NN, NN_name, cublas, cublaslt, cublas fp8, cublaslt fp8, "
-                     "wgmma N, mma.sync, copy, loads own, loads neighbour, loads L2 and peers are accepted",
+                     "wgmma, mma.sync, copy and peers are accepted",
                      what);
             return 0;
         }
