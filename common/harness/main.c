@@ -383,18 +383,8 @@ static GemmStatus check_after(const Problem *problem, const Contestant *contesta
     return GEMM_WRONG;
 }
 
-static void write_csv(FILE *csv, const Stage *stage, const Problem *problem, const Contestant *list, int count) {
-    char date[16];
-    today(date);
-    CsvSource source = {stage->device.name, date, commit_name(), "paused"};
-    double cublas = count > 1 ? tflops_of(&list[1], kind_flop(&problem->shape, &problem->gemm)).median : 0;
-    for (int i = 0; i < count; i++) {
-        csv_row(csv, &source, problem, &list[i], cublas);
-    }
-}
-
 static GemmStatus time_chapter(const Options *options, const Stage *stage, ChapterRun *run, const Problem *problem,
-                               const Cublas *cublas, FILE *csv) {
+                               const Cublas *cublas) {
     static Contestant list[2]; /* the chapter, and cuBLAS if it is there */
     CublasRun cublas_run = {cublas, problem->gemm};
     int count = cublas ? 2 : 1;
@@ -410,9 +400,6 @@ static GemmStatus time_chapter(const Options *options, const Stage *stage, Chapt
     if (options->check && count > 1 && list[1].after.wrong) {
         printf("         cuBLAS itself did not pass the check: %llu elements\n",
                (unsigned long long)list[1].after.wrong);
-    }
-    if (csv) {
-        write_csv(csv, stage, problem, list, count);
     }
     return GEMM_OK;
 }
@@ -430,7 +417,7 @@ static void warn_if_slow(const Options *options, const Stage *stage, const Gemm 
 
 /* Everything between the buffers' allocation and their release. */
 static GemmStatus run_problem(const Options *options, const Stage *stage, Problem *problem, ChapterRun *run, int timed,
-                              const Cublas *cublas, FILE *csv) {
+                              const Cublas *cublas) {
     const Gemm *gemm = &problem->gemm;
     char product[192];
     kind_text(&problem->shape, gemm, product, sizeof product);
@@ -477,7 +464,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         stage->backend->print_counts(stdout);
     }
     fflush(stdout);
-    return timed ? time_chapter(options, stage, run, problem, cublas, csv) : GEMM_OK;
+    return timed ? time_chapter(options, stage, run, problem, cublas) : GEMM_OK;
 }
 
 /* --explain: by the model's build of the chapter, wherever it would run. */
@@ -514,8 +501,8 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         fprintf(stderr, "%s: %s does not have that choice\n", unheeded, stage->chapter->name);
         return GEMM_USAGE;
     }
-    if (!stage->backend->has_timer && (options->bench == CHOICE_YES || options->csv)) {
-        fprintf(stderr, "--bench, --csv: only a GPU can be timed, and this runs on the CPU model\n");
+    if (!stage->backend->has_timer && options->bench == CHOICE_YES) {
+        fprintf(stderr, "--bench: only a GPU can be timed, and this runs on the CPU model\n");
         return GEMM_USAGE;
     }
     if (options->count && !stage->backend->is_model) {
@@ -541,10 +528,6 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     }
     if (!problem_fits(shape, stage->chapter, &stage->device, message)) {
         fprintf(stderr, "%s\n", message);
-        return GEMM_USAGE;
-    }
-    FILE *csv = options->csv ? csv_open(options->csv, CSV_HEADER) : NULL;
-    if (options->csv && !csv) {
         return GEMM_USAGE;
     }
     char no_nvml[160] = "", no_cublas[160] = "";
@@ -581,7 +564,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (status == GEMM_OK) {
         status = run_open(&run, &problem, stage->chapter);
         if (status == GEMM_OK) {
-            status = run_problem(options, stage, &problem, &run, timed, cublas, csv);
+            status = run_problem(options, stage, &problem, &run, timed, cublas);
             run_close(&run);
             if (status == GEMM_OK && stage->backend->is_model && !options->named) {
                 status = check_round(options, stage);
@@ -594,10 +577,6 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     }
     cublas_close(cublas);
     nvml_close(nvml);
-    if (csv && fclose(csv) != 0) {
-        fprintf(stderr, "--csv: \"%s\" could not be written\n", options->csv);
-        status = status == GEMM_OK ? GEMM_USAGE : status;
-    }
     return status;
 }
 

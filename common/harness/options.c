@@ -29,7 +29,6 @@ enum {
     OPTION_CAUSAL,
     OPTION_WINDOW,
     OPTION_REPEAT,
-    OPTION_CSV,
     OPTION_VARIANT,
     OPTION_TILE_GROUP,
     OPTION_MEET,
@@ -71,7 +70,6 @@ static const struct option long_options[] = {
     {"causal", no_argument, NULL, OPTION_CAUSAL},
     {"window", required_argument, NULL, OPTION_WINDOW},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
-    {"csv", required_argument, NULL, OPTION_CSV},
     {"variant", required_argument, NULL, OPTION_VARIANT},
     {"tile-group", required_argument, NULL, OPTION_TILE_GROUP},
     {"meet", required_argument, NULL, OPTION_MEET},
@@ -117,7 +115,6 @@ void print_usage(FILE *out, const char *program) {
         "  --repeat R            R checked launches, which must agree in every bit (default 1)\n"
         "  --bench[=ROUNDS]      time it beside cuBLAS, median of ROUNDS (default %d; a GPU's default)\n"
         "  --no-bench            do not time\n"
-        "  --csv FILE            append the figures to FILE\n"
         "  --help                this text\n"
         "instead of a result, from the chapter's own code on the model, for this GPU or --sms SMs:\n"
         "  --explain             what the chapter sets up for this size: launch, shared memory, tensor maps,\n"
@@ -321,7 +318,6 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_CAUSAL: options->shape.heads.causal = 1; return 1;
     case OPTION_WINDOW: return parse_int("--window", value, 1, MAX_SIZE, &options->shape.heads.window, message);
     case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
-    case OPTION_CSV: return parse_file("--csv", value, &options->csv, message);
     case OPTION_VARIANT: options->tuning.variant = value; return 1;
     case OPTION_TILE_GROUP: return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tuning.tile_group, message);
     case OPTION_MEET:
@@ -364,23 +360,20 @@ int options_trace(const Options *options) {
 /* Combinations that make no sense. Returns 1, or 0 and a message. */
 static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     const char *fault = NULL;
-    if (options->csv && options->bench == CHOICE_NO) {
-        fault = "--csv: there are no figures with --no-bench";
-    } else if (options->repeat > 1 && !options->check) {
+    if (options->repeat > 1 && !options->check) {
         fault = "--repeat: it counts checked launches, and --no-check leaves none";
-    } else if (options->explain && (options->bench == CHOICE_YES || options->csv)) {
-        fault = "--bench, --csv: there are no figures with --explain";
+    } else if (options->explain && options->bench == CHOICE_YES) {
+        fault = "--bench: there are no figures with --explain";
     } else if (options->explain && options_trace(options)) {
         fault = "--timeline, --trace: --explain records no launch: leave out one of them";
-    } else if (options_trace(options) && (options->bench == CHOICE_YES || options->csv)) {
-        fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench and "
-                "--csv";
+    } else if (options_trace(options) && options->bench == CHOICE_YES) {
+        fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench";
     } else if (options_trace(options) && (options->repeat > 1 || options->schedules > 1)) {
         fault = "--timeline, --trace: one launch is recorded, not several: leave out --repeat and --schedules";
     } else if (options->window_end && !options->timeline && !options->timeline_svg) {
         fault = "--timeline-window: there is no picture without --timeline or --timeline-svg";
-    } else if (options->on == ON_MODEL && (options->bench == CHOICE_YES || options->csv)) {
-        fault = "--bench, --csv: only a GPU can be timed, not --on model";
+    } else if (options->on == ON_MODEL && options->bench == CHOICE_YES) {
+        fault = "--bench: only a GPU can be timed, not --on model";
     } else if (options->on == ON_GPU && options->count) {
         fault = "--count: only the CPU model counts, not --on gpu";
     } else if (options->on == ON_GPU && options->steps) {

@@ -50,7 +50,6 @@ typedef struct {
     unsigned data;          /* --data: bit 1 << kind for each DataKind to check; the last one set is also timed */
     int data_given;         /* --data was on the command line */
     int repeat;             /* --repeat: checked launches for each kind of data; all must give the same bits */
-    const char *csv;        /* --csv FILE; NULL if not given */
     ModelPolicy policy;     /* --policy (model) */
     uint64_t schedule_seed; /* --schedule-seed (model) */
     int schedules;          /* --schedules (model): runs with schedule_seed, schedule_seed + 1, ... */

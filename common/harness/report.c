@@ -105,13 +105,6 @@ static void csv_text(FILE *csv, const char *text) {
     fputc(',', csv);
 }
 
-void csv_row(FILE *csv, const CsvSource *source, const Problem *problem, const Contestant *contestant,
-             double cublas_median) {
-    const Gemm *gemm = &problem->gemm;
-    const Shape shape = {.m = gemm->m, .n = gemm->n, .k = gemm->k};
-    csv_rate(csv, source, &shape, contestant, tflops_of(contestant, kind_flop(&problem->shape, gemm)), cublas_median);
-}
-
 void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Contestant *contestant, Spread tflops,
               double cublas_median) {
     csv_text(csv, source->gpu);

@@ -31,9 +31,6 @@ typedef struct {
  * stderr. */
 FILE *csv_open(const char *path, const char *header);
 /* One row. cublas_median: TFLOP/s; 0 leaves the ratio empty, as unknown clock and power are. */
-void csv_row(FILE *csv, const CsvSource *source, const Problem *problem, const Contestant *contestant,
-             double cublas_median);
-/* The same for what has no FLOP of its own to be counted by, as several launches or a copy. */
 void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Contestant *contestant, Spread tflops,
               double cublas_median);
 /* Today as YYYY-MM-DD. */

@@ -34,18 +34,16 @@ static const Refusal refusals[] = {
     {"--shared 228", "--shared", "1 to 227"},
     {"--pad 4", "--pad", "multiple of 8"},
     {"--experts 0", "--experts", "1 to 1024"},
-    {"--csv ''", "--csv", "empty"},
+    {"--trace ''", "--trace", "empty"},
     {"--explain-element 5", "\"5\"", "R,C or R,C,K"},
     {"--explain-element 5,6,7,8", "5,6,7,8", "R,C or R,C,K"},
     {"--explain-element 5,", "column", "0 to"},
     {"--explain=yes", "--explain", "takes no value"},
     {"--explain --bench", "--bench", "--explain"},
-    {"--explain-element 1,2 --csv f.csv", "--csv", "--explain"},
     {"--m", "--m", "value is missing"},
     {"--frobnicate", "--frobnicate", "--help lists"},
     {"8192", "8192", "--help lists"},
     {"--m 5 -- --n", "--n", "--help lists"},
-    {"--csv f.csv --no-bench", "--csv", "--no-bench"},
     {"--repeat 2 --no-check", "--repeat", "--no-check"},
     {"--on model --bench", "--bench", "GPU"},
     {"--data integers --k 1048576", "--k", "1048575"},
@@ -56,7 +54,6 @@ static const Refusal refusals[] = {
     {"--trace", "--trace", "value is missing"},
     {"--on gpu --steps f.json", "--steps", "CPU model"},
     {"--timeline --bench", "--timeline", "--bench"},
-    {"--trace f.json --csv f.csv", "--trace", "--csv"},
     {"--timeline --repeat 2", "--timeline", "--repeat"},
 };
 
@@ -155,7 +152,7 @@ static void help_is_true(void) {
     fclose(out);
     contains(text, "usage: NAME", "--help shows the program's name");
     char names[] =
-        "--m --n --k --on --data --seed --pad --experts --no-check --repeat --bench --no-bench --csv --policy "
+        "--m --n --k --on --data --seed --pad --experts --no-check --repeat --bench --no-bench --policy "
         "--help --sms --barriers --steps --schedule-seed --schedules --count --explain --explain-element --trace "
         "--timeline --timeline-window --timeline-svg --trace-events";
     for (const char *name = strtok(names, " "); name; name = strtok(NULL, " ")) {
