@@ -117,9 +117,6 @@ int terminal_columns(FILE *out);
 
 /* A picture for a page of 960 pixels. */
 void timeline_svg(FILE *out, const Timeline *timeline);
-/* The tensor cores of several recordings of the same problem under each other, on one time axis. plain_us: how many
- * microseconds each launch takes unrecorded, and so how long its bar is; NULL: as long as the recorded events. */
-void timelines_svg(FILE *out, const Recording *recording, int count, const double *plain_us);
 
 /* The SM's CTAs for Perfetto and chrome://tracing. Returns 0 without memory. */
 int trace_json(FILE *out, const Recording *recording);

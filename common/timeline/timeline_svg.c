@@ -308,10 +308,9 @@ static double legend(FILE *out, double y, unsigned used, int idle) {
     return y + 8;
 }
 
-static void source_line(char *text, size_t size, const Recording *r, int launches) {
+static void source_line(char *text, size_t size, const Recording *r) {
     if (r->trace.units_a_second > 0) {
-        snprintf(text, size, "%s, %s, commit %s, %s.", r->trace.source, r->date, r->commit,
-                 launches > 1 ? "recorded launches" : "a recorded launch");
+        snprintf(text, size, "%s, %s, commit %s, a recorded launch.", r->trace.source, r->date, r->commit);
     } else {
         snprintf(text, size, "%s, %s. Steps show order and overlap; they are not time.", r->trace.source, r->date);
     }
@@ -482,7 +481,7 @@ void timeline_svg(FILE *out, const Timeline *t) {
         recording_cta_text(r, t->cta, ctas, sizeof ctas);
     }
     snprintf(title, sizeof title, "%s: %s", r->chapter, ctas);
-    source_line(text, sizeof text, r, 1);
+    source_line(text, sizeof text, r);
     snprintf(what, sizeof what, "Timeline of a CTA. %s", text);
     head(out, (int)figures_y + 24, title, what);
     snprintf(title, sizeof title, "%s, %s: C is %d x %d, K = %d", r->chapter, ctas, r->m, r->n, r->k);
@@ -513,103 +512,4 @@ void timeline_svg(FILE *out, const Timeline *t) {
     for (int i = 0; i < t->rows; i++) {
         free(lane[i]);
     }
-}
-
-/* ---- all chapters ------------------------------------------------------------------------------------------------ */
-
-enum { BAND = 24, BAND_GAP = 10 };
-
-/* How much of each pixel the tensor cores had work, as a bar of that height. `scale`: pixels for a unit of the recording. */
-static void draw_band(FILE *out, const Recording *r, double scale, double y, int pixels) {
-    uint64_t begin, end;
-    recording_span(r, &begin, &end);
-    fprintf(out, "<path class=\"m\" d=\"");
-    double open = -1, height = 0;
-    for (int i = 0; i <= pixels; i++) {
-        uint64_t from = begin + (uint64_t)(i / scale), to = begin + (uint64_t)((i + 1) / scale);
-        double busy = i < pixels && to > from ? recording_busy(r, -1, from, to) : 0;
-        double now = (double)(int)(busy * BAND * 2 + 0.5) / 2;
-        if (now != height || i == pixels) {
-            if (open >= 0 && height > 0) {
-                fprintf(out, "M%.0f %.1fh%.0fv%.1fh-%.0fz", LEFT + 60 + open, y + BAND - height, i - open, height,
-                        i - open);
-            }
-            open = i;
-            height = now;
-        }
-    }
-    fprintf(out, "\"/>\n");
-}
-
-/* From the first recorded event to the last, in microseconds, or in the steps of the model. */
-static double recorded_length(const Recording *r) {
-    uint64_t begin, end;
-    recording_span(r, &begin, &end);
-    return (double)(end - begin) * (r->trace.units_a_second > 0 ? 1e6 / r->trace.units_a_second : 1);
-}
-
-void timelines_svg(FILE *out, const Recording *recording, int count, const double *plain_us) {
-    const int left = LEFT + 60, width = RIGHT - left - 44, right = RIGHT - 36;
-    double longest = 0, top = TOP + 6, bottom = top + count * (BAND + BAND_GAP);
-    int on_gpu = count > 0 && recording[0].trace.units_a_second > 0;
-    char text[256], title[] = "When the tensor cores of one SM have work";
-    for (int i = 0; i < count; i++) { /* 01 runs out of the picture */
-        double length = plain_us ? plain_us[i] : recorded_length(&recording[i]);
-        longest = recording_peak(&recording[i]) > 0 && length > longest ? length : longest;
-    }
-    longest = longest > 0 ? longest * 1.03 : 1;
-    source_line(text, sizeof text, &recording[0], count);
-    head(out, (int)bottom + (plain_us ? 76 : on_gpu ? 60 : 44), title, text);
-    put_text(out, 12, 24, "title", title);
-    char subtitle[400];
-    snprintf(subtitle, sizeof subtitle, "C is %d x %d, K = %d in every chapter. %s", recording[0].m, recording[0].n,
-             recording[0].k, text);
-    put_text(out, 12, 42, "soft", subtitle);
-    double step = round_step(longest / 9);
-    for (double at = 0; at <= longest; at += step) {
-        double x = left + at / longest * width;
-        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, top - 6, bottom);
-        snprintf(text, sizeof text, "%g", at);
-        put_text(out, x, bottom + 14, "soft small mid", text);
-    }
-    put_text(out, right, bottom + 14, "soft small", on_gpu ? "microseconds" : recording[0].trace.unit);
-    for (int i = 0; i < count; i++) {
-        const Recording *r = &recording[i];
-        double y = top + i * (BAND + BAND_GAP);
-        uint64_t begin, end;
-        recording_span(r, &begin, &end);
-        double length = plain_us ? plain_us[i] : recorded_length(r), shown = length < longest ? length : longest;
-        put_text(out, left - 10, y + BAND / 2 + 4, "end", r->chapter);
-        fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"%s\"/>\n", left, y,
-                shown / longest * width, BAND, recording_peak(r) > 0 ? "idle" : "o");
-        if (recording_peak(r) > 0) {
-            draw_band(out, r, width / longest * length / (double)(end - begin), y, (int)(shown / longest * width));
-            snprintf(text, sizeof text, "%ld tiles, busy %.0f %%", recording_tiles_of_sm(r),
-                     100 * recording_busy(r, -1, begin, end));
-        } else {
-            snprintf(text, sizeof text, "does not use them");
-            if (length > longest) {
-                put_text(out, left + 8, y + BAND / 2 + 4, "", "goes on beyond the picture");
-            }
-        }
-        put_text(out, right, y + BAND - 2, "small", text);
-        if (on_gpu) {
-            snprintf(text, sizeof text, length < 1000 ? "%.1f µs" : "%.0f µs", length);
-            put_text(out, right, y + 9, "", text);
-        }
-    }
-    put_text(out, left, bottom + 34, "soft",
-             "Green: how much of each stretch the tensor cores had work. Hatched: idle. From the SM's first CTA to its "
-             "last.");
-    if (plain_us) {
-        put_text(out, left, bottom + 50, "soft",
-                 "A bar is as long as a launch takes unrecorded. Inside: one SM in a recorded launch, scaled to that "
-                 "length.");
-        put_text(out, left, bottom + 66, "soft",
-                 "Recording widens the gaps, in some chapters more than in others: compare lengths, not green areas.");
-    } else if (on_gpu) {
-        put_text(out, left, bottom + 50, "soft",
-                 "A recorded launch is slower than one that is timed, each chapter's by another share.");
-    }
-    fprintf(out, "</svg>\n");
 }

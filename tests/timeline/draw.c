@@ -2,17 +2,11 @@
  *
  *     draw text FILE.csv       the timeline of a CTA, for the terminal
  *     draw svg FILE.csv        the same as a picture
- *     draw kept FILE.csv       of the events those that the pictures show, as a file again
- *     draw all [-t RECORDING.csv] FILE.csv ...    a picture of the tensor cores of all of them on one time axis
- *
- * -t names a table of launches, tests/bench/results/..._recording.csv. If it knows for every FILE how long such a launch takes
- * unrecorded, on that GPU and at that size, bars have that length; else that of the events. */
+ *     draw kept FILE.csv       of the events those that the pictures show, as a file again */
 #include <stdlib.h>
 #include <string.h>
 
 #include "timeline/timeline.h"
-
-enum { MAX_FILES = 16 };
 
 /* Of the CTA that is drawn: products, and what the warps that have a row and the asynchronous units do. Of the others all;
  * but where nobody uses the tensor cores only what says when the SM begins and ends. */
@@ -58,75 +52,20 @@ static int draw_one(const char *what, const Recording *recording) {
     return good;
 }
 
-/* Reads it into r[count]. */
-static int load(const char *path, Recording *r, int count) {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        fprintf(stderr, "%s: cannot be read\n", path);
-        return 0;
-    }
-    int good = recording_read(in, path, &r[count]);
-    fclose(in);
-    if (good && (r[count].m != r->m || r[count].n != r->n || r[count].k != r->k ||
-                 strcmp(r[count].trace.source, r->trace.source) != 0)) {
-        fprintf(stderr, "%s: another problem or another place than the first\n", path);
-        good = 0;
-    }
-    return good;
-}
-
-/* Microseconds of an unrecorded launch of that chapter, of the last row that is of the same GPU and size; 0 if the file has none,
- * -1 after a line on stderr: it cannot be read. */
-static double timed_us(const char *path, const Recording *r) {
-    static const char head[] = "gpu,date,commit,m,n,k,kernel,untraced_us,";
-    char line[512], gpu[96];
-    double found = 0;
-    FILE *in = fopen(path, "r");
-    if (!in || !fgets(line, sizeof line, in) || strncmp(line, head, strlen(head)) != 0) {
-        fprintf(stderr, "%s: no table of unrecorded launches\n", path);
-        found = -1;
-    }
-    while (found >= 0 && fgets(line, sizeof line, in)) {
-        int m, n, k, number;
-        double us;
-        if (sscanf(line, "%95[^,],%*[^,],%*[^,],%d,%d,%d,%d,%lf", gpu, &m, &n, &k, &number, &us) == 6 && us > 0 &&
-            strcmp(gpu, r->trace.source) == 0 && m == r->m && n == r->n && k == r->k && number == atoi(r->chapter)) {
-            found = us;
-        }
-    }
-    if (in) {
-        fclose(in);
-    }
-    return found;
-}
-
 int main(int argc, char *argv[]) {
-    static Recording recording[MAX_FILES];
-    const char *what = argc > 1 ? argv[1] : "";
-    int all = strcmp(what, "all") == 0, timed = all && argc > 3 && strcmp(argv[2], "-t") == 0;
-    int first = timed ? 4 : 2, count = 0, good = 1, known = timed;
-    if (argc <= first || argc - first > (all ? MAX_FILES : 1) || (!all && !strstr("text svg kept", what))) {
-        fprintf(stderr, "usage: draw text|svg|kept FILE.csv | draw all [-t RECORDING.csv] FILE.csv ... (at most %d)\n",
-                MAX_FILES);
+    static Recording recording;
+    if (argc != 3 || !strstr("text svg kept", argv[1])) {
+        fprintf(stderr, "usage: draw text|svg|kept FILE.csv\n");
         return 2;
     }
-    for (; good && count < argc - first; count++) {
-        good = load(argv[first + count], recording, count);
+    FILE *in = fopen(argv[2], "r");
+    if (!in) {
+        fprintf(stderr, "%s: cannot be read\n", argv[2]);
+        return 2;
     }
-    double plain_us[MAX_FILES];
-    for (int i = 0; good && timed && i < count; i++) {
-        plain_us[i] = timed_us(argv[3], &recording[i]);
-        good = plain_us[i] >= 0;
-        known &= plain_us[i] > 0;
-    }
-    if (good && all) {
-        timelines_svg(stdout, recording, count, known ? plain_us : NULL);
-    } else if (good) {
-        good = draw_one(what, recording);
-    }
-    for (int i = 0; i < count; i++) {
-        trace_free_events(&recording[i].trace);
-    }
+    int good = recording_read(in, argv[2], &recording) && draw_one(argv[1], &recording);
+    fclose(in);
+    trace_free_events(&recording.trace);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "draw: stdout could not be written\n");
         good = 0;

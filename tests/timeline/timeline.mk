@@ -9,7 +9,7 @@ tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
 MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untraced.t
 
 ##learn make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
-##maintain make timelines|the same for all chapters, and tests/timeline/all.svg: the tensor cores of the ladder on one time axis
+##maintain make timelines|the same for all chapters
 .PHONY: timelines $(foreach d,$(CHAPTER_DIRS),timeline-$(call number,$(d)))
 define timeline_rule
 timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)
@@ -17,4 +17,4 @@ timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call timeline_rule,$(d),$(call number,$(d)))))
 timelines: $(PROGRAMS) $(TIMELINE_DRAW)
-	@B='$(B)' FROM='$(FROM)' ALL=yes $(COMMIT) tests/timeline/picture $(CHAPTER_DIRS)
+	@B='$(B)' FROM='$(FROM)' $(COMMIT) tests/timeline/picture $(CHAPTER_DIRS)

@@ -12,7 +12,6 @@ require './tests/tools/patches';
 my ($draw, $checks) = map { "$ENV{B}/tests/timeline/$_" } qw(draw checks);
 my $work = tempdir(CLEANUP => 1);
 
-*store = \&Patches::store;
 *slurp = \&Patches::contents;
 sub runs { my ($command, $name) = @_; my $out = `$command 2>&1`; is($?, 0, $name) or diag($out); return $out }
 
@@ -134,13 +133,11 @@ for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
         runs("$draw svg $events | cmp - $files.svg", "$chapter: is drawn again from them, the same");
     }
 }
-runs("$draw all $work/*.kept.csv >$work/all.svg", 'all chapters are drawn on one axis');
-my $all = slurp("$work/all.svg");
-ok(svg_is_whole($all) && !svg_is_whole("$all</svg>"), '... in whole elements');
-ok(svg_is_plain($all), '... in plain colours');
+my $svg = slurp("$work/07_warp_specialized.svg");
+ok(!svg_is_whole("$svg</svg>"), 'an element that is not open: seen');
 for my $edit ([qr/\.m\{fill:#[0-9a-f]+\}/, ''], [qr/#12693f/, 'var(--m)'], [qr/class="page"/, '']) {
-    (my $edited = $all) =~ s/$edit->[0]/$edit->[1]/;
-    ok(!svg_is_plain($edited), "... and with $edit->[0] changed it is not");
+    (my $edited = $svg) =~ s/$edit->[0]/$edit->[1]/;
+    ok(!svg_is_plain($edited), "an SVG with $edit->[0] changed is not plain");
 }
 
 # ---- the events that are kept, unless the pictures were drawn anew from the model
@@ -175,37 +172,6 @@ sub leaves_early {
 is(leaves_early(slurp($_)), 0, "$_: no warp leaves a barrier before all have come") for @kept;
 is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:9 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 0, 'two barriers as they should be');
 is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:7 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 1, 'and one that is left early: seen');
-
-# all.svg: its bars are as long as launches take unrecorded, by what has been measured.
-my $measured = 'tests/bench/results/nvidia_h200_2026-11-22_recording.csv';
-my $picture = slurp('tests/timeline/all.svg');
-if (@kept && $picture !~ /<desc>[^<]*CPU model/) {
-    my @ladder = grep { m{([^/]+)\.csv$} && -d $1 } @kept; # what lies in beyond/ is not on it
-    runs("$draw all -t $measured @ladder | cmp - tests/timeline/all.svg", 'all.svg is drawn from those of the ladder');
-    my %of = slurp($ladder[0]) =~ /^# (source|m|n|k) (.*)$/mg;
-    my $rows = qr/^\Q$of{source}\E,[^,]*,[^,]*,$of{m},$of{n},$of{k},/m;
-    my %us = map { /$rows(\d\d),([^,]*),/ } split /\n/, slurp($measured);
-    if (%us) {
-        my %shown = $picture =~ />(\d\d)_\w+<\/text>.*?>([0-9.]+) µs</gs;
-        my %width = $picture =~ />(\d\d)_\w+<\/text>\n<rect [^>]*width="([0-9.]+)"/g;
-        my @bars = sort keys %shown;
-        is(scalar @bars, scalar @ladder, '... all of them');
-        is_deeply([ map { $shown{$_} } @bars ], [ map { sprintf $us{$_} < 1000 ? '%.1f' : '%.0f', $us{$_} } @bars ],
-            '... each with its time unrecorded');
-        my @drawn = grep { $us{$_} < 1000 } @bars; # 01 goes on beyond the picture
-        is(join(' ', grep { abs($width{$_} / $width{ $drawn[0] } - $us{$_} / $us{ $drawn[0] }) > 0.001 } @drawn), '', '... and as long');
-        store("$work/less_recording.csv", slurp($measured) =~ s/${rows}05,.*\n//mgr);
-        my $recorded = runs("$draw all -t $work/less_recording.csv @ladder", 'without one of a chapter');
-        is($recorded, runs("$draw all @ladder", 'without any'), '... all bars are those of the events');
-        unlike($recorded, qr/takes unrecorded/, '... and no line says otherwise');
-        like($picture, qr/takes unrecorded/, '... as it does else');
-    }
-}
-for my $file ("$work/none.csv", "$work/01_naive.kept.csv") {
-    like(`$draw all -t $file $work/01_naive.kept.csv 2>&1`, qr/^\Q$file\E: no table of unrecorded launches\n\z/,
-        'no measurement: ' . $file =~ s{.*/}{}r);
-    is($? >> 8, 2, '... with exit status 2');
-}
 
 # ---- what the talk's pictures show
 
