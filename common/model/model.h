@@ -47,7 +47,6 @@ ModelIndex model_grid_dim(void) __attribute__((const));
 typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
 typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
 typedef float float4 __attribute__((ext_vector_type(4)));
-typedef float float2 __attribute__((ext_vector_type(2)));
 #else
 typedef struct __attribute__((aligned(16), may_alias)) {
     uint32_t x, y, z, w;
@@ -58,15 +57,10 @@ typedef struct __attribute__((aligned(8), may_alias)) {
 typedef struct __attribute__((aligned(16), may_alias)) {
     float x, y, z, w;
 } float4;
-typedef struct __attribute__((aligned(8), may_alias)) {
-    float x, y;
-} float2;
 #endif
 
 static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return (uint4){x, y, z, w}; }
-static inline uint2 make_uint2(uint32_t x, uint32_t y) { return (uint2){x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return (float4){x, y, z, w}; }
-static inline float2 make_float2(float x, float y) { return (float2){x, y}; }
 
 void *model_shared_memory(const char *type, const char *variable, const char *file) __attribute__((const));
 #define SHARED_MEMORY(type, name) /* the CTA's dynamic shared memory as a struct, from a 1024-byte boundary on */ \
@@ -126,26 +120,11 @@ static inline GemmStatus launch_kernel(const void *kernel, const char *name, Lau
  * with two underscores are coarser still; these are rounded well. Macros, since the C library has such names itself. */
 static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
 #define __expf(x) expf(x)
-#define __exp10f(x) powf(10.0f, x)
 #define __logf(x) logf(x)
-#define __log2f(x) log2f(x)
-#define __log10f(x) log10f(x)
-#define __powf(x, y) powf(x, y)
-#define __sinf(x) sinf(x)
-#define __cosf(x) cosf(x)
 static inline float __fdividef(float x, float y) { return x / y; }
-static inline float __saturatef(float x) { return x > 0 ? fminf(x, 1) : 0; }
-/* Rounded to nearest even, and not contracted into a fused multiply-add. */
-static inline float __fadd_rn(float x, float y) { return x + y; }
-static inline float __fmul_rn(float x, float y) { return x * y; }
-static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
-static inline float __frcp_rn(float x) { return 1 / x; }
-static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 
 static inline float __uint_as_float(unsigned bits) { return model_float(bits); }
-static inline float __int_as_float(int bits) { return model_float((uint32_t)bits); }
 static inline unsigned __float_as_uint(float value) { return model_bits(value); }
-static inline int __float_as_int(float value) { return (int)model_bits(value); }
 
 #ifndef GEMM_EDITOR /* cuda_c.h shows these with their words */
 static inline float bf16_to_float(bf16 x) { return matrix_float(x); }
@@ -209,10 +188,8 @@ void model_nanosleep(unsigned ns);
 #define __nanosleep(ns) model_nanosleep(ns)
 
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
-static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 /* The lowest bit that is set, from 1; 0: none. */
 static inline int __ffs(int x) { return __builtin_ffs(x); }
-static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 
 float model_exp2(float x);

@@ -77,58 +77,45 @@ typedef struct {
 
 /* Runs the unit's program; 1 if a row covers `address`. */
 static int find_row(const Unit *unit, uint64_t address, Row *found) {
-    Bytes b = unit->program;
-    while (b.p < b.end) {
-        Row row = {0, 1, 1}, last = {0, 0, 0};
-        int have_last = 0, end = 0;
-        while (b.p < b.end && !end) {
-            int emit = 0;
-            int opcode = (int)dwarf_number(&b, 1);
-            if (opcode >= unit->opcode_base) {
-                int adjusted = opcode - unit->opcode_base;
-                row.address += (uint64_t)(adjusted / unit->line_range * unit->min_length);
-                row.line += unit->line_base + adjusted % unit->line_range;
-                emit = 1;
-            } else if (opcode == 0) {
+    static const Row first = {0, 1, 1}, none = {UINT64_MAX, 0, 0};
+    Row row = first, last = none;
+    for (Bytes b = unit->program; b.p < b.end;) {
+        int opcode = (int)dwarf_number(&b, 1), emit = 0, end = 0;
+        int adjusted = (opcode >= unit->opcode_base ? opcode : 255) - unit->opcode_base; /* of a row, of const_add_pc */
+        uint64_t further = (uint64_t)(adjusted / unit->line_range * unit->min_length);
+        if (opcode >= unit->opcode_base) {
+            row.address += further;
+            row.line += unit->line_base + adjusted % unit->line_range;
+            emit = 1;
+        } else {
+            switch (opcode) {
+            case 0: { /* an extended one */
                 uint64_t length = dwarf_uleb(&b);
-                if (length == 0 || length > (uint64_t)(b.end - b.p)) {
-                    return 0;
-                }
-                Bytes extended = {b.p, b.p + length};
-                b.p += length;
-                switch (dwarf_number(&extended, 1)) {
-                case 1: /* DW_LNE_end_sequence */
-                    emit = 1;
-                    end = 1;
-                    break;
-                case 2: /* DW_LNE_set_address */ row.address = dwarf_number(&extended, (int)(length - 1)); break;
-                default: break;
-                }
-            } else {
-                switch (opcode) {
-                case 1: emit = 1; break;                                                   /* copy */
-                case 2: row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length; break; /* advance_pc */
-                case 3: row.line += dwarf_sleb(&b); break;                                 /* advance_line */
-                case 4: row.file = dwarf_uleb(&b); break;                                  /* set_file */
-                case 8:                                                                    /* const_add_pc */
-                    row.address += (uint64_t)((255 - unit->opcode_base) / unit->line_range * unit->min_length);
-                    break;
-                case 9: row.address += dwarf_number(&b, 2); break; /* fixed_advance_pc */
-                default:
-                    for (int i = 0; i < unit->opcode_lengths[opcode]; i++) {
-                        dwarf_uleb(&b);
-                    }
-                }
+                Bytes extended = b;
+                dwarf_skip(&b, length);
+                int code = (int)dwarf_number(&extended, 1);
+                emit = end = code == 1;                                                             /* end_sequence */
+                row.address = code == 2 ? dwarf_number(&extended, (int)(length - 1)) : row.address; /* set_address */
+                break;
             }
-            if (emit) {
-                if (have_last && last.address <= address && address < row.address) {
-                    *found = last;
-                    return 1;
+            case 1: emit = 1; break;                                                   /* copy */
+            case 2: row.address += dwarf_uleb(&b) * (uint64_t)unit->min_length; break; /* advance_pc */
+            case 3: row.line += dwarf_sleb(&b); break;                                 /* advance_line */
+            case 4: row.file = dwarf_uleb(&b); break;                                  /* set_file */
+            case 8: row.address += further; break;                                     /* const_add_pc */
+            case 9: row.address += dwarf_number(&b, 2); break;                         /* fixed_advance_pc */
+            default:
+                for (int i = 0; i < unit->opcode_lengths[opcode]; i++) {
+                    dwarf_uleb(&b);
                 }
-                last = row;
-                have_last = 1;
             }
         }
+        if (emit && last.address <= address && address < row.address) {
+            *found = last;
+            return 1;
+        }
+        last = end ? none : emit ? row : last;
+        row = end ? first : row;
     }
     return 0;
 }
