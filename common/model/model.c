@@ -20,7 +20,6 @@
 #include "event.h"
 #include "judge/bug_report.h"
 #include "judge/fault.h"
-#include "mechanism/global.h"
 #include "place/dwarf.h"
 #include "place/line.h"
 
@@ -58,7 +57,6 @@ static void give_up_without(const void *memory) {
 static void thread_main(void) {
     Thread *t = device.current;
     Cta *cta = t->cta;
-    fiber_arrived();
     launch_of(cta)->entry(launch_of(cta)->params);
     POST(THREAD_RETURNED, .thread = t);
     t->state = THREAD_EXITED;
@@ -94,7 +92,6 @@ static void thread_begin(Cta *cta, int id) {
     t->id = id;
     t->lane = id % WARP_SIZE;
     t->state = THREAD_READY;
-    fiber_recycle(stack);
     uint32_t *paint = (uint32_t *)(void *)(stack + FIBER_STACK_BYTES - stack_shift(id) - PAINTED_BYTES);
     for (int word = 0; word < PAINTED_BYTES / 4; word++) {
         paint[word] = UNSET_BITS;
@@ -460,7 +457,10 @@ void model_shutdown(void) {
     device.launch = NULL;
     memset(&launch, 0, sizeof launch);
     unmap_shared();
-    global_free_all();
+    for (const Allocation *a; (a = global_at(0)) != NULL;) {
+        model_global_free((void *)a->begin);
+    }
+    global_release();
     POST(SHUTDOWN);
     dwarf_close();
 }

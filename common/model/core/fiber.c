@@ -5,11 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-
 uint8_t *fiber_stacks_map(int count, int guarded) {
     size_t bytes = (size_t)count * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES);
     uint8_t *stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -28,9 +23,6 @@ uint8_t *fiber_stacks_map(int count, int guarded) {
 
 void fiber_stacks_unmap(uint8_t *stacks, int count) {
     if (stacks != NULL) {
-        for (int i = 0; i < count; i++) { /* what is mapped here next is no stack */
-            fiber_recycle(fiber_stack(stacks, i));
-        }
         munmap(stacks, (size_t)count * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES));
     }
 }
@@ -109,45 +101,4 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
     fiber->sp = words;
 }
 
-static void raw_switch(Fiber *from, Fiber *to) { model_fiber_switch(&from->sp, to->sp); }
-
-#ifdef __SANITIZE_ADDRESS__
-
-/* The sanitizer is told of every change of stack. It tells in turn where the OS thread's stack lies, which is needed to
- * go back there. */
-static struct {
-    int left; /* the switch under way leaves it */
-    const void *bottom;
-    size_t bytes;
-} os_stack;
-
-static void finish(void *fake_stack) {
-    const void *bottom;
-    size_t bytes;
-    __sanitizer_finish_switch_fiber(fake_stack, &bottom, &bytes);
-    if (os_stack.left) {
-        os_stack.bottom = bottom;
-        os_stack.bytes = bytes;
-    }
-}
-
-void fiber_switch(Fiber *from, Fiber *to) {
-    os_stack.left = from->stack == NULL;
-    if (to->stack != NULL) {
-        __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, FIBER_STACK_BYTES);
-    } else {
-        __sanitizer_start_switch_fiber(&from->fake_stack, os_stack.bottom, os_stack.bytes);
-    }
-    raw_switch(from, to);
-    finish(from->fake_stack);
-}
-
-void fiber_recycle(uint8_t *stack) { ASAN_UNPOISON_MEMORY_REGION(stack, FIBER_STACK_BYTES); }
-
-void fiber_arrived(void) { finish(NULL); }
-
-#else
-
-void fiber_switch(Fiber *from, Fiber *to) { raw_switch(from, to); }
-
-#endif
+void fiber_switch(Fiber *from, Fiber *to) { model_fiber_switch(&from->sp, to->sp); }

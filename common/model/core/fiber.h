@@ -14,9 +14,6 @@ enum {
 typedef struct {
     uint8_t *stack; /* lowest byte; NULL for the context that came with the OS thread */
     void *sp;
-#ifdef __SANITIZE_ADDRESS__
-    void *fake_stack;
-#endif
 } Fiber;
 
 /* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. guarded: an overflow ends in a signal. */
@@ -32,15 +29,5 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
 
 /* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
 void fiber_switch(Fiber *from, Fiber *to);
-
-/* For the address sanitizer, nothing else: before a stack is used again whose fiber was abandoned, and as the first
- * call of entry(). */
-#ifdef __SANITIZE_ADDRESS__
-void fiber_recycle(uint8_t *stack);
-void fiber_arrived(void);
-#else
-static inline void fiber_recycle(uint8_t *stack) { (void)stack; }
-static inline void fiber_arrived(void) {}
-#endif
 
 #endif

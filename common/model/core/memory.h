@@ -44,7 +44,7 @@ enum { GLOBAL_SHIFT = 36 };
 #define GLOBAL_SPAN ((uintptr_t)1 << GLOBAL_SHIFT)
 static inline int global_is(const void *p) { return (uintptr_t)p - global_begin < GLOBAL_SPAN && global_begin != 0; }
 
-/* mechanism/global.c. NULL if there is not enough; `at` one that global_find() returned. */
+/* mechanism/global.c, model.c. NULL if there is not enough; `at` one that global_find() returned. */
 void *global_map(size_t bytes, const char *name, int device);
 void global_unmap(Allocation *at);
 /* Gives the range back; there is no allocation any more. */

@@ -105,17 +105,9 @@ static void end_program(int number, uintptr_t pc, const void *address) {
     _exit(4);
 }
 
-/* A handler that was left for good has left its frames marked. */
-static void recycle_stack(void) {
-    for (int at = 0; at < HANDLER_STACK; at += FIBER_STACK_BYTES) {
-        fiber_recycle(fault.stack + at);
-    }
-}
-
 static void on_fault(int number, siginfo_t *info, void *context) {
     Thread *t = device.current;
     uintptr_t pc = REGISTER(context, PROGRAM_COUNTER), address = (uintptr_t)info->si_addr;
-    recycle_stack();
     if (t == NULL || fault.in_handler) {
         end_program(number, pc, info->si_addr);
     }
@@ -165,7 +157,6 @@ static void on_tick(int number, siginfo_t *info, void *context) {
     }
     int patience = TICKS * (device.options.patience > 0 ? device.options.patience : PATIENCE);
     uintptr_t pc = REGISTER(context, PROGRAM_COUNTER);
-    recycle_stack();
     if (++fault.ticks < patience || !in_program(pc)) {
         return;
     }

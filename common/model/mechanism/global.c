@@ -1,6 +1,5 @@
-/* global.c - see global.h. */
-#include "global.h"
-
+/* global.c - global memory: allocations, and atomics on it. What the host calls is in model_host.h, what kernels call in
+ * model.h. */
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
@@ -21,13 +20,6 @@ void model_global_constant(const void *p) {
     if (allocation != NULL) {
         allocation->constant = 1;
     }
-}
-
-void global_free_all(void) {
-    for (const Allocation *a; (a = global_at(0)) != NULL;) {
-        model_global_free((void *)a->begin);
-    }
-    global_release();
 }
 
 /* ---- atomics ----------------------------------------------------------------------------------------------------- */
