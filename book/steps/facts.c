@@ -1,6 +1,6 @@
 /* facts.c - the data of the small stepping pages, from the functions that the kernels use and from the model's own.
  *
- * facts parity|swizzle|descriptor|order, from the top of the repository: writes steps_data(...) to the standard output. */
+ * facts parity|swizzle|descriptor, from the top of the repository: writes steps_data(...) to the standard output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,11 @@
 #include "../../tests/pictures/barrier_states.h"
 #include "../../tests/pictures/picture.h"
 #include "device/swizzle.h"
-#include "device/tile_order.h"
 #include "device/wgmma.h"
 #include "model/core/types.h"
 #include "model/data/matrix.h"
 
-static const char chapter_06[] = "06_wgmma_ss/06_wgmma_ss.cu",
-                  chapter_08[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
+static const char chapter_06[] = "06_wgmma_ss/06_wgmma_ss.cu";
 
 static void begin_data(const char *name, const char *kind) {
     printf("steps_data(\"%s\", {\"name\":\"%s\",\"kind\":\"%s\"", name, name, kind);
@@ -80,35 +78,10 @@ static void descriptor(void) {
             "\"chunks\":[",
             comma(step), step, (unsigned long long)bits, d.start, d.leading, d.stride, d.base_offset, d.swizzle_bytes);
         for (int i = 0; i < chunks; i++) {
-            printf("%s[%d,%d,%u]", comma(i), wgmma_chunk_row(0, i), step * MATRIX_K + wgmma_chunk_k(0, i),
+            printf("%s[%d,%d,%u]", comma(i), wgmma_chunk_row(0, i), step * MATRIX_K + wgmma_chunk_k(MATRIX_BF16, 0, i),
                    address[i] - tile);
         }
         printf("]}");
-    }
-    printf("]");
-    end_data();
-}
-
-/* Tiles of C that few CTAs take, wave by wave, row by row and in groups; in the first wave one CTA after the other. */
-static void order(void) {
-    enum { TILES_M = 16, TILES_N = 12, CTAS = 24 };
-    const int groups[] = {1, constant(chapter_08, "TILE_GROUP")};
-    begin_data("order", "order");
-    printf(",\"tiles_m\":%d,\"tiles_n\":%d,\"ctas\":%d,\"orders\":[", TILES_M, TILES_N, CTAS);
-    for (int i = 0; i < 2; i++) {
-        printf("%s{\"group\":%d,\"tiles\":[", comma(i), groups[i]);
-        for (int index = 0; index < TILES_M * TILES_N; index++) {
-            Tile tile = tile_at(index, TILES_M, TILES_N, groups[i]);
-            printf("%s[%d,%d]", comma(index), tile.m, tile.n);
-        }
-        printf("]}");
-    }
-    printf("],\"frames\":[");
-    for (int i = 0; i < CTAS; i++) {
-        printf("%s{\"first\":0,\"end\":%d}", comma(i), i + 1);
-    }
-    for (int first = CTAS; first < TILES_M * TILES_N; first += CTAS) {
-        printf(",{\"first\":%d,\"end\":%d}", first, first + CTAS);
     }
     printf("]");
     end_data();
@@ -118,13 +91,13 @@ int main(int argc, char *argv[]) {
     static const struct {
         const char *name;
         void (*write)(void);
-    } pages[] = {{"parity", parity}, {"swizzle", swizzle}, {"descriptor", descriptor}, {"order", order}};
+    } pages[] = {{"parity", parity}, {"swizzle", swizzle}, {"descriptor", descriptor}};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0] && argc == 2; i++) {
         if (strcmp(argv[1], pages[i].name) == 0) {
             pages[i].write();
             return fflush(stdout) == 0 ? 0 : 1;
         }
     }
-    fprintf(stderr, "usage: %s parity|swizzle|descriptor|order\n", argv[0]);
+    fprintf(stderr, "usage: %s parity|swizzle|descriptor\n", argv[0]);
     return 2;
 }

@@ -643,50 +643,6 @@
     },
   };
 
-  // ---- an order of tiles
-
-  const panels = (tiles, f) => [new Set(tiles.slice(f.first, f.end).map(([m]) => m)),
-    new Set(tiles.slice(f.first, f.end).map(([, n]) => n))];
-
-  pages.order = {
-    title: () => t("Two orders of tiles, and the panels in use", "两种分块顺序，以及同时用到的面板"),
-    say: (data, k) => {
-      const f = data.frames[k];
-      const what = f.first === 0 && f.end <= data.ctas ? t(`CTA ${f.end - 1} takes its tile.`, `CTA ${f.end - 1} 拿到它的分块。`)
-        : t(`Wave ${f.first / data.ctas}: all ${data.ctas} CTAs take their next tile.`,
-        `波次 ${f.first / data.ctas}：${data.ctas} 个 CTA 各拿下一个分块。`);
-      const uses = data.orders.map((order) => {
-        const [a, b] = panels(order.tiles, f);
-        return t(`group ${order.group}: ${a.size} panel${a.size > 1 ? "s" : ""} of A and ${b.size} of B`,
-          `${order.group === 1 ? "逐行走" : `${order.group} 行一组`}，A 的 ${a.size} 个、B 的 ${b.size} 个`);
-      });
-      return sentences([what, t(`In use at a time: ${uses.join("; ")}.`, `同时用到的面板：${uses.join("；")}。`)]);
-    },
-    view(data, k) {
-      const f = data.frames[k];
-      return [h("div.step-columns", null, data.orders.map((order) => {
-        const at = new Map(order.tiles.map(([m, n], i) => [`${m},${n}`, i]));
-        const [a, b] = panels(order.tiles, f);
-        return h("section", { "data-panels": `${a.size},${b.size}` },
-          h("h3", null, order.group === 1 ? t("row by row", "逐行") : t(`in groups of ${order.group} rows`,
-          `每 ${order.group} 行一组`)),
-          h("div.step-scroll", null, h("table.step-cells.small", null,
-            h("thead", null,
-              h("tr", null, h("th", null, ""), range(data.tiles_n).map((n) => h(`th.${b.has(n) ? "math" : "n"}`, { scope: "col" },
-              b.has(n) ? `B${n}` : "·")))),
-            h("tbody", null,
-              range(data.tiles_m).map((m) => h("tr", null, h(`th.${a.has(m) ? "load" : "n"}`, { scope: "row" },
-              a.has(m) ? `A${m}` : "·"),
-              range(data.tiles_n).map((n) => {
-                const i = at.get(`${m},${n}`), now = i >= f.first && i < f.end;
-                return h(`td.${now ? "f4" : i < f.first ? "over" : "n"}`, null, now ? i - f.first : i < f.first ? "✓" : "");
-              })))))));
-      })), h("small", null,
-        t("a number: the CTA that has the tile; ✓: done; A0, B0: a panel of A (a row of tiles) or B (a column) is in use",
-        "数字：算这个分块的 CTA；✓：已算完；A0、B0：正在用的 A 面板（一行分块）或 B 面板（一列分块）"))];
-    },
-  };
-
   // ---- the viewer
 
   const boxes = () => [...document.querySelectorAll("div.step[data-step]")];

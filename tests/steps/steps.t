@@ -97,7 +97,7 @@ sub barriers_of {
 # ---- data
 
 my @runs = (all_of('[01]*'), all_of('bug_*'), all_of('variant_*'));
-my @small = qw(two_loads parity swizzle descriptor order);
+my @small = qw(two_loads parity swizzle descriptor);
 $data{$_} = data($_) for @runs, @small;
 cmp_ok(scalar(grep { /^bug_/ } @runs), '>=', 10, 'ten bugs or more');
 is(scalar(grep { /^\d/ } @runs), 6, 'six chapters');
@@ -156,7 +156,7 @@ for my $name (grep { !/^bug_/ } @runs) {
     is_deeply(\@wrong, [], '... and a product reads the same stage of both');
 }
 
-# The small pages; what the swizzle, the descriptor and the order of tiles are made by, tests/unit has.
+# The small pages; what the swizzle and the descriptor are made by, tests/unit has.
 my $parity = $data{parity}{frames};
 is_deeply([ map { $_->{passes} } @$parity ], [ map { my $phase = int($_ / 2); $phase % 2 != $_ % 2 ? 1 : 0 } 0 .. 5 ],
     'parity: a wait passes if the phase under way has the other parity');
@@ -287,7 +287,7 @@ window.addEventListener("load", () => setTimeout(async () => {
       return getComputedStyle(box).backgroundColor;
     }).join(" ");
     seen.live = box.querySelector(".step-say").getAttribute("aria-live");
-    seen.small = ["data-passes", "data-panels", "data-value"].flatMap((name) =>
+    seen.small = ["data-passes", "data-value"].flatMap((name) =>
       [...box.querySelectorAll(`[${name}]`)].map((e) => e.getAttribute(name)));
   } catch (error) { seen.error = String(error); }
   localStorage.setItem("seen" + number_of_page, JSON.stringify(seen));
@@ -396,10 +396,9 @@ END
     is($seen->{'change.html'}[0]{choice}, '3 hangs DEADLOCK#bug_07_empty_expects_three_consumers=' . $#{ $data{bug_07_empty_expects_three_consumers}{frames} },
         'change.html: a value that hangs shows its run, up to the report');
 
-    # At frame 2: swizzle has read three rows, order has had three CTAs, the descriptor is that of step 2.
+    # At frame 2: swizzle has read three rows, the descriptor is that of step 2.
     my %small = ('swizzle.html' => [ 3, 1 ], 'parity.html' => [ 0, 1, 1 ],
-        'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ],
-        'order.html' => [ '1,3', '3,1' ]);
+        'descriptor.html' => [ $descriptor->{tile} + 64, 16, 1024, 0, 128 ]);
     for my $page (sort keys %small) { is_deeply($seen->{$page}[0]{small}, $small{$page}, "$page: what frame 2 shows") }
 
     # Seen: a dead key, a script's error, a wrong phase.
