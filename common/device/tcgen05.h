@@ -17,6 +17,7 @@
 
 #include "cluster.h"
 #include "mbarrier.h"
+#include "tcgen05_kinds.h"
 #include "tma.h"
 
 /* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m = 64 of 8, up to
@@ -25,19 +26,19 @@ HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, i
     return 1u << 4 | (uint32_t)is_bf16 << 7 | (uint32_t)is_bf16 << 10 | (uint32_t)a_major << 15 |
            (uint32_t)b_major << 16 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
 }
-/* Of kind f8f6f4, K-major: e4m3 is 0, e5m2 is 1. */
-HOST_DEVICE uint32_t tcgen05_shape_f8(int a_is_e5m2, int b_is_e5m2, int m, int n) {
-    return 1u << 4 | (uint32_t)a_is_e5m2 << 7 | (uint32_t)b_is_e5m2 << 10 | (uint32_t)(n / 8) << 17 |
-           (uint32_t)(m / 16) << 24;
+/* Without this bit of a shape D is fp16, each in the lower half of a column: of kinds without scales. */
+enum { TCGEN05_D_IN_FP32 = 1 << 4 };
+/* Of kind f8f6f4, K-major: a and b are 0 for e4m3, 1 e5m2, 3 e2m3, 4 e3m2, 5 e2m1. Of 6 or 4 bits, 16 elements side by side are the first
+ * 12, or 8, bytes of 16. */
+HOST_DEVICE uint32_t tcgen05_shape_f8(int a, int b, int m, int n) {
+    return 1u << 4 | (uint32_t)a << 7 | (uint32_t)b << 10 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
 }
-/* Of kind mxf8f6f4 with m = 128: the scales of a k-step of 32 are byte a_scale, and b_scale, of their columns, 0 to 3. */
-HOST_DEVICE uint32_t tcgen05_shape_mxf8(int a_is_e5m2, int b_is_e5m2, int n, int a_scale, int b_scale) {
-    return (uint32_t)b_scale << 4 | (uint32_t)a_is_e5m2 << 7 | (uint32_t)b_is_e5m2 << 10 | (uint32_t)(n / 8) << 17 |
-           1u << 23 | 1u << 27 | (uint32_t)a_scale << 29;
-}
-/* Of kind mxf4nvf4 with m = 128, both e2m1: scales are ue4m3 (0) or ue8m0 (1), one for 16 of the 64 k. */
-HOST_DEVICE uint32_t tcgen05_shape_nvf4(int scale_is_ue8m0, int n) {
-    return 1u << 7 | 1u << 10 | (uint32_t)(n / 8) << 17 | (uint32_t)scale_is_ue8m0 << 23 | 1u << 27;
+/* Of a kind with scales, K-major, m = 128 or, of a pair, 256: a and b as above, of mxf4 and mxf4nvf4 1, e2m1. Scales are ue8m0, or ue4m3
+ * of mxf4nvf4. Those of a k-step begin at byte a_scale, and b_scale, of their columns: 0 to 3; 0 or 2 of mxf4, which takes two; 0 of
+ * mxf4nvf4, which takes four. */
+HOST_DEVICE uint32_t tcgen05_shape_scaled(int a, int b, int scale_is_ue8m0, int m, int n, int a_scale, int b_scale) {
+    return (uint32_t)b_scale << 4 | (uint32_t)a << 7 | (uint32_t)b << 10 | (uint32_t)(n / 8) << 17 |
+           (uint32_t)scale_is_ue8m0 << 23 | (uint32_t)(m / 128) << 27 | (uint32_t)a_scale << 29;
 }
 
 enum { TCGEN05_SWIZZLE_NONE = 0, TCGEN05_SWIZZLE_128B = 2, TCGEN05_SWIZZLE_64B = 4, TCGEN05_SWIZZLE_32B = 6 };
@@ -73,7 +74,7 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
 #define TCGEN05_DEALLOC(group)                                                                                \
     asm volatile("tcgen05.dealloc.cta_group::" group ".sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) \
                  : "memory")
-#define TCGEN05_MMA_OF(group, kind, from, type, scales, ...)                                              \
+#define TCGEN05_MMA(group, kind, from, type, scales, ...)                                                 \
     asm volatile("{\n"                                                                                    \
                  ".reg .pred p;\n"                                                                        \
                  "setp.ne.b32 p, %4, 0;\n"                                                                \
@@ -81,9 +82,37 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
                  "}\n" ::"r"(d),                                                                          \
                  type(a), "l"(b), "r"(shape), "r"(accumulate)__VA_ARGS__                                  \
                  : "memory")
-#define TCGEN05_MMA(group, kind) TCGEN05_MMA_OF(group, kind, "%1", "l", "", )
-#define TCGEN05_MMA_TS(group, kind) TCGEN05_MMA_OF(group, kind, "[%1]", "r", "", )
-#define TCGEN05_MMA_SCALED(kind) TCGEN05_MMA_OF("1", kind, "%1", "l", "[%5], [%6], ", , "r"(a_scales), "r"(b_scales))
+/* The one that is chosen, by constants where this is inlined; what is left over is no instruction, which ptxas refuses. */
+#define TCGEN05_IF(chosen, one, ...) \
+    if ((chosen) && pair) {          \
+        one("2", __VA_ARGS__);       \
+    } else if (chosen) {             \
+        one("1", __VA_ARGS__);       \
+    } else
+#define TCGEN05_NONE asm volatile("tcgen05 of constants that it does not have;");
+#define TCGEN05_IF_MMA(id, ...) TCGEN05_IF(kind == TCGEN05_##id, TCGEN05_MMA, __VA_ARGS__)
+#define TCGEN05_MMA_PLAIN(from, type)                  \
+    TCGEN05_IF_MMA(F16, "f16", from, type, "", )       \
+    TCGEN05_IF_MMA(F8F6F4, "f8f6f4", from, type, "", ) \
+    TCGEN05_NONE
+#define TCGEN05_IF_SCALED(id, name) TCGEN05_IF_MMA(id, name, "%1", "l", "[%5], [%6], ", , "r"(a_scales), "r"(b_scales))
+#define TCGEN05_MMA_SCALED                                               \
+    TCGEN05_IF_SCALED(MXF8F6F4, "mxf8f6f4.block_scale.scale_vec::1X")    \
+    TCGEN05_IF_SCALED(MXF4, "mxf4.block_scale.scale_vec::2X")            \
+    TCGEN05_IF_SCALED(MXF4NVF4, "mxf4nvf4.block_scale.scale_vec::4X")    \
+    TCGEN05_IF_SCALED(MXF4NVF4_2X, "mxf4nvf4.block_scale.scale_vec::2X") \
+    TCGEN05_NONE
+#define TCGEN05_CP(group, name) \
+    asm volatile("tcgen05.cp.cta_group::" group "." name " [%0], %1;" ::"r"(address), "l"(rows) : "memory")
+#define TCGEN05_IF_CP(id, name) TCGEN05_IF(shape == TCGEN05_##id, TCGEN05_CP, name)
+#define TCGEN05_CP_EACH                                   \
+    TCGEN05_IF_CP(128X256B, "128x256b")                   \
+    TCGEN05_IF_CP(128X128B, "128x128b")                   \
+    TCGEN05_IF_CP(64X128B_02_13, "64x128b.warpx2::02_13") \
+    TCGEN05_IF_CP(64X128B_01_23, "64x128b.warpx2::01_23") \
+    TCGEN05_IF_CP(32X128B, "32x128b.warpx4")              \
+    TCGEN05_IF_CP(4X256B, "4x256b")                       \
+    TCGEN05_NONE
 
 /* Takes columns of tensor memory, 32, 64, 128, 256 or 512, and writes the address to shared memory; waits for other CTAs to free
  * them. A whole warp. By an ordinary store: a barrier must be between it and other warps' reads. No later allocation of the CTA may
@@ -103,60 +132,40 @@ DEVICE void tcgen05_dealloc_pair(uint32_t address, int columns) { TCGEN05_DEALLO
 /* Starts D = A * B (+ D if accumulate), k = 16: a and b descriptors, `shape` of tcgen05_shape_f16(), d in tensor memory. m = 128: row m is
  * lane m; m = 64: lane 32 (m / 16) + m % 16. One thread. PTX 9.7.16.10.9.1. */
 DEVICE void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA("1", "f16");
+    TCGEN05_MMA("1", "f16", "%1", "l", "", );
 }
 /* The same for a pair, one thread of either CTA. m = 256: each CTA has 128 rows of A and D, in order; m = 128: 64, and columns n / 2
  * on of D lie 64 lanes below the others. Each has n / 2 rows of B. */
 DEVICE void tcgen05_mma_f16_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA("2", "f16");
+    TCGEN05_MMA("2", "f16", "%1", "l", "", );
 }
-/* A from tensor memory, in the lanes of D (of a pair with m = 128 in both halves of them): 8 columns, each two neighbours of k. Who
- * has stored it there has waited, tcgen05_wait_st(), and handed it on. */
-DEVICE void tcgen05_mma_f16_ts(uint32_t d, uint32_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA_TS("1", "f16");
+/* The same of one of two kinds, TCGEN05_F16 or _F8F6F4: k = 32, `shape` of tcgen05_shape_f8(). */
+DEVICE void tcgen05_mma(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+                        int accumulate) {
+    TCGEN05_MMA_PLAIN("%1", "l");
 }
-/* The same for a pair. */
-DEVICE void tcgen05_mma_f16_ts_pair(uint32_t d, uint32_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA_TS("2", "f16");
+/* A from tensor memory, in the lanes of D (of a pair with m = 128 in both halves of them): 8 columns, each two neighbours of k, or four of
+ * 8 bits. Who has stored it there has waited, tcgen05_wait_st(), and handed it on. */
+DEVICE void tcgen05_mma_ts(const int kind, const int pair, uint32_t d, uint32_t a, uint64_t b, uint32_t shape,
+                           int accumulate) {
+    TCGEN05_MMA_PLAIN("[%1]", "r");
 }
-/* tcgen05_mma_f16() of fp8, k = 32; `shape` of tcgen05_shape_f8(). */
-DEVICE void tcgen05_mma_f8(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA("1", "f8f6f4");
-}
-/* The same for a pair. */
-DEVICE void tcgen05_mma_f8_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA("2", "f8f6f4");
-}
-/* A from tensor memory: a column holds four neighbours of k. */
-DEVICE void tcgen05_mma_f8_ts(uint32_t d, uint32_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA_TS("1", "f8f6f4");
-}
-/* Each element is multiplied by its scale first, k = 32; `shape` of tcgen05_shape_mxf8(). Scales lie in tensor memory: those of row m of A,
- * or of B, in column m / 32 of lane m % 32 of each quarter, as tcgen05_cp_32x128b() copies them. PTX 9.7.16.10.7. */
-DEVICE void tcgen05_mma_mxf8(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, uint32_t a_scales, uint32_t b_scales,
-                             int accumulate) {
-    TCGEN05_MMA_SCALED("mxf8f6f4.block_scale.scale_vec::1X");
-}
-/* The same of e2m1, two to a byte, k = 64; `shape` of tcgen05_shape_nvf4(). The four bytes of a column are scales of 16 k each. */
-DEVICE void tcgen05_mma_nvf4(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, uint32_t a_scales, uint32_t b_scales,
-                             int accumulate) {
-    TCGEN05_MMA_SCALED("mxf4nvf4.block_scale.scale_vec::4X");
+/* Each element is multiplied by its scale first; `shape` of tcgen05_shape_scaled(). k is 32 of TCGEN05_MXF8F6F4, 64 of _MXF4 and _MXF4NVF4,
+ * which have two e2m1 to a byte. Scales lie in tensor memory: those of row m of A, or of B, in column m / 32 of lane m % 32 of each quarter,
+ * as TCGEN05_32X128B copies them. Each CTA of a pair has those of its rows of A, and of all of B; with m = 128 those of rows n / 2 on
+ * of B lie 64 lanes below the others, as TCGEN05_64X128B_01_23 copies them. PTX 9.7.16.10.7. */
+DEVICE void tcgen05_mma_scaled(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+                               uint32_t a_scales, uint32_t b_scales, int accumulate) {
+    TCGEN05_MMA_SCALED;
 }
 
-#define TCGEN05_CP(shape) \
-    asm volatile("tcgen05.cp.cta_group::1." shape " [%0], %1;" ::"r"(address), "l"(rows) : "memory")
-/* Starts a copy of K-major rows in shared memory, a descriptor's, to columns from the address on, row m to lane m: 32 bytes to eight
- * columns. One thread, which a commit tells of the end; its later products come behind it without. It reads as TMA does: ordinary stores
- * before it need fence_proxy_async(). PTX 9.7.16.9.2, as the next four. */
-DEVICE void tcgen05_cp_128x256b(uint32_t address, uint64_t rows) { TCGEN05_CP("128x256b"); }
-/* 16 bytes to four columns. */
-DEVICE void tcgen05_cp_128x128b(uint32_t address, uint64_t rows) { TCGEN05_CP("128x128b"); }
-/* 64 rows of 16 bytes, to lanes m and m + 64. */
-DEVICE void tcgen05_cp_64x128b_02_13(uint32_t address, uint64_t rows) { TCGEN05_CP("64x128b.warpx2::02_13"); }
-/* The first 32 of them to lanes m and m + 32, the others to lanes m + 32 and m + 64. */
-DEVICE void tcgen05_cp_64x128b_01_23(uint32_t address, uint64_t rows) { TCGEN05_CP("64x128b.warpx2::01_23"); }
-/* 32 rows of 16 bytes, to the same lane of each quarter: scales. */
-DEVICE void tcgen05_cp_32x128b(uint32_t address, uint64_t rows) { TCGEN05_CP("32x128b.warpx4"); }
+/* Starts a copy of K-major rows in shared memory, a descriptor's, to columns from the address on; of a pair in both CTAs, each its own.
+ * One thread, which a commit tells of the end; its later products come behind it without. It reads as TMA does: ordinary stores before it
+ * need fence_proxy_async(). TCGEN05_128X256B: row m to lane m, 32 bytes to eight columns; _128X128B: 16 bytes to four;
+ * _64X128B_02_13: 64 rows, to lanes m and m + 64; _64X128B_01_23: the first 32 of them to lanes m and m + 32, the others to m + 32 and
+ * m + 64; _32X128B: 32 rows, to the same lane of each quarter: scales; _4X256B: four rows, to the first lane of each quarter.
+ * PTX 9.7.16.9.2. */
+DEVICE void tcgen05_cp(const int shape, const int pair, uint32_t address, uint64_t rows) { TCGEN05_CP_EACH; }
 
 /* The barrier gets an arrival when the products and copies that this thread has started are over. PTX 9.7.16.12.1. */
 DEVICE void tcgen05_commit(MBarrier *bar) {
@@ -213,98 +222,92 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
     TCGEN05_TEN(11) ",%120,%121,%122,%123,%124,%125,%126,%127"
 /* clang-format on */
 /* x: the N of .xN; n: registers. */
-#define TCGEN05_LD(shape, x, n, half, i)                                                                     \
-    asm volatile("tcgen05.ld.sync.aligned." shape ".x" #x ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "]" half ";" \
-                 : TCGEN05_##n("=r", r, i)                                                                   \
-                 : "r"(address + i)                                                                          \
+#define TCGEN05_LD(name, x, n, half, packed)                                                                       \
+    asm volatile("tcgen05.ld.sync.aligned." name ".x" #x packed ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "]" half ";" \
+                 : TCGEN05_##n("=r", r, 0)                                                                         \
+                 : "r"(address)                                                                                    \
                  : "memory")
-#define TCGEN05_ST(shape, x, n, half, i)                                                                \
-    asm volatile("tcgen05.st.sync.aligned." shape ".x" #x ".b32 [%" #n "]" half ", {" TCGEN05_NAMES_##n \
-                 "};" ::TCGEN05_##n("r", r, i),                                                         \
-                 "r"(address + i)                                                                       \
+#define TCGEN05_ST(name, x, n, half, packed)                                                                  \
+    asm volatile("tcgen05.st.sync.aligned." name ".x" #x packed ".b32 [%" #n "]" half ", {" TCGEN05_NAMES_##n \
+                 "};" ::TCGEN05_##n("r", r, 0),                                                               \
+                 "r"(address)                                                                                 \
                  : "memory")
 
-#define TCGEN05_IF(one, shape, x, n, half) \
-    if (num == x) {                        \
-        one(shape, x, n, half, 0);         \
-    }
 /* For each N that .xN takes, by registers for N = 1. */
-#define TCGEN05_EACH_4(one, shape)     \
-    TCGEN05_IF(one, shape, 1, 4, "")   \
-    TCGEN05_IF(one, shape, 2, 8, "")   \
-    TCGEN05_IF(one, shape, 4, 16, "")  \
-    TCGEN05_IF(one, shape, 8, 32, "")  \
-    TCGEN05_IF(one, shape, 16, 64, "") \
-    TCGEN05_IF(one, shape, 32, 128, "")
-#define TCGEN05_EACH_2(one, shape)     \
-    TCGEN05_IF(one, shape, 1, 2, "")   \
-    TCGEN05_IF(one, shape, 2, 4, "")   \
-    TCGEN05_IF(one, shape, 4, 8, "")   \
-    TCGEN05_IF(one, shape, 8, 16, "")  \
-    TCGEN05_IF(one, shape, 16, 32, "") \
-    TCGEN05_IF(one, shape, 32, 64, "") \
-    TCGEN05_IF(one, shape, 64, 128, "")
-#define TCGEN05_EACH_1(one, shape, half)     \
-    TCGEN05_IF(one, shape, 1, 1, half(1))    \
-    TCGEN05_IF(one, shape, 2, 2, half(2))    \
-    TCGEN05_IF(one, shape, 4, 4, half(4))    \
-    TCGEN05_IF(one, shape, 8, 8, half(8))    \
-    TCGEN05_IF(one, shape, 16, 16, half(16)) \
-    TCGEN05_IF(one, shape, 32, 32, half(32)) \
-    TCGEN05_IF(one, shape, 64, 64, half(64)) \
-    TCGEN05_IF(one, shape, 128, 128, half(128))
+#define TCGEN05_EACH_4(...)               \
+    TCGEN05_IF_X(1, 4, "", __VA_ARGS__)   \
+    TCGEN05_IF_X(2, 8, "", __VA_ARGS__)   \
+    TCGEN05_IF_X(4, 16, "", __VA_ARGS__)  \
+    TCGEN05_IF_X(8, 32, "", __VA_ARGS__)  \
+    TCGEN05_IF_X(16, 64, "", __VA_ARGS__) \
+    TCGEN05_IF_X(32, 128, "", __VA_ARGS__)
+#define TCGEN05_EACH_2(...)               \
+    TCGEN05_IF_X(1, 2, "", __VA_ARGS__)   \
+    TCGEN05_IF_X(2, 4, "", __VA_ARGS__)   \
+    TCGEN05_IF_X(4, 8, "", __VA_ARGS__)   \
+    TCGEN05_IF_X(8, 16, "", __VA_ARGS__)  \
+    TCGEN05_IF_X(16, 32, "", __VA_ARGS__) \
+    TCGEN05_IF_X(32, 64, "", __VA_ARGS__) \
+    TCGEN05_IF_X(64, 128, "", __VA_ARGS__)
+#define TCGEN05_EACH_1(half, ...)               \
+    TCGEN05_IF_X(1, 1, half(1), __VA_ARGS__)    \
+    TCGEN05_IF_X(2, 2, half(2), __VA_ARGS__)    \
+    TCGEN05_IF_X(4, 4, half(4), __VA_ARGS__)    \
+    TCGEN05_IF_X(8, 8, half(8), __VA_ARGS__)    \
+    TCGEN05_IF_X(16, 16, half(16), __VA_ARGS__) \
+    TCGEN05_IF_X(32, 32, half(32), __VA_ARGS__) \
+    TCGEN05_IF_X(64, 64, half(64), __VA_ARGS__) \
+    TCGEN05_IF_X(128, 128, half(128), __VA_ARGS__)
+#define TCGEN05_IF_X(x, n, half, one, id, name, packed) \
+    if (shape == id && num == x) {                      \
+        one(name, x, n, half, packed);                  \
+    } else
 #define TCGEN05_WHOLE(n) ""
 #define TCGEN05_HALF(n) ", " #n
-#define TCGEN05_SEVERAL(num) (((num) & ((num)-1)) != 0 || (num) > 128)
-#define TCGEN05_PIECE(num, i) ((num) - (i) >= 32 ? 32 : 8)
+#define TCGEN05_EACH(one, more, packed)                                         \
+    TCGEN05_EACH_1(TCGEN05_WHOLE, one, TCGEN05_32X32B + more, "32x32b", packed) \
+    TCGEN05_EACH_1(TCGEN05_WHOLE, one, TCGEN05_16X64B + more, "16x64b", packed) \
+    TCGEN05_EACH_2(one, TCGEN05_16X128B + more, "16x128b", packed)              \
+    TCGEN05_EACH_4(one, TCGEN05_16X256B + more, "16x256b", packed)
+#define TCGEN05_EACH_SHAPE(one, packed)                                 \
+    TCGEN05_EACH(one, 0, "")                                            \
+    TCGEN05_EACH(one, TCGEN05_PACKED, packed)                           \
+    TCGEN05_EACH_1(TCGEN05_HALF, one, TCGEN05_16X32BX2, "16x32bx2", "") \
+    TCGEN05_NONE
+#define TCGEN05_ONE(num) (((num) & ((num)-1)) == 0 && (num) <= 128)
+#define TCGEN05_PIECE(num, i) (TCGEN05_ONE(num) ? (num) : (num) - (i) >= 32 ? 32 : 8)
+
+/* Starts the load of registers that lie as `shape` says, one instruction: .x of `num`, a power of two, of up to 128 registers. A shape of
+ * 16 lanes begins at the first or the 17th lane of the warp's quarter. Lane l has in register i, of a lane from the address's on, a column:
+ * TCGEN05_32X32B: lane l, column i;
+ * _16X64B: lane l / 4 + 8 (l % 2), column 2 i + l / 2 % 2;
+ * _16X128B, 2 num registers: lane l / 4 + 8 (i % 2), column i / 2 * 4 + l % 4;
+ * _16X256B, 4 num, as accumulators of wgmma and mma.sync lie: lane l / 4 + 8 (i / 2 % 2), column i / 4 * 8 + l % 4 * 2 + i % 2;
+ * _16X32BX2: lane l % 16, column i, in the upper half of the warp i + num.
+ * With TCGEN05_PACKED added, which the last has not: the lower halves of columns 2 c and 2 c + 1 for column c. PTX 9.7.16.8.2. */
+DEVICE void tcgen05_ld_of(const int shape, const int num, uint32_t *r, uint32_t address) {
+    TCGEN05_EACH_SHAPE(TCGEN05_LD, ".pack::16b");
+}
+/* The reverse. */
+DEVICE void tcgen05_st_of(const int shape, const int num, uint32_t address, const uint32_t *r) {
+    TCGEN05_EACH_SHAPE(TCGEN05_ST, ".unpack::16b");
+}
 
 /* Starts the load of num columns, a constant where this is inlined: by one instruction if that is a power of two of up to 128, else, of a
  * multiple of 8, by several. Lane l of the warp gets those of its quarter's lane l. The registers have their values after
  * tcgen05_wait_ld(). The address's lane is the quarter's first. PTX 9.7.16.8.3. */
 DEVICE void tcgen05_ld(const int num, uint32_t *r, uint32_t address) {
-    TCGEN05_EACH_1(TCGEN05_LD, "32x32b", TCGEN05_WHOLE)
     UNROLL
-    for (int i = 0; i < num && TCGEN05_SEVERAL(num); i += TCGEN05_PIECE(num, i)) {
-        if (TCGEN05_PIECE(num, i) == 32) {
-            TCGEN05_LD("32x32b", 32, 32, "", i);
-        } else {
-            TCGEN05_LD("32x32b", 8, 8, "", i);
-        }
+    for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {
+        tcgen05_ld_of(TCGEN05_32X32B, TCGEN05_PIECE(num, i), r + i, address + i);
     }
 }
 /* The reverse. PTX 9.7.16.8.4. */
 DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
-    TCGEN05_EACH_1(TCGEN05_ST, "32x32b", TCGEN05_WHOLE)
     UNROLL
-    for (int i = 0; i < num && TCGEN05_SEVERAL(num); i += TCGEN05_PIECE(num, i)) {
-        if (TCGEN05_PIECE(num, i) == 32) {
-            TCGEN05_ST("32x32b", 32, 32, "", i);
-        } else {
-            TCGEN05_ST("32x32b", 8, 8, "", i);
-        }
+    for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {
+        tcgen05_st_of(TCGEN05_32X32B, TCGEN05_PIECE(num, i), address + i, r + i);
     }
-}
-
-/* The other shapes, each one instruction, .x of `num`, a constant where this is inlined: a power of two, of up to 128 registers. The warp
- * has 16 lanes, from the address's on: the first or the 17th of its quarter. `num` registers: lane l has, of lane l / 4 + 8 (l % 2), column
- * 2 i + l / 2 % 2 in register i. */
-DEVICE void tcgen05_ld_16x64b(const int num, uint32_t *r,
-                              uint32_t address){TCGEN05_EACH_1(TCGEN05_LD, "16x64b", TCGEN05_WHOLE)}
-/* 2 num registers: of lane l / 4 + 8 (i % 2) column i / 2 * 4 + l % 4. */
-DEVICE void tcgen05_ld_16x128b(const int num, uint32_t *r, uint32_t address){TCGEN05_EACH_2(TCGEN05_LD, "16x128b")}
-/* 4 num registers, as accumulators of wgmma and mma.sync lie: of lane l / 4 + 8 (i / 2 % 2) column i / 4 * 8 + l % 4 * 2 + i % 2. */
-DEVICE void tcgen05_ld_16x256b(const int num, uint32_t *r, uint32_t address){TCGEN05_EACH_4(TCGEN05_LD, "16x256b")}
-/* num registers: of lane l % 16 column i, for the upper half of the warp column i + num. */
-DEVICE void tcgen05_ld_16x32bx2(const int num, uint32_t *r, uint32_t address){
-    TCGEN05_EACH_1(TCGEN05_LD, "16x32bx2", TCGEN05_HALF)} /* The reverses. */
-DEVICE void tcgen05_st_16x64b(const int num, uint32_t address, const uint32_t *r){
-    TCGEN05_EACH_1(TCGEN05_ST, "16x64b", TCGEN05_WHOLE)} /* Of tcgen05_ld_16x128b(). */
-DEVICE void tcgen05_st_16x128b(const int num, uint32_t address,
-                               const uint32_t *r){TCGEN05_EACH_2(TCGEN05_ST, "16x128b")} /* Of tcgen05_ld_16x256b(). */
-DEVICE void tcgen05_st_16x256b(const int num, uint32_t address,
-                               const uint32_t *r){TCGEN05_EACH_4(TCGEN05_ST, "16x256b")} /* Of tcgen05_ld_16x32bx2(). */
-DEVICE void tcgen05_st_16x32bx2(const int num, uint32_t address, const uint32_t *r) {
-    TCGEN05_EACH_1(TCGEN05_ST, "16x32bx2", TCGEN05_HALF)
 }
 
 #elif defined(GEMM_MODEL)
@@ -316,24 +319,14 @@ DEVICE void tcgen05_st_16x32bx2(const int num, uint32_t address, const uint32_t 
 #define tcgen05_relinquish_pair() model_tcgen05_relinquish(1, HERE)
 #define tcgen05_dealloc(address, columns) model_tcgen05_dealloc(address, columns, 0, HERE)
 #define tcgen05_dealloc_pair(address, columns) model_tcgen05_dealloc(address, columns, 1, HERE)
-#define TCGEN05_MMA(kind, ts, pair, d, a, b, shape, accumulate) \
-    model_tcgen05_mma(kind, ts, d, a, b, shape, 0, 0, accumulate, pair, HERE)
-#define tcgen05_mma_f16(...) TCGEN05_MMA(TCGEN05_F16, 0, 0, __VA_ARGS__)
-#define tcgen05_mma_f16_pair(...) TCGEN05_MMA(TCGEN05_F16, 0, 1, __VA_ARGS__)
-#define tcgen05_mma_f16_ts(...) TCGEN05_MMA(TCGEN05_F16, 1, 0, __VA_ARGS__)
-#define tcgen05_mma_f16_ts_pair(...) TCGEN05_MMA(TCGEN05_F16, 1, 1, __VA_ARGS__)
-#define tcgen05_mma_f8(...) TCGEN05_MMA(TCGEN05_F8F6F4, 0, 0, __VA_ARGS__)
-#define tcgen05_mma_f8_pair(...) TCGEN05_MMA(TCGEN05_F8F6F4, 0, 1, __VA_ARGS__)
-#define tcgen05_mma_f8_ts(...) TCGEN05_MMA(TCGEN05_F8F6F4, 1, 0, __VA_ARGS__)
-#define tcgen05_mma_mxf8(d, a, b, shape, a_scales, b_scales, accumulate) \
-    model_tcgen05_mma(TCGEN05_MXF8F6F4, 0, d, a, b, shape, a_scales, b_scales, accumulate, 0, HERE)
-#define tcgen05_mma_nvf4(d, a, b, shape, a_scales, b_scales, accumulate) \
-    model_tcgen05_mma(TCGEN05_MXF4NVF4, 0, d, a, b, shape, a_scales, b_scales, accumulate, 0, HERE)
-#define tcgen05_cp_128x256b(address, rows) model_tcgen05_cp(TCGEN05_128X256B, address, rows, HERE)
-#define tcgen05_cp_128x128b(address, rows) model_tcgen05_cp(TCGEN05_128X128B, address, rows, HERE)
-#define tcgen05_cp_64x128b_02_13(address, rows) model_tcgen05_cp(TCGEN05_64X128B_02_13, address, rows, HERE)
-#define tcgen05_cp_64x128b_01_23(address, rows) model_tcgen05_cp(TCGEN05_64X128B_01_23, address, rows, HERE)
-#define tcgen05_cp_32x128b(address, rows) model_tcgen05_cp(TCGEN05_32X128B, address, rows, HERE)
+#define tcgen05_mma_f16(...) tcgen05_mma(TCGEN05_F16, 0, __VA_ARGS__)
+#define tcgen05_mma_f16_pair(...) tcgen05_mma(TCGEN05_F16, 1, __VA_ARGS__)
+#define tcgen05_mma(kind, pair, d, a, b, shape, accumulate) \
+    model_tcgen05_mma(kind, pair, 0, d, a, b, shape, 0, 0, accumulate, HERE)
+#define tcgen05_mma_ts(kind, pair, d, a, b, shape, accumulate) \
+    model_tcgen05_mma(kind, pair, 1, d, a, b, shape, 0, 0, accumulate, HERE)
+#define tcgen05_mma_scaled(kind, pair, ...) model_tcgen05_mma(kind, pair, 0, __VA_ARGS__, HERE)
+#define tcgen05_cp(shape, pair, address, rows) model_tcgen05_cp(shape, pair, address, rows, HERE)
 #define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, 0, HERE)
 #define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
 #define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, HERE)
@@ -341,16 +334,10 @@ DEVICE void tcgen05_st_16x32bx2(const int num, uint32_t address, const uint32_t 
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait_ld(HERE)
 #define tcgen05_wait_st() model_tcgen05_wait_st(HERE)
-#define tcgen05_ld(n, r, address) model_tcgen05_ld(TCGEN05_32X32B, n, r, address, HERE)
-#define tcgen05_st(n, address, r) model_tcgen05_st(TCGEN05_32X32B, n, address, r, HERE)
-#define tcgen05_ld_16x64b(num, r, address) model_tcgen05_ld(TCGEN05_16X64B, num, r, address, HERE)
-#define tcgen05_st_16x64b(num, address, r) model_tcgen05_st(TCGEN05_16X64B, num, address, r, HERE)
-#define tcgen05_ld_16x128b(num, r, address) model_tcgen05_ld(TCGEN05_16X128B, num, r, address, HERE)
-#define tcgen05_st_16x128b(num, address, r) model_tcgen05_st(TCGEN05_16X128B, num, address, r, HERE)
-#define tcgen05_ld_16x256b(num, r, address) model_tcgen05_ld(TCGEN05_16X256B, num, r, address, HERE)
-#define tcgen05_st_16x256b(num, address, r) model_tcgen05_st(TCGEN05_16X256B, num, address, r, HERE)
-#define tcgen05_ld_16x32bx2(num, r, address) model_tcgen05_ld(TCGEN05_16X32BX2, num, r, address, HERE)
-#define tcgen05_st_16x32bx2(num, address, r) model_tcgen05_st(TCGEN05_16X32BX2, num, address, r, HERE)
+#define tcgen05_ld_of(shape, n, r, address) model_tcgen05_ld(shape, n, r, address, HERE)
+#define tcgen05_st_of(shape, n, address, r) model_tcgen05_st(shape, n, address, r, HERE)
+#define tcgen05_ld(n, r, address) tcgen05_ld_of(TCGEN05_32X32B, n, r, address)
+#define tcgen05_st(n, address, r) tcgen05_st_of(TCGEN05_32X32B, n, address, r)
 
 #endif
 #endif

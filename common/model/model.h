@@ -331,9 +331,9 @@ void model_tcgen05_wait_ld(const char *here);
 void model_tcgen05_wait_st(const char *here);
 void model_tcgen05_fence(int after);
 /* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of the scales are, of the kinds that have them. */
-void model_tcgen05_mma(Tcgen05Kind kind, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
-                       uint32_t a_scales, uint32_t b_scales, int accumulate, int pair, const char *here);
-void model_tcgen05_cp(Tcgen05Copy shape, uint32_t to, uint64_t from, const char *here);
+void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+                       uint32_t a_scales, uint32_t b_scales, int accumulate, const char *here);
+void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, const char *here);
 void model_tcgen05_commit(void *bar, int pair, int targets, const char *here);
 void model_registers_settled(const float *d, int count);
 /* element_bytes: of the operand's type. */

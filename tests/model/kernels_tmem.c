@@ -1,267 +1,667 @@
-/* kernels_tmem.c - tensor memory: two rounds of a product of one CTA, whose accumulator four warps take out. */
+/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two one behind the other, by a CTA or a pair; its
+ * accumulator is taken out by four warps. What goes into it: tiles in shared memory, A in tensor memory, other types, scales; or
+ * there is no product, but a copy. */
 #include "../../common/gemm.h"
 
-#include "../../common/device/swizzle.h"
+#include "../../common/device/cluster.h"
 #include "../../common/device/tcgen05.h"
-#include "../../common/device/tma.h"
+#include "../../common/model/data/tcgen05.h"
 
 #include "cases.h"
 
 #define CASE_LIST "tmem"
 
-enum { M = 128, N = 64, K = 64, ROUNDS = 2, COLUMNS = 128, THREADS = 128 };
-
-RIGHT_CASE(RIGHT);
-RIGHT_CASE(RIGHT_F16);
-RIGHT_CASE(RIGHT_M64);
-RIGHT_CASE(RIGHT_M64_UPPER); /* in the other half of the lanes */
-RIGHT_CASE(RIGHT_STORED);    /* products are added to what the warps have stored */
-RIGHT_CASE(RIGHT_TWO_ALLOCATIONS);
-RIGHT_CASE(RIGHT_ALLOCATED_AGAIN);
-RIGHT_CASE(RIGHT_TWO_ACCUMULATORS);
-WRONG_CASE(NO_WAIT_LD, RACE_WAR); /* cutlass#3652, flashinfer#5335 */
-FIRST_CASE(NO_WAIT_ST, RACE_WAW); /* cutlass#3653, cutlass#2687 */
-WRONG_CASE(NO_COMMIT_WAIT, RACE_RAW);
-WRONG_CASE(NO_EMPTY_WAIT, RACE_WAR);
-WRONG_CASE(NO_FENCE_AFTER_COMMIT, TCGEN05_FENCE);
-WRONG_CASE(NO_FENCE_AFTER_LOADS, TCGEN05_FENCE);
-WRONG_CASE(NO_FENCE_BEFORE, TCGEN05_FENCE);
-WRONG_CASE(FENCE_BEFORE_TOO_EARLY, TCGEN05_FENCE);
-WRONG_CASE(FENCE_AFTER_TOO_EARLY, TCGEN05_FENCE);
-WRONG_CASE(COMMIT_BY_OTHER_THREAD, RACE_RAW);
-WRONG_CASE(NO_COMMIT, DEADLOCK);
-WRONG_CASE(OTHER_SHAPE, RACE_WAW); /* of the second half of k: not in order with the first */
-WRONG_CASE(ACCUMULATE_FIRST, UNINIT_TENSOR);
-WRONG_CASE(FEW_COLUMNS_LOADED_UNWRITTEN, UNINIT_TENSOR);
-WRONG_CASE(OLD_COLUMNS_LOADED, UNINIT_TENSOR); /* written before they were freed and allocated again */
-WRONG_CASE(OPERAND_OVERWRITTEN, RACE_WAR);
-WRONG_CASE(NO_PROXY_FENCE, PROXY_FENCE);
-WRONG_CASE(ADDRESS_UNPUBLISHED, RACE_RAW); /* TIRx-kernels#7, cutlass#2835 */
-WRONG_CASE(ALLOC_48, TMEM_ALLOC);
-WRONG_CASE(ALLOC_GROWS, TMEM_ALLOC);
-WRONG_CASE(ALLOC_TOO_MUCH, TMEM_ALLOC); /* tilelang#2831 */
-WRONG_CASE(ALLOC_AFTER_RELINQUISH, TMEM_ALLOC);
-WRONG_CASE(NOT_FREED, TMEM_FREE);
-WRONG_CASE(FREED_TWICE, TMEM_FREE);
-WRONG_CASE(HALF_FREED, TMEM_FREE);
-WRONG_CASE(FREED_BEFORE_WAIT_LD, RACE_WAR);
-WRONG_CASE(OTHER_QUARTER, TMEM_ADDRESS);
-WRONG_CASE(ADDRESSES_DIFFER, TMEM_ADDRESS);
-WRONG_CASE(PAST_ALLOCATION, TMEM_ADDRESS);
-WRONG_CASE(LOADED_X12, TMEM_ADDRESS); /* neither one instruction nor several */
-WRONG_CASE(D_PAST_ALLOCATION, TMEM_ADDRESS);
-WRONG_CASE(D_FROM_LANE_16, TMEM_ADDRESS);
-WRONG_CASE(HOPPERS_DESCRIPTOR, TCGEN05_DESCRIPTOR);
-WRONG_CASE(DESCRIPTOR_OUTSIDE, TCGEN05_DESCRIPTOR);
-WRONG_CASE(N_40, TCGEN05_DESCRIPTOR);
-WRONG_CASE(TYPES_DIFFER, TCGEN05_DESCRIPTOR);
-WRONG_CASE(ALLOC_BY_HALF_A_WARP, CONVERGENCE);
+enum { LANES = 128, N = 64, ROW = 128, STEPS = 4, STEP = ROW / STEPS, COLUMNS = 256, THREADS = 128, BLOCK = 1024 };
+/* Columns: D; A; scales of A, and of B. */
+enum { AT_A = N, AT_SCALES_A = 128, AT_SCALES_B = 160 };
 
 typedef struct {
-    bf16 a[ROUNDS][M * K], b[N * K]; /* 128-byte swizzle */
+    enum { SHARED, STORED, COPIED, COPY } from; /* A; or there is no product, but a copy to where D would be */
+    int twice;                                  /* two products */
+    int m;                                      /* 0: 128 */
+    int upper;                                  /* A and D are in the other half of the lanes */
+    int adds;                                   /* D, or what a copy leaves out, has been stored: 1, 2, 1, 2... */
+    int pair, copy, d_is_f16;
+    Tcgen05Kind kind;
+    MatrixType a, b;
+    Tcgen05Registers registers; /* A is stored, and D loaded, by this shape */
+} Mode;
+
+#define IN(name, rule, ...) CASE_OF(run, name, rule, (&(const Mode){__VA_ARGS__}))
+#define TWICE .twice = 1
+#define IN_TENSOR .from = STORED
+#define F8(of_a, of_b) .kind = TCGEN05_F8F6F4, .a = MATRIX_##of_a, .b = MATRIX_##of_b
+#define MXF8 .kind = TCGEN05_MXF8F6F4, .a = MATRIX_E4M3, .b = MATRIX_E4M3
+#define OF_4(of) .kind = TCGEN05_##of, .a = MATRIX_E2M1, .b = MATRIX_E2M1
+#define IN_F16(of) .adds = 1, .d_is_f16 = 1, .a = MATRIX_##of, .b = MATRIX_##of
+#define PAIR(rows) .pair = 1, .m = rows
+#define COPY_BY(shape) .from = COPY, .copy = TCGEN05_##shape
+
+IN(RIGHT, NULL, TWICE);
+IN(RIGHT_F16, NULL, .a = MATRIX_F16, .b = MATRIX_F16);
+IN(RIGHT_M64, NULL, TWICE, .m = 64);
+IN(RIGHT_M64_UPPER, NULL, TWICE, .m = 64, .upper = 1);
+IN(RIGHT_ADDED, NULL, TWICE, .adds = 1);
+IN(RIGHT_TWO_ALLOCATIONS, NULL, TWICE);
+IN(RIGHT_ALLOCATED_AGAIN, NULL, TWICE);
+IN(RIGHT_TWO_ACCUMULATORS, NULL, TWICE);
+IN(RIGHT_STORED, NULL, IN_TENSOR);
+IN(RIGHT_STORED_M64_UPPER, NULL, IN_TENSOR, .m = 64, .upper = 1);
+IN(RIGHT_16X64B, NULL, IN_TENSOR, .registers = TCGEN05_16X64B);
+IN(RIGHT_16X128B, NULL, IN_TENSOR, .registers = TCGEN05_16X128B);
+IN(RIGHT_16X256B, NULL, IN_TENSOR, .registers = TCGEN05_16X256B);
+IN(RIGHT_16X32BX2, NULL, IN_TENSOR, .registers = TCGEN05_16X32BX2);
+IN(RIGHT_STORED_F8, NULL, IN_TENSOR, F8(E4M3, E4M3));
+IN(RIGHT_COPIED, NULL, .from = COPIED); /* by the thread that multiplies: no commit between */
+IN(RIGHT_F8, NULL, F8(E4M3, E4M3));
+IN(RIGHT_E5M2_E4M3, NULL, F8(E5M2, E4M3));
+IN(RIGHT_E2M3_E3M2, NULL, F8(E2M3_IN_8, E3M2_IN_8));
+IN(RIGHT_E2M1_E4M3, NULL, F8(E2M1_IN_8, E4M3));
+IN(RIGHT_SUMS_IN_F16, NULL, IN_F16(F16)); /* stored and loaded packed */
+IN(RIGHT_SUMS_IN_F16_16X256B, NULL, IN_F16(E4M3), .kind = TCGEN05_F8F6F4, .registers = TCGEN05_16X256B);
+IN(RIGHT_MXF8, NULL, MXF8);
+IN(RIGHT_MXF6, NULL, .kind = TCGEN05_MXF8F6F4, .a = MATRIX_E2M3_IN_8, .b = MATRIX_E5M2);
+IN(RIGHT_SCALES_STORED, NULL, MXF8); /* those of B, others in the second quarter */
+IN(RIGHT_MXF4, NULL, OF_4(MXF4));
+IN(RIGHT_NVF4_2X, NULL, OF_4(MXF4NVF4_2X));
+IN(RIGHT_NVF4, NULL, OF_4(MXF4NVF4));
+IN(RIGHT_NVF4_UE8M0, NULL, OF_4(MXF4NVF4));
+IN(RIGHT_PAIR, NULL, TWICE, PAIR(256));
+IN(RIGHT_PAIR_M128, NULL, TWICE, PAIR(128)); /* the second half of D's columns lies 64 lanes below */
+IN(RIGHT_PAIR_ALLOCATED_AGAIN, NULL, PAIR(256));
+IN(RIGHT_PAIR_STORED, NULL, IN_TENSOR, PAIR(256));
+IN(RIGHT_PAIR_STORED_M128, NULL, IN_TENSOR, PAIR(128));
+IN(RIGHT_PAIR_COPIED, NULL, .from = COPIED, PAIR(256));
+IN(RIGHT_PAIR_F8, NULL, F8(E4M3, E4M3), PAIR(128));
+IN(RIGHT_PAIR_MXF8, NULL, MXF8, PAIR(256));
+IN(RIGHT_PAIR_MXF8_M128, NULL, MXF8, PAIR(128));
+IN(RIGHT_PAIR_MXF4_M128, NULL, OF_4(MXF4), PAIR(128));
+IN(RIGHT_PAIR_NVF4, NULL, OF_4(MXF4NVF4), PAIR(256));
+IN(RIGHT_128X256B, NULL, COPY_BY(128X256B));
+IN(RIGHT_128X128B, NULL, COPY_BY(128X128B));
+IN(RIGHT_64X128B_02_13, NULL, COPY_BY(64X128B_02_13));
+IN(RIGHT_64X128B_01_23, NULL, COPY_BY(64X128B_01_23));
+IN(RIGHT_32X128B, NULL, COPY_BY(32X128B));
+IN(RIGHT_4X256B, NULL, COPY_BY(4X256B), .adds = 1);
+IN(RIGHT_PAIR_64X128B_01_23, NULL, COPY_BY(64X128B_01_23), PAIR(256));
+
+IN(NO_WAIT_LD, "RACE_WAR", TWICE);             /* cutlass#3652, flashinfer#5335 */
+IN(NO_WAIT_ST, "^RACE_WAW", TWICE, .adds = 1); /* cutlass#3653, cutlass#2687 */
+IN(NO_COMMIT_WAIT, "RACE_RAW", TWICE);
+IN(NO_EMPTY_WAIT, "RACE_WAR", TWICE);
+IN(NO_FENCE_AFTER_COMMIT, "TCGEN05_FENCE", TWICE);
+IN(NO_FENCE_AFTER_LOADS, "TCGEN05_FENCE", TWICE);
+IN(NO_FENCE_BEFORE, "TCGEN05_FENCE", TWICE);
+IN(FENCE_BEFORE_TOO_EARLY, "TCGEN05_FENCE", TWICE);
+IN(FENCE_AFTER_TOO_EARLY, "TCGEN05_FENCE", TWICE);
+IN(COMMIT_BY_OTHER_THREAD, "RACE_RAW", TWICE);
+IN(NO_COMMIT, "DEADLOCK", TWICE);
+IN(OTHER_SHAPE, "RACE_WAW", TWICE); /* of the second half of k: not in order with the first */
+IN(OTHER_SUMS, "RACE_WAW", .a = MATRIX_F16, .b = MATRIX_F16);
+IN(ACCUMULATE_FIRST, "UNINIT_TENSOR", TWICE);
+IN(FEW_COLUMNS_LOADED_UNWRITTEN, "UNINIT_TENSOR", TWICE);
+IN(OLD_COLUMNS_LOADED, "UNINIT_TENSOR", TWICE); /* written before they were freed and allocated again */
+IN(OPERAND_OVERWRITTEN, "RACE_WAR", TWICE);
+IN(NO_PROXY_FENCE, "PROXY_FENCE", TWICE);
+IN(ADDRESS_UNPUBLISHED, "RACE_RAW", TWICE); /* TIRx-kernels#7, cutlass#2835 */
+IN(ALLOC_48, "TMEM_ALLOC", TWICE);
+IN(ALLOC_GROWS, "TMEM_ALLOC", TWICE);
+IN(ALLOC_TOO_MUCH, "TMEM_ALLOC", TWICE); /* tilelang#2831 */
+IN(ALLOC_AFTER_RELINQUISH, "TMEM_ALLOC", TWICE);
+IN(NOT_FREED, "TMEM_FREE", TWICE);
+IN(FREED_TWICE, "TMEM_FREE", TWICE);
+IN(HALF_FREED, "TMEM_FREE", TWICE);
+IN(FREED_BEFORE_WAIT_LD, "RACE_WAR", TWICE);
+IN(OTHER_QUARTER, "TMEM_ADDRESS", TWICE);
+IN(ADDRESSES_DIFFER, "TMEM_ADDRESS", TWICE);
+IN(PAST_ALLOCATION, "TMEM_ADDRESS", TWICE);
+IN(LOADED_X12, "TMEM_ADDRESS", TWICE); /* neither one instruction nor several */
+IN(D_PAST_ALLOCATION, "TMEM_ADDRESS", TWICE);
+IN(D_FROM_LANE_16, "TMEM_ADDRESS", TWICE);
+IN(HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", TWICE);
+IN(DESCRIPTOR_OUTSIDE, "TCGEN05_DESCRIPTOR", TWICE);
+IN(N_40, "TCGEN05_DESCRIPTOR", TWICE);
+IN(TYPES_DIFFER, "TCGEN05_DESCRIPTOR", TWICE);
+IN(ALLOC_BY_HALF_A_WARP, "CONVERGENCE", TWICE);
+
+IN(ALLOC_BEFORE_CLUSTER_SYNC, "CLUSTER_START", PAIR(256)); /* cutlass#3316, DeepGEMM#292, triton#8874, tilelang#2644 */
+IN(ALLOC_BY_ONE, "DEADLOCK", PAIR(256));
+IN(ALLOC_DIFFERENT, "TMEM_ALLOC", PAIR(256));
+IN(DEALLOC_BEFORE_THE_PEERS_ALLOC, "RACE_WAW", PAIR(256)); /* cutlass#3435 */
+IN(FREED_BY_ONE, "^TMEM_FREE", PAIR(256));
+IN(COMMIT_OF_ONE_CTA, "CTA_GROUP", PAIR(256));
+IN(NO_PAIR, "CTA_GROUP", PAIR(256));
+IN(COMMIT_TO_NOBODY, "CLUSTER_RANK", PAIR(256));
+IN(PAIR_M_64, "TCGEN05_DESCRIPTOR", PAIR(64));
+IN(SUMS_TOLD_TO_ONE, "DEADLOCK", PAIR(256));
+IN(RELEASED_TO_THE_OWN_CTA, "TCGEN05_FENCE", TWICE, PAIR(256)); /* cutlass#3643 */
+IN(ACQUIRED_FROM_THE_OWN_CTA, "TCGEN05_FENCE", TWICE, PAIR(256));
+IN(NO_FENCE_BEFORE_IN_THE_PEER, "TCGEN05_FENCE", TWICE, PAIR(256));
+IN(NO_WAIT_LD_IN_THE_PEER, "RACE_WAR", TWICE, PAIR(256));
+
+IN(A_NOT_WAITED_FOR, "RACE_RAW", IN_TENSOR);
+IN(A_WITHOUT_FENCE_BEFORE, "TCGEN05_FENCE", IN_TENSOR);
+IN(A_WITHOUT_FENCE_AFTER, "TCGEN05_FENCE", IN_TENSOR);
+IN(A_HALF_WRITTEN, "UNINIT_TENSOR", IN_TENSOR);
+IN(A_OVERWRITTEN, "RACE_WAR", IN_TENSOR);
+IN(A_OVERWRITTEN_BY_D, "RACE_WAR", IN_TENSOR); /* that lies in another product's accumulator, as attention's P in S */
+IN(A_FROM_LANE_32, "TMEM_ADDRESS", IN_TENSOR);
+IN(A_IN_THE_OTHER_HALF, "TMEM_ADDRESS", IN_TENSOR, .m = 64, .upper = 1);
+IN(A_PAST_ALLOCATION, "TMEM_ADDRESS", IN_TENSOR);
+IN(A_M_MAJOR, "TCGEN05_DESCRIPTOR", IN_TENSOR);
+IN(A_OF_6_BITS, "TCGEN05_DESCRIPTOR", IN_TENSOR, F8(E2M3_IN_8, E4M3));
+IN(A_STORED_BY_ONE, "UNINIT_TENSOR", IN_TENSOR, PAIR(256));
+IN(A_STORED_ONCE_M128, "UNINIT_TENSOR", IN_TENSOR, PAIR(128)); /* the lower lanes multiply the other columns */
+IN(BARRIER_OF_ONE_BEHIND_A, "RACE_RAW", IN_TENSOR, PAIR(256));
+IN(OTHER_LANES_LOADED, "UNINIT_TENSOR", IN_TENSOR, .m = 64, .upper = 1, .registers = TCGEN05_16X64B);
+IN(LOADED_X3, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B);
+IN(LOADED_FROM_LANE_8, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B);
+IN(LOADED_16X32BX2_PACKED, "TMEM_ADDRESS", IN_F16(F16), .registers = TCGEN05_16X32BX2);
+IN(F8_MN_MAJOR, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3));
+IN(F8_OF_NO_TYPE, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3));
+IN(SUMS_OF_BF16_IN_F16, "TCGEN05_DESCRIPTOR", IN_F16(BF16));
+IN(COMMIT_OF_A_PAIR, "CTA_GROUP", F8(E4M3, E4M3)); /* tilelang#2287 */
+IN(COPIED_BY_OTHER_THREAD, "RACE_RAW", .from = COPIED);
+IN(COPY_OVERWRITES_A, "RACE_WAR", .from = COPIED);
+IN(COPY_NOT_WAITED_FOR, "RACE_RAW", COPY_BY(128X256B));
+IN(COPY_WITHOUT_PROXY_FENCE, "PROXY_FENCE", COPY_BY(128X256B));
+IN(COPY_TO_LANE_32, "TMEM_ADDRESS", COPY_BY(128X256B));
+IN(COPY_PAST_ALLOCATION, "TMEM_ADDRESS", COPY_BY(128X256B));
+IN(COPY_BY_HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B));
+IN(COPY_FROM_OUTSIDE, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B));
+IN(COPY_SOURCE_OVERWRITTEN, "RACE_WAR", COPY_BY(128X256B));
+IN(BARRIER_OF_ONE_BEHIND_ROWS, "RACE_RAW", COPY_BY(128X256B), PAIR(256)); /* cutlass#3647 */
+IN(SCALES_OF_A_NOT_COPIED, "UNINIT_TENSOR", MXF8);
+IN(SCALES_NOT_COPIED, "UNINIT_TENSOR", MXF8);
+IN(SCALES_IN_ONE_QUARTER, "UNINIT_TENSOR", MXF8);
+IN(SCALES_OVERWRITTEN, "RACE_WAR", MXF8); /* TIRx-kernels#7 */
+IN(SCALES_FROM_LANE_32, "TMEM_ADDRESS", MXF8);
+IN(SCALES_OF_E4M3, "TCGEN05_DESCRIPTOR", MXF8);
+IN(SCALES_COPIED_IN_ONE_CTA, "CTA_GROUP", MXF8, PAIR(256));
+IN(MXF4_FROM_BYTE_1, "TCGEN05_DESCRIPTOR", OF_4(MXF4));
+IN(NVF4_FROM_BYTE_2, "TCGEN05_DESCRIPTOR", OF_4(MXF4NVF4));
+
+typedef struct {
+    uint8_t a[2][LANES * ROW], b[N * ROW]; /* 128-byte swizzle; A of each product */
+    uint8_t scales[2][STEPS][BLOCK];
     MBarrier full, empty;
     uint32_t address[2];
 } Shared;
 
 typedef struct {
-    float *c; /* [ROUNDS][M][N] */
-    int bug;
+    uint32_t *c; /* [products][CTAs][LANES][N] */
+    Mode mode;
+    int m, bug;
 } Params;
 
-/* Elements are 0, 1, 2 and -1; in the second round those of A are shifted. */
-static inline int element(int row, int k, int shift) { return (row * 5 + k * 3 + row * k + shift) % 4; }
-static const float value_of[] = {0, 1, 2, -1};
-static const uint16_t bits_of[2][4] = {{0, 0x3f80, 0x4000, 0xbf80}, {0, 0x3c00, 0x4000, 0xbc00}};
+static const float value_of[] = {0, 1, 2, -1}, scale_of[] = {1, 2, 0.5f};
+static inline int element(int row, int k) { return (row * 5 + k * 3 + row * k + k / 8 + k / 32) % 4; }
+static inline int scale(int row, int i) { return (row + i * 2 + row / 32 * 2) % 3; }
+static inline int has_scales(const Params *p) { return tcgen05_has_scales(p->mode.kind); }
+/* Of k that share one; of a k-step. */
+static inline int scale_k(const Params *p) { return p->mode.kind == TCGEN05_MXF4NVF4 ? 16 : 32; }
+static inline int scales_of(const Params *p) { return matrix_k(p->mode.a) / scale_k(p); }
+static inline int rows_of(const Params *p) { return p->mode.pair ? p->m / 2 : p->m; }
+/* Of the CTA's rows of A the one that lies in a lane; of A's all, in this product. */
+static inline int row_in(const Params *p, int lane) {
+    return p->m == 64 ? lane / 32 * 16 + lane % 16 : lane % rows_of(p);
+}
+static inline int row_of_a(const Params *p, int rank, int product, int row) {
+    return rank * rows_of(p) + row + product * 7;
+}
 
-static inline int rows_of(int bug) { return bug == RIGHT_M64 || bug == RIGHT_M64_UPPER ? 64 : M; }
+/* A type: the bits of each value, and what the instruction descriptor calls it. */
+static const struct {
+    uint16_t bits[4];
+    int code;
+} type_of[MATRIX_TYPES] = {[MATRIX_BF16] = {{0, 0x3f80, 0x4000, 0xbf80}, 1},
+                           [MATRIX_F16] = {{0, 0x3c00, 0x4000, 0xbc00}, 0},
+                           [MATRIX_E4M3] = {{0, 0x38, 0x40, 0xb8}, 0},
+                           [MATRIX_E5M2] = {{0, 0x3c, 0x40, 0xbc}, 1},
+                           [MATRIX_E2M1] = {{0, 2, 4, 10}, 1},
+                           [MATRIX_E2M1_IN_8] = {{0, 2, 4, 10}, 5},
+                           [MATRIX_E2M3_IN_8] = {{0, 0x08, 0x10, 0x28}, 3},
+                           [MATRIX_E3M2_IN_8] = {{0, 0x0c, 0x10, 0x2c}, 4}};
 
-DEVICE void fill(bf16 *tile, int rows, int shift, int is_f16) {
-    for (int i = (int)threadIdx.x; i < rows * K / 8; i += THREADS) {
-        int row = i / 8, chunk = i % 8;
-        for (int j = 0; j < 8; j++) {
-            tile[row * K + (chunk ^ row % 8) * 8 + j] = bits_of[is_f16][element(row, chunk * 8 + j, shift)];
+/* A row of 128 bytes of A or B. */
+static inline void put_row(uint8_t *to, MatrixType type, int row) {
+    const int bits = matrix_bits(type);
+    memset(to, 0, ROW);
+    for (int k = 0; k < matrix_count(type, ROW); k++) {
+        const int at = matrix_is_in_8(type) ? k / 16 * 128 + k % 16 * bits : k * bits;
+        const int value = type_of[type].bits[element(row, k)] << at % 8;
+        to[at / 8] |= (uint8_t)value;
+        to[at / 8 + (value > 0xff)] |= (uint8_t)(value > 0xff ? value >> 8 : value);
+    }
+}
+
+/* Operands of a product; in the first also B, and scales: four of a row in the lane and column where cp brings them, a block for each
+ * four that a row has. */
+DEVICE void fill(const Params *p, Shared *s, int rank, int product) {
+    const int of_b = product == 0 ? N >> p->mode.pair : 0;
+    static const uint8_t bits[2][3] = {{0x38, 0x40, 0x30}, {127, 128, 126}};
+    for (int i = (int)threadIdx.x; i < rows_of(p) + of_b; i += THREADS) {
+        const int is_b = i >= rows_of(p), row = is_b ? i - rows_of(p) : i;
+        uint8_t line[ROW];
+        put_row(line, is_b ? p->mode.b : p->mode.a, is_b ? row + rank * of_b : row_of_a(p, rank, product, row));
+        for (int chunk = 0; chunk < ROW / 16; chunk++) {
+            memcpy(&(is_b ? s->b : s->a[product])[row * ROW + (chunk ^ row % 8) * 16], &line[chunk * 16], 16);
         }
     }
-}
-
-DEVICE void multiply(Shared *s, uint32_t d, int bug, int round) {
-    const int m = rows_of(bug);
-    uint32_t shape = tcgen05_shape_f16(bug != RIGHT_F16, m, bug == N_40 ? 40 : N, 0, 0);
-    uint64_t a = tcgen05_descriptor(s->a[round]), b = tcgen05_descriptor(s->b);
-    d += bug == RIGHT_M64_UPPER || bug == D_FROM_LANE_16 ? 16 << 16 : bug == D_PAST_ALLOCATION ? COLUMNS - N + 8 : 0;
-    a -= bug == HOPPERS_DESCRIPTOR ? (uint64_t)1 << 46 : 0;
-    a += bug == DESCRIPTOR_OUTSIDE ? sizeof *s >> 4 : 0;
-    shape ^= bug == TYPES_DIFFER ? 1u << 10 : 0;
-    for (int step = 0; step < K / 16; step++) {
-        int adds = step > 0 || bug == RIGHT_STORED || bug == NO_WAIT_ST || bug == ACCUMULATE_FIRST;
-        uint32_t half = bug == OTHER_SHAPE && step == 2 ? tcgen05_shape_f16(1, m, N / 2, 0, 0) : shape;
-        tcgen05_mma_f16(d, a + step * 2, b + step * 2, half, adds);
-    }
-    if (bug != NO_COMMIT && bug != COMMIT_BY_OTHER_THREAD) {
-        tcgen05_commit(&s->full);
+    for (int i = (int)threadIdx.x; i < 2 * STEPS * BLOCK && has_scales(p); i += THREADS) {
+        const int at = i % BLOCK, is_b = i / BLOCK / STEPS, lane = at / 16, row = lane % 32 + at / 4 % 4 * 32;
+        (&s->scales[0][0][0])[i] =
+            bits[p->mode.kind != TCGEN05_MXF4NVF4 || p->bug == RIGHT_NVF4_UE8M0]
+                [scale(is_b ? row + lane / 32 * (N / 2) + 1 : row + rank * rows_of(p), i / BLOCK % STEPS * 4 + at % 4)];
     }
 }
 
-/* The warps take out their lanes of D. */
-DEVICE void take(const Params *p, Shared *s, uint32_t d, int round) {
-    const int bug = p->bug, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    uint32_t quarter = (uint32_t)(bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21, r[N];
-    d += bug == ADDRESSES_DIFFER && lane == 5 ? 8 : bug == PAST_ALLOCATION ? COLUMNS - N + 8 : 0;
-    int beside = bug == FEW_COLUMNS_LOADED_UNWRITTEN || (bug == OLD_COLUMNS_LOADED && warp == 0);
-    tcgen05_ld(bug == LOADED_X12 ? 12 : N, r, d + quarter + (beside ? 8 : 0));
-    if (bug == FENCE_BEFORE_TOO_EARLY) {
-        tcgen05_fence_before();
+DEVICE void all_sync(const Params *p, int of_one) {
+    if (p->mode.pair && p->bug != of_one) {
+        cluster_sync();
+    } else {
+        __syncthreads();
     }
-    if (bug != (round > 0 ? FREED_BEFORE_WAIT_LD : NO_WAIT_LD)) {
-        tcgen05_wait_ld();
-    }
-    if (bug != NO_FENCE_BEFORE && bug != FENCE_BEFORE_TOO_EARLY) {
-        tcgen05_fence_before();
-    }
-    mbarrier_arrive(&s->empty);
-    const int half = rows_of(bug) == 64, upper = bug == RIGHT_M64_UPPER;
-    if (half && lane / 16 != upper) {
+}
+
+/* Of so many columns the N of .xN. */
+DEVICE int num_of(Tcgen05Registers shape, int columns) {
+    static const int columns_of[] = {1, 2, 4, 8, 2};
+    return columns / columns_of[shape % TCGEN05_PACKED] / (1 + shape / TCGEN05_PACKED);
+}
+
+/* Each warp's lanes of A; of a shape of 16 lanes in two halves. */
+DEVICE void store_a(const Params *p, uint32_t a, int rank) {
+    const int bug = p->bug, quarter = (int)threadIdx.x / 32 * 32;
+    const Tcgen05Registers shape = p->mode.registers;
+    const int num = num_of(shape, bug == A_HALF_WRITTEN ? 16 : ROW / 4);
+    if ((bug == A_STORED_BY_ONE && rank == 1) || (bug == A_STORED_ONCE_M128 && quarter >= 64)) {
         return;
     }
-    int row = half ? warp * 16 + lane % 16 : warp * 32 + lane;
-    for (int n = 0; n < N; n++) {
-        p->c[(round * M + row) * N + n] = __uint_as_float(r[n]);
+    for (int half = 0; half <= (shape != TCGEN05_32X32B); half++) {
+        uint32_t r[ROW / 4];
+        uint8_t line[ROW];
+        for (int i = 0; i < tcgen05_registers(shape, num); i++) {
+            const uint32_t place = tcgen05_register_place(shape, num, (int)threadIdx.x % 32, i);
+            put_row(line, p->mode.a, row_of_a(p, rank, 0, row_in(p, quarter + half * 16 + (int)(place >> 16))));
+            memcpy(&r[i], &line[(place & 0xffff) * 4], 4);
+        }
+        tcgen05_st_of(shape, num, a + (uint32_t)((quarter + half * 16) << 16), r);
     }
+    LEAVES_OUT(A_NOT_WAITED_FOR, tcgen05_wait_st());
+    LEAVES_OUT(A_WITHOUT_FENCE_BEFORE, tcgen05_fence_before());
 }
 
-/* Each thread its lane of D: 1 everywhere. */
-DEVICE void store_ones(uint32_t d, int bug) {
+/* N columns: 1 and 2 in turn. */
+DEVICE void store_numbers(const Params *p, uint32_t d) {
     uint32_t r[N];
-    for (int n = 0; n < N; n++) {
-        r[n] = __float_as_uint(1.0f);
+    const int packed = p->mode.d_is_f16 ? TCGEN05_PACKED : 0;
+    for (int i = 0; i < N; i++) {
+        r[i] = packed ? 0x40003c00 : i % 2 ? 0x40000000 : 0x3f800000;
     }
-    tcgen05_st(N, d + ((uint32_t)threadIdx.x / 32 << 21), r);
-    if (bug != NO_WAIT_ST) {
+    tcgen05_st_of((Tcgen05Registers)(TCGEN05_32X32B + packed), packed ? N / 2 : N, d + (threadIdx.x / 32 << 21), r);
+    if (p->bug != NO_WAIT_ST) {
         tcgen05_wait_st();
     }
     tcgen05_fence_before();
 }
 
-DEVICE void allocate(Shared *s, int bug) {
-    if (bug == ALLOC_BY_HALF_A_WARP && threadIdx.x % 32 >= 16) {
-        return;
+/* Scales of B, by each warp in its quarter. */
+DEVICE void store_scales(const Shared *s, uint32_t first) {
+    uint32_t r[8];
+    memset(r, 127, sizeof r);
+    if (threadIdx.x / 32 != 1) {
+        memcpy(r, &s->scales[1][0][threadIdx.x % 32 * 16], 16);
     }
-    tcgen05_alloc(&s->address[0], bug == ALLOC_48 ? 48 : COLUMNS);
-    if (bug == RIGHT_TWO_ALLOCATIONS || bug == ALLOC_GROWS || bug == ALLOC_TOO_MUCH) {
-        tcgen05_alloc(&s->address[1], bug == ALLOC_GROWS ? 256 : COLUMNS);
-    }
-    if (bug == ALLOC_TOO_MUCH) {
-        for (int i = 0; i < 3; i++) {
-            tcgen05_alloc(&s->address[1], COLUMNS);
+    tcgen05_st(8, first + AT_SCALES_B + (threadIdx.x / 32 << 21), r);
+    tcgen05_wait_st();
+    tcgen05_fence_before();
+}
+
+DEVICE void copy_scales(const Params *p, Shared *s, uint32_t first) {
+    const int bug = p->bug, pair = p->mode.pair && bug != SCALES_COPIED_IN_ONE_CTA;
+    for (int block = 0; block < scales_of(p); block++) {
+        LEAVES_OUT(SCALES_OF_A_NOT_COPIED,
+                   tcgen05_cp(TCGEN05_32X128B, pair, first + AT_SCALES_A + 4 * block,
+                              tcgen05_descriptor_16_byte_rows(shared_address(s->scales[0][block]))));
+        if (bug != SCALES_NOT_COPIED && bug != SCALES_IN_ONE_QUARTER && bug != RIGHT_SCALES_STORED) {
+            tcgen05_cp(pair && p->m == 128 ? TCGEN05_64X128B_01_23 : TCGEN05_32X128B, pair,
+                       first + AT_SCALES_B + 4 * block,
+                       tcgen05_descriptor_16_byte_rows(shared_address(s->scales[1][block])));
         }
-    }
-    tcgen05_relinquish();
-    if (bug == ALLOC_AFTER_RELINQUISH) {
-        tcgen05_alloc(&s->address[1], 32);
     }
 }
 
-DEVICE void release(Shared *s, uint32_t d, int bug) {
-    if (bug != NOT_FREED) {
-        tcgen05_dealloc(d, bug == HALF_FREED ? COLUMNS / 2 : COLUMNS);
+DEVICE uint64_t rows_of_a(const Params *p, const Shared *s, int product) {
+    return tcgen05_descriptor(s->a[product]) -
+           (p->bug == HOPPERS_DESCRIPTOR || p->bug == COPY_BY_HOPPERS_DESCRIPTOR ? (uint64_t)1 << 46 : 0) +
+           (p->bug == DESCRIPTOR_OUTSIDE || p->bug == COPY_FROM_OUTSIDE ? sizeof *s >> 4 : 0);
+}
+
+DEVICE uint32_t shape_of(const Params *p, int step) {
+    const Mode *m = &p->mode;
+    const int bug = p->bug, a = type_of[m->a].code, b = type_of[m->b].code, byte = step * scales_of(p) % 4;
+    if (has_scales(p)) {
+        return tcgen05_shape_scaled(a, b, m->kind != TCGEN05_MXF4NVF4 || bug == RIGHT_NVF4_UE8M0, p->m, N, byte, byte) ^
+               (bug == SCALES_OF_E4M3     ? 1 << 23
+                : bug == MXF4_FROM_BYTE_1 ? 1 << 29
+                : bug == NVF4_FROM_BYTE_2 ? 2 << 4
+                                          : 0);
     }
-    if (bug == FREED_TWICE) {
-        tcgen05_dealloc(d, COLUMNS);
+    return (tcgen05_shape_f8(a, b, p->m,
+                             bug == N_40                       ? 40
+                             : bug == OTHER_SHAPE && step == 2 ? N / 2
+                                                               : N) -
+            (m->d_is_f16 || (bug == OTHER_SUMS && step == 2) ? TCGEN05_D_IN_FP32 : 0)) ^
+           (bug == A_M_MAJOR       ? 1 << 15
+            : bug == F8_MN_MAJOR   ? 1 << 16
+            : bug == F8_OF_NO_TYPE ? 2 << 7
+            : bug == TYPES_DIFFER  ? 1 << 10
+                                   : 0);
+}
+
+DEVICE void multiply_step(const Params *p, Shared *s, uint32_t first, uint32_t d, int product, int step) {
+    const Mode *m = &p->mode;
+    const int bug = p->bug, adds = step > 0 || m->adds || bug == ACCUMULATE_FIRST;
+    const uint64_t a = rows_of_a(p, s, product) + step * 2, b = tcgen05_descriptor(s->b) + step * 2;
+    const uint32_t shape = shape_of(p, step), lanes = m->upper ? 16 << 16 : 0,
+                   scales = first + (uint32_t)(step * scales_of(p) / 4 * 4);
+    d += bug == D_FROM_LANE_16 ? 16 << 16 : bug == D_PAST_ALLOCATION ? COLUMNS - N + 8 : lanes;
+    if (has_scales(p)) {
+        tcgen05_mma_scaled(m->kind, m->pair, d, a, b, shape,
+                           scales + AT_SCALES_A + (bug == SCALES_FROM_LANE_32 ? 32 << 16 : 0), scales + AT_SCALES_B,
+                           adds);
+    } else if (m->from != SHARED) {
+        tcgen05_mma_ts(m->kind, m->pair, d,
+                       first + AT_A + (uint32_t)step * STEP / 4 + (bug == A_IN_THE_OTHER_HALF ? 0 : lanes) +
+                           (bug == A_FROM_LANE_32      ? 32 << 16
+                            : bug == A_PAST_ALLOCATION ? COLUMNS - AT_A - 4
+                                                       : 0),
+                       b, shape, adds);
+    } else {
+        tcgen05_mma(m->kind, m->pair, d, a, b, shape, adds);
     }
-    if (bug == RIGHT_TWO_ALLOCATIONS) {
-        tcgen05_dealloc(s->address[1], COLUMNS);
+}
+
+DEVICE void copy_a(const Params *p, Shared *s, uint32_t to) {
+    for (int step = 0; step < STEPS; step++) {
+        tcgen05_cp(TCGEN05_128X256B, p->mode.pair, to + step * STEP / 4, tcgen05_descriptor(s->a) + step * 2);
+    }
+}
+
+/* Its accumulator lies where A does. */
+DEVICE void other_product(Shared *s, uint32_t first) {
+    const uint64_t tile = tcgen05_descriptor(s->b);
+    tcgen05_mma_f16(first + AT_A, tile, tile, tcgen05_shape_f16(1, 64, 32, 0, 0), 0);
+}
+
+/* One thread. */
+DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int product) {
+    const int bug = p->bug;
+    if (p->mode.pair) {
+        fence_proxy_async(); /* for what threads of the other CTA have stored */
+    }
+    if (p->mode.from == COPIED && bug != COPIED_BY_OTHER_THREAD) {
+        copy_a(p, s, first + AT_A);
+    }
+    if (p->mode.from == COPY) {
+        tcgen05_cp((Tcgen05Copy)p->mode.copy, p->mode.pair,
+                   d + (bug == COPY_TO_LANE_32        ? 32 << 16
+                        : bug == COPY_PAST_ALLOCATION ? COLUMNS - 4
+                                                      : 0),
+                   rows_of_a(p, s, product));
+    } else if (has_scales(p)) {
+        copy_scales(p, s, first);
+    }
+    for (int step = 0; p->mode.from != COPY && step < STEPS; step++) {
+        multiply_step(p, s, first, d, product, step);
+    }
+    ADDS(COPY_OVERWRITES_A, copy_a(p, s, first + AT_A));
+    ADDS(SCALES_OVERWRITTEN, copy_scales(p, s, first));
+    ADDS(A_OVERWRITTEN_BY_D, other_product(s, first));
+    if ((p->mode.pair && bug != COMMIT_OF_ONE_CTA) || bug == COMMIT_OF_A_PAIR) {
+        tcgen05_commit_pair(&s->full, bug == COMMIT_OF_A_PAIR || bug == SUMS_TOLD_TO_ONE ? 1
+                                      : bug == COMMIT_TO_NOBODY                          ? 7
+                                                                                         : 3);
+    } else if (bug != NO_COMMIT && bug != COMMIT_BY_OTHER_THREAD) {
+        tcgen05_commit(&s->full);
+    }
+    if (bug == OPERAND_OVERWRITTEN || bug == COPY_SOURCE_OVERWRITTEN) {
+        s->a[product][0] = 0;
+    }
+}
+
+/* The warps take out their lanes of D, or of what was copied. */
+DEVICE void take(const Params *p, Shared *s, uint32_t d, int rank, int product) {
+    const Mode *m = &p->mode;
+    const int bug = p->bug, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, width = 1 + m->d_is_f16;
+    const Tcgen05Registers shape = (Tcgen05Registers)(m->registers + (m->d_is_f16 ? TCGEN05_PACKED : 0));
+    const int columns = m->from == COPY ? (m->copy == TCGEN05_128X256B || m->copy == TCGEN05_4X256B ? 8 : 4)
+                                        : N / (m->pair && p->m == 128 ? 2 : 1),
+              num = bug == LOADED_X3    ? 3
+                    : bug == LOADED_X12 ? 12
+                                        : num_of(shape, columns);
+    const int beside = bug == FEW_COLUMNS_LOADED_UNWRITTEN || (bug == OLD_COLUMNS_LOADED && warp == 0) ||
+                       (bug == ADDRESSES_DIFFER && lane == 5);
+    d += (uint32_t)((bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21 | (bug == LOADED_FROM_LANE_8 ? 8 << 16 : 0)) +
+         (beside                   ? 8
+          : bug == PAST_ALLOCATION ? COLUMNS - N + 8
+                                   : 0);
+    for (int half = 0; half <= (m->registers != TCGEN05_32X32B); half++, d += 16 << 16) {
+        uint32_t r[N];
+        tcgen05_ld_of(shape, num, r, d);
+        ADDS(FENCE_BEFORE_TOO_EARLY, tcgen05_fence_before());
+        if (bug != (rank > 0 ? NO_WAIT_LD_IN_THE_PEER : product > 0 ? FREED_BEFORE_WAIT_LD : NO_WAIT_LD)) {
+            tcgen05_wait_ld();
+        }
+        for (int i = 0; i < tcgen05_registers(shape, num) * width; i++) {
+            const uint32_t place = tcgen05_register_place(shape, num, lane, i / width);
+            const int row = warp * 32 + half * 16 + (int)(place >> 16), column = (int)(place & 0xffff) + i % width;
+            p->c[((product * (1 + m->pair) + rank) * LANES + row) * N + column] =
+                width == 2 ? r[i / 2] >> i % 2 * 16 & 0xffff : r[i];
+        }
+    }
+    if (bug != (rank > 0 ? NO_FENCE_BEFORE_IN_THE_PEER : NO_FENCE_BEFORE) && bug != FENCE_BEFORE_TOO_EARLY) {
+        tcgen05_fence_before();
+    }
+    if (!m->pair) {
+        mbarrier_arrive(&s->empty);
+    } else if (bug == RELEASED_TO_THE_OWN_CTA) {
+        mbarrier_arrive_remote(&s->empty, 0);
+    } else {
+        mbarrier_arrive_release_cluster(&s->empty, 0);
+    }
+}
+
+/* One warp of each CTA. */
+DEVICE void allocate(const Params *p, Shared *s, int rank) {
+    const int bug = p->bug;
+    if (bug == ALLOC_BY_HALF_A_WARP && threadIdx.x % 32 >= 16) {
+        return;
+    }
+    if (bug == RIGHT_ALLOCATED_AGAIN || bug == OLD_COLUMNS_LOADED) {
+        tcgen05_alloc(&s->address[0], COLUMNS);
+        for (uint32_t at = 0; at < COLUMNS && bug == OLD_COLUMNS_LOADED; at += N) {
+            store_numbers(p, at);
+        }
+        tcgen05_dealloc(0, COLUMNS);
+    }
+    if (p->mode.pair) {
+        if (bug != ALLOC_BY_ONE || rank == 0) {
+            tcgen05_alloc_pair(&s->address[0], bug == ALLOC_DIFFERENT && rank == 1 ? 32 : COLUMNS);
+            tcgen05_relinquish_pair();
+        }
+        return;
+    }
+    tcgen05_alloc(&s->address[0], bug == ALLOC_48 ? 48 : COLUMNS);
+    for (int i = 0; i < (bug == ALLOC_TOO_MUCH ? 2 : bug == RIGHT_TWO_ALLOCATIONS || bug == ALLOC_GROWS); i++) {
+        tcgen05_alloc(&s->address[1], bug == ALLOC_GROWS ? 512 : COLUMNS);
+    }
+    tcgen05_relinquish();
+    ADDS(ALLOC_AFTER_RELINQUISH, tcgen05_alloc(&s->address[1], 32));
+}
+
+DEVICE void release(const Params *p, Shared *s, uint32_t first, int rank) {
+    const int bug = p->bug;
+    if (p->mode.pair) {
+        if (bug != FREED_BY_ONE || rank == 0) {
+            tcgen05_dealloc_pair(first, COLUMNS);
+        }
+        return;
+    }
+    LEAVES_OUT(NOT_FREED, tcgen05_dealloc(first, bug == HALF_FREED ? COLUMNS / 2 : COLUMNS));
+    ADDS(FREED_TWICE, tcgen05_dealloc(first, COLUMNS));
+    ADDS(RIGHT_TWO_ALLOCATIONS, tcgen05_dealloc(s->address[1], COLUMNS));
+}
+
+/* What lies in tensor memory before the first product. */
+DEVICE void prepare(const Params *p, Shared *s, uint32_t first, int rank) {
+    const int bug = p->bug;
+    if (bug == A_OVERWRITTEN_BY_D) {
+        if (threadIdx.x == 0) {
+            other_product(s, first);
+            tcgen05_commit(&s->full);
+        }
+        __syncwarp();
+        mbarrier_wait_parity(&s->full, 0);
+        tcgen05_fence_after();
+    }
+    if (p->mode.from == STORED) {
+        store_a(p, first + AT_A, rank);
+    }
+    if (bug == RIGHT_SCALES_STORED || (bug == SCALES_IN_ONE_QUARTER && threadIdx.x < 32)) {
+        store_scales(s, first);
+    }
+    if (bug == COPIED_BY_OTHER_THREAD && threadIdx.x == 1) {
+        copy_a(p, s, first + AT_A);
+        tcgen05_fence_before();
     }
 }
 
 static __global__ void __launch_bounds__(THREADS, 1) tmem_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
-    const int bug = p.bug, issuer = threadIdx.x == 0, is_stored = bug == RIGHT_STORED || bug == NO_WAIT_ST;
-    if (issuer) {
+    const int bug = p.bug, rank = p.mode.pair ? cluster_cta_rank() : 0, issuer = threadIdx.x == 0 && rank == 0,
+              is_second = bug == A_OVERWRITTEN_BY_D;
+    if (threadIdx.x == 0) {
         mbarrier_init(&s->full, 1, 1);
-        mbarrier_init(&s->empty, 1, THREADS);
+        mbarrier_init(&s->empty, 1, p.mode.pair ? 2 * THREADS : THREADS);
         mbarrier_init_fence();
     }
-    if (threadIdx.x < 32) {
-        __syncwarp();
-        if (bug == RIGHT_ALLOCATED_AGAIN || bug == OLD_COLUMNS_LOADED) {
-            tcgen05_alloc(&s->address[0], COLUMNS);
-            for (uint32_t half = 0; half < COLUMNS && bug == OLD_COLUMNS_LOADED; half += N) {
-                store_ones(half, bug);
-            }
-            tcgen05_dealloc(0, COLUMNS);
+    all_sync(&p, ALLOC_BEFORE_CLUSTER_SYNC);
+    if (bug == RIGHT_PAIR_ALLOCATED_AGAIN || bug == DEALLOC_BEFORE_THE_PEERS_ALLOC) {
+        if (threadIdx.x < 32) {
+            tcgen05_alloc_pair(&s->address[0], COLUMNS);
         }
-        allocate(s, bug);
+        all_sync(&p, DEALLOC_BEFORE_THE_PEERS_ALLOC);
+        if (threadIdx.x < 32) {
+            tcgen05_dealloc_pair(s->address[0], COLUMNS);
+        }
     }
-    for (int round = 0; round < ROUNDS; round++) {
-        fill(s->a[round], rows_of(bug), round, bug == RIGHT_F16);
+    if (threadIdx.x < 32) {
+        __syncwarp(); /* all lanes have read what is written anew */
+        allocate(&p, s, rank);
     }
-    fill(s->b, N, 0, bug == RIGHT_F16);
-    if (bug != NO_PROXY_FENCE) {
+    for (int product = 0; product <= p.mode.twice; product++) {
+        fill(&p, s, rank, product);
+    }
+    if (bug != NO_PROXY_FENCE && bug != COPY_WITHOUT_PROXY_FENCE) {
         fence_proxy_async();
     }
-    if (bug != ADDRESS_UNPUBLISHED) {
-        __syncthreads();
-    }
-    uint32_t first = s->address[0];
-    __syncthreads();
-    for (int round = 0; round < ROUNDS; round++) {
-        uint32_t d = first + (bug == RIGHT_TWO_ACCUMULATORS ? round * N : 0);
-        if (is_stored) {
-            if (round > 0) {
+    LEAVES_OUT(ADDRESS_UNPUBLISHED, all_sync(&p, BARRIER_OF_ONE_BEHIND_ROWS));
+    const uint32_t first = s->address[0];
+    prepare(&p, s, first, rank);
+    all_sync(&p, bug == BARRIER_OF_ONE_BEHIND_A ? bug : BARRIER_OF_ONE_BEHIND_ROWS);
+    for (int product = 0; product <= p.mode.twice; product++) {
+        const uint32_t d = first + (bug == RIGHT_TWO_ACCUMULATORS ? product * N : 0);
+        if (p.mode.adds) {
+            if (product > 0) {
                 mbarrier_wait_parity(&s->empty, 0);
             }
-            store_ones(d, bug);
-            __syncthreads();
+            store_numbers(&p, d);
+            all_sync(&p, 0);
         }
-        if (bug == FENCE_AFTER_TOO_EARLY && round > 0) {
+        if (bug == FENCE_AFTER_TOO_EARLY && product > 0) {
             tcgen05_fence_after();
         }
         if (issuer) {
-            if (round > 0 && !is_stored && bug != NO_EMPTY_WAIT) {
+            if (product > 0 && p.mode.pair && bug != ACQUIRED_FROM_THE_OWN_CTA) {
+                mbarrier_wait_parity_cluster(&s->empty, 0);
+            } else if (product > 0 && !p.mode.adds && bug != NO_EMPTY_WAIT) {
                 mbarrier_wait_parity(&s->empty, 0);
             }
-            if ((bug != NO_FENCE_AFTER_LOADS && bug != FENCE_AFTER_TOO_EARLY) || round == 0) {
+            if (product == 0 ? bug != A_WITHOUT_FENCE_AFTER
+                             : bug != NO_FENCE_AFTER_LOADS && bug != FENCE_AFTER_TOO_EARLY) {
                 tcgen05_fence_after();
             }
-            multiply(s, d, bug, round);
-            if (bug == OPERAND_OVERWRITTEN) {
-                s->a[round][0] = 0;
-            }
+            work(&p, s, first, d, product);
         }
         if (bug == COMMIT_BY_OTHER_THREAD && threadIdx.x == 1) {
             tcgen05_commit(&s->full);
         }
         __syncwarp();
-        if (bug != NO_COMMIT_WAIT) {
-            mbarrier_wait_parity(&s->full, round % 2);
+        ADDS(A_OVERWRITTEN, store_a(&p, first + AT_A, rank));
+        if (bug != NO_COMMIT_WAIT && bug != COPY_NOT_WAITED_FOR) {
+            mbarrier_wait_parity(&s->full, (product + is_second) % 2);
         }
-        if (bug != NO_FENCE_AFTER_COMMIT) {
-            tcgen05_fence_after();
-        }
-        take(&p, s, d, round);
+        LEAVES_OUT(NO_FENCE_AFTER_COMMIT, tcgen05_fence_after());
+        take(&p, s, d, rank, product);
     }
-    __syncthreads();
+    all_sync(&p, 0);
+    ADDS(COPY_NOT_WAITED_FOR, mbarrier_wait_parity(&s->full, 0));
     if (threadIdx.x < 32) {
-        release(s, first, bug);
+        release(&p, s, first, rank);
     }
 }
 KERNEL_ENTRY(tmem_kernel, Params);
 
+static float expected(const Params *p, int row, int n) {
+    float sum = p->mode.adds * (1 + n % 2);
+    for (int k = 0; k < STEPS * matrix_k(p->mode.a); k++) {
+        const int i = k / scale_k(p), one = p->bug == RIGHT_SCALES_STORED && row / 32 == 1;
+        sum += value_of[element(row, k)] * value_of[element(n, k)] * (has_scales(p) ? scale_of[scale(row, i)] : 1) *
+               (has_scales(p) && !one ? scale_of[scale(n + 1, i)] : 1);
+    }
+    return sum;
+}
+
+/* 1: a lane does not have the copied row that lies there, or 1 and 2 in turn. */
+static int check_copied(const Params *p, int rank, int lane, const uint32_t *c) {
+    const Tcgen05CopyPlaces places = tcgen05_copy_places((Tcgen05Copy)p->mode.copy);
+    uint32_t line[ROW / 4];
+    for (int i = 0; i < ROW / 4; i++) {
+        line[i] = i % 2 ? 0x40000000 : 0x3f800000;
+    }
+    for (int i = 0; i < places.rows * places.times; i++) {
+        if (tcgen05_copy_lane(&places, i % places.rows, i / places.rows) == lane) {
+            put_row((uint8_t *)line, p->mode.a, row_of_a(p, rank, 0, i % places.rows));
+        }
+    }
+    return memcmp(line, c, (size_t)places.columns * 4) != 0;
+}
+
 static int run(const Case *c) {
-    Params p = {case_memory(ROUNDS * M * N * sizeof(float), "C"), c->bug};
-    LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
+    const Mode *mode = c->more;
+    const int ctas = 1 + (mode->pair && c->bug != NO_PAIR), lanes = (1 + mode->twice) * ctas * LANES;
+    Params p = {case_memory((size_t)lanes * N * sizeof(uint32_t), "C"), *mode, mode->m != 0 ? mode->m : LANES, c->bug};
+    LaunchShape shape = {.grid = ctas, .block = THREADS, .cluster = ctas, .shared_bytes = sizeof(Shared)};
     GemmStatus status = launch_kernel(KERNEL(tmem_kernel), shape, &p, NULL, NULL);
-    if (status != GEMM_OK) {
+    if (status != GEMM_OK || c->rule != NULL) {
         return (int)status;
     }
-    for (int i = 0; i < ROUNDS * M * N; i++) {
-        int round = i / (M * N), row = i / N % M, n = i % N;
-        float sum = c->bug == RIGHT_STORED;
-        for (int k = 0; k < K; k++) {
-            sum += value_of[element(row, k, round)] * value_of[element(n, k, 0)];
-        }
-        if (row < rows_of(c->bug) && p.c[i] != sum) {
+    const int halves = mode->pair && p.m == 128 ? 2 : 1;
+    for (int i = 0; i < lanes; i++) {
+        const int rank = i / LANES % ctas, lane = i % LANES, has_d = p.m != 64 || lane / 16 % 2 == mode->upper;
+        if (mode->from == COPY && check_copied(&p, rank, lane, &p.c[i * N])) {
             return 1;
+        }
+        for (int column = 0; column < N / halves && mode->from != COPY && has_d; column++) {
+            float value;
+            memcpy(&value, &p.c[i * N + column], sizeof value);
+            value = mode->d_is_f16 ? matrix_element(MATRIX_F16, p.c[i * N + column]) : value;
+            if (value != expected(&p, row_of_a(&p, rank, i / LANES / ctas, row_in(&p, lane)),
+                                  column + (halves == 2 ? lane / 64 * (N / 2) : 0))) {
+                return 1;
+            }
         }
     }
     return 0;

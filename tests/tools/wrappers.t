@@ -5,7 +5,6 @@
 CC=${CC:-gcc}
 C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
 SOURCE=tests/tools/wrappers.cu
-TCGEN05=tests/tools/tcgen05.cu
 CALLERS="$SOURCE tests/conform/kernels.h $(printf '%s/*.cu ' $CHAPTER_DIRS)"
 HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag fragment e4m3'
 
@@ -33,16 +32,36 @@ for header in $HEADERS; do
 done
 like "$(missing common/device/mbarrier.h $SOURCE)" "mbarrier_inval" "one that is not called is seen"
 
+# calls HEADER...: a source with a kernel for each wrapper, which calls it with all constants that it takes: kinds, shapes, numbers; one more
+# if they can be of a pair
+calls() {
+    printf "#include \"$PWD/%s.h\"\n" ../gemm "$@"
+    perl -0777 -ne '
+        my @nums = map { 1 << $_ } 0 .. 7;
+        my @of = map { my ($shape, $most) = @$_; map { "$shape, $_" } grep { $_ <= $most } @nums }
+            [ 4, 128 ], map { ([ $_, 128 ], [ $_ + 1, 128 ], [ $_ + 2, 64 ], [ $_ + 3, 32 ]) } 0, 8;
+        my %constants = (mma => [ 0, 1 ], mma_ts => [ 0, 1 ], mma_scaled => [ 2 .. 5 ], cp => [ 0 .. 5 ],
+            ld => [ @nums, 40 ], st => [ @nums, 40 ], ld_of => \@of, st_of => \@of);
+        while (/^DEVICE \w+ ((?:tcgen05_)?(\w+))\(((?:const int \w+, )*)([^)]*)\)/mg) {
+            my ($name, $taken, $chosen, $types) = ($1, $constants{$2} // [""], $3, $4);
+            my @names = $types eq "void" ? () : map { /(\w+)$/ } split /,/, $types;
+            for my $pair ($chosen =~ /pair/ ? (0, 1) : "") {
+                print "CALLER void call_$name$pair($types) {\n",
+                    (map { "    $name(" . join(", ", (grep { $_ ne "" } $_, $pair), @names) . ");\n" } @$taken), "}\n";
+            }
+        }' "${@/%/.h}"
+}
+(cd common/device && calls tcgen05 launch_control) >"$output/tcgen05.cu"
+(cd common/device && calls launch_control) >"$output/launch_control.cu"
 for header in tcgen05 launch_control; do
-    # shellcheck disable=SC2086 # a list of files
-    is "$(missing common/device/$header.h $TCGEN05 $CALLERS)" "" "every wrapper of $header.h is called"
+    is "$(missing common/device/$header.h "$output/tcgen05.cu")" "" "every wrapper of $header.h is called"
 done
 
 is "$(wordless common/device/*.h)" "" "every wrapper has a comment above it"
 is "$(sed '/^\/\* One arrival\. Releases/d' common/device/mbarrier.h | wordless)" "mbarrier_arrive" "one without is seen"
 
-compile_model() { $CC $C_SUBSET -DGEMM_MODEL -Wno-psabi -fsyntax-only "${@:2}" -x c "$1" 2>&1; }
-is "$(compile_model $SOURCE)$(compile_model $TCGEN05)" "" "the model takes them"
+compile_model() { $CC $C_SUBSET -DGEMM_MODEL -DCALLER='static inline' -Wno-psabi -fsyntax-only "${@:2}" -x c "$1" 2>&1; }
+is "$(compile_model $SOURCE)$(compile_model "$output/tcgen05.cu")" "" "the model takes them"
 is "$(compile_model $SOURCE -DGEMM_EDITOR -Wno-uninitialized -Wno-unused-parameter)" "" "and an editor, which reads their PTX side"
 cat >"$output/shared.cu" <<EOF
 #include "$PWD/common/gemm.h"
@@ -56,7 +75,7 @@ if [ -n "${NO_NVCC:-}" ] || [ -z "${NVCC:-}" ]; then
 fi
 # compile_cuda SOURCE GPU [OPTION...]
 compile_cuda() {
-    $NVCC -std=c++17 -Icommon --Werror all-warnings -gencode "arch=compute_$2,code=sm_$2" -c "$1" \
+    $NVCC -std=c++17 -Icommon -DCALLER=__global__ --Werror all-warnings -gencode "arch=compute_$2,code=sm_$2" -c "$1" \
         -o "$output/wrappers.o" "${@:3}" 2>&1
 }
 is "$(compile_cuda $SOURCE 90a)" "" "nvcc and ptxas take them for sm_90a"
@@ -65,11 +84,11 @@ for gpu in 100a 103a 110a; do
         skip "those of tcgen05.h for sm_$gpu" "this nvcc does not know it"
         continue
     fi
-    is "$(compile_cuda $TCGEN05 $gpu)" "" "those of tcgen05.h for sm_$gpu"
-    is "$(compile_cuda $TCGEN05 $gpu -Xptxas -g-tmem-access-check)" "" "with ptxas's check of tensor memory"
+    is "$(compile_cuda "$output/tcgen05.cu" $gpu)" "" "those of tcgen05.h for sm_$gpu"
+    is "$(compile_cuda "$output/tcgen05.cu" $gpu -Xptxas -g-tmem-access-check)" "" "with ptxas's check of tensor memory"
 done
 if $NVCC --list-gpu-code | grep -qx sm_120; then
-    is "$(compile_cuda $TCGEN05 120a -DLAUNCH_CONTROL_ALONE -Xcudafe --diag_suppress=177)" "" "those of launch_control.h for sm_120a"
+    is "$(compile_cuda "$output/launch_control.cu" 120a)" "" "those of launch_control.h for sm_120a"
 else
     skip "those of launch_control.h for sm_120a" "this nvcc does not know it"
 fi

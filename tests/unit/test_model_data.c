@@ -193,6 +193,17 @@ static void test_elements(void) {
     ok(matrix_element(MATRIX_E2M1, 0x7) == 6 && matrix_element(MATRIX_E2M1, 0x9) == -0.5f &&
            matrix_element(MATRIX_UE8M0, 0x80) == 2 && matrix_element(MATRIX_UE8M0, 0) == 0x1p-127f,
        "e2m1, and scales");
+    ok(matrix_element(MATRIX_E2M3_IN_8, 0x1f) == 7.5f && matrix_element(MATRIX_E2M3_IN_8, 0x21) == -0.125f &&
+           matrix_element(MATRIX_E3M2_IN_8, 0x1f) == 28 && matrix_element(MATRIX_E3M2_IN_8, 0x21) == -0.0625f,
+       "the largest of 6 bits, and the smallest");
+    int right = 0;
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        float x = matrix_element(MATRIX_F16, bits);
+        right += isnan(x) ? matrix_f16(x) == 0x7fff : matrix_f16(x) == bits;
+    }
+    ok(right == 0x10000 && matrix_f16(65520) == 0x7c00 && matrix_f16(2049) == 0x6800 &&
+           matrix_f16(2051) == 0x6802 && matrix_f16(0x1.8p-24f) == 2,
+       "every fp16 comes back, and others are rounded to even");
 }
 
 /* One product of inexact.h, on the model. */
@@ -259,39 +270,22 @@ static void add_place(uint64_t *sum, uint32_t place) {
     }
 }
 
-static int is_shape(int is_bf16, int m, int n, int a_major, int b_major, uint64_t bits) {
-    Tcgen05Shape s = tcgen05_shape((uint32_t)bits, TCGEN05_F16, m == 256);
-    const MatrixType type = is_bf16 ? MATRIX_BF16 : MATRIX_F16;
-    return tcgen05_shape_f16(is_bf16, m, n, a_major, b_major) == bits && s.a == type && s.b == type && s.m == m &&
-           s.n == n && s.a_major == a_major && s.b_major == b_major && s.unknown == 0 && tcgen05_has_shape(&s);
-}
-
-/* a and b: e5m2; of e2m1 a is the type of scales. CuTe leaves the places of scales 0. */
-static int is_kind(int kind, int a, int b, int m, int n, uint64_t bits) {
-    const int is_e2m1 = kind == TCGEN05_MXF4NVF4;
-    Tcgen05Shape s = tcgen05_shape((uint32_t)bits, (Tcgen05Kind)kind, 0), placed = s;
-    uint32_t ours = is_e2m1 ? tcgen05_shape_nvf4(a, n) : tcgen05_shape_f8(a, b, m, n);
-    if (kind == TCGEN05_MXF8F6F4) {
-        ours = tcgen05_shape_mxf8(a, b, n, 0, 0);
-        placed = tcgen05_shape(tcgen05_shape_mxf8(a, b, n, 1, 3), TCGEN05_MXF8F6F4, 0);
-    }
-    return ours == bits &&
-           s.a == (is_e2m1 ? MATRIX_E2M1
-                   : a     ? MATRIX_E5M2
-                           : MATRIX_E4M3) &&
-           s.b == (is_e2m1 ? MATRIX_E2M1
-                   : b     ? MATRIX_E5M2
-                           : MATRIX_E4M3) &&
-           s.m == m && s.n == n && s.unknown == 0 && tcgen05_has_shape(&s) &&
-           (!is_e2m1 || s.scale == (a ? MATRIX_UE8M0 : MATRIX_E4M3)) &&
-           (kind != TCGEN05_MXF8F6F4 || (placed.a_id == 1 && placed.b_id == 3 && s.scale == MATRIX_UE8M0));
+/* Our instruction descriptor, which says by our functions what went into it; 0: it does not. */
+static uint64_t shape_of(Tcgen05Kind kind, int a, int b, int m, int n, int a_major, int b_major, int ue8m0) {
+    const int scales = tcgen05_has_scales(kind);
+    const uint32_t bits = kind == TCGEN05_F16 ? tcgen05_shape_f16(a, m, n, a_major, b_major)
+                          : scales            ? tcgen05_shape_scaled(a, b, ue8m0, m, n, 0, 0)
+                                              : tcgen05_shape_f8(a, b, m, n);
+    const Tcgen05Shape s = tcgen05_shape(bits, kind, m == 256);
+    const int is_right = s.a == tcgen05_type(kind, (uint32_t)a) && s.b == tcgen05_type(kind, (uint32_t)b) && s.m == m &&
+                         s.n == n && s.a_major == a_major && s.b_major == b_major && s.unknown == 0 &&
+                         (!scales || s.scale == (ue8m0 ? MATRIX_UE8M0 : MATRIX_E4M3)) && tcgen05_has_shape(&s);
+    return is_right ? bits : 0;
 }
 
 static int is_operand(int swizzle_bytes, int mn_major, int rows, uint64_t bits, uint64_t *sum) {
-    const int swizzle = swizzle_bytes == 128  ? TCGEN05_SWIZZLE_128B
-                        : swizzle_bytes == 64 ? TCGEN05_SWIZZLE_64B
-                        : swizzle_bytes == 32 ? TCGEN05_SWIZZLE_32B
-                                              : TCGEN05_SWIZZLE_NONE;
+    static const int swizzles[] = {TCGEN05_SWIZZLE_NONE, TCGEN05_SWIZZLE_32B, TCGEN05_SWIZZLE_64B, 0,
+                                   TCGEN05_SWIZZLE_128B};
     WgmmaDescriptor d;
     if (!tcgen05_descriptor_decode(bits, &d) || d.swizzle_bytes != swizzle_bytes) {
         return 0;
@@ -299,7 +293,7 @@ static int is_operand(int swizzle_bytes, int mn_major, int rows, uint64_t bits, 
     for (int i = 0; i < rows * MATRIX_K; i++) {
         add_place(sum, wgmma_element_address(&d, mn_major, i / MATRIX_K, i % MATRIX_K));
     }
-    return tcgen05_descriptor_fields(0, d.leading, d.stride, swizzle) == bits &&
+    return tcgen05_descriptor_fields(0, d.leading, d.stride, swizzles[swizzle_bytes / 32]) == bits &&
            !tcgen05_descriptor_decode(bits ^ (uint64_t)1 << 46, &d);
 }
 
@@ -347,26 +341,27 @@ static int is_scales(int rows, uint64_t *sum) {
 }
 
 static int is_copied(Tcgen05Copy shape, uint64_t *sum) {
-    const int rows = tcgen05_copy_rows(shape), columns = tcgen05_copy_columns(shape);
-    for (int i = 0; i < TMEM_LANES * columns; i++) {
-        int lane = tcgen05_copy_lane(shape, i / columns % rows, i / columns / rows);
-        add_place(sum, (uint32_t)lane << 16 | (uint32_t)(i % columns));
+    const Tcgen05CopyPlaces p = tcgen05_copy_places(shape);
+    for (int i = 0; i < TMEM_LANES * p.columns; i++) {
+        int lane = tcgen05_copy_lane(&p, i / p.columns % p.rows, i / p.columns / p.rows);
+        add_place(sum, (uint32_t)lane << 16 | (uint32_t)(i % p.columns));
     }
-    return 1;
+    return p.rows * p.times == TMEM_LANES;
 }
 
-/* Do our functions say what the line does, with these bits of its last number the other way? */
+/* Do our functions say what the line does, with these bits of its last number the other way? Of e2m1, kind 3, the first type is that of
+ * scales. */
 static int as_cute(const char *line, uint64_t flipped) {
     uint64_t sum = 0xcbf29ce484222325, last = 0, bits;
     char name[16];
-    int a, b, c, d, e;
+    int a, b, c, d, e, same = 1;
     if (sscanf(line, "shape %d %d %d %d %d %" SCNx64, &a, &b, &c, &d, &e, &last) == 6) {
-        return is_shape(a, b, c, d, e, last ^ flipped);
-    }
-    if (sscanf(line, "kind %d %d %d %d %d %" SCNx64, &a, &b, &c, &d, &e, &last) == 6) {
-        return is_kind(a, b, c, d, e, last ^ flipped);
-    }
-    int same = sscanf(line, "operand %d %d %d %" SCNx64 " %" SCNx64, &a, &b, &c, &bits, &last) == 5
+        sum = shape_of(TCGEN05_F16, a, a, b, c, d, e, 0);
+    } else if (sscanf(line, "kind %d %d %d %d %d %" SCNx64, &a, &b, &c, &d, &e, &last) == 6) {
+        sum = a == TCGEN05_MXF4NVF4 ? shape_of(TCGEN05_MXF4NVF4, 1, 1, d, e, 0, 0, b)
+                                    : shape_of((Tcgen05Kind)a, b, c, d, e, 0, 0, 1);
+    } else {
+        same = sscanf(line, "operand %d %d %d %" SCNx64 " %" SCNx64, &a, &b, &c, &bits, &last) == 5
                    ? is_operand(a, b, c, bits, &sum)
                : sscanf(line, "load %15s %d %d %" SCNx64, name, &a, &b, &last) == 4    ? is_load(name, a, b, &sum)
                : sscanf(line, "accumulator %d %d %d %" SCNx64, &a, &b, &c, &last) == 4 ? is_accumulator(a, b, c, &sum)
@@ -374,6 +369,7 @@ static int as_cute(const char *line, uint64_t flipped) {
                : sscanf(line, "scales %d %d %" SCNx64, &a, &b, &last) == 3             ? is_scales(a, &sum)
                : sscanf(line, "copied %d %" SCNx64, &a, &last) == 2                    ? is_copied((Tcgen05Copy)a, &sum)
                                                                                        : 0;
+    }
     return same && sum == (last ^ flipped);
 }
 
@@ -394,11 +390,29 @@ static void test_tcgen05(void) {
     ok(count > 150 && right == count, "%d of %d vectors from CuTe's headers are as our functions say", right, count);
     ok(noticed == count, "... and a bit of any that is another is noticed");
     is_hex(tcgen05_descriptor_k_major_128b(0), 0x4000404000010000, "a K-major tile with the 128-byte swizzle");
-    /* Sums in f16; tf32; int8. */
-    static const uint32_t others[] = {0x04100000, 0x08200910, 0x082004a0};
+    /* Beyond them: sums in f16 of f16, of bf16, tf32, int8. */
+    static const uint32_t others[] = {0x04100000, 0x04100480, 0x08200910, 0x082004a0};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        ok(tcgen05_shape(others[i], TCGEN05_F16, 0).unknown != 0, "0x%08x is not of kind f16 with sums in fp32",
-           others[i]);
+        Tcgen05Shape s = tcgen05_shape(others[i], TCGEN05_F16, 0);
+        ok((s.unknown == 0) == (i == 0) && s.d_is_f16 == (i < 2), "0x%08x is %s", others[i],
+           i == 0 ? "of kind f16" : "none");
+    }
+    const Tcgen05CopyPlaces four = tcgen05_copy_places(TCGEN05_4X256B);
+    int lanes = four.rows;
+    for (int row = 0; row < four.rows; row++) {
+        lanes -= tcgen05_copy_lane(&four, row, 0) == 32 * row;
+    }
+    ok(four.rows == 4 && four.columns == 8 && lanes == 0, "4x256b has a row for a lane of each quarter");
+    /* Bytes of the first scales: any of A and of B, one of two, the first. */
+    static const int pairs[] = {
+        [TCGEN05_MXF8F6F4] = 16, [TCGEN05_MXF4NVF4] = 1, [TCGEN05_MXF4] = 4, [TCGEN05_MXF4NVF4_2X] = 4};
+    for (int kind = TCGEN05_MXF8F6F4; kind <= TCGEN05_MXF4NVF4_2X; kind++) {
+        int accepted = 0;
+        for (int i = 0; i < 16; i++) {
+            Tcgen05Shape s = tcgen05_shape(tcgen05_shape_scaled(1, 1, 1, 128, 64, i % 4, i / 4), (Tcgen05Kind)kind, 1);
+            accepted += s.unknown == 0 && s.a_id == i % 4 && s.b_id == i / 4;
+        }
+        ok(accepted == pairs[kind], "kind %d takes the first scales in %d pairs of bytes", kind, accepted);
     }
 }
 

@@ -4,35 +4,44 @@
 
 #include <stdint.h>
 
-/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of e2m1 a byte holds two, the first in its low half. UE8M0, a power of
- * two, is a scale. */
-typedef enum { MATRIX_BF16, MATRIX_F16, MATRIX_E4M3, MATRIX_E5M2, MATRIX_TF32, MATRIX_E2M1, MATRIX_UE8M0 } MatrixType;
+#include "../../device/tcgen05_kinds.h"
 
-/* Of Blackwell: what .kind of tcgen05.mma says, the last two with scales; how the registers of a warp lie in tensor memory for
- * tcgen05.ld and .st; what tcgen05.cp copies where. */
-typedef enum { TCGEN05_F16, TCGEN05_F8F6F4, TCGEN05_MXF8F6F4, TCGEN05_MXF4NVF4 } Tcgen05Kind;
-typedef enum { TCGEN05_32X32B, TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B, TCGEN05_16X32BX2 } Tcgen05Registers;
+/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of E2M1 a byte holds two, the first in its low half; of those _IN_8, 16 side
+ * by side begin 16 bytes, and the rest of them is not used. UE8M0, a power of two, is a scale. */
 typedef enum {
-    TCGEN05_128X256B,
-    TCGEN05_128X128B,
-    TCGEN05_64X128B_02_13,
-    TCGEN05_64X128B_01_23,
-    TCGEN05_32X128B
-} Tcgen05Copy;
+    MATRIX_BF16,
+    MATRIX_F16,
+    MATRIX_E4M3,
+    MATRIX_E5M2,
+    MATRIX_TF32,
+    MATRIX_E2M1,
+    MATRIX_E2M1_IN_8,
+    MATRIX_E2M3_IN_8,
+    MATRIX_E3M2_IN_8,
+    MATRIX_UE8M0,
+    MATRIX_TYPES
+} MatrixType;
 
 /* Every instruction takes 32 bytes of k: 16 elements of two bytes, 32 of one, 8 of tf32, 64 of e2m1. */
 enum { MATRIX_K_BYTES = 32, MATRIX_MAX_K = 32 };
 
-static inline int matrix_element_bytes(MatrixType type) {
-    return type == MATRIX_TF32 ? 4 : type == MATRIX_E4M3 || type == MATRIX_E5M2 ? 1 : 2;
+static inline int matrix_is_in_8(MatrixType type) { return type >= MATRIX_E2M1_IN_8 && type <= MATRIX_E3M2_IN_8; }
+/* Of an element, where it lies beside its neighbour. */
+static inline int matrix_bits(MatrixType type) {
+    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 8, 8, 32, 4, 4, 6, 6, 8};
+    return bits[type];
 }
-
-static inline int matrix_k(MatrixType type) {
-    return type == MATRIX_E2M1 ? 64 : MATRIX_K_BYTES / matrix_element_bytes(type);
+static inline int matrix_element_bytes(MatrixType type) { return (matrix_bits(type) + 7) / 8; }
+/* Elements in so many bytes of k. */
+static inline int matrix_count(MatrixType type, int bytes) {
+    return matrix_is_in_8(type) ? bytes : bytes * 8 / matrix_bits(type);
 }
+static inline int matrix_k(MatrixType type) { return matrix_count(type, MATRIX_K_BYTES); }
 
 /* Its value; exact, every one of these is an fp32. */
 float matrix_element(MatrixType type, uint32_t bits);
+/* The nearest fp16; NaN becomes 0x7fff, as cvt.rn.f16.f32 gives it. */
+uint16_t matrix_f16(float value);
 
 /* The bits of a float, and a float by its bits. */
 static inline float model_float(uint32_t bits) {

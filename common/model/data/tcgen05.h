@@ -14,54 +14,59 @@ enum { TCGEN05_A_COLUMNS = MATRIX_K_BYTES / 4 };
 static inline int tmem_lane(uint32_t address) { return (int)(address >> 16); }
 static inline int tmem_column(uint32_t address) { return (int)(address & 0xffff); }
 
-/* D in fp32: the fields of an instruction descriptor that the model has. 9.7.16.4.2. */
+/* The fields of an instruction descriptor that the model has. 9.7.16.4.2. */
 typedef struct {
     Tcgen05Kind kind;
-    MatrixType a, b;
+    MatrixType a, b; /* MATRIX_TYPES: none */
     int m, n, a_major, b_major;
+    int d_is_f16;
     int pair;         /* cta_group::2 */
     MatrixType scale; /* of kinds that have scales: UE8M0, or E4M3 */
     int a_id, b_id;   /* which byte of a column is the first scale */
-    uint32_t unknown; /* bits that must be 0 here: sparse, saturate, negate, other types' */
+    uint32_t unknown; /* bits that must be other ones here: sparse, saturate, negate, other types' */
 } Tcgen05Shape;
 
 static inline int tcgen05_has_scales(Tcgen05Kind kind) { return kind >= TCGEN05_MXF8F6F4; }
+static inline int tcgen05_is_4_bits(Tcgen05Kind kind) { return kind >= TCGEN05_MXF4NVF4; }
+
+static inline MatrixType tcgen05_type(Tcgen05Kind kind, uint32_t bits) {
+    static const MatrixType none = MATRIX_TYPES,
+                            types[3][8] = {{MATRIX_F16, MATRIX_BF16, none, none, none, none, none, none},
+                                           {MATRIX_E4M3, MATRIX_E5M2, none, MATRIX_E2M3_IN_8, MATRIX_E3M2_IN_8,
+                                            MATRIX_E2M1_IN_8, none, none},
+                                           {none, MATRIX_E2M1, none, none, none, none, none, none}};
+    return types[tcgen05_is_4_bits(kind) ? 2 : kind != TCGEN05_F16][bits & 7];
+}
 
 static inline Tcgen05Shape tcgen05_shape(uint32_t bits, Tcgen05Kind kind, int pair) {
-    static const MatrixType type[][2] = {
-        {MATRIX_F16, MATRIX_BF16}, {MATRIX_E4M3, MATRIX_E5M2}, {MATRIX_E4M3, MATRIX_E5M2}};
-    const int scales = tcgen05_has_scales(kind), is_e2m1 = kind == TCGEN05_MXF4NVF4;
+    const int scales = tcgen05_has_scales(kind), d = (int)(bits >> 4 & 3);
     const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | (kind == TCGEN05_F16 ? 3u << 15 : 0) | 0x3fu << 17 |
                             (scales ? 1u << 23 | 15u << 27 : 0x1fu << 24);
-    uint32_t d = bits >> 4 & 3, a = bits >> 7 & 7, b = bits >> 10 & 7;
     Tcgen05Shape s = {.kind = kind,
-                      .a = is_e2m1 ? MATRIX_E2M1 : type[kind][a & 1],
-                      .b = is_e2m1 ? MATRIX_E2M1 : type[kind][b & 1],
-                      .m = (int)(bits >> 24 & 0x1f) * 16,
+                      .a = tcgen05_type(kind, bits >> 7),
+                      .b = tcgen05_type(kind, bits >> 10),
+                      .m = scales ? (int)(bits >> 27 & 3) * 128 : (int)(bits >> 24 & 0x1f) * 16,
                       .n = (int)(bits >> 17 & 0x3f) * 8,
                       .a_major = (int)(bits >> 15 & 1),
                       .b_major = (int)(bits >> 16 & 1),
+                      .d_is_f16 = !scales && d == 0,
                       .pair = pair,
+                      .scale = bits >> 23 & 1 ? MATRIX_UE8M0 : MATRIX_E4M3,
+                      .a_id = scales ? (int)(bits >> 29 & 3) : 0,
+                      .b_id = scales ? d : 0,
                       .unknown = bits & ~fields};
-    if (scales) {
-        s.m = (int)(bits >> 27 & 3) * 128;
-        s.scale = bits >> 23 & 1 ? MATRIX_UE8M0 : MATRIX_E4M3;
-        s.a_id = (int)(bits >> 29 & 3);
-        s.b_id = (int)d;
-    }
-    const int types = is_e2m1 ? a != 1 || b != 1 : a > 1 || b > 1 || (kind == TCGEN05_F16 && a != b);
-    s.unknown |= (uint32_t)(!scales && d != 1) << 4 | (uint32_t)types << 7;
-    /* Scales of e4m3 are for e2m1, which takes all bytes of a column. */
-    s.unknown |= (uint32_t)(kind == TCGEN05_MXF8F6F4 && s.scale != MATRIX_UE8M0) << 23 |
-                 (uint32_t)(is_e2m1 && s.a_id + s.b_id != 0) << 29;
+    const int types = s.a == MATRIX_TYPES || s.b == MATRIX_TYPES || (kind == TCGEN05_F16 && s.a != s.b),
+              ids = kind == TCGEN05_MXF4NVF4 ? 3 : tcgen05_is_4_bits(kind);
+    s.unknown |= (uint32_t)(!scales && (d > 1 || (d == 0 && s.a == MATRIX_BF16))) << 4 | (uint32_t)types << 7 |
+                 (uint32_t)(scales && kind != TCGEN05_MXF4NVF4 && s.scale != MATRIX_UE8M0) << 23 |
+                 (uint32_t)((s.a_id | s.b_id) & ids) << 29;
     return s;
 }
 
 /* M = 128 of one CTA takes N by 16 in CUTLASS and DeepGEMM. 9.7.16.2.1. */
 static inline int tcgen05_has_shape(const Tcgen05Shape *s) {
-    const int least = s->pair || tcgen05_has_scales(s->kind) ? 128 : 64, most = tcgen05_has_scales(s->kind) ? 1 : 2;
-    return (s->m == least || s->m == most * least) && s->n > 0 && s->n <= WGMMA_MAX_N &&
-           s->n % (s->m == 64 ? 8 : 16) == 0;
+    const int scales = tcgen05_has_scales(s->kind), least = s->pair || scales ? 128 : 64, most = s->pair ? 256 : 128;
+    return (s->m == least || s->m == most) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m == 64 ? 8 : 16) == 0;
 }
 
 /* Elements of k that share a scale. */
@@ -82,12 +87,16 @@ static inline int tcgen05_piece_columns(const Tcgen05Shape *s) { return s->n * t
 
 /* A lane's registers of tcgen05.ld or .st with .xN; those of 16 lanes come twice for a quarter's 32. */
 static inline int tcgen05_registers(Tcgen05Registers shape, int n) {
-    return shape == TCGEN05_16X128B ? 2 * n : shape == TCGEN05_16X256B ? 4 * n : n;
+    static const int of_one[] = {1, 1, 2, 4, 1};
+    return of_one[shape % TCGEN05_PACKED] * n;
 }
-static inline int tcgen05_register_lanes(Tcgen05Registers shape) { return shape == TCGEN05_32X32B ? 32 : 16; }
-/* Columns that they touch. */
+static inline int tcgen05_register_lanes(Tcgen05Registers shape) {
+    return shape % TCGEN05_PACKED == TCGEN05_32X32B ? 32 : 16;
+}
+/* Columns of a register, and all that they touch. */
+static inline int tcgen05_register_width(Tcgen05Registers shape) { return 1 + shape / TCGEN05_PACKED; }
 static inline int tcgen05_register_columns(Tcgen05Registers shape, int n) {
-    return tcgen05_registers(shape, n) * 32 / tcgen05_register_lanes(shape);
+    return tcgen05_registers(shape, n) * 32 / tcgen05_register_lanes(shape) * tcgen05_register_width(shape);
 }
 /* Register i of a lane: the place from that of the address. The second half of 16x32bx2 lies n columns on. 9.7.16.8.2. */
 static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int lane, int i) {
@@ -95,20 +104,23 @@ static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int
                           {lane / 4 + lane % 2 * 8, i * 2 + lane / 2 % 2},
                           {lane / 4 + i % 2 * 8, i / 2 * 4 + lane % 4},
                           {lane / 4 + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2},
-                          {lane % 16, i + lane / 16 * n}};
-    return (uint32_t)at[shape][0] << 16 | (uint32_t)at[shape][1];
+                          {lane % 16, i + lane / 16 * n}},
+              *place = at[shape % TCGEN05_PACKED];
+    return (uint32_t)place[0] << 16 | (uint32_t)(place[1] * tcgen05_register_width(shape));
 }
 
-/* tcgen05.cp: rows of 16 or 32 bytes in shared memory, a descriptor's K-major ones; how often each lands, and in which lane, from
- * the address's column on. 9.7.16.9.2. */
-static inline int tcgen05_copy_rows(Tcgen05Copy shape) {
-    return shape <= TCGEN05_128X128B ? 128 : shape == TCGEN05_32X128B ? 32 : 64;
+/* tcgen05.cp: rows in shared memory, a descriptor's K-major ones, to so many columns from the address's on, each so many times. So many
+ * rows are in neighbouring lanes, the next of them so many lanes apart, and those of the next time. 9.7.16.9.2. */
+typedef struct {
+    int rows, columns, times, together, apart, again;
+} Tcgen05CopyPlaces;
+static inline Tcgen05CopyPlaces tcgen05_copy_places(Tcgen05Copy shape) {
+    static const Tcgen05CopyPlaces places[] = {{128, 8, 1, 128, 0, 0}, {128, 4, 1, 128, 0, 0}, {64, 4, 2, 64, 0, 64},
+                                               {64, 4, 2, 32, 64, 32}, {32, 4, 4, 32, 0, 32},  {4, 8, 1, 1, 32, 0}};
+    return places[shape];
 }
-static inline int tcgen05_copy_times(Tcgen05Copy shape) { return TMEM_LANES / tcgen05_copy_rows(shape); }
-static inline int tcgen05_copy_columns(Tcgen05Copy shape) { return shape == TCGEN05_128X256B ? 8 : 4; }
-static inline int tcgen05_copy_lane(Tcgen05Copy shape, int row, int time) {
-    return shape == TCGEN05_64X128B_01_23 ? row / 32 * 64 + row % 32 + time * 32
-                                          : row + time * tcgen05_copy_rows(shape);
+static inline int tcgen05_copy_lane(const Tcgen05CopyPlaces *p, int row, int time) {
+    return row / p->together * p->apart + row % p->together + time * p->again;
 }
 
 /* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is none: bits

@@ -104,6 +104,11 @@ ON(tmem, TMEM_DEALLOC) {
                       "tcgen05.dealloc of %d columns at address 0x%x: no allocation of so many begins there",
                       e->columns, e->taddr);
     }
+    const Cta *peer = pair_cta(&w->thread[0], e->pair, !(w->cta->rank & 1));
+    if (peer->tmem->allocated[e->taddr] == 0) {
+        report_misuse(RULE_RACE_WAW, e->site, 1, "tcgen05.dealloc of a pair: CTA %d is still to get its columns",
+                      peer->block);
+    }
     change_columns(w, ACCESS_TMEM_DEALLOC, e->pair, e->taddr, e->columns, e->site);
 }
 
@@ -133,15 +138,15 @@ static void check_columns(const Cta *cta, const char *what, Site site, int first
 /* Runs of neighbouring columns are judged at once. */
 static void access_columns(const Event *e, Thread *t, AccessKind kind) {
     const GroupKind group = e->write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
-    const int count = tcgen05_registers(e->registers_are, e->columns);
+    const int count = tcgen05_registers(e->registers_are, e->columns), width = tcgen05_register_width(e->registers_are);
     Actor actor = actor_async(t, kind, group_component(t, group), t->groups[group].committed + 1, e->site);
     for (int i = 0, n; i < count; i += n) {
         const uint32_t place = tcgen05_register_place(e->registers_are, e->columns, t->lane, i);
-        for (n = 1; i + n < count &&
-                    tcgen05_register_place(e->registers_are, e->columns, t->lane, i + n) == place + (uint32_t)n;
+        for (n = 1; i + n < count && tcgen05_register_place(e->registers_are, e->columns, t->lane, i + n) ==
+                                         place + (uint32_t)(n * width);
              n++) {
         }
-        cells_tensor(t->cta, &actor, tmem_lane(e->taddr + place), tmem_column(e->taddr + place), n);
+        cells_tensor(t->cta, &actor, tmem_lane(e->taddr + place), tmem_column(e->taddr + place), n * width);
     }
     order_settle();
 }
@@ -162,10 +167,12 @@ ON(tmem, TMEM_ACCESS) {
                       lanes == WARP_SIZE ? "all of them" : "16 of them, from the first or the 17th on");
     }
     /* The wrapper of 32x32b makes several instructions of other multiples of 8. */
-    const int one = n > 0 && (n & (n - 1)) == 0 && tcgen05_registers(e->registers_are, n) <= 128;
-    if (!one && (lanes != WARP_SIZE || n < 1 || n % 8 != 0)) {
+    const int one = n > 0 && (n & (n - 1)) == 0 && tcgen05_registers(e->registers_are, n) <= 128 &&
+                    e->registers_are != TCGEN05_16X32BX2 + TCGEN05_PACKED;
+    if (!one && (e->registers_are != TCGEN05_32X32B || n < 1 || n % 8 != 0)) {
         report_misuse(RULE_TMEM_ADDRESS, e->site, 1,
-                      "%s with .x%d: accepted are powers of two, of up to 128 registers, and multiples of 8 for 32x32b",
+                      "%s with .x%d: accepted are powers of two, of up to 128 registers (16x32bx2 not packed), and "
+                      "multiples of 8 for 32x32b",
                       access_name[kind], n);
     }
     check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr),
@@ -221,8 +228,13 @@ static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
                               is_a ? s->a : s->b, mn_major, rows, p->site);
 }
 
-/* A, or scales, in tensor memory: these columns of the lanes of D, or of all. D of another product comes there only behind a
- * commit. */
+/* Columns of a lane, not as a product's D: such a product comes there only behind a commit. */
+static void access_other(Cta *cta, Actor *actor, int lane, int column, int columns) {
+    cells_tensor(cta, actor, lane, column, columns);
+    memset(&cta->tmem_facts->accumulator[lane / 16][column], 0, (size_t)columns * sizeof(uint32_t));
+}
+
+/* A, or scales, in tensor memory: these columns of the lanes of D, or of all. */
 static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32_t taddr, int columns) {
     const Tcgen05Shape *s = &p->shape;
     const int from = tmem_lane(taddr), column = tmem_column(taddr);
@@ -233,9 +245,7 @@ static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32
     }
     check_columns(cta, access_name[kind], p->site, column, columns);
     for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
-        const int lane = from + tcgen05_lane(s, piece);
-        cells_tensor(cta, &actor, lane, column, columns);
-        memset(&cta->tmem_facts->accumulator[lane / 16][column], 0, (size_t)columns * sizeof(uint32_t));
+        access_other(cta, &actor, from + tcgen05_lane(s, piece), column, columns);
     }
     order_settle();
 }
@@ -243,18 +253,20 @@ static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32
 ON(tmem, TMEM_COPY) {
     static Tag tag[2 * TMEM_LANES];
     const TmemCopy *copy = e->tmem_copy;
-    Cta *cta = copy->thread->cta;
-    const int rows = tcgen05_copy_rows(copy->shape), columns = tcgen05_copy_columns(copy->shape);
+    const Tcgen05CopyPlaces *p = &copy->places;
+    const int column = tmem_column(copy->to);
     Actor from = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP_FROM, copy->site),
           to = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP, copy->site);
     if (tmem_lane(copy->to) != 0) {
         report_misuse(RULE_TMEM_ADDRESS, copy->site, 1, "tcgen05.cp to lane %d: accepted is 0", tmem_lane(copy->to));
     }
-    check_columns(cta, "tcgen05.cp", copy->site, tmem_column(copy->to), columns);
-    check_rows(&from, cta, copy->from, 0, rows, columns == 4 ? 2 : 1, tag);
-    for (int lane = 0; lane < TMEM_LANES; lane++) {
-        cells_tensor(cta, &to, lane, tmem_column(copy->to), columns);
-        memset(&cta->tmem_facts->accumulator[lane / 16][tmem_column(copy->to)], 0, (size_t)columns * sizeof(uint32_t));
+    for (int i = 0; i <= copy->pair; i++) {
+        Cta *cta = pair_cta(copy->thread, copy->pair, i);
+        check_columns(cta, "tcgen05.cp", copy->site, column, p->columns);
+        check_rows(&from, cta, copy->from, 0, p->rows, p->columns == 4 ? 2 : 1, tag);
+        for (int row = 0; row < p->rows * p->times; row++) {
+            access_other(cta, &to, tcgen05_copy_lane(p, row % p->rows, row / p->rows), column, p->columns);
+        }
     }
     order_settle();
 }
@@ -263,8 +275,8 @@ ON(tmem, TMEM_COPY) {
  * others. */
 static int pipelines(const TmemProduct *p, const Cta *cta) {
     const Tcgen05Shape *s = &p->shape;
-    const uint32_t id =
-        (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 | (uint32_t)tmem_lane(p->d) << 27;
+    const uint32_t id = (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 |
+                        (uint32_t)tmem_lane(p->d) / 16 << 27 | (uint32_t)s->d_is_f16 << 28;
     const int first = tmem_column(p->d);
     int same = 1;
     for (int piece = 0; piece < tcgen05_pieces(s); piece += 16) {
@@ -281,18 +293,22 @@ ON(tmem, TMEM_PRODUCT) {
     const TmemProduct *p = e->tmem_product;
     Thread *t = p->thread;
     const Tcgen05Shape *s = &p->shape;
-    if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && s->a_major)) {
-        static const char *const has[] = {"f16, f16 or bf16 without a mixture", "f8f6f4, e4m3 and e5m2, K-major",
-                                          "mxf8f6f4, e4m3 and e5m2, K-major, scales of ue8m0",
-                                          "mxf4nvf4, e2m1, 16 of k a scale"};
-        report_misuse(
-            RULE_TCGEN05_DESCRIPTOR, p->site, 1,
-            "tcgen05.mma with an instruction descriptor of M = %d, N = %d, and bits 0x%x that are not accepted: "
-            "the model has kind %s, D in fp32, A in tensor memory K-major; M is %s, up to 256",
-            s->m, s->n, s->unknown, has[s->kind],
-            tcgen05_has_scales(s->kind) ? "128 with N by 16"
-            : s->pair                   ? "128 or 256 with N by 16"
-                                        : "64 with N by 8, or 128 with N by 16");
+    if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && (s->a_major || matrix_is_in_8(s->a)))) {
+        static const char *const has[] = {
+            "f16, f16 (D in fp16 or fp32) or bf16 (in fp32) without a mixture",
+            "f8f6f4, e4m3, e5m2, e2m3, e3m2 and e2m1, K-major, D in fp16 or fp32",
+            "mxf8f6f4, e4m3, e5m2, e2m3, e3m2 and e2m1, K-major, scales of ue8m0, D in fp32",
+            "mxf4nvf4 (4X), e2m1, K-major, scales of ue4m3 or ue8m0 from byte 0 on, D in fp32",
+            "mxf4, e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32",
+            "mxf4nvf4 (2X), e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32"};
+        report_misuse(RULE_TCGEN05_DESCRIPTOR, p->site, 1,
+                      "tcgen05.mma with an instruction descriptor of M = %d, N = %d, and bits 0x%x that are not "
+                      "accepted: the model has kind %s, A in tensor memory K-major and of 8 or 16 bits; M is %s, up to "
+                      "256",
+                      s->m, s->n, s->unknown, has[s->kind],
+                      s->pair                       ? "128 or 256 with N by 16"
+                      : tcgen05_has_scales(s->kind) ? "128 with N by 16"
+                                                    : "64 with N by 8, or 128 with N by 16");
     }
     if (tmem_lane(p->d) != 0 && !(s->m == 64 && tmem_lane(p->d) == 16)) {
         report_misuse(RULE_TMEM_ADDRESS, p->site, 1,
@@ -311,8 +327,8 @@ ON(tmem, TMEM_PRODUCT) {
             part[1] = check_operand(p, cta, ACCESS_TCGEN05_A);
         }
         if (tcgen05_has_scales(s->kind)) {
-            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->a_scales, tcgen05_scale_columns(s->m));
-            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->b_scales, tcgen05_scale_columns(s->n));
+            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->a_scales, tcgen05_scale_columns(tcgen05_rows(s)));
+            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->b_scales, tcgen05_scale_columns(tcgen05_piece_columns(s)));
         }
         for (int n = 0; n < 2; n++) {
             first = *tag_matrix(first) == '\0' ? part[n] : first;

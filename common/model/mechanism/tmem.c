@@ -146,28 +146,30 @@ void model_tcgen05_relinquish(int pair, const char *here) {
 
 /* ---- loads and stores -------------------------------------------------------------------------------------------- */
 
-static uint32_t *register_at(const Thread *t, uint32_t address, Tcgen05Registers shape, int n, int i) {
-    const uint32_t place = address + tcgen05_register_place(shape, n, t->lane, i);
-    return word_at(t->cta->tmem, tmem_lane(place), tmem_column(place));
-}
-
+/* Packed, a register is the lower halves of two neighbouring columns. */
 static void access_columns(const Thread *t, uint32_t address, uint32_t *registers, Tcgen05Registers shape, int n,
                            int write) {
     CtaTmem *tmem = t->cta->tmem;
-    const int count = tcgen05_registers(shape, n);
-    for (int i = 0; write && i < count; i++) {
-        *register_at(t, address, shape, n, i) = registers[i];
-    }
-    if (write) {
-        return;
-    }
-    TmemLoad *load = model_alloc(sizeof *load + (size_t)count * sizeof *registers);
-    *load = (TmemLoad){tmem->loads, t, registers, count};
+    const int count = tcgen05_registers(shape, n), packed = tcgen05_register_width(shape) == 2;
+    TmemLoad *load = write ? NULL : model_alloc(sizeof *load + (size_t)count * sizeof *registers);
     for (int i = 0; i < count; i++) {
-        load->value[i] = *register_at(t, address, shape, n, i);
+        const uint32_t place = address + tcgen05_register_place(shape, n, t->lane, i);
+        uint32_t *word = word_at(tmem, tmem_lane(place), tmem_column(place));
+        if (write) {
+            word[0] = packed ? registers[i] & 0xffff : registers[i];
+            word[packed] = packed ? registers[i] >> 16 : word[0];
+        } else {
+            load->value[i] = packed ? (word[0] & 0xffff) | word[1] << 16 : word[0];
+        }
     }
-    tmem->loads = load;
-    memset(registers, 0xff, (size_t)count * sizeof *registers);
+    if (!write) {
+        load->next = tmem->loads;
+        load->thread = t;
+        load->registers = registers;
+        load->count = count;
+        tmem->loads = load;
+        memset(registers, 0xff, (size_t)count * sizeof *registers);
+    }
 }
 
 static void tmem_access(WarpInstruction instruction, uint32_t *registers, uint32_t address, Tcgen05Registers shape,
@@ -255,26 +257,25 @@ static float scale_of(const Cta *cta, const Tcgen05Shape *s, uint32_t scales, in
 
 enum { MOST_K = 2 * MATRIX_K_BYTES };
 
-/* A piece of D, sums[] of its columns from `first` on, which lies in this lane: a is the row of A, b[k] those of B. */
+/* To sums[] of a piece of D, which lies in this lane: a is the row of A, `row` of them; b[k] are those of B, from the piece's first on. */
 static void add_products(const TmemProduct *p, const Cta *cta, float *sum, const float *a, float (*b)[WGMMA_MAX_N],
-                         int lane, int first, int columns) {
-    static float scale_b[WGMMA_MAX_N];
+                         int lane, int row, int first) {
+    static float scale_b[WGMMA_MAX_N], scaled[WGMMA_MAX_N];
     const Tcgen05Shape *s = &p->shape;
+    const int columns = tcgen05_piece_columns(s), per = tcgen05_scale_k(s), scales = tcgen05_has_scales(s->kind);
     for (int k = 0; k < matrix_k(s->a); k++) {
-        const float *row = &b[k][first];
-        if (!tcgen05_has_scales(s->kind)) {
-            for (int n = 0; n < columns; n++) {
-                sum[n] += a[k] * row[n];
-            }
-            continue;
+        const float *row_b = &b[k][first];
+        float factor = a[k];
+        for (int n = 0; n < columns && scales; n++) {
+            scale_b[n] = k % per == 0 ? scale_of(cta, s, p->b_scales, lane, n, s->b_id + k / per) : scale_b[n];
+            scaled[n] = row_b[n] * scale_b[n];
         }
-        const int i = k / tcgen05_scale_k(s);
-        for (int n = 0; n < columns && k % tcgen05_scale_k(s) == 0; n++) {
-            scale_b[n] = scale_of(cta, s, p->b_scales, lane, first + n, s->b_id + i);
+        if (scales) {
+            factor *= scale_of(cta, s, p->a_scales, lane, row, s->a_id + k / per);
+            row_b = scaled;
         }
-        const float scaled = a[k] * scale_of(cta, s, p->a_scales, lane, lane, s->a_id + i);
         for (int n = 0; n < columns; n++) {
-            sum[n] += scaled * (row[n] * scale_b[n]);
+            sum[n] += factor * row_b[n];
         }
     }
 }
@@ -303,31 +304,34 @@ static void multiply(const TmemProduct *p) {
             if (p->accumulate) {
                 memcpy(sum, d, (size_t)columns * sizeof *d);
             }
+            for (int n = 0; n < columns && s->d_is_f16 && p->accumulate; n++) {
+                sum[n] = matrix_element(MATRIX_F16, d[n] & 0xffff);
+            }
             if (p->a_in_tensor) {
                 matrix_elements(s->a, row, 1, word_at(cta->tmem, from, tmem_column((uint32_t)p->a)), MATRIX_K_BYTES);
             }
             for (int k = 0; k < matrix_k(s->a) && !p->a_in_tensor; k++) {
                 row[k] = a[k * rows + piece % rows];
             }
-            add_products(p, cta, sum, row, b, lane, piece / rows * columns, columns);
+            add_products(p, cta, sum, row, b, lane, piece % rows, piece / rows * columns);
             memcpy(d, sum, (size_t)columns * sizeof *d);
+            for (int n = 0; n < columns && s->d_is_f16; n++) {
+                d[n] = 0xffff0000 | matrix_f16(sum[n]);
+            }
         }
     }
 }
 
-static void copy_rows(const TmemCopy *copy) {
+static void copy_rows(const TmemCopy *copy, const Cta *cta) {
     static uint32_t address[2 * TMEM_LANES];
-    const Cta *cta = copy->thread->cta;
+    const Tcgen05CopyPlaces *p = &copy->places;
     WgmmaDescriptor descriptor;
     tcgen05_descriptor_decode(copy->from, &descriptor);
-    wgmma_operand_addresses(&descriptor, 0, tcgen05_copy_rows(copy->shape), address);
-    for (int row = 0; row < tcgen05_copy_rows(copy->shape); row++) {
-        for (int column = 0; column < tcgen05_copy_columns(copy->shape); column += 4) {
-            const uint8_t *from = cta->shared + (address[2 * row + column / 4] - SHARED_RESERVED);
-            for (int time = 0; time < tcgen05_copy_times(copy->shape); time++) {
-                memcpy(word_at(cta->tmem, tcgen05_copy_lane(copy->shape, row, time), tmem_column(copy->to) + column),
-                       from, 16);
-            }
+    wgmma_operand_addresses(&descriptor, 0, p->rows, address);
+    for (int i = 0; i < p->rows * p->times; i++) {
+        uint32_t *to = word_at(cta->tmem, tcgen05_copy_lane(p, i % p->rows, i / p->rows), tmem_column(copy->to));
+        for (int column = 0; column < p->columns; column += 4) {
+            memcpy(to + column, cta->shared + (address[i % p->rows * 2 + column / 4] - SHARED_RESERVED), 16);
         }
     }
 }
@@ -340,7 +344,9 @@ static void work_step(Agent *agent, int whole) {
         if (work->does == DOES_COMMIT) {
             mbarrier_copies_arrive(work->commit.by, work->commit.to, GROUP_TMEM);
         } else if (work->does == DOES_COPY) {
-            copy_rows(&work->copy);
+            for (int i = 0; i <= work->copy.pair; i++) {
+                copy_rows(&work->copy, pair_cta(work->copy.thread, work->copy.pair, i));
+            }
         } else {
             multiply(&work->product);
         }
@@ -359,27 +365,30 @@ static void issue(CtaTmem *tmem, TmemWork work) {
     agent_queue(&tmem->agent);
 }
 
-void model_tcgen05_mma(Tcgen05Kind kind, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
-                       uint32_t a_scales, uint32_t b_scales, int accumulate, int pair, const char *here) {
+/* A product or a copy begins. */
+static void begin(Thread *t, TmemWork work) {
+    t->groups[GROUP_TMEM].open++;
+    issue(t->cta->tmem, work);
+    thread_pause(t);
+}
+
+void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+                       uint32_t a_scales, uint32_t b_scales, int accumulate, const char *here) {
     Thread *t = current_thread();
     TmemWork work = {.does = DOES_PRODUCT,
                      .product = {t, d, a, b, a_scales, b_scales, tcgen05_shape(shape, kind, pair), a_in_tensor,
                                  accumulate != 0, site_of(here)}};
     post_group(t, "tcgen05.mma", pair, 0, site_of(here));
     POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product, .site = site_of(here));
-    t->groups[GROUP_TMEM].open++;
-    issue(t->cta->tmem, work);
-    thread_pause(t);
+    begin(t, work);
 }
 
-void model_tcgen05_cp(Tcgen05Copy shape, uint32_t to, uint64_t from, const char *here) {
+void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, const char *here) {
     Thread *t = current_thread();
-    TmemWork work = {.does = DOES_COPY, .copy = {t, to, from, shape, site_of(here)}};
-    post_group(t, "tcgen05.cp", 0, 0, site_of(here));
+    TmemWork work = {.does = DOES_COPY, .copy = {t, to, from, tcgen05_copy_places(shape), pair, site_of(here)}};
+    post_group(t, "tcgen05.cp", pair, 0, site_of(here));
     POST(TMEM_COPY, .thread = t, .tmem_copy = &work.copy);
-    t->groups[GROUP_TMEM].open++;
-    issue(t->cta->tmem, work);
-    thread_pause(t);
+    begin(t, work);
 }
 
 void model_tcgen05_commit(void *bar, int pair, int targets, const char *here) {

@@ -21,7 +21,8 @@ typedef struct {
     Thread *thread;
     uint32_t to;
     uint64_t from; /* descriptor */
-    Tcgen05Copy shape;
+    Tcgen05CopyPlaces places;
+    int pair;
     Site site;
 } TmemCopy;
 
