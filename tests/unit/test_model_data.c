@@ -201,8 +201,8 @@ static void test_elements(void) {
         float x = matrix_element(MATRIX_F16, bits);
         right += isnan(x) ? matrix_f16(x) == 0x7fff : matrix_f16(x) == bits;
     }
-    ok(right == 0x10000 && matrix_f16(65520) == 0x7c00 && matrix_f16(2049) == 0x6800 &&
-           matrix_f16(2051) == 0x6802 && matrix_f16(0x1.8p-24f) == 2,
+    ok(right == 0x10000 && matrix_f16(65520) == 0x7c00 && matrix_f16(2049) == 0x6800 && matrix_f16(2051) == 0x6802 &&
+           matrix_f16(0x1.8p-24f) == 2,
        "every fp16 comes back, and others are rounded to even");
 }
 
