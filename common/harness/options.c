@@ -44,7 +44,6 @@ enum {
     OPTION_EXPLAIN,
     OPTION_EXPLAIN_ELEMENT,
     OPTION_TIMELINE,
-    OPTION_TIMELINE_WINDOW,
     OPTION_TIMELINE_SVG,
     OPTION_TRACE,
     OPTION_TRACE_EVENTS,
@@ -85,7 +84,6 @@ static const struct option long_options[] = {
     {"explain", no_argument, NULL, OPTION_EXPLAIN},
     {"explain-element", required_argument, NULL, OPTION_EXPLAIN_ELEMENT},
     {"timeline", optional_argument, NULL, OPTION_TIMELINE},
-    {"timeline-window", required_argument, NULL, OPTION_TIMELINE_WINDOW},
     {"timeline-svg", required_argument, NULL, OPTION_TIMELINE_SVG},
     {"trace", required_argument, NULL, OPTION_TRACE},
     {"trace-events", required_argument, NULL, OPTION_TRACE_EVENTS},
@@ -124,7 +122,6 @@ void print_usage(FILE *out, const char *program) {
         "what happened when, from one recorded launch, which is not timed (default size: 4096 x 4096 x 1024 on a GPU,\n"
         "256 x 256 x 512 on the model):\n"
         "  --timeline[=CTA]      draw one CTA in the terminal\n"
-        "  --timeline-window A:B only from A to B, in cycles or steps from the CTA's begin\n"
         "  --timeline-svg FILE   draw it as SVG\n"
         "  --trace FILE          write it as JSON for ui.perfetto.dev or chrome://tracing\n"
         "  --trace-events FILE   write the events, to draw them elsewhere\n"
@@ -204,26 +201,6 @@ static int parse_name(const char *option, const char *text, const char *const *n
     }
     snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: \"%.40s\" is not known; %s is accepted", option, text, accepted);
     return -1;
-}
-
-/* A:B, with A < B. */
-static int parse_window(const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
-    const char *colon = strchr(value, ':');
-    char first[32];
-    if (!colon || (size_t)(colon - value) >= sizeof first) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "--timeline-window: \"%.40s\" is not of the form A:B, as 0:5000",
-                 value);
-        return 0;
-    }
-    snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
-    if (!parse_number("--timeline-window", first, 0, UINT64_MAX / 2, &options->window_begin, message) ||
-        !parse_number("--timeline-window", colon + 1, 1, UINT64_MAX / 2, &options->window_end, message)) {
-        return 0;
-    }
-    if (options->window_begin >= options->window_end) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "--timeline-window: \"%.40s\" ends before it begins", value);
-    }
-    return options->window_begin < options->window_end;
 }
 
 static int parse_file(const char *option, const char *value, const char **file, char message[OPTIONS_MESSAGE_SIZE]) {
@@ -345,7 +322,6 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_TIMELINE:
         options->timeline = 1;
         return !value || parse_int("--timeline", value, 0, INT_MAX, &options->timeline_cta, message);
-    case OPTION_TIMELINE_WINDOW: return parse_window(value, options, message);
     case OPTION_TIMELINE_SVG: return parse_file("--timeline-svg", value, &options->timeline_svg, message);
     case OPTION_TRACE: return parse_file("--trace", value, &options->trace, message);
     case OPTION_TRACE_EVENTS: return parse_file("--trace-events", value, &options->trace_events, message);
@@ -370,8 +346,6 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
         fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench";
     } else if (options_trace(options) && (options->repeat > 1 || options->schedules > 1)) {
         fault = "--timeline, --trace: one launch is recorded, not several: leave out --repeat and --schedules";
-    } else if (options->window_end && !options->timeline && !options->timeline_svg) {
-        fault = "--timeline-window: there is no picture without --timeline or --timeline-svg";
     } else if (options->on == ON_MODEL && options->bench == CHOICE_YES) {
         fault = "--bench: only a GPU can be timed, not --on model";
     } else if (options->on == ON_GPU && options->count) {

@@ -67,10 +67,8 @@ typedef struct {
     int named;              /* an option other than --on and --no-bench was on the command line */
     int policy_given;       /* --policy was on the command line; so for the next */
     int sms_given;
-    int timeline;          /* --timeline[=CTA]: draw one CTA in the terminal */
-    int timeline_cta;      /* the CTA to draw, also for the files; -1: the program chooses */
-    uint64_t window_begin; /* --timeline-window A:B, in the trace's unit from the CTA's begin; both 0 if not given */
-    uint64_t window_end;
+    int timeline;             /* --timeline[=CTA]: draw one CTA in the terminal */
+    int timeline_cta;         /* the CTA to draw, also for the files; -1: the program chooses */
     const char *timeline_svg; /* --timeline-svg FILE; NULL if not given; so for the next */
     const char *trace;        /* --trace FILE: for Perfetto */
     const char *trace_events; /* --trace-events FILE: to draw from later */

@@ -107,7 +107,7 @@ static GemmStatus draw(const Options *options, Recording *recording, Output outp
     }
     Timeline timeline;
     GemmStatus status = GEMM_USAGE;
-    TimelineView view = {cta, 0, options->window_begin, options->window_end};
+    TimelineView view = {.cta = cta};
     if (timeline_open(&timeline, recording, &view)) {
         status = GEMM_OK;
         if (options->timeline) {

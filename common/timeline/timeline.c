@@ -519,14 +519,8 @@ int timeline_open(Timeline *timeline, const Recording *recording, const Timeline
         fprintf(stderr, "out of memory: the rows of a timeline\n");
         return 0;
     }
-    timeline->window_begin = timeline->begin + view->window_begin;
-    timeline->window_end = view->window_end ? timeline->begin + view->window_end : default_window_end(timeline);
-    timeline->window_end = timeline->window_end > timeline->end ? timeline->end : timeline->window_end;
-    if (timeline->window_begin >= timeline->window_end) {
-        fprintf(stderr, "--timeline-window: CTA %d ends %llu %s after its begin\n", timeline->cta,
-                (unsigned long long)(timeline->end - timeline->begin), trace->unit);
-        return 0;
-    }
+    timeline->window_begin = timeline->begin;
+    timeline->window_end = view->whole ? timeline->end : default_window_end(timeline);
     find_shares(timeline);
     return 1;
 }

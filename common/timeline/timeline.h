@@ -95,10 +95,9 @@ typedef struct {
 
 /* What to draw. */
 typedef struct {
-    int cta;               /* -1: the lowest */
-    int all_warps;         /* 0: no more than the first four of those that do the same; 1: and no other launch's CTA */
-    uint64_t window_begin; /* from the CTA's begin, in the trace's unit; both 0: all of a CTA that has few tiles or */
-    uint64_t window_end;   /* k-tiles, else the first of them */
+    int cta;       /* -1: the lowest */
+    int all_warps; /* 0: no more than the first four of those that do the same; 1: and no other launch's CTA */
+    int whole;     /* 0: of a CTA that has many tiles or k-tiles the first of them */
 } TimelineView;
 
 /* Rows of one CTA of a recording that recording_keep_sm() has reduced to its SM. Returns 1; 0 after a line on stderr.

@@ -194,8 +194,7 @@ void timeline_print(FILE *out, const Timeline *t, int columns) {
             (unsigned long long)(from - t->begin), (unsigned long long)(t->window_end - t->begin),
             (unsigned long long)(t->end - t->begin));
     if (t->window_end < t->end) {
-        fprintf(out, "(--timeline-window %llu:%llu draws what follows)\n",
-                (unsigned long long)(t->window_end - t->begin), (unsigned long long)(t->end - t->begin));
+        fprintf(out, "(--trace FILE has what follows)\n");
     }
     if (r->trace.units_a_second == 0) {
         fprintf(out, "(steps show order and overlap; they are not time)\n");

@@ -159,7 +159,7 @@ static void write_arrow(Writer *w, const Timeline *t, const Written *from, const
 
 static int write_cta(Writer *w, int cta, int sm) {
     Timeline t;
-    TimelineView view = {cta, 1, 0, UINT64_MAX / 2};
+    TimelineView view = {cta, 1, 1};
     char name[128], track[160];
     size_t spans = 0, count = 0;
     if (!timeline_open(&t, w->recording, &view)) {

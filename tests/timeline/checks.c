@@ -149,7 +149,7 @@ static void check_file(const char *path) {
                whole ? " within 10 %" : ", as far as it is there");
         }
     }
-    TimelineView view = {recording_whole_cta(&r), 0, 0, UINT64_MAX / 2};
+    TimelineView view = {recording_whole_cta(&r), 0, 1};
     ok(timeline_open(&timeline, &r, &view) && timeline.rows > 0, "%s: has rows", r.chapter);
     for (int i = 0; i < timeline.rows; i++) {
         if (timeline.row[i].kind == ROW_TENSOR) {
@@ -252,7 +252,7 @@ static void test_figures(void) {
 static void test_pictures(void) {
     Recording r = make_recording();
     Timeline t;
-    timeline_open(&t, &r, &(TimelineView){-1, 0, 0, 0});
+    timeline_open(&t, &r, &(TimelineView){-1, 0, 0});
     for (int columns = 60; columns <= 240; columns += 45) {
         char *text = NULL;
         size_t size = 0, longest = 0;

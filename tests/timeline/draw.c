@@ -39,7 +39,7 @@ static int write_shown(const Timeline *t) {
 
 static int draw_one(const char *what, const Recording *recording) {
     Timeline timeline;
-    TimelineView view = {recording_whole_cta(recording), 0, 0, 0};
+    TimelineView view = {recording_whole_cta(recording), 0, 0};
     int good = timeline_open(&timeline, recording, &view);
     if (good && strcmp(what, "text") == 0) {
         timeline_print(stdout, &timeline, terminal_columns(stdout));

@@ -48,9 +48,6 @@ static const Refusal refusals[] = {
     {"--on model --bench", "--bench", "GPU"},
     {"--data integers --k 1048576", "--k", "1048575"},
     {"--timeline=first", "--timeline", "0 to 2147483647"},
-    {"--timeline --timeline-window 5", "--timeline-window", "A:B"},
-    {"--timeline --timeline-window 7:7", "7:7", "ends before it begins"},
-    {"--timeline-window 5:7", "--timeline-window", "--timeline-svg"},
     {"--trace", "--trace", "value is missing"},
     {"--on gpu --steps f.json", "--steps", "CPU model"},
     {"--timeline --bench", "--timeline", "--bench"},
@@ -125,11 +122,10 @@ static void accepts_good_lines(void) {
        "the model's options");
     ok(strcmp(accepts("--steps a.json").steps, "a.json") == 0, "--steps");
     options = accepts("--timeline");
-    ok(options.timeline && options.timeline_cta == -1 && options.window_end == 0 && options_trace(&options),
-       "--timeline");
+    ok(options.timeline && options.timeline_cta == -1 && options_trace(&options), "--timeline");
     ok(options.policy == MODEL_EAGER && options.sms == 1, "... by default with eager on one SM");
-    options = accepts("--timeline=7 --timeline-window 5:700 --policy lazy --sms 3");
-    ok(options.timeline_cta == 7 && options.window_begin == 5 && options.window_end == 700, "a CTA and a window");
+    options = accepts("--timeline=7 --policy lazy --sms 3");
+    is_int(options.timeline_cta, 7, "a CTA");
     ok(options.policy == MODEL_LAZY && options.sms == 3, "... with what is asked for");
     options = accepts("--timeline-svg a.svg --trace b.json --trace-events c.csv");
     ok(!options.timeline && strcmp(options.timeline_svg, "a.svg") == 0 && strcmp(options.trace, "b.json") == 0 &&
@@ -154,7 +150,7 @@ static void help_is_true(void) {
     char names[] =
         "--m --n --k --on --data --seed --pad --experts --no-check --repeat --bench --no-bench --policy "
         "--help --sms --barriers --steps --schedule-seed --schedules --count --explain --explain-element --trace "
-        "--timeline --timeline-window --timeline-svg --trace-events";
+        "--timeline --timeline-svg --trace-events";
     for (const char *name = strtok(names, " "); name; name = strtok(NULL, " ")) {
         contains(text, name, "--help explains it");
     }
