@@ -176,6 +176,7 @@ static int add_tensor_rows(Timeline *timeline) {
 typedef struct {
     unsigned kinds[MAX_WARPS]; /* bit 1 << TraceKind */
     unsigned async;            /* the same of the asynchronous units */
+    unsigned all;              /* ... of both */
     int produces[MAX_WARPS];   /* waits for an empty stage */
     int wgmma[MAX_WARPS / 4];  /* of warpgroups; not those that a thread starts by itself (14) */
     int warpgroups;            /* some have products */
@@ -191,6 +192,7 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
         if (e->cta != timeline->cta) {
             continue;
         }
+        cast->all |= 1u << e->kind;
         if (e->warp < 0) {
             cast->async |= 1u << e->kind;
         } else if (e->warp < MAX_WARPS) {
@@ -205,17 +207,6 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
             cast->stages = e->stage + 1 > cast->stages ? e->stage + 1 : cast->stages;
         }
     }
-}
-
-static int has_products(const Timeline *timeline) {
-    const Trace *trace = &timeline->recording->trace;
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
-        if (e->cta == timeline->cta && (e->kind == TRACE_MMA || e->kind == TRACE_WGMMA)) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* From top to bottom, the way of the data: loads, warps, tensor cores, stores. */
@@ -269,7 +260,8 @@ static int add_rows(Timeline *timeline, int most_warps) {
         }
         fill_warp_row(timeline, row);
     }
-    int multiplies = recording_launches(timeline->recording) == 1 || has_products(timeline);
+    int multiplies =
+        recording_launches(timeline->recording) == 1 || (cast.all & (1u << TRACE_MMA | 1u << TRACE_WGMMA)) != 0;
     if (recording_peak(timeline->recording) > 0 && multiplies && !add_tensor_rows(timeline)) {
         return 0;
     }

@@ -27,24 +27,24 @@ void fiber_stacks_unmap(uint8_t *stacks, int count) {
     }
 }
 
-/* model_fiber_switch(void **save_sp, void *load_sp): the registers that a function must preserve go onto the old stack
- * and come from the new one. The floating-point control words are the same in all fibers. */
-void model_fiber_switch(void **save_sp, void *load_sp);
+/* fiber_switch(): the registers that a function must preserve go onto the old stack and come from the new one. The
+ * floating-point control words are the same in all fibers. */
+_Static_assert(offsetof(Fiber, sp) == 8, "8(from) and 8(to) below");
 
 #if defined(__x86_64__)
 __asm__(".text\n"
         ".p2align 4\n"
-        ".globl model_fiber_switch\n"
-        ".type model_fiber_switch, @function\n"
-        "model_fiber_switch:\n"
+        ".globl fiber_switch\n"
+        ".type fiber_switch, @function\n"
+        "fiber_switch:\n"
         "    pushq %rbp\n"
         "    pushq %rbx\n"
         "    pushq %r12\n"
         "    pushq %r13\n"
         "    pushq %r14\n"
         "    pushq %r15\n"
-        "    movq %rsp, (%rdi)\n"
-        "    movq %rsi, %rsp\n"
+        "    movq %rsp, 8(%rdi)\n"
+        "    movq 8(%rsi), %rsp\n"
         "    popq %r15\n"
         "    popq %r14\n"
         "    popq %r13\n"
@@ -52,14 +52,14 @@ __asm__(".text\n"
         "    popq %rbx\n"
         "    popq %rbp\n"
         "    ret\n"
-        ".size model_fiber_switch, . - model_fiber_switch\n");
+        ".size fiber_switch, . - fiber_switch\n");
 enum { SAVED_WORDS = 8, ENTRY_WORD = 6 }; /* six registers, the return address, and one word for the alignment */
 #elif defined(__aarch64__)
 __asm__(".text\n"
         ".p2align 4\n"
-        ".globl model_fiber_switch\n"
-        ".type model_fiber_switch, %function\n"
-        "model_fiber_switch:\n"
+        ".globl fiber_switch\n"
+        ".type fiber_switch, %function\n"
+        "fiber_switch:\n"
         "    sub sp, sp, #160\n"
         "    stp x19, x20, [sp, #0]\n"
         "    stp x21, x22, [sp, #16]\n"
@@ -72,8 +72,9 @@ __asm__(".text\n"
         "    stp d12, d13, [sp, #128]\n"
         "    stp d14, d15, [sp, #144]\n"
         "    mov x9, sp\n"
-        "    str x9, [x0]\n"
-        "    mov sp, x1\n"
+        "    str x9, [x0, #8]\n"
+        "    ldr x9, [x1, #8]\n"
+        "    mov sp, x9\n"
         "    ldp x19, x20, [sp, #0]\n"
         "    ldp x21, x22, [sp, #16]\n"
         "    ldp x23, x24, [sp, #32]\n"
@@ -86,7 +87,7 @@ __asm__(".text\n"
         "    ldp d14, d15, [sp, #144]\n"
         "    add sp, sp, #160\n"
         "    ret\n"
-        ".size model_fiber_switch, . - model_fiber_switch\n");
+        ".size fiber_switch, . - fiber_switch\n");
 enum { SAVED_WORDS = 20, ENTRY_WORD = 11 }; /* x30, the return address, is the twelfth word */
 #else
 #error "the CPU model runs on x86-64 and aarch64"
@@ -100,5 +101,3 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
     words[ENTRY_WORD] = (uint64_t)(uintptr_t)entry;
     fiber->sp = words;
 }
-
-void fiber_switch(Fiber *from, Fiber *to) { model_fiber_switch(&from->sp, to->sp); }

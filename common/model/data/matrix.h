@@ -1,9 +1,7 @@
 /* matrix.h - what the tensor-core instructions do with their data: which thread holds which element, where a descriptor
  * finds an operand in shared memory, and the products.
  *
- * Data functions only: no state between calls, no scheduling, no checks of ordering. The mechanisms call them once all
- * threads of the warp or warpgroup have come; judges and tellers ask who holds what. Shapes are named
- * as in PTX: D[M][N] += A[M][K] * B[K][N]; "row" of an operand is m for A and n for B. */
+ * Shapes are named as in PTX: D[M][N] += A[M][K] * B[K][N]; "row" of an operand is m for A and n for B. */
 #ifndef MATRIX_H
 #define MATRIX_H
 

@@ -212,7 +212,6 @@ int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
         chunk->global += (uint64_t)chunk->coord[i] * map->stride[i - 1];
         inside = inside && chunk->coord[i] >= 0 && (uint64_t)chunk->coord[i] < map->size[i];
     }
-    chunk->begin = 0;
     chunk->end = inside ? clamp((int64_t)map->size[0] - chunk->coord[0], elements) * map->element_bytes : 0;
     if (walk->whole_chunks && chunk->end > 0) {
         chunk->end = TENSOR_CHUNK_BYTES;

@@ -58,10 +58,9 @@ typedef struct {
 } TensorMap;
 _Static_assert(sizeof(TensorMap) == 128 && _Alignof(TensorMap) == 64, "as the driver's CUtensorMap");
 
-/* cuTensorMapEncodeTiled with the driver's arguments: size[rank] in elements, stride[rank - 1] in bytes, box[rank],
- * step[rank] (the driver's elementStrides). Returns 0, or 1 where the driver returns CUDA_ERROR_INVALID_VALUE, with the
- * reason in `why` (one sentence without a newline; size why_size). Also refused, and said so: what the driver takes and
- * this model does not know (interleaved layouts, 4- and 6-bit types, types that round while copying). */
+/* cuTensorMapEncodeTiled with the driver's arguments. Returns 0, or 1 with a sentence in `why` where the driver returns
+ * CUDA_ERROR_INVALID_VALUE, and for what it takes and this model does not know (interleaved layouts, 4- and 6-bit types,
+ * types that round while copying). */
 int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
                       const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
                       int l2_promotion, int fill, char *why, size_t why_size);
@@ -69,26 +68,22 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
 /* A name for reports; it must outlive the map. */
 void tensor_map_name(TensorMap *map, const char *name);
 
-/* `bytes` of memory at `base`, both multiples of 16, as a map whose box at coordinate 0 is all of them: so that a copy of
- * a range is a copy of a box. */
+/* `bytes` of memory at `base`, both multiples of 16, as a map whose box at coordinate 0 is all of them. */
 void tensor_map_range(TensorMap *map, const void *base, uint32_t bytes);
 
 /* NULL if `map` is a tensor map at a 64-byte aligned address, otherwise what is wrong with it (a constant string). */
 const char *tensor_map_fault(const TensorMap *map);
 
-/* Bytes that one copy moves into or out of shared memory: the full box, whatever lies outside the tensor. This is what
- * a load brings to its barrier's tx-count. */
+/* Bytes that a load brings to its barrier's tx-count: the full box, whatever lies outside the tensor. */
 uint32_t tensor_box_bytes(const TensorMap *map);
 
-/* Bytes after the start of the box within which all of it lies. More than tensor_box_bytes() only if the swizzle
- * pattern is wider than a row of the box: the rows then lie as far apart as the pattern is wide. */
+/* Bytes of shared memory from its first to its last: more if the swizzle pattern is wider than a row of the box. */
 uint32_t tensor_box_span(const TensorMap *map);
 
-/* Bytes on which the box must start in shared memory for the instruction to be valid: 128, of a range 16. */
+/* What it must start at a multiple of: 128 bytes, of a range 16. */
 uint32_t tensor_box_alignment(const TensorMap *map);
 
-/* Bytes after which the swizzle pattern repeats: 1 (none), 256, 512 or 1024. A box that starts on a multiple of it has
- * the pattern that swizzle.h describes. */
+/* Bytes after which the swizzle pattern repeats: 1 (none), 256, 512 or 1024. */
 uint32_t tensor_swizzle_period(const TensorMap *map);
 
 /* Shared address after the swizzle: the hardware XORs address bits, so the same tile lies differently if it starts
@@ -103,15 +98,14 @@ typedef struct {
     uint32_t offset; /* in shared memory, from the start of the box, after the swizzle; 16-byte aligned */
     int64_t coord[TENSOR_MAX_RANK]; /* of its first element; may lie outside the tensor. 0 beyond the rank */
     uint64_t global;                /* address of its first element, 16-byte aligned; not valid if end is 0 */
-    int begin, end;                 /* the bytes of global memory that are read or written: begin is 0, end 0..16 */
+    int end;                        /* so many of its bytes of global memory are read or written */
 } TensorChunk;
 
 /* The bytes of global memory that it reads or writes begin here. */
 static inline void *tensor_chunk_global(const TensorChunk *chunk) { return (void *)(uintptr_t)chunk->global; }
 
 /* A walk over the chunks of one copy, in the order of shared memory before the swizzle: dimension 0 fastest. It may
- * stop anywhere and go on later: `TensorWalk w = tensor_walk(map, coord, address); while (tensor_next(&w, &chunk))
- * ...`. */
+ * stop anywhere and go on later. */
 typedef struct {
     const TensorMap *map;
     int whole_chunks;               /* a store: what is at all in the tensor is written up to the chunk's end */
@@ -121,27 +115,22 @@ typedef struct {
     uint32_t linear;                /* its offset before the swizzle */
 } TensorWalk;
 
-/* The walk of a load. coord[map->rank]: the copy's coordinates, in elements, signed, without a tensor_load_fault();
- * address: shared-window address of the box (the CTA's own view), whose bits 7..9 enter the swizzle. */
+/* The walk of a load; of a store or of an addition. coord: without a tensor_load_fault() or tensor_store_fault(); address:
+ * shared-window address of the box, whose bits 7..9 enter the swizzle. */
 TensorWalk tensor_walk(const TensorMap *map, const int *coord, uint32_t address);
-
-/* The walk of a store or of an addition, without a tensor_store_fault(). */
 TensorWalk tensor_walk_store(const TensorMap *map, const int *coord, uint32_t address);
 
 /* The next chunk; 0 after the last. */
 int tensor_next(TensorWalk *walk, TensorChunk *chunk);
 
-/* What a load writes to the chunk's place in shared memory: all 16 bytes, with fill outside the tensor. Reads global
- * memory at chunk->global + begin .. end - 1. */
+/* What a load writes to the chunk's place in shared memory: all 16 bytes, with fill outside the tensor. */
 void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]);
 
 /* What a store does with the chunk: writes bytes begin .. end - 1 to global memory. */
 void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
-/* 1 if the model can add elements of the map's type: bf16, float32, uint32, int32, uint64. */
+/* The same for a reduction with .add. Returns 0, or 1 if the model cannot add elements of the map's type. */
 int tensor_can_add(const TensorMap *map);
-
-/* The same for a reduction with .add. Returns 0, or 1 if it cannot. */
 int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
 /* NULL, or why a load may not start at these coordinates (a string that holds until the next call): the hardware traps with

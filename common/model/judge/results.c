@@ -147,7 +147,7 @@ void results_tma_store(const TmaCopy *copy) {
             }
             above[column / 8] = here;
         }
-        if (placed && chunk.begin < chunk.end) {
+        if (placed && chunk.end > 0) {
             Tag place = tag_of_map(copy->map, chunk.coord);
             check_place(copy->thread, place.row, place.column, copy->what, copy->site);
         }

@@ -250,8 +250,8 @@ static void load_into(const TmaLoad *load, int target) {
         cells_shared(cta, &to, offset, CHUNK_BYTES);
         *shared_tag(cta, offset) =
             is_range(&load->map) ? tag_of_global(tensor_chunk_global(&chunk)) : tag_of_map(&load->map, chunk.coord);
-        if (target == 0 && chunk.begin < chunk.end) {
-            cells_global(&from, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin));
+        if (target == 0 && chunk.end > 0) {
+            cells_global(&from, tensor_chunk_global(&chunk), (uint32_t)chunk.end);
         }
     }
     settle_load(b);
@@ -280,9 +280,9 @@ ON(transfers, TMA_STORE) {
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
-        if (chunk.begin < chunk.end) {
+        if (chunk.end > 0) {
             cells_shared(t->cta, &from, offset + chunk.offset, CHUNK_BYTES);
-            cells_global(&to, tensor_chunk_global(&chunk), (uint32_t)(chunk.end - chunk.begin));
+            cells_global(&to, tensor_chunk_global(&chunk), (uint32_t)chunk.end);
         }
     }
     order_settle();

@@ -116,12 +116,10 @@ void *model_memcpy(void *to, const void *from, size_t bytes, const char *here) {
 void *model_memmove(void *to, const void *from, size_t bytes, const char *here) { return move(to, from, bytes, here); }
 void *model_memset(void *to, int value, size_t bytes, const char *here) { return set(to, value, bytes, here); }
 
-void *__tsan_memcpy(void *to, const void *from, size_t size) {
-    return move(to, from, size, __builtin_return_address(0));
-}
 void *__tsan_memmove(void *to, const void *from, size_t size) {
     return move(to, from, size, __builtin_return_address(0));
 }
+void *__tsan_memcpy(void *to, const void *from, size_t size) __attribute__((alias("__tsan_memmove")));
 void *__tsan_memset(void *to, int value, size_t size) { return set(to, value, size, __builtin_return_address(0)); }
 
 #define READ_WRITE(bytes)                                                                   \

@@ -49,11 +49,6 @@ typedef struct WarpCount {
     uint32_t in_barrier;                 /* lanes that have come to the CTA's barrier */
     const uint32_t *fragment[FRAGMENTS]; /* loaded since the last mma.sync: lane 0's registers */
     int fragments;
-    struct {
-        int group; /* last one of this lane, -1: none */
-        Site site;
-        uintptr_t end;
-    } last[WARP_SIZE];
 } WarpCount;
 
 typedef struct CtaCount {
@@ -168,7 +163,6 @@ static void count_group(const Group *g) {
 static void forget(WarpCount *c) {
     c->groups = c->sites = 0;
     memset(c->first, 0xff, sizeof c->first);
-    memset(c->last, 0xff, sizeof c->last);
     memset(c->site, 0, sizeof c->site);
 }
 
@@ -215,22 +209,11 @@ static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number)
  * warp was last together. */
 static void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
     WarpCount *c = count_of(t->warp);
-    uintptr_t address = (uintptr_t)p;
-    int lane = t->lane, before = c->last[lane].group;
-    /* The compiler may have split a 16-byte access into words: neighbours, one after the other, from different places in the
-     * code. A loop over elements has one place. */
-    if (before >= 0 && c->group[before].how == how && c->last[lane].site != site && c->last[lane].end == address &&
-        address % CHUNK_BYTES != 0 && address % CHUNK_BYTES + size <= CHUNK_BYTES) {
-        c->group[before].size[lane] = (uint8_t)(c->group[before].size[lane] + size);
-    } else {
-        before = group_of(c, site, how, (*number_of(c, site, lane))++);
-        c->group[before].lanes |= 1u << lane;
-        c->group[before].address[lane] = address;
-        c->group[before].size[lane] = (uint8_t)size;
-    }
-    c->last[lane].group = before;
-    c->last[lane].site = site;
-    c->last[lane].end = address + size;
+    int at = group_of(c, site, how, (*number_of(c, site, t->lane))++);
+    Group *g = &c->group[at];
+    g->lanes |= 1u << t->lane;
+    g->address[t->lane] = (uintptr_t)p;
+    g->size[t->lane] = (uint8_t)size;
 }
 
 static void count_together(Warp *w) {
@@ -429,7 +412,7 @@ static unsigned long long box_bytes(TensorWalk walk) {
     unsigned long long bytes = 0;
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
-        bytes += (unsigned long long)(chunk.end - chunk.begin);
+        bytes += (unsigned long long)chunk.end;
     }
     return bytes;
 }
