@@ -70,40 +70,11 @@ static GemmStatus record(const Options *options, ChapterRun *run, Problem *probl
     return ended == GEMM_OK ? status : ended;
 }
 
-static int was_recorded(const Trace *trace, int cta) {
-    for (size_t i = 0; i < trace->count; i++) {
-        if (trace->event[i].cta == cta) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* One line, with the first few CTAs that were. */
-static void refuse_cta(const Trace *trace, int cta) {
-    int named = 0;
-    fprintf(stderr, "--timeline: there are no events of CTA %d; there are of", cta);
-    for (size_t i = 0; i < trace->count; i++) {
-        if (trace->event[i].kind == TRACE_CTA) {
-            if (named == 8) {
-                fprintf(stderr, " and others");
-                break;
-            }
-            fprintf(stderr, "%s%d", named++ ? ", " : " ", trace->event[i].cta);
-        }
-    }
-    fprintf(stderr, "\n");
-}
-
 static GemmStatus draw(const Options *options, Recording *recording, Output outputs[OUTPUTS]) {
     int cta = options->timeline_cta;
-    if (cta >= 0 && !was_recorded(&recording->trace, cta)) {
-        refuse_cta(&recording->trace, cta);
-        return GEMM_USAGE;
-    }
     if (!recording_keep_sm(recording, cta, 0)) {
-        fprintf(stderr, "nothing was recorded\n");
-        return GEMM_DEVICE;
+        fprintf(stderr, cta >= 0 ? "--timeline: there are no events of CTA %d\n" : "nothing was recorded\n", cta);
+        return cta >= 0 ? GEMM_USAGE : GEMM_DEVICE;
     }
     Timeline timeline;
     GemmStatus status = GEMM_USAGE;
