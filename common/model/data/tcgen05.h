@@ -29,13 +29,15 @@ typedef struct {
 static inline int tcgen05_has_scales(Tcgen05Kind kind) { return kind >= TCGEN05_MXF8F6F4; }
 static inline int tcgen05_is_4_bits(Tcgen05Kind kind) { return kind >= TCGEN05_MXF4NVF4; }
 
+/* By its number in a descriptor. */
 static inline MatrixType tcgen05_type(Tcgen05Kind kind, uint32_t bits) {
-    static const MatrixType none = MATRIX_TYPES,
-                            types[3][8] = {{MATRIX_F16, MATRIX_BF16, none, none, none, none, none, none},
-                                           {MATRIX_E4M3, MATRIX_E5M2, none, MATRIX_E2M3_IN_8, MATRIX_E3M2_IN_8,
-                                            MATRIX_E2M1_IN_8, none, none},
-                                           {none, MATRIX_E2M1, none, none, none, none, none, none}};
-    return types[tcgen05_is_4_bits(kind) ? 2 : kind != TCGEN05_F16][bits & 7];
+    static const MatrixType type[] = {MATRIX_E4M3,      MATRIX_E5M2,      MATRIX_TYPES, MATRIX_E2M3_IN_8,
+                                      MATRIX_E3M2_IN_8, MATRIX_E2M1_IN_8, MATRIX_TYPES, MATRIX_TYPES};
+    bits &= 7;
+    return tcgen05_is_4_bits(kind) ? (bits == 1 ? MATRIX_E2M1 : MATRIX_TYPES)
+           : kind != TCGEN05_F16   ? type[bits]
+           : bits < 2              ? (bits == 0 ? MATRIX_F16 : MATRIX_BF16)
+                                   : MATRIX_TYPES;
 }
 
 static inline Tcgen05Shape tcgen05_shape(uint32_t bits, Tcgen05Kind kind, int pair) {
