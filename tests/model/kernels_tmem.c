@@ -16,6 +16,13 @@ enum { LANES = 128, N = 64, ROW = 128, STEPS = 4, STEP = ROW / STEPS, COLUMNS = 
 enum { AT_A = N, AT_SCALES_A = 128, AT_SCALES_B = 160 };
 
 typedef struct {
+    uint8_t a[2][LANES * ROW], b[N * ROW]; /* 128-byte swizzle; A of each product */
+    uint8_t scales[2][STEPS][BLOCK];
+    MBarrier full, empty;
+    uint32_t address[2];
+} Shared;
+
+typedef struct {
     enum { SHARED, STORED, COPIED, COPY } from; /* A; or there is no product, but a copy to where D would be */
     int twice;                                  /* two products */
     int m;                                      /* 0: 128 */
@@ -25,6 +32,11 @@ typedef struct {
     Tcgen05Kind kind;
     MatrixType a, b;
     Tcgen05Registers registers; /* A is stored, and D loaded, by this shape */
+    /* Of wrong ones: bits of the instruction descriptor that are others, of all products and of the third; what is added to addresses
+     * and to A's descriptor; the N of the loads' .xN; CTAs whose barriers the commit tells. */
+    uint32_t shape, third, at_d, at_a, at_scales, at_load;
+    uint64_t rows;
+    int num, told;
 } Mode;
 
 #define IN(name, rule, ...) CASE_OF(run, name, rule, (&(const Mode){__VA_ARGS__}))
@@ -35,6 +47,8 @@ typedef struct {
 #define OF_4(of) .kind = TCGEN05_##of, .a = MATRIX_E2M1, .b = MATRIX_E2M1
 #define IN_F16(of) .adds = 1, .d_is_f16 = 1, .a = MATRIX_##of, .b = MATRIX_##of
 #define PAIR(rows) .pair = 1, .m = rows
+#define HOPPERS .rows = -((uint64_t)1 << 46)
+#define OUTSIDE .rows = sizeof(Shared) >> 4
 #define COPY_BY(shape) .from = COPY, .copy = TCGEN05_##shape
 
 IN(RIGHT, NULL, TWICE);
@@ -96,10 +110,10 @@ IN(FENCE_BEFORE_TOO_EARLY, "TCGEN05_FENCE", TWICE);
 IN(FENCE_AFTER_TOO_EARLY, "TCGEN05_FENCE", TWICE);
 IN(COMMIT_BY_OTHER_THREAD, "RACE_RAW", TWICE);
 IN(NO_COMMIT, "DEADLOCK", TWICE);
-IN(OTHER_SHAPE, "RACE_WAW", TWICE); /* of the second half of k: not in order with the first */
-IN(OTHER_SUMS, "RACE_WAW", .a = MATRIX_F16, .b = MATRIX_F16);
+IN(OTHER_SHAPE, "RACE_WAW", TWICE, .third = 12 << 17); /* of the second half of k: not in order with the first */
+IN(OTHER_SUMS, "RACE_WAW", .a = MATRIX_F16, .b = MATRIX_F16, .third = TCGEN05_D_IN_FP32);
 IN(ACCUMULATE_FIRST, "UNINIT_TENSOR", TWICE);
-IN(FEW_COLUMNS_LOADED_UNWRITTEN, "UNINIT_TENSOR", TWICE);
+IN(FEW_COLUMNS_LOADED_UNWRITTEN, "UNINIT_TENSOR", TWICE, .at_load = 8);
 IN(OLD_COLUMNS_LOADED, "UNINIT_TENSOR", TWICE); /* written before they were freed and allocated again */
 IN(OPERAND_OVERWRITTEN, "RACE_WAR", TWICE);
 IN(NO_PROXY_FENCE, "PROXY_FENCE", TWICE);
@@ -114,14 +128,14 @@ IN(HALF_FREED, "TMEM_FREE", TWICE);
 IN(FREED_BEFORE_WAIT_LD, "RACE_WAR", TWICE);
 IN(OTHER_QUARTER, "TMEM_ADDRESS", TWICE);
 IN(ADDRESSES_DIFFER, "TMEM_ADDRESS", TWICE);
-IN(PAST_ALLOCATION, "TMEM_ADDRESS", TWICE);
-IN(LOADED_X12, "TMEM_ADDRESS", TWICE); /* neither one instruction nor several */
-IN(D_PAST_ALLOCATION, "TMEM_ADDRESS", TWICE);
-IN(D_FROM_LANE_16, "TMEM_ADDRESS", TWICE);
-IN(HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", TWICE);
-IN(DESCRIPTOR_OUTSIDE, "TCGEN05_DESCRIPTOR", TWICE);
-IN(N_40, "TCGEN05_DESCRIPTOR", TWICE);
-IN(TYPES_DIFFER, "TCGEN05_DESCRIPTOR", TWICE);
+IN(PAST_ALLOCATION, "TMEM_ADDRESS", TWICE, .at_load = COLUMNS - N + 8);
+IN(LOADED_X12, "TMEM_ADDRESS", TWICE, .num = 12); /* neither one instruction nor several */
+IN(D_PAST_ALLOCATION, "TMEM_ADDRESS", TWICE, .at_d = COLUMNS - N + 8);
+IN(D_FROM_LANE_16, "TMEM_ADDRESS", TWICE, .at_d = 16 << 16);
+IN(HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", TWICE, HOPPERS);
+IN(DESCRIPTOR_OUTSIDE, "TCGEN05_DESCRIPTOR", TWICE, OUTSIDE);
+IN(N_40, "TCGEN05_DESCRIPTOR", TWICE, .shape = 13 << 17);
+IN(TYPES_DIFFER, "TCGEN05_DESCRIPTOR", TWICE, .shape = 1 << 10);
 IN(ALLOC_BY_HALF_A_WARP, "CONVERGENCE", TWICE);
 
 IN(ALLOC_BEFORE_CLUSTER_SYNC, "CLUSTER_START", PAIR(256)); /* cutlass#3316, DeepGEMM#292, triton#8874, tilelang#2644 */
@@ -131,9 +145,9 @@ IN(DEALLOC_BEFORE_THE_PEERS_ALLOC, "RACE_WAW", PAIR(256)); /* cutlass#3435 */
 IN(FREED_BY_ONE, "^TMEM_FREE", PAIR(256));
 IN(COMMIT_OF_ONE_CTA, "CTA_GROUP", PAIR(256));
 IN(NO_PAIR, "CTA_GROUP", PAIR(256));
-IN(COMMIT_TO_NOBODY, "CLUSTER_RANK", PAIR(256));
+IN(COMMIT_TO_NOBODY, "CLUSTER_RANK", PAIR(256), .told = 7);
 IN(PAIR_M_64, "TCGEN05_DESCRIPTOR", PAIR(64));
-IN(SUMS_TOLD_TO_ONE, "DEADLOCK", PAIR(256));
+IN(SUMS_TOLD_TO_ONE, "DEADLOCK", PAIR(256), .told = 1);
 IN(RELEASED_TO_THE_OWN_CTA, "TCGEN05_FENCE", TWICE, PAIR(256)); /* cutlass#3643 */
 IN(ACQUIRED_FROM_THE_OWN_CTA, "TCGEN05_FENCE", TWICE, PAIR(256));
 IN(NO_FENCE_BEFORE_IN_THE_PEER, "TCGEN05_FENCE", TWICE, PAIR(256));
@@ -145,48 +159,41 @@ IN(A_WITHOUT_FENCE_AFTER, "TCGEN05_FENCE", IN_TENSOR);
 IN(A_HALF_WRITTEN, "UNINIT_TENSOR", IN_TENSOR);
 IN(A_OVERWRITTEN, "RACE_WAR", IN_TENSOR);
 IN(A_OVERWRITTEN_BY_D, "RACE_WAR", IN_TENSOR); /* that lies in another product's accumulator, as attention's P in S */
-IN(A_FROM_LANE_32, "TMEM_ADDRESS", IN_TENSOR);
-IN(A_IN_THE_OTHER_HALF, "TMEM_ADDRESS", IN_TENSOR, .m = 64, .upper = 1);
-IN(A_PAST_ALLOCATION, "TMEM_ADDRESS", IN_TENSOR);
-IN(A_M_MAJOR, "TCGEN05_DESCRIPTOR", IN_TENSOR);
+IN(A_FROM_LANE_32, "TMEM_ADDRESS", IN_TENSOR, .at_a = 32 << 16);
+IN(A_IN_THE_OTHER_HALF, "TMEM_ADDRESS", IN_TENSOR, .m = 64, .upper = 1, .at_a = -(16u << 16));
+IN(A_PAST_ALLOCATION, "TMEM_ADDRESS", IN_TENSOR, .at_a = COLUMNS - AT_A - 4);
+IN(A_M_MAJOR, "TCGEN05_DESCRIPTOR", IN_TENSOR, .shape = 1 << 15);
 IN(A_OF_6_BITS, "TCGEN05_DESCRIPTOR", IN_TENSOR, F8(E2M3_IN_8, E4M3));
 IN(A_STORED_BY_ONE, "UNINIT_TENSOR", IN_TENSOR, PAIR(256));
 IN(A_STORED_ONCE_M128, "UNINIT_TENSOR", IN_TENSOR, PAIR(128)); /* the lower lanes multiply the other columns */
 IN(BARRIER_OF_ONE_BEHIND_A, "RACE_RAW", IN_TENSOR, PAIR(256));
 IN(OTHER_LANES_LOADED, "UNINIT_TENSOR", IN_TENSOR, .m = 64, .upper = 1, .registers = TCGEN05_16X64B);
-IN(LOADED_X3, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B);
-IN(LOADED_FROM_LANE_8, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B);
+IN(LOADED_X3, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .num = 3);
+IN(LOADED_FROM_LANE_8, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .at_load = 8 << 16);
 IN(LOADED_16X32BX2_PACKED, "TMEM_ADDRESS", IN_F16(F16), .registers = TCGEN05_16X32BX2);
-IN(F8_MN_MAJOR, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3));
-IN(F8_OF_NO_TYPE, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3));
+IN(F8_MN_MAJOR, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .shape = 1 << 16);
+IN(F8_OF_NO_TYPE, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .shape = 2 << 7);
 IN(SUMS_OF_BF16_IN_F16, "TCGEN05_DESCRIPTOR", IN_F16(BF16));
-IN(COMMIT_OF_A_PAIR, "CTA_GROUP", F8(E4M3, E4M3)); /* tilelang#2287 */
+IN(COMMIT_OF_A_PAIR, "CTA_GROUP", F8(E4M3, E4M3), .told = 1); /* tilelang#2287 */
 IN(COPIED_BY_OTHER_THREAD, "RACE_RAW", .from = COPIED);
 IN(COPY_OVERWRITES_A, "RACE_WAR", .from = COPIED);
 IN(COPY_NOT_WAITED_FOR, "RACE_RAW", COPY_BY(128X256B));
 IN(COPY_WITHOUT_PROXY_FENCE, "PROXY_FENCE", COPY_BY(128X256B));
-IN(COPY_TO_LANE_32, "TMEM_ADDRESS", COPY_BY(128X256B));
-IN(COPY_PAST_ALLOCATION, "TMEM_ADDRESS", COPY_BY(128X256B));
-IN(COPY_BY_HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B));
-IN(COPY_FROM_OUTSIDE, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B));
+IN(COPY_TO_LANE_32, "TMEM_ADDRESS", COPY_BY(128X256B), .at_d = 32 << 16);
+IN(COPY_PAST_ALLOCATION, "TMEM_ADDRESS", COPY_BY(128X256B), .at_d = COLUMNS - 4);
+IN(COPY_BY_HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B), HOPPERS);
+IN(COPY_FROM_OUTSIDE, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B), OUTSIDE);
 IN(COPY_SOURCE_OVERWRITTEN, "RACE_WAR", COPY_BY(128X256B));
 IN(BARRIER_OF_ONE_BEHIND_ROWS, "RACE_RAW", COPY_BY(128X256B), PAIR(256)); /* cutlass#3647 */
 IN(SCALES_OF_A_NOT_COPIED, "UNINIT_TENSOR", MXF8);
 IN(SCALES_NOT_COPIED, "UNINIT_TENSOR", MXF8);
 IN(SCALES_IN_ONE_QUARTER, "UNINIT_TENSOR", MXF8);
 IN(SCALES_OVERWRITTEN, "RACE_WAR", MXF8); /* TIRx-kernels#7 */
-IN(SCALES_FROM_LANE_32, "TMEM_ADDRESS", MXF8);
-IN(SCALES_OF_E4M3, "TCGEN05_DESCRIPTOR", MXF8);
+IN(SCALES_FROM_LANE_32, "TMEM_ADDRESS", MXF8, .at_scales = 32 << 16);
+IN(SCALES_OF_E4M3, "TCGEN05_DESCRIPTOR", MXF8, .shape = 1 << 23);
 IN(SCALES_COPIED_IN_ONE_CTA, "CTA_GROUP", MXF8, PAIR(256));
-IN(MXF4_FROM_BYTE_1, "TCGEN05_DESCRIPTOR", OF_4(MXF4));
-IN(NVF4_FROM_BYTE_2, "TCGEN05_DESCRIPTOR", OF_4(MXF4NVF4));
-
-typedef struct {
-    uint8_t a[2][LANES * ROW], b[N * ROW]; /* 128-byte swizzle; A of each product */
-    uint8_t scales[2][STEPS][BLOCK];
-    MBarrier full, empty;
-    uint32_t address[2];
-} Shared;
+IN(MXF4_FROM_BYTE_1, "TCGEN05_DESCRIPTOR", OF_4(MXF4), .shape = 1 << 29);
+IN(NVF4_FROM_BYTE_2, "TCGEN05_DESCRIPTOR", OF_4(MXF4NVF4), .shape = 2 << 4);
 
 typedef struct {
     uint32_t *c; /* [products][CTAs][LANES][N] */
@@ -332,52 +339,27 @@ DEVICE void copy_scales(const Params *p, Shared *s, uint32_t first) {
     }
 }
 
-DEVICE uint64_t rows_of_a(const Params *p, const Shared *s, int product) {
-    return tcgen05_descriptor(s->a[product]) -
-           (p->bug == HOPPERS_DESCRIPTOR || p->bug == COPY_BY_HOPPERS_DESCRIPTOR ? (uint64_t)1 << 46 : 0) +
-           (p->bug == DESCRIPTOR_OUTSIDE || p->bug == COPY_FROM_OUTSIDE ? sizeof *s >> 4 : 0);
-}
-
 DEVICE uint32_t shape_of(const Params *p, int step) {
     const Mode *m = &p->mode;
-    const int bug = p->bug, a = type_of[m->a].code, b = type_of[m->b].code, byte = step * scales_of(p) % 4;
-    if (has_scales(p)) {
-        return tcgen05_shape_scaled(a, b, m->kind != TCGEN05_MXF4NVF4 || bug == RIGHT_NVF4_UE8M0, p->m, N, byte, byte) ^
-               (bug == SCALES_OF_E4M3     ? 1 << 23
-                : bug == MXF4_FROM_BYTE_1 ? 1 << 29
-                : bug == NVF4_FROM_BYTE_2 ? 2 << 4
-                                          : 0);
-    }
-    return (tcgen05_shape_f8(a, b, p->m,
-                             bug == N_40                       ? 40
-                             : bug == OTHER_SHAPE && step == 2 ? N / 2
-                                                               : N) -
-            (m->d_is_f16 || (bug == OTHER_SUMS && step == 2) ? TCGEN05_D_IN_FP32 : 0)) ^
-           (bug == A_M_MAJOR       ? 1 << 15
-            : bug == F8_MN_MAJOR   ? 1 << 16
-            : bug == F8_OF_NO_TYPE ? 2 << 7
-            : bug == TYPES_DIFFER  ? 1 << 10
-                                   : 0);
+    const int a = type_of[m->a].code, b = type_of[m->b].code, byte = step * scales_of(p) % 4,
+              ue8m0 = m->kind != TCGEN05_MXF4NVF4 || p->bug == RIGHT_NVF4_UE8M0;
+    const uint32_t shape = has_scales(p) ? tcgen05_shape_scaled(a, b, ue8m0, p->m, N, byte, byte)
+                                         : tcgen05_shape_f8(a, b, p->m, N) - (m->d_is_f16 ? TCGEN05_D_IN_FP32 : 0);
+    return shape ^ m->shape ^ (step == 2 ? m->third : 0);
 }
 
 DEVICE void multiply_step(const Params *p, Shared *s, uint32_t first, uint32_t d, int product, int step) {
     const Mode *m = &p->mode;
-    const int bug = p->bug, adds = step > 0 || m->adds || bug == ACCUMULATE_FIRST;
-    const uint64_t a = rows_of_a(p, s, product) + step * 2, b = tcgen05_descriptor(s->b) + step * 2;
+    const int adds = step > 0 || m->adds || p->bug == ACCUMULATE_FIRST;
+    const uint64_t a = tcgen05_descriptor(s->a[product]) + m->rows + step * 2, b = tcgen05_descriptor(s->b) + step * 2;
     const uint32_t shape = shape_of(p, step), lanes = m->upper ? 16 << 16 : 0,
                    scales = first + (uint32_t)(step * scales_of(p) / 4 * 4);
-    d += bug == D_FROM_LANE_16 ? 16 << 16 : bug == D_PAST_ALLOCATION ? COLUMNS - N + 8 : lanes;
+    d += lanes + m->at_d;
     if (has_scales(p)) {
-        tcgen05_mma_scaled(m->kind, m->pair, d, a, b, shape,
-                           scales + AT_SCALES_A + (bug == SCALES_FROM_LANE_32 ? 32 << 16 : 0), scales + AT_SCALES_B,
+        tcgen05_mma_scaled(m->kind, m->pair, d, a, b, shape, scales + AT_SCALES_A + m->at_scales, scales + AT_SCALES_B,
                            adds);
     } else if (m->from != SHARED) {
-        tcgen05_mma_ts(m->kind, m->pair, d,
-                       first + AT_A + (uint32_t)step * STEP / 4 + (bug == A_IN_THE_OTHER_HALF ? 0 : lanes) +
-                           (bug == A_FROM_LANE_32      ? 32 << 16
-                            : bug == A_PAST_ALLOCATION ? COLUMNS - AT_A - 4
-                                                       : 0),
-                       b, shape, adds);
+        tcgen05_mma_ts(m->kind, m->pair, d, first + AT_A + (uint32_t)step * STEP / 4 + lanes + m->at_a, b, shape, adds);
     } else {
         tcgen05_mma(m->kind, m->pair, d, a, b, shape, adds);
     }
@@ -405,11 +387,8 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int pro
         copy_a(p, s, first + AT_A);
     }
     if (p->mode.from == COPY) {
-        tcgen05_cp((Tcgen05Copy)p->mode.copy, p->mode.pair,
-                   d + (bug == COPY_TO_LANE_32        ? 32 << 16
-                        : bug == COPY_PAST_ALLOCATION ? COLUMNS - 4
-                                                      : 0),
-                   rows_of_a(p, s, product));
+        tcgen05_cp((Tcgen05Copy)p->mode.copy, p->mode.pair, d + p->mode.at_d,
+                   tcgen05_descriptor(s->a[product]) + p->mode.rows);
     } else if (has_scales(p)) {
         copy_scales(p, s, first);
     }
@@ -419,10 +398,8 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int pro
     ADDS(COPY_OVERWRITES_A, copy_a(p, s, first + AT_A));
     ADDS(SCALES_OVERWRITTEN, copy_scales(p, s, first));
     ADDS(A_OVERWRITTEN_BY_D, other_product(s, first));
-    if ((p->mode.pair && bug != COMMIT_OF_ONE_CTA) || bug == COMMIT_OF_A_PAIR) {
-        tcgen05_commit_pair(&s->full, bug == COMMIT_OF_A_PAIR || bug == SUMS_TOLD_TO_ONE ? 1
-                                      : bug == COMMIT_TO_NOBODY                          ? 7
-                                                                                         : 3);
+    if ((p->mode.pair && bug != COMMIT_OF_ONE_CTA) || p->mode.told) {
+        tcgen05_commit_pair(&s->full, p->mode.told ? p->mode.told : 3);
     } else if (bug != NO_COMMIT && bug != COMMIT_BY_OTHER_THREAD) {
         tcgen05_commit(&s->full);
     }
@@ -438,15 +415,9 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int rank, int product) 
     const Tcgen05Registers shape = (Tcgen05Registers)(m->registers + (m->d_is_f16 ? TCGEN05_PACKED : 0));
     const int columns = m->from == COPY ? (m->copy == TCGEN05_128X256B || m->copy == TCGEN05_4X256B ? 8 : 4)
                                         : N / (m->pair && p->m == 128 ? 2 : 1),
-              num = bug == LOADED_X3    ? 3
-                    : bug == LOADED_X12 ? 12
-                                        : num_of(shape, columns);
-    const int beside = bug == FEW_COLUMNS_LOADED_UNWRITTEN || (bug == OLD_COLUMNS_LOADED && warp == 0) ||
-                       (bug == ADDRESSES_DIFFER && lane == 5);
-    d += (uint32_t)((bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21 | (bug == LOADED_FROM_LANE_8 ? 8 << 16 : 0)) +
-         (beside                   ? 8
-          : bug == PAST_ALLOCATION ? COLUMNS - N + 8
-                                   : 0);
+              num = m->num ? m->num : num_of(shape, columns);
+    const int beside = (bug == OLD_COLUMNS_LOADED && warp == 0) || (bug == ADDRESSES_DIFFER && lane == 5);
+    d += ((uint32_t)(bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21) + m->at_load + (beside ? 8 : 0);
     for (int half = 0; half <= (m->registers != TCGEN05_32X32B); half++, d += 16 << 16) {
         uint32_t r[N];
         tcgen05_ld_of(shape, num, r, d);
