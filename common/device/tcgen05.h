@@ -19,6 +19,7 @@
 #include "mbarrier.h"
 #include "tcgen05_kinds.h"
 #include "tma.h"
+#include "wgmma_widths.h"
 
 /* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m = 64 of 8, up to
  * 256. a_major, b_major: 1 if m, or n, lies together in memory. PTX 9.7.16.4.2, as the next three. */
@@ -201,7 +202,7 @@ DEVICE void tcgen05_wait_ld(void) { asm volatile("tcgen05.wait::ld.sync.aligned;
 /* It waits for its stores. PTX 9.7.16.8.5. */
 DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory"); }
 
-/* clang-format off */
+/* Operands r[i], .., so many; their names, of fewer than wgmma_widths.h has. */
 #define TCGEN05_1(to, r, i) to(r[i])
 #define TCGEN05_2(to, r, i) TCGEN05_1(to, r, i), TCGEN05_1(to, r, i + 1)
 #define TCGEN05_4(to, r, i) TCGEN05_2(to, r, i), TCGEN05_2(to, r, i + 2)
@@ -210,27 +211,18 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
 #define TCGEN05_32(to, r, i) TCGEN05_16(to, r, i), TCGEN05_16(to, r, i + 16)
 #define TCGEN05_64(to, r, i) TCGEN05_32(to, r, i), TCGEN05_32(to, r, i + 32)
 #define TCGEN05_128(to, r, i) TCGEN05_64(to, r, i), TCGEN05_64(to, r, i + 64)
-#define TCGEN05_TEN(t) ",%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9"
-#define TCGEN05_NAMES_1 "%0"
-#define TCGEN05_NAMES_2 "%0,%1"
-#define TCGEN05_NAMES_4 "%0,%1,%2,%3"
-#define TCGEN05_NAMES_8 TCGEN05_NAMES_4 ",%4,%5,%6,%7"
-#define TCGEN05_NAMES_16 TCGEN05_NAMES_8 ",%8,%9,%10,%11,%12,%13,%14,%15"
-#define TCGEN05_NAMES_32 TCGEN05_NAMES_16 ",%16,%17,%18,%19" TCGEN05_TEN(2) ",%30,%31"
-#define TCGEN05_NAMES_64 TCGEN05_NAMES_32 ",%32,%33,%34,%35,%36,%37,%38,%39" TCGEN05_TEN(4) TCGEN05_TEN(5) ",%60,%61,%62,%63"
-#define TCGEN05_NAMES_128 TCGEN05_NAMES_64 ",%64,%65,%66,%67,%68,%69" TCGEN05_TEN(7) TCGEN05_TEN(8) TCGEN05_TEN(9) TCGEN05_TEN(10) \
-    TCGEN05_TEN(11) ",%120,%121,%122,%123,%124,%125,%126,%127"
-/* clang-format on */
+#define WGMMA_NAMES_1 "%0"
+#define WGMMA_NAMES_2 "%0, %1"
 /* x: the N of .xN; n: registers. */
-#define TCGEN05_LD(name, x, n, half, packed)                                                                       \
-    asm volatile("tcgen05.ld.sync.aligned." name ".x" #x packed ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "]" half ";" \
-                 : TCGEN05_##n("=r", r, 0)                                                                         \
-                 : "r"(address)                                                                                    \
+#define TCGEN05_LD(name, x, n, half, packed)                                                                     \
+    asm volatile("tcgen05.ld.sync.aligned." name ".x" #x packed ".b32 {" WGMMA_NAMES_##n "}, [%" #n "]" half ";" \
+                 : TCGEN05_##n("=r", r, 0)                                                                       \
+                 : "r"(address)                                                                                  \
                  : "memory")
-#define TCGEN05_ST(name, x, n, half, packed)                                                                  \
-    asm volatile("tcgen05.st.sync.aligned." name ".x" #x packed ".b32 [%" #n "]" half ", {" TCGEN05_NAMES_##n \
-                 "};" ::TCGEN05_##n("r", r, 0),                                                               \
-                 "r"(address)                                                                                 \
+#define TCGEN05_ST(name, x, n, half, packed)                                                                \
+    asm volatile("tcgen05.st.sync.aligned." name ".x" #x packed ".b32 [%" #n "]" half ", {" WGMMA_NAMES_##n \
+                 "};" ::TCGEN05_##n("r", r, 0),                                                             \
+                 "r"(address)                                                                               \
                  : "memory")
 
 /* For each N that .xN takes, by registers for N = 1. */
@@ -332,10 +324,10 @@ DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
 #define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, HERE)
 #define tcgen05_fence_before() model_tcgen05_fence(0)
 #define tcgen05_fence_after() model_tcgen05_fence(1)
-#define tcgen05_wait_ld() model_tcgen05_wait_ld(HERE)
-#define tcgen05_wait_st() model_tcgen05_wait_st(HERE)
-#define tcgen05_ld_of(shape, n, r, address) model_tcgen05_ld(shape, n, r, address, HERE)
-#define tcgen05_st_of(shape, n, address, r) model_tcgen05_st(shape, n, address, r, HERE)
+#define tcgen05_wait_ld() model_tcgen05_wait(0, HERE)
+#define tcgen05_wait_st() model_tcgen05_wait(1, HERE)
+#define tcgen05_ld_of(shape, n, r, address) model_tcgen05_access(0, shape, n, r, address, HERE)
+#define tcgen05_st_of(shape, n, address, r) model_tcgen05_access(1, shape, n, r, address, HERE)
 #define tcgen05_ld(n, r, address) tcgen05_ld_of(TCGEN05_32X32B, n, r, address)
 #define tcgen05_st(n, address, r) tcgen05_st_of(TCGEN05_32X32B, n, address, r)
 

@@ -325,10 +325,9 @@ void model_wgmma_wait_group(int newest, const char *here);
 void model_tcgen05_alloc(uint32_t *to, int columns, int pair, const char *here);
 void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *here);
 void model_tcgen05_relinquish(int pair, const char *here);
-void model_tcgen05_ld(Tcgen05Registers shape, int n, uint32_t *registers, uint32_t address, const char *here);
-void model_tcgen05_st(Tcgen05Registers shape, int n, uint32_t address, const uint32_t *registers, const char *here);
-void model_tcgen05_wait_ld(const char *here);
-void model_tcgen05_wait_st(const char *here);
+void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32_t *registers, uint32_t address,
+                          const char *here);
+void model_tcgen05_wait(int stores, const char *here);
 void model_tcgen05_fence(int after);
 /* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of the scales are, of the kinds that have them. */
 void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,

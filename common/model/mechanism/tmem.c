@@ -172,15 +172,14 @@ static void access_columns(const Thread *t, uint32_t address, uint32_t *register
     }
 }
 
-static void tmem_access(WarpInstruction instruction, uint32_t *registers, uint32_t address, Tcgen05Registers shape,
-                        int n, const char *here) {
+void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32_t *registers, uint32_t address,
+                          const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
-    const int write = instruction == WARP_TCGEN05_ST;
     m->pointer[0][t->lane] = registers;
     m->word[0][t->lane] = address;
-    if (!warp_meet(t, instruction, 0xffffffffu, site_of(here))) {
+    if (!warp_meet(t, write ? WARP_TCGEN05_ST : WARP_TCGEN05_LD, 0xffffffffu, site_of(here))) {
         return;
     }
     POST(TMEM_ACCESS, .warp = w, .taddr = address, .registers_are = shape, .columns = n, .write = write,
@@ -191,13 +190,6 @@ static void tmem_access(WarpInstruction instruction, uint32_t *registers, uint32
     }
     warp_go(w);
     thread_pause(t);
-}
-
-void model_tcgen05_ld(Tcgen05Registers shape, int n, uint32_t *registers, uint32_t address, const char *here) {
-    tmem_access(WARP_TCGEN05_LD, registers, address, shape, n, here);
-}
-void model_tcgen05_st(Tcgen05Registers shape, int n, uint32_t address, const uint32_t *registers, const char *here) {
-    tmem_access(WARP_TCGEN05_ST, (uint32_t *)(uintptr_t)registers, address, shape, n, here);
 }
 
 /* The registers of the warp's loads get their values. */
@@ -213,10 +205,11 @@ static void deliver(const Warp *w) {
     }
 }
 
-static void wait_for(GroupKind kind, WarpInstruction instruction, const char *here) {
+void model_tcgen05_wait(int stores, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    if (!warp_meet(t, instruction, 0xffffffffu, site_of(here))) {
+    const GroupKind kind = stores ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
+    if (!warp_meet(t, stores ? WARP_TCGEN05_WAIT_ST : WARP_TCGEN05_WAIT_LD, 0xffffffffu, site_of(here))) {
         return;
     }
     for (int lane = 0; lane < w->lanes; lane++) {
@@ -227,15 +220,12 @@ static void wait_for(GroupKind kind, WarpInstruction instruction, const char *he
         groups_waited(g, g->committed);
     }
     POST(TMEM_WAIT, .warp = w, .group = kind);
-    if (kind == GROUP_TMEM_LOADS) {
+    if (!stores) {
         deliver(w);
     }
     warp_go(w);
     thread_pause(t);
 }
-
-void model_tcgen05_wait_ld(const char *here) { wait_for(GROUP_TMEM_LOADS, WARP_TCGEN05_WAIT_LD, here); }
-void model_tcgen05_wait_st(const char *here) { wait_for(GROUP_TMEM_STORES, WARP_TCGEN05_WAIT_ST, here); }
 
 void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(), .behind = after); }
 
