@@ -45,9 +45,7 @@ typedef struct {
     GemmStatus (*allocate)(Buffer *buffer, size_t bytes, const char *name); /* 256-byte aligned; 0 bytes: data NULL */
     void (*release)(Buffer *buffer);                                        /* safe to call twice */
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
-    /* The model alone: matrix [rows][ld] lies there; for its reports. */
-    void (*name_matrix)(const void *matrix, const char *name, int rows, int columns, int ld, int element_bytes);
-    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes); /* complete when it returns */
+    GemmStatus (*copy_in)(void *device, const void *host, size_t bytes);    /* complete when it returns */
     void (*constant)(const void *device); /* no launch will write what is there; NULL: that makes no difference */
     GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
 
@@ -63,12 +61,12 @@ typedef struct {
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
 
-    /* The model alone, for chapters of several ranks: what is allocated and launched from here on belongs to this device;
-     * launches are held until run_launches() runs them side by side; rows of a matrix from first_row on lie there. */
+    /* The model alone: rows of a matrix, from first_row on, lie there; for its reports. For chapters of several ranks: what is
+     * allocated and launched from here on belongs to this device; launches are held until run_launches() runs them side by side. */
+    void (*name_rows)(const void *rows, const char *name, int first_row, int count, int ld, int element_bytes);
     void (*use_device)(int device);
     void (*hold_launches)(void);
     GemmStatus (*run_launches)(void);
-    void (*name_rows)(const bf16 *rows, const char *name, int first_row, int count, int columns, int ld);
 
     /* The model alone: the seed of the next launch's schedule. */
     void (*set_schedule)(const Options *options, uint64_t seed);

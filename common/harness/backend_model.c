@@ -106,14 +106,6 @@ static void model_release(Buffer *buffer) {
     memset(buffer, 0, sizeof *buffer);
 }
 
-static void model_name_matrix(const void *matrix, const char *name, int rows, int columns, int ld, int element_bytes) {
-    model_describe_matrix(matrix, name, rows, columns, ld, element_bytes);
-}
-
-static void model_name_rows(const bf16 *rows, const char *name, int first_row, int count, int columns, int ld) {
-    model_describe_rows(rows, name, first_row, count, columns, ld, (int)sizeof *rows);
-}
-
 static GemmStatus model_clear(const Buffer *buffer) {
     if (buffer->bytes) {
         memset(buffer->data, 0, buffer->bytes);
@@ -169,11 +161,10 @@ const Backend *model_backend(void) {
         .allocate = model_allocate,
         .release = model_release,
         .clear = model_clear,
-        .name_matrix = model_name_matrix,
         .use_device = model_use_device,
         .hold_launches = model_hold_launches,
         .run_launches = model_run_launches,
-        .name_rows = model_name_rows,
+        .name_rows = model_describe_rows,
         .copy_in = model_copy_in,
         .constant = model_global_constant,
         .copy_out = model_copy_out,

@@ -75,10 +75,10 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
     return status;
 }
 
-static void *matrix(const char *name, int rows, int columns, int ld) {
+static void *matrix(const char *name, int rows, int ld) {
     void *p = model_global_alloc((size_t)rows * (size_t)ld * sizeof(bf16), name);
     if (p != NULL) {
-        model_describe_matrix(p, name, rows, columns, ld, sizeof(bf16));
+        model_describe_rows(p, name, 0, rows, ld, sizeof(bf16));
     } else {
         fprintf(stderr, "out of memory: %d x %d elements for %s\n", rows, ld, name);
     }
@@ -111,9 +111,9 @@ static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *aske
 
 /* bf16's, of which no reference is wanted. */
 static GemmStatus open_bf16(Explanation *e, const Gemm *shape) {
-    e->a = matrix("A", shape->m, shape->k, shape->lda);
-    e->b = matrix("B", shape->n, shape->k, shape->ldb);
-    e->c = matrix("C", shape->m, shape->n, shape->ldc);
+    e->a = matrix("A", shape->m, shape->lda);
+    e->b = matrix("B", shape->n, shape->ldb);
+    e->c = matrix("C", shape->m, shape->ldc);
     size_t workspace = e->chapter->workspace_bytes ? e->chapter->workspace_bytes(shape) : 0;
     e->gemm.workspace = workspace ? model_global_alloc(workspace, "workspace") : NULL;
     e->gemm.a = e->a;

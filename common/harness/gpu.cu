@@ -661,7 +661,6 @@ const Backend *gpu_backend(void) {
         .allocate = gpu_allocate,
         .release = gpu_release,
         .clear = gpu_clear,
-        .name_matrix = NULL,
         .copy_in = gpu_copy_in,
         .copy_out = gpu_copy_out,
         .fill = gpu_fill,

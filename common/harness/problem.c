@@ -171,7 +171,7 @@ static GemmStatus open_operands(Problem *problem) {
         if (o->on_host) {
             GEMM_TRY(allocate_on_host(host_copy_of(problem, o->id), bytes, o->name));
         } else if (backend->is_model) {
-            backend->name_matrix(buffer->data, o->name, (int)o->rows, o->columns, o->ld, type_bytes(o->type));
+            backend->name_rows(buffer->data, o->name, 0, (int)o->rows, o->ld, type_bytes(o->type));
         }
     }
     if (problem->shape.kind == KIND_W4A8) {
@@ -234,8 +234,7 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
     if (backend->is_model) {
-        backend->name_matrix(gemm->c, is_attention(shape.kind) ? "O" : "C", gemm->m, gemm->n, gemm->ldc,
-                             (int)sizeof *gemm->c);
+        backend->name_rows(gemm->c, is_attention(shape.kind) ? "O" : "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
     }
     return GEMM_OK;
 }
@@ -446,11 +445,11 @@ static GemmStatus open_rank(ChapterRun *run, int rank, size_t flag_bytes) {
     gemm->b = (const bf16 *)part->b.data;
     gemm->ranks = &part->ranks;
     if (rank > 0) {
-        backend->name_rows(gemm->a, "A", 0, gemm->m, gemm->k, gemm->lda);
-        backend->name_rows(gemm->c, "C", 0, gemm->m, gemm->n, gemm->ldc);
+        backend->name_rows(gemm->a, "A", 0, gemm->m, gemm->lda, sizeof(bf16));
+        backend->name_rows(gemm->c, "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
     }
     if (rows > 0) {
-        backend->name_rows(gemm->b, "B", first, rows, gemm->k, gemm->ldb);
+        backend->name_rows(gemm->b, "B", first, rows, gemm->ldb, sizeof(bf16));
     }
     return GEMM_OK;
 }

@@ -21,7 +21,6 @@
 #include "judge/bug_report.h"
 #include "judge/fault.h"
 #include "place/dwarf.h"
-#include "place/line.h"
 
 enum {
     DEFAULT_SMS = 4,
@@ -265,7 +264,6 @@ static void unmap_shared(void) {
 }
 
 static void set_up(int slots) {
-    line_init();
     fault_catch();
     if (launch.slots < slots) {
         launch.slot = model_realloc(launch.slot, (size_t)slots * sizeof *launch.slot);

@@ -58,12 +58,9 @@ void model_global_free(void *p);
  * has waited, in a chain of layers too. */
 void model_global_constant(const void *p);
 
-/* Optional: a matrix [rows][ld] of which the first `cols` elements of a row count lies at `base` inside an allocation.
- * Lets reports name elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
-void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes);
-/* The same of some rows of a matrix, from first_row on: what one device has of it. */
-void model_describe_rows(const void *base, const char *name, int first_row, int rows, int cols, int ld,
-                         int element_bytes);
+/* Optional: rows of a matrix, from first_row on, `ld` elements apart, lie at `base` inside an allocation. Lets reports name
+ * elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
+void model_describe_rows(const void *base, const char *name, int first_row, int rows, int ld, int element_bytes);
 
 /* What the model found. The ids are stable: bugs and tests name them. */
 typedef enum {

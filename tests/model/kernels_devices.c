@@ -241,7 +241,7 @@ static int run(const Case *wanted) {
         p.c[rank] = case_memory(2 * HALF * COLS * sizeof(bf16), "C");
         p.flags[rank] = case_memory(FLAGS * sizeof(int), "flags");
         out[rank] = case_memory(GRID * THREADS * sizeof(int), "out");
-        model_describe_matrix(p.c[rank], "C", 2 * HALF, COLS, COLS, sizeof(bf16));
+        model_describe_rows(p.c[rank], "C", 0, 2 * HALF, COLS, sizeof(bf16));
     }
     model_hold_launches();
     for (int rank = 0; rank < DEVICES && status == 0; rank++) {

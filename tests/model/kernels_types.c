@@ -332,7 +332,7 @@ static int run_width(int kind, int bug, int n) {
     p.d = case_memory(64 * MAX_N * sizeof *p.d, "D");
     p.b = b;
     if (kind == MMA_BULK_ROWS) {
-        model_describe_matrix(b, "B", n, depth, depth, bytes);
+        model_describe_rows(b, "B", 0, n, depth, bytes);
     }
     fill(a, type, 0, 64, depth, p.a_trans);
     fill(b, type, 1, n, depth, p.b_trans);

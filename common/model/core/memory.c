@@ -13,6 +13,8 @@
 /* A page: the largest that a kernel for Arm may have. */
 enum { PAGE = 64 * 1024, GAP = PAGE, ALLOCATIONS = 256 };
 
+Device device;
+
 void model_give_up(const char *format, ...) {
     char why[256];
     va_list arguments;

@@ -138,8 +138,6 @@ static Thread *ready_lane(Warp *w) {
     return &w->thread[__builtin_ctz(later != 0 ? later : w->ready)];
 }
 
-static void step(Agent *agent, int whole) { agent->step(agent, whole); }
-
 /* PCT: the highest priority goes on, until it blocks or a change point makes it the lowest. */
 static Thread *pick_by_priority(void) {
     Warp *warp = NULL;
@@ -160,7 +158,7 @@ static Thread *pick_by_priority(void) {
         *(agent_first ? &agent->priority : &warp->priority) = -(int)random_below(1 << 20);
     }
     if (agent_first) {
-        step(agent, 0);
+        agent->step(agent, 0);
         return NULL;
     }
     return ready_lane(take_warp(warp->queued));
@@ -184,7 +182,7 @@ static Thread *pick_by_explorer(void) {
         }
         int i = schedule_explorer->choose(thread, threads, s.agent, s.agent_count);
         if (i >= threads) {
-            step(s.agent[i - threads], 1);
+            s.agent[i - threads]->step(s.agent[i - threads], 1);
             continue;
         }
         if (thread[i]->warp->ready == 1u << thread[i]->lane) {
@@ -208,7 +206,7 @@ static Thread *pick(void) {
         switch (device.options.policy) {
         case MODEL_EAGER:
             while (s.agent_count > 0) {
-                step(s.agent[0], 1);
+                s.agent[0]->step(s.agent[0], 1);
             }
             if (s.ready_count > 0) {
                 return ready_lane(take_warp(device.order != NULL ? earliest_warp() : 0));
@@ -218,7 +216,7 @@ static Thread *pick(void) {
             if (s.ready_count > 0) {
                 return ready_lane(take_warp(0));
             }
-            step(s.agent[0], 1);
+            s.agent[0]->step(s.agent[0], 1);
             break;
         case MODEL_RANDOM: {
             int i = (int)random_below((uint32_t)(s.ready_count + s.agent_count));
@@ -227,7 +225,7 @@ static Thread *pick(void) {
                 w->first_lane = (int)random_below(WARP_SIZE);
                 return ready_lane(w);
             }
-            step(s.agent[i - s.ready_count], 0);
+            s.agent[i - s.ready_count]->step(s.agent[i - s.ready_count], 0);
             break;
         }
         default: {

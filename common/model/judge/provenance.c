@@ -24,7 +24,7 @@ typedef struct {
     int of_map;       /* known from a tensor map: for one launch */
     size_t row_bytes; /* 0: it has no place in memory that is known */
     int first_row;    /* of the matrix, here */
-    int rows, columns, element_bytes;
+    int rows, element_bytes;
 } Tensor;
 
 static struct {
@@ -74,18 +74,12 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
                  known.last.column + (int32_t)coord[0]};
 }
 
-void model_describe_matrix(const void *base, const char *name, int rows, int cols, int ld, int element_bytes) {
-    model_describe_rows(base, name, 0, rows, cols, ld, element_bytes);
-}
-
-void model_describe_rows(const void *base, const char *name, int first_row, int rows, int cols, int ld,
-                         int element_bytes) {
+void model_describe_rows(const void *base, const char *name, int first_row, int rows, int ld, int element_bytes) {
     Tensor tensor = {.base = (uintptr_t)base,
                      .name = name,
                      .row_bytes = (size_t)ld * (size_t)element_bytes,
                      .first_row = first_row,
                      .rows = rows,
-                     .columns = cols,
                      .element_bytes = element_bytes};
     known.last_base = 0;
     for (int i = 1; i < known.count; i++) {

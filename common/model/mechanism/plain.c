@@ -71,14 +71,11 @@ static inline void plain_access(const void *p, uint32_t size, int write, uint32_
 }
 
 /* ACCESS(name, bytes, write) for each function __tsan_<name><bytes>(void *). */
-#define PLAIN_ACCESSES(ACCESS)      \
-    PLAIN_BYTES(ACCESS, )           \
-    PLAIN_BYTES(ACCESS, volatile_)  \
-    PLAIN_WORDS(ACCESS, )           \
-    PLAIN_WORDS(ACCESS, volatile_)  \
-    PLAIN_WORDS(ACCESS, unaligned_) \
-    PLAIN_WORDS(ACCESS, unaligned_volatile_)
-#define PLAIN_BYTES(ACCESS, prefix) ACCESS(prefix##read, 1, 0) ACCESS(prefix##write, 1, 1)
+#define PLAIN_ACCESSES(ACCESS) \
+    ACCESS(read, 1, 0)         \
+    ACCESS(write, 1, 1)        \
+    PLAIN_WORDS(ACCESS, )      \
+    PLAIN_WORDS(ACCESS, unaligned_)
 #define PLAIN_WORDS(ACCESS, prefix)      \
     PLAIN_SIZES(ACCESS, prefix##read, 0) \
     PLAIN_SIZES(ACCESS, prefix##write, 1)
@@ -121,17 +118,6 @@ void *__tsan_memmove(void *to, const void *from, size_t size) {
 }
 void *__tsan_memcpy(void *to, const void *from, size_t size) __attribute__((alias("__tsan_memmove")));
 void *__tsan_memset(void *to, int value, size_t size) { return set(to, value, size, __builtin_return_address(0)); }
-
-#define READ_WRITE(bytes)                                                                   \
-    void __tsan_read_write##bytes(void *p) {                                                \
-        plain_access(p, bytes, 0, ALIGNMENT_OF(read, bytes), __builtin_return_address(0));  \
-        plain_access(p, bytes, 1, ALIGNMENT_OF(write, bytes), __builtin_return_address(0)); \
-    }
-READ_WRITE(1)
-READ_WRITE(2)
-READ_WRITE(4)
-READ_WRITE(8)
-READ_WRITE(16)
 
 void __tsan_init(void) {}
 

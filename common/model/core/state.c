@@ -1,4 +1,0 @@
-/* state.c - see state.h. */
-#include "state.h"
-
-Device device;
