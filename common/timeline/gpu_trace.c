@@ -33,7 +33,8 @@ typedef struct {
     int count[TRACE_CTA_WARPS]; /* records of each warp */
     BarrierArray array[MAX_BARRIER_ARRAYS];
     int arrays;
-    int failed;
+    int failed; /* there was no memory, and what is added goes here */
+    TraceEvent nowhere;
 } Decoder;
 
 static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end) {
@@ -45,7 +46,7 @@ static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end)
         if (larger == NULL) {
             fprintf(stderr, "no memory for %zu events of the trace\n", room);
             d->failed = 1;
-            return NULL;
+            return &d->nowhere;
         }
         trace->event = larger;
     }
@@ -184,9 +185,6 @@ enum { OPEN_GROUPS = sizeof((Groups *)0)->event / sizeof(size_t) };
 /* products: of wgmma, the sum of their N. */
 static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64_t end, int products, int warp) {
     TraceEvent *e = add(d, kind, begin, end);
-    if (e == NULL) {
-        return;
-    }
     e->unit = kind == TRACE_WGMMA ? warp / 4 : warp;
     e->bytes = products / 2; /* the cycles they need, until trace_place_products() */
     e->index = g->next;
@@ -198,7 +196,7 @@ static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64
 
 /* After a wait from `begin` to `end`. Only one that really waited says when the last of the groups ended. */
 static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64_t end) {
-    for (; g->next - g->first > unfinished; g->first++) {
+    for (; !d->failed && g->next - g->first > unfinished; g->first++) {
         TraceEvent *e = &d->trace->event[g->event[g->first % OPEN_GROUPS]];
         e->end = end;
         if (e->kind == TRACE_WGMMA) { /* until trace_place_products() */
@@ -229,10 +227,7 @@ static void fill_epilogues(Decoder *d, int warp, size_t from) {
             until = e.end;
         } else if (until != 0) {
             if (e.begin > until) {
-                TraceEvent *part = add(d, TRACE_EPILOGUE, until, e.begin);
-                if (part != NULL) {
-                    part->warp = warp;
-                }
+                add(d, TRACE_EPILOGUE, until, e.begin)->warp = warp;
             }
             until = e.kind == TRACE_WAIT || e.kind == TRACE_TILE ? 0 : e.end;
         }
@@ -260,7 +255,7 @@ static void decode_warp(Decoder *d, int warp) {
                 land(d, phase, 0); /* nobody looked when the phase before completed */
             }
             e = add(d, TRACE_LOAD, begin, begin);
-            if (e != NULL && phase != NULL) {
+            if (phase != NULL) {
                 phase->bytes = number * 16;
                 e->index = (int)r[i].data; /* until the load has landed */
                 phase->first = phase->loads++ == 0 ? d->trace->count - 1 : phase->first;
@@ -281,9 +276,6 @@ static void decode_warp(Decoder *d, int warp) {
             break;
         default:
             e = add(d, (TraceKind)kind, begin, end);
-            if (e == NULL) {
-                break;
-            }
             e->warp = warp;
             e->index = number;
             if (kind == TRACE_TILE) {
@@ -306,7 +298,7 @@ static void decode_warp(Decoder *d, int warp) {
             }
         }
     }
-    for (int i = 0; i < phase_count; i++) {
+    for (int i = 0; i < phase_count && !d->failed; i++) {
         land(d, &phases[i], 0);
     }
     TraceTail tail;
@@ -314,10 +306,7 @@ static void decode_warp(Decoder *d, int warp) {
     int closed =
         d->count[warp] > 0 && r[d->count[warp] - 1].begin == tail.begin && r[d->count[warp] - 1].what == tail.kind;
     if (tail.end != 0 && tail.kind < TRACE_KINDS && !closed) {
-        TraceEvent *e = add(d, (TraceKind)tail.kind, whole_clock(d, tail.begin), whole_clock(d, tail.end));
-        if (e != NULL) {
-            e->warp = warp;
-        }
+        add(d, (TraceKind)tail.kind, whole_clock(d, tail.begin), whole_clock(d, tail.end))->warp = warp;
     }
     fill_epilogues(d, warp, first);
     if (tail.past != 0) {

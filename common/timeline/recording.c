@@ -30,11 +30,13 @@ static int by_tile(const void *x, const void *y) {
     return a->cta != b->cta ? (a->cta < b->cta ? -1 : 1) : a->row != b->row ? a->row - b->row : a->col - b->col;
 }
 
-/* Different tiles in TRACE_TILE events, of every CTA for itself. -1 without memory. */
-static long count_tiles(const Trace *trace) {
+/* Different tiles in TRACE_TILE events, of every CTA for itself; without such events CTAs, of a chapter that takes one tile each
+ * and does not say which. -1 without memory. */
+long recording_tiles_of_sm(const Recording *recording) {
+    const Trace *trace = &recording->trace;
     TraceEvent *tile = malloc((trace->count + 1) * sizeof *tile);
     size_t count = 0;
-    long different = 0;
+    long different = 0, ctas = 0;
     if (!tile) {
         return -1;
     }
@@ -42,22 +44,14 @@ static long count_tiles(const Trace *trace) {
         if (trace->event[i].kind == TRACE_TILE) {
             tile[count++] = trace->event[i];
         }
+        ctas += trace->event[i].kind == TRACE_CTA;
     }
     qsort(tile, count, sizeof *tile, by_tile);
     for (size_t i = 0; i < count; i++) {
         different += i == 0 || by_tile(&tile[i - 1], &tile[i]) != 0;
     }
     free(tile);
-    return different;
-}
-
-/* The same without an array: CTAs of a chapter that takes one tile each and does not say which. */
-static long count_ctas(const Trace *trace) {
-    long ctas = 0;
-    for (size_t i = 0; i < trace->count; i++) {
-        ctas += trace->event[i].kind == TRACE_CTA;
-    }
-    return ctas;
+    return different != 0 ? different : ctas;
 }
 
 int recording_launches(const Recording *recording) {
@@ -102,11 +96,6 @@ long recording_tiles_of_launch(const Recording *recording) {
     }
     long tiles;
     return sscanf(recording->kernel, "%*[^:]: %ld tiles", &tiles) == 1 ? tiles : recording->trace.ctas;
-}
-
-long recording_tiles_of_sm(const Recording *recording) {
-    long tiles = count_tiles(&recording->trace);
-    return tiles != 0 ? tiles : count_ctas(&recording->trace);
 }
 
 static int by_line(const TraceEvent *a, const TraceEvent *b);

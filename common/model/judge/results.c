@@ -13,9 +13,6 @@
 #include "bug_report.h"
 #include "cells.h"
 
-static int min(int a, int b) { return a < b ? a : b; }
-static int max(int a, int b) { return a > b ? a : b; }
-
 static int is_matrix(Tag tag, const char *name) { return strcmp(tag_matrix(tag), name) == 0; }
 
 void results_tile(Warpgroup *g, Tag a, Tag b, int rows, int columns) {
@@ -42,10 +39,10 @@ void results_fragment(Cta *cta, Tag a, Tag b) {
         r->column_begin = b.row;
         r->any = 1;
     }
-    r->row_begin = min(r->row_begin, a.row);
-    r->row_end = max(r->row_end, a.row + 16);
-    r->column_begin = min(r->column_begin, b.row);
-    r->column_end = max(r->column_end, b.row + 8);
+    r->row_begin = a.row < r->row_begin ? a.row : r->row_begin;
+    r->row_end = a.row + 16 > r->row_end ? a.row + 16 : r->row_end;
+    r->column_begin = b.row < r->column_begin ? b.row : r->column_begin;
+    r->column_end = b.row + 8 > r->column_end ? b.row + 8 : r->column_end;
 }
 
 static int is_in_tile(const WarpgroupResults *r, int row, int column) {

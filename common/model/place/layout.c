@@ -289,7 +289,7 @@ static uint64_t own_file(const Unit *unit, const Entry *root) {
     return 0;
 }
 
-int layout_constants(const char *file, ModelConstant *list, int most) {
+int model_constants(const char *file, ModelConstant *list, int most) {
     Unit unit;
     int count = 0;
     Entry root = find_unit(file, &unit);

@@ -15,7 +15,4 @@ const char *layout_text(const char *file, const char *type, const char *variable
 /* The members of the struct `type`, up to `most`; returns how many there are. *size: bytes of the struct. */
 int layout_members(const char *file, const char *type, ModelMember *list, int most, uint64_t *size);
 
-/* The enumerators of enums without a name in this file, up to `most`; returns how many there are. */
-int layout_constants(const char *file, ModelConstant *list, int most);
-
 #endif

@@ -544,5 +544,3 @@ int model_shared_members(const ModelObserver *seen, ModelMember *list, int most,
     *size = 0;
     return seen->shared_type == NULL ? 0 : layout_members(seen->shared_file, seen->shared_type, list, most, size);
 }
-
-int model_constants(const char *file, ModelConstant *list, int most) { return layout_constants(file, list, most); }
