@@ -30,13 +30,12 @@ static int by_tile(const void *x, const void *y) {
     return a->cta != b->cta ? (a->cta < b->cta ? -1 : 1) : a->row != b->row ? a->row - b->row : a->col - b->col;
 }
 
-/* Different tiles in TRACE_TILE events, of every CTA for itself; without such events CTAs, of a chapter that takes one tile each
- * and does not say which. -1 without memory. */
-long recording_tiles_of_sm(const Recording *recording) {
+/* Different tiles in TRACE_TILE events, of every CTA for itself. -1 without memory. */
+static long tiles_of_sm(const Recording *recording) {
     const Trace *trace = &recording->trace;
     TraceEvent *tile = malloc((trace->count + 1) * sizeof *tile);
     size_t count = 0;
-    long different = 0, ctas = 0;
+    long different = 0;
     if (!tile) {
         return -1;
     }
@@ -44,14 +43,13 @@ long recording_tiles_of_sm(const Recording *recording) {
         if (trace->event[i].kind == TRACE_TILE) {
             tile[count++] = trace->event[i];
         }
-        ctas += trace->event[i].kind == TRACE_CTA;
     }
     qsort(tile, count, sizeof *tile, by_tile);
     for (size_t i = 0; i < count; i++) {
         different += i == 0 || by_tile(&tile[i - 1], &tile[i]) != 0;
     }
     free(tile);
-    return different != 0 ? different : ctas;
+    return different;
 }
 
 int recording_launches(const Recording *recording) {
@@ -90,7 +88,8 @@ int recording_cta_of_launch(const Recording *recording, int launch, int cta) {
     return lowest;
 }
 
-long recording_tiles_of_launch(const Recording *recording) {
+/* Tiles of C that the launch computes, as the chapter describes it or one for each CTA. */
+static long tiles_of_launch(const Recording *recording) {
     if (recording_launches(recording) > 1) {
         return 0; /* which of them computes C is not known */
     }
@@ -206,7 +205,7 @@ double recording_efficiency(const Recording *recording) {
     uint64_t begin, end;
     recording_span(recording, &begin, &end);
     int peak = recording_peak(recording);
-    long tiles = recording_tiles_of_launch(recording), here = recording_tiles_of_sm(recording);
+    long tiles = tiles_of_launch(recording), here = tiles_of_sm(recording);
     if (end <= begin || peak == 0 || tiles <= 0 || here < 0 || recording->trace.units_a_second == 0) {
         return 0;
     }

@@ -42,9 +42,6 @@ void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end);
 /* Share of [begin, end) in which the SM's tensor cores had work: for each of the four the union of the products of all its
  * CTAs. cta: of that one alone; -1: of all. */
 double recording_busy(const Recording *recording, int cta, uint64_t begin, uint64_t end);
-/* Tiles of C that the launch computes, as the chapter describes it or one for each CTA; and those of this SM. */
-long recording_tiles_of_launch(const Recording *recording);
-long recording_tiles_of_sm(const Recording *recording);
 /* FLOP of the SM's tiles / (its cycles x peak). 0 on the model, whose steps are no cycles. */
 double recording_efficiency(const Recording *recording);
 
