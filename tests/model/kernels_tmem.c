@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
     enum { SHARED, STORED, COPIED, COPY } from; /* A; or there is no product, but a copy to where D would be */
     int twice;                                  /* two products */
+    int m_major;                                /* A, of bytes */
     int m;                                      /* 0: 128 */
     int upper;                                  /* A and D are in the other half of the lanes */
     int adds;                                   /* D, or what a copy leaves out, has been stored: 1, 2, 1, 2... */
@@ -68,6 +69,8 @@ IN(RIGHT_16X32BX2, NULL, IN_TENSOR, .registers = TCGEN05_16X32BX2);
 IN(RIGHT_STORED_F8, NULL, IN_TENSOR, F8(E4M3, E4M3));
 IN(RIGHT_COPIED, NULL, .from = COPIED); /* by the thread that multiplies: no commit between */
 IN(RIGHT_F8, NULL, F8(E4M3, E4M3));
+IN(RIGHT_F8_M_MAJOR, NULL, F8(E5M2, E4M3), .m_major = 1);
+IN(RIGHT_MXF8_M_MAJOR, NULL, MXF8, .m_major = 1);
 IN(RIGHT_E5M2_E4M3, NULL, F8(E5M2, E4M3));
 IN(RIGHT_E2M3_E3M2, NULL, F8(E2M3_IN_8, E3M2_IN_8));
 IN(RIGHT_E2M1_E4M3, NULL, F8(E2M1_IN_8, E4M3));
@@ -171,7 +174,9 @@ IN(OTHER_LANES_LOADED, "UNINIT_TENSOR", IN_TENSOR, .m = 64, .upper = 1, .registe
 IN(LOADED_X3, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .num = 3);
 IN(LOADED_FROM_LANE_8, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .at_load = 8 << 16);
 IN(LOADED_16X32BX2_PACKED, "TMEM_ADDRESS", IN_F16(F16), .registers = TCGEN05_16X32BX2);
-IN(F8_MN_MAJOR, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .shape = 1 << 16);
+IN(F6_M_MAJOR, "TCGEN05_DESCRIPTOR", F8(E2M3_IN_8, E4M3), .m_major = 1);
+IN(F4_N_MAJOR, "TCGEN05_DESCRIPTOR", OF_4(MXF4), .shape = 1 << 16);
+IN(N_MAJOR_24, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .m = 64, .shape = 1 << 16 ^ 11 << 17);
 IN(F8_OF_NO_TYPE, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .shape = 2 << 7);
 IN(SUMS_OF_BF16_IN_F16, "TCGEN05_DESCRIPTOR", IN_F16(BF16));
 IN(COMMIT_OF_A_PAIR, "CTA_GROUP", F8(E4M3, E4M3), .told = 1); /* tilelang#2287 */
@@ -251,7 +256,10 @@ DEVICE void fill(const Params *p, Shared *s, int rank, int product) {
         const int is_b = i >= rows_of(p), row = is_b ? i - rows_of(p) : i;
         uint8_t line[ROW];
         put_row(line, is_b ? p->mode.b : p->mode.a, is_b ? row + rank * of_b : row_of_a(p, rank, product, row));
-        for (int chunk = 0; chunk < ROW / 16; chunk++) {
+        for (int k = 0; k < ROW && p->mode.m_major && !is_b; k++) {
+            s->a[product][k * LANES + (row / 16 ^ k % 8) * 16 + row % 16] = line[k];
+        }
+        for (int chunk = 0; chunk < ROW / 16 && (is_b || !p->mode.m_major); chunk++) {
             memcpy(&(is_b ? s->b : s->a[product])[row * ROW + (chunk ^ row % 8) * 16], &line[chunk * 16], 16);
         }
     }
@@ -345,13 +353,14 @@ DEVICE uint32_t shape_of(const Params *p, int step) {
               ue8m0 = m->kind != TCGEN05_MXF4NVF4 || p->bug == RIGHT_NVF4_UE8M0;
     const uint32_t shape = has_scales(p) ? tcgen05_shape_scaled(a, b, ue8m0, p->m, N, byte, byte)
                                          : tcgen05_shape_f8(a, b, p->m, N) - (m->d_is_f16 ? TCGEN05_D_IN_FP32 : 0);
-    return shape ^ m->shape ^ (step == 2 ? m->third : 0);
+    return shape ^ m->shape ^ (uint32_t)m->m_major << 15 ^ (step == 2 ? m->third : 0);
 }
 
 DEVICE void multiply_step(const Params *p, Shared *s, uint32_t first, uint32_t d, int product, int step) {
     const Mode *m = &p->mode;
     const int adds = step > 0 || m->adds || p->bug == ACCUMULATE_FIRST;
-    const uint64_t a = tcgen05_descriptor(s->a[product]) + m->rows + step * 2, b = tcgen05_descriptor(s->b) + step * 2;
+    const uint64_t a = tcgen05_descriptor(s->a[product]) + m->rows + step * (m->m_major ? STEP * LANES >> 4 : 2),
+                   b = tcgen05_descriptor(s->b) + step * 2;
     const uint32_t shape = shape_of(p, step), lanes = m->upper ? 16 << 16 : 0,
                    scales = first + (uint32_t)(step * scales_of(p) / 4 * 4);
     d += lanes + m->at_d;

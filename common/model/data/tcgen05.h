@@ -42,7 +42,7 @@ static inline MatrixType tcgen05_type(Tcgen05Kind kind, uint32_t bits) {
 
 static inline Tcgen05Shape tcgen05_shape(uint32_t bits, Tcgen05Kind kind, int pair) {
     const int scales = tcgen05_has_scales(kind), d = (int)(bits >> 4 & 3);
-    const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | (kind == TCGEN05_F16 ? 3u << 15 : 0) | 0x3fu << 17 |
+    const uint32_t fields = 3u << 4 | 7u << 7 | 7u << 10 | (tcgen05_is_4_bits(kind) ? 0 : 3u << 15) | 0x3fu << 17 |
                             (scales ? 1u << 23 | 15u << 27 : 0x1fu << 24);
     Tcgen05Shape s = {.kind = kind,
                       .a = tcgen05_type(kind, bits >> 7),
@@ -61,14 +61,19 @@ static inline Tcgen05Shape tcgen05_shape(uint32_t bits, Tcgen05Kind kind, int pa
               ids = kind == TCGEN05_MXF4NVF4 ? 3 : tcgen05_is_4_bits(kind);
     s.unknown |= (uint32_t)(!scales && (d > 1 || (d == 0 && s.a == MATRIX_BF16))) << 4 | (uint32_t)types << 7 |
                  (uint32_t)(scales && kind != TCGEN05_MXF4NVF4 && s.scale != MATRIX_UE8M0) << 23 |
-                 (uint32_t)((s.a_id | s.b_id) & ids) << 29;
+                 (uint32_t)((s.a_id | s.b_id) & ids) << 29 | (uint32_t)(s.a_major && matrix_is_in_8(s.a)) << 15 |
+                 (uint32_t)(s.b_major && matrix_is_in_8(s.b)) << 16;
     return s;
 }
 
-/* M = 128 of one CTA takes N by 16 in CUTLASS and DeepGEMM. 9.7.16.2.1. */
+/* Bytes that are MN-major: 16 rows are a chunk of 16 bytes. */
+static inline int tcgen05_is_mn_bytes(MatrixType type, int mn_major) { return mn_major && matrix_bits(type) == 8; }
+
+/* M = 128 of one CTA takes N by 16, and MN-major bytes by 16 in each CTA in CUTLASS and DeepGEMM. 9.7.16.2.1. */
 static inline int tcgen05_has_shape(const Tcgen05Shape *s) {
     const int scales = tcgen05_has_scales(s->kind), least = s->pair || scales ? 128 : 64, most = s->pair ? 256 : 128;
-    return (s->m == least || s->m == most) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m == 64 ? 8 : 16) == 0;
+    return (s->m == least || s->m == most) && s->n > 0 && s->n <= WGMMA_MAX_N && s->n % (s->m == 64 ? 8 : 16) == 0 &&
+           (!tcgen05_is_mn_bytes(s->b, s->b_major) || s->n % (16 << s->pair) == 0);
 }
 
 /* Elements of k that share a scale. */
@@ -138,6 +143,15 @@ static inline int tcgen05_descriptor_decode(uint64_t bits, WgmmaDescriptor *d) {
     d->swizzle_bytes = swizzle_bytes[bits >> 61];
     d->unknown = bits & ~fields;
     return (bits >> 46 & 7) == 1 && d->swizzle_bytes >= 0 && d->unknown == 0;
+}
+
+/* wgmma_operand_addresses(), also of MN-major bytes: pairs of them are its rows, and the chunks of 16 k more follow. */
+static inline void tcgen05_operand_addresses(WgmmaDescriptor d, MatrixType type, int mn_major, int rows,
+                                             uint32_t *address) {
+    const int halves = tcgen05_is_mn_bytes(type, mn_major) ? 2 : 1;
+    for (int half = 0; half < halves; half++, d.start += 2 * d.stride) {
+        wgmma_operand_addresses(&d, mn_major, rows / halves, address + half * rows);
+    }
 }
 
 #endif

@@ -185,7 +185,8 @@ ON(tmem, TMEM_ACCESS) {
 /* ---- products: 9.7.16.10 ----------------------------------------------------------------------------------------- */
 
 /* An operand in shared memory: `rows` of 32 bytes, of whose chunks a copy may want the first alone. Leaves their tags. */
-static void check_rows(Actor *actor, Cta *cta, uint64_t bits, int mn_major, int rows, int halves, Tag *tag) {
+static void check_rows(Actor *actor, Cta *cta, uint64_t bits, MatrixType type, int mn_major, int rows, int halves,
+                       Tag *tag) {
     static uint32_t address[2 * WGMMA_MAX_N];
     const char *what = actor->what;
     const Site site = actor->access.site;
@@ -197,7 +198,7 @@ static void check_rows(Actor *actor, Cta *cta, uint64_t bits, int mn_major, int 
             "63 is %d (0, 2, 4, 6), and bits of no field are 0x%llx (0)",
             what, (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61), (unsigned long long)d.unknown);
     }
-    wgmma_operand_addresses(&d, mn_major, rows, address);
+    tcgen05_operand_addresses(d, type, mn_major, rows, address);
     for (int i = 0; i < 2 * rows; i += halves) {
         uint32_t offset = address[i] - SHARED_RESERVED;
         if (address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > cta->shared_bytes) {
@@ -222,10 +223,13 @@ static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
     const Tcgen05Shape *s = &p->shape;
     const int is_a = kind == ACCESS_TCGEN05_A, rows = is_a ? tcgen05_rows(s) : tcgen05_columns(s),
               mn_major = is_a ? s->a_major : s->b_major;
+    const MatrixType type = is_a ? s->a : s->b;
     Actor actor = actor_tcgen05(p->thread, kind, p->site);
-    check_rows(&actor, cta, is_a ? p->a : p->b, mn_major, rows, 1, tag);
-    return provenance_operand(p->thread, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag,
-                              is_a ? s->a : s->b, mn_major, rows, p->site);
+    check_rows(&actor, cta, is_a ? p->a : p->b, type, mn_major, rows, 1, tag);
+    return tcgen05_is_mn_bytes(type, mn_major)
+               ? (Tag){TENSOR_UNKNOWN, 0, 0, 0}
+               : provenance_operand(p->thread, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag, type,
+                                    mn_major, rows, p->site);
 }
 
 /* Columns of a lane, not as a product's D: such a product comes there only behind a commit. */
@@ -263,7 +267,7 @@ ON(tmem, TMEM_COPY) {
     for (int i = 0; i <= copy->pair; i++) {
         Cta *cta = pair_cta(copy->thread, copy->pair, i);
         check_columns(cta, "tcgen05.cp", copy->site, column, p->columns);
-        check_rows(&from, cta, copy->from, 0, p->rows, p->columns == 4 ? 2 : 1, tag);
+        check_rows(&from, cta, copy->from, MATRIX_BF16, 0, p->rows, p->columns == 4 ? 2 : 1, tag);
         for (int row = 0; row < p->rows * p->times; row++) {
             access_other(cta, &to, tcgen05_copy_lane(p, row % p->rows, row / p->rows), column, p->columns);
         }
@@ -296,8 +300,8 @@ ON(tmem, TMEM_PRODUCT) {
     if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && (s->a_major || matrix_is_in_8(s->a)))) {
         static const char *const has[] = {
             "f16, f16 (D in fp16 or fp32) or bf16 (in fp32) without a mixture",
-            "f8f6f4, e4m3, e5m2, e2m3, e3m2 and e2m1, K-major, D in fp16 or fp32",
-            "mxf8f6f4, e4m3, e5m2, e2m3, e3m2 and e2m1, K-major, scales of ue8m0, D in fp32",
+            "f8f6f4, e4m3 and e5m2, K-major e2m3, e3m2 and e2m1, D in fp16 or fp32",
+            "mxf8f6f4, e4m3 and e5m2, K-major e2m3, e3m2 and e2m1, scales of ue8m0, D in fp32",
             "mxf4nvf4 (4X), e2m1, K-major, scales of ue4m3 or ue8m0 from byte 0 on, D in fp32",
             "mxf4, e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32",
             "mxf4nvf4 (2X), e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32"};

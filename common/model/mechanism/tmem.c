@@ -235,8 +235,15 @@ static void load_operand(const Cta *cta, MatrixType type, float *values, uint64_
     static uint32_t address[2 * WGMMA_MAX_N];
     WgmmaDescriptor descriptor;
     tcgen05_descriptor_decode(bits, &descriptor);
-    wgmma_operand_addresses(&descriptor, mn_major, rows, address);
-    wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+    tcgen05_operand_addresses(descriptor, type, mn_major, rows, address);
+    if (!tcgen05_is_mn_bytes(type, mn_major)) {
+        wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
+        return;
+    }
+    for (int i = 0; i < 2 * rows; i++) {
+        float *at = &values[(i / rows * 16 + i % 16) * rows + i % rows / 16 * 16];
+        matrix_elements(type, at, 1, cta->shared + (address[i] - SHARED_RESERVED), CHUNK_BYTES);
+    }
 }
 
 /* Scale `i` of a row, as the lanes of this one's quarter hold it. */
