@@ -30,11 +30,11 @@ HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, i
 /* Without this bit of a shape D is fp16, each in the lower half of a column: of kinds without scales. */
 enum { TCGEN05_D_IN_FP32 = 1 << 4 };
 /* Of kind f8f6f4, K-major: a and b are 0 for e4m3, 1 e5m2, 3 e2m3, 4 e3m2, 5 e2m1. Of 6 or 4 bits, 16 elements side by side are the first
- * 12, or 8, bytes of 16. */
+ * 12, or 8, bytes of 16. With 1 << 15, or 1 << 16, a, or b, of 8 bits is M- or N-major; n is a multiple of 16 then, of a pair of 32. */
 HOST_DEVICE uint32_t tcgen05_shape_f8(int a, int b, int m, int n) {
     return 1u << 4 | (uint32_t)a << 7 | (uint32_t)b << 10 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
 }
-/* Of a kind with scales, K-major, m = 128 or, of a pair, 256: a and b as above, of mxf4 and mxf4nvf4 1, e2m1. Scales are ue8m0, or ue4m3
+/* Of a kind with scales, majors as above, m = 128 or, of a pair, 256: a and b as above, of mxf4 and mxf4nvf4 1, e2m1. Scales are ue8m0, or ue4m3
  * of mxf4nvf4. Those of a k-step begin at byte a_scale, and b_scale, of their columns: 0 to 3; 0 or 2 of mxf4, which takes two; 0 of
  * mxf4nvf4, which takes four. */
 HOST_DEVICE uint32_t tcgen05_shape_scaled(int a, int b, int scale_is_ue8m0, int m, int n, int a_scale, int b_scale) {

@@ -174,6 +174,7 @@ IN(OTHER_LANES_LOADED, "UNINIT_TENSOR", IN_TENSOR, .m = 64, .upper = 1, .registe
 IN(LOADED_X3, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .num = 3);
 IN(LOADED_FROM_LANE_8, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .at_load = 8 << 16);
 IN(LOADED_16X32BX2_PACKED, "TMEM_ADDRESS", IN_F16(F16), .registers = TCGEN05_16X32BX2);
+IN(M_MAJOR_OVERWRITTEN, "RACE_WAR", F8(E4M3, E4M3), .m_major = 1);
 IN(F6_M_MAJOR, "TCGEN05_DESCRIPTOR", F8(E2M3_IN_8, E4M3), .m_major = 1);
 IN(F4_N_MAJOR, "TCGEN05_DESCRIPTOR", OF_4(MXF4), .shape = 1 << 16);
 IN(N_MAJOR_24, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .m = 64, .shape = 1 << 16 ^ 11 << 17);
@@ -412,8 +413,8 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int pro
     } else if (bug != NO_COMMIT && bug != COMMIT_BY_OTHER_THREAD) {
         tcgen05_commit(&s->full);
     }
-    if (bug == OPERAND_OVERWRITTEN || bug == COPY_SOURCE_OVERWRITTEN) {
-        s->a[product][0] = 0;
+    if (bug == OPERAND_OVERWRITTEN || bug == COPY_SOURCE_OVERWRITTEN || bug == M_MAJOR_OVERWRITTEN) {
+        s->a[product][bug == M_MAJOR_OVERWRITTEN ? 20 * LANES : 0] = 0;
     }
 }
 
