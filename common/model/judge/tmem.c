@@ -300,8 +300,8 @@ ON(tmem, TMEM_PRODUCT) {
     if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && (s->a_major || matrix_is_in_8(s->a)))) {
         static const char *const has[] = {
             "f16, f16 (D in fp16 or fp32) or bf16 (in fp32) without a mixture",
-            "f8f6f4, e4m3 and e5m2, K-major e2m3, e3m2 and e2m1, D in fp16 or fp32",
-            "mxf8f6f4, e4m3 and e5m2, K-major e2m3, e3m2 and e2m1, scales of ue8m0, D in fp32",
+            "f8f6f4, e4m3 and e5m2 (N-major: N by 16, of a pair 32), K-major e2m3, e3m2 and e2m1, D in fp16 or fp32",
+            "mxf8f6f4, types and majors of f8f6f4 (N-major: N by 16, of a pair 32), scales of ue8m0, D in fp32",
             "mxf4nvf4 (4X), e2m1, K-major, scales of ue4m3 or ue8m0 from byte 0 on, D in fp32",
             "mxf4, e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32",
             "mxf4nvf4 (2X), e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32"};
