@@ -35,7 +35,7 @@ sub lines {
 }
 
 # blocks(LINES): the fenced blocks. Each is {line: number of its first fence, info, lines, gap: whether a line of text
-# stands between it and the block before}.
+# stands between it and the block before}, and open where it has no end.
 sub blocks {
     my @lines = @_;
     my (@blocks, $block, $fence);
@@ -56,7 +56,7 @@ sub blocks {
             $gap = 1;
         }
     }
-    push @blocks, $block if $block;
+    push @blocks, { %$block, open => 1 } if $block;
     return @blocks;
 }
 

@@ -1,4 +1,5 @@
-/* draw_11.c - where a thread's weights lie in a packed block, from pack.h. */
+/* draw_11.c - where a thread's weights lie in a packed block, from pack.h; and two sets of registers, one converted into while
+ * products read the other. */
 #include "picture.h"
 
 #include "../../beyond/11_w4a8/pack.h"
@@ -114,5 +115,106 @@ PICTURE(packed) {
          "The packed block, %d bytes; a bulk copy brings %d, of k-tiles side by side. Framed: thread %d's", BLOCK_BYTES,
          constant(source, "PAIR"), THREAD);
     draw_block(X, BLOCK, WIDTH - X - MARGIN);
+    end();
+}
+
+/* In units of time: the conversion of a k-tile, its products, and adding it to the sums. */
+enum { TILES = 4, CONVERT = 4, PRODUCTS = 7, PROMOTE = 1, LEFT = 190, SCALE = 21 };
+
+typedef struct {
+    int convert[TILES], issue[TILES], start[TILES], done[TILES], promote[TILES];
+} Course;
+
+static int later(int a, int b) { return a > b ? a : b; }
+
+/* A warpgroup's k-tiles, with one set of registers; with two, as a stage has two k-tiles: the second is converted under the
+ * products of the first, the next stage's first under those of the second. */
+static Course run(int sets, int waits) {
+    Course c;
+    int now = 0, tensor = 0;
+    for (int i = 0; i < TILES; i++) {
+        int second = sets == 2 && i % 2 == 1;
+        if (i == 0 || sets == 1) {
+            c.convert[i] = now;
+            now += CONVERT;
+        }
+        c.issue[i] = now;
+        c.start[i] = later(tensor, now);
+        tensor = c.done[i] = c.start[i] + PRODUCTS;
+        if (second) {
+            c.promote[i - 1] = waits ? later(now, c.done[i - 1]) : now;
+            now = c.promote[i - 1] + PROMOTE;
+        }
+        if (sets == 2 && i + 1 < TILES) {
+            c.convert[i + 1] = now;
+            now += CONVERT;
+        }
+        if (sets == 1 || second) {
+            c.promote[i] = later(now, c.done[i]);
+            now = c.promote[i] + PROMOTE;
+        }
+    }
+    return c;
+}
+
+static void bar(const char *class, int y, int from, int to, const char *name, int i) {
+    cell(class, LEFT + from * SCALE, y, (to - from) * SCALE, 22, "t s c", 15, name, i);
+}
+
+static void draw_course(const Course *c, int y, int tiles, int promoted) {
+    paragraph("t s e", LEFT - 8, y + 15, 26, "threads\ntensor cores");
+    for (int i = 0; i < tiles; i++) {
+        bar("frag", y, c->convert[i], c->convert[i] + CONVERT, "convert %d", i);
+        bar("math", y + 26, c->start[i], c->done[i], "products %d", i);
+        if (i < promoted) {
+            bar("epi", y, c->promote[i], c->promote[i] + PROMOTE, "+%d", i);
+        }
+    }
+}
+
+/* Of each set, above when it is written, below when products read it. */
+static void draw_sets(const Course *c, int y, int tiles) {
+    for (int set = 0; set < 2; set++) {
+        int at = y + set * 46;
+        text("m s e", LEFT - 8, at + 25, "registers a[%d]", set);
+        for (int i = set; i < tiles; i += 2) {
+            bar("frag", at, c->convert[i], c->convert[i] + CONVERT, "written: %d", i);
+            bar("wait", at + 20, c->issue[i], c->done[i], "read by products %d", i);
+        }
+    }
+}
+
+PICTURE(pipeline) {
+    enum { TWO = 84, ONE = 284, NONE = 380 };
+    must_contain(source, "uint32_t a[PAIR][STEPS][4];");
+    must_contain(source, "wgmma_wait_group(1);");
+    must_contain(source, "wgmma_wait_group(0);");
+    Course two = run(2, 1), one = run(1, 1), none = run(2, 0);
+    begin("beyond/11_w4a8/pipeline.svg", 548, "Conversion of a k-tile under the products of the one before");
+    paragraph("t", MARGIN, 26, 18,
+              "One warpgroup, its first k-tiles. Products are issued where a conversion ends, and run when the tensor "
+              "cores come to them.\n"
+              "+0: the sums of k-tile 0, times their scales, are added to those in fp32. Behind +1 another warpgroup's "
+              "products fill the gap.");
+    text("t h", MARGIN, TWO - 10, "Two sets of registers");
+    draw_course(&two, TWO, TILES, TILES);
+    draw_sets(&two, TWO + 60, TILES);
+    for (int i = 0; i < TILES; i++) {
+        int x = LEFT + two.promote[i] * SCALE;
+        line(x, TWO - 6, x, TWO + 52);
+        text("m x", x + 3, TWO - 2, "wait_group(%d)", 1 - i % 2);
+    }
+    text("t h", MARGIN, ONE - 10, "One set: the tensor cores wait for each conversion");
+    draw_course(&one, ONE, 3, 2);
+    text("t h", MARGIN, NONE - 10,
+         "Two sets, wgmma_wait_group(1) left out: k-tile 2 is converted over what products 0 still read");
+    draw_course(&none, NONE, 3, 1);
+    int over = none.done[0] < none.convert[2] + CONVERT ? none.done[0] : none.convert[2] + CONVERT;
+    need(over > none.convert[2] && two.convert[2] >= two.done[0] && one.start[1] != one.done[0],
+         "the three pipelines of 11_w4a8 do not show what they are for");
+    box("hot", LEFT + none.convert[2] * SCALE, NONE + 56, (over - none.convert[2]) * SCALE, 50);
+    draw_sets(&none, NONE + 60, 3);
+    text("t s", LEFT + (none.convert[2] + CONVERT) * SCALE + 60, NONE + 76,
+         "Framed: the products get weights of both k-tiles.");
     end();
 }

@@ -1,4 +1,5 @@
-/* draw_13.c - where a thread's scores lie in D, and where operand A wants its weights. */
+/* draw_13.c - where a thread's scores lie in D, and where operand A wants its weights; two consumers' turns, and what the
+ * overlap within a consumer leaves room for. */
 #include "picture.h"
 
 #include <stdio.h>
@@ -100,5 +101,120 @@ PICTURE(chain) {
     text("t s", LEFT, 594, "thread %d has keys %s of row %d", THREAD, columns_of(held_in_d, BLOCK, in_d, sizeof in_d),
          THREAD / 4);
     text("t s", RIGHT, 594, "and would need keys %s", columns_of(held_in_a_e4m3, BLOCK, in_a, sizeof in_a));
+    end();
+}
+
+/* ---- turns ---- */
+
+/* In units of 128 clocks of an SM, for a step of 64 queries, 128 keys and heads of 128, by arithmetic: a product; the
+ * exponentials, 16 a clock; and about half as long again for maximum, scaling, sum and conversion. */
+enum { PRODUCT = 4, SOFTMAX = 4 + 2, DRAWN = 4, CONSUMERS = 2, PAIR = 2 * PRODUCT };
+
+typedef struct {
+    const char *name, *remark;
+    int consumers, overlap; /* the softmax waits for the scores alone, and not for the output of the step before, too */
+} Course;
+
+typedef struct {
+    int issue[DRAWN][CONSUMERS], begin[DRAWN][CONSUMERS]; /* of the scores; behind them the output of the step before */
+    int softmax[DRAWN][CONSUMERS];
+} Times;
+
+static int later(int a, int b) { return a > b ? a : b; }
+static int products_of(int step) { return step == 0 ? PRODUCT : PAIR; }
+
+static Times run(const Course *course, int softmax) {
+    Times t;
+    int tensor = 0, turn = 0, free[CONSUMERS] = {0, 0};
+    for (int step = 0; step < DRAWN; step++) {
+        for (int c = 0; c < course->consumers; c++) {
+            turn = t.issue[step][c] = later(turn, free[c]);
+            t.begin[step][c] = later(tensor, turn);
+            tensor = t.begin[step][c] + products_of(step);
+            t.softmax[step][c] = course->overlap ? t.begin[step][c] + PRODUCT : tensor;
+            free[c] = later(t.softmax[step][c] + softmax, tensor);
+        }
+    }
+    return t;
+}
+
+/* From a consumer's step to its next one. */
+static int period(const Course *course, int softmax) {
+    Times t = run(course, softmax);
+    return t.begin[DRAWN - 1][0] - t.begin[DRAWN - 2][0];
+}
+
+static Times draw_course(const Course *course, int left, int y, int scale) {
+    enum { HIGH = 20, LANE = 26 };
+    Times t = run(course, SOFTMAX);
+    int least = course->consumers * PAIR, each = period(course, SOFTMAX), room = 0;
+    while (period(course, SOFTMAX + room + 1) == least) {
+        room++;
+    }
+    text("t h", MARGIN, y - 8, "%s", course->name);
+    text("m s", left + 150, y - 8, "%s", course->remark);
+    text("t s", WIDTH - 280, y - 8,
+         each > least ? "tensor cores at work: %d %%" : "at work: %d %%; room for %d units more", 100 * least / each,
+         room);
+    text("m s e", left - 6, y + 14, "tensor cores");
+    for (int c = 0; c < course->consumers; c++) {
+        int top = y + (c + 1) * LANE;
+        text("m s e", left - 6, top + 14, "consumer %d", c);
+        for (int step = 0; step < DRAWN; step++) {
+            int begin = left + t.begin[step][c] * scale, issue = left + t.issue[step][c] * scale;
+            int softmax = left + t.softmax[step][c] * scale;
+            cell(hue(c), begin, y, PRODUCT * scale, HIGH, "t s c", 14, "%d: S%d", c, step);
+            if (step > 0) {
+                cell(hue(c + 4), begin + PRODUCT * scale, y, PRODUCT * scale, HIGH, "t s c", 14, "%d: O%d", c,
+                     step - 1);
+            }
+            box("wait", issue, top, softmax - issue, HIGH);
+            cell("frag", softmax, top, SOFTMAX * scale, HIGH, "t s c", 14, "softmax %d", step);
+        }
+    }
+    return t;
+}
+
+PICTURE(turns) {
+    enum { LEFT = 120, SCALE = 13, ONE = 92, TWO = 180, BOTH = 294, OWNED = BOTH + 112 };
+    static const Course courses[] = {
+        {"In a row", "one consumer: while it computes, nobody multiplies", 1, 0},
+        {"Turns", "each softmax lies under the other's products", CONSUMERS, 0},
+        {"Turns, and overlap", "... and under its own: it waits for its scores alone", CONSUMERS, 1},
+    };
+    must_contain(source, "wgmma_wait_group(1);");
+    must_contain(source, "named_barrier_sync(turn, 2 * 128);");
+    begin("beyond/13_attention/turns.svg", 520, "Two consumers take turns, and each computes under its own products");
+    paragraph("t", MARGIN, 24, 18,
+              "0: S2: consumer 0's scores of step 2. 0: O1: its output of step 1, issued behind them. Dashed: it waits "
+              "for its "
+              "products.\nTimes by arithmetic, for heads of 128; a unit is 128 clocks.");
+    draw_course(&courses[0], LEFT, ONE, SCALE);
+    Times turns = draw_course(&courses[1], LEFT, TWO, SCALE), t = draw_course(&courses[2], LEFT, BOTH, SCALE);
+    need(period(&courses[0], SOFTMAX) > PAIR && period(&courses[1], SOFTMAX) == 2 * PAIR, "turns do not close the gap");
+    need(turns.softmax[1][0] > t.softmax[1][0], "the overlap starts no softmax earlier");
+    text("t h", MARGIN, OWNED - 8, "Consumer 0's registers");
+    static const char *const owned[] = {"scores", "weights, O"};
+    for (int i = 0; i < 2; i++) {
+        text("m s e", LEFT - 6, OWNED + 14 + i * 26, "%s", owned[i]);
+    }
+    for (int step = 0; step < DRAWN; step++) {
+        int issue = LEFT + t.issue[step][0] * SCALE, softmax = LEFT + t.softmax[step][0] * SCALE;
+        int both = LEFT + later(t.softmax[step][0] + SOFTMAX, t.begin[step][0] + PAIR) * SCALE;
+        cell("math", issue, OWNED, softmax - issue, 20, "t s c", 14, "products'");
+        cell("frag", softmax, OWNED, both - softmax, 20, "t s c", 14, "the threads'");
+        line(softmax, BOTH + 24, softmax, OWNED + 56);
+        text("t x", softmax + 2, OWNED + 64, "wait_group(%d)", step > 0);
+        if (step > 0) {
+            cell("math", issue, OWNED + 26, LEFT + (t.begin[step][0] + PAIR) * SCALE - issue, 20, "t s c", 14,
+                 "products'");
+            line(both, OWNED - 4, both, OWNED + 70);
+            text("t x", both + 2, OWNED + 78, "wait_group(0)");
+        }
+    }
+    text("t s", MARGIN, 508,
+         "After wait_group(1) the scores are the threads'; weights and O are still read and written by the products, "
+         "until "
+         "wait_group(0).");
     end();
 }
