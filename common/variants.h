@@ -44,6 +44,26 @@ typedef struct Variants {
 #define VARIANTS(name, table, ...) \
     { name, table, sizeof(table) / sizeof *(table), __VA_ARGS__ }
 
+/* Is the i-th variant the first of its kernel? A kernel's variants follow each other. */
+static inline int begins_kernel(const Variants *all, int i) {
+    return i == 0 || all->variant[i].kernel != all->variant[i - 1].kernel;
+}
+
+/* Does a check that has not the time for all take the i-th? It takes one of each kernel, in each turn another: of the next
+ * kernel the next, so that each way in which CTAs share is taken. */
+static inline int is_in_turn(const Variants *all, int i, int turn) {
+    int kernel = 0, first = 0, end = i + 1;
+    for (int j = 1; j <= i; j++) {
+        if (begins_kernel(all, j)) {
+            kernel++, first = j;
+        }
+    }
+    while (end < all->count && !begins_kernel(all, end)) {
+        end++;
+    }
+    return i == first + (kernel + turn) % (end - first);
+}
+
 /* A cluster needs as many SMs. */
 static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
 
@@ -52,7 +72,8 @@ static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->clust
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
     const Variant *best = NULL, *end = all->variant + all->count;
     double least = INFINITY;
-    char names[1024] = "";
+    char names[400] = "";
+    int more = 0; /* than a message has room for */
     if (g->sm_count < 1) {
         gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
         return NULL;
@@ -66,14 +87,20 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
             }
         }
     }
-    for (const Variant *v = all->variant; best == NULL && v < end; v++) {
+    for (int i = 0; best == NULL && i < all->count; i++) {
+        const Variant *v = &all->variant[i];
         size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, has_sms_for(v, g) ? " %s" : " %s (from %d SMs on)", v->name,
-                 v->cluster);
+        int asked_for = g->tuning.variant != NULL && strcmp(g->tuning.variant, v->name) == 0;
+        if (asked_for || (begins_kernel(all, i) && used < sizeof names - 100)) {
+            snprintf(names + used, sizeof names - used, has_sms_for(v, g) ? " %s" : " %s (from %d SMs on)", v->name,
+                     v->cluster);
+        } else {
+            more = 1;
+        }
     }
     if (best == NULL) {
-        gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has:%s", all->chapter,
-                   g->tuning.variant, g->sm_count, names);
+        gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has%s:%s", all->chapter,
+                   g->tuning.variant, g->sm_count, more ? " more than these" : "", names);
     }
     return best;
 }

@@ -1,11 +1,11 @@
 /* 09_every_shape - what a library adds to chapter 08: for every shape a kernel that suits it.
  *
- * What is new   A second schedule beside ping-pong, cooperative: the two consumers share each tile, which may then be
- *               twice as large. Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile,
+ * What is new   A second schedule beside ping-pong, cooperative: the consumers, two or three, share each tile, which
+ *               may then be larger. Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile,
  *               so that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a
  *               row. For few tiles a second kernel with A and B exchanged, so that a tile is as narrow as A has rows; in
- *               it a tile's k-tiles may be split among the CTAs of a cluster, which add up their sums. Which of these a
- *               problem gets is decided in choice.h.
+ *               it a tile's k-tiles may be split among the CTAs of a cluster, which add up their sums. A kernel is compiled
+ *               for its tile alone; how CTAs share is said at launch. Which of these a problem gets is decided in choice.h.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -26,11 +26,7 @@
 #include "choice.h"
 
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
-enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 };             /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
-enum { SPLIT_PRODUCER_REGISTERS = 40, SPLIT_CONSUMER_REGISTERS = 232 }; /* gemm_split(): 3 * 168 = 40 + 2 * 232 */
 enum {
-    CONSUMERS = 2, /* warpgroups */
-    THREADS = 128 * (1 + CONSUMERS),
     STEPS = BK / 16,         /* k16 steps in a k-tile */
     RING_BYTES = 192 * 1024, /* as many stages as fit */
     MAX_STAGES = 10,
@@ -42,18 +38,14 @@ enum {
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
-static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8) &&
-                  SPLIT_PRODUCER_REGISTERS + CONSUMERS * SPLIT_CONSUMER_REGISTERS <=
-                      (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
-              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {
-    bf16 ring[RING_BYTES / 2];                     /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
-    MBarrier full[MAX_STAGES];                     /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumers have finished with it */
-    MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
-    MBarrier received;                             /* completes its phase when the other CTAs' sums have landed */
+    bf16 ring[RING_BYTES / 2];             /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
+    bf16 out[2][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
+    MBarrier full[MAX_STAGES];             /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES];            /* completes a phase when its consumers have finished with it */
+    MBarrier turn[2];                      /* completes a phase when the other consumer has issued its math */
+    MBarrier received;                     /* completes its phase when the other CTAs' sums have landed */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
@@ -65,7 +57,13 @@ typedef struct {
     Gemm g;
     int tiles_m, tiles_n; /* in clusters of tiles */
     int group;            /* tile rows walked together, in clusters */
-    int *meeting;         /* counter of the producers' meetings; NULL: they do not meet */
+    int cm, cn;           /* CTAs of a cluster along m, in gemm_split() parts of k; and along n */
+    /* What follows from these, as a division takes a GPU about 100 cycles. */
+    int log_cn;                /* cn is 1 << log_cn */
+    int clusters;              /* that are launched */
+    int k_tiles, k_tiles_over; /* gemm_split(): of each part, and how many parts have one more */
+    int stages, share;         /* gemm_split(): of the ring; columns / 8 that each part adds up */
+    int *meeting;              /* counter of the producers' meetings; NULL: they do not meet */
 } Params;
 
 /* What the copies of a k-tile bring. */
@@ -73,11 +71,35 @@ HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * BK * 2; }
 
 HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
 
-/* How many consumers share a tile. */
-HOST_DEVICE int sharers_of(Schedule schedule) { return schedule == PINGPONG ? 1 : CONSUMERS; }
+/* How many consumers share a tile: one for every 64 rows, but for 256 rows two. In ping-pong each of two has tiles of its own. */
+HOST_DEVICE int sharers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 1 : bm == 256 ? 2 : bm / 64; }
+HOST_DEVICE int consumers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 2 : sharers_of(schedule, bm); }
+HOST_DEVICE int threads_of(Schedule schedule, int bm) { return 128 * (1 + consumers_of(schedule, bm)); }
 
 /* Blocks of 64 rows that a consumer has of a tile. */
-HOST_DEVICE int blocks_of(Schedule schedule, int bm) { return bm / 64 / sharers_of(schedule); }
+HOST_DEVICE int blocks_of(Schedule schedule, int bm) { return bm / 64 / sharers_of(schedule, bm); }
+
+/* The registers of the roles. setmaxnreg moves them and makes none: of 168 at launch 3 * 168 = 24 + 2 * 240 = 40 + 2 * 232; of
+ * 128, with three consumers, 4 * 128 = 40 + 3 * 152 and some that are left over. */
+DEVICE void take_registers(int produces, const Schedule schedule, const int bm) {
+    if (consumers_of(schedule, bm) == 3) {
+        if (produces) {
+            setmaxnreg_dec(40);
+        } else {
+            setmaxnreg_inc(152);
+        }
+    } else if (schedule == SPLIT_K) {
+        if (produces) {
+            setmaxnreg_dec(40);
+        } else {
+            setmaxnreg_inc(232);
+        }
+    } else if (produces) {
+        setmaxnreg_dec(24);
+    } else {
+        setmaxnreg_inc(240);
+    }
+}
 
 /* A role's way through the tiles. */
 typedef struct {
@@ -92,12 +114,29 @@ DEVICE int next_tile(Work *work) {
     return work->index < work->tiles;
 }
 
-/* The index-th tile of this CTA. The cluster has cm x cn of them: CTAs in a column share B, those in a row share A. */
-DEVICE Tile cta_tile(const Params *p, int index, const int cm, const int cn) {
+/* A CTA's place in its cluster, which has cm rows of cn. CTAs in a row share A, and in gemm() those in a column share B; in
+ * gemm_split() a column has one tile, and row r the r-th part of its k. */
+typedef struct {
+    int row, col, rank;        /* rank = row * cn + col */
+    int row_mask, column_mask; /* a bit for each rank of its row, and of its column */
+    int cm, cn;
+} Place;
+
+DEVICE Place cta_place(const Params *p) {
+    Place at = {.rank = cluster_cta_rank(), .cm = p->cm, .cn = p->cn};
+    at.row = at.rank >> p->log_cn, at.col = at.rank & (p->cn - 1);
+    at.row_mask = ((1 << p->cn) - 1) << (at.row << p->log_cn);
+    for (int row = 0; row < p->cm; row++) {
+        at.column_mask |= 1 << ((row << p->log_cn) + at.col);
+    }
+    return at;
+}
+
+/* The index-th tile of this CTA: a cluster has cm x cn of them. */
+DEVICE Tile cta_tile(const Params *p, const Place *at, int index) {
     Tile tile = tile_at(index, p->tiles_m, p->tiles_n, p->group);
-    int rank = cm * cn > 1 ? cluster_cta_rank() : 0;
-    tile.m = tile.m * cm + rank % cm;
-    tile.n = tile.n * cn + rank / cm;
+    tile.m = tile.m * at->cm + at->row;
+    tile.n = tile.n * at->cn + at->col;
     return tile;
 }
 
@@ -115,18 +154,23 @@ DEVICE void meet(int *counter, int wave, int waves) {
     }
 }
 
-/* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part of
- * it. Thread 0 tells its own producer, the next ones the others that share B (`share_b` CTAs of this column of the cluster),
- * then the others of this row. */
-DEVICE void release(Shared *s, int index, const int cm, const int cn, const int share_b) {
-    int thread = (int)threadIdx.x % 128;
-    if (thread == 0) {
+/* Whom this thread of a consumer tells that a stage is free: thread 0 its own CTA, the next ones the others of its row, and where
+ * B is shared those of its column, as each of them writes a part of the stage. -1: nobody. */
+DEVICE int told_by_this_thread(const Place *at, int shares_b) {
+    int thread = (int)threadIdx.x % 128, below = thread - at->cn + 1;
+    if (thread < at->cn) {
+        return at->rank - at->col + ((at->col + thread) & (at->cn - 1));
+    }
+    return shares_b && below < at->cm ? ((at->row + below) & (at->cm - 1)) * at->cn + at->col : -1;
+}
+
+/* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part of it.
+ * `told`: told_by_this_thread(). */
+DEVICE void release(Shared *s, int index, int told) {
+    if (threadIdx.x % 128 == 0) {
         consumer_release(s->empty, index);
-    } else if (thread < share_b + cn - 1) {
-        int rank = cluster_cta_rank();
-        int other =
-            thread < share_b ? rank / cm * cm + (rank + thread) % cm : (rank + (thread - share_b + 1) * cm) % (cm * cn);
-        mbarrier_arrive_remote(&s->empty[index], other);
+    } else if (told >= 0) {
+        mbarrier_arrive_remote(&s->empty[index], told);
     }
 }
 
@@ -197,12 +241,10 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
 }
 
 /* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
-DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cm, const int cn) {
+DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, const int bm, const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_of(bm, bn);
-    int rank = cm * cn > 1 ? cluster_cta_rank() : 0;
-    int part_a = rank / cm * (bm / cn), part_b = rank % cm * (bn / cm); /* the rows of each that this CTA loads */
-    int row_mask = ((1 << cm * cn) - 1) / ((1 << cm) - 1) << rank % cm; /* CTAs that share A: every cm-th */
-    int column_mask = ((1 << cm) - 1) << rank / cm * cm;                /* that share B */
+    int part_a = at->col * (bm >> p->log_cn),
+        part_b = at->row * (bn / at->cm); /* the rows of each that this CTA loads */
     PipelineState state = producer_start_state();
     int waves = ceil_div(work.tiles, work.step);
     for (int wave = 0; wave < waves; wave++) {
@@ -212,7 +254,7 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
         if (!next_tile(&work)) {
             continue; /* to the next meeting */
         }
-        Tile tile = cta_tile(p, work.index, cm, cn);
+        Tile tile = cta_tile(p, at, work.index);
         int row = tile.m * bm + part_a, col = tile.n * bn + part_b;
         for (int k_tile = 0; k_tile < work.k_tiles; k_tile++) {
             /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else
@@ -221,15 +263,15 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
             bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
             MBarrier *full = &s->full[state.index];
             /* Each CTA loads its part into all CTAs that share the whole. */
-            if (cn == 1) {
+            if (at->cn == 1) {
                 tma_load_2d(a, &p->map_a, k_tile * BK, row, full);
             } else {
-                tma_load_2d_multicast(a + part_a * BK, &p->map_a, k_tile * BK, row, full, row_mask);
+                tma_load_2d_multicast(a + part_a * BK, &p->map_a, k_tile * BK, row, full, at->row_mask);
             }
-            if (cm == 1) {
+            if (at->cm == 1) {
                 tma_load_2d(b, &p->map_b, k_tile * BK, col, full);
             } else {
-                tma_load_2d_multicast(b + part_b * BK, &p->map_b, k_tile * BK, col, full, column_mask);
+                tma_load_2d_multicast(b + part_b * BK, &p->map_b, k_tile * BK, col, full, at->column_mask);
             }
             pipeline_advance(&state, stages);
         }
@@ -239,17 +281,17 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
     producer_tail(s->empty, state, stages);
 }
 
-/* Consumer: main loop. Starts the products of a tile, of which its part begins at row `half`, and gives the stage of the
+/* Consumer: main loop. Starts the products of a tile, of which its part begins at row `first`, and gives the stage of the
  * last ones, which may still run. */
-DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, float acc[2][MAX_BN / 2],
-                    const Schedule schedule, const int bm, const int bn, const int cm, const int cn) {
+DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int first, float acc[2][MAX_BN / 2],
+                    const Schedule schedule, const int bm, const int bn, int told) {
     const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(schedule, bm);
     int previous = 0; /* stage of the k-tile before */
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
         /* Waits until the bytes of this k-tile have landed. */
         consumer_wait(s->full, *state);
         const bf16 *stage = &s->ring[state->index * (stage_bytes / 2)];
-        uint64_t a = wgmma_descriptor(stage + half * BK);
+        uint64_t a = wgmma_descriptor(stage + first * BK);
         uint64_t b = wgmma_descriptor(stage + bm * BK);
         /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
         wgmma_fence();
@@ -267,7 +309,7 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
         if (k_tile > 0) {
             /* This consumer has finished with the previous stage. If it were released before the wait, the producer would
              * overwrite it under the tensor cores. */
-            release(s, previous, cm, cn, cm);
+            release(s, previous, told);
         }
         previous = state->index;
         pipeline_advance(state, stages_of(bm, bn));
@@ -276,22 +318,24 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int half, floa
 }
 
 /* The consumers, steps 3 and 4. */
-DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const Schedule schedule, const int bm,
-                    const int bn, const int cm, const int cn) {
+DEVICE void consume(const Params *p, Shared *s, const Place *at, Work work, int consumer, const Schedule schedule,
+                    const int bm, const int bn) {
+    int told = told_by_this_thread(at, 1);
     const int stages = stages_of(bm, bn), blocks = blocks_of(schedule, bm);
     float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
     PipelineState state = consumer_start_state();
     uint32_t turn = consumer == 0; /* parity: the first turn of consumer 0 is free */
     int store = 0;
-    int half = consumer * (bm / 2); /* first row of this consumer's part of a tile */
+    int first = consumer * blocks * 64; /* row of this consumer's part of a tile */
     if (schedule == PINGPONG) {
-        half = 0;
+        first = 0;
         /* Consumer 0 takes the CTA's first tile and every second one after it, consumer 1 the others. */
-        work.next += consumer * work.step, work.step *= CONSUMERS;
+        work.next += consumer * work.step, work.step *= 2;
         pipeline_advance_by(&state, consumer * work.k_tiles, stages);
     }
     while (next_tile(&work)) {
-        Tile tile = cta_tile(p, work.index, cm, cn);
+        Place place = cta_place(p); /* anew: kept, it would take registers that the accumulators need */
+        Tile tile = cta_tile(p, &place, work.index);
         if (schedule == PINGPONG) {
             /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a time,
              * and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full before
@@ -299,7 +343,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
         }
-        int last = multiply(s, &state, work.k_tiles, half, acc, schedule, bm, bn, cm, cn);
+        int last = multiply(s, &state, work.k_tiles, first, acc, schedule, bm, bn, told);
         if (schedule == PINGPONG) {
             /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so that
              * the next turn cannot come before each has seen this one. */
@@ -313,12 +357,12 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         if (blocks == 2) {
             registers_settled(acc[1], bn / 2);
         }
-        release(s, last, cm, cn, cm);
+        release(s, last, told);
 
         /* Step 4: epilogue. */
         UNROLL
         for (int block = 0; block < blocks; block++) {
-            int row = tile.m * bm + half + block * 64, col = tile.n * bn;
+            int row = tile.m * bm + first + block * 64, col = tile.n * bn;
             if (schedule == PINGPONG) {
                 store_block(s, p, bn, acc[block], row, col, consumer, &store);
             } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
@@ -332,14 +376,15 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
     }
 }
 
-/* The kernel for many tiles. schedule, bm, bn, cm and cn are constants where it is called. */
-DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn, const int cm, const int cn) {
+/* The kernel for many tiles. schedule, bm and bn are constants where it is called; how CTAs share is not. */
+DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn) {
     SHARED_MEMORY(Shared, s);
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and every
      * `step`-th after it. */
-    Work work = {.next = (int)blockIdx.x / (cm * cn),
-                 .step = (int)gridDim.x / (cm * cn),
+    Place at = cta_place(p);
+    Work work = {.next = (int)(blockIdx.x / (unsigned)(p->cm * p->cn)),
+                 .step = p->clusters,
                  .tiles = p->tiles_m * p->tiles_n,
                  .k_tiles = ceil_div(p->g.k, BK)};
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
@@ -349,12 +394,12 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
         tma_prefetch_map(&p->map_c);
         mbarrier_init(s->full, stages_of(bm, bn), 1); /* the producer's arrive.expect_tx */
         /* One thread of each consumer that reads what this producer loads, in its row and its column of the cluster. */
-        mbarrier_init(s->empty, stages_of(bm, bn), sharers_of(schedule) * (cm + cn - 1));
-        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
+        mbarrier_init(s->empty, stages_of(bm, bn), sharers_of(schedule, bm) * (p->cm + p->cn - 1));
+        mbarrier_init(s->turn, 2, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
     /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
-    if (cm * cn > 1) {
+    if (p->cm * p->cn > 1) {
         cluster_sync();
     } else {
         __syncthreads();
@@ -366,13 +411,13 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     grid_dependency_launch();
 
     if (warpgroup == 0) {
-        setmaxnreg_dec(PRODUCER_REGISTERS);
+        take_registers(1, schedule, bm);
         if (warp == 0 && elect_one()) {
-            produce(p, s, work, bm, bn, cm, cn);
+            produce(p, s, &at, work, bm, bn);
         }
     } else {
-        setmaxnreg_inc(CONSUMER_REGISTERS);
-        consume(p, s, work, warpgroup - 1, schedule, bm, bn, cm, cn);
+        take_registers(0, schedule, bm);
+        consume(p, s, &at, work, warpgroup - 1, schedule, bm, bn);
     }
 }
 
@@ -395,35 +440,36 @@ HOST_DEVICE int split_stages(int bm, int bn, int parts) {
 }
 
 /* Its producer, steps 2 and 3. */
-DEVICE void produce_part(const Params *p, Shared *s, Tile tile, int rank, int k_tiles, const int bm, const int bn,
-                         const int parts, const int cn) {
+DEVICE void produce_part(const Params *p, Shared *s, const Place *at, Tile tile, int k_tiles, const int bm,
+                         const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn);
-    int part_a = rank / parts * (bm / cn); /* the rows of A that this CTA loads, for all that share them */
-    int row_mask = ((1 << parts * cn) - 1) / ((1 << parts) - 1) << rank % parts;
+    int part_a = at->col * (bm >> p->log_cn); /* the rows of A that this CTA loads, for all that share them */
     PipelineState state = producer_start_state();
     for (int i = 0; i < k_tiles; i++) {
-        int k = (rank % parts + i * parts) * BK;
+        int k = (at->row + i * at->cm) * BK;
         /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else the copy
          * overwrites what they read. */
         producer_acquire(s->full, s->empty, state, stage_bytes);
         bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
-        if (cn == 1) {
+        if (at->cn == 1) {
             tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
         } else {
-            tma_load_2d_multicast(a + part_a * BK, &p->map_a, k, tile.m * bm + part_a, &s->full[state.index], row_mask);
+            tma_load_2d_multicast(a + part_a * BK, &p->map_a, k, tile.m * bm + part_a, &s->full[state.index],
+                                  at->row_mask);
         }
         tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
-        pipeline_advance(&state, split_stages(bm, bn, parts));
+        pipeline_advance(&state, p->stages);
     }
-    if (cn > 1) {
+    if (at->cn > 1) {
         /* As in produce(): other CTAs arrive on these barriers. */
-        producer_tail(s->empty, state, split_stages(bm, bn, parts));
+        producer_tail(s->empty, state, p->stages);
     }
 }
 
 /* gemm_split(): a consumer, step 3. */
-DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX_BN / 2], const int bm, const int bn,
-                          const int parts, const int cn) {
+DEVICE void multiply_part(const Params *p, Shared *s, const Place *at, int consumer, int k_tiles,
+                          float acc[2][MAX_BN / 2], const int bm, const int bn) {
+    int told = told_by_this_thread(at, 0);
     const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(SPLIT_K, bm);
     PipelineState state = consumer_start_state();
     int previous = 0;
@@ -435,7 +481,7 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX
         /* Waits until the bytes of this k-tile have landed. */
         consumer_wait(s->full, state);
         const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-        uint64_t a = wgmma_descriptor(stage + consumer * (bm / 2) * BK);
+        uint64_t a = wgmma_descriptor(stage + consumer * blocks * 64 * BK);
         uint64_t b = wgmma_descriptor(stage + bm * BK);
         /* The zeros, and the products before, come before the wgmmas that follow. */
         wgmma_fence();
@@ -452,10 +498,10 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX
          * overwritten under the tensor cores. */
         wgmma_wait_group(1);
         if (i > 0) {
-            release(s, previous, parts, cn, 1);
+            release(s, previous, told);
         }
         previous = state.index;
-        pipeline_advance(&state, split_stages(bm, bn, parts));
+        pipeline_advance(&state, p->stages);
     }
     /* The accumulators may be read when the last products are done. */
     wgmma_wait_group(0);
@@ -463,8 +509,8 @@ DEVICE void multiply_part(Shared *s, int consumer, int k_tiles, float acc[2][MAX
     if (blocks == 2) {
         registers_settled(acc[1], bn / 2);
     }
-    if (cn > 1 && k_tiles > 0) {
-        release(s, previous, parts, cn, 1); /* the producers wait for it in their tail */
+    if (at->cn > 1 && k_tiles > 0) {
+        release(s, previous, told); /* the producers wait for it in their tail */
     }
 }
 
@@ -490,12 +536,13 @@ DEVICE void store_transposed(const Params *p, int row, int col, const float *v) 
 
 /* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
  * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
-DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[2][MAX_BN / 2], const int bm,
+DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, float acc[2][MAX_BN / 2], const int bm,
                      const int bn, const int parts) {
     const int quads = bn / 8, share = share_of(bn, parts), blocks = blocks_of(SPLIT_K, bm);
-    int part = rank % parts;
-    /* [parts - 1], those of the other CTAs in the order of their ranks, [share][blocks] */
-    float4(*received)[THREADS - 128] = (float4(*)[THREADS - 128])((char *)s + split_received(bm, bn, parts));
+    const int threads = 128 * consumers_of(SPLIT_K, bm);
+    int part = at->row;
+    /* [parts - 1], those of the other CTAs in the order of their ranks, [share][blocks][threads] */
+    float4 *received = (float4 *)((char *)s + split_received(bm, bn, parts));
     int thread = (int)threadIdx.x - 128;
     UNROLL
     for (int i = 0; i < quads * blocks; i++) {
@@ -504,7 +551,7 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
         int owner = quad / share, place = ((part - (part > owner)) * share + quad % share) * blocks + block;
         if (owner != part) {
             st_async_v4(
-                &received[place][thread], rank - part + owner,
+                &received[place * threads + thread], (owner << p->log_cn) + at->col,
                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])),
                 &s->received);
         }
@@ -512,7 +559,7 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
     /* Waits until all sums of the other CTAs have landed: before, old bytes would be added. It also keeps this CTA from
      * ending while they are on their way. */
     mbarrier_wait_parity_cluster(&s->received, 0);
-    int row = tile.m * bm + thread / 128 * (bm / 2) + thread % 128 / 32 * 16 + thread % 32 / 4;
+    int row = tile.m * bm + thread / 128 * blocks * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
     int col = tile.n * bn + thread % 4 * 2;
     UNROLL
     for (int i = 0; i < quads * blocks; i++) {
@@ -525,7 +572,8 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
                 const float *own = &acc[block][quad * 4];
                 float4 v = from == part
                                ? make_float4(own[0], own[1], own[2], own[3])
-                               : received[((from - (from > part)) * share + quad % share) * blocks + block][thread];
+                               : received[(((from - (from > part)) * share + quad % share) * blocks + block) * threads +
+                                          thread];
                 sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
             }
             store_transposed(p, row + block * 64, col + quad * 8, sum);
@@ -533,31 +581,44 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, int rank, float acc[
     }
 }
 
+/* gemm_split(): the same with the number of parts as a constant, so that the loops over the sums are unrolled. */
+DEVICE void add_sums_by(const Params *p, Shared *s, const Place *at, Tile tile, float acc[2][MAX_BN / 2], const int bm,
+                        const int bn) {
+    switch (bm < 256 || at->cm < 3 ? at->cm : 0) {
+    case 1: add_sums(p, s, at, tile, acc, bm, bn, 1); break;
+    case 2: add_sums(p, s, at, tile, acc, bm, bn, 2); break;
+    case 3: add_sums(p, s, at, tile, acc, bm, bn, 3); break;
+    case 4: add_sums(p, s, at, tile, acc, bm, bn, 4); break;
+    case 6: add_sums(p, s, at, tile, acc, bm, bn, 6); break;
+    case 8: add_sums(p, s, at, tile, acc, bm, bn, 8); break;
+    }
+}
+
 /* The kernel for few tiles. A and B are exchanged (seen_by()): what is A here is the caller's B, 64 rows of it in a
  * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. A cluster has cn
- * tiles, neighbours along n, which share A by multicast; `parts` CTAs have one tile. Each of them multiplies a part of its
- * k-tiles, and stores a part of its columns. bm, bn, parts and cn are constants where it is called. */
-DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int parts, const int cn) {
+ * tiles, neighbours along n, which share A by multicast; cm CTAs have one tile. Each of them multiplies a part of its
+ * k-tiles, and stores a part of its columns. bm and bn are constants where it is called. */
+DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     SHARED_MEMORY(Shared, s);
 
     /* Step 1: roles and barriers, and the tile. Of its k-tiles the parts take turns: what they load at a time lies together
      * in memory. */
-    int rank = cluster_cta_rank(), part = rank % parts;
-    Tile tile = tile_at((int)blockIdx.x / (parts * cn), p->tiles_m, p->tiles_n, p->group);
-    tile.n = tile.n * cn + rank / parts;
-    int k_tiles = (ceil_div(p->g.k, BK) + parts - 1 - part) / parts; /* 0, where k is short */
+    Place at = cta_place(p);
+    Tile tile = tile_at((int)(blockIdx.x / (unsigned)(p->cm * p->cn)), p->tiles_m, p->tiles_n, p->group);
+    tile.n = tile.n * at.cn + at.col;
+    int k_tiles = p->k_tiles + (at.row < p->k_tiles_over); /* 0, where k is short */
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
-        mbarrier_init(s->full, split_stages(bm, bn, parts), 1);
-        mbarrier_init(s->empty, split_stages(bm, bn, parts), CONSUMERS * cn);
+        mbarrier_init(s->full, stages_of(bm, bn), 1);
+        mbarrier_init(s->empty, stages_of(bm, bn), consumers_of(SPLIT_K, bm) * at.cn);
         mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
-        int own = min_int((part + 1) * share_of(bn, parts), bn / 8) - min_int(part * share_of(bn, parts), bn / 8);
-        mbarrier_arrive_expect_tx(&s->received, (parts - 1) * own * bm * 8 * (int)sizeof(float));
+        int own = min_int(p->share, bn / 8 - at.row * p->share);
+        mbarrier_arrive_expect_tx(&s->received, (at.cm - 1) * (own > 0 ? own : 0) * bm * 8 * (int)sizeof(float));
     }
-    if (cn > 1) {
+    if (at.cn > 1) {
         /* All wait for the barriers to exist, in the CTAs too whose A this one loads. */
         cluster_sync();
     } else {
@@ -571,53 +632,59 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn, const int pa
     grid_dependency_launch();
 
     if (warpgroup == 0) {
-        setmaxnreg_dec(SPLIT_PRODUCER_REGISTERS);
+        take_registers(1, SPLIT_K, bm);
         if (warp == 0 && elect_one()) {
-            produce_part(p, s, tile, rank, k_tiles, bm, bn, parts, cn);
+            produce_part(p, s, &at, tile, k_tiles, bm, bn);
         }
         /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
         __syncwarp();
-        if (cn == 1) {
+        if (at.cn == 1) {
             cluster_wait();
         }
     } else {
-        setmaxnreg_inc(SPLIT_CONSUMER_REGISTERS);
+        take_registers(0, SPLIT_K, bm);
         float acc[2][MAX_BN / 2];
-        multiply_part(s, warpgroup - 1, k_tiles, acc, bm, bn, parts, cn);
-        if (cn == 1) {
+        multiply_part(p, s, &at, warpgroup - 1, k_tiles, acc, bm, bn);
+        if (at.cn == 1) {
             /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums
              * sent before would come to no barrier, or to a CTA that has not started. */
             cluster_wait();
         }
-        add_sums(p, s, tile, rank, acc, bm, bn, parts);
+        add_sums_by(p, s, &at, tile, acc, bm, bn);
     }
 }
 
-#define VARIANT_KERNEL(kernel, schedule, bm, bn, cm, cn, ...)                                                          \
-    static_assert((bm) % (schedule == PINGPONG ? 64 : 64 * CONSUMERS) == 0, "a consumer has whole blocks of 64 rows"); \
-    static_assert((bm) * (bn) / 128 / (schedule == PINGPONG ? 1 : CONSUMERS) + 24 <= CONSUMER_REGISTERS,               \
+#define TILE_KERNEL(V, kernel, schedule, bm, bn, ...)                                                                  \
+    static_assert((bm) == 128 || (bm) == 192 || (bm) == 256, "sharers_of() knows these");                              \
+    static_assert((bn) / 2 * (schedule == PINGPONG || (bm) == 256 ? (bm) / 64 / (schedule == PINGPONG ? 1 : 2) : 1) <= \
+                      ((bm) == 192 ? 136 : 208),                                                                       \
                   "a consumer holds its part of a tile, and needs some 24 registers more");                            \
-    static_assert(schedule != PINGPONG || (bn) % BOX == 0, "ping-pong stores whole boxes");                            \
-    static_assert(schedule == SPLIT_K || ((bn) / (cm) % 8 == 0 && (bm) / (cn) % 8 == 0),                               \
-                  "each CTA copies whole repetitions of the swizzle");                                                 \
-    static_assert(schedule != SPLIT_K || (bm) / (cn) % 8 == 0, "each CTA copies whole repetitions of the swizzle");    \
-    static_assert(schedule != SPLIT_K || (bn) % 8 == 0, "each CTA stores whole quads");                                \
+    static_assert(schedule != PINGPONG || ((bm) == 128 && (bn) % BOX == 0), "ping-pong stores whole boxes");           \
+    static_assert((bn) % 8 == 0, "a product has a multiple of 8 columns");                                             \
     static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
-    static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {          \
+    static __global__ void __launch_bounds__(128 * (1 + (schedule == PINGPONG || (bm) == 256 ? 2 : (bm) / 64)),        \
+                                             CTAS_PER_SM) kernel(const __grid_constant__ Params p) {                   \
         if (schedule == SPLIT_K) {                                                                                     \
-            gemm_split(&p, bm, bn, cm, cn);                                                                            \
+            gemm_split(&p, bm, bn);                                                                                    \
         } else {                                                                                                       \
-            gemm(&p, schedule, bm, bn, cm, cn);                                                                        \
+            gemm(&p, schedule, bm, bn);                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
     KERNEL_ENTRY(kernel, Params);
-EACH_VARIANT(VARIANT_KERNEL)
+EACH_KERNEL(TILE_KERNEL, )
+
+#define HAS_TWO_STAGES(text, kernel, schedule, bm, bn, cm, cn)                                                   \
+    static_assert(schedule != SPLIT_K || ((cm)-1) * (((bn) / 8 + (cm)-1) / (cm)) * (bm)*8 * (int)sizeof(float) + \
+                                                 2 * ((bm) + (bn)) * BK * 2 <=                                   \
+                                             (int)offsetof(Shared, full),                                        \
+                  "the sums leave the ring two stages");
+EACH_VARIANT(HAS_TWO_STAGES)
 
 static const Variant table[] = {
-#define ROW(kernel, ...) {VARIANT(kernel, COLUMNS(__VA_ARGS__))},
-    EACH_VARIANT(ROW)
-#undef ROW
-};
+#define ROW(text, kernel, ...) ROW_OF(text, KERNEL(kernel), __VA_ARGS__)
+#define ROW_OF(...) ROW_WITH(__VA_ARGS__)
+#define ROW_WITH(text, address, kernel_text, ...) {.kernel = address, .name = text, COLUMNS(__VA_ARGS__)},
+    EACH_VARIANT(ROW)};
 
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
@@ -631,25 +698,31 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
 
 static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 
-/* The choice for a problem; a thread remembers its last ones. All costs together take some microseconds of the host, which is
- * as long as a small kernel. */
+/* The choice for a problem; a thread remembers its last ones. All costs together take some ten microseconds of the host, longer
+ * than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
+    typedef struct {
+        int m, n, k, lda, ldb, sm_count, card;
+        const char *asked_for;
+    } Problem;
     static __thread struct {
         const Variant *v;
-        int problem[7];
+        Problem problem;
     } known[16];
-    int problem[7] = {g->m, g->n, g->k, g->lda, g->ldb, g->sm_count, current_card()};
+    Problem problem;
+    memset(&problem, 0, sizeof problem); /* also what lies between its members: it is compared as bytes */
+    problem.m = g->m, problem.n = g->n, problem.k = g->k, problem.lda = g->lda, problem.ldb = g->ldb;
+    problem.sm_count = g->sm_count, problem.card = current_card(), problem.asked_for = g->tuning.variant;
     unsigned hash = 0;
-    for (int i = 0; i < 7; i++) {
-        hash = (hash ^ (unsigned)problem[i]) * 0x9e3779b1u;
+    for (size_t i = 0; i < sizeof problem / sizeof(unsigned); i++) {
+        unsigned word;
+        memcpy(&word, (const char *)&problem + i * sizeof word, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b1u;
     }
     hash >>= 28;
-    if (g->tuning.variant != NULL) {
-        return choose_variant(&variants, g, error);
-    }
-    if (known[hash].v == NULL || memcmp(known[hash].problem, problem, sizeof problem) != 0) {
+    if (known[hash].v == NULL || memcmp(&known[hash].problem, &problem, sizeof problem) != 0) {
         known[hash].v = choose_variant(&variants, g, error);
-        memcpy(known[hash].problem, problem, sizeof problem);
+        known[hash].problem = problem;
     }
     return known[hash].v;
 }
@@ -664,6 +737,12 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.tiles_m = ceil_div(p.g.m, v->bm * along_m(v));
     p.tiles_n = ceil_div(p.g.n, v->bn * v->along_n);
     p.group = tile_group(v, g);
+    p.cm = v->cluster / v->along_n, p.cn = v->along_n, p.log_cn = v->along_n / 2; /* of 1, 2 or 4 */
+    p.clusters = cta_count(v, g) / v->cluster;
+    if (v->schedule == SPLIT_K) {
+        p.k_tiles = ceil_div(g->k, BK) / p.cm, p.k_tiles_over = ceil_div(g->k, BK) % p.cm;
+        p.stages = split_stages(v->bm, v->bn, p.cm), p.share = share_of(v->bn, p.cm);
+    }
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int exchanged = v->schedule == SPLIT_K;
     if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK,
@@ -674,7 +753,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
         return GEMM_DEVICE;
     }
     LaunchShape shape = {.grid = cta_count(v, g),
-                         .block = THREADS,
+                         .block = threads_of((Schedule)v->schedule, v->bm),
                          .cluster = v->cluster > 1 ? v->cluster : 0,
                          .shared_bytes = sizeof(Shared),
                          .overlap = should_overlap(v, g)};

@@ -18,66 +18,73 @@ typedef enum {
     SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
-/* V(name, schedule, bm, bn, cm, cn) for each variant, its kernel's constants. bm, bn: tile; cm, cn: CTAs of a cluster
- * along m, which share B by multicast, and along n, which share A; with SPLIT_K, parts of k, and
- * CTAs that share the caller's B. */
-#define EACH_VARIANT(V)                                             \
-    V(pingpong_128x128, PINGPONG, 128, 128, 1, 1)                   \
-    V(pingpong_128x160_cluster_2x1, PINGPONG, 128, 160, 2, 1)       \
-    V(pingpong_128x176, PINGPONG, 128, 176, 1, 1)                   \
-    V(pingpong_128x192, PINGPONG, 128, 192, 1, 1)                   \
-    V(pingpong_128x192_cluster_2x1, PINGPONG, 128, 192, 2, 1)       \
-    V(pingpong_128x208, PINGPONG, 128, 208, 1, 1)                   \
-    V(pingpong_128x208_cluster_2x1, PINGPONG, 128, 208, 2, 1)       \
-    V(cooperative_128x64, COOPERATIVE, 128, 64, 1, 1)               \
-    V(cooperative_128x96, COOPERATIVE, 128, 96, 1, 1)               \
-    V(cooperative_128x128_cluster_1x2, COOPERATIVE, 128, 128, 1, 2) \
-    V(cooperative_128x128_cluster_2x2, COOPERATIVE, 128, 128, 2, 2) \
-    V(cooperative_128x160, COOPERATIVE, 128, 160, 1, 1)             \
-    V(cooperative_128x192_cluster_4x1, COOPERATIVE, 128, 192, 4, 1) \
-    V(cooperative_128x224_cluster_2x1, COOPERATIVE, 128, 224, 2, 1) \
-    V(cooperative_128x256, COOPERATIVE, 128, 256, 1, 1)             \
-    V(cooperative_128x256_cluster_2x1, COOPERATIVE, 128, 256, 2, 1) \
-    V(cooperative_128x256_cluster_2x2, COOPERATIVE, 128, 256, 2, 2) \
-    V(cooperative_256x128_cluster_1x2, COOPERATIVE, 256, 128, 1, 2) \
-    V(cooperative_256x160_cluster_1x2, COOPERATIVE, 256, 160, 1, 2) \
-    V(cooperative_256x200, COOPERATIVE, 256, 200, 1, 1)             \
-    V(split_128x16_by_1, SPLIT_K, 128, 16, 1, 1)                    \
-    V(split_128x16_by_2, SPLIT_K, 128, 16, 2, 1)                    \
-    V(split_128x16_by_4, SPLIT_K, 128, 16, 4, 1)                    \
-    V(split_128x16_by_8, SPLIT_K, 128, 16, 8, 1)                    \
-    V(split_128x32_by_3, SPLIT_K, 128, 32, 3, 1)                    \
-    V(split_128x32_by_4, SPLIT_K, 128, 32, 4, 1)                    \
-    V(split_128x32_by_6, SPLIT_K, 128, 32, 6, 1)                    \
-    V(split_128x48_by_1, SPLIT_K, 128, 48, 1, 1)                    \
-    V(split_128x48_by_4, SPLIT_K, 128, 48, 4, 1)                    \
-    V(split_128x64_by_1, SPLIT_K, 128, 64, 1, 1)                    \
-    V(split_128x64_by_2, SPLIT_K, 128, 64, 2, 1)                    \
-    V(split_128x64_by_3, SPLIT_K, 128, 64, 3, 1)                    \
-    V(split_128x64_by_4, SPLIT_K, 128, 64, 4, 1)                    \
-    V(split_128x80_by_1, SPLIT_K, 128, 80, 1, 1)                    \
-    V(split_128x96_by_1, SPLIT_K, 128, 96, 1, 1)                    \
-    V(split_128x96_by_2, SPLIT_K, 128, 96, 2, 1)                    \
-    V(split_128x96_by_4, SPLIT_K, 128, 96, 4, 1)                    \
-    V(split_128x96_by_2_cluster_1x4, SPLIT_K, 128, 96, 2, 4)        \
-    V(split_128x112_by_1_cluster_1x2, SPLIT_K, 128, 112, 1, 2)      \
-    V(split_128x112_by_4, SPLIT_K, 128, 112, 4, 1)                  \
-    V(split_128x128_by_2, SPLIT_K, 128, 128, 2, 1)                  \
-    V(split_128x128_by_3, SPLIT_K, 128, 128, 3, 1)                  \
-    V(split_128x128_by_4, SPLIT_K, 128, 128, 4, 1)                  \
-    V(split_128x144_by_1, SPLIT_K, 128, 144, 1, 1)                  \
-    V(split_128x144_by_2, SPLIT_K, 128, 144, 2, 1)                  \
-    V(split_128x144_by_4, SPLIT_K, 128, 144, 4, 1)                  \
-    V(split_128x144_by_2_cluster_1x4, SPLIT_K, 128, 144, 2, 4)      \
-    V(split_128x160_by_2, SPLIT_K, 128, 160, 2, 1)                  \
-    V(split_128x160_by_1_cluster_1x2, SPLIT_K, 128, 160, 1, 2)      \
-    V(split_128x176_by_1, SPLIT_K, 128, 176, 1, 1)                  \
-    V(split_128x176_by_3, SPLIT_K, 128, 176, 3, 1)                  \
-    V(split_128x176_by_4, SPLIT_K, 128, 176, 4, 1)                  \
-    V(split_256x96_by_1, SPLIT_K, 256, 96, 1, 1)                    \
-    V(split_256x200_by_1, SPLIT_K, 256, 200, 1, 1)
+/* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, cm, cn) for each way in
+ * which CTAs may share. cm, cn: CTAs of a cluster along m, which share B by multicast, and along n, which share A. With SPLIT_K
+ * cm is the number of parts of k: as many CTAs have one tile, and what they have to send each other begins with their sums. */
+#define EACH_KERNEL(K, V)                                         \
+    K(V, pingpong_128x128, PINGPONG, 128, 128, IN_PAIRS)          \
+    K(V, pingpong_128x160, PINGPONG, 128, 160, IN_PAIRS)          \
+    K(V, pingpong_128x176, PINGPONG, 128, 176, IN_PAIRS)          \
+    K(V, pingpong_128x192, PINGPONG, 128, 192, IN_PAIRS)          \
+    K(V, pingpong_128x208, PINGPONG, 128, 208, IN_PAIRS)          \
+    K(V, cooperative_128x64, COOPERATIVE, 128, 64, IN_CLUSTERS)   \
+    K(V, cooperative_128x96, COOPERATIVE, 128, 96, IN_CLUSTERS)   \
+    K(V, cooperative_128x128, COOPERATIVE, 128, 128, IN_CLUSTERS) \
+    K(V, cooperative_128x160, COOPERATIVE, 128, 160, IN_CLUSTERS) \
+    K(V, cooperative_128x192, COOPERATIVE, 128, 192, IN_CLUSTERS) \
+    K(V, cooperative_128x224, COOPERATIVE, 128, 224, IN_CLUSTERS) \
+    K(V, cooperative_128x256, COOPERATIVE, 128, 256, IN_CLUSTERS) \
+    K(V, cooperative_192x96, COOPERATIVE, 192, 96, IN_CLUSTERS)   \
+    K(V, cooperative_192x128, COOPERATIVE, 192, 128, IN_CLUSTERS) \
+    K(V, cooperative_192x160, COOPERATIVE, 192, 160, IN_CLUSTERS) \
+    K(V, cooperative_192x192, COOPERATIVE, 192, 192, IN_CLUSTERS) \
+    K(V, cooperative_256x160, COOPERATIVE, 256, 160, IN_CLUSTERS) \
+    K(V, cooperative_256x192, COOPERATIVE, 256, 192, IN_CLUSTERS) \
+    K(V, cooperative_256x200, COOPERATIVE, 256, 200, IN_ROWS)     \
+    K(V, split_128x16, SPLIT_K, 128, 16, IN_PARTS)                \
+    K(V, split_128x32, SPLIT_K, 128, 32, IN_PARTS)                \
+    K(V, split_128x48, SPLIT_K, 128, 48, IN_PARTS)                \
+    K(V, split_128x64, SPLIT_K, 128, 64, IN_PARTS)                \
+    K(V, split_128x80, SPLIT_K, 128, 80, IN_PARTS)                \
+    K(V, split_128x96, SPLIT_K, 128, 96, IN_PARTS)                \
+    K(V, split_128x112, SPLIT_K, 128, 112, IN_PARTS)              \
+    K(V, split_128x128, SPLIT_K, 128, 128, IN_PARTS)              \
+    K(V, split_128x144, SPLIT_K, 128, 144, IN_PARTS)              \
+    K(V, split_128x176, SPLIT_K, 128, 176, IN_PARTS)              \
+    K(V, split_192x64, SPLIT_K, 192, 64, IN_PARTS)                \
+    K(V, split_192x128, SPLIT_K, 192, 128, IN_PARTS)              \
+    K(V, split_256x200, SPLIT_K, 256, 200, IN_HALVES)
 
-/* The same as columns alone. */
+#define EACH_VARIANT(V) EACH_KERNEL(SHARED, V)
+#define SHARED(V, kernel, schedule, bm, bn, sharing) sharing(V, kernel, schedule, bm, bn)
+#define IN_PAIRS(V, kernel, ...)          \
+    V(#kernel, kernel, __VA_ARGS__, 1, 1) \
+    V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 2, 1)
+#define IN_ROWS(V, kernel, ...)                          \
+    V(#kernel, kernel, __VA_ARGS__, 1, 1)                \
+    V(#kernel "_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
+    V(#kernel "_cluster_1x4", kernel, __VA_ARGS__, 1, 4)
+#define IN_CLUSTERS(V, kernel, ...)                      \
+    IN_ROWS(V, kernel, __VA_ARGS__)                      \
+    V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 2, 1) \
+    V(#kernel "_cluster_2x2", kernel, __VA_ARGS__, 2, 2) \
+    V(#kernel "_cluster_4x1", kernel, __VA_ARGS__, 4, 1)
+#define IN_HALVES(V, kernel, ...)                             \
+    V(#kernel "_by_1", kernel, __VA_ARGS__, 1, 1)             \
+    V(#kernel "_by_1_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
+    V(#kernel "_by_1_cluster_1x4", kernel, __VA_ARGS__, 1, 4) \
+    V(#kernel "_by_2", kernel, __VA_ARGS__, 2, 1)             \
+    V(#kernel "_by_2_cluster_1x2", kernel, __VA_ARGS__, 2, 2) \
+    V(#kernel "_by_2_cluster_1x4", kernel, __VA_ARGS__, 2, 4)
+#define IN_PARTS(V, kernel, ...)                              \
+    IN_HALVES(V, kernel, __VA_ARGS__)                         \
+    V(#kernel "_by_3", kernel, __VA_ARGS__, 3, 1)             \
+    V(#kernel "_by_3_cluster_1x2", kernel, __VA_ARGS__, 3, 2) \
+    V(#kernel "_by_4", kernel, __VA_ARGS__, 4, 1)             \
+    V(#kernel "_by_4_cluster_1x2", kernel, __VA_ARGS__, 4, 2) \
+    V(#kernel "_by_6", kernel, __VA_ARGS__, 6, 1)
+
+/* The same as columns of the table. */
 #define COLUMNS(who, m, n, cm, cn) .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .schedule = who
 
 /* The problem as this variant computes it. */
@@ -115,7 +122,7 @@ typedef struct {
     double off_sector;    /* how many times as much they ask where rows begin off a sector of 32 bytes */
     double off_line;      /* and off a line of 128 bytes */
     double k_tile;        /* of a k-tile besides */
-    double launch;        /* of a launch */
+    double cluster;       /* of a launch of clusters besides */
     double hidden_store;  /* of an element of C that ping-pong stores */
     double exposed_store; /* that the others store */
     double sum_sent;      /* of a partial sum that goes to another CTA */
@@ -153,7 +160,7 @@ static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, do
         loops += (waves - 1) * main_loop_by(c, v, &seen, parts, (double)room * v->cluster);
     }
 
-    double cycles = c->launch;
+    double cycles = v->cluster > 1 ? c->cluster : 0;
     if (v->schedule == PINGPONG) {
         /* One consumer stores while the other multiplies; where k is short, both only store. */
         double store = elements * c->hidden_store;

@@ -254,7 +254,7 @@ static const RoundSize round_sizes[] = {
 static int count_of(int policies) { return __builtin_popcount((unsigned)policies); }
 static int take_turns(int variants, int policies) { return variants > 16 && count_of(policies) > 1; }
 
-static void print_round(const Options *options, int policies, int variants) {
+static void print_round(const Options *options, int policies, int variants, int all) {
     const Shape *shape = &options->shape;
     printf("right    %d x %d x %d", shape->m, shape->n, shape->k);
     if (options->sms != DEFAULT_MODEL_SMS) {
@@ -275,7 +275,12 @@ static void print_round(const Options *options, int policies, int variants) {
         printf(", --meet yes");
     }
     if (variants) {
-        printf(take_turns(variants, policies) ? ", %d variants in turns" : ", each of %d variants", variants);
+        if (variants < all) {
+            printf(", %d of", variants);
+        } else {
+            printf(", each of");
+        }
+        printf(take_turns(variants, policies) ? " %d variants in turns" : " %d variants", all);
     }
     if (shape->experts > 1) {
         printf(", %d experts", shape->experts);
@@ -288,7 +293,7 @@ static void print_round(const Options *options, int policies, int variants) {
     printf("\n");
 }
 
-/* One size, in all its policies and variants. */
+/* One size, in all its policies, and each kernel, the next one with another way of sharing. */
 static GemmStatus check_size(Options *options, const Stage *stage, const DeviceInfo *device, const RoundSize *size) {
     const Chapter *chapter = stage->chapter;
     int policies = size->policies, ran = 0;
@@ -305,7 +310,8 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         problem.gemm.tuning.variant = NULL;
         if (variants) {
             const Variant *v = &chapter->variants->variant[i];
-            if ((size->schedule != 0 && v->schedule != size->schedule) || v->cluster < size->cluster) {
+            if ((size->schedule != 0 && v->schedule != size->schedule) || v->cluster < size->cluster ||
+                !is_in_turn(chapter->variants, i, 0)) {
                 continue;
             }
             ran++;
@@ -317,7 +323,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         status = run_open(&run, &problem, chapter);
         for (int policy = 0, nth = 0; status == GEMM_OK && policy_names[policy]; policy++) {
             options->policy = (ModelPolicy)policy;
-            if (policies >> policy & 1 && (!take_turns(variants, policies) || nth++ == i % count_of(policies))) {
+            if (policies >> policy & 1 && (!take_turns(variants, policies) || nth++ == ran % count_of(policies))) {
                 status = check_launch(options, stage, &run, options->schedule_seed, 1, &tally);
             }
         }
@@ -326,7 +332,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     options->sms = device->sm_count;
     problem_close(&problem);
     if (status == GEMM_OK) {
-        print_round(options, policies, ran);
+        print_round(options, policies, ran, variants);
     }
     return status;
 }

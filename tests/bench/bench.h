@@ -7,7 +7,7 @@
 #include "alone.h"
 #include "harness/timing.h"
 
-enum { MAX_ROWS = 256, MAX_SHAPES = 64, MAX_GROUPS = 192, MAX_GROUP_ROWS = 64 };
+enum { MAX_ROWS = 320, MAX_SHAPES = 64, MAX_GROUPS = 192, MAX_GROUP_ROWS = 320 };
 
 /* ---- the plan ---- */
 

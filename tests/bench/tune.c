@@ -11,7 +11,7 @@
 #include "../../beyond/09_every_shape/choice.h"
 
 static const Variant variants[] = {
-#define ROW(kernel, ...) {.name = #kernel, COLUMNS(__VA_ARGS__)},
+#define ROW(text, kernel, ...) {.name = text, COLUMNS(__VA_ARGS__)},
     EACH_VARIANT(ROW)
 #undef ROW
 };
@@ -22,8 +22,8 @@ enum {
 };
 
 static const char *const names[NUMBERS] = {
-    "",         "",       "",       "all_at_once",  "shared",        "out_of_l2", "off_sector",
-    "off_line", "k_tile", "launch", "hidden_store", "exposed_store", "sum_sent",  "dram"};
+    "",         "",       "",        "all_at_once",  "shared",        "out_of_l2", "off_sector",
+    "off_line", "k_tile", "cluster", "hidden_store", "exposed_store", "sum_sent",  "dram"};
 
 /* The cards that have been measured. */
 static const struct {
@@ -132,12 +132,26 @@ static double lost(const Costs *costs, const Shape *s) {
     return sum / weights + 0.15 * sqrt(fmax(0, square / near - mean / near * (mean / near)));
 }
 
+/* Long launches count four times: a percent of them is more time, and few of the shapes that a seed draws are long. */
 static double all_lost(const Costs *costs) {
-    double sum = 0;
+    double sum = 0, weights = 0;
     for (int i = 0; i < shapes; i++) {
-        sum += lost(costs, &shape[i]);
+        const Gemm *g = &shape[i].g;
+        double weight = 2.0 * g->m * g->n * g->k > 40e9 ? 4 : 1;
+        sum += weight * lost(costs, &shape[i]);
+        weights += weight;
     }
-    return sum / shapes;
+    return sum / weights;
+}
+
+/* The same numbers with another clock: ping-pong's products take what the tensor cores need. Only the order of costs matters. */
+static void scale(Costs *c) {
+    double by = c->math[PINGPONG];
+    for (int i = 0; i < 3; i++) {
+        c->math[i] /= by;
+    }
+    c->k_tile /= by, c->cluster /= by, c->hidden_store /= by, c->exposed_store /= by, c->sum_sent /= by;
+    c->shared *= by, c->out_of_l2 *= by, c->dram *= by;
 }
 
 static double uniform(void) {
@@ -216,6 +230,7 @@ int main(int argc, char **argv) {
             fit = other, least = now;
         }
     }
+    scale(&fit);
     report(&fit);
     FILE *out = fopen("beyond/09_every_shape/costs.h", "w");
     if (out == NULL) {

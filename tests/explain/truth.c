@@ -36,6 +36,7 @@ static const Case cases[] = {
     {300, 530, 100, "cooperative_128x256_cluster_2x2"},
     {300, 530, 100, "pingpong_128x128"},
     {300, 530, 100, "cooperative_256x200"},
+    {300, 530, 100, "cooperative_192x128_cluster_2x1"},
 };
 
 static uint64_t state = 1;

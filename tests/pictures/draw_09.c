@@ -7,7 +7,7 @@
 #include "../../beyond/09_every_shape/choice.h"
 
 static const Variant variants[] = {
-#define ROW(kernel, ...) {.name = #kernel, COLUMNS(__VA_ARGS__)},
+#define ROW(text, kernel, ...) {.name = text, COLUMNS(__VA_ARGS__)},
     EACH_VARIANT(ROW)
 #undef ROW
 };
@@ -28,7 +28,7 @@ static const Variant *variant_in_a_cluster(void) {
 PICTURE(cluster) {
     enum { WIDE = 440, STEP = 480, GLOBAL = 74, STAGE = 186, BARRIERS = 292, CONSUMERS_Y = 392, HIGH = 40 };
     const Variant *v = variant_in_a_cluster();
-    int bk = constant(source, "BK"), consumers = constant(source, "CONSUMERS");
+    int bk = constant(source, "BK"), consumers = v->bm / 64;
     int a_bytes = v->bm * bk * (int)sizeof(bf16), part_bytes = v->bn / v->cluster * bk * (int)sizeof(bf16);
     begin("beyond/09_every_shape/cluster.svg", 494, "A stage in two CTAs of a cluster that share B by multicast");
     paragraph("t", MARGIN, 26, 18,

@@ -325,9 +325,11 @@ static Gemm09Status load_kernels(void) {
     pthread_mutex_lock(&one_at_a_time);
     GemmStatus status = tensor_map_encoder(&current.error) != NULL ? GEMM_OK : GEMM_DEVICE;
     for (int i = 0; status == GEMM_OK && i < variants.count; i++) {
-        status = cuda_status(
-            cudaFuncSetAttribute(table[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)),
-            table[i].name, &current.error);
+        if (begins_kernel(&variants, i)) {
+            status = cuda_status(
+                cudaFuncSetAttribute(table[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)),
+                table[i].name, &current.error);
+        }
     }
     pthread_mutex_unlock(&one_at_a_time);
     return status == GEMM_OK ? GEMM09_OK : GEMM09_CUDA_FAILED;
@@ -351,8 +353,10 @@ Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
     }
     if (status == GEMM09_OK) {
         for (int i = 0; i < variants.count; i++) {
-            int cluster = table[i].cluster;
-            h->clusters[cluster] = active_clusters(table[i].kernel, cluster, THREADS, sizeof(Shared));
+            int cluster = table[i].cluster, threads = threads_of((Schedule)table[i].schedule, table[i].bm);
+            if (h->clusters[cluster] == 0) { /* as many of any kernel: each has an SM to itself */
+                h->clusters[cluster] = active_clusters(table[i].kernel, cluster, threads, sizeof(Shared));
+            }
         }
         *handle = h;
     } else {
