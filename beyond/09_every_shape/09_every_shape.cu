@@ -611,8 +611,8 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
-        mbarrier_init(s->full, stages_of(bm, bn), 1);
-        mbarrier_init(s->empty, stages_of(bm, bn), consumers_of(SPLIT_K, bm) * at.cn);
+        mbarrier_init(s->full, p->stages, 1);
+        mbarrier_init(s->empty, p->stages, consumers_of(SPLIT_K, bm) * at.cn);
         mbarrier_init(&s->received, 1, 1); /* the arrival here */
         mbarrier_init_fence();
         int own = min_int(p->share, bn / 8 - at.row * p->share);
@@ -657,7 +657,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
 #define TILE_KERNEL(V, kernel, schedule, bm, bn, ...)                                                                  \
     static_assert((bm) == 128 || (bm) == 192 || (bm) == 256, "sharers_of() knows these");                              \
     static_assert((bn) / 2 * (schedule == PINGPONG || (bm) == 256 ? (bm) / 64 / (schedule == PINGPONG ? 1 : 2) : 1) <= \
-                      ((bm) == 192 ? 136 : 208),                                                                       \
+                      ((bm) == 192 ? 100 : 208),                                                                       \
                   "a consumer holds its part of a tile, and needs some 24 registers more");                            \
     static_assert(schedule != PINGPONG || ((bm) == 128 && (bn) % BOX == 0), "ping-pong stores whole boxes");           \
     static_assert((bn) % 8 == 0, "a product has a multiple of 8 columns");                                             \
@@ -673,12 +673,14 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     KERNEL_ENTRY(kernel, Params);
 EACH_KERNEL(TILE_KERNEL, )
 
-#define HAS_TWO_STAGES(text, kernel, schedule, bm, bn, cm, cn)                                                   \
+#define CAN_BE_SHARED(text, kernel, schedule, bm, bn, cm, cn)                                                    \
+    static_assert((bm) / (cn) % 8 == 0 && (schedule == SPLIT_K || (bn) / (cm) % 8 == 0),                         \
+                  "each CTA copies whole repetitions of the swizzle");                                           \
     static_assert(schedule != SPLIT_K || ((cm)-1) * (((bn) / 8 + (cm)-1) / (cm)) * (bm)*8 * (int)sizeof(float) + \
                                                  2 * ((bm) + (bn)) * BK * 2 <=                                   \
                                              (int)offsetof(Shared, full),                                        \
                   "the sums leave the ring two stages");
-EACH_VARIANT(HAS_TWO_STAGES)
+EACH_VARIANT(CAN_BE_SHARED)
 
 static const Variant table[] = {
 #define ROW(text, kernel, ...) ROW_OF(text, KERNEL(kernel), __VA_ARGS__)
@@ -701,28 +703,21 @@ static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 /* The choice for a problem; a thread remembers its last ones. All costs together take some ten microseconds of the host, longer
  * than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
-    typedef struct {
-        int m, n, k, lda, ldb, sm_count, card;
-        const char *asked_for;
-    } Problem;
     static __thread struct {
         const Variant *v;
-        Problem problem;
+        int problem[8];
     } known[16];
-    Problem problem;
-    memset(&problem, 0, sizeof problem); /* also what lies between its members: it is compared as bytes */
-    problem.m = g->m, problem.n = g->n, problem.k = g->k, problem.lda = g->lda, problem.ldb = g->ldb;
-    problem.sm_count = g->sm_count, problem.card = current_card(), problem.asked_for = g->tuning.variant;
+    const char *wanted = g->tuning.variant;
+    int problem[8] = {g->m, g->n, g->k, g->lda, g->ldb, g->sm_count, current_card(), wanted != NULL};
     unsigned hash = 0;
-    for (size_t i = 0; i < sizeof problem / sizeof(unsigned); i++) {
-        unsigned word;
-        memcpy(&word, (const char *)&problem + i * sizeof word, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b1u;
+    for (int i = 0; i < 8; i++) {
+        hash = (hash ^ (unsigned)problem[i]) * 0x9e3779b1u;
     }
     hash >>= 28;
-    if (known[hash].v == NULL || memcmp(&known[hash].problem, &problem, sizeof problem) != 0) {
+    if (known[hash].v == NULL || memcmp(known[hash].problem, problem, sizeof problem) != 0 ||
+        (wanted != NULL && strcmp(known[hash].v->name, wanted) != 0)) {
         known[hash].v = choose_variant(&variants, g, error);
-        known[hash].problem = problem;
+        memcpy(known[hash].problem, problem, sizeof problem);
     }
     return known[hash].v;
 }

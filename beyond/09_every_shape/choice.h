@@ -14,7 +14,7 @@
 /* Who computes what. */
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
-    COOPERATIVE, /* they share each tile: bm / 2 rows each */
+    COOPERATIVE, /* they share each tile */
     SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
 } Schedule;
 
