@@ -211,4 +211,42 @@ sub survey {
     return "$text\nSeed " . Survey::seed_of($run->{file}) . '. ' . source_text($run) . ".\n";
 }
 
+# Shapes of the survey: what there is to compute against the ratio, a mark for each, by kind.
+sub surveyed {
+    my ($run, $said) = said_survey($_[0]);
+    my @points = @{ $said->{points} };
+    my ($width, $height, $left, $base, $decade) = (760, 318, 64, 270, 110); # from 0.01 GFLOP on
+    my ($low, $high) = map { my $least = $_; (sort { $a <=> $b } map { $_->[2] } @points)[$least] } 0, -1;
+    $low = int($low * 5) / 5;
+    my $unit = ($base - 44) / (int($high * 5 + 1) / 5 - $low);
+    my $svg = svg_head($width, $height, $run, 'Shapes that a seed has drawn: speed of 09, as a ratio to cuBLAS')
+        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}, seed ) . Survey::seed_of($run->{file}) . "</text>\n";
+    my $mark = sub {
+        my ($kind, $x, $y, $text) = @_;
+        my $shape = ('circle r="4"', 'rect x="-3.5" y="-3.5" width="7" height="7"', 'path d="M0 -5L5 4H-5Z"')[$kind];
+        return sprintf qq(<g transform="translate(%.1f %.1f)"><$shape class="%s"/>$text</g>\n), $x, $y, (qw(a b c))[$kind];
+    };
+    for my $kind (0 .. 2) {
+        $svg .= $mark->($kind, $left + 130 * $kind, $base + 36, qq(<text x="9" y="4">$Survey::KINDS[$kind]</text>));
+    }
+    for (my $tick = $low; $base - $unit * ($tick - $low) > 40; $tick += 0.2) {
+        my ($y, $end) = (sprintf('%.1f', $base - $unit * ($tick - $low)), $left - 8);
+        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$y" dy="4">) . sprintf('%.1f', $tick) . "</text>\n";
+    }
+    for my $power (-2 .. 4) {
+        $svg .= sprintf qq(<text class="mid" x="%d" y="%d">%s</text>\n), $left + $decade * ($power + 2), $base + 16, 10**$power;
+    }
+    my ($half, $end, $one) = (($base + 44) / 2, $width - 8, sprintf '%.1f', $base - $unit * (1 - $low));
+    $svg .= qq{<text class="mid" transform="translate(16 $half) rotate(-90)">ratio to cuBLAS</text>}
+        . qq(<text class="end" x="$end" y=") . ($base + 40) . qq(">GFLOP</text>\n<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>\n);
+    for (@points) {
+        my ($shape, $kind, $ratio) = @$_;
+        my ($m, $n, $k) = split /x/, $shape;
+        my $decades = log(2 * $m * $n * $k / 1e7) / log(10);
+        $svg .= $mark->($kind, $left + $decade * ($decades > 0 ? $decades : 0), $base - $unit * ($ratio - $low),
+            '<title>' . shape_text($shape) . ': ' . three_digits($ratio) . '</title>');
+    }
+    return "$svg</svg>\n";
+}
+
 1;

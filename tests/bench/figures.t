@@ -104,6 +104,8 @@ for my $seed (12, 1234) {
     like(try("$figures --print 'survey nvidia_made'"), $seed < 1000 ? qr/^Not measured on nvidia_made: no CSV/ : qr/^\| 09, to cuBLAS \| 2 \| 1\.000 \| 0\.800 \|.*^Seed 1234\. NVIDIA MADE/ms,
         "the survey of seed $seed");
 }
+my ($shape) = join ' x ', split /,/, $drawn[0];
+like(try("$figures --print 'surveyed nvidia_made'"), qr/^<g transform="translate\([\d.]+ 270\.0\)"><circle.*<title>\Q$shape\E: 0\.800</m, 'its picture has a mark for each shape, that says which');
 unlink map { "$directory/$_" } $made, $made =~ s/1234/12/r;
 
 # ---- what is refused
