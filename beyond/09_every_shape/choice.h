@@ -15,12 +15,12 @@
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile */
-    SPLIT_K,     /* A and B are exchanged; a cluster shares each tile, and its CTAs have a part of k each */
+    SPLIT_K,     /* as cooperative, with A and B exchanged; several CTAs may have one tile, each a part of its k */
 } Schedule;
 
 /* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, cm, cn) for each way in
  * which CTAs may share. cm, cn: CTAs of a cluster along m, which share B by multicast, and along n, which share A. With SPLIT_K
- * cm is the number of parts of k: as many CTAs have one tile, and what they have to send each other begins with their sums. */
+ * cm is the number of parts of k: so many CTAs have one tile, and add up their sums. */
 #define EACH_KERNEL(K, V)                                         \
     K(V, pingpong_128x128, PINGPONG, 128, 128, IN_PAIRS)          \
     K(V, pingpong_128x160, PINGPONG, 128, 160, IN_PAIRS)          \
@@ -41,6 +41,7 @@ typedef enum {
     K(V, cooperative_256x160, COOPERATIVE, 256, 160, IN_CLUSTERS) \
     K(V, cooperative_256x192, COOPERATIVE, 256, 192, IN_CLUSTERS) \
     K(V, cooperative_256x200, COOPERATIVE, 256, 200, IN_ROWS)     \
+    K(V, split_128x8, SPLIT_K, 128, 8, IN_PARTS)                  \
     K(V, split_128x16, SPLIT_K, 128, 16, IN_PARTS)                \
     K(V, split_128x32, SPLIT_K, 128, 32, IN_PARTS)                \
     K(V, split_128x48, SPLIT_K, 128, 48, IN_PARTS)                \
@@ -50,7 +51,10 @@ typedef enum {
     K(V, split_128x112, SPLIT_K, 128, 112, IN_PARTS)              \
     K(V, split_128x128, SPLIT_K, 128, 128, IN_PARTS)              \
     K(V, split_128x144, SPLIT_K, 128, 144, IN_PARTS)              \
+    K(V, split_128x160, SPLIT_K, 128, 160, IN_PARTS)              \
     K(V, split_128x176, SPLIT_K, 128, 176, IN_PARTS)              \
+    K(V, split_128x208, SPLIT_K, 128, 208, IN_PARTS)              \
+    K(V, split_128x256, SPLIT_K, 128, 256, IN_HALVES)             \
     K(V, split_192x64, SPLIT_K, 192, 64, IN_PARTS)                \
     K(V, split_192x128, SPLIT_K, 192, 128, IN_PARTS)              \
     K(V, split_256x200, SPLIT_K, 256, 200, IN_HALVES)
