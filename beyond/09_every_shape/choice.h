@@ -72,7 +72,9 @@ typedef enum {
     IN_ROWS(V, kernel, __VA_ARGS__)                      \
     V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 2, 1) \
     V(#kernel "_cluster_2x2", kernel, __VA_ARGS__, 2, 2) \
-    V(#kernel "_cluster_4x1", kernel, __VA_ARGS__, 4, 1)
+    V(#kernel "_cluster_2x4", kernel, __VA_ARGS__, 2, 4) \
+    V(#kernel "_cluster_4x1", kernel, __VA_ARGS__, 4, 1) \
+    V(#kernel "_cluster_4x2", kernel, __VA_ARGS__, 4, 2)
 #define IN_HALVES(V, kernel, ...)                             \
     V(#kernel "_by_1", kernel, __VA_ARGS__, 1, 1)             \
     V(#kernel "_by_1_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
