@@ -54,7 +54,6 @@ typedef enum {
     K(V, split_128x160, SPLIT_K, 128, 160, IN_PARTS)              \
     K(V, split_128x176, SPLIT_K, 128, 176, IN_PARTS)              \
     K(V, split_128x208, SPLIT_K, 128, 208, IN_PARTS)              \
-    K(V, split_128x256, SPLIT_K, 128, 256, IN_HALVES)             \
     K(V, split_192x64, SPLIT_K, 192, 64, IN_PARTS)                \
     K(V, split_192x128, SPLIT_K, 192, 128, IN_PARTS)              \
     K(V, split_256x200, SPLIT_K, 256, 200, IN_HALVES)
@@ -135,35 +134,56 @@ typedef struct {
     double dram;          /* share of the memory's speed that is reached */
 } Costs;
 
-#include "costs.h"
-
 /* About the longest of three times that overlap. */
 static inline double longest(double a, double b, double c) {
     a *= a, b *= b, c *= c;
     return sqrt(sqrt(a * a + b * b + c * c));
 }
 
-/* A tile's main loop where so many CTAs have one. A k-tile takes the longest of its products, its way through shared memory,
- * and what all SMs ask of L2 at that time. */
-static inline double main_loop_by(const Costs *c, const Variant *v, const Gemm *seen, int parts, double ctas) {
-    double products = v->bm * v->bn * 64.0 / 2048 * c->math[v->schedule] * (1 + c->all_at_once * ctas / seen->sm_count);
-    double shared = (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared;
-    double asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2;
+/* A k-tile where so many CTAs have one: its products, its way through shared memory, and what all SMs ask of L2 at that time. */
+typedef struct {
+    double products, shared, asked;
+} KTile;
+
+static inline KTile k_tile_by(const Costs *c, const Variant *v, const Gemm *seen, double ctas) {
     int pitch = seen->lda | seen->ldb;
-    asked *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
-    return ceil_div(ceil_div(seen->k, 64), parts) * (longest(products, shared, asked) + c->k_tile);
+    KTile k_tile = {.products = v->bm * v->bn * 64.0 / 2048 * c->math[v->schedule] *
+                                (1 + c->all_at_once * ctas / seen->sm_count),
+                    .shared = (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared,
+                    .asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2};
+    k_tile.asked *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
+    return k_tile;
 }
 
-/* Estimated cycles on a card with so many bytes of L2, GB/s of memory and room for so many of these clusters; only the order of
- * the variants matters. */
-static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, double l2, double gb_s, int room) {
-    Gemm seen = seen_by(v, g);
-    int parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1, clusters = tile_count(v, g);
-    int waves = ceil_div(clusters, room), last = clusters - (waves - 1) * room;
+/* How a launch goes: in waves of clusters, of which the last may have fewer. */
+typedef struct {
+    Gemm seen;
+    int parts, room, clusters, waves, last;
+    int k_tiles; /* of each part */
+} Course;
+
+static inline Course course_of(const Variant *v, const Gemm *g, int room) {
+    Course course = {
+        .seen = seen_by(v, g), .parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1, .room = room};
+    course.clusters = tile_count(v, g);
+    course.waves = ceil_div(course.clusters, room);
+    course.last = course.clusters - (course.waves - 1) * room;
+    course.k_tiles = ceil_div(ceil_div(g->k, 64), course.parts);
+    return course;
+}
+
+static inline double main_loop_by(const Costs *c, const Variant *v, const Course *course, int clusters) {
+    KTile k_tile = k_tile_by(c, v, &course->seen, (double)clusters * v->cluster);
+    return course->k_tiles * (longest(k_tile.products, k_tile.shared, k_tile.asked) + c->k_tile);
+}
+
+/* Estimated cycles on a card with so many bytes of L2 and GB/s of memory; only the order of the variants matters. */
+static inline double cost_by(const Costs *c, const Variant *v, const Course *course, double l2, double gb_s) {
+    int waves = course->waves, parts = course->parts;
     double elements = (double)v->bm * v->bn;
-    double loops = main_loop_by(c, v, &seen, parts, (double)last * v->cluster);
+    double loops = main_loop_by(c, v, course, course->last);
     if (waves > 1) {
-        loops += (waves - 1) * main_loop_by(c, v, &seen, parts, (double)room * v->cluster);
+        loops += (waves - 1) * main_loop_by(c, v, course, course->room);
     }
 
     double cycles = v->cluster > 1 ? c->cluster : 0;
@@ -177,12 +197,9 @@ static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, do
         cycles += loops + waves * elements * (c->exposed_store + c->sum_sent * (parts - 1)) / parts;
     }
     /* The memory may take longer than the SMs. What fits L2 is there already, as in a chain of layers. */
+    const Gemm *g = &course->seen;
     double bytes = 2.0 * ((double)g->m * g->k + (double)g->n * g->k + (double)g->m * g->n);
     return longest(cycles, bytes > 0.8 * l2 ? bytes / gb_s * 1.98 / c->dram : 0, 0);
-}
-
-static inline double cost(const Variant *v, const Gemm *g) {
-    return cost_by(&costs, v, g, l2_bytes(), memory_gb_s() > 0 ? memory_gb_s() : 3352, room(v, g));
 }
 
 /* Tile rows walked together, in clusters: so many that the tiles of a wave are about a square of C. */
@@ -190,6 +207,84 @@ static inline int tile_group(const Variant *v, const Gemm *g) {
     int square = (int)lrint(sqrt((double)g->sm_count * v->bn / v->bm));
     int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : square > 0 ? square : 1;
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), along_m(v));
+}
+
+/* What else a launch is like. Where two of these go together cost_by() may be wrong by a factor: `make tune` finds which. */
+#define EACH_TRAIT(T)                                                                         \
+    T(ALWAYS)      /* 1 */                                                                    \
+    T(FEW_CTAS)    /* 1: fewer than 43 % of the SMs have a CTA; 0: more. So all of 1 and 0 */ \
+    T(BUSY_SMS)    /* the share of the SMs that have one */                                   \
+    T(PARTS)       /* log of the parts of k */                                                \
+    T(CLUSTER_2)   /* 1: a cluster has two CTAs */                                            \
+    T(CLUSTER_4)   /* 1: three or four */                                                     \
+    T(CLUSTER_8)   /* 1: more */                                                              \
+    T(A_BY_2)      /* 1: two CTAs share A */                                                  \
+    T(A_BY_4)      /* 1: four */                                                              \
+    T(B_BY_2)      /* 1: two share B */                                                       \
+    T(B_BY_4)      /* 1: four */                                                              \
+    T(ROWS)        /* log of the clusters along m */                                          \
+    T(COLUMNS)     /* log of the clusters along n */                                          \
+    T(WAVES)       /* 1: more than one */                                                     \
+    T(LAST_WAVE)   /* then, the share of the SMs that have a tile in the last one */          \
+    T(LONG_K)      /* log of a part's k-tiles */                                              \
+    T(SHORT_K)     /* one divided by them */                                                  \
+    T(BN_16)       /* 1: bn is no more than 16 */                                             \
+    T(BN_32)       /* 1: than 32 */                                                           \
+    T(BM_192)      /* 1: bm is 192 */                                                         \
+    T(BM_256)      /* 1: bm is 256 */                                                         \
+    T(OFF_SECTOR)  /* 1: rows begin off a sector of 32 bytes */                               \
+    T(OFF_LINE)    /* 1: on a sector, off a line of 128 */                                    \
+    T(PITCH_512)   /* 1: at multiples of 512 */                                               \
+    T(IS_PINGPONG) /* 1: the schedule */                                                      \
+    T(IS_SPLIT)    /* 1: the schedule */                                                      \
+    T(FAST_MEMORY) /* 1: more than 4 TB/s */                                                  \
+    T(L2_BOUND)    /* log of what L2 takes for a k-tile, beside what an SM takes */           \
+    T(SHARED_ROWS) /* log of how many CTAs of a wave ask for a row of A or B */
+#define NAME_OF(trait) trait,
+typedef enum { EACH_TRAIT(NAME_OF) TRAITS } Trait;
+
+static inline void find_traits(const Costs *c, const Variant *v, const Gemm *problem, const Course *course, double gb_s,
+                               double t[TRAITS]) {
+    const Gemm *g = &course->seen;
+    int wave = min_int(course->clusters, course->room), group = tile_group(v, problem);
+    int rows = ceil_div(g->m, v->bm * along_m(v)), columns = ceil_div(g->n, v->bn * v->along_n),
+        pitch = g->lda | g->ldb;
+    double ctas = course->waves > 1 ? g->sm_count : course->last * v->cluster;
+    KTile k_tile = k_tile_by(c, v, g, ctas);
+    double different = fmin(g->m, (double)group * ceil_div(wave, group * columns) * v->bm * along_m(v)) +
+                       fmin(g->n, (double)ceil_div(wave, group) * v->bn * v->along_n);
+    t[ALWAYS] = 1;
+    t[BUSY_SMS] = ctas / g->sm_count, t[FEW_CTAS] = t[BUSY_SMS] < 0.43;
+    t[PARTS] = log(course->parts);
+    t[CLUSTER_2] = v->cluster == 2, t[CLUSTER_4] = v->cluster == 3 || v->cluster == 4, t[CLUSTER_8] = v->cluster > 4;
+    t[A_BY_2] = v->along_n == 2, t[A_BY_4] = v->along_n == 4, t[B_BY_2] = along_m(v) == 2, t[B_BY_4] = along_m(v) == 4;
+    t[ROWS] = log(rows), t[COLUMNS] = log(columns);
+    t[WAVES] = course->waves > 1, t[LAST_WAVE] = t[WAVES] * course->last * v->cluster / g->sm_count;
+    t[LONG_K] = log(course->k_tiles), t[SHORT_K] = 1.0 / course->k_tiles;
+    t[BN_16] = v->bn <= 16, t[BN_32] = v->bn <= 32, t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
+    t[OFF_SECTOR] = pitch % 16 != 0, t[OFF_LINE] = pitch % 64 != 0 && pitch % 16 == 0, t[PITCH_512] = pitch % 256 == 0;
+    t[IS_PINGPONG] = v->schedule == PINGPONG, t[IS_SPLIT] = v->schedule == SPLIT_K;
+    t[FAST_MEMORY] = gb_s > 4000;
+    t[L2_BOUND] = log(k_tile.asked / fmax(k_tile.products, k_tile.shared));
+    t[SHARED_ROWS] = log(ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) / different);
+}
+
+/* exp(log * trait a * trait b) is such a factor. */
+typedef struct {
+    Trait a, b;
+    double log;
+} Factor;
+
+#include "costs.h"
+
+static inline double cost(const Variant *v, const Gemm *g) {
+    double gb_s = memory_gb_s() > 0 ? memory_gb_s() : 3352, t[TRAITS], wrong = 0;
+    Course course = course_of(v, g, room(v, g));
+    find_traits(&costs, v, g, &course, gb_s, t);
+    for (int i = 0; i < (int)(sizeof factors / sizeof factors[0]); i++) {
+        wrong += factors[i].log * t[factors[i].a] * t[factors[i].b];
+    }
+    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(wrong);
 }
 
 /* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more

@@ -2,8 +2,9 @@
  *
  *     tune [--steps N] FILE.csv...      surveys of seeds below 1000
  *
- * The best numbers are those with which the chosen variants lose least beside the best ones. They are found by trying: some of
- * them move by some percent, and stay where that is better. Same files, same steps: same numbers. */
+ * The best numbers are those with which the chosen variants lose least beside the best ones. Those of the formula are found by
+ * trying: some of them move by some percent, and stay where that is better. Then come the factors, one after the other: the pair
+ * of traits with the steepest slope of what is lost, and all of them go downhill again. Same files, same steps: same numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,11 @@ static const Variant variants[] = {
 };
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
-    MAX_SHAPES = 2048,
+    MAX_SHAPES = 4096,
+    FACTORS = 40,
+    DOWNHILL = 60, /* steps of all factors after each new one */
+    LAST_DOWNHILL = 1000,
+    STEPS = 5000,
     NUMBERS = sizeof(Costs) / sizeof(double)
 };
 
@@ -38,10 +43,24 @@ static int at_once(const Variant *v) {
     return clusters[v->cluster];
 }
 
+/* A variant at a shape. Costs and what they are wrong by are logarithms. */
+typedef struct {
+    const Variant *v;
+    Course course;
+    double slower;  /* log of the best variant's speed over this one's */
+    double formula; /* cost_by() */
+    double wrong;   /* the factors */
+    double slope;   /* of what is lost at this shape, by this cost */
+    double trait[TRAITS];
+} Run;
+
 typedef struct {
     int card;
     Gemm g;
     double cublas, tflops[VARIANT_COUNT]; /* 0: not measured */
+    double weight;                        /* long launches count twice: few of the shapes that a seed draws are long */
+    int runs;
+    Run *run; /* [runs] */
 } Shape;
 static Shape shape[MAX_SHAPES];
 static int shapes;
@@ -103,45 +122,68 @@ static void read_csv(const char *path) {
     fclose(in);
 }
 
-/* What a choice by these numbers loses: of a shape, the logarithm of best / chosen. Variants that cost nearly the same count
- * together, so that a small step of a number is a small step here; much lost counts more; and the costs should be like the
- * times a little, also of what is not chosen. */
-static double lost(const Costs *costs, const Shape *s) {
-    double cost[VARIANT_COUNT], least = INFINITY, best = 0, weights = 0, sum = 0, mean = 0, square = 0;
-    int near = 0;
-    for (int v = 0; v < VARIANT_COUNT; v++) {
-        if (s->tflops[v] > 0) {
-            cost[v] =
-                log(cost_by(costs, &variants[v], &s->g, cards[s->card].l2, cards[s->card].gb_s, at_once(&variants[v])));
-            least = fmin(least, cost[v]);
+static void list_runs(void) {
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        double best = 0;
+        s->weight = 2.0 * s->g.m * s->g.n * s->g.k > 40e9 ? 2 : 1;
+        s->run = calloc(VARIANT_COUNT, sizeof(Run));
+        for (int v = 0; v < VARIANT_COUNT; v++) {
             best = fmax(best, s->tflops[v]);
-        }
-    }
-    for (int v = 0; v < VARIANT_COUNT; v++) {
-        if (s->tflops[v] > 0) {
-            double weight = exp((least - cost[v]) / 0.02), loss = log(best / s->tflops[v]);
-            weights += weight;
-            sum += weight * (loss + 2 * loss * loss);
-            if (loss < 0.5) {
-                near++;
-                mean += loss - cost[v];
-                square += (loss - cost[v]) * (loss - cost[v]);
+            if (s->tflops[v] > 0) {
+                s->run[s->runs++] =
+                    (Run){.v = &variants[v], .course = course_of(&variants[v], &s->g, at_once(&variants[v]))};
             }
         }
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            run->slower = log(best / s->tflops[run->v - variants]);
+        }
     }
-    return sum / weights + 0.15 * sqrt(fmax(0, square / near - mean / near * (mean / near)));
 }
 
-/* Long launches count four times: a percent of them is more time, and few of the shapes that a seed draws are long. */
-static double all_lost(const Costs *costs) {
+/* What a choice by these costs loses at a shape. Variants that cost nearly the same count together, so that a small step of a
+ * number is a small step here; much lost counts more; and the costs should be like the times a little, the more so the faster a
+ * variant is. Gives each run its slope. */
+static double lost(const Shape *s) {
+    const double near = 0.03, alike = 0.5;
+    double least = INFINITY, weights = 0, sum = 0, trusts = 0, mean = 0, apart = 0;
+    for (int i = 0; i < s->runs; i++) {
+        least = fmin(least, s->run[i].formula + s->run[i].wrong);
+    }
+    for (int i = 0; i < s->runs; i++) {
+        const Run *run = &s->run[i];
+        double cost = run->formula + run->wrong, weight = exp((least - cost) / near), trust = exp(-4 * run->slower);
+        weights += weight, sum += weight * (run->slower + 2 * run->slower * run->slower);
+        trusts += trust, mean += trust * (run->slower - cost);
+    }
+    sum /= weights, mean /= trusts;
+    for (int i = 0; i < s->runs; i++) {
+        Run *run = &s->run[i];
+        double cost = run->formula + run->wrong, weight = exp((least - cost) / near), trust = exp(-4 * run->slower);
+        double off = run->slower - cost - mean;
+        apart += trust * off * off / trusts;
+        run->slope = weight / weights * (sum - run->slower - 2 * run->slower * run->slower) / near -
+                     2 * alike * trust * off / trusts;
+    }
+    return sum + alike * apart;
+}
+
+static double all_lost(void) {
     double sum = 0, weights = 0;
-    for (int i = 0; i < shapes; i++) {
-        const Gemm *g = &shape[i].g;
-        double weight = 2.0 * g->m * g->n * g->k > 40e9 ? 4 : 1;
-        sum += weight * lost(costs, &shape[i]);
-        weights += weight;
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        sum += s->weight * lost(s), weights += s->weight;
     }
     return sum / weights;
+}
+
+/* ---- the formula ---- */
+
+static double lost_by(const Costs *costs) {
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            run->formula = log(cost_by(costs, run->v, &run->course, cards[s->card].l2, cards[s->card].gb_s));
+        }
+    }
+    return all_lost();
 }
 
 /* The same numbers with another clock: ping-pong's products take what the tensor cores need. Only the order of costs matters. */
@@ -160,46 +202,169 @@ static double uniform(void) {
     return (double)(state >> 11) / 9007199254740992.0;
 }
 
-static void report(const Costs *costs) {
+static void fit_formula(Costs *fit, int steps) {
+    double least = lost_by(fit), size[NUMBERS];
+    for (int i = 0; i < NUMBERS; i++) {
+        size[i] = 0.15;
+    }
+    for (int step = 0; step < steps; step++) {
+        Costs other = *fit;
+        int moved[3], count = 1 + (int)(uniform() * 3);
+        for (int i = 0; i < count; i++) {
+            moved[i] = (int)(uniform() * NUMBERS);
+            ((double *)&other)[moved[i]] *= exp((uniform() + uniform() + uniform() - 1.5) * 2 * size[moved[i]]);
+        }
+        double now = lost_by(&other);
+        for (int i = 0; i < count; i++) {
+            size[moved[i]] = now < least ? size[moved[i]] * 1.3 : fmax(size[moved[i]] * 0.97, 0.01);
+        }
+        if (now < least) {
+            *fit = other, least = now;
+        }
+    }
+    scale(fit);
+    lost_by(fit);
+}
+
+/* ---- the factors ---- */
+
+static Factor factor[FACTORS];
+
+/* How much a product of two traits differs among the variants of a shape. */
+static double spread_of(int a, int b) {
+    double sum = 0, weights = 0;
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        double trusts = 0, mean = 0, square = 0;
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            double trust = exp(-4 * run->slower), product = run->trait[a] * run->trait[b];
+            trusts += trust, mean += trust * product, square += trust * product * product;
+        }
+        sum += square - mean * mean / trusts, weights += trusts;
+    }
+    return sqrt(fmax(0, sum / weights));
+}
+
+static double slope_of(int a, int b) {
+    double sum = 0, weights = 0;
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        double here = 0;
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            here += run->slope * run->trait[a] * run->trait[b];
+        }
+        sum += s->weight * here, weights += s->weight;
+    }
+    return sum / weights;
+}
+
+static void weigh(int count) {
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            run->wrong = 0;
+            for (int i = 0; i < count; i++) {
+                run->wrong += factor[i].log * run->trait[factor[i].a] * run->trait[factor[i].b];
+            }
+        }
+    }
+}
+
+/* All factors go downhill at once, each by a step of its own, which grows while its slope keeps its sign. */
+static void go_downhill(int count, int steps, const double spread[], double step[]) {
+    double before[FACTORS] = {0};
+    for (int n = 0; n < steps; n++) {
+        weigh(count);
+        all_lost();
+        for (int i = 0; i < count; i++) {
+            double slope = slope_of(factor[i].a, factor[i].b) / spread[i] + 2e-5 * factor[i].log * spread[i];
+            step[i] = fmin(0.02, fmax(1e-6, step[i] * (slope * before[i] > 0 ? 1.2 : slope * before[i] < 0 ? 0.5 : 1)));
+            factor[i].log -= (slope > 0) * step[i] / spread[i] - (slope < 0) * step[i] / spread[i];
+            before[i] = slope;
+        }
+    }
+}
+
+static void fit_factors(const Costs *costs, int steps) {
+    double all[TRAITS][TRAITS], spread[FACTORS], step[FACTORS];
+    int used[TRAITS][TRAITS] = {{0}};
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            find_traits(costs, run->v, &s->g, &run->course, cards[s->card].gb_s, run->trait);
+        }
+    }
+    if (steps == 0) { /* as they are */
+        memcpy(factor, factors, sizeof factors);
+        weigh(sizeof factors / sizeof factors[0]);
+        return;
+    }
+    for (int a = 0; a < TRAITS; a++) {
+        for (int b = a; b < TRAITS; b++) {
+            all[a][b] = spread_of(a, b);
+        }
+    }
+    for (int n = 0; n < FACTORS; n++) {
+        double steepest = 0;
+        for (int a = 0; a < TRAITS; a++) {
+            for (int b = a; b < TRAITS; b++) {
+                double slope = used[a][b] || all[a][b] < 1e-3 ? 0 : fabs(slope_of(a, b)) / all[a][b];
+                if (slope > steepest) {
+                    steepest = slope, factor[n] = (Factor){(Trait)a, (Trait)b, 0};
+                }
+            }
+        }
+        used[factor[n].a][factor[n].b] = 1;
+        spread[n] = all[factor[n].a][factor[n].b], step[n] = 0.003;
+        go_downhill(n + 1, (n + 1 < FACTORS ? DOWNHILL : LAST_DOWNHILL) * steps / STEPS, spread, step);
+    }
+}
+
+static void report(void) {
     for (int card = 0; card < CARDS; card++) {
         double to_cublas = 0, to_best = 0, least = INFINITY;
         int count = 0;
-        for (int i = 0; i < shapes; i++) {
-            const Shape *s = &shape[i];
-            int chosen = -1;
-            double best = 0, lowest = INFINITY;
-            for (int v = 0; v < VARIANT_COUNT; v++) {
-                double cost =
-                    cost_by(costs, &variants[v], &s->g, cards[card].l2, cards[card].gb_s, at_once(&variants[v]));
-                if (s->tflops[v] > 0 && cost < lowest) {
-                    lowest = cost, chosen = v;
-                }
-                best = fmax(best, s->tflops[v]);
+        for (Shape *s = shape; s < shape + shapes; s++) {
+            const Run *chosen = s->run, *best = s->run;
+            for (Run *run = s->run; run < s->run + s->runs; run++) {
+                chosen = run->formula + run->wrong < chosen->formula + chosen->wrong ? run : chosen;
+                best = run->slower < best->slower ? run : best;
             }
-            if (s->card == card && chosen >= 0 && s->cublas > 0) {
-                count++;
-                to_cublas += log(s->tflops[chosen] / s->cublas);
-                to_best += log(s->tflops[chosen] / best);
-                least = fmin(least, s->tflops[chosen] / s->cublas);
-                if (getenv("WORST") != NULL && s->tflops[chosen] < 0.9 * best) {
-                    int b = 0;
-                    for (int v = 0; v < VARIANT_COUNT; v++) {
-                        b = s->tflops[v] == best ? v : b;
-                    }
-                    printf("%.3f %d x %d x %d: %s, best %s\n", s->tflops[chosen] / best, s->g.m, s->g.n, s->g.k,
-                           variants[chosen].name, variants[b].name);
+            if (s->card == card && s->runs > 0 && s->cublas > 0) {
+                double ratio = s->tflops[chosen->v - variants] / s->cublas;
+                count++, to_cublas += log(ratio), to_best += chosen->slower, least = fmin(least, ratio);
+                if (getenv("WORST") != NULL && chosen->slower > 0.1) {
+                    printf("%.3f %d x %d x %d: %s, best %s\n", exp(-chosen->slower), s->g.m, s->g.n, s->g.k,
+                           chosen->v->name, best->v->name);
                 }
             }
         }
         if (count > 0) {
             printf("%s: %d shapes, %.3f [%.3f] of cuBLAS, %.3f of the best variant\n", cards[card].name, count,
-                   exp(to_cublas / count), least, exp(to_best / count));
+                   exp(to_cublas / count), least, exp(-to_best / count));
         }
     }
 }
 
+static void write_costs(FILE *out, const Costs *fit) {
+#define TEXT(trait) #trait,
+    static const char *const traits[] = {EACH_TRAIT(TEXT)};
+#undef TEXT
+    fprintf(out, "/* costs.h - written by `make tune` from the surveys of seeds below 1000 in tests/bench/results. "
+                 "choice.h takes it. */\n"
+                 "static const Costs costs = {\n");
+    for (int i = 0; i < NUMBERS; i++) {
+        if (i < 3) {
+            fprintf(out, "%s%.3g%s", i == 0 ? "    .math = {" : ", ", ((double *)fit)[i], i == 2 ? "},\n" : "");
+        } else {
+            fprintf(out, "    .%s = %.4g,\n", names[i], ((double *)fit)[i]);
+        }
+    }
+    fprintf(out, "};\n\nstatic const Factor factors[] = {\n");
+    for (int i = 0; i < FACTORS; i++) {
+        fprintf(out, "    {%s, %s, %.4f},\n", traits[factor[i].a], traits[factor[i].b], factor[i].log);
+    }
+    fprintf(out, "};\n");
+}
+
 int main(int argc, char **argv) {
-    int steps = 20000, files = 1;
+    int steps = STEPS, files = 1;
     if (argc > 2 && strcmp(argv[1], "--steps") == 0) {
         steps = atoi(argv[2]);
         files = 3;
@@ -210,42 +375,16 @@ int main(int argc, char **argv) {
     if (shapes == 0) {
         fail("no surveys; make survey SEED=1 COUNT=72 ALL=1 measures one", "tests/bench/results");
     }
+    list_runs();
     Costs fit = costs;
-    double least = all_lost(&fit), size[NUMBERS];
-    for (int i = 0; i < NUMBERS; i++) {
-        size[i] = 0.15;
-    }
-    for (int step = 0; step < steps; step++) {
-        Costs other = fit;
-        int moved[3], count = 1 + (int)(uniform() * 3);
-        for (int i = 0; i < count; i++) {
-            moved[i] = (int)(uniform() * NUMBERS);
-            ((double *)&other)[moved[i]] *= exp((uniform() + uniform() + uniform() - 1.5) * 2 * size[moved[i]]);
-        }
-        double now = all_lost(&other);
-        for (int i = 0; i < count; i++) {
-            size[moved[i]] = now < least ? size[moved[i]] * 1.3 : fmax(size[moved[i]] * 0.97, 0.01);
-        }
-        if (now < least) {
-            fit = other, least = now;
-        }
-    }
-    scale(&fit);
-    report(&fit);
+    fit_formula(&fit, steps);
+    report();
+    fit_factors(&fit, steps);
+    report();
     FILE *out = fopen("beyond/09_every_shape/costs.h", "w");
     if (out == NULL) {
         fail("cannot be written", "beyond/09_every_shape/costs.h");
     }
-    fprintf(out, "/* costs.h - written by `make tune` from the surveys of seeds below 1000 in tests/bench/results. "
-                 "choice.h takes it. */\n"
-                 "static const Costs costs = {\n");
-    for (int i = 0; i < NUMBERS; i++) {
-        if (i < 3) {
-            fprintf(out, "%s%.3g%s", i == 0 ? "    .math = {" : ", ", ((double *)&fit)[i], i == 2 ? "},\n" : "");
-        } else {
-            fprintf(out, "    .%s = %.4g,\n", names[i], ((double *)&fit)[i]);
-        }
-    }
-    fprintf(out, "};\n");
+    write_costs(out, &fit);
     return fclose(out) != 0;
 }
