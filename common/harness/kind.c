@@ -196,20 +196,6 @@ double source_b(const DataSource *source, const Gemm *gemm, int expert, int colu
     }
 }
 
-void source_c(const DataSource *source, const Gemm *gemm, int expert, int row, int column, double *expected,
-              double *magnitude) {
-    *expected = *magnitude = 0;
-    for (int k = 0; k < gemm->k; k++) {
-        double product = source_a(source, gemm, row, k) * source_b(source, gemm, expert, column, k);
-        *expected += product;
-        *magnitude += fabs(product);
-    }
-    if (source->kind == KIND_BIAS_GELU) {
-        double bias = source_value(source, OPERAND_BIAS, TYPE_BF16, (uint64_t)column);
-        gelu_end(bias, kind_eps(source->kind, gemm->k), expected, magnitude);
-    }
-}
-
 /* The share that a draw gives an expert: 0 to 15, and nothing for one in four. */
 static int share_of_expert(uint64_t seed, int expert) {
     uint64_t draw = draw_of(seed, OPERAND_FIRST_ROW, (uint64_t)expert);

@@ -341,10 +341,6 @@ void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *sou
 double source_a(const DataSource *source, const Gemm *gemm, int row, int k);
 double source_b(const DataSource *source, const Gemm *gemm, int expert, int column, int k);
 
-/* What C[row][column] should be, and its magnitude, from the source alone. */
-void source_c(const DataSource *source, const Gemm *gemm, int expert, int row, int column, double *expected,
-              double *magnitude);
-
 /* Which rows belong to which expert: unevenly, in an order that the seed decides. About one in four has none.
  * first_row: [experts + 1]. */
 void expert_rows(uint64_t seed, int m, int experts, int *first_row);

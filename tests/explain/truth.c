@@ -12,15 +12,9 @@
 #include "model/model_host.h"
 #include "tap.h"
 
-#define EACH_CHAPTER(id) extern const Chapter model_chapter_##id;
-#include "chapters.inc"
-#undef EACH_CHAPTER
-#define EACH_CHAPTER(id) &model_chapter_##id,
-static const Chapter *const chapters[] = {
-#include "chapters.inc"
-};
+#include "../model/chapters.h"
 
-enum { CHAPTERS = sizeof chapters / sizeof chapters[0], SMS = 4 };
+enum { SMS = 4 };
 
 typedef struct {
     int m, n, k;

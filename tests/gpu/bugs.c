@@ -235,14 +235,11 @@ static void run_bug(const Bug *bug, FILE *out) {
             snprintf(outcome[size++], 2 * TEXT, "not run");
         }
     }
-    Options options;
-    int known = options_of(bug, 0, &options);
     fprintf(out, "%s", bug->name);
     for (int i = 0; i < SIZES && bug->chapter; i++) {
-        int m = i || !known ? more_sizes[i ? i - 1 : 0].m : options.shape.m;
-        int n = i || !known ? more_sizes[i ? i - 1 : 0].n : options.shape.n;
-        int k = i || !known ? more_sizes[i ? i - 1 : 0].k : options.shape.k;
-        fprintf(out, "\t%dx%dx%d: %s", m, n, k, outcome[i]);
+        Options options = {.shape = {0}};
+        options_of(bug, i, &options);
+        fprintf(out, "\t%dx%dx%d: %s", options.shape.m, options.shape.n, options.shape.k, outcome[i]);
     }
     fprintf(out, "%s%s\tsource: %s\n", bug->notes[0] ? "\tnotes: " : "", bug->notes, bug->source);
     fflush(out);

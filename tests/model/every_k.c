@@ -4,16 +4,9 @@
 #include "../../common/harness/problem.h"
 #include "../../common/model/event.h"
 #include "../unit/tap.h"
+#include "chapters.h"
 
-#define EACH_CHAPTER(id) extern const Chapter model_chapter_##id;
-#include "chapters.inc"
-#undef EACH_CHAPTER
-#define EACH_CHAPTER(id) &model_chapter_##id,
-static const Chapter *const chapters[] = {
-#include "chapters.inc"
-};
-
-enum { CHAPTERS = sizeof chapters / sizeof chapters[0], SMS = 8, SHARED = 227 * 1024, MOST_STAGES = 16, STEP = 128 };
+enum { SMS = 8, SHARED = 227 * 1024, MOST_STAGES = 16, STEP = 128 };
 
 /* ---- what threads do, lap by lap ---------------------------------------------------------------------------------- */
 

@@ -20,6 +20,19 @@
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                         int overlap, const void *params, const void *stream, GemmError *error);
 
+/* The text of a file that has been written; to be freed. The file is closed. */
+static char *text_of(FILE *file) {
+    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+    char *text = calloc(1, (size_t)length + 1);
+    rewind(file);
+    if (text == NULL || fread(text, 1, (size_t)length, file) != (size_t)length) {
+        printf("Bail out! the output was not read\n");
+        exit(1);
+    }
+    fclose(file);
+    return text;
+}
+
 /* Runs a case with stdout (1) or stderr (2) in a file; the text, to be freed. */
 static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     FILE *file = tmpfile();
@@ -33,16 +46,7 @@ static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     fflush(stdout);
     dup2(saved, stream);
     close(saved);
-    fseek(file, 0, SEEK_END);
-    long length = ftell(file);
-    rewind(file);
-    char *text = calloc(1, (size_t)length + 1);
-    if (text == NULL || fread(text, 1, (size_t)length, file) != (size_t)length) {
-        printf("Bail out! the output was not read\n");
-        exit(1);
-    }
-    fclose(file);
-    return text;
+    return text_of(file);
 }
 
 /* Is this among what has not been reached? */
@@ -117,23 +121,15 @@ static void test_replay(void) {
 /* What the case writes to the file of ModelOptions.journal; to be freed. */
 static char *journal_of(const char *name) {
     char path[] = "/tmp/journal_XXXXXX";
-    int file = mkstemp(path);
+    FILE *file = fdopen(mkstemp(path), "r");
     ModelOptions options = {.journal = path, .quiet = 1};
-    if (file < 0) {
+    if (file == NULL) {
         printf("Bail out! no temporary file\n");
         exit(1);
     }
-    const Case *c = find_case(name);
-    run_case(c, &options);
-    off_t length = lseek(file, 0, SEEK_END);
-    char *text = calloc(1, (size_t)length + 1);
-    if (text == NULL || pread(file, text, (size_t)length, 0) != (ssize_t)length) {
-        printf("Bail out! the journal was not read\n");
-        exit(1);
-    }
-    close(file);
+    run_case(find_case(name), &options);
     unlink(path);
-    return text;
+    return text_of(file);
 }
 
 /* Are all lines objects, and do they go forward? */

@@ -61,7 +61,6 @@ static void name_barriers(void) {
 }
 
 static void loads_end_when_seen(void) {
-    reset();
     name_barriers();
     put(0, TRACE_LOAD, 3072, 10, 10, FULL);
     put(0, TRACE_LOAD, 3072, 20, 20, FULL);
@@ -83,7 +82,6 @@ static void loads_end_when_seen(void) {
 }
 
 static void loads_seen_late(void) {
-    reset();
     name_barriers();
     put(0, TRACE_LOAD, 16, 10, 10, FULL);
     put(0, RECORD_LANDED, 0, 600, 600, FULL);
@@ -93,7 +91,6 @@ static void loads_seen_late(void) {
 }
 
 static void products_take_their_time(void) {
-    reset();
     put(0, TRACE_WGMMA, 1024, 100, 120, 0); /* 512 cycles */
     put(0, TRACE_WGMMA, 1024, 130, 150, 0);
     put(0, TRACE_WGMMA_WAIT, 1, 160, 640, 0);
@@ -112,7 +109,6 @@ static void products_take_their_time(void) {
 }
 
 static void products_with_their_wait(void) {
-    reset();
     put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 150, 155, (uint32_t)start + 100);
     put(0, TRACE_WGMMA_WAIT, 1 | 1024 << RECORD_PRODUCTS, 250, 700, (uint32_t)start + 200);
     put(0, TRACE_WGMMA_WAIT, 0, 800, 1300, 0);
@@ -127,7 +123,6 @@ static void products_with_their_wait(void) {
 }
 
 static void products_between_others(void) {
-    reset();
     put(0, TRACE_WGMMA, 1024, 100, 120, 0);
     put(0, TRACE_WGMMA_WAIT, 0, 130, 1400, 0);
     put(4, TRACE_WGMMA, 1024, 200, 220, 0);
@@ -138,7 +133,6 @@ static void products_between_others(void) {
 }
 
 static void groups_of_copies(void) {
-    reset();
     put(1, TRACE_COPY, 0, 10, 10, 0);
     put(1, TRACE_COPY, 0, 20, 20, 0);
     put(1, TRACE_COPY_WAIT, 1, 30, 400, 0);
@@ -156,7 +150,6 @@ static void groups_of_copies(void) {
 }
 
 static void epilogues_are_filled(void) {
-    reset();
     put(4, TRACE_WGMMA_WAIT, 0, 100, 200, 0);
     put(4, TRACE_STORE_WAIT, 1, 230, 240, 0);
     put(4, TRACE_EPILOGUE, 0, 260, 300, 0);
@@ -178,7 +171,6 @@ static void epilogues_are_filled(void) {
 
 /* A warp may read the clock before the barrier holds it. */
 static void barriers_end_when_all_have_come(void) {
-    reset();
     put(0, TRACE_BARRIER, 0, 100, 102, 0);
     put(4, TRACE_BARRIER, 0, 150, 170, 0);
     put(0, TRACE_BARRIER, 0, 300, 390, 0);
@@ -195,7 +187,6 @@ static void barriers_end_when_all_have_come(void) {
 }
 
 static void last_spans_and_losses(void) {
-    reset();
     put(0, TRACE_TILE, 5, 1, 1, 9);
     put(0, TRACE_BARRIER, 0, -40, -10, 0);
     TraceTail tail = {(uint32_t)start + 100, (uint32_t)start + 250, TRACE_EPILOGUE, 0};
@@ -216,7 +207,6 @@ static void launches_follow_each_other(void) {
     static const TraceCta first_cta = {.clock = start, .ns = 1, .sm = 7},
                           second_cta = {.clock = start, .ns = 2, .sm = 7};
     Recording r = {.trace = {.launches = 2, .ctas = 12, .launch = {{"clear", 0, 8}, {"gemm", 8, 4}}}};
-    reset();
     CtaRecords first = {0, 3, WARPS, ROOM, &first_cta, &record[0][0], read_text};
     ok(trace_add_cta(&r.trace, &first) == 0, "a CTA of the first launch is decoded");
     put(0, TRACE_WAIT, 0, 500, 510, FULL);
@@ -229,15 +219,14 @@ static void launches_follow_each_other(void) {
 }
 
 int main(void) {
-    launches_follow_each_other();
-    loads_end_when_seen();
-    loads_seen_late();
-    products_take_their_time();
-    products_with_their_wait();
-    products_between_others();
-    groups_of_copies();
-    epilogues_are_filled();
-    barriers_end_when_all_have_come();
-    last_spans_and_losses();
+    static void (*const tests[])(void) = {
+        launches_follow_each_other,      loads_end_when_seen,     loads_seen_late,  products_take_their_time,
+        products_with_their_wait,        products_between_others, groups_of_copies, epilogues_are_filled,
+        barriers_end_when_all_have_come, last_spans_and_losses,
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        reset();
+        tests[i]();
+    }
     return tap_done();
 }
