@@ -467,31 +467,27 @@ DEVICE void produce_part(const Params *p, Shared *s, const Place *at, Tile tile,
 }
 
 /* gemm_split(): a consumer, step 3. */
-DEVICE void multiply_part(const Params *p, Shared *s, const Place *at, int consumer, int k_tiles,
-                          float acc[2][MAX_BN / 2], const int bm, const int bn) {
+DEVICE void multiply_part(const Params *p, Shared *s, const Place *at, int consumer, int k_tiles, float acc[MAX_BN / 2],
+                          const int bm, const int bn) {
     int told = told_by_this_thread(at, 0);
-    const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(SPLIT_K, bm);
+    const int stage_bytes = stage_bytes_of(bm, bn);
     PipelineState state = consumer_start_state();
     int previous = 0;
     UNROLL
-    for (int i = 0; i < blocks * (bn / 2); i++) {
-        acc[i / (bn / 2)][i % (bn / 2)] = 0;
+    for (int i = 0; i < bn / 2; i++) {
+        acc[i] = 0;
     }
     for (int i = 0; i < k_tiles; i++) {
         /* Waits until the bytes of this k-tile have landed. */
         consumer_wait(s->full, state);
         const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-        uint64_t a = wgmma_descriptor(stage + consumer * blocks * 64 * BK);
+        uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
         uint64_t b = wgmma_descriptor(stage + bm * BK);
         /* The zeros, and the products before, come before the wgmmas that follow. */
         wgmma_fence();
         UNROLL
         for (int k16 = 0; k16 < STEPS; k16++) {
-            UNROLL
-            for (int block = 0; block < blocks; block++) {
-                wgmma_ss(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
-                         b + k16 * WGMMA_K16_STEP, 1);
-            }
+            wgmma_ss(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
         }
         wgmma_commit_group();
         /* Waits until the products of the previous k-tile are done. If their stage were released earlier, it would be
@@ -505,50 +501,48 @@ DEVICE void multiply_part(const Params *p, Shared *s, const Place *at, int consu
     }
     /* The accumulators may be read when the last products are done. */
     wgmma_wait_group(0);
-    registers_settled(acc[0], bn / 2);
-    if (blocks == 2) {
-        registers_settled(acc[1], bn / 2);
-    }
+    registers_settled(acc, bn / 2);
     if (at->cn > 1 && k_tiles > 0) {
         release(s, previous, told); /* the producers wait for it in their tail */
     }
 }
 
 /* gemm_split(): a warp's sums of 16 rows x 8 columns to C, of which a thread has four. It computes the exchanged problem, B
- * times A transposed: their row there is C's column, and threads of neighbouring rows exchange sums to store two columns. */
+ * times A transposed: their row there is C's column. Threads whose rows are 1 and then 2 apart exchange sums, so that each
+ * stores four columns, and four of them a sector of 32 bytes. */
 DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
-    int odd = row % 2;
+    int odd = row & 1, high = row & 2;
     uint32_t left = pack_bf16x2(v[0], v[2]), right = pack_bf16x2(v[1], v[3]); /* of row and row + 8 */
     uint32_t other = __shfl_xor_sync(0xffffffffu, odd ? left : right, 4);
     uint32_t even_row = odd ? other : left, odd_row = odd ? right : other;
-    uint32_t pair[2] = {(even_row & 0xffff) | odd_row << 16, even_row >> 16 | (odd_row & 0xffff0000)};
-    int c_row = col + odd;
-    for (int i = 0; i < 2; i++) {
-        int c_col = row - odd + i * 8;
-        bf16 *c = &p->g.c[(size_t)c_row * p->g.ldc + c_col];
-        if (c_row < p->g.n && c_col + 1 < p->g.m) {
-            *(uint32_t *)c = pair[i];
-        } else if (c_row < p->g.n && c_col < p->g.m) {
-            *(uint16_t *)c = (uint16_t)pair[i];
+    uint32_t first = (even_row & 0xffff) | odd_row << 16, eighth = even_row >> 16 | (odd_row & 0xffff0000);
+    other = __shfl_xor_sync(0xffffffffu, high ? first : eighth, 8);
+    uint64_t four = high ? other | (uint64_t)eighth << 32 : first | (uint64_t)other << 32;
+    int c_row = col + odd, c_col = row - odd + high * 3; /* of the rows from 0 or 8 on, if high the latter */
+    bf16 *c = &p->g.c[(size_t)c_row * p->g.ldc + c_col];
+    if (c_row < p->g.n && c_col + 4 <= p->g.m) {
+        *(uint64_t *)c = four;
+    } else if (c_row < p->g.n) {
+        for (int i = 0; i < 4 && c_col + i < p->g.m; i++) {
+            c[i] = (bf16)(four >> i * 16);
         }
     }
 }
 
 /* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
  * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
-DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, float acc[2][MAX_BN / 2], const int bm,
+DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, const float acc[MAX_BN / 2], const int bm,
                      const int bn, const int parts) {
-    const int quads = bn / 8, share = share_of(bn, parts), blocks = blocks_of(SPLIT_K, bm);
+    const int quads = bn / 8, share = share_of(bn, parts);
     const int threads = 128 * consumers_of(SPLIT_K, bm);
     int part = at->row;
-    /* [parts - 1], those of the other CTAs in the order of their ranks, [share][blocks][threads] */
+    /* [parts - 1], those of the other CTAs in the order of their ranks, [share][threads] */
     float4 *received = (float4 *)((char *)s + split_received(bm, bn, parts));
     int thread = (int)threadIdx.x - 128;
     UNROLL
-    for (int i = 0; i < quads * blocks; i++) {
-        const int quad = i / blocks, block = i % blocks;
-        const float *v = &acc[block][quad * 4];
-        int owner = quad / share, place = ((part - (part > owner)) * share + quad % share) * blocks + block;
+    for (int quad = 0; quad < quads; quad++) {
+        const float *v = &acc[quad * 4];
+        int owner = quad / share, place = (part - (part > owner)) * share + quad % share;
         if (owner != part) {
             st_async_v4(
                 &received[place * threads + thread], (owner << p->log_cn) + at->col,
@@ -559,38 +553,34 @@ DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, flo
     /* Waits until all sums of the other CTAs have landed: before, old bytes would be added. It also keeps this CTA from
      * ending while they are on their way. */
     mbarrier_wait_parity_cluster(&s->received, 0);
-    int row = tile.m * bm + thread / 128 * blocks * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
+    int row = tile.m * bm + thread / 128 * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
     int col = tile.n * bn + thread % 4 * 2;
     UNROLL
-    for (int i = 0; i < quads * blocks; i++) {
-        const int quad = i / blocks, block = i % blocks;
+    for (int quad = 0; quad < quads; quad++) {
         if (quad / share == part) {
             /* In the order of the parts, whichever came first: so every launch has the same bits. */
             float sum[4] = {0, 0, 0, 0};
             UNROLL
             for (int from = 0; from < parts; from++) {
-                const float *own = &acc[block][quad * 4];
-                float4 v = from == part
-                               ? make_float4(own[0], own[1], own[2], own[3])
-                               : received[(((from - (from > part)) * share + quad % share) * blocks + block) * threads +
-                                          thread];
+                const float *own = &acc[quad * 4];
+                float4 v = from == part ? make_float4(own[0], own[1], own[2], own[3])
+                                        : received[((from - (from > part)) * share + quad % share) * threads + thread];
                 sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
             }
-            store_transposed(p, row + block * 64, col + quad * 8, sum);
+            store_transposed(p, row, col + quad * 8, sum);
         }
     }
 }
 
 /* gemm_split(): the same with the number of parts as a constant, so that the loops over the sums are unrolled. */
-DEVICE void add_sums_by(const Params *p, Shared *s, const Place *at, Tile tile, float acc[2][MAX_BN / 2], const int bm,
-                        const int bn) {
-    switch (bm < 256 || at->cm < 3 ? at->cm : 0) {
+DEVICE void add_sums_by(const Params *p, Shared *s, const Place *at, Tile tile, const float acc[MAX_BN / 2],
+                        const int bm, const int bn) {
+    switch (at->cm) {
     case 1: add_sums(p, s, at, tile, acc, bm, bn, 1); break;
     case 2: add_sums(p, s, at, tile, acc, bm, bn, 2); break;
     case 3: add_sums(p, s, at, tile, acc, bm, bn, 3); break;
     case 4: add_sums(p, s, at, tile, acc, bm, bn, 4); break;
     case 6: add_sums(p, s, at, tile, acc, bm, bn, 6); break;
-    case 8: add_sums(p, s, at, tile, acc, bm, bn, 8); break;
     }
 }
 
@@ -643,7 +633,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
         }
     } else {
         take_registers(0, SPLIT_K, bm);
-        float acc[2][MAX_BN / 2];
+        float acc[MAX_BN / 2];
         multiply_part(p, s, &at, warpgroup - 1, k_tiles, acc, bm, bn);
         if (at.cn == 1) {
             /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums
@@ -655,7 +645,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
 }
 
 #define TILE_KERNEL(V, kernel, schedule, bm, bn, ...)                                                                  \
-    static_assert((bm) == 128 || (bm) == 192 || (bm) == 256, "sharers_of() knows these");                              \
+    static_assert((bm) == 128 || (bm) == 192 || ((bm) == 256 && schedule != SPLIT_K), "sharers_of() knows these");     \
     static_assert((bn) / 2 * (schedule == PINGPONG || (bm) == 256 ? (bm) / 64 / (schedule == PINGPONG ? 1 : 2) : 1) <= \
                       ((bm) == 192 ? 100 : 208),                                                                       \
                   "a consumer holds its part of a tile, and needs some 24 registers more");                            \

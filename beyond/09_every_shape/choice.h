@@ -28,7 +28,9 @@ typedef enum {
     K(V, pingpong_128x192, PINGPONG, 128, 192, IN_PAIRS)          \
     K(V, pingpong_128x208, PINGPONG, 128, 208, IN_PAIRS)          \
     K(V, cooperative_128x64, COOPERATIVE, 128, 64, IN_CLUSTERS)   \
+    K(V, cooperative_128x80, COOPERATIVE, 128, 80, IN_TWO_ROWS)   \
     K(V, cooperative_128x96, COOPERATIVE, 128, 96, IN_CLUSTERS)   \
+    K(V, cooperative_128x112, COOPERATIVE, 128, 112, IN_TWO_ROWS) \
     K(V, cooperative_128x128, COOPERATIVE, 128, 128, IN_CLUSTERS) \
     K(V, cooperative_128x160, COOPERATIVE, 128, 160, IN_CLUSTERS) \
     K(V, cooperative_128x192, COOPERATIVE, 128, 192, IN_CLUSTERS) \
@@ -36,27 +38,34 @@ typedef enum {
     K(V, cooperative_128x256, COOPERATIVE, 128, 256, IN_CLUSTERS) \
     K(V, cooperative_192x96, COOPERATIVE, 192, 96, IN_CLUSTERS)   \
     K(V, cooperative_192x128, COOPERATIVE, 192, 128, IN_CLUSTERS) \
+    K(V, cooperative_192x144, COOPERATIVE, 192, 144, IN_TWO_ROWS) \
     K(V, cooperative_192x160, COOPERATIVE, 192, 160, IN_CLUSTERS) \
     K(V, cooperative_192x192, COOPERATIVE, 192, 192, IN_CLUSTERS) \
+    K(V, cooperative_256x128, COOPERATIVE, 256, 128, IN_CLUSTERS) \
     K(V, cooperative_256x160, COOPERATIVE, 256, 160, IN_CLUSTERS) \
+    K(V, cooperative_256x176, COOPERATIVE, 256, 176, IN_TWO_ROWS) \
     K(V, cooperative_256x192, COOPERATIVE, 256, 192, IN_CLUSTERS) \
     K(V, cooperative_256x200, COOPERATIVE, 256, 200, IN_ROWS)     \
     K(V, split_128x8, SPLIT_K, 128, 8, IN_PARTS)                  \
     K(V, split_128x16, SPLIT_K, 128, 16, IN_PARTS)                \
+    K(V, split_128x24, SPLIT_K, 128, 24, IN_PARTS)                \
     K(V, split_128x32, SPLIT_K, 128, 32, IN_PARTS)                \
     K(V, split_128x48, SPLIT_K, 128, 48, IN_PARTS)                \
     K(V, split_128x64, SPLIT_K, 128, 64, IN_PARTS)                \
     K(V, split_128x80, SPLIT_K, 128, 80, IN_PARTS)                \
     K(V, split_128x96, SPLIT_K, 128, 96, IN_PARTS)                \
+    K(V, split_128x104, SPLIT_K, 128, 104, IN_PARTS)              \
     K(V, split_128x112, SPLIT_K, 128, 112, IN_PARTS)              \
-    K(V, split_128x128, SPLIT_K, 128, 128, IN_PARTS)              \
+    K(V, split_128x136, SPLIT_K, 128, 136, IN_PARTS)              \
     K(V, split_128x144, SPLIT_K, 128, 144, IN_PARTS)              \
     K(V, split_128x160, SPLIT_K, 128, 160, IN_PARTS)              \
     K(V, split_128x176, SPLIT_K, 128, 176, IN_PARTS)              \
     K(V, split_128x208, SPLIT_K, 128, 208, IN_PARTS)              \
+    K(V, split_192x24, SPLIT_K, 192, 24, IN_PARTS)                \
+    K(V, split_192x40, SPLIT_K, 192, 40, IN_PARTS)                \
     K(V, split_192x64, SPLIT_K, 192, 64, IN_PARTS)                \
-    K(V, split_192x128, SPLIT_K, 192, 128, IN_PARTS)              \
-    K(V, split_256x200, SPLIT_K, 256, 200, IN_HALVES)
+    K(V, split_192x80, SPLIT_K, 192, 80, IN_PARTS)                \
+    K(V, split_192x104, SPLIT_K, 192, 104, IN_PARTS)
 
 #define EACH_VARIANT(V) EACH_KERNEL(SHARED, V)
 #define SHARED(V, kernel, schedule, bm, bn, sharing) sharing(V, kernel, schedule, bm, bn)
@@ -67,22 +76,22 @@ typedef enum {
     V(#kernel, kernel, __VA_ARGS__, 1, 1)                \
     V(#kernel "_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
     V(#kernel "_cluster_1x4", kernel, __VA_ARGS__, 1, 4)
-#define IN_CLUSTERS(V, kernel, ...)                      \
+#define IN_TWO_ROWS(V, kernel, ...)                      \
     IN_ROWS(V, kernel, __VA_ARGS__)                      \
     V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 2, 1) \
     V(#kernel "_cluster_2x2", kernel, __VA_ARGS__, 2, 2) \
-    V(#kernel "_cluster_2x4", kernel, __VA_ARGS__, 2, 4) \
+    V(#kernel "_cluster_2x4", kernel, __VA_ARGS__, 2, 4)
+#define IN_CLUSTERS(V, kernel, ...)                      \
+    IN_TWO_ROWS(V, kernel, __VA_ARGS__)                  \
     V(#kernel "_cluster_4x1", kernel, __VA_ARGS__, 4, 1) \
     V(#kernel "_cluster_4x2", kernel, __VA_ARGS__, 4, 2)
-#define IN_HALVES(V, kernel, ...)                             \
+#define IN_PARTS(V, kernel, ...)                              \
     V(#kernel "_by_1", kernel, __VA_ARGS__, 1, 1)             \
     V(#kernel "_by_1_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
     V(#kernel "_by_1_cluster_1x4", kernel, __VA_ARGS__, 1, 4) \
     V(#kernel "_by_2", kernel, __VA_ARGS__, 2, 1)             \
     V(#kernel "_by_2_cluster_1x2", kernel, __VA_ARGS__, 2, 2) \
-    V(#kernel "_by_2_cluster_1x4", kernel, __VA_ARGS__, 2, 4)
-#define IN_PARTS(V, kernel, ...)                              \
-    IN_HALVES(V, kernel, __VA_ARGS__)                         \
+    V(#kernel "_by_2_cluster_1x4", kernel, __VA_ARGS__, 2, 4) \
     V(#kernel "_by_3", kernel, __VA_ARGS__, 3, 1)             \
     V(#kernel "_by_3_cluster_1x2", kernel, __VA_ARGS__, 3, 2) \
     V(#kernel "_by_4", kernel, __VA_ARGS__, 4, 1)             \
@@ -177,6 +186,11 @@ static inline double main_loop_by(const Costs *c, const Variant *v, const Course
     return course->k_tiles * (longest(k_tile.products, k_tile.shared, k_tile.asked) + c->k_tile);
 }
 
+/* Of A, B and C together. */
+static inline double bytes_of(const Gemm *g) {
+    return 2.0 * ((double)g->m * g->k + (double)g->n * g->k + (double)g->m * g->n);
+}
+
 /* Estimated cycles on a card with so many bytes of L2 and GB/s of memory; only the order of the variants matters. */
 static inline double cost_by(const Costs *c, const Variant *v, const Course *course, double l2, double gb_s) {
     int waves = course->waves, parts = course->parts;
@@ -197,8 +211,7 @@ static inline double cost_by(const Costs *c, const Variant *v, const Course *cou
         cycles += loops + waves * elements * (c->exposed_store + c->sum_sent * (parts - 1)) / parts;
     }
     /* The memory may take longer than the SMs. What fits L2 is there already, as in a chain of layers. */
-    const Gemm *g = &course->seen;
-    double bytes = 2.0 * ((double)g->m * g->k + (double)g->n * g->k + (double)g->m * g->n);
+    double bytes = bytes_of(&course->seen);
     return longest(cycles, bytes > 0.8 * l2 ? bytes / gb_s * 1.98 / c->dram : 0, 0);
 }
 
@@ -210,62 +223,85 @@ static inline int tile_group(const Variant *v, const Gemm *g) {
 }
 
 /* What else a launch is like. Where two of these go together cost_by() may be wrong by a factor: `make tune` finds which. */
-#define EACH_TRAIT(T)                                                                         \
-    T(ALWAYS)      /* 1 */                                                                    \
-    T(FEW_CTAS)    /* 1: fewer than 43 % of the SMs have a CTA; 0: more. So all of 1 and 0 */ \
-    T(BUSY_SMS)    /* the share of the SMs that have one */                                   \
-    T(PARTS)       /* log of the parts of k */                                                \
-    T(CLUSTER_2)   /* 1: a cluster has two CTAs */                                            \
-    T(CLUSTER_4)   /* 1: three or four */                                                     \
-    T(CLUSTER_8)   /* 1: more */                                                              \
-    T(A_BY_2)      /* 1: two CTAs share A */                                                  \
-    T(A_BY_4)      /* 1: four */                                                              \
-    T(B_BY_2)      /* 1: two share B */                                                       \
-    T(B_BY_4)      /* 1: four */                                                              \
-    T(ROWS)        /* log of the clusters along m */                                          \
-    T(COLUMNS)     /* log of the clusters along n */                                          \
-    T(WAVES)       /* 1: more than one */                                                     \
-    T(LAST_WAVE)   /* then, the share of the SMs that have a tile in the last one */          \
-    T(LONG_K)      /* log of a part's k-tiles */                                              \
-    T(SHORT_K)     /* one divided by them */                                                  \
-    T(BN_16)       /* 1: bn is no more than 16 */                                             \
-    T(BN_32)       /* 1: than 32 */                                                           \
-    T(BM_192)      /* 1: bm is 192 */                                                         \
-    T(BM_256)      /* 1: bm is 256 */                                                         \
-    T(OFF_SECTOR)  /* 1: rows begin off a sector of 32 bytes */                               \
-    T(OFF_LINE)    /* 1: on a sector, off a line of 128 */                                    \
-    T(PITCH_512)   /* 1: at multiples of 512 */                                               \
-    T(IS_PINGPONG) /* 1: the schedule */                                                      \
-    T(IS_SPLIT)    /* 1: the schedule */                                                      \
-    T(FAST_MEMORY) /* 1: more than 4 TB/s */                                                  \
-    T(L2_BOUND)    /* log of what L2 takes for a k-tile, beside what an SM takes */           \
-    T(SHARED_ROWS) /* log of how many CTAs of a wave ask for a row of A or B */
+#define EACH_TRAIT(T)                                                                                  \
+    T(ALWAYS)      /* 1 */                                                                             \
+    T(FEW_CTAS)    /* 1: fewer than 43 % of the SMs have a CTA */                                      \
+    T(BUSY_SMS)    /* the share of the SMs that have one */                                            \
+    T(LOG_BUSY)    /* its log */                                                                       \
+    T(PARTS)       /* log of the parts of k */                                                         \
+    T(PARTS_3)     /* 1: three */                                                                      \
+    T(CLUSTER_2)   /* 1: a cluster has two CTAs */                                                     \
+    T(CLUSTER_4)   /* 1: three or four */                                                              \
+    T(CLUSTER_8)   /* 1: more */                                                                       \
+    T(A_BY_2)      /* 1: two CTAs share A */                                                           \
+    T(A_BY_4)      /* 1: four */                                                                       \
+    T(B_BY_2)      /* 1: two share B */                                                                \
+    T(B_BY_4)      /* 1: four */                                                                       \
+    T(LOG_M)       /* log of m over 400 */                                                             \
+    T(LOG_N)       /* of n over 1100 */                                                                \
+    T(LOG_K)       /* of k over 1100 */                                                                \
+    T(ROWS)        /* log of the clusters along m */                                                   \
+    T(COLUMNS)     /* of those along n */                                                              \
+    T(FULL)        /* log of the share of the waves that C fills */                                    \
+    T(WAVES)       /* log of their number */                                                           \
+    T(TWO_WAVES)   /* 1: two */                                                                        \
+    T(LAST_WAVE)   /* if there are more than one, the share of the SMs that have a tile in the last */ \
+    T(LAST_UNEVEN) /* then, how far that is from a half */                                             \
+    T(LONG_K)      /* log of a part's k-tiles */                                                       \
+    T(SHORT_K)     /* one divided by them */                                                           \
+    T(REST_OF_K)   /* 1: k is no multiple of 64 */                                                     \
+    T(BM)          /* log of bm over 148 */                                                            \
+    T(BN)          /* of bn over 90 */                                                                 \
+    T(BN_16)       /* 1: bn is no more than 16 */                                                      \
+    T(BN_64)       /* 1: than 64 */                                                                    \
+    T(BN_128)      /* 1: than 128 */                                                                   \
+    T(BN_200)      /* 1: bn is 200 or more */                                                          \
+    T(BN_ODD_8)    /* 1: bn is no multiple of 16 */                                                    \
+    T(BM_192)      /* 1: bm is 192 */                                                                  \
+    T(BM_256)      /* 1: bm is 256 */                                                                  \
+    T(OFF_SECTOR)  /* 1: rows begin off a sector of 32 bytes */                                        \
+    T(OFF_LINE)    /* 1: on a sector, off a line of 128 */                                             \
+    T(PITCH_512)   /* 1: at multiples of 512 */                                                        \
+    T(IS_PINGPONG) /* 1: the schedule */                                                               \
+    T(IS_SPLIT)    /* 1: the schedule */                                                               \
+    T(FAST_MEMORY) /* 1: more than 4 TB/s */                                                           \
+    T(FILLS_L2)    /* 1: A, B and C take more than 60 % of L2 */                                       \
+    T(L2_BOUND)    /* log of what L2 takes for a k-tile, beside what an SM takes */                    \
+    T(ROWS_READ)   /* log of the rows of A and B that a wave reads over 1100 */                        \
+    T(SHARED_ROWS) /* log of how many of its CTAs ask for one of them */
 #define NAME_OF(trait) trait,
 typedef enum { EACH_TRAIT(NAME_OF) TRAITS } Trait;
 
-static inline void find_traits(const Costs *c, const Variant *v, const Gemm *problem, const Course *course, double gb_s,
-                               double t[TRAITS]) {
+static inline void find_traits(const Costs *c, const Variant *v, const Gemm *problem, const Course *course, double l2,
+                               double gb_s, double t[TRAITS]) {
     const Gemm *g = &course->seen;
     int wave = min_int(course->clusters, course->room), group = tile_group(v, problem);
     int rows = ceil_div(g->m, v->bm * along_m(v)), columns = ceil_div(g->n, v->bn * v->along_n),
         pitch = g->lda | g->ldb;
-    double ctas = course->waves > 1 ? g->sm_count : course->last * v->cluster;
+    double ctas = course->waves > 1 ? g->sm_count : course->last * v->cluster, last = course->last * v->cluster;
     KTile k_tile = k_tile_by(c, v, g, ctas);
     double different = fmin(g->m, (double)group * ceil_div(wave, group * columns) * v->bm * along_m(v)) +
                        fmin(g->n, (double)ceil_div(wave, group) * v->bn * v->along_n);
     t[ALWAYS] = 1;
-    t[BUSY_SMS] = ctas / g->sm_count, t[FEW_CTAS] = t[BUSY_SMS] < 0.43;
-    t[PARTS] = log(course->parts);
+    t[BUSY_SMS] = ctas / g->sm_count, t[FEW_CTAS] = t[BUSY_SMS] < 0.43, t[LOG_BUSY] = log(t[BUSY_SMS]);
+    t[PARTS] = log(course->parts), t[PARTS_3] = course->parts == 3;
     t[CLUSTER_2] = v->cluster == 2, t[CLUSTER_4] = v->cluster == 3 || v->cluster == 4, t[CLUSTER_8] = v->cluster > 4;
     t[A_BY_2] = v->along_n == 2, t[A_BY_4] = v->along_n == 4, t[B_BY_2] = along_m(v) == 2, t[B_BY_4] = along_m(v) == 4;
+    t[LOG_M] = log(g->m / 400.0), t[LOG_N] = log(g->n / 1100.0), t[LOG_K] = log(g->k / 1100.0);
     t[ROWS] = log(rows), t[COLUMNS] = log(columns);
-    t[WAVES] = course->waves > 1, t[LAST_WAVE] = t[WAVES] * course->last * v->cluster / g->sm_count;
-    t[LONG_K] = log(course->k_tiles), t[SHORT_K] = 1.0 / course->k_tiles;
-    t[BN_16] = v->bn <= 16, t[BN_32] = v->bn <= 32, t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
+    t[FULL] = log((double)g->m * g->n / ((double)course->waves * g->sm_count * v->bm * v->bn));
+    t[WAVES] = log(course->waves), t[TWO_WAVES] = course->waves == 2;
+    t[LAST_WAVE] = course->waves > 1 ? last / g->sm_count : 0;
+    t[LAST_UNEVEN] = course->waves > 1 ? fabs(last / g->sm_count - 0.5) : 0;
+    t[LONG_K] = log(course->k_tiles), t[SHORT_K] = 1.0 / course->k_tiles, t[REST_OF_K] = g->k % 64 != 0;
+    t[BM] = log(v->bm / 148.0), t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
+    t[BN] = log(v->bn / 90.0), t[BN_16] = v->bn <= 16, t[BN_64] = v->bn <= 64, t[BN_128] = v->bn <= 128;
+    t[BN_200] = v->bn >= 200, t[BN_ODD_8] = v->bn % 16 != 0;
     t[OFF_SECTOR] = pitch % 16 != 0, t[OFF_LINE] = pitch % 64 != 0 && pitch % 16 == 0, t[PITCH_512] = pitch % 256 == 0;
     t[IS_PINGPONG] = v->schedule == PINGPONG, t[IS_SPLIT] = v->schedule == SPLIT_K;
-    t[FAST_MEMORY] = gb_s > 4000;
+    t[FAST_MEMORY] = gb_s > 4000, t[FILLS_L2] = bytes_of(g) > 0.6 * l2;
     t[L2_BOUND] = log(k_tile.asked / fmax(k_tile.products, k_tile.shared));
+    t[ROWS_READ] = log(different / 1100);
     t[SHARED_ROWS] = log(ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) / different);
 }
 
@@ -280,7 +316,7 @@ typedef struct {
 static inline double cost(const Variant *v, const Gemm *g) {
     double gb_s = memory_gb_s() > 0 ? memory_gb_s() : 3352, t[TRAITS], wrong = 0;
     Course course = course_of(v, g, room(v, g));
-    find_traits(&costs, v, g, &course, gb_s, t);
+    find_traits(&costs, v, g, &course, l2_bytes(), gb_s, t);
     for (int i = 0; i < (int)(sizeof factors / sizeof factors[0]); i++) {
         wrong += factors[i].log * t[factors[i].a] * t[factors[i].b];
     }

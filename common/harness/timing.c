@@ -71,16 +71,13 @@ static GemmStatus queue_sample(const Backend *backend, const Contestant *contest
     GEMM_TRY(backend->hold());
     GEMM_TRY(backend->record(EVENT_BEGIN));
     for (int i = 0; i < launches; i++) {
-        if (i == MAX_HELD) {
-            backend->let_go();
-        }
         GEMM_TRY(contestant->launch(contestant->context));
     }
     GEMM_TRY(backend->record(EVENT_END));
     return backend->start_clock();
 }
 
-/* Queues `launches` launches between two events, so that they run back to back, and counts the SM clock right behind them.
+/* Queues `launches` launches, at most MAX_HELD, between two events, so that they run back to back, and counts the SM clock right behind them.
  * A burst is too short for the driver's sensors: they lag it, power by a second. */
 static GemmStatus run_sample(const Backend *backend, Contestant *contestant, int launches, double *ms) {
     double mhz = 0;
@@ -124,10 +121,11 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
         start_contestant(&list[i]);
         GEMM_TRY(time_once(problem, &list[i], &ms));
         if (ms < SAMPLE_MS) { /* one launch of a small problem says little */
-            GEMM_TRY(run_sample(backend, &list[i], launches_for(1, ms), &ms));
+            GEMM_TRY(run_sample(backend, &list[i], min_int(launches_for(1, ms), MAX_HELD), &ms));
         }
-        /* A tenth more, since the measured launches ran cold. */
-        list[i].launches = launches_for(1.1 * SAMPLE_MS, ms);
+        /* A tenth more, since the measured launches ran cold. All of a sample are held until the last is queued: the host
+         * may take longer to start a short one than the GPU to run it. */
+        list[i].launches = min_int(launches_for(1.1 * SAMPLE_MS, ms), MAX_HELD);
         list[i].mhz_sum = list[i].mhz_count = 0;
     }
     for (int round = 0; round < rounds; round++) {

@@ -98,7 +98,7 @@ is(scalar(row('right', '8,16,24', 'TFLOP/s')), 1, 'right at another shape, where
 is_deeply([ row('hangs', '8,16,24', '.*') ], [], 'what has hung is not tried again');
 like($said, qr/hangs \(first, 8 x 16 x 24: hang\)/, '... and named');
 is_deeply([ row('alone', '0,0,0', 'TFLOP/s') ], ['200,200,200,TFLOP/s'], 'an instruction alone: its own operations');
-is_deeply([ row('copied', '0,0,0', 'TB/s') ], ['2,2,2,TB/s'], 'a copy: bytes');
+is_deeply([ row('copied', '0,0,0', 'TB/s') ], ['2000,2000,2000,TB/s'], 'a copy of 5 us: bytes; that the host takes 10 does not count');
 is(scalar(row('zeros', '16,16,16', 'TFLOP/s')), 1, 'other data take part in the same rounds; a patch that is built');
 is_deeply([ row('sustained', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1400,1400,1400,MHz', '500,500,500,W',
     '3.0518e+08,3.0518e+08,3.0518e+08,J/TFLOP' ], 'sustained: clock and power while it runs, 500 W for 5 ms a launch');
@@ -160,7 +160,7 @@ $said = run("$scratch/kinds --rounds 1 --csv $scratch/kinds.csv");
 is($status, 0, 'kinds of problem: all are right') or diag($said);
 is(slurp('kinds.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', '... modes by group, a copy in TB/s');
 gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w
-Mock GPU,DATE,abc,fp8,0,0,0,copy,2,2,2,,1500,
+Mock GPU,DATE,abc,fp8,0,0,0,copy,2000,2000,2000,,1500,
 Mock GPU,DATE,abc,fp8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
 Mock GPU,DATE,abc,fp8,16,24,256,chapter_peer5,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
 Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.458e-05,2.458e-05,2.458e-05,1.0000,1500,

@@ -19,7 +19,7 @@ static const Variant variants[] = {
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
     MAX_SHAPES = 4096,
-    FACTORS = 40,
+    FACTORS = 90,
     DOWNHILL = 60, /* steps of all factors after each new one */
     LAST_DOWNHILL = 1000,
     STEPS = 5000,
@@ -58,7 +58,7 @@ typedef struct {
     int card;
     Gemm g;
     double cublas, tflops[VARIANT_COUNT]; /* 0: not measured */
-    double weight;                        /* long launches count twice: few of the shapes that a seed draws are long */
+    double weight;                        /* few of the shapes that a seed draws are long; what is short scatters */
     int runs;
     Run *run; /* [runs] */
 } Shape;
@@ -125,7 +125,6 @@ static void read_csv(const char *path) {
 static void list_runs(void) {
     for (Shape *s = shape; s < shape + shapes; s++) {
         double best = 0;
-        s->weight = 2.0 * s->g.m * s->g.n * s->g.k > 40e9 ? 2 : 1;
         s->run = calloc(VARIANT_COUNT, sizeof(Run));
         for (int v = 0; v < VARIANT_COUNT; v++) {
             best = fmax(best, s->tflops[v]);
@@ -134,6 +133,8 @@ static void list_runs(void) {
                     (Run){.v = &variants[v], .course = course_of(&variants[v], &s->g, at_once(&variants[v]))};
             }
         }
+        double flop = 2.0 * s->g.m * s->g.n * s->g.k, us = flop / best * 1e-6;
+        s->weight = flop > 40e9 ? 2 : us < 5 ? 0.25 : 1;
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             run->slower = log(best / s->tflops[run->v - variants]);
         }
@@ -287,7 +288,7 @@ static void fit_factors(const Costs *costs, int steps) {
     int used[TRAITS][TRAITS] = {{0}};
     for (Shape *s = shape; s < shape + shapes; s++) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
-            find_traits(costs, run->v, &s->g, &run->course, cards[s->card].gb_s, run->trait);
+            find_traits(costs, run->v, &s->g, &run->course, cards[s->card].l2, cards[s->card].gb_s, run->trait);
         }
     }
     if (steps == 0) { /* as they are */
@@ -356,9 +357,10 @@ static void write_costs(FILE *out, const Costs *fit) {
             fprintf(out, "    .%s = %.4g,\n", names[i], ((double *)fit)[i]);
         }
     }
-    fprintf(out, "};\n\nstatic const Factor factors[] = {\n");
+    fprintf(out, "};\n\n/* clang-format off */\nstatic const Factor factors[] = {\n");
     for (int i = 0; i < FACTORS; i++) {
-        fprintf(out, "    {%s, %s, %.4f},\n", traits[factor[i].a], traits[factor[i].b], factor[i].log);
+        fprintf(out, "%s{%s, %s, %.4f},%s", i % 3 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
+                factor[i].log, i % 3 == 2 || i == FACTORS - 1 ? "\n" : "");
     }
     fprintf(out, "};\n");
 }
