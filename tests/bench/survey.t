@@ -44,7 +44,7 @@ like($said, qr/^09, to the best of eight of cuBLASLt +10  0\.22[67]/m, 'beside c
 like($said, qr/^the best of its variants, to cuBLAS +10  0\.627  0\.500/m, 'what the best variant would have');
 like($said, qr/^the ten worst:\n  0\.100  \Q${\join 'x', @{ $shapes[1] }}\E +kernel_a; 0\.500 by kernel_b$/m, 'the worst, what was chosen, what was best');
 my @variants = Survey::variants();
-is("@variants[0, 1, -1]", 'pingpong_128x128 pingpong_128x128_cluster_2x1 split_256x200_by_2_cluster_1x4', 'the variants that ALL times');
+is("@variants[0, 1, -1]", 'pingpong_128x128 pingpong_128x128_cluster_2x1 split_192x104_by_6', 'the variants that ALL times');
 cmp_ok(scalar @variants, '>', 200, 'all of them');
 for ('', '7', '7 0', 'none.csv') {
     is((Patches::output("tests/bench/survey $_"))[1], 2, "survey $_: refused");
