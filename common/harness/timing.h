@@ -1,8 +1,8 @@
 /* timing.h - interleaved timing on a GPU.
  *
  * A large GEMM draws more power than the card may: run without pauses, clocks fall by a third within a second and
- * single measurements scatter by ten per cent. So a sample is a burst of SAMPLE_MS or MAX_HELD launches, with a pause before it;
- * the contestants take turns, round after round; and the median over the rounds counts. */
+ * single measurements scatter by ten per cent. So a sample is a burst of SAMPLE_MS or of MAX_HELD launches, with a
+ * pause before it; the contestants take turns, round after round; and the median over the rounds counts. */
 #ifndef TIMING_H
 #define TIMING_H
 

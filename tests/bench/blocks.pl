@@ -191,17 +191,17 @@ sub picture {
         . qq(<text class="one" x="$x" y="$y">cuBLAS = 1</text>\n</svg>\n);
 }
 
-# The newest survey of this card by a seed that says: 1000 and more.
+# The newest survey of this card by a seed that says: 1000 and more; or that of one of them.
 sub said_survey {
-    my ($card) = @_;
+    my ($card, $seed) = @_;
     require './tests/bench/survey';
-    my $run = newest('experiment survey', $card, sub { (Survey::seed_of($_[0]{file}) // 0) >= 1000 })
+    my $run = newest('experiment survey', $card, sub { my $of = Survey::seed_of($_[0]{file}) // 0; return $of >= 1000 && $of == ($seed // $of) })
         // refuse_block("no CSV in tests/bench/results has a survey of a seed from 1000 on");
     return ($run, Survey::said($run->{file}));
 }
 
 sub survey {
-    my ($run, $said) = said_survey($_[0]);
+    my ($run, $said) = said_survey(@_);
     my $text = head('', 'shapes', 'geometric mean', 'least', '5 % are below', '10 %', '25 %', '50 %');
     for (@{ $said->{lines} }) {
         my ($name, @ratios) = @$_;

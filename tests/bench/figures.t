@@ -103,6 +103,8 @@ for my $seed (12, 1234) {
         map { "NVIDIA MADE,2099-01-01,later,survey,cuBLAS,$drawn[$_],100,1,1,TFLOP/s\nNVIDIA MADE,2099-01-01,later,survey,09,$drawn[$_]," . (80, 125)[$_] . ",1,1,TFLOP/s\n" } 0, 1);
     like(try("$figures --print 'survey nvidia_made'"), $seed < 1000 ? qr/^Not measured on nvidia_made: no CSV/ : qr/^\| 09, to cuBLAS \| 2 \| 1\.000 \| 0\.800 \|.*^Seed 1234\. NVIDIA MADE/ms,
         "the survey of seed $seed");
+    like(try("$figures --print 'survey 1235 nvidia_made'"), qr/^Not measured/, 'another seed has none');
+    is(try("$figures --print 'survey $seed nvidia_made'"), try("$figures --print 'survey nvidia_made'"), 'named, it is the same');
 }
 my ($shape) = join ' x ', split /,/, $drawn[0];
 like(try("$figures --print 'surveyed nvidia_made'"), qr/^<g transform="translate\([\d.]+ 270\.0\)"><circle.*<title>\Q$shape\E: 0\.800</m, 'its picture has a mark for each shape, that says which');
