@@ -2,10 +2,10 @@
  *
  * What is new   A second schedule beside ping-pong, cooperative: the consumers, two or three, share each tile, which
  *               may then be larger. Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile,
- *               so that CTAs do not drift apart. Launches that overlap. TMA stores at edges too, but for the last box of a
- *               row. For few tiles a second kernel with A and B exchanged, so that a tile is as narrow as A has rows; in
- *               it a tile's k-tiles may be split among the CTAs of a cluster, which add up their sums. A kernel is compiled
- *               for its tile alone; how CTAs share is said at launch. Which of these a problem gets is decided in choice.h.
+ *               so that CTAs do not drift apart. Launches that overlap; narrow tiles leave the next one half of each SM. TMA
+ *               stores at edges too, but for the last box of a row. For few tiles a second kernel with A and B exchanged, so
+ *               that a tile is as narrow as A has rows; in it CTAs of a cluster may share a tile's k-tiles and add up their
+ *               sums. Kernels are compiled for a tile; how CTAs share it, a launch says. Which it is, choice.h decides.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -27,10 +27,8 @@
 
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
 enum {
-    STEPS = BK / 16,         /* k16 steps in a k-tile */
-    RING_BYTES = 192 * 1024, /* as many stages as fit */
-    MAX_STAGES = 10,
-    CTAS_PER_SM = 1,
+    STEPS = BK / 16, /* k16 steps in a k-tile */
+    CTAS_PER_SM = 2, /* of the small kernels at most, see ctas_on_sm(); of the others one */
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
@@ -40,14 +38,16 @@ static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
 
 typedef struct {
+    MBarrier full[MAX_STAGES];  /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES]; /* completes a phase when its consumers have finished with it */
+    MBarrier turn[2];           /* completes a phase when the other consumer has issued its math */
+    MBarrier received;          /* completes its phase when the other CTAs' sums have landed */
+    char rest[BARRIER_BYTES - (2 * MAX_STAGES + 3) * sizeof(MBarrier)];
     bf16 ring[RING_BYTES / 2];             /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
     bf16 out[2][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
-    MBarrier full[MAX_STAGES];             /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES];            /* completes a phase when its consumers have finished with it */
-    MBarrier turn[2];                      /* completes a phase when the other consumer has issued its math */
-    MBarrier received;                     /* completes its phase when the other CTAs' sums have landed */
 } Shared;
-static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+static_assert(sizeof(Shared) == WHOLE_BYTES && BARRIER_BYTES % 1024 == 0, "a swizzle repeats every 1024 bytes");
+static_assert(WHOLE_BYTES + 1024 <= 228 * 1024 && CTAS_PER_SM * (HALF_BYTES + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
@@ -63,13 +63,9 @@ typedef struct {
     int clusters;              /* that are launched */
     int k_tiles, k_tiles_over; /* gemm_split(): of each part, and how many parts have one more */
     int stages, share;         /* gemm_split(): of the ring; columns / 8 that each part adds up */
+    int received;              /* where the sums of the other parts land, in bytes of Shared */
     int *meeting;              /* counter of the producers' meetings; NULL: they do not meet */
 } Params;
-
-/* What the copies of a k-tile bring. */
-HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * BK * 2; }
-
-HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
 
 /* How many consumers share a tile: one for every 64 rows, but for 256 rows two. In ping-pong each of two has tiles of its own. */
 HOST_DEVICE int sharers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 1 : bm == 256 ? 2 : bm / 64; }
@@ -81,7 +77,10 @@ HOST_DEVICE int blocks_of(Schedule schedule, int bm) { return bm / 64 / sharers_
 
 /* The registers of the roles. setmaxnreg moves them and makes none: of 168 at launch 3 * 168 = 24 + 2 * 240 = 40 + 2 * 232; of
  * 128, with three consumers, 4 * 128 = 40 + 3 * 152 and some that are left over. */
-DEVICE void take_registers(int produces, const Schedule schedule, const int bm) {
+DEVICE void take_registers(int produces, const Schedule schedule, const int bm, const int bn) {
+    if (IS_SMALL(schedule, bm, bn)) {
+        return; /* what they are launched with is enough for each role */
+    }
     if (consumers_of(schedule, bm) == 3) {
         if (produces) {
             setmaxnreg_dec(40);
@@ -411,35 +410,17 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     grid_dependency_launch();
 
     if (warpgroup == 0) {
-        take_registers(1, schedule, bm);
+        take_registers(1, schedule, bm, bn);
         if (warp == 0 && elect_one()) {
             produce(p, s, &at, work, bm, bn);
         }
     } else {
-        take_registers(0, schedule, bm);
+        take_registers(0, schedule, bm, bn);
         consume(p, s, &at, work, warpgroup - 1, schedule, bm, bn);
     }
 }
 
-/* gemm_split() below: a quad is 4 sums of each thread, 8 columns of the tile. The CTAs of a cluster share the quads; the last
- * ones may have fewer, or none. */
-HOST_DEVICE int share_of(int bn, int parts) { return ceil_div(bn / 8, parts); }
-
-/* The sums that a CTA receives lie at the end of `out`, and may reach into the ring. */
-HOST_DEVICE int received_bytes(int bm, int bn, int parts) {
-    return (parts - 1) * share_of(bn, parts) * bm * 8 * (int)sizeof(float);
-}
-
-/* Where they begin, in bytes of Shared; and the stages that the ring has before them. */
-HOST_DEVICE int split_received(int bm, int bn, int parts) {
-    return (int)offsetof(Shared, full) - received_bytes(bm, bn, parts);
-}
-
-HOST_DEVICE int split_stages(int bm, int bn, int parts) {
-    return min_int(min_int(split_received(bm, bn, parts), RING_BYTES) / stage_bytes_of(bm, bn), MAX_STAGES);
-}
-
-/* Its producer, steps 2 and 3. */
+/* gemm_split() below, its producer, steps 2 and 3. */
 DEVICE void produce_part(const Params *p, Shared *s, const Place *at, Tile tile, int k_tiles, const int bm,
                          const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn);
@@ -537,7 +518,7 @@ DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, con
     const int threads = 128 * consumers_of(SPLIT_K, bm);
     int part = at->row;
     /* [parts - 1], those of the other CTAs in the order of their ranks, [share][threads] */
-    float4 *received = (float4 *)((char *)s + split_received(bm, bn, parts));
+    float4 *received = (float4 *)((char *)s + p->received);
     int thread = (int)threadIdx.x - 128;
     UNROLL
     for (int quad = 0; quad < quads; quad++) {
@@ -622,7 +603,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     grid_dependency_launch();
 
     if (warpgroup == 0) {
-        take_registers(1, SPLIT_K, bm);
+        take_registers(1, SPLIT_K, bm, bn);
         if (warp == 0 && elect_one()) {
             produce_part(p, s, &at, tile, k_tiles, bm, bn);
         }
@@ -632,7 +613,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
             cluster_wait();
         }
     } else {
-        take_registers(0, SPLIT_K, bm);
+        take_registers(0, SPLIT_K, bm, bn);
         float acc[MAX_BN / 2];
         multiply_part(p, s, &at, warpgroup - 1, k_tiles, acc, bm, bn);
         if (at.cn == 1) {
@@ -653,7 +634,8 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     static_assert((bn) % 8 == 0, "a product has a multiple of 8 columns");                                             \
     static_assert(RING_BYTES / (((bm) + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");      \
     static __global__ void __launch_bounds__(128 * (1 + (schedule == PINGPONG || (bm) == 256 ? 2 : (bm) / 64)),        \
-                                             CTAS_PER_SM) kernel(const __grid_constant__ Params p) {                   \
+                                             IS_SMALL(schedule, bm, bn) ? CTAS_PER_SM : 1)                             \
+        kernel(const __grid_constant__ Params p) {                                                                     \
         if (schedule == SPLIT_K) {                                                                                     \
             gemm_split(&p, bm, bn);                                                                                    \
         } else {                                                                                                       \
@@ -667,8 +649,8 @@ EACH_KERNEL(TILE_KERNEL, )
     static_assert((bm) / (cn) % 8 == 0 && (schedule == SPLIT_K || (bn) / (cm) % 8 == 0),                         \
                   "each CTA copies whole repetitions of the swizzle");                                           \
     static_assert(schedule != SPLIT_K || ((cm)-1) * (((bn) / 8 + (cm)-1) / (cm)) * (bm)*8 * (int)sizeof(float) + \
-                                                 2 * ((bm) + (bn)) * BK * 2 <=                                   \
-                                             (int)offsetof(Shared, full),                                        \
+                                                 2 * ((bm) + (bn)) * BK * 2 + BARRIER_BYTES <=                   \
+                                             (IS_SMALL(schedule, bm, bn) ? HALF_BYTES : WHOLE_BYTES),            \
                   "the sums leave the ring two stages");
 EACH_VARIANT(CAN_BE_SHARED)
 
@@ -682,15 +664,13 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
                                            {", producers meet", ", producers meet, launches overlap"}};
     LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g),
-                       v->schedule == SPLIT_K ? split_stages(v->bm, v->bn, v->cluster / v->along_n)
-                                              : stages_of(v->bm, v->bn),
-                       also[should_meet(g)][should_overlap(v, g)]};
+                       stages_in(v, shared_bytes_of(v, g)), also[should_meet(g)][should_overlap(v, g)]};
     return plan;
 }
 
 static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 
-/* The choice for a problem; a thread remembers its last ones. All costs together take some ten microseconds of the host, longer
+/* The choice for a problem; a thread remembers its last ones. All costs together take some 100 microseconds of the host, longer
  * than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
     static __thread struct {
@@ -726,7 +706,8 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.clusters = cta_count(v, g) / v->cluster;
     if (v->schedule == SPLIT_K) {
         p.k_tiles = ceil_div(g->k, BK) / p.cm, p.k_tiles_over = ceil_div(g->k, BK) % p.cm;
-        p.stages = split_stages(v->bm, v->bn, p.cm), p.share = share_of(v->bn, p.cm);
+        p.received = received_at(v, shared_bytes_of(v, g)), p.share = share_of(v->bn, p.cm);
+        p.stages = stages_in(v, shared_bytes_of(v, g));
     }
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int exchanged = v->schedule == SPLIT_K;
@@ -740,7 +721,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     LaunchShape shape = {.grid = cta_count(v, g),
                          .block = threads_of((Schedule)v->schedule, v->bm),
                          .cluster = v->cluster > 1 ? v->cluster : 0,
-                         .shared_bytes = sizeof(Shared),
+                         .shared_bytes = shared_bytes_of(v, g),
                          .overlap = should_overlap(v, g)};
     return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }

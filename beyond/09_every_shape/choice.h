@@ -121,10 +121,52 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(seen.m, v->bm * along_m(v)) * ceil_div(seen.n, v->bn * v->along_n);
 }
 
-/* Clusters that run at a time, one CTA on an SM. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room for. */
+/* Kernels that need so few registers that an SM has room for two CTAs. */
+#define IS_SMALL(schedule, bm, bn) ((schedule) == SPLIT_K && (bn) <= ((bm) == 128 ? 96 : 40))
+
+/* Shared memory of a CTA that has an SM for itself, and of one of two on an SM; and what is in it. */
+enum { WHOLE_BYTES = 225 * 1024, HALF_BYTES = 113 * 1024 };
+enum { BARRIER_BYTES = 1024, RING_BYTES = 192 * 1024, MAX_STAGES = 10 };
+
+/* What the copies of a k-tile bring. */
+HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * 64 * 2; }
+
+HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
+
+/* Where k is split, a quad is 4 sums of each thread, 8 columns of the tile. The CTAs of a cluster share the quads; the last ones may
+ * have fewer, or none. */
+HOST_DEVICE int share_of(int bn, int parts) { return ceil_div(bn / 8, parts); }
+
+/* The sums that a CTA receives lie at the end of its shared memory, and may reach into the ring. */
+static inline int received_at(const Variant *v, int shared_bytes) {
+    int parts = v->cluster / v->along_n;
+    return shared_bytes - (parts - 1) * share_of(v->bn, parts) * v->bm * 8 * (int)sizeof(float);
+}
+
+static inline int stages_in(const Variant *v, int shared_bytes) {
+    int bytes = min_int(received_at(v, shared_bytes) - BARRIER_BYTES, RING_BYTES);
+    return v->schedule == SPLIT_K ? min_int(bytes / stage_bytes_of(v->bm, v->bn), MAX_STAGES) : stages_of(v->bm, v->bn);
+}
+
+/* CTAs of a launch on an SM. With half of the stages each there may be two. Then the next launch sets up its CTAs while this one
+ * runs, which it does in any case where this one takes no more than half of the SMs. As measured, that is worth it where k is so
+ * short that the stages are filled no more than six times. */
+static inline int ctas_on_sm(const Variant *v, const Gemm *g) {
+    if (!IS_SMALL(v->schedule, v->bm, v->bn) || 2 * tile_count(v, g) * v->cluster <= g->sm_count) {
+        return 1;
+    }
+    int k_tiles = ceil_div(ceil_div(g->k, 64), v->cluster / v->along_n);
+    return k_tiles <= 6 * stages_in(v, HALF_BYTES) ? 2 : 1;
+}
+
+static inline int shared_bytes_of(const Variant *v, const Gemm *g) {
+    return ctas_on_sm(v, g) == 2 ? HALF_BYTES : WHOLE_BYTES;
+}
+
+/* Clusters that run at a time. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room for. */
 static inline int room(const Variant *v, const Gemm *g) {
     int at_once = v->cluster < 3 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
-    return at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster;
+    return ctas_on_sm(v, g) * (at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster);
 }
 
 /* What cost() takes the machine to do, in cycles of an SM. `make tune` fits these numbers. */
@@ -156,9 +198,10 @@ typedef struct {
 
 static inline KTile k_tile_by(const Costs *c, const Variant *v, const Gemm *seen, double ctas) {
     int pitch = seen->lda | seen->ldb;
-    KTile k_tile = {.products = v->bm * v->bn * 64.0 / 2048 * c->math[v->schedule] *
-                                (1 + c->all_at_once * ctas / seen->sm_count),
-                    .shared = (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared,
+    double busy = fmin(ctas / seen->sm_count, 1), on_sm = fmax(ctas / seen->sm_count, 1);
+    KTile k_tile = {.products =
+                        on_sm * v->bm * v->bn * 64.0 / 2048 * c->math[v->schedule] * (1 + c->all_at_once * busy),
+                    .shared = on_sm * (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared,
                     .asked = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2};
     k_tile.asked *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
     return k_tile;
@@ -167,14 +210,14 @@ static inline KTile k_tile_by(const Costs *c, const Variant *v, const Gemm *seen
 /* How a launch goes: in waves of clusters, of which the last may have fewer. */
 typedef struct {
     Gemm seen;
-    int parts, room, clusters, waves, last;
+    int parts, on_sm, room, clusters, waves, last;
     int k_tiles; /* of each part */
 } Course;
 
 static inline Course course_of(const Variant *v, const Gemm *g, int room) {
     Course course = {
         .seen = seen_by(v, g), .parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1, .room = room};
-    course.clusters = tile_count(v, g);
+    course.on_sm = ctas_on_sm(v, g), course.clusters = tile_count(v, g);
     course.waves = ceil_div(course.clusters, room);
     course.last = course.clusters - (course.waves - 1) * room;
     course.k_tiles = ceil_div(ceil_div(g->k, 64), course.parts);
@@ -194,7 +237,7 @@ static inline double bytes_of(const Gemm *g) {
 /* Estimated cycles on a card with so many bytes of L2 and GB/s of memory; only the order of the variants matters. */
 static inline double cost_by(const Costs *c, const Variant *v, const Course *course, double l2, double gb_s) {
     int waves = course->waves, parts = course->parts;
-    double elements = (double)v->bm * v->bn;
+    double elements = (double)v->bm * v->bn * course->on_sm;
     double loops = main_loop_by(c, v, course, course->last);
     if (waves > 1) {
         loops += (waves - 1) * main_loop_by(c, v, course, course->room);
@@ -222,53 +265,44 @@ static inline int tile_group(const Variant *v, const Gemm *g) {
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), along_m(v));
 }
 
+/* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
+ * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. As
+ * measured, ping-pong loses from smaller launches on than cooperative. */
+static inline int should_overlap(const Variant *v, const Gemm *g) {
+    return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE ? 600e9 : 34e9);
+}
+
 /* What else a launch is like. Where two of these go together cost_by() may be wrong by a factor: `make tune` finds which. */
-#define EACH_TRAIT(T)                                                                                  \
-    T(ALWAYS)      /* 1 */                                                                             \
-    T(FEW_CTAS)    /* 1: fewer than 43 % of the SMs have a CTA */                                      \
-    T(BUSY_SMS)    /* the share of the SMs that have one */                                            \
-    T(LOG_BUSY)    /* its log */                                                                       \
-    T(PARTS)       /* log of the parts of k */                                                         \
-    T(PARTS_3)     /* 1: three */                                                                      \
-    T(CLUSTER_2)   /* 1: a cluster has two CTAs */                                                     \
-    T(CLUSTER_4)   /* 1: three or four */                                                              \
-    T(CLUSTER_8)   /* 1: more */                                                                       \
-    T(A_BY_2)      /* 1: two CTAs share A */                                                           \
-    T(A_BY_4)      /* 1: four */                                                                       \
-    T(B_BY_2)      /* 1: two share B */                                                                \
-    T(B_BY_4)      /* 1: four */                                                                       \
-    T(LOG_M)       /* log of m over 400 */                                                             \
-    T(LOG_N)       /* of n over 1100 */                                                                \
-    T(LOG_K)       /* of k over 1100 */                                                                \
-    T(ROWS)        /* log of the clusters along m */                                                   \
-    T(COLUMNS)     /* of those along n */                                                              \
-    T(FULL)        /* log of the share of the waves that C fills */                                    \
-    T(WAVES)       /* log of their number */                                                           \
-    T(TWO_WAVES)   /* 1: two */                                                                        \
-    T(LAST_WAVE)   /* if there are more than one, the share of the SMs that have a tile in the last */ \
-    T(LAST_UNEVEN) /* then, how far that is from a half */                                             \
-    T(LONG_K)      /* log of a part's k-tiles */                                                       \
-    T(SHORT_K)     /* one divided by them */                                                           \
-    T(REST_OF_K)   /* 1: k is no multiple of 64 */                                                     \
-    T(BM)          /* log of bm over 148 */                                                            \
-    T(BN)          /* of bn over 90 */                                                                 \
-    T(BN_16)       /* 1: bn is no more than 16 */                                                      \
-    T(BN_64)       /* 1: than 64 */                                                                    \
-    T(BN_128)      /* 1: than 128 */                                                                   \
-    T(BN_200)      /* 1: bn is 200 or more */                                                          \
-    T(BN_ODD_8)    /* 1: bn is no multiple of 16 */                                                    \
-    T(BM_192)      /* 1: bm is 192 */                                                                  \
-    T(BM_256)      /* 1: bm is 256 */                                                                  \
-    T(OFF_SECTOR)  /* 1: rows begin off a sector of 32 bytes */                                        \
-    T(OFF_LINE)    /* 1: on a sector, off a line of 128 */                                             \
-    T(PITCH_512)   /* 1: at multiples of 512 */                                                        \
-    T(IS_PINGPONG) /* 1: the schedule */                                                               \
-    T(IS_SPLIT)    /* 1: the schedule */                                                               \
-    T(FAST_MEMORY) /* 1: more than 4 TB/s */                                                           \
-    T(FILLS_L2)    /* 1: A, B and C take more than 60 % of L2 */                                       \
-    T(L2_BOUND)    /* log of what L2 takes for a k-tile, beside what an SM takes */                    \
-    T(ROWS_READ)   /* log of the rows of A and B that a wave reads over 1100 */                        \
-    T(SHARED_ROWS) /* log of how many of its CTAs ask for one of them */
+/* clang-format off */
+#define EACH_TRAIT(T) \
+    T(FEW_CTAS)                                  /* 1: fewer than 43 % of the SMs have a CTA */                                      \
+    T(BUSY_SMS) T(LOG_BUSY)                      /* the share of the SMs that have one; its log */                                   \
+    T(ON_SM)                                     /* 1: two of them on an SM */                                                       \
+    T(OVERLAPS) T(BESIDE)                        /* 1: the next launch may set up its CTAs; and it has room for all of them */       \
+    T(PARTS) T(PARTS_3)                          /* log of the parts of k; 1: three */                                               \
+    T(CLUSTER_2) T(CLUSTER_4) T(CLUSTER_8)       /* 1: a cluster has two CTAs; three or four; more */                                \
+    T(A_BY_2) T(A_BY_4) T(B_BY_2) T(B_BY_4)      /* 1: two CTAs share A; four; two share B; four */                                  \
+    T(LOG_M) T(LOG_N) T(LOG_K)                   /* log of m over 400, of n over 1100, of k over 1100 */                             \
+    T(ROWS) T(COLUMNS)                           /* log of the clusters along m, and along n */                                      \
+    T(FULL) T(ROWS_FULL) T(COLUMNS_FULL)         /* log of the share of the waves that C fills; of rows, columns, a half at least */ \
+    T(WAVES) T(ONE_WAVE) T(TWO_WAVES)            /* log of their number; 1: one; two */                                              \
+    T(LAST_WAVE)                                 /* if there are more than one, the share of the SMs that have a tile in the last */ \
+    T(LAST_UNEVEN) T(LAST_90)                    /* then, how far that is from a half; 1: more than nine tenths have one */          \
+    T(STAGES)                                    /* log of the stages */                                                             \
+    T(LONG_K) T(SHORT_K)                         /* log of a part's k-tiles; one divided by them */                                  \
+    T(REST_OF_K)                                 /* 1: k is no multiple of 64 */                                                     \
+    T(BM) T(BM_192) T(BM_256)                    /* log of bm over 148; 1: bm is 192; 256 */                                         \
+    T(BN) T(BN_16) T(BN_64) T(BN_128)            /* log of bn over 90; 1: bn is no more than 16; 64; 128 */                          \
+    T(BN_200) T(BN_ODD_8)                        /* 1: it is 200 or more; no multiple of 16 */                                       \
+    T(OFF_SECTOR) T(OFF_LINE)                    /* 1: rows begin off a sector of 32 bytes; on one, off a line of 128 */             \
+    T(PITCH_512)                                 /* 1: at multiples of 512 */                                                        \
+    T(IS_PINGPONG) T(IS_COOPERATIVE) T(IS_SPLIT) /* 1: the schedule */                                                               \
+    T(FAST_MEMORY)                               /* 1: more than 4 TB/s */                                                           \
+    T(FILLS_L2)                                  /* 1: A, B and C take more than 60 % of L2 */                                       \
+    T(L2_BOUND)                                  /* log of what L2 takes for a k-tile, beside what an SM takes */                    \
+    T(ROWS_READ)                                 /* log of the rows of A and B that a wave reads over 1100 */                        \
+    T(SHARED_ROWS)                               /* log of how many of its CTAs ask for one of them */
+/* clang-format on */
 #define NAME_OF(trait) trait,
 typedef enum { EACH_TRAIT(NAME_OF) TRAITS } Trait;
 
@@ -278,11 +312,11 @@ static inline void find_traits(const Costs *c, const Variant *v, const Gemm *pro
     int wave = min_int(course->clusters, course->room), group = tile_group(v, problem);
     int rows = ceil_div(g->m, v->bm * along_m(v)), columns = ceil_div(g->n, v->bn * v->along_n),
         pitch = g->lda | g->ldb;
-    double ctas = course->waves > 1 ? g->sm_count : course->last * v->cluster, last = course->last * v->cluster;
+    int overlaps = should_overlap(v, problem), on_sm = course->on_sm;
+    double last = course->last * v->cluster, ctas = course->waves > 1 ? on_sm * g->sm_count : last;
     KTile k_tile = k_tile_by(c, v, g, ctas);
     double different = fmin(g->m, (double)group * ceil_div(wave, group * columns) * v->bm * along_m(v)) +
                        fmin(g->n, (double)ceil_div(wave, group) * v->bn * v->along_n);
-    t[ALWAYS] = 1;
     t[BUSY_SMS] = ctas / g->sm_count, t[FEW_CTAS] = t[BUSY_SMS] < 0.43, t[LOG_BUSY] = log(t[BUSY_SMS]);
     t[PARTS] = log(course->parts), t[PARTS_3] = course->parts == 3;
     t[CLUSTER_2] = v->cluster == 2, t[CLUSTER_4] = v->cluster == 3 || v->cluster == 4, t[CLUSTER_8] = v->cluster > 4;
@@ -293,6 +327,11 @@ static inline void find_traits(const Costs *c, const Variant *v, const Gemm *pro
     t[WAVES] = log(course->waves), t[TWO_WAVES] = course->waves == 2;
     t[LAST_WAVE] = course->waves > 1 ? last / g->sm_count : 0;
     t[LAST_UNEVEN] = course->waves > 1 ? fabs(last / g->sm_count - 0.5) : 0;
+    t[ON_SM] = on_sm == 2, t[OVERLAPS] = overlaps, t[BESIDE] = overlaps && 2 * course->clusters <= course->room;
+    t[ROWS_FULL] = log(fmax(0.5, (double)g->m / (rows * v->bm * along_m(v))));
+    t[COLUMNS_FULL] = log(fmax(0.5, (double)g->n / (columns * v->bn * v->along_n)));
+    t[ONE_WAVE] = course->waves == 1, t[LAST_90] = last > 0.9 * on_sm * g->sm_count;
+    t[STAGES] = log(stages_in(v, shared_bytes_of(v, problem)));
     t[LONG_K] = log(course->k_tiles), t[SHORT_K] = 1.0 / course->k_tiles, t[REST_OF_K] = g->k % 64 != 0;
     t[BM] = log(v->bm / 148.0), t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
     t[BN] = log(v->bn / 90.0), t[BN_16] = v->bn <= 16, t[BN_64] = v->bn <= 64, t[BN_128] = v->bn <= 128;
@@ -320,7 +359,8 @@ static inline double cost(const Variant *v, const Gemm *g) {
     for (int i = 0; i < (int)(sizeof factors / sizeof factors[0]); i++) {
         wrong += factors[i].log * t[factors[i].a] * t[factors[i].b];
     }
-    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(wrong);
+    /* Where no survey has been factors could say anything; in those of the fit they say no less than this. */
+    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(fmax(wrong, -1.5));
 }
 
 /* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more
@@ -340,13 +380,6 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
 static inline int should_meet(const Gemm *g) {
     return g->tuning.meet != CHOICE_DEFAULT ? g->tuning.meet == CHOICE_YES
                                             : ((double)g->m + g->n) * g->k * sizeof(bf16) > 256e6;
-}
-
-/* Whether this launch may overlap the one before. That hides the launch latency, which counts where a launch is short. But
- * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. As
- * measured, ping-pong loses from smaller launches on than cooperative. */
-static inline int should_overlap(const Variant *v, const Gemm *g) {
-    return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE ? 600e9 : 34e9);
 }
 
 #endif

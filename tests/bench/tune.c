@@ -18,8 +18,8 @@ static const Variant variants[] = {
 };
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
-    MAX_SHAPES = 4096,
-    FACTORS = 90,
+    MAX_SHAPES = 8192,
+    FACTORS = 130,
     DOWNHILL = 60, /* steps of all factors after each new one */
     LAST_DOWNHILL = 1000,
     STEPS = 5000,
@@ -30,6 +30,9 @@ static const char *const names[NUMBERS] = {
     "",         "",       "",        "all_at_once",  "shared",        "out_of_l2", "off_sector",
     "off_line", "k_tile", "cluster", "hidden_store", "exposed_store", "sum_sent",  "dram"};
 
+/* Until then every CTA had an SM for itself. */
+#define ALONE "2026-11-27"
+
 /* The cards that have been measured. */
 static const struct {
     const char *name;
@@ -38,9 +41,9 @@ static const struct {
 enum { CARDS = sizeof cards / sizeof cards[0] };
 
 /* Clusters of so many CTAs that both run at a time. */
-static int at_once(const Variant *v) {
+static int at_once(const Variant *v, const Gemm *g) {
     static const int clusters[] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
-    return clusters[v->cluster];
+    return clusters[v->cluster] * ctas_on_sm(v, g);
 }
 
 /* A variant at a shape. Costs and what they are wrong by are logarithms. */
@@ -52,6 +55,7 @@ typedef struct {
     double wrong;   /* the factors */
     double slope;   /* of what is lost at this shape, by this cost */
     double trait[TRAITS];
+    float product[FACTORS]; /* of the two traits of each factor */
 } Run;
 
 typedef struct {
@@ -87,7 +91,7 @@ static Shape *shape_of(int card, int first, int m, int n, int k) {
 
 static void read_csv(const char *path) {
     FILE *in = fopen(path, "r");
-    char line[512], gpu[96], row[96];
+    char line[512], gpu[96], date[16], row[96];
     int first = shapes, seed, m, n, k;
     double median;
     const char *name = strstr(path, "_survey_");
@@ -98,8 +102,8 @@ static void read_csv(const char *path) {
         fail("seeds from 1000 on are for saying how good the choice is, not for fitting", path);
     }
     while (fgets(line, sizeof line, in) != NULL) {
-        if (strstr(line, ",TFLOP/s") == NULL ||
-            sscanf(line, "%95[^,],%*[^,],%*[^,],survey,%95[^,],%d,%d,%d,%lf,", gpu, row, &m, &n, &k, &median) != 6) {
+        if (strstr(line, ",TFLOP/s") == NULL || sscanf(line, "%95[^,],%15[^,],%*[^,],survey,%95[^,],%d,%d,%d,%lf,", gpu,
+                                                       date, row, &m, &n, &k, &median) != 7) {
             continue;
         }
         int card = 0, v = 0;
@@ -115,7 +119,7 @@ static void read_csv(const char *path) {
         Shape *s = shape_of(card, first, m, n, k);
         if (strcmp(row, "cuBLAS") == 0) {
             s->cublas = median;
-        } else if (v < VARIANT_COUNT) {
+        } else if (v < VARIANT_COUNT && (ctas_on_sm(&variants[v], &s->g) == 1 || strcmp(date, ALONE) > 0)) {
             s->tflops[v] = median;
         }
     }
@@ -130,7 +134,7 @@ static void list_runs(void) {
             best = fmax(best, s->tflops[v]);
             if (s->tflops[v] > 0) {
                 s->run[s->runs++] =
-                    (Run){.v = &variants[v], .course = course_of(&variants[v], &s->g, at_once(&variants[v]))};
+                    (Run){.v = &variants[v], .course = course_of(&variants[v], &s->g, at_once(&variants[v], &s->g))};
             }
         }
         double flop = 2.0 * s->g.m * s->g.n * s->g.k, us = flop / best * 1e-6;
@@ -139,6 +143,13 @@ static void list_runs(void) {
             run->slower = log(best / s->tflops[run->v - variants]);
         }
     }
+    int kept = 0;
+    for (int i = 0; i < shapes; i++) {
+        if (shape[i].runs > 0) {
+            shape[kept++] = shape[i];
+        }
+    }
+    shapes = kept;
 }
 
 /* What a choice by these costs loses at a shape. Variants that cost nearly the same count together, so that a small step of a
@@ -245,16 +256,19 @@ static double spread_of(int a, int b) {
     return sqrt(fmax(0, sum / weights));
 }
 
-static double slope_of(int a, int b) {
-    double sum = 0, weights = 0;
+/* How what is lost changes with the factor of each pair. */
+static void find_slopes(double slopes[TRAITS][TRAITS]) {
+    memset(slopes, 0, sizeof(double[TRAITS][TRAITS]));
     for (Shape *s = shape; s < shape + shapes; s++) {
-        double here = 0;
         for (Run *run = s->run; run < s->run + s->runs; run++) {
-            here += run->slope * run->trait[a] * run->trait[b];
+            for (int a = 0; a < TRAITS; a++) {
+                double slope = s->weight * run->slope * run->trait[a];
+                for (int b = a; b < TRAITS && slope != 0; b++) {
+                    slopes[a][b] += slope * run->trait[b];
+                }
+            }
         }
-        sum += s->weight * here, weights += s->weight;
     }
-    return sum / weights;
 }
 
 static void weigh(int count) {
@@ -262,7 +276,7 @@ static void weigh(int count) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             run->wrong = 0;
             for (int i = 0; i < count; i++) {
-                run->wrong += factor[i].log * run->trait[factor[i].a] * run->trait[factor[i].b];
+                run->wrong += factor[i].log * run->product[i];
             }
         }
     }
@@ -272,10 +286,20 @@ static void weigh(int count) {
 static void go_downhill(int count, int steps, const double spread[], double step[]) {
     double before[FACTORS] = {0};
     for (int n = 0; n < steps; n++) {
+        double slopes[FACTORS] = {0}, weights = 0;
         weigh(count);
         all_lost();
+        for (Shape *s = shape; s < shape + shapes; s++) {
+            weights += s->weight;
+            for (Run *run = s->run; run < s->run + s->runs; run++) {
+                double slope = s->weight * run->slope;
+                for (int i = 0; i < count; i++) {
+                    slopes[i] += slope * run->product[i];
+                }
+            }
+        }
         for (int i = 0; i < count; i++) {
-            double slope = slope_of(factor[i].a, factor[i].b) / spread[i] + 2e-5 * factor[i].log * spread[i];
+            double slope = slopes[i] / weights / spread[i] + 2e-5 * factor[i].log * spread[i];
             step[i] = fmin(0.02, fmax(1e-6, step[i] * (slope * before[i] > 0 ? 1.2 : slope * before[i] < 0 ? 0.5 : 1)));
             factor[i].log -= (slope > 0) * step[i] / spread[i] - (slope < 0) * step[i] / spread[i];
             before[i] = slope;
@@ -283,8 +307,18 @@ static void go_downhill(int count, int steps, const double spread[], double step
     }
 }
 
+/* Takes the n-th factor. */
+static void take(int n, Factor taken) {
+    factor[n] = taken;
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            run->product[n] = (float)(run->trait[taken.a] * run->trait[taken.b]);
+        }
+    }
+}
+
 static void fit_factors(const Costs *costs, int steps) {
-    double all[TRAITS][TRAITS], spread[FACTORS], step[FACTORS];
+    double all[TRAITS][TRAITS], slopes[TRAITS][TRAITS], spread[FACTORS], step[FACTORS];
     int used[TRAITS][TRAITS] = {{0}};
     for (Shape *s = shape; s < shape + shapes; s++) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
@@ -292,8 +326,11 @@ static void fit_factors(const Costs *costs, int steps) {
         }
     }
     if (steps == 0) { /* as they are */
-        memcpy(factor, factors, sizeof factors);
-        weigh(sizeof factors / sizeof factors[0]);
+        int count = sizeof factors / sizeof factors[0];
+        for (int i = 0; i < count; i++) {
+            take(i, factors[i]);
+        }
+        weigh(count);
         return;
     }
     for (int a = 0; a < TRAITS; a++) {
@@ -303,16 +340,19 @@ static void fit_factors(const Costs *costs, int steps) {
     }
     for (int n = 0; n < FACTORS; n++) {
         double steepest = 0;
+        find_slopes(slopes);
+        Factor best = {FEW_CTAS, FEW_CTAS, 0};
         for (int a = 0; a < TRAITS; a++) {
             for (int b = a; b < TRAITS; b++) {
-                double slope = used[a][b] || all[a][b] < 1e-3 ? 0 : fabs(slope_of(a, b)) / all[a][b];
+                double slope = used[a][b] || all[a][b] < 1e-3 ? 0 : fabs(slopes[a][b]) / all[a][b];
                 if (slope > steepest) {
-                    steepest = slope, factor[n] = (Factor){(Trait)a, (Trait)b, 0};
+                    steepest = slope, best = (Factor){(Trait)a, (Trait)b, 0};
                 }
             }
         }
-        used[factor[n].a][factor[n].b] = 1;
-        spread[n] = all[factor[n].a][factor[n].b], step[n] = 0.003;
+        take(n, best);
+        used[best.a][best.b] = 1;
+        spread[n] = all[best.a][best.b], step[n] = 0.003;
         go_downhill(n + 1, (n + 1 < FACTORS ? DOWNHILL : LAST_DOWNHILL) * steps / STEPS, spread, step);
     }
 }
@@ -359,8 +399,8 @@ static void write_costs(FILE *out, const Costs *fit) {
     }
     fprintf(out, "};\n\n/* clang-format off */\nstatic const Factor factors[] = {\n");
     for (int i = 0; i < FACTORS; i++) {
-        fprintf(out, "%s{%s, %s, %.4f},%s", i % 3 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
-                factor[i].log, i % 3 == 2 || i == FACTORS - 1 ? "\n" : "");
+        fprintf(out, "%s{%s, %s, %.4f},%s", i % 4 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
+                factor[i].log, i % 4 == 3 || i == FACTORS - 1 ? "\n" : "");
     }
     fprintf(out, "};\n");
 }

@@ -43,8 +43,11 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
     return current.handle->clusters[cluster];
 }
 
+/* How much shared memory a kernel may have is one number for all threads, and its launches differ: load_kernels() alone sets it. */
+#define cudaFuncSetAttribute(...) cudaSuccess
 #define CHAPTER_SYMBOL(id) gemm09_chapter_##id
 #include "../09_every_shape.cu"
+#undef cudaFuncSetAttribute
 
 static const int64_t MAX_LD = INT_MAX / 8 * 8;
 static const int64_t MAX_BYTES = (int64_t)1 << 38;
