@@ -12,11 +12,11 @@ amount() {
 }
 
 for directory in $CHAPTER_DIRS; do
-    chapter=${directory##*/} k=$K
-    case $chapter in 11_*) k=512 ;; esac # it pads K to a stage
+    chapter=${directory##*/} k=$K variant=()
+    case $chapter in 11_*) k=512 ;; 09_*) variant=(--variant cooperative_128x128) ;; esac # 11 pads K to a stage, 09 tiles
     outputs=$((M * N * 2)) products=2
     case $chapter in 13_*) outputs=$((outputs + M * N / 128 * 4)) products=4 ;; esac # logarithms of two heads; Q K^T and P V
-    counts=$("$directory/$chapter" --on model --m $M --n $N --k $k --pad 0 --data integers --count | grep '^count ')
+    counts=$("$directory/$chapter" --on model "${variant[@]}" --m $M --n $N --k $k --pad 0 --data integers --count | grep '^count ')
     like "$counts" "CTAs +[1-9].*threads of a CTA +[1-9]" "$chapter: --count prints counts"
     a=$((M * k * 2)) b=$((N * k * 2)) devices=1 scales=0 # bytes of A and of B; that have a C each; percent of the loads
     loaded=$(($(amount 'global loads, bytes') + $(amount 'cp.async, bytes') + $(amount 'TMA loads, bytes')))
