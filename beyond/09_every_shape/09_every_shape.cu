@@ -5,7 +5,7 @@
  *               so that CTAs do not drift apart. Launches that overlap; narrow tiles leave the next one half of each SM. TMA
  *               stores at edges too, but for the last box of a row. For few tiles a second kernel with A and B exchanged, so
  *               that a tile is as narrow as A has rows; in it CTAs of a cluster may share a tile's k-tiles and add up their
- *               sums. Kernels are compiled for a tile; how CTAs share it, a launch says. Which it is, choice.h decides.
+ *               sums. A kernel is compiled for its tile; how CTAs share is said at launch. choice.h decides which it is.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -42,11 +42,11 @@ typedef struct {
     MBarrier empty[MAX_STAGES]; /* completes a phase when its consumers have finished with it */
     MBarrier turn[2];           /* completes a phase when the other consumer has issued its math */
     MBarrier received;          /* completes its phase when the other CTAs' sums have landed */
-    char rest[BARRIER_BYTES - (2 * MAX_STAGES + 3) * sizeof(MBarrier)];
+    char rest[BARRIER_BYTES - (2 * MAX_STAGES + 3) * sizeof(MBarrier)]; /* the ring begins at a multiple of 1024 */
     bf16 ring[RING_BYTES / 2];             /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle */
     bf16 out[2][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
 } Shared;
-static_assert(sizeof(Shared) == WHOLE_BYTES && BARRIER_BYTES % 1024 == 0, "a swizzle repeats every 1024 bytes");
+static_assert(sizeof(Shared) == WHOLE_BYTES && offsetof(Shared, ring) == BARRIER_BYTES, "choice.h counts on both");
 static_assert(WHOLE_BYTES + 1024 <= 228 * 1024 && CTAS_PER_SM * (HALF_BYTES + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
@@ -420,7 +420,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
     }
 }
 
-/* gemm_split() below, its producer, steps 2 and 3. */
+/* The producer of gemm_split() below, steps 2 and 3. */
 DEVICE void produce_part(const Params *p, Shared *s, const Place *at, Tile tile, int k_tiles, const int bm,
                          const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn);

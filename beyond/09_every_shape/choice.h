@@ -359,7 +359,7 @@ static inline double cost(const Variant *v, const Gemm *g) {
     for (int i = 0; i < (int)(sizeof factors / sizeof factors[0]); i++) {
         wrong += factors[i].log * t[factors[i].a] * t[factors[i].b];
     }
-    /* Where no survey has been factors could say anything; in those of the fit they say no less than this. */
+    /* Where no survey has been the factors could say anything; of variants that are taken they say more than this. */
     return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(fmax(wrong, -1.5));
 }
 

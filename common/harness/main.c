@@ -218,7 +218,7 @@ static const RoundSize round_sizes[] = {
     {"07", 130, 260, 700, .policies = SOME},
     {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
     {"09", 390, 450, 200, .policies = RANDOM, .sms = 2},
-    /* k is split: an odd number of k-tiles, more than twice the stages, with an SM and with half of one; C has odd columns */
+    /* k is split: an odd number of k-tiles, more than twice the stages, with an SM or half of one; C has an odd width */
     {"09", 24, 101, 5400, .policies = RANDOM, .schedule = 2},
     {"09", 24, 101, 2100, .policies = RANDOM, .schedule = 2},
     {"09", 24, 100, 10300, .policies = RANDOM, .schedule = 2, .cluster = 6},

@@ -13,7 +13,7 @@ amount() {
 
 for directory in $CHAPTER_DIRS; do
     chapter=${directory##*/} k=$K variant=()
-    case $chapter in 11_*) k=512 ;; 09_*) variant=(--variant cooperative_128x128) ;; esac # 11 pads K to a stage, 09 tiles
+    case $chapter in 11_*) k=512 ;; 09_*) variant=(--variant cooperative_128x128) ;; esac # 11 pads K to a stage; 09 may choose tiles that M does not fill
     outputs=$((M * N * 2)) products=2
     case $chapter in 13_*) outputs=$((outputs + M * N / 128 * 4)) products=4 ;; esac # logarithms of two heads; Q K^T and P V
     counts=$("$directory/$chapter" --on model "${variant[@]}" --m $M --n $N --k $k --pad 0 --data integers --count | grep '^count ')
