@@ -150,13 +150,13 @@ static inline int stages_in(const Variant *v, int shared_bytes) {
 
 /* CTAs of a launch on an SM. With half of the stages each there may be two. Then the next launch sets up its CTAs while this one
  * runs, which it does in any case where this one takes no more than half of the SMs. As measured, that is worth it where k is so
- * short that the stages are filled no more than six times. */
+ * short that the stages are filled no more than six times, or three where each CTA could have an SM. */
 static inline int ctas_on_sm(const Variant *v, const Gemm *g) {
-    if (!IS_SMALL(v->schedule, v->bm, v->bn) || 2 * tile_count(v, g) * v->cluster <= g->sm_count) {
+    int ctas = tile_count(v, g) * v->cluster, k_tiles = ceil_div(ceil_div(g->k, 64), v->cluster / v->along_n);
+    if (!IS_SMALL(v->schedule, v->bm, v->bn) || 2 * ctas <= g->sm_count) {
         return 1;
     }
-    int k_tiles = ceil_div(ceil_div(g->k, 64), v->cluster / v->along_n);
-    return k_tiles <= 6 * stages_in(v, HALF_BYTES) ? 2 : 1;
+    return k_tiles <= (ctas <= g->sm_count ? 3 : 6) * stages_in(v, HALF_BYTES) ? 2 : 1;
 }
 
 static inline int shared_bytes_of(const Variant *v, const Gemm *g) {
@@ -289,14 +289,14 @@ static inline int should_overlap(const Variant *v, const Gemm *g) {
     T(LAST_WAVE)                                 /* if there are more than one, the share of the SMs that have a tile in the last */ \
     T(LAST_UNEVEN) T(LAST_90)                    /* then, how far that is from a half; 1: more than nine tenths have one */          \
     T(STAGES)                                    /* log of the stages */                                                             \
-    T(LONG_K) T(SHORT_K)                         /* log of a part's k-tiles; one divided by them */                                  \
+    T(SHORT_K)                                   /* one divided by a part's k-tiles */                                               \
     T(REST_OF_K)                                 /* 1: k is no multiple of 64 */                                                     \
     T(BM) T(BM_192) T(BM_256)                    /* log of bm over 148; 1: bm is 192; 256 */                                         \
     T(BN) T(BN_16) T(BN_64) T(BN_128)            /* log of bn over 90; 1: bn is no more than 16; 64; 128 */                          \
     T(BN_200) T(BN_ODD_8)                        /* 1: it is 200 or more; no multiple of 16 */                                       \
     T(OFF_SECTOR) T(OFF_LINE)                    /* 1: rows begin off a sector of 32 bytes; on one, off a line of 128 */             \
     T(PITCH_512)                                 /* 1: at multiples of 512 */                                                        \
-    T(IS_PINGPONG) T(IS_COOPERATIVE) T(IS_SPLIT) /* 1: the schedule */                                                               \
+    T(IS_PINGPONG) T(IS_SPLIT)                   /* 1: the schedule */                                                               \
     T(FAST_MEMORY)                               /* 1: more than 4 TB/s */                                                           \
     T(FILLS_L2)                                  /* 1: A, B and C take more than 60 % of L2 */                                       \
     T(L2_BOUND)                                  /* log of what L2 takes for a k-tile, beside what an SM takes */                    \
@@ -332,7 +332,7 @@ static inline void find_traits(const Costs *c, const Variant *v, const Gemm *pro
     t[COLUMNS_FULL] = log(fmax(0.5, (double)g->n / (columns * v->bn * v->along_n)));
     t[ONE_WAVE] = course->waves == 1, t[LAST_90] = last > 0.9 * on_sm * g->sm_count;
     t[STAGES] = log(stages_in(v, shared_bytes_of(v, problem)));
-    t[LONG_K] = log(course->k_tiles), t[SHORT_K] = 1.0 / course->k_tiles, t[REST_OF_K] = g->k % 64 != 0;
+    t[SHORT_K] = 1.0 / course->k_tiles, t[REST_OF_K] = g->k % 64 != 0;
     t[BM] = log(v->bm / 148.0), t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
     t[BN] = log(v->bn / 90.0), t[BN_16] = v->bn <= 16, t[BN_64] = v->bn <= 64, t[BN_128] = v->bn <= 128;
     t[BN_200] = v->bn >= 200, t[BN_ODD_8] = v->bn % 16 != 0;
@@ -352,6 +352,10 @@ typedef struct {
 
 #include "costs.h"
 
+/* Where no survey has been the factors could say anything. So together they say e^0.5 at most. */
+#define MOST_WRONG 0.5
+static inline double bounded(double wrong) { return MOST_WRONG * tanh(wrong / MOST_WRONG); }
+
 static inline double cost(const Variant *v, const Gemm *g) {
     double gb_s = memory_gb_s() > 0 ? memory_gb_s() : 3352, t[TRAITS], wrong = 0;
     Course course = course_of(v, g, room(v, g));
@@ -359,8 +363,7 @@ static inline double cost(const Variant *v, const Gemm *g) {
     for (int i = 0; i < (int)(sizeof factors / sizeof factors[0]); i++) {
         wrong += factors[i].log * t[factors[i].a] * t[factors[i].b];
     }
-    /* Where no survey has been the factors could say anything; of variants that are taken they say more than this. */
-    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(fmax(wrong, -1.5));
+    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(bounded(wrong));
 }
 
 /* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more

@@ -3,8 +3,8 @@
  *     tune [--steps N] FILE.csv...      surveys of seeds below 1000
  *
  * The best numbers are those with which the chosen variants lose least beside the best ones. Those of the formula are found by
- * trying: some of them move by some percent, and stay where that is better. Then come the factors, one after the other: the pair
- * of traits with the steepest slope of what is lost, and all of them go downhill again. Same files, same steps: same numbers. */
+ * trying: some of them move by some percent, and stay where that is better. Then come the factors, two at a time: the pairs of
+ * traits with the steepest slope of what is lost, and all of them go downhill again. Same files, same steps: same numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@ static const Variant variants[] = {
 };
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
-    MAX_SHAPES = 8192,
-    FACTORS = 130,
-    DOWNHILL = 60, /* steps of all factors after each new one */
-    LAST_DOWNHILL = 1000,
+    MAX_SHAPES = 16384,
+    FACTORS = 200,
+    DOWNHILL = 40, /* steps of all factors after new ones */
+    LAST_DOWNHILL = 600,
     STEPS = 5000,
     NUMBERS = sizeof(Costs) / sizeof(double)
 };
@@ -50,7 +50,7 @@ typedef struct {
     double slower;  /* log of the best variant's speed over this one's */
     double formula; /* cost_by() */
     double wrong;   /* the factors */
-    double slope;   /* of what is lost at this shape, by this cost */
+    double slope;   /* of what is lost at this shape, by what the factors say */
     double trait[TRAITS];
     float product[FACTORS]; /* of the two traits of each factor */
 } Run;
@@ -59,9 +59,9 @@ typedef struct {
     int card;
     Gemm g;
     double cublas, tflops[VARIANT_COUNT]; /* 0: not measured */
-    double weight;                        /* few of the shapes that a seed draws are long; what is short scatters */
-    int runs;
-    Run *run; /* [runs] */
+    double weight;                        /* few of the shapes that a seed draws are long; what was short scattered */
+    int runs, is_old;                     /* timed in samples of 400 launches */
+    Run *run;                             /* [runs] */
 } Shape;
 static Shape shape[MAX_SHAPES];
 static int shapes;
@@ -114,9 +114,10 @@ static void read_csv(const char *path) {
             fail("of a card that tune.c does not know", path);
         }
         Shape *s = shape_of(card, first, m, n, k);
+        s->is_old = strcmp(date, "2026-11-27") <= 0;
         if (strcmp(row, "cuBLAS") == 0) {
             s->cublas = median;
-        } else if (v < VARIANT_COUNT && (ctas_on_sm(&variants[v], &s->g) == 1 || strcmp(date, "2026-11-27") > 0)) {
+        } else if (v < VARIANT_COUNT && (ctas_on_sm(&variants[v], &s->g) == 1 || !s->is_old)) {
             /* Up to that day a launch had one CTA on an SM, which says nothing of two. */
             s->tflops[v] = median;
         }
@@ -127,16 +128,19 @@ static void read_csv(const char *path) {
 static void list_runs(void) {
     for (Shape *s = shape; s < shape + shapes; s++) {
         double best = 0;
-        s->run = calloc(VARIANT_COUNT, sizeof(Run));
+        int measured = 0;
         for (int v = 0; v < VARIANT_COUNT; v++) {
-            best = fmax(best, s->tflops[v]);
+            best = fmax(best, s->tflops[v]), measured += s->tflops[v] > 0;
+        }
+        s->run = calloc((size_t)measured + 1, sizeof(Run));
+        for (int v = 0; v < VARIANT_COUNT; v++) {
             if (s->tflops[v] > 0) {
                 s->run[s->runs++] =
                     (Run){.v = &variants[v], .course = course_of(&variants[v], &s->g, at_once(&variants[v], &s->g))};
             }
         }
         double flop = 2.0 * s->g.m * s->g.n * s->g.k, us = flop / best * 1e-6;
-        s->weight = flop > 40e9 ? 2 : us < 5 ? 0.25 : 1;
+        s->weight = (flop > 40e9 ? 2 : us < 5 && s->is_old ? 0.25 : 1) * (s->is_old ? 0.5 : 1);
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             run->slower = log(best / s->tflops[run->v - variants]);
         }
@@ -173,6 +177,7 @@ static double lost(const Shape *s) {
         apart += trust * off * off / trusts;
         run->slope = weight / weights * (sum - run->slower - 2 * run->slower * run->slower) / near -
                      2 * alike * trust * off / trusts;
+        run->slope *= 1 - pow(run->wrong / MOST_WRONG, 2); /* as bounded() does */
     }
     return sum + alike * apart;
 }
@@ -276,33 +281,96 @@ static void weigh(int count) {
             for (int i = 0; i < count; i++) {
                 run->wrong += factor[i].log * run->product[i];
             }
+            run->wrong = bounded(run->wrong);
         }
     }
 }
 
-/* All factors go downhill at once, each by a step of its own, which grows while its slope keeps its sign. */
-static void go_downhill(int count, int steps, const double spread[], double step[]) {
-    double before[FACTORS] = {0};
-    for (int n = 0; n < steps; n++) {
-        double slopes[FACTORS] = {0}, weights = 0;
-        weigh(count);
-        all_lost();
-        for (Shape *s = shape; s < shape + shapes; s++) {
-            weights += s->weight;
-            for (Run *run = s->run; run < s->run + s->runs; run++) {
-                double slope = s->weight * run->slope;
-                for (int i = 0; i < count; i++) {
-                    slopes[i] += slope * run->product[i];
-                }
+/* What is lost with these factors, in units of their spread, and its slopes. Large ones cost a little. */
+static double lost_with(int count, const double spread[], const double x[], double slopes[]) {
+    double weights = 0, large = 0;
+    for (int i = 0; i < count; i++) {
+        factor[i].log = x[i] / spread[i], slopes[i] = 0;
+    }
+    weigh(count);
+    double sum = all_lost();
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        weights += s->weight;
+        for (Run *run = s->run; run < s->run + s->runs; run++) {
+            double slope = s->weight * run->slope;
+            for (int i = 0; i < count; i++) {
+                slopes[i] += slope * run->product[i];
             }
         }
-        for (int i = 0; i < count; i++) {
-            double slope = slopes[i] / weights / spread[i] + 2e-5 * factor[i].log * spread[i];
-            step[i] = fmin(0.02, fmax(1e-6, step[i] * (slope * before[i] > 0 ? 1.2 : slope * before[i] < 0 ? 0.5 : 1)));
-            factor[i].log -= (slope > 0) * step[i] / spread[i] - (slope < 0) * step[i] / spread[i];
-            before[i] = slope;
-        }
     }
+    for (int i = 0; i < count; i++) {
+        slopes[i] = slopes[i] / weights + 2e-5 * x[i], large += 1e-5 * x[i] * x[i];
+    }
+    return sum + large;
+}
+
+static double dot(int count, const double a[], const double b[]) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+/* All factors go downhill at once, by L-BFGS (Nocedal and Wright, Numerical Optimization, 7.2): the last steps, and how the slopes
+ * changed with them, say how the slope bends. */
+static void go_downhill(int count, int steps, const double spread[]) {
+    enum { PAST = 8 };
+    static double moved[PAST][FACTORS], bent[PAST][FACTORS];
+    double x[FACTORS], slopes[FACTORS], way[FACTORS], next[FACTORS], next_slopes[FACTORS], share[PAST];
+    int past = 0;
+    for (int i = 0; i < count; i++) {
+        x[i] = factor[i].log * spread[i];
+    }
+    double now = lost_with(count, spread, x, slopes);
+    for (int n = 0; n < steps; n++) {
+        int oldest = past > PAST ? past - PAST : 0;
+        memcpy(way, slopes, sizeof way);
+        for (int p = past - 1; p >= oldest; p--) {
+            const double *dx = moved[p % PAST], *dy = bent[p % PAST];
+            share[p % PAST] = dot(count, dx, way) / dot(count, dx, dy);
+            for (int i = 0; i < count; i++) {
+                way[i] -= share[p % PAST] * dy[i];
+            }
+        }
+        const double *dx = moved[(past + PAST - 1) % PAST], *dy = bent[(past + PAST - 1) % PAST];
+        double size = past > 0 ? dot(count, dx, dy) / dot(count, dy, dy) : 0.01 / sqrt(dot(count, slopes, slopes));
+        for (int i = 0; i < count; i++) {
+            way[i] *= size;
+        }
+        for (int p = oldest; p < past; p++) {
+            dx = moved[p % PAST], dy = bent[p % PAST];
+            double back = share[p % PAST] - dot(count, dy, way) / dot(count, dx, dy);
+            for (int i = 0; i < count; i++) {
+                way[i] += back * dx[i];
+            }
+        }
+        double step = 1, down = dot(count, way, slopes), then = INFINITY;
+        for (; step > 1e-6; step /= 2) {
+            for (int i = 0; i < count; i++) {
+                next[i] = x[i] - step * way[i];
+            }
+            then = lost_with(count, spread, next, next_slopes);
+            if (then <= now - 1e-4 * step * down) {
+                break;
+            }
+        }
+        if (!(then < now)) {
+            break;
+        }
+        double *dx_now = moved[past % PAST], *dy_now = bent[past % PAST];
+        for (int i = 0; i < count; i++) {
+            dx_now[i] = next[i] - x[i], dy_now[i] = next_slopes[i] - slopes[i];
+        }
+        past += dot(count, dx_now, dy_now) > 0;
+        memcpy(x, next, sizeof x), memcpy(slopes, next_slopes, sizeof slopes), now = then;
+    }
+    lost_with(count, spread, x, slopes);
 }
 
 /* Takes the n-th factor. */
@@ -316,7 +384,7 @@ static void take(int n, Factor taken) {
 }
 
 static void fit_factors(const Costs *costs, int steps) {
-    double all[TRAITS][TRAITS], slopes[TRAITS][TRAITS], spread[FACTORS], step[FACTORS];
+    double all[TRAITS][TRAITS], slopes[TRAITS][TRAITS], spread[FACTORS];
     int used[TRAITS][TRAITS] = {{0}};
     for (Shape *s = shape; s < shape + shapes; s++) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
@@ -336,22 +404,26 @@ static void fit_factors(const Costs *costs, int steps) {
             all[a][b] = spread_of(a, b);
         }
     }
-    for (int n = 0; n < FACTORS; n++) {
-        double steepest = 0;
+    for (int n = 0; n < FACTORS;) {
+        Factor last = {TRAITS, TRAITS, 0};
         find_slopes(slopes);
-        Factor best = {FEW_CTAS, FEW_CTAS, 0};
-        for (int a = 0; a < TRAITS; a++) {
-            for (int b = a; b < TRAITS; b++) {
-                double slope = used[a][b] || all[a][b] < 1e-3 ? 0 : fabs(slopes[a][b]) / all[a][b];
-                if (slope > steepest) {
-                    steepest = slope, best = (Factor){(Trait)a, (Trait)b, 0};
+        for (int both = 0; both < 2; both++) { /* the second one has other traits */
+            double steepest = 0;
+            Factor best = {FEW_CTAS, FEW_CTAS, 0};
+            for (int a = 0; a < TRAITS; a++) {
+                for (int b = a; b < TRAITS; b++) {
+                    int is_out = used[a][b] || all[a][b] < 1e-3 || a == (int)last.a || a == (int)last.b ||
+                                 b == (int)last.a || b == (int)last.b;
+                    double slope = is_out ? 0 : fabs(slopes[a][b]) / all[a][b];
+                    if (slope > steepest) {
+                        steepest = slope, best = (Factor){(Trait)a, (Trait)b, 0};
+                    }
                 }
             }
+            take(n, best);
+            used[best.a][best.b] = 1, spread[n++] = all[best.a][best.b], last = best;
         }
-        take(n, best);
-        used[best.a][best.b] = 1;
-        spread[n] = all[best.a][best.b], step[n] = 0.003;
-        go_downhill(n + 1, (n + 1 < FACTORS ? DOWNHILL : LAST_DOWNHILL) * steps / STEPS, spread, step);
+        go_downhill(n, (n < FACTORS ? DOWNHILL : LAST_DOWNHILL) * steps / STEPS, spread);
     }
 }
 
