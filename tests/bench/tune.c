@@ -317,60 +317,49 @@ static double dot(int count, const double a[], const double b[]) {
     return sum;
 }
 
+static void add(int count, double sum[], double by, const double what[]) {
+    for (int i = 0; i < count; i++) {
+        sum[i] += by * what[i];
+    }
+}
+
 /* All factors go downhill at once, by L-BFGS (Nocedal and Wright, Numerical Optimization, 7.2): the last steps, and how the slopes
  * changed with them, say how the slope bends. */
 static void go_downhill(int count, int steps, const double spread[]) {
     enum { PAST = 8 };
     static double moved[PAST][FACTORS], bent[PAST][FACTORS];
-    double x[FACTORS], slopes[FACTORS], way[FACTORS], next[FACTORS], next_slopes[FACTORS], share[PAST];
-    int past = 0;
+    double x[FACTORS], slopes[FACTORS], way[FACTORS], next[FACTORS], next_slopes[FACTORS], share[PAST], step = 1;
     for (int i = 0; i < count; i++) {
         x[i] = factor[i].log * spread[i];
     }
     double now = lost_with(count, spread, x, slopes);
-    for (int n = 0; n < steps; n++) {
-        int oldest = past > PAST ? past - PAST : 0;
+    for (int n = 0, past = 0; n < steps && step > 1e-6; n++) {
+        double size = 0.01 / sqrt(dot(count, slopes, slopes));
         memcpy(way, slopes, sizeof way);
-        for (int p = past - 1; p >= oldest; p--) {
+        for (int p = past - 1; p >= 0 && p >= past - PAST; p--) {
             const double *dx = moved[p % PAST], *dy = bent[p % PAST];
+            size = p == past - 1 ? dot(count, dx, dy) / dot(count, dy, dy) : size;
             share[p % PAST] = dot(count, dx, way) / dot(count, dx, dy);
-            for (int i = 0; i < count; i++) {
-                way[i] -= share[p % PAST] * dy[i];
-            }
+            add(count, way, -share[p % PAST], dy);
         }
-        const double *dx = moved[(past + PAST - 1) % PAST], *dy = bent[(past + PAST - 1) % PAST];
-        double size = past > 0 ? dot(count, dx, dy) / dot(count, dy, dy) : 0.01 / sqrt(dot(count, slopes, slopes));
-        for (int i = 0; i < count; i++) {
-            way[i] *= size;
+        add(count, way, size - 1, way);
+        for (int p = past > PAST ? past - PAST : 0; p < past; p++) {
+            const double *dx = moved[p % PAST], *dy = bent[p % PAST];
+            add(count, way, share[p % PAST] - dot(count, dy, way) / dot(count, dx, dy), dx);
         }
-        for (int p = oldest; p < past; p++) {
-            dx = moved[p % PAST], dy = bent[p % PAST];
-            double back = share[p % PAST] - dot(count, dy, way) / dot(count, dx, dy);
-            for (int i = 0; i < count; i++) {
-                way[i] += back * dx[i];
-            }
-        }
-        double step = 1, down = dot(count, way, slopes), then = INFINITY;
-        for (; step > 1e-6; step /= 2) {
-            for (int i = 0; i < count; i++) {
-                next[i] = x[i] - step * way[i];
-            }
+        double then = INFINITY, down = dot(count, way, slopes);
+        for (step = 2; step > 1e-6 && !(then <= now - 1e-4 * step * down);) {
+            step /= 2;
+            memcpy(next, x, sizeof next);
+            add(count, next, -step, way);
             then = lost_with(count, spread, next, next_slopes);
-            if (then <= now - 1e-4 * step * down) {
-                break;
-            }
         }
-        if (!(then < now)) {
-            break;
-        }
-        double *dx_now = moved[past % PAST], *dy_now = bent[past % PAST];
-        for (int i = 0; i < count; i++) {
-            dx_now[i] = next[i] - x[i], dy_now[i] = next_slopes[i] - slopes[i];
-        }
-        past += dot(count, dx_now, dy_now) > 0;
+        double *dx = moved[past % PAST], *dy = bent[past % PAST];
+        memcpy(dx, next, sizeof next), memcpy(dy, next_slopes, sizeof next);
+        add(count, dx, -1, x), add(count, dy, -1, slopes);
+        past += dot(count, dx, dy) > 0;
         memcpy(x, next, sizeof x), memcpy(slopes, next_slopes, sizeof slopes), now = then;
     }
-    lost_with(count, spread, x, slopes);
 }
 
 /* Takes the n-th factor. */
@@ -432,18 +421,13 @@ static void report(void) {
         double to_cublas = 0, to_best = 0, least = INFINITY;
         int count = 0;
         for (Shape *s = shape; s < shape + shapes; s++) {
-            const Run *chosen = s->run, *best = s->run;
+            const Run *chosen = s->run;
             for (Run *run = s->run; run < s->run + s->runs; run++) {
                 chosen = run->formula + run->wrong < chosen->formula + chosen->wrong ? run : chosen;
-                best = run->slower < best->slower ? run : best;
             }
             if (s->card == card && s->runs > 0 && s->cublas > 0) {
                 double ratio = s->tflops[chosen->v - variants] / s->cublas;
                 count++, to_cublas += log(ratio), to_best += chosen->slower, least = fmin(least, ratio);
-                if (getenv("WORST") != NULL && chosen->slower > 0.1) {
-                    printf("%.3f %d x %d x %d: %s, best %s\n", exp(-chosen->slower), s->g.m, s->g.n, s->g.k,
-                           chosen->v->name, best->v->name);
-                }
             }
         }
         if (count > 0) {
