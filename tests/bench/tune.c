@@ -126,9 +126,13 @@ static void read_csv(const char *path) {
 }
 
 static void list_runs(void) {
-    for (Shape *s = shape; s < shape + shapes; s++) {
+    int all = shapes;
+    shapes = 0;
+    for (int i = 0; i < all; i++) {
         double best = 0;
         int measured = 0;
+        Shape *s = &shape[shapes];
+        *s = shape[i];
         for (int v = 0; v < VARIANT_COUNT; v++) {
             best = fmax(best, s->tflops[v]), measured += s->tflops[v] > 0;
         }
@@ -144,14 +148,8 @@ static void list_runs(void) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             run->slower = log(best / s->tflops[run->v - variants]);
         }
+        shapes += s->runs > 0;
     }
-    int kept = 0;
-    for (int i = 0; i < shapes; i++) {
-        if (shape[i].runs > 0) {
-            shape[kept++] = shape[i];
-        }
-    }
-    shapes = kept;
 }
 
 /* What a choice by these costs loses at a shape. Variants that cost nearly the same count together, so that a small step of a
@@ -259,16 +257,27 @@ static double spread_of(int a, int b) {
     return sqrt(fmax(0, sum / weights));
 }
 
+static double dot(int count, const double a[], const double b[]) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static void add(int count, double sum[], double by, const double what[]) {
+    for (int i = 0; i < count; i++) {
+        sum[i] += by * what[i];
+    }
+}
+
 /* How what is lost changes with the factor of each pair. */
 static void find_slopes(double slopes[TRAITS][TRAITS]) {
     memset(slopes, 0, sizeof(double[TRAITS][TRAITS]));
     for (Shape *s = shape; s < shape + shapes; s++) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             for (int a = 0; a < TRAITS; a++) {
-                double slope = s->weight * run->slope * run->trait[a];
-                for (int b = a; b < TRAITS && slope != 0; b++) {
-                    slopes[a][b] += slope * run->trait[b];
-                }
+                add(TRAITS - a, &slopes[a][a], s->weight * run->slope * run->trait[a], &run->trait[a]);
             }
         }
     }
@@ -307,20 +316,6 @@ static double lost_with(int count, const double spread[], const double x[], doub
         slopes[i] = slopes[i] / weights + 2e-5 * x[i], large += 1e-5 * x[i] * x[i];
     }
     return sum + large;
-}
-
-static double dot(int count, const double a[], const double b[]) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static void add(int count, double sum[], double by, const double what[]) {
-    for (int i = 0; i < count; i++) {
-        sum[i] += by * what[i];
-    }
 }
 
 /* All factors go downhill at once, by L-BFGS (Nocedal and Wright, Numerical Optimization, 7.2): the last steps, and how the slopes
