@@ -352,7 +352,7 @@ typedef struct {
 
 #include "costs.h"
 
-/* Where no survey has been the factors could say anything. So together they say e^0.5 at most. */
+/* Where no survey has been the factors could say anything. So together they change a cost by e^0.5 at most. */
 #define MOST_WRONG 0.5
 static inline double bounded(double wrong) { return MOST_WRONG * tanh(wrong / MOST_WRONG); }
 

@@ -17,7 +17,9 @@ sed 's/,2026-11-[0-9]*,/,2026-11-29,/' h100_survey_30.csv >late_survey_30.csv
 [ "$("$tune" --steps 0 late_survey_30.csv)" != "$said" ]
 is $? 0 "of what was measured with a CTA on an SM it leaves out what has two now"
 sed -E 's/,(pingpong_128x128,[0-9]+,[0-9]+,[0-9]+),/,\1,9/' h100_survey_30.csv >faster_survey_30.csv
-"$tune" --steps 300 h100_survey_30.csv >/dev/null && cp $costs fitted
+said=$("$tune" --steps 300 h100_survey_30.csv) && cp $costs fitted
+grep -o '[01]\.[0-9]* of the best' <<<"$said" | sort -cu
+is $? 0 "the factors bring the choice nearer to the best variants"
 "$tune" --steps 300 faster_survey_30.csv >/dev/null
 cmp -s fitted $costs
 is $? 1 "where a variant is faster the numbers are others"
