@@ -13,6 +13,7 @@ typedef struct {
     int bm, bn;                       /* tile of C */
     int cluster;                      /* CTAs in a cluster; 0: launched without any */
     int along_n;                      /* of them side by side in a row of C's tiles */
+    int on_sm;                        /* CTAs that an SM has room for, where a table says it */
     int schedule;                     /* who computes what: an enum of the chapter's */
     int group;                        /* tile rows walked together (tile_order.h) */
     double speed;                     /* of the main loop, relative to the other variants */

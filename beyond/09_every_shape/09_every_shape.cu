@@ -28,7 +28,7 @@
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
 enum {
     STEPS = BK / 16, /* k16 steps in a k-tile */
-    CTAS_PER_SM = 2, /* of the small kernels at most, see ctas_on_sm(); of the others one */
+    CTAS_PER_SM = 2, /* of the small kernels at most; of the others one */
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
@@ -645,12 +645,13 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     KERNEL_ENTRY(kernel, Params);
 EACH_KERNEL(TILE_KERNEL, )
 
-#define CAN_BE_SHARED(text, kernel, schedule, bm, bn, cm, cn)                                                    \
+#define CAN_BE_SHARED(text, kernel, schedule, bm, bn, on_sm, cm, cn)                                             \
     static_assert((bm) / (cn) % 8 == 0 && (schedule == SPLIT_K || (bn) / (cm) % 8 == 0),                         \
                   "each CTA copies whole repetitions of the swizzle");                                           \
+    static_assert((on_sm) == 1 || IS_SMALL(schedule, bm, bn), "an SM has registers for two");                    \
     static_assert(schedule != SPLIT_K || ((cm)-1) * (((bn) / 8 + (cm)-1) / (cm)) * (bm)*8 * (int)sizeof(float) + \
                                                  2 * ((bm) + (bn)) * BK * 2 + BARRIER_BYTES <=                   \
-                                             (IS_SMALL(schedule, bm, bn) ? HALF_BYTES : WHOLE_BYTES),            \
+                                             ((on_sm) == 2 ? HALF_BYTES : WHOLE_BYTES),                          \
                   "the sums leave the ring two stages");
 EACH_VARIANT(CAN_BE_SHARED)
 
@@ -663,14 +664,14 @@ static const Variant table[] = {
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
                                            {", producers meet", ", producers meet, launches overlap"}};
-    LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g),
-                       stages_in(v, shared_bytes_of(v, g)), also[should_meet(g)][should_overlap(v, g)]};
+    LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g), stages_in(v),
+                       also[should_meet(g)][should_overlap(v, g)]};
     return plan;
 }
 
 static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 
-/* The choice for a problem; a thread remembers its last ones. All costs together take some 100 microseconds of the host, longer
+/* The choice for a problem; a thread remembers its last ones. All costs together take some 200 microseconds of the host, longer
  * than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
     static __thread struct {
@@ -706,8 +707,8 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.clusters = cta_count(v, g) / v->cluster;
     if (v->schedule == SPLIT_K) {
         p.k_tiles = ceil_div(g->k, BK) / p.cm, p.k_tiles_over = ceil_div(g->k, BK) % p.cm;
-        p.received = received_at(v, shared_bytes_of(v, g)), p.share = share_of(v->bn, p.cm);
-        p.stages = stages_in(v, shared_bytes_of(v, g));
+        p.received = received_at(v), p.share = share_of(v->bn, p.cm);
+        p.stages = stages_in(v);
     }
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int exchanged = v->schedule == SPLIT_K;
@@ -721,7 +722,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     LaunchShape shape = {.grid = cta_count(v, g),
                          .block = threads_of((Schedule)v->schedule, v->bm),
                          .cluster = v->cluster > 1 ? v->cluster : 0,
-                         .shared_bytes = shared_bytes_of(v, g),
+                         .shared_bytes = shared_bytes_of(v),
                          .overlap = should_overlap(v, g)};
     return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }

@@ -18,9 +18,11 @@ typedef enum {
     SPLIT_K,     /* as cooperative, with A and B exchanged; several CTAs may have one tile, each a part of its k */
 } Schedule;
 
-/* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, cm, cn) for each way in
- * which CTAs may share. cm, cn: CTAs of a cluster along m, which share B by multicast, and along n, which share A. With SPLIT_K
- * cm is the number of parts of k: so many CTAs have one tile, and add up their sums. */
+/* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, on_sm, cm, cn) for each
+ * way to launch it. on_sm: CTAs that an SM has room for. With two, each has half of the shared memory, and the next launch sets up
+ * its CTAs while this one runs, which it does in any case where this one takes no more than half of the SMs. cm, cn: CTAs of a
+ * cluster along m, which share B by multicast, and along n, which share A. With SPLIT_K cm is the number of parts of k: so many
+ * CTAs have one tile, and add up their sums. */
 #define EACH_KERNEL(K, V)                                         \
     K(V, pingpong_128x128, PINGPONG, 128, 128, IN_PAIRS)          \
     K(V, pingpong_128x160, PINGPONG, 128, 160, IN_PAIRS)          \
@@ -46,14 +48,14 @@ typedef enum {
     K(V, cooperative_256x176, COOPERATIVE, 256, 176, IN_TWO_ROWS) \
     K(V, cooperative_256x192, COOPERATIVE, 256, 192, IN_CLUSTERS) \
     K(V, cooperative_256x200, COOPERATIVE, 256, 200, IN_ROWS)     \
-    K(V, split_128x8, SPLIT_K, 128, 8, IN_PARTS)                  \
-    K(V, split_128x16, SPLIT_K, 128, 16, IN_PARTS)                \
-    K(V, split_128x24, SPLIT_K, 128, 24, IN_PARTS)                \
-    K(V, split_128x32, SPLIT_K, 128, 32, IN_PARTS)                \
-    K(V, split_128x48, SPLIT_K, 128, 48, IN_PARTS)                \
-    K(V, split_128x64, SPLIT_K, 128, 64, IN_PARTS)                \
-    K(V, split_128x80, SPLIT_K, 128, 80, IN_PARTS)                \
-    K(V, split_128x96, SPLIT_K, 128, 96, IN_PARTS)                \
+    K(V, split_128x8, SPLIT_K, 128, 8, IN_PARTS_TWICE)            \
+    K(V, split_128x16, SPLIT_K, 128, 16, IN_PARTS_TWICE)          \
+    K(V, split_128x24, SPLIT_K, 128, 24, IN_PARTS_TWICE)          \
+    K(V, split_128x32, SPLIT_K, 128, 32, IN_PARTS_TWICE)          \
+    K(V, split_128x48, SPLIT_K, 128, 48, IN_PARTS_TWICE)          \
+    K(V, split_128x64, SPLIT_K, 128, 64, IN_PARTS_TWICE)          \
+    K(V, split_128x80, SPLIT_K, 128, 80, IN_PARTS_TWICE)          \
+    K(V, split_128x96, SPLIT_K, 128, 96, IN_PARTS_TWICE)          \
     K(V, split_128x104, SPLIT_K, 128, 104, IN_PARTS)              \
     K(V, split_128x112, SPLIT_K, 128, 112, IN_PARTS)              \
     K(V, split_128x136, SPLIT_K, 128, 136, IN_PARTS)              \
@@ -61,45 +63,50 @@ typedef enum {
     K(V, split_128x160, SPLIT_K, 128, 160, IN_PARTS)              \
     K(V, split_128x176, SPLIT_K, 128, 176, IN_PARTS)              \
     K(V, split_128x208, SPLIT_K, 128, 208, IN_PARTS)              \
-    K(V, split_192x24, SPLIT_K, 192, 24, IN_PARTS)                \
-    K(V, split_192x40, SPLIT_K, 192, 40, IN_PARTS)                \
+    K(V, split_192x24, SPLIT_K, 192, 24, IN_PARTS_TWICE)          \
+    K(V, split_192x40, SPLIT_K, 192, 40, IN_PARTS_TWICE)          \
     K(V, split_192x64, SPLIT_K, 192, 64, IN_PARTS)                \
     K(V, split_192x80, SPLIT_K, 192, 80, IN_PARTS)                \
     K(V, split_192x104, SPLIT_K, 192, 104, IN_PARTS)
 
 #define EACH_VARIANT(V) EACH_KERNEL(SHARED, V)
 #define SHARED(V, kernel, schedule, bm, bn, sharing) sharing(V, kernel, schedule, bm, bn)
-#define IN_PAIRS(V, kernel, ...)          \
-    V(#kernel, kernel, __VA_ARGS__, 1, 1) \
-    V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 2, 1)
-#define IN_ROWS(V, kernel, ...)                          \
-    V(#kernel, kernel, __VA_ARGS__, 1, 1)                \
-    V(#kernel "_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
-    V(#kernel "_cluster_1x4", kernel, __VA_ARGS__, 1, 4)
-#define IN_TWO_ROWS(V, kernel, ...)                      \
-    IN_ROWS(V, kernel, __VA_ARGS__)                      \
-    V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 2, 1) \
-    V(#kernel "_cluster_2x2", kernel, __VA_ARGS__, 2, 2) \
-    V(#kernel "_cluster_2x4", kernel, __VA_ARGS__, 2, 4)
-#define IN_CLUSTERS(V, kernel, ...)                      \
-    IN_TWO_ROWS(V, kernel, __VA_ARGS__)                  \
-    V(#kernel "_cluster_4x1", kernel, __VA_ARGS__, 4, 1) \
-    V(#kernel "_cluster_4x2", kernel, __VA_ARGS__, 4, 2)
-#define IN_PARTS(V, kernel, ...)                              \
-    V(#kernel "_by_1", kernel, __VA_ARGS__, 1, 1)             \
-    V(#kernel "_by_1_cluster_1x2", kernel, __VA_ARGS__, 1, 2) \
-    V(#kernel "_by_1_cluster_1x4", kernel, __VA_ARGS__, 1, 4) \
-    V(#kernel "_by_2", kernel, __VA_ARGS__, 2, 1)             \
-    V(#kernel "_by_2_cluster_1x2", kernel, __VA_ARGS__, 2, 2) \
-    V(#kernel "_by_2_cluster_1x4", kernel, __VA_ARGS__, 2, 4) \
-    V(#kernel "_by_3", kernel, __VA_ARGS__, 3, 1)             \
-    V(#kernel "_by_3_cluster_1x2", kernel, __VA_ARGS__, 3, 2) \
-    V(#kernel "_by_4", kernel, __VA_ARGS__, 4, 1)             \
-    V(#kernel "_by_4_cluster_1x2", kernel, __VA_ARGS__, 4, 2) \
-    V(#kernel "_by_6", kernel, __VA_ARGS__, 6, 1)
+#define IN_PAIRS(V, kernel, ...)             \
+    V(#kernel, kernel, __VA_ARGS__, 1, 1, 1) \
+    V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 1, 2, 1)
+#define IN_ROWS(V, kernel, ...)                             \
+    V(#kernel, kernel, __VA_ARGS__, 1, 1, 1)                \
+    V(#kernel "_cluster_1x2", kernel, __VA_ARGS__, 1, 1, 2) \
+    V(#kernel "_cluster_1x4", kernel, __VA_ARGS__, 1, 1, 4)
+#define IN_TWO_ROWS(V, kernel, ...)                         \
+    IN_ROWS(V, kernel, __VA_ARGS__)                         \
+    V(#kernel "_cluster_2x1", kernel, __VA_ARGS__, 1, 2, 1) \
+    V(#kernel "_cluster_2x2", kernel, __VA_ARGS__, 1, 2, 2) \
+    V(#kernel "_cluster_2x4", kernel, __VA_ARGS__, 1, 2, 4)
+#define IN_CLUSTERS(V, kernel, ...)                         \
+    IN_TWO_ROWS(V, kernel, __VA_ARGS__)                     \
+    V(#kernel "_cluster_4x1", kernel, __VA_ARGS__, 1, 4, 1) \
+    V(#kernel "_cluster_4x2", kernel, __VA_ARGS__, 1, 4, 2)
+#define IN_PARTS(V, kernel, ...) PARTS_OF(V, kernel, "", __VA_ARGS__, 1)
+#define IN_PARTS_TWICE(V, kernel, ...)      \
+    PARTS_OF(V, kernel, "", __VA_ARGS__, 1) \
+    PARTS_OF(V, kernel, "@2", __VA_ARGS__, 2)
+#define PARTS_OF(V, kernel, on, ...)                             \
+    V(#kernel "_by_1" on, kernel, __VA_ARGS__, 1, 1)             \
+    V(#kernel "_by_1_cluster_1x2" on, kernel, __VA_ARGS__, 1, 2) \
+    V(#kernel "_by_1_cluster_1x4" on, kernel, __VA_ARGS__, 1, 4) \
+    V(#kernel "_by_2" on, kernel, __VA_ARGS__, 2, 1)             \
+    V(#kernel "_by_2_cluster_1x2" on, kernel, __VA_ARGS__, 2, 2) \
+    V(#kernel "_by_2_cluster_1x4" on, kernel, __VA_ARGS__, 2, 4) \
+    V(#kernel "_by_3" on, kernel, __VA_ARGS__, 3, 1)             \
+    V(#kernel "_by_3_cluster_1x2" on, kernel, __VA_ARGS__, 3, 2) \
+    V(#kernel "_by_4" on, kernel, __VA_ARGS__, 4, 1)             \
+    V(#kernel "_by_4_cluster_1x2" on, kernel, __VA_ARGS__, 4, 2) \
+    V(#kernel "_by_6" on, kernel, __VA_ARGS__, 6, 1)
 
 /* The same as columns of the table. */
-#define COLUMNS(who, m, n, cm, cn) .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .schedule = who
+#define COLUMNS(who, m, n, ctas, cm, cn) \
+    .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .on_sm = ctas, .schedule = who
 
 /* The problem as this variant computes it. */
 static inline Gemm seen_by(const Variant *v, const Gemm *g) {
@@ -137,36 +144,23 @@ HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_by
  * have fewer, or none. */
 HOST_DEVICE int share_of(int bn, int parts) { return ceil_div(bn / 8, parts); }
 
+static inline int shared_bytes_of(const Variant *v) { return v->on_sm == 2 ? HALF_BYTES : WHOLE_BYTES; }
+
 /* The sums that a CTA receives lie at the end of its shared memory, and may reach into the ring. */
-static inline int received_at(const Variant *v, int shared_bytes) {
+static inline int received_at(const Variant *v) {
     int parts = v->cluster / v->along_n;
-    return shared_bytes - (parts - 1) * share_of(v->bn, parts) * v->bm * 8 * (int)sizeof(float);
+    return shared_bytes_of(v) - (parts - 1) * share_of(v->bn, parts) * v->bm * 8 * (int)sizeof(float);
 }
 
-static inline int stages_in(const Variant *v, int shared_bytes) {
-    int bytes = min_int(received_at(v, shared_bytes) - BARRIER_BYTES, RING_BYTES);
+static inline int stages_in(const Variant *v) {
+    int bytes = min_int(received_at(v) - BARRIER_BYTES, RING_BYTES);
     return v->schedule == SPLIT_K ? min_int(bytes / stage_bytes_of(v->bm, v->bn), MAX_STAGES) : stages_of(v->bm, v->bn);
-}
-
-/* CTAs of a launch on an SM. With half of the stages each there may be two. Then the next launch sets up its CTAs while this one
- * runs, which it does in any case where this one takes no more than half of the SMs. As measured, that is worth it where k is so
- * short that the stages are filled no more than six times, or three where each CTA could have an SM. */
-static inline int ctas_on_sm(const Variant *v, const Gemm *g) {
-    int ctas = tile_count(v, g) * v->cluster, k_tiles = ceil_div(ceil_div(g->k, 64), v->cluster / v->along_n);
-    if (!IS_SMALL(v->schedule, v->bm, v->bn) || 2 * ctas <= g->sm_count) {
-        return 1;
-    }
-    return k_tiles <= (ctas <= g->sm_count ? 3 : 6) * stages_in(v, HALF_BYTES) ? 2 : 1;
-}
-
-static inline int shared_bytes_of(const Variant *v, const Gemm *g) {
-    return ctas_on_sm(v, g) == 2 ? HALF_BYTES : WHOLE_BYTES;
 }
 
 /* Clusters that run at a time. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room for. */
 static inline int room(const Variant *v, const Gemm *g) {
     int at_once = v->cluster < 3 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
-    return ctas_on_sm(v, g) * (at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster);
+    return v->on_sm * (at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster);
 }
 
 /* What cost() takes the machine to do, in cycles of an SM. `make tune` fits these numbers. */
@@ -210,14 +204,14 @@ static inline KTile k_tile_by(const Costs *c, const Variant *v, const Gemm *seen
 /* How a launch goes: in waves of clusters, of which the last may have fewer. */
 typedef struct {
     Gemm seen;
-    int parts, on_sm, room, clusters, waves, last;
+    int parts, room, clusters, waves, last;
     int k_tiles; /* of each part */
 } Course;
 
 static inline Course course_of(const Variant *v, const Gemm *g, int room) {
     Course course = {
         .seen = seen_by(v, g), .parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1, .room = room};
-    course.on_sm = ctas_on_sm(v, g), course.clusters = tile_count(v, g);
+    course.clusters = tile_count(v, g);
     course.waves = ceil_div(course.clusters, room);
     course.last = course.clusters - (course.waves - 1) * room;
     course.k_tiles = ceil_div(ceil_div(g->k, 64), course.parts);
@@ -237,7 +231,7 @@ static inline double bytes_of(const Gemm *g) {
 /* Estimated cycles on a card with so many bytes of L2 and GB/s of memory; only the order of the variants matters. */
 static inline double cost_by(const Costs *c, const Variant *v, const Course *course, double l2, double gb_s) {
     int waves = course->waves, parts = course->parts;
-    double elements = (double)v->bm * v->bn * course->on_sm;
+    double elements = (double)v->bm * v->bn * v->on_sm;
     double loops = main_loop_by(c, v, course, course->last);
     if (waves > 1) {
         loops += (waves - 1) * main_loop_by(c, v, course, course->room);
@@ -312,7 +306,7 @@ static inline void find_traits(const Costs *c, const Variant *v, const Gemm *pro
     int wave = min_int(course->clusters, course->room), group = tile_group(v, problem);
     int rows = ceil_div(g->m, v->bm * along_m(v)), columns = ceil_div(g->n, v->bn * v->along_n),
         pitch = g->lda | g->ldb;
-    int overlaps = should_overlap(v, problem), on_sm = course->on_sm;
+    int overlaps = should_overlap(v, problem), on_sm = v->on_sm;
     double last = course->last * v->cluster, ctas = course->waves > 1 ? on_sm * g->sm_count : last;
     KTile k_tile = k_tile_by(c, v, g, ctas);
     double different = fmin(g->m, (double)group * ceil_div(wave, group * columns) * v->bm * along_m(v)) +
@@ -331,7 +325,7 @@ static inline void find_traits(const Costs *c, const Variant *v, const Gemm *pro
     t[ROWS_FULL] = log(fmax(0.5, (double)g->m / (rows * v->bm * along_m(v))));
     t[COLUMNS_FULL] = log(fmax(0.5, (double)g->n / (columns * v->bn * v->along_n)));
     t[ONE_WAVE] = course->waves == 1, t[LAST_90] = last > 0.9 * on_sm * g->sm_count;
-    t[STAGES] = log(stages_in(v, shared_bytes_of(v, problem)));
+    t[STAGES] = log(stages_in(v));
     t[SHORT_K] = 1.0 / course->k_tiles, t[REST_OF_K] = g->k % 64 != 0;
     t[BM] = log(v->bm / 148.0), t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
     t[BN] = log(v->bn / 90.0), t[BN_16] = v->bn <= 16, t[BN_64] = v->bn <= 64, t[BN_128] = v->bn <= 128;

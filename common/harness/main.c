@@ -218,9 +218,8 @@ static const RoundSize round_sizes[] = {
     {"07", 130, 260, 700, .policies = SOME},
     {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
     {"09", 390, 450, 200, .policies = RANDOM, .sms = 2},
-    /* k is split: an odd number of k-tiles, more than twice the stages, with an SM or half of one; C has an odd width */
+    /* k is split: an odd number of k-tiles, more than twice the stages; C has an odd width */
     {"09", 24, 101, 5400, .policies = RANDOM, .schedule = 2},
-    {"09", 24, 201, 2100, .policies = RANDOM, .schedule = 2},
     {"09", 24, 100, 10300, .policies = RANDOM, .schedule = 2, .cluster = 6},
     {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
     {"12", 390, 500, 200, .policies = SOME, .sms = 2},

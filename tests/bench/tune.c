@@ -19,7 +19,7 @@ static const Variant variants[] = {
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
     MAX_SHAPES = 16384,
-    FACTORS = 200,
+    FACTORS = 400,
     DOWNHILL = 40, /* steps of all factors after new ones */
     LAST_DOWNHILL = 600,
     STEPS = 5000,
@@ -38,9 +38,9 @@ static const struct {
 enum { CARDS = sizeof cards / sizeof cards[0] };
 
 /* Clusters of so many CTAs that both run at a time. */
-static int at_once(const Variant *v, const Gemm *g) {
+static int at_once(const Variant *v) {
     static const int clusters[] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
-    return clusters[v->cluster] * ctas_on_sm(v, g);
+    return clusters[v->cluster] * v->on_sm;
 }
 
 /* A variant at a shape. Costs and what they are wrong by are logarithms. */
@@ -60,8 +60,8 @@ typedef struct {
     Gemm g;
     double cublas, tflops[VARIANT_COUNT]; /* 0: not measured */
     double weight;                        /* few of the shapes that a seed draws are long; what was short scattered */
-    int runs, is_old;                     /* timed in samples of 400 launches */
-    Run *run;                             /* [runs] */
+    int runs, alone, is_old;              /* timed in samples of 400 launches */
+    Run *run;                             /* [runs]; first those whose CTAs have an SM alone */
 } Shape;
 static Shape shape[MAX_SHAPES];
 static int shapes;
@@ -117,8 +117,7 @@ static void read_csv(const char *path) {
         s->is_old = strcmp(date, "2026-11-27") <= 0;
         if (strcmp(row, "cuBLAS") == 0) {
             s->cublas = median;
-        } else if (v < VARIANT_COUNT && (ctas_on_sm(&variants[v], &s->g) == 1 || !s->is_old)) {
-            /* Up to that day a launch had one CTA on an SM, which says nothing of two. */
+        } else if (v < VARIANT_COUNT) {
             s->tflops[v] = median;
         }
     }
@@ -137,10 +136,11 @@ static void list_runs(void) {
             best = fmax(best, s->tflops[v]), measured += s->tflops[v] > 0;
         }
         s->run = calloc((size_t)measured + 1, sizeof(Run));
-        for (int v = 0; v < VARIANT_COUNT; v++) {
-            if (s->tflops[v] > 0) {
-                s->run[s->runs++] =
-                    (Run){.v = &variants[v], .course = course_of(&variants[v], &s->g, at_once(&variants[v], &s->g))};
+        for (int i = 0; i < 2 * VARIANT_COUNT; i++) {
+            const Variant *v = &variants[i % VARIANT_COUNT];
+            if (s->tflops[v - variants] > 0 && v->on_sm == 1 + i / VARIANT_COUNT) {
+                s->run[s->runs++] = (Run){.v = v, .course = course_of(v, &s->g, at_once(v))};
+                s->alone += v->on_sm == 1;
             }
         }
         double flop = 2.0 * s->g.m * s->g.n * s->g.k, us = flop / best * 1e-6;
@@ -152,23 +152,23 @@ static void list_runs(void) {
     }
 }
 
-/* What a choice by these costs loses at a shape. Variants that cost nearly the same count together, so that a small step of a
- * number is a small step here; much lost counts more; and the costs should be like the times a little, the more so the faster a
- * variant is. Gives each run its slope. */
-static double lost(const Shape *s) {
+/* What a choice among the first runs of a shape loses by these costs. Variants that cost nearly the same count together, so that
+ * a small step of a number is a small step here; much lost counts more; and the costs should be like the times a little, the more
+ * so the faster a variant is. Gives each run its slope. */
+static double lost(const Shape *s, int runs) {
     const double near = 0.03, alike = 0.5;
     double least = INFINITY, weights = 0, sum = 0, trusts = 0, mean = 0, apart = 0;
-    for (int i = 0; i < s->runs; i++) {
+    for (int i = 0; i < runs; i++) {
         least = fmin(least, s->run[i].formula + s->run[i].wrong);
     }
-    for (int i = 0; i < s->runs; i++) {
+    for (int i = 0; i < runs; i++) {
         const Run *run = &s->run[i];
         double cost = run->formula + run->wrong, weight = exp((least - cost) / near), trust = exp(-4 * run->slower);
         weights += weight, sum += weight * (run->slower + 2 * run->slower * run->slower);
         trusts += trust, mean += trust * (run->slower - cost);
     }
     sum /= weights, mean /= trusts;
-    for (int i = 0; i < s->runs; i++) {
+    for (int i = 0; i < runs; i++) {
         Run *run = &s->run[i];
         double cost = run->formula + run->wrong, weight = exp((least - cost) / near), trust = exp(-4 * run->slower);
         double off = run->slower - cost - mean;
@@ -180,10 +180,13 @@ static double lost(const Shape *s) {
     return sum + alike * apart;
 }
 
-static double all_lost(void) {
+static double all_lost(int alone) {
     double sum = 0, weights = 0;
     for (Shape *s = shape; s < shape + shapes; s++) {
-        sum += s->weight * lost(s), weights += s->weight;
+        int runs = alone ? s->alone : s->runs;
+        if (runs > 0) {
+            sum += s->weight * lost(s, runs), weights += s->weight;
+        }
     }
     return sum / weights;
 }
@@ -196,7 +199,7 @@ static double lost_by(const Costs *costs) {
             run->formula = log(cost_by(costs, run->v, &run->course, cards[s->card].l2, cards[s->card].gb_s));
         }
     }
-    return all_lost();
+    return all_lost(1); /* it knows nothing of what two CTAs on an SM gain */
 }
 
 /* The same numbers with another clock: ping-pong's products take what the tensor cores need. Only the order of costs matters. */
@@ -302,7 +305,7 @@ static double lost_with(int count, const double spread[], const double x[], doub
         factor[i].log = x[i] / spread[i], slopes[i] = 0;
     }
     weigh(count);
-    double sum = all_lost();
+    double sum = all_lost(0);
     for (Shape *s = shape; s < shape + shapes; s++) {
         weights += s->weight;
         for (Run *run = s->run; run < s->run + s->runs; run++) {
@@ -388,6 +391,7 @@ static void fit_factors(const Costs *costs, int steps) {
             all[a][b] = spread_of(a, b);
         }
     }
+    all_lost(0);
     for (int n = 0; n < FACTORS;) {
         Factor last = {TRAITS, TRAITS, 0};
         find_slopes(slopes);
@@ -448,8 +452,8 @@ static void write_costs(FILE *out, const Costs *fit) {
     }
     fprintf(out, "};\n\n/* clang-format off */\nstatic const Factor factors[] = {\n");
     for (int i = 0; i < FACTORS; i++) {
-        fprintf(out, "%s{%s, %s, %.4f},%s", i % 4 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
-                factor[i].log, i % 4 == 3 || i == FACTORS - 1 ? "\n" : "");
+        fprintf(out, "%s{%s, %s, %.4f},%s", i % 8 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
+                factor[i].log, i % 8 == 7 || i == FACTORS - 1 ? "\n" : "");
     }
     fprintf(out, "};\n");
 }

@@ -146,12 +146,11 @@ static void check(const Chapter *chapter, const char *variant) {
         return; /* minutes, with a K of 60000; and where k is split by 6 the digests differ, which is not explained yet */
     }
     int k = 200, more = run(chapter, variant, k);
-    int steps = parts % 2 == 0 ? parts / 2 : parts; /* a CTA has a part of the k-tiles, and STEP is two of them */
     const char *name = variant != NULL ? variant : chapter->name, *why = NULL;
     if (more == 0) {
         return;
     }
-    more = run(chapter, variant, k + 4 * more * steps) * steps; /* its rings may have more stages where K is long */
+    more *= parts % 2 == 0 ? parts / 2 : parts; /* a CTA has a part of the k-tiles, and STEP is two of them */
     k += 2 * more;
     run(chapter, variant, k);
     uint64_t digest = seen.digest;
