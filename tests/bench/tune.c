@@ -452,8 +452,8 @@ static void write_costs(FILE *out, const Costs *fit) {
     }
     fprintf(out, "};\n\n/* clang-format off */\nstatic const Factor factors[] = {\n");
     for (int i = 0; i < FACTORS; i++) {
-        fprintf(out, "%s{%s, %s, %.4f},%s", i % 8 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
-                factor[i].log, i % 8 == 7 || i == FACTORS - 1 ? "\n" : "");
+        fprintf(out, "%s{%s, %s, %.4f},%s", i % 13 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
+                factor[i].log, i % 13 == 12 || i == FACTORS - 1 ? "\n" : "");
     }
     fprintf(out, "};\n");
 }
