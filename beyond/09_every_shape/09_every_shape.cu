@@ -610,7 +610,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
         /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
         __syncwarp();
         if (at.cn == 1) {
-            cluster_wait();
+            cluster_wait(); /* so that its arrival has a wait: nothing here needs the others */
         }
     } else {
         take_registers(0, SPLIT_K, bm, bn);

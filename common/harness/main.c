@@ -311,7 +311,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         if (variants) {
             const Variant *v = &chapter->variants->variant[i];
             if ((size->schedule != 0 && v->schedule != size->schedule) || v->cluster < size->cluster ||
-                !is_in_turn(chapter->variants, i, 1)) {
+                !is_in_turn(chapter->variants, i, 1)) { /* has what 09 takes for 512^3 */
                 continue;
             }
             ran++;

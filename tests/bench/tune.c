@@ -136,9 +136,9 @@ static void list_runs(void) {
             best = fmax(best, s->tflops[v]), measured += s->tflops[v] > 0;
         }
         s->run = calloc((size_t)measured + 1, sizeof(Run));
-        for (int i = 0; i < 2 * VARIANT_COUNT; i++) {
-            const Variant *v = &variants[i % VARIANT_COUNT];
-            if (s->tflops[v - variants] > 0 && v->on_sm == 1 + i / VARIANT_COUNT) {
+        for (int n = 0; n < 2 * VARIANT_COUNT; n++) {
+            const Variant *v = &variants[n % VARIANT_COUNT];
+            if (s->tflops[v - variants] > 0 && v->on_sm == 1 + n / VARIANT_COUNT) {
                 s->run[s->runs++] = (Run){.v = v, .course = course_of(v, &s->g, at_once(v))};
                 s->alone += v->on_sm == 1;
             }
@@ -391,7 +391,7 @@ static void fit_factors(const Costs *costs, int steps) {
             all[a][b] = spread_of(a, b);
         }
     }
-    all_lost(0);
+    all_lost(0); /* gives each run its first slope */
     for (int n = 0; n < FACTORS;) {
         Factor last = {TRAITS, TRAITS, 0};
         find_slopes(slopes);
