@@ -18,8 +18,8 @@ static const Variant variants[] = {
 };
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
-    MAX_SHAPES = 16384,
-    FACTORS = 400,
+    MAX_SHAPES = 32768,
+    FACTORS = 600,
     DOWNHILL = 40, /* steps of all factors after new ones */
     LAST_DOWNHILL = 600,
     STEPS = 5000,
@@ -60,8 +60,9 @@ typedef struct {
     Gemm g;
     double cublas, tflops[VARIANT_COUNT]; /* 0: not measured */
     double weight;                        /* few of the shapes that a seed draws are long; what was short scattered */
-    int runs, alone, is_old;              /* timed in samples of 400 launches */
-    Run *run;                             /* [runs]; first those whose CTAs have an SM alone */
+    int runs, alone;
+    int is_old, is_hot; /* timed in samples of 400 launches; some of them on a chip that had no rest before */
+    Run *run;           /* [runs]; first those whose CTAs have an SM alone */
 } Shape;
 static Shape shape[MAX_SHAPES];
 static int shapes;
@@ -89,7 +90,7 @@ static Shape *shape_of(int card, int first, int m, int n, int k) {
 static void read_csv(const char *path) {
     FILE *in = fopen(path, "r");
     char line[512], gpu[96], date[16], row[96];
-    int first = shapes, seed, m, n, k;
+    int first = shapes, seed = 0, m, n, k;
     double median;
     const char *name = strstr(path, "_survey_");
     if (in == NULL) {
@@ -114,7 +115,7 @@ static void read_csv(const char *path) {
             fail("of a card that tune.c does not know", path);
         }
         Shape *s = shape_of(card, first, m, n, k);
-        s->is_old = strcmp(date, "2026-11-27") <= 0;
+        s->is_old = strcmp(date, "2026-11-27") <= 0, s->is_hot = seed < 67;
         if (strcmp(row, "cuBLAS") == 0) {
             s->cublas = median;
         } else if (v < VARIANT_COUNT) {
@@ -144,7 +145,7 @@ static void list_runs(void) {
             }
         }
         double flop = 2.0 * s->g.m * s->g.n * s->g.k, us = flop / best * 1e-6;
-        s->weight = (flop > 40e9 ? 2 : us < 5 && s->is_old ? 0.25 : 1) * (s->is_old ? 0.5 : 1);
+        s->weight = us > 80 ? (s->is_hot ? 0.5 : 6) : !s->is_old ? 1 : us < 5 ? 0.125 : 0.5;
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             run->slower = log(best / s->tflops[run->v - variants]);
         }
@@ -286,28 +287,25 @@ static void find_slopes(double slopes[TRAITS][TRAITS]) {
     }
 }
 
-static void weigh(int count) {
-    for (Shape *s = shape; s < shape + shapes; s++) {
-        for (Run *run = s->run; run < s->run + s->runs; run++) {
-            run->wrong = 0;
-            for (int i = 0; i < count; i++) {
-                run->wrong += factor[i].log * run->product[i];
-            }
-            run->wrong = bounded(run->wrong);
+static void weigh(const Shape *s, int count) {
+    for (Run *run = s->run; run < s->run + s->runs; run++) {
+        run->wrong = 0;
+        for (int i = 0; i < count; i++) {
+            run->wrong += factor[i].log * run->product[i];
         }
+        run->wrong = bounded(run->wrong);
     }
 }
 
 /* What is lost with these factors, in units of their spread, and its slopes. Large ones cost a little. */
 static double lost_with(int count, const double spread[], const double x[], double slopes[]) {
-    double weights = 0, large = 0;
+    double sum = 0, weights = 0, large = 0;
     for (int i = 0; i < count; i++) {
         factor[i].log = x[i] / spread[i], slopes[i] = 0;
     }
-    weigh(count);
-    double sum = all_lost(0);
     for (Shape *s = shape; s < shape + shapes; s++) {
-        weights += s->weight;
+        weigh(s, count);
+        sum += s->weight * lost(s, s->runs), weights += s->weight;
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             double slope = s->weight * run->slope;
             for (int i = 0; i < count; i++) {
@@ -318,7 +316,7 @@ static double lost_with(int count, const double spread[], const double x[], doub
     for (int i = 0; i < count; i++) {
         slopes[i] = slopes[i] / weights + 2e-5 * x[i], large += 1e-5 * x[i] * x[i];
     }
-    return sum + large;
+    return sum / weights + large;
 }
 
 /* All factors go downhill at once, by L-BFGS (Nocedal and Wright, Numerical Optimization, 7.2): the last steps, and how the slopes
@@ -383,7 +381,9 @@ static void fit_factors(const Costs *costs, int steps) {
         for (int i = 0; i < count; i++) {
             take(i, factors[i]);
         }
-        weigh(count);
+        for (Shape *s = shape; s < shape + shapes; s++) {
+            weigh(s, count);
+        }
         return;
     }
     for (int a = 0; a < TRAITS; a++) {
