@@ -671,7 +671,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
 
 static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 
-/* The choice for a problem; a thread remembers its last ones. All costs together take some 200 microseconds of the host, longer
+/* The choice for a problem; a thread remembers its last ones. All costs together take some 300 microseconds of the host, longer
  * than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
     static __thread struct {

@@ -213,7 +213,7 @@ sub survey {
 
 # Shapes of the survey: what there is to compute against the ratio, a mark for each, by kind.
 sub surveyed {
-    my ($run, $said) = said_survey($_[0]);
+    my ($run, $said) = said_survey(@_);
     my @points = @{ $said->{points} };
     my ($width, $height, $left, $base, $decade) = (760, 318, 64, 270, 110); # from 0.01 GFLOP on
     my ($low, $high) = map { my $least = $_; (sort { $a <=> $b } map { $_->[2] } @points)[$least] } 0, -1;

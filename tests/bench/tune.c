@@ -60,9 +60,8 @@ typedef struct {
     Gemm g;
     double cublas, tflops[VARIANT_COUNT]; /* 0: not measured */
     double weight;                        /* few of the shapes that a seed draws are long; what was short scattered */
-    int runs, alone;
-    int is_old, is_hot; /* timed in samples of 400 launches; some of them on a chip that had no rest before */
-    Run *run;           /* [runs]; first those whose CTAs have an SM alone */
+    int runs, alone, is_old, is_hot; /* timed in samples of 400 launches; some of them on a chip that had no rest */
+    Run *run;                        /* [runs]; first those whose CTAs have an SM alone */
 } Shape;
 static Shape shape[MAX_SHAPES];
 static int shapes;
@@ -452,8 +451,8 @@ static void write_costs(FILE *out, const Costs *fit) {
     }
     fprintf(out, "};\n\n/* clang-format off */\nstatic const Factor factors[] = {\n");
     for (int i = 0; i < FACTORS; i++) {
-        fprintf(out, "%s{%s, %s, %.4f},%s", i % 13 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
-                factor[i].log, i % 13 == 12 || i == FACTORS - 1 ? "\n" : "");
+        fprintf(out, "%s{%s, %s, %.4f},%s", i % 20 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
+                factor[i].log, i % 20 == 19 || i == FACTORS - 1 ? "\n" : "");
     }
     fprintf(out, "};\n");
 }
