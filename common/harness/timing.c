@@ -129,7 +129,7 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
         list[i].launches = min_int(launches_for(1.1 * SAMPLE_MS, ms), MAX_HELD);
         list[i].mhz_sum = list[i].mhz_count = 0;
     }
-    /* The reference and these launches have heated the chip, and its clock is lower for some tenths of a second. */
+    /* The reference and these launches ran without pauses: for some tenths of a second the clock is lower. */
     sleep_us((long)(fmin(0.3, 2 * (seconds_now() - begin)) * 1e6));
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < count; i++) {

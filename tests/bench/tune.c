@@ -18,7 +18,7 @@ static const Variant variants[] = {
 };
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
-    MAX_SHAPES = 32768,
+    MAX_SHAPES = 16384,
     FACTORS = 600,
     DOWNHILL = 40, /* steps of all factors after new ones */
     LAST_DOWNHILL = 600,
