@@ -266,7 +266,7 @@ static inline int should_overlap(const Variant *v, const Gemm *g) {
     return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE ? 600e9 : 34e9);
 }
 
-/* What else a launch is like. Where two of these go together cost_by() may be wrong by a factor: `make tune` finds which. */
+/* What else a launch is like. What cost_by() is wrong by depends on these; `make tune` finds how. */
 /* clang-format off */
 #define EACH_TRAIT(T) \
     T(FEW_CTAS)                                  /* 1: fewer than 43 % of the SMs have a CTA */                                      \
@@ -301,7 +301,7 @@ static inline int should_overlap(const Variant *v, const Gemm *g) {
 typedef enum { EACH_TRAIT(NAME_OF) TRAITS } Trait;
 
 static inline void find_traits(const Costs *c, const Variant *v, const Gemm *problem, const Course *course, double l2,
-                               double gb_s, double t[TRAITS]) {
+                               double gb_s, float t[TRAITS]) {
     const Gemm *g = &course->seen;
     int wave = min_int(course->clusters, course->room), group = tile_group(v, problem);
     int rows = ceil_div(g->m, v->bm * along_m(v)), columns = ceil_div(g->n, v->bn * v->along_n),
@@ -338,26 +338,40 @@ static inline void find_traits(const Costs *c, const Variant *v, const Gemm *pro
     t[SHARED_ROWS] = log(ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) / different);
 }
 
-/* exp(log * trait a * trait b) is such a factor. */
+/* A network with one hidden layer: a unit adds up the traits, each times a weight, and hands on what is more than 0. */
+enum { UNITS = 48 };
 typedef struct {
-    Trait a, b;
-    double log;
-} Factor;
+    float weights[TRAITS][UNITS], bias[UNITS];
+    float out[UNITS]; /* of what the units hand on */
+} Network;
 
 #include "costs.h"
 
-/* Where no survey has been the factors could say anything. So together they change a cost by e^0.5 at most. */
+/* The log of a factor on cost_by(). Where no survey has been the network could say anything, so it stays within e^0.5. */
 #define MOST_WRONG 0.5
 static inline double bounded(double wrong) { return MOST_WRONG * tanh(wrong / MOST_WRONG); }
 
+static inline double wrong_by(const Network *n, const float t[TRAITS], float unit[UNITS]) {
+    float wrong = 0;
+    memcpy(unit, n->bias, sizeof n->bias);
+    for (int i = 0; i < TRAITS; i++) {
+        for (int u = 0; u < UNITS; u++) {
+            unit[u] += n->weights[i][u] * t[i];
+        }
+    }
+    for (int u = 0; u < UNITS; u++) {
+        unit[u] = fmaxf(unit[u], 0);
+        wrong += n->out[u] * unit[u];
+    }
+    return bounded(wrong);
+}
+
 static inline double cost(const Variant *v, const Gemm *g) {
-    double gb_s = memory_gb_s() > 0 ? memory_gb_s() : 3352, t[TRAITS], wrong = 0;
+    double gb_s = memory_gb_s() > 0 ? memory_gb_s() : 3352;
+    float t[TRAITS], unit[UNITS];
     Course course = course_of(v, g, room(v, g));
     find_traits(&costs, v, g, &course, l2_bytes(), gb_s, t);
-    for (int i = 0; i < (int)(sizeof factors / sizeof factors[0]); i++) {
-        wrong += factors[i].log * t[factors[i].a] * t[factors[i].b];
-    }
-    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(bounded(wrong));
+    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(wrong_by(&network, t, unit));
 }
 
 /* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more

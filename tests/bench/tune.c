@@ -3,8 +3,8 @@
  *     tune [--steps N] FILE.csv...      surveys of seeds below 1000
  *
  * The best numbers are those with which the chosen variants lose least beside the best ones. Those of the formula are found by
- * trying: some of them move by some percent, and stay where that is better. Then come the factors, two at a time: the pairs of
- * traits with the steepest slope of what is lost, and all of them go downhill again. Same files, same steps: same numbers. */
+ * trying: some of them move by some percent, and stay where that is better. Then the network learns what the formula is wrong by,
+ * by gradient descent. Same files, same steps: same numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@ static const Variant variants[] = {
 };
 enum {
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
-    MAX_SHAPES = 16384,
-    FACTORS = 600,
-    DOWNHILL = 40, /* steps of all factors after new ones */
-    LAST_DOWNHILL = 600,
+    MAX_SHAPES = 32768,
     STEPS = 5000,
+    EPOCHS = 100, /* each shape teaches the network so many times */
+    BATCH = 256,  /* shapes that a step of it is for */
+    WEIGHTS = sizeof(Network) / sizeof(float),
     NUMBERS = sizeof(Costs) / sizeof(double)
 };
 
@@ -49,10 +49,9 @@ typedef struct {
     Course course;
     double slower;  /* log of the best variant's speed over this one's */
     double formula; /* cost_by() */
-    double wrong;   /* the factors */
-    double slope;   /* of what is lost at this shape, by what the factors say */
-    double trait[TRAITS];
-    float product[FACTORS]; /* of the two traits of each factor */
+    double wrong;   /* what the network says */
+    double slope;   /* of what is lost at this shape, by what the network says */
+    float trait[TRAITS], unit[UNITS];
 } Run;
 
 typedef struct {
@@ -180,26 +179,20 @@ static double lost(const Shape *s, int runs) {
     return sum + alike * apart;
 }
 
-static double all_lost(int alone) {
-    double sum = 0, weights = 0;
-    for (Shape *s = shape; s < shape + shapes; s++) {
-        int runs = alone ? s->alone : s->runs;
-        if (runs > 0) {
-            sum += s->weight * lost(s, runs), weights += s->weight;
-        }
-    }
-    return sum / weights;
-}
-
 /* ---- the formula ---- */
 
+/* It knows nothing of what two CTAs on an SM gain. */
 static double lost_by(const Costs *costs) {
+    double sum = 0, weights = 0;
     for (Shape *s = shape; s < shape + shapes; s++) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             run->formula = log(cost_by(costs, run->v, &run->course, cards[s->card].l2, cards[s->card].gb_s));
         }
+        if (s->alone > 0) {
+            sum += s->weight * lost(s, s->alone), weights += s->weight;
+        }
     }
-    return all_lost(1); /* it knows nothing of what two CTAs on an SM gain */
+    return sum / weights;
 }
 
 /* The same numbers with another clock: ping-pong's products take what the tensor cores need. Only the order of costs matters. */
@@ -242,175 +235,104 @@ static void fit_formula(Costs *fit, int steps) {
     lost_by(fit);
 }
 
-/* ---- the factors ---- */
+/* ---- the network ---- */
 
-static Factor factor[FACTORS];
-
-/* How much a product of two traits differs among the variants of a shape. */
-static double spread_of(int a, int b) {
-    double sum = 0, weights = 0;
-    for (Shape *s = shape; s < shape + shapes; s++) {
-        double trusts = 0, mean = 0, square = 0;
-        for (Run *run = s->run; run < s->run + s->runs; run++) {
-            double trust = exp(-4 * run->slower), product = run->trait[a] * run->trait[b];
-            trusts += trust, mean += trust * product, square += trust * product * product;
-        }
-        sum += square - mean * mean / trusts, weights += trusts;
-    }
-    return sqrt(fmax(0, sum / weights));
-}
-
-static double dot(int count, const double a[], const double b[]) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static void add(int count, double sum[], double by, const double what[]) {
-    for (int i = 0; i < count; i++) {
-        sum[i] += by * what[i];
-    }
-}
-
-/* How what is lost changes with the factor of each pair. */
-static void find_slopes(double slopes[TRAITS][TRAITS]) {
-    memset(slopes, 0, sizeof(double[TRAITS][TRAITS]));
-    for (Shape *s = shape; s < shape + shapes; s++) {
-        for (Run *run = s->run; run < s->run + s->runs; run++) {
-            for (int a = 0; a < TRAITS; a++) {
-                add(TRAITS - a, &slopes[a][a], s->weight * run->slope * run->trait[a], &run->trait[a]);
-            }
-        }
-    }
-}
-
-static void weigh(const Shape *s, int count) {
+static void forward(const Network *network, const Shape *s) {
     for (Run *run = s->run; run < s->run + s->runs; run++) {
-        run->wrong = 0;
-        for (int i = 0; i < count; i++) {
-            run->wrong += factor[i].log * run->product[i];
-        }
-        run->wrong = bounded(run->wrong);
+        run->wrong = wrong_by(network, run->trait, run->unit);
     }
 }
 
-/* What is lost with these factors, in units of their spread, and its slopes. Large ones cost a little. */
-static double lost_with(int count, const double spread[], const double x[], double slopes[]) {
-    double sum = 0, weights = 0, large = 0;
-    for (int i = 0; i < count; i++) {
-        factor[i].log = x[i] / spread[i], slopes[i] = 0;
-    }
-    for (Shape *s = shape; s < shape + shapes; s++) {
-        weigh(s, count);
-        sum += s->weight * lost(s, s->runs), weights += s->weight;
-        for (Run *run = s->run; run < s->run + s->runs; run++) {
-            double slope = s->weight * run->slope;
-            for (int i = 0; i < count; i++) {
-                slopes[i] += slope * run->product[i];
+/* Traits as far from their mean as they usually are learn best. */
+static void standardise(float mean[TRAITS], float spread[TRAITS]) {
+    for (int i = 0; i < TRAITS; i++) {
+        double sum = 0, square = 0, count = 0;
+        for (Shape *s = shape; s < shape + shapes; s++) {
+            for (Run *run = s->run; run < s->run + s->runs; run++) {
+                sum += run->trait[i], square += run->trait[i] * run->trait[i], count += 1;
+            }
+        }
+        double apart = square / count - sum / count * sum / count;
+        mean[i] = (float)(sum / count), spread[i] = apart > 1e-6 ? (float)sqrt(apart) : 1;
+        for (Shape *s = shape; s < shape + shapes; s++) {
+            for (Run *run = s->run; run < s->run + s->runs; run++) {
+                run->trait[i] = (run->trait[i] - mean[i]) / spread[i];
             }
         }
     }
-    for (int i = 0; i < count; i++) {
-        slopes[i] = slopes[i] / weights + 2e-5 * x[i], large += 1e-5 * x[i] * x[i];
-    }
-    return sum / weights + large;
 }
 
-/* All factors go downhill at once, by L-BFGS (Nocedal and Wright, Numerical Optimization, 7.2): the last steps, and how the slopes
- * changed with them, say how the slope bends. */
-static void go_downhill(int count, int steps, const double spread[]) {
-    enum { PAST = 8 };
-    static double moved[PAST][FACTORS], bent[PAST][FACTORS];
-    double x[FACTORS], slopes[FACTORS], way[FACTORS], next[FACTORS], next_slopes[FACTORS], share[PAST], step = 1;
-    for (int i = 0; i < count; i++) {
-        x[i] = factor[i].log * spread[i];
-    }
-    double now = lost_with(count, spread, x, slopes);
-    for (int n = 0, past = 0; n < steps && step > 1e-6; n++) {
-        double size = 0.01 / sqrt(dot(count, slopes, slopes));
-        memcpy(way, slopes, sizeof way);
-        for (int p = past - 1; p >= 0 && p >= past - PAST; p--) {
-            const double *dx = moved[p % PAST], *dy = bent[p % PAST];
-            size = p == past - 1 ? dot(count, dx, dy) / dot(count, dy, dy) : size;
-            share[p % PAST] = dot(count, dx, way) / dot(count, dx, dy);
-            add(count, way, -share[p % PAST], dy);
+/* Adds a shape's slope of what is lost by each number of the network. */
+static void add_slopes(const Network *network, const Shape *s, Network *slopes) {
+    forward(network, s);
+    lost(s, s->runs);
+    for (Run *run = s->run; run < s->run + s->runs; run++) {
+        float slope = (float)(s->weight * run->slope), by[UNITS];
+        for (int u = 0; u < UNITS; u++) {
+            by[u] = run->unit[u] > 0 ? slope * network->out[u] : 0;
+            slopes->out[u] += slope * run->unit[u], slopes->bias[u] += by[u];
         }
-        add(count, way, size - 1, way);
-        for (int p = past > PAST ? past - PAST : 0; p < past; p++) {
-            const double *dx = moved[p % PAST], *dy = bent[p % PAST];
-            add(count, way, share[p % PAST] - dot(count, dy, way) / dot(count, dx, dy), dx);
-        }
-        double then = INFINITY, down = dot(count, way, slopes);
-        for (step = 2; step > 1e-6 && !(then <= now - 1e-4 * step * down);) {
-            step /= 2;
-            memcpy(next, x, sizeof next);
-            add(count, next, -step, way);
-            then = lost_with(count, spread, next, next_slopes);
-        }
-        double *dx = moved[past % PAST], *dy = bent[past % PAST];
-        memcpy(dx, next, sizeof next), memcpy(dy, next_slopes, sizeof next);
-        add(count, dx, -1, x), add(count, dy, -1, slopes);
-        past += dot(count, dx, dy) > 0;
-        memcpy(x, next, sizeof x), memcpy(slopes, next_slopes, sizeof slopes), now = then;
-    }
-}
-
-/* Takes the n-th factor. */
-static void take(int n, Factor taken) {
-    factor[n] = taken;
-    for (Shape *s = shape; s < shape + shapes; s++) {
-        for (Run *run = s->run; run < s->run + s->runs; run++) {
-            run->product[n] = (float)(run->trait[taken.a] * run->trait[taken.b]);
+        for (int i = 0; i < TRAITS; i++) {
+            for (int u = 0; u < UNITS; u++) {
+                slopes->weights[i][u] += by[u] * run->trait[i];
+            }
         }
     }
 }
 
-static void fit_factors(const Costs *costs, int steps) {
-    double all[TRAITS][TRAITS], slopes[TRAITS][TRAITS], spread[FACTORS];
-    int used[TRAITS][TRAITS] = {{0}};
+/* By Adam (Kingma and Ba, 2015), in batches of shapes in another order each time, with ever smaller steps. */
+static void learn(Network *network, int epochs) {
+    static Network slopes, mean, square;
+    static int order[MAX_SHAPES];
+    float *x = (float *)network, *dx = (float *)&slopes, *m = (float *)&mean, *v = (float *)&square;
+    int step = 0, batch = shapes < BATCH ? shapes : BATCH, steps = shapes / batch * epochs;
+    memset(network, 0, sizeof *network);
+    for (int i = 0; i < TRAITS * UNITS; i++) {
+        double even = uniform() + uniform() + uniform() + uniform() - 2; /* its variance is a third */
+        x[i] = (float)(even * sqrt(3.0 / TRAITS));
+    }
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        for (int i = 0; i < shapes; i++) {
+            int other = (int)(uniform() * (i + 1));
+            order[i] = order[other], order[other] = i;
+        }
+        for (int first = 0; first + batch <= shapes; first += batch) {
+            double weights = 0;
+            memset(&slopes, 0, sizeof slopes);
+            for (int i = first; i < first + batch; i++) {
+                add_slopes(network, &shape[order[i]], &slopes);
+                weights += shape[order[i]].weight;
+            }
+            double rate = 0.003 * (1 + cos(3.14159265 * step++ / steps));
+            for (int i = 0; i < (int)WEIGHTS; i++) {
+                dx[i] /= (float)weights;
+                m[i] = 0.9f * m[i] + 0.1f * dx[i], v[i] = 0.999f * v[i] + 0.001f * dx[i] * dx[i];
+                double way = m[i] / (1 - pow(0.9, step)) / (sqrt(v[i] / (1 - pow(0.999, step))) + 1e-9);
+                x[i] -= (float)(rate * (way + 1e-4 * x[i]));
+            }
+        }
+    }
+}
+
+static void fit_network(const Costs *costs, Network *network, int epochs) {
+    float mean[TRAITS], spread[TRAITS];
     for (Shape *s = shape; s < shape + shapes; s++) {
         for (Run *run = s->run; run < s->run + s->runs; run++) {
             find_traits(costs, run->v, &s->g, &run->course, cards[s->card].l2, cards[s->card].gb_s, run->trait);
         }
     }
-    if (steps == 0) { /* as they are */
-        int count = sizeof factors / sizeof factors[0];
-        for (int i = 0; i < count; i++) {
-            take(i, factors[i]);
-        }
-        for (Shape *s = shape; s < shape + shapes; s++) {
-            weigh(s, count);
-        }
-        return;
+    if (epochs > 0) {
+        standardise(mean, spread);
+        learn(network, epochs);
     }
-    for (int a = 0; a < TRAITS; a++) {
-        for (int b = a; b < TRAITS; b++) {
-            all[a][b] = spread_of(a, b);
-        }
+    for (Shape *s = shape; s < shape + shapes; s++) {
+        forward(network, s);
     }
-    all_lost(0); /* gives each run its first slope */
-    for (int n = 0; n < FACTORS;) {
-        Factor last = {TRAITS, TRAITS, 0};
-        find_slopes(slopes);
-        for (int both = 0; both < 2; both++) { /* the second one has other traits */
-            double steepest = 0;
-            Factor best = {FEW_CTAS, FEW_CTAS, 0};
-            for (int a = 0; a < TRAITS; a++) {
-                for (int b = a; b < TRAITS; b++) {
-                    int is_out = used[a][b] || all[a][b] < 1e-3 || a == (int)last.a || a == (int)last.b ||
-                                 b == (int)last.a || b == (int)last.b;
-                    double slope = is_out ? 0 : fabs(slopes[a][b]) / all[a][b];
-                    if (slope > steepest) {
-                        steepest = slope, best = (Factor){(Trait)a, (Trait)b, 0};
-                    }
-                }
-            }
-            take(n, best);
-            used[best.a][best.b] = 1, spread[n++] = all[best.a][best.b], last = best;
+    for (int i = 0; i < TRAITS && epochs > 0; i++) { /* of the traits as they are */
+        for (int u = 0; u < UNITS; u++) {
+            network->weights[i][u] /= spread[i];
+            network->bias[u] -= mean[i] * network->weights[i][u];
         }
-        go_downhill(n, (n < FACTORS ? DOWNHILL : LAST_DOWNHILL) * steps / STEPS, spread);
     }
 }
 
@@ -435,7 +357,14 @@ static void report(void) {
     }
 }
 
-static void write_costs(FILE *out, const Costs *fit) {
+static void write_row(FILE *out, const float row[UNITS], const char *name) {
+    for (int u = 0; u < UNITS; u++) {
+        fprintf(out, "%s%.4g%s", u == 0 ? "{" : ", ", row[u], u == UNITS - 1 ? "}, " : "");
+    }
+    fprintf(out, "/* %s */\n", name);
+}
+
+static void write_costs(FILE *out, const Costs *fit, const Network *network) {
 #define TEXT(trait) #trait,
     static const char *const traits[] = {EACH_TRAIT(TEXT)};
 #undef TEXT
@@ -449,11 +378,13 @@ static void write_costs(FILE *out, const Costs *fit) {
             fprintf(out, "    .%s = %.4g,\n", names[i], ((double *)fit)[i]);
         }
     }
-    fprintf(out, "};\n\n/* clang-format off */\nstatic const Factor factors[] = {\n");
-    for (int i = 0; i < FACTORS; i++) {
-        fprintf(out, "%s{%s, %s, %.4f},%s", i % 20 == 0 ? "    " : " ", traits[factor[i].a], traits[factor[i].b],
-                factor[i].log, i % 20 == 19 || i == FACTORS - 1 ? "\n" : "");
+    fprintf(out, "};\n\n/* clang-format off */\nstatic const Network network = {{\n");
+    for (int i = 0; i < TRAITS; i++) {
+        write_row(out, network->weights[i], traits[i]);
     }
+    fprintf(out, "},\n");
+    write_row(out, network->bias, "bias");
+    write_row(out, network->out, "out");
     fprintf(out, "};\n");
 }
 
@@ -473,12 +404,13 @@ int main(int argc, char **argv) {
     Costs fit = costs;
     fit_formula(&fit, steps);
     report();
-    fit_factors(&fit, steps);
+    Network fitted = network;
+    fit_network(&fit, &fitted, EPOCHS * steps / STEPS);
     report();
     FILE *out = fopen("beyond/09_every_shape/costs.h", "w");
     if (out == NULL) {
         fail("cannot be written", "beyond/09_every_shape/costs.h");
     }
-    write_costs(out, &fit);
+    write_costs(out, &fit, &fitted);
     return fclose(out) != 0;
 }

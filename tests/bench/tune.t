@@ -14,10 +14,10 @@ said=$("$tune" --steps 0 h100_survey_30.csv)
 is $? 0 "it reads a survey"
 like "$said" '^NVIDIA H100[^:]*: [1-9][0-9]* shapes, [01]\.[0-9]+ \[0\.[0-9]+\] of cuBLAS' "and says how good the choice is"
 sed -E 's/,(pingpong_128x128,[0-9]+,[0-9]+,[0-9]+),/,\1,9/' h100_survey_30.csv >faster_survey_30.csv
-said=$("$tune" --steps 300 h100_survey_30.csv) && cp $costs fitted
+said=$("$tune" --steps 3000 h100_survey_30.csv) && cp $costs fitted
 grep -o '[01]\.[0-9]* of the best' <<<"$said" | sort -cu
-is $? 0 "the factors bring the choice nearer to the best variants"
-"$tune" --steps 300 faster_survey_30.csv >/dev/null
+is $? 0 "the network brings the choice nearer to the best variants"
+"$tune" --steps 3000 faster_survey_30.csv >/dev/null
 cmp -s fitted $costs
 is $? 1 "where a variant is faster the numbers are others"
 cp h100_survey_30.csv h100_survey_1000.csv

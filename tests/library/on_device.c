@@ -2,6 +2,7 @@
  * without a GPU it skips. */
 #include "tap.h"
 
+#include <math.h>
 #include <pthread.h>
 
 #include <cuda_runtime.h>
@@ -154,7 +155,7 @@ static void test_threads(Gemm09 *handle, const char *name) {
     }
 }
 
-/* A plan is the number of a kernel: launches with it have one set of bits, whoever launches. */
+/* A plan is the number of a kernel: a launch with it has the bits of the launch that found it. */
 static void test_plan(Gemm09 *handle) {
     char text[GEMM09_TEXT_BYTES];
     cudaStream_t stream = new_stream(cudaStreamNonBlocking);
@@ -169,25 +170,72 @@ static void test_plan(Gemm09 *handle) {
         must(cudaMemcpy(planned.expected, c, shape[i].bytes, cudaMemcpyDeviceToHost), "a copy");
         diag("%d x %d x %d: plan %d, %s bits of the formula's choice", shapes[i][0], shapes[i][1], shapes[i][2], p.plan,
              same(c, &shape[i]) ? "the" : "other than the");
-        for (int launch = 0; launch < LAUNCHES; launch++) {
-            must(cudaMemsetAsync(c, 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
-            failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
-            must(cudaStreamSynchronize(stream), "a launch with a plan");
-            wrong += !same(c, &planned);
-        }
+        must(cudaMemsetAsync(c, 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
+        failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
+        must(cudaStreamSynchronize(stream), "a launch with the plan");
+        wrong += !same(c, &planned);
         free(planned.expected);
         release(c);
     }
     if (!ok(failed == 0, "plans are made, and launched")) {
         diag("%s", text);
     }
-    is_int(wrong, 0, "launches with a plan have the same bits every time");
+    is_int(wrong, 0, "launches with them have the bits that they were made with");
     Gemm09Problem p = problem_of(0, workspace, workspace, stream);
     cudaGraph_t graph;
     must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     is_int(gemm09_plan(handle, &p, text, sizeof text), GEMM09_BAD_ARGUMENT, "no plan while a stream is captured");
     must(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
     ok(p.plan == 0 && strstr(text, "stream is being captured") == text, "... said: %s", text);
+    release(workspace);
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+
+static float value_of(uint16_t bits) {
+    uint32_t whole = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &whole, sizeof value);
+    return value;
+}
+
+/* Every kernel, by its plan: launches as many at a time as the device takes, each with a C of its own. */
+static void test_every_kernel(Gemm09 *handle) {
+    enum { REPEATS = 1000 };
+    char text[GEMM09_TEXT_BYTES];
+    cudaStream_t stream = new_stream(cudaStreamNonBlocking);
+    void *workspace = new_workspace();
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = shape[i].bytes;
+        int failed = 0, apart = 0, wrong = 0;
+        char *c = allocated(REPEATS * bytes, 0xff), *host = malloc(REPEATS * bytes);
+        Gemm09Problem p = problem_of(i, c, workspace, stream);
+        for (p.plan = 1; gemm09_launch(handle, &p, text, sizeof text) == GEMM09_OK; p.plan++) {
+            for (int launch = 1; launch < REPEATS; launch++) {
+                p.c = c + launch * bytes;
+                failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
+            }
+            must(cudaStreamSynchronize(stream), "a kernel");
+            must(cudaMemcpy(host, c, REPEATS * bytes, cudaMemcpyDeviceToHost), "a copy");
+            must(cudaMemset(c, 0xff, REPEATS * bytes), "cudaMemset");
+            must(cudaDeviceSynchronize(), "cudaMemset");
+            for (int launch = 1; launch < REPEATS; launch++) {
+                apart += memcmp(host, host + launch * bytes, bytes) != 0;
+            }
+            for (size_t e = 0; e < bytes / 2; e++) {
+                float got = value_of(((uint16_t *)host)[e]), expected = value_of(shape[i].expected[e]);
+                wrong += !(fabsf(got - expected) <=
+                           0.02f + fabsf(expected) / 128); /* another order of sums, another rounding */
+            }
+            p.c = c;
+        }
+        char expected[64];
+        snprintf(expected, sizeof expected, "plan is %d:", p.plan);
+        ok(failed == 0 && strstr(text, expected) == text, "%d kernels: %s", p.plan - 1, text);
+        ok(apart == 0, "... %d of %d launches of each have other bits than its first", apart, REPEATS);
+        ok(wrong == 0, "... %d elements are far from those of the formula's choice", wrong);
+        free(host);
+        release(c);
+    }
     release(workspace);
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
@@ -285,9 +333,7 @@ static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
         int64_t count = elements - first < LOOK ? elements - first : LOOK;
         must(cudaMemcpy(host, c + first * 2, (size_t)count * 2, cudaMemcpyDeviceToHost), "a copy");
         for (int64_t i = 0; i < count; i++) {
-            uint32_t bits = (uint32_t)host[i] << 16;
-            float got;
-            memcpy(&got, &bits, sizeof got);
+            float got = value_of(host[i]);
             int inside = (first + i) % ldc < n;
             wrong += inside ? !(got > expected * 0.99 && got < expected * 1.01) : host[i] != 0xffff;
         }
@@ -353,6 +399,7 @@ int main(void) {
     test_threads(handle, "one handle");
     test_threads(NULL, "a handle each");
     test_plan(handle);
+    test_every_kernel(handle);
     test_graph(handle);
     test_devices(handle);
     for (int i = 0; i < SHAPES; i++) {
