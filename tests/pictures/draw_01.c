@@ -88,12 +88,11 @@ PICTURE(coalescing) {
     const int bottom = top + tile * ROW_HEIGHT;
     begin("01_naive/coalescing.svg", bottom + 36,
           "Which sectors of global memory the loads and the store of a warp touch");
-    paragraph("t", MARGIN, 26, 18,
-              "The first warp of the first CTA at k = 0. A strip is one 128-byte line, the start of a row of the "
-              "matrix; a cell is a sector of %d bytes.\n"
-              "Filled: bytes that this instruction uses, and the numbers of the lanes that use them. Dashed: fetched "
-              "with them, for k = %d to %d.",
-              SECTOR_BYTES, chunk, 2 * chunk - 1);
+    lead("The first warp of the first CTA at k = 0. A strip is one 128-byte line, the start of a row of the matrix; a "
+         "cell is a sector of %d bytes.\n"
+         "Filled: bytes that this instruction uses, and the numbers of the lanes that use them. Dashed: fetched with "
+         "them, for k = %d to %d.",
+         SECTOR_BYTES, chunk, 2 * chunk - 1);
     panel(62, top, &store, WARP_SIZE / tile, "row ");
     panel(372, top, &load_a, WARP_SIZE / tile, "row ");
     panel(682, top, &load_b, tile, "row ");

@@ -62,10 +62,9 @@ PICTURE(swizzle) {
     };
     const int left = 60, right = 60 + COLUMNS * CHUNK_WIDTH + 60;
     begin("02_smem_tiled/swizzle.svg", 592, "Where 16-byte chunks lie in the banks of shared memory");
-    paragraph("t", MARGIN, 26, 18,
-              "Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
-              "Coloured: chunk 1 of the 8 rows,\n"
-              "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
+    lead("Each cell is a 16-byte chunk in 4 of the 32 banks: \"row,chunk\". A line is 128 bytes of shared memory. "
+         "Coloured: chunk 1 of the 8 rows,\n"
+         "the 8 x 8 matrix that ldmatrix reads at a time. What stands in one column is read one after the other.");
     int y = 78;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         swizzle_panel(left, y, patterns[i].row_bytes, no_swizzle, patterns[i].plain);
@@ -94,11 +93,10 @@ PICTURE(fragments) {
     static const char *const digit[] = {"0", "1", "2", "3"};
     const int top = 118, a_x = 80, b_x = a_x + 8 * PAIR_WIDTH + 100;
     begin("02_smem_tiled/fragments.svg", 790, "Fragments of mma.sync m16n8k16 and the lanes of ldmatrix");
-    paragraph("t", MARGIN, 26, 18,
-              "A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix "
-              "of ldmatrix is one colour, one register\n"
-              "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving "
-              "and receiving are different lanes.");
+    lead("A cell is two neighbouring elements, 4 bytes: \"lane register\" says who holds them. One 8 x 8 matrix of "
+         "ldmatrix is one colour, one register\n"
+         "in all lanes. Grey, beside a row: the lane that gives ldmatrix the address of its 8 elements. Giving and "
+         "receiving are different lanes.");
 
     text("t h", a_x, top - 36, "A, 16 rows x 16 k: one ldmatrix.x4");
     text("m s", a_x, top - 8, "k 0-7, matrices 0 and 1");
@@ -209,11 +207,10 @@ PICTURE(levels) {
     need(warps_m == 2 && warps_n == 2 && mma_d_row(lane, 0) == 2 && mma_d_column(lane, 0) == 2,
          "levels.svg no longer fits 02_smem_tiled.cu");
     begin("02_smem_tiled/levels.svg", 464, "Levels of tiles: C, a CTA tile, a warp tile, one mma.sync");
-    paragraph("t", MARGIN, 26, 18,
-              "C[2][2] through the levels. Each level: a tile of C; left of it the rows of A, above it the columns of "
-              "B that it needs for one step.\n"
-              "Blue: k-tiles. Violet: fragments. Orange: what the next level takes of C, and in the end what one lane "
-              "holds of it.");
+    lead("C[2][2] through the levels. Each level: a tile of C; left of it the rows of A, above it the columns of B "
+         "that it needs for one step.\n"
+         "Blue: k-tiles. Violet: fragments. Orange: what the next level takes of C, and in the end what one lane holds "
+         "of it.");
 
     /* C: tiles of CTAs, whole rows and columns along k. */
     operands(&c, "n");

@@ -30,10 +30,9 @@ PICTURE(fragments) {
 
     begin("04_regfile_double_buffer/in_flight.svg", bottom + 62,
           "Fragments in flight: each step multiplies one set of fragments and loads the other");
-    paragraph("t", MARGIN, 26, 18,
-              "Time goes to the right; a column is one step, 16 of k. In each, ldmatrix brings the next step's\n"
-              "fragments out of a stage into one set of registers (violet); the tensor cores multiply the other set\n"
-              "(green). The strip at the left of a set's box names the stage that the fragments come from.");
+    lead("Time goes to the right; a column is one step, 16 of k. In each, ldmatrix brings the next step's\n"
+         "fragments out of a stage into one set of registers (violet); the tensor cores multiply the other set\n"
+         "(green). The strip at the left of a set's box names the stage that the fragments come from.");
     text("t h c", LEFT + PROLOGUE / 2, TOP - 12, "prologue");
     for (int k_tile = 0; k_tile * steps < COLUMNS; k_tile++) {
         int first = k_tile * steps, end = first + steps < COLUMNS ? first + steps : COLUMNS;

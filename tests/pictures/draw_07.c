@@ -135,11 +135,10 @@ PICTURE(roles) {
 PICTURE(ring) {
     enum { STAGES = 4, K_TILES = 12, WIDE = 66, LEFT = 150, TOP = 96, HIGH = 40 };
     begin("07_warp_specialized/ring.svg", 392, "The ring of stages: indices, phases and parities over three laps");
-    paragraph("t", MARGIN, 26, 18,
-              "A column is a k-tile, a colour is a stage; the ring has %d. Both roles call pipeline_advance() after "
-              "each k-tile. A wait names\n"
-              "the parity of the phase that it waits for; it cannot name more. It goes on when that phase is complete.",
-              STAGES);
+    lead("A column is a k-tile, a colour is a stage; the ring has %d. Both roles call pipeline_advance() after each "
+         "k-tile. A wait names\n"
+         "the parity of the phase that it waits for; it cannot name more. It goes on when that phase is complete.",
+         STAGES);
     PipelineState producer = producer_start_state(), consumer = consumer_start_state();
     text("t h e", LEFT - 12, TOP - 10, "k-tile");
     static const char *const rows[] = {"stage", "producer waits", "for phase", "consumers wait", "for phase"};

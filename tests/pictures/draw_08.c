@@ -268,15 +268,14 @@ PICTURE(schedules) {
     }
     begin("08_persistent_pingpong/pingpong.svg", DETAIL + 236,
           "One CTA, two CTAs, a persistent CTA, ping-pong: what the tensor cores wait for");
-    paragraph("t", MARGIN, 26, 18,
-              "One SM, %d tiles of %d k-tiles. In units of time a k-tile's load is %d.%d, its math %d, a tile's "
-              "epilogue %d. One load at a time, one math.\n"
-              "The ring has %d stages. Of two CTAs each has half of it, room for %d smaller stages, and %d tiles of "
-              "half the columns: a load %d.%d.\n"
-              "Dashed: the tensor cores wait. Single boxes: loads that had to wait for a stage. Right: how much of the "
-              "time loads and tensor cores work.",
-              TILES, K_TILES, LOAD / UNIT, LOAD % UNIT * 10 / UNIT, MATH / UNIT, EPILOGUE / UNIT, s[0].stages,
-              s[1].stages, s[1].tiles / 2, s[1].load / UNIT, s[1].load % UNIT * 100 / UNIT);
+    lead("One SM, %d tiles of %d k-tiles. In units of time a k-tile's load is %d.%d, its math %d, a tile's epilogue "
+         "%d. One load at a time, one math.\n"
+         "The ring has %d stages. Of two CTAs each has half of it, room for %d smaller stages, and %d tiles of half "
+         "the columns: a load %d.%d.\n"
+         "Dashed: the tensor cores wait. Single boxes: loads that had to wait for a stage. Right: how much of the time "
+         "loads and tensor cores work.",
+         TILES, K_TILES, LOAD / UNIT, LOAD % UNIT * 10 / UNIT, MATH / UNIT, EPILOGUE / UNIT, s[0].stages, s[1].stages,
+         s[1].tiles / 2, s[1].load / UNIT, s[1].load % UNIT * 100 / UNIT);
     for (int i = 0; i < ROWS; i++) {
         end_of[i] = draw_schedule(&s[i], LEFT, TOP + i * ROW, SCALE).end;
     }
@@ -425,11 +424,10 @@ PICTURE(tile_order) {
     int bm = constant(source, "BM"), bn = constant(source, "MAX_BN"), group = constant(source, "TILE_GROUP");
     char name[64];
     begin("08_persistent_pingpong/tile_order.svg", 376, "Tiles that 132 CTAs work on at a time, by rows and in groups");
-    paragraph("t", MARGIN, 26, 18,
-              "%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue (dark): the first wave of %d CTAs; "
-              "yellow: the second.\n"
-              "A row of tiles shares a panel of A, %d x K; a column shares a panel of B, %d x K.",
-              SIZE, SIZE, SIZE, bm, bn, SHOWN, CTAS, bm, bn);
+    lead("%d x %d x %d in tiles of %d x %d: the first %d rows of tiles. Blue (dark): the first wave of %d CTAs; "
+         "yellow: the second.\n"
+         "A row of tiles shares a panel of A, %d x K; a column shares a panel of B, %d x K.",
+         SIZE, SIZE, SIZE, bm, bn, SHOWN, CTAS, bm, bn);
     order_panel(MARGIN, 78, bm, bn, 1, "tile_at(..., group 1): row by row");
     snprintf(name, sizeof name, "tile_at(..., group %d): %d rows walked together", group, group);
     order_panel(MARGIN + 490, 78, bm, bn, group, name);

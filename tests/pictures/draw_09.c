@@ -31,10 +31,9 @@ PICTURE(cluster) {
     int bk = constant(source, "BK"), consumers = v->bm / 64;
     int a_bytes = v->bm * bk * (int)sizeof(bf16), part_bytes = v->bn / v->cluster * bk * (int)sizeof(bf16);
     begin("beyond/09_every_shape/cluster.svg", 494, "A stage in two CTAs of a cluster that share B by multicast");
-    paragraph("t", MARGIN, 26, 18,
-              "Stage s of %s. The CTAs' tiles lie below each other: both need the same %d columns of B.\n"
-              "Each CTA loads one half of them, into both. Solid arrows: copies. Dashed: arrivals.",
-              v->name, v->bn);
+    lead("Stage s of %s. The CTAs' tiles lie below each other: both need the same %d columns of B.\n"
+         "Each CTA loads one half of them, into both. Solid arrows: copies. Dashed: arrivals.",
+         v->name, v->bn);
     text("m s", MARGIN, GLOBAL + 14, "global memory");
     for (int cta = 0; cta < v->cluster; cta++) {
         int x = MARGIN + cta * STEP;
@@ -101,11 +100,10 @@ static int draw_cta(int x, int y, int scale, int begin_at, int work) {
 PICTURE(overlap) {
     enum { LEFT = 210, SCALE = 14, LATER = 7, TOP = 92 };
     begin("beyond/09_every_shape/overlap.svg", 432, "Two launches, one after the other, and overlapping");
-    paragraph("t", MARGIN, 26, 18,
-              "Two layers on two SMs: launch 2 reads as its A what launch 1 writes as its C. In units of time: from "
-              "one launch's end to the next\n"
-              "one's start %d, set-up %d, loads and math %d, epilogue %d. On SM 1 launch 1 comes %d later.",
-              START, SET_UP, MATH, EPILOGUE, LATER);
+    lead("Two layers on two SMs: launch 2 reads as its A what launch 1 writes as its C. In units of time: from one "
+         "launch's end to the next\n"
+         "one's start %d, set-up %d, loads and math %d, epilogue %d. On SM 1 launch 1 comes %d later.",
+         START, SET_UP, MATH, EPILOGUE, LATER);
     int x = LEFT, plain = 0, overlapping = 0, ended = 0;
     for (int overlap = 0; overlap < 2; overlap++) {
         int y = TOP + overlap * 108;

@@ -191,11 +191,10 @@ PICTURE(pipeline) {
     must_contain(source, "wgmma_wait_group(0);");
     Course two = run(2, 1), one = run(1, 1), none = run(2, 0);
     begin("beyond/11_w4a8/pipeline.svg", 548, "Conversion of a k-tile under the products of the one before");
-    paragraph("t", MARGIN, 26, 18,
-              "One warpgroup, its first k-tiles. Products are issued where a conversion ends, and run when the tensor "
-              "cores come to them.\n"
-              "+0: the sums of k-tile 0, times their scales, are added to those in fp32. Behind +1 another warpgroup's "
-              "products fill the gap.");
+    lead("One warpgroup, its first k-tiles. Products are issued where a conversion ends, and run when the tensor cores "
+         "come to them.\n"
+         "+0: the sums of k-tile 0, times their scales, are added to those in fp32. Behind +1 another warpgroup's "
+         "products fill the gap.");
     text("t h", MARGIN, TWO - 10, "Two sets of registers");
     draw_course(&two, TWO, TILES, TILES);
     draw_sets(&two, TWO + 60, TILES);

@@ -83,9 +83,8 @@ static void draw_ways(void) {
 
 PICTURE(stores) {
     begin("beyond/12_two_gpus/stores.svg", 620, "One tile on its way into two memories, and three ways to C");
-    paragraph("t", MARGIN, 26, 18,
-              "A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the\n"
-              "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
+    lead("A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the\n"
+         "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
     draw_gpus();
     draw_ways();
     end();

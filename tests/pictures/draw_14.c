@@ -28,12 +28,10 @@ PICTURE(tensor_memory) {
     need(bn * accumulators == TMEM_COLUMNS, "the accumulators take all columns");
     begin("beyond/14_tcgen05/tensor_memory.svg", LANES_Y + 104,
           "Tensor memory: two accumulators, and four warps that take them out");
-    paragraph("t", MARGIN, 26, 18,
-              "Tensor memory of an SM: %d lanes x %d columns of 32 bits. The chapter keeps two tiles of 128 x %d "
-              "there: a lane for "
-              "each row,\na column for each column. Products reach all lanes. A warp loads and stores only the 32 of "
-              "its number modulo 4.",
-              TMEM_LANES, TMEM_COLUMNS, bn);
+    lead("Tensor memory of an SM: %d lanes x %d columns of 32 bits. The chapter keeps two tiles of 128 x %d there: a "
+         "lane for each row,\na column for each column. Products reach all lanes. A warp loads and stores only the 32 "
+         "of its number modulo 4.",
+         TMEM_LANES, TMEM_COLUMNS, bn);
     for (int a = 0; a < accumulators; a++) {
         text("t s c", LEFT + a * bn + bn / 2, TOP - 10, "columns %d to %d: accumulator %d", a * bn, (a + 1) * bn - 1,
              a);

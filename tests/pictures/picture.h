@@ -38,6 +38,7 @@ __attribute__((format(printf, 4, 5))) void text(const char *class, int x, int y,
 /* Lines of text below each other, `step` apart: as many as the format has. */
 __attribute__((format(printf, 5, 6))) void paragraph(const char *class, int x, int y, int step, const char *format,
                                                      ...);
+#define lead(...) paragraph("t", MARGIN, 26, 18, __VA_ARGS__) /* below the title */
 /* A box with a text in its middle, `down` below its upper edge. */
 __attribute__((format(printf, 8, 9))) void cell(const char *class, int x, int y, int width, int height,
                                                 const char *text_class, int down, const char *format, ...);
