@@ -351,6 +351,7 @@ typedef struct {
 #define MOST_WRONG 0.5
 static inline double bounded(double wrong) { return MOST_WRONG * tanh(wrong / MOST_WRONG); }
 
+/* Fills `unit`: what each unit hands on, from which `make tune` learns. */
 static inline double wrong_by(const Network *n, const float t[TRAITS], float unit[UNITS]) {
     float wrong = 0;
     memcpy(unit, n->bias, sizeof n->bias);
