@@ -1,7 +1,7 @@
 /* draw_12.c - one tile on its way into both memories, with its flags; and three ways to a complete C, one below the other. */
 #include "picture.h"
 
-static const char source[] = "beyond/12_two_gpus/12_two_gpus.cu";
+static const char source[] = "beyond/12_several_gpus/12_several_gpus.cu";
 
 enum {
     GPU = 440,  /* width of one */
@@ -82,7 +82,7 @@ static void draw_ways(void) {
 }
 
 PICTURE(stores) {
-    begin("beyond/12_two_gpus/stores.svg", 620, "One tile on its way into two memories, and three ways to C");
+    begin("beyond/12_several_gpus/stores.svg", 620, "One tile on its way into two memories, and three ways to C");
     lead("A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the\n"
          "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
     draw_gpus();

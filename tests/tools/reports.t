@@ -91,7 +91,7 @@ is((tool("map 03 $wrong"))[1], 2, 'a patch of another chapter is refused');
 
 # Each kernel of each chapter runs, and each ring goes round twice: else bugs of a refilled stage would not show.
 my %more = ('08_persistent_pingpong' => ', each of 3 variants', '09_every_shape' => ', 44 of 479 variants in turns', '10_fp8' => ', each of 5 variants',
-    '11_w4a8' => ', 3 experts', '12_two_gpus' => ', each of 2 variants');
+    '11_w4a8' => ', 3 experts', '12_several_gpus' => ', each of 2 variants');
 for my $chapter (Patches::chapters()) {
     my ($title) = $chapter =~ m{([^/]*)$};
     my $variants = $more{$title} // '';

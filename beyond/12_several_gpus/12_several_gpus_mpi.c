@@ -1,9 +1,9 @@
-/* 12_two_gpus_mpi - C complete on each of several GPUs, in three ways: (a) cuBLAS, then NCCL; (b) chapter 09 in pieces, each
+/* 12_several_gpus_mpi - C complete on each of several GPUs, in three ways: (a) cuBLAS, then NCCL; (b) chapter 09 in pieces, each
  * gathered by NCCL while the next is computed; (c) chapter 12's kernel, which writes into its neighbours' memory.
  *
  * One process for each GPU, started by mpirun, which is all that MPI does here, but for handing round a few bytes:
  *
- *     mpirun -n 2 beyond/12_two_gpus/12_two_gpus_mpi [--m M --n N --k K] [--bench=ROUNDS] [--repeat R] [--csv FILE]
+ *     mpirun -n 2 beyond/12_several_gpus/12_several_gpus_mpi [--m M --n N --k K] [--bench=ROUNDS] [--repeat R] [--csv FILE]
  *
  * (a) and (b) run on any number of hosts. (c) maps the neighbours' memory, so its GPUs must be in one host and must reach
  * each other; where they do not, (b) takes its place. */
@@ -18,7 +18,7 @@
 #include "../../common/harness/cublas.h"
 #include "../../common/harness/report.h"
 
-extern const Chapter gpu_chapter_09_every_shape, gpu_chapter_12_two_gpus;
+extern const Chapter gpu_chapter_09_every_shape, gpu_chapter_12_several_gpus;
 
 enum {
     PATIENCE_S = 60, /* longer than any step takes: who waits longer waits for ever */
@@ -326,7 +326,7 @@ static GemmStatus ranks_launch(void *context) {
     part.c = problem.gemm.c;
     part.ranks = &ranks;
     ranks.epoch++; /* all ranks launch equally often */
-    return gpu_chapter_12_two_gpus.launch(&part, NULL);
+    return gpu_chapter_12_several_gpus.launch(&part, NULL);
 }
 
 /* ---- what is compared -------------------------------------------------------------------------------------------------- */
@@ -483,7 +483,7 @@ static void start(int argc, char *argv[], Options *options) {
     }
     if (good && (options->on == ON_MODEL || options->explain || options_trace(options))) {
         snprintf(message, sizeof message,
-                 "--on model, --explain, --timeline, --trace: 12_two_gpus has them, not this program");
+                 "--on model, --explain, --timeline, --trace: 12_several_gpus has them, not this program");
         good = 0;
     }
     MPI_Init(&argc, &argv);
@@ -540,7 +540,7 @@ int main(int argc, char *argv[]) {
     ranks.count = world_size; /* flag_bytes() looks at it */
     Gemm shared = problem.gemm;
     shared.ranks = &ranks;
-    size_t bytes = gpu_chapter_12_two_gpus.flag_bytes(&shared);
+    size_t bytes = gpu_chapter_12_several_gpus.flag_bytes(&shared);
     try_status(backend->allocate(&flags, (bytes + MAPPED_BYTES - 1) / MAPPED_BYTES * MAPPED_BYTES, "flags"));
     try_status(backend->clear(&flags));
     try_status(backend->synchronise("clear"));
@@ -560,7 +560,7 @@ int main(int argc, char *argv[]) {
         printf("C[%d][%d] on each of %d x %s, cuBLAS %d, NCCL %d\n", shape.m, shape.n, world_size, device.name,
                cublas_version(cublas), nccl_version);
         char text[256];
-        describe_choice(gpu_chapter_12_two_gpus.variants, &shared, text, sizeof text);
+        describe_choice(gpu_chapter_12_several_gpus.variants, &shared, text, sizeof text);
         printf("12: %s\n09 in pieces: %d, the first of %d rows\n", text, pieces.pieces, pieces.row[1]);
         fflush(stdout);
     }

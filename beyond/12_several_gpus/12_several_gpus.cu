@@ -1,10 +1,10 @@
-/* 12_two_gpus - each GPU multiplies with its part of B, and writes what it has finished into every GPU's C.
+/* 12_several_gpus - each GPU multiplies with its part of B, and writes what it has finished into every GPU's C.
  *
  * What is new   The columns of C are dealt out to the GPUs of a host (ranks). The epilogue's TMA stores write each finished
  *               box into this rank's C and, over NVLink, into the neighbours': no copy and no collective follows. Flags in
  *               the neighbours' memory say that a rank's C may be written, and that a tile has been.
  * What holds it back   The product itself. The links are busy for a quarter of its time.
- * Run           make 12 && mpirun -n 2 ./12_two_gpus_mpi, here; on the model, as two devices, ./12_two_gpus --on model */
+ * Run           make 12 && mpirun -n 2 ./12_several_gpus_mpi, here; on the model, as two devices, ./12_several_gpus --on model */
 #include "../../common/gemm.h"
 #include "../../common/ranks.h"
 #include "../../common/variants.h"
@@ -344,7 +344,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-static const Variants variants = VARIANTS("12_two_gpus", widths, cost, plan);
+static const Variants variants = VARIANTS("12_several_gpus", widths, cost, plan);
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
     const Variant *v = choose_variant(&variants, g, error);
@@ -387,5 +387,5 @@ static size_t flag_bytes(const Gemm *g) {
     return v == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, v->bn) * sizeof(int);
 }
 
-CHAPTER(12_two_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
+CHAPTER(12_several_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
         .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .flag_bytes = flag_bytes);
