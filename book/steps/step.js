@@ -726,7 +726,21 @@
       act(keys[event.key]);
     });
     window.addEventListener("hashchange", () => box.isConnected && go(position(data.name, frames) ?? k, true));
+    link_frames(box, data.name);
     go(position(data.name, frames) ?? Number(box.dataset.start || 0), true);
+  }
+
+  // A lesson may list frames in the first column of a table that follows the viewer: each number becomes a link to its frame.
+  function link_frames(box, name) {
+    const follows = (one, other) => one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const next = boxes().find((other) => follows(box, other));
+    const table = [...document.querySelectorAll("table")].find((one) => follows(box, one) && (!next || follows(one, next)));
+    const head = table && table.querySelector("th");
+    if (!head || head.textContent.trim() !== t("frame", "帧")) return;
+    const link = (text) => (/^\d+$/.test(text) ? h("a", { href: `#${hash_name(name)}=${text - 1}`, onclick: () => box.scrollIntoView() }, text) : text);
+    for (const cell of table.querySelectorAll("tbody td:first-child")) {
+      cell.replaceChildren(...cell.textContent.split(/(\d+)/).filter(Boolean).map(link));
+    }
   }
 
   const wanted = new Map(), known = new Map();
