@@ -1,6 +1,6 @@
 /* choice.h - which kernel 09 uses for a problem, and how it is launched. Host only; 09_every_shape.cu includes it.
  *
- * Everything here is fitted to measurements: see notes.md. The kernel is right with any choice. */
+ * The kernel is right with any choice. */
 #ifndef CHOICE_H
 #define CHOICE_H
 
@@ -163,21 +163,33 @@ static inline int room(const Variant *v, const Gemm *g) {
     return v->on_sm * (at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster);
 }
 
-/* What cost() takes the machine to do, in cycles of an SM. `make tune` fits these numbers. */
+/* What cost() takes the machine to do, in cycles of an SM. Fitted to an H100 and an H200: see notes.md. */
 typedef struct {
     double math[3];       /* of 2048 multiply-adds, in each Schedule's main loop */
     double all_at_once;   /* how much longer they take where every SM multiplies: power, and L2 shared */
     double shared;        /* bytes a cycle into and out of shared memory: each wgmma reads 64 rows of A and all of B */
     double out_of_l2;     /* bytes a cycle that all SMs get from L2 */
-    double off_sector;    /* how many times as much they ask where rows begin off a sector of 32 bytes */
-    double off_line;      /* and off a line of 128 bytes */
-    double k_tile;        /* of a k-tile besides */
-    double cluster;       /* of a launch of clusters besides */
+    double off_sector;    /* how many times as long L2 takes where rows begin off a sector of 32 bytes */
+    double off_line;      /* and where they begin off a line of 128 bytes */
+    double k_tile;        /* of a k-tile, on top of its bytes and products */
+    double cluster;       /* of a launch of clusters, on top of its CTAs */
     double hidden_store;  /* of an element of C that ping-pong stores */
-    double exposed_store; /* that the others store */
+    double exposed_store; /* of an element of C that the other schedules store */
     double sum_sent;      /* of a partial sum that goes to another CTA */
-    double dram;          /* share of the memory's speed that is reached */
+    double dram;          /* share of the memory's speed that is reached; above 1, as L2 serves a part */
 } Costs;
+static const Costs costs = {.math = {1, 1, 0.957},
+                            .all_at_once = 0.1156,
+                            .shared = 244.3,
+                            .out_of_l2 = 6252,
+                            .off_sector = 1.925,
+                            .off_line = 1.484,
+                            .k_tile = 125.7,
+                            .cluster = 1674,
+                            .hidden_store = 0.17,
+                            .exposed_store = 0.1614,
+                            .sum_sent = 0.3506,
+                            .dram = 2.107};
 
 /* About the longest of three times that overlap. */
 static inline double longest(double a, double b, double c) {
@@ -266,113 +278,10 @@ static inline int should_overlap(const Variant *v, const Gemm *g) {
     return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE ? 600e9 : 34e9);
 }
 
-/* What else a launch is like. What cost_by() is wrong by depends on these; `make tune` finds how. */
-/* clang-format off */
-#define EACH_TRAIT(T) \
-    T(FEW_CTAS)                                  /* 1: fewer than 43 % of the SMs have a CTA */                                      \
-    T(BUSY_SMS) T(LOG_BUSY)                      /* the share of the SMs that have one; its log */                                   \
-    T(ON_SM)                                     /* 1: two of them on an SM */                                                       \
-    T(OVERLAPS) T(BESIDE)                        /* 1: the next launch may set up its CTAs; and it has room for all of them */       \
-    T(PARTS) T(PARTS_3)                          /* log of the parts of k; 1: three */                                               \
-    T(CLUSTER_2) T(CLUSTER_4) T(CLUSTER_8)       /* 1: a cluster has two CTAs; three or four; more */                                \
-    T(A_BY_2) T(A_BY_4) T(B_BY_2) T(B_BY_4)      /* 1: two CTAs share A; four; two share B; four */                                  \
-    T(LOG_M) T(LOG_N) T(LOG_K)                   /* log of m over 400, of n over 1100, of k over 1100 */                             \
-    T(ROWS) T(COLUMNS)                           /* log of the clusters along m, and along n */                                      \
-    T(FULL) T(ROWS_FULL) T(COLUMNS_FULL)         /* log of the share of the waves that C fills; of rows, columns, a half at least */ \
-    T(WAVES) T(ONE_WAVE) T(TWO_WAVES)            /* log of their number; 1: one; two */                                              \
-    T(LAST_WAVE)                                 /* if there are more than one, the share of the SMs that have a tile in the last */ \
-    T(LAST_UNEVEN) T(LAST_90)                    /* then, how far that is from a half; 1: more than nine tenths have one */          \
-    T(STAGES)                                    /* log of the stages */                                                             \
-    T(SHORT_K)                                   /* one divided by a part's k-tiles */                                               \
-    T(REST_OF_K)                                 /* 1: k is no multiple of 64 */                                                     \
-    T(BM) T(BM_192) T(BM_256)                    /* log of bm over 148; 1: bm is 192; 256 */                                         \
-    T(BN) T(BN_16) T(BN_64) T(BN_128)            /* log of bn over 90; 1: bn is no more than 16; 64; 128 */                          \
-    T(BN_200) T(BN_ODD_8)                        /* 1: it is 200 or more; no multiple of 16 */                                       \
-    T(OFF_SECTOR) T(OFF_LINE)                    /* 1: rows begin off a sector of 32 bytes; on one, off a line of 128 */             \
-    T(PITCH_512)                                 /* 1: at multiples of 512 */                                                        \
-    T(IS_PINGPONG) T(IS_SPLIT)                   /* 1: the schedule */                                                               \
-    T(FAST_MEMORY)                               /* 1: more than 4 TB/s */                                                           \
-    T(FILLS_L2)                                  /* 1: A, B and C take more than 60 % of L2 */                                       \
-    T(L2_BOUND)                                  /* log of what L2 takes for a k-tile, beside what an SM takes */                    \
-    T(ROWS_READ)                                 /* log of the rows of A and B that a wave reads over 1100 */                        \
-    T(SHARED_ROWS)                               /* log of how many of its CTAs ask for one of them */
-/* clang-format on */
-#define NAME_OF(trait) trait,
-typedef enum { EACH_TRAIT(NAME_OF) TRAITS } Trait;
-
-static inline void find_traits(const Costs *c, const Variant *v, const Gemm *problem, const Course *course, double l2,
-                               double gb_s, float t[TRAITS]) {
-    const Gemm *g = &course->seen;
-    int wave = min_int(course->clusters, course->room), group = tile_group(v, problem);
-    int rows = ceil_div(g->m, v->bm * along_m(v)), columns = ceil_div(g->n, v->bn * v->along_n),
-        pitch = g->lda | g->ldb;
-    int overlaps = should_overlap(v, problem), on_sm = v->on_sm;
-    double last = course->last * v->cluster, ctas = course->waves > 1 ? on_sm * g->sm_count : last;
-    KTile k_tile = k_tile_by(c, v, g, ctas);
-    double different = fmin(g->m, (double)group * ceil_div(wave, group * columns) * v->bm * along_m(v)) +
-                       fmin(g->n, (double)ceil_div(wave, group) * v->bn * v->along_n);
-    t[BUSY_SMS] = ctas / g->sm_count, t[FEW_CTAS] = t[BUSY_SMS] < 0.43, t[LOG_BUSY] = log(t[BUSY_SMS]);
-    t[PARTS] = log(course->parts), t[PARTS_3] = course->parts == 3;
-    t[CLUSTER_2] = v->cluster == 2, t[CLUSTER_4] = v->cluster == 3 || v->cluster == 4, t[CLUSTER_8] = v->cluster > 4;
-    t[A_BY_2] = v->along_n == 2, t[A_BY_4] = v->along_n == 4, t[B_BY_2] = along_m(v) == 2, t[B_BY_4] = along_m(v) == 4;
-    t[LOG_M] = log(g->m / 400.0), t[LOG_N] = log(g->n / 1100.0), t[LOG_K] = log(g->k / 1100.0);
-    t[ROWS] = log(rows), t[COLUMNS] = log(columns);
-    t[FULL] = log((double)g->m * g->n / ((double)course->waves * g->sm_count * v->bm * v->bn));
-    t[WAVES] = log(course->waves), t[TWO_WAVES] = course->waves == 2;
-    t[LAST_WAVE] = course->waves > 1 ? last / g->sm_count : 0;
-    t[LAST_UNEVEN] = course->waves > 1 ? fabs(last / g->sm_count - 0.5) : 0;
-    t[ON_SM] = on_sm == 2, t[OVERLAPS] = overlaps, t[BESIDE] = overlaps && 2 * course->clusters <= course->room;
-    t[ROWS_FULL] = log(fmax(0.5, (double)g->m / (rows * v->bm * along_m(v))));
-    t[COLUMNS_FULL] = log(fmax(0.5, (double)g->n / (columns * v->bn * v->along_n)));
-    t[ONE_WAVE] = course->waves == 1, t[LAST_90] = last > 0.9 * on_sm * g->sm_count;
-    t[STAGES] = log(stages_in(v));
-    t[SHORT_K] = 1.0 / course->k_tiles, t[REST_OF_K] = g->k % 64 != 0;
-    t[BM] = log(v->bm / 148.0), t[BM_192] = v->bm == 192, t[BM_256] = v->bm == 256;
-    t[BN] = log(v->bn / 90.0), t[BN_16] = v->bn <= 16, t[BN_64] = v->bn <= 64, t[BN_128] = v->bn <= 128;
-    t[BN_200] = v->bn >= 200, t[BN_ODD_8] = v->bn % 16 != 0;
-    t[OFF_SECTOR] = pitch % 16 != 0, t[OFF_LINE] = pitch % 64 != 0 && pitch % 16 == 0, t[PITCH_512] = pitch % 256 == 0;
-    t[IS_PINGPONG] = v->schedule == PINGPONG, t[IS_SPLIT] = v->schedule == SPLIT_K;
-    t[FAST_MEMORY] = gb_s > 4000, t[FILLS_L2] = bytes_of(g) > 0.6 * l2;
-    t[L2_BOUND] = log(k_tile.asked / fmax(k_tile.products, k_tile.shared));
-    t[ROWS_READ] = log(different / 1100);
-    t[SHARED_ROWS] = log(ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) / different);
-}
-
-/* A network with one hidden layer: a unit adds up the traits, each times a weight, and hands on what is more than 0. */
-enum { UNITS = 48 };
-typedef struct {
-    float weights[TRAITS][UNITS], bias[UNITS];
-    float out[UNITS]; /* of what the units hand on */
-} Network;
-
-#include "costs.h"
-
-/* The log of a factor on cost_by(). Where no survey has been the network could say anything, so it stays within e^0.5. */
-#define MOST_WRONG 0.5
-static inline double bounded(double wrong) { return MOST_WRONG * tanh(wrong / MOST_WRONG); }
-
-/* Fills `unit`: what each unit hands on, from which `make tune` learns. */
-static inline double wrong_by(const Network *n, const float t[TRAITS], float unit[UNITS]) {
-    float wrong = 0;
-    memcpy(unit, n->bias, sizeof n->bias);
-    for (int i = 0; i < TRAITS; i++) {
-        for (int u = 0; u < UNITS; u++) {
-            unit[u] += n->weights[i][u] * t[i];
-        }
-    }
-    for (int u = 0; u < UNITS; u++) {
-        unit[u] = fmaxf(unit[u], 0);
-        wrong += n->out[u] * unit[u];
-    }
-    return bounded(wrong);
-}
-
 static inline double cost(const Variant *v, const Gemm *g) {
     double gb_s = memory_gb_s() > 0 ? memory_gb_s() : 3352;
-    float t[TRAITS], unit[UNITS];
     Course course = course_of(v, g, room(v, g));
-    find_traits(&costs, v, g, &course, l2_bytes(), gb_s, t);
-    return cost_by(&costs, v, &course, l2_bytes(), gb_s) * exp(wrong_by(&network, t, unit));
+    return cost_by(&costs, v, &course, l2_bytes(), gb_s);
 }
 
 /* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more

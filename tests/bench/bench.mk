@@ -4,7 +4,7 @@
 
 BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
-MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tests/bench/tune.t
+MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 
 ##measure make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ##measure make bench-fp8|time 10 beside cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
@@ -14,17 +14,10 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t tes
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=say: by the commit's hash; ALL=1: every variant; needs a Hopper GPU
-##measure make tune|fit the numbers of 09's choice to what make survey ALL=1 measured: beyond/09_every_shape/costs.h
-.PHONY: tune survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures
+##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=commit: the commit chooses them; ALL=1: every variant; needs a Hopper GPU
+.PHONY: survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures
 figures:
 	@tests/bench/figures
-
-TUNE := $(B)/tests/bench/tune
-$(TUNE): $(B)/tests/bench/tune.o $(CC_STAMP)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $< -lm -o $@
-tests/bench/tune.t: $(TUNE)
 
 PLANS := $(wildcard tests/bench/plans/*)
 PATCHES_INC := $(B)/include/patches.inc
@@ -87,8 +80,6 @@ bench-fp8:
 	$(COMMIT) $(BENCH) fp8 $(ARGS) && tests/bench/figures
 bench-w4a8:
 	$(COMMIT) $(BENCH) w4a8 $(ARGS) && tests/bench/figures
-tune: $(TUNE)
-	$(TUNE) $$(ls tests/bench/results/*_survey_*.csv | grep -E '_survey_[0-9]{1,3}\.csv')
 survey:
 	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)' $(ALL)
 limits:
@@ -96,6 +87,6 @@ limits:
 experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
 else
-bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build tune survey:
+bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build survey:
 	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif

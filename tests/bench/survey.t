@@ -16,16 +16,16 @@ is(scalar(grep { $_->[1] % 8 || $_->[2] % 8 } @shapes), 0, 'N and K are multiple
 cmp_ok(scalar(grep { !grep { $_ % 128 } @$_ } @shapes), '>=', 60, 'a quarter at least is of multiples of 128');
 cmp_ok(scalar(grep { $_->[0] < 64 } @shapes), '>=', 30, 'some have few rows');
 
-# A seed that says is made from the hash of the commit that was measured.
+# SEED=commit is made from the hash of the commit that is measured.
 my $shapes_of = sub { return (Patches::output("@_"))[0] };
-is($shapes_of->('COMMIT=0012abcdef tests/bench/survey say 12 shapes'), $shapes_of->('tests/bench/survey ' . (1000 + 0x12abc) . ' 12 shapes'), 'seven digits of it, and 1000');
-is((Patches::output('COMMIT=unknown tests/bench/survey say 12'))[1], 255, 'none without a commit');
+is($shapes_of->('COMMIT=0012abcdef tests/bench/survey commit 12 shapes'), $shapes_of->('tests/bench/survey ' . (1000 + 0x12abc) . ' 12 shapes'), 'seven digits of it, and 1000');
+is((Patches::output('COMMIT=unknown tests/bench/survey commit 12'))[1], 255, 'none without a commit');
 require './tests/bench/survey';
-# made_up(FILES): those whose seed is from 1000 on, and not that of each row's commit.
+# made_up(FILES): those whose seed is not that of each row's commit.
 sub made_up {
-    return grep { my $seed = Survey::seed_of($_); $seed >= 1000 && grep { ($seed != (Survey::seed_to_say((split /,/)[2]) // 0)) } grep { !/^gpu,/ } split /^/, Patches::contents($_) } @_;
+    return grep { my $seed = Survey::seed_of($_); grep { $seed != (Survey::seed_of_commit((split /,/)[2]) // 0) } grep { !/^gpu,/ } split /^/, Patches::contents($_) } @_;
 }
-is(join(' ', made_up(glob 'tests/bench/results/*_survey_*.csv')), '', 'no seed that says was chosen');
+is(join(' ', made_up(glob 'tests/bench/results/*_survey_*.csv')), '', 'no seed was chosen by hand');
 Patches::store("$scratch/a_survey_1018.csv", "gpu,date\nA GPU,2026-01-02,0000012,survey\n");
 Patches::store("$scratch/a_survey_1019.csv", "gpu,date\nA GPU,2026-01-02,0000012,survey\n");
 is(join(' ', made_up(glob "$scratch/*.csv")), "$scratch/a_survey_1019.csv", 'seen: one that was');
