@@ -441,7 +441,7 @@ static void report(const Way *ways, int count, const Way *baseline, FILE *csv) {
         printf("%-15s %.3f ms, median of %d (%.3f .. %.3f), %.0f TFLOP/s of all GPUs, %.3f of %s\n", timed->name,
                ms.median, timed->samples, ms.min, ms.max, tflops.median, tflops.median / base, baseline->timed.name);
         if (csv) {
-            csv_row(csv, &source, &problem, timed, base);
+            csv_rate(csv, &source, &problem.shape, timed, tflops, base);
         }
     }
 }
@@ -467,12 +467,31 @@ static int local_rank(void) {
     return rank;
 }
 
+/* --csv FILE, which the chapters' programs do not have, is taken out of argv. NULL: it was not given. */
+static const char *csv_path;
+static int take_csv(int *argc, char *argv[], char message[OPTIONS_MESSAGE_SIZE]) {
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--csv") != 0) {
+            argv[kept++] = argv[i];
+        } else if (i + 1 == *argc) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "--csv needs the name of a file");
+            return 0;
+        } else {
+            csv_path = argv[++i];
+        }
+    }
+    argv[kept] = NULL;
+    *argc = kept;
+    return 1;
+}
+
 /* Options, MPI, and this rank's GPU. Ends the program where there is nothing to do. */
 static void start(int argc, char *argv[], Options *options) {
     char message[OPTIONS_MESSAGE_SIZE], why[512] = "";
     signal(SIGALRM, give_up_waiting);
     begin_step("start");
-    int good = parse_options(argc, argv, options, message);
+    int good = take_csv(&argc, argv, message) && parse_options(argc, argv, options, message);
     if (good && options->help) {
         print_usage(stdout, argv[0]);
         printf("\nOne process for each GPU: mpirun -n 2 %s. It takes sizes, data, --pad, --seed, --variant, --repeat, "
@@ -576,7 +595,7 @@ int main(int argc, char *argv[]) {
         }
     }
     if (options.bench != CHOICE_NO) {
-        FILE *csv = world_rank == 0 && options.csv ? csv_open(options.csv, CSV_HEADER) : NULL;
+        FILE *csv = world_rank == 0 && csv_path ? csv_open(csv_path, CSV_HEADER) : NULL;
         measure(ways, count, options.rounds);
         if (world_rank == 0) {
             report(ways, count, &ways[1], csv);

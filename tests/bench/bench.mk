@@ -13,6 +13,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 ##measure make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
+##maintain make peers PEERS=1|compile the adapters of CUTLASS, DeepGEMM and fast.cu, without running them
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=commit: the commit chooses them; ALL=1: every variant; needs a Hopper GPU
 .PHONY: survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures
@@ -43,6 +44,10 @@ $(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/
 	$(Q)tests/bench/peers/get $(PEERS_IN)
 	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $@
 endif
+
+# For optional.t: do the adapters compile?
+.PHONY: peers
+peers: $(PEER_OBJECTS)
 
 # FlashAttention-3's forward kernels of one type and two head sizes, without what 13 has not: some minutes of nvcc.
 FLASH3 := $(if $(PEERS),$(B)/tests/bench/libflash3.so)

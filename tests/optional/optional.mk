@@ -1,0 +1,15 @@
+# optional.mk - what needs a package that few machines have, compiled all the same; included by the Makefile at the top.
+#
+# optional.t: the programs of several GPUs against stubs of MPI, NCCL and CUDA, and PyTorch's callers against a stub of torch.
+
+MORE_TESTS += tests/optional/optional.t
+MPI_SOURCES := $(wildcard beyond/*/*_mpi.c)
+MPI_STUBBED := $(if $(HAVE_NVCC),$(MPI_SOURCES:%.c=$(B)/tests/optional/%))
+tests/optional/optional.t: $(MPI_STUBBED)
+
+# They run as far as they need no GPU. NCCL's own header where the CUDA installation has one.
+$(MPI_STUBBED:%=%.o): $(B)/tests/optional/%.o: %.c $(wildcard tests/optional/stubs/*.h) $(CC_STAMP) $(BACKEND_STAMP)
+	$(call c_object,-I$(dir $(shell command -v $(NVCC)))../include -Itests/optional/stubs)
+MPI_CHAPTERS := $(if $(MPI_SOURCES),$(shell grep -oh 'gpu_chapter_[0-9a-z_]*' $(MPI_SOURCES) | sort -u))
+$(MPI_STUBBED): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
+	$(program)

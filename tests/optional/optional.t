@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Does what few machines can run still compile, and does it say in a line what it lacks? The programs of several GPUs, against
+# stubs of MPI, NCCL and CUDA, and against the real ones where they are installed; PyTorch's callers, on a stub of torch; and
+# the peers' adapters, where somebody has fetched their sources (tests/bench/peers/get).
+. tests/tools/tap.sh
+CC=${CC:-gcc}
+here=tests/optional
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# ---- the programs of several GPUs
+
+programs=$(ls beyond/*/*_mpi.c)
+like "$programs" '_mpi\.c' "there is a program of several GPUs"
+for source in $programs; do
+    name=$(basename "$source" .c)
+    compiles() { $CC $C_SUBSET -Icommon -I. -I$here/cuda -I$here/stubs -fsyntax-only "$1" 2>"$scratch/said"; }
+    compiles "$source"
+    ok $? "$name compiles against the stubs" || explain "$(cat "$scratch/said")"
+    printf '#include "%s"\nint more(void);\nint more(void) { return no_such_function(); }\n' "$source" >"$scratch/more.c"
+    compiles "$scratch/more.c"
+    ok $(($? == 0)) "seen: with a function that is not there it does not"
+
+    # Built by make, where there is an MPI.
+    if [ -e "${source%.c}" ]; then
+        like "$("${source%.c}" --help 2>&1)" 'mpirun -n' "$name, with the MPI of this machine, starts"
+    else
+        skip "$name with a real MPI" "nvcc, mpicc or an nccl.h of NCCL 2.28 or later was not found"
+    fi
+    if [ -n "${NO_NVCC:-}" ]; then
+        skip "$name runs" "$NO_NVCC"
+        continue
+    fi
+    # One process of the stub. status ARGUMENT...: $said, $status
+    run() { said=$("$B/$here/${source%.c}" "$@" 2>&1 </dev/null); status=$?; }
+    run --help
+    is "$status" 0 "$name --help: status 0"
+    like "$said" '--csv' "... and it lists --csv"
+    for wrong in '--no-such-option' '--m 0' '--csv' '--on model' '--m 8 surplus'; do
+        # shellcheck disable=SC2086
+        run $wrong
+        is "$status $(wc -l <<<"$said")" "2 1" "$name $wrong: refused with a line"
+    done
+    run --m 64 --csv "$scratch/rows.csv"
+    if [ "$status" -eq 0 ]; then
+        skip "$name without a GPU" "there is one"
+    else
+        is "$status $(wc -l <<<"$said")" "3 1" "$name without a GPU: status 3 and a line"
+        like "$said" 'GPU' "... that says what it lacks"
+    fi
+done
+
+# ---- PyTorch's callers
+
+if ! command -v python3 >/dev/null; then
+    skip "PyTorch's callers" "python3 was not found"
+    done_testing
+fi
+export PYTHONDONTWRITEBYTECODE=1
+callers=$(git ls-files '*.py' 2>/dev/null | grep -v "^$here/" || find beyond tests book -name '*.py')
+for file in $callers; do
+    python3 -c 'import sys; compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec")' "$file" 2>"$scratch/said"
+    ok $? "$file: python3 reads it" || explain "$(cat "$scratch/said")"
+done
+python3 -c 'compile("def f(:", "x", "exec")' 2>/dev/null
+ok $(($? == 0)) "seen: what python3 cannot read"
+for file in $(grep -l 'import torch' $callers | grep -v attention13.py); do
+    said=$(PYTHONPATH=$here/torch python3 "$file" 2>&1)
+    is "$?:$said" "3:$(basename "$file" .py | sed 's/^attention$/attention.py/'): torch sees no GPU" "$file: imported with torch, it says that there is no GPU"
+    said=$(python3 -c '
+import runpy, sys
+sys.modules["torch"] = None
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")' "$file" 2>&1)
+    is "$?" 3 "$file without torch: status 3"
+    like "$said" 'has no module torch$' "... and a line"
+done
+said=$(PYTHONPATH=$here/torch:beyond/13_attention/library python3 -c 'import attention13; attention13.Attention13("/no/such/library.so")' 2>&1)
+like "$said" 'OSError: /no/such/library.so' "attention13.py: imported with torch, it looks for its library"
+
+# ---- the peers' adapters
+
+if [ -n "${NO_NVCC:-}" ] || [ ! -d tests/bench/peers/.src ]; then
+    skip "the peers' adapters" "${NO_NVCC:-their sources are not here: tests/bench/peers/get fetches them}"
+else
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s PEERS=1 peers >"$scratch/said" 2>&1
+    ok $? "the peers' adapters compile" || explain "$(cat "$scratch/said")"
+fi
+done_testing
