@@ -99,7 +99,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++) {
-                wgmma_ss(256, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+                wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
             }
             wgmma_commit_group();
             /* Waits until the products of the previous k-tile are done; those of this one go on. */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "device/cuda_c.h"
+#include "device/launch.h"
 #include "kinds.h"
 #include "tuning.h"
 

@@ -38,8 +38,8 @@ static void parity(void) {
     end_data();
 }
 
-/* 8 lanes read one chunk of 16 bytes each, of 8 rows of a tile with rows of 128 bytes: all lie in the same 4 of 32 banks, or in
- * all. Frames: one read more each, of two columns of chunks. */
+/* 8 lanes read one chunk of 16 bytes each, of 8 rows of a tile with rows of 128 bytes: all lie in the same 4 of 32
+ * banks, or in all. Frames: one read more each, of two columns of chunks. */
 static void swizzle(void) {
     static const int columns[] = {0, 5};
     begin_data("swizzle", "swizzle");
@@ -60,8 +60,8 @@ static void swizzle(void) {
     end_data();
 }
 
-/* The descriptor of A in stage 1, for the k16 steps of a k-tile: what wgmma_descriptor() makes of a tile that the model has
- * put at this address, and the chunks that the model's wgmma would read there. */
+/* The descriptor of A in stage 1, for the k16 steps of a k-tile: what wgmma_descriptor() makes of a tile that the model
+ * has put at this address, and the chunks that the model's wgmma would read there. */
 static void descriptor(void) {
     int bm = constant(chapter_06, "BM"), bk = constant(chapter_06, "BK"), steps = bk / MATRIX_K;
     uint32_t tile = SHARED_RESERVED + (uint32_t)(bm * bk * 2);
@@ -70,7 +70,7 @@ static void descriptor(void) {
     printf(",\"tile\":%u,\"frames\":[", tile);
     must_contain(chapter_06, "a + step * WGMMA_K16_STEP");
     for (int step = 0; step < steps; step++) {
-        uint64_t bits = wgmma_descriptor_k_major_128b(tile) + (uint64_t)(step * WGMMA_K16_STEP);
+        uint64_t bits = wgmma_descriptor_fields(tile, 16, 1024, WGMMA_SWIZZLE_128B) + (uint64_t)(step * WGMMA_K16_STEP);
         WgmmaDescriptor d = wgmma_descriptor_decode(bits);
         int chunks = wgmma_operand_addresses(&d, 0, WGMMA_M, address);
         printf(

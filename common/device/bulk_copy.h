@@ -1,8 +1,8 @@
 /* bulk_copy.h - the copy engine without a tensor map: one thread copies a range of bytes. sm_90. PTX 9.7.9.25.4.1.
  *
- * For what needs neither a box nor a swizzle: a row, a vector of scales, a tile that lies together in global memory. Both
- * addresses and the number of bytes are multiples of 16; the bytes lie together on both sides, and nothing is cut off at
- * an edge. Accesses are of the async proxy, as TMA's are. */
+ * For what needs neither a box nor a swizzle: a row, a vector of scales, a tile that lies together in global memory.
+ * Both addresses and the number of bytes are multiples of 16; the bytes lie together on both sides, and nothing is cut
+ * off at an edge. Accesses are of the async proxy, as TMA's are. */
 #ifndef BULK_COPY_H
 #define BULK_COPY_H
 
@@ -11,9 +11,9 @@
 
 #ifdef PTX_FUNCTIONS
 
-/* Starts the copy of `bytes` from global `src` to this CTA's shared memory at `dst`. One thread. It ends with complete_tx
- * of the bytes on `bar`; whoever has waited for that phase may read them, through any proxy. Before it, ordinary accesses
- * to `dst` need fence_proxy_async() and a barrier. */
+/* Starts the copy of `bytes` from global `src` to this CTA's shared memory at `dst`. One thread. It ends with
+ * complete_tx of the bytes on `bar`; whoever has waited for that phase may read them, through any proxy. Before it,
+ * ordinary accesses to `dst` need fence_proxy_async() and a barrier. */
 DEVICE void bulk_load(void *dst, const void *src, int bytes, MBarrier *bar) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                  :
@@ -21,9 +21,9 @@ DEVICE void bulk_load(void *dst, const void *src, int bytes, MBarrier *bar) {
                  : "memory");
 }
 
-/* Starts the copy from shared `src` to global `dst`. One thread, after what tma_store_2d() needs: fence_proxy_async() by
- * each writing thread, then a barrier. It is in the thread's open group: bulk_commit_group(), then bulk_wait_group_read()
- * or bulk_wait_group(). */
+/* Starts the copy from shared `src` to global `dst`. One thread, after what tma_store_2d() needs: fence_proxy_async()
+ * by each writing thread, then a barrier. It is in the thread's open group: bulk_commit_group(), then
+ * bulk_wait_group_read() or bulk_wait_group(). */
 DEVICE void bulk_store(void *dst, const void *src, int bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
                  :

@@ -9,7 +9,7 @@
 static inline int current_card(void) { return 0; }
 static inline int memory_gb_s(void) { return 4814; }
 static inline int l2_bytes(void) { return 60 << 20; }
-/* Clusters of so many CTAs that run at a time; 0: not known. The kernel has one CTA on an SM. */
+/* How many clusters of `cluster` CTAs run at a time; 0: not known. The kernel has one CTA on an SM. */
 static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
     (void)kernel, (void)cluster, (void)threads, (void)shared_bytes;
     return 0;
@@ -17,8 +17,8 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
 
 #else
 
-/* An attribute of the current device; 0 if it cannot be read. Asked once for each device and kept in `known`: the driver takes
- * milliseconds for clocks, more than a launch. */
+/* An attribute of the current device; 0 if it cannot be read. Asked once for each device and kept in `known`: the
+ * driver takes milliseconds for clocks, more than a launch. */
 enum { MAX_DEVICES = 64 };
 static inline int device_attribute(cudaDeviceAttr attribute, int known[MAX_DEVICES]) {
     int device, value = 0;
@@ -47,6 +47,24 @@ static inline int memory_gb_s(void) {
 static inline int l2_bytes(void) {
     static int bytes[MAX_DEVICES];
     return device_attribute(cudaDevAttrL2CacheSize, bytes);
+}
+
+/* How many clusters of so many CTAs of this kernel the current device runs at a time; 0 if it does not say. Of four
+ * CTAs, fewer than its SMs have space for: a cluster stays in one GPC, and not every GPC has a multiple of four SMs. */
+static inline int active_clusters(const void *kernel, int cluster, int threads, int shared_bytes) {
+    int count = 0;
+    cudaLaunchAttribute attribute;
+    cudaLaunchConfig_t config = {(unsigned)cluster, (unsigned)threads, (size_t)shared_bytes, NULL, &attribute, 1};
+    memset((void *)&attribute, 0, sizeof attribute);
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = (unsigned)cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess ||
+        cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) {
+        cudaGetLastError(); /* it says no more; a launch would say what is wrong */
+        return 0;
+    }
+    return count;
 }
 
 enum { MAX_CLUSTER = 8 };

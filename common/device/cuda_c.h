@@ -3,8 +3,8 @@
  * Chapters are written in the common subset: no templates, references, classes, lambdas, overloads; constants are
  * enums; helpers are static inline. Kernels reach the hardware only through the wrappers in this directory; each is one
  * PTX instruction or the smallest useful group, named in PTX's and CUTLASS's terms. In the model build every wrapper is
- * a macro of the same name that calls common/model and says where it was called. "PTX 9.7.x" in a comment is a section of
- * the PTX ISA manual 9.1. */
+ * a macro of the same name that calls common/model and says where it was called. "PTX 9.7.x" in a comment is a section
+ * of the PTX ISA manual 9.1. */
 #ifndef CUDA_C_H
 #define CUDA_C_H
 
@@ -22,14 +22,15 @@
 /* A bfloat16 by its bits: 1 sign, 8 exponent, 7 fraction. */
 typedef uint16_t bf16;
 
-/* An 8-bit float by its bits: 1 sign, 4 exponent, 3 fraction. No infinities; 0x7f and 0xff are NaN, 448 is the largest. */
+/* An 8-bit float by its bits: 1 sign, 4 exponent, 3 fraction. No infinities; 0x7f and 0xff are NaN, 448 is the
+ * largest. */
 typedef uint8_t e4m3;
 
 /* cudaStream_t, without CUDA's headers. */
 typedef struct CUstream_st *Stream;
 
-/* The functions of this directory's headers have their words and their PTX under PTX_FUNCTIONS: for nvcc, and for an editor,
- * which shows them where a chapter calls the model's macros (.clangd). */
+/* The functions of this directory's headers have their words and their PTX under PTX_FUNCTIONS: for nvcc, and for an
+ * editor, which shows them where a chapter calls the model's macros (.clangd). */
 #if defined(__CUDACC__) || defined(GEMM_EDITOR)
 #define PTX_FUNCTIONS
 #endif
@@ -51,22 +52,20 @@ typedef struct CUstream_st *Stream;
 /* Before a loop over register arrays: without it the arrays move to local memory. */
 #define UNROLL _Pragma("unroll")
 #define UNROLL_ONCE _Pragma("unroll 1")
-/* So many turns at a time, also of a loop whose number of turns is not known: a turn's end and the next one's beginning are
- * then one piece of code, which the compiler interleaves. */
+/* So many turns at a time, also of a loop whose number of turns is not known: a turn's end and the next one's beginning
+ * are then one piece of code, which the compiler interleaves. */
 #define UNROLL_BY(turns) _Pragma(STRINGIFY(unroll turns))
 
-#define SHARED_MEMORY(type, name)                                                                                      \
-    /* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a \
-       1024-byte boundary, which the 128-byte swizzle pattern needs. */ \
-    extern __shared__ __align__(1024) uint8_t shared_memory[];                                                         \
+/* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a
+ * 1024-byte boundary, which the 128-byte swizzle pattern needs. */
+#define SHARED_MEMORY(type, name)                              \
+    extern __shared__ __align__(1024) uint8_t shared_memory[]; \
     type *name = (type *)shared_memory
-/* In its place in a kernel that uses none. */
+/* In place of SHARED_MEMORY() in a kernel that uses none. */
 #define NO_SHARED_MEMORY
 
 /* `KERNEL_ENTRY(gemm_kernel, Params);` after a kernel lets the model call it; here there is nothing to do. */
 #define KERNEL_ENTRY(kernel, Params) enum { kernel##_params_bytes = sizeof(Params) }
-/* A kernel as an argument of launch_kernel(). */
-#define KERNEL(kernel) ((const void *)(kernel)), #kernel
 
 #endif
 
@@ -79,19 +78,8 @@ void asm(const char *);
 uint64_t __cvta_generic_to_shared(const void *p);
 #endif
 
-/* The body of a function that waits until n groups are left: the instruction takes n as a constant, and n is one where this
- * is inlined, 0 to 7. */
-/* clang-format off */
-#define GROUPS_CASE(i, wait) case i: asm volatile(wait " " #i ";" ::: "memory"); break;
-#define GROUPS_LEFT(wait, n)                                                                                     \
-    switch (n) {                                                                                                 \
-    GROUPS_CASE(0, wait) GROUPS_CASE(1, wait) GROUPS_CASE(2, wait) GROUPS_CASE(3, wait) GROUPS_CASE(4, wait)     \
-    GROUPS_CASE(5, wait) GROUPS_CASE(6, wait) GROUPS_CASE(7, wait)                                               \
-    default: asm volatile(wait ": n is a constant of 0 to 7;");                                                  \
-    }
-/* clang-format on */
-
-/* Address in the shared-memory window, as PTX wants it. Valid in its own CTA, and as the CTA-relative part elsewhere. */
+/* Address in the shared-memory window, as PTX wants it. Valid in its own CTA, and as the CTA-relative part
+ * elsewhere. */
 DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
 /* Exact. */
@@ -104,20 +92,20 @@ DEVICE bf16 float_to_bf16(float x) {
     return y;
 }
 
-/* Two at once: `low` in bits 0-15, `high` in bits 16-31. */
+/* Rounds two floats to bf16: `low` in bits 0-15, `high` in bits 16-31. */
 DEVICE uint32_t pack_bf16x2(float low, float high) {
     uint32_t y;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
     return y;
 }
 
-/* The value of the warp's lane 0, in all lanes: tells the compiler that it is the same in the whole warp. All 32 threads
- * of a warp call it. */
+/* The value of the warp's lane 0, in all lanes: tells the compiler that it is the same in the whole warp. All 32
+ * threads of a warp call it. */
 DEVICE int warp_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
-/* True in one thread of the warp, the same one every time. All 32 threads call it. Call it in the `if` that leads to TMA
- * instructions: ptxas then issues each once, where behind `threadIdx.x == 0`, or behind a variable that keeps the answer, it
- * wraps each in a loop over the warp. PTX 9.7.13.14 (elect.sync). */
+/* True in one thread of the warp, the same one every time. All 32 threads call it. Call it in the `if` that leads to
+ * TMA instructions: ptxas then issues each once. After `threadIdx.x == 0`, or after a variable that keeps the answer,
+ * it wraps each in a loop over the warp. PTX 9.7.13.14 (elect.sync). */
 DEVICE int elect_one(void) {
     uint32_t chosen;
     asm volatile("{\n"
@@ -129,8 +117,8 @@ DEVICE int elect_one(void) {
     return (int)chosen;
 }
 
-/* x itself, but the compiler does not see that: what is computed from it in a loop is computed there, and does not occupy
- * registers all through the loop. */
+/* x itself, but the compiler does not see that: what is computed from it in a loop is computed there, and does not
+ * occupy registers all through the loop. */
 DEVICE int recomputed(int x) {
     asm volatile("" : "+r"(x));
     return x;
@@ -149,86 +137,4 @@ DEVICE int recomputed(int x) {
 
 #endif
 
-#ifdef __CUDACC__
-
-/* Host: how a kernel is launched. Grid, CTA and cluster are 1-D. */
-typedef struct {
-    int grid;    /* CTAs */
-    int block;   /* threads in a CTA */
-    int cluster; /* CTAs in a cluster; 0: launch without the attribute */
-    int shared_bytes;
-    int overlap; /* 1: may start before the launch before it has ended (grid.h); sm_90 */
-} LaunchShape;
-
-/* Host: GEMM_OK if nothing failed, else GEMM_DEVICE and which CUDA call failed. */
-static inline GemmStatus cuda_status(cudaError_t result, const char *what, GemmError *error) {
-    return result == cudaSuccess ? GEMM_OK
-                                 : gemm_fails(error, GEMM_DEVICE, "%s failed: %s (%s)", what,
-                                              cudaGetErrorString(result), cudaGetErrorName(result));
-}
-
-/* Host: how many clusters of so many CTAs of this kernel the current device runs at a time; 0 if it does not say. Of four CTAs
- * fewer than its SMs have room for: a cluster stays in one GPC, and not every GPC has a multiple of four SMs. */
-static inline int active_clusters(const void *kernel, int cluster, int threads, int shared_bytes) {
-    int count = 0;
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t config;
-    memset((void *)&attribute, 0, sizeof attribute);
-    memset((void *)&config, 0, sizeof config);
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = (unsigned)cluster;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    config.gridDim.x = (unsigned)cluster;
-    config.gridDim.y = config.gridDim.z = config.blockDim.y = config.blockDim.z = 1;
-    config.blockDim.x = (unsigned)threads;
-    config.dynamicSmemBytes = (size_t)shared_bytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess ||
-        cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) {
-        cudaGetLastError(); /* it says no more; a launch would say what is wrong */
-        return 0;
-    }
-    return count;
-}
-
-/* Host: launch a kernel that takes one struct. `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream, error)`.
- * Returns GEMM_DEVICE where the launch failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
-static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
-                                       Stream stream, GemmError *error) {
-    cudaError_t result = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
-    if (result != cudaSuccess) {
-        return gemm_fails(error, GEMM_DEVICE, "%s needs %d bytes of shared memory in a CTA: %s", name,
-                          shape.shared_bytes, cudaGetErrorString(result));
-    }
-    cudaLaunchAttribute attributes[2];
-    unsigned count = 0;
-    memset((void *)attributes, 0, sizeof attributes);
-    if (shape.cluster > 0) {
-        attributes[count].id = cudaLaunchAttributeClusterDimension;
-        attributes[count].val.clusterDim.x = (unsigned)shape.cluster;
-        attributes[count].val.clusterDim.y = 1;
-        attributes[count].val.clusterDim.z = 1;
-        count++;
-    }
-    if (shape.overlap) {
-        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attributes[count].val.programmaticStreamSerializationAllowed = 1;
-        count++;
-    }
-    cudaLaunchConfig_t config;
-    memset((void *)&config, 0, sizeof config);
-    config.gridDim.x = (unsigned)shape.grid;
-    config.gridDim.y = config.gridDim.z = 1;
-    config.blockDim.x = (unsigned)shape.block;
-    config.blockDim.y = config.blockDim.z = 1;
-    config.dynamicSmemBytes = (size_t)shape.shared_bytes;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = count;
-    void *arguments[1] = {(void *)params};
-    return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name, error);
-}
-
-#endif
 #endif

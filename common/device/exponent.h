@@ -16,7 +16,8 @@ DEVICE float exp2_approx(float x) {
     return y;
 }
 
-/* The logarithm to base 2, with an error of 2^-22 of 1 or, outside 0.5 .. 2, of the result; of 0 -infinity. PTX 9.7.3.20. */
+/* The logarithm to base 2, with an error of 2^-22 of 1 or, outside 0.5 .. 2, of the result; of 0 -infinity. PTX
+ * 9.7.3.20. */
 DEVICE float log2_approx(float x) {
     float y;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -7,10 +7,10 @@
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
-/* No instruction. The registers a[4] of this warpgroup's threads are operand A of a product of e4m3: of `matrix` ("A" or
- * "B"), 64 rows from `row` on, and of each 32 elements from k on. The model then holds the product to it, as it does where
- * fragments come by ldmatrix: k must be that of the other operand, and what is stored must belong to these rows. A store to
- * one of the registers ends it, so call it behind the conversion. All threads. */
+/* No instruction. The registers a[4] of this warpgroup's threads are operand A of a product of e4m3: of `matrix` ("A"
+ * or "B"), 64 rows from `row` on, and of each 32 elements from k on. The model then holds the product to it, as it does
+ * where fragments come by ldmatrix: k must be that of the other operand, and what is stored must belong to these rows.
+ * A store to one of the registers ends it, so call it behind the conversion. All threads. */
 DEVICE void fragment_holds_e4m3(const uint32_t *a, const char *matrix, int row, int k) {
 #ifdef GEMM_MODEL
     model_fragment_holds(a, matrix, 1, row, k);

@@ -1,5 +1,5 @@
-/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself; global_atomic.h has
- * what orders more. PTX 9.7.13.5 (atom), 9.7.9.8 (ld), 9.7.9.11 (st). */
+/* global_counter.h - a counter in global memory that CTAs share. Relaxed: it orders nothing but itself; global_atomic.h
+ * has what orders more. PTX 9.7.13.5 (atom), 9.7.9.8 (ld), 9.7.9.11 (st). */
 #ifndef GLOBAL_COUNTER_H
 #define GLOBAL_COUNTER_H
 

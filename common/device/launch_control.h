@@ -1,10 +1,10 @@
-/* launch_control.h - cluster launch control: a cluster that runs takes over one that has not started. sm_100 and later, sm_120 too.
- * Nothing here has run on such a GPU. Section numbers are of PTX ISA 9.1.
+/* launch_control.h - cluster launch control: a cluster that runs takes over one that has not started. sm_100 and later,
+ * sm_120 too. Nothing here has run on such a GPU. Section numbers are of PTX ISA 9.1.
  *
- * A grid has a cluster for each tile. A cluster begins with its own, asks for the next, and works on whatever it is given, until the
- * answer is no: then nothing is left to take, or the GPU wants the SM for something else, and clusters that are left start as ever.
- * An answer is 16 bytes in shared memory, 16-byte aligned, which come as a TMA load does: through the async proxy, counted by an
- * mbarrier. Nobody may ask again who knows that the answer was no. */
+ * A grid has a cluster for each tile. A cluster begins with its own, asks for the next, and works on whatever it is
+ * given, until the answer is no: then nothing is left to take, or the GPU wants the SM for something else, and clusters
+ * that are left start as ever. An answer is 16 bytes in shared memory, 16-byte aligned, which come as a TMA load does:
+ * through the async proxy, counted by an mbarrier. Nobody may ask again who knows that the answer was no. */
 #ifndef LAUNCH_CONTROL_H
 #define LAUNCH_CONTROL_H
 
@@ -20,15 +20,16 @@ DEVICE void launch_try_cancel(void *answer, MBarrier *bar) {
         "r"(shared_address(bar))
         : "memory");
 }
-/* The same; the answer comes to this place in every CTA of the cluster, 16 bytes on the barrier at the place of `bar` in each.
- * sm_100a, and others with an a or f. */
+/* The same; the answer comes to this place in every CTA of the cluster, 16 bytes on the barrier at the place of `bar`
+ * in each. sm_100a, and others with an a or f. */
 DEVICE void launch_try_cancel_multicast(void *answer, MBarrier *bar) {
     asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
                  ".multicast::cluster::all.b128 [%0], [%1];" ::"r"(shared_address(answer)),
                  "r"(shared_address(bar))
                  : "memory");
 }
-/* 1: yes, and the number of the cancelled cluster's first CTA. It reads the answer by an ordinary load. PTX 9.7.13.18. */
+/* 1: yes, and the number of the cancelled cluster's first CTA. It reads the answer by an ordinary load. PTX
+ * 9.7.13.18. */
 DEVICE int launch_query_cancel(const void *answer, int *first_cta) {
     uint32_t given;
     asm volatile("{\n"

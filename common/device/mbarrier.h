@@ -6,47 +6,39 @@
  *
  * Waiting names the parity of the phase to wait for. A fresh barrier is in phase 0: wait(0) blocks until phase 0 is
  * complete; wait(1) returns at once, because the phase before 0 counts as complete. A waiter must not fall two phases
- * behind: the parity would look the same again. */
+ * behind: the parity of two phases later is equal. */
 #ifndef MBARRIER_H
 #define MBARRIER_H
 
 #include "cuda_c.h"
 
-/* 8 bytes, 8-byte aligned; a debug build for the GPU adds the name that a hung wait prints. */
+#if defined(GEMM_DEBUG) && !defined(GEMM_MODEL)
+/* A debug build for the GPU keeps the name that a hung wait prints. */
 typedef struct {
     uint64_t state;
-#if defined(GEMM_DEBUG) && !defined(GEMM_MODEL)
     const char *name;
     uint64_t index;
-#endif
 } MBarrier;
+#else
+/* 8 bytes, 8-byte aligned. */
+typedef struct {
+    uint64_t state;
+} MBarrier;
+#endif
 
 #ifdef PTX_FUNCTIONS
 
-#ifndef GEMM_DEBUG_WAIT_MS
-#define GEMM_DEBUG_WAIT_MS 2000 /* a wait in a debug build that takes longer is reported and traps */
-#endif
-
-#define mbarrier_init(bars, how_many, arrivals)                                                                          \
-    /* Makes an array of barriers, each to expect `arrivals` arrivals a phase. One thread. Other threads may use them, \
-       and copies may count on them, after a __syncthreads() (in a cluster: cluster_sync()). PTX 9.7.13.15.9. */ \
-    mbarrier_init_named(bars, how_many, arrivals, #bars)
-
-DEVICE void mbarrier_init_named(MBarrier *bars, int how_many, int arrivals, const char *name) {
+/* Makes an array of barriers, each to expect `arrivals` arrivals a phase. One thread. Other threads may use them, and
+ * copies may count on them, after a __syncthreads() (in a cluster: cluster_sync()). PTX 9.7.13.15.9. */
+DEVICE void mbarrier_init(MBarrier *bars, int how_many, int arrivals) {
     for (int i = 0; i < how_many; i++) {
         asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&bars[i])), "r"(arrivals)
                      : "memory");
-#ifdef GEMM_DEBUG
-        bars[i].name = name;
-        bars[i].index = (uint64_t)i;
-#else
-        (void)name;
-#endif
     }
 }
 
-/* Releases the initialisation, and nothing else, to the cluster. Needed before a cluster_arrive_relaxed(), which releases
- * nothing itself; before other barriers it is a habit. PTX 9.7.13.4. */
+/* Releases the initialisation, and nothing else, to the cluster. Needed before a cluster_arrive_relaxed(), which
+ * releases nothing itself; before other barriers it is a habit. PTX 9.7.13.4. */
 DEVICE void mbarrier_init_fence(void) { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 /* Ends the barrier's life, so that its memory may serve for something else, or be initialised anew. One thread, once a
@@ -55,7 +47,7 @@ DEVICE void mbarrier_inval(MBarrier *bar) {
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
-/* One arrival. Releases what this thread has written, for those who wait. Any thread. PTX 9.7.13.15.13, as all arrivals. */
+/* One arrival. Releases what this thread has written, for those who wait. Any thread. PTX 9.7.13.15.13. */
 DEVICE void mbarrier_arrive(MBarrier *bar) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(bar)) : "memory");
 }
@@ -65,8 +57,8 @@ DEVICE void mbarrier_arrive_count(MBarrier *bar, int count) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
 }
 
-/* One arrival; returns a token for the phase that it counts for, from which no thread has to keep a parity. A token is good
- * until the phase after its own is complete. */
+/* One arrival; returns a token for the phase that it counts for, from which no thread has to keep a parity. A token is
+ * good until the phase after its own is complete. */
 DEVICE uint64_t mbarrier_arrive_token(MBarrier *bar) {
     uint64_t token;
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(token) : "r"(shared_address(bar)) : "memory");
@@ -79,8 +71,8 @@ DEVICE void mbarrier_expect_tx(MBarrier *bar, int bytes) {
                  : "memory");
 }
 
-/* Announces bytes, then one arrival: the usual call of a thread that starts copies. The bytes are those of the full boxes,
- * also where a box hangs over the edge of the tensor. */
+/* Announces bytes, then one arrival: the usual call of a thread that starts copies. The bytes are those of the full
+ * boxes, also where a box hangs over the edge of the tensor. */
 DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
@@ -96,15 +88,15 @@ DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
                  __VA_ARGS__                                  \
                  : "memory")
 
-/* mbarrier_arrive() on the barrier at the same place in CTA `rank` of the cluster. The default .release.cta is enough where
- * only the order of reads before and writes after matters, as for the release of an empty stage; the .cluster form costs a
- * fence on every release. */
+/* mbarrier_arrive() on the barrier at the same place in CTA `rank` of the cluster. The default .release.cta is enough
+ * where only the order of reads before and writes after matters, as for the release of an empty stage; the .cluster
+ * form costs a fence on every release. */
 DEVICE void mbarrier_arrive_remote(MBarrier *bar, int rank) {
     MBARRIER_REMOTE("arrive.shared::cluster.b64 _, [remote]", "r"(rank));
 }
 
-/* The same, and the CTA that waits, by mbarrier_wait_parity_cluster(), may read what this thread has written by ordinary
- * stores. */
+/* mbarrier_arrive_remote(), and the CTA that waits, by mbarrier_wait_parity_cluster(), may read what this thread has
+ * written by ordinary stores. */
 DEVICE void mbarrier_arrive_release_cluster(MBarrier *bar, int rank) {
     MBARRIER_REMOTE("arrive.release.cluster.shared::cluster.b64 _, [remote]", "r"(rank));
 }
@@ -114,7 +106,7 @@ DEVICE void mbarrier_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
     MBARRIER_REMOTE("expect_tx.relaxed.cluster.shared::cluster.b64 [remote], %2", "r"(rank), "r"(bytes));
 }
 
-/* mbarrier_arrive_expect_tx() there. */
+/* mbarrier_arrive_expect_tx() on the barrier at that place in CTA `rank` of the cluster. */
 DEVICE void mbarrier_arrive_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
     MBARRIER_REMOTE("arrive.expect_tx.release.cluster.shared::cluster.b64 _, [remote], %2", "r"(rank), "r"(bytes));
 }
@@ -132,15 +124,15 @@ DEVICE void mbarrier_arrive_expect_tx_remote(MBarrier *bar, int rank, int bytes)
                  : "memory");                                      \
     return (int)complete
 
-/* Nonzero if the phase with this parity is complete. Never blocks. PTX 9.7.13.15.16, as all waits. */
+/* Nonzero if the phase with this parity is complete. Never blocks. PTX 9.7.13.15.16. */
 DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) {
     MBARRIER_ASK("test_wait.parity.shared::cta", "", "r"(parity));
 }
-/* The same, but may suspend the thread for a while first. 0 says nothing: ask again. */
+/* mbarrier_test_wait_parity(), but may suspend the thread for a while first. 0 says nothing: ask again. */
 DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) {
     MBARRIER_ASK("try_wait.parity.shared::cta", "", "r"(parity));
 }
-/* The same for about `ns` nanoseconds at most. */
+/* mbarrier_try_wait_parity() that suspends for about `ns` nanoseconds at most. */
 DEVICE int mbarrier_try_wait_parity_hint(MBarrier *bar, uint32_t parity, uint32_t ns) {
     MBARRIER_ASK("try_wait.parity.shared::cta", ", %3", "r"(parity), "r"(ns));
 }
@@ -159,27 +151,49 @@ DEVICE void mbarrier_wait(MBarrier *bar, uint64_t token) {
     }
 }
 
-/* `form` until the phase with this parity is complete. */
-#define MBARRIER_WAIT(form)                                         \
-    asm volatile("{\n"                                              \
-                 ".reg .pred p;\n"                                  \
-                 "again:\n"                                         \
-                 "mbarrier." form ".shared::cta.b64 p, [%0], %1;\n" \
-                 "@!p bra again;\n"                                 \
-                 "}\n" ::"r"(shared_address(bar)),                  \
-                 "r"(parity)                                        \
-                 : "memory")
+/* Waits until the phase with this parity is complete. Acquires: what was written before the arrivals, and what the
+ * copies counted by this phase have brought, may be read afterwards. Any thread; only on barriers of its own CTA. */
+DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again;\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(parity)
+                 : "memory");
+}
 
-/* Waits as mbarrier_wait_parity() does, and acquires from the whole cluster: for data that came by ordinary or asynchronous
- * stores of a peer CTA (cluster.h). */
+/* Waits as mbarrier_wait_parity() does, and acquires from the whole cluster: for data that came by ordinary or
+ * asynchronous stores of a peer CTA (cluster.h). */
 DEVICE void mbarrier_wait_parity_cluster(MBarrier *bar, uint32_t parity) {
-    MBARRIER_WAIT("try_wait.parity.acquire.cluster");
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again;\n"
+                 "}\n" ::"r"(shared_address(bar)),
+                 "r"(parity)
+                 : "memory");
 }
 
 #ifdef GEMM_DEBUG
 
-#define mbarrier_wait_parity(bar, parity) mbarrier_wait_parity_bounded(bar, parity, HERE)
+#ifndef GEMM_DEBUG_WAIT_MS
+#define GEMM_DEBUG_WAIT_MS 2000 /* a wait in a debug build that takes longer is reported and traps */
+#endif
 
+/* mbarrier_init(), and keeps the name. */
+DEVICE void mbarrier_init_named(MBarrier *bars, int how_many, int arrivals, const char *name) {
+    mbarrier_init(bars, how_many, arrivals);
+    for (int i = 0; i < how_many; i++) {
+        bars[i].name = name;
+        bars[i].index = (uint64_t)i;
+    }
+}
+#define mbarrier_init(bars, how_many, arrivals) mbarrier_init_named(bars, how_many, arrivals, #bars)
+
+/* mbarrier_wait_parity() that gives up. */
 DEVICE void mbarrier_wait_parity_bounded(MBarrier *bar, uint32_t parity, const char *where) {
     uint64_t start, now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
@@ -193,12 +207,7 @@ DEVICE void mbarrier_wait_parity_bounded(MBarrier *bar, uint32_t parity, const c
         }
     }
 }
-
-#else
-
-/* Waits until the phase with this parity is complete. Acquires: what was written before the arrivals, and what the copies
- * counted by this phase have brought, may be read afterwards. Any thread; only on barriers of its own CTA. */
-DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) { MBARRIER_WAIT("try_wait.parity"); }
+#define mbarrier_wait_parity(bar, parity) mbarrier_wait_parity_bounded(bar, parity, HERE)
 
 #endif
 

@@ -7,8 +7,8 @@
  *     b[0] = B(k = 2t..2t+1, n = g)                         b[1] = B(k = 2t + 8.., n = g)
  *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1)
  *
- * In other types a register holds the same four bytes of its row, so the formulas hold with 4 and 16 in place of 2 and 8 for
- * fp8, with 1 and 4 for tf32; ldmatrix_x4 loads all of them. */
+ * In other types a register holds the same four bytes of its row, so the formulas hold with 4 and 16 in place of 2 and
+ * 8 for fp8, with 1 and 4 for tf32; ldmatrix_x4 loads all of them. */
 #ifndef MMA_SYNC_H
 #define MMA_SYNC_H
 
@@ -26,8 +26,8 @@ DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
                  : "memory");
 }
 
-/* The same, each matrix transposed: lane l receives elements l / 4 of rows 2(l % 4) and the next. For an operand whose k are
- * the rows in shared memory: B as [k][n]. Two-byte elements only. */
+/* ldmatrix_x4() with each matrix transposed: lane l receives elements l / 4 of rows 2(l % 4) and the next. For an
+ * operand whose k are the rows in shared memory: B as [k][n]. Two-byte elements only. */
 DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -35,7 +35,8 @@ DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
                  : "memory");
 }
 
-/* The mirror of ldmatrix_x4(): stores four 8x8 matrices. sm_90. PTX 9.7.14.5.16. */
+/* Stores four 8x8 matrices to shared memory: lanes 8i..8i+7 give the addresses of the 8 rows of matrix i, and r[i] of
+ * lane l is elements 2(l % 4) and the next of its row l / 4, as ldmatrix_x4() loads them. sm_90. PTX 9.7.14.5.16. */
 DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                  :
@@ -48,19 +49,19 @@ DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
 
-/* D += A (16x16) * B (16x8) of bf16. PTX 9.7.14.5.14, as those below. */
+/* D += A (16x16) * B (16x8) of bf16. PTX 9.7.14.5.14. */
 DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     MMA_SYNC("m16n8k16.row.col.f32.bf16.bf16.f32");
 }
-/* Of fp16. */
+/* mma_m16n8k16() of fp16. */
 DEVICE void mma_m16n8k16_f16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     MMA_SYNC("m16n8k16.row.col.f32.f16.f16.f32");
 }
-/* Of fp8: A 16x32, B 32x8. sm_89. */
+/* D += A * B of fp8 e4m3: A 16x32, B 32x8. sm_89. */
 DEVICE void mma_m16n8k32_e4m3(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     MMA_SYNC("m16n8k32.row.col.f32.e4m3.e4m3.f32");
 }
-/* Of fp32 whose lower 13 bits do not count: A 16x8, B 8x8. */
+/* D += A * B of tf32, fp32 whose lower 13 bits do not count: A 16x8, B 8x8. */
 DEVICE void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     MMA_SYNC("m16n8k8.row.col.f32.tf32.tf32.f32");
 }

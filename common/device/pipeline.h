@@ -2,8 +2,8 @@
  * PipelineTmaAsync). The producer is one thread that starts TMA loads; a consumer is a warpgroup.
  *
  * Each stage has two barriers. full: the producer arrives once and announces the bytes, the copy engine completes them;
- * consumers wait. empty: every consumer arrives once when it has finished reading, or, where warps read by themselves (10,
- * 11), each warp of it; the producer waits. */
+ * consumers wait. empty: every consumer arrives once when it has finished reading, or, where warps read by themselves
+ * (10, 11), each warp of it; the producer waits. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
@@ -22,8 +22,8 @@ HOST_DEVICE PipelineState consumer_start_state(void) {
     return state;
 }
 
-/* The producer starts at stage 0 with parity 1: a fresh empty barrier counts the phase before 0 as complete, so the first
- * lap finds every stage free. */
+/* The producer starts at stage 0 with parity 1: a fresh empty barrier counts the phase before 0 as complete, so the
+ * first lap finds every stage free. */
 HOST_DEVICE PipelineState producer_start_state(void) {
     PipelineState state = {0, 1};
     return state;
@@ -57,8 +57,8 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
     } while (0)
 
 /* Ask ahead of a wait: nonzero if the stage is free, or its bytes have landed. "try" may suspend the thread for a while
- * first, "test" does not. A thread that is told yes needs no wait any more. No says only "not yet": who has nothing else
- * to do then has to wait. */
+ * first, "test" does not. A thread that is told yes needs no wait any more. No says only "not yet": who has nothing
+ * else to do then has to wait. */
 #define producer_try_acquire(empty, state) /* producer thread: is the stage free? */ \
     mbarrier_try_wait_parity(&(empty)[(state).index], (state).phase)
 #define consumer_try_wait(full, state) /* consumer, all threads: have the stage's bytes landed? */ \

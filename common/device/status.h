@@ -14,8 +14,8 @@ typedef enum {
     GEMM_UNJUDGED = 5,  /* the CPU model cannot judge the program: a limit of its own, or exit() in a kernel */
 } GemmStatus;
 
-/* What is wrong, in one line without its end. A function on the host that may fail takes a pointer to one for its caller;
- * where that is NULL, the line goes to stderr. */
+/* What is wrong, in one line without its end. A function on the host that may fail takes a pointer to one for its
+ * caller; where that is NULL, the line goes to stderr. */
 typedef struct {
     char text[512];
 } GemmError;

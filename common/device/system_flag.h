@@ -1,9 +1,9 @@
 /* system_flag.h - words by which GPUs of one host tell each other how far they have come. Scope .sys. sm_70.
  *
- * A flag orders what a device writes into the memory of another: ordinary stores, and TMA stores that its thread has waited
- * for by bulk_wait_group(0), which is more than bulk_wait_group_read(). The scope of global_atomic.h is .gpu: it reaches the
- * threads of one device, so that a flag of that scope orders nothing here, even if its value arrives.
- * PTX 9.7.13.6 (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
+ * A flag orders what a device writes into the memory of another: ordinary stores, and TMA stores that its thread has
+ * waited for by bulk_wait_group(0), which is more than bulk_wait_group_read(). The scope of global_atomic.h is .gpu: it
+ * reaches the threads of one device, so that a flag of that scope orders nothing here, even if its value arrives. PTX
+ * 9.7.13.6 (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
  *
  * Any thread; a flag is an int in the memory of any of the devices. */
 #ifndef SYSTEM_FLAG_H
@@ -47,8 +47,8 @@ DEVICE void system_flag_wait_acquire(const int *flag, int value) {
     }
 }
 
-/* Both halves for relaxed accesses. What came before it is handed on by those behind it; what those before it have read is
- * acquired. CUDA's __threadfence_system(). */
+/* Both halves for relaxed accesses. What came before it is handed on by those behind it; what those before it have read
+ * is acquired. CUDA's __threadfence_system(). */
 DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 #elif defined(GEMM_MODEL)

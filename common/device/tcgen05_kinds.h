@@ -2,7 +2,8 @@
 #ifndef TCGEN05_KINDS_H
 #define TCGEN05_KINDS_H
 
-/* .kind of tcgen05.mma. Those from MXF8F6F4 on have scales: one for 32 of k, of MXF4NVF4 (.scale_vec::4X) for 16. The last two do the same. */
+/* .kind of tcgen05.mma. Those from MXF8F6F4 on have scales: one for 32 of k, of MXF4NVF4 (.scale_vec::4X) for 16. The
+ * last two do the same. */
 typedef enum {
     TCGEN05_F16,
     TCGEN05_F8F6F4,
@@ -12,8 +13,8 @@ typedef enum {
     TCGEN05_MXF4NVF4_2X,
 } Tcgen05Kind;
 
-/* How the registers of a warp lie in tensor memory for tcgen05.ld and .st. With TCGEN05_PACKED added a register has the lower halves of
- * two columns: .pack::16b and .unpack::16b. */
+/* How the registers of a warp lie in tensor memory for tcgen05.ld and .st. With TCGEN05_PACKED added a register has the
+ * lower halves of two columns: .pack::16b and .unpack::16b. */
 typedef enum { TCGEN05_32X32B, TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B, TCGEN05_16X32BX2 } Tcgen05Registers;
 enum { TCGEN05_PACKED = 8 };
 

@@ -1,8 +1,8 @@
 /* tile_order.h - which tile of C a CTA takes.
  *
- * CTAs that run at the same time share panels of A and B through L2. Walking a wide C row by row, 132 CTAs touch one or two
- * panels of A and a hundred of B; walking it in groups of `group` tile rows, column by column inside a group, they touch
- * `group` panels of A and 132 / group of B, and far fewer bytes come from DRAM. Host and kernel. */
+ * CTAs that run at the same time share panels of A and B through L2. Walking a wide C row by row, 132 CTAs touch one or
+ * two panels of A and a hundred of B; walking it in groups of `group` tile rows, column by column inside a group, they
+ * touch `group` panels of A and 132 / group of B, and far fewer bytes come from DRAM. Host and kernel. */
 #ifndef TILE_ORDER_H
 #define TILE_ORDER_H
 

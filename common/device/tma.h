@@ -2,15 +2,17 @@
  *
  * A tensor map, made on the host, describes the tensor in global memory: address, sizes, strides, element type, and how
  * a box of it is laid into shared memory (box sizes, swizzle). The destination, the coordinates and the barrier are
- * operands of each copy. What lies outside the tensor is read as zero. It is not written, with one exception: a row that
- * ends inside a 16-byte chunk is written to the end of that chunk (measured on an H200, tests/conform/README.md). */
+ * operands of each copy. What lies outside the tensor is read as zero. It is not written, with one exception: a row
+ * that ends inside a 16-byte chunk is written to the end of that chunk (measured on an H200,
+ * tests/conform/README.md). */
 #ifndef TMA_H
 #define TMA_H
 
 #include "cuda_c.h"
 #include "mbarrier.h"
 
-/* How a box is laid into shared memory: rows of 32, 64 or 128 bytes whose 16-byte chunks are permuted (swizzle.h). */
+/* How a box is laid into shared memory: rows of 32, 64 or 128 bytes whose 16-byte chunks are permuted (swizzle.h). The
+ * values are those of CUtensorMapSwizzle. */
 typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
 #ifdef __CUDACC__
@@ -22,10 +24,10 @@ typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
 /* Fetches the tensor map ahead of its first use. One thread. */
 DEVICE void tma_prefetch_map(const TensorMap *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
-/* Starts the copy of the box whose first element is column c0, row c1 into shared memory at `dst` (128-byte aligned; 1024
- * with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes: other columns are an illegal instruction. One
- * thread. It ends with complete_tx of the box's bytes on `bar`; whoever has waited for that phase may read the box, through
- * any proxy. PTX 9.7.9.27.1.2. */
+/* Starts the copy of the box whose first element is column c0, row c1 into shared memory at `dst` (128-byte aligned;
+ * 1024 with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes: other columns are an illegal instruction.
+ * One thread. It ends with complete_tx of the box's bytes on `bar`; whoever has waited for that phase may read the box,
+ * through any proxy. PTX 9.7.9.27.1.2. */
 DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
@@ -34,8 +36,8 @@ DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrie
         : "memory");
 }
 
-/* The same into every CTA of the cluster whose bit is set in `mask`, at the same place in its shared memory, signalling the
- * barrier at the same place there. */
+/* tma_load_2d() into every CTA of the cluster whose bit is set in `mask`, at the same place in its shared memory,
+ * signalling the barrier at the same place there. */
 DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                  "[%0], [%1, {%2, %3}], [%4], %5;"
@@ -53,7 +55,7 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) 
                  : "memory");
 }
 
-/* The same, adding to what is there. PTX 9.7.9.27.1.3. */
+/* tma_store_2d(), but adds to what is there. PTX 9.7.9.27.1.3. */
 DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
     asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
                  :
@@ -64,35 +66,33 @@ DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int
 /* Closes this thread's group of stores. PTX 9.7.9.27.2. */
 DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-/* This thread waits until all but its n latest groups have been read from shared memory: then the buffers may be written
- * again. Groups belong to the thread that issued the stores. PTX 9.7.9.27.2. */
-DEVICE void bulk_wait_group_read(const int n){GROUPS_LEFT("cp.async.bulk.wait_group.read", n)}
+/* This thread waits until all but its n latest groups have been read from shared memory: then the buffers may be
+ * written again. Groups belong to the thread that issued the stores; n is a constant. PTX 9.7.9.27.2. */
+#define bulk_wait_group_read(n) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(n)) : "memory")
 
-/* The same until they have been written to global memory. */
-DEVICE void bulk_wait_group(const int n){GROUPS_LEFT("cp.async.bulk.wait_group", n)}
+/* This thread waits until all but its n latest groups of stores have been written to global memory; n is a constant. */
+#define bulk_wait_group(n) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(n)) : "memory")
 
-/* Orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses of the copy engine and
- * of wgmma (the async proxy). PTX 9.7.13.4. */
-DEVICE void fence_proxy_async(void) {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+/* Orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses of the copy engine
+ * and of wgmma (the async proxy). PTX 9.7.13.4. */
+DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/* The same for global memory, before the copy engine loads what was stored by ordinary stores in this launch, or stores over
- * it. The writing thread calls it before it hands the data on, or the thread that starts the copy behind what orders the
- * two. */
+/* fence_proxy_async() for global memory: before the copy engine loads what ordinary stores of this launch have written,
+ * or stores over it. Either the writing thread calls it, before it publishes the data, or the thread that starts the
+ * copy, after what orders the two. */
 DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 
-/* The same for shared and global memory. */
+/* fence_proxy_async() for shared and global memory. */
 DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-/* fence_proxy_async() in halves, for shared memory of a cluster: this one by the threads that have stored, before the barrier.
- * For the async proxy of the CTA that it is executed in, it is enough. CUDA 12.7 or later. */
+/* fence_proxy_async() in halves, for shared memory of a cluster: the first half, by the threads that have stored,
+ * before the barrier. For the async proxy of the CTA that it is executed in, it is enough. CUDA 12.7 or later. */
 DEVICE void fence_proxy_async_release(void) {
     asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;" ::: "memory");
 }
 
-/* This one by the thread that starts the copy, behind the barrier, for what threads of other CTAs have released. ptxas 13.0
- * makes no instruction of it for sm_90: alone it does nothing. */
+/* The second half, by the thread that starts the copy, after the barrier, for what threads of other CTAs have released.
+ * ptxas 13.0 makes no instruction of it for sm_90: alone it does nothing. */
 DEVICE void fence_proxy_async_acquire(void) {
     asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
 }
@@ -142,16 +142,14 @@ static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
-/* Host: describes a bf16 matrix [rows][ld], of which the first `cols` elements of each row count. base is 16-byte aligned, ld
- * a multiple of 8, box_rows and box_cols 1..256, box_cols * 2 a multiple of 16 and, with a swizzle, not more than its span.
- * Returns GEMM_DEVICE where the driver refuses it. */
+/* Host: describes a bf16 matrix [rows][ld], of which the first `cols` elements of each row count. base is 16-byte
+ * aligned, ld a multiple of 8, box_rows and box_cols 1..256, box_cols * 2 a multiple of 16 and, with a swizzle, not
+ * more than its span. Returns GEMM_DEVICE where the driver refuses it. */
 static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                        int box_rows, int box_cols, Swizzle swizzle, GemmError *error) {
 #ifdef GEMM_MODEL
     return model_tensor_map_2d(map, name, base, rows, cols, ld, box_rows, box_cols, swizzle, error);
 #else
-    static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
-                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder(error);
     if (encode == NULL) {
         return GEMM_DEVICE;
@@ -161,8 +159,8 @@ static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const b
     cuuint32_t box[2] = {(cuuint32_t)box_cols, (cuuint32_t)box_rows};
     cuuint32_t steps[2] = {1, 1};
     CUresult result = encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)base, sizes, row_bytes, box, steps,
-                             CU_TENSOR_MAP_INTERLEAVE_NONE, modes[swizzle], CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return gemm_fails(error, GEMM_DEVICE,
                           "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): %d x %d elements at %p, row "

@@ -1,9 +1,9 @@
 /* tma_nd.h - what tma.h does, for tensors of rank 1 to 5 and of other element types. sm_90.
  *
- * tma.h's copies of two dimensions serve every element type: that is in the tensor map. Coordinates are elements and may
- * lie outside the tensor, as tma.h says; the first one counts the contiguous dimension, and its bytes are a multiple of 16:
- * 16 elements of fp8, 8 of bf16, 4 of fp32. Loads, stores and sums are called, ordered and completed as their namesakes in
- * tma.h: one thread each. PTX 9.7.9.27.1.2 and 9.7.9.27.1.3. */
+ * tma.h's copies of two dimensions serve every element type: that is in the tensor map. Coordinates are elements and
+ * may lie outside the tensor, as tma.h says; the first one counts the contiguous dimension, and its bytes are a
+ * multiple of 16: 16 elements of fp8, 8 of bf16, 4 of fp32. Loads, stores and sums are called, ordered and completed as
+ * their namesakes in tma.h: one thread each. PTX 9.7.9.27.1.2 and 9.7.9.27.1.3. */
 #ifndef TMA_ND_H
 #define TMA_ND_H
 
@@ -33,7 +33,8 @@ typedef struct {
 
 #ifdef PTX_FUNCTIONS
 
-/* Copies of a rank: the names of the coordinates in the instruction, behind %0 .. %2 or %0 .. %1, and the coordinates. */
+/* Copies of a rank: the names of the coordinates in the instruction, behind %0 .. %2 or %0 .. %1, and the
+ * coordinates. */
 #define TMA_LOAD(rank, at, ...)                                                                        \
     asm volatile("cp.async.bulk.tensor." rank "d.shared::cluster.global.mbarrier::complete_tx::bytes " \
                  "[%0], [%1, {" at "}], [%2];" ::"r"(shared_address(dst)),                             \
@@ -127,8 +128,6 @@ static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const T
     return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle,
                                t->fill_nan, error);
 #else
-    static const CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
-                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
     TensorMapEncoder encode = tensor_map_encoder(error);
     if (encode == NULL) {
         return GEMM_DEVICE;
@@ -144,7 +143,7 @@ static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const T
     }
     CUresult result =
         encode(map, (CUtensorMapDataType)t->type, (cuuint32_t)t->rank, (void *)t->base, sizes, strides, box, steps,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, modes[t->swizzle], CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t->swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                t->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return gemm_fails(

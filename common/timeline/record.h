@@ -1,6 +1,6 @@
 /* record.h - records what the warps of a kernel do and when. nvcc reads it before a chapter (-include) and so makes its
- * traced copy; no other build knows of it. First come the functions that record, then those of common/device again, under
- * their own names, with the recording around them: a wait before and after, an ldmatrix, an mma.sync, a commit.
+ * traced copy; no other build knows of it. First come the functions that record, then those of common/device again,
+ * under their own names, with the recording around them: a wait before and after, an ldmatrix, an mma.sync, a commit.
  *
  * Lane 0 of each warp writes records of 16 bytes into its warp's part of a buffer in global memory, mostly one for each
  * span of time. When that part is full, further records are counted as lost. Times are the low words of the SM's clock;
@@ -337,8 +337,8 @@ HOST_DEVICE void trace_tile(int row, int col) {
 
 /* ---- common/device, recorded ------------------------------------------------------------------------------------- */
 
-/* Inside of its own expansion a macro's name is the function that it replaces. What needs an argument twice is a function
- * first. Functions of common/device that call others of it are not seen inside, and recorded as one. */
+/* Inside of its own expansion a macro's name is the function that it replaces. What needs an argument twice is a
+ * function first. Functions of common/device that call others of it are not seen inside, and recorded as one. */
 
 /* cuda_c.h */
 #undef SHARED_MEMORY
@@ -384,20 +384,25 @@ HOST_DEVICE Tile recorded_tile_at(int index, int tiles_m, int tiles_n, int group
 }
 #define tile_at recorded_tile_at
 
+/* A wait for groups. Its count is part of the instruction, so it is a macro, and a macro cannot call the one that it
+ * replaces. */
+#define RECORDED_WAIT(instruction, n, record)                        \
+    do {                                                             \
+        uint32_t begin_ = trace_close();                             \
+        asm volatile(instruction " %0;" ::"n"((int)(n)) : "memory"); \
+        record;                                                      \
+    } while (0)
+
 /* cp_async.h */
 #define cp_async_commit_group() (cp_async_commit_group(), trace_commit(TRACE_COPY))
-DEVICE void recorded_cp_async_wait_group(const int n) {
-    uint32_t begin = trace_close();
-    cp_async_wait_group(n);
-    trace_span(TRACE_COPY_WAIT, n, begin, 0);
-}
-#define cp_async_wait_group recorded_cp_async_wait_group
+#undef cp_async_wait_group
+#define cp_async_wait_group(n) RECORDED_WAIT("cp.async.wait_group", n, trace_span(TRACE_COPY_WAIT, n, begin_, 0))
 
 /* mma_sync.h */
 #define ldmatrix_x4(r, row) (trace_ldmatrix(), ldmatrix_x4(r, row))
 
-/* The compiler may move a product, which is no volatile asm, but not across what changes its sums: so it keeps its place
- * among readings of the clock. */
+/* The compiler may move a product, which is no volatile asm, but not across what changes its sums: so it keeps its
+ * place among readings of the clock. */
 DEVICE void recorded_mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     registers_settled(d, 4);
     mma_m16n8k16(d, a, b);
@@ -427,9 +432,9 @@ DEVICE float recorded_exp2_approx(float x) {
 /* mbarrier.h */
 DEVICE void recorded_mbarrier_init(MBarrier *bars, int how_many, int arrivals, const char *name) {
     trace_barriers(shared_address(bars), how_many, name);
-    mbarrier_init_named(bars, how_many, arrivals, name);
+    mbarrier_init(bars, how_many, arrivals);
 }
-#define mbarrier_init_named recorded_mbarrier_init
+#define mbarrier_init(bars, how_many, arrivals) recorded_mbarrier_init(bars, how_many, arrivals, #bars)
 
 DEVICE void recorded_mbarrier_expect_tx(MBarrier *bar, int bytes) {
     trace_expect(shared_address(bar), bytes);
@@ -482,31 +487,23 @@ DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int 
 #define tma_reduce_add_2d(...) RECORDED_STORE(tma_reduce_add_2d(__VA_ARGS__))
 #define bulk_commit_group() RECORDED_STORE(trace_close(); bulk_commit_group()) /* a group without stores counts too */
 
-DEVICE void recorded_bulk_wait_group_read(const int n) {
-    uint32_t begin = trace_close();
-    bulk_wait_group_read(n);
-    trace_span(TRACE_STORE_WAIT, n, begin, 0);
-}
-#define bulk_wait_group_read recorded_bulk_wait_group_read
-
-DEVICE void recorded_bulk_wait_group(const int n) {
-    uint32_t begin = trace_close();
-    bulk_wait_group(n);
-    trace_span(TRACE_STORE_WAIT, n, begin, 0);
-}
-#define bulk_wait_group recorded_bulk_wait_group
+#undef bulk_wait_group_read
+#define bulk_wait_group_read(n) \
+    RECORDED_WAIT("cp.async.bulk.wait_group.read", n, trace_span(TRACE_STORE_WAIT, n, begin_, 0))
+#undef bulk_wait_group
+#define bulk_wait_group(n) RECORDED_WAIT("cp.async.bulk.wait_group", n, trace_span(TRACE_STORE_WAIT, n, begin_, 0))
 
 /* wgmma.h */
 #define wgmma_fence() (trace_products_begin(), wgmma_fence())
+#define wgmma_m64n128k16(...) (trace_product(128), wgmma_m64n128k16(__VA_ARGS__))
+#define wgmma_m64n192k16(...) (trace_product(192), wgmma_m64n192k16(__VA_ARGS__))
+#define wgmma_m64n208k16(...) (trace_product(208), wgmma_m64n208k16(__VA_ARGS__))
+#define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
 #define wgmma_ss(n, ...) (trace_product(n), wgmma_ss(n, __VA_ARGS__))
 #define wgmma_rs(n, ...) (trace_product(n), wgmma_rs(n, __VA_ARGS__))
 #define wgmma_rs_trans_b(n, ...) (trace_product(n), wgmma_rs_trans_b(n, __VA_ARGS__))
 
-DEVICE void recorded_wgmma_wait_group(const int n) {
-    uint32_t begin = trace_close();
-    wgmma_wait_group(n);
-    trace_products_waited(n, begin);
-}
-#define wgmma_wait_group recorded_wgmma_wait_group
+#undef wgmma_wait_group
+#define wgmma_wait_group(n) RECORDED_WAIT("wgmma.wait_group.sync.aligned", n, trace_products_waited(n, begin_))
 
 #endif

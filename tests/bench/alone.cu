@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(128 * WARPGROUPS, 1) wgmma_alone(const 
         wgmma_fence();
         UNROLL
         for (int step = 0; step < 4; step++) {
-            wgmma_ss(256, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, round + step > 0);
+            wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, round + step > 0);
         }
         wgmma_commit_group();
         wgmma_wait_group(1);

@@ -626,6 +626,14 @@ enum { PRODUCT_B = 8192, PRODUCT_SHARED = PRODUCT_B + 32768, PRODUCT_STEPS = 4 }
 /* clang-format off */
 /* PRODUCT_CASES(PRODUCT) calls PRODUCT(kind, operand A, n, behind the name, low_bits). */
 #define PRODUCT_OF_WIDTH(n, PRODUCT, kind, operand) PRODUCT(kind, operand, n,, 0)
+#define WGMMA_WIDTHS(X, ...) \
+    X(8, __VA_ARGS__) X(16, __VA_ARGS__) X(24, __VA_ARGS__) X(32, __VA_ARGS__) X(40, __VA_ARGS__) \
+    X(48, __VA_ARGS__) X(56, __VA_ARGS__) X(64, __VA_ARGS__) X(72, __VA_ARGS__) X(80, __VA_ARGS__) \
+    X(88, __VA_ARGS__) X(96, __VA_ARGS__) X(104, __VA_ARGS__) X(112, __VA_ARGS__) X(120, __VA_ARGS__) \
+    X(128, __VA_ARGS__) X(136, __VA_ARGS__) X(144, __VA_ARGS__) X(152, __VA_ARGS__) X(160, __VA_ARGS__) \
+    X(168, __VA_ARGS__) X(176, __VA_ARGS__) X(184, __VA_ARGS__) X(192, __VA_ARGS__) X(200, __VA_ARGS__) \
+    X(208, __VA_ARGS__) X(216, __VA_ARGS__) X(224, __VA_ARGS__) X(232, __VA_ARGS__) X(240, __VA_ARGS__) \
+    X(248, __VA_ARGS__) X(256, __VA_ARGS__)
 #define PRODUCT_ALL_WIDTHS(PRODUCT, kind, operand) WGMMA_WIDTHS(PRODUCT_OF_WIDTH, PRODUCT, kind, operand)
 #define PRODUCT_SOME_WIDTHS(PRODUCT, kind, operand) \
     PRODUCT(kind, operand, 8,, 0) PRODUCT(kind, operand, 64,, 0) PRODUCT(kind, operand, 72,, 0) \

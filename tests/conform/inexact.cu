@@ -9,6 +9,7 @@
 #include "device/tma.h"
 #include "device/wgmma.h"
 #include "inexact.h"
+#include "wgmma_types.h"
 
 typedef struct {
     uint8_t a[64 * 128], b[INEXACT_COLUMNS * 128]; /* rows of 128 bytes, of which 32 count; 128-byte swizzle */

@@ -16,6 +16,7 @@
 #include "../../common/device/wgmma.h"
 #include "covered.h"
 #include "vectors.h"
+#include "wgmma_types.h"
 
 /* complete_tx(bar, bytes): mbarrier.complete_tx.
  * delay_us(us): let the others go first.

@@ -8,6 +8,7 @@
 #include "../../common/device/swizzle.h"
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
+#include "../conform/wgmma_types.h"
 
 #include "cases.h"
 

@@ -131,12 +131,12 @@ PICTURE(descriptor) {
               "8 x 8 elements; its number is the byte of the first one, from the start of the tile. One colour is one "
               "k16 step: one wgmma.");
     const Layout layouts[] = {
-        {"K-major, 128-byte swizzle", "this chapter: one box 64 columns wide", wgmma_descriptor_k_major_128b(START),
-         WGMMA_K16_STEP, 0, k_major_128b},
+        {"K-major, 128-byte swizzle", "this chapter: one box 64 columns wide",
+         wgmma_descriptor_fields(START, 16, 1024, WGMMA_SWIZZLE_128B), WGMMA_K16_STEP, 0, k_major_128b},
         {"K-major, no swizzle", "eight boxes, 8 columns wide",
          wgmma_descriptor_fields(START, TILE * 16, 128, WGMMA_SWIZZLE_NONE), 2 * TILE * 16 >> 4, 0, k_major_plain},
         {"MN-major, 128-byte swizzle", "stored as [k][m] or [k][n]: exercise 3",
-         wgmma_descriptor_mn_major_128b(START, TILE * 128), WGMMA_K16_STEP_MN, 1, mn_major_128b},
+         wgmma_descriptor_fields(START, TILE * 128, 1024, WGMMA_SWIZZLE_128B), WGMMA_K16_STEP_MN, 1, mn_major_128b},
     };
     for (int i = 0; i < 3; i++) {
         draw_layout(&layouts[i], MARGIN + i * 314);

@@ -41,7 +41,7 @@ sub forgotten {
     while ($headers =~ /^#elif defined\(GEMM_MODEL\)\n(.*?)^#endif/gms) {
         $call{$_} = 1 for $1 =~ /^#define (\w+)\(/gm;
     }
-    delete @call{@not_recorded, map { s/^mbarrier_init_named$/mbarrier_init/r } $record =~ /^#define (\w+)/gm};
+    delete @call{@not_recorded, $record =~ /^#define (\w+)/gm};
     return join ' ', sort grep { $chapters =~ /\b$_\b/ } keys %call;
 }
 

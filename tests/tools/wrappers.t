@@ -20,7 +20,7 @@ missing() {
 
 # wordless HEADER...: functions under PTX_FUNCTIONS without a comment above them, which an editor shows
 wordless() {
-    awk '/^DEVICE/ && before !~ /\*\/$/ && !/mbarrier_(init_named|wait_parity_bounded)/ { sub(/\(.*/, ""); print $NF }
+    awk '/^DEVICE/ && before !~ /\*\/$/ { sub(/\(.*/, ""); print $NF }
          { before = $0 }' "$@"
 }
 

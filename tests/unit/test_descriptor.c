@@ -38,7 +38,7 @@ static void test_cute(void) {
     const CuteTile k_major = {.row = {64, 4096},
                               .k = {1, 8},
                               .pipe = 8192,
-                              .first = wgmma_descriptor_k_major_128b(START),
+                              .first = wgmma_descriptor_fields(START, 16, 1024, WGMMA_SWIZZLE_128B),
                               .mma_m = 512,
                               .mma_k = WGMMA_K16_STEP,
                               .mma_pipe = 1024};
