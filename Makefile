@@ -8,6 +8,10 @@
 # do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts".
 
 MAKEFLAGS += --no-builtin-rules
+# As many jobs as there are processors, unless -j says otherwise; a make that another one has started takes that one's.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
@@ -21,6 +25,12 @@ MODE := $(if $(DEBUG_BUILD),debug,release)
 B := build/$(MODE)
 Q := $(if $(filter-out 0,$(V)),,@)
 say = $(if $(Q),@printf '  %-6s %s\n' $(1) $(2))
+
+# Scripts of the build and of the tests are written in perl.
+PERL ?= /usr/bin/perl
+ifeq ($(wildcard $(PERL)),)
+$(error perl was not found at $(PERL), and the build checks the sources with it (Debian and Ubuntu: apt install perl))
+endif
 
 # ---- what there is ------------------------------------------------------------------------------------------------
 
@@ -80,9 +90,15 @@ arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARC
          $(if $(filter 14 15,$(1)),$(ARCH_SM100A),$(ARCH_SM90A))))
 
 # The commands, and the recipes made of them. $(1): flags of this file, or the objects of this program.
-compile_c = $(CC) $(C_BASE) $(CFLAGS) $(1) -MMD -MP -c $< -o $@
-compile_cuda = $(NVCC) $(NVCC_BASE) -MMD -MP -MF $(@:.o=.d) -MT $@
-link = $(LINKER) $(1) $(linker_flags) $(LIBS) -o $@
+#
+# Each writes under a name of its own, which has the number of its shell, and then renames: of two makes in one tree neither
+# reads what the other has half written, and a program that runs stays whole.
+NEW = $@.$$$$
+renamed = && mv -f $(NEW) $@ || { rm -f $(NEW) $(NEW).d; exit 1; }
+renamed_with_d = && mv -f $(NEW).d $(patsubst %.o,%,$@).d $(renamed)
+compile_c = $(CC) $(C_BASE) $(CFLAGS) $(1) -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) $(renamed_with_d)
+compile_cuda = $(NVCC) $(NVCC_BASE) -MMD -MP -MF $(NEW).d -MT $@ -o $(NEW)
+link = $(LINKER) $(1) $(linker_flags) $(LIBS) -o $(NEW) $(renamed)
 
 define c_object
 	$(call say,CC,$@)
@@ -92,7 +108,7 @@ endef
 define cuda_object
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(compile_cuda) $(1) -c $< -o $@
+	$(Q)$(compile_cuda) $(1) -c $< $(renamed_with_d)
 endef
 define program
 	$(call say,LINK,$@)
@@ -109,12 +125,11 @@ LINKER = $(CC)
 linker_flags = $(LDFLAGS)
 endif
 
-# A stamp changes when its text does; what depends on it is then made again.
+# A stamp is written when its text changes; what depends on it is then made again. A tree that may not be written to needs none.
 define stamp
 $(1): FORCE
-	@mkdir -p $$(@D)
-	@printf '%s\n' '$(subst ','\'',$(2))' >$$@.new
-	@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || \
+	    { mkdir -p $$(@D) && printf '%s\n' '$(subst ','\'',$(2))' >$$(NEW) && mv -f $$(NEW) $$@; }
 endef
 CC_STAMP := $(B)/flags.cc
 BACKEND_STAMP := $(B)/flags.backend
@@ -154,7 +169,7 @@ $(MODEL_OBJECTS): $(B)/model_core/%.o: common/model/%.c $(CC_STAMP)
 CHAPTERS_INC := $(B)/include/chapters.inc
 $(CHAPTERS_INC): $(CHAPTERS_STAMP)
 	@mkdir -p $(@D)
-	@printf 'EACH_CHAPTER(%s)\n' $(CHAPTERS) >$@
+	@printf 'EACH_CHAPTER(%s)\n' $(CHAPTERS) >$(NEW) && mv -f $(NEW) $@
 
 # ---- the chapters -------------------------------------------------------------------------------------------------
 
@@ -162,19 +177,19 @@ $(CHAPTERS_INC): $(CHAPTERS_STAMP)
 # build with DEBUG=1 may spill: its waits print.
 define compile_chapter
 	$(call say,NVCC,$@)
-	$(Q)rm -rf $@ $(@:.o=.ptx) && mkdir -p $(@:.o=.ptx)
-	$(Q)$(compile_cuda) $(1) $(call arch,$(call number,$(basename $(@F)))) -Xptxas=-v -keep -keep-dir $(@:.o=.ptx) -c $< -o $@.new \
-	    >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas) >&2; rm -f $@.new; exit 1; }
-	$(Q)find $(@:.o=.ptx) -type f ! -name '*.ptx' -delete
-	$(if $(DEBUG_BUILD),,$(Q)tests/tools/ptxas_check $(2) $(@:.o=.ptxas) || { rm -f $@.new; exit 1; })
-	$(Q)mv $@.new $@
+	$(Q)rm -f $@ && mkdir -p $(@D) && new=$(NEW) && mkdir $$new.ptx && \
+	    { $(NVCC) $(NVCC_BASE) -MMD -MP -MF $$new.d -MT $@ $(1) $(call arch,$(call number,$(basename $(@F)))) -Xptxas=-v -keep -keep-dir $$new.ptx -c $< -o $$new \
+	          >$$new.ptxas 2>&1 || { cat $$new.ptxas >&2; false; }; } && \
+	    $(if $(DEBUG_BUILD),,tests/tools/ptxas_check $(2) $$new.ptxas &&) find $$new.ptx -type f ! -name '*.ptx' -delete && \
+	    rm -rf $(@:.o=.ptx) && mv -fT $$new.ptx $(@:.o=.ptx) && mv -f $$new.d $(@:.o=.d) && \
+	    mv -f $$new.ptxas $(@:.o=.ptxas) && mv -f $$new $@ || { rm -rf $$new $$new.*; exit 1; }
 endef
 
 # In place of what this nvcc cannot compile: it needs what no GPU has. $(1): the declarations, $(2): options.
 define gpu_stub
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)printf '#include "gemm.h"\n$(1)\n' | $(CC) $(C_BASE) $(2) -x c -c - -o $@
+	$(Q)printf '#include "gemm.h"\n$(1)\n' | $(CC) $(C_BASE) $(2) -x c -c - -o $(NEW) $(renamed)
 endef
 CHAPTER_STUB = CHAPTER($(basename $(@F)), .adds = "", .needs = NEEDS_NEWER_NVCC);
 TRACED_STUB := -D'CHAPTER_SYMBOL(id)=gpu_traced_chapter_\#\#id'
@@ -248,7 +263,7 @@ C_TEST := $(C_BACKENDS) -I$(B)/include -Itests/unit
 define skipping_test
 	$(call say,SKIP,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)printf '#!/bin/sh\necho "1..0 # SKIP %s"\n' '$(1)' >$@ && chmod +x $@
+	$(Q)printf '#!/bin/sh\necho "1..0 # SKIP %s"\n' '$(1)' >$(NEW) && chmod +x $(NEW) && mv -f $(NEW) $@
 endef
 
 $(B)/tests/%.o: tests/%.c $(CHAPTERS_INC) $(CC_STAMP) $(BACKEND_STAMP)
@@ -278,6 +293,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
                    CHAPTERS='$(CHAPTERS)' TOO_NEW='$(TOO_NEW)'
 
 ##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
+##learn make test-07|chapter 07 on the model at odd sizes, and every bug of it; make test in its directory
 ##learn make test|build everything and test each kind of thing; says what was skipped and why
 ##maintain make test-long|make test with every bug, exercise, lab, schedule, variant, size and text, of which that takes a sample
 ##maintain make check-without-nvcc|with NVCC=: the tests that turn out otherwise then
@@ -288,6 +304,14 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 QUICK := tests/quick.t tests/book/texts.t
 quick: $(call patch_needs,$(CHAPTERS))
 	@$(TEST_ENVIRONMENT) tests/run $(QUICK)
+# $(1): number, $(2): chapter
+define test_of_chapter
+.PHONY: test-$(1)
+test-$(1): $(call patch_needs,$(2))
+	@echo "the tests of $(2) on the model; make test at the top runs those of everything"
+	@$$(TEST_ENVIRONMENT) CHAPTER=$(1) tests/run tests/quick.t
+endef
+$(foreach c,$(CHAPTERS),$(eval $(call test_of_chapter,$(call number,$(c)),$(c))))
 test-long: export TIER := long
 test-long: test
 test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
@@ -353,7 +377,7 @@ help:
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 
 # What was asked for and is not there: misspelt, or of a chapter that there is not.
-OF_A_CHAPTER := run diff profile break map exercise solve lab check timeline
+OF_A_CHAPTER := run diff profile break map exercise solve lab check timeline test
 .DEFAULT:
 	@echo "make $@: there is no such target. A chapter is one of $(strip $(foreach c,$(CHAPTERS),$(call number,$(c)))), as in make 07, or behind" \
 	    "one of $(OF_A_CHAPTER), as in make run-07; make help lists the rest" >&2; exit 2

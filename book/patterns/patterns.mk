@@ -13,7 +13,7 @@ $(B)/book/patterns/programs: book/memory_model.md book/you_know_syncthreads.md b
 $(PATTERNS:%=$(B)/book/patterns/%.cu): $(B)/book/patterns/programs ;
 
 $(B)/book/patterns/patterns.inc: $(B)/book/patterns/programs book/patterns/patterns.mk
-	@printf '%s\n' $(PATTERN_FORMS) | sed -E 's/(.*)_(.)/EACH_PATTERN(\1, \2)/' >$@
+	@printf '%s\n' $(PATTERN_FORMS) | sed -E 's/(.*)_(.)/EACH_PATTERN(\1, \2)/' >$(NEW) $(renamed)
 
 # $(1): program, $(2): line
 define pattern_rule
@@ -26,15 +26,15 @@ $(PATTERN_RUN).o: book/patterns/run.c $(B)/book/patterns/patterns.inc $(CC_STAMP
 	$(call c_object,-I$(B)/book/patterns)
 $(PATTERN_RUN): $(PATTERN_RUN).o $(PATTERN_FORMS:%=$(B)/book/patterns/%.o) $(MODEL_OBJECTS) $(CC_STAMP)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 
 # All forms in one object: nvcc takes seconds for the headers alone.
 $(B)/book/patterns/forms.inc: $(B)/book/patterns/patterns.inc
-	@sed -E 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n#define WITHOUT \2\n#define PATTERN_NAME gpu_\1_\2\n#include "\1.cu"\n#undef WITHOUT\n#undef PATTERN_NAME\n}|' $< >$@
+	@sed -E 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n#define WITHOUT \2\n#define PATTERN_NAME gpu_\1_\2\n#include "\1.cu"\n#undef WITHOUT\n#undef PATTERN_NAME\n}|' $< >$(NEW) $(renamed)
 ifneq ($(HAVE_NVCC),)
 $(PATTERN_GPU): book/patterns/run_gpu.cu $(B)/book/patterns/forms.inc $(NVCC_STAMP)
 	$(call say,NVCC,$@)
-	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static -Ibook/patterns -I$(B)/book/patterns $< -o $@
+	$(Q)$(compile_cuda) $(ARCH_SM90A) -cudart static -Ibook/patterns -I$(B)/book/patterns $< $(renamed_with_d)
 else
 $(PATTERN_GPU): FORCE
 	@echo "it cannot be built: $(NO_NVCC)" >&2; exit 1

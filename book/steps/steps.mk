@@ -29,7 +29,7 @@ $(B)/book/%.o: book/%.c $(CC_STAMP)
 
 $(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictures/barrier_states.o $(MODEL_OBJECTS) $(CC_STAMP)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
 ##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08, 14 and 15, of bugs, and of 07 with one thing changed

@@ -24,7 +24,7 @@ PLANS := $(wildcard tests/bench/plans/*)
 PATCHES_INC := $(B)/include/patches.inc
 $(PATCHES_INC): $(PLANS)
 	@mkdir -p $(@D)
-	@sed -n 's/^[^#|]*|[^|]*| *\([0-9][0-9]_[a-z0-9_]*\) *|.*/EACH_PATCH(\1)/p' $^ | sort -u >$@
+	@sed -n 's/^[^#|]*|[^|]*| *\([0-9][0-9]_[a-z0-9_]*\) *|.*/EACH_PATCH(\1)/p' $^ | sort -u >$(NEW) $(renamed)
 planned_patches = $$(sed 's/.*(\(.*\))/\1/' $(PATCHES_INC))
 $(B)/tests/bench/plan.o: $(PATCHES_INC)
 
@@ -42,7 +42,7 @@ $(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)tests/bench/peers/get $(PEERS_IN)
-	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $@
+	$(Q)$(NVCC) $(PEER_FLAGS) $(ARCH_SM90A) -c $< -o $(NEW) $(renamed)
 endif
 
 # For optional.t: do the adapters compile?
@@ -58,7 +58,7 @@ $(B)/tests/bench/libflash3.so: tests/bench/peers/flash3.cu tests/bench/peers/get
 	$(Q)tests/bench/peers/get $(PEERS_IN)
 	$(Q)$(NVCC) -O3 -std=c++17 --use_fast_math --expt-relaxed-constexpr --expt-extended-lambda -DNDEBUG -w $(ARCH_SM90A) \
 	    -DCUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED -DCUTLASS_ENABLE_GDC_FOR_SM90 $(FLASH3_WITHOUT:%=-DFLASHATTENTION_DISABLE_%) \
-	    -I$(PEERS_IN)/flash-attention/hopper -I$(PEERS_IN)/cutlass/include -Xcompiler -fPIC -shared $< -o $@
+	    -I$(PEERS_IN)/flash-attention/hopper -I$(PEERS_IN)/cutlass/include -Xcompiler -fPIC -shared $< -o $(NEW) $(renamed)
 bench-attention: $(B)/library/libattention13.so $(FLASH3)
 	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
 

@@ -15,8 +15,8 @@ test: $(B)/tests/conform/record
 $(CONFORM_RECORD): $(B)/%: %.cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(compile_cuda) $(ARCH_SM90A) -Xptxas=-v -cudart static $< -o $@ >$@.ptxas 2>&1 || { cat $@.ptxas >&2; exit 1; }
-	$(Q)tests/tools/ptxas_check $@.ptxas || { rm -f $@; exit 1; }
+	$(Q){ $(compile_cuda) $(ARCH_SM90A) -Xptxas=-v -cudart static $< >$@.ptxas 2>&1 || { cat $@.ptxas >&2; false; }; } && \
+	    tests/tools/ptxas_check $@.ptxas $(renamed_with_d)
 $(CONFORM_RECORD): $(wildcard tests/conform/*.h common/*.h common/device/*.h)
 else
 $(CONFORM_RECORD): FORCE

@@ -6,7 +6,7 @@ MORE_TESTS += $(PICTURES_TEST)
 
 $(PICTURES): $(patsubst %.c,$(B)/%.o,$(wildcard tests/pictures/*.c)) $(MODEL_OBJECTS) $(CC_STAMP)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 
 # It has a kernel, and looks into the model from there: so without what shows the model a kernel's accesses.
 $(B)/tests/pictures/barrier_states.o: tests/pictures/barrier_states.c $(CC_STAMP)

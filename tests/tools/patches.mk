@@ -24,7 +24,7 @@ $(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC
 	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
 $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%.o $(PATCH_OBJECTS) $(LINK_STAMP)
 	$(call say,LINK,$@)
-	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 test: $(call patch_needs,$(CHAPTERS))
 
 ##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
@@ -68,7 +68,7 @@ ifneq ($(HAVE_NVCC),)
 $(B)/include/bugs.inc: FORCE
 	@mkdir -p $(@D)
 	$(Q)$(PATCHES) object $(or $(ARGS),bugs) >/dev/null
-	$(Q)$(PATCHES) gpu-table $(ARGS) >$@
+	$(Q)$(PATCHES) gpu-table $(ARGS) >$(NEW) $(renamed)
 $(BUGS_ON_GPU).o: $(B)/include/bugs.inc
 $(BUGS_ON_GPU): $(BUGS_ON_GPU).o $(COMMON) $(LINK_STAMP)
 	$(call say,LINK,$@)

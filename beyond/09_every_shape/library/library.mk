@@ -26,7 +26,7 @@ $(LIBRARY)/%.o: $(ATTENTION_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
 $(LIBRARY)/lib%.so: $(LIBRARY)/%.o $(LINK_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared -cudart static $< $(linker_flags) -Xlinker --exclude-libs=ALL -Xlinker -soname=$(@F) \
-	    -Xlinker --as-needed -Xlinker -z,defs $(LIBS) -o $@
+	    -Xlinker --as-needed -Xlinker -z,defs $(LIBS) -o $(NEW) $(renamed)
 $(LIBRARY)/lib%.a: $(LIBRARY)/%.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $< $(@D)/$*_static.o && $(AR) rc $@ $(@D)/$*_static.o
@@ -34,7 +34,7 @@ $(LIBRARY)/lib%.a: $(LIBRARY)/%.o
 define c_example
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -Xcompiler=-std=c11,-O2,-Wall,-Wextra,-Werror -c $< -o $@
+	$(Q)$(NVCC) -Xcompiler=-std=c11,-O2,-Wall,-Wextra,-Werror -c $< -o $(NEW) $(renamed)
 endef
 $(LIBRARY)/example.o: $(LIBRARY_SOURCE)/example.c $(LIBRARY_SOURCE)/gemm09.h $(NVCC_STAMP)
 	$(c_example)
@@ -42,13 +42,13 @@ $(LIBRARY)/attention.o: $(ATTENTION_SOURCE)/attention.c $(ATTENTION_SOURCE)/atte
 	$(c_example)
 $(LIBRARY)/example: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.so
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $@
+	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $(NEW) $(renamed)
 $(LIBRARY)/example_static: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.a
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $^ $(linker_flags) -lm -o $@
+	$(Q)$(NVCC) -cudart static $^ $(linker_flags) -lm -o $(NEW) $(renamed)
 $(LIBRARY)/attention: $(LIBRARY)/attention.o $(LIBRARY)/libattention13.so
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lattention13 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $@
+	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lattention13 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $(NEW) $(renamed)
 else
 library:
 	@echo "the libraries cannot be built: $(NO_NVCC)" >&2; exit 1
