@@ -16,7 +16,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 ##maintain make peers PEERS=1|compile the adapters of CUTLASS, DeepGEMM and fast.cu, without running them
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
 ##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=commit: the commit chooses them; ALL=1: every variant; needs a Hopper GPU
-.PHONY: survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures
+.PHONY: survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures peers
 figures:
 	@tests/bench/figures
 
@@ -46,7 +46,6 @@ $(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/
 endif
 
 # For optional.t: do the adapters compile?
-.PHONY: peers
 peers: $(PEER_OBJECTS)
 
 # FlashAttention-3's forward kernels of one type and two head sizes, without what 13 has not: some minutes of nvcc.
@@ -92,6 +91,6 @@ limits:
 experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
 else
-bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build survey:
-	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
+bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build survey peers:
+	@echo \"the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
