@@ -45,9 +45,7 @@ NO_NVCC := nvcc is of CUDA $(NVCC_VERSION), CUDA $(NVCC_NEEDED) or later is need
 endif
 HAVE_NVCC := $(if $(NO_NVCC),,yes)
 
-# nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older one 14 and 15 run on the model alone.
 nvcc_since = $(filter $(1),$(shell printf '%s\n' $(NVCC_VERSION) $(1) | sort -V | head -n 1))
-TOO_NEW := $(if $(HAVE_NVCC),$(if $(call nvcc_since,12.8),,14 15))
 
 # Chapters by their directories and by their names; what is built of a chapter has its name.
 CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
@@ -55,6 +53,29 @@ CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(
 CHAPTERS := $(notdir $(CHAPTER_DIRS))
 PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
 number = $(firstword $(subst _, ,$(notdir $(1))))
+
+# A chapter says itself what it needs. Its record in the source names the GPU: `.needs = NEEDS_SM90A`; without that line the
+# chapter is built for sm_80. Its directory may have a build.mk, which sets, where the default is not right:
+#     COMPARE_WITH    the chapter that `make diff` compares with; default: the previous one
+#     TRACED_SPILLS   bytes of registers that the copy that records for --timeline may spill; default: 64
+#     TRACED_SMS      SMs of the model for --timeline; default: 1
+NEEDS := $(shell grep -Ho 'needs = NEEDS_[A-Z0-9_]*' $(PROGRAMS:=.cu) | sed 's|.*/\([^/]*\)\.cu:.*NEEDS_|\1:|')
+needs = $(or $(patsubst $(1):%,%,$(filter $(1):%,$(NEEDS))),SM80)
+# $(1): directory, $(2): chapter
+define read_build_mk
+COMPARE_WITH :=
+TRACED_SPILLS := 64
+TRACED_SMS := 1
+-include $(wildcard $(1)/build.mk)
+$(2).compare_with := $$(COMPARE_WITH)
+$(2).traced_spills := $$(TRACED_SPILLS)
+$(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) $(patsubst %,-DCHECK_SIZES='"../../%"',$(wildcard $(1)/checks/sizes.inc))
+endef
+$(foreach d,$(CHAPTER_DIRS),$(eval $(call read_build_mk,$(d),$(notdir $(d)))))
+
+# nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older nvcc, the chapters that need sm_100a
+# run on the model only.
+TOO_NEW := $(if $(HAVE_NVCC),$(if $(call nvcc_since,12.8),,$(foreach c,$(CHAPTERS),$(if $(filter SM100A,$(call needs,$(c))),$(c)))))
 
 # ---- flags --------------------------------------------------------------------------------------------------------
 
@@ -78,16 +99,16 @@ NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-We
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
 
-# wgmma and setmaxnreg exist for sm_90a alone, tcgen05 for sm_100a and, if nvcc knows it, sm_103a. The rest also carries PTX, which later GPUs compile when they
-# load it.
+# One for each NEEDS_ of gemm.h. wgmma and setmaxnreg exist only for sm_90a; tcgen05 exists for sm_100a and, if nvcc knows it,
+# for sm_103a. The others also carry PTX, which later GPUs compile when they load it.
 ARCH_SM80 := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
              -gencode arch=compute_90,code=compute_90
 ARCH_SM90 := -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+ARCH_SM90_ANY := $(ARCH_SM90)
 ARCH_SM90A := -gencode arch=compute_90a,code=sm_90a
 ARCH_SM103A := -gencode arch=compute_103a,code=sm_103a
 ARCH_SM100A := -gencode arch=compute_100a,code=sm_100a $(if $(call nvcc_since,12.9),$(ARCH_SM103A))
-arch = $(if $(filter 01 02 03 04,$(1)),$(ARCH_SM80),$(if $(filter 05,$(1)),$(ARCH_SM90),\
-         $(if $(filter 14 15,$(1)),$(ARCH_SM100A),$(ARCH_SM90A))))
+arch = $(or $(ARCH_$(call needs,$(1))),$(error $(1): .needs = NEEDS_$(call needs,$(1)) is not one of gemm.h))
 
 # The commands, and the recipes made of them. $(1): flags of this file, or the objects of this program.
 #
@@ -178,7 +199,7 @@ $(CHAPTERS_INC): $(CHAPTERS_STAMP)
 define compile_chapter
 	$(call say,NVCC,$@)
 	$(Q)rm -f $@ && mkdir -p $(@D) && new=$(NEW) && mkdir $$new.ptx && \
-	    { $(NVCC) $(NVCC_BASE) -MMD -MP -MF $$new.d -MT $@ $(1) $(call arch,$(call number,$(basename $(@F)))) -Xptxas=-v -keep -keep-dir $$new.ptx -c $< -o $$new \
+	    { $(NVCC) $(NVCC_BASE) -MMD -MP -MF $$new.d -MT $@ $(1) $(call arch,$(basename $(@F))) -Xptxas=-v -keep -keep-dir $$new.ptx -c $< -o $$new \
 	          >$$new.ptxas 2>&1 || { cat $$new.ptxas >&2; false; }; } && \
 	    $(if $(DEBUG_BUILD),,tests/tools/ptxas_check $(2) $$new.ptxas &&) find $$new.ptx -type f ! -name '*.ptx' -delete && \
 	    rm -rf $(@:.o=.ptx) && mv -fT $$new.ptx $(@:.o=.ptx) && mv -f $$new.d $(@:.o=.d) && \
@@ -206,43 +227,45 @@ diff-$(2):
 	          @echo "$(1) is the first chapter: there is none before it to compare with")
 
 $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$(if $(filter $(2),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB)),$$(compile_chapter))
+	$(if $(filter $(1),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB)),$$(compile_chapter))
 
-# The copy that records what it does, for --timeline and --trace. Its bytes of spilled registers: 11's widest kernel has few left.
+# The copy that records what it does, for --timeline and --trace.
 $(B)/traced/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
-	$(if $(filter $(2),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB),$$(TRACED_STUB)),$$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=$(if $(filter 11_w4a8,$(1)),320,64)))
+	$(if $(filter $(1),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB),$$(TRACED_STUB)),\
+	    $$(call compile_chapter,-include common/timeline/record.h -UGEMM_DEBUG,most_bytes=$($(1).traced_spills)))
 
 $(B)/model/$(1).o: $(3).cu tests/tools/launch_check $(CC_STAMP)
 	$(Q)tests/tools/launch_check $$<
 	$$(call c_object,-x c $(C_CHAPTER))
 
+$(B)/harness/main_$(1).o $(B)/patches/main_$(1).o: $(wildcard $(dir $(3))build.mk $(dir $(3))checks/sizes.inc)
 $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
-	$$(call c_object,$(C_BACKENDS) -DCHAPTER_ID=$(1))
+	$$(call c_object,$(C_BACKENDS) $($(1).main_flags))
 
 $(3): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
 	$$(program)
 endef
-# A hello program (common/harness/hello.h). $(1): its name, $(2): its program, $(3): its chapter's number.
+# A hello program (common/harness/hello.h). $(1): its name, $(2): its program, $(3): its chapter.
 hellos = $(patsubst %.cu,%,$(sort $(wildcard $(dir $(1))hello_*.cu)))
 HELLOS := $(foreach p,$(PROGRAMS),$(call hellos,$(p)))
 define hello_rules
-$(B)/gpu/$(1).o: $(2).cu tests/tools/ptxas_check $(NVCC_STAMP)
+$(B)/gpu/$(3).$(1).o: $(2).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(if $(filter $(3),$(TOO_NEW)),$$(call gpu_stub,$$(HELLO_STUB)),$$(call cuda_object,$$(call arch,$(3))))
 
-$(B)/model/$(1).o: $(2).cu $(CC_STAMP)
+$(B)/model/$(3).$(1).o: $(2).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER))
 
-$(2): $(B)/harness/hello_main.o $(call chapter_objects,$(1)) $(COMMON) $(LINK_STAMP)
+$(2): $(B)/harness/hello_main.o $(call chapter_objects,$(3).$(1)) $(COMMON) $(LINK_STAMP)
 	$$(program)
 endef
-$(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rules,$(notdir $(h)),$(h),$(call number,$(p))))))
+$(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rules,$(notdir $(h)),$(h),$(notdir $(p))))))
 
 $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
 
 previous :=
-# What diff-NN compares with: the chapter before, but 14 solves 08's problem.
-compared = $(if $(filter %/14_tcgen05,$(1)),$(filter 08_%,$(PROGRAMS)),$(previous))
+# What diff-NN compares with.
+compared = $(or $(if $($(notdir $(1)).compare_with),$(filter %/$($(notdir $(1)).compare_with),$(PROGRAMS))),$(previous))
 $(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),$(call compared,$(p))))$(eval previous := $(p)))
 
 ##learn make, make all|build the programs of all chapters
@@ -285,7 +308,7 @@ $(GPU_TESTS): $(LINK_STAMP)
 endif
 
 # A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to MORE_TESTS.
-include $(wildcard tests/*/*.mk beyond/*/*.mk) book/patterns/patterns.mk
+include $(wildcard tests/*/*.mk) $(filter-out %/build.mk,$(wildcard beyond/*/*.mk)) book/patterns/patterns.mk
 MORE_TESTS += $(CONFORM_TEST)
 
 TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \

@@ -403,7 +403,7 @@ double accumulation_eps(int k);
  * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 * 2^-13. A
  * scale of the next block changes its share of the sum, 11 products, by half of it or more. What it does not find is an
  * accumulation in the tensor cores without promotion, if the scales are right: with data of mean 0 that loses less than
- * eps. 10_fp8's page measures it.
+ * eps. The page of the FP8 chapter measures it.
  *
  * KIND_ATTENTION: 1, as reference and magnitude are made otherwise: the magnitude is the bound. An element of O is a sum of
  * shares w v, where the weights w = exp(s) / sum of exp(s) add up to 1. Three things go wrong with them.

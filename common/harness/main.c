@@ -1,4 +1,6 @@
-/* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. */
+/* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. What the chapter
+ * says of itself comes from its directory: CHECK_SIZES is the path of its checks/sizes.inc, if it has one, and TRACED_SMS
+ * comes from its build.mk. */
 #include "cublas.h"
 #include "explain.h"
 #include "report.h"
@@ -191,63 +193,29 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
 
 /* ---- the model's round --------------------------------------------------------------------------------------------- */
 
-/* What a run without options adds to the default size, each with some policies (bit 1 << ModelPolicy) and, where the chapter
- * has them, in every variant. First for all chapters: edges in every direction; then too few k-tiles to fill the stages, an odd
- * number of tile rows for a cluster of two, producers that meet if they can. Then what single chapters need, so that each
- * of their kernels runs and each of its rings goes round twice. */
-enum {
+/* What a run without options adds to the default size. First, for all chapters: edges in every direction; then too few k-tiles
+ * to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can. Then what this chapter
+ * needs, so that each of its kernels runs and each of its rings wraps twice: rows of checks/sizes.inc in its directory. */
+enum { /* 1 << ModelPolicy */
     EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
     ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
     RANDOM = 1 << MODEL_RANDOM,
     SOME = 1 << MODEL_LAZY | RANDOM,
 };
 typedef struct {
-    const char *chapter; /* what its name begins with */
-    int m, n, k, policies;
-    int sms, shared; /* 0: the default */
+    int m, n, k, policies; /* in every variant, where the chapter has them */
+    int sms, shared;       /* 0: the default */
     Choice meet;
-    int schedule,
-        cluster; /* only variants of this schedule, if it is not 0, and with so many CTAs in a cluster or more */
-    int experts; /* KIND_W4A8 */
-    Heads heads; /* attention */
-} RoundSize;
-static const RoundSize round_sizes[] = {
-    {"", 200, 300, 333, .policies = ALL_BUT_RANDOM, .experts = 3},
-    {"", 260, 264, 40, .policies = EACH_POLICY, .sms = 2, .meet = CHOICE_YES},
-    {"04", 150, 300, 333, .policies = EACH_POLICY, .shared = 99}, /* two stages, for GPUs with less shared memory */
-    {"07", 130, 260, 700, .policies = SOME},
-    {"08", 520, 400, 200, .policies = SOME, .sms = 2}, /* each CTA has tiles for two turns of both consumers */
-    {"09", 390, 450, 200, .policies = RANDOM, .sms = 2},
-    /* k is split: an odd number of k-tiles, more than twice the stages; C has an odd width */
-    {"09", 24, 101, 5400, .policies = RANDOM, .schedule = 2},
-    {"09", 24, 100, 10300, .policies = RANDOM, .schedule = 2, .cluster = 6},
-    {"10", 20, 520, 700, .policies = RANDOM, .sms = 2}, /* fewer rows than the lowest tile */
-    {"12", 390, 500, 200, .policies = SOME, .sms = 2},
-    {"14", 500, 600, 333, .policies = EACH_POLICY, .sms = 2}, /* each accumulator is filled more than twice */
-    {"15", 700, 600, 800, .policies = SOME},
-    /* Each of 13's kernels; heads that share K and V; queries without keys; more tiles than CTAs. */
-    {"13", 200, 300, 333, .policies = EACH_POLICY, .sms = 2, .heads = {.size = 64}},
-    {"13", 390, 250, 300, .policies = SOME, .sms = 2, .heads = {.size = 64, .kv = 2, .batches = 2, .causal = 1}},
-    {"13", 300, 384, 500, .policies = EACH_POLICY, .sms = 2, .heads = {.size = 128, .kv = 1, .causal = 1}},
-    /* Each of 11's kernels is chosen for one of these; the parts of k are an odd number of pairs. Then experts that end inside
-     * a pair of rows. */
-    {"11", 8, 64, 10900, .policies = EACH_POLICY},
-    {"11", 7, 300, 7700, .policies = RANDOM},
-    {"11", 6, 400, 5800, .policies = RANDOM},
-    {"11", 5, 600, 3100, .policies = RANDOM},
-    {"11", 16, 64, 8700, .policies = EACH_POLICY},
-    {"11", 13, 300, 7700, .policies = RANDOM},
-    {"11", 15, 400, 5400, .policies = RANDOM},
-    {"11", 12, 600, 2800, .policies = RANDOM},
-    {"11", 17, 64, 8700, .policies = RANDOM},
-    {"11", 30, 300, 5700, .policies = RANDOM},
-    {"11", 31, 500, 4200, .policies = RANDOM},
-    {"11", 31, 800, 2600, .policies = RANDOM},
-    {"11", 33, 64, 5600, .policies = RANDOM},
-    {"11", 60, 300, 4600, .policies = RANDOM},
-    {"11", 64, 500, 3100, .policies = RANDOM},
-    {"11", 61, 900, 2100, .policies = RANDOM},
-    {"11", 203, 201, 700, .policies = RANDOM, .experts = 5},
+    int schedule, cluster; /* only variants of this schedule, if it is not 0, and with as many CTAs in a cluster or more */
+    int experts;           /* KIND_W4A8 */
+    Heads heads;           /* attention */
+} CheckSize;
+static const CheckSize check_sizes[] = {
+    {200, 300, 333, .policies = ALL_BUT_RANDOM, .experts = 3},
+    {260, 264, 40, .policies = EACH_POLICY, .sms = 2, .meet = CHOICE_YES},
+#ifdef CHECK_SIZES
+#include CHECK_SIZES
+#endif
 };
 
 /* Many variants take turns at the policies of a size. */
@@ -294,7 +262,7 @@ static void print_round(const Options *options, int policies, int variants, int 
 }
 
 /* One size, in all its policies, and each kernel, the next one with another way of sharing. */
-static GemmStatus check_size(Options *options, const Stage *stage, const DeviceInfo *device, const RoundSize *size) {
+static GemmStatus check_size(Options *options, const Stage *stage, const DeviceInfo *device, const CheckSize *size) {
     const Chapter *chapter = stage->chapter;
     int policies = size->policies, ran = 0;
     Shape shape = options->shape;
@@ -311,7 +279,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
         if (variants) {
             const Variant *v = &chapter->variants->variant[i];
             if ((size->schedule != 0 && v->schedule != size->schedule) || v->cluster < size->cluster ||
-                !is_in_turn(chapter->variants, i, 1)) { /* has what 09 takes for 512^3 */
+                !is_in_turn(chapter->variants, i, 1)) {
                 continue;
             }
             ran++;
@@ -341,13 +309,10 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
  * hide. */
 static GemmStatus check_round(const Options *options, const Stage *stage) {
     const Chapter *chapter = stage->chapter;
-    for (size_t i = 0; i < sizeof round_sizes / sizeof round_sizes[0]; i++) {
-        const RoundSize *size = &round_sizes[i];
+    for (size_t i = 0; i < sizeof check_sizes / sizeof check_sizes[0]; i++) {
+        const CheckSize *size = &check_sizes[i];
         Options one = *options;
         DeviceInfo device = stage->device;
-        if (strncmp(chapter->name, size->chapter, strlen(size->chapter)) != 0) {
-            continue;
-        }
         one.shape = (Shape){size->m, size->n, size->k, -1, chapter->kind, 1, size->heads};
         if (chapter->kind == KIND_W4A8 && size->experts) {
             one.shape.experts = size->experts;
@@ -597,8 +562,8 @@ int main(int argc, char *argv[]) {
         print_usage(stdout, argv[0]);
         return GEMM_OK;
     }
-    if (options_trace(&options) && !options.sms_given && strcmp(CHAPTER_NAME, "15_pair") == 0) {
-        options.sms = 2; /* a pair does not fit on the one of a timeline */
+    if (options_trace(&options) && !options.sms_given) {
+        options.sms = TRACED_SMS;
     }
     Stage stage;
     GemmStatus status = set_stage(&options, &stage);

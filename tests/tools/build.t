@@ -33,7 +33,8 @@ previous=
 for chapter in $CHAPTER_DIRS; do
     number=${chapter##*/}
     number=${number%%_*}
-    [ "$number" != 14 ] || previous=$(printf '%s\n' $CHAPTER_DIRS | grep ^08_) # whose problem it solves
+    other=$(sed -n 's/^COMPARE_WITH := //p' "$chapter/build.mk" 2>/dev/null)
+    previous=${other:-$previous}
     remake "diff-$number"
     like "$status:$said" "^0:.*${previous:+--- $previous/}" "make diff-$number compares with ${previous:-nothing, and says so}"
     previous=$chapter
@@ -93,8 +94,11 @@ builds "LINK .*$chapter" "since it was linked again"
 leaves 'CC ' "from the objects that were there"
 
 older=build/release/older
-remake NVCC_VERSION=12.4 B=$older $older/gpu/14_tcgen05.o $older/traced/14_tcgen05.o $older/gpu/hello_mma.o
-like "$status:$said" '^0:.*CC .*gpu/14_tcgen05.o.*CC .*traced/14_tcgen05.o.*CC .*gpu/hello_mma.o' \
+new=$(grep -l NEEDS_SM100A beyond/*/[0-9]*.cu | head -n 1)
+hello=$(ls "${new%/*}"/hello_*.cu | sed -n '1s/.*\///p')
+new=$(basename "$new" .cu) hello=$new.${hello%.cu}
+remake NVCC_VERSION=12.4 B=$older "$older/gpu/$new.o" "$older/traced/$new.o" "$older/gpu/$hello.o"
+like "$status:$said" "^0:.*CC .*gpu/$new.o.*CC .*traced/$new.o.*CC .*gpu/$hello.o" \
     "an nvcc before 12.8: stubs by the C compiler for what it cannot compile"
 
 first=${CHAPTERS%% *}

@@ -12,20 +12,14 @@ amount() {
 }
 
 for directory in $CHAPTER_DIRS; do
-    chapter=${directory##*/} k=$K variant=()
-    case $chapter in 11_*) k=512 ;; 09_*) variant=(--variant cooperative_128x128) ;; esac # 11 pads K to a stage; 09 may choose tiles that M does not fill
-    outputs=$((M * N * 2)) products=2
-    case $chapter in 13_*) outputs=$((outputs + M * N / 128 * 4)) products=4 ;; esac # logarithms of two heads; Q K^T and P V
+    chapter=${directory##*/} k=$K variant=() products=2 devices=1 scales=0 # C's; percent of the loads that are scales
+    outputs=$((M * N * 2)) a=$((M * k * 2)) b=$((N * k * 2))               # bytes, of A and of B, too
+    loads=('global loads' 'cp.async' 'TMA loads')
+    [ ! -e "$directory/checks/count.sh" ] || . "$directory/checks/count.sh" # where this chapter differs
     counts=$("$directory/$chapter" --on model "${variant[@]}" --m $M --n $N --k $k --pad 0 --data integers --count | grep '^count ')
     like "$counts" "CTAs +[1-9].*threads of a CTA +[1-9]" "$chapter: --count prints counts"
-    a=$((M * k * 2)) b=$((N * k * 2)) devices=1 scales=0 # bytes of A and of B; that have a C each; percent of the loads
-    loaded=$(($(amount 'global loads, bytes') + $(amount 'cp.async, bytes') + $(amount 'TMA loads, bytes')))
-    case $chapter in
-    10_*) a=$((a / 2)) b=$((b / 2)) scales=2 ;;
-    11_*) # the weights are packed with their scales; what is loaded otherwise belongs to rows of C
-        a=$((a / 2)) b=$((N * k / 2 + N * (k / 128) * 2)) loaded=$(amount 'TMA loads, bytes') ;;
-    12_*) devices=2 ;;
-    esac
+    loaded=0
+    for load in "${loads[@]}"; do loaded=$((loaded + $(amount "$load, bytes"))); done
     is "$(($(amount 'global stores, bytes') + $(amount 'TMA stores, bytes')))" $((devices * outputs)) \
         "every element is stored once, on each device"
     whole=1 # without B once, twice and so on there remains A, once or more

@@ -38,7 +38,7 @@ tests/tools/patches build "$work/08_persistent_pingpong/exercises/bias_gelu.patc
 two=$work/06_wgmma_ss/experiments/two_kernels/program
 behind=$work/06_wgmma_ss/experiments/kernel_behind/program
 gelu=$work/08_persistent_pingpong/exercises/bias_gelu/program
-nine=beyond/09_every_shape/09_every_shape three=03_cp_async_multistage/03_cp_async_multistage
+three=03_cp_async_multistage/03_cp_async_multistage
 seven=07_warp_specialized/07_warp_specialized eight=08_persistent_pingpong/08_persistent_pingpong
 
 # What is set up stands in the source, too: the two must agree.
@@ -55,7 +55,6 @@ two@--explain --m 256 --n 512 --k 100@0@launches   2 kernels, one after the othe
 two@--explain --m 256 --n 512 --k 100@0@kernel 1 of 2.launch     clear_kernel: 32 CTAs of 256 threads .*shared     0 bytes a CTA.*kernel 2 of 2.launch     gemm_kernel: 4 CTAs of 256 threads.*mbarriers  full.*tiles      128 x 256 of C each
 behind@--explain-element 255,511,99 --m 256 --n 512 --k 100@0@product    wgmma .*C.255..511. became 15
 gelu@--explain --m 256 --n 320 --k 100@0@problem    C.256..320. = gelu.A.256..100. . B.320..100..T . bias. on .*first wave reads
-nine@--explain-element 3,5,7 --m 16 --n 128 --k 128@1@--explain-element follows .* [(]--variant may choose another
 three@--explain@0@cp.async   16 copies of 16 bytes in a thread's group, 32768 bytes in those of all threads
 eight@--explain --m 1024 --n 1024 --k 128@0@barrier.sync 1: 128 threads \(.*barrier.sync 2: 128 threads \(
 seven@--explain $large@0@launch     gemm_kernel: 2048 CTAs of 384 threads

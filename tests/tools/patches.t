@@ -12,7 +12,7 @@ my $top = getcwd();
 my $tree = tempdir(CLEANUP => 1);
 chdir $tree or die;
 delete @ENV{ grep { /^PATCH_/ } keys %ENV };
-make_path(qw(common/device 01_one/bugs 01_one/exercises beyond/09_two/bugs beyond/09_two/experiments book tests));
+make_path(qw(common/device 01_one/bugs 01_one/exercises beyond/90_two/bugs beyond/90_two/experiments book tests));
 symlink "$top/tests/tools", 'tests/tools' or die;
 
 # said(COMMAND): what the tool says on both streams. ends(STATUS, COMMAND, PATTERN, NAME): how it ends, and with which words.
@@ -28,8 +28,8 @@ sub contents { my ($path) = @_; open my $in, '<', $path or return ''; local $/; 
 
 my @lines = map { "line $_\n" } 1 .. 20;
 store('01_one/01_one.cu', join '', @lines);
-store('beyond/09_two/09_two.cu', "the kernel\n");
-store('beyond/09_two/choice.h', "one\ntwo\nthree\n");
+store('beyond/90_two/90_two.cu', "the kernel\n");
+store('beyond/90_two/choice.h', "one\ntwo\nthree\n");
 store('01_one/bugs/run', "--m 1\n"); # for those that name no options
 store('01_one/bugs/first.patch', <<'TEXT');
 # verdict: RACE_RAW
@@ -47,35 +47,35 @@ store('01_one/bugs/first.patch', <<'TEXT');
  line 16
 TEXT
 my $choice = <<'TEXT';
---- a/beyond/09_two/choice.h
-+++ b/beyond/09_two/choice.h
+--- a/beyond/90_two/choice.h
++++ b/beyond/90_two/choice.h
 @@ -1,3 +1,3 @@
  one
 -two
 +2
  three
 TEXT
-store('beyond/09_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# lesson: another\n$choice");
-store('beyond/09_two/experiments/choice.patch', "# about: a\n$choice");
+store('beyond/90_two/bugs/choice.patch', "# verdict: DEADLOCK\n# run:\n# h200: hang, 2026-01-01\n# lesson: another\n$choice");
+store('beyond/90_two/experiments/choice.patch', "# about: a\n$choice");
 
 # ---- which patches there are
 
 ends(0, 'help', qr/\Apatches COMMAND/, 'help');
 is(said('list'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n"
-    . "bugs\t09_choice\tbeyond/09_two/bugs/choice.patch\tbeyond/09_two\n"
-    . "experiments\t09_choice\tbeyond/09_two/experiments/choice.patch\tbeyond/09_two\n", 'list, beyond too');
-for ([ 'bugs', 2 ], [ 'bugs/09', 1 ], [ '09_choice', 2 ], [ 'bugs/09_choice', 1 ], [ '01_one/bugs/first.patch', 1 ]) {
+    . "bugs\t90_choice\tbeyond/90_two/bugs/choice.patch\tbeyond/90_two\n"
+    . "experiments\t90_choice\tbeyond/90_two/experiments/choice.patch\tbeyond/90_two\n", 'list, beyond too');
+for ([ 'bugs', 2 ], [ 'bugs/90', 1 ], [ '90_choice', 2 ], [ 'bugs/90_choice', 1 ], [ '01_one/bugs/first.patch', 1 ]) {
     is(scalar(split /\n/, said("list $_->[0]")), $_->[1], "list $_->[0]");
 }
 ends(2, 'list 01_fir', qr/\A01_fir: there is no such patch\n\z/, 'a part of an id');
 is(said('show 01_first names'), "one\ntwo\n", 'show of a key with two values');
 is(said('show 01_first'), contents('01_one/bugs/first.patch') =~ s/^(?=@@)/--- a\/01_one\/01_one.cu\n+++ b\/01_one\/01_one.cu\n/mr, 'show: a whole diff');
 is(said('show 01_first h100'), "not run yet\n", 'show of a record that there is not');
-ends(2, 'show 09_choice', qr/\A09_choice: that is bugs.09_choice and experiments.09_choice\n\z/, 'an id in two kinds');
+ends(2, 'show 90_choice', qr/\A90_choice: that is bugs.90_choice and experiments.90_choice\n\z/, 'an id in two kinds');
 ends(2, 'show 01_one/first.patch', qr/\A01_one.first.patch: the path of a patch is .*\n\z/, 'a path of another form');
 ends(3, 'build 01_first', qr/\Athe compilers are not known here.*make patches.*\n\z/, 'without what make hands over');
-is(said('break 09'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists beyond's bugs");
-ends(2, 'break 09 nothing', qr/\ABUG=nothing: chapter 09 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
+is(said('break 90'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists beyond's bugs");
+ends(2, 'break 90 nothing', qr/\ABUG=nothing: chapter 90 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
 ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is not there');
 
 store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
@@ -86,8 +86,8 @@ unlink '01_one/lab.patch';
 
 ends(0, 'apply 01_first copy', qr/\A\z/, 'apply');
 is(contents('copy/01_one/01_one.cu'), join('', @lines[ 0 .. 3 ], "line five\n", @lines[ 5 .. 13, 15 .. 19 ]), 'both hunks are in the copy');
-ends(0, 'apply bugs/09_choice copy', qr/\A\z/, 'apply to another file of the chapter than its .cu');
-is(contents('copy/beyond/09_two/choice.h'), "one\n2\nthree\n", 'and that is in the copy');
+ends(0, 'apply bugs/90_choice copy', qr/\A\z/, 'apply to another file of the chapter than its .cu');
+is(contents('copy/beyond/90_two/choice.h'), "one\n2\nthree\n", 'and that is in the copy');
 store('01_one/bugs/two.patch', "# verdict: X\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^-line 15/-line 15 or so/mr);
 ends(1, 'apply 01_two .', qr/hunk at line 14 stand in no place of 01_one.01_one.cu\n\z/, 'a hunk that does not apply');
 is(contents('01_one/01_one.cu'), join('', @lines), 'nothing of that patch is in the file');
@@ -133,7 +133,7 @@ for word; do
     esac
     before=$word
 done
-case $PWD in */09_choice) code=other ;; *) code=same ;; esac
+case $PWD in */90_choice) code=other ;; *) code=same ;; esac
 grep -q error "$TREE/report" || { : >"$object" && cp "$TREE/cubin_$code" "$kept/${source%.cu}.cubin"; }
 TEXT
 chmod 0755, 'nvcc';
@@ -152,11 +152,11 @@ store('common/gemm.h', '');
 sub compiles {
     my ($times, $name) = @_;
     unlink 'runs';
-    ends(0, 'object bugs/01_first experiments/09_choice', qr/^01_first\tok\t?$/m, $name);
+    ends(0, 'object bugs/01_first experiments/90_choice', qr/^01_first\tok\t?$/m, $name);
     is(scalar(() = contents('runs') =~ /run/g), $times, "$name: $times are compiled, with the bug's chapter");
 }
 compiles(3, 'at first');
-ok(-e 'build/bugs/01_first/gpu_bug_01_first.o' && -e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'the objects are there');
+ok(-e 'build/bugs/01_first/gpu_bug_01_first.o' && -e 'build/experiments/90_choice/gpu_experiment_90_choice.o', 'the objects are there');
 compiles(0, 'again');
 store('01_one/bugs/first.patch', $patch =~ s/line five/line 5.0/r);
 compiles(1, 'a changed patch');
@@ -168,22 +168,22 @@ $ENV{PATCH_NVCC} .= ' -DOTHER';
 compiles(3, 'another command');
 store('report', $report . "error: no\n");
 $ENV{PATCH_NVCC} .= ' -DMORE';
-ends(1, 'object experiments', qr/^09_choice\terror: no\t/m, 'an experiment that does not compile');
+ends(1, 'object experiments', qr/^90_choice\terror: no\t/m, 'an experiment that does not compile');
 ends(0, 'object bugs/01', qr/^01_first\tok\tdoes not compile: error: no/m, 'a bug may');
 # table(): gpu-table, x and y for the fingerprints of source and machine code.
 sub table { return said('gpu-table 2>/dev/null') =~ s/, [0-9a-f]{12}(\/[0-9a-f]{12})?"/', x' . ($1 ? '\/y"' : '"')/ger }
 is(table(), "EACH_MISSING(\"01_first\", \"--m 1\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n"
-    . "EACH_MISSING(\"09_choice\", \"\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n", 'the table says so');
+    . "EACH_MISSING(\"90_choice\", \"\", \"does not compile: error: no\", \"nvcc 9.9.1, x\")\n", 'the table says so');
 store('report', $report =~ s/0 bytes spill stores/8 bytes spill stores/r . "ptxas info : (C7510) Potential Performance Loss\n");
 $ENV{PATCH_NVCC} .= ' -DSPILLS';
 ends(1, 'object experiments', qr/8 bytes of spill stores.*C7510/, 'an experiment that spills');
-ok(!-e 'build/experiments/09_choice/gpu_experiment_09_choice.o', 'it has no object');
+ok(!-e 'build/experiments/90_choice/gpu_experiment_90_choice.o', 'it has no object');
 is(table(), "EACH_BUG(gpu_bug_01_first, \"01_first\", \"--m 1\", \"C7510 spills same machine code\", \"nvcc 9.9.1, x/y\")\n"
-    . "EACH_BUG(gpu_bug_09_choice, \"09_choice\", \"\", \"C7510 spills\", \"nvcc 9.9.1, x/y\")\n",
+    . "EACH_BUG(gpu_bug_90_choice, \"90_choice\", \"\", \"C7510 spills\", \"nvcc 9.9.1, x/y\")\n",
     'a bug may; one is the same machine code as its chapter');
-store('beyond/09_two/experiments/choice.patch', "# about: a\n# ptxas: it spills\n$choice");
+store('beyond/90_two/experiments/choice.patch', "# about: a\n# ptxas: it spills\n$choice");
 $ENV{PATCH_NVCC} .= ' -DMEANT';
-ends(0, 'object experiments', qr/^09_choice\tok\tC7510 spills/m, 'an experiment that spills, as it says');
+ends(0, 'object experiments', qr/^90_choice\tok\tC7510 spills/m, 'an experiment that spills, as it says');
 store('report', $report);
 $ENV{PATCH_NO_NVCC} = 'nvcc was not found';
 ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'without nvcc');
@@ -195,24 +195,24 @@ ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'withou
 sub of { return scalar `exec 2>&1; perl -e 'require qq{./tests/tools/patches}; print Patches::$_[0]'` }
 sub fingerprint { return of("fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{$_[1]})") }
 sub stale { return of('stale(Patches::chosen(qq{bugs/01_first}))') }
-my %source = map { $_->[0] => 'nvcc 1.2.3, ' . fingerprint($_->[1], 'nvcc 1.2.3') } [ first => '01_first' ], [ choice => '09_choice' ];
+my %source = map { $_->[0] => 'nvcc 1.2.3, ' . fingerprint($_->[1], 'nvcc 1.2.3') } [ first => '01_first' ], [ choice => '90_choice' ];
 
 store('results', <<"TEXT");
 # date 2026-02-03, 100 launches a size
 # device NVIDIA H200, 132 SMs
 01_first\t128x256x640: wrong in 3 of 100 (0.5 of C)\t1024x1024x1024: right in 100 of 100\t3000x5000x1000: right in 100 of 100\tsource: $source{first}
-09_choice\t1x1x1: hang\t1024x1024x1024: hang\t3000x5000x1000: not run\tsource: $source{choice}
+90_choice\t1x1x1: hang\t1024x1024x1024: hang\t3000x5000x1000: not run\tsource: $source{choice}
 02_none\t1x1x1: hang\tsource: nvcc 1.2.3, 0123456789ab
 TEXT
 ends(0, 'record results', qr/there is no bug 02_none\n2 patches changed\n\z/, 'record');
 is(said('show 01_first h200'), "wrong in 3 of 300 runs, all at 128x256x640, 2026-02-03, $source{first}\n", 'a race that shows at one size');
-is(said('show bugs/09_choice h200'), "hang, 2026-02-03, $source{choice}\n", 'a hang');
+is(said('show bugs/90_choice h200'), "hang, 2026-02-03, $source{choice}\n", 'a hang');
 store('results', "# date 2026-02-04, x\n# device NVIDIA H100 80GB HBM3\n01_first\t1x1x1: trap: a kernel failed (cudaErrorLaunchFailure)\t"
     . "2x2x2: right in 100 of 100\t3x3x3: wrong in 7 of 100\tsource: $source{first}\n"
-    . "09_choice\t1x1x1: right in 100 of 100\tnotes: C7514 spills C7517 same machine code\tsource: $source{choice}\n");
+    . "90_choice\t1x1x1: right in 100 of 100\tnotes: C7514 spills C7517 same machine code\tsource: $source{choice}\n");
 ends(0, 'record results', qr/\A2 patches changed\n\z/, 'record again');
 is(said('show 01_first h100'), "wrong in 7 of 200 runs, all at 3x3x3; trap (cudaErrorLaunchFailure) at 1x1x1, 2026-02-04, $source{first}\n", 'a trap and a race');
-is(said('show bugs/09_choice h100'),
+is(said('show bugs/90_choice h100'),
     "right in 100 runs; repaired by ptxas (C7514, C7517); the same machine code as without it, 2026-02-04, $source{choice}\n", 'what ptxas repairs');
 store('results', "# date 2026-02-04, x\n# device NVIDIA A100\n01_first\t1x1x1: hang\tsource: $source{first}\n");
 ends(1, 'record results', qr/^results: bugs are recorded on: h200 h100$/m, 'another GPU');

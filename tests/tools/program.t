@@ -37,31 +37,15 @@ for directory in $CHAPTER_DIRS; do
     one_line 2 '--m 2000000000.*accepted' "$chapter: refuses what does not fit in memory"
 done
 
-# What depends on the chapter, each with a part of the line it must get.
-while IFS='|' read -r number arguments pattern; do
-    # shellcheck disable=SC2086 # a list of words
-    run "$(ls -d {,beyond/}"$number"_*/"$number"_*.cu 2>/dev/null | sed 's/\.cu$//')" $arguments
-    one_line 2 "$pattern" "$number: $arguments"
-done <<'LIST'
-01|--on model --variant wide|--variant: 01_naive does not have that choice
-01|--on model --experts 2|--experts: 01_naive has no experts
-01|--on model --causal|--head-size, --kv-heads, --batches, --causal, --window: 01_naive has no heads
-13|--on model --n 256 --kv-heads 3|--kv-heads 3: N = 256 are 2 heads of 128; a divisor of that is accepted
-13|--on model --m 30 --k 2000000000 --batches 2|--batches 2 of 2000000000 rows: 2147418112 rows in all are accepted
-08|--on model --variant pingpong_128x128 --meet no|--meet: 08_persistent_pingpong does not have that choice
-LIST
-
-# What 09 divides by comes from options: none of them may be zero.
-nine="beyond/09_every_shape/09_every_shape --on model --m 200 --n 300 --k 70"
-run $nine --sms 1 --variant cooperative_128x256_cluster_2x1
-is "$status" 2 "09: a cluster of two on one SM is refused"
-like "$err" "^09_every_shape has no variant 'cooperative_128x256_cluster_2x1' for a GPU of 1 SMs; it has more than these: pingpong_128x128 pingpong_128x160 .*cooperative_128x256_cluster_2x1 .from 2 SMs on." "... said"
-[[ $out != *$'\nkernel '* ]]
-ok $? "... and nothing is said of a kernel that there is not"
-for group in 1 3 1073741824 2147418112; do
-    for variant in cooperative_128x256_cluster_2x2 cooperative_256x200 pingpong_128x192; do
-        run $nine --data integers --variant $variant --tile-group $group
-        is "$status:$err" "0:" "09: $variant, --tile-group $group"
-    done
+# What a chapter says of its own options, in its checks/options.txt: exit status, options and a pattern of what it says.
+for directory in $CHAPTER_DIRS; do
+    [ -e "$directory/checks/options.txt" ] || continue
+    while IFS='|' read -r expected arguments pattern; do
+        # shellcheck disable=SC2086 # a list of words
+        run "$directory/${directory##*/}" --on model $arguments
+        [ "$expected" != 2 ] || [[ $out != *$'\nkernel '* ]]
+        is "$expected:$?" "$status:0" "${directory##*/} $arguments"
+        like "$err" "$pattern" "... says so"
+    done < <(grep -v '^#' "$directory/checks/options.txt")
 done
 done_testing
