@@ -14,7 +14,7 @@ static GemmStatus model_open(const Options *options, GpuNeed need, DeviceInfo *i
     snprintf(info->name, sizeof info->name, "CPU model");
     info->sm_count = options->sms;
     info->shared_bytes = options->shared * 1024;
-    /* The model keeps state beside every byte of a matrix. */
+    /* A quarter of the memory: the model keeps state for every byte of a matrix. */
     info->free_bytes = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);
     return GEMM_OK;
 }

@@ -38,7 +38,7 @@ int main(int argc, char *argv[]) {
     if (options.help) {
         printf("usage: %s [--on gpu|model] [--policy eager|lazy|random|pct] [--schedule-seed S] [--barriers]\n",
                argv[0]);
-        return GEMM_OK;
+        return end_output(GEMM_OK);
     }
 #ifndef GEMM_NO_GPU
     DeviceInfo device;
@@ -46,7 +46,7 @@ int main(int argc, char *argv[]) {
     if (options.on != ON_MODEL && gpu_backend()->open(&options, hello_needs, &device, why, sizeof why) == GEMM_OK) {
         int status = hello_gpu();
         gpu_backend()->close();
-        return status;
+        return end_output((GemmStatus)status);
     }
     if (options.on != ON_MODEL) {
         fprintf(options.on == ON_GPU ? stderr : stdout, "%sit needs %s; found: %s\n",
@@ -57,7 +57,7 @@ int main(int argc, char *argv[]) {
         model_backend()->set_schedule(&options, options.schedule_seed);
         int status = hello_model();
         model_backend()->close();
-        return status;
+        return end_output((GemmStatus)status);
     }
 #ifdef GEMM_NO_GPU
     fprintf(stderr, "it was built without nvcc and so without its GPU code\n");

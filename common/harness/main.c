@@ -6,6 +6,7 @@
 #include "report.h"
 #include "traced.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 #define PASTE_TOKENS(a, b) a##b
@@ -466,6 +467,14 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     /* Padded rows find more bugs; but they cost speed, which a timed or recorded launch is to show. */
     int for_speed = timed || (options_trace(options) && !stage->backend->is_model);
     shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : PAD_TO_FIND_BUGS;
+    if (options->steps) { /* the model opens the file at the launch, and names no option */
+        FILE *file = fopen(options->steps, "w");
+        if (!file) {
+            fprintf(stderr, "--steps: \"%s\" cannot be opened for writing: %s\n", options->steps, strerror(errno));
+            return GEMM_USAGE;
+        }
+        fclose(file);
+    }
     char message[OPTIONS_MESSAGE_SIZE];
     const char *unheeded = unheeded_choice(stage->chapter, &options->tuning);
     if (unheeded) {
@@ -560,7 +569,7 @@ int main(int argc, char *argv[]) {
     }
     if (options.help) {
         print_usage(stdout, argv[0]);
-        return GEMM_OK;
+        return end_output(GEMM_OK);
     }
     if (options_trace(&options) && !options.sms_given) {
         options.sms = TRACED_SMS;
@@ -571,5 +580,5 @@ int main(int argc, char *argv[]) {
         status = run_on(&options, &stage);
         stage.backend->close();
     }
-    return (int)status;
+    return end_output(status);
 }

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 
 const char *const data_names[DATA_KINDS + 1] = {"integers", "normal", "zeros", NULL};
@@ -142,8 +143,8 @@ void print_usage(FILE *out, const char *program) {
         "  --sms N               SMs of the modelled GPU (default %d; 1 for a timeline)\n"
         "  --shared KIB          shared memory that a CTA may have (default %d)\n"
         "\n"
-        "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device or a failed CUDA call,\n"
-        "             4 the model found a bug in the kernel, 5 the model cannot judge the program\n",
+        "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device, a failed CUDA call or output that\n"
+        "             could not be written, 4 the model found a bug in the kernel, 5 the model cannot judge the program\n",
         program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS, DEFAULT_MODEL_SHARED);
 }
 
@@ -158,7 +159,9 @@ int parse_number(const char *name, const char *text, uint64_t least, uint64_t mo
         number = number * 10 + digit;
     }
     const char *fault = NULL;
-    if (p == text || *p) {
+    if (*text == '-' && text[1] && text[1 + strspn(text + 1, "0123456789")] == 0) {
+        fault = "is too small";
+    } else if (p == text || *p) {
         fault = "is not a whole number";
     } else if (!fits || number > most) {
         fault = "is too large";
@@ -327,6 +330,15 @@ static int take_option(int option, const char *value, Options *options, char mes
     case OPTION_TRACE_EVENTS: return parse_file("--trace-events", value, &options->trace_events, message);
     default: options->help = 1; return 1;
     }
+}
+
+GemmStatus end_output(GemmStatus status) {
+    int failed = ferror(stdout);
+    if (fflush(stdout) == 0 && !failed) {
+        return status;
+    }
+    fprintf(stderr, "standard output could not be written: %s\n", strerror(errno));
+    return status == GEMM_OK ? GEMM_DEVICE : status;
 }
 
 int options_trace(const Options *options) {

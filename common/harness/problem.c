@@ -66,9 +66,9 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
         return 1;
     }
     snprintf(message, OPTIONS_MESSAGE_SIZE,
-             "--m %d --n %d --k %d: needs %.1f GiB with its reference; what fits in the %.1f GiB free on %.60s is "
-             "accepted",
-             shape.m, shape.n, shape.k, bytes / gib, there / gib, device->name);
+             "--m %d --n %d --k %d: needs %.1f GiB with its reference; what fits in %.1f GiB is accepted, %s %.60s",
+             shape.m, shape.n, shape.k, bytes / gib, there / gib,
+             device->capability ? "which are free on" : "a quarter of this machine's memory, on the", device->name);
     return 0;
 }
 

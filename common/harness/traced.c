@@ -2,6 +2,8 @@
 #include "traced.h"
 
 #include "report.h"
+
+#include <errno.h>
 #include "../timeline/timeline.h"
 
 void traced_size(const Backend *backend, Shape *shape) {
@@ -21,7 +23,8 @@ enum { SVG, JSON, EVENTS, OUTPUTS };
 static int outputs_open(Output outputs[OUTPUTS]) {
     for (int i = 0; i < OUTPUTS; i++) {
         if (outputs[i].path && !(outputs[i].file = fopen(outputs[i].path, "w"))) {
-            fprintf(stderr, "%s: \"%s\" cannot be opened for writing\n", outputs[i].option, outputs[i].path);
+            fprintf(stderr, "%s: \"%s\" cannot be opened for writing: %s\n", outputs[i].option, outputs[i].path,
+                    strerror(errno));
             return 0;
         }
     }

@@ -33,6 +33,11 @@ for directory in $CHAPTER_DIRS; do
     fi
     run "$program" --m 64 --n 64 --k 64 --no-bench
     is "$status:$err" "0:" "$chapter: runs at 64 x 64 x 64"
+    for arguments in '--help' '--on model --m 64 --n 64 --k 64'; do
+        # shellcheck disable=SC2086 # a list of words
+        err=$("$program" $arguments 2>&1 >/dev/full)
+        is "$?:$err" "3:standard output could not be written: No space left on device" "$chapter $arguments: a full disk is noticed"
+    done
     run "$program" --on model --m 2000000000 --n 2000000000 --k 8
     one_line 2 '--m 2000000000.*accepted' "$chapter: refuses what does not fit in memory"
 done
