@@ -76,6 +76,7 @@ typedef struct {
     const char *(*unreached)(int index);
     /* The model alone: what another schedule may change; NULL: nothing, in no launch. */
     const char *(*depends)(void);
+    int (*launches)(void); /* so far */
 
     /* With a timer. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */

@@ -177,6 +177,7 @@ const Backend *model_backend(void) {
         .print_counts = model_print_counts,
         .unreached = model_unreached,
         .depends = model_depends,
+        .launches = model_launches,
         .trace_begin = model_trace_begin,
         .trace_end = model_trace_end,
     };

@@ -336,7 +336,8 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
 static void print_depends(const Stage *stage) {
     const char *depends = stage->backend->depends();
     if (depends == NULL) {
-        printf("order    no thread did anything that depends on the schedule: this holds for every one\n");
+        printf("order    no thread did anything that depends on the schedule: this holds for every one%s\n",
+               stage->backend->launches() == 1 ? " of one launch" : "");
     } else {
         printf("order    %s: %ld schedules were looked at, and others may differ\n", depends, schedules_looked_at);
     }

@@ -47,7 +47,7 @@ typedef enum {
     /* ---- global memory: global.c */
     EVENT_GLOBAL_FREE, /* allocation */
     EVENT_ATOMIC,      /* of 4 bytes, of shared memory too: p, what, atomic, order, at_least */
-    EVENT_ATOMIC_DONE, /* p, order, before, after */
+    EVENT_ATOMIC_DONE, /* p, atomic, order, before, after; site of a store */
     EVENT_FENCE,       /* fence.acq_rel.gpu; system: .sys */
     EVENT_GRID_WAIT,
 

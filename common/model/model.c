@@ -194,11 +194,10 @@ static int start_cluster(void) {
     Cluster *cluster = model_alloc_zero(sizeof *cluster);
     cluster->barrier = model_alloc_zero(sizeof *cluster->barrier);
     cluster->launch = l;
-    cluster->first_block = l->next_block;
+    cluster->first_block = clusters_take(l);
     cluster->size = l->cluster_size;
     cluster->live = cluster->size * l->block;
-    cluster->serial = l->facts.first + 1 + (uint32_t)((l->next_block - l->facts.first_block) / l->cluster_size);
-    l->next_block += cluster->size;
+    cluster->serial = l->facts.first + 1 + (uint32_t)((cluster->first_block - l->facts.first_block) / l->cluster_size);
     l->running++;
     device.cluster[device.clusters++] = cluster;
     POST(CLUSTER_BEGIN, .cluster = cluster);
@@ -242,10 +241,10 @@ static int next_cluster(void) {
     return 0;
 }
 
-/* All threads wait and no asynchronous work is left. Whoever polls may wait for a CTA that has not begun, or may give
- * up. */
+/* All threads wait and no asynchronous work is left. Whoever polls, or waits for another to come first, may wait for a CTA that has
+ * not begun, or may give up. */
 static void stuck(void) {
-    if (!(pollers_wait() && start_cluster()) && !pollers_wake_all()) {
+    if (!((stalled_wait() || pollers_wait()) && start_cluster()) && !stalled_wake_all() && !pollers_wake_all()) {
         POST(STUCK);
     }
 }

@@ -91,6 +91,8 @@ const char *model_unreached(int index);
 /* The first thing that a kernel did, in all launches so far, that another schedule may change: "FILE:LINE ...". NULL: nothing.
  * Then what was found, and what was not, holds for every schedule. */
 const char *model_depends(void);
+/* ... launches so far, since model_forget_depends(). */
+int model_launches(void);
 void model_forget_depends(void);
 
 /* Frees all memory of the model. Pointers from model_global_alloc() and model_report() end. */

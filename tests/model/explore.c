@@ -19,7 +19,7 @@
 #include "../unit/tap.h"
 #include "cases.h"
 
-enum { PROCS = 4096, OBJECTS = 1024, TOUCHES = 6, MOST_STEPS = 16000, NOWHERE = -1, SLOTS = 4 * PROCS };
+enum { ASKS = 8, PROCS = 4096, OBJECTS = 1024, TOUCHES = 6, MOST_STEPS = 16000, NOWHERE = -1, SLOTS = 4 * PROCS };
 
 typedef enum { ARRIVES, CHANGES, LOOKS, WAITS } Kind;
 
@@ -331,7 +331,9 @@ static int can_go_on(Proc *p) {
     }
     if (t->kind == LOOKS && p->last >= 0 && x.object[p->last].at == p->about) {
         const Object *o = &x.object[p->last];
-        return p->again < 2 || p->version != (o->phase != NULL ? *o->phase : o->version);
+        /* Who keeps a count of his questions may stop asking. */
+        int most = ((const Thread *)p->who)->poll.changed > 0 ? ASKS : 2;
+        return p->again < most || p->version != (o->phase != NULL ? *o->phase : o->version);
     }
     return 1;
 }
@@ -620,7 +622,7 @@ static Found explore(const Case *c, Verdict single, long most, double seconds) {
 
 /* Is what is wrong seen in some schedules, and not in others? */
 static void check_found(const Case *c) {
-    enum { RANDOM_RUNS = 48 };
+    enum { RANDOM_RUNS = 48 }; /* of which more than an eighth show it: so a run without options does nearly always */
     int shown = 0;
     for (int seed = 0; seed < RANDOM_RUNS; seed++) {
         ModelOptions options = {.policy = seed % 2 ? MODEL_RANDOM : MODEL_PCT, .seed = (unsigned)seed, .quiet = 1};
@@ -631,7 +633,7 @@ static void check_found(const Case *c) {
     ok(model_depends() != NULL, "%s: a run says that other schedules may differ: %s", c->name,
        model_depends() != NULL ? model_depends() : "it does not");
     Found f = explore(c, (Verdict){.status = 0}, 1000, 10);
-    ok(f.all && f.others > 0 && f.others < f.schedules,
+    ok(f.all && f.others > 0 && f.others < f.schedules && shown > RANDOM_RUNS / 8,
        "%s: %ld of all %ld schedules show it, and %d of %d random ones", c->name, f.others, f.schedules, shown,
        RANDOM_RUNS);
 }

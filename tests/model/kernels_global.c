@@ -70,6 +70,9 @@ RIGHT_CASE(RIGHT_TMA_ADD);                  /* onto what the store has left */
 WRONG_CASE(TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
 /* atomics on shared memory */
 RIGHT_CASE(RIGHT_SHARED_ATOMIC);
+RIGHT_CASE(RIGHT_SHARED_FENCES); /* the warps meet by a counter in shared memory, between fences */
+WRONG_CASE(SHARED_FENCE_NONE, RACE_RAW);
+WRONG_CASE(SHARED_FENCE_BEFORE, RACE_RAW); /* none behind */
 WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
 WRONG_CASE(SHARED_ATOMIC_NO_SYNC, RACE_RAW);
 WRONG_CASE(SHARED_ATOMIC_THEN_STORE, RACE_WAR);
@@ -89,7 +92,7 @@ WRONG_CASE(OVERLAP_LATE_WAIT, LAUNCH_OVERLAP);
 typedef struct {
     bf16 box[ROWS * COLS];
     int bin[16];
-    int last;
+    int last, count, value;
     MBarrier full;
 } Shared;
 
@@ -377,6 +380,27 @@ DEVICE int shared_atomics(Shared *s, const Params *p, int thread) {
     return s->bin[bin] == sum || seen || BUG(SHARED_ATOMIC_NO_SYNC) || BUG(SHARED_ATOMIC_THEN_STORE);
 }
 
+/* A warp waits for what the other has stored. */
+DEVICE int shared_fences(Shared *s, const Params *p, int thread) {
+    if (thread == 0) {
+        s->count = 0;
+    }
+    __syncthreads();
+    if (thread == 32) {
+        s->value = 7;
+        LEAVES_OUT(SHARED_FENCE_NONE, __threadfence());
+        atomicAdd(&s->count, 1);
+    } else if (thread == 0) {
+        while (atomicAdd(&s->count, 0) == 0) {
+        }
+        if (p->bug == RIGHT_SHARED_FENCES) {
+            __threadfence();
+        }
+        return s->value == 7;
+    }
+    return 1;
+}
+
 static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_constant__ Params params) {
     SHARED_MEMORY(Shared, s);
     const Params *p = &params;
@@ -393,6 +417,8 @@ static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_con
         result = lock(p, thread);
     } else if (p->bug == RIGHT_VALUES) {
         result = values(p, block, thread);
+    } else if (p->bug >= RIGHT_SHARED_FENCES && p->bug <= SHARED_FENCE_BEFORE) {
+        result = shared_fences(s, p, thread);
     } else if (p->bug >= RIGHT_SHARED_ATOMIC) {
         result = shared_atomics(s, p, thread);
     } else if (BUG(RIGHT_TMA_STORE) || BUG(RIGHT_TMA_STORE_FLAG) || p->bug >= TMA_STORE_READ_ONLY) {

@@ -7,15 +7,22 @@
 
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 
 enum {
-    PCT_INTERVAL = 400,    /* scheduling steps between two changes of priority, on average */
-    POLL_PATIENCE = 25000, /* fruitless wake-ups of pollers before this is called a livelock */
-    PAUSE_ODDS = 4,        /* one in so many places that allow a pause makes one */
-    BESIDE_ODDS = 4,       /* ... that let another cluster begin does so */
-    POLL_TURNS = 16,       /* so many questions in vain are a loop */
+    PCT_INTERVAL = 400,      /* scheduling steps between two changes of priority, on average */
+    POLL_PATIENCE = 25000,   /* fruitless wake-ups of pollers before this is called a livelock */
+    PAUSE_ODDS = 4,          /* one in so many places that allow a pause makes one */
+    BESIDE_ODDS = 4,         /* ... that let another cluster begin does so */
+    POLL_TURNS = 16,         /* so many questions in vain at several places are a loop */
+    POLLS_COUNTED = 1 << 14, /* a thread that counts its questions asks so often in vain, the first time in a launch, */
+    POLLS_LATER = 1 << 10,   /* ... so often later, */
+    POLLS_OF_ALL = 1 << 17,  /* ... and all threads together */
+    STALL_SITES = 64,
+    STALL_ODDS = 2,  /* one in so many places between a look at a word and a deed is made to last, at first */
+    STALL_FEWER = 5, /* ... then one in twice as many, so often */
 };
 
 static struct {
@@ -23,9 +30,12 @@ static struct {
     int ready_count, ready_capacity;
     Agent **agent;
     int agent_count, agent_capacity;
-    uint64_t next_change; /* pct: the step of the next change of priority */
-    Thread *pollers;      /* who polls something that does not change */
-    int poll_wakes;       /* times they were woken without anything having happened */
+    uint64_t next_change;        /* pct: the step of the next change of priority */
+    Thread *pollers;             /* who polls something that does not change */
+    Thread *stalled;             /* who waits between a look at a word and a deed */
+    uint8_t stalls[STALL_SITES]; /* how often, by place */
+    int poll_wakes;              /* times they were woken without anything having happened */
+    int polls_counted;           /* questions in vain of threads that count them */
     void (*stuck)(void);
     int (*beside)(void);
     int stop;       /* the launch is to be abandoned */
@@ -94,8 +104,9 @@ void schedule_begin(void) {
     device.step = 0;
     device.random = (uint64_t)device.options.seed * 0x9e3779b97f4a7c15u + (uint64_t)device.options.policy;
     s.next_change = PCT_INTERVAL;
-    s.poll_wakes = 0;
-    s.pollers = NULL;
+    s.poll_wakes = s.polls_counted = 0;
+    s.pollers = s.stalled = NULL;
+    memset(s.stalls, 0, sizeof s.stalls);
 }
 
 void schedule_end(void) {
@@ -331,6 +342,22 @@ void clusters_mix(void) {
     }
 }
 
+int clusters_take(Launch *l) {
+    const int side = device.sms / l->cluster_size, number = (l->next_block - l->facts.first_block) / l->cluster_size;
+    const int first = number / side * side, left = (l->end_block - l->facts.first_block) / l->cluster_size - first;
+    const int count = left < side ? left : side;
+    if (number == first) {
+        const int by_chance = device.options.policy == MODEL_PCT ||
+                              (device.options.policy == MODEL_RANDOM && device.options.seed % 2 == 0);
+        const int mixed = schedule_explorer == NULL && device.order == NULL;
+        l->turn = mixed && (device.options.policy == MODEL_LAZY || (by_chance && random_below(2) == 0)) ? -1 : 1;
+        l->first_cluster = mixed && by_chance ? (int)random_below((uint32_t)count) : l->turn < 0 ? count - 1 : 0;
+    }
+    const int at = ((l->first_cluster + l->turn * (number - first)) % count + count) % count;
+    l->next_block += l->cluster_size;
+    return l->facts.first_block + (first + at) * l->cluster_size;
+}
+
 /* ---- polling -------------------------------------------------------------------------------------------------------- */
 
 static int has_asked(const ThreadPolls *p, const void *address) {
@@ -342,11 +369,42 @@ static int has_asked(const ThreadPolls *p, const void *address) {
     return 0;
 }
 
+/* What the thread keeps across the question that it asks: its stack, but for what tensor cores write there, and the place that it
+ * returns to. */
+static uint64_t kept_by(const Thread *t, int place) {
+    uint64_t state = 0;
+    uintptr_t top = (uintptr_t)t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id);
+    for (uintptr_t at = t->poll.kept & ~(uintptr_t)7; at < top; at += 8) {
+        if (at - t->watched.begin >= t->watched.bytes && (place || at != t->poll.kept + FIBER_RETURNS)) {
+            state = (state ^ *(const uint64_t *)at) * 0x9e3779b97f4a7c15u;
+            state ^= state >> 29;
+        }
+    }
+    return state;
+}
+
+uint64_t poll_kept(const Thread *t) { return kept_by(t, 0); }
+
+/* Is the thread, which asks the same as before, to be told the same? */
+static int counts_on(ThreadPolls *p) {
+    int patience = s.polls_counted < POLLS_COUNTED ? POLLS_COUNTED : POLLS_LATER;
+    p->changed++;
+    p->counts = p->changed >= patience || s.polls_counted++ >= POLLS_OF_ALL;
+    return !p->counts;
+}
+
 int poll_again(Thread *t, const void *address, uint64_t version, int in_vain) {
     ThreadPolls *p = &t->poll;
     int same = p->address == address && p->version == version;
+    uint64_t before = p->state;
     p->address = address;
     p->version = version;
+    p->state = kept_by(t, 1);
+    p->loops = same && p->state == before;
+    if (same && !p->loops && counts_on(p)) {
+        return 0;
+    }
+    p->changed = 0;
     if (!same) {
         int known = has_asked(p, address);
         if (!known) {
@@ -389,6 +447,49 @@ void pollers_wake(const void *address) {
 
 int pollers_wait(void) { return s.pollers != NULL; }
 int pollers_wake_all(void) { return s.poll_wakes++ < POLL_PATIENCE && wake_pollers(NULL) > 0; }
+
+/* ---- between a look and a deed --------------------------------------------------------------------------------------- */
+
+static int is_stalled(const void *word) {
+    const Thread *t = s.stalled;
+    while (t != NULL && t->poll.stalled_at != word) {
+        t = t->next_waiter;
+    }
+    return t != NULL;
+}
+
+/* Often at first, then seldom: each place is tried in each launch. */
+void thread_stall(Thread *t, const void *word, Site site, int until_change) {
+    uint8_t *odds = &s.stalls[(site ^ site >> 6) % STALL_SITES];
+    if (device.options.policy < MODEL_RANDOM || device.order != NULL || is_stalled(word) ||
+        random_below((uint32_t)STALL_ODDS << *odds) != 0) {
+        return;
+    }
+    *odds += *odds < STALL_FEWER;
+    t->poll.stalled_at = word;
+    t->poll.until_change = until_change;
+    thread_block_in(t, &s.stalled, (Wait){.kind = WAIT_NONE, .site = site});
+}
+
+static int wake_stalled(const Thread *by, const void *word, int changed) {
+    int woken = 0;
+    for (Thread **link = &s.stalled; *link != NULL;) {
+        Thread *t = *link;
+        if (t != by && (word == NULL || (t->poll.stalled_at == word && (changed || !t->poll.until_change)))) {
+            *link = t->next_waiter;
+            t->next_waiter = NULL;
+            thread_wake(t);
+            woken++;
+        } else {
+            link = &t->next_waiter;
+        }
+    }
+    return woken;
+}
+
+void stalled_wake(const Thread *by, const void *word, int changed) { wake_stalled(by, word, changed); }
+int stalled_wait(void) { return s.stalled != NULL; }
+int stalled_wake_all(void) { return wake_stalled(NULL, NULL, 1) > 0; }
 
 /* ---- ends ---------------------------------------------------------------------------------------------------------- */
 

@@ -13,15 +13,22 @@
 
 typedef enum { THREAD_READY, THREAD_BLOCKED, THREAD_EXITED } ThreadState;
 
-/* A thread's questions that found nothing new, to tell a loop from single ones: schedule.c. */
+/* A thread's questions that found nothing new, to tell a loop that waits from other questions: schedule.c. */
 enum { POLLS_KEPT = 32 };
 typedef struct {
+    uintptr_t kept;      /* FIBER_KEPT() of the question in progress */
     const void *address; /* of the last one */
     uint64_t version;    /* what it found */
+    uint64_t state;      /* what the thread kept */
     const void *asked[POLLS_KEPT];
-    int next;    /* in asked[] */
-    int again;   /* questions in vain since it last waited */
-    int in_turn; /* it waits for a change at any of them, not only at `address` */
+    int next;               /* in asked[] */
+    int again;              /* questions in vain since it last waited */
+    int in_turn;            /* it waits for a change at any of them, not only at `address` */
+    int changed;            /* so often the same question found the same, and the thread had kept something else */
+    int counts;             /* ... until the patience of the model was at its end */
+    int loops;              /* the last questions were a loop that keeps nothing */
+    const void *stalled_at; /* it waits until another thread touches this word, */
+    int until_change;       /* ... and changes it */
 } ThreadPolls;
 
 struct Thread {
@@ -43,7 +50,8 @@ struct Thread {
     struct ThreadSteps *steps;       /* tell/steps.c; NULL: nobody measures */
     Site asked_in_vain;              /* tell/depends.c: a barrier has said no there, last; 0: it has not */
     const Barrier *asked_barrier;
-    ThreadPolls poll; /* seldom used, and large */
+    uint64_t asked_kept; /* what the thread kept then: poll_kept() */
+    ThreadPolls poll;    /* seldom used, and large */
 };
 
 struct Warp {
@@ -134,6 +142,8 @@ typedef struct Launch {
     LaunchFacts before; /* the one before in its stream; last 0: there was none */
     int follows;        /* index of that one, if it is one of the set; -1: it is not */
     int next_block, end_block;
+    int first_cluster,
+        turn; /* of those that fit side by side, which begins first; then the next ones (1), or those before (-1) */
     int first_cta; /* in the set, for those who number all of its CTAs */
     int running;   /* clusters of it */
     /* How the kernel names its shared memory; NULL: not yet. */
@@ -149,7 +159,9 @@ typedef struct {
     unsigned long long step; /* scheduling steps */
     /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
     uint64_t (*order)(const Thread *t);
-    /* Does another lane of the warp know that the barrier's last phase is complete, and nothing tells this thread? phases.c. */
+    /* Does nothing tell this thread that the barrier's last phase is complete? phases.c. */
+    int (*is_unaware)(const Thread *t, const Barrier *b);
+    /* ... and does another lane of its warp know? */
     int (*learnt_by_others)(const Thread *t, const Barrier *b);
 
     /* The set in progress: one launch, or those that the host has held to run side by side, in its order. */

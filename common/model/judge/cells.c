@@ -539,14 +539,16 @@ ON(cells, ATOMIC) {
         report_misuse(RULE_ALIGNMENT, e->site, 1, "%s at address %p, which is not a multiple of 4", e->what, p);
     }
     if (is_shared(p)) {
-        cells_shared(t->cta, &actor, shared_bounds(t, p, 4, "atomic access", e->site), 4);
-        order_settle();
-        return;
+        shared_bounds(t, p, 4, "atomic access", e->site);
     }
     if (wanted == NULL) {
         world_acquire(t, p, e->atomic, e->order, e->site);
     }
-    cells_global(&actor, p, 4);
+    if (is_shared(p)) {
+        cells_shared(t->cta, &actor, shared_offset(t->cta, p), 4);
+    } else {
+        cells_global(&actor, p, 4);
+    }
     order_settle();
     if (wanted != NULL && (int)(*(const uint32_t *)p - (uint32_t)*wanted) >= 0) {
         world_reached(t, p, e->order, *wanted);

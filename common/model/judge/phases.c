@@ -686,6 +686,8 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
     return known;
 }
 
+static int is_unaware(const Thread *t, const Barrier *b) { return phases_known(t, b) < b->phase; }
+
 static int learnt_by_others(const Thread *t, const Barrier *b) {
     const LastWait *last = b->facts->last_wait;
     int others = 0;
@@ -693,10 +695,13 @@ static int learnt_by_others(const Thread *t, const Barrier *b) {
         const Thread *other = &t->warp->thread[lane];
         others |= other != t && last[other->id].waited && last[other->id].observed == b->phase;
     }
-    return others && phases_known(t, b) < b->phase;
+    return others && is_unaware(t, b);
 }
 
-ON(phases, LAUNCH_BEGIN) { device.learnt_by_others = learnt_by_others; }
+ON(phases, LAUNCH_BEGIN) {
+    device.is_unaware = is_unaware;
+    device.learnt_by_others = learnt_by_others;
+}
 
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {

@@ -19,19 +19,21 @@ typedef struct FenceClock {
 /* What is handed on reaches the threads of a device, or of all. */
 enum { EVERYWHERE = DEVICE_LIMIT, REACHES };
 
-/* The value that a word has been given, and what was handed on with it so far. */
+/* The value that a word has been given, and what was handed on with it so far: to all devices, and to that of the writer. */
 typedef struct Raise {
     uint32_t value;
-    World *system; /* may be NULL */
+    World *system, *near; /* may be NULL */
+    int device;
 } Raise;
 
 /* Words that were released to in this set of launches: a table by address. */
 typedef struct {
     const void *at;     /* NULL: free */
     World *on[REACHES]; /* NULL: nothing, or a store has replaced it */
-    Raise *raise;       /* by atomics of system scope, oldest first */
+    Raise *raise;       /* oldest first: of atomics of .gpu scope alone the last ones */
     int raises, raise_capacity;
-    int released_near; /* an atomic of .gpu scope has released to it */
+    int forgotten;         /* others were before them */
+    Access stored, waited; /* who stored to it, and waited for a value of it, last */
     uint32_t serial;
     Component by; /* the thread that released to it last */
     Site site;
@@ -41,6 +43,10 @@ static struct {
     Word *word;
     int count, capacity; /* a power of two */
 } words;
+
+static Site unordered; /* the first store in no order with another, or with a wait; 0: none */
+
+enum { RAISES_KEPT = 32 };
 
 /* What the ended threads of a device have read without an acquire, and by a scope that is too narrow: for reports. */
 static World *ended_seen[DEVICE_LIMIT], *ended_beyond[DEVICE_LIMIT];
@@ -141,18 +147,38 @@ static void forget(World **world) {
     *world = NULL;
 }
 
+/* The oldest ones. */
+static void forget_raises(Word *word, int count) {
+    for (int i = 0; i < count; i++) {
+        world_unref(word->raise[i].system);
+        world_unref(word->raise[i].near);
+    }
+    word->raises -= count;
+    if (word->raises > 0 && count > 0) {
+        memmove(word->raise, word->raise + count, (size_t)word->raises * sizeof *word->raise);
+    }
+}
+
+static void forget_word(Word *word) {
+    for (int on = 0; on < REACHES; on++) {
+        forget(&word->on[on]);
+    }
+    forget_raises(word, word->raises);
+    word->forgotten = 0;
+    word->stored.serial = word->waited.serial = 0;
+}
+
 ON(world, LAUNCH_END) {
     for (int i = 0; i < words.capacity; i++) {
         for (int on = 0; on < REACHES; on++) {
             world_unref(words.word[i].on[on]);
         }
-        for (int k = 0; k < words.word[i].raises; k++) {
-            world_unref(words.word[i].raise[k].system);
-        }
+        forget_raises(&words.word[i], words.word[i].raises);
         free(words.word[i].raise);
     }
     free(words.word);
     memset(&words, 0, sizeof words);
+    unordered = 0;
     for (int i = 0; i < device.launched; i++) {
         forget(&device.launch[i].known);
     }
@@ -206,6 +232,11 @@ ON(world, CTA_END) {
     if (device.launched > 1) {
         hand_to_stream(cta);
     }
+    for (int i = 0; i < words.capacity; i++) { /* its shared memory will be another CTA's */
+        if ((uintptr_t)words.word[i].at - (uintptr_t)cta->shared < cta->shared_bytes) {
+            forget_word(&words.word[i]);
+        }
+    }
     for (int i = 0; i < cta->threads; i++) {
         ThreadClock *clock = cta->thread[i].clock;
         world_unref(clock->beyond);
@@ -248,42 +279,74 @@ void world_acquire(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
     come_across(t, word, order);
 }
 
+/* For its order alone. */
+static Access access_of(const Thread *t, Site site) {
+    return (Access){
+        .serial = t->cta->cluster->serial, .epoch = thread_epoch(t), .component = thread_component(t), .site = site};
+}
+
+Site world_unordered(void) { return unordered; }
+
 void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
-    const Word *word = word_find(at);
+    Word *word = word_find(at);
     if (word == NULL) {
         return;
     }
-    const Raise *reached = NULL;
-    for (int i = word->raises; i > 0 && (int)(word->raise[i - 1].value - (uint32_t)wanted) >= 0; i--) {
-        reached = &word->raise[i - 1];
+    int i = word->raises;
+    while (i > 0 && (int)(word->raise[i - 1].value - (uint32_t)wanted) >= 0) {
+        i--;
     }
-    if (reached != NULL && (order & ORDER_SYSTEM)) {
-        learn(t, reached->system);
+    if (i < word->raises && (order & ORDER_SYSTEM)) {
+        learn(t, word->raise[i].system);
     }
-    if (word->released_near) {
-        learn(t, word->on[device_of(t)]);
+    int near = i < word->raises ? i : -1;
+    while (near >= 0 && word->raise[near].device != device_of(t)) {
+        near--;
+    }
+    if (near >= 0) {
+        learn(t, word->raise[near].near);
+    }
+    if (i == 0 && word->forgotten) { /* it may have been reached before */
+        unordered = unordered != 0 ? unordered : word->site;
     }
     come_across(t, word, order);
+    word->waited = access_of(t, 0);
+}
+
+/* Which of two stores remains, and which of them a wait has seen, depends on the schedule unless one knows the other. So does what
+ * a wait sees if a store takes the value away. */
+static int is_concurrent(const Thread *t, const Access *other) {
+    const int own = other->serial == t->cta->cluster->serial && other->component == thread_component(t);
+    return other->serial != 0 && !own && !world_has(t, other, KNOWN, SPACE_GLOBAL);
+}
+
+static void note_store(Thread *t, const void *at, int lowers, Site site) {
+    Word *word = word_make(at);
+    if (is_concurrent(t, &word->stored) || (lowers && is_concurrent(t, &word->waited))) {
+        unordered = unordered != 0 ? unordered : site;
+    }
+    word->stored = access_of(t, site);
 }
 
 ON(world, ATOMIC_DONE) {
     Thread *t = e->thread;
-    if (!global_is(e->p)) {
+    if (e->atomic == ATOMIC_STORE) {
+        note_store(t, e->p, (int)(e->after - e->before) < 0, e->site);
+    }
+    Word *word = e->order & ORDER_SYSTEM ? word_make(e->p) : word_find(e->p);
+    if (word == NULL) {
         return;
     }
-    if (!(e->order & ORDER_SYSTEM)) {
-        Word *word = word_find(e->p);
-        if (word != NULL) {
-            word->released_near |= word->on[device_of(t)] != NULL;
-        }
-        return;
+    if (word->raises >= RAISES_KEPT && device.devices == 1) {
+        word->forgotten = 1;
+        forget_raises(word, RAISES_KEPT / 2);
     }
-    Word *word = word_make(e->p);
     word->raise = model_room(word->raise, word->raises + 2, &word->raise_capacity, sizeof *word->raise);
     if (word->raises == 0) {
-        word->raise[word->raises++] = (Raise){e->before, NULL};
+        word->raise[word->raises++] = (Raise){e->before, NULL, NULL, device_of(t)};
     }
-    word->raise[word->raises++] = (Raise){e->after, world_ref(word->on[EVERYWHERE])};
+    word->raise[word->raises++] =
+        (Raise){e->after, world_ref(word->on[EVERYWHERE]), world_ref(word->on[device_of(t)]), device_of(t)};
 }
 
 /* What the thread hands on, as far as the scope reaches, with a write of this order; NULL: nothing. The caller's to

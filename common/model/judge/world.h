@@ -19,7 +19,8 @@ void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder ord
 /* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
  * then, and not what came with the value that it happened to find. */
 void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
-/* fence.acq_rel.gpu or .sys */
+/* The first store of this set that another schedule may put in another order with a store or a wait; 0: there is none. */
+Site world_unordered(void);
 
 /* ---- for order.c ------------------------------------------------------------------------------------------------- */
 

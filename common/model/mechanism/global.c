@@ -76,38 +76,54 @@ static int is_vain(const Thread *t, ModelAtomic op, const void *p, uint32_t valu
            result_of(op, *word, value, expected) == *word;
 }
 
+/* Others may come between this access and what follows: threads of the CTA or, of global memory, also the next CTAs. */
+static void mix(Thread *t, const void *p) {
+    if (global_is(p)) {
+        clusters_mix();
+    }
+    thread_pause(t);
+}
+
 uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected, ModelOrder order, const char *here) {
+    POLL_BEGINS(current_thread());
     static const char *const what[] = {"atomic add",      "atomic max", "atomic max",
                                        "atomic exchange", "atomic CAS", "atomic add"};
     Thread *t = current_thread();
     if (is_vain(t, op, p, value, expected)) {
         poll(t, p, what[op], NULL, site_of(here));
     }
+    if (op != MODEL_ADD_FLOAT) {
+        thread_stall(t, p, site_of(here), 0);
+    }
     POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_CHANGE, .order = (MemoryOrder)order, .what = what[op],
          .site = site_of(here));
     uint32_t before = *(uint32_t *)p, after = result_of(op, before, value, expected);
     *(uint32_t *)p = after;
-    POST(ATOMIC_DONE, .thread = t, .p = p, .order = (MemoryOrder)order, .before = before, .after = after);
+    POST(ATOMIC_DONE, .thread = t, .p = p, .atomic = ATOMIC_CHANGE, .order = (MemoryOrder)order, .before = before,
+         .after = after);
     if (after != before) {
         changed(p);
     }
-    if (op != MODEL_ADD_FLOAT && global_is(p)) {
-        clusters_mix();
-        thread_pause(t);
+    stalled_wake(t, p, after != before);
+    if (op != MODEL_ADD_FLOAT) {
+        mix(t, p);
+        thread_stall(t, p, site_of(here), 1);
     }
     return before;
 }
 
 void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
     Thread *t = current_thread();
+    thread_stall(t, p, site_of(here), 0);
     POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_STORE, .order = (MemoryOrder)order, .what = "atomic store",
          .site = site_of(here));
     uint32_t before = *(uint32_t *)p;
     *(uint32_t *)p = value;
-    POST(ATOMIC_DONE, .thread = t, .p = p, .order = (MemoryOrder)order, .before = before, .after = value);
+    POST(ATOMIC_DONE, .thread = t, .p = p, .atomic = ATOMIC_STORE, .order = (MemoryOrder)order, .before = before,
+         .after = value, .site = site_of(here));
+    stalled_wake(t, p, 1);
     changed(p);
-    clusters_mix();
-    thread_pause(t);
+    mix(t, p);
 }
 
 static uint32_t load(const void *p, ModelOrder order, const int *wanted, const char *here) {
@@ -115,12 +131,22 @@ static uint32_t load(const void *p, ModelOrder order, const int *wanted, const c
     poll(t, p, "poll of a counter", wanted, site_of(here));
     POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_LOAD, .order = (MemoryOrder)order, .what = "atomic load",
          .at_least = wanted, .site = site_of(here));
-    return *(const uint32_t *)p;
+    uint32_t found = *(const uint32_t *)p;
+    stalled_wake(t, p, 0);
+    if (wanted == NULL && t->poll.changed == 0) {
+        mix(t, p);
+        thread_stall(t, p, site_of(here), 1);
+    }
+    return found;
 }
 
-uint32_t model_load(const void *p, ModelOrder order, const char *here) { return load(p, order, NULL, here); }
+uint32_t model_load(const void *p, ModelOrder order, const char *here) {
+    POLL_BEGINS(current_thread());
+    return load(p, order, NULL, here);
+}
 
 void model_wait_word(const void *p, int value, ModelOrder order, const char *here) {
+    POLL_BEGINS(current_thread());
     while ((int)(load(p, order, &value, here) - (uint32_t)value) < 0) {
     }
 }

@@ -34,8 +34,7 @@ static void answer_step(Agent *agent, int whole) {
     (void)whole;
     if (l->next_block < l->end_block && !early) {
         answer.yes = YES;
-        answer.first_cta = (uint32_t)l->next_block;
-        l->next_block += l->cluster_size;
+        answer.first_cta = (uint32_t)clusters_take(l);
     }
     flight_end((Flight *)(void *)agent);
     for (int i = 0; i < asked.targets; i++) {

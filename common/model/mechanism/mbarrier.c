@@ -242,33 +242,43 @@ void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group) {
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 /* The parity that a wait with this token asks for: the barrier looks at nothing else. */
-static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site) {
+static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site, const char *what) {
     const CtaBarriers *all = t->cta->mbarriers;
     uint64_t number = token >> TOKEN_SHIFT;
     POST(MBARRIER_WAIT_TOKEN, .thread = t, .barrier = b,
          .of = number >= 1 && number <= (uint64_t)all->count ? all->list[number - 1] : NULL,
-         .phase = token & TOKEN_PHASE, .site = site);
+         .phase = token & TOKEN_PHASE, .site = site, .what = what);
     return (uint32_t)token & 1;
 }
 
-/* A thread to which nothing tells that a phase is complete may have come before it was: it gets a no then, once, where another
- * lane of its warp has got a yes. Not where time orders the threads. */
+/* A thread to which nothing tells that a phase is complete may have come before it was: chance decides once a phase whether it is
+ * told no, then until it waits; in the policies that leave little to chance only where another lane of its warp has got a yes. Not
+ * where time orders the threads. */
 static int is_late(Thread *t, Barrier *b) {
+    if (b->phase == 0 || device.order != NULL) {
+        return 0;
+    }
     if (b->late == NULL) {
         b->late = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *b->late);
     }
-    if (device.order != NULL || b->late[t->id] == b->phase || random_below(2) == 0) {
-        return 0;
+    if (b->late[t->id] / 2 != b->phase) {
+        b->late[t->id] = 2 * b->phase + random_below(2);
     }
-    b->late[t->id] = b->phase;
-    return device.learnt_by_others(t, b);
+    return b->late[t->id] % 2 != 0 &&
+           (device.options.policy >= MODEL_RANDOM && schedule_explorer == NULL ? device.is_unaware(t, b)
+                                                                               : device.learnt_by_others(t, b));
 }
 
 static int ask(Thread *t, Barrier *b, uint32_t parity, Site site) {
-    if ((b->phase & 1) == parity && poll_again(t, b, b->phase, 1)) {
-        poll_wait(t, (Wait){.kind = WAIT_POLL, .site = site, .barrier = b, .phase = b->phase, .parity = parity});
+    int complete = (b->phase & 1) != parity && !is_late(t, b);
+    if (!complete && poll_again(t, b, b->phase, 1)) {
+        if ((b->phase & 1) == parity) {
+            poll_wait(t, (Wait){.kind = WAIT_POLL, .site = site, .barrier = b, .phase = b->phase, .parity = parity});
+        } else {
+            b->late[t->id] = 2 * b->phase;
+        }
+        complete = (b->phase & 1) != parity;
     }
-    int complete = (b->phase & 1) != parity && (b->phase == 0 || !is_late(t, b));
     POST(MBARRIER_ASKED, .thread = t, .barrier = b, .site = site, .asked = complete);
     if (t->lane == 0) {
         POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site,
@@ -278,6 +288,7 @@ static int ask(Thread *t, Barrier *b, uint32_t parity, Site site) {
         t->poll.version = b->phase;
         return 0;
     }
+    t->poll.changed = 0;
     POST(MBARRIER_PASSED, .thread = t, .barrier = b, .phase = b->phase - 1, .asked = 1, .site = site);
     thread_pause(t);
     return 1;
@@ -309,9 +320,9 @@ static int ask_for(void *bar, uint64_t parity_or_token, int is_token, Asking how
     Barrier *b = own(t, bar, site, what);
     uint32_t parity = (uint32_t)parity_or_token & 1;
     if (is_token) {
-        parity = parity_of(t, b, parity_or_token, site);
+        parity = parity_of(t, b, parity_or_token, site, what);
     } else {
-        POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity, .site = site);
+        POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity, .site = site, .what = what);
     }
     if (how == TRY) {
         thread_pause(t);
@@ -320,20 +331,26 @@ static int ask_for(void *bar, uint64_t parity_or_token, int is_token, Asking how
 }
 
 int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here) {
+    POLL_BEGINS(current_thread());
     return ask_for(bar, parity, 0, TEST, SCOPE_CTA, "mbarrier_test_wait_parity", here);
 }
 int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here) {
+    POLL_BEGINS(current_thread());
     return ask_for(bar, parity, 0, TRY, SCOPE_CTA, "mbarrier_try_wait_parity", here);
 }
 void model_mbarrier_wait_parity(void *bar, uint32_t parity, int acquire_cluster, const char *here) {
+    POLL_BEGINS(current_thread());
     ask_for(bar, parity, 0, WAIT, acquire_cluster ? SCOPE_CLUSTER : SCOPE_CTA, "mbarrier_wait_parity", here);
 }
 int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here) {
+    POLL_BEGINS(current_thread());
     return ask_for(bar, token, 1, TEST, SCOPE_CTA, "mbarrier_test_wait", here);
 }
 int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here) {
+    POLL_BEGINS(current_thread());
     return ask_for(bar, token, 1, TRY, SCOPE_CTA, "mbarrier_try_wait", here);
 }
 void model_mbarrier_wait(void *bar, uint64_t token, const char *here) {
+    POLL_BEGINS(current_thread());
     ask_for(bar, token, 1, WAIT, SCOPE_CTA, "mbarrier_wait", here);
 }

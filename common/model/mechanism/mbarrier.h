@@ -21,7 +21,9 @@ struct Barrier {
     unsigned long long announced,
         brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
     Thread *waiters;
-    uint64_t *late; /* by thread of the CTA: 1 + the last phase of which it was told late; NULL: nobody was */
+    uint64_t *
+        late; /* by thread of the CTA: 2 * the last phase that it asked about when it was complete, 1 more if it is told so
+                     * late; NULL: nobody has */
     struct BarrierFacts *facts; /* judge/phases.c */
     struct BarrierSteps *steps; /* tell/steps.c */
 };

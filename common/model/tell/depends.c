@@ -1,24 +1,29 @@
 /* depends.c - what a thread did that another schedule may change. model_depends() (model_host.h) tells it.
  *
- * Of an mbarrier a kernel learns nothing but that a phase is complete, if it asks until that is so: in a loop, where each no
- * is followed by the same question or by a wait. A question that was never answered with no may be such a loop, or not. */
+ * Of an mbarrier a kernel learns nothing but that a phase is complete, if each no is followed by the same question, for which the
+ * thread has kept nothing of the no (schedule.c compares its stack and registers), or by a wait, for which the same holds. A
+ * question of which no run has shown that may be such a loop, or not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../core/memory.h"
+#include "../core/schedule.h"
 #include "../event.h"
+#include "../judge/world.h"
 #include "../place/line.h"
 
 typedef struct {
     Site site;
-    int waits; /* a no was followed by the same question, or by a wait */
-    int used;  /* ... by something else */
+    int waits;  /* a no was followed by the same question, or by a wait, and nothing of it was kept */
+    int used;   /* ... by something else */
+    int counts; /* ... by the same question, and something was kept: a count of them */
 } Question;
 
 static struct {
     Question *question;
     int questions, capacity;
+    int launches;     /* that a claim is about */
     int in_vain;      /* threads that have been told no last */
     const char *what; /* the first other thing; NULL: none */
     Site site;
@@ -48,7 +53,10 @@ static void goes_on(Thread *t) {
 ON(depends, MBARRIER_WAIT) {
     Thread *t = e->thread;
     if (t->asked_in_vain != 0 && t->asked_barrier == e->barrier) {
-        question_at(t->asked_in_vain)->waits = 1;
+        if (strncmp(e->what, "mbarrier_wait", 13) == 0) {
+            Question *q = question_at(t->asked_in_vain);
+            *(poll_kept(t) == t->asked_kept ? &q->waits : &q->counts) = 1;
+        }
         t->asked_in_vain = 0;
         seen.in_vain--;
     }
@@ -57,10 +65,15 @@ ON(depends, MBARRIER_WAIT) {
 HEARS(depends, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(depends, MBARRIER_ASKED) {
-    question_at(e->site);
-    seen.in_vain += (!e->asked) - (e->thread->asked_in_vain != 0);
-    e->thread->asked_in_vain = e->asked ? 0 : e->site;
-    e->thread->asked_barrier = e->barrier;
+    enum { LIKE_A_LOOP = 3 }; /* the first turns of one may be compiled apart */
+    Thread *t = e->thread;
+    Question *q = question_at(e->site);
+    q->waits |= t->poll.loops;
+    q->counts |= t->poll.counts || (e->asked && t->poll.changed >= LIKE_A_LOOP);
+    seen.in_vain += (!e->asked) - (t->asked_in_vain != 0);
+    t->asked_in_vain = e->asked ? 0 : e->site;
+    t->asked_barrier = e->barrier;
+    t->asked_kept = e->asked ? 0 : poll_kept(t);
 }
 
 static void on_other(const Event *e) { goes_on(e->thread); }
@@ -85,12 +98,25 @@ static void depends_on(const char *what, Site site) {
     }
 }
 
+static int all_run_at_once(const Launch *l) { return l->grid <= device.sms; }
+
+ON(depends, LAUNCH_BEGIN) { seen.launches += device.launched; }
+
 ON(depends, ATOMIC) {
     goes_on(e->thread);
     if (e->atomic != ATOMIC_STORE && e->at_least == NULL) {
         depends_on(e->atomic == ATOMIC_LOAD ? "reads a word that others may change"
                                             : "gets the value that an atomic found",
                    e->site);
+    } else if (e->at_least != NULL && !all_run_at_once(launch_of(e->thread->cta))) {
+        depends_on("waits for another CTA, and CUDA promises no order in which CTAs begin", e->site);
+    }
+}
+
+ON(depends, ATOMIC_DONE) {
+    if (world_unordered() != 0) {
+        depends_on("stores to a word that another thread stores to or waits for, and nothing orders the two",
+                   world_unordered());
     }
 }
 
@@ -114,9 +140,10 @@ const char *model_depends(void) {
     const char *what = seen.what;
     Site site = seen.site;
     for (const Question *q = seen.question; what == NULL && q < seen.question + seen.questions; q++) {
-        if (q->used || !q->waits) {
-            what = q->used ? "asks a barrier, and does something else after a no"
-                           : "asks a barrier, and was always told yes";
+        if (q->used || q->counts || !q->waits) {
+            what = q->used     ? "asks a barrier, and does something else after a no"
+                   : q->counts ? "asks a barrier, and keeps something of each no: how often it asked?"
+                               : "asks a barrier, and was always told yes";
             site = q->site;
         }
     }
@@ -126,6 +153,8 @@ const char *model_depends(void) {
     snprintf(text, sizeof text, "%s %s", site_text(site, place, sizeof place), what);
     return text;
 }
+
+int model_launches(void) { return seen.launches; }
 
 void model_forget_depends(void) {
     free(seen.question);
