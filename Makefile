@@ -400,7 +400,7 @@ help:
 	@echo "DEBUG=1 builds with bounded barrier waits, V=1 shows the commands, NVCC= (empty) does without nvcc."
 
 # What was asked for and is not there: misspelt, or of a chapter that there is not.
-OF_A_CHAPTER := run diff profile break map exercise solve lab check timeline test
+OF_A_CHAPTER := run diff profile break map exercise solve lab check timeline one test
 .DEFAULT:
 	@echo "make $@: there is no such target. A chapter is one of $(strip $(foreach c,$(CHAPTERS),$(call number,$(c)))), as in make 07, or behind" \
 	    "one of $(OF_A_CHAPTER), as in make run-07; make help lists the rest" >&2; exit 2

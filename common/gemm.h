@@ -1,17 +1,15 @@
-/* gemm.h - the header every chapter includes: the problem, what a chapter is, what the harness does for it.
- *
- * The problem is the same in all chapters of the ladder:
+/* gemm.h - the problem, which is the same in all chapters of the ladder:
  *
  *     C[m][n] = sum over k of A[m][k] * B[n][k]          bf16 in, fp32 accumulation, bf16 out
  *
- * All three matrices are row-major with a leading dimension, so both operands are K-major (BLAS calls this "TN"). Chapters
- * behind the ladder may have problems of another kind.
- *
- * A chapter is one .cu file in the common subset of C11 and CUDA C++. nvcc compiles it for the GPU; a C compiler with
- * -DGEMM_MODEL compiles the same file for the CPU model. It exports one Chapter record and keeps all else static. The
- * harness (common/harness) supplies main(): options, data, the reference, the check, the timing, the report. */
+ * All three matrices are row-major with a leading dimension, so both operands are K-major (BLAS calls this "TN"). */
 #ifndef GEMM_H
 #define GEMM_H
+
+/* A chapter is one .cu file in the common subset of C11 and CUDA C++. nvcc compiles it for the GPU; a C compiler with
+ * -DGEMM_MODEL compiles the same file for the CPU model. It exports one Chapter record and keeps all else static. The
+ * harness (common/harness) supplies main(): options, data, the reference, the check, the timing, the report. Chapters
+ * beyond the ladder may have problems of another kind. */
 
 #include <limits.h>
 #include <stddef.h>
@@ -58,8 +56,8 @@ typedef enum {
 
 typedef struct {
     const char *name; /* directory and program; CHAPTER(06_wgmma_ss, ...) makes it "06_wgmma_ss" */
-    /* Of a copy that tests/tools/patches has changed: "BUG=name", as make map-06 takes it, or "" if it takes no such patch.
-     * NULL: the chapter as it is. */
+    /* Of a copy that tests/tools/patches has changed: "BUG=name", as make map-06 takes it, or "" if it takes no such
+     * patch. NULL: the chapter as it is. */
     const char *patch;
     const char *adds; /* what is new, in a line */
     GpuNeed needs;
@@ -72,9 +70,10 @@ typedef struct {
     int choices;                     /* what else launch() chooses: CHOOSES_..., or'ed (tuning.h) */
     /* Bytes of flags in the memory of each rank; NULL if the chapter knows no ranks. The same on all of them. */
     size_t (*flag_bytes)(const Gemm *problem);
-    /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare() writes
-     * prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies them to where
-     * problem->prepared will point, 256-byte aligned. It reads what is in host memory, and sees no workspace. */
+    /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
+     * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies
+     * them to where problem->prepared will point, 256-byte aligned. It reads what is in host memory, and sees no
+     * workspace. */
     size_t (*prepared_bytes)(const Gemm *problem);
     GemmStatus (*prepare)(const Gemm *problem, void *out, GemmError *error);
 } Chapter;

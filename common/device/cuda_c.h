@@ -1,12 +1,14 @@
-/* cuda_c.h - what makes one source file both CUDA C++ (for the GPU) and C11 (for the CPU model).
+/* cuda_c.h - the words that all kernels are written with. "PTX 9.7.x" in a comment is a section of the PTX ISA manual
+ * 9.1. */
+#ifndef CUDA_C_H
+#define CUDA_C_H
+
+/* They make one source file both CUDA C++ (for the GPU) and C11 (for the CPU model).
  *
  * Chapters are written in the common subset: no templates, references, classes, lambdas, overloads; constants are
  * enums; helpers are static inline. Kernels reach the hardware only through the wrappers in this directory; each is one
  * PTX instruction or the smallest useful group, named in PTX's and CUTLASS's terms. In the model build every wrapper is
- * a macro of the same name that calls common/model and says where it was called. "PTX 9.7.x" in a comment is a section
- * of the PTX ISA manual 9.1. */
-#ifndef CUDA_C_H
-#define CUDA_C_H
+ * a macro of the same name that calls common/model and says where it was called. */
 
 #include <assert.h> /* static_assert, which C++ has without it */
 #include <stdint.h>

@@ -1,10 +1,10 @@
-/* launch.h - host: how a kernel is launched. Model builds have these in common/model/model.h. */
+/* launch.h - host: how a kernel is launched. */
 #ifndef LAUNCH_H
 #define LAUNCH_H
 
 #include "cuda_c.h"
 
-#ifdef __CUDACC__
+#ifdef __CUDACC__ /* the model's are in common/model/model.h */
 
 /* A kernel as an argument of launch_kernel(). */
 #define KERNEL(kernel) ((const void *)(kernel)), #kernel

@@ -16,6 +16,7 @@
 typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
 #ifdef __CUDACC__
+#include <cudaTypedefs.h>
 typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
 #endif
 
@@ -117,9 +118,7 @@ DEVICE void fence_proxy_async_acquire(void) {
 
 #ifdef __CUDACC__
 
-typedef CUresult (*TensorMapEncoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
-                                     const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
-                                     CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+typedef PFN_cuTensorMapEncodeTiled_v12000 TensorMapEncoder;
 
 /* The driver's encoder, found at run time so that the program needs no -lcuda. NULL if it has none. */
 static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
@@ -154,10 +153,8 @@ static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const b
     if (encode == NULL) {
         return GEMM_DEVICE;
     }
-    cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
-    cuuint64_t row_bytes[1] = {(cuuint64_t)ld * sizeof(bf16)};
-    cuuint32_t box[2] = {(cuuint32_t)box_cols, (cuuint32_t)box_rows};
-    cuuint32_t steps[2] = {1, 1};
+    cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows}, row_bytes[1] = {(cuuint64_t)ld * sizeof(bf16)};
+    cuuint32_t box[2] = {(cuuint32_t)box_cols, (cuuint32_t)box_rows}, steps[2] = {1, 1};
     CUresult result = encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)base, sizes, row_bytes, box, steps,
                              CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle,
                              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
