@@ -92,5 +92,5 @@ experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
 else
 bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build survey peers:
-	@echo \"the bench cannot be built: $(NO_NVCC)" >&2; exit 1
+	@echo "the bench cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
