@@ -13,3 +13,9 @@ $(MPI_STUBBED:%=%.o): $(B)/tests/optional/%.o: %.c $(wildcard tests/optional/stu
 MPI_CHAPTERS := $(if $(MPI_SOURCES),$(shell grep -oh 'gpu_chapter_[0-9a-z_]*' $(MPI_SOURCES) | sort -u))
 $(MPI_STUBBED): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
 	$(program)
+
+##maintain make check-aarch64|cross-compile chapters for 64-bit Arm and run them under qemu; needs gcc-aarch64-linux-gnu and qemu-user-static
+.PHONY: check-aarch64
+check-aarch64: $(call patch_needs,07_warp_specialized)
+	@$(PATCHES) build 07_no_full_wait >/dev/null
+	@$(TEST_ENVIRONMENT) tests/run tests/optional/aarch64.t
