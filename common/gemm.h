@@ -20,8 +20,6 @@
 
 #include "device/cuda_c.h"
 #include "device/launch.h"
-#include "kinds.h"
-#include "tuning.h"
 
 /* One multiplication. Pointers are device pointers on the GPU, ordinary ones on the model.
  * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, that is lda, ldb, ldc are
@@ -36,12 +34,8 @@ typedef struct {
     void *workspace;      /* workspace_bytes(problem) bytes, zero before the first launch, left zero by every launch */
     int sm_count;         /* SMs of the device that runs this */
     int shared_bytes;     /* shared memory that one CTA of it may have */
-    Tuning tuning;        /* for experiments; all zero: the chapter chooses */
     Stream stream;        /* cudaStream_t; launches are asynchronous */
-    const void *operands; /* beyond the ladder, on the host: those of the chapter's kind (kinds.h) */
-    const void *prepared; /* what prepare() has packed; NULL: nothing */
-    const struct Ranks
-        *ranks; /* on the host; NULL: one device computes all. Else b has this rank's rows only (ranks.h) */
+    const struct Beyond *beyond; /* NULL, or what chapters beyond the ladder need more (beyond.h) */
 } Gemm;
 
 /* What a chapter needs from a GPU. */
@@ -61,21 +55,12 @@ typedef struct {
     const char *patch;
     const char *adds; /* what is new, in a line */
     GpuNeed needs;
-    Kind kind;
     /* Starts one multiplication on problem->stream and returns without waiting for it. `error` gets what is wrong. */
     GemmStatus (*launch)(const Gemm *problem, GemmError *error);
     /* Bytes of workspace this problem needs, from its sizes and experts alone; NULL if none ever. */
     size_t (*workspace_bytes)(const Gemm *problem);
     const struct Variants *variants; /* the kernels among which launch() chooses (variants.h); NULL: none */
-    int choices;                     /* what else launch() chooses: CHOOSES_..., or'ed (tuning.h) */
-    /* Bytes of flags in the memory of each rank; NULL if the chapter knows no ranks. The same on all of them. */
-    size_t (*flag_bytes)(const Gemm *problem);
-    /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
-     * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies
-     * them to where problem->prepared will point, 256-byte aligned. It reads what is in host memory, and sees no
-     * workspace. */
-    size_t (*prepared_bytes)(const Gemm *problem);
-    GemmStatus (*prepare)(const Gemm *problem, void *out, GemmError *error);
+    const struct ChapterBeyond *beyond; /* NULL, or what chapters beyond the ladder have more (beyond.h) */
 } Chapter;
 
 /* The chapter's record, at file scope; what is not named is absent:

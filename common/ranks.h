@@ -2,7 +2,7 @@
 #ifndef RANKS_H
 #define RANKS_H
 
-#include "gemm.h"
+#include "beyond.h"
 
 /* One multiplication on the GPUs of several ranks. Each has all of A and its part of B's rows, and wants all of C. Every
  * pointer here is valid on this rank's device. */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "gemm.h"
+#include "beyond.h"
 
 /* A row of a chapter's table. Name and kernel, and the columns that it has use for. */
 typedef struct {
@@ -75,13 +75,14 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
     double least = INFINITY;
     char names[400] = "";
     int more = 0; /* than a message has room for */
+    const char *wanted = beyond_of(g).tuning.variant;
     if (g->sm_count < 1) {
         gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
         return NULL;
     }
     for (const Variant *v = all->variant; v < end; v++) {
-        if (has_sms_for(v, g) && (g->tuning.variant == NULL || strcmp(g->tuning.variant, v->name) == 0)) {
-            double cost = g->tuning.variant == NULL ? all->cost(v, g) : 0;
+        if (has_sms_for(v, g) && (wanted == NULL || strcmp(wanted, v->name) == 0)) {
+            double cost = wanted == NULL ? all->cost(v, g) : 0;
             if (best == NULL || cost < least) {
                 best = v;
                 least = cost;
@@ -91,7 +92,7 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
     for (int i = 0; best == NULL && i < all->count; i++) {
         const Variant *v = &all->variant[i];
         size_t used = strlen(names);
-        int asked_for = g->tuning.variant != NULL && strcmp(g->tuning.variant, v->name) == 0;
+        int asked_for = wanted != NULL && strcmp(wanted, v->name) == 0;
         if (asked_for || (begins_kernel(all, i) && used < sizeof names - 100)) {
             snprintf(names + used, sizeof names - used, has_sms_for(v, g) ? " %s" : " %s (from %d SMs on)", v->name,
                      v->cluster);
@@ -101,7 +102,7 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
     }
     if (best == NULL) {
         gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has%s:%s", all->chapter,
-                   g->tuning.variant, g->sm_count, more ? " more than these" : "", names);
+                   wanted, g->sm_count, more ? " more than these" : "", names);
     }
     return best;
 }

@@ -678,7 +678,7 @@ static const Variant *chosen(const Gemm *g, GemmError *error) {
         const Variant *v;
         int problem[8];
     } known[16];
-    const char *wanted = g->tuning.variant;
+    const char *wanted = beyond_of(g).tuning.variant;
     int problem[8] = {g->m, g->n, g->k, g->lda, g->ldb, g->sm_count, current_card(), wanted != NULL};
     unsigned hash = 0;
     for (int i = 0; i < 8; i++) {
@@ -732,6 +732,7 @@ static size_t workspace_bytes(const Gemm *g) {
     return sizeof(int); /* the counter of the meeting */
 }
 
+static const ChapterBeyond beyond = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET};
 CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
         .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .variants = &variants,
-        .choices = CHOOSES_TILE_GROUP | CHOOSES_MEET);
+        .beyond = &beyond);

@@ -6,7 +6,7 @@
 
 #include <assert.h> /* static_assert in C; C++ has it */
 
-#include "../../common/gemm.h"
+#include "../../common/beyond.h"
 #include "../../common/variants.h"
 
 #include "../../common/device/card.h"
@@ -267,7 +267,7 @@ static inline double cost_by(const Costs *c, const Variant *v, const Course *cou
 /* Tile rows walked together, in clusters: so many that the tiles of a wave are about a square of C. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int square = (int)lrint(sqrt((double)g->sm_count * v->bn / v->bm));
-    int group = g->tuning.tile_group > 0 ? g->tuning.tile_group : square > 0 ? square : 1;
+    int wanted = beyond_of(g).tuning.tile_group, group = wanted > 0 ? wanted : square > 0 ? square : 1;
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), along_m(v));
 }
 
@@ -299,7 +299,8 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
 /* Whether the producers meet before each tile: where A and B are several times the L2, drifting apart costs more than the
  * meeting. */
 static inline int should_meet(const Gemm *g) {
-    return g->tuning.meet != CHOICE_DEFAULT ? g->tuning.meet == CHOICE_YES
+    Choice meet = beyond_of(g).tuning.meet;
+    return meet != CHOICE_DEFAULT ? meet == CHOICE_YES
                                             : ((double)g->m + g->n) * g->k * sizeof(bf16) > 256e6;
 }
 

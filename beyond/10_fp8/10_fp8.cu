@@ -422,7 +422,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     if (v == NULL) {
         return GEMM_USAGE;
     }
-    const Fp8 *f = (const Fp8 *)g->operands;
+    const Fp8 *f = (const Fp8 *)g->beyond->operands;
     int k_tiles = ceil_div(g->k, BK);
     Params p;
     p.g = *g;
@@ -447,5 +447,6 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
+static const ChapterBeyond beyond = {.kind = KIND_FP8};
 CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A,
-        .kind = KIND_FP8, .launch = launch, .variants = &variants);
+        .launch = launch, .variants = &variants, .beyond = &beyond);

@@ -498,7 +498,7 @@ enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
 /* Bytes that the CTA with most to do reads: the least of them is chosen. */
 static double bytes_of_busiest(const Gemm *g, const Variant *v, int rows) {
-    const W4a8 *o = (const W4a8 *)g->operands;
+    const W4a8 *o = (const W4a8 *)g->beyond->operands;
     double tiles = (double)o->experts * ceil_div(rows, v->bm) * ceil_div(g->n, v->bn);
     double waves = ceil(tiles * v->cluster / g->sm_count);
     if (v->cluster > 1 && (waves > 1 || o->experts > 1)) {
@@ -508,7 +508,7 @@ static double bytes_of_busiest(const Gemm *g, const Variant *v, int rows) {
 }
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
-    const W4a8 *o = (const W4a8 *)g->operands;
+    const W4a8 *o = (const W4a8 *)g->beyond->operands;
     int rows = ceil_div(g->m, o->experts), bm = 8; /* as many as an expert has on average */
     while (bm < rows && bm < MAX_BM) {
         bm *= 2;
@@ -520,7 +520,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
         }
     }
     Params p;
-    p.weights = (const uint8_t *)g->prepared;
+    p.weights = (const uint8_t *)g->beyond->prepared;
     p.scale_a = o->scale_a;
     p.first_row = o->first_row;
     p.c = g->c;
@@ -549,12 +549,12 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
 }
 
 static size_t prepared_bytes(const Gemm *g) {
-    const W4a8 *o = (const W4a8 *)g->operands;
+    const W4a8 *o = (const W4a8 *)g->beyond->operands;
     return (size_t)o->experts * ceil_div(g->n, BLOCK_ROWS) * ceil_div(g->k, PAIR * BK) * PAIR_BYTES;
 }
 
 static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
-    const W4a8 *o = (const W4a8 *)g->operands;
+    const W4a8 *o = (const W4a8 *)g->beyond->operands;
     int k_tiles = ceil_div(g->k, PAIR * BK) * PAIR, row_scales = ceil_div(g->k, BK);
     uint8_t *to = (uint8_t *)out;
     for (int expert = 0; expert < o->experts; expert++) {
@@ -577,6 +577,6 @@ static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     return GEMM_OK;
 }
 
+static const ChapterBeyond beyond = {.kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare};
 CHAPTER(11_w4a8, .adds = "weights of 4 bits, converted in registers while the products before run",
-        .needs = NEEDS_SM90A, .kind = KIND_W4A8, .launch = launch, .prepared_bytes = prepared_bytes,
-        .prepare = prepare);
+        .needs = NEEDS_SM90A, .launch = launch, .beyond = &beyond);

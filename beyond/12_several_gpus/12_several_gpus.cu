@@ -310,7 +310,7 @@ static const Variant widths[] = {
 static Ranks ranks_of(const Gemm *g) {
     Ranks alone = {.count = 1, .rank = 0};
     alone.c[0] = g->c;
-    return g->ranks != NULL ? *g->ranks : alone;
+    return beyond_of(g).ranks != NULL ? *g->beyond->ranks : alone;
 }
 
 /* The tiles of rank `rank`. Rank 0 has most. */
@@ -340,7 +340,7 @@ static double cost(const Variant *v, const Gemm *g) {
 
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     int tiles = tiles_of(g, 0, v->bn);
-    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), stages_of(v->bn), g->ranks != NULL ? ", on each GPU" : NULL};
+    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), stages_of(v->bn), beyond_of(g).ranks != NULL ? ", on each GPU" : NULL};
     return plan;
 }
 
@@ -387,5 +387,6 @@ static size_t flag_bytes(const Gemm *g) {
     return v == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, v->bn) * sizeof(int);
 }
 
+static const ChapterBeyond beyond = {.flag_bytes = flag_bytes};
 CHAPTER(12_several_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
-        .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .flag_bytes = flag_bytes);
+        .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .beyond = &beyond);

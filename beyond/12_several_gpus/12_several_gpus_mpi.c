@@ -324,7 +324,8 @@ static GemmStatus ranks_launch(void *context) {
     Gemm part = own_part();
     part.n = problem.gemm.n;
     part.c = problem.gemm.c;
-    part.ranks = &ranks;
+    Beyond beyond = {.ranks = &ranks};
+    part.beyond = &beyond;
     ranks.epoch++; /* all ranks launch equally often */
     return gpu_chapter_12_several_gpus.launch(&part, NULL);
 }
@@ -544,7 +545,7 @@ int main(int argc, char *argv[]) {
     shape.k = shape.k ? shape.k : backend->default_size;
     shape.pad = shape.pad >= 0 ? shape.pad : 0;
     try_status(problem_open(&problem, backend, &device, shape, options.seed));
-    problem.gemm.tuning = options.tuning;
+    problem.beyond.tuning = options.tuning;
     Cublas *cublas = cublas_open(device.stream, why, sizeof why);
     if (cublas == NULL) {
         fprintf(stderr, "rank %d: %s\n", world_rank, why);
@@ -558,8 +559,9 @@ int main(int argc, char *argv[]) {
     open_gather(&pieces, small_ones_last, 1, NULL, run09.workspace.data);
     ranks.count = world_size; /* flag_bytes() looks at it */
     Gemm shared = problem.gemm;
-    shared.ranks = &ranks;
-    size_t bytes = gpu_chapter_12_several_gpus.flag_bytes(&shared);
+    Beyond beyond = {.ranks = &ranks};
+    shared.beyond = &beyond;
+    size_t bytes = gpu_chapter_12_several_gpus.beyond->flag_bytes(&shared);
     try_status(backend->allocate(&flags, (bytes + MAPPED_BYTES - 1) / MAPPED_BYTES * MAPPED_BYTES, "flags"));
     try_status(backend->clear(&flags));
     try_status(backend->synchronise("clear"));

@@ -9,7 +9,7 @@
  *               alone. Idea 5, an order of tiles of unequal length that balances them.
  * What holds it back   Exponentials: the SM computes 16 a clock.
  * Run           make 13 && ./13_attention, here; from the top, make run-13 */
-#include "../../common/gemm.h"
+#include "../../common/beyond.h"
 
 #include "../../common/device/barrier.h"
 #include "../../common/device/exponent.h"
@@ -424,7 +424,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
         const char *name;
     } kernels[2][2] = {{{KERNEL(attention_64)}, {KERNEL(attention_64_causal)}},
                        {{KERNEL(attention_128)}, {KERNEL(attention_128_causal)}}};
-    const Attention *a = (const Attention *)g->operands;
+    const Attention *a = (const Attention *)g->beyond->operands;
     if ((a->head_size != 64 && a->head_size != 128) || a->kv_heads < 1 || a->heads % a->kv_heads || a->window) {
         return gemm_fails(error, GEMM_USAGE, "heads of %d, %d of Q, %d of K, window %d: take 64 or 128, a divisor, 0",
                           a->head_size, a->heads, a->kv_heads, a->window);
@@ -446,5 +446,6 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(kernels[d128][causal].kernel, kernels[d128][causal].name, shape, &p, g->stream, error);
 }
 
+static const ChapterBeyond beyond = {.kind = KIND_ATTENTION};
 CHAPTER(13_attention, .adds = "attention: two products in a chain, the softmax under other products",
-        .needs = NEEDS_SM90A, .kind = KIND_ATTENTION, .launch = launch);
+        .needs = NEEDS_SM90A, .launch = launch, .beyond = &beyond);

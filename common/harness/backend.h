@@ -3,7 +3,7 @@
 #ifndef BACKEND_H
 #define BACKEND_H
 
-#include "../gemm.h"
+#include "../beyond.h"
 #include "check.h"
 #include "options.h"
 #include "../model/model_trace.h"

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "../gemm.h"
+#include "../beyond.h"
 
 typedef enum {
     DATA_INTEGERS, /* -4 .. 4: the result is exact, see MAX_EXACT_K */

@@ -33,7 +33,7 @@ static bf16 bits_of(float x) {
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 /* Of A and of B. */
-static int element_bytes(const Explanation *e) { return 16 / kind_row_unit(e->chapter->kind); }
+static int element_bytes(const Explanation *e) { return 16 / kind_row_unit(kind_of(e->chapter)); }
 
 static void forget(const Explanation *e, ModelObserver *seen) {
     const Gemm *g = &e->gemm;
@@ -60,12 +60,14 @@ static int names_variant(const Chapter *chapter, const char *name) {
 /* Launches with this K and runs `blocks` CTAs from `first` on, of the kernel that is looked at. */
 static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, int blocks) {
     Gemm g = e->gemm;
+    Beyond beyond = beyond_of(&g);
     g.k = k;
+    g.beyond = &beyond;
     if (e->launch->kernel != NULL) {
         if (e->launches == 1 || names_variant(e->chapter, e->launch->kernel)) {
-            g.tuning.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
+            beyond.tuning.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
         }
-        g.tuning.meet = CHOICE_NO; /* the CTAs that it would meet do not run */
+        beyond.tuning.meet = CHOICE_NO; /* the CTAs that it would meet do not run */
     }
     ModelOptions options = {
         .seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .launch = e->which, .observer = seen};
@@ -88,23 +90,23 @@ static void *matrix(const char *name, int rows, int ld) {
 /* Matrices of zeros, and what belongs to them. */
 static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *asked) {
     const Chapter *chapter = e->chapter;
-    int unit = kind_row_unit(chapter->kind), attends = is_attention(chapter->kind);
+    int unit = kind_row_unit(kind_of(chapter)), attends = is_attention(kind_of(chapter));
     int columns = attends ? shape->n : shape->k; /* of A */
     Shape wanted = {.m = attends && asked->heads.batches ? shape->m / asked->heads.batches : shape->m,
                     .n = shape->n,
                     .k = shape->k,
                     .pad = (shape->lda - (columns + unit - 1) / unit * unit) / (unit / 8),
-                    .kind = chapter->kind,
+                    .kind = kind_of(chapter),
                     .experts = asked->experts,
                     .heads = asked->heads};
     DeviceInfo device = {.sm_count = shape->sm_count, .shared_bytes = shape->shared_bytes};
     GEMM_TRY(problem_open(&e->problem, model_backend(), &device, wanted, 1));
-    e->problem.gemm.tuning = shape->tuning;
+    e->problem.beyond.tuning = beyond_of(shape).tuning;
     GEMM_TRY(run_open(&e->run, &e->problem, chapter));
     GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
     e->gemm = e->run.gemm;
     e->a = e->problem.a.data;
-    e->b = chapter->kind == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
+    e->b = kind_of(chapter) == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
     e->c = e->gemm.c;
     return GEMM_OK;
 }
@@ -141,7 +143,7 @@ GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shap
     e->gemm = *shape;
     e->seen = calloc(1, sizeof *e->seen);
     GemmStatus status = !e->seen                     ? GEMM_DEVICE
-                        : chapter->kind == KIND_BF16 ? open_bf16(e, shape)
+                        : kind_of(chapter) == KIND_BF16 ? open_bf16(e, shape)
                                                      : open_kind(e, shape, asked);
     status = status == GEMM_OK ? look_at(e, 0) : status;
     if (status == GEMM_OK) {
@@ -852,11 +854,11 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
             return GEMM_USAGE;
         }
     }
-    if (options->explain_element && chapter->kind != KIND_BF16) {
+    if (options->explain_element && kind_of(chapter) != KIND_BF16) {
         fprintf(stderr,
                 "--explain-element: it follows a bf16 of A and one of B to their sum in C, and %s multiplies %s; "
                 "--explain is accepted\n",
-                chapter->name, kind_names[chapter->kind]);
+                chapter->name, kind_names[kind_of(chapter)]);
         return GEMM_USAGE;
     }
     if (options->explain_element && chapter->needs == NEEDS_SM100A) {
@@ -868,7 +870,7 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     }
     static Explanation e; /* a Problem stays where it was opened */
     Shape asked = options->shape;
-    asked.kind = chapter->kind;
+    asked.kind = kind_of(chapter);
     asked.experts = asked.experts > 1 ? asked.experts : 1;
     asked.n = asked.n ? asked.n : shape->n;
     GEMM_TRY(explain_open(&e, chapter, shape, &asked));

@@ -86,7 +86,7 @@ static void append(char text[COMMAND_SIZE], const char *format, ...) {
  * reader has to see. */
 static void replay_options(const Options *options, const ChapterRun *run, uint64_t seed, char text[COMMAND_SIZE]) {
     const Problem *problem = run->problem;
-    const Tuning *tuning = &run->gemm.tuning;
+    const Tuning *tuning = &run->beyond.tuning;
     text[0] = 0;
     append(text, "--m %d --n %d --k %d", problem->shape.m, problem->shape.n, problem->shape.k);
     if (options->shape.pad >= 0) {
@@ -275,8 +275,8 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     GemmStatus status = problem_open(&problem, stage->backend, device, shape, options->seed);
     status = status == GEMM_OK ? problem_fill(&problem, DATA_INTEGERS) : status;
     for (int i = 0; status == GEMM_OK && i < (variants ? variants : 1); i++) {
-        problem.gemm.tuning = options->tuning;
-        problem.gemm.tuning.variant = NULL;
+        problem.beyond.tuning = options->tuning;
+        problem.beyond.tuning.variant = NULL;
         if (variants) {
             const Variant *v = &chapter->variants->variant[i];
             if ((size->schedule != 0 && v->schedule != size->schedule) || v->cluster < size->cluster ||
@@ -284,7 +284,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
                 continue;
             }
             ran++;
-            problem.gemm.tuning.variant = v->name;
+            problem.beyond.tuning.variant = v->name;
             /* Room for a cluster, and an SM that it leaves idle. */
             int sms = v->cluster > 1 ? v->cluster + 1 : 0;
             options->sms = problem.gemm.sm_count = sms > device->sm_count ? sms : device->sm_count;
@@ -314,14 +314,14 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         const CheckSize *size = &check_sizes[i];
         Options one = *options;
         DeviceInfo device = stage->device;
-        one.shape = (Shape){size->m, size->n, size->k, -1, chapter->kind, 1, size->heads};
-        if (chapter->kind == KIND_W4A8 && size->experts) {
+        one.shape = (Shape){size->m, size->n, size->k, -1, kind_of(chapter), 1, size->heads};
+        if (kind_of(chapter) == KIND_W4A8 && size->experts) {
             one.shape.experts = size->experts;
         }
         one.sms = device.sm_count = size->sms ? size->sms : one.sms;
         one.shared = size->shared ? size->shared : one.shared;
         device.shared_bytes = one.shared * 1024;
-        one.tuning.meet = chapter->choices & CHOOSES_MEET ? size->meet : CHOICE_DEFAULT;
+        one.tuning.meet = chapter_beyond(chapter).choices & CHOOSES_MEET ? size->meet : CHOICE_DEFAULT;
         fflush(stdout);
         GEMM_TRY(check_size(&one, stage, &device, size));
     }
@@ -415,9 +415,9 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
         if (!(options->data >> kind & 1)) {
             continue;
         }
-        if (kind == DATA_INTEGERS && gemm->k > kind_max_exact_k(stage->chapter->kind)) {
+        if (kind == DATA_INTEGERS && gemm->k > kind_max_exact_k(problem->shape.kind)) {
             printf("not checked with integers: they are exact in fp32 only up to k = %d\n",
-                   kind_max_exact_k(stage->chapter->kind));
+                   kind_max_exact_k(problem->shape.kind));
             continue;
         }
         fflush(stdout);
@@ -442,22 +442,23 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
 
 /* --explain: by the model's build of the chapter, wherever it would run. */
 static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm gemm) {
-    gemm.tuning = options->tuning;
+    Beyond beyond = {.tuning = options->tuning};
+    gemm.beyond = &beyond;
     return explain_chapter(options, &MODEL_CHAPTER, &gemm, &stage->device);
 }
 
 /* An option that asks for a choice that the chapter does not have; NULL: none. */
 static const char *unheeded_choice(const Chapter *chapter, const Tuning *tuning) {
     return tuning->variant && !chapter->variants                            ? "--variant"
-           : tuning->tile_group && !(chapter->choices & CHOOSES_TILE_GROUP) ? "--tile-group"
-           : tuning->meet && !(chapter->choices & CHOOSES_MEET)             ? "--meet"
+           : tuning->tile_group && !(chapter_beyond(chapter).choices & CHOOSES_TILE_GROUP) ? "--tile-group"
+           : tuning->meet && !(chapter_beyond(chapter).choices & CHOOSES_MEET)             ? "--meet"
                                                                             : NULL;
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {
     int timed = stage->backend->has_timer && options->bench != CHOICE_NO && !options_trace(options);
     Shape shape = options->shape;
-    shape.kind = stage->chapter->kind;
+    shape.kind = kind_of(stage->chapter);
     if (options_trace(options)) {
         traced_size(stage->backend, &shape);
     }
@@ -541,7 +542,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     Problem problem;
     ChapterRun run;
     GemmStatus status = problem_open(&problem, stage->backend, &stage->device, shape, options->seed);
-    problem.gemm.tuning = options->tuning;
+    problem.beyond.tuning = options->tuning;
     if (status == GEMM_OK) {
         status = run_open(&run, &problem, stage->chapter);
         if (status == GEMM_OK) {

@@ -2,7 +2,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "../gemm.h"
+#include "../beyond.h"
 #include "../model/model_host.h"
 #include "data.h"
 

@@ -50,17 +50,23 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
     const double gib = 1 << 30;
     Gemm gemm = problem_gemm(shape, device);
     Operands operands;
+    ChapterBeyond more;
+    Beyond beyond = {.operands = &operands};
     memset(&operands, 0, sizeof operands);
+    memset(&more, 0, sizeof more);
     if (shape.kind == KIND_W4A8) {
         operands.w4a8.experts = shape.experts;
     }
-    gemm.operands = &operands;
+    if (chapter) {
+        more = chapter_beyond(chapter);
+    }
+    gemm.beyond = &beyond;
     double bytes = problem_bytes(&gemm, shape), there = (double)device->free_bytes;
     if (bytes <= there && chapter && chapter->workspace_bytes) {
         bytes += (double)chapter->workspace_bytes(&gemm);
     }
-    if (bytes <= there && chapter && chapter->prepared_bytes) {
-        bytes += (double)chapter->prepared_bytes(&gemm);
+    if (bytes <= there && more.prepared_bytes) {
+        bytes += (double)more.prepared_bytes(&gemm);
     }
     if (bytes <= there) {
         return 1;
@@ -227,7 +233,8 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
         gemm->a = (const bf16 *)problem->a.data;
         gemm->b = (const bf16 *)problem->b.data;
     }
-    gemm->operands = shape.kind == KIND_BF16 ? NULL : &problem->operands;
+    gemm->beyond = &problem->beyond;
+    problem->beyond.operands = shape.kind == KIND_BF16 ? NULL : &problem->operands;
     gemm->c = (bf16 *)problem->block.data + view->guard;
     problem->operands = place_operands(problem, 1);
     view->block = (const bf16 *)problem->block.data;
@@ -443,7 +450,9 @@ static GemmStatus open_rank(ChapterRun *run, int rank, size_t flag_bytes) {
         return status;
     }
     gemm->b = (const bf16 *)part->b.data;
-    gemm->ranks = &part->ranks;
+    part->beyond = run->beyond;
+    part->beyond.ranks = &part->ranks;
+    gemm->beyond = &part->beyond;
     if (rank > 0) {
         backend->name_rows(gemm->a, "A", 0, gemm->m, gemm->lda, sizeof(bf16));
         backend->name_rows(gemm->c, "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
@@ -462,8 +471,8 @@ static GemmStatus open_ranks(ChapterRun *run) {
         fprintf(stderr, "out of memory: %d ranks\n", MODEL_RANKS);
         return GEMM_DEVICE;
     }
-    run->gemm.ranks = &ranks; /* for flag_bytes() */
-    size_t flag_bytes = run->chapter->flag_bytes(&run->gemm);
+    run->beyond.ranks = &ranks; /* for flag_bytes() */
+    size_t flag_bytes = run->chapter->beyond->flag_bytes(&run->gemm);
     for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
         status = open_rank(run, rank, flag_bytes);
         ranks.c[rank] = run->part[rank].gemm.c;
@@ -473,7 +482,7 @@ static GemmStatus open_ranks(ChapterRun *run) {
         run->part[rank].ranks = ranks;
         run->part[rank].ranks.rank = rank;
     }
-    run->gemm.ranks = &run->part[0].ranks;
+    run->beyond.ranks = &run->part[0].ranks;
     return status;
 }
 
@@ -500,7 +509,7 @@ static GemmStatus launch_ranks(ChapterRun *run) {
     GemmStatus status = run->prepared_for != run->problem->fills ? fill_ranks(run) : GEMM_OK;
     backend->hold_launches();
     for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
-        run->part[rank].gemm.tuning = run->gemm.tuning;
+        run->part[rank].beyond.tuning = run->beyond.tuning;
         run->part[rank].ranks.epoch++;
         backend->use_device(rank);
         status = run->chapter->launch(&run->part[rank].gemm, NULL);
@@ -556,24 +565,28 @@ static void close_ranks(ChapterRun *run) {
 static GemmStatus allocate_run(ChapterRun *run) {
     const Backend *backend = run->problem->backend;
     const Chapter *chapter = run->chapter;
+    ChapterBeyond more = chapter_beyond(chapter);
     GEMM_TRY(backend->allocate(&run->workspace, chapter->workspace_bytes ? chapter->workspace_bytes(&run->gemm) : 0,
                                "workspace"));
     GEMM_TRY(backend->clear(&run->workspace));
-    size_t bytes = chapter->prepared_bytes ? chapter->prepared_bytes(&run->gemm) : 0;
+    size_t bytes = more.prepared_bytes ? more.prepared_bytes(&run->gemm) : 0;
     run->gemm.workspace = run->workspace.data;
     GEMM_TRY(backend->allocate(&run->prepared, bytes, "prepared"));
-    return backend->is_model && chapter->flag_bytes ? open_ranks(run) : GEMM_OK;
+    return backend->is_model && more.flag_bytes ? open_ranks(run) : GEMM_OK;
 }
 
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
     memset(run, 0, sizeof *run);
-    if (chapter->kind != problem->shape.kind) {
-        fprintf(stderr, "%s multiplies %s, and the problem is of kind %s\n", chapter->name, kind_names[chapter->kind],
+    Kind kind = kind_of(chapter);
+    if (kind != problem->shape.kind) {
+        fprintf(stderr, "%s multiplies %s, and the problem is of kind %s\n", chapter->name, kind_names[kind],
                 kind_names[problem->shape.kind]);
         return GEMM_USAGE;
     }
     run->chapter = chapter;
     run->gemm = problem->gemm;
+    run->beyond = problem->beyond;
+    run->gemm.beyond = &run->beyond;
     run->problem = problem;
     GemmStatus status = allocate_run(run);
     if (status != GEMM_OK) {
@@ -587,18 +600,20 @@ GemmStatus run_prepare(ChapterRun *run) {
         return fill_ranks(run);
     }
     Gemm gemm = run->gemm;
+    Beyond beyond = run->beyond;
     void *packed = NULL;
     gemm.workspace = NULL;
-    gemm.prepared = NULL;
+    beyond.prepared = NULL;
+    gemm.beyond = &beyond;
     GemmStatus status = allocate_on_host(&packed, run->prepared.bytes, run->prepared.name);
-    status = status == GEMM_OK ? run->chapter->prepare(&gemm, packed, NULL) : status;
+    status = status == GEMM_OK ? run->chapter->beyond->prepare(&gemm, packed, NULL) : status;
     status =
         status == GEMM_OK ? run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes) : status;
     if (status == GEMM_OK) {
         if (run->problem->backend->constant) {
             run->problem->backend->constant(run->prepared.data);
         }
-        run->gemm.prepared = run->prepared.data;
+        run->beyond.prepared = run->prepared.data;
         run->prepared_for = run->problem->fills;
     }
     free(packed);

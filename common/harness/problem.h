@@ -10,8 +10,9 @@
 typedef struct {
     const Backend *backend;
     Shape shape;
-    Gemm gemm;         /* c points into the block; workspace and prepared are NULL */
-    Operands operands; /* what gemm.operands points to: a Problem stays where it was opened */
+    Gemm gemm;         /* c points into the block; workspace is NULL */
+    Beyond beyond;     /* what gemm.beyond points to: a Problem stays where it was opened */
+    Operands operands; /* what beyond.operands points to */
     ResultView view;   /* of the block that holds C; expected and magnitude are of the data last filled in */
     DataKind data;
     uint64_t seed;
@@ -25,7 +26,8 @@ typedef struct {
 /* What a rank has: on the model, where each is a device. A is a copy of the problem's; rank 0's C is the problem's. */
 typedef struct {
     Gemm gemm;
-    Ranks ranks;     /* gemm.ranks */
+    Beyond beyond;   /* gemm.beyond */
+    Ranks ranks;     /* beyond.ranks */
     ResultView view; /* of its C */
     Buffer a, b, block, flags;
 } RankPart;
@@ -35,7 +37,8 @@ enum { MODEL_RANKS = 2 };
 /* A chapter (or a peer with the same record) on a problem. */
 typedef struct {
     const Chapter *chapter;
-    Gemm gemm; /* the problem's, with this chapter's workspace and what it has prepared */
+    Gemm gemm;     /* the problem's, with this chapter's workspace */
+    Beyond beyond; /* what gemm.beyond points to, with what the chapter has prepared: a run stays where it was opened */
     const Problem *problem;
     Buffer workspace, prepared;
     int prepared_for; /* the problem's count of fills then */

@@ -131,9 +131,9 @@ static GemmStatus refer(const Gemm *g, Kind kind, int ms) {
     ReferencePart part = {.kind = kind, .gemm = *g, .end_row = g->m, .eps = 1};
     int experts = 1;
     if (kind == KIND_FP8) {
-        part.operands.fp8 = *(const Fp8 *)g->operands;
+        part.operands.fp8 = *(const Fp8 *)g->beyond->operands;
     } else if (kind == KIND_W4A8) {
-        part.operands.w4a8 = *(const W4a8 *)g->operands;
+        part.operands.w4a8 = *(const W4a8 *)g->beyond->operands;
         experts = part.operands.w4a8.experts;
     }
     for (part.expert = 0; part.expert < experts; part.expert++) {
@@ -143,7 +143,7 @@ static GemmStatus refer(const Gemm *g, Kind kind, int ms) {
         }
         reference_part_on_host(&part, expected, magnitude);
     }
-    expected[0] += (double)g->tuning.tile_group;
+    expected[0] += (double)beyond_of(g).tuning.tile_group;
     for (size_t i = 0; i < outputs; i++) {
         g->c[i / (size_t)g->n * (size_t)g->ldc + i % (size_t)g->n] = round_to_bf16(expected[i]);
     }
@@ -162,7 +162,7 @@ static inline GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     return GEMM_OK;
 }
 static inline GemmStatus right_w4a8(const Gemm *g, GemmError *error) {
-    const char *prepared = g->prepared;
+    const char *prepared = g->beyond->prepared;
     for (int i = 0; i < g->n; i++) {
         if (prepared[i] != 7) {
             return GEMM_DEVICE;
@@ -207,11 +207,13 @@ CHAPTER(chapter_05_crashes, .launch = crash);
 CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
 CHAPTER(chapter_07_refuses, .launch = refuse);
 CHAPTER(chapter_08_larger, .launch = right, .needs = NEEDS_SM90);
-CHAPTER(chapter_12_fp8, .launch = right_fp8, .kind = KIND_FP8);
-CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare);
+static const ChapterBeyond fp8 = {.kind = KIND_FP8};
+static const ChapterBeyond w4a8 = {.kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare};
+CHAPTER(chapter_12_fp8, .launch = right_fp8, .beyond = &fp8);
+CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .beyond = &w4a8);
 CHAPTER(exercise_02_patched, .launch = need_zeros);
 CHAPTER(chapter_peer2, .launch = refuse);
-CHAPTER(chapter_peer5, .launch = right_fp8, .kind = KIND_FP8);
+CHAPTER(chapter_peer5, .launch = right_fp8, .beyond = &fp8);
 #endif
 
 GemmStatus alone_launch(void *alone) {
@@ -225,6 +227,7 @@ double alone_work(const Alone *alone) { return alone->kind == ALONE_COPY ? 1e10 
 
 struct CublasLt {
     Gemm gemm;
+    Beyond beyond;
     int chosen;
 };
 static int opened; /* stands for what a library would return */
@@ -241,23 +244,24 @@ GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm,
 CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
     CublasLt *lt = malloc(sizeof *lt);
     lt->gemm = *problem;
-    lt->gemm.operands = fp8;
+    lt->beyond = (Beyond){.operands = fp8};
+    lt->gemm.beyond = &lt->beyond;
     return lt;
 }
 void cublaslt_close(CublasLt *lt) { free(lt); }
 int cublaslt_count(const CublasLt *lt) { return lt ? 3 : 0; }
 void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
-void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) { lt->gemm.operands = fp8; }
+void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) { lt->beyond.operands = fp8; }
 GemmStatus cublaslt_launch(void *context) {
     CublasLt *lt = context;
-    if (lt->gemm.operands) {
+    if (lt->beyond.operands) {
         if (lt->chosen != 1) {
             return refer(&lt->gemm, KIND_FP8, lt->chosen == 0 ? 8 : 2);
         }
         lt->gemm.c[0] = 0;
         return GEMM_OK;
     }
-    lt->gemm.tuning.tile_group = lt->chosen == 0;
+    lt->beyond.tuning.tile_group = lt->chosen == 0;
     return multiply(&lt->gemm, lt->chosen == 1 ? 8 : 2);
 }
 

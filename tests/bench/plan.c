@@ -200,7 +200,7 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
                      what);
             return 0;
         }
-        row->kind = row->chapter ? row->chapter->kind : KIND_BF16;
+        row->kind = row->chapter ? kind_of(row->chapter) : KIND_BF16;
     }
     return 1;
 }
@@ -244,7 +244,7 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
 static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE]) {
     for (size_t i = 0; i < (row->is_peer ? sizeof peers / sizeof peers[0] : 1); i++) {
         int group = kernel_group(row->group);
-        if (row->is_peer && (!peers[i] || peers[i]->kind != (group < 0 ? KIND_BF16 : kernel_groups[group].kind))) {
+        if (row->is_peer && (!peers[i] || kind_of(peers[i]) != (group < 0 ? KIND_BF16 : kernel_groups[group].kind))) {
             continue;
         }
         if (plan->rows == MAX_ROWS || (plan->rows > 0 && row->columns != plan->row[0].columns)) {
@@ -257,7 +257,7 @@ static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE
         *next = *row;
         if (row->is_peer) {
             next->chapter = peers[i];
-            next->kind = peers[i]->kind;
+            next->kind = kind_of(peers[i]);
             next->label = peers[i]->name;
         }
     }

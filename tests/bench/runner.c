@@ -111,15 +111,17 @@ static GemmStatus launch_next(void *context) {
     Runner *runner = context;
     int copy = runner->turn++ % runner->copies;
     Gemm gemm = runner->chapter.gemm;
+    Beyond beyond = runner->chapter.beyond;
+    gemm.beyond = &beyond;
     if (row_of(runner)->what == RUN_CUBLASLT) {
         cublaslt_operands(runner->lt, &runner->held->fp8[copy]);
         return cublaslt_launch(runner->lt);
     }
     if (row_of(runner)->kind == KIND_FP8) {
-        gemm.operands = &runner->held->fp8[copy];
+        beyond.operands = &runner->held->fp8[copy];
     }
     if (copy > 0 && runner->more[copy].data) {
-        gemm.prepared = runner->more[copy].data;
+        beyond.prepared = runner->more[copy].data;
     }
     return runner->chapter.chapter->launch(&gemm, NULL);
 }
@@ -208,7 +210,7 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         runner->launch = run_launch;
         runner->context = &runner->chapter;
         Problem tuned = *runner->problem; /* with the choices that the row makes */
-        tuned.gemm.tuning = row->options.tuning;
+        tuned.beyond.tuning = row->options.tuning;
         GEMM_TRY(run_open(&runner->chapter, &tuned, row->chapter));
         runner->chapter.problem = runner->problem;
     }

@@ -132,7 +132,8 @@ static void check_tiles(Explanation *e, const char *what) {
     model_configure(&(ModelOptions){.sms = SMS, .observer = seen});
     Gemm g = e->gemm;
     g.k = 1;
-    g.tuning.variant = e->launch->kernel;
+    Beyond beyond = {.tuning.variant = e->launch->kernel};
+    g.beyond = &beyond;
     GemmStatus status = e->chapter->launch(&g, NULL);
     model_configure(&(ModelOptions){.sms = SMS});
     long long area = 0;
@@ -171,6 +172,7 @@ static void check_tiles(Explanation *e, const char *what) {
 }
 
 static void check_case(const Chapter *chapter, const Case *c, int elements) {
+    Beyond beyond = {.tuning.variant = c->variant};
     Gemm shape = {.m = c->m,
                   .n = c->n,
                   .k = c->k,
@@ -179,7 +181,7 @@ static void check_case(const Chapter *chapter, const Case *c, int elements) {
                   .ldc = (c->n + 7) / 8 * 8 + 24,
                   .sm_count = SMS,
                   .shared_bytes = 227 * 1024,
-                  .tuning.variant = c->variant};
+                  .beyond = &beyond};
     Explanation e;
     char what[160];
     snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "",
@@ -210,7 +212,7 @@ int main(int argc, char **argv) {
     const char *tier = getenv("TIER");
     int elements = argc > 1 ? atoi(argv[1]) : tier != NULL && strcmp(tier, "long") == 0 ? 3 : 2;
     for (int i = 0; i < CHAPTERS; i++) {
-        if (chapters[i]->kind != KIND_BF16) {
+        if (kind_of(chapters[i]) != KIND_BF16) {
             continue; /* --explain-element does not follow it: tests/tools/explain.t */
         }
         for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

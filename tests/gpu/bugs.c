@@ -72,7 +72,7 @@ static int options_of(const Bug *bug, int size, Options *options) {
         options->shape.k = more_sizes[size - 1].k;
     }
     options->shape.pad = 8;
-    options->shape.kind = bug->chapter ? bug->chapter->kind : KIND_BF16;
+    options->shape.kind = bug->chapter ? kind_of(bug->chapter) : KIND_BF16;
     return 1;
 }
 
@@ -85,7 +85,7 @@ static void run_size(const Bug *bug, int size, const Backend *backend, const Dev
     if (!options_of(bug, size, &options) || problem_open(&problem, backend, device, options.shape, 1) != GEMM_OK) {
         _exit(1);
     }
-    problem.gemm.tuning.variant = options.tuning.variant;
+    problem.beyond.tuning.variant = options.tuning.variant;
     if (size == 0 && options.sms != DEFAULT_MODEL_SMS) {
         problem.gemm.sm_count = options.sms; /* as many tiles for a CTA as on the model */
     }

@@ -81,7 +81,7 @@ static void test_chapter(const Problem *p, const Chapter *chapter, int repeat) {
 
 /* Is the chapter chosen, of this kind, and not before the number `from`? */
 static int takes_part(int i, Kind kind, const char *from) {
-    return chosen[i] && chapters[i]->kind == kind && strncmp(chapters[i]->name, from, 2) >= 0;
+    return chosen[i] && kind_of(chapters[i]) == kind && strncmp(chapters[i]->name, from, 2) >= 0;
 }
 
 static void test_shape(Shape shape, const char *from, int repeat) {

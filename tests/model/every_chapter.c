@@ -78,7 +78,7 @@ static void told(const Chapter *chapter, Size size, const char *variant, int exp
 
 static void open_problem(Problem *problem, const Chapter *chapter, Size size, int experts) {
     DeviceInfo device = {.sm_count = sms, .shared_bytes = SHARED};
-    Shape shape = {size.m, size.n, size.k, 8, chapter->kind, experts, heads};
+    Shape shape = {size.m, size.n, size.k, 8, kind_of(chapter), experts, heads};
     if (problem_open(problem, model_backend(), &device, shape, 1) != GEMM_OK ||
         problem_fill(problem, DATA_INTEGERS) != GEMM_OK) {
         printf("Bail out! no memory for %s\n", chapter->name);
@@ -99,7 +99,7 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
         sms = strcmp(one->name, variant) == 0 && one->cluster > SMS ? one->cluster : sms;
     }
     open_problem(&problem, chapter, size, experts);
-    problem.gemm.tuning.variant = variant;
+    problem.beyond.tuning.variant = variant;
     if (run_open(&run, &problem, chapter) != GEMM_OK) {
         bad = 1;
         snprintf(what, sizeof what, "it does not open");
@@ -111,7 +111,7 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
         }
         for (int seed = 0; seed < (again ? 1 : runs.seeds[policy]); seed++) {
             configure(again ? MODEL_RANDOM : policy, seed);
-            run.gemm.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
+            run.beyond.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
             tally_start(&tally);
             int status = (int)run_checked(&run, &tally);
             if (status != 0 || !tally_is_right(&tally) || model_reports() > 0) {
@@ -130,15 +130,17 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
 /* A chapter of several ranks also alone, one of packed weights also for several experts. */
 static void check(const Chapter *chapter, Size size, const char *variant, Runs runs) {
     check_launches(chapter, size, variant, runs, 1);
-    if (chapter->flag_bytes != NULL) {
+    if (chapter_beyond(chapter).flag_bytes != NULL) {
         Chapter alone = *chapter;
-        alone.flag_bytes = NULL;
+        ChapterBeyond more = *chapter->beyond;
+        more.flag_bytes = NULL;
+        alone.beyond = &more;
         check_launches(&alone, size, variant, runs, 1);
     }
-    if (chapter->kind == KIND_W4A8 && size.m > 1) {
+    if (kind_of(chapter) == KIND_W4A8 && size.m > 1) {
         check_launches(chapter, size, variant, runs, 5);
     }
-    if (chapter->kind == KIND_ATTENTION) {
+    if (kind_of(chapter) == KIND_ATTENTION) {
         heads = (Heads){64, 1, 2, 1, 0};
         check_launches(chapter, size, variant, runs, 1);
         heads = (Heads){0};
@@ -181,7 +183,8 @@ static void check_lengths(const Chapter *chapter, int all) {
 static void check_refusal(const Chapter *chapter) {
     GemmError error = {""};
     Gemm g = {.m = 8, .n = 8, .k = 8, .lda = 16, .ldb = 16, .ldc = 8, .sm_count = SMS};
-    g.tuning.variant = "none of these";
+    Beyond beyond = {.tuning.variant = "none of these"};
+    g.beyond = &beyond;
     ok(chapter->launch(&g, &error) == GEMM_USAGE, "%s refuses a variant that it has not", chapter->name);
     for (int v = 0; v < chapter->variants->count; v++) {
         const char *name = chapter->variants->variant[v].name;
@@ -208,10 +211,10 @@ int main(int argc, char **argv) {
         }
         check_sizes(chapter, sizes, sizeof sizes / sizeof sizes[0],
                     chapter->variants != NULL ? chapter->variants->count : 0, seeds, most);
-        if (chapter->kind == KIND_ATTENTION) {
+        if (kind_of(chapter) == KIND_ATTENTION) {
             check_lengths(chapter, seeds > 0);
         }
-        if (chapter->kind == KIND_W4A8) {
+        if (kind_of(chapter) == KIND_W4A8) {
             check_sizes(chapter, few_rows, sizeof few_rows / sizeof few_rows[0], 0, seeds, most);
         }
     }

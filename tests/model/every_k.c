@@ -103,13 +103,15 @@ static int run(const Chapter *chapter, const char *variant, int k) {
     DeviceInfo device = {.sm_count = SMS, .shared_bytes = SHARED};
     ModelOptions options = {.policy = MODEL_RANDOM, .sms = SMS};
     Heads heads = {0}; /* of KIND_ATTENTION; 0: the default */
-    Shape shape = {200, chapter->kind == KIND_ATTENTION ? 256 : 300, k, 8, chapter->kind, 1, heads};
+    Shape shape = {200, kind_of(chapter) == KIND_ATTENTION ? 256 : 300, k, 8, kind_of(chapter), 1, heads};
     Problem problem;
     ChapterRun run;
     Tally tally;
     Chapter alone = *chapter;
+    ChapterBeyond more = chapter_beyond(chapter);
     int laps = 1, rings = 0;
-    alone.flag_bytes = NULL;
+    more.flag_bytes = NULL;
+    alone.beyond = &more;
     memset(&seen, 0, sizeof seen);
     model_configure(&options);
     if (problem_open(&problem, model_backend(), &device, shape, 1) != GEMM_OK ||
@@ -117,7 +119,7 @@ static int run(const Chapter *chapter, const char *variant, int k) {
         printf("Bail out! no memory for %s\n", chapter->name);
         exit(1);
     }
-    problem.gemm.tuning.variant = variant;
+    problem.beyond.tuning.variant = variant;
     tally_start(&tally);
     int status = run_open(&run, &problem, &alone);
     if (status != GEMM_OK || run_checked(&run, &tally) != GEMM_OK || !tally_is_right(&tally)) {

@@ -114,9 +114,9 @@ int main(int argc, char *argv[]) {
     shape.n = shape.n ? shape.n : size;
     shape.k = shape.k ? shape.k : size;
     shape.pad = shape.pad >= 0 ? shape.pad : 8;
-    shape.kind = MODEL_CHAPTER.kind;
+    shape.kind = kind_of(&MODEL_CHAPTER);
     GEMM_TRY(problem_open(&problem, backend, &device, shape, options.seed));
-    problem.gemm.tuning = options.tuning;
+    problem.beyond.tuning = options.tuning;
     GEMM_TRY(run_open(&chapter_run, &problem, &MODEL_CHAPTER));
     return (int)run(&options, &problem, &chapter_run);
 }

@@ -76,17 +76,17 @@ static void term(const Problem *c, int row, int column, int k, int scale_k, doub
 static const Problem *current; /* what is launched */
 static int packings, pack_fails;
 
-static size_t packed_bytes(const Gemm *p) { return (size_t)((const W4a8 *)p->operands)->experts * p->n * p->k; }
+static size_t packed_bytes(const Gemm *p) { return (size_t)((const W4a8 *)p->beyond->operands)->experts * p->n * p->k; }
 static GemmStatus pack(const Gemm *p, void *out, GemmError *error) {
     (void)error;
     packings++;
-    memcpy(out, ((const W4a8 *)p->operands)->weights, packed_bytes(p));
+    memcpy(out, ((const W4a8 *)p->beyond->operands)->weights, packed_bytes(p));
     return pack_fails ? GEMM_USAGE : GEMM_OK;
 }
 
 static GemmStatus launch(const Gemm *p, GemmError *error) {
     (void)error;
-    if (memcmp(p->prepared, current->operands.w4a8.weights, packed_bytes(p)) != 0) {
+    if (memcmp(p->beyond->prepared, current->operands.w4a8.weights, packed_bytes(p)) != 0) {
         return GEMM_DEVICE;
     }
     for (int row = 0; row < p->m; row++) {
@@ -106,8 +106,8 @@ static void packs_once_for_each_fill(void) {
     Problem p;
     ChapterRun run;
     Tally tally;
-    Chapter chapter = {
-        .name = "packs", .kind = KIND_W4A8, .launch = launch, .prepared_bytes = packed_bytes, .prepare = pack};
+    ChapterBeyond more = {.kind = KIND_W4A8, .prepared_bytes = packed_bytes, .prepare = pack};
+    Chapter chapter = {.name = "packs", .launch = launch, .beyond = &more};
     open_case(&p, KIND_W4A8, 33, 140, 145, 3, DATA_NORMAL);
     is_int(run_open(&run, &p, &chapter), GEMM_OK, "a chapter that packs");
     current = &p;
@@ -122,7 +122,7 @@ static void packs_once_for_each_fill(void) {
     problem_fill(&p, DATA_NORMAL);
     is_int(run_checked(&run, &tally), GEMM_USAGE, "packing that fails is told");
     run_close(&run);
-    chapter.kind = KIND_BF16;
+    more.kind = KIND_BF16;
     is_int(run_open(&run, &p, &chapter), GEMM_USAGE, "a chapter of another kind is refused");
     problem_close(&p);
 }

@@ -171,16 +171,19 @@ static Gemm09Status arguments_fit(const Gemm09 *handle, const Gemm09Problem *p) 
     return device_fits(handle, p);
 }
 
-static Gemm gemm_of(const Gemm09 *handle, const Gemm09Problem *p) {
+/* `beyond` is where g.beyond will point. */
+static Gemm gemm_of(const Gemm09 *handle, const Gemm09Problem *p, Beyond *beyond) {
     Gemm g;
     memset(&g, 0, sizeof g);
+    memset(beyond, 0, sizeof *beyond);
     g.m = (int)p->m, g.n = (int)p->n, g.k = (int)p->k;
     g.lda = (int)p->lda, g.ldb = (int)p->ldb, g.ldc = (int)p->ldc;
     g.a = (const bf16 *)p->a, g.b = (const bf16 *)p->b, g.c = (bf16 *)p->c;
     g.workspace = p->workspace;
     g.sm_count = handle->sm_count, g.shared_bytes = handle->shared_bytes;
     g.stream = p->stream;
-    g.tuning.variant = p->plan > 0 ? table[p->plan - 1].name : NULL;
+    beyond->tuning.variant = p->plan > 0 ? table[p->plan - 1].name : NULL;
+    g.beyond = beyond;
     return g;
 }
 
@@ -190,7 +193,8 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *t
     enter(handle);
     Gemm09Status status = arguments_fit(handle, p);
     if (status == GEMM09_OK) {
-        Gemm g = gemm_of(handle, p);
+        Beyond more;
+        Gemm g = gemm_of(handle, p, &more);
         status = status_of(launch(&g, &current.error));
     }
     return leave(status, text, text_bytes);
@@ -253,13 +257,13 @@ static GemmStatus time_launches(const Gemm *g, int launches, const cudaEvent_t *
 }
 
 /* Round 0 warms up, and says how many launches a stretch has. */
-static GemmStatus measure(Gemm *g, const cudaEvent_t *event, int *plan) {
+static GemmStatus measure(const Gemm *g, Beyond *beyond, const cudaEvent_t *event, int *plan) {
     int candidate[CANDIDATES], count = cheapest(g, candidate), launches = 1, best = 0;
     float least[CANDIDATES], ms = 0;
     GemmStatus status = GEMM_OK;
     for (int round = 0; round <= ROUNDS; round++) {
         for (int i = 0; status == GEMM_OK && i < count; i++) {
-            g->tuning.variant = table[candidate[i]].name;
+            beyond->tuning.variant = table[candidate[i]].name;
             status = time_launches(g, launches, event, &ms);
             least[i] = round <= 1 || ms < least[i] ? ms : least[i];
         }
@@ -285,7 +289,8 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
         report("stream is being captured: accepted are streams that are not");
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
-    Gemm g = gemm_of(handle, p);
+    Beyond more;
+    Gemm g = gemm_of(handle, p, &more);
     cudaEvent_t event[2] = {NULL, NULL};
     int plan = 0;
     status = status_of(cuda_status(cudaEventCreate(&event[0]), "cudaEventCreate", &current.error));
@@ -293,7 +298,7 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
         status = status_of(cuda_status(cudaEventCreate(&event[1]), "cudaEventCreate", &current.error));
     }
     if (status == GEMM09_OK) {
-        status = status_of(measure(&g, event, &plan));
+        status = status_of(measure(&g, &more, event, &plan));
     }
     for (int i = 0; i < 2; i++) {
         if (event[i] != NULL) {
@@ -303,7 +308,7 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
     if (status == GEMM09_OK) {
         /* C gets the bits that later launches with this plan will have. */
         p->plan = plan;
-        g = gemm_of(handle, p);
+        g = gemm_of(handle, p, &more);
         status = status_of(launch(&g, &current.error));
     }
     return leave(status, text, text_bytes);

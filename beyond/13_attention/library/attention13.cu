@@ -56,7 +56,10 @@ static GemmStatus start(const Attention13 *p, GemmError *error) {
     }
     Gemm g;
     memset(&g, 0, sizeof g);
-    g.operands = &a, g.sm_count = sms, g.stream = p->stream;
+    Beyond more;
+    memset(&more, 0, sizeof more);
+    more.operands = &a;
+    g.beyond = &more, g.sm_count = sms, g.stream = p->stream;
     return launch(&g, error);
 }
 

@@ -70,13 +70,10 @@ template <class Device> static size_t workspace_bytes(const Gemm *g) {
                                    .patch = NULL,                              \
                                    .adds = "",                                 \
                                    .needs = NEEDS_SM90A,                       \
-                                   .kind = KIND_BF16,                          \
                                    .launch = launch<Device>,                   \
                                    .workspace_bytes = workspace_bytes<Device>, \
                                    .variants = NULL,                           \
-                                   .choices = 0,                               \
-                                   .prepared_bytes = NULL,                     \
-                                   .prepare = NULL}
+                                   .beyond = NULL}
 
 PEER(gpu_chapter_peer3, "CUTLASS cooperative", Cooperative);
 PEER(gpu_chapter_peer4, "CUTLASS ping-pong", PingPong);

@@ -5,7 +5,7 @@
 #ifndef DEEPGEMM_H
 #define DEEPGEMM_H
 
-#include "gemm.h"
+#include "beyond.h"
 
 #include "device/tma.h"
 

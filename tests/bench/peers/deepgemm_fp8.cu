@@ -20,7 +20,7 @@ template <int N, int K, int BM, int BN, int CLUSTER, bool ON_A> static GemmStatu
         deep_gemm::sm90_fp8_gemm_1d2d_impl<cute::UMMA::Major::K, 0, N, K, 1, BM, BN, BK, 128, 128, swizzle, stages,
                                            TMA_THREADS, math, CLUSTER, ON_A, SMS, deep_gemm::GemmType::Normal,
                                            cutlass::bfloat16_t, deep_gemm::epilogue::transform::EpilogueIdentity>;
-    const Fp8 *fp8 = (const Fp8 *)g->operands;
+    const Fp8 *fp8 = (const Fp8 *)g->beyond->operands;
     CUtensorMap a, b, c, scale_a;
     if (encode(&a, CU_TENSOR_MAP_DATA_TYPE_UINT8, fp8->a, g->m, K, (size_t)g->lda, BM, BK, 128) ||
         encode(&b, CU_TENSOR_MAP_DATA_TYPE_UINT8, fp8->b, N, K, (size_t)g->ldb, BN, BK, 128) ||
@@ -47,10 +47,11 @@ static const ShapeKernel kernels[] = {
 };
 
 static GemmStatus launch(const Gemm *g, GemmError *) {
-    int known = ((const Fp8 *)g->operands)->ld_scale_b == g->k / BK;
+    int known = ((const Fp8 *)g->beyond->operands)->ld_scale_b == g->k / BK;
     return run_shape(g, kernels, known ? sizeof kernels / sizeof kernels[0] : 0);
 }
 
+static const ChapterBeyond fp8_chapter = {.kind = KIND_FP8};
 extern "C" const Chapter gpu_chapter_peer5;
 extern "C" const Chapter gpu_chapter_peer5 = {
-    .name = "DeepGEMM fp8", .adds = "", .needs = NEEDS_SM90A, .kind = KIND_FP8, .launch = launch};
+    .name = "DeepGEMM fp8", .adds = "", .needs = NEEDS_SM90A, .launch = launch, .beyond = &fp8_chapter};
