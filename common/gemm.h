@@ -27,14 +27,14 @@
  * anything, a kernel must not use it and must not write it. */
 typedef struct {
     int m, n, k;
-    int lda, ldb, ldc;    /* elements from one row to the next */
-    const bf16 *a;        /* [m][lda] */
-    const bf16 *b;        /* [n][ldb] */
-    bf16 *c;              /* [m][ldc] */
-    void *workspace;      /* workspace_bytes(problem) bytes, zero before the first launch, left zero by every launch */
-    int sm_count;         /* SMs of the device that runs this */
-    int shared_bytes;     /* shared memory that one CTA of it may have */
-    Stream stream;        /* cudaStream_t; launches are asynchronous */
+    int lda, ldb, ldc; /* elements from one row to the next */
+    const bf16 *a;     /* [m][lda] */
+    const bf16 *b;     /* [n][ldb] */
+    bf16 *c;           /* [m][ldc] */
+    void *workspace;   /* workspace_bytes(problem) bytes, zero before the first launch, left zero by every launch */
+    int sm_count;      /* SMs of the device that runs this */
+    int shared_bytes;  /* shared memory that one CTA of it may have */
+    Stream stream;     /* cudaStream_t; launches are asynchronous */
     const struct Beyond *beyond; /* NULL, or what chapters beyond the ladder need more (beyond.h) */
 } Gemm;
 

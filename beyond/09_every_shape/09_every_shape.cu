@@ -732,7 +732,7 @@ static size_t workspace_bytes(const Gemm *g) {
     return sizeof(int); /* the counter of the meeting */
 }
 
-static const ChapterBeyond beyond = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET};
+static const ChapterBeyond beyond_the_ladder = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET};
 CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
         .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .variants = &variants,
-        .beyond = &beyond);
+        .beyond = &beyond_the_ladder);

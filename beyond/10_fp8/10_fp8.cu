@@ -447,6 +447,6 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
-static const ChapterBeyond beyond = {.kind = KIND_FP8};
+static const ChapterBeyond beyond_the_ladder = {.kind = KIND_FP8};
 CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A,
-        .launch = launch, .variants = &variants, .beyond = &beyond);
+        .launch = launch, .variants = &variants, .beyond = &beyond_the_ladder);

@@ -387,6 +387,6 @@ static size_t flag_bytes(const Gemm *g) {
     return v == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, v->bn) * sizeof(int);
 }
 
-static const ChapterBeyond beyond = {.flag_bytes = flag_bytes};
+static const ChapterBeyond beyond_the_ladder = {.flag_bytes = flag_bytes};
 CHAPTER(12_several_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
-        .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .beyond = &beyond);
+        .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .beyond = &beyond_the_ladder);

@@ -446,6 +446,6 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(kernels[d128][causal].kernel, kernels[d128][causal].name, shape, &p, g->stream, error);
 }
 
-static const ChapterBeyond beyond = {.kind = KIND_ATTENTION};
+static const ChapterBeyond beyond_the_ladder = {.kind = KIND_ATTENTION};
 CHAPTER(13_attention, .adds = "attention: two products in a chain, the softmax under other products",
-        .needs = NEEDS_SM90A, .launch = launch, .beyond = &beyond);
+        .needs = NEEDS_SM90A, .launch = launch, .beyond = &beyond_the_ladder);
