@@ -4,7 +4,7 @@
 ##learn make book-tools|install Sphinx and what it needs into build/venv; needs python3-venv and, once, a network
 .PHONY: book book_ready book-tools
 # What is missing is said before anything is built. Then the stepping pages, where there are any.
-book: book_ready $(if $(wildcard book/steps/steps.mk),steps)
+book: book_ready one $(if $(wildcard book/steps/steps.mk),steps)
 	@book/site/build build/book
 	@echo "build/book/en/index.html build/book/zh/index.html"
 book-tools:

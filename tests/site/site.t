@@ -40,6 +40,14 @@ ok $? "a stepping page that does not exist leaves no trace"
 : >"$scratch/staged/steps/some.js"
 like "$(staged '<!-- step: some -->')" '<div class="step" data-step="some"></div>.*<script src="../steps/step.js">' "one that does has its place"
 
+mkdir -p "$scratch/tree/01_part" "$scratch/tree/build/one"
+: >"$scratch/tree/build/one/01_part.cu"
+printf '# 01\n\nText\n' >"$scratch/tree/01_part/README.md"
+staged '# Front' >/dev/null
+like "$(cat "$scratch/staged/src-en/01_part/index.md")" '# 01.*<p class="one">.*<a href="../one/01_part.cu" download>.*Text' "a chapter's page offers the chapter in one file"
+ok "$(test -e "$scratch/staged/extra/one/01_part.cu"; echo $?)" "and the file is there"
+rm -r "$scratch/tree/build"
+
 # ---- what is missing is said in one line: a Python that is too old, without venv, without a network
 mkdir "$scratch/bin"
 # tools SCRIPT: what make book-tools says where python3 is this.
