@@ -20,10 +20,10 @@ $(foreach c,$(CHAPTERS),$(eval $(call grade_rules,$(c),$(call number,$(c)))))
 grade: $(call grade_needs,$(CHAPTERS))
 	@$(GRADE) $(ARGS)
 
-##maintain make grade-bugs|is every bug of the chapters marked down, by the rule that its patch names, and no exercise's solution?
+##maintain make grade-bugs|is every bug of the chapters marked down, by the rule that its patch names, and no exercise's solution? SAMPLE=12: of every twelfth
 .PHONY: grade-bugs
 grade-bugs: $(call grade_needs,$(CHAPTERS))
-	@tests/grade/bugs $(ARGS)
+	@$(if $(ARGS),tests/grade/bugs $(ARGS),$(TEST_ENVIRONMENT) SAMPLE='$(SAMPLE)' tests/run tests/grade/bugs)
 
 MORE_TESTS += tests/grade/grade.t
 test: $(call grade_needs,$(CHAPTERS))

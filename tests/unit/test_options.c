@@ -120,6 +120,11 @@ static void accepts_good_lines(void) {
     ok(options.policy == MODEL_PCT && options.schedule_seed == 9 && options.schedules == 25 && options.barriers &&
            options.count && options.sms == 132 && options.shared == 99,
        "the model's options");
+    ok(accepts("--tensor-core-sums").tensor_core_sums, "--tensor-core-sums");
+    options = accepts("--head-size 64 --kv-heads 2 --batches 3 --causal --window 5");
+    ok(options.shape.heads.size == 64 && options.shape.heads.kv == 2 && options.shape.heads.batches == 3 &&
+           options.shape.heads.causal && options.shape.heads.window == 5,
+       "those of attention");
     ok(strcmp(accepts("--steps a.json").steps, "a.json") == 0, "--steps");
     options = accepts("--timeline");
     ok(options.timeline && options.timeline_cta == -1 && options_trace(&options), "--timeline");
