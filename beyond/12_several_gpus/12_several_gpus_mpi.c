@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../../common/harness/cublas.h"
+#include "../../common/harness/nvml.h"
 #include "../../common/harness/report.h"
 
 extern const Chapter gpu_chapter_09_every_shape, gpu_chapter_12_several_gpus;
@@ -430,11 +431,12 @@ static void measure(Way *ways, int count, int rounds) {
     }
 }
 
+static char versions[128]; /* of the CSV */
 static void report(const Way *ways, int count, const Way *baseline, FILE *csv) {
     char gpus[128], date[16];
     snprintf(gpus, sizeof gpus, "%d x %s", world_size, device.name);
     today(date);
-    CsvSource source = {gpus, date, commit_name(), "two"};
+    CsvSource source = {gpus, date, commit_name(), "two", versions};
     double flop = kind_flop(&problem.shape, &problem.gemm), base = tflops_of(&baseline->timed, flop).median;
     for (int i = 0; i < count; i++) {
         const Contestant *timed = &ways[i].timed;
@@ -575,6 +577,12 @@ int main(int argc, char *argv[]) {
     } else if (*why) {
         printf("12 is left out, and 09 in pieces takes its place: %s\n", why);
     }
+    Nvml *nvml = nvml_open(device.pci_bus_id, why, sizeof why);
+    if (nvml) {
+        nvml_driver_version(nvml, device.driver_version, sizeof device.driver_version);
+        nvml_close(nvml);
+    }
+    versions_text(&device, cublas_version(cublas), versions);
     int nccl_version;
     TRY_NCCL(nccl.get_version(&nccl_version));
     if (world_rank == 0) {

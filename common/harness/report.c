@@ -85,7 +85,8 @@ void print_speed(FILE *out, const DeviceInfo *device, const Problem *problem, co
 }
 
 FILE *csv_open(const char *path, const char *header) {
-    FILE *csv = fopen(path, "a");
+    FILE *csv = fopen(path, "a+");
+    char there[256] = "";
     if (!csv) {
         fprintf(stderr, "--csv: \"%s\" cannot be written: %s\n", path, strerror(errno));
         return NULL;
@@ -93,7 +94,15 @@ FILE *csv_open(const char *path, const char *header) {
     fseek(csv, 0, SEEK_END);
     if (ftell(csv) == 0) {
         fprintf(csv, "%s\n", header);
+        return csv;
     }
+    rewind(csv);
+    if (!fgets(there, sizeof there, csv) || strncmp(there, header, strlen(header)) != 0 || there[strlen(header)] != '\n') {
+        fprintf(stderr, "--csv: \"%s\" has another first line than \"%s\"; a new file is accepted\n", path, header);
+        fclose(csv);
+        return NULL;
+    }
+    fseek(csv, 0, SEEK_END);
     return csv;
 }
 
@@ -125,8 +134,16 @@ void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Cont
     if (watts_of(contestant) > 0) {
         fprintf(csv, "%.0f", watts_of(contestant));
     }
-    fputc('\n', csv);
+    fprintf(csv, ",%s\n", source->versions);
     fflush(csv);
+}
+
+void versions_text(const DeviceInfo *device, int cublas, char text[128]) {
+    int used = snprintf(text, 128, "%s,%d.%d,", device->driver_version, device->runtime_cuda / 1000,
+                        device->runtime_cuda % 1000 / 10);
+    if (cublas) {
+        snprintf(text + used, 128 - (size_t)used, "%d.%d.%d", cublas / 10000, cublas % 10000 / 100, cublas % 100);
+    }
 }
 
 void today(char text[16]) {

@@ -32,7 +32,7 @@ from attention13 import Attention13, strides  # noqa: E402
 
 TOKENS, COLUMNS, SAMPLE_MS = 16384, 2048, 4
 POINTS = [(d, causal, s) for d in (64, 128) for causal in (False, True) for s in (1024, 4096, 16384)]
-HEADER = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w"
+HEADER = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas"
 
 
 class Flash3:
@@ -160,6 +160,15 @@ def measure(point, contestants, options, clock):
         yield name, values, statistics.mean(mhz)
 
 
+def driver_version():
+    """ "580.65.06"; empty if the driver does not say. """
+    try:
+        with open("/proc/driver/nvidia/version", encoding="ascii") as said:
+            return re.search(r"  (\d+[.\d]*)  ", said.read()).group(1)
+    except (OSError, AttributeError):
+        return ""
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip())
     parser.add_argument("--library", action="append")
@@ -199,7 +208,8 @@ def main():
             if values:
                 print(gpu, datetime.date.today(), os.environ.get("COMMIT", "unknown"), f"attention_{d}{'_causal' * causal}",
                       TOKENS, COLUMNS, s, name, *("%.4g" % x for x in (statistics.median(values), min(values), max(values))),
-                      "", "%.0f" % mhz if mhz else "", "", sep=",", file=csv, flush=True)
+                      "", "%.0f" % mhz if mhz else "", "", driver_version(), torch.version.cuda, "", sep=",",
+                      file=csv, flush=True)
     return 1 if wrong else 0
 
 

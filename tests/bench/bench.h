@@ -78,7 +78,7 @@ extern const char *const state_text[STATES];
 
 /* What the child tells the parent, in shared memory. */
 typedef struct {
-    char gpu[96], csv_path[256];
+    char gpu[96], versions[128], csv_path[256];
     volatile int started;    /* there are a device and a CSV */
     volatile int group, row; /* under way, as an index; row: whose launches; -1: none */
     volatile unsigned beat;  /* changes while something moves */

@@ -86,12 +86,12 @@ my %why = ('first element wrong' => 'wrong', hangs => 'hang', fails => 'error', 
     missing => 'not built', refuses => 'refused', larger => 'left out');
 my @csv = split /\n/, slurp('all.csv');
 # row(LABEL, SHAPE, UNIT): the median and what follows of each such row.
-sub row { my ($label, $shape, $unit) = @_; return map { /,\Q$label,$shape\E,(.*,$unit)$/ ? $1 : () } @csv }
+sub row { my ($label, $shape, $unit) = @_; return map { /,\Q$label,$shape\E,(.*,$unit),1\.0,13\.0,13\.0\.0$/ ? $1 : () } @csv }
 for my $label (sort keys %why) {
     like($said, qr/without a figure:.*\b\Q$label\E \(first, 16 x 16 x 16: $why{$label}\)/, "struck out: $label: $why{$label}");
     is_deeply([ row($label, '16,16,16', '.*') ], $label eq 'larger' ? [] : ["0,0,0,$why{$label}"], "$label: no figure in the CSV");
 }
-is($csv[0], 'gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit', 'the CSV has a header');
+is($csv[0], 'gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit,driver,cuda,cublas', 'the CSV has a header');
 is_deeply([ row('right', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1500,1500,1500,MHz' ],
     'right: 8192 operations in 5 ms, and its clock');
 is(scalar(row('right', '8,16,24', 'TFLOP/s')), 1, 'right at another shape, where a neighbour hangs');
@@ -130,19 +130,19 @@ $said = run("$scratch/ladder --csv $scratch/ladder.csv");
 is($status, 0, 'ladder: what is too slow to be timed, and what a peer refuses, is no failure');
 like($said, qr/01 \(ladder, 16 x 16 x 16: slow\), chapter_peer2 \(ladder, 16 x 16 x 16: left out\)/, '... but named');
 is(slurp('ladder.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', 'ladder: its columns; of three proposals, one wrong, the fastest');
-gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w
-Mock GPU,DATE,abc,paused,16,16,16,02,1.638e-06,1.638e-06,1.638e-06,0.8000,1500,
-Mock GPU,DATE,abc,paused,16,16,16,cublas,2.048e-06,2.048e-06,2.048e-06,1.0000,1500,
-Mock GPU,DATE,abc,paused,16,16,16,cublaslt,4.096e-06,4.096e-06,4.096e-06,2.0000,1500,
-Mock GPU,DATE,abc,paused,20,24,28,02,5.376e-06,5.376e-06,5.376e-06,0.8000,1500,
-Mock GPU,DATE,abc,paused,20,24,28,cublas,6.72e-06,6.72e-06,6.72e-06,1.0000,1500,
+gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas
+Mock GPU,DATE,abc,paused,16,16,16,02,1.638e-06,1.638e-06,1.638e-06,0.8000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,paused,16,16,16,cublas,2.048e-06,2.048e-06,2.048e-06,1.0000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,paused,16,16,16,cublaslt,4.096e-06,4.096e-06,4.096e-06,2.0000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,paused,20,24,28,02,5.376e-06,5.376e-06,5.376e-06,0.8000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,paused,20,24,28,cublas,6.72e-06,6.72e-06,6.72e-06,1.0000,1500,,1.0,13.0,13.0.0
 TEXT
 {
     local $ENV{MOCK_NO_CUBLAS} = 1;
     $said = run("$scratch/ladder --shapes 16 --csv $scratch/no.csv");
     is($status, 0, 'without cuBLAS');
     like($said, qr/no cuBLAS: the mock was told so.*cublas \(ladder, 16 x 16 x 16: left out\)/s, '... which is said');
-    like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,$/m, '... there is no ratio');
+    like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,,1\.0,13\.0,$/m, '... there is no ratio');
 }
 
 # ---- fp8 and w4a8
@@ -159,15 +159,21 @@ TEXT
 $said = run("$scratch/kinds --rounds 1 --csv $scratch/kinds.csv");
 is($status, 0, 'kinds of problem: all are right') or diag($said);
 is(slurp('kinds.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', '... modes by group, a copy in TB/s');
-gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w
-Mock GPU,DATE,abc,fp8,0,0,0,copy,2000,2000,2000,,1500,
-Mock GPU,DATE,abc,fp8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
-Mock GPU,DATE,abc,fp8,16,24,256,chapter_peer5,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,
-Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.458e-05,2.458e-05,2.458e-05,1.0000,1500,
-Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.83e-05,9.83e-05,9.83e-05,4.0000,1500,
-Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,
-Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,
+gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas
+Mock GPU,DATE,abc,fp8,0,0,0,copy,2000,2000,2000,,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,chapter_peer5,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.458e-05,2.458e-05,2.458e-05,1.0000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.83e-05,9.83e-05,9.83e-05,4.0000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,,1.0,13.0,13.0.0
 TEXT
+
+store('other.csv', "gpu,date\n");
+$said = run("$scratch/kinds --rounds 1 --csv $scratch/other.csv");
+like($said, qr/^--csv: "\S*other.csv" has another first line than "gpu,date,commit,mode,[a-z_,]*,driver,cuda,cublas"/m, 'a table with other columns is not added to');
+is(slurp('other.csv'), "gpu,date\n", '... and stays as it is');
+
 # ---- where the rows go, and what is refused
 
 mkdir "$scratch/$_" or die for qw(tests tests/bench);

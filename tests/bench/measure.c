@@ -27,7 +27,7 @@ double seconds_now(void) {
 
 static const char *const headers[] = {
     [OF_KERNELS] = CSV_HEADER,
-    [OF_VARIANTS] = "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit",
+    [OF_VARIANTS] = "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit," CSV_VERSIONS,
 };
 
 static FILE *open_csv(const Session *session) {
@@ -39,9 +39,9 @@ static void write_variant(const Session *session, int group, const Row *row, Spr
     const Shape *shape = &session->plan.group[group].shape;
     FILE *csv = open_csv(session);
     if (csv) {
-        fprintf(csv, "%s,%s,%s,%s,%s,%d,%d,%d,%.5g,%.5g,%.5g,%s\n", session->shared->gpu, session->date,
+        fprintf(csv, "%s,%s,%s,%s,%s,%d,%d,%d,%.5g,%.5g,%.5g,%s,%s\n", session->shared->gpu, session->date,
                 session->commit, row->group, row->label, shape->m, shape->n, shape->k, spread.median, spread.min,
-                spread.max, unit);
+                spread.max, unit, session->shared->versions);
         fclose(csv);
     }
 }
@@ -196,7 +196,8 @@ static void report(Session *session, int group, const Contestant *contestant, do
     session->shared->outcome[group][runner->place] = TIMED;
     if (session->plan.row[0].columns == OF_KERNELS) {
         const char *mode = strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
-        const CsvSource source = {session->shared->gpu, session->date, session->commit, mode};
+        const CsvSource source = {session->shared->gpu, session->date, session->commit, mode,
+                                  session->shared->versions};
         FILE *csv = open_csv(session);
         if (csv) {
             csv_rate(csv, &source, shape, contestant, rate, cublas);
@@ -320,6 +321,7 @@ static GemmStatus open_child(Child *child, Session *session, int quiet) {
     if (child->nvml) {
         nvml_driver_version(child->nvml, child->device.driver_version, sizeof child->device.driver_version);
     }
+    versions_text(&child->device, child->cublas ? cublas_version(child->cublas) : 0, session->shared->versions);
     if (!quiet) {
         print_device(stdout, &child->device, child->cublas ? cublas_version(child->cublas) : 0);
         if (!child->nvml) {

@@ -47,6 +47,7 @@ static GemmStatus mock_open(const Options *options, GpuNeed need, DeviceInfo *in
     snprintf(info->name, sizeof info->name, "Mock GPU");
     info->capability = 900;
     info->sm_count = 132;
+    info->runtime_cuda = 13000;
     info->shared_bytes = 99 * 1024; /* too little for NEEDS_SM90 */
     info->free_bytes = (size_t)1 << 32;
     return GEMM_OK;
