@@ -15,7 +15,8 @@ sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
 # looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one at each commit (tests/run), which TURN=n
-# chooses: of the bugs one for each rule and one for each chapter, of exercises and experiments one for each chapter, of labs every third.
+# chooses: of the bugs one for each rule and one for each chapter, of exercises and experiments one for each second chapter, of labs
+# every third.
 my $turn = $ENV{TURN} // 0;
 sub looked_at {
     my ($kind) = @_;
@@ -27,8 +28,8 @@ sub looked_at {
         push @{ $group{$1} }, $p if $kind eq 'bugs' && Patches::value($p, 'verdict') =~ /^(\w+)/;
     }
     for my $group (values %group) {
-        my $p = $group->[ $turn % @$group ];
-        $chosen{ $p->{id} } = 1;
+        my $p = $group->[ ($kind =~ /^ex/ ? int($turn / 2) : $turn) % @$group ];
+        $chosen{ $p->{id} } = 1 if $kind !~ /^ex/ || ($p->{number} + $turn) % 2 == 0;
     }
     return grep { $chosen{ $_->{id} } } @all;
 }
