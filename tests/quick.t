@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# For `make quick`: is each chapter right on the model at odd sizes, and is one of its bugs named? Another one at each commit
-# (tests/run); TURN=n: that one. CHAPTER=07: all bugs, of that chapter alone, for `make test-07`. That the judge notices what is
-# not as stated, bugs.t shows.
+# For `make quick`: is each chapter right on the model at odd sizes, and is one of its bugs named? Another one at each
+# commit (tests/run); TURN=n: that one. CHAPTER=07: all bugs, of that chapter alone, for `make test-07`. That the judge
+# notices what is not as stated, bugs.t shows.
 use strict;
 use warnings;
 use lib 'tests/tools';

@@ -1,8 +1,8 @@
-/* pattern.h - what the programs in memory_model.md and you_know_syncthreads.md share. Each moves `in` to `out` by one way of handing
- * data over. What stands there alone is a kernel's body, with PatternShared as its `s`.
+/* pattern.h - what the programs in memory_model.md and you_know_syncthreads.md share. Each moves `in` to `out` by one
+ * way of handing data over. What stands there alone is a kernel's body, with PatternShared as its `s`.
  *
- * A program is compiled once for each of its lines that can be taken out, with WITHOUT the number of that line, and once
- * with WITHOUT 0, as it should be. */
+ * A program is compiled once for each of its lines that can be taken out, with WITHOUT the number of that line, and
+ * once with WITHOUT 0, as it should be. */
 #ifndef PATTERN_H
 #define PATTERN_H
 

@@ -5,7 +5,8 @@ STEPS_FACTS := $(B)/book/steps/facts
 STEPS_FRAMES := book/steps/frames
 STEPS_SMALL := parity swizzle descriptor
 
-# Of each page: the options of the recorded run. Other seeds, policies and sizes are as right; these show much in few frames.
+# Of each page: the options of the recorded run. Other seeds, policies and sizes are as right; these show much in few
+# frames.
 STEPS_RUN_05 := --m 128 --n 256 --k 512
 STEPS_RUN_06 := --m 128 --n 256 --k 512
 STEPS_RUN_07 := --m 128 --n 256 --k 384

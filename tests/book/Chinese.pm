@@ -1,16 +1,17 @@
-# Chinese.pm - what tools write into a .zh.md page, in Chinese: of the blocks of tests/bench/figures those on the pages that
-# have a Chinese version, and of tests/tools/patches the phrases and tables about bugs. Strings are bytes.
+# Chinese.pm - what tools write into a .zh.md page, in Chinese: of the blocks of tests/bench/figures those on the pages
+# that have a Chinese version, and of tests/tools/patches the phrases and tables about bugs. Strings are bytes.
 package Chinese;
 use strict;
 use warnings;
 use File::Basename 'dirname';
 
-# zh.tsv has the phrases, in each line one in English and in Chinese. A {} in the English stands for anything, {#} for a number; {1},
-# {2} in the Chinese for that, as it is; {=1} for that in Chinese. The first that fits counts.
+# zh.tsv has the phrases, in each line one in English and in Chinese. A {} in the English stands for anything, {#} for a
+# number; {1}, {2} in the Chinese for that, as it is; {=1} for that in Chinese. The first that fits counts.
 open my $in, '<', dirname(__FILE__) . '/zh.tsv' or die "zh.tsv: $!\n";
 my @PHRASES = map { chomp; split /\t/ } <$in>;
 
-# in_chinese(TEXT): dies if it is English and no phrase fits. A number, a size, a link and a name in capitals are neither.
+# in_chinese(TEXT): dies if it is English and no phrase fits. A number, a size, a link and a name in capitals are
+# neither.
 sub in_chinese {
     my ($text) = @_;
     return $text if $text !~ /[A-Za-z]/ || $text =~ /^(?:[A-Z0-9_]+|cudaError\w+|[\dx]+|\[\w+\]\([^)]*\))$/;

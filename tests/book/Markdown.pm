@@ -76,7 +76,8 @@ sub prose {
     return split /\n/, $text, -1;
 }
 
-# after_comment(LINES): the numbers of the lines where a comment comes first and text after it. Markdown takes them for HTML.
+# after_comment(LINES): the numbers of the lines where a comment comes first and text after it. Markdown takes them for
+# HTML.
 sub after_comment {
     my $text = join "\n", without_blocks(@_);
     my @numbers;
@@ -116,8 +117,8 @@ sub headings {
 # anchors(LINES): a hash of the anchors of all headings, and of those that stand as <a id="..."> in the text.
 sub anchors { return { map { $_ => 1 } map({ $_->[3] } headings(@_)), map { /<a id="([\w-]+)">/g } prose(@_) } }
 
-# links(LINES): all links and images, [line number, target, text]; the text is '' where it has brackets itself, or the link is
-# no [..](..).
+# links(LINES): all links and images, [line number, target, text]; the text is '' where it has brackets itself, or the
+# link is no [..](..).
 sub links {
     my @found;
     my @lines = prose(@_);
@@ -132,8 +133,8 @@ sub links {
     return @found;
 }
 
-# resolved(PATH, TARGET): the file or directory that a link of that page names, from the top, undefined if it leads out of the tree;
-# and its anchor.
+# resolved(PATH, TARGET): the file or directory that a link of that page names, from the top, undefined if it leads out
+# of the tree; and its anchor.
 sub resolved {
     my ($path, $target) = @_;
     my ($file, $anchor) = $target =~ /^([^#]*)(?:#(.*))?$/;
@@ -158,7 +159,8 @@ sub relative {
     return join '/', ('..') x @from, @to;
 }
 
-# english(PATH), chinese(PATH): the same page or picture in that language, whether it exists or not. The front page stands in book/ in Chinese.
+# english(PATH), chinese(PATH): the same page or picture in that language, whether it exists or not. The front page
+# stands in book/ in Chinese.
 sub english { my ($path) = @_; return $path eq "book/README.zh.md" ? "README.md" : $path =~ s{\.zh(?=\.(?:md|svg)$)}{}r }
 sub chinese { my ($path) = @_; return $path eq "README.md" ? "book/README.zh.md" : $path =~ s{(?<!\.zh)(?=\.(?:md|svg)$)}{.zh}r }
 

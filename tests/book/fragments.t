@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Do the code fragments of the pages compile? A fenced block with c11 or sm_100a behind its language is one; those of a page for one
-# target are one file.
+# Do the code fragments of the pages compile? A fenced block with c11 or sm_100a behind its language is one; those of a
+# page for one target are one file.
 . tests/tools/tap.sh
 CC=${CC:-gcc}
 C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Do the Chinese pages say what the English ones say, as far as a program can tell, and would check_languages say so if not?
+# Do the Chinese pages say what the English ones say, as far as a program can tell, and would check_languages say so if
+# not?
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/book/check_languages

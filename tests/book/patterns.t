@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The programs of book/patterns: are they small, right as they are, reported without each of their lines, and does the page
-# show what they say?
+# The programs of book/patterns: are they small, right as they are, reported without each of their lines, and does the
+# page show what they say?
 use strict;
 use warnings;
 use Test::More;

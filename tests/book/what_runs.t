@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Is what the texts name run by some tier, and does book/what_runs.md say by which? And would what_runs notice a name that nothing runs?
+# Is what the texts name run by some tier, and does book/what_runs.md say by which? And would what_runs notice a name
+# that nothing runs?
 . tests/tools/tap.sh
 said=$(tests/book/what_runs --check 2>&1)
 like "$?:$said" '^0:[0-9]{2,} names have a tier$' "every target, program and option that a text names has its tier"

@@ -285,7 +285,8 @@ HOST_DEVICE int tma_global_words(const TmaCase *c) {
     return 2 * TMA_GUARD + (int)(bytes / 2);
 }
 
-/* What is added: small integers of a CUtensorMapDataType: bf16, fp32 or int32. Word i of them; `value` is element i's. */
+/* What is added: small integers of a CUtensorMapDataType: bf16, fp32 or int32. Word i of them; `value` is element
+ * i's. */
 HOST_DEVICE bf16 copy_number(int type, int i, int value) {
     return type == 9                   ? conform_bf16(value)
            : type == 7                 ? (i & 1 ? conform_bf16(value) : (bf16)0)
@@ -306,7 +307,8 @@ HOST_DEVICE bf16 copy_window_word(int op, int type, int i) {
                              : copy_number(type, i, (type == 9 ? i : i / 2) * 5 % 11 - 5);
 }
 
-/* ---- copies of ranges, and of boxes of every rank ----------------------------------------------------------------- */
+/* ---- copies of ranges, and of boxes of every rank
+ * ----------------------------------------------------------------- */
 
 enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
 
@@ -612,9 +614,10 @@ typedef enum {
 #undef KIND
 } ProductKind;
 
-/* Small integers of the type in shared memory, word by word conform_elements(): A at the start, its tile of 64 rows (MN-
- * major: 64 k) of 128 bytes with the 128-byte swizzle, B behind it, 256 such rows (panels of 64 k). Four products, one for
- * each 32 bytes of k or 16 rows; the first one sets D. A from registers: conform_elements() by thread and step.
+/* Small integers of the type in shared memory, word by word conform_elements(): A at the start, its tile of 64 rows
+ * (MN-
+ * major: 64 k) of 128 bytes with the 128-byte swizzle, B behind it, 256 such rows (panels of 64 k). Four products, one
+ * for each 32 bytes of k or 16 rows; the first one sets D. A from registers: conform_elements() by thread and step.
  * The result is D as integers in register order, if n is 8; else of each thread the sum of (2v + 1) d[v]. */
 typedef struct {
     const char *name;
@@ -675,8 +678,8 @@ HOST_DEVICE int product_b_trans(int kind) {
 
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
-/* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each test, two
- * for each '?', 'k' and 'T'. */
+/* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each
+ * test, two for each '?', 'k' and 'T'. */
 enum { MB_MAX_OPS = 24 };
 #define MB_LETTERS(X)                                                                                           \
     X(INIT, 1, 'I', "init")                      /* expected arrivals */                                        \

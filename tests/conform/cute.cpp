@@ -1,5 +1,6 @@
-/* cute.cpp - writes cute.txt: what CuTe's headers say of tcgen05's descriptors and of the places in tensor memory. Nothing of it
- * comes from a GPU. The only program here that needs CUTLASS, and so C++: make conform-cute CUTLASS=its/checkout. */
+/* cute.cpp - writes cute.txt: what CuTe's headers say of tcgen05's descriptors and of the places in tensor memory.
+ * Nothing of it comes from a GPU. The only program here that needs CUTLASS, and so C++: make conform-cute
+ * CUTLASS=its/checkout. */
 #include <cstdint>
 #include <cstdio>
 
@@ -47,7 +48,8 @@ template <class Scale, int N> static void shape4(int is_ue8m0) {
     std::fprintf(out, "kind 3 %d 0 128 %d %x\n", is_ue8m0, N, (unsigned)(uint32_t)d);
 }
 
-/* The first 16 k of a tile [rows][k] of bf16, which begins at address 0: its descriptor, and where its elements are, row by row. */
+/* The first 16 k of a tile [rows][k] of bf16, which begins at address 0: its descriptor, and where its elements are,
+ * row by row. */
 template <class Atom, UMMA::Major MAJOR, int ROWS, int K> static void operand(int swizzle_bytes) {
     auto layout = tile_to_shape(Atom{}, Shape<Int<ROWS>, Int<K>>{});
     auto tile = make_tensor(make_smem_ptr((bfloat16_t *)nullptr), layout);
@@ -74,7 +76,8 @@ template <int ROWS> static void operands() {
     operand<UMMA::Layout_MN_INTER_Atom<bfloat16_t>, UMMA::Major::MN, ROWS, 64>(0);
 }
 
-/* A load or a store: for each lane of the warp, for each of its registers, its place. CuTe counts bits: a register has 32. */
+/* A load or a store: for each lane of the warp, for each of its registers, its place. CuTe counts bits: a register has
+ * 32. */
 template <class Load, class Layout> static void load(const char *name, int columns, Layout to) {
     typename Copy_Traits<Load>::ValID place;
     const int registers = size<1>(to) / 32 / (size<0>(to) / 32);

@@ -1,5 +1,5 @@
-/* inexact.h - operands of wgmmas whose sums must be rounded, by a formula: for inexact.cu, which records what a GPU makes of
- * them, and for tests/unit/test_model_data.c, which holds the model to that.
+/* inexact.h - operands of wgmmas whose sums must be rounded, by a formula: for inexact.cu, which records what a GPU
+ * makes of them, and for tests/unit/test_model_data.c, which holds the model to that.
  *
  * Of each type some products of 64 x 8, added to accumulators. Exponents of a case's elements spread over more and more
  * numbers; its accumulators are fp32 of all sizes, then such as have few bits, then zeros. */
@@ -16,8 +16,8 @@ enum {
     INEXACT_ROWS = 2 /* of a result are recorded */
 };
 
-/* In the order of inexact.txt. Bits of the fraction, bias and largest exponent; the sign's bit, of a tf32 without the 13
- * lower ones. */
+/* In the order of inexact.txt. Bits of the fraction, bias and largest exponent; the sign's bit, of a tf32 without the
+ * 13 lower ones. */
 static const struct {
     const char *name;
     int bytes, fraction, bias, largest, sign;

@@ -51,7 +51,8 @@ DEVICE void delay_us(int us) {
 
 #endif
 
-/* ---- mbarriers, barriers, setmaxnreg ------------------------------------------------------------------------------ */
+/* ---- mbarriers, barriers, setmaxnreg
+ * ------------------------------------------------------------------------------ */
 
 typedef struct {
     MBarrier bar;
@@ -142,7 +143,8 @@ typedef struct {
 #ifndef GEMM_MODEL
 enum { WATCH_MS = 20, WATCHERS = 1 };
 
-/* Thread 0 of the watching CTA: return when all survivors have got through; after a while say that it hangs, and trap. */
+/* Thread 0 of the watching CTA: return when all survivors have got through; after a while say that it hangs, and
+ * trap. */
 DEVICE void watch(const BarrierParams *p) {
     uint64_t start = global_timer();
     while (threadIdx.x == 0) {
@@ -302,7 +304,8 @@ typedef struct {
 
 SETMAXNREG_CASES(SETMAXNREG_KERNEL)
 
-/* ---- copies of boxes and ranges ----------------------------------------------------------------------------------- */
+/* ---- copies of boxes and ranges
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct {
     int issuer, mask, offset, coord[5]; /* as a TmaCopy */

@@ -58,8 +58,8 @@ static float sum_of(const Gemm *g, int row, int column) {
     return sum;
 }
 
-/* The whole problem once more, with somebody looking at accumulator `index` of a thread. Returns 1 if its last value for
- * this tile is `sum`. */
+/* The whole problem once more, with somebody looking at accumulator `index` of a thread. Returns 1 if its last value
+ * for this tile is `sum`. */
 static int holds(Explanation *e, const ElementPath *path, int thread, int index, float sum) {
     ModelObserver *seen = e->seen;
     memset(seen, 0, sizeof *seen);
@@ -83,8 +83,8 @@ static int holds(Explanation *e, const ElementPath *path, int thread, int index,
     return path->tile < seen->values && path->tile < FACT_VALUES && seen->value[path->tile] == sum;
 }
 
-/* Does shared memory have element k of a row there? Every tile begins with a row that is a multiple of 8, on a multiple of
- * 1024 bytes. */
+/* Does shared memory have element k of a row there? Every tile begins with a row that is a multiple of 8, on a multiple
+ * of 1024 bytes. */
 static int lies_at(uint32_t offset, int row, int k) {
     return (int)(offset % 1024) == 2 * (swizzled_index(row % 8, k % 64 / 8) + k % 8);
 }

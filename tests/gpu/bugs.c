@@ -185,7 +185,8 @@ static void last_error(FILE *errors, char text[TEXT]) {
     }
 }
 
-/* Runs a child from size `first` on, and notes how the size ended that it did not get through. Returns the next one to run. */
+/* Runs a child from size `first` on, and notes how the size ended that it did not get through. Returns the next one to
+ * run. */
 static int run_child(const Bug *bug, int first) {
     FILE *errors = tmpfile();
     told->size = first;

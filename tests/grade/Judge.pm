@@ -1,7 +1,7 @@
 # Judge.pm - how a learner's file is judged. A part of tests/grade/grade.
 #
-# What is asked is asked of the program that the file becomes, by options that anybody can type: is C right, does the model
-# report anything (--policy and others), what did a launch do (--count, --trace-events)?
+# What is asked is asked of the program that the file becomes, by options that anybody can type: is C right, does the
+# model report anything (--policy and others), what did a launch do (--count, --trace-events)?
 package Grade;
 use strict;
 use warnings;
@@ -102,8 +102,8 @@ sub submission {
         file => $file // "my/$title.cu", build => $build, id => $title };
 }
 
-# compiled(SUBMISSION, CONFIG, COMPILER, OUTPUT): the file where it lies, so that errors and reports name its lines. What it
-# includes may be named as from the chapter, or as from my/.
+# compiled(SUBMISSION, CONFIG, COMPILER, OUTPUT): the file where it lies, so that errors and reports name its lines.
+# What it includes may be named as from the chapter, or as from my/.
 sub compiled {
     my ($s, $config, $compiler, $output) = @_;
     my ($said, $status) = Patches::output("timeout $config->{compile_seconds} $compiler -I$s->{chapter} -c "
@@ -142,8 +142,8 @@ sub build_for_gpu {
 
 # ---- running it ------------------------------------------------------------------------------------------------------
 
-# run(CONFIG, PROGRAM, OPTIONS): what it says, and what became of it: right, wrong, reported, refused, late or died; with
-# a sentence for the last two.
+# run(CONFIG, PROGRAM, OPTIONS): what it says, and what became of it: right, wrong, reported, refused, late or died;
+# with a sentence for the last two.
 my %OUTCOME = (0 => 'right', 1 => 'wrong', 2 => 'refused', 3 => 'refused', 4 => 'reported');
 my @SIGNALS = split ' ', $Config{sig_name};
 sub run {
@@ -159,8 +159,8 @@ sub run {
     return ($said, $OUTCOME{$status});
 }
 
-# judged(SUBMISSION, CONFIG, LAUNCH...): the launches on the model, each with what run() tells; reports (rules) and text (the
-# first report); is C right, whatever is reported? Nothing more is launched when one has gone on for too long.
+# judged(SUBMISSION, CONFIG, LAUNCH...): the launches on the model, each with what run() tells; reports (rules) and text
+# (the first report); is C right, whatever is reported? Nothing more is launched when one has gone on for too long.
 sub judged {
     my ($s, $config, @launches) = @_;
     for my $l (@launches) {
@@ -230,8 +230,8 @@ sub variants {
 
 # ---- what a launch did -----------------------------------------------------------------------------------------------
 
-# counts(SUBMISSION, CONFIG, LAUNCH): by the names of the criteria. Those of common/model/model_count.h, and of what the last
-# launch's first CTA did on its SM:
+# counts(SUBMISSION, CONFIG, LAUNCH): by the names of the criteria. Those of common/model/model_count.h, and of what the
+# last launch's first CTA did on its SM:
 #   stages                    different barriers that its loads by TMA complete
 #   loads, loads_under_products, products; product_turns: how often the products go from one warpgroup's to another's
 #   multiplying_warpgroups; exponentials, exponentials_under_own: of the same warpgroup, spans in which it computes some
@@ -439,7 +439,8 @@ sub holes {
     return @open;
 }
 
-# judge(SUBMISSION, CONFIG, TASK): the result: parts, and of what was found the first. TASK: ex, bug or rule => name, no_gpu.
+# judge(SUBMISSION, CONFIG, TASK): the result: parts, and of what was found the first. TASK: ex, bug or rule => name,
+# no_gpu.
 sub judge {
     my ($s, $config, $task) = @_;
     my $r = { parts => [], advice => [], notes => [], rules => [], chapter => $s->{title}, file => $s->{file},

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# Does the judge of learners' code give full marks to what is right, whatever it looks like, and not to what a learner may well
-# have before that: the lab as it was given out, the chapter before, a bug, code that does not compile or never ends? Does it
-# say so in words that help? Of every second chapter, others at each commit (TURN); all of them, and all sizes: TIER=long. All bugs:
-# make grade-bugs.
+# Does the judge of learners' code give full marks to what is right, whatever it looks like, and not to what a learner
+# may well have before that: the lab as it was given out, the chapter before, a bug, code that does not compile or never
+# ends? Does it say so in words that help? Of every second chapter, others at each commit (TURN); all of them, and all
+# sizes: TIER=long. All bugs: make grade-bugs.
 use strict;
 use warnings;
 use File::Temp 'tempdir';

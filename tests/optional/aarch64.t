@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does the CPU model work on 64-bit Arm, as in the host of a GH200 and in a container on Apple silicon? Chapters, cross-compiled in a
-# copy of the tree and run under qemu: right at a size that is no multiple of a tile; and a bug's report, which must be the one
-# of this machine, line by line. `make check-aarch64` calls it.
+# Does the CPU model work on 64-bit Arm, as in the host of a GH200 and in a container on Apple silicon? Chapters,
+# cross-compiled in a copy of the tree and run under qemu: right at a size that is no multiple of a tile; and a bug's
+# report, which must be the one of this machine, line by line. `make check-aarch64` calls it.
 . tests/tools/tap.sh
 compiler=aarch64-linux-gnu-gcc
 command -v $compiler >/dev/null || skip_all "$compiler was not found (Debian and Ubuntu: gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"

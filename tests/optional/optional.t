@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does what few machines can run still compile, and does it say in a line what it lacks? The programs of several GPUs, against
-# stubs of MPI, NCCL and CUDA, and against the real ones where they are installed; PyTorch's callers, on a stub of torch; and
-# the peers' adapters, where somebody has fetched their sources (tests/bench/peers/get).
+# Does what few machines can run still compile, and does it say in a line what it lacks? The programs of several GPUs,
+# against stubs of MPI, NCCL and CUDA, and against the real ones where they are installed; PyTorch's callers, on a stub
+# of torch; and the peers' adapters, where somebody has fetched their sources (tests/bench/peers/get).
 . tests/tools/tap.sh
 CC=${CC:-gcc}
 here=tests/optional

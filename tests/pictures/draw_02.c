@@ -1,5 +1,5 @@
-/* draw_02.c - the levels of tiles, the swizzle, fragments of mma.sync and ldmatrix: from the chapter's constants, swizzle.h and
- * the maps of common/model/data/matrix.h, which tests/conform holds to an H200. */
+/* draw_02.c - the levels of tiles, the swizzle, fragments of mma.sync and ldmatrix: from the chapter's constants,
+ * swizzle.h and the maps of common/model/data/matrix.h, which tests/conform holds to an H200. */
 #include "picture.h"
 
 #include <stdio.h>

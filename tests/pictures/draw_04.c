@@ -1,4 +1,5 @@
-/* draw_04.c - fragments in flight: four stages and two sets of fragments, step by step across two borders between k-tiles. */
+/* draw_04.c - fragments in flight: four stages and two sets of fragments, step by step across two borders between
+ * k-tiles. */
 #include "picture.h"
 
 #define SOURCE "04_regfile_double_buffer/04_regfile_double_buffer.cu"

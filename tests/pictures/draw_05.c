@@ -1,4 +1,5 @@
-/* draw_05.c - a TMA box and its mbarrier: the box of hello_tma.cu, the swizzle of swizzle.h, the states of barrier_states.h. */
+/* draw_05.c - a TMA box and its mbarrier: the box of hello_tma.cu, the swizzle of swizzle.h, the states of
+ * barrier_states.h. */
 #include "picture.h"
 
 #include <stdio.h>
@@ -75,7 +76,8 @@ static void draw_operands(const Box *b, int x, int y) {
               b->first_chunk * CHUNK, b->first_row);
 }
 
-/* ---- the mbarrier ------------------------------------------------------------------------------------------------- */
+/* ---- the mbarrier
+ * ------------------------------------------------------------------------------------------------- */
 
 static void draw_life(int bytes, int y) {
     enum { LEFT = 150, WIDE = 131, HIGH = 26, BAR = 44 };
@@ -146,7 +148,8 @@ PICTURE(box) {
     end();
 }
 
-/* ---- wrong counts ------------------------------------------------------------------------------------------------- */
+/* ---- wrong counts
+ * ------------------------------------------------------------------------------------------------- */
 
 enum { PANELS = 4, PANEL_EVENTS = 9 };
 

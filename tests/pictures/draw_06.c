@@ -1,5 +1,5 @@
-/* draw_06.c - operands and accumulators of wgmma: the places are those of common/model/data/matrix.h, which tests/conform
- * holds to an H200, the descriptors those of wgmma.h. */
+/* draw_06.c - operands and accumulators of wgmma: the places are those of common/model/data/matrix.h, which
+ * tests/conform holds to an H200, the descriptors those of wgmma.h. */
 #include "picture.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* draw_07.c - roles, stages and barriers at one moment; the ring over three laps. From pipeline.h and the chapter's numbers. */
+/* draw_07.c - roles, stages and barriers at one moment; the ring over three laps. From pipeline.h and the chapter's
+ * numbers. */
 #include "picture.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* draw_08.c - four schedules beside each other, the turns of the consumers, the order of tiles; from pipeline.h, tile_order.h
- * and a schedule that is computed here. */
+/* draw_08.c - four schedules beside each other, the turns of the consumers, the order of tiles; from pipeline.h,
+ * tile_order.h and a schedule that is computed here. */
 #include "picture.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@ static const char source[] = "08_persistent_pingpong/08_persistent_pingpong.cu";
 
 /* ---- schedules: what one SM does, step by step ---- */
 
-/* In units of time, for the widest tile: one load at a time. A stage is free when its math is over. The tensor cores do one
- * k-tile at a time, in the order of issue; a consumer issues the next k-tile when the one before the last is over
+/* In units of time, for the widest tile: one load at a time. A stage is free when its math is over. The tensor cores do
+ * one k-tile at a time, in the order of issue; a consumer issues the next k-tile when the one before the last is over
  * (wgmma_wait_group(1)). */
 enum { UNIT = 20, LOAD = 5 * UNIT / 2, MATH = 3 * UNIT, EPILOGUE = 5 * UNIT, K_TILES = 4, TILES = 6 };
 enum { MAX_TILES = 2 * TILES, NEVER = 1 << 20 };
@@ -40,8 +40,8 @@ static int stages_of(int kilobytes, int bm, int bn) {
     return fit < most ? fit : most;
 }
 
-/* Fills in what follows from the tile: a CTA that shares the SM has half of the ring, and half of the accumulators, so half of
- * the columns. */
+/* Fills in what follows from the tile: a CTA that shares the SM has half of the ring, and half of the accumulators, so
+ * half of the columns. */
 static void measure(Schedule *s) {
     int bm = constant(source, "BM"), bn = constant(source, "MAX_BN");
     s->stages = stages_of(RING_KB / s->rings, bm, bn / s->rings);

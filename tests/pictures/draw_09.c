@@ -78,8 +78,8 @@ PICTURE(cluster) {
     end();
 }
 
-/* In units of time: from the end of a launch to the first instruction of the next one, its set-up, a CTA's loads and math of
- * a tile, its epilogue. */
+/* In units of time: from the end of a launch to the first instruction of the next one, its set-up, a CTA's loads and
+ * math of a tile, its epilogue. */
 enum { START = 5, SET_UP = 3, MATH = 8, EPILOGUE = 4 };
 
 static void run_bar(const char *class, int x, int y, int from, int to, int scale, const char *name) {

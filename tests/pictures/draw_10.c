@@ -39,8 +39,8 @@ PICTURE(levels) {
 
 /* ---- time: who multiplies, who promotes ---- */
 
-/* In cycles: four products of n columns and k32 take n / 2 each; an addition takes each of a warp's 64 x n / 128 elements a
- * cycle, and finding the next stage, waiting and asking some more. */
+/* In cycles: four products of n columns and k32 take n / 2 each; an addition takes each of a warp's 64 x n / 128
+ * elements a cycle, and finding the next stage, waiting and asking some more. */
 enum { CONSUMERS = 2, AROUND = 70 };
 
 PICTURE(turns) {

@@ -1,5 +1,5 @@
-/* draw_11.c - where a thread's weights lie in a packed block, from pack.h; and two sets of registers, one converted into while
- * products read the other. */
+/* draw_11.c - where a thread's weights lie in a packed block, from pack.h; and two sets of registers, one converted
+ * into while products read the other. */
 #include "picture.h"
 
 #include "../../beyond/11_w4a8/pack.h"
@@ -127,8 +127,8 @@ typedef struct {
 
 static int later(int a, int b) { return a > b ? a : b; }
 
-/* A warpgroup's k-tiles, with one set of registers; with two, as a stage has two k-tiles: the second is converted under the
- * products of the first, the next stage's first under those of the second. */
+/* A warpgroup's k-tiles, with one set of registers; with two, as a stage has two k-tiles: the second is converted under
+ * the products of the first, the next stage's first under those of the second. */
 static Course run(int sets, int waits) {
     Course c;
     int now = 0, tensor = 0;

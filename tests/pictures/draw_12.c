@@ -1,4 +1,5 @@
-/* draw_12.c - one tile on its way into both memories, with its flags; and three ways to a complete C, one below the other. */
+/* draw_12.c - one tile on its way into both memories, with its flags; and three ways to a complete C, one below the
+ * other. */
 #include "picture.h"
 
 static const char source[] = "beyond/12_several_gpus/12_several_gpus.cu";

@@ -1,5 +1,5 @@
-/* draw_13.c - where a thread's scores lie in D, and where operand A wants its weights; two consumers' turns, and what the
- * overlap within a consumer leaves room for. */
+/* draw_13.c - where a thread's scores lie in D, and where operand A wants its weights; two consumers' turns, and what
+ * the overlap within a consumer leaves room for. */
 #include "picture.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* draw_14.c - tensor memory: whose accumulators lie where, which warp reaches which lanes, and the lanes of a row of D. */
+/* draw_14.c - tensor memory: whose accumulators lie where, which warp reaches which lanes, and the lanes of a row of
+ * D. */
 #include "picture.h"
 
 #include "model/data/tcgen05.h"

@@ -1,5 +1,6 @@
-/* picture.h - SVG for the pictures of the mechanisms: one page width, one set of colours, light and dark. Coordinates and sizes
- * are pixels of a page WIDTH wide. One picture is open at a time. What cannot be written ends the program with a line.
+/* picture.h - SVG for the pictures of the mechanisms: one page width, one set of colours, light and dark. Coordinates
+ * and sizes are pixels of a page WIDTH wide. One picture is open at a time. What cannot be written ends the program
+ * with a line.
  *
  * Colours are classes:
  *     f0 to f3            the stages of a ring, or the warps of a warpgroup; f4 to f7 the same, stronger: the odd parity
@@ -8,8 +9,8 @@
  *     hot n bg            what a picture is about, plain, the page
  *     l lead              a line; with an arrow's tip
  *     async generic       an arrow through the async proxy (solid), through the generic proxy (dashed)
- * and of text: t, m (grey), h (bold), s and x (small, smaller), c and e (centred, ends at x), in any combination ("t s c").
- * A picture is also read in grey: what a colour says, a word or a pattern says too. */
+ * and of text: t, m (grey), h (bold), s and x (small, smaller), c and e (centred, ends at x), in any combination ("t s
+ * c"). A picture is also read in grey: what a colour says, a word or a pattern says too. */
 #ifndef PICTURE_H
 #define PICTURE_H
 
@@ -17,8 +18,8 @@
 
 enum { WIDTH = 960, MARGIN = 20 };
 
-/* PICTURE(name) { ... } draws one, between begin() and end(). The linker puts what stands in a section "drawings" side by
- * side, for pictures.c. */
+/* PICTURE(name) { ... } draws one, between begin() and end(). The linker puts what stands in a section "drawings" side
+ * by side, for pictures.c. */
 typedef void Drawing(void);
 #define PICTURE(name)                                                                              \
     static Drawing draw_##name;                                                                    \
@@ -51,12 +52,13 @@ void arrow(const char *class, int x1, int y1, int x2, int y2);
 /* Any path, in SVG's letters. */
 __attribute__((format(printf, 2, 3))) void shape(const char *class, const char *path, ...);
 
-/* A grid of cells, many of one colour: a path for each of the colours, in their order. colours[row * columns + column] is as
- * for colour(), PLAIN, or EMPTY. */
+/* A grid of cells, many of one colour: a path for each of the colours, in their order. colours[row * columns + column]
+ * is as for colour(), PLAIN, or EMPTY. */
 enum { PLAIN = 8, EMPTY = 9 };
 void cells(const uint8_t *colours, int rows, int columns, int x, int y, int width, int height);
 
-/* The value of `NAME = 64,` in a source file, from the top of the repository: so that a picture has the chapter's numbers. */
+/* The value of `NAME = 64,` in a source file, from the top of the repository: so that a picture has the chapter's
+ * numbers. */
 int constant(const char *source, const char *name);
 /* Ends the program if a picture would no longer show what it says. */
 #define need(...) need_at(__FILE__, __VA_ARGS__)

@@ -1,5 +1,6 @@
-/* pictures.c - draws the mechanisms, as SVG, from the functions that the kernels and the model use, and from the chapters'
- * constants. So a picture cannot show anything else than the code does. picture.h has the colours; draw_NN.c draws chapter NN.
+/* pictures.c - draws the mechanisms, as SVG, from the functions that the kernels and the model use, and from the
+ * chapters' constants. So a picture cannot show anything else than the code does. picture.h has the colours; draw_NN.c
+ * draws chapter NN.
  *
  *     pictures DIRECTORY    writes DIRECTORY/01_naive/coalescing.svg and the others; the directories must be there */
 #include <stdio.h>

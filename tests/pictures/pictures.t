@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Are the pictures in the chapters what the functions give today, byte for byte, the Chinese ones what zh.tsv makes of them, and
-# does a text show each of them?
+# Are the pictures in the chapters what the functions give today, byte for byte, the Chinese ones what zh.tsv makes of
+# them, and does a text show each of them?
 . tests/tools/tap.sh
 
 made=$(mktemp -d) || exit 1

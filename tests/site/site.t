@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Does the site that `make book` writes open without an error, its links included: every page in a headless Chromium, and the
-# search in both languages? Sphinx, whose warnings are errors, knows pages that nothing leads to. And would each check say so? What is missing, Sphinx, Chromium or Playwright, is said.
+# Does the site that `make book` writes open without an error, its links included: every page in a headless Chromium,
+# and the search in both languages? Sphinx, whose warnings are errors, knows pages that nothing leads to. And would each
+# check say so? What is missing, Sphinx, Chromium or Playwright, is said.
 . "$(dirname "$0")/../tools/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top" || exit 1

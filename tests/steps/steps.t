@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# The stepping pages that `make steps` has written: do their data say what the model's own --barriers says, and the small ones
-# what is computed here otherwise? Then, where Chromium is installed, each page in it, from disk: it loads without an error, and
-# keys, buttons, slider and hash move it; at every frame the barriers in the page are those of the model. Last, each kind of
-# fault is put in, and must be seen.
+# The stepping pages that `make steps` has written: do their data say what the model's own --barriers says, and the
+# small ones what is computed here otherwise? Then, where Chromium is installed, each page in it, from disk: it loads
+# without an error, and keys, buttons, slider and hash move it; at every frame the barriers in the page are those of the
+# model. Last, each kind of fault is put in, and must be seen.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -32,7 +32,8 @@ sub all_of { return map { s{.*/(.*)\.js$}{$1}r } sort glob "$PAGES/$_[0].js" }
 my (%data, %rows);
 my %options = contents('book/steps/steps.mk') =~ /^STEPS_RUN_(\d\d) := (.*)$/mg;
 
-# What --barriers prints in the run of a page, as a list of [name, phase, pending, tx]; of its waits nothing, of a pair both CTAs.
+# What --barriers prints in the run of a page, as a list of [name, phase, pending, tx]; of its waits nothing, of a pair
+# both CTAs.
 sub told_by_model {
     my ($name) = @_;
     my ($number, $bug) = $name =~ /^(?:bug_|variant_)?(\d\d)_(\w+)$/;
@@ -67,8 +68,9 @@ sub barriers_after {
     return \%now;
 }
 
-# Frames at which these barriers are not the model's: [{name => "phase pending tx"} for each frame]. A page counts bytes of whole
-# boxes, so it may miss more than the model while some are on their way, but not of a phase that has just begun.
+# Frames at which these barriers are not the model's: [{name => "phase pending tx"} for each frame]. A page counts bytes
+# of whole boxes, so it may miss more than the model while some are on their way, but not of a phase that has just
+# begun.
 sub differing {
     my ($data, $shown, @rows) = @_;
     my @wrong;
@@ -141,7 +143,8 @@ for my $name (grep { !/^bug_/ } @runs) {
     is_deeply(\@wrong, [], "$name: stages change as a ring's do");
 }
 
-# A pair: 8 k-tiles, half of their bytes in each CTA, all counted by CTA 0; products of both; what tells both tells each at its own.
+# A pair: 8 k-tiles, half of their bytes in each CTA, all counted by CTA 0; products of both; what tells both tells each
+# at its own.
 {
     my (%seen, @wrong);
     for my $fact (map { @{ $_->{say} } } @{ $data{'15_pair'}{frames} }) {
@@ -214,7 +217,8 @@ is(scalar @links, 1 + @small + grep({ !/^variant_/ } @runs), 'index.html: a link
 SKIP: {
     skip 'chromium is not installed: the pages are not opened in a browser', 1 if !$CHROMIUM;
 
-    # It goes through all frames by the key, then by the other ways, and writes down what it sees; then it opens the next page.
+    # It goes through all frames by the key, then by the other ways, and writes down what it sees; then it opens the
+    # next page.
     my $driver = <<'END';
 const number_of_page = Number(localStorage.getItem("page") || 0);
 localStorage.setItem("page", number_of_page + 1);

@@ -9,7 +9,8 @@
 
 #define EACH(e, t) for (const TraceEvent *e = (t)->event; e < (t)->event + (t)->count; e++)
 
-/* ---- the checks: is this event as it should be, among all? --------------------------------------------------------- */
+/* ---- the checks: is this event as it should be, among all?
+ * --------------------------------------------------------- */
 
 /* Everything takes time, but for the taking of a tile. */
 static int takes_time(const Trace *t, const TraceEvent *e) {
@@ -164,7 +165,8 @@ static void check_file(const char *path) {
 
 /* ---- made-up events ---------------------------------------------------------------------------------------------- */
 
-/* A producer (warp 0), a consumer (warp 4), two stages, three k-tiles; as a file, in the order in which it is written. */
+/* A producer (warp 0), a consumer (warp 4), two stages, three k-tiles; as a file, in the order in which it is
+ * written. */
 static const char right[] = "# chapter 07_warp_specialized\n# kernel \n# source a <made-up> \"GPU\"\n"
                             "# date 2026-01-02\n# commit abc\n# m 128\n# n 256\n# k 192\n# sms 2\n# ctas 2\n"
                             "# unit cycles\n# units_a_second 2000000000\n# lost 7\n"

@@ -8,8 +8,8 @@
 
 #include "timeline/timeline.h"
 
-/* Of the CTA that is drawn: products, and what the warps that have a row and the asynchronous units do. Of the others all;
- * but where nobody uses the tensor cores only what says when the SM begins and ends. */
+/* Of the CTA that is drawn: products, and what the warps that have a row and the asynchronous units do. Of the others
+ * all; but where nobody uses the tensor cores only what says when the SM begins and ends. */
 static int is_shown(const Timeline *t, const TraceEvent *e) {
     int warp = e->kind == TRACE_COPY ? e->unit : e->warp, shown = warp < 0 || e->kind == TRACE_MMA;
     if (e->cta != t->cta) {

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does every chapter draw its timeline on the model, in the terminal, as SVG and as JSON, from events that make sense? Are
-# the kept pictures what the kept events give? And is what cannot be drawn or written refused? B, CHAPTER_DIRS: from
+# Does every chapter draw its timeline on the model, in the terminal, as SVG and as JSON, from events that make sense?
+# Are the kept pictures what the kept events give? And is what cannot be drawn or written refused? B, CHAPTER_DIRS: from
 # the Makefile.
 use strict;
 use warnings;
@@ -28,8 +28,8 @@ sub svg_is_whole {
     return !@open && $svg !~ /[<>]/ && $svg =~ /\S/;
 }
 
-# Without its media queries and without CSS variables every class still has a fill or a stroke of its own or sets type only,
-# and every shape has a class.
+# Without its media queries and without CSS variables every class still has a fill or a stroke of its own or sets type
+# only, and every shape has a class.
 sub svg_is_plain {
     my ($svg) = @_;
     my ($style) = $svg =~ /<style>(.*?)<\/style>/s or return 0;
@@ -45,8 +45,9 @@ sub svg_is_plain {
     return 1;
 }
 
-# ---- JSON: what is wrong with a trace in the Trace Event Format, by the format's public description. Complete events (X)
-# of a track nest, every track has a name, a flow (s, f) has both ends, each inside a span of its track, in order of time.
+# ---- JSON: what is wrong with a trace in the Trace Event Format, by the format's public description. Complete events
+# (X) of a track nest, every track has a name, a flow (s, f) has both ends, each inside a span of its track, in order of
+# time.
 
 sub json_faults {
     my ($text) = @_;
@@ -150,8 +151,8 @@ for my $kept (@kept) {
     next if slurp("$chapter/timeline.svg") =~ /<desc>[^<]*CPU model/;
     runs("$draw svg $kept | cmp - $chapter/timeline.svg", "$chapter/timeline.svg is drawn from it");
 }
-# Barriers of recorded launches: the one that most warps of a CTA meet at, time after time. How often did a warp leave before
-# the last one had come? (The clock must not be read before the barrier holds the warp.)
+# Barriers of recorded launches: the one that most warps of a CTA meet at, time after time. How often did a warp leave
+# before the last one had come? (The clock must not be read before the barrier holds the warp.)
 sub leaves_early {
     my ($csv) = @_;
     my (%spans, $early);

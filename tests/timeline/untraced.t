@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# Is recording only where it belongs? common/device has no word of it, the PTX of a normal build has nothing of it, that of
-# a traced copy all, and what kernels call is either recorded or known not to be. Reads the PTX that the Makefile kept.
+# Is recording only where it belongs? common/device has no word of it, the PTX of a normal build has nothing of it, that
+# of a traced copy all, and what kernels call is either recorded or known not to be. Reads the PTX that the Makefile
+# kept.
 use strict;
 use warnings;
 use Test::More;

@@ -18,7 +18,8 @@ my @green = map { $_->[3] =~ /^[A-Z]/ ? () : $_->[0] } @ran;
 my %silent = map { $_->{id} => 1 } grep { Patches::value($_, 'silent') ne '' } @bugs;
 is(join(' ', grep { !$silent{$_} } @green), '', 'a run without options names ' . (@ran - @green) . ' of ' . @ran . ' bugs, all that it can');
 
-# ---- the chapters without them, with the same options: no report, and right; in one policy, another at each commit, or in all
+# ---- the chapters without them, with the same options: no report, and right; in one policy, another at each commit, or
+# in all
 
 my @policies = qw(eager lazy random pct);
 @policies = $policies[ ($ENV{TURN} // 0) % 4 ] if !Patches::is_long();

@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# Does a_registers, which `make compilers` calls, notice a register of A that is overwritten before the wait, and only that?
+# Does a_registers, which `make compilers` calls, notice a register of A that is overwritten before the wait, and only
+# that?
 use strict;
 use warnings;
 use Test::More;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does the container install what the texts ask for, and no more? That its lines work is for `make container-check`, which
-# needs root and the network.
+# Does the container install what the texts ask for, and no more? That its lines work is for `make container-check`,
+# which needs root and the network.
 . "$(dirname "$0")/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top" || exit 1

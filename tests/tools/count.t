@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does --count agree with what one can compute? tests/model/internals.c has it for patterns of access; this is about whole
-# chapters, at a size that their tiles divide.
+# Does --count agree with what one can compute? tests/model/internals.c has it for patterns of access; this is about
+# whole chapters, at a size that their tiles divide.
 . tests/tools/tap.sh
 M=256 N=256 K=128
 

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # Does the device code of every chapter have the instructions that the chapter teaches, and none that a later one
-# introduces? Reads the PTX that the Makefile kept for each architecture beside the chapter's object. The table is that of the
-# ladder; a chapter beyond it has checks/instructions.txt, or is not asked.
+# introduces? Reads the PTX that the Makefile kept for each architecture beside the chapter's object. The table is that
+# of the ladder; a chapter beyond it has checks/instructions.txt, or is not asked.
 use strict;
 use warnings;
 use Test::More;
@@ -57,8 +57,8 @@ sub own {
     } grep { !/^#/ } <$in>;
 }
 
-# faults(CHAPTER, PTX): the rows that it breaks, in words. A statement may follow a brace or a predicate; comments and file
-# names do not count.
+# faults(CHAPTER, PTX): the rows that it breaks, in words. A statement may follow a brace or a predicate; comments and
+# file names do not count.
 sub faults {
     my ($number, $ptx) = (substr($_[0], 0, 2), $_[1] =~ s|^[ \t{]*+(?:@!?%?\w+[ \t]+)?||mgr);
     my ($column) = grep { $head->[$_] eq $number } 1 .. $#$head;
@@ -120,8 +120,8 @@ SKIP: {
     }
     cmp_ok($looked_at, '>', 30, 'there are some');
 
-    # Where a chapter lists its SASS, on each of its GPUs: the instructions of tensor cores, tensor memory and the copy engine are
-    # these, and no other; and none of local memory, so nothing spills.
+    # Where a chapter lists its SASS, on each of its GPUs: the instructions of tensor cores, tensor memory and the copy
+    # engine are these, and no other; and none of local memory, so nothing spills.
     for my $chapter (sort keys %DIRECTORY) {
         my $all = join ' ', map { $_->[0] eq 'sass' ? $_->[1] : () } own($chapter) or next;
         next if grep { $chapter eq $_ } split ' ', $ENV{TOO_NEW};

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does each lab put a file before a learner that compiles, differs from the chapter in its holes alone, and is wrong with every
-# one of them? And would this test notice if not?
+# Does each lab put a file before a learner that compiles, differs from the chapter in its holes alone, and is wrong
+# with every one of them? And would this test notice if not?
 use strict;
 use warnings;
 use Cwd 'getcwd';

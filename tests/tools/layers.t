@@ -54,7 +54,8 @@ sub uses {
     return map { my $from = $_; map { [ $from, $home{$_}, $_ ] } grep { ($home{$_} // $from) ne $from } @{ $objects->{$from}{wanted} } } sort keys %$objects;
 }
 
-# upward(OBJECTS): calls from a lower to a higher rank, in words. circle(OBJECTS): a circle of calls in the model, as tsort has it.
+# upward(OBJECTS): calls from a lower to a higher rank, in words. circle(OBJECTS): a circle of calls in the model, as
+# tsort has it.
 sub upward { return map { "$_->[0] uses $_->[2] of $_->[1]" } grep { (rank($_->[0]) // 99) < (rank($_->[1]) // 0) } uses($_[0]) }
 sub circle {
     open my $to, '>', "$scratch/uses" or die "$scratch: $!\n";
@@ -63,7 +64,8 @@ sub circle {
     return `tsort $scratch/uses 2>&1 >/dev/null`;
 }
 
-# includes_upward(PATH, TEXT): its lines that include a file of a higher layer. A kernel's headers may include the model's interface.
+# includes_upward(PATH, TEXT): its lines that include a file of a higher layer. A kernel's headers may include the
+# model's interface.
 my %above = (device => 'model|timeline|harness', model => 'timeline|harness', timeline => 'harness');
 sub includes_upward {
     my ($path, $text) = @_;
@@ -71,8 +73,8 @@ sub includes_upward {
     return map { "$path includes $_" } grep { !m{model/model\.h$} } $text =~ m{^\s*#\s*include\s*"([^"]*\b(?:$above{$layer})/[^"]*)"}mg;
 }
 
-# unknown(DEPENDENCIES, TEXT): headers that an object of this directory includes, itself or by way of others, and must not. Judges and
-# tellers may see what a mechanism keeps, as they see its events.
+# unknown(DEPENDENCIES, TEXT): headers that an object of this directory includes, itself or by way of others, and must
+# not. Judges and tellers may see what a mechanism keeps, as they see its events.
 my %hidden = (data => 'core|place|judge|tell|mechanism', core => 'place|judge|tell|mechanism', place => 'judge|tell|mechanism',
     judge => 'tell', mechanism => 'judge|tell');
 sub unknown {

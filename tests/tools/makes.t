@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes as strangers start them: two at once in one tree, in a tree that may not be written to, without perl, from beyond/ and from
-# a chapter's directory. In a copy of the tree.
+# Makes as strangers start them: two at once in one tree, in a tree that may not be written to, without perl, from
+# beyond/ and from a chapter's directory. In a copy of the tree.
 . tests/tools/tap.sh
 
 copy=$(mktemp -d) || exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Is each call of the chapters that orders something noticed when it is taken out, or weakened, as the chapters' orders.tsv say? Of
-# all of them with TIER=long; else of a few, others at each commit (tests/run); TURN=n: those.
+# Is each call of the chapters that orders something noticed when it is taken out, or weakened, as the chapters'
+# orders.tsv say? Of all of them with TIER=long; else of a few, others at each commit (tests/run); TURN=n: those.
 use strict;
 use warnings;
 use lib 'tests/tools';

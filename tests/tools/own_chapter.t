@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does a chapter own what is its own? In a copy of the tree, beyond/14_tcgen05 becomes beyond/16_mine, and nothing else changes:
-# make, run, diff, break, lab and check must work for 16. And nothing in common/, the Makefile or tests/tools may name a chapter
-# beyond 08.
+# Does a chapter own what is its own? In a copy of the tree, beyond/14_tcgen05 becomes beyond/16_mine, and nothing else
+# changes: make, run, diff, break, lab and check must work for 16. And nothing in common/, the Makefile or tests/tools
+# may name a chapter beyond 08.
 . tests/tools/tap.sh
 
 # names FILE...: the lines that name a chapter beyond 08

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does a run without options reach each line of the kernels, as gcov counts them? Of all chapters with TIER=long; else of one, another
-# at each commit (tests/run); TURN=n: that one.
+# Does a run without options reach each line of the kernels, as gcov counts them? Of all chapters with TIER=long; else
+# of one, another at each commit (tests/run); TURN=n: that one.
 use strict;
 use warnings;
 use lib 'tests/tools';

@@ -1,13 +1,15 @@
 #!/usr/bin/perl
 # Do reports of the CPU model fit the page or the terminal, have colour only there, and
-# lead to their rule? Does a wrong result lead to the map that draws it? Is what is run without options what --help promises?
+# lead to their rule? Does a wrong result lead to the map that draws it? Is what is run without options what --help
+# promises?
 use strict;
 use warnings;
 use lib 'tests/tools';
 use Test::More;
 use PatchTest;
 
-# built(PATCH): builds a copy of it outside of the tree, once: other tests build the same ones. The command that runs it.
+# built(PATCH): builds a copy of it outside of the tree, once: other tests build the same ones. The command that runs
+# it.
 my %built;
 sub built {
     my ($id) = @_;
@@ -89,8 +91,8 @@ is((tool("map 03 $wrong"))[1], 2, 'a patch of another chapter is refused');
 
 # ---- a run without options -----------------------------------------------------------------------------------------
 
-# Each kernel of each chapter runs, and each ring wraps twice: otherwise bugs of a refilled stage would not show. What the record
-# of a chapter says shows here: its variants, and a problem of another kind, whose result may not be exact.
+# Each kernel of each chapter runs, and each ring wraps twice: otherwise bugs of a refilled stage would not show. What
+# the record of a chapter says shows here: its variants, and a problem of another kind, whose result may not be exact.
 for my $chapter (Patches::chapters()) {
     my ($title) = $chapter =~ m{([^/]*)$};
     my $source = Patches::contents("$chapter/$title.cu");

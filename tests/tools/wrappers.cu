@@ -1,5 +1,5 @@
-/* wrappers.cu - calls of the wrappers that neither a chapter nor a case of tests/conform has, so that a slip in their PTX is a
- * failed build, too: tests/tools/wrappers.t compiles this, and asks for what is missing. Nobody runs it. */
+/* wrappers.cu - calls of the wrappers that neither a chapter nor a case of tests/conform has, so that a slip in their
+ * PTX is a failed build, too: tests/tools/wrappers.t compiles this, and asks for what is missing. Nobody runs it. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/e4m3.h"

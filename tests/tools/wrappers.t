@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Do both compilers take every wrapper of these headers, with its PTX? What no chapter and no case of tests/conform calls, which
-# `make test` compiles, stands in wrappers.cu.
+# Do both compilers take every wrapper of these headers, with its PTX? What no chapter and no case of tests/conform
+# calls, which `make test` compiles, stands in wrappers.cu.
 . tests/tools/tap.sh
 CC=${CC:-gcc}
 C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
@@ -32,8 +32,8 @@ for header in $HEADERS; do
 done
 like "$(missing common/device/mbarrier.h $SOURCE)" "mbarrier_inval" "one that is not called is seen"
 
-# calls HEADER...: a source with a kernel for each wrapper, which calls it with all constants that it takes: kinds, shapes, numbers; one more
-# if they can be of a pair
+# calls HEADER...: a source with a kernel for each wrapper, which calls it with all constants that it takes: kinds,
+# shapes, numbers; one more if they can be of a pair
 calls() {
     printf "#include \"$PWD/%s.h\"\n" ../gemm "$@"
     perl -0777 -ne '

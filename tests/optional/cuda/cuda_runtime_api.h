@@ -1,5 +1,5 @@
-/* cuda_runtime_api.h - a stub: what the programs of several GPUs call of the CUDA runtime, with its declarations. optional.t
- * compiles against it where no CUDA is installed. */
+/* cuda_runtime_api.h - a stub: what the programs of several GPUs call of the CUDA runtime, with its declarations.
+ * optional.t compiles against it where no CUDA is installed. */
 #ifndef STUB_CUDA_RUNTIME_API_H
 #define STUB_CUDA_RUNTIME_API_H
 

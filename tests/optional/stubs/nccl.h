@@ -1,5 +1,6 @@
-/* nccl.h - a stub: the types and constants of NCCL 2.28 that the programs of several GPUs name. They load NCCL's functions when
- * they run, so there are none here. optional.t compiles against it where NCCL's own header is missing. */
+/* nccl.h - a stub: the types and constants of NCCL 2.28 that the programs of several GPUs name. They load NCCL's
+ * functions when they run, so there are none here. optional.t compiles against it where NCCL's own header is
+ * missing. */
 #ifndef STUB_NCCL_H
 #define STUB_NCCL_H
 
