@@ -23,14 +23,17 @@ static __global__ void fill(bf16 *x, size_t count, uint32_t seed, int integers) 
 /* Compares C with the plain product, a thread for each element. found[0] counts the elements that differ, found[1] is
  * the first of them. NaN differs from everything, so an element that was never written does. */
 static __global__ void compare(Gemm g, unsigned long long *found) {
-    int row = (int)blockIdx.y, col = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    int row = (int)(blockIdx.y * blockDim.y + threadIdx.y), col = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     float sum = 0;
-    for (int k = 0; k < g.k && col < g.n; k++) {
+    if (row >= g.m || col >= g.n) {
+        return;
+    }
+    for (int k = 0; k < g.k; k++) {
         sum += __bfloat162float(__ushort_as_bfloat16(g.a[(size_t)row * g.lda + k])) *
                __bfloat162float(__ushort_as_bfloat16(g.b[(size_t)col * g.ldb + k]));
     }
-    if (col < g.n && !(__bfloat162float(__ushort_as_bfloat16(g.c[(size_t)row * g.ldc + col])) ==
-                       __bfloat162float(__float2bfloat16(sum)))) {
+    float got = __bfloat162float(__ushort_as_bfloat16(g.c[(size_t)row * g.ldc + col]));
+    if (!(got == __bfloat162float(__float2bfloat16(sum)))) {
         atomicAdd(&found[0], 1);
         atomicMin(&found[1], (unsigned long long)row * g.n + col);
     }
@@ -75,9 +78,10 @@ int main(int argc, char **argv) { /* [m n k] */
     g.lda = g.ldb = (g.k + 7) / 8 * 8, g.ldc = (g.n + 7) / 8 * 8; /* each row begins at a multiple of 16 bytes */
     size_t a = (size_t)g.m * g.lda, b = (size_t)g.n * g.ldb, c = (size_t)g.m * g.ldc;
     unsigned long long *found;
-    if (g.m < 1 || g.n < 1 || g.k < 1 || g.m > 65535) { /* compare() has a row of CTAs for each row of C */
-        gemm_fails(NULL, GEMM_USAGE, "m %s, n %s, k %s: sizes of 1 and more are accepted, m up to 65535", argv[1],
-                   argv[2], argv[3]);
+    if (g.m < 1 || g.n < 1 || g.k < 1 ||
+        g.m > 16 * 65535) { /* compare() has a CTA for 16 rows, and a grid 65535 of them */
+        gemm_fails(NULL, GEMM_USAGE, "m, n and k are %d, %d and %d: accepted are 1 and more, and m up to %d", g.m, g.n,
+                   g.k, 16 * 65535);
     }
     CHECK(cudaDeviceGetAttribute(&g.sm_count, cudaDevAttrMultiProcessorCount, 0));
     CHECK(cudaDeviceGetAttribute(&g.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
@@ -94,7 +98,7 @@ int main(int argc, char **argv) { /* [m n k] */
     fill<<<1024, 256>>>((bf16 *)g.b, b, 0x10001, 1);
     CHECK(cudaMemset(g.c, 0xff, c * sizeof(bf16))); /* NaN */
     launch(&g, NULL);
-    compare<<<dim3((g.n + 255) / 256, g.m), 256>>>(g, found);
+    compare<<<dim3((g.n + 15) / 16, (g.m + 15) / 16), dim3(16, 16)>>>(g, found);
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
     if (found[0] > 0) {
