@@ -29,8 +29,9 @@ DEVICE void cp_async_16_zfill(void *dst, const void *src, int bytes) {
 /* Closes this thread's current group of copies; an empty group is allowed. */
 DEVICE void cp_async_commit_group(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-/* This thread waits until at most its n latest groups are unfinished; n is a constant. */
-#define cp_async_wait_group(n) asm volatile("cp.async.wait_group %0;" ::"n"((int)(n)) : "memory")
+#define cp_async_wait_group(n)                                                                 \
+    /* This thread waits until at most its n latest groups are unfinished; n is a constant. */ \
+    asm volatile("cp.async.wait_group %0;" ::"n"((int)(n)) : "memory")
 
 /* When all copies that this thread has started are done, one arrival at `bar`, among those for which it was
  * initialised: in place of groups and waits. Who waits at `bar` may read what was copied; it says nothing of the

@@ -58,10 +58,10 @@ typedef struct CUstream_st *Stream;
  * are then one piece of code, which the compiler interleaves. */
 #define UNROLL_BY(turns) _Pragma(STRINGIFY(unroll turns))
 
-/* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a
- * 1024-byte boundary, which the 128-byte swizzle pattern needs. */
-#define SHARED_MEMORY(type, name)                              \
-    extern __shared__ __align__(1024) uint8_t shared_memory[]; \
+#define SHARED_MEMORY(type, name)                                                                                      \
+    /* The CTA's dynamic shared memory as a struct: `SHARED_MEMORY(Shared, s);` declares `Shared *s`. It starts at a \
+       1024-byte boundary, which the 128-byte swizzle pattern needs. */ \
+    extern __shared__ __align__(1024) uint8_t shared_memory[];                                                         \
     type *name = (type *)shared_memory
 /* In place of SHARED_MEMORY() in a kernel that uses none. */
 #define NO_SHARED_MEMORY

@@ -2,8 +2,8 @@
  * PipelineTmaAsync). The producer is one thread that starts TMA loads; a consumer is a warpgroup.
  *
  * Each stage has two barriers. full: the producer arrives once and announces the bytes, the copy engine completes them;
- * consumers wait. empty: every consumer arrives once when it has finished reading, or, where warps read by themselves
- * (10, 11), each warp of it; the producer waits. */
+ * consumers wait. empty: every consumer arrives once when it has finished reading, or each of its warps, where warps
+ * read by themselves; the producer waits. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
@@ -47,17 +47,15 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
-#define producer_acquire(full, empty, state, bytes)                                                                   \
-    /* Producer thread: waits until the stage is free, then announces the `bytes` that the loads will bring.        \
+#define producer_acquire(full, empty, state, bytes)                                                              \
+    /* Producer thread: waits until the stage is free, then announces the `bytes` that the loads will deliver. \
        Without the wait the loads overwrite what consumers still read; without the announcement the stage counts as \
        full at once. */ \
-    do {                                                                                                              \
-        mbarrier_wait_parity(&(empty)[(state).index], (state).phase);                                                 \
-        mbarrier_arrive_expect_tx(&(full)[(state).index], bytes);                                                     \
-    } while (0)
+    (mbarrier_wait_parity(&(empty)[(state).index], (state).phase),                                               \
+     mbarrier_arrive_expect_tx(&(full)[(state).index], bytes))
 
 /* Ask ahead of a wait: nonzero if the stage is free, or its bytes have landed. "try" may suspend the thread for a while
- * first, "test" does not. A thread that is told yes needs no wait any more. No says only "not yet": who has nothing
+ * first, "test" does not. A thread that gets 1 needs no wait any more. 0 says only "not yet": a thread that has nothing
  * else to do then has to wait. */
 #define producer_try_acquire(empty, state) /* producer thread: is the stage free? */ \
     mbarrier_try_wait_parity(&(empty)[(state).index], (state).phase)

@@ -67,12 +67,14 @@ DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int
 /* Closes this thread's group of stores. PTX 9.7.9.27.2. */
 DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-/* This thread waits until all but its n latest groups have been read from shared memory: then the buffers may be
- * written again. Groups belong to the thread that issued the stores; n is a constant. PTX 9.7.9.27.2. */
-#define bulk_wait_group_read(n) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(n)) : "memory")
+#define bulk_wait_group_read(n)                                                                                      \
+    /* This thread waits until all but its n latest groups have been read from shared memory: then the buffers may \
+       be written again. Groups belong to the thread that issued the stores; n is a constant. PTX 9.7.9.27.2. */ \
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(n)) : "memory")
 
-/* This thread waits until all but its n latest groups of stores have been written to global memory; n is a constant. */
-#define bulk_wait_group(n) asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(n)) : "memory")
+#define bulk_wait_group(n)                                                                                         \
+    /* This thread waits until all but its n latest groups have been written to global memory; n is a constant. */ \
+    asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(n)) : "memory")
 
 /* Orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses of the copy engine
  * and of wgmma (the async proxy). PTX 9.7.13.4. */

@@ -73,8 +73,9 @@ DEVICE void wgmma_fence(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "me
 /* Closes the warpgroup's group of products. PTX 9.7.15.7.2. */
 DEVICE void wgmma_commit_group(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-/* Waits until at most the warpgroup's n latest groups are unfinished; n is a constant. PTX 9.7.15.7.3. */
-#define wgmma_wait_group(n) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(n)) : "memory")
+#define wgmma_wait_group(n)                                                                                    \
+    /* Waits until at most the warpgroup's n latest groups are unfinished; n is a constant. PTX 9.7.15.7.3. */ \
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(n)) : "memory")
 
 /* No instruction. Tells the compiler that `count` accumulators change here: after a wait, so that it does not move
  * their use to before it. */
@@ -102,15 +103,18 @@ DEVICE void registers_settled(float *d, int count) {
 DEVICE void wgmma_m64n256k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_256(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }
-/* wgmma_m64n256k16() with D 64 x 208. */
+/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 208, A and B K-major in shared memory by descriptor. All of the
+ * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64n208k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_208(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }
-/* wgmma_m64n256k16() with D 64 x 192. */
+/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 192, A and B K-major in shared memory by descriptor. All of the
+ * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_192(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }
-/* wgmma_m64n256k16() with D 64 x 128. */
+/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 128, A and B K-major in shared memory by descriptor. All of the
+ * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64n128k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_128(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }

@@ -20,9 +20,10 @@
 #define WGMMA_R16(i) WGMMA_R4(i), WGMMA_R4(i + 4), WGMMA_R4(i + 8), WGMMA_R4(i + 12)
 #define WGMMA_R64(i) WGMMA_R16(i), WGMMA_R16(i + 16), WGMMA_R16(i + 32), WGMMA_R16(i + 48)
 
+/* clang-format off */
+
 /* For each width: the instruction, the numbers of the six operands after the accumulators, the accumulators' names, and
  * the accumulators. */
-/* clang-format off */
 #define WGMMA_8(FORM, types, majors) \
     FORM("m64n8" types, majors, 4, 5, 6, 7, 8, 9, "%0, %1, %2, %3", WGMMA_R4(0))
 #define WGMMA_16(FORM, types, majors) \
