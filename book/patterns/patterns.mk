@@ -20,7 +20,8 @@ define pattern_rule
 $(B)/book/patterns/$(1)_$(2).o: $(B)/book/patterns/$(1).cu $(CC_STAMP)
 	$$(call c_object,-x c $(C_CHAPTER) -Ibook/patterns -DWITHOUT=$(2) -DPATTERN_NAME=model_$(1)_$(2))
 endef
-$(foreach p,$(PATTERNS),$(foreach n,0 1 2 3 4 5 6 7 8 9,$(if $(filter $(p)_$(n),$(PATTERN_FORMS)),$(eval $(call pattern_rule,$(p),$(n))))))
+$(foreach p,$(PATTERNS),$(foreach n,0 1 2 3 4 5 6 7 8 9,\
+    $(if $(filter $(p)_$(n),$(PATTERN_FORMS)),$(eval $(call pattern_rule,$(p),$(n))))))
 
 $(PATTERN_RUN).o: book/patterns/run.c $(B)/book/patterns/patterns.inc $(CC_STAMP)
 	$(call c_object,-I$(B)/book/patterns)
@@ -29,8 +30,11 @@ $(PATTERN_RUN): $(PATTERN_RUN).o $(PATTERN_FORMS:%=$(B)/book/patterns/%.o) $(MOD
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 
 # All forms in one object: nvcc takes seconds for the headers alone.
+HASH := \#
+FORM_AS_NAMESPACE := 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n$(HASH)define WITHOUT \2\n\
+$(HASH)define PATTERN_NAME gpu_\1_\2\n$(HASH)include "\1.cu"\n$(HASH)undef WITHOUT\n$(HASH)undef PATTERN_NAME\n}|'
 $(B)/book/patterns/forms.inc: $(B)/book/patterns/patterns.inc
-	@sed -E 's|EACH_PATTERN.(.*), (.).|namespace \1_\2 {\n#define WITHOUT \2\n#define PATTERN_NAME gpu_\1_\2\n#include "\1.cu"\n#undef WITHOUT\n#undef PATTERN_NAME\n}|' $< >$(NEW) $(renamed)
+	@sed -E $(FORM_AS_NAMESPACE) $< >$(NEW) $(renamed)
 ifneq ($(HAVE_NVCC),)
 $(PATTERN_GPU): book/patterns/run_gpu.cu $(B)/book/patterns/forms.inc $(NVCC_STAMP)
 	$(call say,NVCC,$@)

@@ -1,6 +1,7 @@
 /* run - the programs of this folder on the CPU model. Built by `make patterns`.
  *
- *     run                            all, right and without each line: program, line, what is reported, whether of every schedule
+ *     run                            all, right and without each line: program, line, what is reported, whether of
+ *                                    every schedule
  *     run NAME [LINE [POLICY SEED]]  one of them, with its report; POLICY: 0 eager, 1 lazy, 2 random, 3 pct
  *
  * "-": nothing is reported, and the result is right. Each of all runs in a child of its own. */

@@ -17,7 +17,8 @@ other = "en" if zh else "zh"
 
 
 def front_title():
-    with open(os.path.join(here, "..", "README.zh.md") if zh else os.path.join(here, "..", "..", "README.md"), encoding="utf-8") as file:
+    path = os.path.join(here, "..", "README.zh.md") if zh else os.path.join(here, "..", "..", "README.md")
+    with open(path, encoding="utf-8") as file:
         return file.readline().lstrip("# ").strip()
 
 
@@ -55,7 +56,9 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "steps.html", "sbt-sidebar-nav.html", "english.html"]}
+html_sidebars = {
+    "**": ["navbar-logo.html", "search-button-field.html", "steps.html", "sbt-sidebar-nav.html", "english.html"],
+}
 html_context = {"default_mode": "auto"}
 
 # Sphinx 9.0 calls the stemmer of Chinese pages, which is the English one, by the language's name: there is none.
@@ -77,7 +80,7 @@ class Anchors(SphinxTransform):
 
 
 def add_context(app, pagename, templatename, context, doctree):
-    """The same page in the other language, or that language's front page; the stepping pages; what is in English only."""
+    """The same page in the other language, or that language's front page; the stepping pages; English pages."""
     build = os.path.dirname(app.srcdir)
     staged = {language: os.path.join(build, "src-" + language) for language in ("en", "zh")}
     up = "../" * pagename.count("/")
@@ -119,7 +122,8 @@ def words(node):
 
 
 def write_texts(app, exception):
-    """What search.html reads in place of the pages: from disk a page cannot read another, and theirs begin with their contents."""
+    """What search.html reads in place of the pages: from disk a page cannot read another page, and theirs begin with
+    their contents."""
     texts = {f"./{name}.html": '<div role="main">%s</div>' % words(app.env.get_doctree(name))
              for name in app.env.found_docs if not name.startswith("source/")}
     with open(os.path.join(app.outdir, "_static", "texts.js"), "w", encoding="utf-8") as file:

@@ -16,9 +16,11 @@ STEPS_RUN_15 := --sms 2 --m 256 --n 512 --k 256 --policy eager
 STEPS_CHAPTERS := $(foreach n,05 06 07 08 14 15,$(filter $(n)_%,$(CHAPTERS)))
 
 # Bugs of different kinds. Each runs with the options of its patch's header.
-STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_waits_for_all 05_no_proxy_fence_before_refill \
+STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_waits_for_all \
+              05_no_proxy_fence_before_refill \
               06_refilled_under_wgmma 06_refilled_without_syncthreads \
-              07_producer_starts_with_parity_0 07_empty_expects_three_consumers 07_expect_tx_forgets_b 07_expect_tx_too_large \
+              07_producer_starts_with_parity_0 07_empty_expects_three_consumers 07_expect_tx_forgets_b \
+              07_expect_tx_too_large \
               07_released_before_wgmma_wait 07_no_full_wait 07_empty_expects_one_consumer 07_no_wgmma_fence \
               08_both_first_turns_are_free 08_last_k_tile_never_released 08_buffer_reused_without_wait_read
 
@@ -28,7 +30,8 @@ STEPS_VARIANTS := 07_stages_2 07_stages_3
 $(B)/book/%.o: book/%.c $(CC_STAMP)
 	$(call c_object)
 
-$(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictures/barrier_states.o $(MODEL_OBJECTS) $(CC_STAMP)
+$(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictures/barrier_states.o $(MODEL_OBJECTS) \
+        $(CC_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 
@@ -36,7 +39,9 @@ $(STEPS_FACTS): $(STEPS_FACTS).o $(B)/tests/pictures/picture.o $(B)/tests/pictur
 ##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08, 14 and 15, of bugs, and of 07 with one thing changed
 .PHONY: steps
 steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
-	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)' '$(STEPS_SMALL)'
+	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') \
+	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)' \
+	    '$(STEPS_SMALL)'
 
 ##maintain make moving|draw the moving picture of the front page, book/steps/too_early.svg, from the recorded run of a bug
 .PHONY: moving

@@ -26,9 +26,11 @@ endif
 ##maintain make conform-cute CUTLASS=checkout|write tests/conform/cute.txt anew: what CuTe's headers say of tcgen05
 .PHONY: conform-cute
 conform-cute:
-	@[ -d '$(CUTLASS)/include/cute' ] || { echo "CUTLASS=$(CUTLASS): accepted is a checkout of github.com/NVIDIA/cutlass" >&2; exit 2; }
+	@[ -d '$(CUTLASS)/include/cute' ] || \
+	    { echo "CUTLASS=$(CUTLASS): accepted is a checkout of github.com/NVIDIA/cutlass" >&2; exit 2; }
 	$(Q)mkdir -p $(B)/tests/conform
-	$(Q)$(NVCC) -std=c++17 -x cu -I$(CUTLASS)/include -DCOMMIT='"$(or $(CUTLASS_COMMIT),$(shell git -C $(CUTLASS) rev-parse --short HEAD))"' \
+	$(Q)$(NVCC) -std=c++17 -x cu -I$(CUTLASS)/include \
+	    -DCOMMIT='"$(or $(CUTLASS_COMMIT),$(shell git -C $(CUTLASS) rev-parse --short HEAD))"' \
 	    tests/conform/cute.cpp -o $(B)/tests/conform/cute
 	$(Q)$(B)/tests/conform/cute tests/conform/cute.txt >/dev/null
 

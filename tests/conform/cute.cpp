@@ -141,8 +141,10 @@ template <class Copy> static void copied(int shape, int rows, int words) {
     uint64_t sum = NONE;
     for (int i = 0; i < 128; i++) {
         for (int word = 0; word < words; word++) {
-            int bit = place(i % rows % together + together * (32 * word + 32 * words * (i % rows / together + rows / together * (i / rows))));
-            sum = added(sum, (uint32_t)(bit / (int)TMEM::DP_b::value) << 16 | (uint32_t)(bit % (int)TMEM::DP_b::value / 32));
+            int row = i % rows / together + rows / together * (i / rows);
+            int bit = place(i % rows % together + together * (32 * word + 32 * words * row));
+            sum = added(sum, (uint32_t)(bit / (int)TMEM::DP_b::value) << 16 |
+                                 (uint32_t)(bit % (int)TMEM::DP_b::value / 32));
         }
     }
     std::fprintf(out, "copied %d %llx\n", shape, (unsigned long long)sum);
@@ -164,7 +166,9 @@ int main(int argc, char **argv) {
 #define LOAD(name, shape, n) \
     load<SM100_TMEM_LOAD_##name##n##x>(shape, n, Copy_Traits<SM100_TMEM_LOAD_##name##n##x>::DstLayout{}); \
     load<SM100_TMEM_STORE_##name##n##x>(shape, n, Copy_Traits<SM100_TMEM_STORE_##name##n##x>::SrcLayout{});
-#define LOADS(name, shape) LOAD(name, shape, 1) LOAD(name, shape, 2) LOAD(name, shape, 4) LOAD(name, shape, 8) LOAD(name, shape, 16) LOAD(name, shape, 32)
+#define LOADS(name, shape)                                                                                             \
+    LOAD(name, shape, 1) LOAD(name, shape, 2) LOAD(name, shape, 4) LOAD(name, shape, 8) LOAD(name, shape, 16)          \
+    LOAD(name, shape, 32)
     LOADS(32dp32b, "32x32b") LOAD(32dp32b, "32x32b", 64) LOAD(32dp32b, "32x32b", 128)
     LOADS(16dp64b, "16x64b") LOAD(16dp64b, "16x64b", 64) LOAD(16dp64b, "16x64b", 128)
     LOADS(16dp128b, "16x128b") LOAD(16dp128b, "16x128b", 64)

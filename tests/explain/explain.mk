@@ -3,6 +3,7 @@
 EXPLAIN_TEST := $(B)/tests/explain/truth
 MORE_TESTS += $(EXPLAIN_TEST)
 
-$(EXPLAIN_TEST): $(B)/tests/explain/truth.o $(CHAPTERS:%=$(B)/model/%.o) $(patsubst %,$(B)/harness/%.o,explain problem backend_model check kind options) \
+$(EXPLAIN_TEST): $(B)/tests/explain/truth.o $(CHAPTERS:%=$(B)/model/%.o) \
+        $(patsubst %,$(B)/harness/%.o,explain problem backend_model check kind options) \
                  $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)

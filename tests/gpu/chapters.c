@@ -1,7 +1,8 @@
 /* chapters - runs the chapters on a GPU over sizes that reach every edge, and prints TAP. Without a GPU it skips.
  *
  *     chapters          the harness's kernels, then all chapters
- *     chapters 08 11    these chapters; one size of one chapter is `make run-08 ARGS="--on gpu --repeat 1000 --m 1000 ..."` */
+ *     chapters 08 11    these chapters; for one size of one chapter:
+ *                       make run-08 ARGS="--on gpu --repeat 1000 --m 1000 ..." */
 #include "backend_checks.h"
 #include "harness/problem.h"
 

@@ -3,7 +3,8 @@
  * with a line.
  *
  * Colours are classes:
- *     f0 to f3            the stages of a ring, or the warps of a warpgroup; f4 to f7 the same, stronger: the odd parity
+ *     f0 to f3            the stages of a ring, or the warps of a warpgroup; f4 to f7 the same, stronger: the odd
+ *                         parity
  *     load math frag      who works: a copy under way, the tensor cores, fragments in registers,
  *     epi store wait      the epilogue, its store, nothing (dashed); as in the timelines
  *     hot n bg            what a picture is about, plain, the page

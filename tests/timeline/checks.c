@@ -1,6 +1,7 @@
 /* checks.c - do recorded events make sense?
  *
- *     checks                TAP: the checks themselves, each on events that must fail it; pictures and files of made-up events
+ *     checks                TAP: the checks themselves, each on events that must fail it; pictures and files of made-up
+ *                           events
  *     checks FILE.csv ...   TAP: recorded events, as --trace-events writes them; each file is of one SM */
 #include <math.h>
 

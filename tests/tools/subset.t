@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Are the chapters and common/device in the common subset of C11 and CUDA C++?
-#   - every header of common/device compiles on its own, as host C, the build that the harness and the tests use, and for the
-#     model; that every chapter does, its build shows;
+#   - every header of common/device compiles on its own, as host C, the build that the harness and the tests use, and
+#     for the model; that every chapter does, its build shows;
 #   - none has a word that only C++ knows, also where only nvcc reads it.
 . tests/tools/tap.sh
 CC=${CC:-gcc}

@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     int blocking, cgaClusterSize, minCTAs, maxCTAs, CTAPolicy;
 } ncclConfig_t;
-typedef enum { ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError, ncclInvalidArgument } ncclResult_t;
+typedef enum { ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError } ncclResult_t;
 typedef enum { ncclInt8, ncclUint8, ncclInt32, ncclFloat32 = 7, ncclBfloat16 = 9 } ncclDataType_t;
 typedef enum { ncclSum, ncclProd, ncclMax, ncclMin } ncclRedOp_t;
 

@@ -1,5 +1,5 @@
-"""torch - a stub, on which PyTorch's callers are imported where there is no PyTorch: it has no GPU, and whatever else they name
-while they are imported is a Stub."""
+"""torch - a stub, on which PyTorch's callers are imported where there is no PyTorch: it has no GPU, and whatever else
+they name while they are imported is a Stub."""
 import sys
 import types
 
