@@ -74,6 +74,8 @@ typedef struct {
     void (*print_counts)(FILE *out);
     /* The model alone: the index-th thing that no launch has reached, a phrase; NULL: no more. */
     const char *(*unreached)(int index);
+    /* The model alone: what some sums have got twice, or never; NULL: nothing. */
+    const char *(*sums)(void);
     /* The model alone: what another schedule may change; NULL: nothing, in no launch. */
     const char *(*depends)(void);
     int (*launches)(void); /* so far */

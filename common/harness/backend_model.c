@@ -176,6 +176,7 @@ const Backend *model_backend(void) {
         .set_schedule = model_set_schedule,
         .print_counts = model_print_counts,
         .unreached = model_unreached,
+        .sums = model_sums,
         .depends = model_depends,
         .launches = model_launches,
         .trace_begin = model_trace_begin,

@@ -81,7 +81,7 @@ static void print_cause(FILE *out, int k, const Tally *tally, const Mismatch *li
     if (tally->nan) {
         fprintf(out,
                 "         %llu are NaN but were written: the padding behind the rows of A and B is NaN, was it "
-                "used? or something never loaded?\n",
+                "used? or something never loaded, or added to what nobody had written?\n",
                 (unsigned long long)tally->nan);
     }
     int zeros = 0, mirrored = 0, off_diagonal = 0;

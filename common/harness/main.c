@@ -161,6 +161,10 @@ static GemmStatus check_launch(const Options *options, const Stage *stage, Chapt
     } else {
         printf("--data %s, launch %ld:\n", data_names[problem->data], number);
     }
+    const char *sums = stage->backend->is_model ? stage->backend->sums() : NULL;
+    if (sums != NULL) {
+        printf("sums     %s\n", sums);
+    }
     GEMM_TRY(run_explain(run, tally, stdout));
     if (stage->backend->is_model) {
         point_to_map(run, replay);
@@ -198,18 +202,19 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
  * to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can. Then what this chapter
  * needs, so that each of its kernels runs and each of its rings wraps twice: rows of checks/sizes.inc in its directory. */
 enum { /* 1 << ModelPolicy */
-    EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
-    ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
-    RANDOM = 1 << MODEL_RANDOM,
-    SOME = 1 << MODEL_LAZY | RANDOM,
+       EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
+       ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
+       RANDOM = 1 << MODEL_RANDOM,
+       SOME = 1 << MODEL_LAZY | RANDOM,
 };
 typedef struct {
     int m, n, k, policies; /* in every variant, where the chapter has them */
     int sms, shared;       /* 0: the default */
     Choice meet;
-    int schedule, cluster; /* only variants of this schedule, if it is not 0, and with as many CTAs in a cluster or more */
-    int experts;           /* KIND_W4A8 */
-    Heads heads;           /* attention */
+    int schedule,
+        cluster; /* only variants of this schedule, if it is not 0, and with as many CTAs in a cluster or more */
+    int experts; /* KIND_W4A8 */
+    Heads heads; /* attention */
 } CheckSize;
 static const CheckSize check_sizes[] = {
     {200, 300, 333, .policies = ALL_BUT_RANDOM, .experts = 3},

@@ -263,6 +263,7 @@ typedef struct {
     LISTENER(products, 1)                                         \
     LISTENER(provenance, 1)                                       \
     LISTENER(results, 1)                                          \
+    LISTENER(sums, 1)                                             \
     LISTENER(deadlock, 1)                                         \
     LISTENER(bug_report, 1)                                       \
     LISTENER(count, device.options.count)                         \

@@ -257,7 +257,7 @@ static GemmStatus refuse(GemmError *error, const char *name, const char *what, i
 
 static void unmap_shared(void) {
     if (device.shared_base != NULL) {
-        munmap(device.shared_base - SHARED_STRIDE, device.shared_span + 2 * SHARED_STRIDE);
+        munmap(device.shared_base - SHARED_GUARD, device.shared_span + 2 * SHARED_GUARD);
         device.shared_base = NULL;
     }
 }
@@ -268,12 +268,14 @@ static void set_up(int slots) {
         launch.slot = model_realloc(launch.slot, (size_t)slots * sizeof *launch.slot);
         memset(&launch.slot[launch.slots], 0, (size_t)(slots - launch.slots) * sizeof *launch.slot);
         unmap_shared();
-        /* What lies a little below or above is still known to be meant for shared memory. */
+        /* What lies below or above is still known to be meant for shared memory. */
         device.shared_span = (size_t)slots * SHARED_STRIDE;
-        uint8_t *map = mmap(NULL, device.shared_span + 2 * SHARED_STRIDE, PROT_READ | PROT_WRITE,
+        uint8_t *map = mmap(NULL, device.shared_span + 2 * SHARED_GUARD, PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        give_up_without(map == MAP_FAILED ? NULL : map);
-        device.shared_base = map + SHARED_STRIDE;
+        give_up_without(
+            map == MAP_FAILED || mprotect(map + SHARED_GUARD, device.shared_span, PROT_READ | PROT_WRITE) != 0 ? NULL
+                                                                                                               : map);
+        device.shared_base = map + SHARED_GUARD;
         launch.slots = slots;
     }
 }
@@ -389,6 +391,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     uint32_t clusters = (uint32_t)(grid / cluster_size);
     Launch l = {.entry = code->entry,
                 .params = (void *)(uintptr_t)params,
+                .params_bytes = code->params_bytes,
                 .name = name,
                 .grid = grid,
                 .block = block,

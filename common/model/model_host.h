@@ -93,6 +93,10 @@ const char *model_unreached(int index);
 const char *model_depends(void);
 /* ... launches so far, since model_forget_depends(). */
 int model_launches(void);
+/* Which k some sums of the last launches have got twice, or never: "FILE:LINE: ...". NULL: none. That may be on purpose; it tells
+ * where to look once the result is known to be wrong. */
+const char *model_sums(void);
+
 void model_forget_depends(void);
 
 /* Frees all memory of the model. Pointers from model_global_alloc() and model_report() end. */

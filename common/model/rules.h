@@ -50,8 +50,8 @@ RULE(BARRIER_INIT_ORDER, "Use of an mbarrier whose initialisation is not ordered
      "usually passes; hangs in the rare run in which the initialising thread is late")
 RULE(BARRIER_REINIT, "Initialisation of memory that holds a live mbarrier",
      "arrivals and bytes that were counted are lost: hangs or wrong numbers")
-RULE(BARRIER_OVERWRITTEN, "Write to memory that holds an mbarrier",
-     "the count becomes garbage: hangs, passes early, or traps")
+RULE(BARRIER_OVERWRITTEN, "Ordinary access to memory that holds an mbarrier",
+     "a write makes the count garbage: hangs, passes early, or traps; what a read finds is undefined")
 RULE(ARRIVE_OVERFLOW, "More arrivals at an mbarrier than its phase expects",
      "the launch fails; if the arrival falls into the next phase instead, waits pass too early or hang")
 RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has seen the one before",
@@ -59,7 +59,7 @@ RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has see
      "small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and takes what the last lap left, or hangs, depending on how far the barrier has come")
-RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier",
+RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier, or with a parity above 1",
      "the barrier looks at one bit of it: the wait passes at once or hangs, as that bit happens to be")
 RULE(BARRIER_INVAL, "mbarrier.inval of a barrier that may still be in use",
      "whoever still waits or arrives finds garbage: hangs, passes early, or traps, in the runs in which it is late")

@@ -64,6 +64,9 @@ extern const Case *const __start_cases[], *const __stop_cases[];
         }                \
     } while (0)
 
+/* No rule is broken, but the result is wrong, and the model tells what its sums have got. */
+#define SUMS_WRONG "= sums"
+
 /* What not every compiler and processor shows. */
 #ifdef __clang__
 #define UNLESS_CLANG(rule, why) "# clang " why
@@ -94,7 +97,8 @@ int right_meeting(int ctas, int overflow);
 /* kernels_global.c: so many CTAs meet three times; each adds to what its neighbour has left. */
 int global_meeting(int ctas);
 int global_fixup(int ctas, int down);
-/* One thread ends the launch: 0: it runs for ever; 1: it calls exit(); 2: it makes more barriers than the model can judge. */
+/* One thread ends the launch: 0: it runs for ever; 1: it calls exit(); 2: it makes more barriers than the model can judge; 3: fork();
+ * 4: _exit(); 5: it sleeps for ever, 6: adds for ever. */
 int right_end(int way);
 
 #endif

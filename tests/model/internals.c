@@ -440,6 +440,17 @@ static void test_faults(void) {
     is_int(end_of(1, said), 5, "exit(0) in a kernel: exit status 5");
     contains(said, "kernels_right.c:", "... and a sentence with the place");
     contains(said, "CTA 0 warp 1 lane 5 has called exit()", "... and what it was");
+    for (int way = 3; way <= 4; way++) {
+        is_int(end_of(way, said), 5,
+               way == 3 ? "fork() in a kernel: exit status 5" : "_exit() in a kernel: exit status 5");
+        contains(said, way == 3 ? "has called fork()" : "has called _exit()", "... and a sentence");
+    }
+    for (int way = 5; way <= 6; way++) {
+        model_forget_reports();
+        is_int(right_end(way), 4,
+               way == 5 ? "a loop that sleeps ends the launch" : "a loop of atomics ends the launch");
+        contains(model_reports() == 1 ? model_report(0)->text : "", "ENDLESS", "... as one that does not end");
+    }
     is_int(end_of(2, said), 5, "a limit of the model: exit status 5");
     contains(said, "the CPU model cannot judge this program: a CTA has too many barriers", "... and a sentence");
     /* Two mappings for each of these stacks would be more than a process may have. */

@@ -1,6 +1,8 @@
 /* kernels_right.c - kernels that are right but unusual, and next to each one that is wrong. */
 #include "../../common/gemm.h"
 
+#include <unistd.h>
+
 #include "../../common/device/global_counter.h"
 #include "../../common/device/mbarrier.h"
 
@@ -281,6 +283,10 @@ WRONG_IN(faults, ABORT, FAULT);
 enum { RIGHT_LOOP = __LINE__ }; /* these are for right_end() */
 enum { RIGHT_EXIT = __LINE__ };
 enum { RIGHT_MANY_BARRIERS = __LINE__ };
+enum { RIGHT_FORK = __LINE__ };
+enum { RIGHT_LEAVE = __LINE__ };
+enum { RIGHT_SLEEP = __LINE__ };
+enum { RIGHT_ADDS = __LINE__ };
 WRONG_IN(faults, MISALIGNED_VECTOR, ALIGNMENT);
 PART_CASE(faults, MISALIGNED_BY_8, UNLESS_OTHER("ALIGNMENT"));
 WRONG_IN(faults, MISALIGNED_WORD, ALIGNMENT);
@@ -307,6 +313,16 @@ DEVICE int faults(Shared *s, const Params *p) {
         }
         return 1;
     case RIGHT_EXIT: exit(0);
+    case RIGHT_FORK: return fork() < 0;
+    case RIGHT_LEAVE: _exit(0);
+    case RIGHT_SLEEP:
+        for (;;) {
+            __nanosleep(100);
+        }
+    case RIGHT_ADDS:
+        for (;;) {
+            atomicAdd(p->counter, 1);
+        }
     case RIGHT_MANY_BARRIERS: mbarrier_init(s->many, BARRIERS, 1); return 1;
     case MISALIGNED_VECTOR: *(uint4 *)(s->value + 4) = *(const uint4 *)(bytes + 4); return 1;
     case MISALIGNED_BY_8: *(uint4 *)(s->value + 4) = *(const uint4 *)(bytes + 8); return 1;
@@ -343,7 +359,7 @@ static int run(const Case *c) {
 }
 
 int right_end(int way) {
-    const int ways[] = {RIGHT_LOOP, RIGHT_EXIT, RIGHT_MANY_BARRIERS};
+    const int ways[] = {RIGHT_LOOP, RIGHT_EXIT, RIGHT_MANY_BARRIERS, RIGHT_FORK, RIGHT_LEAVE, RIGHT_SLEEP, RIGHT_ADDS};
     return run(&(const Case){.bug = ways[way], .more = faults});
 }
 

@@ -50,6 +50,11 @@ WRONG_CASE(DESCRIPTOR_OUTSIDE, WGMMA_DESCRIPTOR);
 WRONG_CASE(DESCRIPTOR_BITS, WGMMA_DESCRIPTOR);
 WRONG_CASE(DIFFERENT_K, PROVENANCE);
 WRONG_CASE(OTHER_ROWS, PROVENANCE);
+CASE_OF(run, SAME_K_STEP, SUMS_WRONG, NULL); /* neither descriptor advances */
+CASE_OF(run, SAME_K_TILE, SUMS_WRONG, NULL); /* nor do the coordinates of either copy */
+WRONG_CASE(LOCAL_MAP, TMA_OPERAND);
+WRONG_CASE(READ_BARRIER, BARRIER_OVERWRITTEN);
+WRONG_CASE(PARITY_IS_LAP, PHASE_TOKEN);
 WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE);
 WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE);
 WRONG_CASE(STORE_FENCE_BY_ONE, PROXY_FENCE);
@@ -121,10 +126,12 @@ DEVICE void producer(Shared *s, const Params *p) {
             const TensorMap *map_a =
                 bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16) : &p->map_a;
             MBarrier *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
+            int k = bug == SAME_K_TILE ? 0 : k_tile * BK;
+            TensorMap local = p->map_a;
             if (!generic) {
-                tma_load_2d(a, map_a, k_tile * BK, bug == OTHER_ROWS_OF_C ? 8 : 0, bar);
+                tma_load_2d(a, bug == LOCAL_MAP ? &local : map_a, k, bug == OTHER_ROWS_OF_C ? 8 : 0, bar);
             }
-            tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : k_tile * BK, 0, bar);
+            tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : k, 0, bar);
         }
         pipeline_advance(&state, STAGES);
     }
@@ -157,7 +164,8 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
     }
     for (int step = 0; step < BK / 16; step++) {
         int accumulate = (bug == DISCARDED ? k_tile : k_tile + step) > 0 || bug == ACCUMULATE_FIRST;
-        wgmma_ss(64, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, accumulate);
+        int k16 = bug == SAME_K_STEP ? 0 : step * WGMMA_K16_STEP;
+        wgmma_ss(64, acc, a + k16, b + k16, accumulate);
     }
     LEAVES_OUT(NO_COMMIT, wgmma_commit_group());
 }
@@ -170,7 +178,11 @@ DEVICE void consumer(Shared *s, const Params *p) {
     for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
         int last = k_tile == p->k_tiles - 1;
         if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32) && !(bug == NO_LAST_WAIT && last)) {
-            mbarrier_wait_parity(&s->full[state.index], state.phase);
+            mbarrier_wait_parity(&s->full[state.index],
+                                 bug == PARITY_IS_LAP ? (uint32_t)(k_tile / STAGES) : state.phase);
+        }
+        if (bug == READ_BARRIER && thread == 3 && *(volatile uint64_t *)&s->full[0].state == 1) {
+            acc[0] = 0;
         }
         if (bug == ONE_WARP_RETURNS && k_tile == 1 && thread / 32 == 3) {
             return;

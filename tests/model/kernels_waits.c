@@ -130,6 +130,22 @@ DEVICE void asks(Shared *s, const Params *p) {
     }
 }
 
+/* Whoever is elected writes for the warp, and waits for its copy. PTX 9.7.13.14 does not say that it is lane 0. */
+RIGHT_IN(elects, RIGHT_ELECTED_TELLS);
+
+DEVICE void elects(Shared *s, const Params *p) {
+    if (threadIdx.x < 32) {
+        if (elect_one()) {
+            s->value = (int)threadIdx.x;
+        }
+        __syncwarp();
+        if ((int)threadIdx.x == s->value) {
+            p->out[0] = VALUE;
+            p->out[1] = (int)threadIdx.x;
+        }
+    }
+}
+
 /* CTA 1 writes and sets a flag; CTA 0 asks for it. */
 RIGHT_IN(flags, RIGHT_FLAG);
 RIGHT_IN(flags, RIGHT_FLAG_IF_SET); /* whoever finds it unset does not read */

@@ -99,7 +99,8 @@ void *global_map(size_t bytes, const char *name, int on) {
     }
     memmove(&global.list[i + 1], &global.list[i], (size_t)(global.count - i) * sizeof global.list[0]);
     global.count++;
-    global.list[i] = (Allocation){at, at + bytes, at, at + mapped, name, on, NULL, 0};
+    global.list[i] = (Allocation){
+        .begin = at, .end = at + bytes, .mapped = at, .mapped_end = at + mapped, .name = name, .device = on};
     memset(global_last, 0, sizeof global_last);
     return (void *)at;
 }

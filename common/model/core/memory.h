@@ -33,8 +33,9 @@ typedef struct {
     uintptr_t mapped, mapped_end;
     const char *name;
     int device;
-    struct Chunk *chunk; /* judge/cells.c */
-    int constant;        /* model_global_constant() */
+    struct Chunk *chunk;          /* judge/cells.c */
+    int constant;                 /* model_global_constant() */
+    uintptr_t matrix, matrix_end; /* the result, where a part of the allocation is one: model_describe_rows(); 0: no */
 } Allocation;
 
 /* Is p an address in the range that global memory is taken from? Its size: some kernels for Arm give a process no more

@@ -330,6 +330,9 @@ void thread_give_way(Thread *t) {
 }
 
 void thread_pause(Thread *t) {
+    if (device.interrupt != NULL) {
+        device.interrupt(t);
+    }
     if (device.order != NULL ? !is_ahead(t) : device.options.policy < MODEL_RANDOM || random_below(PAUSE_ODDS) != 0) {
         return;
     }
@@ -394,6 +397,9 @@ static int counts_on(ThreadPolls *p) {
 }
 
 int poll_again(Thread *t, const void *address, uint64_t version, int in_vain) {
+    if (device.interrupt != NULL) {
+        device.interrupt(t);
+    }
     ThreadPolls *p = &t->poll;
     int same = p->address == address && p->version == version;
     uint64_t before = p->state;

@@ -40,6 +40,7 @@ struct Thread {
     ThreadState state;
     Wait wait;
     Thread *next_waiter;
+    uintptr_t parameters; /* judge/transfers.c: where on its stack the kernel's are; 0: not known yet */
     struct {
         uintptr_t begin, bytes;
     } watched;                       /* part of its stack: wgmma's accumulators and fragments */
@@ -103,6 +104,7 @@ struct Cta {
     struct Cells *cells;                /* judge/cells.c */
     struct CtaFragments *fragments;     /* judge/provenance.c */
     struct CtaResults *results;         /* judge/results.c */
+    struct CtaSums *sums;               /* judge/sums.c */
     struct CtaPhases *phases;           /* judge/phases.c */
     struct CtaConvergence *convergence; /* judge/convergence.c */
     struct CtaProducts *products;       /* judge/products.c */
@@ -135,6 +137,7 @@ typedef struct {
 typedef struct Launch {
     void (*entry)(const void *);
     void *params; /* a copy, if the launch is held */
+    size_t params_bytes;
     const char *name;
     int grid, block, cluster_size, shared_bytes;
     int overlap; /* it may begin before the one before in its stream has ended */
@@ -157,6 +160,9 @@ typedef struct {
     Thread *current;         /* whose code runs; NULL: the host's */
     uint64_t random;         /* state of the generator */
     unsigned long long step; /* scheduling steps */
+    unsigned long long
+        work; /* loads, stores, copies and products, of any kind, and threads that have begun or returned */
+    void (*interrupt)(Thread *t); /* what a thread calls where it could stop; NULL: it goes on. fault.c */
     /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
     uint64_t (*order)(const Thread *t);
     /* Does nothing tell this thread that the barrier's last phase is complete? phases.c. */

@@ -20,6 +20,9 @@ enum {
     WARPGROUP_LIMIT = THREAD_LIMIT / WARPGROUP_SIZE,
 };
 
+/* Below and above all of it: reached by a wrong index of an int. */
+#define SHARED_GUARD ((size_t)1 << 31)
+
 /* What stack memory holds before a kernel's thread first writes it: a NaN that arithmetic does not make. */
 #define UNSET_BITS 0x7fa5a5a5u
 

@@ -289,7 +289,9 @@ static inline void shared_part(Actor *a, uint32_t offset, uint32_t begin, uint32
     uint8_t mask = cell_mask(begin, begin + bytes);
     if (writes && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
         order_find(a, RULE_BARRIER_OVERWRITTEN, offset, CHUNK_BYTES);
-    } else if (!writes && (chunk->written & mask) != mask && (chunk->barriers & barrier_mask(begin, begin + 1)) == 0) {
+    } else if (!writes && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
+        order_find(a, RULE_BARRIER_OVERWRITTEN, offset, CHUNK_BYTES);
+    } else if (!writes && (chunk->written & mask) != mask) {
         order_find(a, RULE_UNINIT_SHARED, offset, bytes);
     }
     chunk_access(a->cta->cells, chunk, a, begin, begin + bytes, offset);
@@ -432,6 +434,11 @@ void cells_global(Actor *actor, const void *pointer, uint32_t size) {
     }
     actor->space = SPACE_GLOBAL;
     actor->in = a;
+    if (a->matrix_end != 0 && (actor->access.flags & WRITES) && (p < a->matrix || p + size > a->matrix_end)) {
+        report_misuse(RULE_GLOBAL_BOUNDS, actor->access.site, 0, "%s: %u bytes, %lld bytes %s the result matrix",
+                      actor->what, size, (long long)(p < a->matrix ? a->matrix - p : p + size - a->matrix_end),
+                      p < a->matrix ? "before" : "behind the end of");
+    }
     if (device.options.chain) {
         order_check_launches(actor, p);
     }

@@ -125,7 +125,9 @@ static void explain_mbarrier(const Thread *t) {
     Site site[4];
     int count = contributors(b, thread, where, site, 4);
     if (count == 0) {
-        report_line("", "nobody has ever arrived at %s", barrier_text(b, name));
+        report_line(
+            "", "nobody has ever arrived at %s: no thread has reached an arrival there, or whoever would waits first",
+            barrier_text(b, name));
     }
     for (int i = 0; i < count; i++) {
         report_line("", "%s %s %s (%s): %s", thread_text(thread[i], who),

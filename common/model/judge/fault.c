@@ -5,16 +5,19 @@
  * signal comes anywhere: it reports only where it has interrupted code of this program, not of the C library. */
 #include "fault.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "../../device/status.h"
 #include "../core/schedule.h"
+#include "../event.h"
 #include "../place/line.h"
 #include "bug_report.h"
 
@@ -30,6 +33,8 @@ static struct {
     int in_handler; /* a fault in the report itself */
     uint64_t step;  /* at the last tick at which something had happened */
     int ticks;      /* since then */
+    uint64_t work;  /* at the last tick at which there had been work */
+    int idle;       /* ticks since then */
     _Alignas(64) uint8_t stack[HANDLER_STACK];
 } fault;
 
@@ -146,16 +151,34 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 
 /* ---- loops without end ------------------------------------------------------------------------------------------- */
 
+/* Threads go on and on, and nothing comes of it. */
+static void report_idle(Thread *t) {
+    device.interrupt = NULL;
+    report_begin_last(RULE_ENDLESS);
+    report_place("now", t, calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0), "still running");
+    report_line(
+        "time",
+        "%d s of CPU time, in which threads asked, arrived, waited or changed a word: no copy, product, ordinary "
+        "load or store came of it, and no thread has returned",
+        fault.idle / TICKS);
+    report_end(1);
+}
+
 static void on_tick(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
     Thread *t = device.current;
+    int patience = TICKS * (device.options.patience > 0 ? device.options.patience : PATIENCE);
+    fault.idle = device.work == fault.work ? fault.idle + 1 : 0;
+    fault.work = device.work;
+    if (2 * fault.idle >= patience) {
+        device.interrupt = report_idle;
+    }
     if (t == NULL || fault.in_handler || device.step != fault.step) {
         fault.step = device.step;
         fault.ticks = 0;
         return;
     }
-    int patience = TICKS * (device.options.patience > 0 ? device.options.patience : PATIENCE);
     uintptr_t pc = REGISTER(context, PROGRAM_COUNTER);
     if (++fault.ticks < patience || !in_program(pc)) {
         return;
@@ -166,18 +189,63 @@ static void on_tick(int number, siginfo_t *info, void *context) {
     report_end(1);
 }
 
-/* exit() by a kernel, on its thread's stack. Without this its program would end as if all were well. */
-static void on_exit_of_kernel(void) {
+static _Noreturn void leave(int status) {
+    for (;;) {
+        syscall(SYS_exit_group, status);
+    }
+}
+
+/* By a kernel, on its thread's stack. Without this its program would end as if all were well. */
+static void refuse_in_kernel(const char *call) {
     const Thread *t = device.current;
     char place[512], who[PHRASE_SIZE];
     if (t != NULL) {
         Site site = calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0);
-        fprintf(stderr, "the CPU model cannot judge this program: %s: %s has called exit()\n",
-                site_text(site, place, sizeof place), thread_text(t, who));
+        fprintf(stderr, "the CPU model cannot judge this program: %s: %s has called %s()\n",
+                site_text(site, place, sizeof place), thread_text(t, who), call);
         fflush(NULL);
-        _exit(GEMM_UNJUDGED);
+        leave(GEMM_UNJUDGED);
     }
 }
+
+static void on_exit_of_kernel(void) { refuse_in_kernel("exit"); }
+static void on_quick_exit(void) { refuse_in_kernel("quick_exit"); }
+static void on_fork(void) { refuse_in_kernel("fork"); }
+
+/* In place of the C library's, which call nobody. */
+void _exit(int status) {
+    refuse_in_kernel("_exit");
+    leave(status);
+}
+void _Exit(int status) {
+    refuse_in_kernel("_Exit");
+    leave(status);
+}
+
+static void on_terminate(int number) {
+    char text[512];
+    (void)number;
+    int n = snprintf(text, sizeof text, "the CPU model cannot judge this program: SIGTERM has ended it%s%s\n",
+                     device.running && device.launched > 0 ? " in kernel " : "",
+                     device.running && device.launched > 0 ? device.launch[0].name : "");
+    leave(write(2, text, (size_t)n) == n ? GEMM_UNJUDGED : GEMM_UNJUDGED);
+}
+
+static void on_work(const Event *e) {
+    (void)e;
+    device.work++;
+}
+HEARS(deadlock, COPY, on_work);
+HEARS(deadlock, TMA_LOAD, on_work);
+HEARS(deadlock, TMA_STORE, on_work);
+HEARS(deadlock, WARP_ACCESS, on_work);
+HEARS(deadlock, MMA, on_work);
+HEARS(deadlock, WGMMA_ISSUED, on_work);
+HEARS(deadlock, CLUSTER_ACCESS, on_work);
+HEARS(deadlock, TMEM_PRODUCT, on_work);
+HEARS(deadlock, TMEM_ACCESS, on_work);
+HEARS(deadlock, CTA_BEGIN, on_work);
+HEARS(deadlock, THREAD_RETURNED, on_work);
 
 /* ---- handlers ---------------------------------------------------------------------------------------------------- */
 
@@ -191,7 +259,8 @@ void fault_catch(void) {
     /* The handler may be left by a switch of stacks: its signal must not stay blocked. */
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    if (atexit(on_exit_of_kernel) != 0 || sigaltstack(&stack, NULL) != 0) {
+    if (atexit(on_exit_of_kernel) != 0 || at_quick_exit(on_quick_exit) != 0 ||
+        pthread_atfork(on_fork, NULL, NULL) != 0 || sigaltstack(&stack, NULL) != 0) {
         return;
     }
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
@@ -200,6 +269,8 @@ void fault_catch(void) {
     action.sa_sigaction = on_tick;
     action.sa_flags |= SA_RESTART;
     sigaction(SIGVTALRM, &action, NULL);
+    action = (struct sigaction){.sa_handler = on_terminate, .sa_flags = SA_ONSTACK};
+    sigaction(SIGTERM, &action, NULL);
 }
 
 static void set_timer(long microseconds) {
@@ -208,7 +279,8 @@ static void set_timer(long microseconds) {
 }
 
 void fault_launch_begin(void) {
-    fault.ticks = 0;
+    fault.ticks = fault.idle = 0;
+    device.interrupt = NULL;
     set_timer(1000000 / TICKS);
 }
 

@@ -17,6 +17,7 @@
 
 #include "../place/layout.h"
 #include "bug_report.h"
+#include "phases.h"
 #include "provenance.h"
 #include "world.h"
 
@@ -325,11 +326,15 @@ static void report_missing_global(const Actor *a, int on, const Access *before, 
         report_line("missing",
                     "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is "
                     "before it");
-    } else if (a != NULL && before->component == a->access.component && before->epoch == a->access.epoch) {
+    } else if (a != NULL && before->serial == a->access.serial && before->component == a->access.component &&
+               before->epoch == a->access.epoch) {
         report_line("missing", "bulk_commit_group() and bulk_wait_group(0) between the two: copies of one group are in "
                                "no order");
     } else if (t != NULL && device_with(before->serial) == device_of(t)) {
-        report_line("missing", "bulk_wait_group(0) by the thread of the copy, and what orders this thread behind it");
+        report_line("missing",
+                    "bulk_wait_group(0) by the thread of the copy (bulk_wait_group_read() waits only until shared "
+                    "memory has been read), and after it what orders this thread: a barrier, or a release and "
+                    "an acquire");
     } else if (world_issuer_knows(before)) {
         report_line("missing", "behind it a release of system scope: the thread of the copy has waited for it "
                                "(bulk_wait_group(0)), and no release comes after that wait");
@@ -448,6 +453,9 @@ static void report(const struct Finding *f) {
         report_global(a->in, f->at, f->tag);
     }
     report_missing(f, who);
+    if ((f->rule == RULE_UNINIT_SHARED || f->rule == RULE_RACE_RAW) && !f->read_early) {
+        phases_report_fresh(a->thread);
+    }
     if (a->barrier != NULL) {
         report_line("stage", "the load is counted by %s", barrier_text(a->barrier, name));
         report_size(f);

@@ -95,6 +95,11 @@ ON(phases, MBARRIER_INIT) {
         report_place("before", before->facts->init_thread, before->facts->init_site,
                      "mbarrier_init of the same 8 bytes");
         report_barrier(before);
+        report_line("missing", "%s",
+                    before->facts->init_thread != t
+                        ? "a condition that lets one thread initialise it; the others wait at a barrier"
+                        : "mbarrier_inval() before it; or initialise once, before the loop, since phases "
+                          "go on by themselves");
         report_end(1);
     }
     Actor actor = actor_plain(t, ACCESS_STORE, e->site);
@@ -280,6 +285,16 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
     }
 }
 
+void phases_report_fresh(const Thread *t) {
+    char name[PHRASE_SIZE];
+    const Barrier *b = t->cta->phases->thread[t->id].fresh;
+    if (b != NULL) {
+        report_place("before", t, t->cta->phases->thread[t->id].fresh_site, "wait that returned at once");
+        report_line("phase", "%s was fresh, and a wait with parity 1 passes it: phase 0, the first, has parity 0",
+                    barrier_text(b, name));
+    }
+}
+
 void phases_load_races(const Barrier *b) {
     for (int i = 0; i < b->facts->passed_count; i++) {
         const Passed *p = &b->facts->passed[i];
@@ -350,6 +365,10 @@ static void check_arrival(const Thread *t, const Barrier *b, int count, Site sit
             report_line("count", "%d arrivals at once; phase %llu lacks %d", count, b->phase, b->pending);
         } else {
             report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet", b->phase,
+                        b->phase - 1);
+            report_line("missing",
+                        "a wait of this thread by which it learns that the one for phase %llu is over: for "
+                        "another barrier, say, at which the threads that wait arrive in turn",
                         b->phase - 1);
         }
         report_end(0);
@@ -730,8 +749,14 @@ static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *las
 ON(phases, MBARRIER_WAIT) {
     Thread *t = e->thread;
     const Barrier *b = e->barrier;
+    if (e->parity > 1) {
+        char name[PHRASE_SIZE];
+        report_misuse(RULE_PHASE_TOKEN, e->site, 0,
+                      "wait at %s with parity %u: accepted are 0 and 1, the number of the phase modulo 2",
+                      barrier_text(b, name), e->parity);
+    }
     LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
-    if (last != NULL && last->waited && repeats_parity(t, b, last, e->parity)) {
+    if (last != NULL && last->waited && repeats_parity(t, b, last, e->parity & 1)) {
         if (is_stale(t, b, last)) {
             tell_repeated(t);
             report_stale(t, b, e->site, last->site, last->observed);
@@ -739,7 +764,7 @@ ON(phases, MBARRIER_WAIT) {
         }
         last->repeats = looks_again(t, b, last);
     }
-    check_knows_before(t, b, e->parity, e->site);
+    check_knows_before(t, b, e->parity & 1, e->site);
 }
 
 ON(phases, MBARRIER_WAIT_TOKEN) {
@@ -775,6 +800,10 @@ ON(phases, MBARRIER_PASSED) {
         report_end(0);
     }
     f->observed = b->phase > f->observed ? b->phase : f->observed;
+    if (b->phase == 0) {
+        t->cta->phases->thread[t->id].fresh = b;
+        t->cta->phases->thread[t->id].fresh_site = e->site;
+    }
     f->passed = model_room(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);

@@ -121,8 +121,13 @@ typedef struct CtaPhases {
         uint32_t arrivals, waits;
         StartedLoad *loads; /* [LOADS_KEPT], the last ones; NULL: it starts none */
         uint32_t started;
+        const Barrier *fresh; /* that it last found in phase 0, where a wait with parity 1 passes */
+        Site fresh_site;
     } thread[THREAD_LIMIT];
 } CtaPhases;
+
+/* Lines of a report on what was read before it had come: a wait of the thread that a fresh barrier let pass. */
+void phases_report_fresh(const Thread *t);
 
 /* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
 void phases_peer(const Thread *t, int rank, const char *what, Site site);

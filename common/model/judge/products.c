@@ -7,6 +7,7 @@
 #include "../model.h"
 #include "bug_report.h"
 #include "results.h"
+#include "sums.h"
 #include "cells.h"
 
 /* Registers of lane 0 that were written. */
@@ -223,6 +224,7 @@ ON(products, MMA) {
     Tag first_a, first_b;
     if (provenance_mma(e->warp, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
         results_fragment(e->warp->cta, first_a, first_b);
+        sums_fragment(e->warp, e->d[0], first_a, first_b, e->site);
     }
 }
 

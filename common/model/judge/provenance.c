@@ -15,6 +15,7 @@
 #include "bug_report.h"
 
 #include "cells.h"
+#include "sums.h"
 
 enum { TENSORS = 128, MATRIX_TAGS = 256 };
 
@@ -25,6 +26,7 @@ typedef struct {
     size_t row_bytes; /* 0: it has no place in memory that is known */
     int first_row;    /* of the matrix, here */
     int rows, element_bytes;
+    int columns; /* 0: no map has told */
 } Tensor;
 
 static struct {
@@ -69,6 +71,9 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
         known.last = tag_of_base(map);
         known.last_base = map->base;
         known.last_pitch = map->stride[0];
+        Tensor *t = &known.tensor[known.last.tensor];
+        int columns = known.last.column + (int)map->size[0];
+        t->columns = columns > t->columns ? columns : t->columns;
     }
     return (Tag){known.last.tensor, map->element_bytes, known.last.row + (int32_t)coord[1],
                  known.last.column + (int32_t)coord[0]};
@@ -82,6 +87,12 @@ void model_describe_rows(const void *base, const char *name, int first_row, int 
                      .rows = rows,
                      .element_bytes = element_bytes};
     known.last_base = 0;
+    Allocation *a = strcmp(name, "C") == 0 || strcmp(name, "O") == 0 ? global_find(tensor.base, 0) : NULL;
+    if (a != NULL) {
+        uintptr_t end = tensor.base + (size_t)rows * tensor.row_bytes;
+        a->matrix = a->matrix != 0 && a->matrix < tensor.base ? a->matrix : tensor.base;
+        a->matrix_end = a->matrix_end > end ? a->matrix_end : end;
+    }
     for (int i = 1; i < known.count; i++) {
         if (known.tensor[i].base == tensor.base) {
             known.tensor[i] = tensor;
@@ -162,6 +173,8 @@ Tag provenance_of(Cta *cta, uint32_t offset) {
     }
     return *tag;
 }
+
+int tag_columns(Tag tag) { return tag.tensor < TENSORS ? known.tensor[tag.tensor].columns : 0; }
 
 const char *tag_matrix(Tag tag) { return tag.tensor < TENSORS ? known.tensor[tag.tensor].name : ""; }
 
@@ -279,6 +292,7 @@ static int is_inside(Tag tag) {
 
 void provenance_accumulators(Warpgroup *g, int tile, int write) {
     CtaFragments *fragments = g->cta->fragments;
+    sums_tile_ends(g, tile);
     if (write) {
         fragments->tile[g->id][tile].a = fragments->tile[g->id][tile].b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     } else {
@@ -308,6 +322,7 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
         check_discarded(t, product, *unread, *tile_a, *tile_b, fragments->tile[g->id][tile].site);
         *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
         *unread = 0;
+        sums_tile_ends(g, (int)tile);
     }
     ++*unread;
     fragments->tile[g->id][tile].site = product->site;
@@ -330,6 +345,7 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
         return 0;
     }
     int first = !has_place(*tile_a);
+    sums_tile(g, (int)tile, a, b, product->n, product->site);
     *tile_a = a;
     *tile_b = b;
     return first;

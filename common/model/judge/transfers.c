@@ -5,6 +5,7 @@
  * over by the way it completes, whenever the bytes really move: a load with its barrier's phase, the others with their
  * thread's group. */
 #include <stdio.h>
+#include <string.h>
 
 #include "../core/memory.h"
 #include "bug_report.h"
@@ -204,10 +205,33 @@ static const char *coordinates(const TmaCopy *copy, char *text) {
     return text;
 }
 
+/* On the thread's stack, but not in a copy of all parameters, which are there for the model too. */
+static int is_local(Thread *t, const TensorMap *map) {
+    const Launch *l = launch_of(t->cta);
+    const uintptr_t at = (uintptr_t)map, stack = (uintptr_t)t->fiber.stack;
+    if (at - stack >= FIBER_STACK_BYTES || at - t->parameters < l->params_bytes) {
+        return 0;
+    }
+    for (size_t in = 0; in + sizeof *map <= l->params_bytes; in += 8) {
+        if (at - in >= stack && at - in + l->params_bytes <= stack + FIBER_STACK_BYTES &&
+            memcmp((const void *)(at - in), l->params, l->params_bytes) == 0) {
+            t->parameters = at - in;
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Map, box and coordinates; returns where the box lies in shared memory. */
 static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
     const char *what = copy->what;
     check_map(copy->map, copy->rank, what, copy->site);
+    if (copy->map->type != TENSOR_RANGE && is_local(copy->thread, copy->map)) {
+        report_misuse(RULE_TMA_OPERAND, copy->site, 1,
+                      "%s: the tensor map is a local variable of the thread; it has to be a parameter of the kernel "
+                      "(__grid_constant__), a constant, or lie in global memory",
+                      what);
+    }
     uint32_t offset = shared_bounds(copy->thread, copy->shared, tensor_box_span(copy->map), what, copy->site);
     if (offset % tensor_box_alignment(copy->map) != 0) {
         report_misuse(RULE_ALIGNMENT, copy->site, 1,

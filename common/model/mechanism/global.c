@@ -108,6 +108,8 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
     if (op != MODEL_ADD_FLOAT) {
         mix(t, p);
         thread_stall(t, p, site_of(here), 1);
+    } else if (device.interrupt != NULL) {
+        device.interrupt(t);
     }
     return before;
 }

@@ -322,7 +322,7 @@ static int ask_for(void *bar, uint64_t parity_or_token, int is_token, Asking how
     if (is_token) {
         parity = parity_of(t, b, parity_or_token, site, what);
     } else {
-        POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity, .site = site, .what = what);
+        POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = (uint32_t)parity_or_token, .site = site, .what = what);
     }
     if (how == TRY) {
         thread_pause(t);

@@ -20,6 +20,7 @@ static int in_program(const void *p) {
 static __attribute__((noinline)) void tell(EventKind kind, Thread *t, const void *p, uint32_t size, int write,
                                            const void *place) {
     static Event e;
+    device.work++;
     e.kind = kind;
     e.thread = t;
     e.p = p;
@@ -45,7 +46,7 @@ static inline void access_at(const void *p, uint32_t size, int write, const void
         }
     } else if (global_is(p)) {
         tell(EVENT_GLOBAL_ACCESS, t, p, size, write, place);
-    } else if (address - (uintptr_t)device.shared_base + SHARED_STRIDE < device.shared_span + 2 * SHARED_STRIDE) {
+    } else if (address - (uintptr_t)device.shared_base + SHARED_GUARD < device.shared_span + 2 * SHARED_GUARD) {
         tell(EVENT_SHARED_ACCESS, t, p, size, write, place);
     } else if (!in_program(p)) {
         tell(EVENT_UNKNOWN_ACCESS, t, p, size, write, place);

@@ -208,12 +208,20 @@ float model_exp2(float x) {
     return exp2f(x);
 }
 
+/* The same lane each time; PTX 9.7.13.14 does not say which. */
+static int elected(const Warp *w) {
+    const ModelOptions *o = &device.options;
+    const int first = device.order != NULL || schedule_explorer != NULL || o->policy == MODEL_EAGER ||
+                      (o->policy == MODEL_RANDOM && o->seed % 2 == 1);
+    return first ? 0 : (o->policy == MODEL_LAZY ? WARP_SIZE - 1 : (int)(o->seed * 7 + 5) % WARP_SIZE) % w->lanes;
+}
+
 int model_elect_one(const char *here) {
     Thread *t = current_thread();
     if (warp_meet(t, WARP_ELECT, 0xffffffffu, site_of(here))) {
         warp_go(t->warp);
     }
-    return t->lane == 0;
+    return t->lane == elected(t->warp);
 }
 
 /* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
