@@ -30,7 +30,7 @@ typedef struct {
 } ResultView;
 
 /* What a comparison found. Counts of elements; the same whatever the order in which the elements are visited. */
-typedef struct {
+typedef struct Tally {
     uint64_t wrong;       /* elements of C out of tolerance, NaN and unwritten ones among them */
     uint64_t nan;         /* NaN, but written */
     uint64_t unwritten;   /* still BF16_UNWRITTEN */

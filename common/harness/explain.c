@@ -90,7 +90,7 @@ static void *matrix(const char *name, int rows, int ld) {
 /* Matrices of zeros, and what belongs to them. */
 static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *asked) {
     const Chapter *chapter = e->chapter;
-    int unit = kind_row_unit(kind_of(chapter)), attends = is_attention(kind_of(chapter));
+    int unit = kind_row_unit(kind_of(chapter)), attends = has_heads(kind_of(chapter));
     int columns = attends ? shape->n : shape->k; /* of A */
     Shape wanted = {.m = attends && asked->heads.batches ? shape->m / asked->heads.batches : shape->m,
                     .n = shape->n,
@@ -858,7 +858,7 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
         fprintf(stderr,
                 "--explain-element: it follows a bf16 of A and one of B to their sum in C, and %s multiplies %s; "
                 "--explain is accepted\n",
-                chapter->name, kind_names[kind_of(chapter)]);
+                chapter->name, kind_record(kind_of(chapter))->name);
         return GEMM_USAGE;
     }
     if (options->explain_element && chapter->needs == NEEDS_SM100A) {
@@ -875,7 +875,7 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     asked.n = asked.n ? asked.n : shape->n;
     GEMM_TRY(explain_open(&e, chapter, shape, &asked));
     char product[192];
-    kind_text(&asked, shape, product, sizeof product);
+    kind_record(asked.kind)->text(&asked, shape, product, sizeof product);
     printf("chapter    %s: %s\n", chapter->name, chapter->adds);
     printf("problem    %s on %s with %d SMs\n", product, device->name, shape->sm_count);
     if (chapter->variants) {

@@ -3,11 +3,14 @@
 
 #include <limits.h>
 
-const char *const kind_names[KINDS + 1] = {"bf16", "bias_gelu", "fp8", "w4a8", "attention", "attention_e4m3", NULL};
+#include "problem.h"
 
-static int is_e4m3(Kind kind) { return kind == KIND_FP8 || kind == KIND_W4A8 || kind == KIND_ATTENTION_E4M3; }
+int kind_row_unit(Kind kind) { return 16 / type_bytes(kind_record(kind)->type); }
 
-int kind_row_unit(Kind kind) { return is_e4m3(kind) ? 16 : 8; }
+double kind_flop(const Shape *shape, const Gemm *g) {
+    const KindRecord *kind = kind_record(shape->kind);
+    return kind->flop ? kind->flop(shape, g) : 2.0 * g->m * g->n * g->k;
+}
 
 Heads kind_heads(const Shape *shape) {
     Heads heads = shape->heads;
@@ -17,135 +20,10 @@ Heads kind_heads(const Shape *shape) {
     return heads;
 }
 
-int kind_heads_fit(const Shape *shape, char *message) {
-    Heads heads = kind_heads(shape);
-    int of_q = ceil_div(shape->n, heads.size), rows = shape->m > shape->k ? shape->m : shape->k;
-    if (of_q % heads.kv != 0) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE,
-                 "--kv-heads %d: N = %d are %d heads of %d; a divisor of that is accepted", heads.kv, shape->n, of_q,
-                 heads.size);
-        return 0;
-    }
-    if (rows > MAX_SIZE / heads.batches) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "--batches %d of %d rows: %d rows in all are accepted", heads.batches,
-                 rows, MAX_SIZE);
-        return 0;
-    }
-    return 1;
-}
-
-/* V's rows are longer than K's; those of e4m3 are as long as there are keys. */
-static int ld_of_v(const Shape *shape, const Gemm *gemm) {
-    return (shape->kind == KIND_ATTENTION ? gemm->ldb : ceil_div(gemm->k, 16) * 16) + 2 * shape->pad;
-}
-
-Attention kind_attention(const Shape *shape, const Gemm *g) {
-    Heads heads = kind_heads(shape);
-    Attention a = {.batches = heads.batches,
-                   .heads = g->n / heads.size,
-                   .kv_heads = heads.kv,
-                   .queries = g->m / heads.batches,
-                   .keys = g->k,
-                   .head_size = heads.size,
-                   .causal = heads.causal,
-                   .window = heads.window,
-                   .scale = (float)(1 / sqrt(heads.size))};
-    long long *stride[] = {a.q_stride, a.k_stride, a.v_stride, a.o_stride};
-    int ld[] = {g->lda, g->ldb, ld_of_v(shape, g), g->ldc};
-    for (int i = 0; i < 4; i++) {
-        stride[i][0] = (long long)ld[i] * (i % 3 == 0 ? a.queries : a.keys);
-        stride[i][1] = heads.size;
-        stride[i][2] = ld[i];
-    }
-    if (shape->kind == KIND_ATTENTION_E4M3) {
-        a.v_stride[1] = (long long)ld[2] * heads.size;
-        a.v_stride[0] = a.v_stride[1] * heads.kv;
-    }
-    return a;
-}
-
-double kind_flop(const Shape *shape, const Gemm *g) {
-    if (!is_attention(shape->kind)) {
-        return 2.0 * g->m * g->n * g->k;
-    }
-    Attention a = kind_attention(shape, g);
-    double seen = 0; /* by all queries of a head */
-    for (int query = 0; query < a.queries; query++) {
-        int keys = keys_seen(&a, query) - first_key_seen(&a, query);
-        seen += keys > 0 ? keys : 0;
-    }
-    return 4.0 * g->n * a.batches * seen;
-}
-
-void kind_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
-    char product[128];
-    int experts = shape->experts;
-    Heads heads = kind_heads(shape);
-    snprintf(product, sizeof product, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
-    switch (shape->kind) {
-    case KIND_ATTENTION:
-    case KIND_ATTENTION_E4M3:
-        product[0] = '\0';
-        if (heads.window) {
-            snprintf(product, sizeof product, ", window of %d", heads.window);
-        }
-        snprintf(text, size, "O = softmax(Q K^T) V%s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s%s",
-                 is_e4m3(shape->kind) ? ", e4m3" : "", heads.batches, g->n / heads.size, heads.size, heads.kv,
-                 g->m / heads.batches, g->k, heads.causal ? ", causal" : "", product);
-        break;
-    case KIND_BIAS_GELU: snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product); break;
-    case KIND_FP8:
-        snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
-        break;
-    case KIND_W4A8:
-        snprintf(text, size, "C[%d][%d] = %s, e4m3 * int4 of %d expert%s, with scales for %d of k", g->m, g->n, product,
-                 experts, experts > 1 ? "s" : "", SCALE_K);
-        break;
-    default: snprintf(text, size, "C[%d][%d] = %s", g->m, g->n, product);
-    }
-}
-
 /* A matrix whose rows are padded to 16 bytes, and by `pad` elements more. */
 static OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad) {
     int unit = 16 / type_bytes(type);
     return (OperandShape){id, name, type, 0, rows, columns, (columns + unit - 1) / unit * unit + pad};
-}
-
-int kind_operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]) {
-    Kind kind = shape->kind;
-    int count = 0, groups = ceil_div(gemm->k, SCALE_K), experts = shape->experts, pad = shape->pad;
-    DataType type = is_e4m3(kind) ? TYPE_E4M3 : TYPE_BF16;
-    if (is_attention(kind)) {
-        Heads heads = kind_heads(shape);
-        long long rows = (long long)heads.batches * gemm->k;
-        int columns = heads.kv * heads.size;
-        list[count++] = (OperandShape){OPERAND_A, "Q", type, 0, gemm->m, gemm->n, gemm->lda};
-        list[count++] = (OperandShape){OPERAND_B, "K", type, 0, rows, columns, gemm->ldb};
-        list[count] = (OperandShape){OPERAND_V, "V", type, 0, rows, columns, ld_of_v(shape, gemm)};
-        if (kind == KIND_ATTENTION_E4M3) { /* as columns */
-            list[count].rows = (long long)heads.batches * columns;
-            list[count].columns = gemm->k;
-        }
-        return count + 1;
-    }
-    list[count++] = (OperandShape){OPERAND_A, "A", type, 0, gemm->m, gemm->k, gemm->lda};
-    if (kind == KIND_W4A8) {
-        long long rows = (long long)experts * gemm->n;
-        list[count++] = (OperandShape){OPERAND_B, "weights", TYPE_INT4, 1, rows, gemm->k, gemm->k};
-        list[count++] = (OperandShape){OPERAND_SCALE_B, "scale B", TYPE_BF16, 1, rows, groups, groups};
-        list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, 1, gemm->m, pad);
-        list[count++] = (OperandShape){OPERAND_FIRST_ROW, "first rows", TYPE_INT32, 0, 1, experts + 1, experts + 1};
-        return count;
-    }
-    list[count++] = (OperandShape){OPERAND_B, "B", type, 0, gemm->n, gemm->k, gemm->ldb};
-    if (kind == KIND_BIAS_GELU) {
-        list[count++] = padded_rows(OPERAND_BIAS, "bias", TYPE_BF16, 1, gemm->n, pad);
-    }
-    if (kind == KIND_FP8) {
-        list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, pad);
-        list[count++] = padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, pad);
-    }
-    return count;
 }
 
 void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source) {
@@ -173,7 +51,7 @@ static double source_value(const DataSource *source, OperandId id, DataType type
 
 double source_a(const DataSource *source, const Gemm *gemm, int row, int k) {
     uint64_t index = (uint64_t)row * (uint64_t)gemm->k + (uint64_t)k;
-    double value = source_value(source, OPERAND_A, is_e4m3(source->kind) ? TYPE_E4M3 : TYPE_BF16, index);
+    double value = source_value(source, OPERAND_A, kind_record(source->kind)->type, index);
     if (source->kind == KIND_FP8) {
         index = (uint64_t)(k / SCALE_K) * (uint64_t)gemm->m + (uint64_t)row;
         value *= source_value(source, OPERAND_SCALE_A, TYPE_FP32, index);
@@ -214,29 +92,16 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row) {
     first_row[experts] = m;
 }
 
-int kind_is_exact(Kind kind, DataKind data) {
-    return data != DATA_NORMAL && kind != KIND_BIAS_GELU && !is_attention(kind);
-}
+int kind_is_exact(Kind kind, DataKind data) { return data != DATA_NORMAL && kind_record(kind)->max_exact_k > 0; }
 
 int kind_max_exact_k(Kind kind) {
-    return is_attention(kind)  ? INT_MAX
-           : kind == KIND_FP8  ? (1 << 24) / (16 * 16) - 1
-           : kind == KIND_W4A8 ? (1 << 24) / (28 * 4) - 1
-                               : MAX_EXACT_K;
+    int k = kind_record(kind)->max_exact_k;
+    return k > 0 ? k : INT_MAX;
 }
 
 double accumulation_eps(int k) { return roundings_of(k); }
 
-double kind_eps(Kind kind, int k) {
-    double blocks = ceil_div(k, SCALE_K);
-    switch (kind) {
-    case KIND_BF16: return accumulation_eps(k);
-    case KIND_BIAS_GELU: return accumulation_eps(k + 1);
-    case KIND_ATTENTION:
-    case KIND_ATTENTION_E4M3: return 1;
-    default: return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
-    }
-}
+double kind_eps(Kind kind, int k) { return kind_record(kind)->eps(k); }
 
 /* Columns of C and steps of k that are worked on at a time: B's part, as doubles, stays in the L2 cache, and the sums of a few
  * columns in registers. Columns go by two: gcc and clang have SIMD instructions for it on any machine. */
@@ -275,57 +140,10 @@ static inline __attribute__((always_inline)) void reference_sums(const double *a
     }
 }
 
-/* One head of one query. weight: [keys]. */
-static void attention_row(const ReferencePart *part, int row, int head, double *weight, double *expected,
-                          float *magnitude) {
-    const Attention *a = &part->operands.attention;
-    int batch = row / a->queries, query = row % a->queries, first = first_key_seen(a, query),
-        keys = keys_seen(a, query);
-    double largest = -INFINITY, sum = 0, score_size = 0;
-    for (int key = first; key < keys; key++) {
-        double size = 0;
-        weight[key] = attention_score(&part->operands, batch, head, query, key, &size);
-        largest = weight[key] > largest ? weight[key] : largest;
-        score_size = size > score_size ? size : score_size;
-    }
-    for (int key = first; key < keys; key++) {
-        weight[key] = exp(weight[key] - largest);
-        sum += weight[key];
-    }
-    for (int column = 0; column < a->head_size; column++) {
-        double value = 0, size = 0, squares = 0, values = 0;
-        for (int key = first; key < keys; key++) {
-            double v = attention_v(&part->operands, batch, head, key, column), share = weight[key] / sum * v;
-            value += share;
-            size += fabs(share);
-            squares += share * share;
-            values += fabs(v) / sum;
-        }
-        size_t at = (size_t)row * (size_t)part->gemm.n + (size_t)(head * a->head_size + column);
-        expected[at] = value;
-        magnitude[at] = (float)attention_allowed(a, size, squares, values, score_size);
-    }
-    attention_lse(a, batch, head, query, largest, sum, score_size);
-}
-
-static void attention_on_host(const ReferencePart *part, double *expected, float *magnitude) {
-    const Attention *a = &part->operands.attention;
-    double *weight = (double *)malloc((size_t)a->keys * sizeof *weight);
-    if (weight == NULL) {
-        fprintf(stderr, "out of memory: a row of %d weights for the reference\n", a->keys);
-        exit(GEMM_DEVICE);
-    }
-    for (int row = part->first_row; row < part->end_row; row++) {
-        for (int head = 0; head < a->heads; head++) {
-            attention_row(part, row, head, weight, expected, magnitude);
-        }
-    }
-    free(weight);
-}
-
 void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude) {
-    if (is_attention(part->kind)) {
-        attention_on_host(part, expected, magnitude);
+    const KindRecord *kind = kind_record(part->kind);
+    if (kind->reference) {
+        kind->reference(part, expected, magnitude);
         return;
     }
     double a[REFERENCE_STEPS], sum[REFERENCE_COLUMNS], size[REFERENCE_COLUMNS];
@@ -357,4 +175,147 @@ void reference_part_on_host(const ReferencePart *part, double *expected, float *
             }
         }
     }
+}
+
+/* ---- the records ------------------------------------------------------------------------------------------------- */
+
+static void product_text(const Gemm *g, char text[128]) {
+    snprintf(text, 128, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
+}
+
+static double eps_of_bias(int k) { return accumulation_eps(k + 1); }
+
+static double eps_of_blocks(int k) {
+    double blocks = ceil_div(k, SCALE_K);
+    return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
+}
+
+static int two_operands(const Gemm *gemm, DataType type, OperandShape *list) {
+    list[0] = (OperandShape){OPERAND_A, "A", type, 0, gemm->m, gemm->k, gemm->lda};
+    list[1] = (OperandShape){OPERAND_B, "B", type, 0, gemm->n, gemm->k, gemm->ldb};
+    return 2;
+}
+
+static int bf16_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
+    (void)shape;
+    return two_operands(gemm, TYPE_BF16, list);
+}
+static void bf16_place(const Problem *problem, int on_host, Operands *at) {
+    (void)problem, (void)on_host, (void)at;
+}
+static void bf16_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
+    char product[128];
+    (void)shape;
+    product_text(g, product);
+    snprintf(text, size, "C[%d][%d] = %s", g->m, g->n, product);
+}
+
+static int gelu_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
+    int count = two_operands(gemm, TYPE_BF16, list);
+    list[count] = padded_rows(OPERAND_BIAS, "bias", TYPE_BF16, 1, gemm->n, shape->pad);
+    return count + 1;
+}
+static void gelu_place(const Problem *problem, int on_host, Operands *at) {
+    (void)on_host;
+    at->gelu.bias = (const bf16 *)problem->bias.data;
+}
+static void gelu_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
+    char product[128];
+    (void)shape;
+    product_text(g, product);
+    snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product);
+}
+
+static int fp8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
+    int groups = ceil_div(gemm->k, SCALE_K), count = two_operands(gemm, TYPE_E4M3, list);
+    list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, shape->pad);
+    list[count++] =
+        padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, shape->pad);
+    return count;
+}
+static void fp8_place(const Problem *problem, int on_host, Operands *at) {
+    OperandShape list[OPERANDS];
+    (void)on_host;
+    fp8_operands(&problem->shape, &problem->gemm, list);
+    at->fp8 = (Fp8){(const e4m3 *)problem->a.data,
+                    (const e4m3 *)problem->b.data,
+                    (const float *)problem->scale_a.data,
+                    (const float *)problem->scale_b.data,
+                    list[2].ld,
+                    list[3].ld};
+}
+static void fp8_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
+    char product[128];
+    (void)shape;
+    product_text(g, product);
+    snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
+}
+
+static int w4a8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
+    int count = 0, groups = ceil_div(gemm->k, SCALE_K), experts = shape->experts;
+    long long rows = (long long)experts * gemm->n;
+    list[count++] = (OperandShape){OPERAND_A, "A", TYPE_E4M3, 0, gemm->m, gemm->k, gemm->lda};
+    list[count++] = (OperandShape){OPERAND_B, "weights", TYPE_INT4, 1, rows, gemm->k, gemm->k};
+    list[count++] = (OperandShape){OPERAND_SCALE_B, "scale B", TYPE_BF16, 1, rows, groups, groups};
+    list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, 1, gemm->m, shape->pad);
+    list[count++] = (OperandShape){OPERAND_FIRST_ROW, "first rows", TYPE_INT32, 0, 1, experts + 1, experts + 1};
+    return count;
+}
+static void w4a8_place(const Problem *problem, int on_host, Operands *at) {
+    at->w4a8 = (W4a8){(const e4m3 *)problem->a.data,
+                      (const float *)problem->scale_a.data,
+                      (const int8_t *)(on_host ? problem->host_b : problem->b.data),
+                      (const bf16 *)(on_host ? problem->host_scale_b : problem->scale_b.data),
+                      problem->shape.experts,
+                      (const int *)problem->first_row.data,
+                      problem->host_first_row};
+}
+static void w4a8_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
+    char product[128];
+    int experts = shape->experts;
+    product_text(g, product);
+    snprintf(text, size, "C[%d][%d] = %s, e4m3 * int4 of %d expert%s, with scales for %d of k", g->m, g->n, product,
+             experts, experts > 1 ? "s" : "", SCALE_K);
+}
+
+const KindRecord *kind_record(Kind kind) {
+    static const KindRecord bf16_kind = {.name = "bf16",
+                                         .type = TYPE_BF16,
+                                         .operands = bf16_operands,
+                                         .place = bf16_place,
+                                         .text = bf16_text,
+                                         .eps = accumulation_eps,
+                                         .max_exact_k = MAX_EXACT_K,
+                                         .is_sum = 1};
+    static const KindRecord gelu_kind = {.name = "bias_gelu",
+                                         .type = TYPE_BF16,
+                                         .operands = gelu_operands,
+                                         .place = gelu_place,
+                                         .text = gelu_text,
+                                         .eps = eps_of_bias,
+                                         .max_exact_k = 0,
+                                         .is_sum = 0};
+    static const KindRecord fp8_kind = {.name = "fp8",
+                                         .type = TYPE_E4M3,
+                                         .operands = fp8_operands,
+                                         .place = fp8_place,
+                                         .text = fp8_text,
+                                         .eps = eps_of_blocks,
+                                         .max_exact_k = (1 << 24) / (16 * 16) - 1,
+                                         .is_sum = 1};
+    static const KindRecord w4a8_kind = {.name = "w4a8",
+                                         .type = TYPE_E4M3,
+                                         .operands = w4a8_operands,
+                                         .place = w4a8_place,
+                                         .text = w4a8_text,
+                                         .eps = eps_of_blocks,
+                                         .max_exact_k = (1 << 24) / (28 * 4) - 1,
+                                         .is_sum = 1};
+    static const KindRecord *const records[KINDS] = {[KIND_BF16] = &bf16_kind,
+                                                     [KIND_BIAS_GELU] = &gelu_kind,
+                                                     [KIND_FP8] = &fp8_kind,
+                                                     [KIND_W4A8] = &w4a8_kind,
+                                                     [KIND_ATTENTION] = &kind_of_attention,
+                                                     [KIND_ATTENTION_E4M3] = &kind_of_attention_e4m3};
+    return records[kind];
 }

@@ -95,7 +95,7 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
     if (problem->shape.experts > 1) {
         append(text, " --experts %d", problem->shape.experts);
     }
-    if (is_attention(problem->shape.kind)) {
+    if (has_heads(problem->shape.kind)) {
         Heads heads = kind_heads(&problem->shape);
         append(text, " --head-size %d --kv-heads %d --batches %d%s", heads.size, heads.kv, heads.batches,
                heads.causal ? " --causal" : "");
@@ -398,7 +398,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
                               const Cublas *cublas) {
     const Gemm *gemm = &problem->gemm;
     char product[192];
-    kind_text(&problem->shape, gemm, product, sizeof product);
+    kind_record(problem->shape.kind)->text(&problem->shape, gemm, product, sizeof product);
     printf("problem  %s, leading dimensions %d, %d, %d, seed %llu\n", product, gemm->lda, gemm->ldb, gemm->ldc,
            (unsigned long long)problem->seed);
     if (stage->chapter->variants) {
@@ -496,12 +496,12 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
         return GEMM_USAGE;
     }
-    if (memcmp(&shape.heads, &(Heads){0}, sizeof shape.heads) && !is_attention(shape.kind)) {
+    if (memcmp(&shape.heads, &(Heads){0}, sizeof shape.heads) && !has_heads(shape.kind)) {
         fprintf(stderr, "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads\n",
                 stage->chapter->name);
         return GEMM_USAGE;
     }
-    if (is_attention(shape.kind) && !kind_heads_fit(&shape, message)) {
+    if (kind_record(shape.kind)->fits && !kind_record(shape.kind)->fits(&shape, message)) {
         fprintf(stderr, "%s\n", message);
         return GEMM_USAGE;
     }

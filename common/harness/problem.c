@@ -19,11 +19,8 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
     gemm.n = shape.n;
     gemm.k = shape.k;
     int columns_a = shape.k, columns_b = shape.k;
-    if (is_attention(shape.kind)) {
-        Heads heads = kind_heads(&shape);
-        gemm.m = shape.m * heads.batches;
-        gemm.n = columns_a = ceil_div(shape.n, heads.size) * heads.size;
-        columns_b = heads.kv * heads.size;
+    if (kind_record(shape.kind)->sizes) {
+        kind_record(shape.kind)->sizes(&shape, &gemm, &columns_a, &columns_b);
     }
     gemm.lda = padded(columns_a, shape.pad, unit);
     gemm.ldb = shape.kind == KIND_W4A8 ? shape.k : padded(columns_b, 2 * shape.pad, unit);
@@ -36,7 +33,7 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
 /* In double: sizes near INT_MAX overflow 64 bits. */
 static double problem_bytes(const Gemm *gemm, Shape shape) {
     OperandShape list[OPERANDS];
-    int count = kind_operands(&shape, gemm, list);
+    int count = kind_record(shape.kind)->operands(&shape, gemm, list);
     double guards = 2 * (double)guard_elements(gemm->ldc);
     double bytes = ((double)gemm->m * gemm->ldc + guards) * sizeof(bf16) +
                    (double)gemm->m * gemm->n * (sizeof(double) + sizeof(float));
@@ -92,7 +89,7 @@ static Buffer *buffer_of(Problem *problem, OperandId id) {
 }
 
 static int operands_of(const Problem *problem, OperandShape list[OPERANDS]) {
-    return kind_operands(&problem->shape, &problem->gemm, list);
+    return kind_record(problem->shape.kind)->operands(&problem->shape, &problem->gemm, list);
 }
 
 /* The copy of it that the chapter sees in host memory. */
@@ -104,48 +101,7 @@ static void **host_copy_of(Problem *problem, OperandId id) {
 static Operands place_operands(const Problem *problem, int on_host) {
     Operands at;
     memset(&at, 0, sizeof at);
-    OperandShape list[OPERANDS];
-    int count = operands_of(problem, list), ld_scale_a = 0, ld_scale_b = 0;
-    for (int i = 0; i < count; i++) {
-        ld_scale_a = list[i].id == OPERAND_SCALE_A ? list[i].ld : ld_scale_a;
-        ld_scale_b = list[i].id == OPERAND_SCALE_B ? list[i].ld : ld_scale_b;
-    }
-    switch (problem->shape.kind) {
-    case KIND_BIAS_GELU: at.gelu.bias = (const bf16 *)problem->bias.data; break;
-    case KIND_FP8:
-        at.fp8 = (Fp8){(const e4m3 *)problem->a.data,
-                       (const e4m3 *)problem->b.data,
-                       (const float *)problem->scale_a.data,
-                       (const float *)problem->scale_b.data,
-                       ld_scale_a,
-                       ld_scale_b};
-        break;
-    case KIND_W4A8:
-        at.w4a8 = (W4a8){(const e4m3 *)problem->a.data,
-                         (const float *)problem->scale_a.data,
-                         (const int8_t *)(on_host ? problem->host_b : problem->b.data),
-                         (const bf16 *)(on_host ? problem->host_scale_b : problem->scale_b.data),
-                         problem->shape.experts,
-                         (const int *)problem->first_row.data,
-                         problem->host_first_row};
-        break;
-    case KIND_ATTENTION:
-    case KIND_ATTENTION_E4M3:
-        at.attention = kind_attention(&problem->shape, &problem->gemm);
-        if (problem->shape.kind == KIND_ATTENTION) {
-            at.attention.q = (const bf16 *)problem->a.data;
-            at.attention.k = (const bf16 *)problem->b.data;
-            at.attention.v = (const bf16 *)problem->v.data;
-        } else {
-            at.attention_e4m3.q = (const e4m3 *)problem->a.data;
-            at.attention_e4m3.k = (const e4m3 *)problem->b.data;
-            at.attention_e4m3.v = (const e4m3 *)problem->v.data;
-        }
-        at.attention.o = problem->gemm.c;
-        at.attention.lse = (float *)(on_host ? problem->lse.data : problem->expected_lse.data);
-        break;
-    default: break;
-    }
+    kind_record(problem->shape.kind)->place(problem, on_host, &at);
     return at;
 }
 
@@ -156,13 +112,6 @@ static GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name
         return GEMM_DEVICE;
     }
     return GEMM_OK;
-}
-
-/* The logarithms of a chapter: so many, and a guard. */
-enum { LSE_GUARD = 256 };
-static size_t lse_count(const Problem *problem) {
-    Attention a = kind_attention(&problem->shape, &problem->gemm);
-    return (size_t)a.batches * (size_t)a.heads * (size_t)a.queries;
 }
 
 static GemmStatus open_operands(Problem *problem) {
@@ -188,12 +137,8 @@ static GemmStatus open_operands(Problem *problem) {
         expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
         GEMM_TRY(backend->copy_in(problem->first_row.data, problem->host_first_row, bytes));
     }
-    if (is_attention(problem->shape.kind)) {
-        size_t count = lse_count(problem);
-        GEMM_TRY(backend->allocate(&problem->lse, (count + LSE_GUARD) * sizeof(float), "logarithms"));
-        GEMM_TRY(backend->allocate(&problem->expected_lse, 2 * count * sizeof(float), "reference logarithms"));
-    }
-    return GEMM_OK;
+    const KindRecord *kind = kind_record(problem->shape.kind);
+    return kind->open ? kind->open(problem) : GEMM_OK;
 }
 
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape,
@@ -241,7 +186,7 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
     if (backend->is_model) {
-        backend->name_rows(gemm->c, is_attention(shape.kind) ? "O" : "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
+        backend->name_rows(gemm->c, kind_record(shape.kind)->sizes ? "O" : "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
     }
     return GEMM_OK;
 }
@@ -301,44 +246,15 @@ GemmStatus problem_fill(Problem *problem, DataKind data) {
 }
 
 GemmStatus problem_poison(const Problem *problem) {
-    if (problem->lse.data) {
-        void *nan;
-        GEMM_TRY(allocate_on_host(&nan, problem->lse.bytes, "logarithms"));
-        memset(nan, 0xff, problem->lse.bytes);
-        GemmStatus status = problem->backend->copy_in(problem->lse.data, nan, problem->lse.bytes);
-        free(nan);
-        GEMM_TRY(status);
-    }
+    const KindRecord *kind = kind_record(problem->shape.kind);
+    GEMM_TRY(kind->poison ? kind->poison(problem) : GEMM_OK);
     return problem->backend->poison(&problem->view);
-}
-
-/* Attention: the logarithms, and what lies behind them. */
-static GemmStatus check_lse(const Problem *problem, Tally *tally) {
-    size_t count = lse_count(problem);
-    void *memory;
-    GEMM_TRY(allocate_on_host(&memory, problem->lse.bytes + problem->expected_lse.bytes, "logarithms"));
-    float *got = (float *)memory, *expected = got + problem->lse.bytes / sizeof *got;
-    GemmStatus status = problem->backend->copy_out(got, problem->lse.data, problem->lse.bytes);
-    status =
-        status ? status : problem->backend->copy_out(expected, problem->expected_lse.data, problem->expected_lse.bytes);
-    for (size_t i = 0; status == GEMM_OK && i < count + LSE_GUARD; i++) {
-        uint32_t bits = float_bits(got[i]);
-        int right = i >= count ? bits == 0xffffffff
-                               : got[i] == expected[2 * i] || fabsf(got[i] - expected[2 * i]) <= expected[2 * i + 1];
-        if (!right && tally->lse_wrong++ == 0) {
-            tally->lse_first = i;
-            tally->lse_got = got[i];
-            tally->lse_expected = i < count ? expected[2 * i] : NAN;
-        }
-        tally->fingerprint += i < count ? mix64((uint64_t)i << 32 ^ bits) : 0;
-    }
-    free(memory);
-    return status;
 }
 
 GemmStatus problem_check(const Problem *problem, Tally *tally) {
     GEMM_TRY(problem->backend->check(&problem->view, 0, tally));
-    return problem->lse.data ? check_lse(problem, tally) : GEMM_OK;
+    const KindRecord *kind = kind_record(problem->shape.kind);
+    return kind->check ? kind->check(problem, tally) : GEMM_OK;
 }
 
 static int expert_of(const Problem *problem, int row) {
@@ -369,7 +285,7 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
                                    sizeof(double)));
     }
     /* Behind GELU, and with a softmax, nothing is a sum of shares. */
-    if (a_row && b_row && problem->shape.kind != KIND_BIAS_GELU && !is_attention(problem->shape.kind)) {
+    if (a_row && b_row && kind_record(problem->shape.kind)->is_sum) {
         DataSource source = source_of(problem);
         int expert = expert_of(problem, row);
         for (int k = 0; k < gemm->k; k++) {
@@ -579,8 +495,8 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     memset(run, 0, sizeof *run);
     Kind kind = kind_of(chapter);
     if (kind != problem->shape.kind) {
-        fprintf(stderr, "%s multiplies %s, and the problem is of kind %s\n", chapter->name, kind_names[kind],
-                kind_names[problem->shape.kind]);
+        fprintf(stderr, "%s multiplies %s, and the problem is of kind %s\n", chapter->name, kind_record(kind)->name,
+                kind_record(problem->shape.kind)->name);
         return GEMM_USAGE;
     }
     run->chapter = chapter;

@@ -7,7 +7,7 @@
 #include "backend.h"
 #include "check.h"
 
-typedef struct {
+typedef struct Problem {
     const Backend *backend;
     Shape shape;
     Gemm gemm;         /* c points into the block; workspace is NULL */
@@ -18,7 +18,7 @@ typedef struct {
     uint64_t seed;
     int fills; /* calls of problem_fill() */
     Buffer a, b, bias, scale_a, scale_b, first_row, v, block, expected, magnitude;
-    Buffer lse, expected_lse;    /* attention */
+    Buffer lse, expected_lse;    /* the second result of a kind that has one */
     void *host_b, *host_scale_b; /* what a chapter sees in host memory; NULL: nothing */
     int *host_first_row;
 } Problem;

@@ -17,7 +17,7 @@ sub slurp { Patches::contents("$scratch/$_[0]") }
 # build(NAME, FLAGS): the program with the mock; includes come from $scratch/NAME.
 sub build {
     my ($name, $flags) = @_;
-    my $objects = "$ENV{B}/harness/{backend_model,check,kind,options,problem,report,timing}.o $ENV{B}/model_core/{*,*/*}.o";
+    my $objects = "$ENV{B}/harness/{backend_model,check,kind*,options,problem,report,timing}.o $ENV{B}/model_core/{*,*/*}.o";
     my $c = "$ENV{CC} $ENV{C_SUBSET} $ENV{CFLAGS} -O0 -I$scratch/$name $flags";
     my ($said, $status) = Patches::output("bash -c '$c tests/bench/{bench,plan,runner,measure,mock}.c $objects $ENV{LDFLAGS} -lm -o $scratch/$name/bench'");
     is($status, 0, "the program is built with a mock of a GPU: $name") or diag($said);

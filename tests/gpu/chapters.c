@@ -92,7 +92,7 @@ static void test_shape(Shape shape, const char *from, int repeat) {
         if (takes_part(i, shape.kind, from)) {
             wanted = 1;
             if (!problem_fits(shape, chapters[i], &device, message)) {
-                skip(kind_names[shape.kind], message);
+                skip(kind_record(shape.kind)->name, message);
                 return;
             }
         }

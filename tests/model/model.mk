@@ -18,7 +18,7 @@ $(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): $(B)/tests/
 $(addprefix $(B)/tests/model/,cases internals explore): %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
 $(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
-        $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(LINK_STAMP)
+        $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(KIND_OBJECTS) $(LINK_STAMP)
 	$(program)
 
 # ---- the checker, checked -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ export PATCH_NO_NVCC = $(NO_NVCC)
 export PATCH_CC = $(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER) -g -w
 export PATCH_LINK = $(CC) $(LDFLAGS)
 export PATCH_LIBS = $(LIBS)
-export PATCH_OBJECTS = $(filter-out $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o),$(COMMON))
+export PATCH_OBJECTS = $(filter-out $(GPU_ONLY_OBJECTS),$(COMMON))
 export PATCH_NVCC = $(if $(HAVE_NVCC),$(NVCC) $(filter-out -lineinfo,$(subst --Werror all-warnings,-w,$(NVCC_BASE))))
 export PATCH_GPU_LINK = $(LINKER) $(linker_flags)
 export PATCH_GPU_OBJECTS = $(COMMON)

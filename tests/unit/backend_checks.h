@@ -3,6 +3,7 @@
 #ifndef BACKEND_CHECKS_H
 #define BACKEND_CHECKS_H
 
+#include "../../beyond/13_attention/kind.h"
 #include "harness/problem.h"
 #include "tap.h"
 
@@ -70,13 +71,13 @@ static inline int attention_faults(const Problem *p) {
     float *magnitude = fetch(p->backend, &p->magnitude), *sizes = malloc(outputs * sizeof *sizes);
     float *lse = fetch(p->backend, &p->expected_lse), *logarithms = malloc(p->expected_lse.bytes);
     ReferencePart part = {.kind = p->shape.kind, .gemm = p->gemm, .end_row = p->gemm.m};
-    Attention *a = &part.operands.attention;
-    *a = kind_attention(&p->shape, &p->gemm);
+    Attention *a = (Attention *)part.operands.other;
+    *a = attention_of(&p->shape, &p->gemm);
     a->lse = logarithms;
     if (part.kind == KIND_ATTENTION) {
         a->q = q, a->k = k, a->v = v;
     } else {
-        AttentionE4m3 *e = &part.operands.attention_e4m3;
+        AttentionE4m3 *e = (AttentionE4m3 *)part.operands.other;
         e->q = q, e->k = k, e->v = v;
     }
     reference_part_on_host(&part, right, sizes);
@@ -99,7 +100,7 @@ static inline void check_contents(const Problem *p) {
     const Backend *backend = p->backend;
     const Buffer *buffers[OPERANDS] = {&p->a, &p->b, &p->bias, &p->scale_a, &p->scale_b, &p->first_row, &p->v};
     OperandShape list[OPERANDS];
-    int count = kind_operands(&p->shape, &p->gemm, list);
+    int count = kind_record(p->shape.kind)->operands(&p->shape, &p->gemm, list);
     for (int i = 0; i < count; i++) {
         if (list[i].id == OPERAND_FIRST_ROW) {
             int *rows = fetch(backend, &p->first_row);
@@ -117,7 +118,7 @@ static inline void check_contents(const Problem *p) {
         free(b);
         free(scale_b);
     }
-    is_int(is_attention(p->shape.kind) ? attention_faults(p) : reference_faults(p), 0,
+    is_int(has_heads(p->shape.kind) ? attention_faults(p) : reference_faults(p), 0,
            "the reference is the sums of what they hold");
 }
 
@@ -158,7 +159,7 @@ static inline void poke(const Problem *p, size_t index) {
 static inline void check_backend_at(const Backend *backend, const DeviceInfo *device, Shape shape) {
     Problem p;
     if (!ok(problem_open(&p, backend, device, shape, 5) == GEMM_OK, "%s: %s, %d x %d x %d opens", backend->name,
-            kind_names[shape.kind], shape.m, shape.n, shape.k)) {
+            kind_record(shape.kind)->name, shape.m, shape.n, shape.k)) {
         return;
     }
     for (DataKind data = 0; data < DATA_KINDS; data++) {

@@ -41,7 +41,7 @@ static inline DeviceInfo open_host(void) {
 static inline void open_problem(Problem *p, Shape shape, uint64_t seed, DataKind data) {
     DeviceInfo device = open_host();
     if (problem_open(p, host_backend(), &device, shape, seed) || problem_fill(p, data)) {
-        printf("Bail out! no problem of %s, %d x %d x %d\n", kind_names[shape.kind], shape.m, shape.n, shape.k);
+        printf("Bail out! no problem of %s, %d x %d x %d\n", kind_record(shape.kind)->name, shape.m, shape.n, shape.k);
         exit(1);
     }
 }

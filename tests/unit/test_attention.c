@@ -1,6 +1,7 @@
 /* test_attention.c - the problem of attention, of bf16 and of e4m3: is its reference the formula of kinds.h, does its tolerance pass what is
  * right and find what is not? */
 #include "host_backend.h"
+#include "../../beyond/13_attention/kind.h"
 
 #include "tap.h"
 
@@ -17,14 +18,14 @@ static double at(const Buffer *matrix, const long long *stride, int batch, int h
 }
 
 static double v_of(const Problem *p, int batch, int head, int key, int column) {
-    const Attention *a = &p->operands.attention;
+    const Attention *a = attention_in(&p->operands);
     head = head * a->kv_heads / a->heads;
     return kind == KIND_ATTENTION ? at(&p->v, a->v_stride, batch, head, key, column)
                                   : at(&p->v, a->v_stride, batch, head, column, key);
 }
 
 static double score_of(const Problem *p, int batch, int head, int query, int key) {
-    const Attention *a = &p->operands.attention;
+    const Attention *a = attention_in(&p->operands);
     double sum = 0;
     for (int i = 0; i < a->head_size; i++) {
         sum += at(&p->a, a->q_stride, batch, head, query, i) *
@@ -41,7 +42,7 @@ static int sees(const Attention *a, int query, int key) {
 static void reference_is_the_formula(int queries, int heads, int keys, Heads layout, DataKind data) {
     Problem p;
     open_case(&p, queries, heads, keys, layout, data);
-    const Attention *a = &p.operands.attention;
+    const Attention *a = attention_in(&p.operands);
     const float *lse = (const float *)p.expected_lse.data;
     int faults = 0, none = 0;
     for (int row = 0; row < p.gemm.m; row++) {
@@ -62,7 +63,7 @@ static void reference_is_the_formula(int queries, int heads, int keys, Heads lay
         }
     }
     ok(faults == 0, "%s, %s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s: the reference is the formula",
-       kind_names[kind], data_names[data], a->batches, heads, layout.size, a->kv_heads, queries, keys,
+       kind_record(kind)->name, data_names[data], a->batches, heads, layout.size, a->kv_heads, queries, keys,
        layout.causal ? ", causal" : "");
     is_int(none, layout.causal && queries > keys ? a->batches * heads * layout.size * (queries - keys) : 0,
            "so many elements have no key");
@@ -99,7 +100,7 @@ static float rounded(float weight) {
 }
 
 static void row_of_kernel(const Problem *p, int batch, int head, int query, Fault fault) {
-    const Attention *a = &p->operands.attention;
+    const Attention *a = attention_in(&p->operands);
     float largest = -INFINITY, sum = 0, out[128] = {0};
     for (int first = 0; first < a->keys; first += STEP) {
         float score[STEP], before = largest;
@@ -134,7 +135,7 @@ static void row_of_kernel(const Problem *p, int batch, int head, int query, Faul
 }
 
 static Tally judged(const Problem *p, Fault fault) {
-    const Attention *a = &p->operands.attention;
+    const Attention *a = attention_in(&p->operands);
     Tally tally;
     problem_poison(p);
     for (int batch = 0; batch < a->batches; batch++) {

@@ -215,7 +215,7 @@ static void tolerance_of_14_bits(Kind kind, int k) {
     for (Cut how = TO_ZERO; how <= DOWN; how++) {
         Tally tally = judged(&c, RIGHT, how);
         if (!ok(tally_is_right(&tally) && tally.worst < 0.6f, "%s, k %d, cut off %s: a right result passes",
-                kind_names[kind], k, how == TO_ZERO ? "towards zero" : "downwards")) {
+                kind_record(kind)->name, k, how == TO_ZERO ? "towards zero" : "downwards")) {
             diag("%llu wrong", (unsigned long long)tally.wrong);
         }
         tally = judged(&exact, RIGHT, how);
@@ -315,7 +315,7 @@ static void operands_are_as_said(Kind kind, DataKind data) {
     open_case(&c, kind, 37, 150, 300, 1, data);
     const Buffer *buffers[OPERANDS] = {&c.a, &c.b, &c.bias, &c.scale_a, &c.scale_b, &c.first_row, &c.v};
     OperandShape list[OPERANDS];
-    int faults = 0, largest_weights = 0, smallest_weights = 0, count = kind_operands(&c.shape, &c.gemm, list);
+    int faults = 0, largest_weights = 0, smallest_weights = 0, count = kind_record(kind)->operands(&c.shape, &c.gemm, list);
     for (int i = 0; i < count; i++) {
         const OperandShape *o = &list[i];
         if (o->id == OPERAND_FIRST_ROW) {
@@ -344,7 +344,7 @@ static void operands_are_as_said(Kind kind, DataKind data) {
             }
         }
     }
-    is_int(faults, 0, kind_names[kind]);
+    is_int(faults, 0, kind_record(kind)->name);
     ok(kind != KIND_W4A8 || (largest_weights && smallest_weights), "its weights are as large as 7 and -7");
     problem_close(&c);
 }
