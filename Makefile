@@ -172,9 +172,9 @@ comma := ,
 # Kinds of problem that one chapter has for itself: kind.c and kind.cu in its directory.
 KIND_C := $(wildcard $(CHAPTER_DIRS:%=%/kind.c))
 KIND_CU := $(if $(HAVE_NVCC),$(wildcard $(CHAPTER_DIRS:%=%/kind.cu)))
-kind_object = $(patsubst %,$(B)/harness/kind_%.o,$(notdir $(patsubst %/,%,$(dir $(1)))))
+kind_object = $(B)/harness/$(2)kind_$(notdir $(patsubst %/,%,$(dir $(1)))).o
 KIND_OBJECTS := $(foreach c,$(KIND_C),$(call kind_object,$(c)))
-GPU_ONLY_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o) $(foreach c,$(KIND_CU),$(patsubst %.o,%_gpu.o,$(call kind_object,$(c))))
+GPU_ONLY_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o) $(foreach c,$(KIND_CU),$(call kind_object,$(c),gpu_))
 HARNESS_OBJECTS := $(KIND_OBJECTS) $(filter-out $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o),$(GPU_ONLY_OBJECTS)) $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
 TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
 MODEL_OBJECTS := $(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c common/model/*/*.c))
@@ -196,7 +196,7 @@ $(2): $(1) $(CC_STAMP) $(if $(filter %.cu,$(1)),$(NVCC_STAMP))
 	$$(call $(3))
 endef
 $(foreach c,$(KIND_C),$(eval $(call kind_rule,$(c),$(call kind_object,$(c)),c_object)))
-$(foreach c,$(KIND_CU),$(eval $(call kind_rule,$(c),$(patsubst %.o,%_gpu.o,$(call kind_object,$(c))),cuda_object$(comma)$(ARCH_SM80))))
+$(foreach c,$(KIND_CU),$(eval $(call kind_rule,$(c),$(call kind_object,$(c),gpu_),cuda_object$(comma)$(ARCH_SM80))))
 
 $(MODEL_OBJECTS): $(B)/model_core/%.o: common/model/%.c $(CC_STAMP)
 	$(call c_object,-DGEMM_MODEL)
