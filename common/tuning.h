@@ -11,6 +11,6 @@ typedef struct {
 } Tuning;
 
 /* What of it a chapter heeds beside the variant. */
-enum { CHOOSES_TILE_GROUP = 1, CHOOSES_MEET = 2 };
+enum { CHOOSES_TILE_GROUP = 1, CHOOSES_MEET = 2, CHOOSES_BY_PLAN = 4 /* on a GPU, by measuring: plan.h */ };
 
 #endif

@@ -393,6 +393,20 @@ static void warn_if_slow(const Options *options, const Stage *stage, const Gemm 
     }
 }
 
+/* A chapter that plans measures its likeliest variants before it is timed. */
+static GemmStatus plan_chapter(const Options *options, Problem *problem, ChapterRun *run) {
+    Plan plan;
+    double ms;
+    if (!(chapter_beyond(run->chapter).choices & CHOOSES_BY_PLAN) || options->tuning.variant) {
+        return GEMM_OK;
+    }
+    GEMM_TRY(problem_fill_operands(problem, DATA_NORMAL));
+    GEMM_TRY(plan_run(run, &plan, &ms));
+    printf("plan     %d variants in %.0f ms: %s takes %.1f us; by the formula %s, %.1f us\n", plan.measured, ms,
+           plan.chosen->name, plan.chosen_us, plan.by_formula->name, plan.by_formula_us);
+    return GEMM_OK;
+}
+
 /* Everything between the buffers' allocation and their release. */
 static GemmStatus run_problem(const Options *options, const Stage *stage, Problem *problem, ChapterRun *run, int timed,
                               const Cublas *cublas) {
@@ -401,6 +415,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     kind_record(problem->shape.kind)->text(&problem->shape, gemm, product, sizeof product);
     printf("problem  %s, leading dimensions %d, %d, %d, seed %llu\n", product, gemm->lda, gemm->ldb, gemm->ldc,
            (unsigned long long)problem->seed);
+    GEMM_TRY(timed ? plan_chapter(options, problem, run) : GEMM_OK);
     if (stage->chapter->variants) {
         char text[256];
         describe_choice(stage->chapter->variants, &run->gemm, text, sizeof text);

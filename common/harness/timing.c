@@ -99,6 +99,24 @@ GemmStatus time_once(const Problem *problem, const Contestant *contestant, doubl
     return run_sample(problem->backend, &scratch, 1, ms);
 }
 
+/* As make_plan() wants it; `context` is the ChapterRun. */
+static GemmStatus time_variant(void *context, const Gemm *g, int launches, double *ms) {
+    ChapterRun *run = (ChapterRun *)context;
+    Contestant contestant = {.launch = run_launch, .context = run};
+    run->beyond.tuning.variant = beyond_of(g).tuning.variant;
+    GEMM_TRY(run_sample(run->problem->backend, &contestant, launches, ms));
+    *ms *= launches;
+    return GEMM_OK;
+}
+
+GemmStatus plan_run(ChapterRun *run, Plan *plan, double *ms) {
+    double begin = seconds_now();
+    GEMM_TRY(make_plan(run->chapter->variants, &run->gemm, time_variant, run, plan));
+    run->beyond.tuning.variant = plan->chosen->name;
+    *ms = (seconds_now() - begin) * 1000;
+    return GEMM_OK;
+}
+
 /* Launches that take `wanted_ms`, at least one. */
 static int launches_for(double wanted_ms, double ms) {
     double launches = ms > 0 ? ceil(wanted_ms / ms) : 1;

@@ -6,6 +6,7 @@
 #ifndef TIMING_H
 #define TIMING_H
 
+#include "../plan.h"
 #include "nvml.h"
 #include "problem.h"
 
@@ -50,6 +51,10 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
 /* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
  * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */
 GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, double seconds, const Nvml *nvml);
+
+/* Measures the likeliest variants for the run's problem, whose operands are filled, and has the run launch the fastest. Fills in
+ * the plan and how many milliseconds it took. */
+GemmStatus plan_run(ChapterRun *run, Plan *plan, double *ms);
 
 /* Milliseconds of one launch, the second of two. */
 GemmStatus time_once(const Problem *problem, const Contestant *contestant, double *ms);

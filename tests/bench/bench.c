@@ -17,7 +17,8 @@
  * scales for blocks; wgmma, mma.sync or copy (alone.h), alone on every SM; peers, each program to compare with that is linked
  * and of the group's kind.
  *
- * Options are those of a chapter's program, and `sustained`: without pauses, for some seconds.
+ * Options are those of a chapter's program; `sustained`: without pauses, for some seconds; and `planned`: the likeliest variants
+ * are measured first, and the fastest is timed.
  *
  * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last one
  * above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
@@ -157,7 +158,7 @@ static int print_failures(const Session *session) {
 }
 
 static void print_list(const Session *session) {
-    const Plan *plan = &session->plan;
+    const BenchRows *plan = &session->plan;
     double seconds = 0;
     for (int g = 0; g < plan->groups; g++) {
         char shape[48];

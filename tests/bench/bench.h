@@ -28,6 +28,7 @@ typedef struct {
     Options options;
     DataKind data;
     int sustained; /* without pauses */
+    int planned;   /* measures the likeliest variants first, and times the fastest */
     Shape shape[MAX_SHAPES];
     int shapes;
     Columns columns;
@@ -44,7 +45,7 @@ typedef struct {
     Row row[MAX_ROWS];
     Group group[MAX_GROUPS]; /* those of one shape behind each other: data and reference are made once */
     int rows, groups;
-} Plan;
+} BenchRows;
 
 /* What is wanted of a plan. NULL: all of it. */
 typedef struct {
@@ -55,7 +56,7 @@ typedef struct {
 } Wanted;
 
 /* Returns 1; 0 after one line on stderr. */
-int plan_read(const Wanted *wanted, Plan *plan);
+int plan_read(const Wanted *wanted, BenchRows *plan);
 /* "8192 x 8192 x 8192", or "-" where there is none. */
 const char *shape_text(const Shape *shape, char text[48]);
 
@@ -88,7 +89,7 @@ typedef struct {
 } Shared;
 
 typedef struct {
-    Plan plan;
+    BenchRows plan;
     const char *plan_name, *csv_path, *commit;
     char date[16];
     int rounds, pause_ms;

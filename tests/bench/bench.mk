@@ -15,7 +15,7 @@ MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 ##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
 ##maintain make peers PEERS=1|compile the adapters of CUTLASS, DeepGEMM and fast.cu, without running them
 ##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, beside cuBLAS; SEED=commit: the commit chooses them; ALL=1: every variant; needs a Hopper GPU
+##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, compared with cuBLAS; SEED=commit: the commit chooses them; needs a Hopper GPU
 .PHONY: survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures peers
 figures:
 	@tests/bench/figures
@@ -85,7 +85,7 @@ bench-fp8:
 bench-w4a8:
 	$(COMMIT) $(BENCH) w4a8 $(ARGS) && tests/bench/figures
 survey:
-	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)' $(ALL)
+	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)'
 limits:
 	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
 experiments:

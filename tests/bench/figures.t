@@ -100,8 +100,8 @@ my @drawn = map { (s/x/,/gr) =~ s/\n//r } `tests/bench/survey 1234 2 shapes`;
 for my $seed (1234) {
     $made = "$results/nvidia_made_2099-01-01_survey_$seed.csv";
     store($made, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\n" . join '',
-        map { "NVIDIA MADE,2099-01-01,later,survey,cuBLAS,$drawn[$_],100,1,1,TFLOP/s\nNVIDIA MADE,2099-01-01,later,survey,09,$drawn[$_]," . (80, 125)[$_] . ",1,1,TFLOP/s\n" } 0, 1);
-    like(try("$figures --print 'survey nvidia_made'"), qr/^\| 09, to cuBLAS \| 2 \| 1\.000 \| 0\.800 \|.*^Seed 1234\. NVIDIA MADE/ms,
+        map { "NVIDIA MADE,2099-01-01,later,survey,cuBLAS,$drawn[$_],100,1,1,TFLOP/s\nNVIDIA MADE,2099-01-01,later,survey,09 planned,$drawn[$_]," . (80, 125)[$_] . ",1,1,TFLOP/s\n" } 0, 1);
+    like(try("$figures --print 'survey nvidia_made'"), qr/^\| 09 planned, to cuBLAS \| 2 \| 1\.000 \| 0\.800 \|.*^Seed 1234\. NVIDIA MADE/ms,
         "the survey of seed $seed");
     like(try("$figures --print 'survey 1235 nvidia_made'"), qr/^Not measured/, 'another seed has none');
     is(try("$figures --print 'survey $seed nvidia_made'"), try("$figures --print 'survey nvidia_made'"), 'named, it is the same');

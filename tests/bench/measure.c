@@ -52,7 +52,7 @@ static void write_value(const Session *session, int group, const Row *row, doubl
     }
 }
 
-static int label_width(const Plan *plan, const Group *group) {
+static int label_width(const BenchRows *plan, const Group *group) {
     int width = 0;
     for (int i = 0; i < group->rows; i++) {
         int length = (int)strlen(plan->row[group->row[i]].label);
@@ -243,7 +243,7 @@ static GemmStatus prepare(Child *child, int group, int place, Runner *runner, St
 
 /* Appends the sound rows, of those that are sustained or of those that are not. */
 static GemmStatus list_rows(Child *child, int group, int sustained, Runner *runners, Contestant *list, int *count) {
-    const Plan *plan = &child->session->plan;
+    const BenchRows *plan = &child->session->plan;
     for (int place = 0; place < plan->group[group].rows; place++) {
         State state = LEFT_OUT;
         if (plan->row[plan->group[group].row[place]].sustained == sustained) {

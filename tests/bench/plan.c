@@ -138,6 +138,8 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     for (char *word = strtok(words, " \t"); word && argc < 31; word = strtok(NULL, " \t")) {
         if (strcmp(word, "sustained") == 0) {
             row->sustained = 1;
+        } else if (strcmp(word, "planned") == 0) {
+            row->planned = 1;
         } else {
             argv[argc++] = word;
         }
@@ -225,6 +227,9 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
         snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\": names have no comma, they stand in a CSV", row->label);
     } else if (!read_what(field[2], row, message) || !read_options(field[3], row, message)) {
         return 0;
+    } else if (row->planned && row->chapter && !(chapter_beyond(row->chapter).choices & CHOOSES_BY_PLAN)) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "\"planned\": %.60s does not plan; accepted is a chapter that does, as 09",
+                 field[2]);
     } else if ((row->what == RUN_ALONE) != (strcmp(field[4], "-") == 0)) {
         snprintf(message, OPTIONS_MESSAGE_SIZE, "\"-\" is the shape of what runs alone, and of nothing else");
     } else if (row->what == RUN_ALONE) {
@@ -241,7 +246,7 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
 /* ---- all of them ---- */
 
 /* Appends a row; for `peers` one for each that is linked. */
-static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE]) {
+static int add_row(const Row *row, BenchRows *plan, char message[OPTIONS_MESSAGE_SIZE]) {
     for (size_t i = 0; i < (row->is_peer ? sizeof peers / sizeof peers[0] : 1); i++) {
         int group = kernel_group(row->group);
         if (row->is_peer && (!peers[i] || kind_of(peers[i]) != (group < 0 ? KIND_BF16 : kernel_groups[group].kind))) {
@@ -264,7 +269,7 @@ static int add_row(const Row *row, Plan *plan, char message[OPTIONS_MESSAGE_SIZE
     return 1;
 }
 
-static int read_lines(const Wanted *wanted, FILE *in, const char *path, Plan *plan) {
+static int read_lines(const Wanted *wanted, FILE *in, const char *path, BenchRows *plan) {
     static Row row, given, last;
     char text[512], message[OPTIONS_MESSAGE_SIZE] = "";
     if (wanted->shapes && !read_shapes("--shapes", wanted->shapes, &given, message)) {
@@ -287,7 +292,7 @@ static int read_lines(const Wanted *wanted, FILE *in, const char *path, Plan *pl
 }
 
 /* Drops the rows that are not wanted. Every word of the lists must be some row's. */
-static int filter(const Wanted *wanted, Plan *plan) {
+static int filter(const Wanted *wanted, BenchRows *plan) {
     const char *option[] = {"--only", "--kernels"}, *list[] = {wanted->only, wanted->kernels};
     for (int which = 0; which < 2; which++) {
         char copy[512], *rest = copy, *word;
@@ -322,7 +327,7 @@ static int has_shape(const Row *row, const Shape *shape) {
 }
 
 /* Group by group for the first shape, then for the next: so data and reference of a shape are made once. */
-static int make_groups(Plan *plan) {
+static int make_groups(BenchRows *plan) {
     static Row all; /* its shapes are those of all rows */
     for (int i = 0; i < plan->rows; i++) {
         for (int s = 0; s < plan->row[i].shapes; s++) {
@@ -355,7 +360,7 @@ static int make_groups(Plan *plan) {
     return 1;
 }
 
-int plan_read(const Wanted *wanted, Plan *plan) {
+int plan_read(const Wanted *wanted, BenchRows *plan) {
     char path[256];
     snprintf(path, sizeof path, strchr(wanted->name, '/') ? "%.200s" : "tests/bench/plans/%.200s", wanted->name);
     FILE *in = fopen(path, "r");

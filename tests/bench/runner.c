@@ -213,6 +213,12 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         tuned.beyond.tuning = row->options.tuning;
         GEMM_TRY(run_open(&runner->chapter, &tuned, row->chapter));
         runner->chapter.problem = runner->problem;
+        if (row->planned) {
+            Plan plan;
+            double ms;
+            beat(session, runner->row);
+            GEMM_TRY(plan_run(&runner->chapter, &plan, &ms));
+        }
     }
     if (*state == NOT_RUN && row->kind == KIND_FP8) {
         take_turns(runner, runner->held->copies);

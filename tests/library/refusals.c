@@ -2,6 +2,7 @@
  * Linked with libgemm09.so alone: gemm09.h needs nothing of CUDA. */
 #include "tap.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,9 +102,9 @@ static void test_texts(void) {
     is_int(gemm09_launch(NULL, &p, NULL, 100), GEMM09_BAD_ARGUMENT, "no text: the same status");
     is_int(gemm09_create(NULL, NULL, 0), GEMM09_BAD_ARGUMENT, "create without a place for the handle, no text");
 
-    const char *names[6];
+    const char *names[7];
     int equal = 0;
-    for (int status = 0; status < 6; status++) {
+    for (int status = 0; status < 7; status++) {
         names[status] = gemm09_status_text((Gemm09Status)status);
         for (int other = 0; other < status; other++) {
             equal += strcmp(names[status], names[other]) == 0;
@@ -111,6 +112,70 @@ static void test_texts(void) {
     }
     is_int(equal, 0, "each status has a text of its own");
     contains(gemm09_status_text((Gemm09Status)-1), "not a status", "what is no status has one too");
+}
+
+/* ---- files of plans ---- */
+
+static const char HEAD[] = "libgemm09 plans 1\ncard NVIDIA H200, 132 SMs\n";
+static const char ONE[] = "plan 300 521 1003 1008 1008 528 split_128x64_by_2\n";
+
+/* Without a handle a file that is accepted ends at the handle; all else is looked at before. */
+static void load(const char *name, const char *text, const char *expected) {
+    char path[] = "/tmp/gemm09_plans_XXXXXX", said[GEMM09_TEXT_BYTES], wanted[GEMM09_TEXT_BYTES];
+    Gemm09Problem problems[4];
+    size_t count = 4;
+    int file = mkstemp(path);
+    if (file < 0 || write(file, text, strlen(text)) != (ssize_t)strlen(text) || close(file) != 0) {
+        ok(0, "%s: the file cannot be made", name);
+        return;
+    }
+    Gemm09Status status = gemm09_load_plans(NULL, path, problems, &count, said, sizeof said);
+    snprintf(wanted, sizeof wanted, "%s%s", expected[0] == ' ' || expected[0] == ',' ? path : "", expected);
+    int accepted = strncmp(expected, "handle", 6) == 0;
+    if (!ok(status == (accepted ? GEMM09_BAD_ARGUMENT : GEMM09_BAD_FILE) && strcmp(said, wanted) == 0 && count == 0,
+            "a file of plans: %s", name)) {
+        diag("status %d, \"%s\"", (int)status, said);
+    }
+    unlink(path);
+}
+
+static void refuse_files(void) {
+    char text[1024];
+    snprintf(text, sizeof text, "%s%send 1\n", HEAD, ONE);
+    load("a sound one", text, "handle is NULL: accepted is what gemm09_create() has made");
+    load("none at all", "", " is no file of plans: its first line is \"\", accepted is \"libgemm09 plans 1\"");
+    load("another version", "libgemm09 plans 2\nend 0\n",
+         " is no file of plans: its first line is \"libgemm09 plans 2\", accepted is \"libgemm09 plans 1\"");
+    snprintf(text, sizeof text, "%s%s", HEAD, ONE);
+    load("cut off between lines", text, " is cut off after 1 plans: the last line has to say how many there are");
+    snprintf(text, sizeof text, "%splan 300 521 10", HEAD);
+    load("cut off in a line", text, " is cut off after 0 plans: the last line has to say how many there are");
+    snprintf(text, sizeof text, "%s%splan 300 521 x 1008 1008 528 split_128x64_by_2\nend 2\n", HEAD, ONE);
+    load("a size that is no number", text,
+         ", line 4 is \"plan 300 521 x 1008 1008 528 split_128x64_by_2\": accepted is plan m n k lda ldb ldc kernel, or end "
+         "and how many");
+    snprintf(text, sizeof text, "%splan 300 521 1003 1000 1008 528 split_128x64_by_2\nend 1\n", HEAD);
+    load("a leading dimension that is too small", text,
+         ", line 3: \"plan 300 521 1003 1000 1008 528 split_128x64_by_2\" has a size that no launch accepts");
+    snprintf(text, sizeof text, "%splan 300 521 1003 1008 1008 528 split_128x65_by_2\nend 1\n", HEAD);
+    load("a kernel that the library has not got", text,
+         ", line 3: this library has no kernel split_128x65_by_2: measure that problem again");
+    snprintf(text, sizeof text, "%s%send 2\n", HEAD, ONE);
+    load("a line is missing", text, ", line 4 is \"end 2\" after 1 plans: accepted is end 1, and nothing after it");
+    snprintf(text, sizeof text, "%s%send 1\n%s", HEAD, ONE, ONE);
+    load("more after the end", text, ", line 4 is \"end 1\" after 1 plans: accepted is end 1, and nothing after it");
+    snprintf(text, sizeof text, "%s%s%s%s%s%send 5\n", HEAD, ONE, ONE, ONE, ONE, ONE);
+    load("more than there is room for", text, " has more plans than the 4 that there is room for");
+
+    Gemm09Problem p = good();
+    char said[GEMM09_TEXT_BYTES];
+    size_t count = 1;
+    is_int(gemm09_load_plans(NULL, "/nowhere/plans", &p, &count, said, sizeof said), GEMM09_BAD_FILE, "no file: refused");
+    contains(said, "/nowhere/plans cannot be read: No such file", "... and named");
+    is_int(gemm09_load_plans(NULL, NULL, &p, &count, said, sizeof said), GEMM09_BAD_ARGUMENT, "no path: refused");
+    is_int(gemm09_load_plans(NULL, "x", NULL, &count, said, sizeof said), GEMM09_BAD_ARGUMENT, "no problems: refused");
+    is_int(gemm09_save_plans(NULL, "x", &p, 1, said, sizeof said), GEMM09_BAD_ARGUMENT, "a problem without a plan: refused");
+    contains(said, "problems[0].plan is 0: accepted is what gemm09_plan() has written", "... and named");
 }
 
 int main(void) {
@@ -150,5 +215,6 @@ int main(void) {
     }
     gemm09_destroy(handle);
     test_texts();
+    refuse_files();
     return tap_done();
 }

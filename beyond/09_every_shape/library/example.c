@@ -1,13 +1,15 @@
-/* example - libgemm09 in a C program: the same product on two streams at once, compared with a sum in fp64; then by a plan, which
- * is measured on one stream and used on the other.
+/* example - libgemm09 in a C program: the same product on two streams at once, compared with a sum in fp64; then by
+ * plans, which are measured once and kept in a file.
  *
- * Run           make library, then build/release/library/example
+ * Run           make library, then build/release/library/example [FILE]      FILE: plans are loaded from it, and saved to it
  *
- * It prints a line for each size. example_torch.py makes the same matrices, and has to print the same lines. */
+ * It prints a line for each size, then how many plans it had. example_torch.py makes the same matrices, and has to print the same
+ * lines: with the same file, all bits are the same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda_runtime.h>
 
@@ -16,6 +18,11 @@
 enum { STREAMS = 2 };
 
 static const int sizes[][3] = {{1, 1, 1}, {16, 1024, 2048}, {300, 521, 1003}, {512, 640, 768}}; /* m, n, k */
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* The plans: problems whose addresses do not count. */
+static Gemm09Problem plans[SIZES];
+static size_t planned;
 
 static void must(cudaError_t error, const char *what) {
     if (error != cudaSuccess) {
@@ -108,6 +115,22 @@ static uint16_t *copied(const void *c, size_t bytes) {
     return host;
 }
 
+/* Writes the plan for p's sizes to p->plan: one that is known, or a new one, which is measured. */
+static void find_plan(const Gemm09 *handle, Gemm09Problem *p) {
+    char text[GEMM09_TEXT_BYTES];
+    for (size_t i = 0; i < planned; i++) {
+        const Gemm09Problem *q = &plans[i];
+        if (q->m == p->m && q->n == p->n && q->k == p->k && q->lda == p->lda && q->ldb == p->ldb && q->ldc == p->ldc) {
+            p->plan = q->plan;
+            return;
+        }
+    }
+    must09(gemm09_plan(handle, p, text, sizeof text), text);
+    if (planned < SIZES) {
+        plans[planned++] = *p;
+    }
+}
+
 static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspaces, int m, int n, int k) {
     char text[GEMM09_TEXT_BYTES];
     void *a = filled(m, k, 1), *b = filled(n, k, 2), *c[STREAMS];
@@ -124,23 +147,24 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
         p[i].workspace = workspaces[i], p[i].workspace_bytes = gemm09_workspace_bytes();
         p[i].stream = streams[i];
     }
-    for (int planned = 0; planned < 2; planned++) {
+    for (int by_plan = 0; by_plan < 2; by_plan++) {
         for (int i = 0; i < STREAMS; i++) {
-            must09(planned && i == 0 ? gemm09_plan(handle, &p[i], text, sizeof text)
-                                     : gemm09_launch(handle, &p[i], text, sizeof text),
-                   text);
-            p[STREAMS - 1].plan = p[0].plan;
+            if (by_plan) {
+                find_plan(handle, &p[i]);
+            }
+            must09(gemm09_launch(handle, &p[i], text, sizeof text), text);
         }
         for (int i = 0; i < STREAMS; i++) {
             must(cudaStreamSynchronize(streams[i]), "the multiplication");
             uint16_t *host = copied(c[i], bytes);
             right = right && is_right(host, m, n, k);
-            sum[planned][i] = checksum(host, m, n);
-            right = right && sum[planned][i] == sum[planned][0];
+            sum[by_plan][i] = checksum(host, m, n);
+            right = right && sum[by_plan][i] == sum[by_plan][0];
             free(host);
         }
     }
-    printf("%d x %d x %d: %s, checksum %016llx\n", m, n, k, right ? "right" : "WRONG", (unsigned long long)sum[0][0]);
+    printf("%d x %d x %d: %s, checksum %016llx, by its plan %016llx\n", m, n, k, right ? "right" : "WRONG",
+           (unsigned long long)sum[0][0], (unsigned long long)sum[1][0]);
     for (int i = 0; i < STREAMS; i++) {
         must(cudaFree(c[i]), "cudaFree");
     }
@@ -149,7 +173,7 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
     return right;
 }
 
-int main(void) {
+int main(int argc, char *argv[]) {
     char text[GEMM09_TEXT_BYTES];
     Gemm09 *handle;
     must09(gemm09_create(&handle, text, sizeof text), text);
@@ -160,9 +184,20 @@ int main(void) {
         must(cudaMalloc(&workspaces[i], gemm09_workspace_bytes()), "an allocation");
         must(cudaMemsetAsync(workspaces[i], 0, gemm09_workspace_bytes(), streams[i]), "cudaMemsetAsync");
     }
+    planned = SIZES;
+    if (argc < 2 || access(argv[1], F_OK) != 0) {
+        planned = 0;
+    } else {
+        must09(gemm09_load_plans(handle, argv[1], plans, &planned, text, sizeof text), text);
+    }
+    size_t loaded = planned;
     int wrong = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < SIZES; i++) {
         wrong += !multiply(handle, streams, workspaces, sizes[i][0], sizes[i][1], sizes[i][2]);
+    }
+    printf("%zu plans loaded, %zu measured\n", loaded, planned - loaded);
+    if (argc >= 2 && planned > loaded) {
+        must09(gemm09_save_plans(handle, argv[1], plans, planned, text, sizeof text), text);
     }
     gemm09_destroy(handle);
     for (int i = 0; i < STREAMS; i++) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """example_torch - libgemm09 in PyTorch: on the current stream, captured in a CUDA graph, and by a plan.
 
-Run           make library, then python3 beyond/09_every_shape/library/example_torch.py [libgemm09.so]
+Run           make library, then python3 beyond/09_every_shape/library/example_torch.py [libgemm09.so [FILE]]
+              FILE: plans are loaded from it, and saved to it
 
 It makes the matrices that example.c makes, and prints the same lines, with the same bits. Exit status 3: no PyTorch, or no GPU.
 """
@@ -39,7 +40,7 @@ class Gemm09:
         self.library.gemm09_workspace_bytes.restype = ctypes.c_size_t
         self.library.gemm09_status_text.restype = ctypes.c_char_p
         self.library.gemm09_destroy.argtypes = [ctypes.c_void_p]
-        self.plans = {}
+        self.plans = {}  # (m, n, k, lda, ldb, ldc): plan
         self.handle = ctypes.c_void_p()
         self.call(self.library.gemm09_create, ctypes.byref(self.handle))
 
@@ -52,6 +53,20 @@ class Gemm09:
         status = function(*arguments, text, ctypes.c_size_t(len(text)))
         if status != 0:
             raise RuntimeError(f"{self.library.gemm09_status_text(status).decode()}: {text.value.decode()}")
+
+    def load(self, path):
+        """Plans of an earlier process. A damaged file, or one of another card, raises an error that names the line."""
+        problems, count = (Problem * 4096)(), ctypes.c_size_t(4096)
+        self.call(self.library.gemm09_load_plans, self.handle, path.encode(), problems, ctypes.byref(count))
+        for p in problems[: count.value]:
+            self.plans[(p.m, p.n, p.k, p.lda, p.ldb, p.ldc)] = p.plan
+
+    def save(self, path):
+        problems = (Problem * len(self.plans))()
+        for p, (sizes, plan) in zip(problems, self.plans.items()):
+            p.m, p.n, p.k, p.lda, p.ldb, p.ldc = sizes
+            p.plan = plan
+        self.call(self.library.gemm09_save_plans, self.handle, path.encode(), problems, ctypes.c_size_t(len(problems)))
 
     def workspace(self):
         """One for each stream, and one for each graph."""
@@ -70,7 +85,7 @@ class Gemm09:
         problem = Problem(a.size(0), b.size(0), a.size(1), a.data_ptr(), a.stride(0), b.data_ptr(), b.stride(0),
                           c.data_ptr(), c.stride(0), workspace.data_ptr(), workspace.numel(),
                           torch.cuda.current_stream().cuda_stream)
-        shape = (a.shape, a.stride(), b.shape, b.stride(), c.stride())
+        shape = (problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldc)
         problem.plan = self.plans.get(shape, 0) if plan else 0
         measures = plan and problem.plan == 0
         self.call(self.library.gemm09_plan if measures else self.library.gemm09_launch, self.handle, ctypes.byref(problem))
@@ -108,6 +123,10 @@ def main():
         print("example_torch: torch sees no GPU", file=sys.stderr)
         return 3
     gemm = Gemm09(sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "../../../build/release/library/libgemm09.so"))
+    plans = sys.argv[2] if len(sys.argv) > 2 else None
+    if plans and os.path.exists(plans):
+        gemm.load(plans)
+    loaded = len(gemm.plans)
     wrong = 0
     stream = torch.cuda.Stream()
     for m, n, k in SIZES:
@@ -138,7 +157,10 @@ def main():
             gemm.multiply(a, b, c3, gemm.workspace(), plan=True)
         right = right and is_right(planned[0], a, b) and torch.equal(planned[0], planned[1])
         wrong += not right
-        print(f"{m} x {n} x {k}: {'right' if right else 'WRONG'}, checksum {checksum(c):016x}")
+        print(f"{m} x {n} x {k}: {'right' if right else 'WRONG'}, checksum {checksum(c):016x}, by its plan {checksum(planned[0]):016x}")
+    print(f"{loaded} plans loaded, {len(gemm.plans) - loaded} measured")
+    if plans and len(gemm.plans) > loaded:
+        gemm.save(plans)
     return 1 if wrong else 0
 
 

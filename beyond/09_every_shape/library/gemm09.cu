@@ -1,5 +1,6 @@
 /* gemm09 - 09_every_shape.cu as a library: gemm09.h says what it does. The chapter's source is included as it is; it believes
  * in its arguments, so they are looked at here. */
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -21,8 +22,8 @@
 struct Gemm09 {
     int device;
     int sm_count, shared_bytes;
-    int memory_gb_s, l2_bytes;
     int clusters[9]; /* [CTAs of one]: how many run at a time */
+    char card[128];  /* "NVIDIA H200, 132 SMs" */
 };
 
 /* What the call that this thread is in works with. The chapter does not know handles. */
@@ -33,11 +34,9 @@ static __thread struct {
 
 #define report(...) gemm_fails(&current.error, GEMM_USAGE, __VA_ARGS__)
 
-/* In the place of common/device/card.h, which keeps what it has read in variables that all threads share: the handle's. */
-#define CARD_H
+/* In place of those of common/device/card.h, which keep what they have read in variables that all threads share. */
+#define OWN_CARD
 static inline int current_card(void) { return current.handle->device; }
-static inline int memory_gb_s(void) { return current.handle->memory_gb_s; }
-static inline int l2_bytes(void) { return current.handle->l2_bytes; }
 static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
     (void)kernel, (void)threads, (void)shared_bytes;
     return current.handle->clusters[cluster];
@@ -47,6 +46,7 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
 #define cudaFuncSetAttribute(...) cudaSuccess
 #define CHAPTER_SYMBOL(id) gemm09_chapter_##id
 #include "../09_every_shape.cu"
+#include "../../../common/plan.h"
 #undef cudaFuncSetAttribute
 
 static const int64_t MAX_LD = INT_MAX / 8 * 8;
@@ -200,31 +200,6 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *t
     return leave(status, text, text_bytes);
 }
 
-/* gemm09_plan() times the CANDIDATES variants whose cost() is least, in ROUNDS rounds, each for about STRETCH_MS at a time.
- * The least time of a variant counts: what disturbs a launch makes it longer. */
-enum { CANDIDATES = 8, ROUNDS = 5, MAX_LAUNCHES = 100 };
-static const float STRETCH_MS = 1;
-
-/* Writes the numbers of the candidates, the cheapest first; gives how many there are. */
-static int cheapest(const Gemm *g, int *candidate) {
-    int count = 0;
-    for (int i = 0; i < variants.count; i++) {
-        if (has_sms_for(&table[i], g)) {
-            double mine = cost(&table[i], g);
-            int at = count < CANDIDATES ? count++ : CANDIDATES;
-            for (; at > 0 && cost(&table[candidate[at - 1]], g) > mine; at--) {
-                if (at < CANDIDATES) {
-                    candidate[at] = candidate[at - 1];
-                }
-            }
-            if (at < CANDIDATES) {
-                candidate[at] = i;
-            }
-        }
-    }
-    return count;
-}
-
 /* The stream waits while the host queues launches: else those that are shorter than the queueing all take as long as that. */
 static __global__ void wait_for_host(int microseconds) {
     uint64_t begin, now;
@@ -234,8 +209,10 @@ static __global__ void wait_for_host(int microseconds) {
     } while (now - begin < (uint64_t)microseconds * 1000);
 }
 
-/* Launches behind one another on the stream, from one event to the other. */
-static GemmStatus time_launches(const Gemm *g, int launches, const cudaEvent_t *event, float *ms) {
+/* As make_plan() wants it: launches one after the other on the stream, from one event to the other. `context`: two events. */
+static GemmStatus time_launches(void *context, const Gemm *g, int launches, double *ms) {
+    const cudaEvent_t *event = (const cudaEvent_t *)context;
+    float elapsed = 0;
     wait_for_host<<<1, 1, 0, g->stream>>>(20 + 5 * launches);
     GemmStatus status = cuda_status(cudaGetLastError(), "wait_for_host", &current.error);
     if (status == GEMM_OK) {
@@ -251,30 +228,9 @@ static GemmStatus time_launches(const Gemm *g, int launches, const cudaEvent_t *
         status = cuda_status(cudaEventSynchronize(event[1]), "cudaEventSynchronize", &current.error);
     }
     if (status == GEMM_OK) {
-        status = cuda_status(cudaEventElapsedTime(ms, event[0], event[1]), "cudaEventElapsedTime", &current.error);
+        status = cuda_status(cudaEventElapsedTime(&elapsed, event[0], event[1]), "cudaEventElapsedTime", &current.error);
     }
-    return status;
-}
-
-/* Round 0 warms up, and says how many launches a stretch has. */
-static GemmStatus measure(const Gemm *g, Beyond *beyond, const cudaEvent_t *event, int *plan) {
-    int candidate[CANDIDATES], count = cheapest(g, candidate), launches = 1, best = 0;
-    float least[CANDIDATES], ms = 0;
-    GemmStatus status = GEMM_OK;
-    for (int round = 0; round <= ROUNDS; round++) {
-        for (int i = 0; status == GEMM_OK && i < count; i++) {
-            beyond->tuning.variant = table[candidate[i]].name;
-            status = time_launches(g, launches, event, &ms);
-            least[i] = round <= 1 || ms < least[i] ? ms : least[i];
-        }
-        if (round == 0 && status == GEMM_OK) {
-            launches = ms * MAX_LAUNCHES < STRETCH_MS ? MAX_LAUNCHES : 1 + (int)(STRETCH_MS / ms);
-        }
-    }
-    for (int i = 1; status == GEMM_OK && i < count; i++) {
-        best = least[i] < least[best] ? i : best;
-    }
-    *plan = 1 + candidate[best];
+    *ms = elapsed;
     return status;
 }
 
@@ -292,13 +248,13 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
     Beyond more;
     Gemm g = gemm_of(handle, p, &more);
     cudaEvent_t event[2] = {NULL, NULL};
-    int plan = 0;
+    Plan plan;
     status = status_of(cuda_status(cudaEventCreate(&event[0]), "cudaEventCreate", &current.error));
     if (status == GEMM09_OK) {
         status = status_of(cuda_status(cudaEventCreate(&event[1]), "cudaEventCreate", &current.error));
     }
     if (status == GEMM09_OK) {
-        status = status_of(measure(&g, &more, event, &plan));
+        status = status_of(make_plan(&variants, &g, time_launches, event, &plan));
     }
     for (int i = 0; i < 2; i++) {
         if (event[i] != NULL) {
@@ -307,11 +263,84 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
     }
     if (status == GEMM09_OK) {
         /* C gets the bits that later launches with this plan will have. */
-        p->plan = plan;
+        p->plan = 1 + (int)(plan.chosen - table);
         g = gemm_of(handle, p, &more);
         status = status_of(launch(&g, &current.error));
     }
     return leave(status, text, text_bytes);
+}
+
+#include "plans.h"
+
+static int path_fits(const char *path) {
+    if (path == NULL || *path == '\0') {
+        report(path == NULL ? "path is NULL: accepted is a file's name" : "path is empty: accepted is a file's name");
+        return 0;
+    }
+    return 1;
+}
+
+Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gemm09Problem *problems, size_t count,
+                               char *text, size_t text_bytes) {
+    enter(handle);
+    if (!path_fits(path) || (problems == NULL && count > 0)) {
+        if (path != NULL && *path != '\0') {
+            report("problems is NULL: accepted are %zu problems", count);
+        }
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (problems[i].plan < 1 || problems[i].plan > variants.count) {
+            report("problems[%zu].plan is %d: accepted is what gemm09_plan() has written", i, problems[i].plan);
+            return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+        }
+    }
+    if (handle == NULL) {
+        report("handle is NULL: accepted is what gemm09_create() has made");
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+    }
+    /* Written beside the old file, which is replaced when all of it is there. */
+    char *fresh = (char *)malloc(strlen(path) + sizeof ".new");
+    if (fresh == NULL) {
+        report("there is no memory for a file's name");
+        return leave(GEMM09_NO_MEMORY, text, text_bytes);
+    }
+    sprintf(fresh, "%s.new", path);
+    FILE *out = fopen(fresh, "w");
+    int good = out != NULL && write_plans(out, handle->card, problems, count);
+    good = out != NULL && fclose(out) == 0 && good && rename(fresh, path) == 0;
+    if (!good) {
+        report("%s cannot be written: %s", path, strerror(errno));
+        remove(fresh);
+    }
+    free(fresh);
+    return leave(good ? GEMM09_OK : GEMM09_BAD_FILE, text, text_bytes);
+}
+
+Gemm09Status gemm09_load_plans(const Gemm09 *handle, const char *path, Gemm09Problem *problems, size_t *count,
+                               char *text, size_t text_bytes) {
+    enter(handle);
+    if (!path_fits(path) || problems == NULL || count == NULL) {
+        if (path != NULL && *path != '\0') {
+            report("%s is NULL: accepted is where the plans go", problems == NULL ? "problems" : "count");
+        }
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+    }
+    size_t most = *count;
+    *count = 0;
+    FILE *in = fopen(path, "r");
+    if (in == NULL) {
+        report("%s cannot be read: %s", path, strerror(errno));
+        return leave(GEMM09_BAD_FILE, text, text_bytes);
+    }
+    long found = read_plans(in, path, handle != NULL ? handle->card : NULL, problems, most);
+    fclose(in);
+    if (found >= 0 && handle == NULL) {
+        report("handle is NULL: accepted is what gemm09_create() has made");
+        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+    }
+    *count = found > 0 ? (size_t)found : 0;
+    return leave(found >= 0 ? GEMM09_OK : GEMM09_BAD_FILE, text, text_bytes);
 }
 
 /* Of the current device; `otherwise`, where it cannot be read. */
@@ -332,10 +361,11 @@ static Gemm09Status read_device(Gemm09 *h) {
     }
     h->sm_count = attribute(cudaDevAttrMultiProcessorCount, h->device, 1);
     h->shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, h->device, 0);
-    h->l2_bytes = attribute(cudaDevAttrL2CacheSize, h->device, 0);
-    /* Two transfers a clock, as card.h has it; 0: not known. */
-    h->memory_gb_s = (int)(2.0 * attribute(cudaDevAttrMemoryClockRate, h->device, 0) *
-                           attribute(cudaDevAttrGlobalMemoryBusWidth, h->device, 0) / 8 / 1e6);
+    cudaDeviceProp properties;
+    if (cuda_status(cudaGetDeviceProperties(&properties, h->device), "cudaGetDeviceProperties", &current.error) != GEMM_OK) {
+        return GEMM09_NO_DEVICE;
+    }
+    snprintf(h->card, sizeof h->card, "%.80s, %d SMs", properties.name, h->sm_count);
     return GEMM09_OK;
 }
 
@@ -397,6 +427,7 @@ const char *gemm09_status_text(Gemm09Status status) {
     case GEMM09_NO_DEVICE: return "there is no Hopper GPU to use";
     case GEMM09_CUDA_FAILED: return "a call of CUDA failed";
     case GEMM09_NO_MEMORY: return "the host has no memory left";
+    case GEMM09_BAD_FILE: return "a file of plans is not accepted";
     }
     return "not a status of libgemm09";
 }

@@ -3,7 +3,8 @@
  *     C[m][n] = sum over k of A[m][k] * B[n][k]          bf16 in, fp32 accumulation, bf16 out
  *
  * Use           handle = gemm09_create() once for a device; gemm09_launch() as often as you like; gemm09_destroy().
- *               Where a problem comes often, gemm09_plan() once before.
+ *               Where a problem comes often, gemm09_plan() once before; gemm09_save_plans() and gemm09_load_plans() keep plans
+ *               from one process to the next.
  * Link          -lgemm09 (libgemm09.so has its own CUDA runtime), or libgemm09.a with -lcudart or -lcudart_static.
  *
  * Failures      Whatever goes wrong comes back as a status, and as a sentence in `text`, the caller's buffer of
@@ -29,6 +30,7 @@ typedef enum {
     GEMM09_NO_DEVICE = 2,    /* no GPU, no driver, or not a Hopper GPU */
     GEMM09_CUDA_FAILED = 3, /* a CUDA call failed; the text names it, and the error, which may be an earlier launch's */
     GEMM09_NO_MEMORY = 4,   /* of the host, for a handle */
+    GEMM09_BAD_FILE = 5, /* of plans: the text says which line is not accepted, or what the system says */
 } Gemm09Status;
 
 enum {
@@ -86,6 +88,18 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *problem, c
  * and B should hold numbers like those to come, as power counts. C has the product afterwards, as the plan's kernel computes it.
  * The stream is not being captured, and nothing else runs on the GPU. If it fails, problem->plan stays as it was. */
 Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *problem, char *text, size_t text_bytes);
+
+/* Writes the sizes, leading dimensions and plans of `count` problems into a file of text, so that a later process need not
+ * measure. An old file stays as it was until the new one is complete. */
+Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gemm09Problem *problems, size_t count,
+                               char *text, size_t text_bytes);
+
+/* Reads such a file: fills in the same members of `problems`, and leaves the others zero. *count is how many there is room for,
+ * and then how many there are. The whole file is refused if a line is not as gemm09_save_plans() writes it, if the end is
+ * missing, if it is of another card, or if this library has not got one of its kernels; *count is then 0. A launch with a
+ * loaded plan has the same bits as one with the plan that was saved. */
+Gemm09Status gemm09_load_plans(const Gemm09 *handle, const char *path, Gemm09Problem *problems, size_t *count,
+                               char *text, size_t text_bytes);
 
 /* What a status means, in a few words; never NULL. */
 const char *gemm09_status_text(Gemm09Status status);

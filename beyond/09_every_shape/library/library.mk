@@ -7,6 +7,7 @@ ATTENTION_SOURCE := beyond/13_attention/library
 LIBRARY_FILES := $(addprefix $(LIBRARY)/,gemm09.o libgemm09.so libgemm09.a example example_static attention13.o \
                  libattention13.so libattention13.a attention)
 OBJCOPY := objcopy
+NEEDS += gemm09:SM90A attention13:SM90A # as the chapters that they include
 
 ##learn make library|build libgemm09 of 09_every_shape and libattention13, shared and static, and programs that use them; needs nvcc
 .PHONY: library
