@@ -58,6 +58,7 @@ typedef struct {
     int tiles_m, tiles_n; /* in clusters of tiles */
     int group;            /* tile rows walked together, in clusters */
     int cm, cn;           /* CTAs of a cluster along m, in gemm_split() parts of k; and along n */
+    int swapped;          /* gemm(): A and B are swapped, so its epilogue transposes */
     /* What follows from these, as a division takes a GPU about 100 cycles. */
     int log_cn;                /* cn is 1 << log_cn */
     int clusters;              /* that are launched */
@@ -239,6 +240,27 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
+/* A warp's sums of 16 rows x 8 columns to C, of which a thread has four. A and B are swapped, so a row of the sums is a column of C. Threads whose rows are 1 and then 2 apart exchange sums, so that each
+ * stores four columns, and four of them a sector of 32 bytes. */
+DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
+    int odd = row & 1, high = row & 2;
+    uint32_t left = pack_bf16x2(v[0], v[2]), right = pack_bf16x2(v[1], v[3]); /* of row and row + 8 */
+    uint32_t other = __shfl_xor_sync(0xffffffffu, odd ? left : right, 4);
+    uint32_t even_row = odd ? other : left, odd_row = odd ? right : other;
+    uint32_t first = (even_row & 0xffff) | odd_row << 16, eighth = even_row >> 16 | (odd_row & 0xffff0000);
+    other = __shfl_xor_sync(0xffffffffu, high ? first : eighth, 8);
+    uint64_t four = high ? other | (uint64_t)eighth << 32 : first | (uint64_t)other << 32;
+    int c_row = col + odd, c_col = row - odd + high * 3; /* of the rows from 0 or 8 on, if high the latter */
+    bf16 *c = &p->g.c[(size_t)c_row * p->g.ldc + c_col];
+    if (c_row < p->g.n && c_col + 4 <= p->g.m) {
+        *(uint64_t *)c = four;
+    } else if (c_row < p->g.n) {
+        for (int i = 0; i < 4 && c_col + i < p->g.m; i++) {
+            c[i] = (bf16)(four >> i * 16);
+        }
+    }
+}
+
 /* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
 DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, const int bm, const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_of(bm, bn);
@@ -364,6 +386,12 @@ DEVICE void consume(const Params *p, Shared *s, const Place *at, Work work, int 
             int row = tile.m * bm + first + block * 64, col = tile.n * bn;
             if (schedule == PINGPONG) {
                 store_block(s, p, bn, acc[block], row, col, consumer, &store);
+            } else if (p->swapped) {
+                UNROLL
+                for (int quad = 0; quad < bn / 8; quad++) {
+                    store_transposed(p, row + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4,
+                                     col + quad * 8 + (int)threadIdx.x % 4 * 2, &acc[block][quad * 4]);
+                }
             } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
                 store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
             }
@@ -488,80 +516,51 @@ DEVICE void multiply_part(const Params *p, Shared *s, const Place *at, int consu
     }
 }
 
-/* gemm_split(): a warp's sums of 16 rows x 8 columns to C, of which a thread has four. It computes the exchanged problem, B
- * times A transposed: their row there is C's column. Threads whose rows are 1 and then 2 apart exchange sums, so that each
- * stores four columns, and four of them a sector of 32 bytes. */
-DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
-    int odd = row & 1, high = row & 2;
-    uint32_t left = pack_bf16x2(v[0], v[2]), right = pack_bf16x2(v[1], v[3]); /* of row and row + 8 */
-    uint32_t other = __shfl_xor_sync(0xffffffffu, odd ? left : right, 4);
-    uint32_t even_row = odd ? other : left, odd_row = odd ? right : other;
-    uint32_t first = (even_row & 0xffff) | odd_row << 16, eighth = even_row >> 16 | (odd_row & 0xffff0000);
-    other = __shfl_xor_sync(0xffffffffu, high ? first : eighth, 8);
-    uint64_t four = high ? other | (uint64_t)eighth << 32 : first | (uint64_t)other << 32;
-    int c_row = col + odd, c_col = row - odd + high * 3; /* of the rows from 0 or 8 on, if high the latter */
-    bf16 *c = &p->g.c[(size_t)c_row * p->g.ldc + c_col];
-    if (c_row < p->g.n && c_col + 4 <= p->g.m) {
-        *(uint64_t *)c = four;
-    } else if (c_row < p->g.n) {
-        for (int i = 0; i < 4 && c_col + i < p->g.m; i++) {
-            c[i] = (bf16)(four >> i * 16);
-        }
-    }
-}
-
 /* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
  * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
-DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, const float acc[MAX_BN / 2], const int bm,
-                     const int bn, const int parts) {
-    const int quads = bn / 8, share = share_of(bn, parts);
-    const int threads = 128 * consumers_of(SPLIT_K, bm);
-    int part = at->row;
+DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, float acc[MAX_BN / 2], const int bm,
+                     const int bn) {
+    const int quads = bn / 8, threads = 128 * consumers_of(SPLIT_K, bm);
+    int part = at->row, share = p->share;
     /* [parts - 1], those of the other CTAs in the order of their ranks, [share][threads] */
     float4 *received = (float4 *)((char *)s + p->received);
     int thread = (int)threadIdx.x - 128;
+    int owner = 0, nth = 0; /* the quad is the nth of this CTA's */
     UNROLL
     for (int quad = 0; quad < quads; quad++) {
         const float *v = &acc[quad * 4];
-        int owner = quad / share, place = (part - (part > owner)) * share + quad % share;
+        int place = (part - (part > owner)) * share + nth;
         if (owner != part) {
             st_async_v4(
                 &received[place * threads + thread], (owner << p->log_cn) + at->col,
                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])),
                 &s->received);
         }
+        nth = nth + 1 == share ? 0 : nth + 1;
+        owner += nth == 0;
     }
     /* Waits until all sums of the other CTAs have landed: before, old bytes would be added. It also keeps this CTA from
      * ending while they are on their way. */
     mbarrier_wait_parity_cluster(&s->received, 0);
     int row = tile.m * bm + thread / 128 * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
     int col = tile.n * bn + thread % 4 * 2;
-    UNROLL
-    for (int quad = 0; quad < quads; quad++) {
-        if (quad / share == part) {
-            /* In the order of the parts, whichever came first: so every launch has the same bits. */
-            float sum[4] = {0, 0, 0, 0};
-            UNROLL
-            for (int from = 0; from < parts; from++) {
-                const float *own = &acc[quad * 4];
-                float4 v = from == part ? make_float4(own[0], own[1], own[2], own[3])
-                                        : received[((from - (from > part)) * share + quad % share) * threads + thread];
-                sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
+    /* In the order of their ranks, after its own sums, whichever landed first: so every launch has the same bits. */
+    for (int from = 0; from < at->cm - 1; from++) {
+        UNROLL
+        for (int quad = 0; quad < quads; quad++) {
+            nth = quad - part * share;
+            if (nth >= 0 && nth < share) {
+                float4 v = received[(from * share + nth) * threads + thread];
+                acc[quad * 4] += v.x, acc[quad * 4 + 1] += v.y, acc[quad * 4 + 2] += v.z, acc[quad * 4 + 3] += v.w;
             }
-            store_transposed(p, row, col + quad * 8, sum);
         }
     }
-}
-
-/* gemm_split(): the same with the number of parts as a constant, so that the loops over the sums are unrolled. */
-DEVICE void add_sums_by(const Params *p, Shared *s, const Place *at, Tile tile, const float acc[MAX_BN / 2],
-                        const int bm, const int bn) {
-    switch (at->cm) {
-    case 1: add_sums(p, s, at, tile, acc, bm, bn, 1); break;
-    case 2: add_sums(p, s, at, tile, acc, bm, bn, 2); break;
-    case 3: add_sums(p, s, at, tile, acc, bm, bn, 3); break;
-    case 4: add_sums(p, s, at, tile, acc, bm, bn, 4); break;
-    case 6: add_sums(p, s, at, tile, acc, bm, bn, 6); break;
+    UNROLL
+    for (int quad = 0; quad < quads; quad++) {
+        nth = quad - part * share;
+        if (nth >= 0 && nth < share) {
+            store_transposed(p, row, col + quad * 8, &acc[quad * 4]);
+        }
     }
 }
 
@@ -621,7 +620,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
              * sent before would come to no barrier, or to a CTA that has not started. */
             cluster_wait();
         }
-        add_sums_by(p, s, &at, tile, acc, bm, bn);
+        add_sums(p, s, &at, tile, acc, bm, bn);
     }
 }
 
@@ -703,6 +702,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.tiles_m = ceil_div(p.g.m, v->bm * along_m(v));
     p.tiles_n = ceil_div(p.g.n, v->bn * v->along_n);
     p.group = tile_group(v, g);
+    p.swapped = v->schedule == SWAPPED;
     p.cm = v->cluster / v->along_n, p.cn = v->along_n, p.log_cn = v->along_n / 2; /* of 1, 2 or 4 */
     p.clusters = cta_count(v, g) / v->cluster;
     if (v->schedule == SPLIT_K) {
@@ -711,10 +711,10 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
         p.stages = stages_in(v);
     }
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
-    int exchanged = v->schedule == SPLIT_K;
-    if (tensor_map_2d(&p.map_a, exchanged ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK,
+    int swapped = is_swapped(v);
+    if (tensor_map_2d(&p.map_a, swapped ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK,
                       SWIZZLE_128B, error) ||
-        tensor_map_2d(&p.map_b, exchanged ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK,
+        tensor_map_2d(&p.map_b, swapped ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK,
                       SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
@@ -732,7 +732,7 @@ static size_t workspace_bytes(const Gemm *g) {
     return sizeof(int); /* the counter of the meeting */
 }
 
-static const ChapterBeyond beyond_the_ladder = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET};
+static const ChapterBeyond beyond_the_ladder = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET | CHOOSES_BY_PLAN};
 CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
         .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .variants = &variants,
         .beyond = &beyond_the_ladder);

@@ -7,8 +7,6 @@
 #if defined(GEMM_MODEL) || !defined(__CUDACC__)
 
 static inline int current_card(void) { return 0; }
-static inline int memory_gb_s(void) { return 4814; }
-static inline int l2_bytes(void) { return 60 << 20; }
 /* How many clusters of `cluster` CTAs run at a time; 0: not known. The kernel has one CTA on an SM. */
 static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
     (void)kernel, (void)cluster, (void)threads, (void)shared_bytes;
@@ -16,38 +14,6 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
 }
 
 #else
-
-/* An attribute of the current device; 0 if it cannot be read. Asked once for each device and kept in `known`: the
- * driver takes milliseconds for clocks, more than a launch. */
-enum { MAX_DEVICES = 64 };
-static inline int device_attribute(cudaDeviceAttr attribute, int known[MAX_DEVICES]) {
-    int device, value = 0;
-    if (cudaGetDevice(&device) || device >= MAX_DEVICES) {
-        return 0;
-    }
-    if (known[device] == 0 && cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess) {
-        known[device] = value;
-    }
-    return known[device];
-}
-
-/* Its number; -1 if it cannot be read. */
-static inline int current_card(void) {
-    int device;
-    return cudaGetDevice(&device) == cudaSuccess ? device : -1;
-}
-
-/* What the memory can move at most, GB/s: two transfers a clock. 0 if it is not known. */
-static inline int memory_gb_s(void) {
-    static int khz[MAX_DEVICES], bits[MAX_DEVICES];
-    return (int)(2.0 * device_attribute(cudaDevAttrMemoryClockRate, khz) *
-                 device_attribute(cudaDevAttrGlobalMemoryBusWidth, bits) / 8 / 1e6);
-}
-
-static inline int l2_bytes(void) {
-    static int bytes[MAX_DEVICES];
-    return device_attribute(cudaDevAttrL2CacheSize, bytes);
-}
 
 /* How many clusters of so many CTAs of this kernel the current device runs at a time; 0 if it does not say. Of four
  * CTAs, fewer than its SMs have space for: a cluster stays in one GPC, and not every GPC has a multiple of four SMs. */
@@ -67,7 +33,16 @@ static inline int active_clusters(const void *kernel, int cluster, int threads, 
     return count;
 }
 
-enum { MAX_CLUSTER = 8 };
+#ifndef OWN_CARD /* a library keeps these in its handles */
+
+enum { MAX_DEVICES = 64, MAX_CLUSTER = 8 };
+
+/* Its number; -1 if it cannot be read. */
+static inline int current_card(void) {
+    int device;
+    return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
+
 static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
     static int known[MAX_DEVICES][MAX_CLUSTER + 1];
     int device;
@@ -80,5 +55,6 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
     return known[device][cluster];
 }
 
+#endif
 #endif
 #endif

@@ -1,0 +1,95 @@
+/* stream_k.h - Stream-K for the cooperative kernel: the last waves' k-tiles are dealt out evenly, so no SM idles. Used by
+ * experiments/stream_k.patch alone; notes.md has what it gains.
+ *
+ * All tiles' k-tiles stand in a row, tile after tile. Whole waves but the last are computed as ever. What is left of the row is cut
+ * into as many equal runs as there are CTAs. A run may begin inside a tile: its CTA then sends the sums of that piece to the CTA
+ * that has the tile's first k-tile, which adds them up and stores the tile. All CTAs have to run at the same time. */
+#ifndef STREAM_K_H
+#define STREAM_K_H
+
+enum { STREAM_FLAGS = 4096 }; /* bytes of the workspace before the sums: the meeting's counter, and a flag for each consumer */
+
+/* A role's way through the pieces of tiles. */
+typedef struct {
+    int index, first, k_tiles; /* of the piece: its tile, its first k-tile and how many it has */
+    int next, step, whole;     /* the next whole tile, from one to the next, and how many there are */
+    int at, end, base;         /* what is left of the run, counted in k-tiles from tile `base` on */
+    int of_tile;               /* k-tiles of a tile */
+} Work;
+
+/* Where the run of this CTA begins, in k-tiles. */
+DEVICE int run_begin(int cta, int k_tiles) { return (int)((long long)k_tiles * cta / gridDim.x); }
+
+DEVICE int stream_length(int tiles, int of_tile) {
+    int ctas = (int)gridDim.x, whole = tiles % ctas == 0 ? tiles / ctas : tiles / ctas - 1;
+    return (tiles - (whole > 0 ? whole : 0) * ctas) * of_tile;
+}
+
+DEVICE Work stream_work(int tiles, int of_tile) {
+    int length = stream_length(tiles, of_tile), cta = (int)blockIdx.x, ctas = (int)gridDim.x;
+    Work work = {.next = cta, .step = ctas, .whole = (tiles - length / of_tile) / ctas, .base = tiles - length / of_tile};
+    work.at = run_begin(cta, length), work.end = run_begin(cta + 1, length), work.of_tile = of_tile;
+    return work;
+}
+
+/* Goes on to the next piece; 0 if there is none. */
+DEVICE int next_tile(Work *work) {
+    if (work->whole > 0) {
+        work->whole--;
+        work->index = work->next, work->first = 0, work->k_tiles = work->of_tile;
+        work->next += work->step;
+        return 1;
+    }
+    work->index = work->base + work->at / work->of_tile, work->first = work->at % work->of_tile;
+    work->k_tiles = min_int(work->of_tile - work->first, work->end - work->at);
+    work->at += work->k_tiles;
+    return work->k_tiles > 0;
+}
+
+/* The sums that consumer `consumer` of a CTA sends, four for each of `count` / 4 places and each thread; and its flag. */
+DEVICE float4 *sums_of(char *workspace, int cta, int consumer, int consumers, int count) {
+    return (float4 *)(workspace + STREAM_FLAGS) + (size_t)(cta * consumers + consumer) * (count / 4) * 128;
+}
+DEVICE int *flag_of(char *workspace, int cta, int consumer) { return (int *)workspace + 4 + cta * 4 + consumer; }
+
+/* A consumer: sends its sums of a piece that does not begin its tile. */
+DEVICE void send_sums(char *workspace, int consumer, int consumers, const float *acc, const int count) {
+    float4 *to = sums_of(workspace, (int)blockIdx.x, consumer, consumers, count) + threadIdx.x % 128;
+    UNROLL
+    for (int i = 0; i < count / 4; i++) {
+        to[i * 128] = make_float4(acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]);
+    }
+    /* The thread that raises the flag waits for the sums of all others. */
+    named_barrier_sync(1 + consumer, 128);
+    if (threadIdx.x % 128 == 0) {
+        /* Releases the sums to the thread of another CTA that acquires the flag. */
+        global_store(release, flag_of(workspace, (int)blockIdx.x, consumer), 1);
+    }
+}
+
+/* A consumer: adds the sums of the CTAs that have the rest of its tile, in their order, and leaves zeros there. `covered`: up to
+ * where this CTA's own piece goes, in k-tiles of the row. */
+DEVICE void add_rest(char *workspace, int consumer, int consumers, float *acc, const int count, int covered, int length,
+                     int of_tile) {
+    int tile_end = (covered / of_tile + 1) * of_tile;
+    for (int cta = (int)blockIdx.x + 1; covered < tile_end; cta++) {
+        float4 *from = sums_of(workspace, cta, consumer, consumers, count) + threadIdx.x % 128;
+        if (threadIdx.x % 128 == 0) {
+            /* Waits until the other CTA has sent its sums. */
+            while (global_load(acquire, flag_of(workspace, cta, consumer)) == 0) {
+            }
+            global_store(relaxed, flag_of(workspace, cta, consumer), 0);
+        }
+        /* The other threads wait for the one that has seen the flag. */
+        named_barrier_sync(1 + consumer, 128);
+        UNROLL
+        for (int i = 0; i < count / 4; i++) {
+            float4 v = from[i * 128];
+            acc[4 * i] += v.x, acc[4 * i + 1] += v.y, acc[4 * i + 2] += v.z, acc[4 * i + 3] += v.w;
+            from[i * 128] = make_float4(0, 0, 0, 0);
+        }
+        covered = run_begin(cta + 1, length);
+    }
+}
+
+#endif
