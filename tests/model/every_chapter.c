@@ -1,9 +1,9 @@
 /* every_chapter.c - every chapter, unchanged, on the model: right numbers and no report over edge sizes, variants, policies
  * and seeds. TAP.
  *
- *     every_chapter              a sample: a run of each chapter and size in two policies, of each kernel at a third of the
- *                                sizes in one, each time in another variant; TIER=long: at all sizes, with two seeds for
- *                                each policy
+ *     every_chapter              a sample: a run of each chapter and size in two policies, of each kernel at a fifth of the
+ *                                sizes in one, other sizes and another variant at each commit (TURN); TIER=long: at all
+ *                                sizes, with two seeds for each policy
  *     every_chapter 25           25 of them
  *     every_chapter 25 07        only chapters whose name contains "07"
  *     every_chapter 25 0 500000  only sizes with at most so many products */
@@ -159,9 +159,9 @@ static void check_sizes(const Chapter *chapter, const Size *list, int count, int
         int kernel = -1;
         for (int v = 0; v < variants; v++) {
             kernel += begins_kernel(chapter->variants, v);
-            if (is_in_turn(chapter->variants, v, commits_turn + s) && (seeds > 0 || (s + kernel) % 3 == 0)) {
+            if (is_in_turn(chapter->variants, v, commits_turn + s) && (seeds > 0 || (s + kernel + commits_turn) % 5 == 0)) {
                 check(chapter, list[s], chapter->variants->variant[v].name,
-                      seeds > 0 ? all_runs(1) : some_runs((s + kernel) / 3 + kernel, 1));
+                      seeds > 0 ? all_runs(1) : some_runs((s + kernel) / 5 + kernel, 1));
             }
         }
     }
