@@ -190,13 +190,13 @@ $(TIMELINE_OBJECTS): $(B)/timeline/%.o: common/timeline/%.c $(CC_STAMP)
 $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.cu $(NVCC_STAMP)
 	$(call cuda_object,$(ARCH_SM80))
 
-# $(1): source, $(2): object, $(3): recipe
+# $(1): source, $(2): object
 define kind_rule
 $(2): $(1) $(CC_STAMP) $(if $(filter %.cu,$(1)),$(NVCC_STAMP))
-	$$(call $(3))
+	$(if $(filter %.cu,$(1)),$$(call cuda_object,$$(ARCH_SM80)),$$(call c_object))
 endef
-$(foreach c,$(KIND_C),$(eval $(call kind_rule,$(c),$(call kind_object,$(c)),c_object)))
-$(foreach c,$(KIND_CU),$(eval $(call kind_rule,$(c),$(call kind_object,$(c),gpu_),cuda_object$(comma)$(ARCH_SM80))))
+$(foreach c,$(KIND_C),$(eval $(call kind_rule,$(c),$(call kind_object,$(c)))))
+$(foreach c,$(KIND_CU),$(eval $(call kind_rule,$(c),$(call kind_object,$(c),gpu_))))
 
 $(MODEL_OBJECTS): $(B)/model_core/%.o: common/model/%.c $(CC_STAMP)
 	$(call c_object,-DGEMM_MODEL)
