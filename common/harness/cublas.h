@@ -1,10 +1,8 @@
-/* cublas.h - NVIDIA's own GEMM beside ours, from libraries loaded when used. */
+/* cublas.h - NVIDIA's own GEMM beside ours, from a library that is loaded when it is used. */
 #ifndef CUBLAS_H
 #define CUBLAS_H
 
 #include "backend.h"
-
-enum { CUBLASLT_ALGORITHMS = 8 };
 
 typedef struct Cublas Cublas;
 
@@ -21,14 +19,9 @@ typedef struct {
 
 GemmStatus cublas_launch(void *cublas_run);
 
-/* cuBLASLt's proposals for one problem, best guess first. fp8: its operands, in place of a and b; NULL: it is of bf16. */
-typedef struct CublasLt CublasLt;
-CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size);
-void cublaslt_close(CublasLt *lt);      /* NULL is allowed */
-int cublaslt_count(const CublasLt *lt); /* 1 .. CUBLASLT_ALGORITHMS */
-void cublaslt_choose(CublasLt *lt, int algorithm);
-/* Other operands for the next launches, alike in all but their addresses. */
-void cublaslt_operands(CublasLt *lt, const Fp8 *fp8);
-GemmStatus cublaslt_launch(void *lt);
+/* The newest version of a library of CUDA ("libcublas"), where the loader finds it or in the toolkit's usual place; NULL, and
+ * one line in `why`. find_function() stores the address of a function of it, or NULL, where `function` points. */
+void *open_cuda_library(const char *name, char *why, size_t why_size);
+void find_function(void *library, void *function, const char *name);
 
 #endif

@@ -61,7 +61,7 @@ $(B)/tests/bench/libflash3.so: tests/bench/peers/flash3.cu tests/bench/peers/get
 bench-attention: $(B)/library/libattention13.so $(FLASH3)
 	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
 
-BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o) \
+BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o cublaslt.o) \
                  $(call chapter_objects,$(CHAPTERS)) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)

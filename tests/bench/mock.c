@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "alone.h"
-#include "harness/cublas.h"
+#include "cublaslt.h"
 #include "harness/nvml.h"
 
 enum { MOST_BYTES = 1 << 28 }; /* what is larger is not really there */

@@ -4,7 +4,7 @@
 #define RUNNER_H
 
 #include "bench.h"
-#include "harness/cublas.h"
+#include "cublaslt.h"
 
 enum {
     ALONE_SIZE = 256,  /* the problem whose A an instruction alone multiplies */
