@@ -21,7 +21,7 @@ Heads kind_heads(const Shape *shape) {
 }
 
 /* A matrix whose rows are padded to 16 bytes, and by `pad` elements more. */
-static OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad) {
+OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad) {
     int unit = 16 / type_bytes(type);
     return (OperandShape){id, name, type, 0, rows, columns, (columns + unit - 1) / unit * unit + pad};
 }
@@ -72,24 +72,6 @@ double source_b(const DataSource *source, const Gemm *gemm, int expert, int colu
                source_value(source, OPERAND_SCALE_B, TYPE_BF16, row * groups + group);
     default: return source_value(source, OPERAND_B, TYPE_BF16, index);
     }
-}
-
-/* The share that a draw gives an expert: 0 to 15, and nothing for one in four. */
-static int share_of_expert(uint64_t seed, int expert) {
-    uint64_t draw = draw_of(seed, OPERAND_FIRST_ROW, (uint64_t)expert);
-    return draw & 3 ? 1 + (int)(draw >> 8 & 15) : 0;
-}
-
-void expert_rows(uint64_t seed, int m, int experts, int *first_row) {
-    long long all = 0, before = 0;
-    for (int e = 0; e < experts; e++) {
-        all += share_of_expert(seed, e);
-    }
-    for (int e = 0; e < experts; e++) {
-        first_row[e] = all > 0 ? (int)(m * before / all) : 0;
-        before += share_of_expert(seed, e);
-    }
-    first_row[experts] = m;
 }
 
 int kind_is_exact(Kind kind, DataKind data) { return data != DATA_NORMAL && kind_record(kind)->max_exact_k > 0; }
@@ -179,13 +161,13 @@ void reference_part_on_host(const ReferencePart *part, double *expected, float *
 
 /* ---- the records ------------------------------------------------------------------------------------------------- */
 
-static void product_text(const Gemm *g, char text[128]) {
+void product_text(const Gemm *g, char text[128]) {
     snprintf(text, 128, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
 }
 
 static double eps_of_bias(int k) { return accumulation_eps(k + 1); }
 
-static double eps_of_blocks(int k) {
+double eps_of_blocks(int k) {
     double blocks = ceil_div(k, SCALE_K);
     return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
 }
@@ -226,58 +208,6 @@ static void gelu_text(const Shape *shape, const Gemm *g, char *text, size_t size
     snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product);
 }
 
-static int fp8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
-    int groups = ceil_div(gemm->k, SCALE_K), count = two_operands(gemm, TYPE_E4M3, list);
-    list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, shape->pad);
-    list[count++] =
-        padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, shape->pad);
-    return count;
-}
-static void fp8_place(const Problem *problem, int on_host, Operands *at) {
-    OperandShape list[OPERANDS];
-    (void)on_host;
-    fp8_operands(&problem->shape, &problem->gemm, list);
-    at->fp8 = (Fp8){(const e4m3 *)problem->a.data,
-                    (const e4m3 *)problem->b.data,
-                    (const float *)problem->scale_a.data,
-                    (const float *)problem->scale_b.data,
-                    list[2].ld,
-                    list[3].ld};
-}
-static void fp8_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
-    char product[128];
-    (void)shape;
-    product_text(g, product);
-    snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
-}
-
-static int w4a8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
-    int count = 0, groups = ceil_div(gemm->k, SCALE_K), experts = shape->experts;
-    long long rows = (long long)experts * gemm->n;
-    list[count++] = (OperandShape){OPERAND_A, "A", TYPE_E4M3, 0, gemm->m, gemm->k, gemm->lda};
-    list[count++] = (OperandShape){OPERAND_B, "weights", TYPE_INT4, 1, rows, gemm->k, gemm->k};
-    list[count++] = (OperandShape){OPERAND_SCALE_B, "scale B", TYPE_BF16, 1, rows, groups, groups};
-    list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, 1, gemm->m, shape->pad);
-    list[count++] = (OperandShape){OPERAND_FIRST_ROW, "first rows", TYPE_INT32, 0, 1, experts + 1, experts + 1};
-    return count;
-}
-static void w4a8_place(const Problem *problem, int on_host, Operands *at) {
-    at->w4a8 = (W4a8){(const e4m3 *)problem->a.data,
-                      (const float *)problem->scale_a.data,
-                      (const int8_t *)(on_host ? problem->host_b : problem->b.data),
-                      (const bf16 *)(on_host ? problem->host_scale_b : problem->scale_b.data),
-                      problem->shape.experts,
-                      (const int *)problem->first_row.data,
-                      problem->host_first_row};
-}
-static void w4a8_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
-    char product[128];
-    int experts = shape->experts;
-    product_text(g, product);
-    snprintf(text, size, "C[%d][%d] = %s, e4m3 * int4 of %d expert%s, with scales for %d of k", g->m, g->n, product,
-             experts, experts > 1 ? "s" : "", SCALE_K);
-}
-
 const KindRecord *kind_record(Kind kind) {
     static const KindRecord bf16_kind = {.name = "bf16",
                                          .type = TYPE_BF16,
@@ -295,26 +225,10 @@ const KindRecord *kind_record(Kind kind) {
                                          .eps = eps_of_bias,
                                          .max_exact_k = 0,
                                          .is_sum = 0};
-    static const KindRecord fp8_kind = {.name = "fp8",
-                                         .type = TYPE_E4M3,
-                                         .operands = fp8_operands,
-                                         .place = fp8_place,
-                                         .text = fp8_text,
-                                         .eps = eps_of_blocks,
-                                         .max_exact_k = (1 << 24) / (16 * 16) - 1,
-                                         .is_sum = 1};
-    static const KindRecord w4a8_kind = {.name = "w4a8",
-                                         .type = TYPE_E4M3,
-                                         .operands = w4a8_operands,
-                                         .place = w4a8_place,
-                                         .text = w4a8_text,
-                                         .eps = eps_of_blocks,
-                                         .max_exact_k = (1 << 24) / (28 * 4) - 1,
-                                         .is_sum = 1};
     static const KindRecord *const records[KINDS] = {[KIND_BF16] = &bf16_kind,
                                                      [KIND_BIAS_GELU] = &gelu_kind,
-                                                     [KIND_FP8] = &fp8_kind,
-                                                     [KIND_W4A8] = &w4a8_kind,
+                                                     [KIND_FP8] = &kind_of_fp8,
+                                                     [KIND_W4A8] = &kind_of_w4a8,
                                                      [KIND_ATTENTION] = &kind_of_attention,
                                                      [KIND_ATTENTION_E4M3] = &kind_of_attention_e4m3};
     return records[kind];

@@ -267,7 +267,7 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern const KindRecord kind_of_attention, kind_of_attention_e4m3;
+extern const KindRecord kind_of_fp8, kind_of_w4a8, kind_of_attention, kind_of_attention_e4m3;
 const KindRecord *kind_record(Kind kind);
 #ifdef __cplusplus
 }
@@ -275,6 +275,12 @@ const KindRecord *kind_record(Kind kind);
 
 /* What the product takes. */
 double kind_flop(const Shape *shape, const Gemm *gemm);
+
+/* For records: a matrix whose rows are padded to 16 bytes, and by `pad` elements more; "A[16][64] * B[32][64]^T"; the
+ * tolerance of blocks of 128 that are promoted to fp32. */
+OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad);
+void product_text(const Gemm *gemm, char text[128]);
+double eps_of_blocks(int k);
 
 /* Has a problem of this kind heads? They are shape->heads; kind_heads() returns them without zeros. */
 static inline int has_heads(Kind kind) { return kind_record(kind)->sizes != NULL; }

@@ -1,0 +1,38 @@
+/* kind.c - a product of e4m3 with scales for blocks, as a problem. */
+#include "../../common/harness/problem.h"
+
+static int fp8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
+    int groups = ceil_div(gemm->k, SCALE_K), count = 0;
+    list[count++] = (OperandShape){OPERAND_A, "A", TYPE_E4M3, 0, gemm->m, gemm->k, gemm->lda};
+    list[count++] = (OperandShape){OPERAND_B, "B", TYPE_E4M3, 0, gemm->n, gemm->k, gemm->ldb};
+    list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, shape->pad);
+    list[count++] =
+        padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, shape->pad);
+    return count;
+}
+static void fp8_place(const Problem *problem, int on_host, Operands *at) {
+    OperandShape list[OPERANDS];
+    (void)on_host;
+    fp8_operands(&problem->shape, &problem->gemm, list);
+    at->fp8 = (Fp8){(const e4m3 *)problem->a.data,
+                    (const e4m3 *)problem->b.data,
+                    (const float *)problem->scale_a.data,
+                    (const float *)problem->scale_b.data,
+                    list[2].ld,
+                    list[3].ld};
+}
+static void fp8_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
+    char product[128];
+    (void)shape;
+    product_text(g, product);
+    snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
+}
+
+const KindRecord kind_of_fp8 = {.name = "fp8",
+                                .type = TYPE_E4M3,
+                                .operands = fp8_operands,
+                                .place = fp8_place,
+                                .text = fp8_text,
+                                .eps = eps_of_blocks,
+                                .max_exact_k = (1 << 24) / (16 * 16) - 1,
+                                .is_sum = 1};
