@@ -166,8 +166,8 @@ DEVICE void gemm(const Params *p, const int bn) {
                 for (int step = 0; step < STEPS; step++) {
                     UNROLL
                     for (int block = 0; block < BM / 64; block++) {
-                        wgmma_ss(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
-                                 b + step * WGMMA_K16_STEP, k_tile + step > 0);
+                        wgmma_m64k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
+                                     b + step * WGMMA_K16_STEP, k_tile + step > 0);
                     }
                 }
                 wgmma_commit_group();

@@ -103,20 +103,22 @@ DEVICE void registers_settled(float *d, int count) {
 DEVICE void wgmma_m64n256k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_256(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }
-/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 208, A and B K-major in shared memory by descriptor. All of the
- * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
-DEVICE void wgmma_m64n208k16(float *d, uint64_t a, uint64_t b, int accumulate) {
-    WGMMA_208(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
-}
 /* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 192, A and B K-major in shared memory by descriptor. All of the
  * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_192(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }
-/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 128, A and B K-major in shared memory by descriptor. All of the
- * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
-DEVICE void wgmma_m64n128k16(float *d, uint64_t a, uint64_t b, int accumulate) {
-    WGMMA_128(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
+
+/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x n, A and B K-major in shared memory by descriptor: n is 128, 160,
+ * 192 or 208, a constant where this is inlined, of which one instruction is left. PTX 9.7.15.5.2. */
+DEVICE void wgmma_m64k16(const int n, float *d, uint64_t a, uint64_t b, int accumulate) {
+    switch (n) {
+    case 128: WGMMA_128(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
+    case 160: WGMMA_160(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
+    case 192: WGMMA_192(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
+    case 208: WGMMA_208(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
+    default: asm volatile("n of wgmma_m64k16() is 128, 160, 192 or 208;");
+    }
 }
 
 /* A product of any width: n is 8, 16, .. 256, a constant where this is inlined, and float d[n / 2]. SS: both operands
@@ -177,9 +179,8 @@ DEVICE void wgmma_rs_e4m3(const int n, float *d, const uint32_t *a, uint64_t b, 
 #define wgmma_wait_group(n) model_wgmma_wait_group(n, HERE)
 #define registers_settled(d, count) model_registers_settled(d, count)
 #define wgmma_m64n256k16(d, a, b, accumulate) wgmma_ss(256, d, a, b, accumulate)
-#define wgmma_m64n208k16(d, a, b, accumulate) wgmma_ss(208, d, a, b, accumulate)
 #define wgmma_m64n192k16(d, a, b, accumulate) wgmma_ss(192, d, a, b, accumulate)
-#define wgmma_m64n128k16(d, a, b, accumulate) wgmma_ss(128, d, a, b, accumulate)
+#define wgmma_m64k16(n, d, a, b, accumulate) wgmma_ss(n, d, a, b, accumulate)
 #define wgmma_ss(n, d, a, b, accumulate) model_wgmma_ss(MATRIX_BF16, n, d, a, b, accumulate, 0, 0, HERE)
 #define wgmma_ss_trans_a(n, d, a, b, accumulate) model_wgmma_ss(MATRIX_BF16, n, d, a, b, accumulate, 1, 0, HERE)
 #define wgmma_ss_trans_b(n, d, a, b, accumulate) model_wgmma_ss(MATRIX_BF16, n, d, a, b, accumulate, 0, 1, HERE)

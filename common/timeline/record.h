@@ -495,10 +495,9 @@ DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int 
 
 /* wgmma.h */
 #define wgmma_fence() (trace_products_begin(), wgmma_fence())
-#define wgmma_m64n128k16(...) (trace_product(128), wgmma_m64n128k16(__VA_ARGS__))
 #define wgmma_m64n192k16(...) (trace_product(192), wgmma_m64n192k16(__VA_ARGS__))
-#define wgmma_m64n208k16(...) (trace_product(208), wgmma_m64n208k16(__VA_ARGS__))
 #define wgmma_m64n256k16(...) (trace_product(256), wgmma_m64n256k16(__VA_ARGS__))
+#define wgmma_m64k16(n, ...) (trace_product(n), wgmma_m64k16(n, __VA_ARGS__))
 #define wgmma_ss(n, ...) (trace_product(n), wgmma_ss(n, __VA_ARGS__))
 #define wgmma_rs(n, ...) (trace_product(n), wgmma_rs(n, __VA_ARGS__))
 #define wgmma_rs_trans_b(n, ...) (trace_product(n), wgmma_rs_trans_b(n, __VA_ARGS__))
