@@ -60,7 +60,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
-    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 12_fp8 13_w4a8));
+    qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_plans 12_fp8 13_w4a8));
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '');
 store('plan', <<'TEXT');
@@ -78,10 +78,12 @@ second | alone | wgmma | | -
 second | copied | copy | | -
 third | zeros | 02_patched | --data zeros | 16
 third | sustained | 02 | --data integers sustained | 16
+survey | planned | 09 | planned | 16
+survey | by formula | 09 | | 16
 TEXT
 my $said = run("$scratch/plan --rounds 2 --csv $scratch/all.csv");
 is($status, 1, 'rows without a figure: exit status 1');
-like($said, qr/^4 groups and shapes; /m, 'all were gone through');
+like($said, qr/^5 groups and shapes; /m, 'all were gone through');
 my %why = ('first element wrong' => 'wrong', hangs => 'hang', fails => 'error', crashes => 'error', 'turns wrong' => 'wrong',
     missing => 'not built', refuses => 'refused', larger => 'left out');
 my @csv = split /\n/, slurp('all.csv');
@@ -97,6 +99,8 @@ is_deeply([ row('right', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-0
 is(scalar(row('right', '8,16,24', 'TFLOP/s')), 1, 'right at another shape, where a neighbour hangs');
 is_deeply([ row('hangs', '8,16,24', '.*') ], [], 'what has hung is not tried again');
 like($said, qr/hangs \(first, 8 x 16 x 24: hang\)/, '... and named');
+is_deeply([ row('planned', '16,16,16', '.*') ], [ '4.096e-06,4.096e-06,4.096e-06,TFLOP/s', '1,1,1,fast_one' ], 'planned: the fastest of the likeliest');
+is_deeply([ row('by formula', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1,1,1,slow_one' ], 'by the formula: what it likes best');
 is_deeply([ row('alone', '0,0,0', 'TFLOP/s') ], ['200,200,200,TFLOP/s'], 'an instruction alone: its own operations');
 is_deeply([ row('copied', '0,0,0', 'TB/s') ], ['2000,2000,2000,TB/s'], 'a copy of 5 us: bytes; that the host takes 10 does not count');
 is(scalar(row('zeros', '16,16,16', 'TFLOP/s')), 1, 'other data take part in the same rounds; a patch that is built');
