@@ -174,8 +174,10 @@ KIND_C := $(wildcard $(CHAPTER_DIRS:%=%/kind.c))
 KIND_CU := $(if $(HAVE_NVCC),$(wildcard $(CHAPTER_DIRS:%=%/kind.cu)))
 kind_object = $(B)/harness/$(2)kind_$(notdir $(patsubst %/,%,$(dir $(1)))).o
 KIND_OBJECTS := $(foreach c,$(KIND_C),$(call kind_object,$(c)))
-GPU_ONLY_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o) $(foreach c,$(KIND_CU),$(call kind_object,$(c),gpu_))
-HARNESS_OBJECTS := $(KIND_OBJECTS) $(filter-out $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o),$(GPU_ONLY_OBJECTS)) $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o)
+RECORDER := $(if $(HAVE_NVCC),$(B)/timeline/gpu_recorder.o)
+KIND_CU_OBJECTS := $(foreach c,$(KIND_CU),$(call kind_object,$(c),gpu_))
+GPU_ONLY_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o) $(KIND_CU_OBJECTS) $(RECORDER)
+HARNESS_OBJECTS := $(KIND_OBJECTS) $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o) $(GPU_ONLY_OBJECTS)
 TIMELINE_OBJECTS := $(patsubst common/timeline/%.c,$(B)/timeline/%.o,$(wildcard common/timeline/*.c))
 MODEL_OBJECTS := $(patsubst common/model/%.c,$(B)/model_core/%.o,$(wildcard common/model/*.c common/model/*/*.c))
 COMMON := $(HARNESS_OBJECTS) $(TIMELINE_OBJECTS) $(MODEL_OBJECTS)
@@ -188,6 +190,9 @@ $(TIMELINE_OBJECTS): $(B)/timeline/%.o: common/timeline/%.c $(CC_STAMP)
 	$(call c_object)
 
 $(HARNESS_CU:common/harness/%.cu=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.cu $(NVCC_STAMP)
+	$(call cuda_object,$(ARCH_SM80))
+
+$(B)/timeline/gpu_recorder.o: common/timeline/gpu_recorder.cu $(NVCC_STAMP)
 	$(call cuda_object,$(ARCH_SM80))
 
 # $(1): source, $(2): object

@@ -24,10 +24,8 @@ static void note_device(char *why, size_t why_size, const cudaDeviceProp *found)
              found->major, found->minor, found->sharedMemPerBlockOptin);
 }
 
-static void free_trace_buffers(void);
-
 static void gpu_close(void) {
-    free_trace_buffers();
+    recorder_close();
     for (int slot = 0; slot < EVENT_SLOTS; slot++) {
         if (events[slot]) {
             cudaEventDestroy(events[slot]);
@@ -70,6 +68,7 @@ static GemmStatus set_up(int device, const cudaDeviceProp *properties, DeviceInf
     TRY(cudaRuntimeGetVersion(&info->runtime_cuda));
     TRY(cudaDeviceGetPCIBusId(info->pci_bus_id, sizeof info->pci_bus_id, device));
     info->stream = stream;
+    recorder_open(stream);
     return GEMM_OK;
 }
 
@@ -393,159 +392,11 @@ static GemmStatus gpu_clock_mhz(double *mhz) {
     return GEMM_OK;
 }
 
-/* ---- recording ---- */
-
-/* What the traced launches since gpu_trace_begin() record (timeline/record.h), in the GPU's memory; at other times, what the
- * last one does, in the first place. */
-static struct {
-    struct {
-        TraceBuffers buffers;
-        size_t bytes;    /* of all records */
-        int is_clean;    /* zero, and no launch has had them since */
-        int ctas, warps; /* of the launch; warps of a CTA */
-        char name[48];
-    } launch[MAX_TRACE_LAUNCHES];
-    int launches;
-    int recording; /* gpu_trace_begin() was called, and gpu_trace_end() not yet */
-} traced;
-
-static void free_buffers(TraceBuffers *buffers) {
-    cudaFree(buffers->record);
-    cudaFree(buffers->cta);
-    memset(buffers, 0, sizeof *buffers);
-}
-
-static void free_trace_buffers(void) {
-    for (int i = 0; i < MAX_TRACE_LAUNCHES; i++) {
-        free_buffers(&traced.launch[i].buffers);
-    }
-}
-
-static GemmStatus clean_buffers(int at) {
-    TRY(cudaMemsetAsync(traced.launch[at].buffers.record, 0, traced.launch[at].bytes, stream));
-    TRY(cudaMemsetAsync(traced.launch[at].buffers.cta, 0, (size_t)traced.launch[at].ctas * sizeof(TraceCta), stream));
-    traced.launch[at].is_clean = 1;
-    return GEMM_OK;
-}
-
-GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers) {
-    const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
-    int warps = ceil_div(threads, 32), at = traced.recording ? min_int(traced.launches, MAX_TRACE_LAUNCHES - 1) : 0;
-    size_t all_warps = (size_t)ctas * warps;
-    size_t records = most_bytes / sizeof(TraceRecord) / all_warps; /* of a warp, its tail included */
-    records = records > most_records ? most_records : records < 2 ? 2 : records;
-    size_t record_bytes = all_warps * records * sizeof(TraceRecord);
-    TraceBuffers *b = &traced.launch[at].buffers;
-    if (ctas != traced.launch[at].ctas || warps != traced.launch[at].warps || b->record == NULL) {
-        free_buffers(b);
-        TRY(cudaMalloc((void **)&b->record, record_bytes));
-        TRY(cudaMalloc((void **)&b->cta, (size_t)ctas * sizeof(TraceCta)));
-        traced.launch[at].is_clean = 0;
-    }
-    traced.launch[at].ctas = ctas;
-    traced.launch[at].warps = warps;
-    traced.launch[at].bytes = record_bytes;
-    if (!traced.launch[at].is_clean && clean_buffers(at)) {
-        return GEMM_DEVICE;
-    }
-    traced.launch[at].is_clean = 0;
-    snprintf(traced.launch[at].name, sizeof traced.launch[at].name, "%s", name);
-    traced.launches = at + 1;
-    b->tail = (uint32_t)((records - 1) * sizeof(TraceRecord));
-    *buffers = *b;
-    return GEMM_OK;
-}
-
-static void read_device_text(uint64_t address, char *text, size_t size) {
-    size_t i = 0;
-    for (; i + 1 < size; i++) { /* byte by byte: what lies behind the text may not be readable */
-        if (cudaMemcpy(&text[i], (const void *)(uintptr_t)(address + i), 1, cudaMemcpyDeviceToHost) != cudaSuccess ||
-            text[i] == 0) {
-            break;
-        }
-    }
-    text[i] = 0;
-}
-
-/* What launches since the last call have used is cleared here and not between kernels, where it would show as a gap. */
-static GemmStatus gpu_trace_begin(void) {
-    for (int i = 0; i < traced.launches; i++) {
-        if (!traced.launch[i].is_clean && clean_buffers(i)) {
-            return GEMM_DEVICE;
-        }
-    }
-    traced.launches = 0;
-    traced.recording = 1;
-    return GEMM_OK;
-}
-
-/* The events of all CTAs of one launch that ran on this SM. */
-static GemmStatus collect(int launch, uint32_t sm, Trace *trace, TraceCta *ctas, TraceRecord *records) {
-    const TraceBuffers *b = &traced.launch[launch].buffers;
-    int warps = traced.launch[launch].warps, count = traced.launch[launch].ctas;
-    size_t warp_records = b->tail / sizeof(TraceRecord) + 1, cta_records = (size_t)warps * warp_records;
-    TRY(cudaMemcpy(ctas, b->cta, (size_t)count * sizeof *ctas, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < count; i++) {
-        if (ctas[i].ns == 0 || ctas[i].sm != sm) {
-            continue;
-        }
-        const TraceRecord *there = b->record + i * cta_records;
-        TRY(cudaMemcpy(records, there, cta_records * sizeof *records, cudaMemcpyDeviceToHost));
-        CtaRecords in = {
-            trace->launch[launch].first_cta, i, warps, (int)warp_records, &ctas[i], records, read_device_text};
-        if (trace_add_cta(trace, &in)) {
-            return GEMM_DEVICE;
-        }
-    }
-    return GEMM_OK;
-}
-
-/* Of all launches, from the SM where CTA 0 ran of the one with the fewest CTAs: the others most likely ran there, too. */
-static GemmStatus collect_all(Trace *trace) {
-    int least = 0;
-    size_t ctas = 0, bytes = 0;
-    for (int i = 0; i < traced.launches; i++) {
-        TraceLaunch *launch = &trace->launch[i];
-        snprintf(launch->name, sizeof launch->name, "%s", traced.launch[i].name);
-        launch->first_cta = trace->ctas;
-        launch->ctas = traced.launch[i].ctas;
-        trace->ctas += launch->ctas;
-        size_t own = (size_t)traced.launch[i].warps * (traced.launch[i].buffers.tail + sizeof(TraceRecord));
-        bytes = own > bytes ? own : bytes;
-        ctas = (size_t)launch->ctas > ctas ? (size_t)launch->ctas : ctas;
-        least = launch->ctas < trace->launch[least].ctas ? i : least;
-    }
-    trace->launches = traced.launches;
-    TraceCta first, *cta = (TraceCta *)malloc(ctas * sizeof *cta);
-    TraceRecord *records = (TraceRecord *)malloc(bytes);
-    GemmStatus status = GEMM_DEVICE;
-    if (cta == NULL || records == NULL) {
-        fprintf(stderr, "no memory for the records of a CTA\n");
-    } else {
-        status = cuda_status(cudaMemcpy(&first, traced.launch[least].buffers.cta, sizeof first, cudaMemcpyDeviceToHost),
-                             "cudaMemcpy", NULL);
-    }
-    for (int i = 0; i < traced.launches && status == GEMM_OK; i++) {
-        status = collect(i, first.sm, trace, cta, records);
-    }
-    free(cta);
-    free(records);
-    return status == GEMM_OK ? trace_place_products(trace) : status;
-}
-
 static GemmStatus gpu_trace_end(Trace *trace) {
-    memset(trace, 0, sizeof *trace);
-    traced.recording = 0;
-    TRY(cudaStreamSynchronize(stream));
-    if (traced.launches == 0) {
-        fprintf(stderr, "no launch has recorded anything\n");
-        return GEMM_DEVICE;
-    }
-    GemmStatus status = collect_all(trace);
     double mhz = 0;
-    if (status == GEMM_OK && (status = gpu_start_clock()) == GEMM_OK) {
-        status = gpu_clock_mhz(&mhz);
-    }
+    GEMM_TRY(recorder_end(trace));
+    GEMM_TRY(gpu_start_clock());
+    GEMM_TRY(gpu_clock_mhz(&mhz));
     cudaDeviceProp properties;
     int device = 0;
     TRY(cudaGetDevice(&device));
@@ -553,7 +404,7 @@ static GemmStatus gpu_trace_end(Trace *trace) {
     snprintf(trace->source, sizeof trace->source, "%.95s", properties.name);
     trace->unit = "cycles";
     trace->units_a_second = mhz * 1e6;
-    return status;
+    return GEMM_OK;
 }
 
 const Backend *gpu_backend(void) {
@@ -581,7 +432,7 @@ const Backend *gpu_backend(void) {
         .let_go = gpu_let_go,
         .start_clock = gpu_start_clock,
         .clock_mhz = gpu_clock_mhz,
-        .trace_begin = gpu_trace_begin,
+        .trace_begin = recorder_begin,
         .trace_end = gpu_trace_end,
     };
     return &backend;

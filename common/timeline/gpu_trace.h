@@ -3,6 +3,7 @@
 #ifndef GPU_TRACE_H
 #define GPU_TRACE_H
 
+#include "../device/cuda_c.h"
 #include "../device/status.h"
 #include "../model/model_trace.h"
 
@@ -82,7 +83,14 @@ void trace_settle_barriers(TraceEvent *event, size_t count);
  * many cycles as its products need at 2048 multiply-adds a cycle. */
 GemmStatus trace_place_products(Trace *trace);
 
-/* Called by every launch of a traced kernel; whoever links one provides it (harness/gpu.cu). Buffers for a launch of
+/* In gpu_recorder.cu, called by the harness. What launches on `stream` record between recorder_begin() and recorder_end()
+ * becomes the trace: the events of the SM where CTA 0 ran, of the launch with the fewest CTAs. */
+void recorder_open(Stream stream);
+GemmStatus recorder_begin(void);
+GemmStatus recorder_end(Trace *trace);
+void recorder_close(void);
+
+/* Called by every launch of a traced kernel; whoever links one provides it (gpu_recorder.cu). Buffers for a launch of
  * `ctas` CTAs of `threads`, of the kernel `name`. GEMM_DEVICE after one line on stderr. */
 GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers);
 
