@@ -76,7 +76,7 @@ RULE(NAMED_BARRIER, "Barrier used with a count or in a way that does not fit its
      "hangs, or releases threads too early")
 RULE(SETMAXNREG, "setmaxnreg that cannot be satisfied or is not allowed", "hangs in the increase, or traps")
 RULE(LIVELOCK, "A thread polls without end and nothing else can happen", "hangs until it is killed")
-RULE(ENDLESS, "A thread runs on, and nothing else happens", "hangs until it is killed")
+RULE(ENDLESS, "A thread runs on, and nothing comes of it", "hangs until it is killed")
 RULE(FAULT, "Code of a kernel that a processor cannot execute",
      "an illegal-address error, or numbers without meaning: a GPU does not stop at a division by zero")
 

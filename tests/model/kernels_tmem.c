@@ -144,6 +144,7 @@ IN(ALLOC_BY_HALF_A_WARP, "CONVERGENCE", TWICE);
 IN(ALLOC_BEFORE_CLUSTER_SYNC, "CLUSTER_START", PAIR(256)); /* cutlass#3316, DeepGEMM#292, triton#8874, tilelang#2644 */
 IN(ALLOC_BY_ONE, "DEADLOCK", PAIR(256));
 IN(ALLOC_DIFFERENT, "TMEM_ALLOC", PAIR(256));
+IN(RIGHT_PAIR_ALLOCATES_LESS, NULL, PAIR(256)); /* a second time, and fewer */
 IN(DEALLOC_BEFORE_THE_PEERS_ALLOC, "RACE_WAW", PAIR(256)); /* cutlass#3435 */
 IN(FREED_BY_ONE, "^TMEM_FREE", PAIR(256));
 IN(COMMIT_OF_ONE_CTA, "CTA_GROUP", PAIR(256));
@@ -470,6 +471,7 @@ DEVICE void allocate(const Params *p, Shared *s, int rank) {
     if (p->mode.pair) {
         if (bug != ALLOC_BY_ONE || rank == 0) {
             tcgen05_alloc_pair(&s->address[0], bug == ALLOC_DIFFERENT && rank == 1 ? 32 : COLUMNS);
+            ADDS(RIGHT_PAIR_ALLOCATES_LESS, tcgen05_alloc_pair(&s->address[1], 32));
             tcgen05_relinquish_pair();
         }
         return;
@@ -487,6 +489,7 @@ DEVICE void release(const Params *p, Shared *s, uint32_t first, int rank) {
     if (p->mode.pair) {
         if (bug != FREED_BY_ONE || rank == 0) {
             tcgen05_dealloc_pair(first, COLUMNS);
+            ADDS(RIGHT_PAIR_ALLOCATES_LESS, tcgen05_dealloc_pair(s->address[1], 32));
         }
         return;
     }

@@ -305,18 +305,21 @@ void phases_load_races(const Barrier *b) {
     }
 }
 
-/* The thread is about to be accused: has its warp made such a second look before? */
+/* The thread is about to be accused: has its warp made such a second look before, or another warp? */
 static void tell_repeated(const Thread *t) {
     const CtaBarriers *all = t->cta->mbarriers;
     const Passed *first = NULL;
     const Barrier *of = NULL;
-    for (int i = 0; i < all->count; i++) {
-        const BarrierFacts *f = all->list[i]->facts;
-        for (int k = 0; k < f->passed_count; k++) {
-            const Passed *p = &f->passed[k];
-            if (p->repeats && p->thread->warp == t->warp && (first == NULL || p->order < first->order)) {
-                first = p;
-                of = all->list[i];
+    for (int others = 0; others < 2 && first == NULL; others++) {
+        for (int i = 0; i < all->count; i++) {
+            const BarrierFacts *f = all->list[i]->facts;
+            for (int k = 0; k < f->passed_count; k++) {
+                const Passed *p = &f->passed[k];
+                if (p->repeats && (others || p->thread->warp == t->warp) &&
+                    (first == NULL || p->order < first->order)) {
+                    first = p;
+                    of = all->list[i];
+                }
             }
         }
     }
@@ -839,12 +842,13 @@ static void check_left(const Barrier *b) {
     }
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
         char name[PHRASE_SIZE];
-        report_place("load", f->load.thread, f->load.site, f->load.what);
+        const char *what = strstr(f->load.what, "commit") != NULL ? "commit" : "load";
+        report_place(what, f->load.thread, f->load.site, f->load.what);
         report_barrier(b);
         report_line("missing",
-                    "nobody in CTA %d has waited for phase %llu of %s, by which the load is known to be "
+                    "nobody in CTA %d has waited for phase %llu of %s, by which the %s is known to be "
                     "over, and all its threads have returned",
-                    b->cta->block, f->load_phase - 1, barrier_text(b, name));
+                    b->cta->block, f->load_phase - 1, barrier_text(b, name), what);
         report_end(0);
     } else if (f->load_phase <= f->observed && b->tx != 0 && report_begin(RULE_TX_COUNT)) {
         report_barrier(b);

@@ -68,8 +68,8 @@ static void change_columns(Warp *w, AccessKind kind, int pair, uint32_t taddr, i
         for (int lane = 0; lane < TMEM_LANES && (kind == ACCESS_TMEM_DEALLOC || cta == w->cta); lane++) {
             cells_tensor(cta, &actor, lane, (int)taddr, columns);
         }
+        order_settle(); /* while the actor is in this CTA */
     }
-    order_settle();
     cells_tensor_forget(w->cta, (int)taddr, columns);
 }
 
@@ -77,8 +77,10 @@ ON(tmem, TMEM_ALLOC) {
     TmemFacts *f = e->warp->cta->tmem_facts;
     int n = e->columns;
     const Cta *peer = pair_cta(&e->warp->thread[0], e->pair, !(e->warp->cta->rank & 1));
+    /* The other may be at its next one already. */
+    const int turn = (e->warp->cta->tmem->asked[TMEM_MEETS_ALLOC].times + 1) % 2;
     const char *fault =
-        e->pair && peer->tmem->asked[TMEM_MEETS_ALLOC].columns != n
+        e->pair && peer->tmem->asked[TMEM_MEETS_ALLOC].columns[turn] != n
             ? "the other CTA of the pair asks for another number"
         : n < TMEM_LEAST || n > TMEM_COLUMNS || (n & (n - 1)) != 0 ? "accepted are 32, 64, 128, 256 and 512 columns"
         : f->relinquished              ? "the CTA has executed tcgen05.relinquish_alloc_permit"
@@ -318,6 +320,7 @@ ON(tmem, TMEM_PRODUCT) {
         report_misuse(RULE_TMEM_ADDRESS, p->site, 1,
                       "tcgen05.mma with D from lane %d on: accepted is 0, or 16 for M = 64", tmem_lane(p->d));
     }
+    role_multiplies(t->warp);
     t->cta->results->unknown = 1; /* whose rows and columns are in tensor memory nobody follows */
     Actor d = actor_tcgen05(t, p->accumulate ? ACCESS_TCGEN05_ADD : ACCESS_TCGEN05_D, p->site);
     Tag first = {TENSOR_UNKNOWN, 0, 0, 0};

@@ -83,8 +83,7 @@ static void post_group(Thread *t, const char *what, int pair, int targets, Site 
 /* Of a pair: a warp waits for one of the other CTA to execute the same. */
 static void meet_peer(Thread *t, TmemMeeting meeting, int columns, const char *what, Site site) {
     CtaTmem *own = t->cta->tmem, *peer = pair_cta(t, 1, !(t->cta->rank & 1))->tmem;
-    own->asked[meeting].times++;
-    own->asked[meeting].columns = columns;
+    own->asked[meeting].columns[own->asked[meeting].times++ % 2] = columns;
     threads_wake(&peer->waiting);
     while (peer->asked[meeting].times < own->asked[meeting].times) {
         thread_block_in(t, &own->waiting, (Wait){.kind = WAIT_PEER, .site = site, .what = what});

@@ -33,8 +33,8 @@ typedef struct CtaTmem {
     uint32_t *word;              /* [TMEM_LANES][TMEM_COLUMNS]; NULL: nothing has been allocated yet */
     int allocated[TMEM_COLUMNS]; /* columns of the allocation that begins here */
     uint8_t taken[TMEM_COLUMNS]; /* by an allocation */
-    struct { /* cta_group::2: how often a warp of the CTA has come, how many columns it wanted last */
-        int times, columns;
+    struct {                   /* cta_group::2: how often a warp of the CTA has come, how many columns it wanted last */
+        int times, columns[2]; /* of the last two */
     } asked[TMEM_MEETINGS];
     Thread *waiting;              /* for the other CTA of the pair to come */
     struct TmemLoad *loads;       /* whose registers no wait has given their values yet */
