@@ -2,10 +2,12 @@
 #
 # A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
 # two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in
-# common/. What the machine has decides: without nvcc only the model is linked, and the other way round.
+# common/. What the machine has decides: without nvcc only the model is linked, and the other way round. A chapter of several
+# ideas has steps, NN_name/steps/K_name.cu, each one idea beyond the last; its own source is the last step.
 #
 # Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
-# do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts".
+# do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts", STEP=2 (of a
+# chapter with steps: for NN, run-NN, diff-NN, break-NN and profile-NN).
 
 MAKEFLAGS += --no-builtin-rules
 # As many jobs as there are processors, unless -j says otherwise; a make that another one has started takes that one's.
@@ -54,12 +56,21 @@ CHAPTERS := $(notdir $(CHAPTER_DIRS))
 PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
 number = $(firstword $(subst _, ,$(notdir $(1))))
 
+# Steps by their programs, 02_smem_tiled/steps/1_shared_tiles, and by what is built of them, 02_1_shared_tiles. step_of: the
+# program of step $(2) of chapter $(1), both by number; the chapter's own is the last.
+STEP_PROGRAMS := $(patsubst %.cu,%,$(sort $(wildcard $(CHAPTER_DIRS:%=%/steps/[0-9]_*.cu))))
+step_id = $(call number,$(patsubst %/steps/,%,$(dir $(1))))_$(notdir $(1))
+STEP_IDS := $(foreach s,$(STEP_PROGRAMS),$(call step_id,$(s)))
+steps_of = $(foreach s,$(STEP_PROGRAMS),$(if $(filter $(1)_%,$(call step_id,$(s))),$(s))) $(foreach p,$(PROGRAMS),$(if $(filter $(1),$(call number,$(p))),$(p)))
+step_of = $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(1))),$(word $(2),$(call steps_of,$(1)))))
+
 # A chapter says itself what it needs. Its record in the source names the GPU: `.needs = NEEDS_SM90A`; without that line the
 # chapter is built for sm_80. Its directory may have a build.mk, which sets, where the default is not right:
 #     COMPARE_WITH    the chapter that `make diff` compares with; default: the previous one
 #     TRACED_SPILLS   bytes of registers that the copy that records for --timeline may spill; default: 64
 #     TRACED_SMS      SMs of the model for --timeline; default: 1
-NEEDS := $(shell grep -Ho 'needs = NEEDS_[A-Z0-9_]*' $(PROGRAMS:=.cu) | sed 's|.*/\([^/]*\)\.cu:.*NEEDS_|\1:|')
+NEEDS := $(shell grep -Ho 'needs = NEEDS_[A-Z0-9_]*' $(PROGRAMS:=.cu) $(STEP_PROGRAMS:=.cu) | \
+                 sed 's|^.*\(..\)_[^/]*/steps/|/\1_|; s|.*/\([^/]*\)\.cu:.*NEEDS_|\1:|')
 needs = $(or $(patsubst $(1):%,%,$(filter $(1):%,$(NEEDS))),SM80)
 # $(1): directory, $(2): chapter
 define read_build_mk
@@ -72,6 +83,7 @@ $(2).traced_spills := $$(TRACED_SPILLS)
 $(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) $(patsubst %,-DCHECK_SIZES='"../../%"',$(wildcard $(1)/checks/sizes.inc))
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call read_build_mk,$(d),$(notdir $(d)))))
+$(foreach s,$(STEP_IDS),$(eval $(call read_build_mk,none,$(s))))
 
 # nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older nvcc, the chapters that need sm_100a
 # run on the model only.
@@ -160,7 +172,7 @@ LINK_STAMP := build/flags.link
 $(eval $(call stamp,$(CC_STAMP),$(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER)))
 $(eval $(call stamp,$(BACKEND_STAMP),$(C_BACKENDS)))
 $(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A) $(ARCH_SM100A)))
-$(eval $(call stamp,$(CHAPTERS_STAMP),$(CHAPTERS)))
+$(eval $(call stamp,$(CHAPTERS_STAMP),$(CHAPTERS) $(STEP_IDS)))
 $(eval $(call stamp,$(LINK_STAMP),$(MODE) $(C_BACKENDS) $(NVCC) $(NVCC_VERSION) $(CC) $(LDFLAGS) $(PEERS)))
 FORCE:
 
@@ -206,11 +218,15 @@ $(foreach c,$(KIND_CU),$(eval $(call kind_rule,$(c),$(call kind_object,$(c),gpu_
 $(MODEL_OBJECTS): $(B)/model_core/%.o: common/model/%.c $(CC_STAMP)
 	$(call c_object,-DGEMM_MODEL)
 
-# For programs that link all chapters: one line EACH_CHAPTER(07_warp_specialized) for each.
+# For programs that link all chapters: one line EACH_CHAPTER(07_warp_specialized) for each; and for those that link all steps.
 CHAPTERS_INC := $(B)/include/chapters.inc
+STEPS_INC := $(B)/include/steps.inc
 $(CHAPTERS_INC): $(CHAPTERS_STAMP)
 	@mkdir -p $(@D)
 	@printf 'EACH_CHAPTER(%s)\n' $(CHAPTERS) >$(NEW) && mv -f $(NEW) $@
+$(STEPS_INC): $(CHAPTERS_STAMP)
+	@mkdir -p $(@D)
+	@printf 'EACH_STEP(%s)\n' $(STEP_IDS) >$(NEW) && mv -f $(NEW) $@
 
 # ---- the chapters -------------------------------------------------------------------------------------------------
 
@@ -236,16 +252,8 @@ CHAPTER_STUB = CHAPTER($(basename $(@F)), .adds = "", .needs = NEEDS_NEWER_NVCC)
 TRACED_STUB := -D'CHAPTER_SYMBOL(id)=gpu_traced_chapter_\#\#id'
 HELLO_STUB := const GpuNeed hello_needs = NEEDS_NEWER_NVCC; int hello_gpu(void); int hello_gpu(void) { return GEMM_DEVICE; }
 
-# $(1): chapter, $(2): its number, $(3): its program, $(4): the program of the chapter before
-define chapter_rules
-.PHONY: $(2) run-$(2) diff-$(2)
-$(2): $(3) $(call hellos,$(3))
-run-$(2): $(3)
-	$(3) $$(ARGS)
-diff-$(2):
-	$(if $(4),@diff -uw --color=auto $(4).cu $(3).cu || test $$$$? -eq 1,\
-	          @echo "$(1) is the first chapter: there is none before it to compare with")
-
+# $(1): chapter or step, $(2): its number, $(3): its program
+define program_rules
 $(B)/gpu/$(1).o: $(3).cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(if $(filter $(1),$(TOO_NEW)),$$(call gpu_stub,$$(CHAPTER_STUB)),$$(compile_chapter))
 
@@ -265,6 +273,23 @@ $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
 $(3): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
 	$$(program)
 endef
+# $(1): number, $(2): the chapter's program, $(3): what STEP chooses of it, $(4): the program of the chapter before
+define chapter_rules
+.PHONY: $(1) run-$(1) diff-$(1)
+$(1): $(3) $(if $(STEP),,$(call hellos,$(2)))
+run-$(1): $(3)
+	$(3) $$(ARGS)
+diff-$(1):
+	@tests/tools/diff $(2).cu '$(4:%=%.cu)' '$$(STEP)'
+endef
+# The same where STEP names a step that the chapter does not have.
+define no_step_rules
+.PHONY: $(1) run-$(1) diff-$(1)
+$(1) run-$(1):
+	@tests/tools/diff --refuse $(2).cu '$$(STEP)'
+diff-$(1):
+	@tests/tools/diff $(2).cu '$(4:%=%.cu)' '$$(STEP)'
+endef
 # A hello program (common/harness/hello.h). $(1): its name, $(2): its program, $(3): its chapter.
 hellos = $(patsubst %.cu,%,$(sort $(wildcard $(dir $(1))hello_*.cu)))
 HELLOS := $(foreach p,$(PROGRAMS),$(call hellos,$(p)))
@@ -283,15 +308,21 @@ $(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rule
 $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
 
+# What STEP chooses of a chapter; empty: there is no such step.
+chosen = $(if $(STEP),$(call step_of,$(call number,$(1)),$(STEP)),$(1))
 previous :=
 # What diff-NN compares with.
 compared = $(or $(if $($(notdir $(1)).compare_with),$(filter %/$($(notdir $(1)).compare_with),$(PROGRAMS))),$(previous))
-$(foreach p,$(PROGRAMS),$(eval $(call chapter_rules,$(notdir $(p)),$(call number,$(p)),$(p),$(call compared,$(p))))$(eval previous := $(p)))
+$(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(notdir $(p)),$(call number,$(p)),$(p)))\
+    $(eval $(call $(if $(call chosen,$(p)),chapter,no_step)_rules,$(call number,$(p)),$(p),$(call chosen,$(p)),$(call compared,$(p))))$(eval previous := $(p)))
+$(foreach s,$(STEP_PROGRAMS),$(eval $(call program_rules,$(call step_id,$(s)),$(call number,$(call step_id,$(s))),$(s))))
 
 ##learn make, make all|build the programs of all chapters
 ##learn make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
 ##learn make run-07|build it and run it; ARGS="--m 1000" passes options
 ##learn make diff-07|show what chapter 07 changes in the source of chapter 06
+##learn make diff-08|walk through the steps of chapter 08: why, the figure, the changes; STEP=2: that one
+##learn make run-08 STEP=2|build and run a step of a chapter that has steps (02, 04, 08)
 .PHONY: all
 all: $(PROGRAMS) $(HELLOS)
 
@@ -390,10 +421,10 @@ smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio,smsp__average_warp
 # $(1): number, $(2): program
 define profile
 .PHONY: profile-$(1)
-profile-$(1): $(2)
+profile-$(1): $(or $(call chosen,$(2)),$(1))
 	@command -v ncu >/dev/null || { echo "make profile-$(1) needs ncu (Nsight Compute), which was not found" >&2; exit 1; }
 	ncu --clock-control none -k 'regex:^(gemm|pingpong|cooperative)' -s 1 -c 1 --metrics $(subst $(eval) ,,$(PROFILE_METRICS)) \
-	    $(2) --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
+	    $$< --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
@@ -412,7 +443,7 @@ format:
 print-nvcc:
 	@$(if $(HAVE_NVCC),echo '$(NVCC)',:)
 clean:
-	rm -rf build $(PROGRAMS) $(HELLOS) $(MORE_PROGRAMS)
+	rm -rf build $(PROGRAMS) $(STEP_PROGRAMS) $(HELLOS) $(MORE_PROGRAMS)
 # What a chapter offers a learner comes before the room, the site and the library.
 HELP_FIRST := Makefile %/patches.mk %/grade.mk %/patterns.mk %/steps.mk
 help:

@@ -3,6 +3,8 @@
  * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared memory
  *               and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers (ldmatrix)
  *               and uses each several times. The instruction tile (16 x 8 x 16): mma.sync on the tensor cores.
+ * Last step     The order of tiles. CTAs go through C in groups of 8 tile rows instead of row by row, so those that run
+ *               together share the rows of A and of B that they load. What they share comes from L2, not from DRAM.
  * What holds it back   Load, wait, compute, wait: while the tile is loaded the tensor cores idle, and while they work
  *               nothing is loaded. Only a second CTA on the same SM fills some of the gaps.
  * Run           make 02 && ./02_smem_tiled, here; from the top, make run-02 */
@@ -40,8 +42,8 @@ typedef struct {
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
-/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes a thread and pass; 8 neighbouring threads read
- * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. */
+/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes a thread and pass; 8 neighbouring threads
+ * read one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
@@ -112,7 +114,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
     /* Step 3: main loop. */
     for (int k = 0; k < p.k; k += BK) {
-        /* All loads before the first store: so they are on their way together. */
+        /* All loads before the first store, so that they are in flight together. */
         uint4 chunks_a[BM / ROWS_PER_PASS], chunks_b[BN / ROWS_PER_PASS];
         load_tile(chunks_a, BM, p.a, p.lda, p.m, p.k, tile.m * BM, k);
         load_tile(chunks_b, BN, p.b, p.ldb, p.n, p.k, tile.n * BN, k);

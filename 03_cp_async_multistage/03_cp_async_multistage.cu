@@ -1,7 +1,7 @@
 /* 03_cp_async_multistage - loads run ahead of the math in a ring of stages.
  *
  * What is new   cp.async copies from global to shared memory without passing through registers and without waiting.
- *               Shared memory holds STAGES k-tiles: while one is multiplied, the next STAGES - 1 are on their way, and
+ *               Shared memory holds STAGES k-tiles: while one is multiplied, the next STAGES - 1 are in flight, and
  *               the latency of global memory is hidden.
  * What holds it back   Each k16 step still begins with ldmatrix and waits for it: the latency of shared memory stands
  *               before every batch of mma.sync.
@@ -27,7 +27,6 @@ enum {
 static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
-static_assert(ROWS_PER_PASS % 8 == 0, "load_tile() swizzles once for all passes: the pattern repeats every 8 rows");
 static_assert(STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
 
 typedef struct {
@@ -43,51 +42,32 @@ typedef struct {
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
-/* What a thread copies of every k-tile of one matrix: 16 bytes of row `row` and of every ROWS_PER_PASS-th row after it. 8
- * neighbouring threads copy one 128-byte row of the tile. */
-typedef struct {
-    const bf16 *matrix;
-    int row, last_row;  /* rows past the last one repeat it: what is computed from them is not stored */
-    uint32_t row_bytes; /* from one row to the next */
-} Copies;
-
-DEVICE Copies plan_copies(const bf16 *matrix, int ld, int rows, int first_row) {
-    Copies copies = {matrix, first_row + (int)threadIdx.x / 8, rows - 1, (uint32_t)ld * (uint32_t)sizeof(bf16)};
-    return copies;
-}
-
-/* All threads: start the copy of `tile_rows` rows of the k-tile that begins at column k. With `edge`, columns from k_end on
- * become zeros: they would be added to every sum. */
-DEVICE void load_tile(bf16 *tile, int tile_rows, const Copies *copies, int k, int k_end, int edge) {
+/* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes a thread and pass; 8 neighbouring threads copy
+ * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. Columns from k_end on
+ * become zeros, as they would be added to every sum. */
+DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
+                      int k) {
     int chunk = (int)threadIdx.x % 8;
     int column = k + chunk * 8;
-    int bytes = (k_end - column) * (int)sizeof(bf16); /* left in this row */
-    const bf16 *first = copies->matrix + (edge && bytes <= 0 ? 0 : column);
-    bf16 *target = &tile[swizzled_index((int)threadIdx.x / 8, chunk)];
-    int first_row = recomputed(copies->row); /* addresses cost less to compute than to keep */
+    int bytes = min_int(16, (k_end - column) * 2); /* the rest of the 16 becomes zeros */
+    if (column >= k_end) {
+        column = bytes = 0; /* reads nothing, writes 16 zeros */
+    }
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
-        uint32_t row = (uint32_t)min_int(first_row + pass * ROWS_PER_PASS, copies->last_row);
-        const void *source = (const char *)first + (uint64_t)row * copies->row_bytes;
-        /* The swizzle repeats every 8 rows, and so does the place in the row. */
-        if (edge) {
-            cp_async_16_zfill(target + pass * ROWS_PER_PASS * BK, source, bytes < 0 ? 0 : min_int(bytes, 16));
-        } else {
-            cp_async_16(target + pass * ROWS_PER_PASS * BK, source);
-        }
+        int row = pass * ROWS_PER_PASS + (int)threadIdx.x / 8;
+        const bf16 *source = matrix + (size_t)min_int(first_row + row, rows - 1) * ld + column;
+        cp_async_16_zfill(&tile[swizzled_index(row, chunk)], source, bytes);
     }
 }
 
-/* All threads: start the copy of the k-tile that is multiplied as number `k_tile` into its stage, if there is one, and
- * close the group. Past the end the group is empty: so that the newest STAGES - 2 groups always mean the same tiles. The
- * last columns of A and B, whose tile may hang over the edge, go first: all other copies need no test. */
-DEVICE void load_stage(Shared *s, const Copies *a, const Copies *b, int k_end, int k_tile, int k_tiles) {
-    if (k_tile < k_tiles) {
-        int edge = k_tile == 0;
-        int k = edge ? (k_tiles - 1) * BK : (k_tile - 1) * BK;
-        int stage = k_tile % STAGES;
-        load_tile(s->a[stage], BM, a, k, k_end, edge);
-        load_tile(s->b[stage], BN, b, k, k_end, edge);
+/* All threads: start the copies of this k-tile into its stage, if there is such a k-tile, and close the group. Past the
+ * end the group is empty, so that the newest STAGES - 2 groups always mean the same k-tiles. */
+DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
+    int stage = k_tile % STAGES, k = k_tile * BK;
+    if (k < p->k) {
+        load_tile(s->a[stage], BM, p->a, p->lda, p->m, p->k, tile.m * BM, k);
+        load_tile(s->b[stage], BN, p->b, p->ldb, p->n, p->k, tile.n * BN, k);
     }
     cp_async_commit_group();
 }
@@ -126,24 +106,22 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     int warp = (int)threadIdx.x / 32;
     int warp_m = warp % WARPS_M, warp_n = warp / WARPS_M;
 
-    Copies a = plan_copies(p.a, p.lda, p.m, tile.m * BM), b = plan_copies(p.b, p.ldb, p.n, tile.n * BN);
-
     /* Step 2: prologue. All stages but one start to fill. */
     int k_tiles = ceil_div(p.k, BK);
     float acc[WM / 16][WN / 8][4] = {{{0}}}; /* the warp tile: 16 x 8 blocks, 4 elements of each in a thread */
     Fragments fragments;
     UNROLL
     for (int k_tile = 0; k_tile < STAGES - 1; k_tile++) {
-        load_stage(s, &a, &b, p.k, k_tile, k_tiles);
+        load_stage(s, &p, tile, k_tile);
     }
 
     /* Step 3: main loop. */
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-        /* This thread's copies of this k-tile have landed: only the newest STAGES - 2 groups may still be on their way. */
+        /* This thread's copies of this k-tile have landed: only the newest STAGES - 2 groups may still be in flight. */
         cp_async_wait_group(STAGES - 2);
         /* All wait for the copies of all; and until all have read the previous k-tile, whose stage is filled next. */
         __syncthreads();
-        load_stage(s, &a, &b, p.k, k_tile + STAGES - 1, k_tiles);
+        load_stage(s, &p, tile, k_tile + STAGES - 1);
         int stage = k_tile % STAGES;
         UNROLL
         for (int step = 0; step < BK / 16; step++) {

@@ -1,10 +1,10 @@
-/* 08_persistent_pingpong - one CTA per SM works through many tiles; one consumer's epilogue hides under the other's math.
+/* 08_persistent_pingpong - one CTA per SM works through many tiles; one consumer's epilogue overlaps the other's math.
  *
- * What is new   Idea 1, persistent CTAs: each loops over tiles of C, and its producer fills the ring for the next tile while
- *               the consumers finish this one. Idea 2, ping-pong: the two consumers take turns; while one multiplies a
- *               whole 128 x bn tile, the other converts and stores its last one. Idea 3: the epilogue goes through swizzled
- *               shared memory and leaves by TMA store. Idea 4: the width of the tile is chosen so that the last wave of
- *               tiles is well filled.
+ * What is new   Persistent CTAs: each loops over tiles of C, and its producer fills the ring for the next tile while
+ *               the consumers finish this one. Ping-pong: the two consumers take turns; while one multiplies a whole
+ *               tile, the other stores its last one. TMA store: the result leaves through swizzled shared memory.
+ * Last step     Widths. The kernel is compiled for three widths of tile, and launch() takes the one whose waves take
+ *               the least time. So the last wave of tiles is well filled at more sizes.
  * What holds it back   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.
  * Run           make 08 && ./08_persistent_pingpong, here; from the top, make run-08 */
 #include "../common/gemm.h"
@@ -56,13 +56,13 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* Idea 3. Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), through shared memory.
+/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), through shared memory.
  * `store` counts this warpgroup's pieces: they alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
-    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of the
-     * right ones. */
+    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then
+     * of the right ones. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
     UNROLL
     for (int piece = 0; piece < bn; piece += PIECE) {
@@ -121,12 +121,12 @@ DEVICE void gemm(const Params *p, const int bn) {
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer. Idea 1: all k-tiles of all tiles, without a break between tiles. */
+            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
             PipelineState state = producer_start_state();
             for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
                 Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
                 for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                    /* Waits until the consumer has finished with this stage: else the copy overwrites what it reads. */
+                    /* Waits until the consumer has finished with this stage, which the copy overwrites. */
                     producer_acquire(s->full, s->empty, state, stage_bytes);
                     bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
                     MBarrier *full = &s->full[state.index];
@@ -147,9 +147,9 @@ DEVICE void gemm(const Params *p, const int bn) {
         for (int index = (int)blockIdx.x + consumer * (int)gridDim.x; index < tiles_m * tiles_n;
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
-            /* Idea 2. Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
-             * time, and the other's epilogue falls into this one's math. It also makes the skip below right: a parity two
-             * phases old looks like the new one, and the other has waited for all phases that this consumer skipped. */
+            /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
+             * time, and the other's epilogue overlaps this one's math. The wait also makes the skip below correct: a
+             * parity two phases old looks like the new one, but the other has waited for all phases skipped here. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -174,15 +174,15 @@ DEVICE void gemm(const Params *p, const int bn) {
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread knows.
-                     * If it were released before the wait, the producer would overwrite it under the tensor cores. */
+                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
+                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
                 pipeline_advance(&state, stages);
             }
-            /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so that
-             * the next turn cannot come before each has seen this one. */
+            /* The math of this tile is issued: the other consumer may issue its own after it. All threads arrive, so
+             * that the next turn cannot come before each has seen this one. */
             mbarrier_arrive(&s->turn[1 - consumer]);
             /* The other consumer takes the next k_tiles stages. */
             pipeline_advance_by(&state, k_tiles, stages);
@@ -235,7 +235,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-/* Idea 4: waves, each as long as its tile is wide, and as 20 columns more: what A's 128 rows cost, as measured. */
+/* Waves, each as long as its tile is wide, and as 20 columns more: what A's 128 rows cost, as measured. */
 static double cost(const Variant *v, const Gemm *g) { return wave_count(plan(v, g)) * (v->bn + 20.0); }
 
 static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);

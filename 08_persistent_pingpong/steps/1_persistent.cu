@@ -1,0 +1,144 @@
+/* 08_persistent_pingpong, step 1 - persistent CTAs.
+ *
+ * What is new   One CTA per SM works through many tiles of C. Its producer goes on to the next tile without a break, so
+ *               the ring is full again when the consumers have written their result.
+ * What holds it back   Both consumers finish a tile at the same time, so the tensor cores still idle in the epilogue.
+ * Run           make run-08 STEP=1, from the top */
+#include "../../common/gemm.h"
+
+#include "../../common/device/epilogue.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/pipeline.h"
+#include "../../common/device/registers.h"
+#include "../../common/device/tile_order.h"
+#include "../../common/device/tma.h"
+#include "../../common/device/wgmma.h"
+
+enum { BM = 128, BN = 256, BK = 64 };                       /* CTA tile; a row of a k-tile is 128 bytes */
+enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 * 168 = 40 + 2 * 232 */
+enum {
+    CONSUMERS = BM / 64, /* warpgroups, each takes 64 rows */
+    THREADS = 128 * (1 + CONSUMERS),
+    STEPS = BK / 16, /* k16 steps in a k-tile */
+    STAGES = 4,
+    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
+    CTAS_PER_SM = 1,
+    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+};
+static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
+static_assert(BM % 64 == 0, "a consumer takes 64 rows: none may be left over");
+static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
+static_assert(STAGES >= 2, "a stage is released when the products of the next one have been started");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
+
+typedef struct {
+    bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
+    bf16 b[STAGES][BN * BK]; /* [BN][BK] each, the same */
+    MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
+    MBarrier empty[STAGES];  /* completes a phase when all consumers have finished with it */
+} Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
+
+typedef struct {
+    TensorMap map_a; /* box [BM][BK] */
+    TensorMap map_b; /* box [BN][BK] */
+    Gemm g;
+} Params;
+
+static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
+     * gridDim.x-th one after it. */
+    int tiles_m = ceil_div(p.g.m, BM), tiles_n = ceil_div(p.g.n, BN), k_tiles = ceil_div(p.g.k, BK);
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
+        tma_prefetch_map(&p.map_a);
+        tma_prefetch_map(&p.map_b);
+        mbarrier_init(s->full, STAGES, 1);          /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, STAGES, CONSUMERS); /* one thread of each consumer */
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    __syncthreads();
+
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (warp == 0 && elect_one()) {
+            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
+            PipelineState state = producer_start_state();
+            for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
+                Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
+                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                    /* Waits until both consumers have finished with this stage, which the copy overwrites. */
+                    producer_acquire(s->full, s->empty, state, STAGE_BYTES);
+                    MBarrier *full = &s->full[state.index];
+                    tma_load_2d(s->a[state.index], &p.map_a, k_tile * BK, tile.m * BM, full);
+                    tma_load_2d(s->b[state.index], &p.map_b, k_tile * BK, tile.n * BN, full);
+                    pipeline_advance(&state, STAGES);
+                }
+            }
+        }
+    } else {
+        setmaxnreg_inc(CONSUMER_REGISTERS);
+        int consumer = warpgroup - 1;
+        int thread = (int)threadIdx.x % 128;
+        float acc[BN / 2]; /* the warpgroup's 64 x BN (wgmma.h says which element is where) */
+        PipelineState state = consumer_start_state();
+        for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
+            Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
+
+            /* Step 3 of the consumers: main loop. */
+            int previous = 0; /* stage of the k-tile before */
+            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                /* Waits until the bytes of this k-tile have landed. */
+                consumer_wait(s->full, state);
+                uint64_t a = wgmma_descriptor(&s->a[state.index][consumer * 64 * BK]);
+                uint64_t b = wgmma_descriptor(s->b[state.index]);
+                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+                wgmma_fence();
+                UNROLL
+                for (int step = 0; step < STEPS; step++) {
+                    wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
+                }
+                wgmma_commit_group();
+                /* Waits until the products of the previous k-tile are done; those of this one go on. */
+                wgmma_wait_group(1);
+                if (k_tile > 0 && thread == 0) {
+                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
+                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
+                    consumer_release(s->empty, previous);
+                }
+                previous = state.index;
+                pipeline_advance(&state, STAGES);
+            }
+            /* The accumulators may be read when the last products are done. */
+            wgmma_wait_group(0);
+            registers_settled(acc, BN / 2);
+            if (thread == 0) {
+                /* And so may the last stage be filled again: the producer waits for it in the next tile. */
+                consumer_release(s->empty, previous);
+            }
+
+            /* Step 4: epilogue. */
+            store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + consumer * 64, tile.n * BN, acc, BN);
+        }
+    }
+}
+KERNEL_ENTRY(gemm_kernel, Params);
+
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    Params p;
+    p.g = *g;
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error)) {
+        return GEMM_DEVICE;
+    }
+    int tiles = ceil_div(g->m, BM) * ceil_div(g->n, BN);
+    LaunchShape shape = {.grid = min_int(tiles, g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
+}
+
+CHAPTER(08_1_persistent, .adds = "persistent CTAs", .needs = NEEDS_SM90A, .launch = launch);

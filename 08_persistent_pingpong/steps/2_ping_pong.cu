@@ -1,0 +1,167 @@
+/* 08_persistent_pingpong, step 2 - ping-pong.
+ *
+ * What is new   Each consumer computes a tile of its own, and the two take turns: while one multiplies a whole tile,
+ *               the other writes its last one. Now the tensor cores work during the epilogue too.
+ * What holds it back   The epilogue writes C from registers, 64 bytes of a row at a time, and the next turn may begin
+ *               before it has ended.
+ * Run           make run-08 STEP=2, from the top */
+#include "../../common/gemm.h"
+
+#include "../../common/device/epilogue.h"
+#include "../../common/device/mbarrier.h"
+#include "../../common/device/pipeline.h"
+#include "../../common/device/registers.h"
+#include "../../common/device/tile_order.h"
+#include "../../common/device/tma.h"
+#include "../../common/device/wgmma.h"
+
+enum { BM = 128, BN = 192, BK = 64 };                       /* a consumer's tile; a row of a k-tile is 128 bytes */
+enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 * 168 = 24 + 2 * 240 */
+enum {
+    CONSUMERS = 2, /* warpgroups */
+    THREADS = 128 * (1 + CONSUMERS),
+    STEPS = BK / 16, /* k16 steps in a k-tile */
+    STAGES = 4,
+    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
+    CTAS_PER_SM = 1,
+    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+};
+static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
+static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
+static_assert(STAGES >= 2, "a stage is released when the products of the next one have been started");
+static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
+              "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
+
+typedef struct {
+    bf16 a[STAGES][BM * BK];  /* [BM][BK] each, K-major, 128-byte swizzle */
+    bf16 b[STAGES][BN * BK];  /* [BN][BK] each, the same */
+    MBarrier full[STAGES];    /* completes a phase when a k-tile has landed */
+    MBarrier empty[STAGES];   /* completes a phase when its consumer has finished with it */
+    MBarrier turn[CONSUMERS]; /* completes a phase when the other consumer has issued its math */
+} Shared;
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
+
+typedef struct {
+    TensorMap map_a; /* box [BM][BK] */
+    TensorMap map_b; /* box [BN][BK] */
+    Gemm g;
+} Params;
+
+static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
+     * gridDim.x-th one after it. */
+    int tiles_m = ceil_div(p.g.m, BM), tiles_n = ceil_div(p.g.n, BN), k_tiles = ceil_div(p.g.k, BK);
+    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
+    if (warp == 0 && elect_one()) {
+        tma_prefetch_map(&p.map_a);
+        tma_prefetch_map(&p.map_b);
+        mbarrier_init(s->full, STAGES, 1);      /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, STAGES, 1);     /* one thread of the consumer whose tile it is */
+        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
+        mbarrier_init_fence();
+    }
+    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    __syncthreads();
+
+    if (warpgroup == 0) {
+        setmaxnreg_dec(PRODUCER_REGISTERS);
+        if (warp == 0 && elect_one()) {
+            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
+            PipelineState state = producer_start_state();
+            for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
+                Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
+                for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                    /* Waits until the consumer has finished with this stage, which the copy overwrites. */
+                    producer_acquire(s->full, s->empty, state, STAGE_BYTES);
+                    MBarrier *full = &s->full[state.index];
+                    tma_load_2d(s->a[state.index], &p.map_a, k_tile * BK, tile.m * BM, full);
+                    tma_load_2d(s->b[state.index], &p.map_b, k_tile * BK, tile.n * BN, full);
+                    pipeline_advance(&state, STAGES);
+                }
+            }
+        }
+    } else {
+        setmaxnreg_inc(CONSUMER_REGISTERS);
+        int consumer = warpgroup - 1;
+        int thread = (int)threadIdx.x % 128;
+        float acc[BM / 64][BN / 2]; /* 64 x BN each (wgmma.h says which element is where) */
+        PipelineState state = consumer_start_state();
+        pipeline_advance_by(&state, consumer * k_tiles, STAGES); /* the first tile is consumer 0's */
+        uint32_t turn = consumer == 0;                           /* parity: 1 passes on a fresh barrier */
+        for (int index = (int)blockIdx.x + consumer * (int)gridDim.x; index < tiles_m * tiles_n;
+             index += CONSUMERS * (int)gridDim.x) {
+            Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
+            /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
+             * time, and the other's epilogue overlaps this one's math. The wait also makes the skip below correct: a
+             * parity two phases old looks like the new one, but the other has waited for all phases skipped here. */
+            mbarrier_wait_parity(&s->turn[consumer], turn);
+            turn ^= 1;
+
+            /* Step 3 of the consumers: main loop. */
+            int previous = 0; /* stage of the k-tile before */
+            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+                /* Waits until the bytes of this k-tile have landed. */
+                consumer_wait(s->full, state);
+                uint64_t a = wgmma_descriptor(s->a[state.index]), b = wgmma_descriptor(s->b[state.index]);
+                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+                wgmma_fence();
+                UNROLL
+                for (int step = 0; step < STEPS; step++) {
+                    UNROLL
+                    for (int block = 0; block < BM / 64; block++) {
+                        wgmma_m64n192k16(acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
+                                         b + step * WGMMA_K16_STEP, k_tile + step > 0);
+                    }
+                }
+                wgmma_commit_group();
+                /* Waits until the products of the previous k-tile are done; those of this one go on. */
+                wgmma_wait_group(1);
+                if (k_tile > 0 && thread == 0) {
+                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
+                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
+                    consumer_release(s->empty, previous);
+                }
+                previous = state.index;
+                pipeline_advance(&state, STAGES);
+            }
+            /* The math of this tile is issued: the other consumer may issue its own after it. All threads arrive, so
+             * that the next turn cannot come before each has seen this one. */
+            mbarrier_arrive(&s->turn[1 - consumer]);
+            /* The other consumer takes the next k_tiles stages. */
+            pipeline_advance_by(&state, k_tiles, STAGES);
+            /* The accumulators may be read when the last products are done. */
+            wgmma_wait_group(0);
+            registers_settled(acc[0], BN / 2);
+            registers_settled(acc[1], BN / 2);
+            if (thread == 0) {
+                /* And so may the last stage be filled again: the producer waits for it in the next tile. */
+                consumer_release(s->empty, previous);
+            }
+
+            /* Step 4: epilogue. */
+            UNROLL
+            for (int block = 0; block < BM / 64; block++) {
+                int row = tile.m * BM + block * 64, col = tile.n * BN;
+                store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, row, col, acc[block], BN);
+            }
+        }
+    }
+}
+KERNEL_ENTRY(gemm_kernel, Params);
+
+static GemmStatus launch(const Gemm *g, GemmError *error) {
+    Params p;
+    p.g = *g;
+    if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
+        tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error)) {
+        return GEMM_DEVICE;
+    }
+    int tiles = ceil_div(g->m, BM) * ceil_div(g->n, BN);
+    LaunchShape shape = {.grid = min_int(tiles, g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
+    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
+}
+
+CHAPTER(08_2_ping_pong, .adds = "ping-pong consumers", .needs = NEEDS_SM90A, .launch = launch);
