@@ -64,8 +64,9 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
 /* All threads: start the copies of this k-tile into its stage, if there is such a k-tile, and close the group. Past the
  * end the group is empty, so that the newest STAGES - 2 groups always mean the same k-tiles. */
 DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
-    int stage = k_tile % STAGES, k = k_tile * BK;
+    int k = k_tile * BK;
     if (k < p->k) {
+        int stage = k_tile % STAGES;
         load_tile(s->a[stage], BM, p->a, p->lda, p->m, p->k, tile.m * BM, k);
         load_tile(s->b[stage], BN, p->b, p->ldb, p->n, p->k, tile.n * BN, k);
     }

@@ -1,9 +1,10 @@
-/* every_chapter.c - every chapter, unchanged, on the model: right numbers and no report over edge sizes, variants, policies
- * and seeds. TAP.
+/* every_chapter.c - every chapter and every step of one, unchanged, on the model: right numbers and no report over edge
+ * sizes, variants, policies and seeds. TAP.
  *
  *     every_chapter              a sample: a run of each chapter and size in two policies, of each kernel at a fifth of the
  *                                sizes in one, other sizes and another variant at each commit (TURN); TIER=long: at all
- *                                sizes, with two seeds for each policy
+ *                                sizes, with two seeds for each policy. Of a step, some small
+ *                                sizes in all policies
  *     every_chapter 25           25 of them
  *     every_chapter 25 07        only chapters whose name contains "07"
  *     every_chapter 25 0 500000  only sizes with at most so many products */
@@ -11,6 +12,15 @@
 #include "../../common/harness/problem.h"
 #include "../unit/tap.h"
 #include "chapters.h"
+
+#define EACH_STEP(id) extern const Chapter model_chapter_##id;
+#include "steps.inc"
+#undef EACH_STEP
+#define EACH_STEP(id) &model_chapter_##id,
+static const Chapter *const steps[] = {
+#include "steps.inc"
+};
+enum { STEPS = sizeof steps / sizeof steps[0] };
 
 enum { POLICIES = 4, SMS = 4, SHARED = 227 * 1024 };
 
@@ -179,6 +189,18 @@ static void check_lengths(const Chapter *chapter, int all) {
     heads = (Heads){0};
 }
 
+/* A step, at each size or at every third: nothing that its threads do may depend on the schedule, so that what these runs
+ * show holds for every schedule. */
+static void check_step(const Chapter *step, int number, int seeds, long long most) {
+    for (int s = 0; s < (int)(sizeof sizes / sizeof sizes[0]); s++) {
+        if ((long long)sizes[s].m * sizes[s].n * sizes[s].k <= most && (seeds > 0 || (s + number) % 3 == 0)) {
+            model_forget_depends();
+            check_launches(step, sizes[s], NULL, all_runs(seeds > 0 ? seeds : 1), 1);
+            ok(model_depends() == NULL, "... for every schedule");
+        }
+    }
+}
+
 /* Asked for a variant that it has not, the chapter names those that it has, or says that there are more. */
 static void check_refusal(const Chapter *chapter) {
     GemmError error = {""};
@@ -216,6 +238,11 @@ int main(int argc, char **argv) {
         }
         if (kind_of(chapter) == KIND_W4A8) {
             check_sizes(chapter, few_rows, sizeof few_rows / sizeof few_rows[0], 0, seeds, most);
+        }
+    }
+    for (int i = 0; i < STEPS; i++) {
+        if (argc <= 2 || strstr(steps[i]->name, argv[2]) != NULL) {
+            check_step(steps[i], i + commits_turn, seeds, most);
         }
     }
     model_shutdown();

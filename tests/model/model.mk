@@ -11,13 +11,14 @@ MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard test
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER))
 
-$(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(CC_STAMP) \
-        $(BACKEND_STAMP)
+$(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(STEPS_INC) \
+        $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
 
 $(addprefix $(B)/tests/model/,cases internals explore): %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-$(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
+$(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) \
+        $(STEP_IDS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
         $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(KIND_OBJECTS) $(LINK_STAMP)
 	$(program)
 

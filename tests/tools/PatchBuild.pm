@@ -3,8 +3,10 @@ package Patches;
 use strict;
 use warnings;
 use Cwd 'getcwd';
+use File::Basename 'dirname';
 use File::Path qw(make_path remove_tree);
 use File::Temp 'tempdir';
+use Steps;
 our %NOUN;
 
 # ---- building --------------------------------------------------------------------------------------------------------
@@ -16,7 +18,7 @@ sub copied {
     my ($directory, $new) = ($p->{build}, "$p->{build}.new");
     my $top = getcwd();
     remove_tree($new);
-    make_path("$new/$p->{chapter}");
+    make_path(dirname("$new/$p->{source}"));
     must(join ' ', 'cp', glob("$p->{chapter}/*.cu $p->{chapter}/*.h"), "$new/$p->{chapter}");
     symlink "$top/common", "$new/common" or fail(3, "$new/common: $!");
     if (defined $p->{text}) {
@@ -152,8 +154,23 @@ sub shown {
     return ($said, $? >> 8);
 }
 
+# in_step(PATCH, STEP): the same patch of a step of its chapter, if the lines that it changes are there.
+sub in_step {
+    my ($p, $step) = @_;
+    my @steps = Steps::of($p->{source}) or fail(2, "STEP=$step: chapter $p->{number} has no steps");
+    my @these = map {
+        my $one = $_;
+        my $copy = { %$p, source => $one->{file}, title => $one->{id}, build => "$p->{build}_step_$one->{number}", step => $one->{number},
+            diff => $p->{diff} =~ s/\Q$p->{source}\E/$one->{file}/gr, head => { %{ $p->{head} }, run => [ value($p, 'run') =~ s/--variant \S+ *//r ] } };
+        eval { changed($copy, \&contents) } ? $copy : ();
+    } @steps[ 0 .. $#steps - 1 ];
+    my ($chosen) = grep { $_->{step} eq $step } @these, { %$p, step => scalar @steps };
+    return $chosen // fail(2, "BUG=$p->{name} STEP=$step: the lines that it changes are in no step $step; they are in "
+        . join ', ', map({ "step $_->{step}" } @these), 'the chapter itself');
+}
+
 sub break_chapter {
-    my ($number, $bug, $on) = @_;
+    my ($number, $bug, $on, $step) = @_;
     if (!defined $bug || $bug eq '') {
         my @bugs = all('bugs', $number);
         printf "%-42s %s\n", $_->{name}, value($_, 'lesson') for @bugs;
@@ -161,6 +178,7 @@ sub break_chapter {
         return 0;
     }
     my $p = one_of('bugs', $number, $bug, 'BUG');
+    $p = in_step($p, $step) if ($step // '') ne '';
     $on = stage($on);
     my ($run, $verdict) = (value($p, 'run'), value($p, 'verdict'));
     print "$p->{diff}\nlesson   ", value($p, 'lesson'), "\nexpected $verdict\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } cards($p);

@@ -185,7 +185,7 @@ sub changed {
     for my $part (split /^(?=--- )/m, $p->{diff}) {
         my ($file) = $part =~ m{^\+\+\+ [^/\s]+/(\S+)}m or fail(1, "$p->{path}: a part of it names no file");
         fail(1, "$p->{path}: it changes $file, not the source of chapter $p->{number}")
-            if $file !~ m{^\Q$p->{chapter}\E/[^/]+$};
+            if $file !~ m{^\Q$p->{chapter}\E/(?:steps/)?[^/]+$};
         my $before = $read->($file);
         my $after = hunks_applied($p->{path}, $file, $before, $part);
         fail(1, "$p->{path}: $file is the same after it as before") if $after eq $before;

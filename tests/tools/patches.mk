@@ -18,25 +18,28 @@ export PATCH_GPU_OBJECTS = $(COMMON)
 # it is, linked with that; and a main() that draws where the result is wrong.
 patch_needs = $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/map_%.o)
 patch_needs_for_gpu = $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
-$(CHAPTERS:%=$(B)/patches/main_%.o): $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
+$(CHAPTERS:%=$(B)/patches/main_%.o) $(STEP_IDS:%=$(B)/patches/main_%.o): $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
 	$(call c_object,-DGEMM_NO_GPU $($*.main_flags))
 $(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC_STAMP)
 	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
 $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%.o $(PATCH_OBJECTS) $(LINK_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
-test: $(call patch_needs,$(CHAPTERS))
+test: $(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o)
 
-##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list them
+##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; STEP=2: in that step, where the chapter has steps; without BUG: list them
 ##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 ##learn make exercise-07|the exercises of chapter 07, with a hint for each
 ##learn make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
 ##learn make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; EX=name: for that exercise; RULE=name: provoke that report; BUG=name: mend it
+# Of the step that STEP chooses, where it is not the chapter itself, what a bug in it needs.
+step_needs = $(foreach s,$(filter $(STEP_PROGRAMS),$(call step_of,$(1),$(STEP))),$(B)/patches/main_$(call step_id,$(s)).o \
+               $(if $(filter gpu,$(ON)),$(B)/harness/main_$(call step_id,$(s)).o))
 # $(1): chapter, $(2): its number
 define patch_rules
 .PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
-break-$(2): $(if $(BUG),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
-	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)'
+break-$(2): $(if $(BUG),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))) $(if $(STEP),$(call step_needs,$(2))))
+	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)' '$$(STEP)'
 map-$(2): $(call patch_needs,$(1))
 	@$(PATCHES) map $(2) '$$(BUG)' $$(ARGS)
 exercise-$(2):
@@ -59,7 +62,7 @@ exercises-gpu:
 
 ##maintain make orders ARGS=table|each call of the chapters that orders something, taken out or weakened: what names it; ARGS=write: find out anew
 .PHONY: orders
-orders: $(if $(filter try write,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
+orders: $(if $(filter try write,$(ARGS)),$(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o))
 	@tests/tools/orders $(ARGS)
 
 BUGS_ON_GPU := $(B)/tests/gpu/bugs
