@@ -164,4 +164,4 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
 }
 
-CHAPTER(08_2_ping_pong, .adds = "ping-pong consumers", .needs = NEEDS_SM90A, .launch = launch);
+CHAPTER(08_2_ping_pong, .adds = "ping-pong", .needs = NEEDS_SM90A, .launch = launch);

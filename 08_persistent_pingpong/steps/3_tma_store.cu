@@ -221,4 +221,4 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
 }
 
-CHAPTER(08_3_tma_store, .adds = "TMA store through shared memory", .needs = NEEDS_SM90A, .launch = launch);
+CHAPTER(08_3_tma_store, .adds = "TMA stores C", .needs = NEEDS_SM90A, .launch = launch);

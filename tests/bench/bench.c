@@ -12,7 +12,7 @@
  *
  *     group | label | what runs | options | shapes
  *
- * What runs: NN, a chapter as it is; NN_name, its experiments/name.patch or exercises/name.patch applied to it; cublas;
+ * What runs: NN, a chapter as it is; NN.K, step K of one; NN_name, its experiments/name.patch or exercises/name.patch applied to it; cublas;
  * cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3 with
  * scales for blocks; wgmma, mma.sync or copy (alone.h), alone on every SM; peers, each program to compare with that is linked
  * and of the group's kind.

@@ -6,7 +6,7 @@ BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 
-##measure make bench|time all chapters and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
+##measure make bench|time all chapters, their steps and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ##measure make bench-fp8|time 10 beside cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
 ##measure make bench-w4a8|time 11 beside 10; needs a Hopper GPU
 ##measure make bench-attention|time 13 beside PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
@@ -26,7 +26,7 @@ $(PATCHES_INC): $(PLANS)
 	@mkdir -p $(@D)
 	@sed -n 's/^[^#|]*|[^|]*| *\([0-9][0-9]_[a-z0-9_]*\) *|.*/EACH_PATCH(\1)/p' $^ | sort -u >$(NEW) $(renamed)
 planned_patches = $$(sed 's/.*(\(.*\))/\1/' $(PATCHES_INC))
-$(B)/tests/bench/plan.o: $(PATCHES_INC)
+$(B)/tests/bench/plan.o: $(PATCHES_INC) $(STEPS_INC)
 
 ifneq ($(HAVE_NVCC),)
 $(B)/tests/bench/alone.o: tests/bench/alone.cu $(NVCC_STAMP)
@@ -62,7 +62,7 @@ bench-attention: $(B)/library/libattention13.so $(FLASH3)
 	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
 
 BENCH_OBJECTS := $(addprefix $(B)/tests/bench/,bench.o plan.o runner.o measure.o alone.o cublaslt.o) \
-                 $(call chapter_objects,$(CHAPTERS)) $(PEER_OBJECTS) $(COMMON)
+                 $(call chapter_objects,$(CHAPTERS)) $(STEP_IDS:%=$(B)/gpu/%.o) $(PEER_OBJECTS) $(COMMON)
 $(BENCH): $(BENCH_OBJECTS) $(LINK_STAMP)
 	$(program)
 

@@ -37,6 +37,8 @@ mkdir "$scratch/all" or die;
 my @ids = map { s{.*/}{}r } Patches::chapters();
 store('all/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" } @ids);
 my %planned = map { $_ => 1 } map { Patches::contents($_) =~ /^[^#|]*\|[^|]*\| *(\d\d_\w+) *\|/mg } glob 'tests/bench/plans/*';
+my @steps = map { m{(\d\d)_[^/]*/steps/(.*)\.cu$} ? "$1_$2" : () } glob '{,beyond/}[0-9][0-9]_*/steps/*.cu';
+store('all/steps.inc', join '', map { "EACH_STEP($_)\n" } @steps);
 store('all/patches.inc', join '', map { "EACH_PATCH($_)\n" } sort keys %planned);
 build('all', '-DMOCK_ALL');
 for my $plan (glob 'tests/bench/plans/*') {
@@ -61,6 +63,7 @@ ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiment
 mkdir "$scratch/mock" or die;
 store('mock/chapters.inc', join '', map { "EACH_CHAPTER($_)\n" }
     qw(01_slow 02_right 03_hangs 04_fails 05_crashes 06_turns_wrong 07_refuses 08_larger 09_plans 12_fp8 13_w4a8));
+store('mock/steps.inc', "EACH_STEP(02_1_step)\n");
 store('mock/patches.inc', "EACH_PATCH(02_patched)\nEACH_PATCH(02_missing)\n");
 build('mock', '');
 store('plan', <<'TEXT');
@@ -77,6 +80,7 @@ first | larger | 08 | | 16
 second | alone | wgmma | | -
 second | copied | copy | | -
 third | zeros | 02_patched | --data zeros | 16
+third | step | 02.1 | --data zeros | 16
 third | sustained | 02 | --data integers sustained | 16
 survey | planned | 09 | planned | 16
 survey | by formula | 09 | | 16
@@ -104,6 +108,7 @@ is_deeply([ row('by formula', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.63
 is_deeply([ row('alone', '0,0,0', 'TFLOP/s') ], ['200,200,200,TFLOP/s'], 'an instruction alone: its own operations');
 is_deeply([ row('copied', '0,0,0', 'TB/s') ], ['2000,2000,2000,TB/s'], 'a copy of 5 us: bytes; that the host takes 10 does not count');
 is(scalar(row('zeros', '16,16,16', 'TFLOP/s')), 1, 'other data take part in the same rounds; a patch that is built');
+is(scalar(row('step', '16,16,16', 'TFLOP/s')), 1, 'a step of a chapter');
 is_deeply([ row('sustained', '16,16,16', '.*') ], [ '1.6384e-06,1.6384e-06,1.6384e-06,TFLOP/s', '1400,1400,1400,MHz', '500,500,500,W',
     '3.0518e+08,3.0518e+08,3.0518e+08,J/TFLOP' ], 'sustained: clock and power while it runs, 500 W for 5 ms a launch');
 is_deeply([ grep { !/^(gpu|Mock GPU),(date|[-\d]+),(commit|abc),/ } @csv ], [], 'rows name GPU and commit');

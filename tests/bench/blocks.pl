@@ -141,54 +141,48 @@ text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9198a1}.
 SVG
 }
 
-# Bars for each chapter of the ladder and each peer, as ratios to cuBLAS. The three differ in brightness, so that grey tells
-# them apart.
+# A row for each rung of the ladder and each peer: a bar for the first size, marks for the others, as ratios to cuBLAS. The three
+# differ in shape and brightness.
 sub picture {
     my $run = whole_run($_[0]);
-    my %seen = (cublas => 1, cublaslt => 1, map { $_->{number} => 1 } @chapters);
-    my @peers = grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
-    my @drawn = grep { $_->{top} && ($_->{number} eq '01' || is_measured($_->{number}, $run->{card})) } @chapters;
-    my @columns = ((map { [ $_->{number}, split /_/, $_->{name} ] } @drawn), map { [ $_, split ' ' ] } @peers);
-    my $narrow = @columns > 8; # so that the picture is still read at a page's width
-    my ($left, $step, $bar, $base, $unit) = (64, $narrow ? (80, 24) : (118, 34), 204, 140); # unit: the height of cuBLAS
-    my ($width, $height, $one) = ($left + $step * @columns + 8, $base + ($narrow ? 68 : 52), $base - $unit);
+    my @rows = map { [ $_->{kernel}, $_->{kernel}, $_->{name} ] } rungs($run);
+    my %seen = map { $_ => 1 } 'cublas', 'cublaslt', (map { $_->[0] } @rows), map { $_->{number} } @chapters;
+    push @rows, map { [ $_, '', $_ ] } grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
+    @rows = grep { my $kernel = $_->[0]; grep { has($run, $_, $kernel) } @LADDER } @rows;
+    my ($left, $unit, $top, $step) = (262, 430, 56, 22); # unit: the length of cuBLAS
+    my ($width, $base) = (800, $top + $step * @rows);
+    my $height = $base + 30;
     my $title = "$run->{gpu}, $run->{date}, commit $run->{commit}; cuBLAS " . listed(map { tflops_at($run, $_, 'cublas') } @LADDER) . ' TFLOP/s';
-    my $svg = svg_head($width, $height, $run, 'The ladder: speed of each chapter, as a ratio to cuBLAS')
-        . qq(<text x="$left" y="18">$title</text>\n);
-    my @class = qw(a b c);
+    my $svg = svg_head($width, $height, $run, 'The ladder: speed of each step, as a ratio to cuBLAS') . qq(<text x="8" y="18">$title</text>\n);
+    my @mark = ('<rect class="a" x="-6" y="-6" width="12" height="12"/>', '<circle class="b" r="5"/>', '<path class="c" d="M0 -6L6 5H-6Z"/>');
     for my $s (0 .. 2) {
-        my $x = $width - 90 * (3 - $s);
-        my $text = $x + 18;
-        $svg .= qq(<rect class="$class[$s]" x="$x" y="7" width="12" height="12"/><text x="$text" y="18">) . shape_text($LADDER[$s]) . "</text>\n";
+        my $x = $left + 6 + 100 * $s;
+        $svg .= qq(<g transform="translate($x 36)">$mark[$s]<text x="12" y="4">) . shape_text($LADDER[$s]) . "</text></g>\n";
     }
     for my $tick (map { $_ / 10 } 0, 2, 4, 6, 8, 10, 12) {
-        my ($y, $text, $end) = ($base - $unit * $tick, $base - $unit * $tick + 4, $left - 8);
-        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$text">) . sprintf('%.1f', $tick) . "</text>\n";
+        my ($x, $y) = ($left + $unit * $tick, $base + 18);
+        $svg .= qq(<path class="grid" d="M$x ${top}V$base"/><text class="mid" x="$x" y="$y">) . sprintf('%.1f', $tick) . "</text>\n";
     }
-    my $half = $base - $unit / 2;
-    $svg .= qq{<text class="mid" transform="translate(16 $half) rotate(-90)">ratio to cuBLAS</text>\n};
-    for my $i (0 .. $#columns) {
-        my ($kernel, $first, @words) = @{ $columns[$i] };
-        my $middle = $left + $step * ($i + 0.5);
+    for my $i (0 .. $#rows) {
+        my ($kernel, $number, $name) = @{ $rows[$i] };
+        my $y = $top + $step * $i + $step / 2;
+        my ($text, $end) = ($y + 4, $left - 8);
+        $svg .= qq(<text x="8" y="$text">$number</text><text x="46" y="$text">$name</text>);
+        my $x = $left;
         for my $s (grep { has($run, $LADDER[$_], $kernel) } 0 .. 2) {
             my $ratio = $run->{cell}{ $LADDER[$s] }{$kernel}{ratio};
-            my ($x, $y) = ($middle + ($s - 1.5) * $bar, sprintf '%.1f', $base - $unit * $ratio);
-            my ($w, $h, $mid) = ($bar - 2, sprintf('%.1f', $base - $y), $x + $bar / 2 - 1);
-            my ($class, $at, $text) = $ratio < 0.1 ? ('low', $y - 5, sprintf '%.3f', $ratio)
-                : ("on $class[$s]", ($ratio < 1 ? $y : $one) + 15, sprintf '%.2f', $ratio);
-            $svg .= qq(<rect class="$class[$s]" x="$x" y="$y" width="$w" height="$h"/>);
-            $svg .= qq(<text class="$class" x="$mid" y="$at">$text</text>) unless $narrow && $ratio < 0.1 && $s != 1; # no room
-            $svg .= "\n";
+            my $at = sprintf '%.1f', $left + $unit * $ratio;
+            $x = $at if $at > $x;
+            $svg .= $s == 0 ? sprintf qq(<rect class="a" x="$left" y="%d" width="%.1f" height="12"/>), $y - 6, $unit * $ratio
+                : qq(<g transform="translate($at $y)">$mark[$s]</g>);
         }
-        my @lines = ($first);
-        for my $word (@words) {
-            if (@lines > 1 && length("$lines[-1] $word") <= $step / 6.6) { $lines[-1] .= " $word" } else { push @lines, $word }
-        }
-        $svg .= qq(<text class="mid" x="$middle" y=") . ($base + 18 + 16 * $_) . qq(">$lines[$_]</text>\n) for grep { defined $lines[$_] } 0 .. $#lines;
+        my ($first) = map { $run->{cell}{ $LADDER[0] }{$kernel}{ratio} } grep { has($run, $LADDER[0], $kernel) } 1;
+        $svg .= qq(<text x="@{[ $x + 10 ]}" y="$text">) . ratio_text($first) . '</text>' if defined $first;
+        $svg .= "\n";
     }
-    my ($x, $y) = ($left + 6, $one - 6);
-    return $svg . qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>)
-        . qq(<text class="one" x="$x" y="$y">cuBLAS = 1</text>\n</svg>\n);
+    my $one = $left + $unit;
+    return $svg . qq(<path class="axis" d="M$left ${top}V$base"/><path class="one" d="M$one ${top}V$base"/>)
+        . qq(<text class="one mid" x="$one" y="@{[ $top - 6 ]}">cuBLAS = 1</text>\n</svg>\n);
 }
 
 # The newest survey of this card, or that of a seed.

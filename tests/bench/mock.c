@@ -190,7 +190,11 @@ static const ChapterBeyond plans = {.choices = CHOOSES_BY_PLAN};
 #define EACH_CHAPTER(id) CHAPTER(chapter_##id, .launch = by_way, .variants = &variants_of_09, .beyond = &plans);
 #include "chapters.inc"
 #undef EACH_CHAPTER
+#define EACH_STEP(id) CHAPTER(chapter_##id, .launch = right);
+#include "steps.inc"
+#undef EACH_STEP
 #else
+CHAPTER(chapter_02_1_step, .launch = right);
 static GemmStatus slow(const Gemm *g, GemmError *error) { return multiply(g, 2000); }
 static GemmStatus hang(const Gemm *g, GemmError *error) {
     while (g) {

@@ -7,7 +7,7 @@
 /* ---- what is linked ---- */
 
 typedef struct {
-    const char *name; /* "07_warp_specialized", "07_wait_group_0" */
+    const char *name; /* "07_warp_specialized", "08_2_ping_pong", "07_wait_group_0" */
     const Chapter *chapter;
 } Known;
 
@@ -17,6 +17,14 @@ typedef struct {
 #define EACH_CHAPTER(id) {#id, &gpu_chapter_##id},
 static const Known chapters[] = {
 #include "chapters.inc"
+};
+
+#define EACH_STEP(id) extern const Chapter gpu_chapter_##id;
+#include "steps.inc"
+#undef EACH_STEP
+#define EACH_STEP(id) {#id, &gpu_chapter_##id},
+static const Known steps[] = {
+#include "steps.inc"
 };
 
 /* The patches that plans name. The program without them is built in a minute. */
@@ -156,8 +164,14 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     return 1;
 }
 
-/* The chapter of this number, or the patch of this name: linked or not, but known. */
+/* The chapter of this number, the step of this number (08.2), or the patch of this name: linked or not, but known. */
 static int find_chapter(const char *name, Row *row) {
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (strlen(name) == 4 && name[2] == '.' && strncmp(steps[i].name, name, 2) == 0 && steps[i].name[3] == name[3]) {
+            row->chapter = steps[i].chapter;
+            return 1;
+        }
+    }
     for (size_t i = 0; i < sizeof chapters / sizeof chapters[0]; i++) {
         if (strlen(name) == 2 && strncmp(chapters[i].name, name, 2) == 0) {
             row->chapter = chapters[i].chapter;
@@ -197,7 +211,7 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         row->what = RUN_CHAPTER;
         if (!find_chapter(what, row)) {
             snprintf(message, OPTIONS_MESSAGE_SIZE,
-                     "\"%.60s\" is nothing that runs; NN, NN_name, cublas, cublaslt, cublas fp8, cublaslt fp8, "
+                     "\"%.60s\" is nothing that runs; NN, NN.K, NN_name, cublas, cublaslt, cublas fp8, cublaslt fp8, "
                      "wgmma, mma.sync, copy and peers are accepted",
                      what);
             return 0;
