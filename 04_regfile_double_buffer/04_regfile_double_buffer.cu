@@ -48,33 +48,40 @@ typedef struct {
 } Fragments;
 
 /* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes a thread and pass; 8 neighbouring threads copy
- * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. Columns from k_end on
- * become zeros, as they would be added to every sum. */
-DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
-                      int k) {
+ * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. With `edge`, columns
+ * from k_end on become zeros, as they would be added to every sum. */
+DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row, int k,
+                      int edge) {
     int chunk = (int)threadIdx.x % 8;
     int column = k + chunk * 8;
     int bytes = min_int(16, (k_end - column) * 2); /* the rest of the 16 becomes zeros */
-    if (column >= k_end) {
+    if (edge && column >= k_end) {
         column = bytes = 0; /* reads nothing, writes 16 zeros */
     }
-    int first = recomputed((int)threadIdx.x / 8); /* two sets of fragments leave no registers to keep 16 addresses in */
+    int thread_row = recomputed((int)threadIdx.x / 8); /* without it the compiler keeps all addresses in registers */
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
-        int row = pass * ROWS_PER_PASS + first;
-        const bf16 *source = matrix + (size_t)min_int(first_row + row, rows - 1) * ld + column;
-        cp_async_16_zfill(&tile[swizzled_index(row, chunk)], source, bytes);
+        int row = pass * ROWS_PER_PASS + thread_row;
+        uint32_t source_row = (uint32_t)min_int(first_row + row, rows - 1);
+        const void *source = (const char *)(matrix + column) + (uint64_t)source_row * ((uint32_t)ld * 2);
+        if (edge) {
+            cp_async_16_zfill(&tile[swizzled_index(row, chunk)], source, bytes);
+        } else {
+            cp_async_16(&tile[swizzled_index(row, chunk)], source);
+        }
     }
 }
 
-/* All threads: start the copies of this k-tile into its stage, if there is such a k-tile, and close the group. Past the
- * end the group is empty, so that the newest STAGES - 2 groups always mean the same k-tiles. */
+/* All threads: start the copies of the k-tile that is multiplied as number k_tile into its stage, if there is such a
+ * k-tile, and close the group. Past the end the group is empty, so that the newest STAGES - 2 groups always mean the
+ * same k-tiles. The last columns of A and B, which may end inside 16 bytes, go first. */
 DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
-    int k = k_tile * BK;
-    if (k < p->k) {
+    int k_tiles = ceil_div(p->k, BK), edge = k_tile == 0;
+    if (k_tile < k_tiles) {
+        int k = (edge ? k_tiles - 1 : k_tile - 1) * BK;
         int stage = k_tile % STAGES;
-        load_tile(s->a[stage], BM, p->a, p->lda, p->m, p->k, tile.m * BM, k);
-        load_tile(s->b[stage], BN, p->b, p->ldb, p->n, p->k, tile.n * BN, k);
+        load_tile(s->a[stage], BM, p->a, p->lda, p->m, p->k, tile.m * BM, k, edge);
+        load_tile(s->b[stage], BN, p->b, p->ldb, p->n, p->k, tile.n * BN, k, edge);
     }
     cp_async_commit_group();
 }

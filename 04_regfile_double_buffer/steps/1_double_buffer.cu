@@ -2,8 +2,7 @@
  *
  * What is new   Two sets of fragments: while the tensor cores multiply one, ldmatrix fills the other with those of the
  *               next k16 step. The last step of a k-tile loads from the next k-tile, whose wait moves to that step.
- * What holds it back   The tile, which is still that of chapter 03: two CTAs on an SM load 512 rows of A and B for each
- *               k-tile, where one CTA of twice the width would load 384.
+ * What holds it back   The warps that multiply also issue the copies, so each instruction of a copy delays products.
  * Run           make run-04 STEP=1, from the top */
 #include "../../common/gemm.h"
 
@@ -54,10 +53,9 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
     if (column >= k_end) {
         column = bytes = 0; /* reads nothing, writes 16 zeros */
     }
-    int first = recomputed((int)threadIdx.x / 8); /* two sets of fragments leave no registers to keep 16 addresses in */
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
-        int row = pass * ROWS_PER_PASS + first;
+        int row = pass * ROWS_PER_PASS + (int)threadIdx.x / 8;
         const bf16 *source = matrix + (size_t)min_int(first_row + row, rows - 1) * ld + column;
         cp_async_16_zfill(&tile[swizzled_index(row, chunk)], source, bytes);
     }

@@ -74,10 +74,11 @@ static void panel(int x, int y, const Access *a, int rows, const char *rows_of) 
 
 PICTURE(coalescing) {
     static const char source[] = "01_naive/01_naive.cu";
-    const int tile = constant(source, "TILE"), chunk = constant(source, "CHUNK"), top = 138;
+    const int tile = constant(source, "TILE"), top = 138;
+    must_contain(source, "sum += bf16_to_float(a[k]) * bf16_to_float(b[k]);");
     Access store = {"store of C", "each lane its own 2 bytes", {0}, {0}, ELEMENT};
-    Access load_a = {"load of A", "16 lanes want the same 16 bytes", {0}, {0}, chunk * ELEMENT};
-    Access load_b = {"load of B", "each column of C has a row of B", {0}, {0}, chunk * ELEMENT};
+    Access load_a = {"load of A", "16 lanes want the same 2 bytes", {0}, {0}, ELEMENT};
+    Access load_b = {"load of B", "each column of C has a row of B", {0}, {0}, ELEMENT};
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         int row = lane / tile, col = lane % tile; /* step 1 of the kernel, CTA 0, warp 0 */
         store.row[lane] = row;
@@ -91,8 +92,8 @@ PICTURE(coalescing) {
     lead("The first warp of the first CTA at k = 0. A strip is one 128-byte line, the start of a row of the matrix; a "
          "cell is a sector of %d bytes.\n"
          "Filled: bytes that this instruction uses, and the numbers of the lanes that use them. Dashed: fetched with "
-         "them, for k = %d to %d.",
-         SECTOR_BYTES, chunk, 2 * chunk - 1);
+         "them, for k = 1 to %d.",
+         SECTOR_BYTES, SECTOR_BYTES / ELEMENT - 1);
     panel(62, top, &store, WARP_SIZE / tile, "row ");
     panel(372, top, &load_a, WARP_SIZE / tile, "row ");
     panel(682, top, &load_b, tile, "row ");
@@ -101,16 +102,15 @@ PICTURE(coalescing) {
     touched(&store, &sectors[0], &bytes);
     touched(&load_a, &sectors[1], &bytes);
     touched(&load_b, &sectors[2], &bytes);
-    need(sectors[0] == 2 && sectors[1] == 2 && sectors[2] == 16 && tile == 16 && 2 * chunk * ELEMENT == SECTOR_BYTES,
+    need(sectors[0] == 2 && sectors[1] == 2 && sectors[2] == 16 && tile == 16,
          "the notes of coalescing.svg no longer fit 01_naive.cu");
     paragraph("t", x, y, 22,
               "Coalesced: the lanes' addresses fall into few sectors. The store of C\n"
               "and the load of A are.\n"
               "The load of B is not. Neighbouring lanes have neighbouring columns of C,\n"
               "and each column needs a row of B of its own: 16 rows, 16 sectors.\n"
-              "The dashed halves are not lost: the next load of the loop finds them in L1.\n"
-              "L1 serves a load of 16 bytes a lane in four parts of 8 lanes. A part looks up\n"
-              "each line that it touches: 1 of A, 8 of B. In all 4 lookups for the load of A,\n"
-              "32 for the load of B.");
+              "The dashed parts are not lost: the next 15 loads of the loop find them in L1.\n"
+              "But each load looks up every line that it touches again: 2 for the load of A,\n"
+              "16 for the load of B.");
     end();
 }

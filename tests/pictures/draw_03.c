@@ -12,7 +12,7 @@ PICTURE(ring) {
     int stages = constant(SOURCE, "STAGES");
     int tile_bytes = (constant(SOURCE, "BM") + constant(SOURCE, "BN")) * constant(SOURCE, "BK") * 2;
     must_contain(SOURCE, "cp_async_wait_group(STAGES - 2);");
-    must_contain(SOURCE, "load_stage(s, &a, &b, p.k, k_tile + STAGES - 1, k_tiles);");
+    must_contain(SOURCE, "load_stage(s, &p, tile, k_tile + STAGES - 1);");
     int commits = TOP + stages * PITCH + 14, waits = commits + (stages - 1) * 22 + 14, bottom = waits + 34;
 
     begin("03_cp_async_multistage/ring.svg", bottom + 56,

@@ -20,11 +20,9 @@ PICTURE(fragments) {
     int stages = constant(SOURCE, "STAGES"), steps = constant(SOURCE, "BK") / 16;
     must_contain(SOURCE, "STEPS = BK / 16,");
     must_contain(SOURCE, "if (step == STEPS - 1) {");
-    must_contain(
-        SOURCE,
-        "load_fragments(&fragments[(step + 1) % 2], s[stage].a, s[stage].b, warp_m, warp_n, (step + 1) % STEPS);");
-    must_contain(SOURCE, "if (step == 1 || step == 2) {");
-    must_contain(SOURCE, "k_tile + stages - 1, k_tiles, stages, step == 1 ? LOAD_A : LOAD_B);");
+    must_contain(SOURCE, "load_fragments(&fragments[(step + 1) % 2], s->a[stage], s->b[stage], warp_m, warp_n,");
+    must_contain(SOURCE, "if (step == 1) {");
+    must_contain(SOURCE, "load_stage(s, &p, tile, k_tile + STAGES - 1);");
     must_contain(SOURCE, "multiply(acc, &fragments[step % 2]);");
     must_contain(SOURCE, "cp_async_wait_group(STAGES - 2);");
     int sets = TOP + stages * PITCH + 26, bottom = sets + SETS * PITCH + 4;
@@ -93,17 +91,14 @@ PICTURE(fragments) {
             strip(x, sets + other * PITCH, c / steps % stages);
         }
         holds[set] = next;
-        if (c >= 0 && step == 1) { /* A here, B in the next step: into the stage of the k-tile before */
+        if (c >= 0 && step == 1) { /* into the stage of the k-tile before */
             int k_tile = c / steps + stages - 1, into = k_tile % stages;
             need(read_until[into] < c - step - 1, "in_flight.svg: stage %d is filled too early", into);
-            from[into] = x;
+            from[into] = column(c + 1);
             k_tile_in[into] = k_tile;
             int y = TOP + into * PITCH;
             box("load", x, y, wide, HIGH);
-            two_lines(x + wide / 2, y, "copy A of", "k-tile", k_tile);
-            box("load", column(c + 1) + 4, y, wide, HIGH);
-            two_lines(column(c + 1) + 4 + wide / 2, y, "copy B of", "k-tile", k_tile);
-            from[into] = column(c + 2);
+            two_lines(x + wide / 2, y, "copies of", "k-tile", k_tile);
         }
     }
     for (int stage = 0; stage < stages; stage++) { /* what is still on its way at the right edge */
