@@ -4,7 +4,7 @@
  *               next k16 step, across the boundary between k-tiles too, so the wait for the next k-tile comes before
  *               the last step of this one. Copies to shared memory and to registers are now both pipelined.
  * Last step     A tile twice as wide. One CTA of eight warps loads 384 rows of A and B for a k-tile, where two CTAs of
- *               four warps load 512, so a quarter fewer bytes come from L2.
+ *               four warps load 512. So a quarter fewer bytes come from L2.
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores
  *               of an SM can do: Hopper's full rate needs wgmma.
