@@ -61,8 +61,10 @@ number = $(firstword $(subst _, ,$(notdir $(1))))
 STEP_PROGRAMS := $(patsubst %.cu,%,$(sort $(wildcard $(CHAPTER_DIRS:%=%/steps/[0-9]_*.cu))))
 step_id = $(call number,$(patsubst %/steps/,%,$(dir $(1))))_$(notdir $(1))
 STEP_IDS := $(foreach s,$(STEP_PROGRAMS),$(call step_id,$(s)))
-steps_of = $(foreach s,$(STEP_PROGRAMS),$(if $(filter $(1)_%,$(call step_id,$(s))),$(s))) $(foreach p,$(PROGRAMS),$(if $(filter $(1),$(call number,$(p))),$(p)))
-step_of = $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(1))),$(word $(2),$(call steps_of,$(1)))))
+steps_of = $(foreach s,$(STEP_PROGRAMS),$(if $(filter $(1)_%,$(call step_id,$(s))),$(s))) \
+           $(foreach p,$(PROGRAMS),$(if $(filter $(1),$(call number,$(p))),$(p)))
+step_of = $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(1))),\
+              $(word $(2),$(call steps_of,$(1)))))
 
 # A chapter says itself what it needs. Its record in the source names the GPU: `.needs = NEEDS_SM90A`; without that line the
 # chapter is built for sm_80. Its directory may have a build.mk, which sets, where the default is not right:
@@ -70,7 +72,7 @@ step_of = $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(
 #     TRACED_SPILLS   bytes of registers that the copy that records for --timeline may spill; default: 64
 #     TRACED_SMS      SMs of the model for --timeline; default: 1
 NEEDS := $(shell grep -Ho 'needs = NEEDS_[A-Z0-9_]*' $(PROGRAMS:=.cu) $(STEP_PROGRAMS:=.cu) | \
-                 sed 's|^.*\(..\)_[^/]*/steps/|/\1_|; s|.*/\([^/]*\)\.cu:.*NEEDS_|\1:|')
+                 sed 's|^\(beyond/\)*\(..\)_[^/]*/steps/|/\2_|; s|.*/\([^/]*\)\.cu:.*NEEDS_|\1:|')
 needs = $(or $(patsubst $(1):%,%,$(filter $(1):%,$(NEEDS))),SM80)
 # $(1): directory, $(2): chapter
 define read_build_mk
@@ -83,7 +85,8 @@ $(2).traced_spills := $$(TRACED_SPILLS)
 $(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) $(patsubst %,-DCHECK_SIZES='"../../%"',$(wildcard $(1)/checks/sizes.inc))
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call read_build_mk,$(d),$(notdir $(d)))))
-$(foreach s,$(STEP_IDS),$(eval $(call read_build_mk,none,$(s))))
+# A step is as its chapter.
+$(foreach s,$(STEP_PROGRAMS),$(eval $(call read_build_mk,$(patsubst %/steps/,%,$(dir $(s))),$(call step_id,$(s)))))
 
 # nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older nvcc, the chapters that need sm_100a
 # run on the model only.

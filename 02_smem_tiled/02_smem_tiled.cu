@@ -1,8 +1,8 @@
 /* 02_smem_tiled - tiles in shared memory, multiplied by the tensor cores.
  *
- * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared memory
- *               and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers (ldmatrix)
- *               and uses each several times. The instruction tile (16 x 8 x 16): mma.sync on the tensor cores.
+ * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared
+ *               memory and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers
+ *               (ldmatrix) and uses each several times. The instruction tile (16 x 8 x 16): mma.sync, on tensor cores.
  * Last step     The order of tiles. CTAs go through C in groups of 8 tile rows instead of row by row, so those that run
  *               together share the rows of A and of B that they load. What they share comes from L2, not from DRAM.
  * What holds it back   Load, wait, compute, wait: while the tile is loaded the tensor cores idle, and while they work

@@ -167,7 +167,8 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
 /* The chapter of this number, the step of this number (08.2), or the patch of this name: linked or not, but known. */
 static int find_chapter(const char *name, Row *row) {
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        if (strlen(name) == 4 && name[2] == '.' && strncmp(steps[i].name, name, 2) == 0 && steps[i].name[3] == name[3]) {
+        if (strlen(name) == 4 && name[2] == '.' && strncmp(steps[i].name, name, 2) == 0 &&
+            steps[i].name[3] == name[3]) {
             row->chapter = steps[i].chapter;
             return 1;
         }
