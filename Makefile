@@ -63,8 +63,8 @@ step_id = $(call number,$(patsubst %/steps/,%,$(dir $(1))))_$(notdir $(1))
 STEP_IDS := $(foreach s,$(STEP_PROGRAMS),$(call step_id,$(s)))
 steps_of = $(foreach s,$(STEP_PROGRAMS),$(if $(filter $(1)_%,$(call step_id,$(s))),$(s))) \
            $(foreach p,$(PROGRAMS),$(if $(filter $(1),$(call number,$(p))),$(p)))
-step_of = $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(1))),\
-              $(word $(2),$(call steps_of,$(1)))))
+step_of = $(strip $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(1))),\
+              $(word $(2),$(call steps_of,$(1))))))
 
 # A chapter says itself what it needs. Its record in the source names the GPU: `.needs = NEEDS_SM90A`; without that line the
 # chapter is built for sm_80. Its directory may have a build.mk, which sets, where the default is not right:
