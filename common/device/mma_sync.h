@@ -1,14 +1,5 @@
-/* mma_sync.h - tensor cores as Ampere has them: one warp, operands in registers. PTX 9.7.14.5.
- *
- * All 32 threads of a warp call each of these together. With g = lane / 4 and t = lane % 4, the fragments of one
- * m16n8k16 product are
- *
- *     a[0] = A(g, 2t..2t+1)      a[1] = A(g + 8, 2t..)      a[2] = A(g, 2t + 8..)      a[3] = A(g + 8, 2t + 8..)
- *     b[0] = B(k = 2t..2t+1, n = g)                         b[1] = B(k = 2t + 8.., n = g)
- *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1)
- *
- * In other types a register holds the same four bytes of its row, so the formulas hold with 4 and 16 in place of 2 and
- * 8 for fp8, with 1 and 4 for tf32; ldmatrix_x4 loads all of them. */
+/* mma_sync.h - tensor cores as Ampere has them: one warp, operands in registers. PTX 9.7.14.5. All 32 threads of a warp
+ * call each of these together. */
 #ifndef MMA_SYNC_H
 #define MMA_SYNC_H
 
@@ -44,6 +35,14 @@ DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
                  : "memory");
 }
 
+/* With g = lane / 4 and t = lane % 4, the fragments of one m16n8k16 product are
+ *
+ *     a[0] = A(g, 2t..2t+1)      a[1] = A(g + 8, 2t..)      a[2] = A(g, 2t + 8..)      a[3] = A(g + 8, 2t + 8..)
+ *     b[0] = B(k = 2t..2t+1, n = g)                         b[1] = B(k = 2t + 8.., n = g)
+ *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1)
+ *
+ * In other types a register holds the four bytes at that place of its row, so the formulas hold with 4 and 16 in place
+ * of 2 and 8 for fp8, with 1 and 4 for tf32. ldmatrix_x4() loads the fragments of all types. */
 #define MMA_SYNC(instruction)                                                                              \
     asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \

@@ -35,12 +35,11 @@ HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_
 
 enum { WGMMA_SWIZZLE_NONE, WGMMA_SWIZZLE_128B, WGMMA_SWIZZLE_64B, WGMMA_SWIZZLE_32B };
 
-enum {
-    /* In a descriptor's units of 16 bytes: from one k16 step to the next inside a 128-byte row, ... */
-    WGMMA_K16_STEP = 32 >> 4,
-    /* ... and in an MN-major tile with rows of 128 bytes, where a step is 16 rows. */
-    WGMMA_K16_STEP_MN = 2048 >> 4,
-};
+/* From one k16 step to the next inside a 128-byte row, in a descriptor's units of 16 bytes. */
+enum { WGMMA_K16_STEP = 32 >> 4 };
+
+/* From one k16 step to the next in an MN-major tile with rows of 128 bytes, in these units: 16 rows. */
+enum { WGMMA_K16_STEP_MN = 2048 >> 4 };
 
 #ifdef PTX_FUNCTIONS
 
