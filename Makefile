@@ -66,8 +66,8 @@ steps_of = $(foreach s,$(STEP_PROGRAMS),$(if $(filter $(1)_%,$(call step_id,$(s)
 step_of = $(strip $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call steps_of,$(1))),\
               $(word $(2),$(call steps_of,$(1))))))
 
-# A chapter says itself what it needs. Its record in the source names the GPU: `.needs = NEEDS_SM90A`; without that line the
-# chapter is built for sm_80. Its directory may have a build.mk, which sets, where the default is not right:
+# A chapter says itself what it needs. Its record in the source names the GPU: `.needs = NEEDS_SM90A`; without that
+# line the chapter is built for sm_80. Its directory may have a build.mk, which sets, where the default is not right:
 #     COMPARE_WITH    the chapter that `make diff` compares with; default: the previous one
 #     TRACED_SPILLS   bytes of registers that the copy that records for --timeline may spill; default: 64
 #     TRACED_SMS      SMs of the model for --timeline; default: 1
@@ -82,15 +82,17 @@ TRACED_SMS := 1
 -include $(wildcard $(1)/build.mk)
 $(2).compare_with := $$(COMPARE_WITH)
 $(2).traced_spills := $$(TRACED_SPILLS)
-$(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) $(patsubst %,-DCHECK_SIZES='"../../%"',$(wildcard $(1)/checks/sizes.inc))
+$(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) \
+                   $(patsubst %,-DCHECK_SIZES='"../../%"',$(wildcard $(1)/checks/sizes.inc))
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call read_build_mk,$(d),$(notdir $(d)))))
 # A step is as its chapter.
 $(foreach s,$(STEP_PROGRAMS),$(eval $(call read_build_mk,$(patsubst %/steps/,%,$(dir $(s))),$(call step_id,$(s)))))
 
-# nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older nvcc, the chapters that need sm_100a
-# run on the model only.
-TOO_NEW := $(if $(HAVE_NVCC),$(if $(call nvcc_since,12.8),,$(foreach c,$(CHAPTERS),$(if $(filter SM100A,$(call needs,$(c))),$(c)))))
+# nvcc knows sm_100a, and so tcgen05, from 12.8 on, sm_103a from 12.9 on. With an older nvcc, the chapters that need
+# sm_100a run on the model only.
+FOR_BLACKWELL := $(foreach c,$(CHAPTERS),$(if $(filter SM100A,$(call needs,$(c))),$(c)))
+TOO_NEW := $(if $(HAVE_NVCC),$(if $(call nvcc_since,12.8),,$(FOR_BLACKWELL)))
 
 # ---- flags --------------------------------------------------------------------------------------------------------
 
@@ -114,8 +116,8 @@ NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-We
              $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
 
-# One for each NEEDS_ of gemm.h. wgmma and setmaxnreg exist only for sm_90a; tcgen05 exists for sm_100a and, if nvcc knows it,
-# for sm_103a. The others also carry PTX, which later GPUs compile when they load it.
+# One for each NEEDS_ of gemm.h. wgmma and setmaxnreg exist only for sm_90a; tcgen05 exists for sm_100a and, if nvcc
+# knows it, for sm_103a. The others also carry PTX, which later GPUs compile when they load it.
 ARCH_SM80 := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
              -gencode arch=compute_90,code=compute_90
 ARCH_SM90 := -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90

@@ -1,5 +1,5 @@
-/* beyond.h - what a problem and a chapter's record have beyond the ladder: operands of another kind, packed operands, several
- * GPUs, choices for experiments. Chapters 01 to 08 need none of it; gemm.h only points here. */
+/* beyond.h - what a problem and a chapter's record have beyond the ladder: operands of another kind, packed
+ * operands, several GPUs, choices for experiments. Chapters 01 to 08 need none of it; gemm.h only points here. */
 #ifndef BEYOND_H
 #define BEYOND_H
 
@@ -21,9 +21,9 @@ typedef struct ChapterBeyond {
     int choices; /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
     /* Bytes of flags in the memory of each rank; NULL if the chapter knows no ranks. The same on all of them. */
     size_t (*flag_bytes)(const Gemm *problem);
-    /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare() writes
-     * prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies them to where
-     * `prepared` will point, 256-byte aligned. It reads what is in host memory, and sees no workspace. */
+    /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
+     * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies
+     * them to where `prepared` will point, 256-byte aligned. It reads what is in host memory, and sees no workspace. */
     size_t (*prepared_bytes)(const Gemm *problem);
     GemmStatus (*prepare)(const Gemm *problem, void *out, GemmError *error);
 } ChapterBeyond;

@@ -34,10 +34,11 @@ typedef struct {
     const int *first_row_host; /* the same on the host */
 } W4a8;
 
-/* o[b][h][i] = sum over j of p[j] * v[b][h'][j], p[j] = exp(s[j]) / sum over j of exp(s[j]), s[j] = scale * q[b][h][i] k[b][h'][j],
- * h' = h / (heads / kv_heads). Causal: query i sees keys j <= i + keys - queries. window > 0: and no j <= i + keys - queries - window. lse[b][h][i]: the logarithm of the sum. A
- * query that sees no key has o = 0 and lse = -infinity. Elements of a head lie together; strides count elements, multiples
- * of 8: from one batch to the next, from head to head, from token to token. All on the device. */
+/* o[b][h][i] = sum over j of p[j] * v[b][h'][j], p[j] = exp(s[j]) / sum over j of exp(s[j]), s[j] = scale *
+ * q[b][h][i] k[b][h'][j], h' = h / (heads / kv_heads). Causal: query i sees keys j <= i + keys - queries. window >
+ * 0: and no j <= i + keys - queries - window. lse[b][h][i]: the logarithm of the sum. A query that sees no key has o
+ * = 0 and lse = -infinity. Elements of a head lie together; strides count elements, multiples of 8: from one batch
+ * to the next, from head to head, from token to token. All on the device. */
 typedef struct {
     const bf16 *q, *k, *v;
     bf16 *o;
@@ -47,8 +48,8 @@ typedef struct {
     long long q_stride[3], k_stride[3], v_stride[3], o_stride[3];
 } Attention;
 
-/* The same of e4m3. V is K-major: a row has a column of a head, [b][h'][column][keys], and v_stride goes from batch to batch,
- * head to head, column to column. Strides of Q, K and V are multiples of 16. */
+/* The same of e4m3. V is K-major: a row has a column of a head, [b][h'][column][keys], and v_stride goes from batch
+ * to batch, head to head, column to column. Strides of Q, K and V are multiples of 16. */
 typedef struct {
     Attention a; /* its q, k and v are NULL */
     const e4m3 *q, *k, *v;

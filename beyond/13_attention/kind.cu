@@ -1,8 +1,8 @@
 /* kind.cu - the reference of attention on a GPU: see kind.h. */
 #include "kind.h"
 
-/* A CTA has QUERIES queries of a head, and BLOCK threads: each has a key of a block, then a column of V. What is added up
- * is scaled down when a larger score appears. */
+/* A CTA has QUERIES queries of a head, and BLOCK threads: each has a key of a block, then a column of V. What is
+ * added up is scaled down when a larger score appears. */
 enum { QUERIES = 8, BLOCK = 128 };
 
 __global__ void __launch_bounds__(BLOCK)

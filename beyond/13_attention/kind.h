@@ -1,39 +1,40 @@
 /* kind.h - attention as a problem: its reference in fp64 and its tolerance. Host and kernel: kind.c and kind.cu.
  *
- * KIND_ATTENTION: 1, as reference and magnitude are made otherwise: the magnitude is the bound. An element of O is a sum of
- * shares w v, where the weights w = exp(s) / sum of exp(s) add up to 1. Three things go wrong with them.
+ * KIND_ATTENTION: 1, as reference and magnitude are made otherwise: the magnitude is the bound. An element of O is a
+ * sum of shares w v, where the weights w = exp(s) / sum of exp(s) add up to 1. Three things go wrong with them.
  *
- * Weights are rounded to bf16 before they are multiplied, but not before they are added up: each is off by up to 2^-8 of
- * itself. All in one direction that were 2^-8 sum|w v|. They point at random, so that the error passes 8 * 2^-8 sqrt(sum of
- * (w v)^2) in less than one element of 10^13 (as above): the smaller of the two counts. With a thousand keys and normal data
- * it is the second by a factor of two, with 16384 by eight.
+ * Weights are rounded to bf16 before they are multiplied, but not before they are added up: each is off by up to
+ * 2^-8 of itself. All in one direction that were 2^-8 sum|w v|. They point at random, so that the error passes 8 *
+ * 2^-8 sqrt(sum of (w v)^2) in less than one element of 10^13 (as above): the smaller of the two counts. With a
+ * thousand keys and normal data it is the second by a factor of two, with 16384 by eight.
  *
- * A score is a sum of head_size products in fp32: off by accumulation_eps(head_size) times the scale times sum|q||k|, and
- * by as much as the rounding of itself times log2(e). ex2.approx is off by 2^-22 of its result. The sum of exponentials, and
- * the sums of w v, are of as many terms as there are keys: accumulation_eps(keys). A running maximum scales them down
- * some times more, by factors that are off by 2^-22: 2^-20 covers it. A weight's error comes in twice, itself and in the sum
- * that it is divided by.
+ * A score is a sum of head_size products in fp32: off by accumulation_eps(head_size) times the scale times
+ * sum|q||k|, and by as much as the rounding of itself times log2(e). ex2.approx is off by 2^-22 of its result. The
+ * sum of exponentials, and the sums of w v, are of as many terms as there are keys: accumulation_eps(keys). A
+ * running maximum scales them down some times more, by factors that are off by 2^-22: 2^-20 covers it. A weight's
+ * error comes in twice, itself and in the sum that it is divided by.
  *
- * What that finds: with S keys of normal data the shares of a step of 128 keys left out are sqrt(128) * 1.6 / S of size, and
- * the bound is 0.05 / sqrt(S) + 0.0002: at S = 16384 0.0011 beside 0.0006. One key too many or too few moves the last
- * query by 1.6 / S, more than the bound up to some hundred keys, and its logarithm by 1 / S, which is found up to some
- * thousand; and the first queries of a causal problem have few keys at any size. A rescale left out changes weights by
- * factors (tests/unit/test_attention.c).
+ * What that finds: with S keys of normal data the shares of a step of 128 keys left out are sqrt(128) * 1.6 / S of
+ * size, and the bound is 0.05 / sqrt(S) + 0.0002: at S = 16384 0.0011 beside 0.0006. One key too many or too few
+ * moves the last query by 1.6 / S, more than the bound up to some hundred keys, and its logarithm by 1 / S, which is
+ * found up to some thousand; and the first queries of a causal problem have few keys at any size. A rescale left out
+ * changes weights by factors (tests/unit/test_attention.c).
  *
- * KIND_ATTENTION_E4M3: the same, with these differences. A score's products are cut off as in KIND_FP8, in one block. Weights
- * are multiplied by a power of two before they are rounded, so that the largest is 256 and the least step, 2^-9, is 2^-17 of
- * it; without that it were 2^-9, and a thousand keys with little weight each would count for nothing or too much. A weight is
- * off by up to 2^-4 of itself, or 2^-18 of the largest. An error that is uniform between two bounds passes 5 of them times the
- * root of the number as seldom as 8 were passed above. All steps of k32 add to one O, which is not promoted: each cuts it
- * off, 2^-13 of it in the worst case and always towards zero, and 32 products at random: 16 * 2^-13 are five standard
- * deviations of one step. The errors of the scores do not know V either, and count like the weights'. */
+ * KIND_ATTENTION_E4M3: the same, with these differences. A score's products are cut off as in KIND_FP8, in one
+ * block. Weights are multiplied by a power of two before they are rounded, so that the largest is 256 and the least
+ * step, 2^-9, is 2^-17 of it; without that it were 2^-9, and a thousand keys with little weight each would count for
+ * nothing or too much. A weight is off by up to 2^-4 of itself, or 2^-18 of the largest. An error that is uniform
+ * between two bounds passes 5 of them times the root of the number as seldom as 8 were passed above. All steps of
+ * k32 add to one O, which is not promoted: each cuts it off, 2^-13 of it in the worst case and always towards zero,
+ * and 32 products at random: 16 * 2^-13 are five standard deviations of one step. The errors of the scores do not
+ * know V either, and count like the weights'. */
 #ifndef ATTENTION_KIND_H
 #define ATTENTION_KIND_H
 
 #include "../../common/harness/problem.h"
 
-/* In a Problem's operands, whose members are of both types: an AttentionE4m3 begins with an Attention. The reference's lse
- * is what a chapter's should be, and what it may be off by: [..][2]. */
+/* In a Problem's operands, whose members are of both types: an AttentionE4m3 begins with an Attention. The
+ * reference's lse is what a chapter's should be, and what it may be off by: [..][2]. */
 HOST_DEVICE const Attention *attention_in(const Operands *o) { return (const Attention *)o->other; }
 HOST_DEVICE const AttentionE4m3 *attention_e4m3_in(const Operands *o) { return (const AttentionE4m3 *)o->other; }
 

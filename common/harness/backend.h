@@ -61,8 +61,9 @@ typedef struct {
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
 
-    /* The model alone: rows of a matrix, from first_row on, lie there; for its reports. For chapters of several ranks: what is
-     * allocated and launched from here on belongs to this device; launches are held until run_launches() runs them side by side. */
+    /* The model alone: rows of a matrix, from first_row on, lie there; for its reports. For chapters of several
+     * ranks: what is allocated and launched from here on belongs to this device; launches are held until
+     * run_launches() runs them side by side. */
     void (*name_rows)(const void *rows, const char *name, int first_row, int count, int ld, int element_bytes);
     void (*use_device)(int device);
     void (*hold_launches)(void);
@@ -88,14 +89,14 @@ typedef struct {
      * run back to back, however long each takes to start. At most MAX_HELD launches. */
     GemmStatus (*hold)(void);
     void (*let_go)(void);
-    /* Counts SM cycles for some tens of microseconds after the work queued so far; clock_mhz() waits for it and says what
-     * the SM clock was. */
+    /* Counts SM cycles for some tens of microseconds after the work queued so far; clock_mhz() waits for it and says
+     * what the SM clock was. */
     GemmStatus (*start_clock)(void);
     GemmStatus (*clock_mhz)(double *mhz);
 
-    /* What happens in the launches between the two is recorded, and trace_end() gives the events, on a GPU those of the SM
-     * where CTA 0 ran, of the launch with the fewest CTAs. The caller frees them. Another trace_begin() forgets what was
-     * recorded. A GPU records only in traced copies of chapters (timeline/record.h). */
+    /* What happens in the launches between the two is recorded, and trace_end() gives the events, on a GPU those of
+     * the SM where CTA 0 ran, of the launch with the fewest CTAs. The caller frees them. Another trace_begin()
+     * forgets what was recorded. A GPU records only in traced copies of chapters (timeline/record.h). */
     GemmStatus (*trace_begin)(void);
     GemmStatus (*trace_end)(Trace *trace);
 } Backend;

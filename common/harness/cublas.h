@@ -19,8 +19,9 @@ typedef struct {
 
 GemmStatus cublas_launch(void *cublas_run);
 
-/* The newest version of a library of CUDA ("libcublas"), where the loader finds it or in the toolkit's usual place; NULL, and
- * one line in `why`. find_function() stores the address of a function of it, or NULL, where `function` points. */
+/* The newest version of a library of CUDA ("libcublas"), where the loader finds it or in the toolkit's usual place;
+ * NULL, and one line in `why`. find_function() stores the address of a function of it, or NULL, where `function`
+ * points. */
 void *open_cuda_library(const char *name, char *why, size_t why_size);
 void find_function(void *library, void *function, const char *name);
 

@@ -33,8 +33,8 @@ typedef struct {
                                 product, and both operands were where the rest says */
 } ElementPath;
 
-/* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records the
- * launch, of several kernels the last one's. Prints what fails. `asked`: experts and heads. */
+/* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records
+ * the launch, of several kernels the last one's. Prints what fails. `asked`: experts and heads. */
 GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, const Shape *asked);
 void explain_close(Explanation *e);
 

@@ -1,5 +1,6 @@
-/* hello.h - what a hello program has besides its kernel: memory, a wait, and a main() for GPU and CPU model. A hello program
- * is the smallest one that uses a mechanism. It stands beside its chapter as hello_NAME.cu and is built with it.
+/* hello.h - what a hello program has besides its kernel: memory, a wait, and a main() for GPU and CPU model. A hello
+ * program is the smallest one that uses a mechanism. It stands beside its chapter as hello_NAME.cu and is built with
+ * it.
  *
  *     HELLO(NEEDS_SM90_ANY) {
  *         int *out = (int *)hello_memory(4 * sizeof(int), "out");

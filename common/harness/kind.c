@@ -85,8 +85,8 @@ double accumulation_eps(int k) { return roundings_of(k); }
 
 double kind_eps(Kind kind, int k) { return kind_record(kind)->eps(k); }
 
-/* Columns of C and steps of k that are worked on at a time: B's part, as doubles, stays in the L2 cache, and the sums of a few
- * columns in registers. Columns go by two: gcc and clang have SIMD instructions for it on any machine. */
+/* Columns of C and steps of k that are worked on at a time: B's part, as doubles, stays in the L2 cache, and the
+ * sums of a few columns in registers. Columns go by two: gcc and clang have SIMD instructions for it on any machine. */
 enum { REFERENCE_COLUMNS = 64, REFERENCE_STEPS = 256, REFERENCE_PAIRS = 4 };
 typedef double Two __attribute__((vector_size(16)));
 typedef long long TwoWords __attribute__((vector_size(16)));

@@ -100,7 +100,8 @@ HOST_DEVICE double draw_scale(const DataSource *s, OperandId id, uint64_t index,
                  (int)(draw >> 32 & 3) - 2 - 8 - fraction);
 }
 
-/* What a sum of k products is divided by in KIND_BIAS_GELU, so that GELU is not just 0 or its argument: a power of two. */
+/* What a sum of k products is divided by in KIND_BIAS_GELU, so that GELU is not just 0 or its argument: a power of
+ * two. */
 HOST_DEVICE int gelu_shift(int k) {
     int shift = 0;
     while (shift < 15 && (1ll << (2 * shift)) < k) {
@@ -112,8 +113,8 @@ HOST_DEVICE int gelu_shift(int k) {
 /* Element `index` (row * columns + column, without padding) of an operand, by its bits.
  *
  *     integers   A and B -4 .. 4, weights -7 .. 7, scales 1/2, 1 or 2
- *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as in data.h. e4m3: sigma 112, a quarter of the largest, cut off
- *                there, and 1 in attention, which has no scales. Weights: sigma 3. KIND_BIAS_GELU divides B by about
+ *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as in data.h. e4m3: sigma 112, a quarter of the largest,
+ *                cut off there, and 1 in attention, which has no scales. Weights: sigma 3. KIND_BIAS_GELU divides B by about
  *                sqrt(k) in both; its bias is as large as 1
  *     zeros      but for scales, which are 1 */
 HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType type, uint64_t index) {
@@ -231,13 +232,14 @@ HOST_DEVICE double roundings_of(int k) {
     return 0x1p-23 * (k < roundings ? k : roundings);
 }
 
-/* ---- on the host -------------------------------------------------------------------------------------------------- */
+/* ---- on the host
+ * -------------------------------------------------------------------------------------------------- */
 
 struct Problem;
 struct Tally;
 
-/* A kind of problem. What only one chapter multiplies has its record, and all functions of it, in that chapter's directory:
- * kind.c, and kind.cu for the GPU, which the Makefile finds by these names. */
+/* A kind of problem. What only one chapter multiplies has its record, and all functions of it, in that chapter's
+ * directory: kind.c, and kind.cu for the GPU, which the Makefile finds by these names. */
 typedef struct {
     const char *name; /* "fp8" */
     DataType type;    /* of A and B: TYPE_BF16 or TYPE_E4M3 */
@@ -302,11 +304,11 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row);
 
 /* Is the result of this data exact, in fp32 and in the tensor cores' sums of e4m3? Up to which k?
  *
- * KIND_FP8: a block of 128 has products of at most 16, and so a sum of at most 2^11, and KIND_W4A8 products of at most 28
- * and sums below 2^12. The tensor cores keep at least 13 bits behind the first one of the largest term, so that their unit
- * is 2^-2 at most, and integers lose nothing. Scales are powers of two: in units of the least product of two scales,
- * 2^-2 (KIND_W4A8: of 2^-1, scale_a comes last), all of fp32's sums are integers, which stay below 2^24 up to that k.
- * KIND_BIAS_GELU is exact in nothing but the sum. */
+ * KIND_FP8: a block of 128 has products of at most 16, and so a sum of at most 2^11, and KIND_W4A8 products of at
+ * most 28 and sums below 2^12. The tensor cores keep at least 13 bits behind the first one of the largest term, so
+ * that their unit is 2^-2 at most, and integers lose nothing. Scales are powers of two: in units of the least
+ * product of two scales, 2^-2 (KIND_W4A8: of 2^-1, scale_a comes last), all of fp32's sums are integers, which stay
+ * below 2^24 up to that k. KIND_BIAS_GELU is exact in nothing but the sum. */
 int kind_is_exact(Kind kind, DataKind data);
 int kind_max_exact_k(Kind kind);
 
@@ -330,35 +332,37 @@ int kind_max_exact_k(Kind kind);
  * kernel uses of the allowance is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002 for FMAs. */
 double accumulation_eps(int k);
 
-/* The bound on |C before its last rounding - what it should be| as a share of the magnitude that reference_end() gives.
+/* The bound on |C before its last rounding - what it should be| as a share of the magnitude that reference_end()
+ * gives.
  *
  * KIND_BF16: accumulation_eps(k), of sum|a||b|.
  *
- * KIND_BIAS_GELU: the same for k + 1 terms. GELU changes its argument's error by its slope, 1.13 at most. And it may be
- * evaluated with tanh.approx.f32, whose error is 2^-11 of its value: of C = x/2 (1 + tanh(..)) that is |x| 2^-12. The
- * tanh form of GELU differs from the definition by up to 4.8e-4, and by less than |x| 2^-11 everywhere: so both are
- * accepted, with |x| 2^-11 in all (GELU_EVALUATION). What that still finds: with normal data x is of size 1 to 2, where
- * 2^-11 is a quarter of C's own last rounding. No GELU, no bias, or that of the next column make nearly all elements wrong.
+ * KIND_BIAS_GELU: the same for k + 1 terms. GELU changes its argument's error by its slope, 1.13 at most. And it may
+ * be evaluated with tanh.approx.f32, whose error is 2^-11 of its value: of C = x/2 (1 + tanh(..)) that is |x| 2^-12.
+ * The tanh form of GELU differs from the definition by up to 4.8e-4, and by less than |x| 2^-11 everywhere: so both
+ * are accepted, with |x| 2^-11 in all (GELU_EVALUATION). What that still finds: with normal data x is of size 1 to
+ * 2, where 2^-11 is a quarter of C's own last rounding. No GELU, no bias, or that of the next column make nearly all
+ * elements wrong.
  *
- * KIND_FP8, KIND_W4A8: a k32 step of the tensor cores aligns its 32 products and the accumulator to the largest of them,
- * cuts each off 13 bits behind that one's first bit, and adds. A term loses less than 2^-13 of the largest term, L. For
- * any data 34 * 2^-13 * L is the bound of a step. It is far too wide: what is cut off has a random size and the term's
- * sign, and the harness's data have random signs. Then a step loses 2^-13 L sqrt(34 / 3) (standard deviation), with L
- * about a third of the step's sum|a||b|: 1.1 * 2^-13 of it, and n such steps lose 1.1 * 2^-13 / sqrt(n) of theirs. Blocks
- * with large scales count for more, which makes that about 1.5 times as much. Five standard deviations of that, with the
- * four steps of a block taken as one loss, are the bound:
+ * KIND_FP8, KIND_W4A8: a k32 step of the tensor cores aligns its 32 products and the accumulator to the largest of
+ * them, cuts each off 13 bits behind that one's first bit, and adds. A term loses less than 2^-13 of the largest
+ * term, L. For any data 34 * 2^-13 * L is the bound of a step. It is far too wide: what is cut off has a random size
+ * and the term's sign, and the harness's data have random signs. Then a step loses 2^-13 L sqrt(34 / 3) (standard
+ * deviation), with L about a third of the step's sum|a||b|: 1.1 * 2^-13 of it, and n such steps lose 1.1 * 2^-13 /
+ * sqrt(n) of theirs. Blocks with large scales count for more, which makes that about 1.5 times as much. Five
+ * standard deviations of that, with the four steps of a block taken as one loss, are the bound:
  *
  *     eps(k) = 2^-13 * (1/2 + 8 / sqrt(blocks of 128)) + accumulation_eps(4 * blocks)
  *
- * whose second part is fp32's: a scale's rounding, a product's, a sum's. The 1/2 is for tensor cores that round downwards,
- * whose losses have a mean. With sums of 14 bits in simulation a right result uses up to 0.04 of this, and up to 0.4 where
- * all is rounded downwards (tests/unit/test_kind.c).
+ * whose second part is fp32's: a scale's rounding, a product's, a sum's. The 1/2 is for tensor cores that round
+ * downwards, whose losses have a mean. With sums of 14 bits in simulation a right result uses up to 0.04 of this,
+ * and up to 0.4 where all is rounded downwards (tests/unit/test_kind.c).
  *
  * What it finds: a k32 step left out moves an element of normal data by 5.7 products (standard deviation), which is
- * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 * 2^-13. A
- * scale of the next block changes its share of the sum, 11 products, by half of it or more. What it does not find is an
- * accumulation in the tensor cores without promotion, if the scales are right: with data of mean 0 that loses less than
- * eps. The page of the FP8 chapter measures it. */
+ * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 *
+ * 2^-13. A scale of the next block changes its share of the sum, 11 products, by half of it or more. What it does
+ * not find is an accumulation in the tensor cores without promotion, if the scales are right: with data of mean 0
+ * that loses less than eps. The page of the FP8 chapter measures it. */
 double kind_eps(Kind kind, int k);
 
 /* The part of the problem on the host, into its rows of expected [m][n] and magnitude [m][n]. */

@@ -1,6 +1,6 @@
-/* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. What the chapter
- * says of itself comes from its directory: CHECK_SIZES is the path of its checks/sizes.inc, if it has one, and TRACED_SMS
- * comes from its build.mk. */
+/* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. What
+ * the chapter says of itself comes from its directory: CHECK_SIZES is the path of its checks/sizes.inc, if it has
+ * one, and TRACED_SMS comes from its build.mk. */
 #include "cublas.h"
 #include "explain.h"
 #include "report.h"
@@ -82,8 +82,8 @@ static void append(char text[COMMAND_SIZE], const char *format, ...) {
     va_end(arguments);
 }
 
-/* The options with which the model repeats this launch as the first one. What is a default is left out, but for what the
- * reader has to see. */
+/* The options with which the model repeats this launch as the first one. What is a default is left out, but for what
+ * the reader has to see. */
 static void replay_options(const Options *options, const ChapterRun *run, uint64_t seed, char text[COMMAND_SIZE]) {
     const Problem *problem = run->problem;
     const Tuning *tuning = &run->beyond.tuning;
@@ -196,11 +196,13 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
     return GEMM_OK;
 }
 
-/* ---- the model's round --------------------------------------------------------------------------------------------- */
+/* ---- the model's round
+ * --------------------------------------------------------------------------------------------- */
 
-/* What a run without options adds to the default size. First, for all chapters: edges in every direction; then too few k-tiles
- * to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can. Then what this chapter
- * needs, so that each of its kernels runs and each of its rings wraps twice: rows of checks/sizes.inc in its directory. */
+/* What a run without options adds to the default size. First, for all chapters: edges in every direction; then too
+ * few k-tiles to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can.
+ * Then what this chapter needs, so that each of its kernels runs and each of its rings wraps twice: rows of
+ * checks/sizes.inc in its directory. */
 enum { /* 1 << ModelPolicy */
        EACH_POLICY = 1 << MODEL_EAGER | 1 << MODEL_LAZY | 1 << MODEL_RANDOM | 1 << MODEL_PCT,
        ALL_BUT_RANDOM = EACH_POLICY & ~(1 << MODEL_RANDOM), /* the default size has been run in that */
@@ -311,8 +313,8 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     return status;
 }
 
-/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. And is told where they would still
- * hide. */
+/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. And is told where they
+ * would still hide. */
 static GemmStatus check_round(const Options *options, const Stage *stage) {
     const Chapter *chapter = stage->chapter;
     for (size_t i = 0; i < sizeof check_sizes / sizeof check_sizes[0]; i++) {

@@ -144,7 +144,8 @@ void print_usage(FILE *out, const char *program) {
         "  --shared KIB          shared memory that a CTA may have (default %d)\n"
         "\n"
         "exit status: 0 right, 1 wrong result, 2 bad usage, 3 no suitable device, a failed CUDA call or output that\n"
-        "             could not be written, 4 the model found a bug in the kernel, 5 the model cannot judge the program\n",
+        "             could not be written, 4 the model found a bug in the kernel, 5 the model cannot judge the\n"
+        "             program\n",
         program, MAX_SIZE, DEFAULT_ROUNDS, DEFAULT_MODEL_SMS, DEFAULT_MODEL_SHARED);
 }
 

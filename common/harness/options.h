@@ -85,8 +85,8 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
 int parse_number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
                  char message[OPTIONS_MESSAGE_SIZE]);
 
-/* The last call of main(): writes what stdout still holds. If any output was lost, prints one line to stderr and returns
- * GEMM_DEVICE in place of GEMM_OK; otherwise returns `status`. */
+/* The last call of main(): writes what stdout still holds. If any output was lost, prints one line to stderr and
+ * returns GEMM_DEVICE in place of GEMM_OK; otherwise returns `status`. */
 GemmStatus end_output(GemmStatus status);
 
 /* Is one launch to be recorded instead of timed? */

@@ -338,7 +338,8 @@ void problem_close(Problem *problem) {
     memset(problem, 0, sizeof *problem);
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------------------------- */
+/* ---- ranks
+ * --------------------------------------------------------------------------------------------------------- */
 
 static GemmStatus open_rank(ChapterRun *run, int rank, size_t flag_bytes) {
     const Problem *problem = run->problem;
@@ -475,7 +476,8 @@ static void close_ranks(ChapterRun *run) {
     free(run->part);
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- runs
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* What a chapter needs on the device; what a launch of several ranks has. */
 static GemmStatus allocate_run(ChapterRun *run) {

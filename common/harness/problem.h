@@ -54,8 +54,8 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device);
  * line in `message` that names the sizes, what they need and what there is. */
 int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, char message[OPTIONS_MESSAGE_SIZE]);
 
-/* Allocates, for a problem of shape.kind. Rows are padded to a multiple of 16 bytes, and by pad (A), 2 pad (B), 3 pad (C)
- * more, of e4m3 by twice as many, so that no leading dimension can stand in for another. Fill before use. */
+/* Allocates, for a problem of shape.kind. Rows are padded to a multiple of 16 bytes, and by pad (A), 2 pad (B), 3
+ * pad (C) more, of e4m3 by twice as many, so that no leading dimension can stand in for another. Fill before use. */
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape, uint64_t seed);
 /* The operands alone. */
 GemmStatus problem_fill_operands(Problem *problem, DataKind data);
@@ -72,7 +72,8 @@ void problem_close(Problem *problem);
 
 /* Allocates the workspace. The chapter is of the problem's kind. Close runs before their problem. */
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter);
-/* One launch; does not wait. The first one after problem_fill() prepares the operands, if the chapter does that. `run` is a ChapterRun (a Contestant's launch function). */
+/* One launch; does not wait. The first one after problem_fill() prepares the operands, if the chapter does that.
+ * `run` is a ChapterRun (a Contestant's launch function). */
 GemmStatus run_launch(void *run);
 /* Poison, launch, wait, compare; workspace too. The status says whether it could be done, the tally what came out. */
 GemmStatus run_checked(ChapterRun *run, Tally *tally);

@@ -97,7 +97,8 @@ FILE *csv_open(const char *path, const char *header) {
         return csv;
     }
     rewind(csv);
-    if (!fgets(there, sizeof there, csv) || strncmp(there, header, strlen(header)) != 0 || there[strlen(header)] != '\n') {
+    if (!fgets(there, sizeof there, csv) || strncmp(there, header, strlen(header)) != 0 ||
+        there[strlen(header)] != '\n') {
         fprintf(stderr, "--csv: \"%s\" has another first line than \"%s\"; a new file is accepted\n", path, header);
         fclose(csv);
         return NULL;

@@ -28,13 +28,14 @@ typedef struct {
 
 /* The last columns of every table. */
 #define CSV_VERSIONS "driver,cuda,cublas"
-#define CSV_HEADER "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w," CSV_VERSIONS
+#define CSV_HEADER                                                                                                      \
+    "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w," CSV_VERSIONS
 
 /* The fields of CSV_VERSIONS: "580.65.06,13.0,13.1.0"; empty where a version is not known. `cublas`: 0 if absent. */
 void versions_text(const DeviceInfo *device, int cublas, char text[128]);
 
-/* Opens for appending and writes `header`, CSV_HEADER or that of another table, into an empty file. NULL after one line on
- * stderr, also where the file begins with another header. */
+/* Opens for appending and writes `header`, CSV_HEADER or that of another table, into an empty file. NULL after one
+ * line on stderr, also where the file begins with another header. */
 FILE *csv_open(const char *path, const char *header);
 /* One row. cublas_median: TFLOP/s; 0 leaves the ratio empty, as unknown clock and power are. */
 void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Contestant *contestant, Spread tflops,

@@ -142,8 +142,8 @@ GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int cou
         if (ms < SAMPLE_MS) { /* one launch of a small problem says little */
             GEMM_TRY(run_sample(backend, &list[i], min_int(launches_for(1, ms), MAX_HELD), &ms));
         }
-        /* A tenth more, since the measured launches ran cold. All of a sample are held until the last is queued: the host
-         * may take longer to start a short one than the GPU to run it. */
+        /* A tenth more, since the measured launches ran cold. All of a sample are held until the last is queued: the
+         * host may take longer to start a short one than the GPU to run it. */
         list[i].launches = min_int(launches_for(1.1 * SAMPLE_MS, ms), MAX_HELD);
         list[i].mhz_sum = list[i].mhz_count = 0;
     }

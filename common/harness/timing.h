@@ -44,16 +44,16 @@ Spread tflops_of(const Contestant *contestant, double flop);
 double mhz_of(const Contestant *contestant); /* mean SM clock, while it ran or right behind each burst; 0 if unknown */
 double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown, as after bursts */
 
-/* `rounds` samples of each contestant with pauses, interleaved, after a rest of 0.3 s at most. C is poisoned before each sample
- * and compared after the last one (into `after`): what was timed is what is checked. */
+/* `rounds` samples of each contestant with pauses, interleaved, after a rest of 0.3 s at most. C is poisoned before
+ * each sample and compared after the last one (into `after`): what was timed is what is checked. */
 GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, int pause_ms);
 
 /* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
  * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */
 GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, double seconds, const Nvml *nvml);
 
-/* Measures the likeliest variants for the run's problem, whose operands are filled, and has the run launch the fastest. Fills in
- * the plan and how many milliseconds it took. */
+/* Measures the likeliest variants for the run's problem, whose operands are filled, and has the run launch the
+ * fastest. Fills in the plan and how many milliseconds it took. */
 GemmStatus plan_run(ChapterRun *run, Plan *plan, double *ms);
 
 /* Milliseconds of one launch, the second of two. */

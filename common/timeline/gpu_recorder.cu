@@ -1,4 +1,5 @@
-/* gpu_recorder.cu - host: the buffers in which traced kernels record (record.h), and the events that are read from them. */
+/* gpu_recorder.cu - host: the buffers in which traced kernels record (record.h), and the events that are read from
+ * them. */
 #include <stdlib.h>
 
 #include "../device/cuda_c.h"
@@ -15,8 +16,8 @@ static Stream stream;
 
 void recorder_open(Stream its_stream) { stream = its_stream; }
 
-/* What the traced launches since recorder_begin() record (timeline/record.h), in the GPU's memory; at other times, what the
- * last one does, in the first place. */
+/* What the traced launches since recorder_begin() record (timeline/record.h), in the GPU's memory; at other times,
+ * what the last one does, in the first place. */
 static struct {
     struct {
         TraceBuffers buffers;
@@ -50,7 +51,10 @@ static GemmStatus clean_buffers(int at) {
 
 GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers) {
     const size_t most_bytes = (size_t)1 << 30, most_records = 8192; /* of all warps; of a warp */
-    int warps = (threads + 31) / 32, at = traced.recording ? (traced.launches < MAX_TRACE_LAUNCHES ? traced.launches : MAX_TRACE_LAUNCHES - 1) : 0;
+    int warps = (threads + 31) / 32, at = 0;
+    if (traced.recording) { /* beyond the last place, launches share it */
+        at = traced.launches < MAX_TRACE_LAUNCHES ? traced.launches : MAX_TRACE_LAUNCHES - 1;
+    }
     size_t all_warps = (size_t)ctas * warps;
     size_t records = most_bytes / sizeof(TraceRecord) / all_warps; /* of a warp, its tail included */
     records = records > most_records ? most_records : records < 2 ? 2 : records;
@@ -120,7 +124,8 @@ static GemmStatus collect(int launch, uint32_t sm, Trace *trace, TraceCta *ctas,
     return GEMM_OK;
 }
 
-/* Of all launches, from the SM where CTA 0 ran of the one with the fewest CTAs: the others most likely ran there, too. */
+/* Of all launches, from the SM where CTA 0 ran of the one with the fewest CTAs: the others most likely ran there,
+ * too. */
 static GemmStatus collect_all(Trace *trace) {
     int least = 0;
     size_t ctas = 0, bytes = 0;

@@ -1,5 +1,5 @@
-/* gpu_trace.h - what a traced kernel (record.h) leaves in the GPU's memory, and how it becomes events. Plain C: tests/unit
- * feeds the decoder with records made by hand. */
+/* gpu_trace.h - what a traced kernel (record.h) leaves in the GPU's memory, and how it becomes events. Plain C:
+ * tests/unit feeds the decoder with records made by hand. */
 #ifndef GPU_TRACE_H
 #define GPU_TRACE_H
 
@@ -73,18 +73,19 @@ extern "C" {
 /* Adds the CTA's events to the trace and its losses to trace->lost. Fails without memory, as the next. */
 GemmStatus trace_add_cta(Trace *trace, const CtaRecords *records);
 
-/* Ends every meeting at a barrier no earlier than its last warp came. A warp goes on for an instruction or two before the
- * barrier holds it, so it may have read the clock too early. For the events of one CTA; trace_add_cta() calls it. */
+/* Ends every meeting at a barrier no earlier than its last warp came. A warp goes on for an instruction or two
+ * before the barrier holds it, so it may have read the clock too early. For the events of one CTA; trace_add_cta()
+ * calls it. */
 void trace_settle_barriers(TraceEvent *event, size_t count);
 
-/* When all CTAs of one SM are in: gives each TRACE_WGMMA the time in which the tensor cores worked on it. Known are its
- * issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run one after
- * the other in the order of their issue; a group that somebody really waited for ends with that wait, any other after as
- * many cycles as its products need at 2048 multiply-adds a cycle. */
+/* When all CTAs of one SM are in: gives each TRACE_WGMMA the time in which the tensor cores worked on it. Known are
+ * its issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run
+ * one after the other in the order of their issue; a group that somebody really waited for ends with that wait, any
+ * other after as many cycles as its products need at 2048 multiply-adds a cycle. */
 GemmStatus trace_place_products(Trace *trace);
 
-/* In gpu_recorder.cu, called by the harness. What launches on `stream` record between recorder_begin() and recorder_end()
- * becomes the trace: the events of the SM where CTA 0 ran, of the launch with the fewest CTAs. */
+/* In gpu_recorder.cu, called by the harness. What launches on `stream` record between recorder_begin() and
+ * recorder_end() becomes the trace: the events of the SM where CTA 0 ran, of the launch with the fewest CTAs. */
 void recorder_open(Stream stream);
 GemmStatus recorder_begin(void);
 GemmStatus recorder_end(Trace *trace);
