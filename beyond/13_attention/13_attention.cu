@@ -2,11 +2,11 @@
  *
  *     O[i] = sum over j of P[i][j] * V[j],   P[i][j] = exp(s[i][j]) / sum over j of exp(s[i][j]),   s = scale * Q K^T
  *
- * What is new   Idea 1, the chain: the sums of the first product become operand A of the second one, in registers. Idea 2,
- *               the running maximum: keys come a step at a time; a larger score scales down what has been summed up. Idea 3,
- *               turns: while one consumer's products run, the others compute their exponentials. Idea 4, overlap within a
- *               consumer: Q K^T of the next step is issued before P V of this one, and the softmax waits for the former
- *               alone. Idea 5, an order of tiles of unequal length that balances them.
+ * What is new   Idea 1, the chain: the sums of the first product become operand A of the second one, in registers.
+ *               Idea 2, the running maximum: keys come a step at a time; a larger score scales down older sums.
+ *               Idea 3, turns: while one consumer's products run, the others compute their exponentials.
+ *               Idea 4, overlap within a consumer: Q K^T of the next step is issued before P V of this one, and the
+ *               softmax waits only for Q K^T. Idea 5, an order of tiles of unequal length that balances them.
  * What holds it back   Exponentials: the SM computes 16 a clock.
  * Run           make 13 && ./13_attention, here; from the top, make run-13 */
 #include "../../common/beyond.h"
@@ -42,12 +42,19 @@ static_assert(PANEL * sizeof(bf16) == 128, "the tensor maps and descriptors swiz
 #define CONSUMERS_OF(bm) ((bm) / ROWS) /* of a tile of bm queries */
 #define THREADS_OF(bm) (128 * (1 + CONSUMERS_OF(bm)))
 
+/* A tile: queries of a head that a CTA takes together. */
+typedef struct {
+    int first_query, head, batch;
+    int steps; /* of keys: 0 if no query sees one; -1: there is no tile any more */
+} Work;
+
 typedef struct {
     bf16 ring[RING_BYTES / 2];    /* stages of K or V: panels [KEYS][PANEL], 128-byte swizzle */
     bf16 q[Q_STAGES][Q_ELEMENTS]; /* panels [bm][PANEL], 128-byte swizzle; then O */
+    Work work[Q_STAGES];          /* whose queries they are */
     MBarrier full[MAX_STAGES];    /* completes a phase when a step's K or V has landed */
     MBarrier empty[MAX_STAGES];   /* completes a phase when all consumers have finished with it */
-    MBarrier q_full[Q_STAGES];    /* completes a phase when a tile's queries have landed */
+    MBarrier q_full[Q_STAGES];    /* completes a phase when `work` is written and the tile's queries have landed */
     MBarrier q_empty[Q_STAGES];   /* completes a phase when the copy engine has read the tile's O */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024, "a CTA takes 1 KB more of the SM than its own");
@@ -61,58 +68,57 @@ typedef struct {
 } Params;
 
 HOST_DEVICE int stages_of(int d) { return min_int(RING_BYTES / (KEYS * d * 2), MAX_STAGES); }
-
-/* A role's way through the tiles. */
-typedef struct {
-    int round; /* tiles so far */
-    int first_query, head, batch;
-    int steps; /* in keys */
-} Work;
+HOST_DEVICE uint32_t stage_offset(int stage, int d) { return (uint32_t)stage * (uint32_t)(KEYS * d * 2 >> 4); }
 
 /* The keys that query `row` sees: the first so many. The last query sees all. */
 DEVICE int keys_of(const Params *p, int row, const int causal) {
     return causal ? min_int(p->a.keys, row + 1 + p->a.keys - p->a.queries) : p->a.keys;
 }
 
-/* Idea 5. Goes on to this CTA's next tile; 0 if there is none. Heads are walked in sections whose K and V stay in L2: all
- * tiles of a section, the long ones first in one, last in the next, so that a CTA that had longer ones gets shorter ones. */
-DEVICE int next_tile(const Params *p, Work *work, const int bm, const int causal) {
-    int index = work->round++ * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
+/* Idea 5. This CTA's tile number `round`. Heads are taken in sections whose K and V stay in L2: all tiles of a section,
+ * the long ones first in one section, last in the next, so that a CTA that had longer tiles gets shorter ones. */
+DEVICE Work work_of(const Params *p, int round, const int bm, const int causal) {
+    const Work none = {0, 0, 0, -1};
+    int index = round * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
     if (index >= p->tiles) {
-        return 0;
+        return none;
     }
     int section = index / in_section, first = section * p->section;
     int heads = min_int(p->a.heads * p->a.batches - first, p->section), head = first + index % in_section % heads;
     int m = index % in_section / heads;
-    /* The last section ends with its short ones. */
+    /* The last section ends with its short tiles. */
     m = ((p->tiles - 1) / in_section - section) % 2 == 0 ? p->tiles_m - 1 - m : m;
-    work->first_query = m * bm;
-    work->batch = head / p->a.heads;
-    work->head = head % p->a.heads;
-    int keys = keys_of(p, min_int(work->first_query + bm, p->a.queries) - 1, causal);
-    work->steps = keys > 0 ? ceil_div(keys, KEYS) : 0;
-    return 1;
+    int keys = keys_of(p, min_int((m + 1) * bm, p->a.queries) - 1, causal);
+    Work work = {m * bm, head % p->a.heads, head / p->a.heads, keys > 0 ? ceil_div(keys, KEYS) : 0};
+    return work;
 }
 
-/* The producer. A ring brings K and V in the order in which they are used: K of a step, then V of the step before. */
+/* The producer. It says which tile comes next, and loads its queries. A ring delivers K and V in the order in which
+ * they are used: K of a step, then V of the previous step. */
 DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const int causal) {
-    const int stage_bytes = KEYS * d * 2;
     PipelineState state = producer_start_state(), q = producer_start_state();
-    Work work = {0};
-    while (next_tile(p, &work, bm, causal)) {
-        int kv_head = work.head / (p->a.heads / p->a.kv_heads);
+    for (int round = 0;; round++) {
+        Work work = work_of(p, round, bm, causal);
         /* Waits until the copy engine has read O of the tile before the last from here. */
-        producer_acquire(s->q_full, s->q_empty, q, bm * d * 2);
+        mbarrier_wait_parity(&s->q_empty[q.index], q.phase);
+        /* The arrival on q_full publishes it to the consumers. */
+        s->work[q.index] = work;
+        if (work.steps < 0) {
+            mbarrier_arrive(&s->q_full[q.index]);
+            return;
+        }
+        int kv_head = work.head / (p->a.heads / p->a.kv_heads);
+        mbarrier_arrive_expect_tx(&s->q_full[q.index], bm * d * 2);
         tma_load_5d(s->q[q.index], &p->map[Q], 0, work.first_query, 0, work.head, work.batch, &s->q_full[q.index]);
         pipeline_advance(&q, Q_STAGES);
         for (int i = 0; i < 2 * work.steps; i++) {
-            /* 0: K of the last step. 1, 2: K of the step before it, V of the last one. So it goes on, down to V of step 0. */
+            /* 0: K of the last step. 1, 2: K of the step before it, V of the last one. And so on, to V of step 0. */
             int is_v = i == 2 * work.steps - 1 || (i > 0 && i % 2 == 0);
             int step = work.steps - 1 - (is_v ? (i - 1) / 2 : (i + 1) / 2);
-            /* Waits until all consumers have finished with this stage: else the copy overwrites what they read. */
-            producer_acquire(s->full, s->empty, state, stage_bytes);
-            tma_load_5d(&s->ring[state.index * (stage_bytes / 2)], is_v ? &p->map[V] : &p->map[K], 0, step * KEYS, 0,
-                        kv_head, work.batch, &s->full[state.index]);
+            /* Waits until all consumers have finished with this stage: otherwise the copy overwrites what they read. */
+            producer_acquire(s->full, s->empty, state, KEYS * d * 2);
+            tma_load_5d(&s->ring[state.index * KEYS * d], is_v ? &p->map[V] : &p->map[K], 0, step * KEYS, 0, kv_head,
+                        work.batch, &s->full[state.index]);
             pipeline_advance(&state, stages_of(d));
         }
     }
@@ -135,28 +141,30 @@ typedef struct {
     float shrink[2];  /* what the largest score's change makes of older sums */
 } Rows;
 
-/* Idea 2. Scores become exponentials, relative to the largest score so far. */
+/* Idea 2. Scores become exponentials, relative to the largest score so far. Row by row: while the special-function
+ * units compute the exponentials of one row, other units look for the largest score of the next. */
 DEVICE void softmax(float *score, Rows *rows, float scale) {
-    float largest[2] = {rows->largest[0], rows->largest[1]}, base[2];
-    UNROLL
-    for (int i = 0; i < KEYS / 2; i++) {
-        largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], score[i]);
-    }
     UNROLL
     for (int r = 0; r < 2; r++) {
+        float largest = rows->largest[r], sum = 0;
+        UNROLL
+        for (int i = 2 * r; i < KEYS / 2; i += 4) {
+            largest = fmaxf(fmaxf(largest, score[i]), score[i + 1]);
+        }
         /* A row lies in four neighbouring threads. */
-        largest[r] = fmaxf(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], 1));
-        largest[r] = fmaxf(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], 2));
-        /* While no score counts, the largest is -infinity: less itself it would be NaN. */
-        base[r] = largest[r] == -INFINITY ? 0 : largest[r] * scale;
-        rows->shrink[r] = exp2_approx(rows->largest[r] * scale - base[r]);
-        rows->largest[r] = largest[r];
-        rows->sum[r] *= rows->shrink[r];
-    }
-    UNROLL
-    for (int i = 0; i < KEYS / 2; i++) {
-        score[i] = exp2_approx(score[i] * scale - base[i / 2 % 2]);
-        rows->sum[i / 2 % 2] += score[i];
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+        /* While no score counts, the largest is -infinity: minus itself it would be NaN. */
+        float base = largest == -INFINITY ? 0 : largest * scale;
+        rows->shrink[r] = exp2_approx(rows->largest[r] * scale - base);
+        rows->largest[r] = largest;
+        UNROLL
+        for (int i = 2 * r; i < KEYS / 2; i += 4) {
+            score[i] = exp2_approx(score[i] * scale - base);
+            score[i + 1] = exp2_approx(score[i + 1] * scale - base);
+            sum += score[i] + score[i + 1];
+        }
+        rows->sum[r] = rows->sum[r] * rows->shrink[r] + sum;
     }
 }
 
@@ -168,27 +176,25 @@ DEVICE void to_operand_a(uint32_t *weights, const float *score) {
     }
 }
 
-/* Starts S = Q K^T of this consumer's rows: a group. `q` is the descriptor of its first panel. */
-DEVICE void start_scores(float *score, uint64_t q, const bf16 *k, const int d, const int bm) {
-    uint64_t b = wgmma_descriptor(k);
+/* Starts S = Q K^T of this consumer's rows: a group. `q` and `k` are the descriptors of the first panels. */
+DEVICE void start_scores(float *score, uint64_t q, uint64_t k, const int d, const int bm) {
     /* The threads' accesses to the scores come before the products that write them. */
     wgmma_fence();
     UNROLL
     for (int step = 0; step < d / 16; step++) {
         const int panel = step / 4, inside = step % 4 * WGMMA_K16_STEP;
-        wgmma_ss(KEYS, score, q + panel * (bm * 128 >> 4) + inside, b + panel * (KEYS * 128 >> 4) + inside, step > 0);
+        wgmma_ss(KEYS, score, q + panel * (bm * 128 >> 4) + inside, k + panel * (KEYS * 128 >> 4) + inside, step > 0);
     }
     wgmma_commit_group();
 }
 
 /* Starts O += P V: a group. V's rows are keys, and so it is an N-major operand B. */
-DEVICE void start_output(float *o, const uint32_t *weights, const bf16 *v, const int d) {
-    uint64_t b = wgmma_descriptor_mn(v, KEYS * 128);
+DEVICE void start_output(float *o, const uint32_t *weights, uint64_t v, const int d) {
     /* The threads' accesses to O and to the weights come before the products. */
     wgmma_fence();
     UNROLL
     for (int step = 0; step < KEYS / 16; step++) {
-        wgmma_rs_trans_b(d, o, &weights[4 * step], b + step * WGMMA_K16_STEP_MN, 1);
+        wgmma_rs_trans_b(d, o, &weights[4 * step], v + step * WGMMA_K16_STEP_MN, 1);
     }
     wgmma_commit_group();
 }
@@ -215,8 +221,8 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
         uint32_t packed[4] = {
             pack_bf16x2(v[0] * inverse[0], v[1] * inverse[0]), pack_bf16x2(v[2] * inverse[1], v[3] * inverse[1]),
             pack_bf16x2(v[4] * inverse[0], v[5] * inverse[0]), pack_bf16x2(v[6] * inverse[1], v[7] * inverse[1])};
-        /* This consumer has finished with its queries: O takes their place. Lane l gives stmatrix the address of row l % 16,
-         * of the left 8 columns or of the right ones. */
+        /* This consumer has finished with its queries: O takes their place. Lane l gives stmatrix the address of row
+         * l % 16, of the left 8 columns or of the right ones. */
         stmatrix_x4(&q[j / PANEL * (bm * PANEL) + row * PANEL + swizzled_index(lane % 16, j % PANEL / 8 + lane / 16)],
                     packed);
     }
@@ -233,7 +239,7 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
     }
 }
 
-/* Consumer: waits until the next K or V has landed, and goes on to the stage behind it. */
+/* Consumer: waits until the next K or V has landed, and goes on to the next stage. */
 DEVICE int take_stage(Shared *s, PipelineState *state, const int d) {
     int stage = state->index;
     consumer_wait(s->full, *state);
@@ -249,32 +255,33 @@ DEVICE void release_stage(Shared *s, int stage) {
 }
 
 /* Each warp of a consumer: the copy engine has read O of the tile before, and the next queries may take its place. */
-DEVICE void release_queries(Shared *s, const Work *work, int stage) {
-    if (work->round > 1 && elect_one()) {
+DEVICE void release_queries(Shared *s, int round, int stage) {
+    if (round > 0 && elect_one()) {
         bulk_wait_group_read(0);
         mbarrier_arrive(&s->q_empty[stage]);
     }
 }
 
-/* A consumer's tile: o becomes the sums of P V over all keys that its 64 queries see, from the last step to the first. */
-DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work *work, int consumer, int q_stage,
-                   float *o, Rows *rows, const int d, const int bm, const int causal) {
+/* A consumer's tile: o becomes the sums of P V over all keys that its 64 queries see, from the last step to step 0. */
+DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work *work, int round, int consumer,
+                   int q_stage, float *o, Rows *rows, const int d, const int bm, const int causal) {
     const int turn = FIRST_TURN + consumer, next_turn = FIRST_TURN + (consumer + 1) % CONSUMERS_OF(bm);
     float score[KEYS / 2];
     uint32_t weights[KEYS / 4];
+    /* Descriptors: of this consumer's queries, and of the ring's first stage as K and as V (see stage_offset()). */
     uint64_t q = wgmma_descriptor(&s->q[q_stage][consumer * ROWS * PANEL]);
+    uint64_t k = wgmma_descriptor(s->ring), v = wgmma_descriptor_mn(s->ring, KEYS * 128);
     int row = work->first_query + consumer * ROWS + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
     int fewest = keys_of(p, work->first_query + consumer * ROWS, causal); /* that all of this consumer's queries see */
-    int first_key = (work->steps - 1) * KEYS;                             /* of the step */
-
+    int first_key = (work->steps - 1) * KEYS, masked = causal;            /* of the step */
     /* The last step: there is no V yet to multiply with. */
     int k_stage = take_stage(s, state, d);
-    /* Idea 3. Waits until the consumer before has issued its products: the tensor cores are served in turn, and while one
-     * consumer's products run, another computes exponentials. */
+    /* Idea 3. Waits until the previous consumer has issued its products: the tensor cores are served in turn, and while
+     * one consumer's products run, another computes exponentials. */
     named_barrier_sync(turn, 2 * 128);
-    start_scores(score, q, &s->ring[k_stage * KEYS * d], d, bm);
+    start_scores(score, q, k + stage_offset(k_stage, d), d, bm);
     named_barrier_arrive(next_turn, 2 * 128);
-    release_queries(s, work, 1 - q_stage);
+    release_queries(s, round, 1 - q_stage);
     /* Waits until the scores are there. */
     wgmma_wait_group(0);
     registers_settled(score, KEYS / 2);
@@ -284,37 +291,40 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
     }
     softmax(score, rows, p->scale);
     to_operand_a(weights, score);
-
-    UNROLL_ONCE
-    for (first_key -= KEYS; first_key >= 0; first_key -= KEYS) {
-        k_stage = take_stage(s, state, d);
-        named_barrier_sync(turn, 2 * 128);
-        start_scores(score, q, &s->ring[k_stage * KEYS * d], d, bm);
-        /* Idea 4. Behind them the products with V of the step before. */
-        int v_stage = take_stage(s, state, d);
-        start_output(o, weights, &s->ring[v_stage * KEYS * d], d);
-        named_barrier_arrive(next_turn, 2 * 128);
-        /* Waits until the scores are there. The products with V run on, under this consumer's own softmax. */
-        wgmma_wait_group(1);
-        registers_settled(score, KEYS / 2);
-        release_stage(s, k_stage);
-        if (causal && first_key + KEYS > fewest) {
-            mask(p, score, row, first_key, causal);
+    /* Steps that need the mask come first and have a loop of their own: its branch would cost the other steps 3 %. */
+    UNROLL
+    for (first_key -= KEYS; masked >= 0; masked--) {
+        UNROLL_ONCE
+        for (; first_key >= 0 && (!masked || first_key + KEYS > fewest); first_key -= KEYS) {
+            k_stage = take_stage(s, state, d);
+            named_barrier_sync(turn, 2 * 128);
+            start_scores(score, q, k + stage_offset(k_stage, d), d, bm);
+            /* Idea 4. After them the products with V of the previous step. */
+            int v_stage = take_stage(s, state, d);
+            start_output(o, weights, v + stage_offset(v_stage, d), d);
+            named_barrier_arrive(next_turn, 2 * 128);
+            /* Waits until the scores are there. The products with V run on, under this consumer's own softmax. */
+            wgmma_wait_group(1);
+            registers_settled(score, KEYS / 2);
+            release_stage(s, k_stage);
+            if (masked) {
+                mask(p, score, row, first_key, causal);
+            }
+            softmax(score, rows, p->scale);
+            /* Waits until the products with V are done: before, O may not be scaled, nor the weights overwritten. */
+            wgmma_wait_group(0);
+            registers_settled(o, d / 2);
+            release_stage(s, v_stage);
+            UNROLL
+            for (int i = 0; i < d / 2; i++) {
+                o[i] *= rows->shrink[i / 2 % 2];
+            }
+            to_operand_a(weights, score);
         }
-        softmax(score, rows, p->scale);
-        /* Waits until the products with V are done too: before, O may not be scaled, nor the weights written over. */
-        wgmma_wait_group(0);
-        registers_settled(o, d / 2);
-        release_stage(s, v_stage);
-        UNROLL
-        for (int i = 0; i < d / 2; i++) {
-            o[i] *= rows->shrink[i / 2 % 2];
-        }
-        to_operand_a(weights, score);
     }
     /* V of step 0. */
     int v_stage = take_stage(s, state, d);
-    start_output(o, weights, &s->ring[v_stage * KEYS * d], d);
+    start_output(o, weights, v + stage_offset(v_stage, d), d);
     wgmma_wait_group(0);
     registers_settled(o, d / 2);
     release_stage(s, v_stage);
@@ -323,22 +333,25 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
 /* The consumers: all tiles, 64 queries each. */
 DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const int bm, const int causal) {
     PipelineState state = consumer_start_state(), q = consumer_start_state();
-    Work work = {0};
     int last = CONSUMERS_OF(bm) - 1, row = consumer * ROWS + warp_uniform((int)threadIdx.x / 32) % WARPS * 16;
     if (consumer == last) {
         named_barrier_arrive(FIRST_TURN, 2 * 128); /* the first turn is consumer 0's */
     }
-    while (next_tile(p, &work, bm, causal)) {
+    for (int round = 0;; round++) {
         float o[MAX_HEAD / 2] = {0};
         Rows rows = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
         /* Waits until the queries have landed. */
         consumer_wait(s->q_full, q);
-        if (work.steps > 0) {
-            attend(p, s, &state, &work, consumer, q.index, o, &rows, d, bm, causal);
-        } else {
-            release_queries(s, &work, 1 - q.index);
+        const Work *work = &s->work[q.index];
+        if (work->steps < 0) {
+            break;
         }
-        epilogue(p, s->q[q.index], &work, row, o, &rows, d, bm);
+        if (work->steps > 0) {
+            attend(p, s, &state, work, round, consumer, q.index, o, &rows, d, bm, causal);
+        } else {
+            release_queries(s, round, 1 - q.index);
+        }
+        epilogue(p, s->q[q.index], work, row, o, &rows, d, bm);
         pipeline_advance(&q, Q_STAGES);
     }
     if (elect_one()) {
@@ -388,6 +401,7 @@ DEVICE void attention(const Params *p, const int d, const int bm, const int caus
     KERNEL_ENTRY(kernel, Params);
 ATTENTION_KERNEL(attention_64, 64, 192, 0)
 ATTENTION_KERNEL(attention_64_causal, 64, 192, 1)
+ATTENTION_KERNEL(attention_64_causal_128, 64, 128, 1)
 ATTENTION_KERNEL(attention_128, 128, 128, 0)
 ATTENTION_KERNEL(attention_128_causal, 128, 128, 1)
 
@@ -422,28 +436,34 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     static const struct {
         const void *kernel;
         const char *name;
-    } kernels[2][2] = {{{KERNEL(attention_64)}, {KERNEL(attention_64_causal)}},
+    } kernels[3][2] = {{{KERNEL(attention_64)}, {KERNEL(attention_64_causal)}},
+                       {{KERNEL(attention_64)}, {KERNEL(attention_64_causal_128)}},
                        {{KERNEL(attention_128)}, {KERNEL(attention_128_causal)}}};
     const Attention *a = (const Attention *)g->beyond->operands;
     if ((a->head_size != 64 && a->head_size != 128) || a->kv_heads < 1 || a->heads % a->kv_heads || a->window) {
         return gemm_fails(error, GEMM_USAGE, "heads of %d, %d of Q, %d of K, window %d: take 64 or 128, a divisor, 0",
                           a->head_size, a->heads, a->kv_heads, a->window);
     }
-    int d128 = a->head_size == 128, causal = a->causal != 0, bm = d128 ? 128 : 192, heads = a->heads * a->batches;
+    if (a->queries == 0 || a->batches == 0) {
+        return GEMM_OK; /* O has no element */
+    }
+    int d128 = a->head_size == 128, causal = a->causal != 0, heads = a->heads * a->batches;
+    /* Under a mask the last tile is the longest: tiles of 192 queries only if few of its rows lie past the end. */
+    int row = d128 ? 2 : causal && ceil_div(a->queries, 192) * 192 > 1.1 * a->queries, bm = row == 0 ? 192 : 128;
     Params p = {.a = *a, .tiles_m = ceil_div(a->queries, bm), .scale = a->scale * 1.44269504f};
     p.tiles = p.tiles_m * heads;
-    /* An even number of sections, so that K and V of one take less than half of the L2 cache: see next_tile(). */
+    /* An even number of sections, so that K and V of one take less than half of the L2 cache: see work_of(). */
     int pairs = (int)(4.0 * a->keys * a->head_size * a->kv_heads * a->batches / 40e6) + 1;
     p.section = ceil_div(heads, 2 * pairs);
     for (int side = 0; side < SIDES; side++) {
-        GemmStatus status = map_of(a, side, bm, &p.map[side], error);
+        GemmStatus status = map_of(a, a->keys == 0 && side != O ? Q : side, bm, &p.map[side], error); /* K, V: unused */
         if (status != GEMM_OK) {
             return status;
         }
     }
     LaunchShape shape = {
         .grid = min_int(p.tiles, g->sm_count), .block = THREADS_OF(bm), .shared_bytes = sizeof(Shared)};
-    return launch_kernel(kernels[d128][causal].kernel, kernels[d128][causal].name, shape, &p, g->stream, error);
+    return launch_kernel(kernels[row][causal].kernel, kernels[row][causal].name, shape, &p, g->stream, error);
 }
 
 static const ChapterBeyond beyond_the_ladder = {.kind = KIND_ATTENTION};

@@ -15,21 +15,21 @@ static GemmStatus start(const Attention13 *p, GemmError *error) {
     }
     const struct {
         const char *name;
-        int64_t value, most;
-    } counts[] = {{"batches", p->batches, MAX_COUNT},  {"heads", p->heads, MAX_COUNT},
-                  {"kv_heads", p->kv_heads, p->heads}, {"queries", p->queries, MAX_COUNT},
-                  {"keys", p->keys, MAX_COUNT},        {"head_size", p->head_size, MAX_HEAD}};
+        int64_t value, least, most;
+    } counts[] = {{"batches", p->batches, 0, MAX_COUNT},  {"heads", p->heads, 1, MAX_COUNT},
+                  {"kv_heads", p->kv_heads, 1, p->heads}, {"queries", p->queries, 0, MAX_COUNT},
+                  {"keys", p->keys, 0, MAX_COUNT},        {"head_size", p->head_size, 1, MAX_HEAD}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        if (counts[i].value < 1 || counts[i].value > counts[i].most) {
-            return gemm_fails(error, GEMM_USAGE, "%s is %lld: accepted are 1 to %lld", counts[i].name,
-                              (long long)counts[i].value, (long long)counts[i].most);
+        if (counts[i].value < counts[i].least || counts[i].value > counts[i].most) {
+            return gemm_fails(error, GEMM_USAGE, "%s is %lld: accepted are %lld to %lld", counts[i].name,
+                              (long long)counts[i].value, (long long)counts[i].least, (long long)counts[i].most);
         }
     }
     if ((double)p->batches * (double)p->heads * (double)p->queries > (double)MAX_COUNT) {
         return gemm_fails(error, GEMM_USAGE, "%lld batches x %lld heads x %lld queries: accepted are %lld in all",
                           (long long)p->batches, (long long)p->heads, (long long)p->queries, (long long)MAX_COUNT);
     }
-    if (!p->q || !p->k || !p->v || !p->o || !p->lse) {
+    if (p->batches > 0 && ((p->queries > 0 && (!p->q || !p->o || !p->lse)) || (p->keys > 0 && (!p->k || !p->v)))) {
         return gemm_fails(error, GEMM_USAGE, "q, k, v, o or lse is NULL");
     }
     int device = 0, major = 0, sms = 0;

@@ -24,10 +24,11 @@ enum { ATTENTION13_TEXT_BYTES = 512 };
 
 /* Device addresses; elements are bf16, those of a head lie together. Strides count elements: from batch to batch, from head
  * to head, from token to token; multiples of 8, above 0. Addresses are multiples of 16. Causal: query i sees the keys
- * j <= i + keys - queries. A query that sees no key gets zeros, and the logarithm -infinity. */
+ * j <= i + keys - queries. A query that sees no key gets zeros, and the logarithm -infinity. Batches, queries and keys may be 0;
+ * the address of a tensor without elements may be NULL. */
 typedef struct {
     int64_t batches, heads, kv_heads; /* kv_heads divides heads */
-    int64_t queries, keys, head_size; /* 64 or 128 */
+    int64_t queries, keys, head_size; /* head_size is 64 or 128 */
     const void *q, *k, *v;
     void *o;
     float *lse; /* [batches][heads][queries]: the logarithms of the sums of the exponentials */
