@@ -444,10 +444,10 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
         return gemm_fails(error, GEMM_USAGE, "heads of %d, %d of Q, %d of K, window %d: take 64 or 128, a divisor, 0",
                           a->head_size, a->heads, a->kv_heads, a->window);
     }
-    if (a->queries == 0 || a->batches == 0) {
+    int d128 = a->head_size == 128, causal = a->causal != 0, heads = a->heads * a->batches;
+    if (a->queries == 0 || heads == 0) {
         return GEMM_OK; /* O has no element */
     }
-    int d128 = a->head_size == 128, causal = a->causal != 0, heads = a->heads * a->batches;
     /* Under a mask the last tile is the longest: tiles of 192 queries only if few of its rows lie past the end. */
     int row = d128 ? 2 : causal && ceil_div(a->queries, 192) * 192 > 1.1 * a->queries, bm = row == 0 ? 192 : 128;
     Params p = {.a = *a, .tiles_m = ceil_div(a->queries, bm), .scale = a->scale * 1.44269504f};
