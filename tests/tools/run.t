@@ -15,6 +15,7 @@ program nothing 'echo "1..0 # SKIP nothing here"'
 program bad 'echo "ok 1 - a"; echo "not ok 2 - x"; echo 1..2; exit 1'
 program silent 'echo "not ok 1 - x"; echo 1..1'
 program planless 'echo "ok 1 - a"'
+program chatty 'for i in $(seq 100); do echo "not ok $i - x"; done; echo 1..100'
 program short 'echo "ok 1 - a"; echo 1..2'
 program crash 'echo "ok 1 - a"; echo 1..1; kill -s SEGV $$'
 program status 'echo "ok 1 - a"; echo 1..1; exit 3'
@@ -45,10 +46,13 @@ done
 program noisy 'echo "RACE_RAW x2" >&2; echo "# global"; echo "ok 1 - a"; echo 1..1'
 program why 'echo "RACE_RAW x2"; echo "not ok 1 - x"; echo "#   got 3" >&2; echo "ok 2 - y"; echo 1..2; exit 1'
 judge noisy why
-ok $(($(grep -c 'RACE_RAW x2' <<<"$said") != 1)) "what a program prints is shown where it failed, and not where it passed"
-like "$said" '#   got 3' "... and so are the reasons"
+ok $(($(grep -c 'RACE_RAW x2' <<<"$said") != 0)) "what a program prints beside its checks is not shown"
+ok $(($(grep -c '# global' <<<"$said") != 0)) "nor are the remarks of one that passed"
+like "$said" 'not ok 1 - x.*#   got 3' "... but what failed, with the reasons"
 ok $(($(grep -c 'ok 2 - y' <<<"$said") != 0)) "... but not what passed"
 like "$said" '2 of 2 files  ' "how many files there are"
+judge chatty
+ok $(($(wc -l <<<"$(grep '^    ' <<<"$said")") != 41)) "of many failures 40 are shown"
 V=1 judge noisy
 like "$said" 'RACE_RAW x2' "V=1: all is shown"
 program slow 'sleep 2; echo "ok 1 - a"; echo 1..1'
