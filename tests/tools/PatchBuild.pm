@@ -1,4 +1,5 @@
-# PatchBuild.pm - builds a patched chapter, and shows it to readers: break, solve, map, lab. A part of tests/tools/patches.
+# PatchBuild.pm - builds a patched chapter, and shows it to readers: break, solve, map, lab. A part of
+# tests/tools/patches.
 package Patches;
 use strict;
 use warnings;
@@ -11,8 +12,8 @@ our %NOUN;
 
 # ---- building --------------------------------------------------------------------------------------------------------
 
-# copied(PATCH): the directory in which it is built: a copy of its chapter's source with the patch in it, or with `text` in its
-# place; and a link to common/ beside it. What was built there stays as long as the source does.
+# copied(PATCH): the directory in which it is built: a copy of its chapter's source with the patch in it, or with `text`
+# in its place; and a link to common/ beside it. What was built there stays as long as the source does.
 sub copied {
     my ($p) = @_;
     my ($directory, $new) = ($p->{build}, "$p->{build}.new");
@@ -72,8 +73,9 @@ sub gpus {
     return map { "${_}a" } grep { $known =~ /^sm_$_$/m } 100, 103;
 }
 
-# compiled(PATCH, SYMBOL): its directory with SYMBOL.o, for the GPU, SYMBOL.cubin and SYMBOL.ptxas; without the first two if it
-# does not compile. Does nothing if that is done already, from the same source and headers and by the same command.
+# compiled(PATCH, SYMBOL): its directory with SYMBOL.o, for the GPU, SYMBOL.cubin and SYMBOL.ptxas; without the first
+# two if it does not compile. Does nothing if that is done already, from the same source and headers and by the same
+# command.
 sub compiled {
     my ($p, $symbol) = @_;
     need_nvcc($p->{id});
@@ -96,9 +98,10 @@ sub compiled {
 
 sub symbol { return "gpu_$NOUN{$_[0]{kind}}_$_[0]{id}" }
 
-# object(PATCH): compiled() with the symbol of its id: "ok" or what is wrong, and remarks of ptxas in short. A bug may be
-# anything and a lab must compile, an exercise and an experiment must not make ptxas remark what fails the build of a chapter,
-# except where `# ptxas:` says that this is the point: then there must be something. Of what is wrong there is no object.
+# object(PATCH): compiled() with the symbol of its id: "ok" or what is wrong, and remarks of ptxas in short. A bug may
+# be anything and a lab must compile, an exercise and an experiment must not make ptxas remark what fails the build of a
+# chapter, except where `# ptxas:` says that this is the point: then there must be something. Of what is wrong there is
+# no object.
 sub object {
     my ($p) = @_;
     return ('ok', "not compiled: $TOO_OLD") if !from_make('NO_NVCC') && !gpus($p);
@@ -251,8 +254,8 @@ sub map_chapter {
     return $status == 1 ? 0 : $status; # wrong is what it draws
 }
 
-# in_my(CHAPTER, TEXT, BESIDE...): a chapter's text as it stands in my/, from where its own headers and common/ lie elsewhere, but
-# for those that are put beside it.
+# in_my(CHAPTER, TEXT, BESIDE...): a chapter's text as it stands in my/, from where its own headers and common/ lie
+# elsewhere, but for those that are put beside it.
 sub in_my {
     my ($chapter, $text, @beside) = @_;
     my $from = sub {

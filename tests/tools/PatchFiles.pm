@@ -75,11 +75,11 @@ sub chapter_of {
     return $chapter // fail(2, "there is no chapter $number");
 }
 
-# load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized); head
-# (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself). The file leaves out
-# what goes without saying, the lines --- and +++ of the chapter's source and a record `not run yet`, and tells two cards at once
-# where they did the same. Options that a bug does not name in a line `# run:` are those of the chapter's file bugs/run.
-# What an exercise asks stands in the chapter's README.
+# load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized);
+# head (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
+# The file leaves out what goes without saying, the lines --- and +++ of the chapter's source and a record `not run
+# yet`, and tells two cards at once where they did the same. Options that a bug does not name in a line `# run:` are
+# those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README.
 sub load {
     my ($path) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
@@ -178,7 +178,8 @@ sub value { return join " ", @{ $_[0]{head}{ $_[1] } // [] } }
 
 # ---- diffs -----------------------------------------------------------------------------------------------------------
 
-# changed(PATCH, READ): what it makes of its files, as lists of path, text before and text after. READ(path) gives the text.
+# changed(PATCH, READ): what it makes of its files, as lists of path, text before and text after. READ(path) gives the
+# text.
 sub changed {
     my ($p, $read) = @_;
     my @changed;
@@ -195,9 +196,9 @@ sub changed {
     return @changed;
 }
 
-# hunks_applied(PATH, FILE, TEXT, DIFF): the text with the diff's hunks in it. Stricter than patch(1): the lines that a hunk
-# names must stand there exactly once. Their numbers may be off: a patch outlives edits elsewhere in the chapter, but never
-# lands in another place than the one it was written for.
+# hunks_applied(PATH, FILE, TEXT, DIFF): the text with the diff's hunks in it. Stricter than patch(1): the lines that a
+# hunk names must stand there exactly once. Their numbers may be off: a patch outlives edits elsewhere in the chapter,
+# but never lands in another place than the one it was written for.
 sub hunks_applied {
     my ($path, $file, $text, $diff) = @_;
     my (undef, @hunks) = split /^(?=@@ )/m, $diff;
@@ -226,7 +227,8 @@ sub apply {
     }
 }
 
-# difference(FILE, BEFORE, AFTER): a unified diff with the least context, a line or more, that makes it clear to changed().
+# difference(FILE, BEFORE, AFTER): a unified diff with the least context, a line or more, that makes it clear to
+# changed().
 sub difference {
     my ($file, $before, $after) = @_;
     my $scratch = tempdir(CLEANUP => 1);
@@ -239,8 +241,8 @@ sub difference {
     fail(1, "$file: what changes is not clear with any context");
 }
 
-# carried_over(PATCH, COMMIT): as changed(), for a patch that applies to the chapter of that commit only. A merge takes changes
-# of neighbouring lines for a conflict, so here a line of another kind stands between any two.
+# carried_over(PATCH, COMMIT): as changed(), for a patch that applies to the chapter of that commit only. A merge takes
+# changes of neighbouring lines for a conflict, so here a line of another kind stands between any two.
 sub carried_over {
     my ($p, $commit) = @_;
     my $scratch = tempdir(CLEANUP => 1);

@@ -6,8 +6,8 @@ use File::Temp 'tempdir';
 my $PLAN = 'tests/bench/plans/experiments';
 my @POLICIES = qw(eager lazy random pct);
 
-# on_all_cores(JUDGE, PATCH...): calls JUDGE(PATCH), which returns "ok" or what is wrong, and more, and prints that as a line
-# behind the id, separated by tabs. 0 if all are ok, else 1.
+# on_all_cores(JUDGE, PATCH...): calls JUDGE(PATCH), which returns "ok" or what is wrong, and more, and prints that as a
+# line behind the id, separated by tabs. 0 if all are ok, else 1.
 sub on_all_cores {
     my ($judge, @patches) = @_;
     pipe my $from, my $to or fail(3, "pipe: $!");
@@ -47,15 +47,15 @@ sub has_one {
     }
 }
 
-# A bug: runs it in every policy and seed. The first report of a run counts: those after it are often consequences. It must
-# name
+# A bug: runs it in every policy and seed. The first report of a run counts: those after it are often consequences. It
+# must name
 #   # verdict: RULE or RULE ...     one of these rules (several where the schedule decides which side of a race comes
 #                                   first); REFUSED: no kernel starts, exit status 3 and one line say why
 #   # names: TEXT                   this text
 #   # at: CODE                      the place of a line of the changed source that contains this
 # `# names RULE:` and `# at RULE:` hold for reports of that rule alone.
-# The verdict WRONG: no report, but the result is wrong. BUILD: the model sees nothing, but the build fails and says what stands
-# after `# names:`.
+# The verdict WRONG: no report, but the result is wrong. BUILD: the model sees nothing, but the build fails and says
+# what stands after `# names:`.
 
 # build_fault(PATCH): why its build fails; '' if only nvcc could tell, and there is none. Dies if nothing fails.
 sub build_fault {
@@ -83,9 +83,9 @@ sub judge_bug {
     return (judged_by_reports($p), in_default_run($p));
 }
 
-# A lab: the starting file differs from the chapter in holes alone, and is as wrong as its `# verdict:` says: WRONG, or the rule
-# of the first report, or either. And it is wrong with each single hole, all others filled as in the chapter: no stub is right.
-# With TIER=long each is tried so, and of a patch outside of the tree; else one.
+# A lab: the starting file differs from the chapter in holes alone, and is as wrong as its `# verdict:` says: WRONG, or
+# the rule of the first report, or either. And it is wrong with each single hole, all others filled as in the chapter:
+# no stub is right. With TIER=long each is tried so, and of a patch outside of the tree; else one.
 sub judge_lab {
     my ($p) = @_;
     has_one($p, qw(verdict run));
@@ -111,9 +111,10 @@ sub judge_lab {
     return ($verdict, $seen);
 }
 
-# holes(CHAPTER, START): where the texts differ, in holes alone. Each has a number, and changes of the chapter: from which line
-# on, how many go, what comes in their place. A hole is a comment of at most 5 lines and a stub of at most 4, in place of at most
-# 20 lines. There are 3 to 6, numbered from 1. Where two touch they count as one here, with the first one's number.
+# holes(CHAPTER, START): where the texts differ, in holes alone. Each has a number, and changes of the chapter: from
+# which line on, how many go, what comes in their place. A hole is a comment of at most 5 lines and a stub of at most 4,
+# in place of at most 20 lines. There are 3 to 6, numbered from 1. Where two touch they count as one here, with the
+# first one's number.
 sub holes {
     my ($chapter, $start) = @_;
     my ($scratch, $number, @holes) = (tempdir(CLEANUP => 1), 0);
@@ -176,7 +177,8 @@ sub judged_by_reports {
     return (@wrong ? @wrong . " runs are not as stated: $wrong[0]" : 'ok', $seen);
 }
 
-# in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; else how it ends.
+# in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; else how it
+# ends.
 sub in_default_run {
     my $said = `cd $_[0]{build} && timeout 60 ./program --on model 2>&1 >/dev/null`;
     my $status = $? >> 8;
@@ -250,8 +252,8 @@ sub judge_exercise {
     return 'ok';
 }
 
-# effect(PATCH, PROGRAM, SOURCE): what the exercise's command prints with the chapter's program, and with this one of the source,
-# each with the exit status.
+# effect(PATCH, PROGRAM, SOURCE): what the exercise's command prints with the chapter's program, and with this one of
+# the source, each with the exit status.
 sub effect {
     my ($p, $program, $source) = @_;
     local @ENV{qw(PROGRAM SOURCE SHOW)} = (unbroken($p), $p->{source}, value($p, 'show'));

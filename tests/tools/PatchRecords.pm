@@ -5,13 +5,13 @@ use warnings;
 use Digest::SHA 'sha256_hex';
 our (@CARDS, %NOT_RUN);
 
-# A record is a header line `# h200:` or `# h100:`, or `# h200, h100:` for both: "TEXT, DATE, COMPILER, SOURCE/CODE", as in
-# "right in 300 runs, 2026-11-22, nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one of the machine
-# code, which a bug that does not compile lacks. Without that line it has not been run.
+# A record is a header line `# h200:` or `# h100:`, or `# h200, h100:` for both: "TEXT, DATE, COMPILER, SOURCE/CODE", as
+# in "right in 300 runs, 2026-11-22, nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one
+# of the machine code, which a bug that does not compile lacks. Without that line it has not been run.
 
-# fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch in it,
-# but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the compiler. Not the
-# wrappers of common/device: a new one would make every record stale.
+# fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch
+# in it, but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the
+# compiler. Not the wrappers of common/device: a new one would make every record stale.
 sub fingerprint {
     my ($p, $compiler) = @_;
     my %source = map { $_ => contents($_) } glob "$p->{chapter}/[0-9]*.cu $p->{chapter}/*.h";
@@ -23,9 +23,9 @@ sub fingerprint {
     return substr sha256_hex("$compiler\n" . value($p, 'run') . "\n" . $code =~ s/\s+//gr), 0, 12;
 }
 
-# machine_code(PATCH): 12 hex digits that change when what object(PATCH) made for the GPU does, or the options of its run: the
-# sections with instructions, constants, variables, and what a launch needs to know of registers and shared memory. Names of
-# kernels, the order of sections, lines and notes do not count.
+# machine_code(PATCH): 12 hex digits that change when what object(PATCH) made for the GPU does, or the options of its
+# run: the sections with instructions, constants, variables, and what a launch needs to know of registers and shared
+# memory. Names of kernels, the order of sections, lines and notes do not count.
 sub machine_code {
     my ($p) = @_;
     my $file = "$p->{build}/" . symbol($p) . '.cubin';
@@ -83,8 +83,8 @@ sub changes_the_host {
     return grep { my ($before, $after) = map { /^static GemmStatus launch\(.*/ms ? $& : '' } @$_[ 1, 2 ]; $before ne $after } changed($p, \&contents);
 }
 
-# same(PATCH...): see the usage. A record without a fingerprint of the machine code gets one, if its source is the recorded one.
-# What a mistake outside of the machine code does, its fingerprint does not tell.
+# same(PATCH...): see the usage. A record without a fingerprint of the machine code gets one, if its source is the
+# recorded one. What a mistake outside of the machine code does, its fingerprint does not tell.
 sub same {
     my @bugs = grep { my $p = $_; stale($p) || grep { my @record = recorded($p, $_); @record && !$record[4] && $record[0] ne 'does not compile' } @CARDS }
         chosen(@_ ? @_ : 'bugs');
@@ -108,7 +108,8 @@ sub same {
     }, @bugs);
 }
 
-# gpu_table(PATCH...): for tests/gpu/bugs.c. The chapters most worth knowing about come first: a run that is broken off has them.
+# gpu_table(PATCH...): for tests/gpu/bugs.c. The chapters most worth knowing about come first: a run that is broken off
+# has them.
 sub gpu_table {
     my %order = ('07' => 1, '08' => 2, '06' => 3, '05' => 4);
     my $compiler = compiler();

@@ -14,9 +14,10 @@ delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)}; # what make says to a sub-make woul
 sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
-# looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one at each commit (tests/run), which TURN=n
-# chooses: of the bugs one for each rule and one for each chapter, of exercises and experiments one for each second chapter, of labs
-# every third.
+# looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one at each commit (tests/run),
+# which TURN=n
+# chooses: of the bugs one for each chapter and one for each second rule, of exercises and experiments one for each
+# second chapter, of labs every third.
 my $turn = $ENV{TURN} // 0;
 sub looked_at {
     my ($kind) = @_;
@@ -27,15 +28,18 @@ sub looked_at {
         push @{ $group{ $kind eq 'labs' ? int(($p->{number} + $turn) / 3) : $p->{number} } }, $p;
         push @{ $group{$1} }, $p if $kind eq 'bugs' && Patches::value($p, 'verdict') =~ /^(\w+)/;
     }
-    for my $group (values %group) {
-        my $p = $group->[ ($kind =~ /^ex/ ? int($turn / 2) : $turn) % @$group ];
+    my $number = 0;
+    for my $name (sort keys %group) {
+        my $group = $group{$name};
+        next if $name =~ /^[A-Z]/ && $number++ % 2 != $turn % 2;
+        my $p = $group->[ ($kind =~ /^ex/ || $name =~ /^[A-Z]/ ? int($turn / 2) : $turn) % @$group ];
         $chosen{ $p->{id} } = 1 if $kind !~ /^ex/ || ($p->{number} + $turn) % 2 == 0;
     }
     return grep { $chosen{ $_->{id} } } @all;
 }
 
-# each_is_accepted(COMMAND, KIND): a test for each that is looked at, which COMMAND of the tool must call ok; and all of that kind
-# must apply. Returns what it said, as lists of id, verdict, remarks.
+# each_is_accepted(COMMAND, KIND): a test for each that is looked at, which COMMAND of the tool must call ok; and all of
+# that kind must apply. Returns what it said, as lists of id, verdict, remarks.
 sub each_is_accepted {
     my ($command, $kind) = @_;
     my @ids = map { "$kind/$_->{id}" } looked_at($kind);

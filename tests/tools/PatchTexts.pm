@@ -47,8 +47,8 @@ sub symptom {
     fail(1, "$p->{path}: what is \"$did\"?");
 }
 
-# symptom_table(SAY): how many bugs did what on an H200, for book/troubleshooting.md, and what the model says of them: how often it
-# names a rule. SAY puts a phrase into the language of the page.
+# symptom_table(SAY): how many bugs did what on an H200, for book/troubleshooting.md, and what the model says of them:
+# how often it names a rule. SAY puts a phrase into the language of the page.
 sub symptom_table {
     my ($say) = @_;
     my @classes;
@@ -66,7 +66,8 @@ sub symptom_table {
     return "\n$text\n";
 }
 
-# told(WHAT): what stands in a text between <!-- bugs: WHAT --> and <!-- end -->: a count of the records, or one of them.
+# told(WHAT): what stands in a text between <!-- bugs: WHAT --> and <!-- end -->: a count of the records, or one of
+# them.
 sub told {
     my ($what) = @_;
     my @bugs = grep { recorded($_, 'h200') } all('bugs');

@@ -1,5 +1,5 @@
-# Steps.pm - the steps of a chapter, NN_name/steps/K_name.cu, of which its own source is the last: their titles, their reasons
-# and what each changes. Used by tests/tools/diff, tests/tools/steps.t and tests/bench/figures.
+# Steps.pm - the steps of a chapter, NN_name/steps/K_name.cu, of which its own source is the last: their titles, their
+# reasons and what each changes. Used by tests/tools/diff, tests/tools/steps.t and tests/bench/figures.
 package Steps;
 use strict;
 use warnings;
@@ -11,8 +11,9 @@ sub contents {
     return scalar <$in>;
 }
 
-# of(SOURCE OF A CHAPTER): its steps in order, as hashes: number (1, 2, ...), kernel (the name of its figures in a CSV: 02.1 or,
-# of the last, 02), file, id (02_1_shared_tiles, or the chapter's name), title, reason. None, if the chapter has no steps.
+# of(SOURCE OF A CHAPTER): its steps in order, as hashes: number (1, 2, ...), kernel (the name of its figures in a CSV:
+# 02.1 or, of the last, 02), file, id (02_1_shared_tiles, or the chapter's name), title, reason. None, if the chapter
+# has no steps.
 sub of {
     my ($source) = @_;
     my ($directory, $chapter) = $source =~ m{^(.*)/([^/]+)\.cu$} or die "$source is not the source of a chapter\n";
@@ -61,7 +62,8 @@ sub added {
     return scalar grep { /^>/ } `diff $scratch/0 $scratch/1`;
 }
 
-# figure(KERNEL): of the newest ladder of an H200 that has it at 8192 x 8192 x 8192: TFLOP/s, ratio to cuBLAS, card and date.
+# figure(KERNEL): of the newest ladder of an H200 that has it at 8192 x 8192 x 8192: TFLOP/s, ratio to cuBLAS, card and
+# date.
 sub figure {
     my ($kernel) = @_;
     for my $csv (reverse sort glob 'tests/bench/results/nvidia_h200_*_ladder.csv') {

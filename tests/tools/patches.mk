@@ -2,8 +2,8 @@
 
 PATCHES := tests/tools/patches
 
-# What that tool needs to build a patched chapter. Warnings about it matter in a lab alone; reports take their lines from -g.
-# Without line tables, which would make the program of all bugs several times as large.
+# What that tool needs to build a patched chapter. Warnings about it matter in a lab alone; reports take their lines
+# from -g. Without line tables, which would make the program of all bugs several times as large.
 export PATCH_B = $(B)
 export PATCH_NO_NVCC = $(NO_NVCC)
 export PATCH_CC = $(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER) -g -w
@@ -14,11 +14,12 @@ export PATCH_NVCC = $(if $(HAVE_NVCC),$(NVCC) $(filter-out -lineinfo,$(subst --W
 export PATCH_GPU_LINK = $(LINKER) $(linker_flags)
 export PATCH_GPU_OBJECTS = $(COMMON)
 
-# Of each chapter: the program's main() without a GPU, so that the C compiler alone builds a patched chapter; the chapter as
-# it is, linked with that; and a main() that draws where the result is wrong.
+# Of each chapter: the program's main() without a GPU, so that the C compiler alone builds a patched chapter; the
+# chapter as it is, linked with that; and a main() that draws where the result is wrong.
 patch_needs = $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/map_%.o)
 patch_needs_for_gpu = $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
-$(CHAPTERS:%=$(B)/patches/main_%.o) $(STEP_IDS:%=$(B)/patches/main_%.o): $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
+$(CHAPTERS:%=$(B)/patches/main_%.o) $(STEP_IDS:%=$(B)/patches/main_%.o): \
+        $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
 	$(call c_object,-DGEMM_NO_GPU $($*.main_flags))
 $(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC_STAMP)
 	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
@@ -33,12 +34,14 @@ test: $(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o)
 ##learn make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
 ##learn make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; EX=name: for that exercise; RULE=name: provoke that report; BUG=name: mend it
 # Of the step that STEP chooses, where it is not the chapter itself, what a bug in it needs.
-step_needs = $(foreach s,$(filter $(STEP_PROGRAMS),$(call step_of,$(1),$(STEP))),$(B)/patches/main_$(call step_id,$(s)).o \
+step_needs = $(foreach s,$(filter $(STEP_PROGRAMS),$(call step_of,$(1),$(STEP))),\
+    $(B)/patches/main_$(call step_id,$(s)).o \
                $(if $(filter gpu,$(ON)),$(B)/harness/main_$(call step_id,$(s)).o))
 # $(1): chapter, $(2): its number
 define patch_rules
 .PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
-break-$(2): $(if $(BUG),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))) $(if $(STEP),$(call step_needs,$(2))))
+break-$(2): $(if $(BUG),$(call patch_needs,$(1)) \
+        $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))) $(if $(STEP),$(call step_needs,$(2))))
 	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)' '$$(STEP)'
 map-$(2): $(call patch_needs,$(1))
 	@$(PATCHES) map $(2) '$$(BUG)' $$(ARGS)

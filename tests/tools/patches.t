@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does tests/tools/patches find patches, put them in and make them anew, compile them when it must and only then, and say
-# in a line what is wrong? In a small tree of its own.
+# Does tests/tools/patches find patches, put them in and make them anew, compile them when it must and only then, and
+# say in a line what is wrong? In a small tree of its own.
 use strict;
 use warnings;
 use Cwd 'getcwd';
@@ -15,7 +15,8 @@ delete @ENV{ grep { /^PATCH_/ } keys %ENV };
 make_path(qw(common/device 01_one/bugs 01_one/exercises beyond/90_two/bugs beyond/90_two/experiments book tests));
 symlink "$top/tests/tools", 'tests/tools' or die;
 
-# said(COMMAND): what the tool says on both streams. ends(STATUS, COMMAND, PATTERN, NAME): how it ends, and with which words.
+# said(COMMAND): what the tool says on both streams. ends(STATUS, COMMAND, PATTERN, NAME): how it ends, and with which
+# words.
 sub said { my ($command) = @_; return scalar `exec 2>&1; tests/tools/patches $command` }
 sub ends {
     my ($status, $command, $pattern, $name) = @_;
@@ -190,8 +191,8 @@ ends(1, 'object bugs/01', qr/^01_first\t01_first: nvcc was not found$/m, 'withou
 
 # ---- what a GPU did
 
-# of(CALL): what a function of the tool returns. fingerprint(ID, COMPILER): of a bug's source. stale(): what is wrong with the
-# records of the bug 01_first.
+# of(CALL): what a function of the tool returns. fingerprint(ID, COMPILER): of a bug's source. stale(): what is wrong
+# with the records of the bug 01_first.
 sub of { return scalar `exec 2>&1; perl -e 'require qq{./tests/tools/patches}; print Patches::$_[0]'` }
 sub fingerprint { return of("fingerprint(Patches::chosen(qq{bugs/$_[0]}), qq{$_[1]})") }
 sub stale { return of('stale(Patches::chosen(qq{bugs/01_first}))') }

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# Does each step of 02, 04 and 08 add one idea, in few lines, with a title and a reason? And do the other chapters stay as close to
-# the chapter before as they were? `make diff-NN`, `make NN STEP=k` and `make break-NN STEP=k` are tried too.
+# Does each step of 02, 04 and 08 add one idea, in few lines, with a title and a reason? And do the other chapters stay
+# as close to the chapter before as they were? `make diff-NN`, `make NN STEP=k` and `make break-NN STEP=k` are tried
+# too.
 use strict;
 use warnings;
 use lib 'tests/tools';
