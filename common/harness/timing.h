@@ -13,7 +13,6 @@
 enum {
     SAMPLE_MS = 4,
     PAUSE_MS = 200,
-    SUSTAINED_BATCH_MS = 50,
 };
 
 typedef struct {
@@ -48,13 +47,13 @@ double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if 
  * each sample and compared after the last one (into `after`): what was timed is what is checked. */
 GemmStatus measure_interleaved(const Problem *problem, Contestant *list, int count, int rounds, int pause_ms);
 
-/* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
- * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */
-GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, double seconds, const Nvml *nvml);
-
 /* Measures the likeliest variants for the run's problem, whose operands are filled, and has the run launch the
  * fastest. Fills in the plan and how many milliseconds it took. */
 GemmStatus plan_run(ChapterRun *run, Plan *plan, double *ms);
+
+/* Forgets what was measured. Launches that take `wanted_ms` if one takes `ms`, at least one. */
+void start_contestant(Contestant *contestant);
+int launches_for(double wanted_ms, double ms);
 
 /* Milliseconds of one launch, the second of two. */
 GemmStatus time_once(const Problem *problem, const Contestant *contestant, double *ms);

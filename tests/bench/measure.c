@@ -23,6 +23,81 @@ double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* ---- without pauses ---- */
+
+enum { SUSTAINED_BATCH_MS = 50 };
+
+/* Reads clock and power until the event is reached. Only readings begun while the GPU was still at work count. */
+static GemmStatus watch(const Backend *backend, int slot, Contestant *contestant, const Nvml *nvml, long pause_us) {
+    int done = 0;
+    GEMM_TRY(backend->reached(slot, &done));
+    while (!done && nvml) {
+        double mhz = nvml_sm_mhz(nvml);
+        contestant->mhz_sum += mhz;
+        contestant->mhz_count += mhz > 0;
+        GEMM_TRY(backend->reached(slot, &done));
+        if (!done) {
+            double watts = nvml_watts(nvml);
+            contestant->watt_sum += watts;
+            contestant->watt_count += watts > 0;
+            nanosleep(&(struct timespec){0, pause_us * 1000}, NULL);
+            GEMM_TRY(backend->reached(slot, &done));
+        }
+    }
+    return GEMM_OK;
+}
+
+/* One contestant without pauses for `seconds`, after one second of warm-up; its samples are batches of
+ * SUSTAINED_BATCH_MS or more (the last MAX_ROUNDS of them). */
+static GemmStatus measure_sustained(const Problem *problem, Contestant *contestant, double seconds, const Nvml *nvml) {
+    const Backend *backend = problem->backend;
+    const double warm_up_s = 1;
+    double ms = 0, joules = 0, launched = 0;
+    start_contestant(contestant);
+    GEMM_TRY(time_once(problem, contestant, &ms));
+    contestant->launches = launches_for(SUSTAINED_BATCH_MS, ms);
+    GEMM_TRY(problem_poison(problem));
+    GEMM_TRY(backend->record(0));
+    double begin = seconds_now();
+    int counting = 0;
+    /* The event at the end of batch b is slot (b + 1) % EVENT_SLOTS. One batch is always queued behind the one that is
+     * waited for, so that the GPU never rests. */
+    for (int batch = 0;; batch++) {
+        for (int i = 0; i < contestant->launches; i++) {
+            GEMM_TRY(contestant->launch(contestant->context));
+        }
+        GEMM_TRY(backend->record((batch + 1) % EVENT_SLOTS));
+        if (batch == 0) {
+            continue;
+        }
+        Contestant scratch = *contestant;
+        GEMM_TRY(watch(backend, batch % EVENT_SLOTS, counting ? contestant : &scratch, nvml, 5000));
+        GEMM_TRY(backend->elapsed_ms((batch - 1) % EVENT_SLOTS, batch % EVENT_SLOTS, &ms));
+        double now = seconds_now();
+        if (counting) {
+            launched += contestant->launches;
+            if (contestant->samples < MAX_ROUNDS) {
+                contestant->ms[contestant->samples++] = ms / contestant->launches;
+            }
+            if (now - begin >= seconds) {
+                contestant->sustained_s = now - begin;
+                joules = nvml ? nvml_joules(nvml) - joules : 0;
+                break;
+            }
+        } else if (now - begin >= warm_up_s) {
+            counting = 1;
+            begin = now;
+            joules = nvml ? nvml_joules(nvml) : 0;
+        }
+    }
+    GEMM_TRY(backend->synchronise(contestant->name));
+    if (joules <= 0) {
+        joules = watts_of(contestant) * contestant->sustained_s;
+    }
+    contestant->joules_per_tflop = joules / (launched * kind_flop(&problem->shape, &problem->gemm) * 1e-12);
+    return problem_check(problem, &contestant->after);
+}
+
 /* ---- the CSV ---- */
 
 static const char *const headers[] = {
