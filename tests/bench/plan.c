@@ -243,8 +243,8 @@ static int read_row(char *line, const Row *other, int always, Row *row, char mes
     } else if (!read_what(field[2], row, message) || !read_options(field[3], row, message)) {
         return 0;
     } else if (row->planned && row->chapter && !(chapter_beyond(row->chapter).choices & CHOOSES_BY_PLAN)) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "\"planned\": %.60s does not plan; accepted is a chapter that does, as 09",
-                 field[2]);
+        snprintf(message, OPTIONS_MESSAGE_SIZE,
+                 "\"planned\": %.60s does not plan; accepted is a chapter that does, as 09", field[2]);
     } else if ((row->what == RUN_ALONE) != (strcmp(field[4], "-") == 0)) {
         snprintf(message, OPTIONS_MESSAGE_SIZE, "\"-\" is the shape of what runs alone, and of nothing else");
     } else if (row->what == RUN_ALONE) {
