@@ -76,7 +76,7 @@ DEVICE int keys_of(const Params *p, int row, const int causal) {
 }
 
 /* Idea 5. This CTA's tile number `round`. Heads are taken in sections whose K and V stay in L2: all tiles of a section,
- * the long ones first in one section, last in the next, so that a CTA that had longer tiles gets shorter ones. */
+ * long ones first in the last section, last in the one before it: a CTA that had longer tiles gets shorter ones. */
 DEVICE Work work_of(const Params *p, int round, const int bm, const int causal) {
     const Work none = {0, 0, 0, -1};
     int index = round * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
@@ -86,7 +86,6 @@ DEVICE Work work_of(const Params *p, int round, const int bm, const int causal) 
     int section = index / in_section, first = section * p->section;
     int heads = min_int(p->a.heads * p->a.batches - first, p->section), head = first + index % in_section % heads;
     int m = index % in_section / heads;
-    /* The last section ends with its short tiles. */
     m = ((p->tiles - 1) / in_section - section) % 2 == 0 ? p->tiles_m - 1 - m : m;
     int keys = keys_of(p, min_int((m + 1) * bm, p->a.queries) - 1, causal);
     Work work = {m * bm, head % p->a.heads, head / p->a.heads, keys > 0 ? ceil_div(keys, KEYS) : 0};
