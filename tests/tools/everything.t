@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does tests/gpu/everything take up where its log ends, stop in time, and say what failed? With a make and an nvidia-smi that only
-# pretend, since there may be no GPU.
+# Does tests/gpu/everything take up where its log ends, stop in time, and say what failed? With a make and an nvidia-smi
+# that only pretend, since there may be no GPU.
 . tests/tools/tap.sh
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
