@@ -12,15 +12,14 @@ typedef struct Beyond {
     Tuning tuning;             /* for experiments; all zero: the chapter chooses */
     const void *operands;      /* those of the chapter's kind (kinds.h); NULL: Gemm.a and Gemm.b are all */
     const void *prepared;      /* on the device: what prepare() has packed; NULL: nothing */
-    const struct Ranks *ranks; /* NULL: one device computes all; otherwise b has only this rank's rows (ranks.h) */
+    const struct Ranks *ranks; /* of a chapter that has several devices, its own; NULL: this device computes all */
 } Beyond;
 
 /* Of a chapter; what is not named is absent. */
 typedef struct ChapterBeyond {
     Kind kind;
     int choices; /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
-    /* Bytes of flags in the memory of each rank; NULL if the chapter knows no ranks. The same on all of them. */
-    size_t (*flag_bytes)(const Gemm *problem);
+    const struct Devices *devices; /* how it is run on several devices of the model (harness/problem.h); NULL: on one */
     /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
      * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies
      * them to where `prepared` will point, 256-byte aligned. It reads what is in host memory, and sees no workspace. */

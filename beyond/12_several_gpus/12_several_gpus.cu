@@ -1,14 +1,18 @@
-/* 12_several_gpus - each GPU multiplies with its part of B, and writes what it has finished into every GPU's C.
+/* 12_several_gpus - one product on several GPUs: what has to cross the links does so while the product is computed.
  *
- * What is new   The columns of C are dealt out to the GPUs of a host (ranks). The epilogue's TMA stores write each finished
- *               box into this rank's C and, over NVLink, into the neighbours': no copy and no collective follows. Flags in
- *               the neighbours' memory say that a rank's C may be written, and that a tile has been.
- * What holds it back   The product itself. The links are busy for a quarter of its time.
- * Run           make 12 && mpirun -n 2 ./12_several_gpus_mpi, here; on the model, as two devices, ./12_several_gpus --on model */
-#include "../../common/gemm.h"
-#include "../../common/ranks.h"
+ * What is new   Three kernels in one frame, for the three ways to deal a product out to the GPUs of a host (ranks):
+ *               gather_c  a rank has its rows of B; each finished box is stored into the C of every rank
+ *               gather_a  a rank has its rows of A, too; they are pushed to the others, whose producers wait for flags
+ *               sums      a rank has its part of K; a tile of partial sums goes to the rank that owns these rows of C.
+ *                         That rank adds them up (reduce-scatter) and, if all want all of C, gathers them (all-reduce)
+ *               Flags in the memory of the others say that it may be written, and that it has been.
+ * What holds it back   The product itself. With more GPUs the links are busy for more of its time.
+ * Run           make 12 && beyond/12_several_gpus/12_several_gpus_ranks --ranks 2, on GPUs; on the model
+ *               RANKS=3 beyond/12_several_gpus/12_several_gpus --on model --variant all_reduce_128x256 */
+#include "ranks.h"
 #include "../../common/variants.h"
 
+#include "../../common/device/bulk_copy.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/pipeline.h"
@@ -29,56 +33,330 @@ enum {
     MAX_STAGES = 4,
     CTAS_PER_SM = 1,
     TILE_GROUP = 12, /* tile rows walked together (tile_order.h) */
-    /* Stores have boxes of BOX_ROWS x STRIP. A row of a box is 128 bytes. */
+    /* Stores have boxes of Params.box_rows x STRIP. A row of a box is 128 bytes. */
     STRIP = 64,
-    BOX_ROWS = 32,
+    MAX_STRIPS = MAX_BN / STRIP,
+    /* gather_a: a piece of A has BM rows and PIECE_COLUMNS columns, and a flag. Boxes of it pass through so many
+     * slots. */
+    PIECE_COLUMNS = 256,
+    SLOTS = 4,
+    SLOT_ROWS = 32,
+    SLOT_BYTES = SLOT_ROWS * STRIP * 2,
     MAX_PAUSE_NS = 1000000, /* the most that nanosleep takes */
 };
 static_assert(BK * sizeof(bf16) == 128 && STRIP * sizeof(bf16) == 128,
               "the tensor maps, descriptors and swizzled_index() take rows of 128 bytes: BK and STRIP are 64");
 static_assert(BM == CONSUMERS * 64, "a consumer takes 64 rows: none may be left over");
-static_assert(BM % BOX_ROWS == 0 && BOX_ROWS == 32, "in store_edge() a lane has one row of a box");
+static_assert((int)BM == (int)ROWS_BY && (int)BK == (int)K_BY, "ranks.h deals out whole tiles and whole k-tiles");
+static_assert(BM % SLOT_ROWS == 0 && PIECE_COLUMNS % STRIP == 0, "a piece is whole boxes");
 static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 static_assert(MAX_BN / 2 + 64 <= CONSUMER_REGISTERS, "a consumer holds MAX_BN / 2 accumulators, and needs some more");
 
 typedef struct {
-    bf16 ring[RING_BYTES / 2];            /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[MAX_BN / STRIP][BM * STRIP]; /* a finished tile: strips [BM][STRIP], 128-byte swizzle */
-    MBarrier full[MAX_STAGES];            /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES];           /* completes a phase when both consumers have finished with it */
-    MBarrier filled;                      /* completes a phase when a tile is in out */
-    MBarrier drained;                     /* completes a phase when the copy engine has read it */
+    bf16 ring[RING_BYTES / 2];        /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
+    bf16 out[MAX_STRIPS][BM * STRIP]; /* a tile, or another rank's partial sums: strips [BM][STRIP], 128-byte swizzle */
+    bf16 slot[SLOTS][SLOT_ROWS * STRIP]; /* gather_a: boxes of A on their way to other ranks */
+    MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile has landed */
+    MBarrier empty[MAX_STAGES];          /* completes a phase when both consumers have finished with it */
+    MBarrier filled;                     /* completes a phase when a tile is in out */
+    MBarrier drained;                    /* completes a phase when the copy engine has read it */
+    MBarrier partial[MAX_STRIPS];        /* sums: completes a phase when a strip of partial sums is in out */
+    MBarrier added[MAX_STRIPS];          /* sums: completes a phase when both consumers have added it */
+    MBarrier loaded[SLOTS];              /* gather_a: completes a phase when a box of A is in the slot */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 /* What this rank knows of a rank. */
 typedef struct {
-    bf16 *c;               /* its C, from this rank's first column on */
-    int *flags_there;      /* flags in its memory that this rank sets: flag READY, and one for each tile */
+    bf16 *c;           /* its C, from the first column on that this rank computes */
+    bf16 *inbox_there; /* sums: where it takes this rank's partial sums, [tiles][bn / STRIP][BM * STRIP] */
+    bf16 *inbox_here;  /* sums: where this rank takes its */
+    int *flags_there;  /* flags in its memory that this rank sets: flag READY, and then one for each tile or piece */
     const int *flags_here; /* flags in this rank's memory that it sets */
-    int tiles;             /* how many tiles it has */
+    int flags;             /* of those, how many beyond READY */
+    int first_row, rows;   /* its rows of A and C, in tiles */
 } Rank;
 
 typedef struct {
-    TensorMap map_a;            /* box [BM][BK] */
-    TensorMap map_b;            /* box [bn][BK] */
-    TensorMap map_c[MAX_RANKS]; /* this rank's columns of the C of ranks[i]; box [BOX_ROWS][STRIP] */
-    Rank ranks[MAX_RANKS];      /* 0: this one; then its neighbours */
+    TensorMap map_a;             /* box [BM][BK] */
+    TensorMap map_b;             /* box [bn][BK] */
+    TensorMap map_c[MAX_RANKS];  /* the C of ranks[i], from c on; box [box_rows][STRIP] */
+    TensorMap map_to[MAX_RANKS]; /* gather_a: this rank's rows of the A of ranks[i]; box [SLOT_ROWS][STRIP] */
+    Rank ranks[MAX_RANKS];       /* 0: this one; then its neighbours, from the next one on */
     int rank_count, epoch;
-    int pause_ns; /* between boxes of a tile */
-    Gemm g;       /* n: this rank's columns */
+    int copies;   /* of each finished tile: in the C of ranks[0] to ranks[copies - 1] */
+    int box_rows; /* of the boxes in which a tile leaves; 32 at most: in store_edge() a lane has one row */
+    int pause_ns; /* between boxes of a tile, or of pieces of A */
+    int pieces;   /* gather_a: of a row of tiles of A; each has a flag. is_pushed: the host's copy engines push them */
+    int is_pushed;
+    Gemm g; /* n: this rank's columns; k: its part */
 } Params;
-
-/* Of the flags that a rank sets in another's memory, the first says that its own C may be written, the others that it has
- * written a tile there. Set to the launch's epoch, never reset. */
-enum { READY, FIRST_TILE };
 
 /* What the copies of a k-tile bring. */
 HOST_DEVICE int stage_bytes_of(int bn) { return (BM + bn) * BK * 2; }
 
 HOST_DEVICE int stages_of(int bn) { return min_int(RING_BYTES / stage_bytes_of(bn), MAX_STAGES); }
+
+/* ---- who computes what, and when
+ * ----------------------------------------------------------------------------------- */
+
+/* A tile of C. `owner`: whose rows it is in, as an index into Params.ranks. `in_owner`: its number among the owner's
+ * tiles. `is_partial`: its sums are to be added up by the owner, another rank. */
+typedef struct {
+    Tile tile;
+    int owner, in_owner, is_partial;
+} Work;
+
+/* The index-th tile of this rank. gather_c: the owner is this rank. gather_a: the own rows come first, since they
+ * are here, and then the next rank's. sums: the own rows come last, since then the others' sums have arrived. */
+DEVICE Work work_at(const Params *p, const Tiles *t, const Pattern pattern) {
+    Work work = {{0, 0}, 0, 0, 0};
+    if (pattern == GATHER_C) {
+        work.tile = this_tile(t);
+        work.in_owner = t->index;
+        return work;
+    }
+    int index = t->index;
+    work.owner = pattern == GATHER_A ? 0 : 1 % p->rank_count;
+    while (index >= p->ranks[work.owner].rows * t->tiles_n) {
+        index -= p->ranks[work.owner].rows * t->tiles_n;
+        work.owner = (work.owner + 1) % p->rank_count;
+    }
+    work.tile = tile_at(index, p->ranks[work.owner].rows, t->tiles_n, t->group);
+    work.in_owner = work.tile.m * t->tiles_n + work.tile.n;
+    work.tile.m += p->ranks[work.owner].first_row;
+    work.is_partial = pattern == REDUCE_SCATTER && work.owner > 0;
+    return work;
+}
+
+/* ---- the producer: steps 2 and 3
+ * ------------------------------------------------------------------------------------- */
+
+DEVICE void load_tile(const Params *p, Shared *s, Tile tile, PipelineState state, int k_tiles, const int bn) {
+    const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        /* Waits until the consumers have finished with this stage: otherwise the copy overwrites what they read. */
+        producer_acquire(s->full, s->empty, state, stage_bytes);
+        bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
+        MBarrier *full = &s->full[state.index];
+        tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * BM, full);
+        tma_load_2d(a + BM * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
+        pipeline_advance(&state, stages);
+    }
+}
+
+/* The producing warp: all k-tiles of all tiles, without a break between tiles. */
+DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const int bn, const Pattern pattern) {
+    const int stages = stages_of(bn);
+    int lane = (int)threadIdx.x % 32, pieces = p->pieces;
+    PipelineState state = producer_start_state();
+    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
+        Work work = work_at(p, &tiles, pattern);
+        if (pattern == GATHER_A && work.owner > 0) {
+            int first = FIRST_FLAG + (work.tile.m - p->ranks[work.owner].first_row) * pieces;
+            for (int piece = lane; piece < pieces; piece += 32) {
+                /* Waits until the owner has pushed this piece of the tile's rows of A. */
+                system_flag_wait_acquire(&p->ranks[work.owner].flags_here[first + piece], p->epoch);
+            }
+            /* The thread that loads waits for the lanes: all have seen their flags. */
+            __syncwarp();
+        }
+        if (elect_one()) {
+            if (pattern == GATHER_A) {
+                /* The flags were read through the generic proxy, and the loads go through the async one: without
+                 * this they are not ordered after the flags. */
+                fence_proxy_async_global();
+            }
+            load_tile(p, s, work.tile, state, k_tiles, bn);
+        }
+        pipeline_advance_by(&state, k_tiles, stages);
+    }
+    if (elect_one()) {
+        /* Waits until the last k-tiles have been consumed. Without a cluster nothing depends on that, as 07 and 08
+         * show: the CTA lives until its consumers have ended, and they wait for every load. */
+        producer_tail(s->empty, state, stages);
+    }
+}
+
+/* ---- the storing warp: steps 4 and 5
+ * --------------------------------------------------------------------------------- */
+
+/* All neighbours have begun this launch: what they launched before has ended, and reads nothing that is written now. */
+DEVICE void wait_until_ready(const Params *p) {
+    for (int i = 1; i < p->rank_count; i++) {
+        system_flag_wait_acquire(&p->ranks[i].flags_here[READY], p->epoch);
+    }
+    /* Not needed by the manual, as we read it: a launch begins for all proxies (PTX 8.9.4), and no ordinary access
+     * to what is written lies between that and the copy engine's stores. */
+    fence_proxy_async_global();
+}
+
+/* A box that hangs over the last column, from shared memory to each C by ordinary stores of the whole warp. */
+DEVICE void store_edge(const Params *p, const bf16 *box, int row, int col) {
+    int lane = (int)threadIdx.x % 32; /* a row of the box */
+    for (int i = 0; i < p->copies && lane < p->box_rows && row + lane < p->g.m; i++) {
+        bf16 *c = p->ranks[i].c + (size_t)(row + lane) * p->g.ldc + col;
+        for (int j = 0; j < STRIP && col + j < p->g.n; j++) {
+            c[j] = box[swizzled_index(lane, j / 8) + j % 8];
+        }
+    }
+}
+
+/* A tile, from shared memory: a finished one to each C, partial sums to the inbox of the rank that owns the rows. */
+DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const int bn) {
+    const int in_strip = BM / p->box_rows;
+    for (int box = 0; box < bn / STRIP * in_strip; box++) {
+        int in_tile = box % in_strip * p->box_rows, strip = box / in_strip;
+        int row = work.tile.m * BM + in_tile, col = work.tile.n * bn + strip * STRIP;
+        const bf16 *from = &s->out[strip][in_tile * STRIP];
+        if (!work.is_partial && p->g.n % 8 != 0 && col + STRIP > p->g.n) {
+            /* The copy engine cuts a row off at a multiple of 16 bytes only. */
+            store_edge(p, from, row, col);
+        } else if (elect_one()) {
+            /* The same lane as in store(): groups are a thread's own, and that one waits for these stores. */
+            if (work.is_partial) {
+                bulk_store(p->ranks[work.owner].inbox_there + (size_t)work.in_owner * (BM * bn) + (from - s->out[0]),
+                           from, p->box_rows * STRIP * 2);
+            }
+            for (int i = 0; i < p->copies && !work.is_partial; i++) {
+                tma_store_2d(&p->map_c[i], from, col, row);
+            }
+            bulk_commit_group();
+            if (!is_last && (work.is_partial || p->copies > 1)) {
+                /* The box crosses a link. Waits until it has been written, and a while more: loads wait behind what
+                 * the copy engine has to store, and all SMs send at the same time. After the last tile no load
+                 * waits. */
+                bulk_wait_group(0);
+                __nanosleep((unsigned)p->pause_ns);
+            }
+        }
+    }
+}
+
+/* sums: the other ranks' partial sums of an own tile, a strip at a time, into the buffer that the tile will leave
+ * by. */
+DEVICE void load_partials(const Params *p, Shared *s, Work work, PipelineState *state, const int bn) {
+    const int strips = bn / STRIP;
+    int lane = (int)threadIdx.x % 32;
+    if (lane > 0 && lane < p->rank_count) {
+        /* Waits until this rank's partial sums of the tile are in the inbox. */
+        system_flag_wait_acquire(&p->ranks[lane].flags_here[FIRST_FLAG + work.in_owner], p->epoch);
+    }
+    /* The thread that loads waits for the lanes: all have seen their flags. */
+    __syncwarp();
+    if (elect_one()) {
+        /* As in produce(): from the flag's proxy to the copy engine's. */
+        fence_proxy_async_global();
+        PipelineState slot = *state;
+        for (int i = 1; i < p->rank_count; i++) {
+            const bf16 *from = p->ranks[i].inbox_here + (size_t)work.in_owner * (BM * bn);
+            for (int strip = 0; strip < strips; strip++) {
+                /* Waits until both consumers have added what was in the strip before. */
+                producer_acquire(s->partial, s->added, slot, BM * STRIP * 2);
+                bulk_load(s->out[strip], from + strip * (BM * STRIP), BM * STRIP * 2, &s->partial[strip]);
+                pipeline_advance(&slot, strips);
+            }
+        }
+    }
+    pipeline_advance_by(state, (p->rank_count - 1) * strips, strips);
+}
+
+/* The storing warp: each tile leaves while the consumers multiply the next. */
+DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const Pattern pattern) {
+    PipelineState buffer = consumer_start_state(); /* of out as a whole: a ring of one stage */
+    PipelineState partial = producer_start_state();
+    if (pattern != GATHER_A) { /* what gather_a stores stays here */
+        wait_until_ready(p);
+    }
+    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
+        Work work = work_at(p, &tiles, pattern);
+        if (pattern == REDUCE_SCATTER && !work.is_partial) {
+            load_partials(p, s, work, &partial, bn);
+        }
+        /* Waits until both consumers have filled the buffer, and fenced. */
+        mbarrier_wait_parity(&s->filled, buffer.phase);
+        store_tile(p, s, work, tiles.index + (int)gridDim.x >= tiles.tiles_m * tiles.tiles_n, bn);
+        /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
+        __syncwarp();
+        if (elect_one()) {
+            /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that shared
+             * memory has been read. */
+            bulk_wait_group(0);
+            /* The consumers wait for this before they fill the buffer again. */
+            mbarrier_arrive(&s->drained);
+            /* Released, so that a reader who sees the flag sees the tile. Partial sums are the owner's business. */
+            if (work.is_partial) {
+                system_flag_set_release(&p->ranks[work.owner].flags_there[FIRST_FLAG + work.in_owner], p->epoch);
+            }
+            for (int i = 1; i < p->copies && !work.is_partial; i++) {
+                int first = pattern == GATHER_C ? 0 : p->ranks[i].rows * tiles.tiles_n; /* after the partial sums */
+                system_flag_set_release(&p->ranks[i].flags_there[FIRST_FLAG + first + work.in_owner], p->epoch);
+            }
+        }
+        pipeline_advance(&buffer, 1);
+    }
+    /* Step 5: what the neighbours write here. The CTAs divide the flags, and a CTA's lanes divide its own. When all
+     * CTAs have ended, everything has arrived; without this wait, whoever comes next in the stream reads too early. */
+    int lane = (int)threadIdx.x % 32;
+    for (int i = 1; i < p->rank_count; i++) {
+        for (int flag = (int)blockIdx.x + lane * (int)gridDim.x; flag < p->ranks[i].flags;
+             flag += 32 * (int)gridDim.x) {
+            system_flag_wait_acquire(&p->ranks[i].flags_here[FIRST_FLAG + flag], p->epoch);
+        }
+    }
+}
+
+/* ---- gather_a: the pushing thread
+ * ------------------------------------------------------------------------------------ */
+
+/* Box `box` of a piece: its first column and row, in this rank's rows of A. */
+DEVICE int box_column(int piece, int pieces, int box) {
+    return piece % pieces * PIECE_COLUMNS + box % (PIECE_COLUMNS / STRIP) * STRIP;
+}
+DEVICE int box_row(int piece, int pieces, int box) {
+    return piece / pieces * BM + box / (PIECE_COLUMNS / STRIP) * SLOT_ROWS;
+}
+
+/* This rank's rows of A to the neighbours, piece by piece. The CTAs divide the pieces. The rank before this one
+ * comes first: it multiplies with these rows next. */
+DEVICE void push(const Params *p, Shared *s) {
+    const int boxes = PIECE_COLUMNS / STRIP * (BM / SLOT_ROWS);
+    int pieces = p->pieces, count = p->ranks[0].rows * pieces;
+    PipelineState load = consumer_start_state(), landed = consumer_start_state();
+    wait_until_ready(p);
+    for (int to = p->rank_count - 1; to > 0; to--) {
+        for (int piece = (int)blockIdx.x; piece < count; piece += (int)gridDim.x) {
+            for (int box = 0; box < boxes + SLOTS / 2; box++) {
+                if (box < boxes) {
+                    /* Waits until the store before the last SLOTS / 2 has read its slot: the box goes there. */
+                    bulk_wait_group_read(SLOTS / 2 - 1);
+                    mbarrier_arrive_expect_tx(&s->loaded[load.index], SLOT_BYTES);
+                    tma_load_2d(s->slot[load.index], &p->map_to[0], box_column(piece, pieces, box),
+                                box_row(piece, pieces, box), &s->loaded[load.index]);
+                    pipeline_advance(&load, SLOTS);
+                }
+                int stored = box - SLOTS / 2;
+                if (stored >= 0) {
+                    /* Waits until that box has landed. */
+                    mbarrier_wait_parity(&s->loaded[landed.index], landed.phase);
+                    tma_store_2d(&p->map_to[to], s->slot[landed.index], box_column(piece, pieces, stored),
+                                 box_row(piece, pieces, stored));
+                    bulk_commit_group();
+                    pipeline_advance(&landed, SLOTS);
+                    __nanosleep((unsigned)p->pause_ns);
+                }
+            }
+            /* Waits until the piece has been written; then the neighbour's producers may load it. */
+            bulk_wait_group(0);
+            system_flag_set_release(&p->ranks[to].flags_there[FIRST_FLAG + piece], p->epoch);
+        }
+    }
+}
+
+/* ---- the consumers: steps 3 and 4
+ * ------------------------------------------------------------------------------------ */
 
 /* Consumer warpgroup: 64 x bn accumulators, rows `half` and on of the tile, to shared memory. */
 DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
@@ -88,116 +366,52 @@ DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
         const float *v = &acc[col / 2];
         uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
                               pack_bf16x2(v[6], v[7])};
-        /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of
-         * the right ones. */
+        /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns,
+         * then of the right ones. */
         stmatrix_x4(&s->out[col / STRIP][swizzled_index(half + warp * 16 + lane % 16, col % STRIP / 8 + lane / 16)],
                     packed);
     }
 }
 
-/* Storing warp: a box that hangs over the last column, from shared memory to every rank's C by ordinary stores. */
-DEVICE void store_edge(const Params *p, const bf16 *box, int row, int col) {
-    int lane = (int)threadIdx.x % 32; /* a row of the box */
-    for (int i = 0; i < p->rank_count && row + lane < p->g.m; i++) {
-        bf16 *c = p->ranks[i].c + (size_t)(row + lane) * p->g.ldc + col;
-        for (int j = 0; j < STRIP && col + j < p->g.n; j++) {
-            c[j] = box[swizzled_index(lane, j / 8) + j % 8];
-        }
-    }
-}
-
-/* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
-DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const int bn) {
-    const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
-    PipelineState state = producer_start_state();
-    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
-        Tile tile = this_tile(&tiles);
-        for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-            /* Waits until the consumers have finished with this stage: else the copy overwrites what they read. */
-            producer_acquire(s->full, s->empty, state, stage_bytes);
-            bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
-            MBarrier *full = &s->full[state.index];
-            tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * BM, full);
-            tma_load_2d(a + BM * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
-            pipeline_advance(&state, stages);
-        }
-    }
-    /* Waits until the last k-tiles have been consumed. Without a cluster nothing depends on that, as 07 and 08 show: the CTA
-     * lives until its consumers have ended, and they wait for every load. */
-    producer_tail(s->empty, state, stages);
-}
-
-/* Storing warp: a finished tile, from shared memory to all ranks. */
-DEVICE void store_tile(const Params *p, Shared *s, const Tiles *t, const int bn) {
-    Tile tile = this_tile(t);
-    for (int box = 0; box < bn / STRIP * (BM / BOX_ROWS); box++) {
-        int in_tile = box % (BM / BOX_ROWS) * BOX_ROWS, strip = box / (BM / BOX_ROWS);
-        int row = tile.m * BM + in_tile, col = tile.n * bn + strip * STRIP;
-        const bf16 *from = &s->out[strip][in_tile * STRIP];
-        if (p->g.n % 8 != 0 && col + STRIP > p->g.n) {
-            /* The copy engine cuts a row off at a multiple of 16 bytes only. */
-            store_edge(p, from, row, col);
-        } else if (elect_one()) {
-            /* The same lane as in store(): groups are a thread's own, and that one waits for these stores. */
-            for (int i = 0; i < p->rank_count; i++) {
-                tma_store_2d(&p->map_c[i], from, col, row);
-            }
-            bulk_commit_group();
-            if (t->index + (int)gridDim.x < t->tiles_m * t->tiles_n) {
-                /* Waits until the box has been written, and a while more: loads wait behind what the copy engine has to
-                 * store, and all SMs send at the same time. Behind the last tile no load waits. */
-                bulk_wait_group(0);
-                __nanosleep((unsigned)p->pause_ns);
-            }
-        }
-    }
-}
-
-/* The storing warp, steps 4 and 5: each finished tile goes to all ranks while the consumers multiply the next. */
-DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn) {
-    PipelineState buffer = consumer_start_state(); /* of the buffer: a ring of one stage */
+/* sums: the other ranks' partial sums to the accumulators, always in the same order of ranks. */
+DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, const int bn, float *acc, int half) {
+    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     for (int i = 1; i < p->rank_count; i++) {
-        /* Waits until the neighbour has begun this launch: nobody there reads the C of the last one. */
-        system_flag_wait_acquire(&p->ranks[i].flags_here[READY], p->epoch);
-    }
-    /* Not needed by the manual, as we read it: a launch begins for all proxies (PTX 8.9.4), and no ordinary access to C lies
-     * between that and the copy engine's stores. */
-    fence_proxy_async_global();
-    for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
-        /* Waits until both consumers have filled the buffer, and fenced. */
-        mbarrier_wait_parity(&s->filled, buffer.phase);
-        store_tile(p, s, &tiles, bn);
-        /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
-        __syncwarp();
-        if (elect_one()) {
-            /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that shared
-             * memory has been read. */
-            bulk_wait_group(0);
-            /* The consumers wait for this before they fill the buffer again. */
-            mbarrier_arrive(&s->drained);
-            for (int i = 1; i < p->rank_count; i++) {
-                /* The neighbour waits for this, in Step 5; released, so that it comes behind the tile. */
-                system_flag_set_release(&p->ranks[i].flags_there[FIRST_TILE + tiles.index], p->epoch);
+        UNROLL
+        for (int strip = 0; strip < bn / STRIP; strip++) {
+            /* Waits until the strip has landed. */
+            mbarrier_wait_parity(&s->partial[strip], state->phase);
+            UNROLL
+            for (int col = 0; col < STRIP; col += 16) {
+                float *v = &acc[(strip * STRIP + col) / 2];
+                uint32_t packed[4]; /* as fill_out() has stored it, on another rank */
+                ldmatrix_x4(packed, &s->out[strip][swizzled_index(half + warp * 16 + lane % 16, col / 8 + lane / 16)]);
+                UNROLL
+                for (int j = 0; j < 4; j++) {
+                    v[2 * j] += bf16_to_float((bf16)packed[j]);
+                    v[2 * j + 1] += bf16_to_float((bf16)(packed[j] >> 16));
+                }
+            }
+            /* This lane's reads come before the copy engine's next store into the strip, which is of another proxy. */
+            fence_proxy_async();
+            /* All lanes have read: the strip may be overwritten. */
+            __syncwarp();
+            if (lane == 0) {
+                mbarrier_arrive(&s->added[strip]);
             }
         }
-        pipeline_advance(&buffer, 1);
-    }
-    /* Step 5: the neighbours' tiles. The CTAs divide their flags, and a CTA's lanes divide its own. When all CTAs have
-     * ended, this rank's C is complete; without this wait, whoever comes next in the stream reads too early. */
-    int lane = (int)threadIdx.x % 32;
-    for (int i = 1; i < p->rank_count; i++) {
-        for (int tile = (int)blockIdx.x + lane * (int)gridDim.x; tile < p->ranks[i].tiles;
-             tile += 32 * (int)gridDim.x) {
-            system_flag_wait_acquire(&p->ranks[i].flags_here[FIRST_TILE + tile], p->epoch);
-        }
+        state->phase ^= 1; /* every strip once */
     }
 }
 
-/* Consumer: main loop. Its 64 rows of a tile, times bn columns. */
+/* Main loop: 64 rows of a tile, times bn columns. */
 DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer, float *acc, const int bn) {
     const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
     int thread = (int)threadIdx.x % 128;
-    int previous = 0; /* stage of the k-tile before */
+    int previous = 0;                                  /* stage of the k-tile before */
+    for (int i = 0; i < bn / 2 && k_tiles == 0; i++) { /* sums: this rank has nothing of K */
+        acc[i] = 0;
+    }
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
         /* Waits until the bytes of this k-tile have landed. */
         consumer_wait(s->full, *state);
@@ -215,7 +429,7 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
         wgmma_wait_group(1);
         if (k_tile > 0 && thread == 0) {
             /* This consumer has finished with the previous stage. If it were released before the wait, the producer
-             * would overwrite it under the tensor cores. */
+             * would overwrite it while the tensor cores still read it. */
             consumer_release(s->empty, previous);
         }
         previous = state->index;
@@ -224,19 +438,22 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
     /* The accumulators may be read when the last products are done. */
     wgmma_wait_group(0);
     registers_settled(acc, bn / 2);
-    if (thread == 0) {
+    if (k_tiles > 0 && thread == 0) {
         consumer_release(s->empty, previous);
     }
 }
 
-/* The consumers, steps 3 and 4. */
-DEVICE void consume(Shared *s, Tiles tiles, int k_tiles, int consumer, const int bn) {
+DEVICE void consume(const Params *p, Shared *s, Tiles tiles, int k_tiles, int consumer, const int bn,
+                    const Pattern pattern) {
     float acc[MAX_BN / 2]; /* wgmma.h says which element is where */
-    PipelineState state = consumer_start_state();
+    PipelineState state = consumer_start_state(), partial = consumer_start_state();
     PipelineState buffer = producer_start_state(); /* the consumers are the buffer's producers: at first it is free */
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         multiply(s, &state, k_tiles, consumer, acc, bn);
-        /* Waits until the tile before has left the buffer: else it is overwritten on its way. */
+        if (pattern == REDUCE_SCATTER && !work_at(p, &tiles, pattern).is_partial) {
+            add_partials(p, s, &partial, bn, acc, consumer * 64);
+        }
+        /* Waits until the tile before has left the buffer: otherwise it is overwritten on its way. */
         mbarrier_wait_parity(&s->drained, buffer.phase);
         fill_out(s, bn, acc, consumer * 64);
         /* This thread's stores come before the copy engine's reads: they go through different proxies. */
@@ -247,29 +464,36 @@ DEVICE void consume(Shared *s, Tiles tiles, int k_tiles, int consumer, const int
     }
 }
 
-/* The kernel, for a width that is a constant where it is called. */
-DEVICE void gemm(const Params *p, const int bn) {
+/* ---- the kernels
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* For a width and a pattern that are constants where it is called. */
+DEVICE void gemm(const Params *p, const int bn, const Pattern pattern) {
     SHARED_MEMORY(Shared, s);
 
-    /* Step 1: roles and barriers. Of warpgroup 0 one warp produces and one stores; the others consume. The CTA's tiles are
-     * blockIdx.x and every gridDim.x-th one after it. */
+    /* Step 1: roles and barriers. Of warpgroup 0 one warp produces, one stores and one pushes; the others consume.
+     * The CTA's tiles are blockIdx.x and every gridDim.x-th one after it. */
     Tiles tiles = {.tiles_m = ceil_div(p->g.m, BM), .tiles_n = ceil_div(p->g.n, bn), .group = TILE_GROUP};
     int k_tiles = ceil_div(p->g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
-        if (p->g.n > 0) { /* else this rank has no columns, and no maps */
+        if (p->g.n > 0 && p->g.k > 0) { /* otherwise this rank multiplies nothing, and has no maps */
             tma_prefetch_map(&p->map_a);
             tma_prefetch_map(&p->map_b);
         }
-        mbarrier_init(s->full, stages_of(bn), 1);          /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages_of(bn), CONSUMERS); /* one thread of each consumer */
-        mbarrier_init(&s->filled, 1, CONSUMERS * 128);     /* the consumers' threads */
-        mbarrier_init(&s->drained, 1, 1);                  /* the thread that stores */
+        mbarrier_init(s->full, stages_of(bn), 1);           /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages_of(bn), CONSUMERS);  /* one thread of each consumer */
+        mbarrier_init(&s->filled, 1, CONSUMERS * 128);      /* the consumers' threads */
+        mbarrier_init(&s->drained, 1, 1);                   /* the thread that stores */
+        mbarrier_init(s->partial, bn / STRIP, 1);           /* the arrive.expect_tx of the thread that stores */
+        mbarrier_init(s->added, bn / STRIP, CONSUMERS * 4); /* one lane of each warp that consumes */
+        mbarrier_init(s->loaded, SLOTS, 1);                 /* the arrive.expect_tx of the thread that pushes */
         mbarrier_init_fence();
         if (blockIdx.x == 0) {
             for (int i = 1; i < p->rank_count; i++) {
-                /* The neighbours wait for this before they write into this rank's C. What read it was launched before this
-                 * kernel and has ended; without the flag, a neighbour that is a launch ahead overwrites what is being read. */
+                /* The neighbours wait for this before they write into this rank's memory. What read it was launched
+                 * before this kernel and has ended; without the flag, a neighbour that is a launch ahead overwrites
+                 * what is being read. */
                 system_flag_set_release(&p->ranks[i].flags_there[READY], p->epoch);
             }
         }
@@ -279,72 +503,132 @@ DEVICE void gemm(const Params *p, const int bn) {
 
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
-        if (warp == 0 && elect_one()) {
-            produce(p, s, tiles, k_tiles, bn);
+        if (warp == 0) {
+            produce(p, s, tiles, k_tiles, bn, pattern);
         } else if (warp == 1) {
-            store(p, s, tiles, bn);
+            store(p, s, tiles, bn, pattern);
+        } else if (warp == 2 && pattern == GATHER_A && !p->is_pushed && elect_one()) {
+            push(p, s);
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
-        consume(s, tiles, k_tiles, warpgroup - 1, bn);
+        consume(p, s, tiles, k_tiles, warpgroup - 1, bn, pattern);
     }
 }
 
-#define WIDTH_KERNEL(kernel, bn)                                                                                  \
+#define PATTERN_KERNEL(kernel, bn, pattern)                                                                       \
     static_assert((bn) % STRIP == 0 && (bn) <= MAX_BN, "a tile is whole strips, and fits into the accumulators"); \
     static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) >= 2, "a stage is released when the next one is in use");   \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {     \
-        gemm(&p, bn);                                                                                             \
+        gemm(&p, bn, pattern);                                                                                    \
     }                                                                                                             \
     KERNEL_ENTRY(kernel, Params);
-/* cooperative: the two consumers share each tile */
-WIDTH_KERNEL(cooperative_128x128, 128)
-WIDTH_KERNEL(cooperative_128x256, 256)
+PATTERN_KERNEL(gather_c_128x128, 128, GATHER_C)
+PATTERN_KERNEL(gather_c_128x256, 256, GATHER_C)
+PATTERN_KERNEL(gather_a_128x128, 128, GATHER_A)
+PATTERN_KERNEL(gather_a_128x256, 256, GATHER_A)
+PATTERN_KERNEL(sums_128x128, 128, REDUCE_SCATTER) /* ALL_REDUCE, too: Params.copies says so */
+PATTERN_KERNEL(sums_128x256, 256, REDUCE_SCATTER)
 
-static const Variant widths[] = {
-    {VARIANT(cooperative_128x128, .bm = BM, .bn = 128)},
-    {VARIANT(cooperative_128x256, .bm = BM, .bn = 256)},
+/* ---- the launch
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* A row of the table: a pattern, computed by a kernel. */
+#define PATTERN(text, width, which, function) PATTERN_OF(text, width, which, KERNEL(function))
+#define PATTERN_OF(...) PATTERN_ROW(__VA_ARGS__)
+#define PATTERN_ROW(text, width, which, address, ...) \
+    { .kernel = address, .name = text, .bm = BM, .bn = width, .schedule = which }
+
+static const Variant table[] = {
+    PATTERN("gather_c_128x128", 128, GATHER_C, gather_c_128x128),
+    PATTERN("gather_c_128x256", 256, GATHER_C, gather_c_128x256),
+    PATTERN("gather_a_128x128", 128, GATHER_A, gather_a_128x128),
+    PATTERN("gather_a_128x256", 256, GATHER_A, gather_a_128x256),
+    PATTERN("reduce_scatter_128x128", 128, REDUCE_SCATTER, sums_128x128),
+    PATTERN("reduce_scatter_128x256", 256, REDUCE_SCATTER, sums_128x256),
+    PATTERN("all_reduce_128x128", 128, ALL_REDUCE, sums_128x128),
+    PATTERN("all_reduce_128x256", 256, ALL_REDUCE, sums_128x256),
 };
 
 /* The ranks of a problem; without any, this device alone. */
 static Ranks ranks_of(const Gemm *g) {
     Ranks alone = {.count = 1, .rank = 0};
+    alone.a[0] = (bf16 *)g->a;
     alone.c[0] = g->c;
     return beyond_of(g).ranks != NULL ? *g->beyond->ranks : alone;
 }
 
-/* The tiles of rank `rank`. Rank 0 has most. */
-static int tiles_of(const Gemm *g, int rank, int bn) {
-    int count = ranks_of(g).count;
-    int columns = rank_first_column(g->n, count, rank + 1) - rank_first_column(g->n, count, rank);
-    return ceil_div(g->m, BM) * ceil_div(columns, bn);
+static int is_sum(int pattern) { return pattern == REDUCE_SCATTER || pattern == ALL_REDUCE; }
+
+/* The columns of C that rank `rank` computes. */
+static int columns_of(const Ranks *ranks, const Gemm *g, int pattern, int rank) {
+    return is_sum(pattern) ? g->n : rank_share(g->n, ranks->count, rank, COLUMNS_BY);
 }
 
-/* The boxes of a tile are to leave evenly while the next one is multiplied. A third of each box's share of that
- * time is the pause behind it: the rest is for the box itself. */
-static int pause_ns(const Gemm *g, int bn) {
+/* The tiles of rank `rank`. Rank 0 has most. */
+static int tiles_of(const Ranks *ranks, const Gemm *g, const Variant *v, int rank) {
+    return ceil_div(g->m, BM) * ceil_div(columns_of(ranks, g, v->schedule, rank), v->bn);
+}
+
+/* The boxes of a tile are to leave evenly while the next one is multiplied. A third of each box's share of that time
+ * is the pause after it: the rest is for the box itself. With more copies than two a box takes longer. */
+static int pause_ns(const Params *p, int bn) {
     const double flop_per_ns = 6000; /* of an SM, under load */
-    const int boxes = bn / STRIP * (BM / BOX_ROWS);
-    double ns = 2.0 * BM * bn * g->k / flop_per_ns / boxes / 3;
+    const int boxes = bn / STRIP * (BM / p->box_rows);
+    double ns = 2.0 * BM * bn * p->g.k / flop_per_ns / boxes / 3 / (p->copies > 2 ? p->copies : 1);
     return ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
 }
 
-/* Where in a rank's memory the flags begin that rank `from` sets. */
-static int first_flag(const Gemm *g, int from, int bn) { return from * (FIRST_TILE + tiles_of(g, 0, bn)); }
+/* gather_a: two ranks' links have time: A may take until the own rows are multiplied. Half of a box's share of that
+ * is a pause. */
+static int push_pause_ns(const Params *p) {
+    const double flop_per_ns = 6000;
+    double ns = 2.0 * SLOT_ROWS * STRIP * p->g.n / flop_per_ns / 2;
+    return p->rank_count > 2 ? 0 : ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
+}
 
-/* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more would take
- * for what does not depend on the width. All ranks must choose the same width. */
+/* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more
+ * would take for what does not depend on the width. All ranks must choose the same width. */
 static double cost(const Variant *v, const Gemm *g) {
-    return (double)ceil_div(tiles_of(g, 0, v->bn), g->sm_count) * (v->bn + 20);
+    Ranks ranks = ranks_of(g);
+    return v->schedule != (int)ranks.pattern ? INFINITY
+                                             : (double)ceil_div(tiles_of(&ranks, g, v, 0), g->sm_count) * (v->bn + 20);
 }
 
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
-    int tiles = tiles_of(g, 0, v->bn);
-    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), stages_of(v->bn), beyond_of(g).ranks != NULL ? ", on each GPU" : NULL};
+    Ranks ranks = ranks_of(g);
+    int tiles = tiles_of(&ranks, g, v, 0);
+    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), stages_of(v->bn),
+                       beyond_of(g).ranks != NULL ? ", on each GPU" : NULL};
     return plan;
 }
 
-static const Variants variants = VARIANTS("12_several_gpus", widths, cost, plan);
+static const Variants variants = VARIANTS("12_several_gpus", table, cost, plan);
+
+/* What this rank knows of ranks[i], which is rank `other`. */
+static void describe_rank(Params *p, int i, const Ranks *ranks, const Gemm *g, const Variant *v, int other) {
+    Rank *rank = &p->ranks[i];
+    int own = ranks->rank, is_gather = v->schedule == GATHER_C;
+    size_t inbox = ranks_inbox_of_one(g, ranks->count);
+    int tiles_n = ceil_div(p->g.n, v->bn);
+    rank->first_row = rank_first(g->m, ranks->count, other, ROWS_BY) / BM;
+    rank->rows = ceil_div(rank_share(g->m, ranks->count, other, ROWS_BY), BM);
+    rank->c = ranks->c[other] + (is_sum(v->schedule) ? 0 : rank_first(g->n, ranks->count, own, COLUMNS_BY));
+    if (i == 0) {
+        return;
+    }
+    int own_rows = ceil_div(rank_share(g->m, ranks->count, own, ROWS_BY), BM);
+    rank->flags_there = ranks_flags(ranks, g, other, own);
+    rank->flags_here = ranks_flags(ranks, g, own, other);
+    rank->flags = is_gather                       ? tiles_of(ranks, g, v, other)
+                  : v->schedule == GATHER_A       ? rank->rows * p->pieces
+                  : v->schedule == REDUCE_SCATTER ? own_rows * tiles_n
+                                                  : (own_rows + rank->rows) * tiles_n;
+    if (is_sum(v->schedule)) {
+        rank->inbox_there = ranks->inbox[other] + (size_t)own * inbox;
+        rank->inbox_here = ranks->inbox[own] + (size_t)other * inbox;
+    }
+}
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
     const Variant *v = choose_variant(&variants, g, error);
@@ -354,26 +638,38 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     Params p;
     memset(&p, 0, sizeof p);
     Ranks ranks = ranks_of(g);
-    int first = rank_first_column(g->n, ranks.count, ranks.rank);
+    if (beyond_of(g).ranks != NULL && v->schedule != (int)ranks.pattern) {
+        return gemm_fails(error, GEMM_USAGE, "12_several_gpus: %s is of another pattern than the ranks ask for",
+                          v->name);
+    }
+    int rows = rank_share(g->m, ranks.count, ranks.rank, ROWS_BY), from_a = v->schedule == GATHER_A;
     p.rank_count = ranks.count;
     p.epoch = ranks.epoch;
-    p.pause_ns = pause_ns(g, v->bn);
     p.g = *g;
-    p.g.n = rank_first_column(g->n, ranks.count, ranks.rank + 1) - first;
-    if (p.g.n > 0 && (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
-                      tensor_map_2d(&p.map_b, "B", g->b, p.g.n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B, error))) {
+    p.g.n = columns_of(&ranks, g, v->schedule, ranks.rank);
+    p.g.k = is_sum(v->schedule) ? rank_share(g->k, ranks.count, ranks.rank, K_BY) : g->k;
+    p.copies = v->schedule == GATHER_C || v->schedule == ALL_REDUCE ? ranks.count : 1;
+    p.is_pushed = ranks.is_pushed;
+    p.pieces = ranks.is_pushed ? 1 : ceil_div(g->k, PIECE_COLUMNS);
+    p.box_rows =
+        p.copies > 2 ? 8 : 32; /* smaller boxes hold loads up for less time, and cost more of the storing warp's */
+    p.pause_ns = ranks.count == 1 ? 0 : from_a ? push_pause_ns(&p) : pause_ns(&p, v->bn);
+    const bf16 *a = from_a ? ranks.a[ranks.rank] : g->a;
+    if (p.g.n > 0 && p.g.k > 0 &&
+        (tensor_map_2d(&p.map_a, "A", a, g->m, p.g.k, g->lda, BM, BK, SWIZZLE_128B, error) ||
+         tensor_map_2d(&p.map_b, "B", g->b, p.g.n, p.g.k, g->ldb, v->bn, BK, SWIZZLE_128B, error))) {
         return GEMM_DEVICE;
     }
     for (int i = 0; i < ranks.count; i++) {
-        int rank = (ranks.rank + i) % ranks.count; /* each rank begins with another neighbour */
-        p.ranks[i].c = ranks.c[rank] + first;
-        p.ranks[i].tiles = tiles_of(g, rank, v->bn);
-        if (i > 0) {
-            p.ranks[i].flags_there = ranks.flags[rank] + first_flag(g, ranks.rank, v->bn);
-            p.ranks[i].flags_here = ranks.flags[ranks.rank] + first_flag(g, rank, v->bn);
+        int other = (ranks.rank + i) % ranks.count;
+        describe_rank(&p, i, &ranks, g, v, other);
+        if (p.g.n > 0 && tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, p.box_rows, STRIP,
+                                       SWIZZLE_128B, error)) {
+            return GEMM_DEVICE;
         }
-        if (p.g.n > 0 &&
-            tensor_map_2d(&p.map_c[i], "C", p.ranks[i].c, g->m, p.g.n, g->ldc, BOX_ROWS, STRIP, SWIZZLE_128B, error)) {
+        const bf16 *to = from_a ? ranks.a[other] + (size_t)p.ranks[0].first_row * BM * (size_t)g->lda : NULL;
+        if (from_a && rows > 0 &&
+            tensor_map_2d(&p.map_to[i], "A", to, rows, g->k, g->lda, SLOT_ROWS, STRIP, SWIZZLE_128B, error)) {
             return GEMM_DEVICE;
         }
     }
@@ -381,12 +677,12 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
-static size_t flag_bytes(const Gemm *g) {
-    GemmError refused; /* not reported here: launch() is refused too, and reports it */
-    const Variant *v = choose_variant(&variants, g, &refused);
-    return v == NULL ? 0 : (size_t)first_flag(g, ranks_of(g).count, v->bn) * sizeof(int);
-}
+#ifdef GEMM_MODEL
+#include "on_model.h"
+#else
+#define ON_DEVICES NULL
+#endif
 
-static const ChapterBeyond beyond_the_ladder = {.flag_bytes = flag_bytes};
-CHAPTER(12_several_gpus, .adds = "C complete on each of several GPUs: stores into the neighbours' memory, and flags",
+static const ChapterBeyond beyond_the_ladder = {.devices = ON_DEVICES};
+CHAPTER(12_several_gpus, .adds = "what crosses the links does so during the product: C or A gathered, sums scattered",
         .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .beyond = &beyond_the_ladder);

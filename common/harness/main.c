@@ -425,8 +425,8 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
             printf("kernel   %s\n", text);
         }
     }
-    if (run->part) {
-        printf("ranks    %d devices, each with A, its rows of B, and all of C\n", MODEL_RANKS);
+    if (run->devices) {
+        stage->chapter->beyond->devices->describe(run, stdout);
     }
     warn_if_slow(options, stage, gemm);
     if (options_trace(options)) {

@@ -195,8 +195,7 @@ static DataSource source_of(const Problem *problem) {
     return (DataSource){problem->shape.kind, problem->data, problem->seed, problem->gemm.k};
 }
 
-/* The reference, for each expert that has rows. */
-static GemmStatus refer(const Problem *problem) {
+GemmStatus problem_refer(const Problem *problem) {
     const int *rows = problem->host_first_row;
     ReferencePart part = {.kind = problem->shape.kind,
                           .gemm = problem->gemm,
@@ -242,7 +241,7 @@ GemmStatus problem_fill_operands(Problem *problem, DataKind data) {
 
 GemmStatus problem_fill(Problem *problem, DataKind data) {
     GEMM_TRY(problem_fill_operands(problem, data));
-    return refer(problem);
+    return problem_refer(problem);
 }
 
 GemmStatus problem_poison(const Problem *problem) {
@@ -338,148 +337,15 @@ void problem_close(Problem *problem) {
     memset(problem, 0, sizeof *problem);
 }
 
-/* ---- ranks
- * --------------------------------------------------------------------------------------------------------- */
-
-static GemmStatus open_rank(ChapterRun *run, int rank, size_t flag_bytes) {
-    const Problem *problem = run->problem;
-    const Backend *backend = problem->backend;
-    RankPart *part = &run->part[rank];
-    Gemm *gemm = &part->gemm;
-    *gemm = run->gemm;
-    part->view = problem->view;
-    int first = rank_first_column(gemm->n, MODEL_RANKS, rank);
-    int rows = rank_first_column(gemm->n, MODEL_RANKS, rank + 1) - first;
-    size_t row_bytes = (size_t)gemm->ldb * sizeof(bf16);
-    backend->use_device(rank);
-    GemmStatus status = backend->allocate(&part->flags, flag_bytes, "flags");
-    status = status == GEMM_OK ? backend->clear(&part->flags) : status;
-    status = status == GEMM_OK ? backend->allocate(&part->b, (size_t)rows * row_bytes, "B") : status;
-    if (status == GEMM_OK && rank > 0) {
-        status = backend->allocate(&part->a, problem->a.bytes, "A");
-        status = status == GEMM_OK ? backend->allocate(&part->block, problem->block.bytes, "C") : status;
-        gemm->a = (const bf16 *)part->a.data;
-        gemm->c = (bf16 *)part->block.data + part->view.guard;
-        part->view.block = (const bf16 *)part->block.data;
-    }
-    backend->use_device(0);
-    if (status != GEMM_OK) {
-        return status;
-    }
-    gemm->b = (const bf16 *)part->b.data;
-    part->beyond = run->beyond;
-    part->beyond.ranks = &part->ranks;
-    gemm->beyond = &part->beyond;
-    if (rank > 0) {
-        backend->name_rows(gemm->a, "A", 0, gemm->m, gemm->lda, sizeof(bf16));
-        backend->name_rows(gemm->c, "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
-    }
-    if (rows > 0) {
-        backend->name_rows(gemm->b, "B", first, rows, gemm->ldb, sizeof(bf16));
-    }
-    return GEMM_OK;
-}
-
-static GemmStatus open_ranks(ChapterRun *run) {
-    GemmStatus status = GEMM_OK;
-    Ranks ranks = {.count = MODEL_RANKS};
-    run->part = (RankPart *)calloc(MODEL_RANKS, sizeof *run->part);
-    if (run->part == NULL) {
-        fprintf(stderr, "out of memory: %d ranks\n", MODEL_RANKS);
-        return GEMM_DEVICE;
-    }
-    run->beyond.ranks = &ranks; /* for flag_bytes() */
-    size_t flag_bytes = run->chapter->beyond->flag_bytes(&run->gemm);
-    for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
-        status = open_rank(run, rank, flag_bytes);
-        ranks.c[rank] = run->part[rank].gemm.c;
-        ranks.flags[rank] = (int *)run->part[rank].flags.data;
-    }
-    for (int rank = 0; rank < MODEL_RANKS; rank++) {
-        run->part[rank].ranks = ranks;
-        run->part[rank].ranks.rank = rank;
-    }
-    run->beyond.ranks = &run->part[0].ranks;
-    return status;
-}
-
-/* Each rank gets its part of the data last filled in. */
-static GemmStatus fill_ranks(ChapterRun *run) {
-    const Problem *problem = run->problem;
-    for (int rank = 0; rank < MODEL_RANKS; rank++) {
-        RankPart *part = &run->part[rank];
-        size_t first = (size_t)rank_first_column(part->gemm.n, MODEL_RANKS, rank);
-        if (part->b.data != NULL) {
-            GEMM_TRY(problem->backend->copy_in(
-                part->b.data, (const bf16 *)problem->b.data + first * (size_t)part->gemm.ldb, part->b.bytes));
-        }
-        if (part->a.data != NULL) {
-            GEMM_TRY(problem->backend->copy_in(part->a.data, problem->a.data, part->a.bytes));
-        }
-    }
-    run->prepared_for = problem->fills;
-    return GEMM_OK;
-}
-
-static GemmStatus launch_ranks(ChapterRun *run) {
-    const Backend *backend = run->problem->backend;
-    GemmStatus status = run->prepared_for != run->problem->fills ? fill_ranks(run) : GEMM_OK;
-    backend->hold_launches();
-    for (int rank = 0; rank < MODEL_RANKS && status == GEMM_OK; rank++) {
-        run->part[rank].beyond.tuning = run->beyond.tuning;
-        run->part[rank].ranks.epoch++;
-        backend->use_device(rank);
-        status = run->chapter->launch(&run->part[rank].gemm, NULL);
-    }
-    backend->use_device(0);
-    return status == GEMM_OK ? backend->run_launches() : status;
-}
-
-static GemmStatus poison_ranks(const ChapterRun *run) {
-    for (int rank = 1; rank < MODEL_RANKS; rank++) {
-        GEMM_TRY(run->problem->backend->poison(&run->part[rank].view));
-    }
-    return GEMM_OK;
-}
-
-/* The tally of the first C that is wrong, if rank 0's is right. */
-static GemmStatus check_ranks(ChapterRun *run, Tally *tally) {
-    run->wrong_rank = 0;
-    for (int rank = 1; rank < MODEL_RANKS && tally_is_right(tally); rank++) {
-        run->part[rank].view.exact = run->problem->view.exact;
-        run->part[rank].view.eps = run->problem->view.eps;
-        GEMM_TRY(run->problem->backend->check(&run->part[rank].view, 0, tally));
-        run->wrong_rank = tally_is_right(tally) ? 0 : rank;
-    }
-    return GEMM_OK;
-}
-
-GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
-    Problem problem = *run->problem;
-    if (run->wrong_rank > 0) {
-        const RankPart *part = &run->part[run->wrong_rank];
-        fprintf(out, "C of rank %d:\n", run->wrong_rank);
-        problem.view = part->view;
-        problem.gemm.c = part->gemm.c;
-    }
-    return problem_explain(&problem, tally, out);
-}
-
-static void close_ranks(ChapterRun *run) {
-    for (int rank = 0; rank < MODEL_RANKS && run->part != NULL; rank++) {
-        RankPart *part = &run->part[rank];
-        Buffer *buffers[] = {&part->a, &part->b, &part->block, &part->flags};
-        for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
-            run->problem->backend->release(buffers[i]);
-        }
-    }
-    free(run->part);
-}
-
 /* ---- runs
  * ---------------------------------------------------------------------------------------------------------- */
 
-/* What a chapter needs on the device; what a launch of several ranks has. */
+GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
+    return run->devices ? run->chapter->beyond->devices->explain(run, tally, out)
+                        : problem_explain(run->problem, tally, out);
+}
+
+/* What a chapter needs on the device, or on several. */
 static GemmStatus allocate_run(ChapterRun *run) {
     const Backend *backend = run->problem->backend;
     const Chapter *chapter = run->chapter;
@@ -490,7 +356,7 @@ static GemmStatus allocate_run(ChapterRun *run) {
     size_t bytes = more.prepared_bytes ? more.prepared_bytes(&run->gemm) : 0;
     run->gemm.workspace = run->workspace.data;
     GEMM_TRY(backend->allocate(&run->prepared, bytes, "prepared"));
-    return backend->is_model && more.flag_bytes ? open_ranks(run) : GEMM_OK;
+    return backend->is_model && more.devices ? more.devices->open(run) : GEMM_OK;
 }
 
 GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
@@ -514,8 +380,8 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
 }
 
 GemmStatus run_prepare(ChapterRun *run) {
-    if (run->part) {
-        return fill_ranks(run);
+    if (run->devices) {
+        return run->chapter->beyond->devices->prepare(run);
     }
     Gemm gemm = run->gemm;
     Beyond beyond = run->beyond;
@@ -540,8 +406,8 @@ GemmStatus run_prepare(ChapterRun *run) {
 
 GemmStatus run_launch(void *run) {
     ChapterRun *chapter_run = (ChapterRun *)run;
-    if (chapter_run->part) {
-        return launch_ranks(chapter_run);
+    if (chapter_run->devices) {
+        return chapter_run->chapter->beyond->devices->launch(chapter_run);
     }
     if (chapter_run->prepared.data && chapter_run->prepared_for != chapter_run->problem->fills) {
         GEMM_TRY(run_prepare(chapter_run));
@@ -566,18 +432,19 @@ static GemmStatus count_left(const ChapterRun *run, uint64_t *left) {
 
 GemmStatus run_checked(ChapterRun *run, Tally *tally) {
     const Problem *problem = run->problem;
-    GEMM_TRY(problem_poison(problem));
-    GEMM_TRY(run->part ? poison_ranks(run) : GEMM_OK);
+    const Devices *several = run->devices ? run->chapter->beyond->devices : NULL;
+    GEMM_TRY(several ? several->poison(run) : problem_poison(problem));
     GEMM_TRY(run_launch(run));
     GEMM_TRY(problem->backend->synchronise(run->chapter->name));
-    GEMM_TRY(problem_check(problem, tally));
-    GEMM_TRY(run->part ? check_ranks(run, tally) : GEMM_OK);
+    GEMM_TRY(several ? several->check(run, tally) : problem_check(problem, tally));
     return count_left(run, &tally->workspace_left);
 }
 
 void run_close(ChapterRun *run) {
     if (run->problem) {
-        close_ranks(run);
+        if (run->devices) {
+            run->chapter->beyond->devices->close(run);
+        }
         run->problem->backend->release(&run->workspace);
         run->problem->backend->release(&run->prepared);
     }

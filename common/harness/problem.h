@@ -2,7 +2,6 @@
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
-#include "../ranks.h"
 #include "../variants.h"
 #include "backend.h"
 #include "check.h"
@@ -23,17 +22,6 @@ typedef struct Problem {
     int *host_first_row;
 } Problem;
 
-/* What a rank has: on the model, where each is a device. A is a copy of the problem's; rank 0's C is the problem's. */
-typedef struct {
-    Gemm gemm;
-    Beyond beyond;   /* gemm.beyond */
-    Ranks ranks;     /* beyond.ranks */
-    ResultView view; /* of its C */
-    Buffer a, b, block, flags;
-} RankPart;
-
-enum { MODEL_RANKS = 2 };
-
 /* A chapter (or a peer with the same record) on a problem. */
 typedef struct {
     const Chapter *chapter;
@@ -42,10 +30,20 @@ typedef struct {
     const Problem *problem;
     Buffer workspace, prepared;
     int prepared_for; /* the problem's count of fills then */
-    /* On the model, of a chapter that knows ranks. */
-    RankPart *part; /* [MODEL_RANKS]; NULL: one device alone */
-    int wrong_rank; /* whose C the last check has found wrong; else 0 */
+    void *devices;    /* on the model, what the chapter's own Devices keep; NULL: one device */
 } ChapterRun;
+
+/* How a chapter that has several devices is run on them, on the model: its own code, in place of the harness's for one. */
+typedef struct Devices {
+    GemmStatus (*open)(ChapterRun *run);    /* sets run->devices; close() follows even where it fails */
+    GemmStatus (*prepare)(ChapterRun *run); /* deals out the data last filled in */
+    GemmStatus (*launch)(ChapterRun *run);  /* on all devices; does not wait */
+    GemmStatus (*poison)(const ChapterRun *run);
+    GemmStatus (*check)(ChapterRun *run, Tally *tally);
+    GemmStatus (*explain)(const ChapterRun *run, const Tally *tally, FILE *out);
+    void (*describe)(const ChapterRun *run, FILE *out); /* a line for each way of sharing */
+    void (*close)(ChapterRun *run);
+} Devices;
 
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
 Gemm problem_gemm(Shape shape, const DeviceInfo *device);
@@ -59,6 +57,8 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape, uint64_t seed);
 /* The operands alone. */
 GemmStatus problem_fill_operands(Problem *problem, DataKind data);
+/* The reference result for the operands as they are; for each expert that has rows. */
+GemmStatus problem_refer(const Problem *problem);
 /* The operands, and the reference result for them. */
 GemmStatus problem_fill(Problem *problem, DataKind data);
 /* C to NaN, guards to their pattern. */

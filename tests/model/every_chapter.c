@@ -69,7 +69,7 @@ static void configure(int policy, int seed) {
 
 static Heads heads; /* of KIND_ATTENTION; 0: the default */
 
-static void told(const Chapter *chapter, Size size, const char *variant, int experts, int ranks, int bad,
+static void told(const Chapter *chapter, Size size, const char *variant, int experts, int several, int bad,
                  const char *what) {
     char more[96] = "";
     if (heads.size) {
@@ -77,8 +77,8 @@ static void told(const Chapter *chapter, Size size, const char *variant, int exp
                  heads.causal ? ", causal" : "");
     } else if (experts > 1) {
         snprintf(more, sizeof more, ", %d experts", experts);
-    } else if (ranks > 1) {
-        snprintf(more, sizeof more, ", %d devices", ranks);
+    } else if (several) {
+        snprintf(more, sizeof more, ", several devices");
     }
     if (!ok(bad == 0, "%s%s%s at %d x %d x %d%s", chapter->name, variant != NULL ? " " : "",
             variant != NULL ? variant : "", size.m, size.n, size.k, more)) {
@@ -132,7 +132,7 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
             }
         }
     }
-    told(chapter, size, variant, experts, run.part != NULL ? MODEL_RANKS : 1, bad, what);
+    told(chapter, size, variant, experts, run.devices != NULL, bad, what);
     run_close(&run);
     problem_close(&problem);
 }
@@ -140,10 +140,10 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
 /* A chapter of several ranks also alone, one of packed weights also for several experts. */
 static void check(const Chapter *chapter, Size size, const char *variant, Runs runs) {
     check_launches(chapter, size, variant, runs, 1);
-    if (chapter_beyond(chapter).flag_bytes != NULL) {
+    if (chapter_beyond(chapter).devices != NULL) {
         Chapter alone = *chapter;
         ChapterBeyond more = *chapter->beyond;
-        more.flag_bytes = NULL;
+        more.devices = NULL;
         alone.beyond = &more;
         check_launches(&alone, size, variant, runs, 1);
     }

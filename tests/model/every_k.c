@@ -110,7 +110,7 @@ static int run(const Chapter *chapter, const char *variant, int k) {
     Chapter alone = *chapter;
     ChapterBeyond more = chapter_beyond(chapter);
     int laps = 1, rings = 0;
-    more.flag_bytes = NULL;
+    more.devices = NULL;
     alone.beyond = &more;
     memset(&seen, 0, sizeof seen);
     model_configure(&options);

@@ -1,6 +1,6 @@
 # optional.mk - what needs a package that few machines have, compiled all the same; included by the Makefile at the top.
 #
-# optional.t: the programs of several GPUs against stubs of MPI, NCCL and CUDA, and PyTorch's callers against a stub of
+# optional.t: the programs of several GPUs against stubs of MPI and CUDA, and PyTorch's callers against a stub of
 # torch.
 
 MORE_TESTS += tests/optional/optional.t
@@ -8,10 +8,11 @@ MPI_SOURCES := $(wildcard beyond/*/*_mpi.c)
 MPI_STUBBED := $(if $(HAVE_NVCC),$(MPI_SOURCES:%.c=$(B)/tests/optional/%))
 tests/optional/optional.t: $(MPI_STUBBED)
 
-# They run as far as they need no GPU. NCCL's own header where the CUDA installation has one.
+# They run as far as they need no GPU.
 $(MPI_STUBBED:%=%.o): $(B)/tests/optional/%.o: %.c $(wildcard tests/optional/stubs/*.h) $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,-I$(dir $(shell command -v $(NVCC)))../include -Itests/optional/stubs)
-MPI_CHAPTERS := $(if $(MPI_SOURCES),$(shell grep -oh 'gpu_chapter_[0-9a-z_]*' $(MPI_SOURCES) | sort -u))
+MPI_CHAPTERS := $(if $(MPI_SOURCES),$(shell grep -oh 'gpu_chapter_[0-9a-z_]*' $(MPI_SOURCES) \
+    $(wildcard beyond/*/ways.h) | sort -u))
 $(MPI_STUBBED): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
 	$(program)
 
@@ -20,3 +21,11 @@ $(MPI_STUBBED): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LI
 check-aarch64: $(call patch_needs,07_warp_specialized)
 	@$(PATCHES) build 07_no_full_wait >/dev/null
 	@$(TEST_ENVIRONMENT) tests/run tests/optional/aarch64.t
+
+# The same program's ranks, without a GPU.
+GROUP_TEST := $(if $(HAVE_NVCC),$(B)/tests/optional/group)
+tests/optional/optional.t: $(GROUP_TEST)
+$(B)/tests/optional/group.o: tests/optional/group.c $(CC_STAMP) $(BACKEND_STAMP)
+	$(call c_object,-I$(dir $(shell command -v $(NVCC)))../include -Wno-unused-function)
+$(GROUP_TEST): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
+	$(program)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Does what few machines can run still compile, and does it say in a line what it lacks? The programs of several GPUs,
-# against stubs of MPI, NCCL and CUDA, and against the real ones where they are installed; PyTorch's callers, on a stub
+# against stubs of MPI and CUDA, and against the real ones where they are installed; PyTorch's callers, on a stub
 # of torch; and the peers' adapters, where somebody has fetched their sources (tests/bench/peers/get).
 . tests/tools/tap.sh
 CC=${CC:-gcc}
@@ -25,7 +25,7 @@ for source in $programs; do
     if [ -e "${source%.c}" ]; then
         like "$("${source%.c}" --help 2>&1)" 'mpirun -n' "$name, with the MPI of this machine, starts"
     else
-        skip "$name with a real MPI" "nvcc, mpicc or an nccl.h of NCCL 2.28 or later was not found"
+        skip "$name with a real MPI" "nvcc or mpicc was not found"
     fi
     if [ -n "${NO_NVCC:-}" ]; then
         skip "$name runs" "$NO_NVCC"
@@ -49,6 +49,27 @@ for source in $programs; do
         like "$said" 'GPU' "... that says what it lacks"
     fi
 done
+
+# ---- the ranks of one host: whoever does not agree, or dies, ends all of them
+
+if [ -z "${NO_NVCC:-}" ]; then
+    ranks() { said=$(timeout 60 "$B/$here/group" "$@" 2>&1 </dev/null); status=$?; }
+    ranks agrees --ranks 4
+    is "$status $said" "0 4 ranks agree" "four ranks start and agree"
+    ranks disagrees --ranks 3
+    is "$status $(wc -l <<<"$said")" "2 1" "ranks of other sizes: all end, with a line"
+    like "$said" 'rank 1 has --m 64 --n 64 --k 128, and rank 0 --m 64 --n 64 --k 64' "... that says who has what"
+    ranks dies --ranks 3
+    is "$status $said" "3 rank 1 was ended by signal 9: the other ranks are ended, too" "a rank that dies ends the others"
+    ranks agrees --ranks 9
+    is "$status $said" '2 --ranks: "9" is not a number of ranks from 1 to 8' "too many ranks"
+    said=$(timeout 60 beyond/12_several_gpus/12_several_gpus_ranks --ranks 3 --m 64 2>&1 </dev/null) && status=0 || status=$?
+    if [ "$status" -eq 0 ]; then
+        skip "ranks without GPUs" "there are three"
+    else
+        is "$status $(wc -l <<<"$said")" "3 1" "more ranks than GPUs: status 3 and a line"
+    fi
+fi
 
 # ---- PyTorch's callers
 

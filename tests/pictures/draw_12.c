@@ -1,5 +1,5 @@
-/* draw_12.c - one tile on its way into both memories, with its flags; and three ways to a complete C, one below the
- * other. */
+/* draw_12.c - one tile on its way into both memories, with its flags; and what four ranks do in each pattern, on one
+ * time axis. */
 #include "picture.h"
 
 static const char source[] = "beyond/12_several_gpus/12_several_gpus.cu";
@@ -25,8 +25,10 @@ static void draw_c(int x, int y, int rank) {
 static void draw_gpus(void) {
     must_contain(source, "tma_store_2d(&p->map_c[i], from, col, row);");
     must_contain(source, "bulk_wait_group(0);");
-    must_contain(source, "system_flag_set_release(&p->ranks[i].flags_there[FIRST_TILE + tiles.index], p->epoch);");
-    int rows = constant(source, "BOX_ROWS"), columns = constant(source, "STRIP");
+    must_contain(source,
+                 "system_flag_set_release(&p->ranks[i].flags_there[FIRST_FLAG + first + work.in_owner], p->epoch);");
+    int columns = constant(source, "STRIP");
+    must_contain(source, "p.copies > 2 ? 8 : 32;");
     for (int rank = 0; rank < 2; rank++) {
         int x = MARGIN + rank * STEP;
         box("n", x, TOP, GPU, 300);
@@ -34,7 +36,7 @@ static void draw_gpus(void) {
     }
     int smem = MARGIN + 20, c0 = MARGIN + 270, c1 = MARGIN + STEP + 40;
     cell("epi", smem, TOP + 60, 150, 76, "t h s c", 20, "the buffer of a CTA");
-    paragraph("t s c", smem + 75, TOP + 97, 16, "tile t, stored in boxes\nof %d x %d, one at a time", rows, columns);
+    paragraph("t s c", smem + 75, TOP + 97, 16, "tile t, stored in boxes\nof 32 x %d, one at a time", columns);
     draw_c(c0, TOP + 62, 0);
     draw_c(c1, TOP + 62, 1);
     arrow("async", smem + 150, TOP + 84, c0 + 12, TOP + 134);
@@ -58,35 +60,47 @@ static void draw_gpus(void) {
          "time.");
 }
 
-/* Three ways, in parts of the time that the product takes. */
-static void draw_ways(void) {
-    static const char *const names[] = {"(a) cuBLAS, then NCCL", "(b) 09 in pieces", "(c) 12"};
-    enum { LEFT = 200, PRODUCT = 480, GATHER = 200, HIGH = 22, ROW = 62, PIECES = 4 };
-    for (int way = 0; way < 3; way++) {
-        int y = BARS + 30 + way * ROW;
-        text("t h s", MARGIN, y + 15, "%s", names[way]);
-        text("m x", MARGIN, y + 36, "tensor cores, above; NVLink, below");
-        for (int piece = 0; piece < (way == 1 ? PIECES : 1); piece++) {
-            int part = way == 1 ? PRODUCT / PIECES : PRODUCT, begin = LEFT + piece * part;
-            cell("math", begin, y, part, HIGH, "t s c", 15, way == 1 ? "piece %d" : "product", piece);
-            if (way < 2) {
-                int length = GATHER / (way == 1 ? PIECES : 1);
-                cell("store", begin + part, y + HIGH, length, HIGH, "t s c", 15, way == 1 ? "%d" : "gather", piece);
+/* What rank 0 of four multiplies, above, and sends, below, in each pattern. A part of the product takes a quarter of
+ * its time, and the links carry what belongs to it in about as long. */
+static void draw_patterns(void) {
+    enum { LEFT = 190, PART = 150, HIGH = 22, ROW = 62, RANKS = 4, PATTERNS = 4 };
+    static const char *const names[PATTERNS] = {"gather_c", "gather_a", "reduce_scatter", "all_reduce"};
+    static const char *const parts[PATTERNS][RANKS] = {
+        {"own tiles", "own tiles", "own tiles", "own tiles"},
+        {"own rows", "rank 1's rows", "rank 2's rows", "rank 3's rows"},
+        {"for rank 1", "for rank 2", "for rank 3", "own rows, + sums"},
+        {"for rank 1", "for rank 2", "for rank 3", "own rows, + sums"},
+    };
+    static const char *const sent[PATTERNS][RANKS] = {
+        {"C to all", "C to all", "C to all", "C to all"},
+        {"A to rank 3", "A to rank 2", "A to rank 1", ""},
+        {"to rank 1", "to rank 2", "to rank 3", ""},
+        {"to rank 1", "to rank 2", "to rank 3", "own C to all"},
+    };
+    must_contain(source, "work.owner = pattern == GATHER_A ? 0 : 1 % p->rank_count;");
+    must_contain(source, "for (int to = p->rank_count - 1; to > 0; to--) {");
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        int y = BARS + 30 + pattern * ROW, behind = pattern == 1 ? 0 : PART / 5;
+        text("t h s", MARGIN, y + 15, "%s", names[pattern]);
+        text("m x", MARGIN, y + 36, "product above, links below");
+        for (int i = 0; i < RANKS; i++) {
+            int last = i == RANKS - 1 && pattern == 3;
+            cell("math", LEFT + i * PART, y, PART, HIGH, "t s c", 15, "%s", parts[pattern][i]);
+            if (*sent[pattern][i] != '\0') {
+                cell("store", LEFT + i * PART + behind, y + HIGH, last ? PART : PART - 4, HIGH, "t s c", 15, "%s",
+                     sent[pattern][i]);
             }
         }
-        for (int tile = 0; way == 2 && tile < 12; tile++) {
-            box("store", LEFT + PRODUCT / 12 * (tile + 1) - 8, y + HIGH, 12, HIGH);
-        }
     }
-    text("m s", MARGIN, BARS + 30 + 3 * ROW + 4,
-         "What cannot be hidden is the last part: all of C in (a), a piece in (b), the last tiles in (c).");
+    text("m s", MARGIN, BARS + 30 + PATTERNS * ROW + 4,
+         "Time goes to the right. Only what the links carry after the last product is not hidden.");
 }
 
 PICTURE(stores) {
-    begin("beyond/12_several_gpus/stores.svg", 620, "One tile on its way into two memories, and three ways to C");
+    begin("beyond/12_several_gpus/stores.svg", 680, "One tile on its way into two memories, and four patterns");
     lead("A tile of rank 0. Its storing warp stores each box twice: into its own C and, by a tensor map of the\n"
          "neighbour's memory, into the neighbour's. Solid arrows: copies. Dashed: a flag.");
     draw_gpus();
-    draw_ways();
+    draw_patterns();
     end();
 }

@@ -1,2 +1,3 @@
 # What tests/tools/count.t has to know of this chapter.
-devices=2
+export RANKS=2 # whose shares are whole tiles
+devices=2 variant=(--variant gather_c_128x128) # all of C on each device

@@ -113,6 +113,13 @@ static int fenced_here(const Actor *a, const Access *before) {
            clock_tick(cta->clock->fenced, before->component).known >= before->epoch;
 }
 
+/* What the copy engine of another device has written, this one's reads in order only behind a fence: the order between the two
+ * is a flag's, which is read through the generic proxy. PTX 8.9.4. */
+static int is_of_another_device(const Actor *a, const Access *before) {
+    return a->space == SPACE_GLOBAL && device.devices > 1 && (before->flags & WRITES) && (a->access.flags & READS) &&
+           device_with(before->serial) != device_of(a->thread);
+}
+
 /* Is it not enough to know that the access before is over? What is written comes behind reads, and behind copies that have
  * come; behind stores only if they have been released to this thread. */
 static int needs_release(const Access *mine, const Access *before) {
@@ -151,7 +158,8 @@ static ModelRule rule_of_tensor(Actor *a, const Access *before) {
 
 /* The rule that the access breaks; RULE_COUNT: none. */
 static ModelRule rule_of(Actor *a, const Access *before) {
-    const int mine = a->access.flags, other = before->flags, needs_fence = (mine & ASYNC) && !(other & ASYNC);
+    const int mine = a->access.flags, other = before->flags;
+    const int needs_fence = (mine & ASYNC) && (!(other & ASYNC) || is_of_another_device(a, before));
     if (a->space == SPACE_TENSOR) {
         return rule_of_tensor(a, before);
     }

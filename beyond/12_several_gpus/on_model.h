@@ -1,0 +1,331 @@
+/* on_model.h - runs the chapter on several devices of the CPU model: deals out the operands, launches on all, and
+ * compares what every rank should have. All patterns, one after the other, or the one that --variant names. Host; a
+ * part of 12_several_gpus.cu. RANKS in the environment: how many devices, 1 to 8. */
+#ifndef ON_MODEL_H
+#define ON_MODEL_H
+
+#include "../../common/harness/problem.h"
+
+/* A rank's memory: its operands, with NaN where another rank's share would be, its C, and what others write. */
+typedef struct {
+    Gemm gemm;
+    Beyond beyond; /* gemm.beyond */
+    Ranks ranks;
+    ResultView view; /* of its C */
+    Buffer a, b, block, inbox, flags;
+} RankMemory;
+
+/* The ranks of a pattern. */
+typedef struct {
+    int count, wrong; /* whose C the last check has found wrong; 0: rank 0, or what all have together */
+    Pattern pattern;
+    double *expected; /* [m][n]; sums: with the partial sums rounded as they are sent */
+    RankMemory rank[MAX_RANKS];
+} Group;
+
+typedef struct {
+    int count, wrong; /* which the last check has found wrong */
+    Group group[PATTERNS];
+} Groups;
+
+static Groups *groups_of(const ChapterRun *run) { return (Groups *)run->devices; }
+
+/* How many devices: RANKS, 3 if it is not set, 0 if it says something else. */
+static int devices_asked_for(void) {
+    const char *text = getenv("RANKS");
+    if (text == NULL) {
+        return 3;
+    }
+    if (text[0] < '1' || text[0] > '0' + MAX_RANKS || text[1] != '\0') {
+        fprintf(stderr, "RANKS=%s: accepted is a number of devices from 1 to %d\n", text, MAX_RANKS);
+        return 0;
+    }
+    return text[0] - '0';
+}
+
+/* Is this pattern asked for? Where --variant names none, all are; where it names nothing, launch() says so. */
+static int is_asked_for(const Gemm *g, int pattern) {
+    for (int i = 0; i < variants.count && beyond_of(g).tuning.variant != NULL; i++) {
+        if (strcmp(variants.variant[i].name, beyond_of(g).tuning.variant) == 0) {
+            return variants.variant[i].schedule == pattern;
+        }
+    }
+    return beyond_of(g).tuning.variant == NULL || pattern == GATHER_C;
+}
+
+static GemmStatus open_rank(const ChapterRun *run, Group *group, int r) {
+    const Problem *problem = run->problem;
+    const Backend *backend = problem->backend;
+    RankMemory *rank = &group->rank[r];
+    Gemm *g = &rank->gemm;
+    *g = run->gemm;
+    rank->view = problem->view;
+    backend->use_device(r);
+    GemmStatus status = backend->allocate(&rank->a, problem->a.bytes, "A");
+    status = status ? status : backend->allocate(&rank->b, problem->b.bytes, "B");
+    status = status ? status : backend->allocate(&rank->block, problem->block.bytes, "C");
+    status = status ? status : backend->allocate(&rank->inbox, ranks_inbox_bytes(g, group->count), "inbox");
+    status = status ? status : backend->allocate(&rank->flags, ranks_flag_bytes(g, group->count), "flags");
+    status = status ? status : backend->clear(&rank->flags);
+    backend->use_device(0);
+    if (status != GEMM_OK) {
+        return status;
+    }
+    g->a = (const bf16 *)rank->a.data;
+    g->b = (const bf16 *)rank->b.data;
+    g->c = (bf16 *)rank->block.data + rank->view.guard;
+    rank->view.block = (const bf16 *)rank->block.data;
+    backend->name_rows(g->a, "A", 0, g->m, g->lda, sizeof(bf16));
+    backend->name_rows(g->b, "B", 0, g->n, g->ldb, sizeof(bf16));
+    backend->name_rows(g->c, "C", 0, g->m, g->ldc, sizeof(bf16));
+    size_t first_k = (size_t)rank_first(g->k, group->count, r, K_BY);
+    size_t first_column = (size_t)rank_first(g->n, group->count, r, COLUMNS_BY);
+    g->a += is_sum(group->pattern) ? first_k : 0;
+    g->b += is_sum(group->pattern) ? first_k : first_column * (size_t)g->ldb;
+    rank->beyond = run->beyond;
+    rank->beyond.ranks = &rank->ranks;
+    g->beyond = &rank->beyond;
+    return GEMM_OK;
+}
+
+static GemmStatus open_group(const ChapterRun *run, Group *group, int count, Pattern pattern) {
+    Ranks all = {.pattern = pattern, .count = count};
+    group->count = count;
+    group->pattern = pattern;
+    for (int r = 0; r < count; r++) {
+        GEMM_TRY(open_rank(run, group, r));
+        all.a[r] = (bf16 *)group->rank[r].a.data;
+        all.c[r] = group->rank[r].gemm.c;
+        all.inbox[r] = (bf16 *)group->rank[r].inbox.data;
+        all.flags[r] = (int *)group->rank[r].flags.data;
+    }
+    for (int r = 0; r < count; r++) {
+        group->rank[r].ranks = all;
+        group->rank[r].ranks.rank = r;
+    }
+    group->expected = (double *)calloc((size_t)run->gemm.m * (size_t)run->gemm.n, sizeof(double));
+    return group->expected != NULL ? GEMM_OK : GEMM_DEVICE;
+}
+
+static GemmStatus groups_open(ChapterRun *run) {
+    int count = devices_asked_for();
+    Groups *groups = count > 0 ? (Groups *)calloc(1, sizeof *groups) : NULL;
+    run->devices = groups;
+    if (groups == NULL) {
+        return count == 0 ? GEMM_USAGE : GEMM_DEVICE;
+    }
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        if (is_asked_for(&run->gemm, pattern)) {
+            GEMM_TRY(open_group(run, &groups->group[groups->count++], count, (Pattern)pattern));
+        }
+    }
+    run->beyond.ranks = &groups->group[0].rank[0].ranks;
+    return GEMM_OK;
+}
+
+static void groups_describe(const ChapterRun *run, FILE *out) {
+    static const char *const has[PATTERNS] = {
+        "gather_c: A, its rows of B, and in the end all of C",
+        "gather_a: its rows of A and B, and in the end all of A and its columns of C",
+        "reduce_scatter: its part of K, and in the end its rows of C",
+        "all_reduce: its part of K, and in the end all of C",
+    };
+    const Groups *groups = groups_of(run);
+    for (int i = 0; i < groups->count; i++) {
+        fprintf(out, "ranks    %d devices, each with, %s\n", groups->group[i].count, has[groups->group[i].pattern]);
+    }
+}
+
+/* Rows `from` on of a matrix, of which the rank has `rows` rows and `columns` columns; NaN elsewhere. */
+static void deal(bf16 *to, const Buffer *all, int ld, int first_row, int rows, int first_column, int columns) {
+    memset(to, 0xff, all->bytes);
+    for (int row = first_row; row < first_row + rows; row++) {
+        size_t at = (size_t)row * (size_t)ld + (size_t)first_column;
+        memcpy(to + at, (const bf16 *)all->data + at, (size_t)columns * sizeof *to);
+    }
+}
+
+static void deal_out(const Problem *problem, Group *group) {
+    const Gemm *g = &problem->gemm;
+    int count = group->count, sums = is_sum(group->pattern);
+    for (int r = 0; r < count; r++) {
+        int first_row = group->pattern == GATHER_A ? rank_first(g->m, count, r, ROWS_BY) : 0;
+        int rows = group->pattern == GATHER_A ? rank_share(g->m, count, r, ROWS_BY) : g->m;
+        int first_n = sums ? 0 : rank_first(g->n, count, r, COLUMNS_BY);
+        int columns = sums ? g->n : rank_share(g->n, count, r, COLUMNS_BY);
+        int first_k = sums ? rank_first(g->k, count, r, K_BY) : 0, k = sums ? rank_share(g->k, count, r, K_BY) : g->k;
+        deal((bf16 *)group->rank[r].a.data, &problem->a, g->lda, first_row, rows, first_k, k);
+        deal((bf16 *)group->rank[r].b.data, &problem->b, g->ldb, first_n, columns, first_k, k);
+    }
+}
+
+static int owner_of(const Gemm *g, int count, int row) { return row / rank_first(g->m, count, 1, ROWS_BY); }
+
+/* What C should be. Sums: every rank but the owner of a row sends its share rounded to bf16. With integers, whose
+ * sums are exact in fp32, that gives the bits of C; with other data the tolerance grows by a rounding of each share. */
+static GemmStatus expect(const Problem *problem, Group *group) {
+    const Gemm *g = &problem->gemm;
+    size_t elements = (size_t)g->m * (size_t)g->n;
+    memcpy(group->expected, problem->view.expected, elements * sizeof *group->expected);
+    double *share = (double *)calloc(elements, sizeof *share);
+    float *size = (float *)calloc(elements, sizeof *size);
+    GemmStatus status = share != NULL && size != NULL ? GEMM_OK : GEMM_DEVICE;
+    int rounded = is_sum(group->pattern) && problem->view.exact;
+    for (int r = 0; r < group->count && rounded && status == GEMM_OK; r++) {
+        ReferencePart part = {.kind = KIND_BF16, .gemm = *g, .end_row = g->m, .eps = problem->view.eps, .exact = 1};
+        int first = rank_first(g->k, group->count, r, K_BY);
+        part.gemm.k = rank_share(g->k, group->count, r, K_BY);
+        part.gemm.a += first;
+        part.gemm.b += first;
+        status = part.gemm.k > 0 ? problem->backend->reference(&part, share, size) : GEMM_OK;
+        for (size_t i = 0; i < elements; i++) {
+            int is_owner = owner_of(g, group->count, (int)(i / (size_t)g->n)) == r;
+            double sent = part.gemm.k == 0 ? 0 : is_owner ? share[i] : (double)bf16_value(round_to_bf16(share[i]));
+            group->expected[i] = (r == 0 ? 0 : group->expected[i]) + sent;
+        }
+    }
+    free(share);
+    free(size);
+    for (int r = 0; r < group->count; r++) {
+        ResultView *view = &group->rank[r].view;
+        view->exact = problem->view.exact;
+        view->eps = problem->view.eps + (is_sum(group->pattern) && group->count > 1 ? 0x1p-8 : 0);
+        view->expected = group->expected;
+    }
+    return status;
+}
+
+static GemmStatus groups_prepare(ChapterRun *run) {
+    Groups *groups = groups_of(run);
+    for (int i = 0; i < groups->count; i++) {
+        deal_out(run->problem, &groups->group[i]);
+        GEMM_TRY(expect(run->problem, &groups->group[i]));
+    }
+    run->prepared_for = run->problem->fills;
+    return GEMM_OK;
+}
+
+static GemmStatus launch_group(const ChapterRun *run, Group *group) {
+    const Backend *backend = run->problem->backend;
+    GemmStatus status = GEMM_OK;
+    backend->hold_launches();
+    for (int r = 0; r < group->count && status == GEMM_OK; r++) {
+        group->rank[r].beyond.tuning = run->beyond.tuning;
+        group->rank[r].ranks.epoch++;
+        backend->use_device(r);
+        status = launch(&group->rank[r].gemm, NULL);
+    }
+    backend->use_device(0);
+    return status == GEMM_OK ? backend->run_launches() : status;
+}
+
+static GemmStatus groups_launch(ChapterRun *run) {
+    Groups *groups = groups_of(run);
+    GEMM_TRY(run->prepared_for != run->problem->fills ? groups_prepare(run) : GEMM_OK);
+    for (int i = 0; i < groups->count; i++) {
+        GEMM_TRY(launch_group(run, &groups->group[i]));
+    }
+    return GEMM_OK;
+}
+
+/* NaN in every C and, of a gathered A, where another rank's rows come. */
+static GemmStatus groups_poison(const ChapterRun *run) {
+    Groups *groups = groups_of(run);
+    for (int i = 0; i < groups->count; i++) {
+        deal_out(run->problem, &groups->group[i]);
+        for (int r = 0; r < groups->group[i].count; r++) {
+            GEMM_TRY(run->problem->backend->poison(&groups->group[i].rank[r].view));
+        }
+    }
+    return GEMM_OK;
+}
+
+/* Where each rank has a part of C: all parts into the C of rank 0, and NaN there where a rank has written anything
+ * else. */
+static void collect(Group *group, const Gemm *g) {
+    const ResultView *view = &group->rank[0].view;
+    bf16 *to = (bf16 *)group->rank[0].block.data;
+    size_t stray = block_elements(view);
+    for (int r = 0; r < group->count; r++) {
+        const bf16 *from = (const bf16 *)group->rank[r].block.data;
+        int first = rank_first(g->n, group->count, r, COLUMNS_BY);
+        int share = rank_share(g->n, group->count, r, COLUMNS_BY);
+        for (size_t i = 0; i < block_elements(view); i++) {
+            size_t at = i - view->guard;
+            int row = (int)(at / (size_t)g->ldc), column = (int)(at % (size_t)g->ldc);
+            int own = in_c(view, i) && (is_sum(group->pattern) ? owner_of(g, group->count, row) == r
+                                                               : column >= first && column < first + share);
+            if (own) {
+                to[i] = from[i];
+            } else if (from[i] != unwritten_pattern(view, i)) {
+                stray = i;
+            }
+        }
+    }
+    if (stray < block_elements(view)) {
+        to[stray] = 0x7fff;
+    }
+}
+
+static GemmStatus check_group(const Problem *problem, Group *group, Tally *tally) {
+    int all_have_c = group->pattern == GATHER_C || group->pattern == ALL_REDUCE;
+    group->wrong = 0;
+    if (!all_have_c) {
+        collect(group, &problem->gemm);
+    }
+    GEMM_TRY(problem->backend->check(&group->rank[0].view, 0, tally));
+    for (int r = 1; r < group->count && all_have_c && tally_is_right(tally); r++) {
+        GEMM_TRY(problem->backend->check(&group->rank[r].view, 0, tally));
+        group->wrong = tally_is_right(tally) ? 0 : r;
+    }
+    return GEMM_OK;
+}
+
+/* The tally of the first C that is wrong; otherwise the one in which most of the tolerance was used. */
+static GemmStatus groups_check(ChapterRun *run, Tally *tally) {
+    Groups *groups = groups_of(run);
+    Tally most = {0};
+    for (int i = 0; i < groups->count; i++) {
+        GEMM_TRY(check_group(run->problem, &groups->group[i], tally));
+        groups->wrong = i;
+        if (!tally_is_right(tally)) {
+            return GEMM_OK;
+        }
+        most = i == 0 || tally->worst > most.worst ? *tally : most;
+    }
+    *tally = most;
+    return GEMM_OK;
+}
+
+static GemmStatus groups_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
+    Problem problem = *run->problem;
+    const Groups *groups = groups_of(run);
+    const Group *group = &groups->group[groups->wrong];
+    if (group->wrong > 0) {
+        fprintf(out, "C of rank %d:\n", group->wrong);
+    }
+    problem.view = group->rank[group->wrong].view;
+    problem.gemm.c = group->rank[group->wrong].gemm.c;
+    return problem_explain(&problem, tally, out);
+}
+
+static void groups_close(ChapterRun *run) {
+    Groups *groups = groups_of(run);
+    for (int i = 0; groups != NULL && i < groups->count; i++) {
+        for (int r = 0; r < groups->group[i].count; r++) {
+            RankMemory *rank = &groups->group[i].rank[r];
+            Buffer *buffers[] = {&rank->a, &rank->b, &rank->block, &rank->inbox, &rank->flags};
+            for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++) {
+                run->problem->backend->release(buffers[b]);
+            }
+        }
+        free(groups->group[i].expected);
+    }
+    free(groups);
+}
+
+static const Devices on_devices = {groups_open,  groups_prepare, groups_launch,   groups_poison,
+                                   groups_check, groups_explain, groups_describe, groups_close};
+#define ON_DEVICES &on_devices
+
+#endif

@@ -1,0 +1,109 @@
+"""several.py - PyTorch's fused operators for several GPUs, and its own NCCL, as rows of the bench's CSV.
+
+    python3 tests/bench/several.py RANKS CSV M,N,K [M,N,K ...]
+
+One process for each GPU of this host. gather_a: rows of A are gathered while they are multiplied; reduce_scatter: the product
+of each rank's part of K is scattered while it is computed. A launch takes as long as on the slowest rank."""
+import datetime
+import os
+import re
+import statistics
+import sys
+import time
+
+os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # no NVLink multicast, as in chapter 12
+os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
+
+try:
+    import torch
+except ImportError:
+    print("several: python3 has no module torch", file=sys.stderr)
+    sys.exit(3)
+if not torch.cuda.is_available():
+    print("several: torch sees no GPU", file=sys.stderr)
+    sys.exit(3)
+import torch.distributed as dist
+import torch.distributed._symmetric_memory  # registers torch.ops.symm_mem
+import torch.multiprocessing as mp
+
+ROUNDS, PAUSE_S, SAMPLE_MS = 7, 0.2, 4.0
+
+
+def driver_version():
+    try:
+        with open("/proc/driver/nvidia/version", encoding="ascii") as said:
+            return re.search(r"  (\d+[.\d]*)  ", said.read()).group(1)
+    except (OSError, AttributeError):
+        return ""
+
+
+def ways_of(rank, ranks, m, n, k):
+    """Name and function of each way, for this rank."""
+    group = dist.group.WORLD.group_name
+    bf16 = {"dtype": torch.bfloat16, "device": "cuda"}
+    torch.manual_seed(rank)
+    a_rows, b_rows = torch.randn(m // ranks, k, **bf16), torch.randn(n // ranks, k, **bf16)
+    a_part, b_part = torch.randn(m, k // ranks, **bf16), torch.randn(n, k // ranks, **bf16)
+    a_all = torch.empty(m, k, **bf16)
+    c_rows = torch.empty(m // ranks, n, **bf16)
+
+    def gather_nccl():
+        dist.all_gather_into_tensor(a_all, a_rows)
+        return a_all @ b_rows.t()
+
+    def scatter_nccl():
+        dist.reduce_scatter_tensor(c_rows, a_part @ b_part.t())
+
+    return {
+        "gather_a torch nccl": gather_nccl,
+        "gather_a torch fused": lambda: torch.ops.symm_mem.fused_all_gather_matmul(a_rows, [b_rows.t()], 0, group),
+        "reduce_scatter torch nccl": scatter_nccl,
+        "reduce_scatter torch fused": lambda: torch.ops.symm_mem.fused_matmul_reduce_scatter(
+            a_part, b_part.t(), "sum", 0, group),
+    }
+
+
+def sample(way, launches):
+    """Milliseconds of one launch on the slowest rank."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    dist.barrier()
+    torch.cuda.synchronize()
+    time.sleep(PAUSE_S)
+    begin.record()
+    for _ in range(launches):
+        way()
+    end.record()
+    torch.cuda.synchronize()
+    ms = torch.tensor([begin.elapsed_time(end) / launches], device="cuda")
+    dist.all_reduce(ms, dist.ReduceOp.MAX)
+    return ms.item()
+
+
+def run(rank, ranks, csv, shapes):
+    torch.cuda.set_device(rank)
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29511", rank=rank, world_size=ranks,
+                            device_id=torch.device("cuda", rank))
+    for m, n, k in shapes:
+        ways, launches, times = ways_of(rank, ranks, m, n, k), {}, {}
+        for name, way in ways.items():
+            way()
+            launches[name] = max(1, int(SAMPLE_MS / max(sample(way, 2), 0.01)))
+            times[name] = []
+        for _ in range(ROUNDS):
+            for name, way in ways.items():
+                times[name].append(sample(way, launches[name]))
+        for name in ways if rank == 0 else ():
+            tflops = sorted(2e-9 * m * n * k / ms for ms in times[name])
+            base = statistics.median(2e-9 * m * n * k / ms for ms in times[name.replace("fused", "nccl")])
+            median = statistics.median(tflops)
+            print(f"{name:28} {m} x {n} x {k}: {statistics.median(times[name]):.4f} ms")
+            with open(csv, "a", encoding="ascii") as file:
+                print(f"{ranks} x {torch.cuda.get_device_name()},{datetime.date.today()},"
+                      f"{os.environ.get('COMMIT', 'unknown')},several,{m},{n},{k},{name},{median:.4g},{tflops[0]:.4g},"
+                      f"{tflops[-1]:.4g},{median / base:.4f},,,{driver_version()},{torch.version.cuda},", file=file)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    mp.spawn(run, (int(sys.argv[1]), sys.argv[2], [tuple(map(int, s.split(","))) for s in sys.argv[3:]]),
+             int(sys.argv[1]))
