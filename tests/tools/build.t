@@ -23,11 +23,11 @@ leaves() { ! grep -q "$1" <<<"$said"; ok $? "$2"; }
 
 remake help
 # Those of chapter 07, and blind-1, stand for all; run-coverage and the like are called by others.
-targets=$(make -pn help 2>/dev/null | sed -n 's/^\.PHONY: //p' | tr ' ' '\n' | grep -E '^[a-z]+(-[a-z]+)*(-07|-1|-fp8|-w4a8)?$|^07$' |
-    grep -vE '^run-[a-z]' | sort -u)
+targets=$(make -pn help 2>/dev/null | sed -n 's/^\.PHONY: //p' | tr ' ' '\n' | grep -E '^[a-z]+(-[a-z]+(64)?)*(-07|-1|-fp8|-w4a8)?$|^07$' |
+    grep -vE '^(run|one)-[a-z]' | sort -u)
 is "$(grep -x '[a-z]*:' <<<"$said" | tr '\n' ' ')" "learn: measure: maintain: " "in three parts"
-listed=$(sed -n -e 's/^  make, make all /  make all /' -e 's/^  make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sort)
-is "$listed" "$targets" "make help lists every target once, and nothing else"
+listed=$(sed -n -e 's/^  make, make all /  make all /' -e 's/^  make \([a-z0-9-]*\) .*/\1/p' <<<"$said" | sed 's/-08$/-07/' | sort -u)
+is "$listed" "$targets" "make help lists every target, and nothing else"
 
 previous=
 for chapter in $CHAPTER_DIRS; do

@@ -19,13 +19,13 @@ ok() {
 # is GOT EXPECTED NAME: passes if the two strings are equal.
 is() {
     [ "$1" = "$2" ]
-    ok $? "$3" || printf '#   got      %s\n#   expected %s\n' "$1" "$2" >&2
+    ok $? "$3" || printf 'got      %s\nexpected %s\n' "$1" "$2" | sed 's/^/#   /' >&2
 }
 
 # like TEXT PATTERN NAME: passes if the extended regular expression matches in TEXT.
 like() {
     [[ $1 =~ $2 ]]
-    ok $? "$3" || printf '#   got           %s\n#   does not match %s\n' "$1" "$2" >&2
+    ok $? "$3" || printf 'got           %s\ndoes not match %s\n' "$1" "$2" | sed 's/^/#   /' >&2
 }
 
 skip() {
