@@ -1,15 +1,16 @@
-/* choice.h - which variant of tiles.h 09 takes for a problem, and how it is launched. Host only; 09_every_shape.cu includes it.
+/* choice.h - which variant of tiles.h 09 takes for a problem, and how it is launched. Host only; 09_every_shape.cu
+ * includes it.
  *
- * cost() estimates how long a launch takes; the variant with the least is "by the formula". gemm_plan() (variants.h) measures
- * the eight that cost least and takes the fastest. C is correct with any of them. */
+ * cost() estimates how long a launch takes; the variant with the least is "by the formula". A plan (plan.h) tries the
+ * 24 that cost least and measures the fastest of them. C is correct with any of them. */
 #ifndef CHOICE_H
 #define CHOICE_H
 
 #include "../../common/device/card.h"
 #include "tiles.h"
 
-/* What the formula knows of the machine. Cycles are those of an SM. Fitted once to launches on an H200 and an H100; another card
- * with other numbers changes the order of the variants, not the result. */
+/* What the formula knows of the machine. Cycles are those of an SM. Fitted once to launches on an H200 and an H100;
+ * another card with other numbers changes the order of the variants, not the result. */
 typedef struct {
     double all_at_once;   /* share by which products take longer where every SM multiplies: power */
     double shared;        /* bytes per cycle between shared memory and the tensor cores and TMA of an SM */
@@ -24,20 +25,21 @@ typedef struct {
     double exposed_store; /* cycles per element of C that is stored while nobody multiplies */
     double sum_sent;      /* cycles per partial sum that goes to another CTA */
 } Costs;
-static const Costs costs = {.all_at_once = 0.059,
-                            .shared = 376,
-                            .out_of_l2 = 9110,
-                            .off_sector = 2.35,
-                            .off_line = 1.58,
+static const Costs costs = {.all_at_once = 0.0625,
+                            .shared = 368,
+                            .out_of_l2 = 11300,
+                            .off_sector = 2.83,
+                            .off_line = 1.91,
                             .k_tile = 119,
-                            .latency = 1830,
-                            .start = 4160,
-                            .cluster = 419,
-                            .hidden_store = 0.45,
+                            .latency = 1640,
+                            .start = 4020,
+                            .cluster = 418,
+                            .hidden_store = 0.446,
                             .exposed_store = 0.267,
-                            .sum_sent = 0.314};
+                            .sum_sent = 0.293};
 
-/* Clusters that run at a time. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room for. */
+/* Clusters that run at a time. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room
+ * for. */
 static inline int room(const Variant *v, const Gemm *g) {
     int at_once = v->cluster < 3 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
     return v->on_sm * (at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster);
@@ -50,9 +52,9 @@ static inline int tile_group(const Variant *v, const Gemm *g) {
     return ceil_div(min_int(group, ceil_div(seen_by(v, g).m, v->bm)), along_m(v));
 }
 
-/* Whether this launch may overlap the previous one. That hides the launch latency, which counts where a launch is short. But
- * CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more by that. As
- * measured, ping-pong loses from smaller launches on than cooperative. */
+/* Whether this launch may overlap the previous one. That hides the launch latency, which counts where a launch is
+ * short. But CTAs then come onto SMs in any order, neighbours no longer share an L2 port, and longer launches lose more
+ * by that. As measured, ping-pong loses from smaller launches on than cooperative. */
 static inline int should_overlap(const Variant *v, const Gemm *g) {
     return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE || v->schedule == SWAPPED ? 600e9 : 34e9);
 }
@@ -63,19 +65,23 @@ static inline double longest(double a, double b, double c) {
     return sqrt(sqrt(a * a + b * b + c * c));
 }
 
-/* Cycles of a k-tile while `ctas` CTAs each have one: the longest of its products, its way through shared memory and its way
- * from L2; but no less than a load takes, divided by the loads in flight. */
+/* Cycles of a k-tile while `ctas` CTAs each have one: the longest of its products, its way through shared memory and
+ * its way from L2; but no less than a load takes, divided by the loads in flight. */
 static inline double k_tile_cycles(const Costs *c, const Variant *v, const Gemm *seen, double ctas) {
     int pitch = seen->lda | seen->ldb;
     double busy = fmin(ctas / seen->sm_count, 1), on_sm = fmax(ctas / seen->sm_count, 1);
     double products = on_sm * v->bm * v->bn * 64.0 / 2048 * (1 + c->all_at_once * busy);
     double shared = on_sm * (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared;
-    double from_l2 = ctas * ((double)v->bm / v->along_n + (double)v->bn / along_m(v)) * 128 / c->out_of_l2;
+    /* Where rows are whole lines, L2 serves SMs that read the same ones at about the same time by one read, cluster or
+     * not. */
+    double rows_read = pitch % 64 == 0 ? v->bm + v->bn : (double)v->bm / v->along_n + (double)v->bn / along_m(v);
+    double from_l2 = ctas * rows_read * 128 / c->out_of_l2;
     from_l2 *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
     return longest(longest(products, shared, from_l2) + c->k_tile, c->latency / stages_in(v) * on_sm, 0);
 }
 
-/* Estimated cycles of a launch of which `room` clusters run at a time: in waves, of which the last one may have fewer. */
+/* Estimated cycles of a launch of which `room` clusters run at a time: in waves, of which the last one may have
+ * fewer. */
 static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, int room) {
     Gemm seen = seen_by(v, g);
     int parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1;
@@ -98,8 +104,9 @@ static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, in
 
 static inline double cost(const Variant *v, const Gemm *g) { return cost_by(&costs, v, g, room(v, g)); }
 
-/* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need no more
- * waves, rounded up to a multiple of the tile group, so that the tiles of a wave are a rectangle; at most one for each SM. */
+/* CTAs of a launch. Those that split k are not persistent: sums are received once. The others are the fewest that need
+ * no more waves, rounded up to a multiple of the tile group, so that the tiles of a wave are a rectangle; at most one
+ * for each SM. */
 static inline int cta_count(const Variant *v, const Gemm *g) {
     int clusters = tile_count(v, g);
     if (v->schedule != SPLIT_K) {
@@ -110,7 +117,8 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
     return clusters * v->cluster;
 }
 
-/* Whether the producers synchronise before each tile: where A and B are several times the L2, drifting apart costs more. */
+/* Whether the producers synchronise before each tile: where A and B are several times the L2, drifting apart costs
+ * more. */
 static inline int should_meet(const Gemm *g) {
     Choice meet = beyond_of(g).tuning.meet;
     return meet != CHOICE_DEFAULT ? meet == CHOICE_YES : ((double)g->m + g->n) * g->k * sizeof(bf16) > 256e6;

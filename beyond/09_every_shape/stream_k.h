@@ -1,13 +1,14 @@
-/* stream_k.h - Stream-K for the cooperative kernel: the last waves' k-tiles are dealt out evenly, so no SM idles. Used by
- * experiments/stream_k.patch alone; notes.md has what it gains.
+/* stream_k.h - Stream-K for the cooperative kernel: the last waves' k-tiles are dealt out evenly, so no SM idles. Used
+ * by experiments/stream_k.patch alone; notes.md has what it gains.
  *
- * All tiles' k-tiles stand in a row, tile after tile. Whole waves but the last are computed as ever. What is left of the row is cut
- * into as many equal runs as there are CTAs. A run may begin inside a tile: its CTA then sends the sums of that piece to the CTA
- * that has the tile's first k-tile, which adds them up and stores the tile. All CTAs have to run at the same time. */
+ * All tiles' k-tiles stand in a row, tile after tile. Whole waves but the last are computed as ever. What is left of
+ * the row is cut into as many equal runs as there are CTAs. A run may begin inside a tile: its CTA then sends the sums
+ * of that piece to the CTA that has the tile's first k-tile, which adds them up and stores the tile. All CTAs have to
+ * run at the same time. */
 #ifndef STREAM_K_H
 #define STREAM_K_H
 
-enum { STREAM_FLAGS = 4096 }; /* bytes of the workspace before the sums: the meeting's counter, and a flag for each consumer */
+enum { STREAM_FLAGS = 4096 }; /* bytes of the workspace before the sums: a flag for each consumer */
 
 /* A role's way through the pieces of tiles. */
 typedef struct {
@@ -27,7 +28,8 @@ DEVICE int stream_length(int tiles, int of_tile) {
 
 DEVICE Work stream_work(int tiles, int of_tile) {
     int length = stream_length(tiles, of_tile), cta = (int)blockIdx.x, ctas = (int)gridDim.x;
-    Work work = {.next = cta, .step = ctas, .whole = (tiles - length / of_tile) / ctas, .base = tiles - length / of_tile};
+    int base = tiles - length / of_tile;
+    Work work = {.next = cta, .step = ctas, .whole = base / ctas, .base = base};
     work.at = run_begin(cta, length), work.end = run_begin(cta + 1, length), work.of_tile = of_tile;
     return work;
 }
@@ -46,7 +48,8 @@ DEVICE int next_tile(Work *work) {
     return work->k_tiles > 0;
 }
 
-/* The sums that consumer `consumer` of a CTA sends, four for each of `count` / 4 places and each thread; and its flag. */
+/* The sums that consumer `consumer` of a CTA sends, four for each of `count` / 4 places and each thread; and its
+ * flag. */
 DEVICE float4 *sums_of(char *workspace, int cta, int consumer, int consumers, int count) {
     return (float4 *)(workspace + STREAM_FLAGS) + (size_t)(cta * consumers + consumer) * (count / 4) * 128;
 }
@@ -67,8 +70,8 @@ DEVICE void send_sums(char *workspace, int consumer, int consumers, const float 
     }
 }
 
-/* A consumer: adds the sums of the CTAs that have the rest of its tile, in their order, and leaves zeros there. `covered`: up to
- * where this CTA's own piece goes, in k-tiles of the row. */
+/* A consumer: adds the sums of the CTAs that have the rest of its tile, in their order, and leaves zeros there.
+ * `covered`: up to where this CTA's own piece goes, in k-tiles of the row. */
 DEVICE void add_rest(char *workspace, int consumer, int consumers, float *acc, const int count, int covered, int length,
                      int of_tile) {
     int tile_end = (covered / of_tile + 1) * of_tile;

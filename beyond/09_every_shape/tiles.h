@@ -2,11 +2,11 @@
  *
  * Three rules make the list:
  *   ping-pong    128 rows, and every multiple of 16 columns from 128 to 208, which is what the registers hold.
- *   cooperative  128 rows and every multiple of 16 columns from 64 to 256; 192 rows and every multiple of 16 from 64 to 192, and
- *                200; 256 rows and every multiple of 8 from 136 to 208, as a step weighs most where tiles are largest. Each is
- *                launched as it is, and with A and B swapped.
- *   split K      A and B swapped, so that a tile is as narrow as A has rows: 128 rows of B and every multiple of 8 rows of A up
- *                to 104; 192 rows of B and every second one of these from 24 on.
+ *   cooperative  128 rows and every multiple of 16 columns from 64 to 256; 192 rows and every multiple of 16 from 64 to
+ *                192, and 200; 256 rows and every multiple of 8 from 136 to 208, as a step weighs most where tiles are
+ *                largest. Each is launched as it is, and with A and B swapped.
+ *   split K      A and B swapped, so that a tile is as narrow as A has rows: 128 rows of B and every multiple of 8 rows
+ *                of A up to 104; 192 rows of B and every second one of these from 24 on.
  * A kernel is compiled for its tile. How CTAs share is said at launch: each way is a *variant*. */
 #ifndef TILES_H
 #define TILES_H
@@ -33,10 +33,11 @@ typedef enum {
 #define BY_16_FROM_128_TO_192(T, ...)                                                                        \
     T(__VA_ARGS__, 128) T(__VA_ARGS__, 144) T(__VA_ARGS__, 160) T(__VA_ARGS__, 176) T(__VA_ARGS__, 192)
 
-/* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, on_sm, cm, cn) for
- * each of its variants. on_sm: CTAs that an SM has room for. With two, each has half of the shared memory, and the next launch
- * can set up its CTAs while this one runs. cm, cn: CTAs of a cluster along m, which share B by multicast, and along n, which
- * share A. With SPLIT_K cm is the number of parts of k: as many CTAs have one tile, and add up their sums. */
+/* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, on_sm, cm,
+ * cn) for each of its variants. on_sm: CTAs that an SM has room for. With two, each has half of the shared memory, and
+ * the next launch can set up its CTAs while this one runs. cm, cn: CTAs of a cluster along m, which share B by
+ * multicast, and along n, which share A. With SPLIT_K cm is the number of parts of k: as many CTAs have one tile, and
+ * add up their sums. */
 #define EACH_KERNEL(K, V)                                                                                    \
     BY_16_FROM_128_TO_192(PINGPONG_TILE, K, V, 128) PINGPONG_TILE(K, V, 128, 208)                            \
     BY_16_FROM_64_TO_112(COOPERATIVE_TILE, K, V, 128) BY_16_FROM_128_TO_192(COOPERATIVE_TILE, K, V, 128)     \
@@ -57,7 +58,8 @@ typedef enum {
 #define SPLIT_TILE(K, V, bm, bn) K(V, split_##bm##x##bn, SPLIT_K, bm, bn, IN_PARTS)
 #define SMALL_TILE(K, V, bm, bn) K(V, split_##bm##x##bn, SPLIT_K, bm, bn, IN_PARTS_TWICE)
 
-/* The variants of a kernel. Each CTA copies whole repetitions of the swizzle, 8 rows: so B of 200 columns is not shared. */
+/* The variants of a kernel. Each CTA copies whole repetitions of the swizzle, 8 rows: so B of 200 columns is not
+ * shared. */
 #define EACH_VARIANT(V) EACH_KERNEL(SHARED, V)
 #define SHARED(V, kernel, schedule, bm, bn, sharing) sharing(V, kernel, schedule, bm, bn)
 #define IN_PAIRS(V, kernel, ...)             \
@@ -133,8 +135,8 @@ HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * 64 * 2; }
 
 HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
 
-/* Where k is split, a quad is 4 sums of each thread, 8 columns of the tile. The CTAs of a cluster share the quads; the last ones may
- * have fewer, or none. */
+/* Where k is split, a quad is 4 sums of each thread, 8 columns of the tile. The CTAs of a cluster share the quads; the
+ * last ones may have fewer, or none. */
 HOST_DEVICE int share_of(int bn, int parts) { return ceil_div(bn / 8, parts); }
 
 static inline int shared_bytes_of(const Variant *v) { return v->on_sm == 2 ? HALF_BYTES : WHOLE_BYTES; }

@@ -1,5 +1,5 @@
-/* gemm09 - 09_every_shape.cu as a library: gemm09.h says what it does. The chapter's source is included as it is; it believes
- * in its arguments, so they are looked at here. */
+/* gemm09 - 09_every_shape.cu as a library: gemm09.h says what it does. The chapter's source is included as it is; it
+ * believes in its arguments, so they are looked at here. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -42,7 +42,8 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
     return current.handle->clusters[cluster];
 }
 
-/* How much shared memory a kernel may have is one number for all threads, and its launches differ: load_kernels() alone sets it. */
+/* How much shared memory a kernel may have is one number for all threads, and its launches differ: load_kernels() alone
+ * sets it. */
 #define cudaFuncSetAttribute(...) cudaSuccess
 #define CHAPTER_SYMBOL(id) gemm09_chapter_##id
 #include "../09_every_shape.cu"
@@ -200,7 +201,8 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *p, char *t
     return leave(status, text, text_bytes);
 }
 
-/* The stream waits while the host queues launches: else those that are shorter than the queueing all take as long as that. */
+/* The stream waits while the host queues launches: else those that are shorter than the queueing all take as long as
+ * that. */
 static __global__ void wait_for_host(int microseconds) {
     uint64_t begin, now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
@@ -209,7 +211,8 @@ static __global__ void wait_for_host(int microseconds) {
     } while (now - begin < (uint64_t)microseconds * 1000);
 }
 
-/* As make_plan() wants it: launches one after the other on the stream, from one event to the other. `context`: two events. */
+/* As make_plan() wants it: launches one after the other on the stream, from one event to the other. `context`: two
+ * events. */
 static GemmStatus time_launches(void *context, const Gemm *g, int launches, double *ms) {
     const cudaEvent_t *event = (const cudaEvent_t *)context;
     float elapsed = 0;
@@ -228,7 +231,8 @@ static GemmStatus time_launches(void *context, const Gemm *g, int launches, doub
         status = cuda_status(cudaEventSynchronize(event[1]), "cudaEventSynchronize", &current.error);
     }
     if (status == GEMM_OK) {
-        status = cuda_status(cudaEventElapsedTime(&elapsed, event[0], event[1]), "cudaEventElapsedTime", &current.error);
+        status =
+            cuda_status(cudaEventElapsedTime(&elapsed, event[0], event[1]), "cudaEventElapsedTime", &current.error);
     }
     *ms = elapsed;
     return status;
@@ -362,15 +366,16 @@ static Gemm09Status read_device(Gemm09 *h) {
     h->sm_count = attribute(cudaDevAttrMultiProcessorCount, h->device, 1);
     h->shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, h->device, 0);
     cudaDeviceProp properties;
-    if (cuda_status(cudaGetDeviceProperties(&properties, h->device), "cudaGetDeviceProperties", &current.error) != GEMM_OK) {
+    cudaError_t asked = cudaGetDeviceProperties(&properties, h->device);
+    if (cuda_status(asked, "cudaGetDeviceProperties", &current.error) != GEMM_OK) {
         return GEMM09_NO_DEVICE;
     }
     snprintf(h->card, sizeof h->card, "%.80s, %d SMs", properties.name, h->sm_count);
     return GEMM09_OK;
 }
 
-/* What a first launch would do otherwise, perhaps while a graph is captured or in two threads at once: load each kernel, and
- * find the driver's encoder of tensor maps. */
+/* What a first launch would do otherwise, perhaps while a graph is captured or in two threads at once: load each
+ * kernel, and find the driver's encoder of tensor maps. */
 static Gemm09Status load_kernels(void) {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one_at_a_time);

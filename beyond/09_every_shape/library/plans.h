@@ -58,7 +58,8 @@ static int read_plan(const char *path, int number, const char *line, Gemm09Probl
     return p->plan != 0;
 }
 
-/* Reads an open file; returns how many plans it has, or -1 and a text. `card`: the one that the file must be of; NULL: any. */
+/* Reads an open file; returns how many plans it has, or -1 and a text. `card`: the one that the file must be of; NULL:
+ * any. */
 static long read_plans(FILE *in, const char *path, const char *card, Gemm09Problem *problems, size_t most) {
     char line[256] = "";
     size_t count = 0;
