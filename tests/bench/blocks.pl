@@ -2,7 +2,7 @@
 use strict;
 use warnings;
 
-our ($NONE, @LADDER, @FP8, $FEW, $BASELINE, @chapters);
+our ($NONE, @LADDER, @FP8, $FEW, @chapters);
 
 my %LABEL = (cublas => 'cuBLASLt, its first choice', cublaslt => 'best of eight of cuBLASLt');
 sub label { return $LABEL{ $_[0] } // $_[0] }
@@ -80,23 +80,25 @@ sub w4a8 {
         . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run, 'paused') . "\n";
 }
 
-my %WAY = ('gemm alone' => 'the product alone, C not gathered', $BASELINE => '(a) cuBLAS, then ncclAllGather',
-    "$BASELINE ce" => '(a) with copy engines', '09 in pieces' => '(b) 09 in pieces, each gathered during the next', 12 => '(c) 12, tiles stored over NVLink');
-
-sub two {
+# Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is.
+sub of_several {
     my ($card) = @_;
-    my @several = grep { defined } map { several($card, $_) } 2 .. 16;
-    refuse_block('no CSV has rows of mode two') if !@several;
+    my @runs = grep { defined } map { several($card, $_) } 2 .. 8;
+    refuse_block('no CSV has rows of mode several') if !@runs;
+    my @ways = ([ 'product', 'the product only' ], [ 'nccl', 'cuBLAS and NCCL' ], [ 'copies', 'cuBLAS and copies' ], [ '12', '12' ],
+        [ '12 copies', '12, A by copy engines' ]);
     my $text = '';
-    for my $run (@several) {
+    for my $run (@runs) {
+        my @shown = grep { my $way = $_->[0]; grep { $_->[1] =~ / \Q$way\E$/ } @{ $run->{rows} } } @ways;
         $text .= "\n" if $text ne '';
-        $text .= head($run->{gpu}, 'M x N x K', 'ms', 'least to most', 'TFLOP/s of all GPUs', 'ratio to (a)');
-        for my $row (@{ $run->{rows} }) {
-            my ($size, $kernel) = @$row;
-            my ($cell, $base) = ($run->{cell}{$size}{$kernel}, median_at($run, $size, $BASELINE));
-            my @ms = map { ms_text(ms_of($size, $cell->{$_})) } qw(median max min);
-            $text .= line($WAY{$kernel} // $kernel, shape_text($size), $ms[0], "$ms[1] to $ms[2]", tflops_text($cell->{median}),
-                or_none(over($cell->{median}, $base), \&three_digits));
+        $text .= head($run->{gpu}, 'M x N x K', (map { "$_->[1], ms" } @shown), '12 to NCCL');
+        for my $size (sizes_of($run)) {
+            for my $pattern (qw(gather_c gather_a reduce_scatter all_reduce)) {
+                my ($own, $nccl) = map { median_at($run, $size, "$pattern $_") } '12', 'nccl';
+                next if !$own;
+                $text .= line($pattern, shape_text($size), (map { or_none(median_at($run, $size, "$pattern $_->[0]"), sub { ms_text(ms_of($size, $_[0])) }) } @shown),
+                    or_none(over($own, $nccl), \&three_digits));
+            }
         }
         $text .= "\n" . source_text($run, 'paused') . "\n";
     }
