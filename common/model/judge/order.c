@@ -433,6 +433,17 @@ static void report_size(const struct Finding *f) {
     }
 }
 
+/* What was read before it had come: a wait of the thread that a fresh barrier let pass. */
+static void report_fresh(const Thread *t) {
+    char name[PHRASE_SIZE];
+    const Barrier *b = t->cta->phases->thread[t->id].fresh;
+    if (b != NULL) {
+        report_place("before", t, t->cta->phases->thread[t->id].fresh_site, "wait that returned at once");
+        report_line("phase", "%s was fresh, and a wait with parity 1 passes it: phase 0, the first, has parity 0",
+                    barrier_text(b, name));
+    }
+}
+
 static void report(const struct Finding *f) {
     const Actor *a = f->by;
     char who[PHRASE_SIZE], name[PHRASE_SIZE];
@@ -462,7 +473,7 @@ static void report(const struct Finding *f) {
     }
     report_missing(f, who);
     if ((f->rule == RULE_UNINIT_SHARED || f->rule == RULE_RACE_RAW) && !f->read_early) {
-        phases_report_fresh(a->thread);
+        report_fresh(a->thread);
     }
     if (a->barrier != NULL) {
         report_line("stage", "the load is counted by %s", barrier_text(a->barrier, name));

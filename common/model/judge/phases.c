@@ -285,16 +285,6 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
     }
 }
 
-void phases_report_fresh(const Thread *t) {
-    char name[PHRASE_SIZE];
-    const Barrier *b = t->cta->phases->thread[t->id].fresh;
-    if (b != NULL) {
-        report_place("before", t, t->cta->phases->thread[t->id].fresh_site, "wait that returned at once");
-        report_line("phase", "%s was fresh, and a wait with parity 1 passes it: phase 0, the first, has parity 0",
-                    barrier_text(b, name));
-    }
-}
-
 void phases_load_races(const Barrier *b) {
     for (int i = 0; i < b->facts->passed_count; i++) {
         const Passed *p = &b->facts->passed[i];

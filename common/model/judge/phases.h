@@ -126,9 +126,6 @@ typedef struct CtaPhases {
     } thread[THREAD_LIMIT];
 } CtaPhases;
 
-/* Lines of a report on what was read before it had come: a wait of the thread that a fresh barrier let pass. */
-void phases_report_fresh(const Thread *t);
-
 /* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
 void phases_peer(const Thread *t, int rank, const char *what, Site site);
 void phases_touch(Thread *t, Cta *cta, Site site);

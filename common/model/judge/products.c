@@ -119,6 +119,7 @@ ON(products, REGISTERS_SETTLED) {
         if (first >= e->accumulators && first + tile->n / 2 <= e->accumulators + e->count &&
             !(tile->taken >> w->id % 4 & 1)) {
             facts(w)->unsettled &= (uint8_t) ~(1u << i);
+            sums_tile_ends(w->warpgroup, i);
             provenance_accumulators(w->warpgroup, i, 0); /* to be read: clang does not show every read */
         }
     }
@@ -134,6 +135,7 @@ ON(products, ACCUMULATOR_ACCESS) {
         if (d == 0 || !overlap((uintptr_t)e->p, e->size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
             continue;
         }
+        sums_tile_ends(w->warpgroup, i);
         provenance_accumulators(w->warpgroup, i, e->write);
         facts(w)->touched = 1;
         facts(w)->touched_site = e->site;
@@ -486,6 +488,7 @@ ON(products, WGMMA_PART) {
             if (provenance_product(t, product, a, b)) {
                 results_tile(w->warpgroup, a, b, WGMMA_M, product->n);
             }
+            sums_product(w->warpgroup, product, a, b);
             product->base = beyond_base ? NULL : clock_ref(t->clock->base);
         }
     }

@@ -15,7 +15,6 @@
 #include "bug_report.h"
 
 #include "cells.h"
-#include "sums.h"
 
 enum { TENSORS = 128, MATRIX_TAGS = 256 };
 
@@ -292,7 +291,6 @@ static int is_inside(Tag tag) {
 
 void provenance_accumulators(Warpgroup *g, int tile, int write) {
     CtaFragments *fragments = g->cta->fragments;
-    sums_tile_ends(g, tile);
     if (write) {
         fragments->tile[g->id][tile].a = fragments->tile[g->id][tile].b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     } else {
@@ -322,7 +320,6 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
         check_discarded(t, product, *unread, *tile_a, *tile_b, fragments->tile[g->id][tile].site);
         *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
         *unread = 0;
-        sums_tile_ends(g, (int)tile);
     }
     ++*unread;
     fragments->tile[g->id][tile].site = product->site;
@@ -345,7 +342,6 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
         return 0;
     }
     int first = !has_place(*tile_a);
-    sums_tile(g, (int)tile, a, b, product->n, product->site);
     *tile_a = a;
     *tile_b = b;
     return first;

@@ -140,12 +140,19 @@ void sums_tile_ends(const Warpgroup *g, int tile) {
     }
 }
 
-void sums_tile(const Warpgroup *g, int tile, Tag a, Tag b, int columns, Site site) {
+void sums_product(const Warpgroup *g, const Product *product, Tag a, Tag b) {
+    const int tile = (int)(product->tile - g->products->tile);
     CtaSums *s = g->cta->sums;
+    if (!product->accumulate) {
+        sums_tile_ends(g, tile);
+    }
+    if (*tag_matrix(a) == '\0' || *tag_matrix(b) == '\0' || a.column != b.column) {
+        return;
+    }
     if (s->tile == NULL) {
         s->tile = cta_alloc(g->cta, (size_t)g->cta->warpgroups * ACCUMULATOR_TILES * sizeof *s->tile);
     }
-    add(&s->tile[g->id * ACCUMULATOR_TILES + tile], g, a, b, WGMMA_M, columns, site);
+    add(&s->tile[g->id * ACCUMULATOR_TILES + tile], g, a, b, WGMMA_M, product->n, product->site);
 }
 
 void sums_fragment(const Warp *w, const void *d, Tag a, Tag b, Site site) {
