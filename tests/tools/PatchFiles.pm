@@ -143,7 +143,7 @@ sub chosen {
         my $word = $_;
         @tree = map { all($_) } sort keys %NOUN if !@tree && $word !~ /\.patch$/;
         my @these = $word =~ /\.patch$/ ? load($word)
-            : $word eq 'stale' ? grep { $_->{kind} eq 'bugs' && stale($_) } @tree
+            : $word eq 'stale' ? grep { $_->{kind} eq 'bugs' && (stale($_) || outdated($_)) } @tree
             : grep { $word eq $_->{id} || "$_->{kind}/$_->{id}" =~ m{^\Q$word\E(?:$|/|(?<=/\d\d)_)} } @tree;
         fail(2, "$word: there is no such patch") if !@these && !$NOUN{$word} && $word ne 'stale';
         @these;

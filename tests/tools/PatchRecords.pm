@@ -7,7 +7,8 @@ our (@CARDS, %NOT_RUN);
 
 # A record is a header line `# h200:` or `# h100:`, or `# h200, h100:` for both: "TEXT, DATE, COMPILER, SOURCE/CODE", as
 # in "right in 300 runs, 2026-11-22, nvcc 13.0.88, 0123456789ab/ba9876543210", with a fingerprint of the source and one
-# of the machine code, which a bug that does not compile lacks. Without that line it has not been run.
+# of the machine code, which a bug that does not compile lacks. Without that line it has not been run. A record of an
+# earlier source, which no card has run anew since, ends with ", of COMMIT": the commit whose source was run.
 
 # fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch
 # in it, but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the
@@ -39,10 +40,24 @@ sub machine_code {
     return substr sha256_hex(join "\n", value($p, 'run'), sort @parts), 0, 12;
 }
 
-# recorded(PATCH, CARD): text, date, compiler and the two fingerprints of its record; nothing if there is none.
+# recorded(PATCH, CARD): text, date, compiler, the two fingerprints of its record, and the commit of an earlier source;
+# nothing if there is none.
 sub recorded {
     my ($p, $card) = @_;
-    return value($p, $card) =~ m{^(.*), (20\d\d-\d\d-\d\d), (nvcc [\d.]+), ([0-9a-f]{12})(?:/([0-9a-f]{12}))?$};
+    return value($p, $card) =~ m{^(.*), (20\d\d-\d\d-\d\d), (nvcc [\d.]+), ([0-9a-f]{12})(?:/([0-9a-f]{12}))?(?:, of ([0-9a-f]{8}))?$};
+}
+
+# of_another_source(PATCH, CARD): is its record of a source that is not today's?
+sub of_another_source {
+    my ($p, $card) = @_;
+    my (undef, undef, $compiler, $was) = recorded($p, $card) or return 0;
+    return $was ne fingerprint($p, $compiler);
+}
+
+# outdated(PATCH): does one of its records wait for a card, be it stale or of an earlier source that it names?
+sub outdated {
+    my ($p) = @_;
+    return grep { of_another_source($p, $_) } cards($p);
 }
 
 # stale(PATCH): what is wrong with its records; '' if nothing is.
@@ -50,10 +65,29 @@ sub stale {
     my ($p) = @_;
     for my $card (cards($p)) {
         next if value($p, $card) eq $NOT_RUN{$card};
-        my (undef, undef, $compiler, $was) = recorded($p, $card) or return "`# $card:` is no record";
-        return "`# $card:` was recorded with another source (make bugs-gpu)" if $was ne fingerprint($p, $compiler);
+        my @record = recorded($p, $card) or return "`# $card:` is no record";
+        return "`# $card:` was recorded with another source (make bugs-gpu, or patches earlier)" if !$record[5] && of_another_source($p, $card);
+        return "`# $card:` is of today's source and says that it is not" if $record[5] && !of_another_source($p, $card);
     }
     return '';
+}
+
+# earlier(COMMIT, PATCH...): see the usage.
+sub earlier {
+    my ($commit, @words) = @_;
+    fail(2, "earlier: COMMIT is 8 hexadecimal digits, not '$commit'") if $commit !~ /^[0-9a-f]{8}$/;
+    my $marked = 0;
+    for my $p (chosen(@words ? @words : 'bugs')) {
+        my $before = $p->{comment};
+        for my $card (grep { my @record = recorded($p, $_); @record && !$record[5] && of_another_source($p, $_) } cards($p)) {
+            $p->{comment} =~ s{^(# [^:\n]*\b$card\b[^:\n]*: .*[0-9a-f])$}{$1, of $commit}m;
+        }
+        next if $p->{comment} eq $before;
+        store($p->{path}, as_stored($p));
+        $marked++;
+    }
+    print "$marked patches name the commit of their records\n";
+    return 0;
 }
 
 # unchanged(TITLE): a chapter as it is, as if it were a patch.
@@ -86,7 +120,7 @@ sub changes_the_host {
 # same(PATCH...): see the usage. A record without a fingerprint of the machine code gets one, if its source is the
 # recorded one. What a mistake outside of the machine code does, its fingerprint does not tell.
 sub same {
-    my @bugs = grep { my $p = $_; stale($p) || grep { my @record = recorded($p, $_); @record && !$record[4] && $record[0] ne 'does not compile' } @CARDS }
+    my @bugs = grep { my $p = $_; outdated($p) || grep { my @record = recorded($p, $_); @record && !$record[4] && $record[0] ne 'does not compile' } @CARDS }
         chosen(@_ ? @_ : 'bugs');
     my $compiler = compiler();
     return on_all_cores(sub {
@@ -101,7 +135,7 @@ sub same {
                 return "`# $card:`: the mistake is not in the machine code" if $text =~ /the same machine code/ && changes_the_host($p);
                 return "`# $card:`: it is other machine code" if $code ne (defined $recorded ? "/$recorded" : $text eq 'does not compile' ? '' : 'unknown');
             }
-            $p->{comment} =~ s{^(# $card: .*, )[0-9a-f/]+$}{$1$now$code}m;
+            $p->{comment} =~ s{^(# $card: .*?, )[0-9a-f]{12}[0-9a-f/]*(?:, of [0-9a-f]{8})?$}{$1$now$code}m;
         }
         store($p->{path}, as_stored($p));
         return 'ok';

@@ -15,7 +15,7 @@ sub bug_table {
         my @bugs = all('bugs', $number) or next;
         $text .= "\n### $title\n\n| bug | the model says | an H200, an H100 | lesson |\n| --- | --- | --- | --- |\n";
         for my $p (@bugs) {
-            my ($one, @other) = map { outcome($p, $_) } cards($p);
+            my ($one, @other) = map { my $of = (recorded($p, $_))[5]; outcome($p, $_) . ($of ? " (source of $of)" : '') } cards($p);
             $text .= line_of("[$p->{name}](../$p->{path})", value($p, 'verdict'), join(' / ', $one, grep { $_ ne $one } @other), value($p, 'lesson'));
         }
     }
