@@ -20,7 +20,7 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 2,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };

@@ -4,7 +4,7 @@
  *               next k16 step, across the boundary between k-tiles too, so the wait for the next k-tile comes before
  *               the last step of this one. Copies to shared memory and to registers are now both pipelined.
  * Last step     A tile twice as wide. One CTA of eight warps loads 384 rows of A and B for a k-tile, where two CTAs of
- *               four warps load 512. So a quarter fewer bytes come from L2.
+ *               four warps load 512. So a quarter fewer bytes come from L2. Four stages take the 192 KB of both CTAs.
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores
  *               of an SM can do: Hopper's full rate needs wgmma.
@@ -24,7 +24,7 @@ enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 4,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 1,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
@@ -49,7 +49,7 @@ typedef struct {
 
 /* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes a thread and pass; 8 neighbouring threads copy
  * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. With `edge`, columns
- * from k_end on become zeros, as they would be added to every sum. */
+ * from k_end on become zeros: otherwise they would be added to every sum. */
 DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row, int k,
                       int edge) {
     int chunk = (int)threadIdx.x % 8;
@@ -74,7 +74,7 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
 
 /* All threads: start the copies of the k-tile that is multiplied as number k_tile into its stage, if there is such a
  * k-tile, and close the group. Past the end the group is empty, so that the newest STAGES - 2 groups always mean the
- * same k-tiles. The last columns of A and B, which may end inside 16 bytes, go first. */
+ * same k-tiles. The last columns of A and B, which may end inside 16 bytes, go first: only the prologue needs zeros. */
 DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
     int k_tiles = ceil_div(p->k, BK), edge = k_tile == 0;
     if (k_tile < k_tiles) {

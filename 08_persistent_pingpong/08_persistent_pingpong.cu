@@ -148,8 +148,8 @@ DEVICE void gemm(const Params *p, const int bn) {
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. The wait also makes the skip below correct: a
-             * parity two phases old looks like the new one, but the other has waited for all phases skipped here. */
+             * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
+             * correct: a parity two phases old looks like the new one, but the other has waited for what is skipped. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -174,8 +174,8 @@ DEVICE void gemm(const Params *p, const int bn) {
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
-                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
+                    /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
@@ -235,7 +235,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-/* Waves, each as long as its tile is wide, and as 20 columns more: what A's 128 rows cost, as measured. */
+/* The number of waves, times the width of a tile plus 20 columns, which is what A's 128 rows cost, as measured. */
 static double cost(const Variant *v, const Gemm *g) { return wave_count(plan(v, g)) * (v->bn + 20.0); }
 
 static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);

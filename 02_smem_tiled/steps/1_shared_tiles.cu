@@ -2,16 +2,17 @@
  *
  * What is new   The CTA copies a k-tile, 64 columns of 128 rows of A and of B, into shared memory once, and all its
  *               threads read it there. A thread computes 8 x 8 elements of C, so it uses each element 8 times.
- * What holds it back   The fp32 units do 256 FLOP per clock and SM, a sixteenth of what the tensor cores can do.
+ * What holds it back   All rows of a k-tile begin in the same bank, so reads of several rows have bank conflicts. And
+ *               the fp32 units do 256 FLOP per clock and SM, a sixteenth of what the tensor cores can do.
  * Run           make run-02 STEP=1, from the top */
 #include "../../common/gemm.h"
 
 enum { BM = 128, BN = 128, BK = 64 };      /* CTA tile; a row of a k-tile is 128 bytes */
-enum { TM = 8, TN = 8 };                   /* a thread computes TM x TN elements of it, */
-enum { DOWN = BM / TM, ACROSS = BN / TN }; /* DOWN rows and ACROSS columns apart */
+enum { TM = 8, TN = 8 };                   /* a thread computes TM x TN elements of the CTA tile, */
+enum { DOWN = BM / TM, ACROSS = BN / TN }; /* which lie DOWN rows and ACROSS columns apart */
 enum {
     THREADS = DOWN * ACROSS,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
 };
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
 

@@ -2,7 +2,7 @@
  *
  * What is new   A warp multiplies on the tensor cores: one mma.sync does 16 x 8 x 16 products, of operands spread
  *               over the registers of all 32 lanes. So a warp owns 64 x 64 elements of C, where a thread owned 8 x 8.
- * What holds it back   Four loads of 4 bytes for every 16 x 16 elements, and each of them with bank conflicts.
+ * What holds it back   A lane needs four loads of 4 bytes for its part of 16 x 16 elements, each with bank conflicts.
  * Run           make run-02 STEP=2, from the top */
 #include "../../common/gemm.h"
 
@@ -14,7 +14,7 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 2,
 };
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
@@ -66,7 +66,8 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
     }
 }
 
-/* A warp: load the fragments of k16 step `step` of the k-tile: mma_sync.h says which two elements a register holds. */
+/* A warp: load the fragments of k16 step `step` of the k-tile: mma_sync.h says which two elements a register holds.
+ * Register 1 of a[i] is 8 rows below register 0, register 1 of b[j] 8 columns to its right: b[j] is two fragments. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

@@ -1,7 +1,8 @@
 /* 02_smem_tiled, step 3 - ldmatrix.
  *
- * What is new   One ldmatrix fills four registers of every lane, where step 2 needed four loads. It also moves
- *               the elements to the lanes in which mma.sync wants them.
+ * What is new   One ldmatrix fills four registers of every lane, where step 2 needed four loads. Lane l supplies the
+ *               address of row l % 8 of the 8x8 matrix l / 8, and ldmatrix moves the elements to the lanes in which
+ *               mma.sync wants them.
  * What holds it back   Bank conflicts: the eight rows of a matrix begin in the same bank, so ldmatrix reads them one
  *               after the other, as the loads of step 2 did.
  * Run           make run-02 STEP=3, from the top */
@@ -15,7 +16,7 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 2,
 };
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");

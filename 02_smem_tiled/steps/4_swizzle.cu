@@ -16,7 +16,7 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 2,
 };
 static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");

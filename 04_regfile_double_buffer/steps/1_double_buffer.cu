@@ -19,7 +19,7 @@ enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 3,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 2,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
@@ -44,7 +44,7 @@ typedef struct {
 
 /* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes a thread and pass; 8 neighbouring threads copy
  * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. Columns from k_end on
- * become zeros, as they would be added to every sum. */
+ * become zeros: otherwise they would be added to every sum. */
 DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int chunk = (int)threadIdx.x % 8;

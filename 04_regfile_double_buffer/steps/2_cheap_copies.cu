@@ -20,7 +20,7 @@ enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16, /* k16 steps in a k-tile */
     STAGES = 3,
-    ROWS_PER_PASS = THREADS / 8, /* tile rows that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
     CTAS_PER_SM = 2,
     TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
 };
@@ -45,7 +45,7 @@ typedef struct {
 
 /* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes a thread and pass; 8 neighbouring threads copy
  * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. With `edge`, columns
- * from k_end on become zeros, as they would be added to every sum. */
+ * from k_end on become zeros: otherwise they would be added to every sum. */
 DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row, int k,
                       int edge) {
     int chunk = (int)threadIdx.x % 8;
@@ -70,7 +70,7 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
 
 /* All threads: start the copies of the k-tile that is multiplied as number k_tile into its stage, if there is such a
  * k-tile, and close the group. Past the end the group is empty, so that the newest STAGES - 2 groups always mean the
- * same k-tiles. The last columns of A and B, which may end inside 16 bytes, go first. */
+ * same k-tiles. The last columns of A and B, which may end inside 16 bytes, go first: only the prologue needs zeros. */
 DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
     int k_tiles = ceil_div(p->k, BK), edge = k_tile == 0;
     if (k_tile < k_tiles) {

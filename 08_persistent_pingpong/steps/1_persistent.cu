@@ -107,8 +107,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
-                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
+                    /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
@@ -118,7 +118,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             wgmma_wait_group(0);
             registers_settled(acc, BN / 2);
             if (thread == 0) {
-                /* And so may the last stage be filled again: the producer waits for it in the next tile. */
+                /* The last stage may be filled again, too: the producer waits for it in the next tile. */
                 consumer_release(s->empty, previous);
             }
 

@@ -1,7 +1,8 @@
 /* 08_persistent_pingpong, step 2 - ping-pong.
  *
  * What is new   Each consumer computes a tile of its own, and the two take turns: while one multiplies a whole tile,
- *               the other writes its last one. Now the tensor cores work during the epilogue too.
+ *               the other writes its last one. Now the tensor cores work during the epilogue too. A tile of
+ *               128 x 256 would take 256 registers of each thread of its consumer, more than there are, so BN is 192.
  * What holds it back   The epilogue writes C from registers, 64 bytes of a row at a time, and the next turn may begin
  *               before it has ended.
  * Run           make run-08 STEP=2, from the top */
@@ -95,8 +96,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. The wait also makes the skip below correct: a
-             * parity two phases old looks like the new one, but the other has waited for all phases skipped here. */
+             * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
+             * correct: a parity two phases old looks like the new one, but the other has waited for what is skipped. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -120,8 +121,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
-                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
+                    /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
@@ -137,7 +138,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             registers_settled(acc[0], BN / 2);
             registers_settled(acc[1], BN / 2);
             if (thread == 0) {
-                /* And so may the last stage be filled again: the producer waits for it in the next tile. */
+                /* The last stage may be filled again, too: the producer waits for it in the next tile. */
                 consumer_release(s->empty, previous);
             }
 

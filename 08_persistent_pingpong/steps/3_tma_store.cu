@@ -143,8 +143,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. The wait also makes the skip below correct: a
-             * parity two phases old looks like the new one, but the other has waited for all phases skipped here. */
+             * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
+             * correct: a parity two phases old looks like the new one, but the other has waited for what is skipped. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -168,8 +168,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* Waits until the products of the previous k-tile are done; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product is all four warps', so one thread
-                     * knows. Released before the wait, it would be overwritten while the tensor cores still read it. */
+                    /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
@@ -185,7 +185,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             registers_settled(acc[0], BN / 2);
             registers_settled(acc[1], BN / 2);
             if (thread == 0) {
-                /* And so may the last stage be filled again: the producer waits for it in the next tile. */
+                /* The last stage may be filled again, too: the producer waits for it in the next tile. */
                 consumer_release(s->empty, previous);
             }
 
