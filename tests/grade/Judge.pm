@@ -208,24 +208,33 @@ sub in_policies {
     return map { launch(@options, policy => $all[$_], data => $_ % 2 ? 'normal' : 'integers', meet => $meet[ $_ % @meet ]) } 0 .. $#all;
 }
 
-# choices(SUBMISSION, CONFIG): asks what it has: `meets`, and returns the names of its kernels.
+# choices(SUBMISSION, CONFIG): asks what it has: `meets`, and returns its variants, a list for each kernel: [name, CTAs of
+# a cluster]. Asked of the list itself, as a message has no room for all.
 sub choices {
     my ($s, $config) = @_;
     return if Patches::contents($s->{file}) !~ /CHOOSES_|\.variants\b/;
-    my ($meet) = run($config, "$s->{build}/program", '--on model --m 8 --n 8 --k 8 --meet yes');
-    my ($variant) = run($config, "$s->{build}/program", '--on model --m 8 --n 8 --k 8 --variant none');
-    $s->{meets} = $meet !~ /does not have that choice/;
-    return $variant =~ /it has: ([\w ]+)/ ? split ' ', $1 : ();
+    my ($said) = Patches::output('timeout ' . 6 * $config->{seconds} . ' ' . map_of($s) . ' --choices');
+    my @kernels;
+    $s->{meets} = $said =~ /^meet$/m;
+    push @{ $kernels[$1] }, [ $2, $3 ] while $said =~ /^(\d+) (\w+) (\d+)$/mg;
+    return @kernels;
 }
 
-# variants(CONFIG, NAME...): launches of each of these kernels.
+# variants(CONFIG, KERNEL...): launches of a variant of each of these kernels, a list for each size; of the next kernel the
+# next variant, so that each way in which CTAs share is launched. A cluster gets the SMs that it needs.
 sub variants {
-    my ($config, @names) = @_;
+    my ($config, @kernels) = @_;
     my @policies = @{ $config->{policies} };
+    my $turn = int rand 100;
+    return if !@kernels;
     return map {
-        my $name = $_;
-        map { launch(of_size($_), variant => $name, policy => $policies[rand @policies]) } @{ $config->{variants} };
-    } @names;
+        my $numbers = $_;
+        [ map {
+            my ($name, $cluster) = @{ $_->[ $turn++ % @$_ ] };
+            my %size = of_size($numbers);
+            launch(%size, sms => $size{sms} > $cluster ? $size{sms} : $cluster, variant => $name, policy => $policies[rand @policies]);
+        } @kernels ];
+    } @{ $config->{variants} };
 }
 
 # ---- what a launch did -----------------------------------------------------------------------------------------------
@@ -459,10 +468,10 @@ sub judge {
     part($r, 'builds', 'builds for the model', 1, $config->{points}{builds}, '');
     my $gpu = !$task->{no_gpu} && !defined $task->{rule} && Patches::from_make('NO_NVCC') eq ''
         ? in_background(sub { build_for_gpu($s, $config) }) : undef;
-    my @names = choices($s, $config);
+    my @kernels = choices($s, $config);
     my @lists = launches($s, $config);
     push @lists, map { launches_of($config, $_) } @patches;
-    push @lists, map { [$_] } variants($config, @names);
+    push @lists, variants($config, @kernels);
     judged($s, $config, map { @$_ } @lists);
     if (defined $task->{rule}) {
         judge_rule($r, $s, $task->{rule}, $config, @lists);

@@ -83,6 +83,20 @@ small("a learner's mistake: $_->[0]", '07', $seven =~ s/$_->[1]/$_->[2]/r, {}, t
 small('a hole left open is told with full marks', '07', $seven =~ s{(?=KERNEL_ENTRY)}{/* HOLE 3: fill me. */\n}r, {},
     sub { return full($_[0]) || ("@{ $_[0]{holes} }" =~ /^HOLE 3 \(line \d+\)$/ ? '' : "holes: @{ $_[0]{holes} }") });
 
+# Wrong fills of lab 09 that only clusters show: the list of variants is looked at, as the formula takes none at these sizes.
+Patches::store("$scratch/variants", Patches::contents("$scratch/small") . "variants 512 384 64 2\n");
+my $nine = Patches::contents('beyond/09_every_shape/09_every_shape.cu');
+my @fills = ([ 'nobody in the column is told', qr/return (?=shares_b && below)/, 'return 0 && ' ],
+    [ 'the row gets a part of B', qr/at->column_mask/, 'at->row_mask' ],
+    [ 'arrivals of one row', qr/\(p->cm \+ p->cn - 1\)/, 'p->cn' ],
+    [ 'no CTA waits for the others', qr/p->cm \* p->cn > 1\) \{\n\K +cluster_sync\(\);\n/, '' ]);
+for (($ENV{TIER} // '') eq 'long' ? @fills : $fills[ ($ENV{TURN} // 0) % @fills ]) {
+    my ($what, $right, $wrong) = @$_;
+    (my $text = $nine) =~ s/$right/$wrong/ or die "lab 09, $what: 09_every_shape.cu has no such line\n";
+    to_judge("lab 09, $what: marked down", '09', $text, "$scratch/variants", {},
+        sub { return all_of($_[0]) =~ /C is wrong: 512 x 384 x 64|\b[A-Z_]{8,} at 512 x 384 x 64/ ? less($_[0]) : all_of($_[0]) });
+}
+
 sub judge {
     my ($job) = @_;
     srand 1;

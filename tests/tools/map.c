@@ -4,10 +4,12 @@
  *
  * Options are those of the chapters' programs. Data are integers unless --data normal is given, so that every
  * difference counts. CELL=RxC in the environment draws cells of R x C elements, as many as fit on a screen, from the
- * top left corner.
+ * top left corner. With --choices alone, it draws nothing and lists what launch() chooses among, for tests/grade: a line
+ * for each variant, of its kernel's number, its name and the CTAs of its cluster, and "meet" where there is that choice.
  * Exit status: 0 right everywhere, 1 wrong somewhere, 2 bad usage, 3 no memory, or the launch was refused. */
 #include "harness/problem.h"
 #include "model/model_host.h"
+#include "variants.h"
 
 #define PASTE_TOKENS(a, b) a##b
 #define PASTE(a, b) PASTE_TOKENS(a, b)
@@ -96,7 +98,19 @@ static GemmStatus run(const Options *options, Problem *problem, ChapterRun *chap
     return tally_is_right(&tally) ? GEMM_OK : GEMM_WRONG;
 }
 
+static GemmStatus list_choices(const Chapter *chapter) {
+    for (int i = 0, kernel = -1; chapter->variants && i < chapter->variants->count; i++) {
+        kernel += begins_kernel(chapter->variants, i);
+        printf("%d %s %d\n", kernel, chapter->variants->variant[i].name, chapter->variants->variant[i].cluster);
+    }
+    printf("%s", chapter_beyond(chapter).choices & CHOOSES_MEET ? "meet\n" : "");
+    return GEMM_OK;
+}
+
 int main(int argc, char *argv[]) {
+    if (argc == 2 && strcmp(argv[1], "--choices") == 0) {
+        return (int)list_choices(&MODEL_CHAPTER);
+    }
     Options options;
     char message[OPTIONS_MESSAGE_SIZE];
     if (!parse_options(argc, argv, &options, message)) {
