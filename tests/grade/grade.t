@@ -149,4 +149,22 @@ for ([ 'RULE=NO_SUCH', qr/RULE=NO_SUCH: there is no such rule; there are: .*RACE
     [ 'FILE=none.cu', qr/none.cu: there is no such file/ ]) {
     like((Patches::output("make -s check-07 FILE=$scratch/mine.cu $_->[0]"))[0], $_->[1], "$_->[0]: said in a line");
 }
+
+# ---- a bug of one's own, by path: with a header as the chapters' have, or as git diff writes it
+
+my $fence = Patches::contents('07_warp_specialized/bugs/no_wgmma_fence.patch');
+my $heading = "diff --git a/07_warp_specialized/07_warp_specialized.cu b/07_warp_specialized/07_warp_specialized.cu\n"
+    . join '', map { "$_/07_warp_specialized/07_warp_specialized.cu\n" } '--- a', '+++ b';
+Patches::store("$scratch/mine.patch", $fence);
+Patches::store("$scratch/diff", $heading . $fence =~ s/^#.*\n//mgr);
+Patches::store("$scratch/mine.cu", $seven);
+for my $patch ("$scratch/mine.patch", "$scratch/diff") {
+    ($said, $status) = Patches::output("make -s break-07 BUG=$patch");
+    ok($status == 0 && $said =~ /first report WGMMA_FENCE/, 'make break of a patch by path') or diag($said);
+    ($said, $status) = Patches::output("make -s map-07 BUG=$patch");
+    ok($status == 0 && $said =~ /^the model reports WGMMA_FENCE.*^C\[/ms, 'make map') or diag($said);
+}
+($said, $status) = Patches::output("make -s check-07 FILE=$scratch/mine.cu SEED=3 BUG=$scratch/mine.patch ARGS='--no-gpu --config $scratch/small'");
+ok($status == 0 && $said =~ /C is right: 6 launches, 3 sizes/, 'make check, with the launch of that patch') or diag($said);
+ok(!-e "$scratch/mine", 'nothing is built beside the patch');
 done_testing();

@@ -79,10 +79,12 @@ sub chapter_of {
 # head (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
 # The file leaves out what goes without saying, the lines --- and +++ of the chapter's source and a record `not run
 # yet`, and tells two cards at once where they did the same. Options that a bug does not name in a line `# run:` are
-# those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README.
+# those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README. A file of any other path is a
+# patch of KIND of chapter NUMBER, where these are given.
 sub load {
-    my ($path) = @_;
+    my ($path, @given) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
+    ($number, $kind, $name) = (@given, $path =~ m{([^/]*?)(?:\.\w+)?$} ? $1 =~ s/\W/_/gr : '') if @given && !($kind && $NOUN{$kind});
     $kind //= 'labs' if defined $name && $name eq 'lab';
     fail(2, "$path: the path of a patch is NN_chapter/KIND/NAME.patch") if !$kind || !$NOUN{$kind};
     my $id = "${number}_$name";
@@ -154,8 +156,9 @@ sub chosen {
 # one_of(KIND, NUMBER, NAME, VARIABLE): the patch that a reader asks for by VARIABLE=NAME, or by the path of a file.
 sub one_of {
     my ($kind, $number, $name, $variable) = @_;
-    if ($name =~ m{/}) {
-        my $patch = load($name);
+    if ($name =~ m{/|\.patch$} && ($name =~ m{/} || -f $name)) {
+        my $patch = load($name, $number, $kind);
+        @$patch{qw(build is_own)} = ("build/$kind/own_$patch->{id}", 1) if $patch->{build} !~ m{^build/};
         return $patch if "$kind/$number" eq "$patch->{kind}/$patch->{number}";
         fail(2, "$variable=$name: that is no $NOUN{$kind} of chapter $number");
     }
