@@ -14,7 +14,7 @@ my @PHRASES = map { chomp; split /\t/ } <$in>;
 # neither.
 sub in_chinese {
     my ($text) = @_;
-    return $text if $text !~ /[A-Za-z]/ || $text =~ /^(?:[A-Z0-9_]+|cudaError\w+|[\dx]+|\[\w+\]\([^)]*\))$/;
+    return $text if $text !~ /[A-Za-z]/ || $text =~ /^(?:[A-Z0-9_]+|cudaError\w+|[\dx]+|\[[\w.]+\]\([^)]*\))$/;
     $text =~ s/\s+/ /g;
     for (my $i = 0; $i < @PHRASES; $i += 2) {
         my $pattern = join '', map { $_ eq '{}' ? '(.+?)' : $_ eq '{#}' ? '([\d.]+)' : quotemeta } split /(\{#?\})/, $PHRASES[$i];
