@@ -18,7 +18,7 @@ typedef struct Beyond {
 /* Of a chapter; what is not named is absent. */
 typedef struct ChapterBeyond {
     Kind kind;
-    int choices; /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
+    int choices;                   /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
     const struct Devices *devices; /* how it is run on several devices of the model (harness/problem.h); NULL: on one */
     /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
      * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies

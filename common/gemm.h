@@ -59,7 +59,7 @@ typedef struct {
     GemmStatus (*launch)(const Gemm *problem, GemmError *error);
     /* Bytes of workspace this problem needs, from its sizes and experts alone; NULL if none ever. */
     size_t (*workspace_bytes)(const Gemm *problem);
-    const struct Variants *variants; /* the kernels among which launch() chooses (variants.h); NULL: none */
+    const struct Variants *variants;    /* the kernels among which launch() chooses (variants.h); NULL: none */
     const struct ChapterBeyond *beyond; /* NULL, or what chapters beyond the ladder have more (beyond.h) */
 } Chapter;
 

@@ -101,8 +101,8 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
         }
     }
     if (best == NULL) {
-        gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has%s:%s", all->chapter,
-                   wanted, g->sm_count, more ? " more than these" : "", names);
+        gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has%s:%s", all->chapter, wanted,
+                   g->sm_count, more ? " more than these" : "", names);
     }
     return best;
 }

@@ -712,10 +712,10 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     }
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int swapped = is_swapped(v);
-    if (tensor_map_2d(&p.map_a, swapped ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK,
-                      SWIZZLE_128B, error) ||
-        tensor_map_2d(&p.map_b, swapped ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK,
-                      SWIZZLE_128B, error) ||
+    if (tensor_map_2d(&p.map_a, swapped ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK, SWIZZLE_128B,
+                      error) ||
+        tensor_map_2d(&p.map_b, swapped ? "A" : "B", p.g.b, p.g.n, p.g.k, p.g.ldb, v->bn / along_m(v), BK, SWIZZLE_128B,
+                      error) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
     }

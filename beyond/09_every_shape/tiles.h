@@ -24,6 +24,8 @@ typedef enum {
     SWAPPED,     /* the cooperative kernel, A and B swapped */
 } Schedule;
 
+/* The rows of these lists stay as they are. */
+/* clang-format off */
 /* T(..., width) for widths with one step. */
 #define BY_8_TO_96(T, ...)                                                                                  \
     T(__VA_ARGS__, 8) T(__VA_ARGS__, 16) T(__VA_ARGS__, 24) T(__VA_ARGS__, 32) T(__VA_ARGS__, 40)            \
@@ -52,6 +54,7 @@ typedef enum {
     BY_8_TO_96(SMALL_TILE, K, V, 128) SPLIT_TILE(K, V, 128, 104)                                             \
     SMALL_TILE(K, V, 192, 24) SMALL_TILE(K, V, 192, 40) SPLIT_TILE(K, V, 192, 56)                            \
     SPLIT_TILE(K, V, 192, 72) SPLIT_TILE(K, V, 192, 88) SPLIT_TILE(K, V, 192, 104)
+/* clang-format on */
 #define PINGPONG_TILE(K, V, bm, bn) K(V, pingpong_##bm##x##bn, PINGPONG, bm, bn, IN_PAIRS)
 #define COOPERATIVE_TILE(K, V, bm, bn) K(V, cooperative_##bm##x##bn, COOPERATIVE, bm, bn, IN_CLUSTERS)
 #define A_SHARED_TILE(K, V, bm, bn) K(V, cooperative_##bm##x##bn, COOPERATIVE, bm, bn, IN_ROWS)
@@ -73,12 +76,12 @@ typedef enum {
     V(name "_cluster_2x1", kernel, __VA_ARGS__, 1, 2, 1) \
     V(name "_cluster_2x2", kernel, __VA_ARGS__, 1, 2, 2) \
     V(name "_cluster_2x4", kernel, __VA_ARGS__, 1, 2, 4)
-#define IN_ROWS(V, kernel, schedule, bm, bn)               \
-    ALONG_A_ROW(V, #kernel, kernel, COOPERATIVE, bm, bn)   \
+#define IN_ROWS(V, kernel, schedule, bm, bn)             \
+    ALONG_A_ROW(V, #kernel, kernel, COOPERATIVE, bm, bn) \
     ALONG_A_ROW(V, "swapped_" #bm "x" #bn, kernel, SWAPPED, bm, bn)
-#define IN_CLUSTERS(V, kernel, schedule, bm, bn)              \
-    IN_ROWS(V, kernel, schedule, bm, bn)                      \
-    ALONG_TWO_ROWS(V, #kernel, kernel, COOPERATIVE, bm, bn)   \
+#define IN_CLUSTERS(V, kernel, schedule, bm, bn)            \
+    IN_ROWS(V, kernel, schedule, bm, bn)                    \
+    ALONG_TWO_ROWS(V, #kernel, kernel, COOPERATIVE, bm, bn) \
     ALONG_TWO_ROWS(V, "swapped_" #bm "x" #bn, kernel, SWAPPED, bm, bn)
 #define IN_PARTS(V, kernel, ...) PARTS_OF(V, kernel, "", __VA_ARGS__, 1)
 #define IN_PARTS_TWICE(V, kernel, ...)      \

@@ -6,8 +6,7 @@ static int fp8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list
     list[count++] = (OperandShape){OPERAND_A, "A", TYPE_E4M3, 0, gemm->m, gemm->k, gemm->lda};
     list[count++] = (OperandShape){OPERAND_B, "B", TYPE_E4M3, 0, gemm->n, gemm->k, gemm->ldb};
     list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, shape->pad);
-    list[count++] =
-        padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, shape->pad);
+    list[count++] = padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, shape->pad);
     return count;
 }
 static void fp8_place(const Problem *problem, int on_host, Operands *at) {

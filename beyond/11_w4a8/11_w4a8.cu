@@ -577,6 +577,7 @@ static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     return GEMM_OK;
 }
 
-static const ChapterBeyond beyond_the_ladder = {.kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare};
+static const ChapterBeyond beyond_the_ladder = {
+    .kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare};
 CHAPTER(11_w4a8, .adds = "weights of 4 bits, converted in registers while the products before run",
         .needs = NEEDS_SM90A, .launch = launch, .beyond = &beyond_the_ladder);

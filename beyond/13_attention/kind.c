@@ -231,11 +231,11 @@ static GemmStatus check_lse(const Problem *problem, Tally *tally) {
 GemmStatus attention_on_gpu(const ReferencePart *part, double *expected, float *magnitude, Stream stream)
     __attribute__((weak));
 
-#define RECORD(its_name, its_type)                                                                                     \
-    {                                                                                                                  \
-        .name = its_name, .type = its_type, .operands = operands, .place = place, .text = text_of, .eps = eps,         \
-        .fits = fits, .sizes = sizes, .flop = flop, .reference = attention_on_host,                                    \
-        .reference_on_gpu = attention_on_gpu, .open = open_lse, .poison = poison_lse, .check = check_lse               \
+#define RECORD(its_name, its_type)                                                                             \
+    {                                                                                                          \
+        .name = its_name, .type = its_type, .operands = operands, .place = place, .text = text_of, .eps = eps, \
+        .fits = fits, .sizes = sizes, .flop = flop, .reference = attention_on_host,                            \
+        .reference_on_gpu = attention_on_gpu, .open = open_lse, .poison = poison_lse, .check = check_lse       \
     }
 const KindRecord kind_of_attention = RECORD("attention", TYPE_BF16);
 const KindRecord kind_of_attention_e4m3 = RECORD("attention_e4m3", TYPE_E4M3);

@@ -43,7 +43,8 @@ HOST_DEVICE const AttentionE4m3 *attention_e4m3_in(const Operands *o) { return (
 #ifdef __cplusplus
 extern "C"
 #endif
-Attention attention_of(const Shape *shape, const Gemm *gemm);
+    Attention
+    attention_of(const Shape *shape, const Gemm *gemm);
 
 HOST_DEVICE double attention_element(const bf16 *matrix, const e4m3 *matrix_e4m3, const long long *stride, int batch,
                                      int head, int row, int column) {

@@ -142,9 +142,9 @@ GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shap
     e->chapter = chapter;
     e->gemm = *shape;
     e->seen = calloc(1, sizeof *e->seen);
-    GemmStatus status = !e->seen                     ? GEMM_DEVICE
+    GemmStatus status = !e->seen                        ? GEMM_DEVICE
                         : kind_of(chapter) == KIND_BF16 ? open_bf16(e, shape)
-                                                     : open_kind(e, shape, asked);
+                                                        : open_kind(e, shape, asked);
     status = status == GEMM_OK ? look_at(e, 0) : status;
     if (status == GEMM_OK) {
         e->launches = e->launch->launches;

@@ -182,9 +182,7 @@ static int bf16_operands(const Shape *shape, const Gemm *gemm, OperandShape *lis
     (void)shape;
     return two_operands(gemm, TYPE_BF16, list);
 }
-static void bf16_place(const Problem *problem, int on_host, Operands *at) {
-    (void)problem, (void)on_host, (void)at;
-}
+static void bf16_place(const Problem *problem, int on_host, Operands *at) { (void)problem, (void)on_host, (void)at; }
 static void bf16_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     char product[128];
     (void)shape;

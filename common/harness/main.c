@@ -471,10 +471,10 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm ge
 
 /* An option that asks for a choice that the chapter does not have; NULL: none. */
 static const char *unheeded_choice(const Chapter *chapter, const Tuning *tuning) {
-    return tuning->variant && !chapter->variants                            ? "--variant"
+    return tuning->variant && !chapter->variants                                           ? "--variant"
            : tuning->tile_group && !(chapter_beyond(chapter).choices & CHOOSES_TILE_GROUP) ? "--tile-group"
            : tuning->meet && !(chapter_beyond(chapter).choices & CHOOSES_MEET)             ? "--meet"
-                                                                            : NULL;
+                                                                                           : NULL;
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {

@@ -20,15 +20,15 @@ void print_speed(FILE *out, const DeviceInfo *device, const Problem *problem, co
 /* Where a figure comes from. */
 typedef struct {
     const char *gpu;
-    const char *date;   /* "2026-01-31" */
-    const char *commit; /* git describe, or "unknown" */
-    const char *mode;   /* "paused" or "sustained" */
+    const char *date;     /* "2026-01-31" */
+    const char *commit;   /* git describe, or "unknown" */
+    const char *mode;     /* "paused" or "sustained" */
     const char *versions; /* as versions_text() writes them */
 } CsvSource;
 
 /* The last columns of every table. */
 #define CSV_VERSIONS "driver,cuda,cublas"
-#define CSV_HEADER                                                                                                      \
+#define CSV_HEADER \
     "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w," CSV_VERSIONS
 
 /* The fields of CSV_VERSIONS: "580.65.06,13.0,13.1.0"; empty where a version is not known. `cublas`: 0 if absent. */

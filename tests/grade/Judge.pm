@@ -208,8 +208,8 @@ sub in_policies {
     return map { launch(@options, policy => $all[$_], data => $_ % 2 ? 'normal' : 'integers', meet => $meet[ $_ % @meet ]) } 0 .. $#all;
 }
 
-# choices(SUBMISSION, CONFIG): asks what it has: `meets`, and returns its variants, a list for each kernel: [name, CTAs of
-# a cluster]. Asked of the list itself, as a message has no room for all.
+# choices(SUBMISSION, CONFIG): asks what it has: `meets`, and returns its variants, a list for each kernel: [name, CTAs
+# of a cluster]. Asked of the list itself, as a message has no room for all.
 sub choices {
     my ($s, $config) = @_;
     return if Patches::contents($s->{file}) !~ /CHOOSES_|\.variants\b/;
@@ -220,8 +220,8 @@ sub choices {
     return @kernels;
 }
 
-# variants(CONFIG, KERNEL...): launches of a variant of each of these kernels, a list for each size; of the next kernel the
-# next variant, so that each way in which CTAs share is launched. A cluster gets the SMs that it needs.
+# variants(CONFIG, KERNEL...): launches of a variant of each of these kernels, a list for each size; of the next kernel
+# the next variant, so that each way in which CTAs share is launched. A cluster gets the SMs that it needs.
 sub variants {
     my ($config, @kernels) = @_;
     my @policies = @{ $config->{policies} };

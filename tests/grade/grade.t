@@ -83,7 +83,8 @@ small("a learner's mistake: $_->[0]", '07', $seven =~ s/$_->[1]/$_->[2]/r, {}, t
 small('a hole left open is told with full marks', '07', $seven =~ s{(?=KERNEL_ENTRY)}{/* HOLE 3: fill me. */\n}r, {},
     sub { return full($_[0]) || ("@{ $_[0]{holes} }" =~ /^HOLE 3 \(line \d+\)$/ ? '' : "holes: @{ $_[0]{holes} }") });
 
-# Wrong fills of lab 09 that only clusters show: the list of variants is looked at, as the formula takes none at these sizes.
+# Wrong fills of lab 09 that only clusters show: the list of variants is looked at, as the formula takes none at these
+# sizes.
 Patches::store("$scratch/variants", Patches::contents("$scratch/small") . "variants 512 384 64 2\n");
 my $nine = Patches::contents('beyond/09_every_shape/09_every_shape.cu');
 my @fills = ([ 'nobody in the column is told', qr/return (?=shares_b && below)/, 'return 0 && ' ],

@@ -152,7 +152,8 @@ static void refuse_files(void) {
     load("cut off in a line", text, " is cut off after 0 plans: the last line has to say how many there are");
     snprintf(text, sizeof text, "%s%splan 300 521 x 1008 1008 528 split_128x64_by_2\nend 2\n", HEAD, ONE);
     load("a size that is no number", text,
-         ", line 4 is \"plan 300 521 x 1008 1008 528 split_128x64_by_2\": accepted is plan m n k lda ldb ldc kernel, or end "
+         ", line 4 is \"plan 300 521 x 1008 1008 528 split_128x64_by_2\": accepted is plan m n k lda ldb ldc kernel, "
+         "or end "
          "and how many");
     snprintf(text, sizeof text, "%splan 300 521 1003 1000 1008 528 split_128x64_by_2\nend 1\n", HEAD);
     load("a leading dimension that is too small", text,
@@ -170,11 +171,13 @@ static void refuse_files(void) {
     Gemm09Problem p = good();
     char said[GEMM09_TEXT_BYTES];
     size_t count = 1;
-    is_int(gemm09_load_plans(NULL, "/nowhere/plans", &p, &count, said, sizeof said), GEMM09_BAD_FILE, "no file: refused");
+    is_int(gemm09_load_plans(NULL, "/nowhere/plans", &p, &count, said, sizeof said), GEMM09_BAD_FILE,
+           "no file: refused");
     contains(said, "/nowhere/plans cannot be read: No such file", "... and named");
     is_int(gemm09_load_plans(NULL, NULL, &p, &count, said, sizeof said), GEMM09_BAD_ARGUMENT, "no path: refused");
     is_int(gemm09_load_plans(NULL, "x", NULL, &count, said, sizeof said), GEMM09_BAD_ARGUMENT, "no problems: refused");
-    is_int(gemm09_save_plans(NULL, "x", &p, 1, said, sizeof said), GEMM09_BAD_ARGUMENT, "a problem without a plan: refused");
+    is_int(gemm09_save_plans(NULL, "x", &p, 1, said, sizeof said), GEMM09_BAD_ARGUMENT,
+           "a problem without a plan: refused");
     contains(said, "problems[0].plan is 0: accepted is what gemm09_plan() has written", "... and named");
 }
 

@@ -79,8 +79,8 @@ sub chapter_of {
 # head (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
 # The file leaves out what goes without saying, the lines --- and +++ of the chapter's source and a record `not run
 # yet`, and tells two cards at once where they did the same. Options that a bug does not name in a line `# run:` are
-# those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README. A file of any other path is a
-# patch of KIND of chapter NUMBER, where these are given.
+# those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README. A file of any other path
+# is a patch of KIND of chapter NUMBER, where these are given.
 sub load {
     my ($path, @given) = @_;
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};

@@ -315,7 +315,8 @@ static void operands_are_as_said(Kind kind, DataKind data) {
     open_case(&c, kind, 37, 150, 300, 1, data);
     const Buffer *buffers[OPERANDS] = {&c.a, &c.b, &c.bias, &c.scale_a, &c.scale_b, &c.first_row, &c.v};
     OperandShape list[OPERANDS];
-    int faults = 0, largest_weights = 0, smallest_weights = 0, count = kind_record(kind)->operands(&c.shape, &c.gemm, list);
+    int faults = 0, largest_weights = 0, smallest_weights = 0,
+        count = kind_record(kind)->operands(&c.shape, &c.gemm, list);
     for (int i = 0; i < count; i++) {
         const OperandShape *o = &list[i];
         if (o->id == OPERAND_FIRST_ROW) {

@@ -32,7 +32,7 @@ typedef enum {
     GEMM09_NO_DEVICE = 2,    /* no GPU, no driver, or not a Hopper GPU */
     GEMM09_CUDA_FAILED = 3, /* a CUDA call failed; the text names it, and the error, which may be an earlier launch's */
     GEMM09_NO_MEMORY = 4,   /* of the host, for a handle */
-    GEMM09_BAD_FILE = 5, /* of plans: the text says which line is not accepted, or what the system says */
+    GEMM09_BAD_FILE = 5,    /* of plans: the text says which line is not accepted, or what the system says */
 } Gemm09Status;
 
 enum {

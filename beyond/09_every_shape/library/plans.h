@@ -99,9 +99,9 @@ static long read_plans(FILE *in, const char *path, const char *card, Gemm09Probl
 static int write_plans(FILE *out, const char *card, const Gemm09Problem *problems, size_t count) {
     int good = fprintf(out, PLANS_FIRST_LINE "\ncard %s\n", card) > 0;
     for (const Gemm09Problem *p = problems; good && p < problems + count; p++) {
-        good = fprintf(out, "plan %lld %lld %lld %lld %lld %lld %s\n", (long long)p->m, (long long)p->n,
-                       (long long)p->k, (long long)p->lda, (long long)p->ldb, (long long)p->ldc,
-                       table[p->plan - 1].name) > 0;
+        good =
+            fprintf(out, "plan %lld %lld %lld %lld %lld %lld %s\n", (long long)p->m, (long long)p->n, (long long)p->k,
+                    (long long)p->lda, (long long)p->ldb, (long long)p->ldc, table[p->plan - 1].name) > 0;
     }
     return good && fprintf(out, "end %zu\n", count) > 0;
 }
