@@ -1,6 +1,6 @@
 /* on_model.h - runs the chapter on several devices of the CPU model: deals out the operands, launches on all, and
- * compares what every rank should have. All patterns, one after the other, or the one that --variant names. Host; a
- * part of 12_several_gpus.cu. RANKS in the environment: how many devices, 1 to 8. */
+ * compares what every rank should have. All patterns, one after the other, or the one that --variant names; a
+ * timeline has one. Host; a part of 12_several_gpus.cu. RANKS in the environment: how many devices, 1 to 8. */
 #ifndef ON_MODEL_H
 #define ON_MODEL_H
 
@@ -324,8 +324,9 @@ static void groups_close(ChapterRun *run) {
     free(groups);
 }
 
-static const Devices on_devices = {groups_open,  groups_prepare, groups_launch,   groups_poison,
-                                   groups_check, groups_explain, groups_describe, groups_close};
+static const Devices on_devices = {groups_open,     groups_prepare, groups_launch,
+                                   groups_poison,   groups_check,   groups_explain,
+                                   groups_describe, groups_close,   "reduce_scatter_128x128"};
 #define ON_DEVICES &on_devices
 
 #endif

@@ -565,6 +565,10 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     ChapterRun run;
     GemmStatus status = problem_open(&problem, stage->backend, &stage->device, shape, options->seed);
     problem.beyond.tuning = options->tuning;
+    const Devices *devices = chapter_beyond(stage->chapter).devices;
+    if (options_trace(options) && stage->backend->is_model && devices && !options->tuning.variant) {
+        problem.beyond.tuning.variant = devices->recorded;
+    }
     if (status == GEMM_OK) {
         status = run_open(&run, &problem, stage->chapter);
         if (status == GEMM_OK) {

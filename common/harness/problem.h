@@ -43,6 +43,7 @@ typedef struct Devices {
     GemmStatus (*explain)(const ChapterRun *run, const Tally *tally, FILE *out);
     void (*describe)(const ChapterRun *run, FILE *out); /* a line for each way of sharing */
     void (*close)(ChapterRun *run);
+    const char *recorded; /* the variant of a recorded launch, where none is asked for: one way of sharing, not all */
 } Devices;
 
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */

@@ -20,6 +20,7 @@
 
 #include "../gemm.h"
 #include "../device/barrier.h"
+#include "../device/bulk_copy.h"
 #include "../device/cp_async.h"
 #include "../device/epilogue.h"
 #include "../device/exponent.h"
@@ -485,6 +486,9 @@ DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int 
 #define tma_store_2d(...) RECORDED_STORE(tma_store_2d(__VA_ARGS__))
 #define tma_store_5d(...) RECORDED_STORE(tma_store_5d(__VA_ARGS__))
 #define tma_reduce_add_2d(...) RECORDED_STORE(tma_reduce_add_2d(__VA_ARGS__))
+
+/* bulk_copy.h, and the groups of all these stores */
+#define bulk_store(...) RECORDED_STORE(bulk_store(__VA_ARGS__))
 #define bulk_commit_group() RECORDED_STORE(trace_close(); bulk_commit_group()) /* a group without stores counts too */
 
 #undef bulk_wait_group_read

@@ -114,7 +114,7 @@ for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
     my ($program, $files) = ("$directory/$chapter --on model", "$work/$chapter");
     for my $columns (80, 132) {
         my $out = runs("COLUMNS=$columns $program --timeline", "$chapter: --timeline");
-        my ($picture) = $out =~ /^(timeline of (?:CTA|2 launches).*)/ms;
+        my ($picture) = $out =~ /^(timeline of (?:CTA|[23] launches).*)/ms;
         is(join('', grep { length > $columns } split /\n/, $picture), '', "$chapter: it fits into $columns columns");
         like($out, qr/right  .*recorded/, "$chapter: the launch is checked");
         like($picture, qr/steps show order and overlap; they are not time/, "$chapter: says that steps are no time");
@@ -125,7 +125,8 @@ for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
     my $svg = slurp("$files.svg");
     ok(svg_is_whole($svg), "$chapter: the SVG's elements are closed");
     ok(svg_is_plain($svg), "$chapter: its colours need no CSS variables and no media query");
-    is(() = $svg =~ /enlarged/g, $chapter =~ /^0[2-5]/ ? 1 : 0, "$chapter: a part is enlarged where fragments are loaded");
+    is(() = $svg =~ /enlarged/g, $chapter =~ /^(?:0[2-5]|12)/ ? 1 : 0,
+        "$chapter: a part is enlarged where fragments are loaded");
     $json{$chapter} = slurp("$files.json");
     is(json_faults($json{$chapter}), '', "$chapter: the JSON is a trace whose spans nest");
     runs("$checks $files.csv", "$chapter: its events pass every check");
