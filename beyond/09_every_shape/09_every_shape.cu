@@ -23,6 +23,8 @@
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
 
+#include "tiles.h"
+
 #include "choice.h"
 
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */

@@ -7,8 +7,7 @@
  *                         That rank adds them up (reduce-scatter) and, if all want all of C, gathers them (all-reduce)
  *               Flags in the memory of the others say that it may be written, and that it has been.
  * What holds it back   The product itself. With more GPUs the links are busy for more of its time.
- * Run           make 12 && beyond/12_several_gpus/12_several_gpus_ranks --ranks 2, on GPUs; on the model
- *               RANKS=3 beyond/12_several_gpus/12_several_gpus --on model --variant all_reduce_128x256 */
+ * Run           make run-12, on the model; on GPUs beyond/12_several_gpus/12_several_gpus_ranks --ranks 2 */
 #include "ranks.h"
 #include "../../common/variants.h"
 

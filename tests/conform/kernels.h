@@ -25,7 +25,7 @@
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
-#define delay_us(us) ((void)0)
+#define delay_us(us) model_nanosleep(1000u * (us))
 #define script_done(p, i) ((void)0)
 #define watch(p) ((void)0)
 enum { WATCHERS = 0 };

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# Does the judge mark down wrong code in each hole of the labs? The code is made by rules from what a hole's patch takes out:
-# the chapter's own lines with one mistake, or the hole as the lab leaves it. Some of them, others at each commit (TURN);
+# Does the judge mark down wrong code in each hole of the labs? The code is made by rules from what a hole's patch takes
+# out: the chapter's own lines with one mistake, or the hole as the lab leaves it. Some of them, others at each commit
+# (TURN);
 # all: TIER=long. FILLS='lab 05' in the environment: those whose names have that in them.
 use strict;
 use warnings;
@@ -35,8 +36,8 @@ my @RULES = (
 my @HARMLESS = map { [ "lab $_, hole @{[ $_ eq '05' ? 2 : 1 ]}, missing: mbarrier_init_fence();",
     'the fence is for the other CTAs of a cluster; __syncthreads() publishes barriers in the CTA' ] } qw(05 07);
 
-# changes(LINE...): the text of a hunk's lines before the patch, with one mistake each in a line that the patch takes out:
-# rule, line, text. Comments stay as they are.
+# changes(LINE...): the text of a hunk's lines before the patch, with one mistake each in a line that the patch takes
+# out: rule, line, text. Comments stay as they are.
 sub changes {
     my @lines = @_;
     my $code = join '', map { substr $_, 1 } @lines;

@@ -28,8 +28,8 @@ for directory in $CHAPTER_DIRS; do
     done
     ok $whole "A and B are loaded a whole number of times each: $loaded bytes of $a and $b"
     case $chapter in
-    01_*) # 8 k take a load of A, 4 lines, and one of B, 32, by each warp (its README)
-        is "$(amount 'global loads, lines')" $((M * N / 32 * (k / 8) * 36)) "36 lines for each two loads of a warp" ;;
+    01_*) # a warp computes 2 x 16 elements: each k takes a load of A, 2 lines, and one of B, 16 (its README)
+        is "$(amount 'global loads, lines')" $((M * N / 32 * k * 18)) "18 lines for each two loads of a warp" ;;
     *)
         is "$(amount 'FLOP of the tensor cores')" $((products * M * N * k)) "the tensor cores do $products M N K FLOP"
         is "$(grep ', conflicts ' <<<"$counts" | grep -v ' 0$')" "" "there are no bank conflicts" ;;

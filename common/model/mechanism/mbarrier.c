@@ -144,6 +144,21 @@ static void landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
 
 void mbarrier_land(Barrier *b, uint32_t bytes) { landed(b, NULL, bytes, 0); }
 
+/* What a thread has decided about a phase: twice its number, and 1 if it is late (is_late()). */
+static uint64_t *lateness(const Thread *t, Barrier *b) {
+    if (b->late == NULL) {
+        b->late = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *b->late);
+    }
+    return &b->late[t->id];
+}
+
+/* A thread that has completed a phase itself finds it complete when it asks: its own operations are in order. */
+static void completed_by(const Thread *t, Barrier *b, uint64_t phase_before) {
+    if (b->phase != phase_before && t->cta == b->cta) {
+        *lateness(t, b) = 2 * b->phase;
+    }
+}
+
 /* A token is the barrier's number in its CTA, from 1, and the phase. */
 enum { TOKEN_SHIFT = 40 };
 #define TOKEN_PHASE (((uint64_t)1 << TOKEN_SHIFT) - 1)
@@ -177,7 +192,9 @@ static uint64_t act(int rank, void *bar, Deed deed, const char *here) {
         b->pending = b->pending > deed.arrivals ? b->pending - deed.arrivals : 0;
     }
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = deed.change, .amount = amount);
+    uint64_t phase = b->phase;
     try_complete(b);
+    completed_by(t, b, phase);
     return token;
 }
 
@@ -222,7 +239,10 @@ void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, cons
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    landed(own(t, bar, site, "mbarrier_complete_tx"), t, (uint32_t)bytes, site);
+    Barrier *b = own(t, bar, site, "mbarrier_complete_tx");
+    uint64_t phase = b->phase;
+    landed(b, t, (uint32_t)bytes, site);
+    completed_by(t, b, phase);
 }
 
 /* ---- arrivals of cp.async ---------------------------------------------------------------------------------------- */
@@ -258,13 +278,11 @@ static int is_late(Thread *t, Barrier *b) {
     if (b->phase == 0 || device.order != NULL) {
         return 0;
     }
-    if (b->late == NULL) {
-        b->late = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *b->late);
+    uint64_t *late = lateness(t, b);
+    if (*late / 2 != b->phase) {
+        *late = 2 * b->phase + random_below(2);
     }
-    if (b->late[t->id] / 2 != b->phase) {
-        b->late[t->id] = 2 * b->phase + random_below(2);
-    }
-    return b->late[t->id] % 2 != 0 &&
+    return *late % 2 != 0 &&
            (device.options.policy >= MODEL_RANDOM && schedule_explorer == NULL ? device.is_unaware(t, b)
                                                                                : device.learnt_by_others(t, b));
 }
