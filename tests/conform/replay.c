@@ -54,8 +54,8 @@ static void run(const Machine *m, Group group, int i, Outcome *o) {
     o->count = o->status == CASE_OK ? o->count : 0;
 }
 
-/* Does its kernel count what has landed after a time? The model has no time: only where copies land at once, as in the policy
- * eager, is that what the hardware had. */
+/* Does its kernel count what has landed after a time? The model has no time: only where copies land at once, as in the
+ * policy eager, is that what the hardware had. */
 static int takes_time(Group group, int i) {
     const char *name = case_name(group, i);
     return strncmp(name, "load_", 5) == 0 || strncmp(name, "multicast_", 10) == 0;
