@@ -1,40 +1,51 @@
-#!/usr/bin/env bash
-# Are the pictures in the chapters what the functions give today, byte for byte, the Chinese ones what zh.tsv makes of
-# them, and does a text show each of them?
-. tests/tools/tap.sh
+#!/usr/bin/perl
+# Does the code still do what each picture shows: does the file that a line `<!-- holds while FILE has: CODE -->` names
+# have that code? Are the Chinese pictures what zh.tsv makes of the English ones? And does a text show each of them?
+use strict;
+use warnings;
+use File::Path 'make_path';
+use File::Temp 'tempdir';
+use Test::More;
 
-made=$(mktemp -d) || exit 1
-trap 'rm -rf "$made" "$made.new"' EXIT
-for directory in $CHAPTER_DIRS; do
-    mkdir -p "$made/$directory"
-done
-"$B/tests/pictures/pictures" "$made"
-ok $? "the pictures are drawn"
-for chapter in 0[1-8]_*; do
-    cp "$chapter/timeline.svg" "$made/$chapter"
-done
-tests/pictures/chinese "$made"
-ok $? "each of their texts has its Chinese"
-cp -r "$made" "$made.new" && sed -i 's/>k-tile 0</>something new</' "$made.new/03_cp_async_multistage/ring.svg"
-! said=$(tests/pictures/chinese "$made.new") && [[ $said == *': something new: has no row in zh.tsv' ]]
-ok $? "... and one without would be seen"
-pictures=$(cd "$made" && find . -name '*.svg' | sed 's|^\./||' | sort)
-like "$(wc -l <<<"$pictures")" '^[1-9]' "there are some"
-for picture in $pictures; do
-    cmp -s "$made/$picture" "$picture"
-    ok $? "$picture is what make pictures draws"
-    case $picture in *.zh.svg) pages=README.zh.md ;; *) pages='README.md notes.md' ;; esac
-    (cd "${picture%/*}" && cat $pages) | grep -q "](${picture##*/})"
-    ok $? "... and a text of ${picture%/*} shows it"
-    [ "$(grep -c '<svg ' "$picture")" -eq 1 ] && grep -q prefers-color-scheme:dark "$picture" && [ "$(tail -n 1 "$picture")" = '</svg>' ]
-    ok $? "... whole, for light and dark"
-done
-# too_large DIRECTORY: the pictures in it above 60 kB
-too_large() {
-    find "$1" -mindepth 1 \( -name '.*' -o -path ./build \) -prune -o \
-        -name '*.svg' -size +60000c -print
+sub contents { my ($path) = @_; open my $in, '<', $path or return ''; local $/; return scalar <$in> }
+sub store { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!\n"; print $out $text; close $out }
+
+# faults(TEXT): what no longer holds of a picture, or of the source of a page's data.
+sub faults {
+    return map { my ($file, $code) = @$_; contents($file) =~ /(?<!\w)\Q$code\E(?!\w)/ ? () : "$file no longer has: $code" }
+        map { [ /(\S+) has: (.*)/ ] } $_[0] =~ m{^(?:<!--|/\*) holds while (.*) (?:-->|\*/)$}mg;
 }
-is "$(too_large .)" "" "no picture is larger than 60 kB"
-head -c 60001 /dev/zero >"$made/large.svg"
-is "$(too_large "$made")" "$made/large.svg" "... and one that is would be seen"
-done_testing
+
+my @pictures = grep { !/^build/ } glob '[0-9]*_*/*.svg beyond/*/*.svg';
+cmp_ok(scalar @pictures, '>', 40, @pictures . ' pictures');
+my $held = 0;
+for my $picture (@pictures, 'book/steps/facts.c') {
+    my $text = contents($picture);
+    is(join("\n", faults($text)), '', "$picture: the code does what it shows");
+    $held += () = $text =~ /holds while/g;
+    my ($directory, $name) = $picture =~ m{(.*)/(.*\.svg)$} or next;
+    my $pages = join '', map { contents("$directory/$_") } $name =~ /\.zh\./ ? 'README.zh.md' : qw(README.md notes.md);
+    ok(index($pages, "]($name)") >= 0, '... a text shows it');
+    ok($text =~ /\A<svg [^<]*>\n(?:(?!<svg ).)*prefers-color-scheme: ?dark(?:(?!<svg ).)*<\/svg>\n\z/s, '... it is whole, for light and dark');
+}
+is(join(' ', grep { -s > 60000 } @pictures, glob 'book/*/*.svg tests/*/*/*.svg'), '', 'no picture is larger than 60 kB');
+cmp_ok($held, '>', 60, "$held lines of code are looked for");
+is(join(' ', faults("<!-- holds while 02_smem_tiled/02_smem_tiled.cu has: BM = 12 -->\n<!-- holds while Makefile has: all: -->\n")),
+    '02_smem_tiled/02_smem_tiled.cu no longer has: BM = 12', 'seen: another constant');
+
+# ---- the Chinese ones
+
+my $made = tempdir(CLEANUP => 1);
+for (grep { /^0[1-8]_/ && !/\.zh\.svg$/ } @pictures) {
+    make_path("$made/" . s{/[^/]*$}{}r);
+    store("$made/$_", contents($_));
+}
+is(system("tests/pictures/chinese $made"), 0, 'each text of a picture has its Chinese');
+my @chinese = grep { /\.zh\.svg$/ } @pictures;
+is_deeply([ map { s{^\Q$made/\E}{}r } sort glob "$made/*/*.zh.svg" ], [ sort @chinese ], 'the Chinese pictures are there');
+is(contents($_), contents("$made/$_"), "$_ is what make pictures writes") for @chinese;
+my $ring = "$made/03_cp_async_multistage/ring.svg";
+store($ring, contents($ring) =~ s/>k-tile 0</>something new</r);
+my $said = `tests/pictures/chinese $made`;
+ok($? && $said =~ /: something new: has no row in zh\.tsv$/m, 'seen: a text without');
+done_testing();
