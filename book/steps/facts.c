@@ -52,8 +52,8 @@ static __global__ void parity_kernel(const __grid_constant__ ParityParams p) {
             mbarrier_arrive(&s->bar);
         }
         const Barrier *b = current_thread()->cta->mbarriers->list[0];
-        ParityState state = {(int)b->phase, b->pending,
-                             {mbarrier_test_wait_parity(&s->bar, 0), mbarrier_test_wait_parity(&s->bar, 1)}};
+        ParityState state = {
+            (int)b->phase, b->pending, {mbarrier_test_wait_parity(&s->bar, 0), mbarrier_test_wait_parity(&s->bar, 1)}};
         p.states[i] = state;
     }
 }
