@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""attention.py - 13_attention beside what PyTorch has, and FlashAttention-3, in one process and in the same rounds.
+"""attention.py - 13_attention compared with PyTorch and FlashAttention-3, in one process and in the same rounds.
 
     attention.py [--library NAME=FILE]... [--flash3 FILE] [--only LIST] [--rounds R] [--pause MS] [--csv FILE] [--list]
 
 make bench-attention calls it. --library: a build of libattention13 and its name in the CSV; without it
-13=build/release/library/libattention13.so. --flash3: peers/flash3.cu as a library. --only: numbers of points, as --list has
-them; --peers no: ours alone. --csv: as bench's. A point has 16384 tokens in all and 2048 = heads x head size, in bf16.
+13=build/release/library/libattention13.so. --flash3: peers/flash3.cu as a library. --only: numbers of points of --list.
+--more: other points, instead of the twelve with 16384 tokens and 2048 = heads x head size: lengths that are no
+multiple of a tile, few keys, few queries, fewer heads of K and V. --peers no: ours alone. --csv: as bench's.
 
-Every result is compared with sums in fp64 before it is timed; what is wrong gets no figure, and the exit status is 1. A
-sample is a burst of 4 ms or more, with a pause before it; all rows take turns, and the median counts, as in bench.c.
+Every result is compared with sums in fp64 before it is timed; a wrong result gets no figure, and the exit status is 1.
+A sample is a graph of launches that takes 4 ms or more, with a pause before it, so that the host's time for a call does
+not count. All rows take turns, and the median counts, as in bench.c.
 COMMIT in the environment names the commit in the CSV. Exit status 3: no PyTorch, or no GPU."""
 import argparse
 import ctypes
@@ -30,9 +32,15 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.path.insert(0, os.path.join(TOP, "beyond/13_attention/library"))
 from attention13 import Attention13, strides  # noqa: E402
 
-TOKENS, COLUMNS, SAMPLE_MS = 16384, 2048, 4
-POINTS = [(d, causal, s) for d in (64, 128) for causal in (False, True) for s in (1024, 4096, 16384)]
-HEADER = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas"
+SAMPLE_MS = 4
+# batches, heads, heads of K and V, queries, keys, head size, causal
+POINTS = [(16384 // s, 2048 // d, 2048 // d, s, s, d, causal)
+          for d in (64, 128) for causal in (False, True) for s in (1024, 4096, 16384)]
+MORE = [(16, 16, 16, 1000, 1000, 128, True), (8, 16, 16, 2047, 2047, 128, True), (4, 32, 8, 4096, 4096, 128, True),
+        (2, 16, 16, 8190, 8190, 128, True), (1, 16, 16, 1536, 512, 128, False), (8, 16, 16, 1536, 512, 128, False),
+        (4, 16, 16, 512, 8192, 128, True), (16, 32, 32, 577, 577, 64, False), (8, 16, 16, 1, 8192, 128, False)]
+HEADER = ("gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,"
+          "cublas")
 
 
 class Flash3:
@@ -48,22 +56,28 @@ class Flash3:
         status = self.library.flash3(
             tensors, (ctypes.c_int64 * 3 * 4)(*(strides(x) for x in (q, k, v, out))), q.size(0), q.size(1), k.size(1),
             q.size(2), k.size(2), q.size(3), causal, ctypes.c_float(q.size(3) ** -0.5),
-            ctypes.c_void_p(self.counter.data_ptr()), self.sms, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+            ctypes.c_void_p(self.counter.data_ptr()), self.sms,
+            ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         if status != 0:
             raise RuntimeError(f"flash3: CUDA error {status}")
         return out
 
 
 def sdpa(backend):
+    """PyTorch's mask begins in the upper left corner, so it has no problem with a mask and other lengths."""
     def run(q, k, v, causal, out, lse):
         with sdpa_kernel(backend):
-            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return torch.nn.functional.scaled_dot_product_attention(
+                q, k, v, is_causal=causal, enable_gqa=k.size(1) != q.size(1))
     return run
 
 
 def ours(path):
     call = Attention13(path)
     return lambda q, k, v, causal, out, lse: call(q, k, v, causal, out=out, lse=lse)[0]
+
+
+PYTORCH = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention-2": SDPBackend.FLASH_ATTENTION}
 
 
 class Clock:
@@ -85,11 +99,12 @@ class Clock:
         return value.value
 
 
-def operands(d, s):
+def operands(point):
     """Normal; as a projection leaves them: [batch][token][head][size], seen as [batch][head][token][size]."""
+    batches, heads, kv_heads, queries, keys, d, _ = point
     torch.manual_seed(1)
-    shape = (TOKENS // s, s, COLUMNS // d, d)
-    return [torch.randn(shape, dtype=torch.bfloat16, device="cuda").transpose(1, 2) for _ in range(3)]
+    return [torch.randn((batches, tokens, h, d), dtype=torch.bfloat16, device="cuda").transpose(1, 2)
+            for tokens, h in ((queries, heads), (keys, kv_heads), (keys, kv_heads))]
 
 
 def roundings(k):
@@ -97,16 +112,17 @@ def roundings(k):
 
 
 def references(q, k, v, causal):
-    """Of the first and the last head: batch, head, what O should be, and what an element may be off by. That is the bound
-    of common/harness/kind.h, where it is derived: weights are rounded to bf16, scores and sums to fp32, then O to bf16."""
+    """Of the first and the last head: batch, head, what O should be, and what an element may be off by. That is the
+    bound of common/harness/kind.h, where it is derived: weights are rounded to bf16, scores and sums to fp32, then O to
+    bf16."""
     for batch, head in ((0, 0), (-1, -1)):
-        a, b, c = (x[batch, head].double() for x in (q, k, v))
+        a, b, c = (x[batch, head].double() for x in (q, k, v))  # head 0 or -1: also of grouped K and V
         scale, parts = a.size(1) ** -0.5, []
         for first in range(0, a.size(0), 2048):
             rows = a[first:first + 2048]
             score, score_size = rows @ b.T * scale, rows.abs() @ b.abs().T * scale
             if causal:
-                unseen = torch.ones_like(score, dtype=torch.bool).triu(first + 1)
+                unseen = torch.ones_like(score, dtype=torch.bool).triu(first + 1 + b.size(0) - a.size(0))
                 score, score_size = score.masked_fill(unseen, -torch.inf), score_size.masked_fill(unseen, 0)
             weight = score.softmax(1)
             want, size, squares = weight @ c, weight @ c.abs(), weight.square() @ c.square()
@@ -125,39 +141,69 @@ def is_right(out, expected):
     return True
 
 
-def sample(run, launches):
-    """Milliseconds of a launch, of so many behind each other. The first waits behind a spin, so that the host is ahead."""
+def graph_of(run, launches):
+    """So many launches, one after the other."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(launches):
+            run()
+    return graph
+
+
+def sample(graph, launches):
+    """Milliseconds of a launch. The graph waits for a spin, so that the host is ahead."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda._sleep(800_000)
     begin.record()
-    for _ in range(launches):
-        run()
+    graph.replay()
     end.record()
     end.synchronize()
     return begin.elapsed_time(end) / launches
 
 
 def measure(point, contestants, options, clock):
-    """Yields name, TFLOP/s of each round, MHz; None where the result is wrong."""
-    d, causal, s = point
-    q, k, v = operands(d, s)
+    """Yields name, TFLOP/s of each round, MHz; None instead of TFLOP/s where the result is wrong."""
+    batches, heads, kv_heads, queries, keys, d, causal = point
+    q, k, v = operands(point)
     out, lse = torch.empty_like(q), torch.empty(q.shape[:3], dtype=torch.float32, device="cuda")
-    flop = 4 * TOKENS * s * COLUMNS / (2 if causal else 1)
+    seen = sum(max(0, i + 1 + keys - queries) for i in range(queries)) if causal and options.more else (
+        queries * keys / (2 if causal else 1))
+    flop = 4 * batches * heads * d * seen
     expected, rows = list(references(q, k, v, causal)), []
     for name, call in contestants:
+        if name in PYTORCH and causal and queries != keys:
+            continue
         out.fill_(float("nan"))
         run = lambda call=call: call(q, k, v, causal, out, lse)  # noqa: E731
-        if is_right(run(), expected):
-            rows.append((name, run, -(-SAMPLE_MS // sample(run, 2)), [], []))
+        try:
+            result = run()
+        except RuntimeError as error:
+            print(f"  {name:20} refuses: {str(error).splitlines()[0]}")
+            continue
+        if is_right(result, expected):
+            launches = max(2, int(-(-SAMPLE_MS // sample(graph_of(run, 2), 2))))
+            rows.append((name, graph_of(run, launches), launches, [], []))
         else:
             yield name, None, 0
     for _ in range(options.rounds):
-        for _, run, launches, values, mhz in rows:
+        for _, graph, launches, values, mhz in rows:
             time.sleep(options.pause / 1000)
-            values.append(flop / sample(run, int(launches)) / 1e9)
+            values.append(flop / sample(graph, launches) / 1e9)
             mhz.append(clock.mhz())
     for name, _, _, values, mhz in rows:
         yield name, values, statistics.mean(mhz)
+
+
+def text_of(point):
+    batches, heads, kv_heads, queries, keys, d, causal = point
+    return f"{batches} x {queries} queries, {keys} keys{', causal' * causal}, {heads} heads of {d}, {kv_heads} of K, V"
+
+
+def csv_of(point, more):
+    """mode, m, n, k. Of the other points the mode says which lengths and heads differ."""
+    batches, heads, kv_heads, queries, keys, d, causal = point
+    other = f"_{queries}_queries" * (queries != keys) + f"_{kv_heads}_of_kv" * (kv_heads != heads)
+    return f"attention{'_more' * more}_{d}{'_causal' * causal}{other},{batches * queries},{heads * d},{keys}"
 
 
 def driver_version():
@@ -177,37 +223,40 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pause", type=int, default=200)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--more", action="store_true")
     options = parser.parse_args()
-    points = [POINTS[int(i)] for i in options.only.split(",")] if options.only else POINTS
+    points = MORE if options.more else POINTS
     if options.list:
-        for i, point in enumerate(POINTS):
-            print(i, "head size %d, causal %s, sequences of %d" % point)
+        for i, point in enumerate(points):
+            print(i, text_of(point))
         return 0
+    points = [points[int(i)] for i in options.only.split(",")] if options.only else points
     if not torch.cuda.is_available():
         print("attention.py: torch sees no GPU", file=sys.stderr)
         return 3
     libraries = options.library or ["13=" + os.path.join(TOP, "build/release/library/libattention13.so")]
     contestants = [(name, ours(path)) for name, path in (x.split("=", 1) for x in libraries)]
     if options.peers == "yes":
-        contestants += [("cuDNN", sdpa(SDPBackend.CUDNN_ATTENTION)), ("FlashAttention-2", sdpa(SDPBackend.FLASH_ATTENTION))]
+        contestants += [(name, sdpa(backend)) for name, backend in PYTORCH.items()]
     if options.flash3:
         contestants.append(("FlashAttention-3", Flash3(options.flash3)))
     gpu, clock, wrong = torch.cuda.get_device_name(0), Clock(), 0
     print(f"{gpu}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
     csv_path = options.csv or os.path.join(
-        TOP, f"tests/bench/results/{re.sub('[^a-z0-9]', '_', gpu.lower())}_{datetime.date.today()}_attention.csv")
+        TOP, f"tests/bench/results/{re.sub('[^a-z0-9]', '_', gpu.lower())}_{datetime.date.today()}_attention"
+        f"{'_more' * options.more}.csv")
     csv = open(csv_path, "a", encoding="ascii")
     if csv.tell() == 0:
         print(HEADER, file=csv)
-    for d, causal, s in points:
-        print(f"head size {d}{', causal' if causal else ''}, {TOKENS // s} x {s} tokens")
-        for name, values, mhz in measure((d, causal, s), contestants, options, clock):
+    for point in points:
+        print(text_of(point))
+        for name, values, mhz in measure(point, contestants, options, clock):
             wrong += values is None
             print(f"  {name:20} " + ("wrong" if values is None else "%.1f TFLOP/s (%.1f to %.1f), %.0f MHz" % (
                 statistics.median(values), min(values), max(values), mhz)), flush=True)
             if values:
-                print(gpu, datetime.date.today(), os.environ.get("COMMIT", "unknown"), f"attention_{d}{'_causal' * causal}",
-                      TOKENS, COLUMNS, s, name, *("%.4g" % x for x in (statistics.median(values), min(values), max(values))),
+                print(gpu, datetime.date.today(), os.environ.get("COMMIT", "unknown"), csv_of(point, options.more),
+                      name, *("%.4g" % x for x in (statistics.median(values), min(values), max(values))),
                       "", "%.0f" % mhz if mhz else "", "", driver_version(), torch.version.cuda, "", sep=",",
                       file=csv, flush=True)
     return 1 if wrong else 0

@@ -121,6 +121,26 @@ sub attention {
     return $text . line('mean [least]', ('') x (4 + @others), attention_mean($run)) . "\n" . source_text($run, 'paused') . "\n";
 }
 
+# The points of attention.py --more: lengths that are no multiple of a tile, few keys, few queries, grouped heads.
+sub attention_more {
+    my ($card) = @_;
+    my $run = mode_run('attention_more', $card);
+    my @others = others($run);
+    my $text = head('heads', 'queries', 'keys', '13, µs', '13 TFLOP/s', (map { label($_) } @others), '13 / the fastest of them');
+    for my $size (sizes_of($run)) {
+        my ($m, $n, $keys, $d, $rest) = $size =~ /^(\d+)x(\d+)x(\d+) (\d+)(.*)/;
+        my $causal = $rest =~ /causal/;
+        my $queries = $rest =~ /_(\d+)_queries/ ? $1 : $keys;
+        my $kv = $rest =~ /_(\d+)_of_kv/ ? " and $1" : '';
+        my $own = $run->{cell}{$size}{13} or next;
+        my $seen = $causal ? $queries * ($keys - ($queries - 1) / 2) : $queries * $keys;
+        my $us = 4 * ($m / $queries) * $n * $seen / $own->{median} / 1e6;
+        $text .= line($n / $d . "$kv of $d", $m / $queries . " x $queries" . ($causal ? ', causal' : ''), $keys, sprintf('%.1f', $us), tflops_text($own->{median}),
+            (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
+    }
+    return "$text\n" . source_text($run, 'paused') . "\n";
+}
+
 # ---- the picture ---------------------------------------------------------------------------------------------------
 
 sub svg_head {
