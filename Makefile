@@ -466,4 +466,4 @@ OF_A_CHAPTER := run diff profile break map exercise solve lab check timeline one
 	@echo "make $@: there is no such target. A chapter is one of $(strip $(foreach c,$(CHAPTERS),$(call number,$(c)))), as in make 07, or behind" \
 	    "one of $(OF_A_CHAPTER), as in make run-07; make help lists the rest" >&2; exit 2
 
--include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d $(B)/book/*/*.d)

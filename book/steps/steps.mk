@@ -1,9 +1,6 @@
 # steps.mk - the stepping pages; included by tests/steps/steps.mk. `make steps` writes build/book/steps/.
 
 STEPS := build/book/steps
-STEPS_FACTS := $(B)/book/steps/facts
-STEPS_FRAMES := book/steps/frames
-STEPS_SMALL := parity swizzle descriptor
 
 # Of each page: the options of the recorded run. Other seeds, policies and sizes are as right; these show much in few
 # frames.
@@ -27,25 +24,14 @@ STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_wai
 # For the page on which one thing is changed, which takes the rest from chapters and bugs (changes).
 STEPS_VARIANTS := 07_stages_2 07_stages_3
 
-# It has a kernel, and looks into the model from there: so without what shows the model a kernel's accesses.
-$(STEPS_FACTS).o: book/steps/facts.c $(CC_STAMP)
-	$(call c_object,-DGEMM_MODEL -Wno-psabi)
-
-$(STEPS_FACTS): $(STEPS_FACTS).o $(MODEL_OBJECTS) $(CC_STAMP)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
-
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
 ##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08, 14 and 15, of bugs, and of 07 with one thing changed
 .PHONY: steps
-steps: $(STEPS_FACTS) $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
+steps: $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
 	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') \
-	    book/steps/write $(STEPS) $(B) '$(STEPS_FACTS)' '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)' \
-	    '$(STEPS_SMALL)'
+	    book/steps/write $(STEPS) $(B) '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)'
 
 ##maintain make moving|draw the moving picture of the front page, book/steps/too_early.svg, from the recorded run of a bug
 .PHONY: moving
 moving: steps
 	book/steps/moving $(STEPS)/bug_07_no_full_wait.js >$(STEPS)/too_early.svg && cp $(STEPS)/too_early.svg book/steps/
-
--include $(wildcard $(B)/book/*/*.d)

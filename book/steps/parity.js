@@ -1,0 +1,1 @@
+steps_data("parity", {"name":"parity","kind":"parity","frames":[{"phase":0,"pending":1,"parity":0,"passes":0},{"phase":0,"pending":1,"parity":1,"passes":1},{"phase":1,"pending":1,"parity":0,"passes":1},{"phase":1,"pending":1,"parity":1,"passes":0},{"phase":2,"pending":1,"parity":0,"passes":0},{"phase":2,"pending":1,"parity":1,"passes":1}]});
