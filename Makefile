@@ -1,9 +1,9 @@
 # Builds the chapters' programs and runs the tests. `make help` lists the targets.
 #
-# A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up to
-# two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what is in
-# common/. What the machine has decides: without nvcc only the model is linked, and the other way round. A chapter of several
-# ideas has steps, NN_name/steps/K_name.cu, each one idea beyond the last; its own source is the last step.
+# A chapter is a directory NN_name, at the top or in beyond/, with the source NN_name.cu. Its program is linked from up
+# to two builds of that one source, one by nvcc for the GPU and one by the C compiler for the CPU model, and from what
+# is in common/. What the machine has decides: without nvcc only the model is linked, and the other way round. A chapter
+# of several ideas has steps, NN_name/steps/K_name.cu, each one idea beyond the last; its own source is the last step.
 #
 # Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
 # do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts", STEP=2 (of a
@@ -50,14 +50,15 @@ HAVE_NVCC := $(if $(NO_NVCC),,yes)
 nvcc_since = $(filter $(1),$(shell printf '%s\n' $(NVCC_VERSION) $(1) | sort -V | head -n 1))
 
 # Chapters by their directories and by their names; what is built of a chapter has its name.
-CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
+CHAPTER_DIRS := $(foreach d,$(patsubst %/,%,$(sort $(wildcard [0-9][0-9]_*/)) \
+                                            $(sort $(wildcard beyond/[0-9][0-9]_*/))),\
                   $(if $(wildcard $(d)/$(notdir $(d)).cu),$(d)))
 CHAPTERS := $(notdir $(CHAPTER_DIRS))
 PROGRAMS := $(foreach d,$(CHAPTER_DIRS),$(d)/$(notdir $(d)))
 number = $(firstword $(subst _, ,$(notdir $(1))))
 
-# Steps by their programs, 02_smem_tiled/steps/1_shared_tiles, and by what is built of them, 02_1_shared_tiles. step_of: the
-# program of step $(2) of chapter $(1), both by number; the chapter's own is the last.
+# Steps by their programs, 02_smem_tiled/steps/1_shared_tiles, and by what is built of them, 02_1_shared_tiles. step_of:
+# the program of step $(2) of chapter $(1), both by number; the chapter's own is the last.
 STEP_PROGRAMS := $(patsubst %.cu,%,$(sort $(wildcard $(CHAPTER_DIRS:%=%/steps/[0-9]_*.cu))))
 step_id = $(call number,$(patsubst %/steps/,%,$(dir $(1))))_$(notdir $(1))
 STEP_IDS := $(foreach s,$(STEP_PROGRAMS),$(call step_id,$(s)))
@@ -100,20 +101,22 @@ C_WARNINGS := -Wall -Wextra -Werror
 # -gdwarf-4: what common/model/place reads.
 C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread -gdwarf-4 $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU)
-# The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset() that
-# the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that a struct
-# with tensor maps, which are 64-byte aligned, is passed by value.
+# The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset()
+# that the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that
+# a struct with tensor maps, which are 64-byte aligned, is passed by value.
 NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c -E - </dev/null >/dev/null 2>&1 && \
                                   echo -fno-tree-loop-distribute-patterns),-fno-builtin-memset -fno-builtin-memcpy)
 # A large frame must not jump over the page that ends a thread's stack.
 STACK_PROBES := $(shell $(CC) -Werror -fstack-clash-protection -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
                         echo -fstack-clash-protection)
-# Vectors stay whole: else a store of 16 bytes becomes four of 4, and neither its alignment nor its origin can be judged.
-WHOLE_VECTORS := $(shell $(CC) -Werror -fno-tree-sra -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && echo -fno-tree-sra)
+# Vectors stay whole: else a store of 16 bytes becomes four of 4, and neither its alignment nor its origin can be
+# judged.
+WHOLE_VECTORS := $(shell $(CC) -Werror -fno-tree-sra -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
+                         echo -fno-tree-sra)
 C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES) \
              $(WHOLE_VECTORS)
-NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers -Icommon \
-             $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
+NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \
+             -Icommon $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 LIBS := -lm -ldl -lrt -lpthread
 
 # One for each NEEDS_ of gemm.h. wgmma and setmaxnreg exist only for sm_90a; tcgen05 exists for sm_100a and, if nvcc
@@ -129,8 +132,8 @@ arch = $(or $(ARCH_$(call needs,$(1))),$(error $(1): .needs = NEEDS_$(call needs
 
 # The commands, and the recipes made of them. $(1): flags of this file, or the objects of this program.
 #
-# Each writes under a name of its own, which has the number of its shell, and then renames: of two makes in one tree neither
-# reads what the other has half written, and a program that runs stays whole.
+# Each writes under a name of its own, which has the number of its shell, and then renames: of two makes in one tree
+# neither reads what the other has half written, and a program that runs stays whole.
 NEW = $@.$$$$
 renamed = && mv -f $(NEW) $@ || { rm -f $(NEW) $(NEW).d; exit 1; }
 renamed_with_d = && mv -f $(NEW).d $(patsubst %.o,%,$@).d $(renamed)
@@ -163,7 +166,8 @@ LINKER = $(CC)
 linker_flags = $(LDFLAGS)
 endif
 
-# A stamp is written when its text changes; what depends on it is then made again. A tree that may not be written to needs none.
+# A stamp is written when its text changes; what depends on it is then made again. A tree that may not be written to
+# needs none.
 define stamp
 $(1): FORCE
 	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || \
@@ -176,7 +180,8 @@ CHAPTERS_STAMP := $(B)/flags.chapters
 LINK_STAMP := build/flags.link
 $(eval $(call stamp,$(CC_STAMP),$(CC) $(C_BASE) $(CFLAGS) $(C_CHAPTER)))
 $(eval $(call stamp,$(BACKEND_STAMP),$(C_BACKENDS)))
-$(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A) $(ARCH_SM100A)))
+NVCC_ARCHS := $(ARCH_SM80) $(ARCH_SM90) $(ARCH_SM90A) $(ARCH_SM100A)
+$(eval $(call stamp,$(NVCC_STAMP),$(NVCC) $(NVCC_VERSION) $(NVCC_BASE) $(NVCC_ARCHS)))
 $(eval $(call stamp,$(CHAPTERS_STAMP),$(CHAPTERS) $(STEP_IDS)))
 $(eval $(call stamp,$(LINK_STAMP),$(MODE) $(C_BACKENDS) $(NVCC) $(NVCC_VERSION) $(CC) $(LDFLAGS) $(PEERS)))
 FORCE:
@@ -223,7 +228,8 @@ $(foreach c,$(KIND_CU),$(eval $(call kind_rule,$(c),$(call kind_object,$(c),gpu_
 $(MODEL_OBJECTS): $(B)/model_core/%.o: common/model/%.c $(CC_STAMP)
 	$(call c_object,-DGEMM_MODEL)
 
-# For programs that link all chapters: one line EACH_CHAPTER(07_warp_specialized) for each; and for those that link all steps.
+# For programs that link all chapters: one line EACH_CHAPTER(07_warp_specialized) for each; and for those that link all
+# steps.
 CHAPTERS_INC := $(B)/include/chapters.inc
 STEPS_INC := $(B)/include/steps.inc
 $(CHAPTERS_INC): $(CHAPTERS_STAMP)
@@ -240,9 +246,10 @@ $(STEPS_INC): $(CHAPTERS_STAMP)
 define compile_chapter
 	$(call say,NVCC,$@)
 	$(Q)rm -f $@ && mkdir -p $(@D) && new=$(NEW) && mkdir $$new.ptx && \
-	    { $(NVCC) $(NVCC_BASE) -MMD -MP -MF $$new.d -MT $@ $(1) $(call arch,$(basename $(@F))) -Xptxas=-v -keep -keep-dir $$new.ptx -c $< -o $$new \
-	          >$$new.ptxas 2>&1 || { cat $$new.ptxas >&2; false; }; } && \
-	    $(if $(DEBUG_BUILD),,tests/tools/ptxas_check $(2) $$new.ptxas &&) find $$new.ptx -type f ! -name '*.ptx' -delete && \
+	    { $(NVCC) $(NVCC_BASE) -MMD -MP -MF $$new.d -MT $@ $(1) $(call arch,$(basename $(@F))) -Xptxas=-v \
+	          -keep -keep-dir $$new.ptx -c $< -o $$new >$$new.ptxas 2>&1 || { cat $$new.ptxas >&2; false; }; } && \
+	    $(if $(DEBUG_BUILD),,tests/tools/ptxas_check $(2) $$new.ptxas &&) \
+	    find $$new.ptx -type f ! -name '*.ptx' -delete && \
 	    rm -rf $(@:.o=.ptx) && mv -fT $$new.ptx $(@:.o=.ptx) && mv -f $$new.d $(@:.o=.d) && \
 	    mv -f $$new.ptxas $(@:.o=.ptxas) && mv -f $$new $@ || { rm -rf $$new $$new.*; exit 1; }
 endef
@@ -255,7 +262,8 @@ define gpu_stub
 endef
 CHAPTER_STUB = CHAPTER($(basename $(@F)), .adds = "", .needs = NEEDS_NEWER_NVCC);
 TRACED_STUB := -D'CHAPTER_SYMBOL(id)=gpu_traced_chapter_\#\#id'
-HELLO_STUB := const GpuNeed hello_needs = NEEDS_NEWER_NVCC; int hello_gpu(void); int hello_gpu(void) { return GEMM_DEVICE; }
+HELLO_STUB := const GpuNeed hello_needs = NEEDS_NEWER_NVCC; \
+              int hello_gpu(void); int hello_gpu(void) { return GEMM_DEVICE; }
 
 # $(1): chapter or step, $(2): its number, $(3): its program
 define program_rules
@@ -275,7 +283,8 @@ $(B)/harness/main_$(1).o $(B)/patches/main_$(1).o: $(wildcard $(dir $(3))build.m
 $(B)/harness/main_$(1).o: common/harness/main.c $(CC_STAMP) $(BACKEND_STAMP)
 	$$(call c_object,$(C_BACKENDS) $($(1).main_flags))
 
-$(3): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) $(COMMON) $(LINK_STAMP)
+$(3): $(B)/harness/main_$(1).o $(call chapter_objects,$(1)) $(if $(HAVE_NVCC),$(B)/traced/$(1).o) \
+        $(COMMON) $(LINK_STAMP)
 	$$(program)
 endef
 # $(1): number, $(2): the chapter's program, $(3): what STEP chooses of it, $(4): the program of the chapter before
@@ -315,12 +324,15 @@ $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 
 # What STEP chooses of a chapter; empty: there is no such step.
 chosen = $(if $(STEP),$(call step_of,$(call number,$(1)),$(STEP)),$(1))
+rules_for = $(if $(call chosen,$(1)),chapter,no_step)_rules
 previous :=
 # What diff-NN compares with.
 compared = $(or $(if $($(notdir $(1)).compare_with),$(filter %/$($(notdir $(1)).compare_with),$(PROGRAMS))),$(previous))
 $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(notdir $(p)),$(call number,$(p)),$(p)))\
-    $(eval $(call $(if $(call chosen,$(p)),chapter,no_step)_rules,$(call number,$(p)),$(p),$(call chosen,$(p)),$(call compared,$(p))))$(eval previous := $(p)))
-$(foreach s,$(STEP_PROGRAMS),$(eval $(call program_rules,$(call step_id,$(s)),$(call number,$(call step_id,$(s))),$(s))))
+    $(eval $(call $(call rules_for,$(p)),$(call number,$(p)),$(p),$(call chosen,$(p)),$(call compared,$(p))))\
+    $(eval previous := $(p)))
+$(foreach s,$(STEP_PROGRAMS),\
+    $(eval $(call program_rules,$(call step_id,$(s)),$(call number,$(call step_id,$(s))),$(s))))
 
 ##learn make, make all|build the programs of all chapters
 ##learn make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
@@ -363,7 +375,8 @@ $(GPU_TESTS): $(LINK_STAMP)
 	$(call skipping_test,$(NO_NVCC))
 endif
 
-# A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to MORE_TESTS.
+# A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to
+# MORE_TESTS.
 include $(wildcard tests/*/*.mk) $(filter-out %/build.mk,$(wildcard beyond/*/*.mk)) book/patterns/patterns.mk
 MORE_TESTS += $(CONFORM_TEST)
 
@@ -397,7 +410,8 @@ test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 # What is otherwise where there is no nvcc: for .ci/run, which has one.
 check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
-	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(addprefix tests/tools/,build.t program.t hello.t wrappers.t) tests/library/library.t
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(addprefix tests/tools/,build.t program.t hello.t wrappers.t) \
+	    tests/library/library.t
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
 check-model: $(CHECK_MODEL)
 	@$(TEST_ENVIRONMENT) tests/run $(CHECK_MODEL)
@@ -415,21 +429,23 @@ compilers: $(CHAPTERS:%=$(B)/gpu/%.o)
 
 ##measure make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
 PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\
-sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed,smsp__issue_active.avg.pct_of_peak_sustained_active,\
+sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed,\
+smsp__issue_active.avg.pct_of_peak_sustained_active,\
 dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_op_read.sum,lts__t_sector_hit_rate.pct,\
 l1tex__data_bank_reads.avg.pct_of_peak_sustained_elapsed,l1tex__data_bank_writes.avg.pct_of_peak_sustained_elapsed,\
 l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio,\
 smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio,\
 smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio,\
 smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio,\
-smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio,smsp__average_warps_issue_stalled_wait_per_issue_active.ratio
+smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio,\
+smsp__average_warps_issue_stalled_wait_per_issue_active.ratio
 # $(1): number, $(2): program
 define profile
 .PHONY: profile-$(1)
 profile-$(1): $(or $(call chosen,$(2)),$(1))
 	@command -v ncu >/dev/null || { echo "make profile-$(1) needs ncu (Nsight Compute), which was not found" >&2; exit 1; }
-	ncu --clock-control none -k 'regex:^(gemm|pingpong|cooperative)' -s 1 -c 1 --metrics $(subst $(eval) ,,$(PROFILE_METRICS)) \
-	    $$< --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
+	ncu --clock-control none -k 'regex:^(gemm|pingpong|cooperative)' -s 1 -c 1 \
+	    --metrics $(subst $(eval) ,,$(PROFILE_METRICS)) $$< --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
@@ -463,7 +479,8 @@ help:
 # What was asked for and is not there: misspelt, or of a chapter that there is not.
 OF_A_CHAPTER := run diff profile break map exercise solve lab check timeline one test
 .DEFAULT:
-	@echo "make $@: there is no such target. A chapter is one of $(strip $(foreach c,$(CHAPTERS),$(call number,$(c)))), as in make 07, or behind" \
+	@echo "make $@: there is no such target. A chapter is one of" \
+	    "$(strip $(foreach c,$(CHAPTERS),$(call number,$(c)))), as in make 07, or behind" \
 	    "one of $(OF_A_CHAPTER), as in make run-07; make help lists the rest" >&2; exit 2
 
 -include $(wildcard $(B)/*/*.d $(B)/model_core/*/*.d $(B)/tests/*/*.d $(B)/book/*/*.d)

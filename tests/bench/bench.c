@@ -3,33 +3,35 @@
  *     bench [PLAN] [options]        PLAN: a file of tests/bench/plans, or a path with a slash; default: ladder
  *
  * make bench, make limits and make experiments call it. All rows of a group at a shape take part in the
- * same rounds, with a pause before each sample (harness/timing.h). Every result is checked before it is timed, and after.
- * What is wrong, hangs, fails, refuses the shape or could not be built gets no figure and is named at the end; the exit
- * status is 1 then. The work is done in a child process, which writes the CSV as it goes; the parent kills it where nothing
- * moves any more, strikes out the row that was running, and starts the next child where the last one was.
+ * same rounds, with a pause before each sample (harness/timing.h). Every result is checked before it is timed, and
+ * after. What is wrong, hangs, fails, refuses the shape or could not be built gets no figure and is named at the end;
+ * the exit status is 1 then. The work is done in a child process, which writes the CSV as it goes; the parent kills it
+ * where nothing moves any more, strikes out the row that was running, and starts the next child where the last one was.
  *
  * A plan has one row a line, and lines that begin with # are remarks:
  *
  *     group | label | what runs | options | shapes
  *
- * What runs: NN, a chapter as it is; NN.K, step K of one; NN_name, its experiments/name.patch or exercises/name.patch applied to it; cublas;
- * cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of its proposals for e4m3 with
- * scales for blocks; wgmma, mma.sync or copy (alone.h), alone on every SM; peers, each program to compare with that is linked
- * and of the group's kind.
+ * What runs: NN, a chapter as it is; NN.K, step K of one; NN_name, its experiments/name.patch or exercises/name.patch
+ * applied to it; cublas; cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of
+ * its proposals for e4m3 with scales for blocks; wgmma, mma.sync or copy (alone.h), alone on every SM; peers, each
+ * program to compare with that is linked and of the group's kind.
  *
- * Options are those of a chapter's program; `sustained`: without pauses, for some seconds; and `planned`: the likeliest variants
- * are measured first, and the fastest is timed.
+ * Options are those of a chapter's program; `sustained`: without pauses, for some seconds; and `planned`: the likeliest
+ * variants are measured first, and the fastest is timed.
  *
- * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last one
- * above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
+ * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last
+ * one above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
  * The groups ladder, fp8 and w4a8 have the CSV's columns of kernels, other groups those of variants. In the group
  * survey the variant that a chapter chose stands in place of the clock.
- * Up to 1024 rows, weights that are not bf16 lie in as many copies as exceed three times the L2, and launches take them in
+ * Up to 1024 rows, weights that are not bf16 lie in as many copies as exceed three times the L2, and launches take them
+ * in
  * turns: so each launch reads them from memory.
  *
  * A peer is one object file: a source that includes common/gemm.h and defines
  *
- *     extern "C" const Chapter gpu_chapter_peer7 = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch = its_launch};
+ *     extern "C" const Chapter gpu_chapter_peer7 = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch =
+ *     its_launch};
  *
  * (or gpu_chapter_peer8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`. Those of `make bench
  * PEERS=1` are in tests/bench/peers. */

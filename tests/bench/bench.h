@@ -1,6 +1,6 @@
-/* bench.h - what the parts of the measuring program share: plan.c reads what is to be timed, measure.c times it in a child
- * process, by means of runner.c, and bench.c is the parent that watches it. How to call the program, and what a plan looks
- * like, is in bench.c. */
+/* bench.h - what the parts of the measuring program share: plan.c reads what is to be timed, measure.c times it in a
+ * child process, by means of runner.c, and bench.c is the parent that watches it. How to call the program, and what a
+ * plan looks like, is in bench.c. */
 #ifndef BENCH_H
 #define BENCH_H
 

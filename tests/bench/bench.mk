@@ -1,6 +1,7 @@
 # bench.mk - the measuring program; included by the Makefile at the top. How to call it is in bench.c.
 #
-# Built twice: BENCH times chapters, BENCH_PATCHED also the patched chapters that plans name, which take minutes to compile.
+# Built twice: BENCH times chapters, BENCH_PATCHED also the patched chapters that plans name, which take minutes to
+# compile.
 
 BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
@@ -36,9 +37,11 @@ $(B)/tests/bench/alone.o: tests/bench/alone.cu $(NVCC_STAMP)
 PEERS_IN := $(if $(filter 1,$(PEERS)),tests/bench/peers/.src,$(PEERS))
 PEER_OBJECTS := $(if $(PEERS),$(patsubst %.cu,$(B)/%.o,$(filter-out %/flash3.cu,$(wildcard tests/bench/peers/*.cu))))
 PEER_FLAGS := -std=c++17 -O3 -Icommon -I$(PEERS_IN)/fast.cu -I$(PEERS_IN)/DeepGEMM/deep_gemm/include \
-              -I$(PEERS_IN)/cutlass/include -I$(PEERS_IN)/cutlass/tools/util/include --expt-relaxed-constexpr -DNDEBUG -w
+              -I$(PEERS_IN)/cutlass/include -I$(PEERS_IN)/cutlass/tools/util/include --expt-relaxed-constexpr \
+              -DNDEBUG -w
 ifneq ($(PEERS),)
-$(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: tests/bench/peers/%.cu tests/bench/peers/deepgemm.h tests/bench/peers/get $(NVCC_STAMP)
+$(PEER_OBJECTS): $(B)/tests/bench/peers/%.o: \
+        tests/bench/peers/%.cu tests/bench/peers/deepgemm.h tests/bench/peers/get $(NVCC_STAMP)
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)tests/bench/peers/get $(PEERS_IN)
@@ -55,8 +58,10 @@ $(B)/tests/bench/libflash3.so: tests/bench/peers/flash3.cu tests/bench/peers/get
 	$(call say,NVCC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)tests/bench/peers/get $(PEERS_IN)
-	$(Q)$(NVCC) -O3 -std=c++17 --use_fast_math --expt-relaxed-constexpr --expt-extended-lambda -DNDEBUG -w $(ARCH_SM90A) \
-	    -DCUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED -DCUTLASS_ENABLE_GDC_FOR_SM90 $(FLASH3_WITHOUT:%=-DFLASHATTENTION_DISABLE_%) \
+	$(Q)$(NVCC) -O3 -std=c++17 --use_fast_math --expt-relaxed-constexpr --expt-extended-lambda -DNDEBUG -w \
+	    $(ARCH_SM90A) \
+	    -DCUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED -DCUTLASS_ENABLE_GDC_FOR_SM90 \
+	    $(FLASH3_WITHOUT:%=-DFLASHATTENTION_DISABLE_%) \
 	    -I$(PEERS_IN)/flash-attention/hopper -I$(PEERS_IN)/cutlass/include -Xcompiler -fPIC -shared $< -o $(NEW) $(renamed)
 bench-attention: $(B)/library/libattention13.so $(FLASH3)
 	$(COMMIT) tests/bench/attention.py $(FLASH3:%=--flash3 %) $(ARGS) && tests/bench/figures
@@ -72,7 +77,8 @@ $(BENCH_PATCHED): $(BENCH_OBJECTS) $(PATCHES_INC) $(LINK_STAMP) tests/tools/patc
                   $(wildcard $(CHAPTER_DIRS:%=%/*.cu) $(CHAPTER_DIRS:%=%/*.h) common/*.h common/device/*.h)
 	$(Q)$(PATCHES) object $(planned_patches) | grep -v '	ok' >&2 || true
 	$(call say,LINK,$@)
-	$(Q)$(call link,$(filter %.o,$^) $$(for id in $(planned_patches); do ls build/ex*/$$id/gpu_ex*_$$id.o 2>/dev/null; done))
+	$(Q)$(call link,$(filter %.o,$^) \
+	    $$(for id in $(planned_patches); do ls build/ex*/$$id/gpu_ex*_$$id.o 2>/dev/null; done))
 
 bench-build: $(BENCH) $(BENCH_PATCHED)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Can the plans be read? Does the measuring program time what is right, strike out what is wrong, hangs or fails, and say so?
-# With a GPU of a few lines of C that has a clock of its own (mock.c): nothing here depends on real time.
+# Can the plans be read? Does the measuring program time what is right, strike out what is wrong, hangs or fails, and
+# say so? With a GPU of a few lines of C that has a clock of its own (mock.c): nothing here depends on real time.
 use strict;
 use warnings;
 use File::Temp 'tempdir';

@@ -1,294 +1,261 @@
-# blocks.pl - a part of figures: the tables of chapters with a problem of their own, the survey, and the pictures.
+# blocks.pl - a part of figures: words and cells of tables, and the tables of the ladder, of limits and of experiments.
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 
-our ($NONE, @LADDER, @FP8, $FEW, @chapters);
+our ($NONE, $RESULTS, $SMALL, $COUNT, $root, @BOUND, @SHAPES, @LADDER, %MODE, @runs, @chapters, %chapter);
 
-my %LABEL = (cublas => 'cuBLASLt, its first choice', cublaslt => 'best of eight of cuBLASLt');
-sub label { return $LABEL{ $_[0] } // $_[0] }
-sub copy_rate { my ($run) = @_; return median_at($run, '0x0x0', 'copy') }
+# ---- text ----------------------------------------------------------------------------------------------------------
 
-# TB/s, if each operand is read once and C written: with `bits` a weight.
-sub moved {
-    my ($size, $tflops, $bits) = @_;
-    my ($m, $n, $k) = split /x/, $size;
-    my $scales = $bits == 4 ? 2 * $n * $k / 128 : 4 * ($m * $k / 128 + $n * $k / 128 / 128);
-    return ($n * $k * $bits / 8 + $scales + $m * $k + 2 * $m * $n) / ms_of($size, $tflops) * 1e-9;
+sub shape_text {
+    my ($m, $n, $k) = split /x/, $_[0];
+    return $NONE if !$m;
+    return $m == $n && $n == $k ? "$m³" : "$m x $n x $k";
+}
+sub tflops_text { my ($x) = @_; return sprintf $x >= 99.95 ? '%.0f' : $x >= 9.995 ? '%.1f' : '%.2f', $x }
+sub ratio_text { my ($x) = @_; return sprintf $x >= 0.0995 ? '%.3f' : '%.4f', $x }
+sub times_text { my ($x) = @_; return sprintf $x >= 9.9995 ? '%.1f' : '%.3f', $x }
+sub exact_text { my ($x) = @_; return sprintf $x >= 9.995 ? '%.1f' : '%.2f', $x }
+sub figure_text { my ($x) = @_; return sprintf $x < 100 ? '%.1f' : '%.0f', $x }
+sub range_text { my ($cell, $text) = @_; return $text->($cell->{min}) . ' to ' . $text->($cell->{max}) }
+sub listed { my $last = pop; return @_ ? join(', ', @_) . " and $last" : $last }
+
+sub tflops_at { my ($run, $size, $kernel) = @_; my $cell = $run->{cell}{$size}{$kernel}; return $cell ? tflops_text($cell->{median}) : $NONE }
+sub ratio_at ($run, $size, $kernel) {
+    return $kernel eq 'cublas' ? 1 : has($run, $size, $kernel) ? ratio_text($run->{cell}{$size}{$kernel}{ratio}) : $NONE;
 }
 
-sub fp8 {
-    my ($card) = @_;
-    my $run = mode_run('fp8', $card);
-    my @others = others($run);
-    my $copy = copy_rate($run);
+# "1.013 [0.996]": the geometric mean of ratios, and the least; undef if there is none.
+sub mean_of {
+    my @ratios = sort { $a <=> $b } grep { $_ } @_;
+    my $logs = 0;
+    $logs += log for @ratios;
+    return @ratios ? ratio_text(exp($logs / @ratios)) . ' [' . ratio_text($ratios[0]) . ']' : undef;
+}
+# Of a kernel's ratios to cuBLAS over the compute-bound shapes.
+sub mean_text ($run, $kernel) {
+    return $kernel eq 'cublas' ? 1 : mean_of(map { has($run, $_, $kernel) ? $run->{cell}{$_}{$kernel}{ratio} : () } @BOUND) // $NONE;
+}
+
+# What such means had to leave out; '' if nothing.
+sub gaps_text ($run, @kernels) {
     my $text = '';
-    for my $few (0, 1) {
-        my @sizes = sizes_with($run, $few) or next;
-        $text .= head('M x N x K', '10 TFLOP/s', 'least to most', (map { label($_) } @others), '10 / the best of them',
-            $few ? ('10 TB/s', 'of a copy') : ());
-        for my $size (@sizes) {
-            my $own = $run->{cell}{$size}{10};
-            my $rate = median_at($run, $size, 10);
-            my $moved = $rate && moved($size, $rate, 8);
-            $text .= line(shape_text($size), tflops_at($run, $size, 10), $own ? range_text($own, \&tflops_text) : $NONE,
-                (map { tflops_at($run, $size, $_) } @others), or_none(over($rate, best_other($run, $size)), \&three_digits),
-                $few ? (or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits)) : ());
-        }
-        $text .= $few ? "\nTB/s: each operand read once, C written once; beside it the share of what a device copy moves"
-            . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\n"
-            : line('mean of six [least]', '', '', ('') x @others, fp8_mean($run) // $NONE)
-            . "\nMean: geometric, over the six. $NONE: it refuses the shape.\n\n";
-    }
-    return "$text\n" . source_text($run, 'paused') . "\n";
-}
-
-# The sizes with few rows, or the others: those of @FP8 first.
-sub sizes_with {
-    my ($run, $few) = @_;
-    my %listed = map { $_ => 1 } @FP8;
-    my @sizes = grep { (rows_of($_) <= $FEW) == $few } sizes_of($run);
-    my %there = map { $_ => 1 } @sizes;
-    return ((grep { $there{$_} } @FP8), grep { !$listed{$_} } @sizes);
-}
-
-# The sizes of a run with these weights, by M.
-sub by_rows { my ($run, $weights) = @_; return sort { rows_of($a) <=> rows_of($b) } grep { /^\d+x\Q$weights\E$/ } sizes_of($run) }
-sub weights_of { my ($run) = @_; my %seen; return grep { !$seen{$_}++ } map { s/^\d+x//r } sizes_of($run) }
-
-sub w4a8 {
-    my ($card) = @_;
-    my $run = mode_run('w4a8', $card);
-    my @others = others($run);
-    my $copy = copy_rate($run);
-    my $text = head('N x K', 'M', '11 TFLOP/s', 'least to most', '10_fp8', (map { label($_) } @others), '11 / 10',
-        (map { '11 / ' . label($_) } @others), '11 TB/s', 'of a copy');
-    my @slower;
-    for my $weights (weights_of($run)) {
-        my $from;
-        for my $size (by_rows($run, $weights)) {
-            my ($m, $n, $k) = split /x/, $size;
-            my ($own, $fp8, $rate) = ($run->{cell}{$size}{11}, median_at($run, $size, 10), median_at($run, $size, 11));
-            my $moved = $rate && moved($size, $rate, 4);
-            $text .= line("$n x $k", $m, tflops_at($run, $size, 11), $own ? range_text($own, \&tflops_text) : $NONE,
-                (map { tflops_at($run, $size, $_) } 10, @others), (map { or_none(over($rate, median_at($run, $size, $_)), \&three_digits) } 10, @others),
-                or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits));
-            $from //= $m if $rate && $fp8 && $rate < $fp8;
-        }
-        push @slower, (defined $from ? "from M = $from at " : 'at no M here at ') . $weights =~ s/x/ x /r;
-    }
-    return $text . "\nTB/s: weights, scales and activations read once, C written once; beside it the share of what a device copy moves"
-        . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run, 'paused') . "\n";
-}
-
-# Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is.
-sub of_several {
-    my ($card) = @_;
-    my @runs = grep { defined } map { several($card, $_) } 2 .. 8;
-    refuse_block('no CSV has rows of mode several') if !@runs;
-    my @ways = ([ 'product', 'the product only' ], [ 'nccl', 'cuBLAS and NCCL' ], [ 'copies', 'cuBLAS and copies' ], [ '12', '12' ],
-        [ '12 copies', '12, A by copy engines' ]);
-    my $text = '';
-    for my $run (@runs) {
-        my @shown = grep { my $way = $_->[0]; grep { $_->[1] =~ / \Q$way\E$/ } @{ $run->{rows} } } @ways;
-        $text .= "\n" if $text ne '';
-        $text .= head($run->{gpu}, 'M x N x K', (map { "$_->[1], ms" } @shown), '12 to NCCL');
-        for my $size (sizes_of($run)) {
-            for my $pattern (qw(gather_c gather_a reduce_scatter all_reduce)) {
-                my ($own, $nccl) = map { median_at($run, $size, "$pattern $_") } '12', 'nccl';
-                next if !$own;
-                $text .= line($pattern, shape_text($size), (map { or_none(median_at($run, $size, "$pattern $_->[0]"), sub { ms_text(ms_of($size, $_[0])) }) } @shown),
-                    or_none(over($own, $nccl), \&three_digits));
-            }
-        }
-        $text .= "\n" . source_text($run, 'paused') . "\n";
+    for my $kernel (@kernels) {
+        my @gaps = map { shape_text($_) } grep { !has($run, $_, $kernel) } @BOUND;
+        $text .= @gaps == @BOUND ? " $kernel has not been measured yet."
+            : @gaps ? " $kernel was not run at " . join(', ', @gaps) . ', and its mean is over the rest.' : '';
     }
     return $text;
 }
 
-sub attention_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 13), best_other($run, $_)) } sizes_of($run)) // refuse_block('no CSV has 13 beside another') }
+sub link_text { my ($file) = @_; return '[' . ($file =~ s{.*/}{}r) . "]($root$file)" }
+sub chapter_link { my ($c) = @_; return "[$c->{name}]($root$c->{path})" }
+sub source_text { my ($run, $mode) = @_; return "$run->{gpu}, $run->{date}, commit $run->{commit}" . ($mode ? ', with pauses between samples' : '') . ': ' . link_text($run->{file}) }
+# On the front page a link has to do: each CSV says card, date, commit and how.
+sub sources { return 'Figures: ' . join(', ', map { "[$_->{gpu} $_->{date}]($root$_->{file})" } @_) . '.' }
+sub line { return join('', map { $_ eq '' ? '| ' : "| $_ " } @_) . "|\n" }
 
-sub attention {
-    my ($card) = @_;
-    my $run = mode_run('attention', $card);
-    my @others = others($run);
-    my $text = head('head size', 'tokens', 'mask', '13 TFLOP/s', 'least to most', (map { label($_) } @others), '13 / the fastest of them');
-    for my $size (sizes_of($run)) {
-        my ($m, undef, $k, $d, $causal) = split /[x _]/, $size;
-        my $own = $run->{cell}{$size}{13} or next;
-        $text .= line($d, $m / $k . " x $k", $causal ? 'causal' : '', tflops_text($own->{median}), range_text($own, \&tflops_text),
-            (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
-    }
-    return $text . line('mean [least]', ('') x (4 + @others), attention_mean($run)) . "\n" . source_text($run, 'paused') . "\n";
+# The head of a table whose columns are right-aligned but for the first.
+sub head { return line(@_) . line('---', ('---:') x $#_) }
+
+# ---- blocks --------------------------------------------------------------------------------------------------------
+
+sub whole_run {
+    return newest('paused', $_[0]) // refuse_block('no CSV has a whole run with pauses: cuBLAS and the chapters from 02 at all twelve shapes');
+}
+sub chapter_named { return $chapter{ $_[0] } // refuse("there is no chapter \"$_[0]\"; chapters are ", join ' ', map { $_->{name} } @chapters) }
+# Ends a block with a sentence in place of its figures.
+sub refuse_block { die { instead => "Not measured: $_[0].\n" } }
+
+# The speed of this kernel's instruction alone, in TFLOP/s; 0 if there is none.
+sub ceiling ($limits, $kernel) {
+    my $instruction = $kernel =~ /^(?:01|02\.1)$/ ? 'none' : $kernel =~ /^0[2-5]\b/ ? 'mma.sync ' : 'wgmma ';
+    my ($name) = grep { index($_, $instruction) == 0 } map { $_->[1] } @{ $limits->{rows} // [] };
+    return defined $name ? $limits->{cell}{'0x0x0'}{$name}{median} : 0;
 }
 
-# The points of attention.py --more: lengths that are no multiple of a tile, few keys, few queries, grouped heads.
-sub attention_more {
+sub ladder {
     my ($card) = @_;
-    my $run = mode_run('attention_more', $card);
-    my @others = others($run);
-    my $text = head('heads', 'queries', 'keys', '13, µs', '13 TFLOP/s', (map { label($_) } @others), '13 / the fastest of them');
-    for my $size (sizes_of($run)) {
-        my ($m, $n, $keys, $d, $rest) = $size =~ /^(\d+)x(\d+)x(\d+) (\d+)(.*)/;
-        my $causal = $rest =~ /causal/;
-        my $queries = $rest =~ /_(\d+)_queries/ ? $1 : $keys;
-        my $kv = $rest =~ /_(\d+)_of_kv/ ? " and $1" : '';
-        my $own = $run->{cell}{$size}{13} or next;
-        my $seen = $causal ? $queries * ($keys - ($queries - 1) / 2) : $queries * $keys;
-        my $us = 4 * ($m / $queries) * $n * $seen / $own->{median} / 1e6;
-        $text .= line($n / $d . "$kv of $d", $m / $queries . " x $queries" . ($causal ? ', causal' : ''), $keys, sprintf('%.1f', $us), tflops_text($own->{median}),
-            (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
+    my $run = whole_run($card);
+    my $limits = newest('experiment limits', $run->{card}) // {};
+    my @rungs = rungs($run);
+    my $text = head('chapter', 'TFLOP/s at 8192³', '4096³', '2048³', 'ratio to cuBLAS at 8192³', '4096³', '2048³',
+        'mean of seven [least]', 'of the ceiling');
+    for my $row ((map { [ $_->{kernel} =~ /\./ ? "$_->{link} $_->{name}" : $_->{link}, $_->{kernel} ] } @rungs), [ 'cuBLAS', 'cublas' ], [ 'best of eight cuBLASLt', 'cublaslt' ]) {
+        my ($label, $kernel) = @$row;
+        my ($best, $cell) = (ceiling($limits, $kernel), $run->{cell}{ $LADDER[0] }{$kernel});
+        $text .= line($label, (map { tflops_at($run, $_, $kernel) } @LADDER), (map { ratio_at($run, $_, $kernel) } @LADDER),
+            mean_text($run, $kernel), $best && $cell ? sprintf('%.2f', $cell->{median} / $best) : $NONE);
+    }
+    $text .= "\nMean: the geometric mean of the ratio to cuBLAS over the seven compute-bound shapes, "
+        . listed(map { shape_text($_) } @BOUND) . '; in brackets the least of the seven.' . gaps_text($run, map { $_->{kernel} } @rungs) . "\n";
+    if ($limits->{file}) {
+        my $same = $limits->{date} eq $run->{date} && $limits->{commit} eq $run->{commit};
+        $text .= 'Ceiling: the speed at 8192³ as a share of mma.sync alone (02 to 05; ' . tflops_text(ceiling($limits, '02'))
+            . ' TFLOP/s) or wgmma alone (06 to 08, cuBLAS; ' . tflops_text(ceiling($limits, '08')) . ' TFLOP/s), from '
+            . link_text($limits->{file}) . ($same ? '' : " of $limits->{date}, commit $limits->{commit}") . ".\n";
     }
     return "$text\n" . source_text($run, 'paused') . "\n";
 }
 
-# ---- the picture ---------------------------------------------------------------------------------------------------
-
-sub svg_head {
-    my ($width, $height, $run, $title) = @_;
-    my $source = ($run->{file} =~ s{.*/}{}r) . ", commit $run->{commit}";
-    return <<"SVG";
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width $height" width="$width" height="$height" role="img">
-<!-- drawn by tests/bench/figures from $source -->
-<title>$title</title>
-<style>
-text{font:12px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}.mid{text-anchor:middle}.end{text-anchor:end}
-.page{fill:#fff}.grid{stroke:#d8dee4}.axis{stroke:#59636e}.one{stroke:#c8324a;stroke-width:1.5}text.one{fill:#c8324a;stroke:none}
-.a{fill:#2f5f9e}.b{fill:#58a68f}.c{fill:#f0c05a}.on{font-size:9.5px;text-anchor:middle}text.on{fill:#101418}text.on.a{fill:#fff}
-text.low{font-size:10px;text-anchor:middle}
-\@media (prefers-color-scheme:dark){
-text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9198a1}.one{stroke:#ff7b8f}text.one{fill:#ff7b8f}
-}
-</style>
-<rect class="page" width="$width" height="$height"/>
-SVG
-}
-
-# A row for each rung of the ladder and each peer: a bar for the first size, marks for the others, as ratios to cuBLAS. The three
-# differ in shape and brightness.
-sub picture {
-    my $run = whole_run($_[0]);
-    my @rows = map { [ $_->{kernel}, $_->{kernel}, $_->{name} ] } rungs($run);
-    my %seen = map { $_ => 1 } 'cublas', 'cublaslt', (map { $_->[0] } @rows), map { $_->{number} } @chapters;
-    push @rows, map { [ $_, '', $_ ] } grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
-    @rows = grep { my $kernel = $_->[0]; grep { has($run, $_, $kernel) } @LADDER } @rows;
-    my ($left, $unit, $top, $step) = (262, 430, 56, 22); # unit: the length of cuBLAS
-    my ($width, $base) = (800, $top + $step * @rows);
-    my $height = $base + 30;
-    my $title = "$run->{gpu}, $run->{date}, commit $run->{commit}; cuBLAS " . listed(map { tflops_at($run, $_, 'cublas') } @LADDER) . ' TFLOP/s';
-    my $svg = svg_head($width, $height, $run, 'The ladder: speed of each step, as a ratio to cuBLAS') . qq(<text x="8" y="18">$title</text>\n);
-    my @mark = ('<rect class="a" x="-6" y="-6" width="12" height="12"/>', '<circle class="b" r="5"/>', '<path class="c" d="M0 -6L6 5H-6Z"/>');
-    for my $s (0 .. 2) {
-        my $x = $left + 6 + 100 * $s;
-        $svg .= qq(<g transform="translate($x 36)">$mark[$s]<text x="12" y="4">) . shape_text($LADDER[$s]) . "</text></g>\n";
-    }
-    for my $tick (map { $_ / 10 } 0, 2, 4, 6, 8, 10, 12) {
-        my ($x, $y) = ($left + $unit * $tick, $base + 18);
-        $svg .= qq(<path class="grid" d="M$x ${top}V$base"/><text class="mid" x="$x" y="$y">) . sprintf('%.1f', $tick) . "</text>\n";
-    }
-    for my $i (0 .. $#rows) {
-        my ($kernel, $number, $name) = @{ $rows[$i] };
-        my $y = $top + $step * $i + $step / 2;
-        my ($text, $end) = ($y + 4, $left - 8);
-        $svg .= qq(<text x="8" y="$text">$number</text><text x="46" y="$text">$name</text>);
-        my $x = $left;
-        for my $s (grep { has($run, $LADDER[$_], $kernel) } 0 .. 2) {
-            my $ratio = $run->{cell}{ $LADDER[$s] }{$kernel}{ratio};
-            my $at = sprintf '%.1f', $left + $unit * $ratio;
-            $x = $at if $at > $x;
-            $svg .= $s == 0 ? sprintf qq(<rect class="a" x="$left" y="%d" width="%.1f" height="12"/>), $y - 6, $unit * $ratio
-                : qq(<g transform="translate($at $y)">$mark[$s]</g>);
-        }
-        my ($first) = map { $run->{cell}{ $LADDER[0] }{$kernel}{ratio} } grep { has($run, $LADDER[0], $kernel) } 1;
-        $svg .= qq(<text x="@{[ $x + 10 ]}" y="$text">) . ratio_text($first) . '</text>' if defined $first;
-        $svg .= "\n";
-    }
-    my $one = $left + $unit;
-    return $svg . qq(<path class="axis" d="M$left ${top}V$base"/><path class="one" d="M$one ${top}V$base"/>)
-        . qq(<text class="one mid" x="$one" y="@{[ $top - 6 ]}">cuBLAS = 1</text>\n</svg>\n);
-}
-
-# The newest survey of this card, or that of a seed.
-sub said_survey {
-    my ($card, $seed) = @_;
-    require './tests/bench/survey';
-    my $run = newest('experiment survey', $card, sub { my $of = Survey::seed_of($_[0]{file}) // 0; return $of == ($seed // $of) })
-        // refuse_block("no CSV in tests/bench/results has a survey");
-    return ($run, Survey::said($run->{file}));
-}
-
-sub survey {
-    my ($run, $said) = said_survey(@_);
-    my $text = head('', 'shapes', 'geometric mean', 'least', '5 % are below', '10 %', '25 %', '50 %');
-    for (@{ $said->{lines} }) {
-        my ($name, @ratios) = @$_;
-        my ($count, @shares) = Survey::shares(@ratios);
-        $text .= line($name, $count, map { three_digits($_) } @shares);
-    }
-    return "$text\nSeed " . Survey::seed_of($run->{file}) . '. ' . source_text($run) . ".\n";
-}
-
-# Shapes of the survey: what there is to compute against the ratio, a mark for each, by kind.
-sub surveyed {
-    my ($run, $said) = said_survey(@_);
-    my @points = @{ $said->{points} };
-    my ($width, $height, $left, $base, $decade) = (760, 318, 64, 270, 110); # from 0.01 GFLOP on
-    my ($low, $high) = map { my $least = $_; (sort { $a <=> $b } map { $_->[2] } @points)[$least] } 0, -1;
-    $low = int($low * 5) / 5;
-    my $unit = ($base - 44) / (int($high * 5 + 1) / 5 - $low);
-    my $svg = svg_head($width, $height, $run, 'Shapes that a seed has drawn: speed of 09, as a ratio to cuBLAS')
-        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}, seed ) . Survey::seed_of($run->{file}) . "</text>\n";
-    my $mark = sub {
-        my ($kind, $x, $y, $text) = @_;
-        my $shape = ('circle r="4"', 'rect x="-3.5" y="-3.5" width="7" height="7"', 'path d="M0 -5L5 4H-5Z"')[$kind];
-        return sprintf qq(<g transform="translate(%.1f %.1f)"><$shape class="%s"/>$text</g>\n), $x, $y, (qw(a b c))[$kind];
-    };
-    for my $kind (0 .. 2) {
-        $svg .= $mark->($kind, $left + 130 * $kind, $base + 36, qq(<text x="9" y="4">$Survey::KINDS[$kind]</text>));
-    }
-    for (my $tick = $low; $base - $unit * ($tick - $low) > 40; $tick += 0.2) {
-        my ($y, $end) = (sprintf('%.1f', $base - $unit * ($tick - $low)), $left - 8);
-        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$y" dy="4">) . sprintf('%.1f', $tick) . "</text>\n";
-    }
-    for my $power (-2 .. 4) {
-        $svg .= sprintf qq(<text class="mid" x="%d" y="%d">%s</text>\n), $left + $decade * ($power + 2), $base + 16, 10**$power;
-    }
-    my ($half, $end, $one) = (($base + 44) / 2, $width - 8, sprintf '%.1f', $base - $unit * (1 - $low));
-    $svg .= qq{<text class="mid" transform="translate(16 $half) rotate(-90)">ratio to cuBLAS</text>}
-        . qq(<text class="end" x="$end" y=") . ($base + 40) . qq(">GFLOP</text>\n<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>\n);
-    for (@points) {
-        my ($shape, $kind, $ratio) = @$_;
-        my ($m, $n, $k) = split /x/, $shape;
-        my $decades = log(2 * $m * $n * $k / 1e7) / log(10);
-        $svg .= $mark->($kind, $left + $decade * ($decades > 0 ? $decades : 0), $base - $unit * ($ratio - $low),
-            '<title>' . shape_text($shape) . ': ' . three_digits($ratio) . '</title>');
-    }
-    return "$svg</svg>\n";
-}
-
-# How many kernels 09 needs: their number against the mean, the tenth percentile and the least ratio to cuBLAS.
-sub kernel_curve {
+# Others' kernels that were linked into the run, beside the last two chapters.
+sub peers {
     my ($card) = @_;
-    my $run = newest('experiment kernels', $card) // refuse_block('no CSV has the curve of kernels');
-    my %at = %{ $run->{cell}{'0x0x0'} };
-    my ($width, $height, $left, $base, $top, $low, $high) = (640, 300, 56, 250, 34, 0.7, 1.12);
-    my $y = sub { my ($ratio) = @_; return sprintf '%.1f', $base - ($base - $top) * ($ratio - $low) / ($high - $low) };
-    my $x = sub { my ($count) = @_; return sprintf '%.1f', $left + ($width - $left - 90) * $count / 80 };
-    my $svg = svg_head($width, $height, $run, 'Kernels of 09: how many, against the ratio to cuBLAS')
-        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}</text>\n);
-    for my $tick (map { $_ / 10 } 7 .. 11) {
-        $svg .= sprintf qq(<path class="grid" d="M$left %sH$width"/><text class="end" x="%d" y="%s" dy="4">%.1f</text>\n), $y->($tick), $left - 8, $y->($tick), $tick;
+    my %ours = (cublas => 1, cublaslt => 1, (map { ("$_->{number} by formula" => 1) } @chapters), map { $_->{number} => 1 } @chapters);
+    my $peers_of = sub { my %known = %ours; return grep { !$known{$_}++ } map { $_->[1] } @{ $_[0]{rows} } };
+    # The newest ladder with peers: they are not linked each time.
+    my $run = newest('paused', $card, sub { is_whole($_[0]) && $peers_of->($_[0]) }) // refuse_block('no peer was linked: make bench PEERS=1 measures them');
+    my @peers = $peers_of->($run);
+    my @columns = ((map { $_->{number} } @chapters[ -2, -1 ]), @peers);
+    return head('M x N x K', @columns)
+        . join('', map { my $s = $_; line(shape_text($s), map { ratio_at($run, $s, $_) } @columns) } @SHAPES)
+        . line('mean of seven [least]', map { mean_text($run, $_) } @columns)
+        . "\nRatios to cuBLAS. Mean: geometric, $SMALL." . gaps_text($run, @columns) . "\n\n" . source_text($run, 'paused') . "\n";
+}
+
+# The ladder of the front page: what each step and each chapter without steps adds, and one size; of the last chapters
+# also the mean.
+sub front {
+    my $run = whole_run($_[0]);
+    my $text = line('chapter', 'adds', "TFLOP/s at 8192³", 'ratio to cuBLAS') . line('---', '---', '---:', '---:');
+    for my $rung (rungs($run)) {
+        $text .= line($rung->{link}, $rung->{adds}, tflops_at($run, $LADDER[0], $rung->{kernel}), ratio_at($run, $LADDER[0], $rung->{kernel}));
     }
-    $svg .= sprintf qq(<text class="mid" x="%s" y="%d">%d</text>\n), $x->(10 * $_), $base + 18, 10 * $_ for 1 .. 8;
-    $svg .= sprintf qq(<text class="mid" x="%s" y="%d">kernels</text>\n), $x->(40), $base + 38;
-    my @counts = sort { $a <=> $b } grep { /^\d+$/ } keys %at;
-    for ([ 'a', 'mean', 'mean' ], [ 'b', '10 %', '10 % are below' ], [ 'c', 'least', 'least' ]) {
-        my ($class, $unit, $name) = @$_;
-        for my $count (grep { ($at{$_}{more}{$unit} // 0) >= $low } @counts) {
-            $svg .= sprintf qq(<circle class="$class" cx="%s" cy="%s" r="2.5"/>\n), $x->($count), $y->($at{$count}{more}{$unit});
+    my @last = grep { defined } (grep { $_->{top} } @chapters)[-1], grep { !$_->{top} } @chapters;
+    return $text . line('cuBLAS', 'its default choice', tflops_at($run, $LADDER[0], 'cublas'), 1)
+        . "\nOn average over seven large shapes (in brackets the least), "
+        . listed(map { chapter_link($_) . ' has ' . mean_text($run, $_->{number}) } @last) . " of cuBLAS.\n\n" . sources($run) . "\n";
+}
+
+# The line that a chapter opens with.
+sub headline {
+    my ($card, $number) = @_;
+    chapter_named($number);
+    return headline_of_kind($card, $number) if $MODE{$number};
+    my $run = whole_run($card);
+    my ($before) = (sort { $b cmp $a } grep { $_ lt $number } map { $_->{number} } @chapters)[0];
+    my $source = "; $run->{gpu}, $run->{date}; [all shapes](" . ($chapter{$number}{top} ? "${root}book/measuring.md#all-shapes" : 'notes.md#measured') . "))\n";
+    if (!$chapter{$number}{top}) {
+        return '**' . join(' → ', map { mean_text($run, $_) } $before, $number) . ' of cuBLAS, mean of seven large shapes [least]**'
+            . " (chapter $before → chapter $number$source";
+    }
+    my @of = map { tflops_at($run, $LADDER[0], $_) } grep { defined } $before, $number;
+    return '**' . join(' → ', @of) . ' TFLOP/s at ' . shape_text($LADDER[0]) . ', ' . ratio_at($run, $LADDER[0], $number) . ' of cuBLAS**'
+        . (defined $before ? " (chapter $before → chapter $number" : " (chapter $number") . $source;
+}
+
+sub shapes {
+    my $run = whole_run($_[0]);
+    my @numbers = map { $_->{number} } @chapters;
+    return head('M x N x K', 'cuBLAS TFLOP/s', @numbers, 'cuBLASLt')
+        . join('', map { my $s = $_; line(shape_text($s), tflops_at($run, $s, 'cublas'), map { ratio_at($run, $s, $_) } @numbers, 'cublaslt') } @SHAPES)
+        . line('mean of seven [least]', '', map { mean_text($run, $_) } @numbers, 'cublaslt')
+        . "\nRatios to cuBLAS; cuBLASLt is the best of eight algorithms. Mean: geometric, $SMALL." . gaps_text($run, @numbers)
+        . "\n\n" . source_text($run, 'paused') . "\n";
+}
+
+sub chapter_rows {
+    my ($card, $number) = @_;
+    chapter_named($number);
+    my $run = whole_run($card);
+    my $formula = "$number by formula";
+    my $planned = grep { has($run, $_, $formula) } @SHAPES;
+    my ($before) = grep { defined } (sort { $b cmp $a } grep { $_ lt $number } map { $_->{number} } @chapters)[0];
+    my $text = head('M x N x K', "$number TFLOP/s", 'least to most', 'ratio to cuBLAS',
+        $planned ? 'by the formula' : (),
+        defined $before ? ("$before TFLOP/s", "$before ratio", "$number / $before") : ());
+    for my $size (@SHAPES) {
+        my ($own, $other) = map { $run->{cell}{$size}{$_} } $number, $before // '';
+        $text .= line(shape_text($size), $own ? (exact_text($own->{median}), range_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 3,
+            $planned ? ratio_at($run, $size, $formula) : (),
+            defined $before ? ($other ? exact_text($other->{median}) : $NONE, ratio_at($run, $size, $before),
+                $own && $other ? times_text($own->{median} / $other->{median}) : $NONE) : ());
+    }
+    my @both = grep { defined } $number, $before;
+    return $text . line('mean of seven [least]', '', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? ('', mean_text($run, $before), '') : ())
+        . "\nMean: geometric, $SMALL." . gaps_text($run, @both) . "\n\n" . source_text($run, 'paused') . "\n";
+}
+
+sub limits {
+    my ($card) = @_;
+    my $run = newest('experiment limits', $card) // refuse_block('no CSV has what the chip can do at best; make limits writes one');
+    my $text = head('alone', 'median', 'least to most', 'unit');
+    for my $row (@{ $run->{rows} }) {
+        my $cell = $run->{cell}{ $row->[0] }{ $row->[1] };
+        $text .= line($row->[1], sprintf('%.2f', $cell->{median}), sprintf('%.2f to %.2f', @$cell{qw(min max)}), $cell->{unit}) if $cell->{unit};
+    }
+    return "$text\n" . source_text($run, 'paused') . "\n";
+}
+
+# The variants of an experiment in the order of the plan, as [ NAME, the variant that it is compared with ].
+sub variants ($name) {
+    my ($base, @variants);
+    for my $line (split /\n/, contents('tests/bench/plans/experiments')) {
+        my ($group, $variant) = map { s/^\s+|\s+$//gr } split /\|/, $line;
+        next if $line =~ /^(?:#|\s*$)/ || $group ne $name;
+        $base = $variant if $variant =~ s/^= // || !defined $base;
+        push @variants, [ $variant, $base ];
+    }
+    return @variants ? @variants : refuse("there is no experiment \"$name\" in tests/bench/plans/experiments");
+}
+
+# latency's launches take a + b K / 64. b between the first K and the third, and between the last two, where L2 does not
+# keep the operands.
+sub latency ($run, @variants) {
+    my @sizes = sort { (split /x/, $a)[2] <=> (split /x/, $b)[2] } sizes_of($run);
+    my @k_tiles = map { (split /x/)[2] / 64 } @sizes;
+    my ($text, $rows) = (head('µs', map({ 'K = ' . 64 * $_ } @k_tiles), 'a', 'b', "b from K = ${\(64 * $k_tiles[-2])}"), '');
+    for my $variant (@variants) {
+        my @tflops = grep { $_ } map { $run->{cell}{$_}{$variant}{median} } @sizes;
+        next if @tflops < @sizes;
+        my @us = map { 1000 * ms_of($sizes[$_], $tflops[$_]) } 0 .. $#sizes;
+        my ($b, $far) = map { ($us[ $_->[1] ] - $us[ $_->[0] ]) / ($k_tiles[ $_->[1] ] - $k_tiles[ $_->[0] ]) } [ 0, 2 ], [ -2, -1 ];
+        $rows .= line($variant, map { two_digits($_) } @us, $us[0] - $b * $k_tiles[0], $b, $far);
+    }
+    return ($text, $rows);
+}
+
+# A size has its rows, if there is one or something was counted; of several sizes each has a column.
+sub experiment {
+    my ($card, $name) = @_;
+    my @variants = variants($name);
+    my $run = newest("experiment $name", $card) // refuse_block("no CSV in $RESULTS has this experiment");
+    my @units = @{ $run->{units} // [] };
+    my %seen;
+    my @sizes = grep { !$seen{$_}++ } map { $_->[0] } @{ $run->{rows} };
+    my @missing = grep { my $variant = $_; !grep { $run->{cell}{$_}{$variant} } @sizes } map { $_->[0] } @variants;
+    my $ratio = sub {
+        my ($cell, $base) = @_;
+        return $base && $base->{median} ? sprintf('%.3f', $cell->{median} / $base->{median}) : $NONE;
+    };
+    my ($text, $rows);
+    if ($name eq 'latency') {
+        ($text, $rows) = latency($run, map { $_->[0] } @variants);
+    } elsif (@sizes > 1 && !@units) {
+        $text = head('TFLOP/s (least to most) ratio', map { shape_text($_) } @sizes);
+        for my $variant (@variants) {
+            my @cells = map {
+                my ($cell, $base) = @{ $run->{cell}{$_} }{@$variant};
+                !$cell ? '' : $cell->{instead} // figure_text($cell->{median}) . ' (' . range_text($cell, \&figure_text) . ') ' . $ratio->($cell, $base);
+            } @sizes;
+            $rows .= line($variant->[0], @cells) if grep { $_ ne '' } @cells;
         }
-        $svg .= sprintf qq(<text x="%s" y="%s" dy="4">%s</text>\n), $x->(81), $y->($at{ $counts[-1] }{more}{$unit}), $name;
+    } else {
+        $text = head('variant', 'M x N x K', 'TFLOP/s', 'least to most', 'ratio', 'SM MHz', @units) =~ s/---:/---/r;
+        for my $size (@sizes) {
+            for my $variant (@variants) {
+                my ($cell, $base) = @{ $run->{cell}{$size} }{@$variant};
+                next if !$cell;
+                $rows .= line($variant->[0], shape_text($size), $cell->{instead} ? ($cell->{instead}, ('') x (3 + @units))
+                    : (figure_text($cell->{median}), range_text($cell, \&figure_text), $ratio->($cell, $base),
+                    defined $cell->{more}{MHz} ? sprintf('%.0f', $cell->{more}{MHz}) : $NONE, map { $cell->{more}{$_} // $NONE } @units));
+            }
+        }
     }
-    return $svg . sprintf qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left %sH$width"/>\n</svg>\n), $y->(1);
+    refuse_block("no CSV in $RESULTS has this experiment") if !defined $rows;
+    return $text . $rows . (@missing ? "\nNot measured yet: " . listed(@missing) . ".\n" : '')
+        . "\nMeasured: $run->{gpu}, $run->{date}, commit $run->{commit} (" . link_text($run->{file}) . ").\n";
 }
 
 1;

@@ -1,5 +1,5 @@
-/* cublaslt.c - cuBLASLt through dlopen, with the few declarations that it needs. As in common/harness/cublas.c, its first
- * operand is our B. */
+/* cublaslt.c - cuBLASLt through dlopen, with the few declarations that it needs. As in common/harness/cublas.c, its
+ * first operand is our B. */
 #include "cublaslt.h"
 
 enum {
@@ -86,8 +86,8 @@ static int lt_scale_pointers(CublasLt *lt) {
     return error ? error : lt->operation_set(lt->operation, LT_DESC_B_SCALE_POINTER, &second, sizeof second);
 }
 
-/* Our B, its first operand, has a scale for 128 x 128, our A one for a row x 128. Its layout of them is ours: of A's the
- * rows are neighbours, of B's the steps of k, and each leading dimension is the length rounded up to 4. */
+/* Our B, its first operand, has a scale for 128 x 128, our A one for a row x 128. Its layout of them is ours: of A's
+ * the rows are neighbours, of B's the steps of k, and each leading dimension is the length rounded up to 4. */
 static int lt_scale(CublasLt *lt) {
     const int block = LT_SCALE_BLK128x128_32F, row = LT_SCALE_VEC128_32F;
     int error = lt->operation_set(lt->operation, LT_DESC_A_SCALE_MODE, &block, sizeof block);

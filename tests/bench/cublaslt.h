@@ -6,7 +6,8 @@
 
 enum { CUBLASLT_ALGORITHMS = 8 };
 
-/* cuBLASLt's proposals for one problem, best guess first. fp8: its operands, in place of a and b; NULL: it is of bf16. */
+/* cuBLASLt's proposals for one problem, best guess first. fp8: its operands, in place of a and b; NULL: it is of
+ * bf16. */
 typedef struct CublasLt CublasLt;
 CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size);
 void cublaslt_close(CublasLt *lt);      /* NULL is allowed */

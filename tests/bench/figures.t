@@ -29,7 +29,7 @@ is_deeply([ map { scalar(() = $page =~ /^\*\*$_\.\*\* /mg) } qw(Question Predict
 
 my $directory = tempdir(CLEANUP => 1);
 system "cp --parents README.md [0-9]*_*/*.md [0-9]*_*/*.cu [0-9]*_*/steps/*.cu tests/tools/Steps.pm beyond/*/*.md beyond/*/*.cu book/*.md tests/book/Chinese.pm tests/book/zh.tsv "
-    . "tests/bench/figures tests/bench/blocks.pl tests/bench/survey tests/bench/plans/* tests/bench/results/* $directory";
+    . "tests/bench/figures tests/bench/*.pl tests/bench/survey tests/bench/plans/* tests/bench/results/* $directory";
 my $figures = "$directory/tests/bench/figures";
 sub store { my ($path, $text) = @_; open my $out, '>', "$directory/$path" or die "$path: $!"; print $out $text; close $out or die "$path: $!" }
 sub slurp { return contents("$directory/$_[0]") }

@@ -1,6 +1,7 @@
-/* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it says,
- * a pause no time at all, and the watchdog sees that clock, too. Data, reference and comparison are the model's. With chapters that are right, wrong, hang or fail. For
- * bench.t; with -DMOCK_ALL all chapters of the tree are there. */
+/* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it
+ * says, a pause no time at all, and the watchdog sees that clock, too. Data, reference and comparison are the model's.
+ * With chapters that are right, wrong, hang or fail. For bench.t; with -DMOCK_ALL all chapters of the tree are
+ * there. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #include <poll.h>
@@ -124,8 +125,8 @@ const Backend *gpu_backend(void) {
 
 /* ---- what is timed ---- */
 
-/* By the harness's own reference. tile_group is taken for an error to be added to the first element. Prepared bytes are counted:
- * they must be what prepare() wrote, in whichever copy. */
+/* By the harness's own reference. tile_group is taken for an error to be added to the first element. Prepared bytes are
+ * counted: they must be what prepare() wrote, in whichever copy. */
 static GemmStatus refer(const Gemm *g, Kind kind, int ms) {
     size_t outputs = (size_t)g->m * (size_t)g->n;
     double *expected = malloc(outputs * sizeof *expected);

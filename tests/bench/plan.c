@@ -222,7 +222,8 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
     return 1;
 }
 
-/* Reads a line into `row`. other: a row whose shapes are taken where the field is empty, or whatever it says (`always`);
+/* Reads a line into `row`. other: a row whose shapes are taken where the field is empty, or whatever it says
+ * (`always`);
  * NULL: none. */
 static int read_row(char *line, const Row *other, int always, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
     char *rest = line, *field[6];

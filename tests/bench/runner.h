@@ -1,5 +1,5 @@
-/* runner.h - what is launched for a row of the plan: its problem, its workspace, and the copies of its weights that launches
- * take in turns. In the child. */
+/* runner.h - what is launched for a row of the plan: its problem, its workspace, and the copies of its weights that
+ * launches take in turns. In the child. */
 #ifndef RUNNER_H
 #define RUNNER_H
 

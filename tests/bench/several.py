@@ -2,8 +2,8 @@
 
     python3 tests/bench/several.py RANKS CSV M,N,K [M,N,K ...]
 
-One process for each GPU of this host. gather_a: rows of A are gathered while they are multiplied; reduce_scatter: the product
-of each rank's part of K is scattered while it is computed. A launch takes as long as on the slowest rank."""
+One process for each GPU of this host. gather_a: rows of A are gathered while they are multiplied; reduce_scatter: the
+product of each rank's part of K is scattered while it is computed. A launch takes as long as on the slowest rank."""
 import datetime
 import os
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# Does tests/bench/survey draw the same shapes from a seed, of each kind as it says, and say of measured rows what they say?
+# Does tests/bench/survey draw the same shapes from a seed, of each kind as it says, and say of measured rows what they
+# say?
 use strict;
 use warnings;
 use File::Temp 'tempdir';

@@ -1,5 +1,5 @@
-/* cutlass.cu - CUTLASS 3 as two peers of the bench: cooperative 128 x 256 and ping-pong 128 x 128, both with a cluster of
- * two. C++, as what it wraps is. Compiled with -I of CUTLASS's include and tools/util/include. */
+/* cutlass.cu - CUTLASS 3 as two peers of the bench: cooperative 128 x 256 and ping-pong 128 x 128, both with a cluster
+ * of two. C++, as what it wraps is. Compiled with -I of CUTLASS's include and tools/util/include. */
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/gemm/collective/collective_builder.hpp>

@@ -1,5 +1,5 @@
-/* deepgemm_fp8.cu - DeepGEMM's fp8 kernel for Hopper as a peer of the bench: a scale for 1 x 128 of A and for 128 x 128 of B,
- * bf16 out. Compiled with -I of that repository's deep_gemm/include and of CUTLASS's include. */
+/* deepgemm_fp8.cu - DeepGEMM's fp8 kernel for Hopper as a peer of the bench: a scale for 1 x 128 of A and for 128 x 128
+ * of B, bf16 out. Compiled with -I of that repository's deep_gemm/include and of CUTLASS's include. */
 #include <cuda_bf16.h>
 #include <deep_gemm/impls/sm90_fp8_gemm_1d2d.cuh>
 

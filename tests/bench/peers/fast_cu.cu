@@ -1,7 +1,9 @@
-/* fast_cu.cu - kernel 12 of fast.cu as a peer of the bench. C++, as what it wraps is. Compiled with -I of that repository.
+/* fast_cu.cu - kernel 12 of fast.cu as a peer of the bench. C++, as what it wraps is. Compiled with -I of that
+ * repository.
  *
- * It computes a column-major result, so our B is its first operand and our A its second. Its own launch takes the stream 0
- * and caches its tensor maps by its M alone: here both are the caller's, and the cache has the whole problem. */
+ * It computes a column-major result, so our B is its first operand and our A its second. Its own launch takes the
+ * stream 0 and caches its tensor maps by its M alone: here both are the caller's, and the cache has the whole
+ * problem. */
 #include <cassert>
 #include <cuda_bf16.h>
 #include <string>

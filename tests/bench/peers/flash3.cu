@@ -2,9 +2,9 @@
  * make bench-attention PEERS=1. */
 #include "flash_fwd_launch_template.h"
 
-/* Pointers to q, k, v, o and the logarithms; strides of q, k, v and o in elements, from batch to batch, head to head, token to
- * token. `counter` is an int of device memory, FlashAttention's own place for the number of the next tile. Returns 0, or
- * a value of cudaError_t. */
+/* Pointers to q, k, v, o and the logarithms; strides of q, k, v and o in elements, from batch to batch, head to head,
+ * token to token. `counter` is an int of device memory, FlashAttention's own place for the number of the next tile.
+ * Returns 0, or a value of cudaError_t. */
 extern "C" int flash3(void *const tensors[5], const long long strides[4][3], int batches, int heads, int kv_heads,
                       int queries, int keys, int d, int causal, float scale, int *counter, int sm_count,
                       cudaStream_t stream) {

@@ -1,0 +1,137 @@
+# pictures.pl - a part of figures: the ladder, the survey and the kernels of 09, in SVG.
+use strict;
+use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
+
+our (@LADDER, @chapters);
+
+sub svg_head {
+    my ($width, $height, $run, $title) = @_;
+    my $source = ($run->{file} =~ s{.*/}{}r) . ", commit $run->{commit}";
+    return <<"SVG";
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width $height" width="$width" height="$height" role="img">
+<!-- drawn by tests/bench/figures from $source -->
+<title>$title</title>
+<style>
+text{font:12px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}.mid{text-anchor:middle}.end{text-anchor:end}
+.page{fill:#fff}.grid{stroke:#d8dee4}.axis{stroke:#59636e}.one{stroke:#c8324a;stroke-width:1.5}text.one{fill:#c8324a;stroke:none}
+.a{fill:#2f5f9e}.b{fill:#58a68f}.c{fill:#f0c05a}.on{font-size:9.5px;text-anchor:middle}text.on{fill:#101418}text.on.a{fill:#fff}
+text.low{font-size:10px;text-anchor:middle}
+\@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9198a1}.one{stroke:#ff7b8f}text.one{fill:#ff7b8f}
+}
+</style>
+<rect class="page" width="$width" height="$height"/>
+SVG
+}
+
+# A row for each rung of the ladder and each peer: a bar for the first size, marks for the others, as ratios to cuBLAS.
+# The three differ in shape and brightness.
+sub picture {
+    my $run = whole_run($_[0]);
+    my @rows = map { [ $_->{kernel}, $_->{kernel}, $_->{name} ] } rungs($run);
+    my %seen = map { $_ => 1 } 'cublas', 'cublaslt', (map { $_->[0] } @rows), map { $_->{number} } @chapters;
+    push @rows, map { [ $_, '', $_ ] } grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
+    @rows = grep { my $kernel = $_->[0]; grep { has($run, $_, $kernel) } @LADDER } @rows;
+    my ($left, $unit, $top, $step) = (262, 430, 56, 22); # unit: the length of cuBLAS
+    my ($width, $base) = (800, $top + $step * @rows);
+    my $height = $base + 30;
+    my $title = "$run->{gpu}, $run->{date}, commit $run->{commit}; cuBLAS " . listed(map { tflops_at($run, $_, 'cublas') } @LADDER) . ' TFLOP/s';
+    my $svg = svg_head($width, $height, $run, 'The ladder: speed of each step, as a ratio to cuBLAS') . qq(<text x="8" y="18">$title</text>\n);
+    my @mark = ('<rect class="a" x="-6" y="-6" width="12" height="12"/>', '<circle class="b" r="5"/>', '<path class="c" d="M0 -6L6 5H-6Z"/>');
+    for my $s (0 .. 2) {
+        my $x = $left + 6 + 100 * $s;
+        $svg .= qq(<g transform="translate($x 36)">$mark[$s]<text x="12" y="4">) . shape_text($LADDER[$s]) . "</text></g>\n";
+    }
+    for my $tick (map { $_ / 10 } 0, 2, 4, 6, 8, 10, 12) {
+        my ($x, $y) = ($left + $unit * $tick, $base + 18);
+        $svg .= qq(<path class="grid" d="M$x ${top}V$base"/><text class="mid" x="$x" y="$y">) . sprintf('%.1f', $tick) . "</text>\n";
+    }
+    for my $i (0 .. $#rows) {
+        my ($kernel, $number, $name) = @{ $rows[$i] };
+        my $y = $top + $step * $i + $step / 2;
+        my ($text, $end) = ($y + 4, $left - 8);
+        $svg .= qq(<text x="8" y="$text">$number</text><text x="46" y="$text">$name</text>);
+        my $x = $left;
+        for my $s (grep { has($run, $LADDER[$_], $kernel) } 0 .. 2) {
+            my $ratio = $run->{cell}{ $LADDER[$s] }{$kernel}{ratio};
+            my $at = sprintf '%.1f', $left + $unit * $ratio;
+            $x = $at if $at > $x;
+            $svg .= $s == 0 ? sprintf qq(<rect class="a" x="$left" y="%d" width="%.1f" height="12"/>), $y - 6, $unit * $ratio
+                : qq(<g transform="translate($at $y)">$mark[$s]</g>);
+        }
+        my ($first) = map { $run->{cell}{ $LADDER[0] }{$kernel}{ratio} } grep { has($run, $LADDER[0], $kernel) } 1;
+        $svg .= qq(<text x="@{[ $x + 10 ]}" y="$text">) . ratio_text($first) . '</text>' if defined $first;
+        $svg .= "\n";
+    }
+    my $one = $left + $unit;
+    return $svg . qq(<path class="axis" d="M$left ${top}V$base"/><path class="one" d="M$one ${top}V$base"/>)
+        . qq(<text class="one mid" x="$one" y="@{[ $top - 6 ]}">cuBLAS = 1</text>\n</svg>\n);
+}
+
+# Shapes of the survey: what there is to compute against the ratio, a mark for each, by kind.
+sub surveyed {
+    my ($run, $said) = said_survey(@_);
+    my @points = @{ $said->{points} };
+    my ($width, $height, $left, $base, $decade) = (760, 318, 64, 270, 110); # from 0.01 GFLOP on
+    my ($low, $high) = map { my $least = $_; (sort { $a <=> $b } map { $_->[2] } @points)[$least] } 0, -1;
+    $low = int($low * 5) / 5;
+    my $unit = ($base - 44) / (int($high * 5 + 1) / 5 - $low);
+    my $svg = svg_head($width, $height, $run, 'Shapes that a seed has drawn: speed of 09, as a ratio to cuBLAS')
+        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}, seed ) . Survey::seed_of($run->{file}) . "</text>\n";
+    my $mark = sub {
+        my ($kind, $x, $y, $text) = @_;
+        my $shape = ('circle r="4"', 'rect x="-3.5" y="-3.5" width="7" height="7"', 'path d="M0 -5L5 4H-5Z"')[$kind];
+        return sprintf qq(<g transform="translate(%.1f %.1f)"><$shape class="%s"/>$text</g>\n), $x, $y, (qw(a b c))[$kind];
+    };
+    for my $kind (0 .. 2) {
+        $svg .= $mark->($kind, $left + 130 * $kind, $base + 36, qq(<text x="9" y="4">$Survey::KINDS[$kind]</text>));
+    }
+    for (my $tick = $low; $base - $unit * ($tick - $low) > 40; $tick += 0.2) {
+        my ($y, $end) = (sprintf('%.1f', $base - $unit * ($tick - $low)), $left - 8);
+        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$y" dy="4">) . sprintf('%.1f', $tick) . "</text>\n";
+    }
+    for my $power (-2 .. 4) {
+        $svg .= sprintf qq(<text class="mid" x="%d" y="%d">%s</text>\n), $left + $decade * ($power + 2), $base + 16, 10**$power;
+    }
+    my ($half, $end, $one) = (($base + 44) / 2, $width - 8, sprintf '%.1f', $base - $unit * (1 - $low));
+    $svg .= qq{<text class="mid" transform="translate(16 $half) rotate(-90)">ratio to cuBLAS</text>}
+        . qq(<text class="end" x="$end" y=") . ($base + 40) . qq(">GFLOP</text>\n<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left ${one}H$width"/>\n);
+    for (@points) {
+        my ($shape, $kind, $ratio) = @$_;
+        my ($m, $n, $k) = split /x/, $shape;
+        my $decades = log(2 * $m * $n * $k / 1e7) / log(10);
+        $svg .= $mark->($kind, $left + $decade * ($decades > 0 ? $decades : 0), $base - $unit * ($ratio - $low),
+            '<title>' . shape_text($shape) . ': ' . three_digits($ratio) . '</title>');
+    }
+    return "$svg</svg>\n";
+}
+
+# How many kernels 09 needs: their number against the mean, the tenth percentile and the least ratio to cuBLAS.
+sub kernel_curve {
+    my ($card) = @_;
+    my $run = newest('experiment kernels', $card) // refuse_block('no CSV has the curve of kernels');
+    my %at = %{ $run->{cell}{'0x0x0'} };
+    my ($width, $height, $left, $base, $top, $low, $high) = (640, 300, 56, 250, 34, 0.7, 1.12);
+    my $y = sub { my ($ratio) = @_; return sprintf '%.1f', $base - ($base - $top) * ($ratio - $low) / ($high - $low) };
+    my $x = sub { my ($count) = @_; return sprintf '%.1f', $left + ($width - $left - 90) * $count / 80 };
+    my $svg = svg_head($width, $height, $run, 'Kernels of 09: how many, against the ratio to cuBLAS')
+        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}</text>\n);
+    for my $tick (map { $_ / 10 } 7 .. 11) {
+        $svg .= sprintf qq(<path class="grid" d="M$left %sH$width"/><text class="end" x="%d" y="%s" dy="4">%.1f</text>\n), $y->($tick), $left - 8, $y->($tick), $tick;
+    }
+    $svg .= sprintf qq(<text class="mid" x="%s" y="%d">%d</text>\n), $x->(10 * $_), $base + 18, 10 * $_ for 1 .. 8;
+    $svg .= sprintf qq(<text class="mid" x="%s" y="%d">kernels</text>\n), $x->(40), $base + 38;
+    my @counts = sort { $a <=> $b } grep { /^\d+$/ } keys %at;
+    for ([ 'a', 'mean', 'mean' ], [ 'b', '10 %', '10 % are below' ], [ 'c', 'least', 'least' ]) {
+        my ($class, $unit, $name) = @$_;
+        for my $count (grep { ($at{$_}{more}{$unit} // 0) >= $low } @counts) {
+            $svg .= sprintf qq(<circle class="$class" cx="%s" cy="%s" r="2.5"/>\n), $x->($count), $y->($at{$count}{more}{$unit});
+        }
+        $svg .= sprintf qq(<text x="%s" y="%s" dy="4">%s</text>\n), $x->(81), $y->($at{ $counts[-1] }{more}{$unit}), $name;
+    }
+    return $svg . sprintf qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left %sH$width"/>\n</svg>\n), $y->(1);
+}
+
+1;
